@@ -1,0 +1,70 @@
+# One command each. `make` alone lists them.
+
+CARGO ?= cargo
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# Absolute, because the build of the extension runs in several folders.
+VENV := $(CURDIR)/.venv
+BIN := $(VENV)/bin
+FUZZ_SECONDS ?= 600
+# Where cargo builds; another folder may be set outside.
+CARGO_TARGET_DIR ?= $(CURDIR)/target
+export CARGO_TARGET_DIR
+# The extension is checked and built for this interpreter.
+export PYO3_PYTHON = $(BIN)/python
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-rust test-python extension check lint fmt wheel bench fuzz venv clean
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## convert, measure and query the tables in testdata/tables (no Python needed)
+	$(CARGO) build --release -p staffa-cli
+	STAFFA="$(CARGO_TARGET_DIR)/release/staffa" OUT="$(CARGO_TARGET_DIR)/demo" sh scripts/demo.sh
+
+test: test-rust test-python ## all tests: Rust with its examples, then Python with its examples
+
+test-rust: ## the tests of the Rust crates, with their examples
+	$(CARGO) test --workspace --exclude staffa-python
+
+test-python: extension ## the tests of the Python package, with its examples
+	$(BIN)/python -m pytest
+
+# Unoptimised code is slow enough here that optimising a little is quicker in all.
+extension: venv ## build the extension module into .venv
+	CARGO_PROFILE_DEV_OPT_LEVEL=1 VIRTUAL_ENV=$(VENV) $(BIN)/maturin develop --quiet
+
+check: lint test ## everything that must pass: formatting, lints, documentation, licences, tests
+
+lint: venv ## formatting, lints, documentation, licences
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/python scripts/licences.py
+
+fmt: venv ## format all code
+	$(CARGO) fmt --all
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+wheel: venv ## a wheel for this platform, into dist/
+	$(BIN)/maturin build --release --locked --out dist
+
+bench: ## the benchmarks of the kernels and of the library
+	$(CARGO) bench -p staffa-kernels -p staffa
+
+fuzz: ## read hostile bytes for ten minutes (FUZZ_SECONDS=600); needs a nightly toolchain
+	$(CARGO) fuzz --version >/dev/null 2>&1 || $(CARGO) install cargo-fuzz --locked
+	$(CARGO) +nightly fuzz run read -- -max_total_time=$(FUZZ_SECONDS)
+
+venv: $(VENV)/.ready ## the Python environment of the project, .venv
+
+$(VENV)/.ready: python/requirements-dev.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement python/requirements-dev.txt
+	touch $@
+
+clean: ## remove what was built
+	rm -rf "$(CARGO_TARGET_DIR)" $(VENV) dist python/staffa/*.so

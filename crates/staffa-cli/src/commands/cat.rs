@@ -1,0 +1,57 @@
+//! `head` and `cat`: rows, as a table for people, or as CSV, JSON lines or an Arrow stream for programs.
+
+use std::io::Write;
+use std::path::Path;
+
+use crate::cli::{Cat, Head, PrintFormat, Printing, Reading};
+use crate::error::Result;
+use crate::formats::{self, CsvOptions, Format};
+use crate::inputs::{Inputs, expand};
+use crate::output::Output;
+use crate::progress::Meter;
+use crate::rows::Wanted;
+use crate::table::TablePrinter;
+
+pub(super) fn head(args: &Head) -> Result<()> {
+    let mut wanted = Wanted::new(&args.selecting)?;
+    wanted.limit = Some(args.rows);
+    let inputs = Inputs::open(std::slice::from_ref(&args.file), &args.reading)?;
+    print(inputs, &wanted, args.printing, &args.reading)
+}
+
+pub(super) fn cat(args: &Cat) -> Result<()> {
+    let mut wanted = Wanted::new(&args.selecting)?;
+    wanted.limit = args.limit;
+    let inputs = Inputs::open(&expand(&args.files)?, &args.reading)?;
+    print(inputs, &wanted, args.printing, &args.reading)
+}
+
+fn print(inputs: Inputs, wanted: &Wanted, printing: Printing, reading: &Reading) -> Result<()> {
+    let format = match printing.format {
+        _ if printing.json => Format::Json,
+        PrintFormat::Json => Format::Json,
+        PrintFormat::Csv => Format::Csv,
+        PrintFormat::Arrow => Format::Arrows,
+        PrintFormat::Table => return print_table(inputs, wanted),
+    };
+    let (schema, batches) = inputs.scan(wanted, &Meter::default())?;
+    // The options of CSV describe the input here, but for what stands for NULL.
+    let csv = CsvOptions::new(Path::new(""), &Reading { csv_null: reading.csv_null.clone(), ..Reading::default() });
+    let mut sink = formats::create(format, Output::standard(), &schema, &csv)?;
+    for batch in batches {
+        sink.write(&batch?)?;
+    }
+    sink.finish()?;
+    Ok(())
+}
+
+fn print_table(inputs: Inputs, wanted: &Wanted) -> Result<()> {
+    let (schema, batches) = inputs.scan(wanted, &Meter::default())?;
+    let mut out = super::out();
+    let mut printer = TablePrinter::new(schema);
+    for batch in batches {
+        printer.print(&mut out, &batch?)?;
+    }
+    printer.finish(&mut out)?;
+    Ok(out.flush()?)
+}

@@ -1,0 +1,87 @@
+//! `schema`: the columns and their types.
+
+use std::io::Write;
+
+use arrow_schema::{DataType, Field};
+use serde_json::{Map, Value, json};
+
+use crate::cli::Schema;
+use crate::error::Result;
+use crate::inputs::Inputs;
+use crate::text::{Align, grid, printable};
+
+pub(super) fn run(args: &Schema) -> Result<()> {
+    let inputs = Inputs::open(std::slice::from_ref(&args.file), &args.reading)?;
+    if args.json {
+        return super::print_json(&json!({
+            "path": args.file.display().to_string(),
+            "rows": inputs.rows,
+            "fields": inputs.schema.fields().iter().map(|field| describe(field)).collect::<Vec<_>>(),
+            "metadata": inputs.schema.metadata(),
+        }));
+    }
+    let mut rows = vec![["column", "type", "nullable"].map(String::from).to_vec()];
+    for field in inputs.schema.fields() {
+        list(field, 0, &mut rows);
+    }
+    let mut out = super::out();
+    grid(&mut out, &[Align::Left, Align::Left, Align::Left], &rows)?;
+    Ok(out.flush()?)
+}
+
+/// Nested fields are indented below their parent, whose type then needs no repetition of them.
+fn list(field: &Field, depth: usize, rows: &mut Vec<Vec<String>>) {
+    let children = children(field.data_type());
+    let data_type = match field.data_type() {
+        DataType::Struct(_) => "Struct".to_string(),
+        DataType::List(_) => "List".to_string(),
+        DataType::LargeList(_) => "LargeList".to_string(),
+        DataType::Map(..) => "Map".to_string(),
+        other => other.to_string(),
+    };
+    rows.push(vec![
+        format!("{}{}", "  ".repeat(depth), printable(field.name())),
+        printable(&data_type),
+        if field.is_nullable() { "yes" } else { "no" }.into(),
+    ]);
+    for child in children {
+        list(child, depth + 1, rows);
+    }
+}
+
+fn children(data_type: &DataType) -> Vec<&Field> {
+    match data_type {
+        DataType::Struct(fields) => fields.iter().map(AsRef::as_ref).collect(),
+        DataType::List(item) | DataType::LargeList(item) | DataType::Map(item, _) => vec![item],
+        _ => Vec::new(),
+    }
+}
+
+fn describe(field: &Field) -> Value {
+    let mut out = Map::new();
+    out.insert("name".into(), field.name().as_str().into());
+    out.insert("type".into(), field.data_type().to_string().into());
+    out.insert("nullable".into(), field.is_nullable().into());
+    if !field.metadata().is_empty() {
+        out.insert("metadata".into(), json!(field.metadata()));
+    }
+    let children: Vec<Value> = children(field.data_type()).into_iter().map(describe).collect();
+    if !children.is_empty() {
+        out.insert("children".into(), children.into());
+    }
+    Value::Object(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nested_fields_are_indented() {
+        let point = Field::new_struct("at", vec![Field::new("x", DataType::Float64, false)], true);
+        let mut rows = Vec::new();
+        list(&point, 0, &mut rows);
+        assert_eq!(rows, [["at", "Struct", "yes"], ["  x", "Float64", "no"]]);
+        assert_eq!(describe(&point)["children"][0]["name"], "x");
+    }
+}

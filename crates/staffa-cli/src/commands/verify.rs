@@ -1,0 +1,75 @@
+//! `verify`: every byte of every file, checked and decoded.
+
+use std::io::{Write, stderr};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use staffa::VerifyReport;
+
+use crate::cli::Verify;
+use crate::error::{Failure, Result};
+use crate::inputs::expand;
+use crate::progress::{Progress, duration};
+use crate::text::{bytes, counted};
+
+pub(super) fn run(args: &Verify) -> Result<()> {
+    let mut out = super::out();
+    let mut results = Vec::new();
+    let mut exit = None;
+    for path in expand(&args.files)? {
+        let started = Instant::now();
+        let result = verify(&path);
+        if args.json {
+            results.push(describe(&path, &result, started.elapsed()));
+        } else if let Ok(report) = &result {
+            writeln!(out, "{}: {}", path.display(), sentence(report, started.elapsed()))?;
+            out.flush()?;
+        }
+        if let Err(failure) = result {
+            let _ = writeln!(stderr(), "{failure}");
+            exit.get_or_insert(failure.exit);
+        }
+    }
+    if args.json {
+        super::print_json(&results)?;
+    }
+    // What is wrong has been said above.
+    exit.map_or(Ok(()), |exit| Err(Failure { exit, message: String::new() }))
+}
+
+fn verify(path: &Path) -> Result<VerifyReport> {
+    let file = super::open_staffa(path)?;
+    let progress = Progress::new(Some(file.byte_len()), false);
+    let bytes_per_row = file.byte_len() as f64 / file.num_rows().max(1) as f64;
+    let meter = progress.meter();
+    let mut before = 0;
+    let result = file.verify(&mut |rows| {
+        meter.add((rows.saturating_sub(before) as f64 * bytes_per_row) as u64);
+        before = rows;
+        progress.rows(rows);
+    });
+    result.map_err(|error| Failure::staffa(path, error))
+}
+
+fn sentence(report: &VerifyReport, time: Duration) -> String {
+    format!(
+        "ok, {} in {} of {}, {} read, {} decoded, {}",
+        counted(report.rows, "row"),
+        counted(report.blocks, "block"),
+        counted(report.leaves, "column"),
+        bytes(report.bytes),
+        bytes(report.decoded_bytes),
+        duration(time)
+    )
+}
+
+fn describe(path: &Path, result: &Result<VerifyReport>, time: Duration) -> Value {
+    let path = path.display().to_string();
+    match result {
+        Ok(report) => json!({"path": path, "ok": true, "seconds": time.as_secs_f64(), "report": report}),
+        Err(failure) => {
+            json!({"path": path, "ok": false, "exit_code": failure.exit as u8, "error": failure.message})
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Where bytes go: the standard output, or a file that appears whole or not at all.
+
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use tempfile::{Builder, NamedTempFile};
+
+use crate::error::{Exit, Failure, Result};
+
+/// The name of the standard input or output on the command line.
+pub(crate) const STANDARD: &str = "-";
+
+/// A place to write to. A file is written under a temporary name beside its own; `finish` syncs and renames it. Where
+/// it is dropped before, nothing remains.
+pub(crate) struct Output {
+    target: Target,
+    trouble: Trouble,
+    written: u64,
+}
+
+enum Target {
+    Standard(BufWriter<io::Stdout>),
+    File { writer: BufWriter<NamedTempFile>, path: PathBuf, replace: bool },
+}
+
+/// The first error of the system. Writers of formats turn it into text on its way up; here its kind is kept, so that a
+/// full disk is not mistaken for bad data, nor a closed pipe for an error.
+#[derive(Clone, Default)]
+pub(crate) struct Trouble(Arc<Mutex<Option<Failure>>>);
+
+impl Trouble {
+    /// The system's error, where there was one; what the writer made of it otherwise.
+    pub(crate) fn or(&self, failure: Failure) -> Failure {
+        self.0.lock().ok().and_then(|mut first| first.take()).unwrap_or(failure)
+    }
+
+    fn note(&self, place: &str, error: &io::Error) {
+        if let Ok(mut first) = self.0.lock() {
+            first.get_or_insert_with(|| Failure::io(place, error));
+        }
+    }
+}
+
+impl Output {
+    /// `-` is the standard output.
+    pub(crate) fn create(path: &Path, replace: bool) -> Result<Self> {
+        if path == Path::new(STANDARD) {
+            return Ok(Self::standard());
+        }
+        refuse_existing(path, replace)?;
+        let file = temporary(path).map_err(|error| Failure::io(&path.display().to_string(), &error))?;
+        let writer = BufWriter::with_capacity(1 << 20, file);
+        Ok(Self {
+            target: Target::File { writer, path: path.to_path_buf(), replace },
+            trouble: Trouble::default(),
+            written: 0,
+        })
+    }
+
+    pub(crate) fn standard() -> Self {
+        let writer = BufWriter::with_capacity(1 << 16, io::stdout());
+        Self { target: Target::Standard(writer), trouble: Trouble::default(), written: 0 }
+    }
+
+    pub(crate) fn trouble(&self) -> Trouble {
+        self.trouble.clone()
+    }
+
+    /// What to call it in a message.
+    pub(crate) fn name(&self) -> String {
+        match &self.target {
+            Target::Standard(_) => "the standard output".into(),
+            Target::File { path, .. } => path.display().to_string(),
+        }
+    }
+
+    /// Everything is written: the file takes its name. Returns its bytes.
+    pub(crate) fn finish(self) -> Result<u64> {
+        let name = self.name();
+        let io = |error: io::Error| Failure::io(&name, &error);
+        match self.target {
+            Target::Standard(mut writer) => writer.flush().map_err(io)?,
+            Target::File { writer, path, replace } => {
+                let file = writer.into_inner().map_err(|error| io(error.into_error()))?;
+                file.as_file().sync_all().map_err(io)?;
+                persist(file, &path, replace)?;
+            }
+        }
+        Ok(self.written)
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let result = match &mut self.target {
+            Target::Standard(writer) => writer.write(bytes),
+            Target::File { writer, .. } => writer.write(bytes),
+        };
+        match &result {
+            Ok(count) => self.written += *count as u64,
+            Err(error) => self.trouble.note(&self.name(), error),
+        }
+        result
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let result = match &mut self.target {
+            Target::Standard(writer) => writer.flush(),
+            Target::File { writer, .. } => writer.flush(),
+        };
+        if let Err(error) = &result {
+            self.trouble.note(&self.name(), error);
+        }
+        result
+    }
+}
+
+/// The one rule about files that are there already.
+pub(crate) fn refuse_existing(path: &Path, replace: bool) -> Result<()> {
+    if path.is_dir() {
+        return Err(Failure::io(&path.display().to_string(), &io::Error::from(io::ErrorKind::IsADirectory)));
+    }
+    if !replace && fs::symlink_metadata(path).is_ok() {
+        return Err(Failure {
+            exit: Exit::Io,
+            message: format!("{}: the file exists already; --force replaces it", path.display()),
+        });
+    }
+    Ok(())
+}
+
+/// A new file beside `path`, readable by whom any new file would be.
+fn temporary(path: &Path) -> io::Result<NamedTempFile> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = Builder::new();
+    builder.prefix(".staffa-").suffix(".tmp");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
+
+fn persist(file: NamedTempFile, path: &Path, replace: bool) -> Result<()> {
+    let result = if replace { file.persist(path) } else { file.persist_noclobber(path) };
+    match result {
+        Ok(_) => Ok(()),
+        // It came into being while we wrote.
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => refuse_existing(path, false),
+        Err(error) => Err(Failure::io(&path.display().to_string(), &error.error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_file_appears_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        let mut output = Output::create(&path, false).unwrap();
+        output.write_all(b"half").unwrap();
+        drop(output);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+
+        let mut output = Output::create(&path, false).unwrap();
+        output.write_all(b"whole").unwrap();
+        assert_eq!(output.finish().unwrap(), 5);
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_exists_is_kept_unless_forced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        let late = Output::create(&path, false).unwrap();
+        fs::write(&path, "mine").unwrap();
+        assert!(matches!(Output::create(&path, false), Err(Failure { exit: Exit::Io, .. })));
+        assert_eq!(late.finish().unwrap_err().exit, Exit::Io);
+        assert_eq!(fs::read(&path).unwrap(), b"mine");
+        Output::create(&path, true).unwrap().finish().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_file_is_as_readable_as_any_new_one() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (ours, plain) = (folder.path().join("a"), folder.path().join("b"));
+        Output::create(&ours, false).unwrap().finish().unwrap();
+        fs::write(&plain, "").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&ours), mode(&plain));
+    }
+}

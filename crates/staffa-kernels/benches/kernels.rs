@@ -1,0 +1,160 @@
+//! Output GB/s of each kernel beside memcpy of the same output: 1,024 values in L1, strings in L2.
+//!
+//! `cargo bench -p staffa-kernels`; `cargo bench -p staffa-kernels -- unpack` for some of them.
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use staffa_kernels::{
+    BytesDict, FsstTable, Int, PoolBuf, VECTOR, Word, fill_runs, gather, lengths_to_offsets_i32, max_u32, pack,
+    pack_tail, prefix_sum, sum_u32, unpack, unpack_tail,
+};
+use std::hint::black_box;
+use std::time::Duration;
+
+/// xorshift64*.
+struct Rng(u64);
+
+impl Rng {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 8
+    }
+}
+
+fn measure(c: &mut Criterion, name: &str, output_bytes: usize, mut kernel: impl FnMut()) {
+    let mut group = c.benchmark_group("kernels");
+    group.throughput(Throughput::Bytes(output_bytes as u64));
+    group.bench_function(name, |b| b.iter(&mut kernel));
+    group.finish();
+}
+
+fn ints<T: Int>(c: &mut Criterion, widths: &[u32]) {
+    let mut rng = Rng(7);
+    let values: Vec<T> = (0..VECTOR).map(|_| T::from_u64(rng.next())).collect();
+    let mut out = vec![T::ZERO; VECTOR];
+    let bytes = VECTOR * T::BYTES;
+    let name = format!("u{}", T::BITS);
+    measure(c, &format!("memcpy {name}"), bytes, || black_box(&mut out).copy_from_slice(black_box(&values)));
+    for &width in widths {
+        let (mut packed, mut tail) = (Vec::new(), Vec::new());
+        pack(&values, width, &mut packed);
+        pack_tail(&values, width, &mut tail);
+        measure(c, &format!("unpack {name} {width} bits"), bytes, || {
+            assert!(unpack(black_box(&packed), width, T::from_u64(3), black_box(&mut out)));
+        });
+        if width == widths[0] {
+            measure(c, &format!("unpack_tail {name} {width} bits"), bytes, || {
+                assert!(unpack_tail(black_box(&tail), width, T::from_u64(3), black_box(&mut out)));
+            });
+            measure(c, &format!("pack {name} {width} bits"), bytes, || {
+                packed.clear();
+                assert!(pack(black_box(&values), width, black_box(&mut packed)));
+            });
+        }
+    }
+    measure(c, &format!("prefix_sum {name}"), bytes, || prefix_sum(T::from_u64(3), black_box(&mut out)));
+}
+
+fn words<T: Word>(c: &mut Criterion, name: &str, word: impl Fn(u64) -> T) {
+    let mut rng = Rng(7);
+    let mut out = vec![T::default(); VECTOR];
+    let bytes = VECTOR * T::BYTES;
+    for entries in [1000, 60_000] {
+        let dict: Vec<T> = (0..entries).map(|_| word(rng.next())).collect();
+        let codes: Vec<u32> = (0..VECTOR).map(|_| (rng.next() % entries) as u32).collect();
+        measure(c, &format!("gather {name} of {entries}"), bytes, || {
+            assert!(gather(black_box(&dict), black_box(&codes), black_box(&mut out)));
+        });
+    }
+    for average in [2, 8, 100] {
+        let mut end = 0;
+        let ends: Vec<u32> = (0..VECTOR)
+            .map(|_| {
+                end += 1 + (rng.next() % (2 * average - 1)) as u32;
+                end
+            })
+            .collect();
+        let values: Vec<T> = ends.iter().map(|_| word(rng.next())).collect();
+        measure(c, &format!("fill_runs {name} of {average}"), bytes, || {
+            assert!(fill_runs(black_box(&values), black_box(&ends), 300, black_box(&mut out)));
+        });
+    }
+}
+
+fn strings(c: &mut Criterion) {
+    let mut rng = Rng(7);
+    for (name, longest) in [("up to 16", 16), ("up to 40", 40)] {
+        let mut offsets = vec![0];
+        for i in 0..500 {
+            offsets.push(offsets[i] + 1 + (rng.next() % longest) as u32);
+        }
+        let data: Vec<u8> = (0..offsets[500]).map(|_| rng.next() as u8).collect();
+        let Some(dict) = BytesDict::new(&offsets, &data) else { return };
+        let codes: Vec<u32> = (0..VECTOR).map(|_| (rng.next() % 500) as u32).collect();
+        let mut lengths = vec![0; VECTOR];
+        let mut out = vec![0; 64 * VECTOR];
+        let bytes = dict.gathered_bytes(&codes).unwrap_or(0) as usize;
+        measure(c, &format!("BytesDict::gather {name}"), bytes, || {
+            assert!(dict.gather(black_box(&codes), &mut lengths, black_box(&mut out)).is_some());
+        });
+        measure(c, &format!("BytesDict::gathered_bytes {name}"), bytes, || {
+            black_box(dict.gathered_bytes(black_box(&codes)));
+        });
+    }
+    let lengths: Vec<u32> = (0..VECTOR).map(|_| (rng.next() % 40) as u32).collect();
+    let mut offsets = vec![0; VECTOR];
+    measure(c, "lengths_to_offsets_i32", 4 * VECTOR, || {
+        assert!(lengths_to_offsets_i32(5, black_box(&lengths), black_box(&mut offsets)).is_some());
+    });
+    measure(c, "sum_u32", 4 * VECTOR, || {
+        black_box(sum_u32(black_box(&lengths)));
+    });
+    measure(c, "max_u32", 4 * VECTOR, || {
+        black_box(max_u32(black_box(&lengths)));
+    });
+
+    let symbols: Vec<_> = (0..255).map(|_| (rng.next().to_le_bytes(), 1 + (rng.next() % 8) as u8)).collect();
+    let Some(table) = FsstTable::new(&symbols) else { return };
+    for (name, escapes) in [("no escapes", 0), ("1% escapes", 1), ("10% escapes", 10)] {
+        let input: Vec<u8> = (0..16_384)
+            .map(|_| if rng.next() % 100 < escapes { 255 } else { (rng.next() % 255) as u8 })
+            .chain([0])
+            .collect();
+        let mut out = vec![0; 8 * input.len() + 8];
+        let bytes = table.decode(&input, &mut out).unwrap_or(0);
+        measure(c, &format!("FSST {name}"), bytes, || {
+            assert!(table.decode(black_box(&input), black_box(&mut out)).is_some());
+        });
+    }
+}
+
+fn pool(c: &mut Criterion) {
+    measure(c, "PoolBuf 1 MiB, new and drop", 1 << 20, || {
+        black_box(PoolBuf::new(1 << 20));
+    });
+}
+
+fn kernels(c: &mut Criterion) {
+    ints::<u8>(c, &[5]);
+    ints::<u16>(c, &[11]);
+    ints::<u32>(c, &[11, 16, 27]);
+    ints::<u64>(c, &[11, 40]);
+    words(c, "u16", |v| v as u16);
+    words(c, "u32", |v| v as u32);
+    words(c, "u64", |v| v);
+    words(c, "u128", u128::from);
+    strings(c);
+    pool(c);
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default()
+        .warm_up_time(Duration::from_millis(100))
+        .measurement_time(Duration::from_millis(200))
+        .nresamples(1000)
+        .sample_size(20);
+    targets = kernels
+}
+criterion_main!(benches);

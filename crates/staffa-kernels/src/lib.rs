@@ -1,0 +1,83 @@
+//! The kernels of Staffa: plain loops over slices, compiled three times, and the memory they write to.
+//!
+//! Everything here works on values that are already in memory and knows nothing of files, but the bytes that it is given
+//! are hostile: every size is checked up front, and a wrong one gives `false` or `None`; no input panics or leaves its
+//! slices.
+//!
+//! ```text
+//! word      what a value is: u8 .. u128, U256; views between words and bytes
+//! dispatch  which instruction set this machine has; the macro that compiles a body for each
+//! bitpack   1,024 values of `width` bits, interleaved; the shorter tail, consecutive
+//! delta     inclusive prefix sum
+//! gather    dictionary codes to values
+//! runs      run ends to values
+//! bytes     dictionaries of byte strings; lengths to offsets
+//! fsst      symbol codes to bytes
+//! pool      output memory that is used again
+//! ```
+//!
+//! This is the only crate of Staffa with `unsafe` in it. Each kernel stands beside a plain scalar twin, which the tests
+//! hold it against on every instruction set of the machine.
+//!
+//! ```
+//! use staffa_kernels::{VECTOR, pack, packed_bytes, unpack};
+//!
+//! let values: Vec<u32> = (0..VECTOR as u32).map(|i| i % 100).collect();
+//! let mut packed = Vec::new();
+//! assert!(pack(&values, 7, &mut packed));
+//! assert_eq!(packed.len(), packed_bytes(7));
+//!
+//! let mut out = vec![0u32; VECTOR];
+//! assert!(unpack(&packed, 7, 1_000, &mut out));
+//! assert_eq!(out[42], 1_042);
+//! ```
+
+// A body must be inlined into each of its wrappers, or it is compiled for the baseline: this is what the dispatch is.
+#![allow(clippy::inline_always)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+#[cfg(target_endian = "big")]
+compile_error!("staffa-kernels views little-endian file bytes as words: a big-endian machine would need copies");
+
+mod bitpack;
+mod bytes;
+mod delta;
+mod dispatch;
+mod fsst;
+mod gather;
+mod pool;
+mod runs;
+mod word;
+
+pub use bitpack::{pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail, unpack_tail};
+pub use bytes::{BytesDict, lengths_to_offsets_i32, lengths_to_offsets_i64, sum_u32};
+pub use delta::prefix_sum;
+pub use dispatch::{Level, level};
+pub use fsst::FsstTable;
+pub use gather::{gather, max_u32};
+pub use pool::{PoolBuf, retained_bytes, set_retained_limit};
+pub use runs::fill_runs;
+pub use word::{Int, U256, Word, as_bytes, as_bytes_mut, cast_slice, cast_slice_mut, copy_from_le};
+
+/// Values in a vector: what one call of a kernel works on, what stays in the L1 cache.
+pub const VECTOR: usize = 1024;
+
+#[cfg(test)]
+mod testing {
+    /// xorshift64*: random enough for values, and the same on every run.
+    pub(crate) struct Rng(pub(crate) u64);
+
+    impl Rng {
+        pub(crate) fn next(&mut self) -> u64 {
+            self.0 ^= self.0 >> 12;
+            self.0 ^= self.0 << 25;
+            self.0 ^= self.0 >> 27;
+            self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+        }
+
+        /// A number in `0..bound`.
+        pub(crate) fn below(&mut self, bound: usize) -> usize {
+            (self.next() >> 16) as usize % bound.max(1)
+        }
+    }
+}

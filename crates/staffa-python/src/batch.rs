@@ -1,0 +1,96 @@
+//! One record batch on its way to pyarrow, and what pyarrow cannot do with it: select rows of every Arrow type.
+
+use std::sync::Arc;
+
+use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions, StructArray, cast::AsArray};
+use arrow_schema::{DataType, Field, FieldRef, Schema};
+use arrow_select::filter::FilterBuilder;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyTuple};
+use pyo3_arrow::PyArray;
+use pyo3_arrow::ffi::to_array_pycapsules;
+use staffa::Error;
+
+use crate::errors::{run, run_attached};
+
+/// A record batch; `pyarrow.record_batch(batch)` takes it over without copying.
+#[pyclass(frozen, module = "staffa._staffa")]
+pub(crate) struct Batch(pub(crate) RecordBatch);
+
+#[pymethods]
+impl Batch {
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        run_attached(py, || {
+            let array = StructArray::from(self.0.clone());
+            Ok(to_array_pycapsules(py, row_field(self.0.schema_ref()), &array, requested_schema)?)
+        })
+    }
+
+    /// The columns at these positions, each in the type that pyarrow can compare: views and run-ends unfolded.
+    fn plain(&self, py: Python<'_>, columns: Vec<usize>) -> PyResult<Self> {
+        run(py, || {
+            let batch = self.0.project(&columns)?;
+            let (mut fields, mut arrays) = (Vec::new(), Vec::new());
+            for (field, array) in batch.schema().fields().iter().zip(batch.columns()) {
+                let plain = plain_type(field.data_type());
+                arrays.push(if plain == *field.data_type() {
+                    array.clone()
+                } else {
+                    arrow_cast::cast(array, &plain)?
+                });
+                fields.push(Field::new(field.name(), plain, field.is_nullable()));
+            }
+            Ok(Self(with_rows(Schema::new(fields), arrays, batch.num_rows())?))
+        })
+    }
+
+    /// The first `columns` columns of the rows where `mask` is true (not false, not NULL).
+    fn filter(&self, py: Python<'_>, mask: PyArray, columns: usize) -> PyResult<Self> {
+        let (mask, _) = mask.into_inner();
+        run(py, || {
+            let mask: &BooleanArray = mask
+                .as_boolean_opt()
+                .filter(|mask| mask.len() == self.0.num_rows())
+                .ok_or_else(|| Error::invalid("the mask of a filter must be one boolean per row"))?;
+            let batch = self.0.project(&(0..columns).collect::<Vec<_>>())?;
+            let filter = FilterBuilder::new(mask).optimize().build();
+            let arrays = batch.columns().iter().map(|array| filter.filter(array)).collect::<Result<_, _>>()?;
+            Ok(Self(with_rows(batch.schema().as_ref().clone(), arrays, filter.count())?))
+        })
+    }
+}
+
+/// A batch of `rows` rows, even where it has no columns that would tell.
+fn with_rows(schema: Schema, arrays: Vec<arrow_array::ArrayRef>, rows: usize) -> staffa::Result<RecordBatch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    Ok(RecordBatch::try_new_with_options(Arc::new(schema), arrays, &options)?)
+}
+
+/// Record batches cross as struct arrays; the schema's metadata goes with the struct.
+pub(crate) fn row_field(schema: &Schema) -> FieldRef {
+    Arc::new(Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone()))
+}
+
+/// The type that pyarrow's comparisons accept for the same values.
+fn plain_type(data_type: &DataType) -> DataType {
+    let child = |field: &FieldRef| Arc::new(field.as_ref().clone().with_data_type(plain_type(field.data_type())));
+    match data_type {
+        DataType::Utf8View => DataType::Utf8,
+        DataType::BinaryView => DataType::Binary,
+        DataType::RunEndEncoded(_, values) => plain_type(values.data_type()),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(child).collect()),
+        DataType::List(item) => DataType::List(child(item)),
+        DataType::LargeList(item) => DataType::LargeList(child(item)),
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,97 @@
+//! The library's errors and panics as Python exceptions, and the one door through which the library is called.
+//!
+//! The classes stand in `python/staffa/errors.py`, because an exception with two bases (`InvalidArgumentError` is a
+//! `ValueError` too) is a line of Python.
+
+use std::any::Any;
+use std::io::ErrorKind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use staffa::{Error, Place};
+
+/// Runs `work` without the GIL. An error becomes its exception, a panic a `StaffaError`.
+pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> staffa::Result<T> + Send) -> PyResult<T> {
+    match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(exception(py, error)),
+        Err(payload) => Err(new(py, "StaffaError", &panicked(&*payload), None)),
+    }
+}
+
+/// The same for work that holds Python objects, with the GIL.
+pub(crate) fn run_attached<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|payload| Err(new(py, "StaffaError", &panicked(&*payload), None)))
+}
+
+/// What a panic said, as a message to a user.
+pub(crate) fn panicked(payload: &(dyn Any + Send)) -> String {
+    let what = payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message");
+    format!("internal error ({what}); this is a fault in Staffa, please report it")
+}
+
+/// The exception for what the caller asked for and cannot have.
+pub(crate) fn invalid(py: Python<'_>, what: &str) -> PyErr {
+    new(py, "InvalidArgumentError", what, None)
+}
+
+/// The exception for an error of the library.
+pub(crate) fn exception(py: Python<'_>, error: Error) -> PyErr {
+    let message = error.to_string();
+    match error {
+        Error::Corrupt { place, .. } => new(py, "CorruptError", &message, Some(&place)),
+        Error::Truncated { place, .. } => new(py, "TruncatedError", &message, Some(&place)),
+        Error::Unsupported { place, .. } => new(py, "UnsupportedError", &message, Some(&place)),
+        Error::Limit { place, .. } => new(py, "LimitError", &message, Some(&place)),
+        Error::InvalidArgument(_) => new(py, "InvalidArgumentError", &message, None),
+        Error::Io { path, source } => os_error(path.as_deref(), &source, message),
+        _ => new(py, "StaffaError", &message, None),
+    }
+}
+
+/// An instance of `staffa.errors.<class>`, with what is known of the place as attributes.
+fn new(py: Python<'_>, class: &str, message: &str, place: Option<&Place>) -> PyErr {
+    let make = || -> PyResult<PyErr> {
+        let exception = py.import("staffa.errors")?.getattr(class)?.call1((message,))?;
+        if let Some(place) = place {
+            exception.setattr("path", place.path.as_deref())?;
+            exception.setattr("column", place.column.as_deref())?;
+            exception.setattr("row_group", place.row_group)?;
+            exception.setattr("block", place.block)?;
+            exception.setattr("offset", place.offset)?;
+        }
+        Ok(PyErr::from_value(exception))
+    };
+    make().unwrap_or_else(|error| error)
+}
+
+/// `OSError(errno, text, path)` makes itself a `FileNotFoundError`, a `PermissionError` and so on.
+fn os_error(path: Option<&Path>, source: &std::io::Error, message: String) -> PyErr {
+    // An error that another crate wrapped has lost its number but not its kind. The numbers are the same on every
+    // system that has them.
+    let errno = source.raw_os_error().or(match source.kind() {
+        ErrorKind::NotFound => Some(2),
+        ErrorKind::PermissionDenied => Some(13),
+        ErrorKind::AlreadyExists => Some(17),
+        ErrorKind::NotADirectory => Some(20),
+        ErrorKind::IsADirectory => Some(21),
+        ErrorKind::StorageFull => Some(28),
+        ErrorKind::ReadOnlyFilesystem => Some(30),
+        _ => None,
+    });
+    let Some(errno) = errno else { return PyOSError::new_err(message) };
+    // Rust appends "(os error 2)"; Python prints the number itself.
+    let text = source.to_string();
+    let text = text.split(" (os error").next().unwrap_or(&text).to_owned();
+    match path {
+        Some(path) => PyOSError::new_err((errno, text, path.as_os_str().to_owned())),
+        None => PyOSError::new_err((errno, text)),
+    }
+}

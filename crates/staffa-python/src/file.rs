@@ -1,0 +1,217 @@
+//! An open file.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::Schema;
+use arrow_schema::ffi::FFI_ArrowSchema;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use pyo3_arrow::PyArray;
+use pyo3_arrow::ffi::to_schema_pycapsule;
+use serde::Serialize;
+use serde_json::{Value, json};
+use staffa::{ColumnExplain, EncodingTree, Error, Predicate, Result};
+
+use crate::batch::Batch;
+use crate::errors::{run, run_attached};
+use crate::predicate::predicate;
+use crate::reader::Reader;
+
+/// Opens a file: reads and checks its footer.
+#[pyfunction]
+pub(crate) fn open(py: Python<'_>, path: PathBuf) -> PyResult<File> {
+    run(py, || {
+        let file = staffa::File::open(&path)?;
+        check_names(file.schema()).map_err(|error| error.at(|place| place.path = Some(path)))?;
+        Ok(File(file))
+    })
+}
+
+/// Arrow's C interface ends names at NUL and arrow-rs panics on one: such a table can be read from Rust only.
+fn check_names(schema: &Schema) -> Result<()> {
+    match catch_unwind(AssertUnwindSafe(|| FFI_ArrowSchema::try_from(schema))) {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(Error::unsupported(format!("this schema cannot be handed to Python: {error}"))),
+        Err(_) => Err(Error::unsupported("this schema cannot be handed to Python: a name holds a NUL byte")),
+    }
+}
+
+/// An open file.
+#[pyclass(frozen, module = "staffa._staffa")]
+pub(crate) struct File(staffa::File);
+
+#[pymethods]
+impl File {
+    #[getter]
+    fn num_rows(&self) -> u64 {
+        self.0.num_rows()
+    }
+
+    #[getter]
+    fn num_row_groups(&self) -> usize {
+        self.0.num_row_groups()
+    }
+
+    #[getter]
+    fn nbytes(&self) -> u64 {
+        self.0.byte_len()
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        run_attached(py, || Ok(to_schema_pycapsule(py, self.0.schema().as_ref())?))
+    }
+
+    /// No rows of all columns: what a filter is bound to.
+    fn empty(&self) -> Batch {
+        Batch(RecordBatch::new_empty(self.0.schema().clone()))
+    }
+
+    /// Reads as it goes.
+    #[pyo3(signature = (columns=None, filter=None, batch_rows=None, limit=None, string_views=false))]
+    fn scan(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        filter: Option<&Bound<'_, PyAny>>,
+        batch_rows: Option<usize>,
+        limit: Option<u64>,
+        string_views: bool,
+    ) -> PyResult<Reader> {
+        let filter = filter.map(predicate).transpose()?;
+        run(py, || {
+            let reader = self.start(columns, filter, batch_rows, limit, string_views)?;
+            Ok(Reader::new(reader.schema(), Box::new(reader)))
+        })
+    }
+
+    /// Reads everything now.
+    #[pyo3(signature = (columns=None, filter=None, limit=None, string_views=false))]
+    fn read(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        filter: Option<&Bound<'_, PyAny>>,
+        limit: Option<u64>,
+        string_views: bool,
+    ) -> PyResult<Reader> {
+        let filter = filter.map(predicate).transpose()?;
+        let mut reader = run(py, || self.start(columns, filter, None, limit, string_views))?;
+        let schema = reader.schema();
+        let mut batches = Vec::new();
+        while let Some(batch) = run(py, || reader.next().transpose())? {
+            batches.push(Ok(batch));
+            py.check_signals()?;
+        }
+        Ok(Reader::new(schema, Box::new(batches.into_iter())))
+    }
+
+    /// The rows at these positions, an array of int64 or uint64.
+    #[pyo3(signature = (indices, columns=None, string_views=false))]
+    fn take(
+        &self,
+        py: Python<'_>,
+        indices: PyArray,
+        columns: Option<Vec<String>>,
+        string_views: bool,
+    ) -> PyResult<Batch> {
+        let (indices, _) = indices.into_inner();
+        run(py, || {
+            let rows = self.rows(&*indices)?;
+            let batch: RecordBatch = self.0.take(&rows, columns.as_deref(), string_views)?;
+            Ok(Batch(batch))
+        })
+    }
+
+    /// The trees of encodings, as JSON.
+    fn explain(&self, py: Python<'_>) -> PyResult<String> {
+        run(py, || {
+            let columns = self.0.explain()?;
+            columns.iter().map(with_text).collect::<Result<Vec<_>>>().and_then(|columns| to_json(&columns))
+        })
+    }
+
+    /// Places, sizes and statistics, as JSON.
+    fn inspect(&self, py: Python<'_>) -> PyResult<String> {
+        run(py, || to_json(&self.0.inspect()?))
+    }
+
+    /// Checks and decodes everything; what was checked, as JSON.
+    fn verify(&self, py: Python<'_>) -> PyResult<String> {
+        run(py, || to_json(&self.0.verify(&mut |_| {})?))
+    }
+}
+
+impl File {
+    fn start(
+        &self,
+        columns: Option<Vec<String>>,
+        filter: Option<Predicate>,
+        batch_rows: Option<usize>,
+        limit: Option<u64>,
+        string_views: bool,
+    ) -> Result<staffa::Reader> {
+        let mut scan = self.0.scan().string_views(string_views);
+        if let Some(columns) = columns {
+            scan = scan.columns(columns);
+        }
+        if let Some(filter) = filter {
+            scan = scan.filter(filter);
+        }
+        if let Some(rows) = batch_rows {
+            scan = scan.batch_rows(rows);
+        }
+        if let Some(rows) = limit {
+            scan = scan.limit(rows);
+        }
+        scan.reader()
+    }
+
+    /// Row numbers, each checked against the number of rows.
+    fn rows(&self, indices: &dyn Array) -> Result<Vec<u64>> {
+        let count = self.0.num_rows();
+        let out_of_range = |index: &dyn std::fmt::Display| {
+            Error::invalid(format!("index {index} is out of range: the file has {count} rows"))
+        };
+        if let Some(indices) = indices.as_primitive_opt::<Int64Type>() {
+            let in_range = |&index: &i64| {
+                u64::try_from(index).ok().filter(|&row| row < count).ok_or_else(|| out_of_range(&index))
+            };
+            indices.values().iter().map(in_range).collect()
+        } else if let Some(indices) = indices.as_primitive_opt::<UInt64Type>() {
+            let in_range = |&row: &u64| if row < count { Ok(row) } else { Err(out_of_range(&row)) };
+            indices.values().iter().map(in_range).collect()
+        } else {
+            Err(Error::invalid(format!("indices must be int64 or uint64, found {}", indices.data_type())))
+        }
+    }
+}
+
+/// The column as JSON, each tree with its one-line text beside it.
+fn with_text(column: &ColumnExplain) -> Result<Value> {
+    let tree = |tree: &EncodingTree| -> Result<Value> {
+        let mut value = serde_json::to_value(tree).map_err(not_json)?;
+        value["text"] = json!(tree.to_string());
+        Ok(value)
+    };
+    let mut value = serde_json::to_value(column).map_err(not_json)?;
+    for (i, shared) in column.shared.iter().enumerate() {
+        value["shared"][i]["tree"] = tree(&shared.tree)?;
+    }
+    for (i, block) in column.blocks.iter().enumerate() {
+        value["blocks"][i]["validity"] = block.validity.as_ref().map(tree).transpose()?.into();
+        value["blocks"][i]["values"] = block.values.as_ref().map(tree).transpose()?.into();
+    }
+    Ok(value)
+}
+
+fn to_json(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(not_json)
+}
+
+fn not_json(error: serde_json::Error) -> Error {
+    Error::unsupported(format!("this report does not go into JSON: {error}"))
+}

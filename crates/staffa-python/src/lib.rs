@@ -1,0 +1,30 @@
+//! The extension module `staffa._staffa`: the library's doors, for Python.
+//!
+//! Thin on purpose. What can be written in Python (defaults, filters by pyarrow expressions, help texts) stands in
+//! `python/staffa`; here is only what needs the library: each call releases the GIL, turns errors into the
+//! exceptions of `staffa.errors`, and lets no panic through.
+
+#![forbid(unsafe_code)]
+#![allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over by value")]
+
+mod batch;
+mod errors;
+mod file;
+mod predicate;
+mod reader;
+mod write;
+
+use pyo3::prelude::*;
+
+/// The extension module.
+#[pymodule]
+fn _staffa(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<file::File>()?;
+    module.add_class::<reader::Reader>()?;
+    module.add_class::<batch::Batch>()?;
+    module.add_function(wrap_pyfunction!(file::open, module)?)?;
+    module.add_function(wrap_pyfunction!(write::write_table, module)?)?;
+    module.add_function(wrap_pyfunction!(write::encodings, module)?)?;
+    Ok(())
+}

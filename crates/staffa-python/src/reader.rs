@@ -1,0 +1,101 @@
+//! A stream of record batches: pulled one at a time by Python, or handed over whole as an Arrow C stream.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arrow_array::{ArrayRef, RecordBatch, StructArray};
+use arrow_schema::{ArrowError, SchemaRef};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
+
+use crate::batch::{Batch, row_field};
+use crate::errors::{invalid, panicked, run, run_attached};
+
+/// What a reader draws from: a scan, or batches that are there already.
+pub(crate) type Batches = Box<dyn Iterator<Item = staffa::Result<RecordBatch>> + Send>;
+
+/// A stream of record batches, to be read once.
+#[pyclass(frozen, module = "staffa._staffa")]
+pub(crate) struct Reader {
+    schema: SchemaRef,
+    batches: Mutex<Option<Batches>>,
+}
+
+impl Reader {
+    pub(crate) fn new(schema: SchemaRef, batches: Batches) -> Self {
+        Self { schema, batches: Mutex::new(Some(batches)) }
+    }
+
+    /// Only ever locked without the GIL, or for a moment: who holds the lock may wait for the GIL.
+    fn lock(&self) -> MutexGuard<'_, Option<Batches>> {
+        self.batches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Reader {
+    /// The next batch, or None at the end.
+    fn next(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        let next = run(py, || match self.lock().as_mut() {
+            Some(batches) => batches.next().transpose(),
+            None => Err(staffa::Error::invalid("this reader is closed or was handed over already")),
+        })?;
+        py.check_signals()?;
+        Ok(next.map(Batch))
+    }
+
+    /// Ends the reading; calling it again does nothing.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(self.lock().take()));
+    }
+
+    #[getter]
+    fn closed(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.lock().is_none())
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        run_attached(py, || Ok(to_schema_pycapsule(py, self.schema.as_ref())?))
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let Some(batches) = py.detach(|| self.lock().take()) else {
+            return Err(invalid(py, "this reader is closed or was handed over already"));
+        };
+        run_attached(py, || {
+            let arrays = ArrayIterator::new(Arrays { batches, failed: false }, row_field(&self.schema));
+            Ok(to_stream_pycapsule(py, Box::new(arrays), requested_schema)?)
+        })
+    }
+}
+
+/// Batches as the struct arrays of a C stream. They are pulled by foreign code, so no panic may pass, and no message
+/// may hold a NUL byte, at which a C string ends.
+struct Arrays {
+    batches: Batches,
+    failed: bool,
+}
+
+impl Iterator for Arrays {
+    type Item = Result<ArrayRef, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let message = match catch_unwind(AssertUnwindSafe(|| self.batches.next())) {
+            Ok(None) => return None,
+            Ok(Some(Ok(batch))) => return Some(Ok(Arc::new(StructArray::from(batch)))),
+            Ok(Some(Err(error))) => error.to_string(),
+            Err(payload) => panicked(&*payload),
+        };
+        self.failed = true;
+        Some(Err(ArrowError::ExternalError(message.replace('\0', "\\0").into())))
+    }
+}

@@ -1,0 +1,71 @@
+//! Writing: anything that yields Arrow batches, into a file that appears whole or not at all.
+
+use std::path::PathBuf;
+
+use arrow_array::{Array, RecordBatch};
+use pyo3::prelude::*;
+use pyo3_arrow::PyRecordBatchReader;
+use staffa::{Error, Result, WriteOptions, Writer};
+
+use crate::errors::{run, run_attached};
+
+/// Writes `data`, an Arrow stream, to `path`; gives rows, row groups, bytes as Arrow and bytes in the file.
+#[pyfunction]
+#[pyo3(signature = (data, path, profile, encodings, row_group_rows, threads, verify))]
+#[expect(clippy::too_many_arguments, reason = "the keyword arguments of the Python function")]
+pub(crate) fn write_table(
+    py: Python<'_>,
+    data: &Bound<'_, PyAny>,
+    path: PathBuf,
+    profile: &str,
+    encodings: Vec<(String, String)>,
+    row_group_rows: Option<usize>,
+    threads: Option<usize>,
+    verify: bool,
+) -> PyResult<(u64, usize, u64, u64)> {
+    let mut options = WriteOptions::default();
+    options.profile = run(py, || profile.parse())?;
+    options.encodings = encodings;
+    options.row_group_rows = row_group_rows.unwrap_or(options.row_group_rows);
+    options.threads = threads;
+    options.verify = verify;
+
+    let mut batches = run_attached(py, || data.extract::<PyRecordBatchReader>()?.into_reader())?;
+    let schema = batches.schema();
+    let mut writer = run(py, || Writer::create(&path, schema, options))?;
+    // A Python stream takes the GIL back for itself inside `next`.
+    while run(py, || match batches.next() {
+        None => Ok(false),
+        Some(batch) => {
+            let batch = batch.map_err(|error| Error::invalid(format!("the input failed: {error}")))?;
+            // The import of an empty slice keeps offsets into a buffer that it drops, which no check would pass.
+            if batch.num_rows() > 0 {
+                check(&batch)?;
+                writer.write(&batch)?;
+            }
+            Ok(true)
+        }
+    })? {
+        // Ctrl-C ends it here: the writer is dropped, and its temporary file with it.
+        py.check_signals()?;
+    }
+    let summary = run(py, || writer.finish())?;
+    Ok((summary.rows, summary.row_groups, summary.arrow_bytes, summary.file_bytes))
+}
+
+/// The names of all encodings, each with one line about it.
+#[pyfunction]
+pub(crate) fn encodings(py: Python<'_>) -> PyResult<Vec<(&'static str, &'static str)>> {
+    run(py, || Ok(staffa::encodings().into_iter().map(|encoding| (encoding.name, encoding.about)).collect()))
+}
+
+/// Arrow's C interface trusts the other side: offsets, UTF-8 and dictionary keys are checked before they are stored.
+fn check(batch: &RecordBatch) -> Result<()> {
+    for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+        column
+            .to_data()
+            .validate_full()
+            .map_err(|error| Error::invalid(format!("column {:?} holds invalid data: {error}", field.name())))?;
+    }
+    Ok(())
+}

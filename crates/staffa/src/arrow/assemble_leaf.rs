@@ -1,0 +1,135 @@
+//! A decoded leaf becomes an Arrow array of a type without children.
+#![deny(clippy::indexing_slicing)]
+
+use std::sync::Arc;
+
+use arrow_array::types::{BinaryType, ByteArrayType, LargeBinaryType, LargeUtf8Type, Utf8Type};
+use arrow_array::{
+    ArrayRef, ArrowPrimitiveType, BinaryViewArray, BooleanArray, FixedSizeBinaryArray, GenericByteArray,
+    OffsetSizeTrait, StringViewArray, downcast_primitive,
+};
+use arrow_buffer::{ArrowNativeType, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::DataType;
+
+use super::assemble::unlike;
+use super::build::{self, boolean_buffer, refused, scalars};
+use super::layout::{MOST_ITEMS, physical};
+use crate::error::{Error, Result};
+use crate::values::{DecodedValues, PhysicalType};
+
+/// The words, if that is what they are and of this width.
+pub(super) fn words(values: DecodedValues, expected: PhysicalType) -> Result<Buffer> {
+    match values {
+        DecodedValues::Words(found, data) if found == expected => Ok(data),
+        other => Err(Error::corrupt(format!("{expected:?} expected, found {}", name(&other)))),
+    }
+}
+
+fn name(values: &DecodedValues) -> String {
+    match values {
+        DecodedValues::Empty(_) => "no values".to_owned(),
+        DecodedValues::Bits(_) => "Bits".to_owned(),
+        DecodedValues::Words(ty, _) => format!("{ty:?}"),
+        DecodedValues::Bytes { .. } => "Bytes".to_owned(),
+    }
+}
+
+/// The array of a type without children.
+pub(super) fn leaf_array(ty: &DataType, values: DecodedValues, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+    macro_rules! primitive {
+        ($ty:ty) => {
+            primitive::<$ty>(ty, values, nulls)
+        };
+    }
+    downcast_primitive! {
+        ty => (primitive),
+        DataType::Boolean => match values {
+            DecodedValues::Bits(bits) => Ok(Arc::new(BooleanArray::new(boolean_buffer(bits), nulls))),
+            other => Err(Error::corrupt(format!("Bits expected, found {}", name(&other)))),
+        },
+        DataType::Utf8 => Ok(Arc::new(bytes::<Utf8Type>(values, nulls)?)),
+        DataType::LargeUtf8 => Ok(Arc::new(bytes::<LargeUtf8Type>(values, nulls)?)),
+        DataType::Binary => Ok(Arc::new(bytes::<BinaryType>(values, nulls)?)),
+        DataType::LargeBinary => Ok(Arc::new(bytes::<LargeBinaryType>(values, nulls)?)),
+        // By way of plain strings: text is checked once for all of it, not string by string. Contents are not copied.
+        DataType::Utf8View => Ok(Arc::new(StringViewArray::from(&bytes::<Utf8Type>(values, nulls)?))),
+        DataType::BinaryView => Ok(Arc::new(BinaryViewArray::from(&bytes::<BinaryType>(values, nulls)?))),
+        DataType::FixedSizeBinary(size) => fixed_binary(*size, values, nulls),
+        _ => Err(unlike(ty))
+    }
+}
+
+fn primitive<T: ArrowPrimitiveType>(
+    ty: &DataType,
+    values: DecodedValues,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    let Some((width, _)) = physical(ty) else { return Err(unlike(ty)) };
+    Ok(Arc::new(build::primitive::<T>(ty, scalars(words(values, width)?)?, nulls)?))
+}
+
+/// Offsets of the width that is wanted, never decreasing, within the contents.
+fn offsets<O: OffsetSizeTrait>(large: bool, offsets: Buffer, bytes: usize) -> Result<OffsetBuffer<O>> {
+    fn check<F: OffsetSizeTrait>(offsets: &ScalarBuffer<F>, bytes: usize) -> Result<()> {
+        // Counted without an early end, so that it goes as fast as memory.
+        let falls: usize = offsets.iter().zip(offsets.iter().skip(1)).map(|(a, b)| usize::from(a > b)).sum();
+        let ends = offsets.first().is_some_and(|first| *first >= F::zero())
+            && offsets.last().is_some_and(|last| last.as_usize() <= bytes);
+        if ends && falls == 0 {
+            return Ok(());
+        }
+        Err(Error::corrupt(format!("offsets of strings must not decrease, nor leave the {bytes} bytes of contents")))
+    }
+    fn convert<F: OffsetSizeTrait, O: OffsetSizeTrait>(offsets: Buffer, bytes: usize) -> Result<ScalarBuffer<O>> {
+        let offsets = scalars::<F>(offsets)?;
+        check(&offsets, bytes)?;
+        if size_of::<F>() == size_of::<O>() {
+            return scalars(offsets.into_inner());
+        }
+        let offsets = offsets.iter().map(|offset| O::from_usize(offset.as_usize()));
+        let narrow = || Error::limit(format!("{bytes} bytes of strings need 64-bit offsets: ask for the large type"));
+        offsets.collect::<Option<Vec<O>>>().map(ScalarBuffer::from).ok_or_else(narrow)
+    }
+    if offsets.is_empty() {
+        return Ok(OffsetBuffer::new_empty());
+    }
+    Ok(OffsetBuffer::new(if large { convert::<i64, O>(offsets, bytes)? } else { convert::<i32, O>(offsets, bytes)? }))
+}
+
+fn bytes<T: ByteArrayType>(values: DecodedValues, nulls: Option<NullBuffer>) -> Result<GenericByteArray<T>> {
+    let DecodedValues::Bytes { large, offsets: ends, data } = values else {
+        return Err(Error::corrupt(format!("Bytes expected, found {}", name(&values))));
+    };
+    GenericByteArray::<T>::try_new(offsets(large, ends, data.len())?, data, nulls).map_err(refused)
+}
+
+fn fixed_binary(size: i32, values: DecodedValues, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+    let rows = values.len();
+    let strings = bytes::<LargeBinaryType>(values, None)?;
+    let width = size.to_usize().unwrap_or(0);
+    let (first, last) = match (strings.offsets().first(), strings.offsets().last()) {
+        (Some(first), Some(last)) => (first.as_usize(), last.as_usize()),
+        _ => (0, 0),
+    };
+    let regular = strings.offsets().lengths().all(|length| length == width);
+    let data = if regular {
+        strings.values().slice_with_length(first, last - first)
+    } else {
+        // Under a NULL there may be anything, of any length.
+        let mut data = MutableBuffer::new(0);
+        for (row, string) in (0..rows).map(|row| (row, strings.value(row))) {
+            match nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+                true if rows.checked_mul(width).is_none_or(|all| all > MOST_ITEMS) => {
+                    return Err(Error::limit(format!("{rows} values of {width} bytes in one row group")));
+                }
+                true => data.extend_zeros(width),
+                false if string.len() == width => data.extend_from_slice(string),
+                false => {
+                    return Err(Error::corrupt(format!("row {row}: {width} bytes expected, found {}", string.len())));
+                }
+            }
+        }
+        data.into()
+    };
+    Ok(Arc::new(FixedSizeBinaryArray::try_new_with_len(size, data, nulls, rows).map_err(refused)?))
+}

@@ -1,0 +1,257 @@
+//! Nested arrays out of their parts, through Arrow's checked constructors alone.
+//!
+//! Arrow's constructors refuse some arrays that Arrow's own readers make, and panic on some parts; both are dealt with
+//! here, for [`assemble`](super::assemble()) and [`concat`](super::concat()) alike. A refusal is `Error::corrupt`.
+#![deny(clippy::indexing_slicing)]
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int16Type, Int32Type, Int64Type, RunEndIndexType};
+use arrow_array::{
+    Array, ArrayRef, ArrowPrimitiveType, FixedSizeListArray, GenericListArray, GenericListViewArray, MapArray,
+    OffsetSizeTrait, PrimitiveArray, RunArray, StructArray, make_array,
+};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_data::ArrayData;
+use arrow_schema::{ArrowError, DataType, FieldRef, Fields};
+
+use crate::bitmap::Bitmap;
+use crate::error::{Error, Result};
+
+/// The validity of the levels above, up to the nearest list: a NULL there hides whatever is below it.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Mask<'a> {
+    above: Option<&'a Mask<'a>>,
+    nulls: Option<&'a NullBuffer>,
+    /// Rows of this level that each row of the one above has: 1 in a struct, the size in a fixed-size list.
+    times: usize,
+}
+
+impl<'a> Mask<'a> {
+    /// What hides the children of a level with these NULLs, `times` of them for each row.
+    pub(super) fn below(above: &'a Mask<'a>, nulls: Option<&'a NullBuffer>, times: usize) -> Self {
+        Self { above: Some(above), nulls, times }
+    }
+
+    /// Whether nothing is hidden.
+    pub(super) fn is_none(&self) -> bool {
+        self.nulls.is_none() && self.above.is_none_or(Mask::is_none)
+    }
+
+    /// Whether row `row` of the children is hidden.
+    pub(super) fn hides(&self, row: usize) -> bool {
+        let row = row.checked_div(self.times).unwrap_or(0);
+        self.nulls.is_some_and(|nulls| row < nulls.len() && nulls.is_null(row))
+            || self.above.is_some_and(|m| m.hides(row))
+    }
+
+    /// The NULLs of a level of `rows` rows under this mask, those above added where `needed`: Arrow wants a NULL of a
+    /// field that is not nullable hidden by the struct right above it, but Parquet readers leave it to those further up.
+    fn widen(&self, nulls: Option<NullBuffer>, rows: usize, needed: bool) -> Option<NullBuffer> {
+        if !needed || self.is_none() {
+            return nulls;
+        }
+        let valid = |row| !self.hides(row) && nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+        Some(NullBuffer::new(BooleanBuffer::collect_bool(rows, valid)))
+    }
+}
+
+/// Arrow's refusal of parts that do not fit; by value for `map_err`.
+#[allow(clippy::needless_pass_by_value)]
+pub(super) fn refused(error: ArrowError) -> Error {
+    Error::corrupt(error.to_string())
+}
+
+/// A bitmap as Arrow's, without copying.
+pub(super) fn boolean_buffer(bits: Bitmap) -> BooleanBuffer {
+    let len = bits.len();
+    BooleanBuffer::new(Buffer::from_vec(bits.into_words()), 0, len)
+}
+
+/// The words of a buffer; copied where they are not aligned.
+pub(super) fn scalars<T: ArrowNativeType>(data: Buffer) -> Result<ScalarBuffer<T>> {
+    let width = size_of::<T>();
+    if !data.len().is_multiple_of(width) {
+        return Err(Error::corrupt(format!("{} bytes are not a whole number of words of {width}", data.len())));
+    }
+    if data.is_empty() {
+        return Ok(Vec::new().into());
+    }
+    if data.as_ptr().align_offset(align_of::<T>()) == 0 {
+        return Ok(data.into());
+    }
+    Ok(Buffer::from_slice_ref(data.as_slice()).into())
+}
+
+/// List, large list, list view, large list view or map, of lists that lie one after another.
+pub(super) fn list(
+    ty: &DataType,
+    lengths: impl ExactSizeIterator<Item = u64>,
+    items: ArrayRef,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    if let Some(nulls) = &nulls
+        && nulls.len() != lengths.len()
+    {
+        return Err(Error::corrupt(format!("{} lists, but the validity of {}", lengths.len(), nulls.len())));
+    }
+    match ty {
+        DataType::LargeList(_) | DataType::LargeListView(_) => list_of::<i64>(ty, lengths, items, nulls),
+        _ => list_of::<i32>(ty, lengths, items, nulls),
+    }
+}
+
+fn list_of<O: OffsetSizeTrait>(
+    ty: &DataType,
+    lengths: impl ExactSizeIterator<Item = u64>,
+    items: ArrayRef,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    let mut offsets = Vec::with_capacity(lengths.len() + 1);
+    offsets.push(O::zero());
+    let mut end = 0u64;
+    for length in lengths {
+        end = end.saturating_add(length);
+        match usize::try_from(end).ok().and_then(O::from_usize) {
+            Some(end) => offsets.push(end),
+            None => return Err(Error::corrupt(format!("{ty} cannot hold {end} items"))),
+        }
+    }
+    if end != items.len() as u64 {
+        return Err(Error::corrupt(format!(
+            "the lengths of the lists add up to {end}, but there are {} items",
+            items.len()
+        )));
+    }
+    Ok(match ty {
+        DataType::List(item) | DataType::LargeList(item) => {
+            let offsets = OffsetBuffer::new(offsets.into());
+            Arc::new(GenericListArray::<O>::try_new(item.clone(), offsets, items, nulls).map_err(refused)?)
+        }
+        DataType::ListView(item) | DataType::LargeListView(item) => {
+            let sizes = offsets.iter().skip(1).zip(&offsets).map(|(end, start)| *end - *start).collect();
+            offsets.pop();
+            let array = GenericListViewArray::<O>::try_new(item.clone(), offsets.into(), sizes, items, nulls);
+            Arc::new(array.map_err(refused)?)
+        }
+        DataType::Map(entries, sorted) => {
+            let Some(entries_array) = items.as_struct_opt() else {
+                return Err(Error::corrupt(format!("{ty}: the entries are {}", items.data_type())));
+            };
+            let offsets: Vec<i32> = offsets.iter().map(|offset| offset.as_usize() as i32).collect();
+            let offsets = OffsetBuffer::new(offsets.into());
+            let array = MapArray::try_new(entries.clone(), offsets, entries_array.clone(), nulls, *sorted);
+            Arc::new(array.map_err(refused)?)
+        }
+        other => return Err(Error::corrupt(format!("{other} is not a list"))),
+    })
+}
+
+/// List views whose lists lie anywhere among the items.
+pub(super) fn list_views<O: OffsetSizeTrait>(
+    ty: &DataType,
+    starts: &[usize],
+    lengths: &[usize],
+    items: ArrayRef,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    let (DataType::ListView(item) | DataType::LargeListView(item)) = ty else {
+        return Err(Error::corrupt(format!("{ty} is not a list view")));
+    };
+    let offsets = |values: &[usize]| values.iter().map(|value| O::from_usize(*value)).collect::<Option<Vec<O>>>();
+    let (Some(starts), Some(lengths)) = (offsets(starts), offsets(lengths)) else {
+        return Err(Error::corrupt(format!("{ty} cannot hold {} items", items.len())));
+    };
+    let array = GenericListViewArray::<O>::try_new(item.clone(), starts.into(), lengths.into(), items, nulls);
+    Ok(Arc::new(array.map_err(refused)?))
+}
+
+/// A struct of `rows` rows.
+pub(super) fn structs(
+    fields: &Fields,
+    children: Vec<ArrayRef>,
+    nulls: Option<NullBuffer>,
+    rows: usize,
+    above: &Mask<'_>,
+) -> Result<ArrayRef> {
+    if children.iter().any(|child| child.len() != rows) || nulls.as_ref().is_some_and(|nulls| nulls.len() != rows) {
+        return Err(Error::corrupt(format!("{rows} structs, but a field or the validity has another length")));
+    }
+    let hidden = |(field, child): (&FieldRef, &ArrayRef)| !field.is_nullable() && child.logical_null_count() > 0;
+    let nulls = above.widen(nulls, rows, !above.is_none() && fields.iter().zip(&children).any(hidden));
+    let array = StructArray::try_new_with_length(fields.clone(), children, nulls, rows);
+    Ok(Arc::new(array.map_err(refused)?))
+}
+
+/// A fixed-size list of `rows` rows.
+pub(super) fn fixed_lists(
+    item: &FieldRef,
+    size: usize,
+    items: ArrayRef,
+    nulls: Option<NullBuffer>,
+    rows: usize,
+    above: &Mask<'_>,
+) -> Result<ArrayRef> {
+    let Some(size_i32) = i32::try_from(size).ok().filter(|_| rows.checked_mul(size) == Some(items.len())) else {
+        return Err(Error::corrupt(format!("{rows} lists of {size} items, but {} items", items.len())));
+    };
+    if nulls.as_ref().is_some_and(|nulls| nulls.len() != rows) {
+        return Err(Error::corrupt(format!("{rows} lists, but a validity of another length")));
+    }
+    let needed = !above.is_none() && !item.is_nullable() && items.logical_null_count() > 0;
+    let nulls = above.widen(nulls, rows, needed);
+    let array = FixedSizeListArray::try_new_with_length(item.clone(), size_i32, items, nulls, rows);
+    Ok(Arc::new(array.map_err(refused)?))
+}
+
+/// Runs: `ends` strictly increasing from above 0, one for each value.
+pub(super) fn runs(ty: &DataType, ends: &dyn Array, values: &ArrayRef, above: &Mask<'_>) -> Result<ArrayRef> {
+    let DataType::RunEndEncoded(ends_field, values_field) = ty else {
+        return Err(Error::corrupt(format!("{ty} is not run-end encoded")));
+    };
+    if !values_field.is_nullable() && above.is_none() && values.logical_null_count() > 0 {
+        return Err(Error::corrupt("the values of runs are not nullable, but one is NULL"));
+    }
+    match ends_field.data_type() {
+        DataType::Int16 => runs_of::<Int16Type>(ty, ends, values),
+        DataType::Int32 => runs_of::<Int32Type>(ty, ends, values),
+        DataType::Int64 => runs_of::<Int64Type>(ty, ends, values),
+        other => Err(Error::corrupt(format!("{ty}: run ends cannot be {other}"))),
+    }
+}
+
+fn runs_of<R: RunEndIndexType>(ty: &DataType, ends: &dyn Array, values: &ArrayRef) -> Result<ArrayRef> {
+    let Some(ends) = ends.as_primitive_opt::<R>() else {
+        return Err(Error::corrupt(format!("{ty}: run ends cannot be {}", ends.data_type())));
+    };
+    if ends.len() != values.len() || ends.null_count() > 0 {
+        return Err(Error::corrupt(format!("{} run ends without NULLs expected, found {}", values.len(), ends.len())));
+    }
+    let mut last = 0;
+    for &end in ends.values() {
+        match end.to_usize() {
+            Some(end) if end > last => last = end,
+            _ => return Err(Error::corrupt(format!("run ends must increase, found {end:?} after {last}"))),
+        }
+    }
+    let array = RunArray::<R>::try_new(ends, values.as_ref()).map_err(refused)?;
+    if array.data_type() == ty {
+        return Ok(Arc::new(array));
+    }
+    // Fields of other names, or with metadata: Arrow has no constructor for these, but takes array data, and checks it.
+    let data = ArrayData::builder(ty.clone()).len(last).child_data(vec![ends.to_data(), values.to_data()]);
+    data.build().map(make_array).map_err(refused)
+}
+
+/// Words as an array of type `ty`, which must be `T`'s or differ from it in parameters alone.
+pub(super) fn primitive<T: ArrowPrimitiveType>(
+    ty: &DataType,
+    values: ScalarBuffer<T::Native>,
+    nulls: Option<NullBuffer>,
+) -> Result<PrimitiveArray<T>> {
+    if !PrimitiveArray::<T>::is_compatible(ty) {
+        return Err(Error::corrupt(format!("words of {} cannot be {ty}", T::DATA_TYPE)));
+    }
+    Ok(PrimitiveArray::<T>::try_new(values, nulls).map_err(refused)?.with_data_type(ty.clone()))
+}

@@ -1,0 +1,176 @@
+//! Dictionaries become one.
+//!
+//! 1. Equal dictionaries, or each the beginning of the longest: that one is kept as it is, and so are the keys.
+//! 2. An ordered dictionary that differs: not joined, since the order of its values means something.
+//! 3. Values that have bytes to compare: each distinct one once, in the order of their first appearance; where that
+//!    outgrows the key type, the values in use alone.
+//! 4. Nested values: one after another, if the key type can number them.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowDictionaryKeyType, BinaryType, BinaryViewType, LargeBinaryType, LargeUtf8Type, StringViewType, Utf8Type,
+};
+use arrow_array::{Array, ArrayRef, DictionaryArray, PrimitiveArray};
+use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer};
+use arrow_schema::DataType;
+use hashbrown::HashMap;
+
+use super::concat::join_values;
+use super::layout::physical;
+use crate::error::Result;
+
+/// One dictionary array out of several, with the validity of their keys as joined already.
+pub(super) fn join<K: ArrowDictionaryKeyType>(
+    ordered: bool,
+    arrays: &[ArrayRef],
+    nulls: Option<NullBuffer>,
+) -> Result<Option<ArrayRef>> {
+    let parts: Vec<&DictionaryArray<K>> = arrays.iter().filter_map(|array| array.as_dictionary_opt::<K>()).collect();
+    let Some(longest) = parts.iter().map(|part| part.values()).max_by_key(Array::len) else {
+        return Ok(None);
+    };
+    let begins = |values: &ArrayRef| {
+        Arc::ptr_eq(values, longest) || longest.slice(0, values.len()).to_data() == values.to_data()
+    };
+    if parts.iter().all(|part| begins(part.values())) {
+        return rekey(&parts, longest.clone(), nulls, |_, key| Some(key));
+    }
+    if ordered {
+        return Ok(None);
+    }
+    if parts.iter().all(|part| Comparable::new(part.values()).is_some()) {
+        return match unify(&parts, false)? {
+            None => match unify(&parts, true)? {
+                None => Ok(None),
+                Some((values, map)) => rekey(&parts, values, nulls, |part, key| map.get(part)?.get(key).copied()),
+            },
+            Some((values, map)) => rekey(&parts, values, nulls, |part, key| map.get(part)?.get(key).copied()),
+        };
+    }
+    let mut starts = Vec::with_capacity(parts.len());
+    let mut end = 0;
+    for part in &parts {
+        starts.push(end);
+        end += part.values().len();
+    }
+    if !fits::<K>(end) {
+        return Ok(None);
+    }
+    let values: Vec<ArrayRef> = parts.iter().map(|part| part.values().clone()).collect();
+    let Some(values) = join_values(&values)? else { return Ok(None) };
+    rekey(&parts, values, nulls, |part, key| Some(starts.get(part)? + key))
+}
+
+/// Whether keys can number so many values.
+fn fits<K: ArrowDictionaryKeyType>(values: usize) -> bool {
+    K::Native::from_usize(values.saturating_sub(1)).is_some()
+}
+
+/// All keys, each through `map`; those under a NULL become 0.
+fn rekey<K: ArrowDictionaryKeyType>(
+    parts: &[&DictionaryArray<K>],
+    values: ArrayRef,
+    nulls: Option<NullBuffer>,
+    map: impl Fn(usize, usize) -> Option<usize>,
+) -> Result<Option<ArrayRef>> {
+    let mut keys = Vec::with_capacity(parts.iter().map(Array::len).sum());
+    for (i, part) in parts.iter().enumerate() {
+        for (row, key) in part.keys().values().iter().enumerate() {
+            let mapped = if part.is_valid(row) { key.to_usize().and_then(|key| map(i, key)) } else { Some(0) };
+            // Out of range only where the array was invalid: the constructor below says so.
+            keys.push(mapped.and_then(K::Native::from_usize).unwrap_or_else(|| K::Native::usize_as(usize::MAX)));
+        }
+    }
+    let keys = PrimitiveArray::<K>::try_new(keys.into(), nulls)?;
+    Ok(Some(Arc::new(DictionaryArray::try_new(keys, values)?)))
+}
+
+/// For each dictionary and each of its values, the place among the joined values.
+type Places = Vec<Vec<usize>>;
+
+/// The distinct values, and where each value of each dictionary went; `None` where the keys cannot number them, or
+/// 32-bit offsets not reach them.
+fn unify<K: ArrowDictionaryKeyType>(
+    parts: &[&DictionaryArray<K>],
+    used_only: bool,
+) -> Result<Option<(ArrayRef, Places)>> {
+    let comparables: Vec<Comparable<'_>> = parts.iter().filter_map(|part| Comparable::new(part.values())).collect();
+    let mut places: HashMap<Option<&[u8]>, usize> = HashMap::new();
+    let mut picks: Vec<(usize, usize)> = Vec::new();
+    let mut bytes = 0;
+    let mut map = Vec::with_capacity(parts.len());
+    for (i, (part, values)) in parts.iter().zip(&comparables).enumerate() {
+        let used = used_only.then(|| part.occupancy());
+        let mut to = vec![0; part.values().len()];
+        for (value, to) in to.iter_mut().enumerate() {
+            if used.as_ref().is_some_and(|used| !used.value(value)) {
+                continue;
+            }
+            *to = *places.entry(values.get(value)).or_insert_with_key(|key| {
+                bytes += key.map_or(0, <[u8]>::len);
+                picks.push((i, value));
+                picks.len() - 1
+            });
+        }
+        map.push(to);
+    }
+    if !fits::<K>(picks.len()) || bytes > i32::MAX as usize {
+        return Ok(None);
+    }
+    let arrays: Vec<&dyn Array> = parts.iter().map(|part| part.values().as_ref()).collect();
+    Ok(Some((arrow_select::interleave::interleave(&arrays, &picks)?, map)))
+}
+
+/// The values of a dictionary, as bytes that are equal where the values are.
+struct Comparable<'a> {
+    nulls: Option<NullBuffer>,
+    bytes: Bytes<'a>,
+}
+
+enum Bytes<'a> {
+    Words(Buffer, usize),
+    Strings(Box<dyn Fn(usize) -> &'a [u8] + 'a>),
+}
+
+impl<'a> Comparable<'a> {
+    /// `None` for nested values.
+    fn new(array: &'a ArrayRef) -> Option<Self> {
+        let strings: Box<dyn Fn(usize) -> &'a [u8] + 'a> = if let Some(array) = array.as_bytes_opt::<Utf8Type>() {
+            Box::new(|i| array.value(i).as_bytes())
+        } else if let Some(array) = array.as_bytes_opt::<LargeUtf8Type>() {
+            Box::new(|i| array.value(i).as_bytes())
+        } else if let Some(array) = array.as_bytes_opt::<BinaryType>() {
+            Box::new(|i| array.value(i))
+        } else if let Some(array) = array.as_bytes_opt::<LargeBinaryType>() {
+            Box::new(|i| array.value(i))
+        } else if let Some(array) = array.as_byte_view_opt::<StringViewType>() {
+            Box::new(|i| array.value(i).as_bytes())
+        } else if let Some(array) = array.as_byte_view_opt::<BinaryViewType>() {
+            Box::new(|i| array.value(i))
+        } else {
+            let width = match (array.data_type(), physical(array.data_type())) {
+                (DataType::FixedSizeBinary(0), _) => return None,
+                (DataType::FixedSizeBinary(size), _) => *size as usize,
+                (_, Some((ty, _))) => ty.width_bytes()?,
+                _ => return None,
+            };
+            let data = array.to_data();
+            let buffer = data.buffers().first()?.slice_with_length(data.offset() * width, data.len() * width);
+            return Some(Self { nulls: array.nulls().cloned(), bytes: Bytes::Words(buffer, width) });
+        };
+        Some(Self { nulls: array.nulls().cloned(), bytes: Bytes::Strings(strings) })
+    }
+
+    /// Value `i`; `None` where it is NULL.
+    fn get(&self, i: usize) -> Option<&[u8]> {
+        if self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(i)) {
+            return None;
+        }
+        match &self.bytes {
+            Bytes::Words(data, width) => data.get(i * width..(i + 1) * width),
+            Bytes::Strings(get) => Some(get(i)),
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! How the columns of a schema fall apart into leaf columns: the plan that shredding and assembling share.
+//!
+//! ```text
+//!   column "a"                            leaves, depth first
+//!   int64                                 a                                  values
+//!   struct<b: utf8, c: bool>              a (validity), a.b, a.c
+//!   list<struct<b: utf8>>                 a (lengths), a[] (validity), a[].b
+//!   map<utf8, int32>                      a (lengths), a[] (validity), a[].keys, a[].values
+//!   fixed_size_list<float>[3]             a (validity), a[]
+//!   dictionary<int8, utf8>                a (codes), a{values}
+//!   run_end_encoded<int32, utf8>          a (ends), a{values}
+//!   null                                  none: the number of rows says all
+//! ```
+//!
+//! The first leaf of a column has the column's name; it carries the column's validity, but for run ends, which have
+//! none. Lengths, codes and values say how many rows the next level has. A path that would come twice (a struct may
+//! have two fields of one name, a column may be called `a.b`) ends in `#2`, `#3` and so on; one that would be longer
+//! than 256 bytes is cut in the middle.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use arrow_schema::{DataType, Field, Schema};
+
+use crate::error::{Error, Result};
+use crate::values::{Kind, PhysicalType};
+
+/// Most items that the lists of one column of a row group have together, and most rows that runs and NULLs may claim
+/// without having anything to show for them: Arrow makes a bitmap of these now and then.
+pub(super) const MOST_ITEMS: usize = i32::MAX as usize;
+
+/// The leaves of a schema and how they hang together.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout {
+    /// One tree per top-level field.
+    pub fields: Vec<Node>,
+    leaves: Vec<Leaf>,
+    /// Where the leaves of each column begin, and the end of the last.
+    starts: Vec<usize>,
+}
+
+/// One level of a column; the numbers are leaves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Node {
+    /// Nothing but NULLs: no leaf.
+    Null,
+    /// Words, bits or byte strings, with their validity.
+    Leaf(usize),
+    /// List, large list, their views, map.
+    List {
+        /// Length of each list, with the lists' validity; arbitrary under a NULL, which has no items.
+        lengths: usize,
+        /// The items, one list after another.
+        item: Box<Node>,
+    },
+    /// Lists of one length.
+    FixedList {
+        /// The lists' validity.
+        validity: usize,
+        /// Items of each list, also of those that are NULL.
+        size: usize,
+        /// The items.
+        item: Box<Node>,
+    },
+    /// One child per field, each as long as the struct.
+    Struct {
+        /// The structs' validity; each child has its own as well.
+        validity: usize,
+        /// The fields.
+        children: Vec<Node>,
+    },
+    /// Codes into values.
+    Dictionary {
+        /// The keys, as wide as their type, with the column's validity; arbitrary under a NULL.
+        codes: usize,
+        /// The dictionary, with a number of values of its own.
+        values: Box<Node>,
+    },
+    /// Runs of a value.
+    RunEnd {
+        /// Ends, strictly increasing, never NULL; the last is the number of rows.
+        ends: usize,
+        /// One value per run.
+        values: Box<Node>,
+    },
+}
+
+/// One leaf column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Leaf {
+    /// Unique name for messages: see the module.
+    pub path: String,
+    /// The top-level field that it belongs to.
+    pub column: usize,
+    /// Its physical type; `None` where it is validity alone.
+    pub ty: Option<PhysicalType>,
+    /// How its values are ordered.
+    pub kind: Kind,
+    /// Whether byte strings are wanted with 64-bit offsets (large utf8, large binary).
+    pub large: bool,
+    /// Whether byte strings are text.
+    pub utf8: bool,
+    /// Whether it is a whole column by itself, one value per row: its blocks can be read by row range.
+    pub flat: bool,
+}
+
+impl Layout {
+    /// Plans for `schema`.
+    ///
+    /// Refuses unions, by their path, and columns of one name.
+    pub(crate) fn new(schema: &Schema) -> Result<Self> {
+        let mut planner = Planner::default();
+        for field in schema.fields() {
+            if !planner.taken.insert(field.name().clone()) {
+                return Err(Error::invalid(format!("two columns are called {:?}", field.name())));
+            }
+        }
+        let mut layout = Self { fields: Vec::new(), leaves: Vec::new(), starts: vec![0] };
+        for (column, field) in schema.fields().iter().enumerate() {
+            planner.column = column;
+            let first = planner.leaves.len();
+            let node = planner.node(field.data_type(), field.name())?;
+            if let (Node::Leaf(_), Some(leaf)) = (&node, planner.leaves.get_mut(first)) {
+                leaf.flat = true;
+            }
+            layout.fields.push(node);
+            layout.starts.push(planner.leaves.len());
+        }
+        layout.leaves = planner.leaves;
+        Ok(layout)
+    }
+
+    /// All leaves, in order.
+    pub(crate) fn leaves(&self) -> &[Leaf] {
+        &self.leaves
+    }
+
+    /// The leaves of a top-level column; none where there is no such column.
+    pub(crate) fn leaves_of(&self, column: usize) -> Range<usize> {
+        match self.starts.get(column..column.saturating_add(2)) {
+            Some(&[start, end]) => start..end,
+            _ => 0..0,
+        }
+    }
+
+    /// The path of leaf `i`, for messages.
+    pub(super) fn path(&self, leaf: usize) -> &str {
+        self.leaves.get(leaf).map_or("?", |leaf| &leaf.path)
+    }
+}
+
+/// The physical type of a leaf of this type, and how it is ordered; `None` for what has no values of its own.
+pub(super) fn physical(ty: &DataType) -> Option<(PhysicalType, Kind)> {
+    use DataType as D;
+    use Kind::{Float, Opaque, Signed, Unsigned};
+    use arrow_schema::IntervalUnit as I;
+    Some(match ty {
+        D::Boolean => (PhysicalType::Bits, Unsigned),
+        D::UInt8 => (PhysicalType::U8, Unsigned),
+        D::UInt16 => (PhysicalType::U16, Unsigned),
+        D::UInt32 => (PhysicalType::U32, Unsigned),
+        D::UInt64 => (PhysicalType::U64, Unsigned),
+        D::Int8 => (PhysicalType::U8, Signed),
+        D::Int16 => (PhysicalType::U16, Signed),
+        D::Int32 | D::Date32 | D::Time32(_) | D::Decimal32(..) | D::Interval(I::YearMonth) => {
+            (PhysicalType::U32, Signed)
+        }
+        D::Int64 | D::Date64 | D::Time64(_) | D::Timestamp(..) | D::Duration(_) | D::Decimal64(..) => {
+            (PhysicalType::U64, Signed)
+        }
+        D::Decimal128(..) => (PhysicalType::U128, Signed),
+        D::Decimal256(..) => (PhysicalType::U256, Signed),
+        D::Float16 => (PhysicalType::U16, Float),
+        D::Float32 => (PhysicalType::U32, Float),
+        D::Float64 => (PhysicalType::U64, Float),
+        D::Interval(I::DayTime) => (PhysicalType::U64, Opaque),
+        D::Interval(I::MonthDayNano) => (PhysicalType::U128, Opaque),
+        D::Utf8 | D::LargeUtf8 | D::Utf8View | D::Binary | D::LargeBinary | D::BinaryView | D::FixedSizeBinary(_) => {
+            (PhysicalType::Bytes, Unsigned)
+        }
+        _ => return None,
+    })
+}
+
+#[derive(Default)]
+struct Planner {
+    leaves: Vec<Leaf>,
+    column: usize,
+    taken: HashSet<String>,
+    /// The next number to try after a path that is taken: many fields of one name cost no more than others.
+    next: HashMap<String, usize>,
+}
+
+impl Planner {
+    fn node(&mut self, ty: &DataType, path: &str) -> Result<Node> {
+        let locate = |e: Error| e.at(|p| p.column = Some(path.to_owned()));
+        super::schema::check(ty).map_err(|what| Error::invalid(format!("column {path:?}: {what}")))?;
+        if let Some((physical, kind)) = physical(ty) {
+            return Ok(Node::Leaf(self.leaf(ty, Some(physical), kind, path)));
+        }
+        let lengths = |large: bool| Some(if large { PhysicalType::U64 } else { PhysicalType::U32 });
+        Ok(match ty {
+            DataType::Null => Node::Null,
+            DataType::List(item) | DataType::ListView(item) | DataType::Map(item, _) => {
+                let lengths = self.leaf(ty, lengths(false), Kind::Unsigned, path);
+                Node::List { lengths, item: self.item(item, path)? }
+            }
+            DataType::LargeList(item) | DataType::LargeListView(item) => {
+                let lengths = self.leaf(ty, lengths(true), Kind::Unsigned, path);
+                Node::List { lengths, item: self.item(item, path)? }
+            }
+            DataType::FixedSizeList(item, size) => {
+                let validity = self.leaf(ty, None, Kind::Opaque, path);
+                Node::FixedList { validity, size: *size as usize, item: self.item(item, path)? }
+            }
+            DataType::Struct(fields) => {
+                let validity = self.leaf(ty, None, Kind::Opaque, path);
+                let child = |field: &std::sync::Arc<Field>| {
+                    let name = self.child_path(path, ".", field.name());
+                    self.node(field.data_type(), &name)
+                };
+                Node::Struct { validity, children: fields.iter().map(child).collect::<Result<_>>()? }
+            }
+            DataType::Dictionary(key, values) => {
+                let Some((physical, _)) = physical(key) else {
+                    return Err(locate(Error::unsupported(format!("{ty} has no integer keys"))));
+                };
+                let codes = self.leaf(key, Some(physical), Kind::Unsigned, path);
+                Node::Dictionary { codes, values: self.values(values, path)? }
+            }
+            DataType::RunEndEncoded(ends, values) => {
+                let Some((physical, _)) = physical(ends.data_type()) else {
+                    return Err(locate(Error::unsupported(format!("{ty} has no integer ends"))));
+                };
+                let ends = self.leaf(ends.data_type(), Some(physical), Kind::Unsigned, path);
+                Node::RunEnd { ends, values: self.values(values.data_type(), path)? }
+            }
+            _ => return Err(locate(Error::unsupported(format!("{ty} is not accepted")))),
+        })
+    }
+
+    fn item(&mut self, item: &Field, path: &str) -> Result<Box<Node>> {
+        let name = self.child_path(path, "[]", "");
+        self.node(item.data_type(), &name).map(Box::new)
+    }
+
+    fn values(&mut self, ty: &DataType, path: &str) -> Result<Box<Node>> {
+        let name = self.child_path(path, "{values}", "");
+        self.node(ty, &name).map(Box::new)
+    }
+
+    fn leaf(&mut self, ty: &DataType, physical: Option<PhysicalType>, kind: Kind, path: &str) -> usize {
+        self.leaves.push(Leaf {
+            path: path.to_owned(),
+            column: self.column,
+            ty: physical,
+            kind,
+            large: matches!(ty, DataType::LargeUtf8 | DataType::LargeBinary),
+            utf8: matches!(ty, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View),
+            flat: false,
+        });
+        self.leaves.len() - 1
+    }
+
+    /// A path that no other node has: of the parent, what joins them, and the child's name.
+    fn child_path(&mut self, parent: &str, join: &str, name: &str) -> String {
+        const HALF_BYTES: usize = 120;
+        let mut path = format!("{}{join}{name}", head(parent, 2 * HALF_BYTES));
+        // Cut, so that a long name is not repeated for each of a million children.
+        if path.len() > 256 {
+            path = format!("{}..{}", head(&path, HALF_BYTES), tail(&path, HALF_BYTES));
+        }
+        if self.taken.insert(path.clone()) {
+            return path;
+        }
+        let next = self.next.entry(path.clone()).or_insert(2);
+        loop {
+            let numbered = format!("{path}#{next}");
+            *next += 1;
+            if self.taken.insert(numbered.clone()) {
+                return numbered;
+            }
+        }
+    }
+}
+
+/// At most `bytes` of the beginning, at a character's boundary.
+fn head(text: &str, bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes)).unwrap_or_default()
+}
+
+/// At most `bytes` of the end.
+fn tail(text: &str, bytes: usize) -> &str {
+    text.get(text.ceil_char_boundary(text.len().saturating_sub(bytes))..).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::testing::{flat_types, nested_types};
+    use super::super::with_string_views;
+    use super::*;
+
+    fn paths(fields: Vec<Field>) -> Vec<String> {
+        let layout = Layout::new(&Schema::new(fields)).unwrap();
+        layout.leaves().iter().map(|leaf| leaf.path.clone()).collect()
+    }
+
+    #[test]
+    fn leaves_have_unique_paths_in_depth_first_order() {
+        let text = || Field::new("b", DataType::Utf8, true);
+        let structs = DataType::Struct(vec![text(), text(), Field::new("n", DataType::Null, true)].into());
+        let dictionary = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
+        let fields = vec![
+            Field::new("a", structs.clone(), true),
+            Field::new("a.b", DataType::Boolean, true),
+            Field::new("l", DataType::LargeList(Arc::new(Field::new("item", structs, true))), true),
+            Field::new("d", dictionary, true),
+        ];
+        let layout = Layout::new(&Schema::new(fields.clone())).unwrap();
+        assert_eq!((layout.leaves_of(1), layout.leaves_of(2), layout.leaves_of(4)), (3..4, 4..8, 0..0));
+        assert_eq!(layout.leaves().iter().filter(|leaf| leaf.flat).count(), 1);
+        assert_eq!(paths(fields), ["a", "a.b#2", "a.b#3", "a.b", "l", "l[]", "l[].b", "l[].b#2", "d", "d{values}"]);
+    }
+
+    #[test]
+    fn long_names_are_not_repeated() {
+        let long = "long ".repeat(1_000);
+        let many = |n| DataType::Struct((0..n).map(|_| Field::new(&long, DataType::Int8, true)).collect());
+        let found = paths(vec![Field::new(&long, many(1_000), true)]);
+        assert_eq!(found.len(), 1_001);
+        assert_eq!(found[0], long);
+        assert!(found[1..].iter().all(|path| path.len() < 270));
+        assert_eq!(HashSet::<&String>::from_iter(&found).len(), 1_001);
+    }
+
+    #[test]
+    fn unions_and_twins_are_refused_by_name() {
+        let twins = Schema::new(vec![Field::new("x", DataType::Int8, true), Field::new("x", DataType::Utf8, true)]);
+        assert_eq!(Layout::new(&twins).unwrap_err().to_string(), "two columns are called \"x\"");
+        let union = DataType::Union(arrow_schema::UnionFields::empty(), arrow_schema::UnionMode::Sparse);
+        let union = DataType::List(Arc::new(Field::new("item", union, true)));
+        let error = Layout::new(&Schema::new(vec![Field::new("u", union, true)])).unwrap_err();
+        assert!(matches!(error, Error::Unsupported { .. }));
+        assert!(error.to_string().starts_with("column \"u[]\": Union"), "{error}");
+    }
+
+    #[test]
+    fn views_have_the_same_leaves() {
+        for ty in flat_types().iter().flat_map(nested_types) {
+            let schema = Schema::new(vec![Field::new("a", ty, true)]);
+            let (plain, views) = (Layout::new(&schema).unwrap(), Layout::new(&with_string_views(&schema)).unwrap());
+            assert_eq!(plain.fields, views.fields);
+            let keys =
+                |layout: &Layout| layout.leaves().iter().map(|l| (l.path.clone(), l.ty, l.kind)).collect::<Vec<_>>();
+            assert_eq!(keys(&plain), keys(&views));
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Arrow <-> leaf columns: the only place that names Arrow's array types.
+//!
+//! ```text
+//! write   batches --concat--> one batch per row group --shred--> leaf arrays
+//! read    decoded leaves --assemble--> one array per column
+//! both    Schema --Layout::new--> which leaves there are, and how they hang together
+//!         Schema <--encode_schema, decode_schema--> bytes of the footer
+//! ```
+//!
+//! Every Arrow type is accepted but unions. Types, names, nullability, metadata (extension types with it) and values come
+//! back as they went in; what lies under a NULL does not.
+
+mod assemble;
+mod assemble_leaf;
+mod build;
+mod concat;
+mod dictionaries;
+mod layout;
+mod schema;
+mod shred;
+mod shred_leaf;
+mod shred_list;
+
+pub(crate) use assemble::{assemble, with_string_views};
+pub(crate) use concat::concat;
+pub(crate) use layout::{Layout, Leaf};
+pub(crate) use schema::{decode_schema, encode_schema};
+pub(crate) use shred::shred;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;

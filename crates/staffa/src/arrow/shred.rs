@@ -1,0 +1,296 @@
+//! A row group falls apart: a record batch to leaf arrays.
+//!
+//! What lies as it is wanted is handed on without a copy: words, contents of strings, dictionaries. Only the rows of the
+//! batch come along, whatever its arrays were sliced from. Items are wanted list after list: where NULL lists own
+//! items, or views overlap or change places, the rows to pick are worked out once per list and carried down, so that
+//! each leaf below is gathered once, however deep.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowDictionaryKeyType, Int16Type, Int32Type, Int64Type, RunEndIndexType};
+use arrow_array::{Array, ArrayRef, FixedSizeListArray, RecordBatch, StructArray, downcast_integer};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer};
+use arrow_schema::{DataType, Field, Fields};
+use arrow_select::dictionary::garbage_collect_any_dictionary;
+
+use super::build::Mask;
+use super::layout::{Layout, MOST_ITEMS, Node};
+use super::shred_leaf::{values, words};
+use super::shred_list::{Plan, each, too_many_items};
+use crate::bitmap::Bitmap;
+use crate::error::{Error, Result};
+use crate::values::{LeafArray, LeafValues};
+
+/// The leaves of a batch, in the order of `layout`, which must be its schema's.
+///
+/// A column that is not nullable, at any level, and holds a NULL that no NULL above it hides is refused by its path.
+pub(crate) fn shred(batch: &RecordBatch, layout: &Layout) -> Result<Vec<LeafArray>> {
+    let mut shredder = Shredder { layout, out: Vec::with_capacity(layout.leaves().len()) };
+    if batch.num_columns() != layout.fields.len() {
+        return Err(Error::invalid(format!("{} columns expected, found {}", layout.fields.len(), batch.num_columns())));
+    }
+    let columns = batch.schema_ref().fields().iter().zip(batch.columns());
+    for ((field, array), node) in columns.zip(&layout.fields) {
+        let level = Level { nullable: field.is_nullable(), in_list: false, picks: None, above: Mask::default() };
+        shredder.node(node, array.as_ref(), field.name(), &level)?;
+    }
+    Ok(shredder.out)
+}
+
+struct Shredder<'a> {
+    layout: &'a Layout,
+    out: Vec<LeafArray>,
+}
+
+/// What is above an array, as far as the array needs to know.
+#[derive(Clone, Copy)]
+pub(super) struct Level<'a> {
+    nullable: bool,
+    /// Whether the array is the items of a list, where Arrow asks more of a field that is not nullable.
+    in_list: bool,
+    /// The rows that are wanted, in order; all when `None`.
+    pub(super) picks: Option<&'a [u32]>,
+    above: Mask<'a>,
+}
+
+impl Level<'_> {
+    pub(super) fn rows(&self, array: &dyn Array) -> usize {
+        self.picks.map_or(array.len(), <[u32]>::len)
+    }
+
+    /// The values of a dictionary or of runs. Their NULLs have been asked about above, where what hides them is known by
+    /// row; in a list Arrow refuses them at every depth, hidden or not.
+    fn values<'b>(&self, picks: Option<&'b [u32]>) -> Level<'b> {
+        Level { nullable: self.nullable || !self.in_list, in_list: self.in_list, picks, above: Mask::default() }
+    }
+
+    /// Which of the wanted rows are NULL; `None` where none is.
+    fn nulls(&self, nulls: Option<&NullBuffer>) -> Option<NullBuffer> {
+        let nulls = nulls.filter(|nulls| nulls.null_count() > 0)?;
+        let picked = match self.picks {
+            None => nulls.clone(),
+            Some(picks) => {
+                NullBuffer::new(BooleanBuffer::collect_bool(picks.len(), |i| nulls.is_valid(picks[i] as usize)))
+            }
+        };
+        Some(picked).filter(|picked| picked.null_count() > 0)
+    }
+}
+
+impl Shredder<'_> {
+    fn node(&mut self, node: &Node, array: &dyn Array, path: &str, level: &Level<'_>) -> Result<()> {
+        let no_null_runs = matches!(array.data_type(), DataType::RunEndEncoded(_, values) if !values.is_nullable());
+        if (!level.nullable || no_null_runs) && array.is_nullable() {
+            Self::refuse_nulls(array, path, level)?;
+        }
+        match (node, array.data_type()) {
+            (Node::Null, DataType::Null) if level.rows(array) <= MOST_ITEMS => Ok(()),
+            (Node::Null, DataType::Null) => Err(too_many_items()),
+            (Node::Leaf(leaf), ty) => {
+                let values = values(array, ty, self.layout.leaves().get(*leaf).and_then(|l| l.ty), level)
+                    .map_err(|e| e.at(|p| p.column = Some(self.layout.path(*leaf).to_owned())))?;
+                self.push(*leaf, level.nulls(array.nulls()), values)
+            }
+            (Node::List { lengths, item }, ty) => self.list(*lengths, item, array, ty, level),
+            (Node::FixedList { validity, size, item }, DataType::FixedSizeList(field, _)) => {
+                let list = array.as_fixed_size_list_opt().ok_or_else(|| self.mismatch(*validity, array))?;
+                self.fixed_list(*validity, *size, item, list, field, level)
+            }
+            (Node::Struct { validity, children }, DataType::Struct(fields)) => {
+                let array = array.as_struct_opt().ok_or_else(|| self.mismatch(*validity, array))?;
+                self.structs(*validity, children, array, fields, level)
+            }
+            (Node::Dictionary { codes, values }, DataType::Dictionary(key, _)) => {
+                macro_rules! of {
+                    ($key:ty) => {
+                        self.dictionary::<$key>(*codes, values, array, level)
+                    };
+                }
+                downcast_integer! {
+                    key.as_ref() => (of),
+                    _ => Err(self.mismatch(*codes, array))
+                }
+            }
+            (Node::RunEnd { ends, values }, DataType::RunEndEncoded(index, _)) => match index.data_type() {
+                DataType::Int16 => self.runs::<Int16Type>(*ends, values, array, level),
+                DataType::Int32 => self.runs::<Int32Type>(*ends, values, array, level),
+                DataType::Int64 => self.runs::<Int64Type>(*ends, values, array, level),
+                _ => Err(self.mismatch(*ends, array)),
+            },
+            (_, ty) => Err(Error::invalid(format!("column {path:?} is {ty}, which is not what the schema says"))),
+        }
+    }
+
+    fn mismatch(&self, leaf: usize, array: &dyn Array) -> Error {
+        let path = self.layout.path(leaf);
+        Error::invalid(format!("column {path:?} is {}, which is not what the schema says", array.data_type()))
+    }
+
+    fn push(&mut self, leaf: usize, nulls: Option<NullBuffer>, values: LeafValues) -> Result<()> {
+        if leaf != self.out.len() {
+            return Err(Error::invalid("the layout is of another schema"));
+        }
+        let bits = |nulls: NullBuffer| Bitmap::from_bytes(nulls.validity(), nulls.offset(), nulls.len());
+        self.out.push(LeafArray { validity: nulls.map(bits), values });
+        Ok(())
+    }
+
+    /// The first NULL that nothing hides, by name and row.
+    fn refuse_nulls(array: &dyn Array, path: &str, level: &Level<'_>) -> Result<()> {
+        let Some(nulls) = level.nulls(array.logical_nulls().as_ref()) else { return Ok(()) };
+        let shown = |row: &usize| nulls.is_null(*row) && !level.above.hides(*row);
+        match (0..nulls.len()).find(shown) {
+            Some(row) => Err(Error::invalid(format!("column {path:?} is not nullable, but row {row} of it is NULL"))),
+            None => Ok(()),
+        }
+    }
+
+    fn list(&mut self, leaf: usize, item: &Node, array: &dyn Array, ty: &DataType, level: &Level<'_>) -> Result<()> {
+        let mismatch = || self.mismatch(leaf, array);
+        let nulls = level.nulls(array.nulls());
+        let hidden = nulls.as_ref();
+        let (field, items, plan): (_, ArrayRef, _) = match ty {
+            DataType::List(field) => {
+                let list = array.as_list_opt::<i32>().ok_or_else(mismatch)?;
+                (field, list.values().clone(), Plan::of_lists(list.offsets(), level.picks, hidden))
+            }
+            DataType::LargeList(field) => {
+                let list = array.as_list_opt::<i64>().ok_or_else(mismatch)?;
+                (field, list.values().clone(), Plan::of_lists(list.offsets(), level.picks, hidden))
+            }
+            DataType::Map(field, _) => {
+                let map = array.as_map_opt().ok_or_else(mismatch)?;
+                (field, Arc::new(map.entries().clone()), Plan::of_lists(map.offsets(), level.picks, hidden))
+            }
+            DataType::ListView(field) => {
+                let list = array.as_list_view_opt::<i32>().ok_or_else(mismatch)?;
+                (field, list.values().clone(), Plan::of_views(list.offsets(), list.sizes(), level.picks, hidden))
+            }
+            DataType::LargeListView(field) => {
+                let list = array.as_list_view_opt::<i64>().ok_or_else(mismatch)?;
+                (field, list.values().clone(), Plan::of_views(list.offsets(), list.sizes(), level.picks, hidden))
+            }
+            _ => return Err(mismatch()),
+        };
+        let plan = plan.map_err(|e| e.at(|p| p.column = Some(self.layout.path(leaf).to_owned())))?;
+        self.push(leaf, nulls, plan.lengths)?;
+        let below = Level {
+            nullable: field.is_nullable(),
+            in_list: true,
+            picks: plan.picks.as_deref(),
+            above: Mask::default(),
+        };
+        let items = match plan.picks {
+            None => items.slice(plan.start, plan.items),
+            Some(_) => items,
+        };
+        let path = format!("{}[]", self.layout.path(leaf));
+        self.node(item, items.as_ref(), &path, &below)
+    }
+
+    fn fixed_list(
+        &mut self,
+        leaf: usize,
+        size: usize,
+        item: &Node,
+        list: &FixedSizeListArray,
+        field: &Field,
+        level: &Level<'_>,
+    ) -> Result<()> {
+        let nulls = level.nulls(list.nulls());
+        self.push(leaf, nulls.clone(), LeafValues::Empty(level.rows(list)))?;
+        let picks = level.picks.map(|picks| each(picks, size)).transpose()?;
+        let above = Mask::below(&level.above, nulls.as_ref(), size);
+        let below = Level { nullable: field.is_nullable(), in_list: false, picks: picks.as_deref(), above };
+        let path = format!("{}[]", self.layout.path(leaf));
+        self.node(item, list.values().as_ref(), &path, &below)
+    }
+
+    fn structs(
+        &mut self,
+        leaf: usize,
+        children: &[Node],
+        array: &StructArray,
+        fields: &Fields,
+        level: &Level<'_>,
+    ) -> Result<()> {
+        let nulls = level.nulls(array.nulls());
+        self.push(leaf, nulls.clone(), LeafValues::Empty(level.rows(array)))?;
+        if children.len() != fields.len() {
+            return Err(self.mismatch(leaf, array));
+        }
+        let above = Mask::below(&level.above, nulls.as_ref(), 1);
+        for ((child, field), array) in children.iter().zip(fields).zip(array.columns()) {
+            let below = Level { nullable: field.is_nullable(), in_list: false, picks: level.picks, above };
+            let path = format!("{}.{}", self.layout.path(leaf), field.name());
+            self.node(child, array.as_ref(), &path, &below)?;
+        }
+        Ok(())
+    }
+
+    fn dictionary<K: ArrowDictionaryKeyType>(
+        &mut self,
+        leaf: usize,
+        node: &Node,
+        array: &dyn Array,
+        level: &Level<'_>,
+    ) -> Result<()> {
+        let dictionary = array.as_dictionary_opt::<K>().ok_or_else(|| self.mismatch(leaf, array))?;
+        let collected;
+        let mut dictionary = dictionary;
+        if level.in_list && !level.nullable && dictionary.values().is_nullable() {
+            // Arrow refuses a NULL in the dictionary here, used or not: leave out what is not used.
+            collected = garbage_collect_any_dictionary(dictionary)?;
+            dictionary = collected.as_dictionary_opt::<K>().ok_or_else(|| self.mismatch(leaf, array))?;
+        }
+        let keys = dictionary.keys();
+        let codes = words(keys.values().inner(), size_of::<K::Native>(), level.picks)?;
+        let ty = self.layout.leaves().get(leaf).and_then(|leaf| leaf.ty);
+        let Some(ty) = ty.filter(|ty| ty.width_bytes() == Some(size_of::<K::Native>())) else {
+            return Err(self.mismatch(leaf, array));
+        };
+        self.push(leaf, level.nulls(keys.nulls()), LeafValues::Words(ty, codes))?;
+        let below = level.values(None);
+        let path = format!("{}{{values}}", self.layout.path(leaf));
+        self.node(node, dictionary.values().as_ref(), &path, &below)
+    }
+
+    fn runs<R: RunEndIndexType>(
+        &mut self,
+        leaf: usize,
+        node: &Node,
+        array: &dyn Array,
+        level: &Level<'_>,
+    ) -> Result<()> {
+        let runs = array.as_run_opt::<R>().ok_or_else(|| self.mismatch(leaf, array))?;
+        let (values, ends, picks) = match level.picks {
+            None => (runs.values_slice(), runs.run_ends().sliced_values().collect::<Vec<_>>(), None),
+            Some(rows) => {
+                let mut ends: Vec<R::Native> = Vec::new();
+                let mut picks: Vec<u32> = Vec::new();
+                for (i, run) in runs.get_physical_indices(rows)?.into_iter().enumerate() {
+                    let end = R::Native::from_usize(i + 1).ok_or_else(too_many_items)?;
+                    match (picks.last(), ends.last_mut()) {
+                        (Some(&last), Some(last_end)) if last as usize == run => *last_end = end,
+                        _ => {
+                            picks.push(run as u32);
+                            ends.push(end);
+                        }
+                    }
+                }
+                (runs.values().clone(), ends, Some(picks))
+            }
+        };
+        let Some(ty) = self.layout.leaves().get(leaf).and_then(|leaf| leaf.ty) else {
+            return Err(self.mismatch(leaf, array));
+        };
+        if level.rows(array) > MOST_ITEMS {
+            return Err(too_many_items());
+        }
+        self.push(leaf, None, LeafValues::Words(ty, Buffer::from_vec(ends)))?;
+        let below = level.values(picks.as_deref());
+        let path = format!("{}{{values}}", self.layout.path(leaf));
+        self.node(node, values.as_ref(), &path, &below)
+    }
+}

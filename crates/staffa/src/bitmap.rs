@@ -1,0 +1,163 @@
+//! A bitmap: validity, booleans, selections. Bit `i` is bit `i % 64` of word `i / 64`; bits past the end are 0.
+
+/// An owned bitmap of `len` bits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Bitmap {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Bitmap {
+    /// `len` bits, all of them `value`.
+    pub fn filled(len: usize, value: bool) -> Self {
+        let mut out = Self { words: vec![if value { u64::MAX } else { 0 }; len.div_ceil(64)], len };
+        out.clear_tail();
+        out
+    }
+
+    /// From words; bits past `len` are cleared, missing words are 0.
+    pub fn from_words(mut words: Vec<u64>, len: usize) -> Self {
+        words.resize(len.div_ceil(64), 0);
+        let mut out = Self { words, len };
+        out.clear_tail();
+        out
+    }
+
+    /// From little-endian bytes, beginning at bit `offset`; missing bytes are 0.
+    pub fn from_bytes(bytes: &[u8], offset: usize, len: usize) -> Self {
+        let bytes = bytes.get(offset / 8..).unwrap_or_default();
+        let shift = offset % 8;
+        let word = |i: usize| {
+            let mut le = [0; 16];
+            let from = bytes.get(i * 8..).unwrap_or_default();
+            let n = from.len().min(9);
+            le[..n].copy_from_slice(&from[..n]);
+            (u128::from_le_bytes(le) >> shift) as u64
+        };
+        Self::from_words((0..len.div_ceil(64)).map(word).collect(), len)
+    }
+
+    /// Number of bits.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no bit at all.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bit `i`; false past the end.
+    pub fn get(&self, i: usize) -> bool {
+        i < self.len && self.words.get(i / 64).is_some_and(|w| w >> (i % 64) & 1 == 1)
+    }
+
+    /// Sets bit `i`; nothing past the end.
+    pub fn set(&mut self, i: usize, value: bool) {
+        if i < self.len
+            && let Some(word) = self.words.get_mut(i / 64)
+        {
+            *word = *word & !(1 << (i % 64)) | u64::from(value) << (i % 64);
+        }
+    }
+
+    /// Number of set bits.
+    pub fn count_ones(&self) -> usize {
+        self.words.iter().map(|w| w.count_ones() as usize).sum()
+    }
+
+    /// The words, bits past the end being 0.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// The words, given up.
+    pub fn into_words(self) -> Vec<u64> {
+        self.words
+    }
+
+    /// Bits `offset..offset + len`; what is past the end is 0.
+    #[must_use]
+    pub fn slice(&self, offset: usize, len: usize) -> Self {
+        let shift = offset % 64;
+        let word = |i: usize| {
+            let low = self.words.get(i).copied().unwrap_or(0) >> shift;
+            let high = self.words.get(i + 1).copied().unwrap_or(0);
+            if shift == 0 { low } else { low | high << (64 - shift) }
+        };
+        let first = offset / 64;
+        Self::from_words((first..first + len.div_ceil(64)).map(word).collect(), len)
+    }
+
+    /// Positions of the set bits, ascending.
+    pub fn ones(&self) -> impl Iterator<Item = u32> + '_ {
+        self.words.iter().enumerate().flat_map(|(i, &word)| {
+            std::iter::successors((word != 0).then_some(word), |w| Some(w & (w - 1)).filter(|w| *w != 0))
+                .map(move |w| i as u32 * 64 + w.trailing_zeros())
+        })
+    }
+
+    /// Appends another bitmap.
+    pub fn extend(&mut self, other: &Self) {
+        let shift = self.len % 64;
+        if shift == 0 {
+            self.words.extend_from_slice(&other.words);
+        } else {
+            for &word in &other.words {
+                if let Some(last) = self.words.last_mut() {
+                    *last |= word << shift;
+                }
+                self.words.push(word >> (64 - shift));
+            }
+        }
+        self.len += other.len;
+        self.words.truncate(self.len.div_ceil(64));
+    }
+
+    fn clear_tail(&mut self) {
+        if !self.len.is_multiple_of(64)
+            && let Some(last) = self.words.last_mut()
+        {
+            *last &= (1 << (self.len % 64)) - 1;
+        }
+    }
+}
+
+impl FromIterator<bool> for Bitmap {
+    fn from_iter<I: IntoIterator<Item = bool>>(bits: I) -> Self {
+        let (mut words, mut len) = (Vec::new(), 0);
+        for bit in bits {
+            if len % 64 == 0 {
+                words.push(0);
+            }
+            if let Some(last) = words.last_mut() {
+                *last |= u64::from(bit) << (len % 64);
+            }
+            len += 1;
+        }
+        Self { words, len }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_and_appends_agree_with_single_bits() {
+        let bits: Vec<bool> = (0..1000u32).map(|i| i.wrapping_mul(2_654_435_761) >> 28 < 5).collect();
+        let all: Bitmap = bits.iter().copied().collect();
+        let bytes: Vec<u8> = all.words().iter().flat_map(|w| w.to_le_bytes()).collect();
+        for (offset, len) in [(0, 1000), (1, 999), (63, 130), (64, 64), (100, 0), (999, 1), (7, 65)] {
+            let expected: Bitmap = bits[offset..offset + len].iter().copied().collect();
+            assert_eq!(all.slice(offset, len), expected);
+            assert_eq!(Bitmap::from_bytes(&bytes, offset, len), expected);
+            let mut joined = all.slice(0, offset);
+            joined.extend(&expected);
+            assert_eq!(joined, all.slice(0, offset + len));
+            let ones: Vec<u32> = (0..len as u32).filter(|i| bits[offset + *i as usize]).collect();
+            assert_eq!(expected.ones().collect::<Vec<_>>(), ones);
+            assert_eq!(expected.count_ones(), ones.len());
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Blocks: up to 65,536 values of one leaf column, with their own checksum.
+//!
+//! ```text
+//! block       = values: varint | flags: u8 | if byte strings: decoded bytes: varint
+//!             | if flags & 1: validity: node of bits | if flags & 2: values: node | CRC-32C of all before: u32
+//! shared part = values: varint | decoded bytes: varint | node | CRC-32C of all before: u32
+//! ```
+//!
+//! Where there is no validity node all values are valid. Flag 4: the values are dense, there is none for a NULL. Else a
+//! NULL has a value that is cheap to store and means nothing.
+#![deny(clippy::indexing_slicing)]
+
+use staffa_kernels::VECTOR;
+
+use crate::bitmap::Bitmap;
+use crate::choose::Cascade;
+use crate::cursor::{Cursor, put_varint};
+use crate::decode::{AnyDecoder, Budget, Decoder, OpenContext, Physical, Scratch, SharedPart, vector_len};
+use crate::encoding::dictionary;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::node::{Node, NodeRef};
+use crate::values::{Kind, PhysicalType, Values};
+
+const HAS_VALIDITY: u8 = 1;
+const HAS_VALUES: u8 = 2;
+const DENSE: u8 = 4;
+
+/// CRC-32C (Castagnoli), as in iSCSI.
+pub(crate) fn checksum(bytes: &[u8]) -> u32 {
+    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
+}
+
+/// Bytes without their trailing checksum, once it has been found right.
+pub(crate) fn checked<'a>(bytes: &'a [u8], what: &str) -> Result<&'a [u8]> {
+    let Some((body, stored)) = bytes.split_last_chunk::<4>() else {
+        return Err(Error::truncated(format!("{what} of at least 4 bytes expected, found {}", bytes.len())));
+    };
+    let (stored, found) = (u32::from_le_bytes(*stored), checksum(body));
+    if stored != found {
+        return Err(Error::corrupt(format!("checksum of {what} is {found:08x}, {stored:08x} expected: bytes were changed")));
+    }
+    Ok(body)
+}
+
+/// Appends the checksum of all bytes so far.
+pub(crate) fn seal(bytes: &mut Vec<u8>) {
+    let sum = checksum(bytes);
+    bytes.extend(sum.to_le_bytes());
+}
+
+/// What goes into a block.
+#[derive(Debug)]
+pub(crate) struct Parts<'a> {
+    /// How many values, NULLs included.
+    pub len: usize,
+    /// Where some are NULL.
+    pub validity: Option<&'a Bitmap>,
+    /// The tree of the values, where there are any.
+    pub values: Option<&'a Node>,
+    /// Whether it has none for NULLs.
+    pub dense: bool,
+    /// Bytes of all strings, for byte strings.
+    pub string_bytes: Option<usize>,
+}
+
+/// A sealed block.
+pub(crate) fn write(parts: &Parts<'_>) -> Result<Vec<u8>> {
+    let mut out = Vec::with_capacity(parts.values.map_or(0, Node::size) + 32);
+    put_varint(&mut out, parts.len as u64);
+    let flag = |on: bool, flag: u8| if on { flag } else { 0 };
+    out.push(
+        flag(parts.validity.is_some(), HAS_VALIDITY) | flag(parts.values.is_some(), HAS_VALUES) | flag(parts.dense, DENSE),
+    );
+    if let Some(bytes) = parts.string_bytes {
+        put_varint(&mut out, bytes as u64);
+    }
+    if let Some(validity) = parts.validity {
+        Cascade::default().child(Values::Bits(validity), Kind::Unsigned)?.write(&mut out);
+    }
+    if let Some(values) = parts.values {
+        values.write(&mut out);
+    }
+    seal(&mut out);
+    Ok(out)
+}
+
+/// A sealed shared part.
+pub(crate) fn write_shared(node: &Node, string_bytes: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(node.size() + 16);
+    put_varint(&mut out, node.len as u64);
+    put_varint(&mut out, string_bytes as u64);
+    node.write(&mut out);
+    seal(&mut out);
+    out
+}
+
+/// The header and the trees of a block, its checksum found right, nothing opened yet.
+#[derive(Debug)]
+pub(crate) struct Parsed<'a> {
+    /// How many values, NULLs included.
+    pub len: usize,
+    /// Whether there is no value for a NULL.
+    pub dense: bool,
+    /// Bytes of all strings.
+    pub string_bytes: usize,
+    /// The tree of the validity.
+    pub validity: Option<NodeRef<'a>>,
+    /// The tree of the values.
+    pub values: Option<NodeRef<'a>>,
+}
+
+/// Checks and parses a block of `len` values of type `ty` (`None` for a leaf of validity alone).
+pub(crate) fn parse<'a>(bytes: &'a [u8], len: usize, ty: Option<PhysicalType>, limits: &Limits) -> Result<Parsed<'a>> {
+    let mut cursor = Cursor::new(checked(bytes, "a block")?);
+    let found = cursor.varint_up_to(limits.row_group_values, "number of values")?;
+    if found != len {
+        return Err(Error::corrupt(format!("{len} values expected, found {found}")));
+    }
+    let flags = cursor.u8()?;
+    if flags > 7 {
+        return Err(Error::corrupt(format!("flags of at most 7 expected, found {flags}")));
+    }
+    let string_bytes =
+        if ty == Some(PhysicalType::Bytes) { cursor.varint_up_to(limits.block_bytes, "decoded bytes")? } else { 0 };
+    let validity = (flags & HAS_VALIDITY != 0).then(|| NodeRef::parse(&mut cursor, len, limits.depth)).transpose()?;
+    let values = (flags & HAS_VALUES != 0).then(|| NodeRef::parse(&mut cursor, len, limits.depth)).transpose()?;
+    cursor.finish("the block")?;
+    let dense = flags & DENSE != 0;
+    if validity.as_ref().is_some_and(|v| v.ty != PhysicalType::Bits || v.len != len) {
+        return Err(Error::corrupt(format!("a validity of {len} bits expected")));
+    }
+    match (&values, ty) {
+        (Some(node), Some(ty)) if node.ty == ty && (dense || node.len == len) => {}
+        (None, None) => {}
+        (None, Some(_)) if dense => {}
+        _ => return Err(Error::corrupt(format!("{len} values of {ty:?} expected, found other ones"))),
+    }
+    Ok(Parsed { len, dense, string_bytes, validity, values })
+}
+
+/// A block, ready to be decoded.
+pub(crate) struct Block<'a> {
+    /// How many values, NULLs included.
+    pub len: usize,
+    /// Where some are NULL.
+    pub validity: Option<Bitmap>,
+    /// Of the values; `None` where there are none but NULLs.
+    pub values: Option<AnyDecoder<'a>>,
+    /// Whether there is no value for a NULL.
+    pub dense: bool,
+    /// Bytes of all strings.
+    pub string_bytes: usize,
+}
+
+impl<'a> Block<'a> {
+    /// Opens both trees.
+    pub fn open(parsed: &Parsed<'a>, shared: &'a [SharedPart], limits: &Limits) -> Result<Self> {
+        let width = parsed.values.as_ref().and_then(|v| v.ty.width_bytes()).unwrap_or(1);
+        let plain = (parsed.len * width + parsed.string_bytes) as u64;
+        if plain > limits.block_bytes {
+            return Err(Error::limit(format!("a block of at most {} bytes is allowed, found {plain}", limits.block_bytes)));
+        }
+        // What decoders hold beside the output: dictionaries, runs, exceptions, none larger than the values themselves.
+        let mut cx =
+            OpenContext { budget: Budget::new(4 * plain + 32 * parsed.len as u64 + (1 << 16)), shared };
+        let validity = parsed.validity.as_ref().map(|node| cx.open_bits(node)?.bits()).transpose()?;
+        let valid = validity.as_ref().map_or(parsed.len, Bitmap::count_ones);
+        if parsed.dense && parsed.values.as_ref().map_or(0, |v| v.len) != valid {
+            return Err(Error::corrupt(format!("{valid} values expected, as many as are valid")));
+        }
+        let values = parsed.values.as_ref().map(|node| cx.open(node)).transpose()?;
+        Ok(Self { len: parsed.len, validity, values, dense: parsed.dense, string_bytes: parsed.string_bytes })
+    }
+
+    /// All words into `out`, which has a place for every value; those under a NULL mean nothing.
+    pub fn words<T: Physical>(&self, decoder: &dyn Decoder<T>, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        let count = decoder.len();
+        let Some(present) = out.get_mut(..count) else {
+            return Err(Error::corrupt(format!("at most {} values expected, found {count}", self.len)));
+        };
+        for (v, vector) in present.chunks_mut(VECTOR).enumerate() {
+            decoder.vector(v, cx, vector)?;
+        }
+        if let Some(validity) = self.validity.as_ref().filter(|_| self.dense) {
+            expand(out, count, validity);
+        }
+        Ok(())
+    }
+
+    /// All strings at the start of `out`, and the length of each, NULLs being empty. Returns the bytes they take.
+    pub fn strings(&self, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
+        let Some(AnyDecoder::Bytes(decoder)) = &self.values else {
+            lengths.fill(0);
+            return Ok(0);
+        };
+        let count = decoder.len();
+        let Some(present) = lengths.get_mut(..count) else {
+            return Err(Error::corrupt(format!("at most {} values expected, found {count}", self.len)));
+        };
+        let mut at = 0;
+        for (v, vector) in present.chunks_mut(VECTOR).enumerate() {
+            at += decoder.vector(v, cx, vector, out.get_mut(at..).unwrap_or_default())?;
+        }
+        if let Some(validity) = &self.validity {
+            if self.dense {
+                expand(lengths, count, validity);
+            }
+        }
+        Ok(at)
+    }
+
+    /// All bits, those under a NULL being 0.
+    pub fn bits(&self) -> Result<Bitmap> {
+        let Some(AnyDecoder::Bits(decoder)) = &self.values else {
+            return Ok(Bitmap::filled(self.len, false));
+        };
+        let bits = decoder.bits()?;
+        let Some(validity) = self.validity.as_ref().filter(|_| self.dense) else { return Ok(bits) };
+        let mut out = Bitmap::filled(self.len, false);
+        for (i, row) in validity.ones().enumerate() {
+            out.set(row as usize, bits.get(i));
+        }
+        Ok(out)
+    }
+}
+
+/// Moves the first `count` values to the places whose bit is set; the others become 0.
+fn expand<T: Copy + Default>(out: &mut [T], count: usize, validity: &Bitmap) {
+    let mut from = count;
+    let len = out.len();
+    for (w, &word) in validity.words().iter().enumerate().rev() {
+        let start = w * 64;
+        let ones = word.count_ones() as usize;
+        let width = 64.min(len.saturating_sub(start));
+        if ones == width {
+            from = from.saturating_sub(width);
+            out.copy_within(from..from + width, start);
+            continue;
+        }
+        if ones == 0 {
+            out.iter_mut().skip(start).take(width).for_each(|place| *place = T::default());
+            continue;
+        }
+        for i in (0..width).rev() {
+            let valid = word >> i & 1 == 1;
+            from -= usize::from(valid && from > 0);
+            let value = if valid { out.get(from).copied().unwrap_or_default() } else { T::default() };
+            if let Some(place) = out.get_mut(start + i) {
+                *place = value;
+            }
+        }
+    }
+}
+
+/// Opens a shared part.
+pub(crate) fn open_shared(bytes: &[u8], limits: &Limits) -> Result<SharedPart> {
+    let node = parse_shared(bytes, limits)?;
+    let mut cx = OpenContext { budget: Budget::new(4 * node.1 + 64 * node.0.len as u64 + (1 << 16)), shared: &[] };
+    dictionary::open_shared(&node.0, &mut cx)
+}
+
+/// Checks and parses a shared part; with its decoded bytes.
+pub(crate) fn parse_shared<'a>(bytes: &'a [u8], limits: &Limits) -> Result<(NodeRef<'a>, u64)> {
+    let mut cursor = Cursor::new(checked(bytes, "a shared part")?);
+    let len = cursor.varint_up_to(limits.row_group_values, "number of values")?;
+    let decoded = cursor.varint_up_to(limits.block_bytes, "decoded bytes")? as u64;
+    let node = NodeRef::parse(&mut cursor, len, limits.depth)?;
+    cursor.finish("the shared part")?;
+    if node.len != len {
+        return Err(Error::corrupt(format!("{len} values expected, found {}", node.len)));
+    }
+    Ok((node, decoded))
+}
+
+/// Rows of all vectors, for those who walk over them.
+pub(crate) fn vectors(len: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..len.div_ceil(VECTOR)).map(move |v| (v, vector_len(len, v)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dense_values_move_to_the_places_of_the_valid() {
+        for len in [0usize, 1, 63, 64, 65, 200, 1000] {
+            for step in [1usize, 2, 3, 64, 100] {
+                let validity: Bitmap = (0..len).map(|i| i % step == 0 || i / 64 == 1).collect();
+                let expected: Vec<u32> = (0..len as u32).map(|i| if validity.get(i as usize) { i + 1 } else { 0 }).collect();
+                let present: Vec<u32> = expected.iter().copied().filter(|v| *v > 0).collect();
+                let mut out = vec![u32::MAX; len];
+                out[..present.len()].copy_from_slice(&present);
+                expand(&mut out, present.len(), &validity);
+                assert_eq!(out, expected, "{len} {step}");
+            }
+        }
+    }
+}

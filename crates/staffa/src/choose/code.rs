@@ -1,0 +1,197 @@
+//! Codes: distinct values counted exactly, each given a number in the order of first occurrence.
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+
+use crate::decode::{Physical, for_words};
+use crate::values::Values;
+
+/// Values as codes of their distinct values.
+#[derive(Debug, Clone, Default)]
+pub struct Coded {
+    /// The code of every value.
+    pub codes: Vec<u32>,
+    /// For every code the first row that has it.
+    pub firsts: Vec<u32>,
+}
+
+/// What can be looked up by its hash.
+trait Key: Copy + Eq {
+    fn hash(self) -> u64;
+}
+
+/// A multiplication and a fold: the high bits of the product depend on all bits of the word.
+fn mix(word: u64) -> u64 {
+    let product = u128::from(word ^ 0x9e37_79b9_7f4a_7c15) * 0xa076_1d64_78bd_642f;
+    (product >> 64) as u64 ^ product as u64
+}
+
+macro_rules! word_keys {
+    ($($ty:ty),*) => {$(impl Key for $ty {
+        #[inline]
+        fn hash(self) -> u64 {
+            mix(self as u64)
+        }
+    })*};
+}
+word_keys!(u8, u16, u32, u64);
+
+impl Key for u128 {
+    #[inline]
+    fn hash(self) -> u64 {
+        mix(self as u64 ^ mix((self >> 64) as u64))
+    }
+}
+
+impl Key for staffa_kernels::U256 {
+    #[inline]
+    fn hash(self) -> u64 {
+        self.0.iter().fold(0, |hash, limb| mix(hash ^ limb))
+    }
+}
+
+impl Key for &[u8] {
+    #[inline]
+    fn hash(self) -> u64 {
+        let (words, rest) = self.as_chunks::<8>();
+        let mut last = [0; 8];
+        last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+        let hash = words.iter().fold(self.len() as u64, |hash, word| mix(hash ^ u64::from_le_bytes(*word)));
+        mix(hash ^ u64::from_le_bytes(last).rotate_left(7))
+    }
+}
+
+/// Gives codes to values, over one block or over all blocks of a chunk, until there are too many distinct ones.
+#[derive(Debug, Default)]
+pub(crate) struct Coder {
+    /// Hash (for a cheap first comparison) and code.
+    table: HashTable<(u64, u32)>,
+    seen: usize,
+}
+
+impl Coder {
+    /// The codes of more values, `None` once more than `most` distinct ones have been met. `at(code)` gives back the
+    /// value that got a code before, as a row of `values` where it is `Ok`, and else is compared by `same`.
+    fn code<K: Key>(&mut self, values: impl Iterator<Item = K>, keys: &mut Vec<K>, most: usize) -> Option<Coded> {
+        let mut coded = Coded::default();
+        let mut last: Option<(K, u32)> = None;
+        for (row, key) in (0u32..).zip(values) {
+            // Runs are common, and a comparison is cheaper than a hash.
+            if let Some((before, code)) = last
+                && before == key
+            {
+                coded.codes.push(code);
+                continue;
+            }
+            let hash = key.hash();
+            let same = |&(h, code): &(u64, u32)| h == hash && keys.get(code as usize) == Some(&key);
+            let code = match self.table.entry(hash, same, |(h, _)| *h) {
+                Entry::Occupied(found) => found.get().1,
+                Entry::Vacant(place) => {
+                    let code = keys.len() as u32;
+                    if keys.len() >= most {
+                        return None;
+                    }
+                    place.insert((hash, code));
+                    keys.push(key);
+                    coded.firsts.push(row);
+                    code
+                }
+            };
+            last = Some((key, code));
+            coded.codes.push(code);
+        }
+        self.seen += coded.codes.len();
+        Some(coded)
+    }
+}
+
+/// Codes of the values of one block; `None` where more than `most` are distinct.
+pub(crate) fn of(values: Values<'_>, most: usize) -> Option<Coded> {
+    match values {
+        Values::Bits(_) => None,
+        Values::Bytes(strings) => Coder::default().code(strings.iter(), &mut Vec::new(), most),
+        words => for_words!(words.physical_type(), T => of_words::<T>(words, most), _ => None),
+    }
+}
+
+fn of_words<T: Physical + Key>(values: Values<'_>, most: usize) -> Option<Coded> {
+    Coder::default().code(T::slice(values)?.iter().copied(), &mut Vec::new(), most)
+}
+
+/// Codes over all blocks of a chunk, one [`Coded`] per block, whose `firsts` list what the block is the first to have;
+/// `None` where more than `share` of the values seen so far are distinct after a block, or more than `most` in all.
+pub(crate) fn of_blocks(blocks: &[Values<'_>], most: usize, share: f64) -> Option<Vec<Coded>> {
+    fn run<'a, K: Key + 'a, I: Iterator<Item = K>>(
+        blocks: impl Iterator<Item = Option<I>>,
+        most: usize,
+        share: f64,
+    ) -> Option<Vec<Coded>> {
+        let (mut coder, mut keys) = (Coder::default(), Vec::new());
+        let mut out = Vec::new();
+        for block in blocks {
+            out.push(coder.code(block?, &mut keys, most)?);
+            if keys.len() as f64 > coder.seen as f64 * share {
+                return None;
+            }
+        }
+        Some(out)
+    }
+    match blocks.first()? {
+        Values::Bits(_) => None,
+        Values::Bytes(_) => {
+            let strings = blocks.iter().map(|b| if let Values::Bytes(s) = b { Some(s.iter()) } else { None });
+            run(strings, most, share)
+        }
+        words => for_words!(words.physical_type(), T => {
+            run(blocks.iter().map(|b| T::slice(*b).map(|s| s.iter().copied())), most, share)
+        }, _ => None),
+    }
+}
+
+impl Coded {
+    /// The same values with codes of this block alone, from codes of the whole chunk. `place` has an entry for every
+    /// code of the chunk; what it holds does not matter, only that it serves one chunk.
+    pub(crate) fn localised(chunk_codes: &[u32], place: &mut [u32]) -> Self {
+        let mut coded = Self { codes: Vec::with_capacity(chunk_codes.len()), firsts: Vec::new() };
+        for (row, &code) in (0u32..).zip(chunk_codes) {
+            let Some(slot) = place.get_mut(code as usize) else { continue };
+            // A slot is ours if it points to a code of this block whose first row has the same chunk code.
+            let known = coded.firsts.get(*slot as usize).and_then(|&first| chunk_codes.get(first as usize));
+            if known != Some(&code) {
+                *slot = coded.firsts.len() as u32;
+                coded.firsts.push(row);
+            }
+            coded.codes.push(*slot);
+        }
+        coded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::StringsBuf;
+
+    #[test]
+    fn codes_follow_first_occurrence_and_stop_at_the_bound() {
+        let values = [7u32, 7, 9, 7, 1, 9];
+        let coded = of(Values::U32(&values), 3).unwrap();
+        assert_eq!((coded.codes, coded.firsts), (vec![0, 0, 1, 0, 2, 1], vec![0, 2, 4]));
+        assert!(of(Values::U32(&values), 2).is_none());
+        let strings: StringsBuf = [&b"a"[..], b"", b"a\0", b"a"].into_iter().collect();
+        assert_eq!(of(Values::Bytes(strings.as_strings()), 9).unwrap().codes, [0, 1, 2, 0]);
+    }
+
+    #[test]
+    fn codes_of_a_chunk_become_codes_of_a_block() {
+        let (a, b) = ([5u64, 6, 5, 8], [6u64, 9, 5, 9]);
+        let blocks = of_blocks(&[Values::U64(&a), Values::U64(&b)], 100, 1.0).unwrap();
+        assert_eq!((&blocks[1].codes[..], &blocks[1].firsts[..]), (&[1, 3, 0, 3][..], &[1][..]));
+        let mut place = vec![0; 4];
+        assert_eq!(Coded::localised(&blocks[0].codes, &mut place).codes, [0, 1, 0, 2]);
+        let local = Coded::localised(&blocks[1].codes, &mut place);
+        assert_eq!((local.codes, local.firsts), (vec![0, 1, 2, 1], vec![0, 1, 2]));
+        assert!(of_blocks(&[Values::U64(&a), Values::U64(&b)], 100, 0.5).is_none());
+    }
+}

@@ -1,0 +1,215 @@
+//! The chooser: values in, tree of encodings out (BtrBlocks, section 3).
+//!
+//! ```text
+//! Values -> Stats -> which encodings suit -> estimate each on a sample, cascades included -> encode with the best
+//! ```
+//!
+//! A sample is 10 runs of 64 values from non-overlapping parts of the block: it keeps locality and distribution. Where
+//! reality turns out worse than the estimate of the next best, that one is encoded too and the smaller is kept; what does
+//! not shrink is stored plain.
+
+pub(crate) mod code;
+mod sample;
+mod stats;
+
+pub use code::Coded;
+pub use stats::Stats;
+
+use staffa_kernels::VECTOR;
+
+use crate::encoding::{self, Encoding, POOL};
+use crate::error::{Error, Result};
+use crate::node::Node;
+use crate::options::Profile;
+use crate::picked::Picked;
+use crate::values::{Kind, StringsBuf, Strings, Values};
+
+/// Bytes that a node's own header takes, about.
+const NODE_BYTES: usize = 6;
+
+/// Where in a cascade the chooser stands, and what it may use there.
+#[derive(Debug, Clone, Copy)]
+pub struct Cascade<'a> {
+    /// Levels that may still have children.
+    depth: u8,
+    /// Encodings that are not to be used below their own, one bit per id.
+    excluded: u64,
+    /// Whether this is a trial on a sample: only sizes matter, nothing will be decoded.
+    trial: bool,
+    /// How many of the best estimates are encoded, at the most.
+    tries: usize,
+    /// The encoding that the user asked for at the root.
+    forced: Option<&'a str>,
+    /// Whether the encoding that holds this was asked for, so that it must not decline.
+    insisted: bool,
+}
+
+impl Default for Cascade<'_> {
+    fn default() -> Self {
+        Self { depth: 3, excluded: 0, trial: false, tries: 3, forced: None, insisted: false }
+    }
+}
+
+impl<'a> Cascade<'a> {
+    /// At the root, with an encoding asked for by name, or none.
+    pub fn root(profile: Profile, forced: Option<&'a str>) -> Self {
+        let (depth, tries) = match profile {
+            Profile::Fast => (2, 1),
+            Profile::Balanced => (3, 3),
+            Profile::Small => (4, usize::MAX),
+        };
+        Self { depth, tries, forced, ..Self::default() }
+    }
+
+    /// Rows of a vector: 1,024, and 64 in a trial, where each run of the sample stands for itself.
+    pub fn vector_rows(&self) -> usize {
+        if self.trial { sample::RUN } else { VECTOR }
+    }
+
+    /// Whether only the size matters.
+    pub fn is_trial(&self) -> bool {
+        self.trial
+    }
+
+    /// Whether the user asked for this very encoding.
+    pub fn is_forced(&self) -> bool {
+        self.insisted
+    }
+
+    /// The tree for values: the root of a block, or a child.
+    pub fn child(&self, values: Values<'_>, kind: Kind) -> Result<Node> {
+        let stats = Stats::new(values, kind);
+        self.choose(values, &stats)
+    }
+
+    /// The tree for lengths, as for any child.
+    pub fn lengths(&self, lengths: &[u32]) -> Result<Node> {
+        self.child(Values::U32(lengths), Kind::Unsigned)
+    }
+
+    /// The tree for values whose statistics are known.
+    pub fn choose(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
+        if let Some(name) = self.forced {
+            return self.encode_forced(name, values, stats);
+        }
+        if values.len() > 0 && stats.runs() == 1 {
+            return encoded(&encoding::constant::Constant, values, stats, self);
+        }
+        if self.trial || values.len() <= sample::ROWS * 2 {
+            return self.smallest_of_all(values, stats);
+        }
+        let mut ranked = Vec::new();
+        for candidate in self.candidates(values, stats) {
+            if let Some(bytes) = candidate.estimate(values, stats, &self.below(candidate))? {
+                ranked.push((bytes, candidate));
+            }
+        }
+        ranked.sort_by_key(|(bytes, _)| *bytes);
+        let mut best: Option<Node> = None;
+        for (tried, (estimate, candidate)) in ranked.iter().enumerate() {
+            if tried >= self.tries || best.as_ref().is_some_and(|b| b.size() <= *estimate) {
+                break;
+            }
+            if let Some(node) = candidate.encode(values, stats, &self.below(*candidate))? {
+                best = Some(best.filter(|b| b.size() <= node.size()).unwrap_or(node));
+            }
+        }
+        best.map_or_else(|| self.plainly(values, stats), Ok)
+    }
+
+    /// Bytes that a child of these values would take.
+    pub fn estimate_child(&self, values: Values<'_>, kind: Kind) -> Result<usize> {
+        let Some(sample) = (!self.trial).then(|| sample::of(values)).flatten() else {
+            return Ok(self.trying().child(values, kind)?.size());
+        };
+        let node = self.trying().child(sample.borrow(), kind)?;
+        Ok(scaled(&node, values.len(), sample.borrow().len()))
+    }
+
+    /// Bytes that an encoding would take, by encoding the sample with it and scaling.
+    pub(crate) fn estimate_by_sample(
+        &self,
+        id: u8,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+    ) -> Result<Option<usize>> {
+        let Some(encoding) = encoding::by_id(id) else { return Ok(None) };
+        let Some(sample) = (!self.trial).then(|| sample::of(values)).flatten() else {
+            return Ok(encoding.encode(values, stats, &self.trying())?.map(|node| node.size()));
+        };
+        let sample = sample.borrow();
+        let stats = Stats::new(sample, stats.kind());
+        let node = encoding.encode(sample, &stats, &self.trying())?;
+        Ok(node.map(|node| scaled(&node, values.len(), sample.len())))
+    }
+
+    /// The sample of strings, where there are more than a sample holds.
+    pub(crate) fn sample_strings(&self, strings: Strings<'_>) -> Option<StringsBuf> {
+        match sample::of(Values::Bytes(strings)) {
+            Some(Picked::Bytes(sample)) => Some(sample),
+            _ => None,
+        }
+    }
+
+    fn trying(&self) -> Self {
+        Self { trial: true, ..*self }
+    }
+
+    /// As seen by the children of an encoding.
+    pub(crate) fn below(&self, encoding: &dyn Encoding) -> Self {
+        Self { depth: self.depth.saturating_sub(1), excluded: self.excluded | 1 << encoding.id(), forced: None, insisted: false, ..*self }
+    }
+
+    fn candidates(&self, values: Values<'_>, stats: &Stats<'_>) -> impl Iterator<Item = &'static dyn Encoding> {
+        let (ty, kind) = (values.physical_type(), stats.kind());
+        let able = POOL.iter().copied().filter(move |e| e.accepts(ty, kind) && (self.depth > 0 || e.terminal()));
+        able.filter(move |e| (e.terminal() || self.excluded >> e.id() & 1 == 0) && e.suits(values, stats))
+    }
+
+    /// Few values, or a trial: every encoding that suits is tried on all of them.
+    fn smallest_of_all(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
+        let mut best: Option<Node> = None;
+        for candidate in self.candidates(values, stats) {
+            if let Some(node) = candidate.encode(values, stats, &self.below(candidate))?
+                && best.as_ref().is_none_or(|b| node.size() < b.size())
+            {
+                best = Some(node);
+            }
+        }
+        best.map_or_else(|| self.plainly(values, stats), Ok)
+    }
+
+    fn plainly(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
+        match values {
+            Values::Bits(_) => encoded(&encoding::bitmap::PlainBits, values, stats, self),
+            _ => encoded(&encoding::plain::Plain, values, stats, &self.below(&encoding::plain::Plain)),
+        }
+    }
+
+    fn encode_forced(&self, name: &str, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
+        let encoding = encoding::by_name(name).ok_or_else(|| encoding::unknown(name))?;
+        let ty = values.physical_type();
+        if !encoding.accepts(ty, stats.kind()) {
+            return Err(Error::invalid(format!("encoding {name} cannot hold {:?} {ty:?} values", stats.kind())));
+        }
+        // The user's word decides, not the viability rules; its children are chosen as ever.
+        let all = Stats::exhaustive(values, stats.kind());
+        let node = encoding.encode(values, &all, &Self { insisted: true, ..self.below(encoding) })?;
+        node.ok_or_else(|| Error::invalid(format!("encoding {name} cannot hold these values")))
+    }
+}
+
+fn encoded(encoding: &dyn Encoding, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Node> {
+    let node = encoding.encode(values, stats, cascade)?;
+    node.ok_or_else(|| Error::unsupported(format!("{} cannot hold {:?}", encoding.name(), values.physical_type())))
+}
+
+/// Size of a sample's tree, scaled to all values; the nodes' own headers do not grow.
+fn scaled(node: &Node, len: usize, sample: usize) -> usize {
+    fn nodes(node: &Node) -> usize {
+        1 + node.children.iter().map(nodes).sum::<usize>()
+    }
+    let fixed = nodes(node) * NODE_BYTES;
+    let variable = node.size().saturating_sub(fixed);
+    fixed + (variable as f64 * len as f64 / sample.max(1) as f64) as usize
+}

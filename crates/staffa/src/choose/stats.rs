@@ -1,0 +1,89 @@
+//! Statistics of the values of a block: what the viability rules ask, each made once and only when asked.
+
+use std::cell::OnceCell;
+
+use super::code::{self, Coded};
+use crate::decode::for_words;
+use crate::values::{Kind, Values};
+
+/// Statistics of some values.
+#[derive(Debug)]
+pub struct Stats<'a> {
+    values: Values<'a>,
+    kind: Kind,
+    runs: OnceCell<usize>,
+    coded: OnceCell<Option<Coded>>,
+}
+
+impl<'a> Stats<'a> {
+    /// Of these values, which are ordered as `kind` says.
+    pub fn new(values: Values<'a>, kind: Kind) -> Self {
+        Self { values, kind, runs: OnceCell::new(), coded: OnceCell::new() }
+    }
+
+    /// With codes that are known already.
+    pub(crate) fn with_codes(values: Values<'a>, kind: Kind, coded: Coded) -> Self {
+        Self { coded: OnceCell::from(Some(coded)), ..Self::new(values, kind) }
+    }
+
+    /// With codes however many values are distinct: for an encoding that was asked for by name.
+    pub(crate) fn exhaustive(values: Values<'a>, kind: Kind) -> Self {
+        Self { coded: OnceCell::from(code::of(values, usize::MAX)), ..Self::new(values, kind) }
+    }
+
+    /// How the values are ordered.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Runs of equal values.
+    pub fn runs(&self) -> usize {
+        *self.runs.get_or_init(|| match self.values {
+            _ if self.values.is_empty() => 0,
+            Values::Bits(bits) => {
+                let len = bits.len();
+                let mut before = bits.get(0);
+                let mut runs = 1;
+                for (i, &word) in bits.words().iter().enumerate() {
+                    let changes = word ^ (word << 1 | u64::from(before));
+                    let valid = len - i * 64;
+                    let mask = if valid >= 64 { u64::MAX } else { (1 << valid) - 1 };
+                    runs += (changes & mask).count_ones() as usize;
+                    before = word >> 63 == 1;
+                }
+                runs
+            }
+            Values::Bytes(strings) => {
+                1 + strings.iter().zip(strings.iter().skip(1)).filter(|(a, b)| a != b).count()
+            }
+            words => for_words!(words.physical_type(), T => {
+                let words = <T as crate::decode::Physical>::slice(words).unwrap_or_default();
+                1 + words.array_windows().filter(|[a, b]| a != b).count()
+            }, _ => 0),
+        })
+    }
+
+    /// Codes of the distinct values, counted exactly; `None` where three quarters or more of the values are distinct.
+    pub fn dictionary(&self) -> Option<&Coded> {
+        self.coded.get_or_init(|| code::of(self.values, self.values.len() * 3 / 4)).as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bitmap::Bitmap;
+
+    #[test]
+    fn runs_are_counted_for_every_type() {
+        let words = [1u16, 1, 2, 2, 2, 1];
+        assert_eq!(Stats::new(Values::U16(&words), Kind::Signed).runs(), 3);
+        for len in [1usize, 63, 64, 65, 200] {
+            let bits: Vec<bool> = (0..len).map(|i| i / 3 % 2 == 0).collect();
+            let expected = 1 + bits.windows(2).filter(|w| w[0] != w[1]).count();
+            let bits: Bitmap = bits.into_iter().collect();
+            assert_eq!(Stats::new(Values::Bits(&bits), Kind::Unsigned).runs(), expected);
+        }
+        assert_eq!(Stats::new(Values::U16(&[]), Kind::Signed).runs(), 0);
+    }
+}

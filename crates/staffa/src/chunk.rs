@@ -1,0 +1,319 @@
+//! A column chunk in the making: one leaf of one row group becomes shared parts and blocks.
+//!
+//! ```text
+//! LeafArray -> per block: validity, values without NULLs -> codes over all blocks -> choose -> blocks
+//!                                                        -> a dictionary shared by the blocks, where that is smaller
+//! ```
+
+use rayon::prelude::*;
+use staffa_kernels::VECTOR;
+
+use crate::bitmap::Bitmap;
+use crate::block::{self, Block, Parts};
+use crate::choose::{Cascade, Coded, Stats, code};
+use crate::decode::{AnyDecoder, Budget, Physical, Scratch, SharedPart, decode_all_strings, for_words, vector_len};
+use crate::encoding::dictionary;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::node::Node;
+use crate::options::Profile;
+use crate::picked::Picked;
+use crate::values::{Kind, LeafArray, LeafValues, PhysicalType, Strings, Values};
+use crate::zone::ZoneMap;
+
+/// A NULL in so many values, and values are stored for the valid ones alone. Strings always are.
+const DENSE_SHARE: usize = 16;
+
+/// How a chunk is to be encoded.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ChunkOptions<'a> {
+    pub profile: Profile,
+    pub forced: Option<&'a str>,
+    pub block_rows: usize,
+    pub verify: bool,
+    pub kind: Kind,
+}
+
+/// A chunk, ready to be written.
+#[derive(Debug)]
+pub(crate) struct EncodedChunk {
+    pub values: usize,
+    pub shared: Vec<Vec<u8>>,
+    pub blocks: Vec<EncodedBlock>,
+}
+
+/// A block, ready to be written.
+#[derive(Debug)]
+pub(crate) struct EncodedBlock {
+    pub bytes: Vec<u8>,
+    pub string_bytes: usize,
+    pub zone: ZoneMap,
+}
+
+/// What is known of a block before it is encoded.
+struct Input<'a> {
+    len: usize,
+    validity: Option<Bitmap>,
+    dense: bool,
+    values: Present<'a>,
+}
+
+/// The values that a block stores.
+enum Present<'a> {
+    None,
+    Borrowed(Values<'a>),
+    Owned(Picked),
+}
+
+impl Present<'_> {
+    fn values(&self) -> Option<Values<'_>> {
+        match self {
+            Self::None => None,
+            Self::Borrowed(values) => Some(*values),
+            Self::Owned(picked) => Some(picked.borrow()),
+        }
+    }
+}
+
+/// Encodes one leaf of one row group.
+pub(crate) fn encode(array: &LeafArray, options: ChunkOptions<'_>) -> Result<EncodedChunk> {
+    let len = array.values.len();
+    let starts: Vec<usize> = (0..len).step_by(options.block_rows).collect();
+    let inputs: Vec<Input<'_>> =
+        starts.par_iter().map(|&start| input(array, start, options.block_rows.min(len - start))).collect();
+    let codes = chunk_codes(&inputs, options);
+    let cascade = Cascade::root(options.profile, options.forced);
+    let mut nodes = inputs
+        .par_iter()
+        .enumerate()
+        .map(|(i, input)| choose(input, codes.as_ref().and_then(|c| c.blocks.get(i)), cascade, options.kind))
+        .collect::<Result<Vec<_>>>()?;
+    let shared = match &codes {
+        Some(codes) if inputs.len() > 1 && options.forced.is_none() => share(&inputs, codes, &mut nodes, options)?,
+        _ => None,
+    };
+    let shared: Vec<Vec<u8>> = shared.into_iter().collect();
+    let opened = if options.verify {
+        shared.iter().map(|part| block::open_shared(part, &Limits::default())).collect::<Result<Vec<_>>>()?
+    } else {
+        Vec::new()
+    };
+    let ty = array.values.physical_type();
+    let finish = |(input, node): (&Input<'_>, &Option<Node>)| finish(input, ty, node.as_ref(), &opened, options);
+    let blocks = inputs.par_iter().zip(&nodes).map(finish).collect::<Result<Vec<_>>>()?;
+    Ok(EncodedChunk { values: len, shared, blocks })
+}
+
+/// The part of a leaf that belongs to one block.
+fn input(array: &LeafArray, start: usize, len: usize) -> Input<'_> {
+    let validity = array.validity.as_ref().map(|v| v.slice(start, len));
+    let valid = validity.as_ref().map_or(len, Bitmap::count_ones);
+    let validity = validity.filter(|_| valid < len);
+    if valid == 0 || matches!(array.values, LeafValues::Empty(_)) {
+        return Input { len, validity, dense: true, values: Present::None };
+    }
+    let bits = match &array.values {
+        LeafValues::Bits(all) => Some(all.slice(start, len)),
+        _ => None,
+    };
+    let all = bits.as_ref().map_or_else(|| borrow(array, start, len), Values::Bits);
+    let Some(validity) = validity else {
+        let values = bits.map_or_else(|| Present::Borrowed(borrow(array, start, len)), |b| Present::Owned(Picked::Bits(b)));
+        return Input { len, validity: None, dense: false, values };
+    };
+    let dense = matches!(all, Values::Bytes(_)) || (len - valid) * DENSE_SHARE >= len;
+    let rows: Vec<u32> = if dense {
+        validity.ones().collect()
+    } else {
+        // A NULL takes the value before it, which costs the least in most encodings.
+        let mut before = validity.ones().next().unwrap_or(0);
+        let fill = |row: u32| {
+            if validity.get(row as usize) {
+                before = row;
+            }
+            before
+        };
+        (0..len as u32).map(fill).collect()
+    };
+    let values = Present::Owned(Picked::of(all, &rows));
+    Input { len, validity: Some(validity), dense, values }
+}
+
+/// Strings or words of a block, where they lie.
+fn borrow(array: &LeafArray, start: usize, len: usize) -> Values<'_> {
+    match &array.values {
+        LeafValues::Bytes { offsets, data } => {
+            Values::Bytes(Strings { offsets, data: data.as_slice() }.slice(start, len))
+        }
+        LeafValues::Words(ty, _) => for_words!(ty, T => {
+            T::values(array.values.words::<T>().get(start..start + len).unwrap_or_default())
+        }, _ => Values::U8(&[])),
+        LeafValues::Empty(_) | LeafValues::Bits(_) => Values::U8(&[]),
+    }
+}
+
+/// Codes over all blocks of a chunk.
+struct ChunkCodes {
+    blocks: Vec<Coded>,
+    distinct: usize,
+}
+
+fn chunk_codes(inputs: &[Input<'_>], options: ChunkOptions<'_>) -> Option<ChunkCodes> {
+    if options.forced.is_some() {
+        return None;
+    }
+    let present: Vec<Values<'_>> = inputs.iter().filter_map(|i| i.values.values()).collect();
+    let mut blocks = code::of_blocks(&present, u32::MAX as usize, 0.75)?.into_iter();
+    // Blocks of NULLs alone have no values and no codes.
+    let codes = |input: &Input<'_>| input.values.values().and_then(|_| blocks.next()).unwrap_or_default();
+    let blocks: Vec<Coded> = inputs.iter().map(codes).collect();
+    let distinct = blocks.iter().map(|b| b.firsts.len()).sum();
+    Some(ChunkCodes { blocks, distinct })
+}
+
+/// The tree of one block.
+fn choose(input: &Input<'_>, codes: Option<&Coded>, cascade: Cascade<'_>, kind: Kind) -> Result<Option<Node>> {
+    let Some(values) = input.values.values() else { return Ok(None) };
+    let stats = match codes {
+        Some(codes) => {
+            let most = codes.codes.iter().max().map_or(0, |max| *max as usize + 1);
+            Stats::with_codes(values, kind, Coded::localised(&codes.codes, &mut vec![0; most]))
+        }
+        None => Stats::new(values, kind),
+    };
+    cascade.choose(values, &stats).map(Some)
+}
+
+/// A dictionary for the whole chunk, and for each block the smaller of its own tree and codes of that dictionary; `None`
+/// where all that would not be smaller.
+fn share(
+    inputs: &[Input<'_>],
+    codes: &ChunkCodes,
+    nodes: &mut [Option<Node>],
+    options: ChunkOptions<'_>,
+) -> Result<Option<Vec<u8>>> {
+    let before: usize = nodes.iter().flatten().map(Node::size).sum();
+    if codes.distinct < 2 || before < 256 {
+        return Ok(None);
+    }
+    let mut distinct: Option<Picked> = None;
+    for (input, coded) in inputs.iter().zip(&codes.blocks) {
+        let Some(values) = input.values.values() else { continue };
+        let firsts = Picked::of(values, &coded.firsts);
+        match &mut distinct {
+            Some(all) => all.append(firsts),
+            none => *none = Some(firsts),
+        }
+    }
+    let Some(distinct) = distinct else { return Ok(None) };
+    let cascade = Cascade::root(options.profile, None).below(&dictionary::Dictionary);
+    let mut estimate = cascade.estimate_child(distinct.borrow(), options.kind)?;
+    for (coded, node) in codes.blocks.iter().zip(nodes.iter()) {
+        if let Some(node) = node {
+            let own = node.size();
+            estimate += own.min(cascade.estimate_child(Values::U32(&coded.codes), Kind::Unsigned)?);
+        }
+    }
+    if estimate >= before {
+        return Ok(None);
+    }
+    let tree = cascade.child(distinct.borrow(), options.kind)?;
+    let string_bytes = if let Values::Bytes(strings) = distinct.borrow() { strings.contents().len() } else { 0 };
+    let part = block::write_shared(&tree, string_bytes);
+    let coded = inputs.par_iter().zip(&codes.blocks).map(|(input, coded)| {
+        let node = input.values.values().map(|values| dictionary::shared_node(values, &coded.codes, 0, &cascade));
+        node.transpose()
+    });
+    let coded = coded.collect::<Result<Vec<_>>>()?;
+    let size = |node: &Option<Node>| node.as_ref().map_or(usize::MAX, Node::size);
+    let smaller: usize =
+        nodes.iter().zip(&coded).filter(|(own, _)| own.is_some()).map(|(own, shared)| size(own).min(size(shared))).sum();
+    if smaller + part.len() >= before {
+        return Ok(None);
+    }
+    for (own, shared) in nodes.iter_mut().zip(coded) {
+        if size(&shared) < size(own) {
+            *own = shared;
+        }
+    }
+    Ok(Some(part))
+}
+
+fn finish(
+    input: &Input<'_>,
+    ty: Option<PhysicalType>,
+    node: Option<&Node>,
+    shared: &[SharedPart],
+    options: ChunkOptions<'_>,
+) -> Result<EncodedBlock> {
+    let values = input.values.values();
+    let string_bytes = match values {
+        Some(Values::Bytes(strings)) => Some(strings.contents().len()),
+        _ => (ty == Some(PhysicalType::Bytes)).then_some(0),
+    };
+    let parts = Parts { len: input.len, validity: input.validity.as_ref(), values: node, dense: input.dense, string_bytes };
+    let bytes = block::write(&parts)?;
+    if options.verify {
+        let same = verify(&bytes, input, ty, values, shared)
+            .map_err(|e| e.within("a block just written does not decode, please report this"))?;
+        if !same {
+            let what = "a block just written decodes to other values, nothing was committed; please report this";
+            return Err(Error::corrupt(what));
+        }
+    }
+    let nulls = input.validity.as_ref().map_or(0, |v| v.len() - v.count_ones());
+    let zone = match values {
+        Some(values) => ZoneMap::of(values, options.kind, nulls as u64),
+        None => ZoneMap::of(Values::U8(&[]), options.kind, nulls as u64),
+    };
+    Ok(EncodedBlock { bytes, string_bytes: string_bytes.unwrap_or(0), zone })
+}
+
+/// Whether a block decodes to what it was made of.
+fn verify(
+    bytes: &[u8],
+    input: &Input<'_>,
+    ty: Option<PhysicalType>,
+    values: Option<Values<'_>>,
+    shared: &[SharedPart],
+) -> Result<bool> {
+    let limits = Limits::default();
+    let parsed = block::parse(bytes, input.len, ty, &limits)?;
+    let block = Block::open(&parsed, shared, &limits)?;
+    if block.validity != input.validity {
+        return Ok(false);
+    }
+    let (Some(decoder), Some(values)) = (&block.values, values) else {
+        return Ok(block.values.is_none() && values.is_none());
+    };
+    let mut cx = Scratch::default();
+    macro_rules! words {
+        ($decoder:expr, $words:expr) => {{
+            let mut buffer = vec![Default::default(); VECTOR];
+            for (v, expected) in $words.chunks(VECTOR).enumerate() {
+                let out = buffer.get_mut(..vector_len($words.len(), v)).unwrap_or_default();
+                $decoder.vector(v, &mut cx, out)?;
+                if out != expected {
+                    return Ok(false);
+                }
+            }
+            Ok($decoder.len() == $words.len())
+        }};
+    }
+    match (decoder, values) {
+        (AnyDecoder::Bits(decoder), Values::Bits(bits)) => Ok(&decoder.bits()? == bits),
+        (AnyDecoder::U8(decoder), Values::U8(words)) => words!(decoder, words),
+        (AnyDecoder::U16(decoder), Values::U16(words)) => words!(decoder, words),
+        (AnyDecoder::U32(decoder), Values::U32(words)) => words!(decoder, words),
+        (AnyDecoder::U64(decoder), Values::U64(words)) => words!(decoder, words),
+        (AnyDecoder::U128(decoder), Values::U128(words)) => words!(decoder, words),
+        (AnyDecoder::U256(decoder), Values::U256(words)) => words!(decoder, words),
+        (AnyDecoder::Bytes(decoder), Values::Bytes(strings)) => {
+            let mut budget = Budget::new(block.string_bytes as u64);
+            let (offsets, data) = decode_all_strings(decoder.as_ref(), &mut budget, "strings")?;
+            let rebased = strings.offsets.iter().map(|o| o - strings.offsets.first().copied().unwrap_or(0));
+            Ok(data == strings.contents() && rebased.eq(offsets))
+        }
+        _ => Ok(false),
+    }
+}

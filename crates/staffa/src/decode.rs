@@ -1,0 +1,321 @@
+//! Decoders: opened nodes, ready to answer a vector of 1,024 values at a time.
+//!
+//! Decoding goes through the whole cascade one vector at a time (MonetDB/X100; Super-Scalar RAM-CPU Cache Compression,
+//! section 3): a parent asks its child for the same 1,024 values into scratch that stays in the L1 cache, and the root
+//! writes straight into the output.
+//!
+//! What an `open` has accepted may still turn out to lie when its vectors are looked at (a code past the dictionary):
+//! decoding answers with an error then, never with memory that is not its own.
+#![deny(clippy::indexing_slicing)]
+
+use staffa_kernels::{Int, U256, VECTOR, Word};
+
+use crate::bitmap::Bitmap;
+use crate::encoding;
+use crate::error::{Error, Result};
+use crate::node::NodeRef;
+use crate::values::{PhysicalType, Values};
+
+/// Decodes words of type `T`.
+pub trait Decoder<T>: Send {
+    /// How many values there are.
+    fn len(&self) -> usize;
+
+    /// Values of vector `v` into `out`, which has exactly [`vector_len`] places.
+    fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()>;
+}
+
+/// Decodes byte strings.
+pub trait BytesDecoder: Send {
+    /// How many strings there are.
+    fn len(&self) -> usize;
+
+    /// Bytes of all strings of vector `v`.
+    fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize>;
+
+    /// Strings of vector `v`, one after another, at the start of `out`, which may be written to beyond them; their
+    /// lengths to `lengths`, which has exactly [`vector_len`] places. Returns the bytes they take.
+    fn vector(&self, v: usize, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize>;
+}
+
+/// Decodes bits, all at once: a block has 8 KB of them at most.
+pub trait BitsDecoder: Send {
+    /// All bits.
+    fn bits(&self) -> Result<Bitmap>;
+}
+
+/// A decoder of any type.
+pub enum AnyDecoder<'a> {
+    /// Of bits.
+    Bits(Box<dyn BitsDecoder + 'a>),
+    /// Of 8-bit words.
+    U8(Box<dyn Decoder<u8> + 'a>),
+    /// Of 16-bit words.
+    U16(Box<dyn Decoder<u16> + 'a>),
+    /// Of 32-bit words.
+    U32(Box<dyn Decoder<u32> + 'a>),
+    /// Of 64-bit words.
+    U64(Box<dyn Decoder<u64> + 'a>),
+    /// Of 128-bit words.
+    U128(Box<dyn Decoder<u128> + 'a>),
+    /// Of 256-bit words.
+    U256(Box<dyn Decoder<U256> + 'a>),
+    /// Of byte strings.
+    Bytes(Box<dyn BytesDecoder + 'a>),
+}
+
+/// Rows in vector `v` of `len` values.
+pub fn vector_len(len: usize, v: usize) -> usize {
+    len.saturating_sub(v.saturating_mul(VECTOR)).min(VECTOR)
+}
+
+/// Words that a column can hold, and the way between the typed and the untyped shapes.
+pub trait Physical: Word {
+    /// The type's name on disk.
+    const TYPE: PhysicalType;
+    /// The untyped slice.
+    fn values(slice: &[Self]) -> Values<'_>;
+    /// The typed slice, where the values have this type.
+    fn slice(values: Values<'_>) -> Option<&[Self]>;
+    /// The untyped decoder.
+    fn wrap<'a>(decoder: Box<dyn Decoder<Self> + 'a>) -> AnyDecoder<'a>;
+    /// The typed decoder, where it decodes to this type.
+    fn unwrap(decoder: AnyDecoder<'_>) -> Option<Box<dyn Decoder<Self> + '_>>;
+    /// The typed decoder, borrowed.
+    fn peek<'b, 'a>(decoder: &'b AnyDecoder<'a>) -> Option<&'b (dyn Decoder<Self> + 'a)>;
+}
+
+macro_rules! physical {
+    ($($ty:ident => $variant:ident),*) => {$(
+        impl Physical for $ty {
+            const TYPE: PhysicalType = PhysicalType::$variant;
+            fn values(slice: &[Self]) -> Values<'_> {
+                Values::$variant(slice)
+            }
+            fn slice(values: Values<'_>) -> Option<&[Self]> {
+                if let Values::$variant(slice) = values { Some(slice) } else { None }
+            }
+            fn wrap<'a>(decoder: Box<dyn Decoder<Self> + 'a>) -> AnyDecoder<'a> {
+                AnyDecoder::$variant(decoder)
+            }
+            fn unwrap(decoder: AnyDecoder<'_>) -> Option<Box<dyn Decoder<Self> + '_>> {
+                if let AnyDecoder::$variant(decoder) = decoder { Some(decoder) } else { None }
+            }
+            fn peek<'b, 'a>(decoder: &'b AnyDecoder<'a>) -> Option<&'b (dyn Decoder<Self> + 'a)> {
+                if let AnyDecoder::$variant(decoder) = decoder { Some(decoder.as_ref()) } else { None }
+            }
+        }
+    )*};
+}
+physical!(u8 => U8, u16 => U16, u32 => U32, u64 => U64, u128 => U128, U256 => U256);
+
+/// Words that arithmetic encodings work on: 8 to 64 bits.
+pub trait Integer: Physical + Int {}
+impl<T: Physical + Int> Integer for T {}
+
+/// Runs `$body` with `$T` bound to the word type of `$ty`, or `$other` for bits and byte strings.
+macro_rules! for_words {
+    ($ty:expr, $T:ident => $body:expr, $other_ty:pat => $other:expr) => {
+        match $ty {
+            $crate::values::PhysicalType::U8 => { type $T = u8; $body }
+            $crate::values::PhysicalType::U16 => { type $T = u16; $body }
+            $crate::values::PhysicalType::U32 => { type $T = u32; $body }
+            $crate::values::PhysicalType::U64 => { type $T = u64; $body }
+            $crate::values::PhysicalType::U128 => { type $T = u128; $body }
+            $crate::values::PhysicalType::U256 => { type $T = staffa_kernels::U256; $body }
+            $other_ty => $other,
+        }
+    };
+}
+pub(crate) use for_words;
+
+/// Runs `$body` with `$T` bound to the integer type of `$ty`, or `$other` where arithmetic has no meaning.
+macro_rules! for_ints {
+    ($ty:expr, $T:ident => $body:expr, $other_ty:pat => $other:expr) => {
+        match $ty {
+            $crate::values::PhysicalType::U8 => { type $T = u8; $body }
+            $crate::values::PhysicalType::U16 => { type $T = u16; $body }
+            $crate::values::PhysicalType::U32 => { type $T = u32; $body }
+            $crate::values::PhysicalType::U64 => { type $T = u64; $body }
+            $other_ty => $other,
+        }
+    };
+}
+pub(crate) use for_ints;
+
+/// Buffers of one vector that decoders borrow and give back, so that a scan allocates none.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    u32s: Vec<Vec<u32>>,
+    u64s: Vec<Vec<u64>>,
+}
+
+impl Scratch {
+    /// A buffer of one vector of 32-bit words with arbitrary content.
+    pub fn take_u32(&mut self) -> Vec<u32> {
+        self.u32s.pop().unwrap_or_else(|| vec![0; VECTOR])
+    }
+
+    /// Gives a buffer back.
+    pub fn give_u32(&mut self, buffer: Vec<u32>) {
+        self.u32s.push(buffer);
+    }
+
+    /// A buffer of one vector of 64-bit words with arbitrary content.
+    pub fn take_u64(&mut self) -> Vec<u64> {
+        self.u64s.pop().unwrap_or_else(|| vec![0; VECTOR])
+    }
+
+    /// Gives a buffer back.
+    pub fn give_u64(&mut self, buffer: Vec<u64>) {
+        self.u64s.push(buffer);
+    }
+}
+
+/// The memory that decoders of one block may hold beside their output.
+#[derive(Debug)]
+pub struct Budget {
+    left: u64,
+}
+
+impl Budget {
+    /// So many bytes.
+    pub fn new(bytes: u64) -> Self {
+        Self { left: bytes }
+    }
+
+    /// Takes `bytes` out of the budget, before they are allocated.
+    pub fn take(&mut self, bytes: u64, what: &str) -> Result<()> {
+        self.left = self.left.checked_sub(bytes).ok_or_else(|| {
+            Error::limit(format!("{what}: {bytes} bytes needed, {} left of what the block declares", self.left))
+        })?;
+        Ok(())
+    }
+}
+
+/// A shared part of a column chunk, decoded once and used by its blocks.
+pub enum SharedPart {
+    /// A dictionary of words; the first of them, the others behind it.
+    Words(Box<dyn std::any::Any + Send + Sync>),
+    /// A dictionary of byte strings.
+    Bytes(staffa_kernels::BytesDict),
+}
+
+impl std::fmt::Debug for SharedPart {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Words(_) => "SharedPart::Words",
+            Self::Bytes(_) => "SharedPart::Bytes",
+        })
+    }
+}
+
+impl SharedPart {
+    /// The words of type `T`, where they have this type.
+    pub fn words<T: Physical>(&self) -> Option<&[T]> {
+        match self {
+            Self::Words(any) => any.downcast_ref::<Vec<T>>().map(Vec::as_slice),
+            Self::Bytes(_) => None,
+        }
+    }
+}
+
+/// What an encoding's `open` is given beside its node.
+pub struct OpenContext<'a> {
+    /// Memory for what must be decoded at open.
+    pub budget: Budget,
+    /// The chunk's shared parts.
+    pub shared: &'a [SharedPart],
+}
+
+impl<'a> OpenContext<'a> {
+    /// A decoder of `T` for a node.
+    pub fn open_words<T: Physical>(&mut self, node: &NodeRef<'a>) -> Result<Box<dyn Decoder<T> + 'a>> {
+        let found = node.ty;
+        T::unwrap(self.open(node)?)
+            .ok_or_else(|| Error::corrupt(format!("values of {:?} expected, found {found:?}", T::TYPE)))
+    }
+
+    /// A decoder of byte strings for a node.
+    pub fn open_bytes(&mut self, node: &NodeRef<'a>) -> Result<Box<dyn BytesDecoder + 'a>> {
+        match self.open(node)? {
+            AnyDecoder::Bytes(decoder) => Ok(decoder),
+            _ => Err(Error::corrupt(format!("byte strings expected, found {:?}", node.ty))),
+        }
+    }
+
+    /// A decoder of bits for a node.
+    pub fn open_bits(&mut self, node: &NodeRef<'a>) -> Result<Box<dyn BitsDecoder + 'a>> {
+        match self.open(node)? {
+            AnyDecoder::Bits(decoder) => Ok(decoder),
+            _ => Err(Error::corrupt(format!("bits expected, found {:?}", node.ty))),
+        }
+    }
+
+    /// A decoder for a node, by the one list of encodings.
+    pub fn open(&mut self, node: &NodeRef<'a>) -> Result<AnyDecoder<'a>> {
+        let encoding = encoding::by_id(node.encoding)
+            .ok_or_else(|| Error::unsupported(format!("encoding {} is not known to this release", node.encoding)))?;
+        encoding.open(node, self).map_err(|e| e.within(encoding.name()))
+    }
+
+    /// All values of a node, where an encoding needs them at hand.
+    pub fn all_words<T: Physical>(&mut self, node: &NodeRef<'a>, what: &str) -> Result<Vec<T>> {
+        self.budget.take((node.len * T::BYTES) as u64, what)?;
+        let decoder = self.open_words::<T>(node)?;
+        decode_all(decoder.as_ref())
+    }
+
+    /// All strings of a node as offsets and contents, where an encoding needs them at hand.
+    pub fn all_strings(&mut self, node: &NodeRef<'a>, what: &str) -> Result<(Vec<u32>, Vec<u8>)> {
+        self.budget.take((node.len as u64 + 1) * 4, what)?;
+        let decoder = self.open_bytes(node)?;
+        decode_all_strings(decoder.as_ref(), &mut self.budget, what)
+    }
+}
+
+/// All values of a decoder.
+pub fn decode_all<T: Physical>(decoder: &dyn Decoder<T>) -> Result<Vec<T>> {
+    let mut out = vec![T::default(); decoder.len()];
+    let mut cx = Scratch::default();
+    for (v, chunk) in out.chunks_mut(VECTOR).enumerate() {
+        decoder.vector(v, &mut cx, chunk)?;
+    }
+    Ok(out)
+}
+
+/// All strings of a decoder, as offsets and contents.
+pub fn decode_all_strings(
+    decoder: &dyn BytesDecoder,
+    budget: &mut Budget,
+    what: &str,
+) -> Result<(Vec<u32>, Vec<u8>)> {
+    let mut cx = Scratch::default();
+    let len = decoder.len();
+    let mut total = 0u64;
+    for v in 0..len.div_ceil(VECTOR) {
+        total += decoder.vector_bytes(v, &mut cx)? as u64;
+        if total > u64::from(u32::MAX) {
+            return Err(Error::limit(format!("{what}: strings of more than 4 GiB")));
+        }
+    }
+    budget.take(total, what)?;
+    let mut data = vec![0; total as usize];
+    let mut offsets = vec![0u32; len + 1];
+    let (mut at, mut end) = (0usize, 0u32);
+    let mut lengths = cx.take_u32();
+    let mut ends = offsets.iter_mut().skip(1);
+    for v in 0..len.div_ceil(VECTOR) {
+        let n = vector_len(len, v);
+        let lengths = lengths.get_mut(..n).unwrap_or_default();
+        at += decoder.vector(v, &mut cx, lengths, data.get_mut(at..).unwrap_or_default())?;
+        for (&length, offset) in lengths.iter().zip(&mut ends) {
+            end = end.wrapping_add(length);
+            *offset = end;
+        }
+    }
+    if at as u64 != total || end as usize != at {
+        return Err(Error::corrupt(format!("{what}: strings of {total} bytes expected, found {at}")));
+    }
+    Ok((offsets, data))
+}

@@ -1,0 +1,127 @@
+//! Encodings: the trait, and the one list of them.
+//!
+//! An encoding is one file below and one line in [`POOL`]. It sees [`Values`] without NULLs, makes a [`Node`] of them
+//! (whose children go back to the chooser: a cascade), and opens a node to a decoder.
+
+use crate::choose::{Cascade, Stats};
+use crate::decode::{AnyDecoder, OpenContext};
+use crate::error::{Error, Result};
+use crate::node::{Node, NodeRef};
+use crate::values::{Kind, PhysicalType, Values};
+
+pub mod bitmap;
+pub mod bitpack;
+pub mod constant;
+pub mod delta;
+pub mod dictionary;
+pub mod frame_of_reference;
+pub mod frequency;
+pub mod fsst;
+pub mod narrow;
+pub mod plain;
+pub mod pseudodecimal;
+pub mod roaring;
+pub mod run_end;
+
+/// One way to lay out values as bytes. Stateless; one static per encoding.
+pub trait Encoding: Sync {
+    /// One byte on disk, never used again for another.
+    fn id(&self) -> u8;
+
+    /// The field's name for it, as in `--encoding price=run_end`.
+    fn name(&self) -> &'static str;
+
+    /// One line of help.
+    fn about(&self) -> &'static str;
+
+    /// Names of the children, in order.
+    fn roles(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Whether it has a form for this type at all.
+    fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool;
+
+    /// Whether it is worth a trial: the viability rules (BtrBlocks, section 3.1).
+    fn suits(&self, _values: Values<'_>, _stats: &Stats<'_>) -> bool {
+        true
+    }
+
+    /// Whether it has no children: what is left when the cascade is as deep as it may be.
+    fn terminal(&self) -> bool {
+        self.roles().is_empty()
+    }
+
+    /// Bytes that these values would take, or `None` where it does not suit. By default the sample is encoded and the
+    /// size scaled (BtrBlocks, section 3.1); overridden where a closed form is exact or the sample would mislead.
+    fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
+        cascade.estimate_by_sample(self.id(), values, stats)
+    }
+
+    /// The node, or `None` where these values cannot be held or it is plainly not worth it.
+    fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>>;
+
+    /// The trust boundary: structure, counts and sizes are checked here.
+    fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>>;
+
+    /// A few words on the parameters of a node, for people: `7 bits`.
+    fn detail(&self, _node: &NodeRef<'_>) -> String {
+        String::new()
+    }
+}
+
+/// Every encoding, by id. The order is that of trial among equals.
+pub static POOL: &[&dyn Encoding] = &[
+    &plain::Plain,
+    &constant::Constant,
+    &bitpack::BitPack,
+    &frame_of_reference::FrameOfReference,
+    &delta::Delta,
+    &run_end::RunEnd,
+    &dictionary::Dictionary,
+    &frequency::Frequency,
+    &pseudodecimal::Pseudodecimal,
+    &fsst::Fsst,
+    &narrow::Narrow,
+    &bitmap::PlainBits,
+    &roaring::Roaring,
+];
+
+/// An encoding by its byte on disk.
+pub fn by_id(id: u8) -> Option<&'static dyn Encoding> {
+    POOL.iter().copied().find(|encoding| encoding.id() == id)
+}
+
+/// An encoding by its name.
+pub fn by_name(name: &str) -> Option<&'static dyn Encoding> {
+    POOL.iter().copied().find(|encoding| encoding.name() == name)
+}
+
+/// Names of the encodings that have a form for a type.
+pub(crate) fn able(ty: PhysicalType, kind: Kind) -> Vec<&'static str> {
+    POOL.iter().filter(|e| e.accepts(ty, kind)).map(|e| e.name()).collect()
+}
+
+/// The error for a name that nothing has.
+pub(crate) fn unknown(name: &str) -> Error {
+    let known: Vec<&str> = POOL.iter().map(|e| e.name()).collect();
+    Error::invalid(format!("no encoding is called {name:?}; there are {}", known.join(", ")))
+}
+
+/// What [`list`] says of an encoding.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct EncodingInfo {
+    /// The name by which it is asked for.
+    pub name: &'static str,
+    /// One line of help.
+    pub about: &'static str,
+}
+
+/// Every encoding by name.
+///
+/// ```
+/// assert!(staffa::encodings().iter().any(|e| e.name == "run_end"));
+/// ```
+pub fn list() -> Vec<EncodingInfo> {
+    POOL.iter().map(|e| EncodingInfo { name: e.name(), about: e.about() }).collect()
+}

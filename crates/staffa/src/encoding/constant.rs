@@ -1,0 +1,136 @@
+//! Constant: one value for all rows (One Value in BtrBlocks, section 2.2).
+//!
+//! ```text
+//! words:        payload = one little-endian word
+//! byte strings: payload = the string
+//! bits:         payload = one byte, 0 or 1
+//! ```
+#![deny(clippy::indexing_slicing)]
+
+use staffa_kernels::Word as _;
+
+use super::Encoding;
+use crate::bitmap::Bitmap;
+use crate::choose::{Cascade, Stats};
+use crate::decode::{
+    AnyDecoder, BitsDecoder, BytesDecoder, Decoder, OpenContext, Physical, Scratch, for_words, vector_len,
+};
+use crate::error::{Error, Result};
+use crate::node::{Node, NodeRef};
+use crate::values::{Kind, PhysicalType, Values};
+
+/// See the [module](self).
+pub struct Constant;
+
+impl Encoding for Constant {
+    fn id(&self) -> u8 {
+        1
+    }
+
+    fn name(&self) -> &'static str {
+        "constant"
+    }
+
+    fn about(&self) -> &'static str {
+        "one value for all rows"
+    }
+
+    fn accepts(&self, _: PhysicalType, _: Kind) -> bool {
+        true
+    }
+
+    fn suits(&self, _: Values<'_>, stats: &Stats<'_>) -> bool {
+        stats.runs() == 1
+    }
+
+    fn encode(&self, values: Values<'_>, stats: &Stats<'_>, _: &Cascade<'_>) -> Result<Option<Node>> {
+        if stats.runs() != 1 {
+            return Ok(None);
+        }
+        let mut payload = Vec::new();
+        match values {
+            Values::Bits(bits) => payload.push(u8::from(bits.get(0))),
+            Values::Bytes(strings) => payload.extend_from_slice(strings.get(0)),
+            words => for_words!(words.physical_type(), T => {
+                T::slice(words).and_then(<[T]>::first).copied().unwrap_or_default().write_le(&mut payload);
+            }, _ => return Ok(None)),
+        }
+        Ok(Some(Node { encoding: 1, ty: values.physical_type(), len: values.len(), payload, children: vec![] }))
+    }
+
+    fn open<'a>(&self, node: &NodeRef<'a>, _: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        node.expect_children(0)?;
+        let mut cursor = node.cursor();
+        let len = node.len;
+        match node.ty {
+            PhysicalType::Bits => {
+                let value = cursor.u8()?;
+                cursor.finish("constant")?;
+                if value > 1 {
+                    return Err(Error::corrupt(format!("0 or 1 expected, found {value}")));
+                }
+                Ok(AnyDecoder::Bits(Box::new(ConstantBits { value: value == 1, len })))
+            }
+            PhysicalType::Bytes => Ok(AnyDecoder::Bytes(Box::new(ConstantBytes { value: node.payload, len }))),
+            ty => for_words!(ty, T => {
+                let value = T::read_le(cursor.bytes(T::BYTES)?).unwrap_or_default();
+                cursor.finish("constant")?;
+                Ok(T::wrap(Box::new(ConstantWord { value, len })))
+            }, _ => Err(Error::corrupt("no such type"))),
+        }
+    }
+}
+
+struct ConstantWord<T> {
+    value: T,
+    len: usize,
+}
+
+impl<T: Physical> Decoder<T> for ConstantWord<T> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn vector(&self, _: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
+        out.fill(self.value);
+        Ok(())
+    }
+}
+
+struct ConstantBits {
+    value: bool,
+    len: usize,
+}
+
+impl BitsDecoder for ConstantBits {
+    fn bits(&self) -> Result<Bitmap> {
+        Ok(Bitmap::filled(self.len, self.value))
+    }
+}
+
+struct ConstantBytes<'a> {
+    value: &'a [u8],
+    len: usize,
+}
+
+impl BytesDecoder for ConstantBytes<'_> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn vector_bytes(&self, v: usize, _: &mut Scratch) -> Result<usize> {
+        Ok(self.value.len() * vector_len(self.len, v))
+    }
+
+    fn vector(&self, _: usize, _: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
+        lengths.fill(self.value.len() as u32);
+        let bytes = self.value.len() * lengths.len();
+        let out = out.get_mut(..bytes).ok_or_else(|| Error::corrupt("strings longer than declared"))?;
+        if !self.value.is_empty() {
+            out.chunks_exact_mut(self.value.len()).for_each(|place| place.copy_from_slice(self.value));
+        }
+        Ok(bytes)
+    }
+}
+
+crate::conformance!(Constant);

@@ -1,0 +1,208 @@
+//! Dictionary: distinct values once, and a code for every row.
+//!
+//! ```text
+//! payload = 0: u8             | child: codes (u32) | child: values     the block's own dictionary
+//! payload = 1: u8, part: u8   | child: codes (u32)                     a shared part of the column chunk
+//! ```
+//!
+//! Codes are given in the order of first occurrence: where the same list of values comes again and again, its codes
+//! follow one another, which delta and frame of reference take up. Distinct values are counted exactly, never judged
+//! from a sample.
+#![deny(clippy::indexing_slicing)]
+
+use std::borrow::Cow;
+
+use staffa_kernels::{BytesDict, gather};
+
+use super::Encoding;
+use crate::choose::{Cascade, Stats};
+use crate::decode::{
+    AnyDecoder, BytesDecoder, Decoder, OpenContext, Physical, Scratch, SharedPart, for_words, vector_len,
+};
+use crate::error::{Error, Result};
+use crate::node::{Node, NodeRef};
+use crate::picked::Picked;
+use crate::values::{Kind, PhysicalType, Values};
+
+/// See the [module](self).
+pub struct Dictionary;
+
+impl Encoding for Dictionary {
+    fn id(&self) -> u8 {
+        6
+    }
+
+    fn name(&self) -> &'static str {
+        "dictionary"
+    }
+
+    fn about(&self) -> &'static str {
+        "distinct values once, a code for every row; of a block, or shared by a row group"
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["codes", "values"]
+    }
+
+    fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
+        ty != PhysicalType::Bits
+    }
+
+    fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
+        stats.dictionary().is_some_and(|d| d.firsts.len() > 1 && d.firsts.len() < values.len())
+    }
+
+    fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
+        let Some(coded) = stats.dictionary() else { return Ok(None) };
+        let codes = cascade.estimate_child(Values::U32(&coded.codes), Kind::Unsigned)?;
+        let values = Picked::of(values, &coded.firsts);
+        Ok(Some(8 + codes + cascade.estimate_child(values.borrow(), stats.kind())?))
+    }
+
+    fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+        let Some(coded) = stats.dictionary() else { return Ok(None) };
+        let codes = cascade.child(Values::U32(&coded.codes), Kind::Unsigned)?;
+        let dictionary = Picked::of(values, &coded.firsts);
+        let dictionary = cascade.child(dictionary.borrow(), stats.kind())?;
+        let (ty, len) = (values.physical_type(), values.len());
+        Ok(Some(Node { encoding: 6, ty, len, payload: vec![0], children: vec![codes, dictionary] }))
+    }
+
+    fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        let mut cursor = node.cursor();
+        let shared = match cursor.u8()? {
+            0 => None,
+            1 => {
+                let part = usize::from(cursor.u8()?);
+                let shared: &'a [SharedPart] = cx.shared;
+                Some(shared.get(part).ok_or_else(|| {
+                    Error::corrupt(format!("shared part {part} is not there, the chunk has {}", cx.shared.len()))
+                })?)
+            }
+            other => return Err(Error::corrupt(format!("dictionary of kind 0 or 1 expected, found {other}"))),
+        };
+        cursor.finish("payload")?;
+        node.expect_children(if shared.is_some() { 1 } else { 2 })?;
+        let codes = cx.open_words::<u32>(node.child(0, "codes", PhysicalType::U32, node.len)?)?;
+        if node.ty == PhysicalType::Bytes {
+            let values = match shared {
+                Some(SharedPart::Bytes(values)) => Dict::Shared(values),
+                Some(SharedPart::Words(_)) => return Err(Error::corrupt("the shared part holds no byte strings")),
+                None => Dict::Own(open_bytes_dict(node.any_child(1, "values")?, cx)?),
+            };
+            return Ok(AnyDecoder::Bytes(Box::new(CodedBytes { codes, values })));
+        }
+        for_words!(node.ty, T => {
+            let values: Cow<'a, [T]> = match shared {
+                Some(part) => Cow::Borrowed(part.words::<T>().ok_or_else(|| {
+                    Error::corrupt(format!("the shared part holds no {:?}", T::TYPE))
+                })?),
+                None => Cow::Owned(cx.all_words::<T>(node.any_child(1, "values")?, "values")?),
+            };
+            Ok(T::wrap(Box::new(CodedWords { codes, values })))
+        }, _ => Err(Error::corrupt("a dictionary holds no bits")))
+    }
+
+    fn detail(&self, node: &NodeRef<'_>) -> String {
+        match node.children.get(1) {
+            Some(values) => format!("{} distinct", values.len),
+            None => "shared".into(),
+        }
+    }
+}
+
+/// A node whose values are shared part `part` of the chunk.
+pub(crate) fn shared_node(values: Values<'_>, codes: &[u32], part: u8, cascade: &Cascade<'_>) -> Result<Node> {
+    let codes = cascade.child(Values::U32(codes), Kind::Unsigned)?;
+    let (ty, len) = (values.physical_type(), values.len());
+    Ok(Node { encoding: 6, ty, len, payload: vec![1, part], children: vec![codes] })
+}
+
+/// Decodes a shared part.
+pub(crate) fn open_shared<'a>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<SharedPart> {
+    if node.ty == PhysicalType::Bytes {
+        return open_bytes_dict(node, cx).map(SharedPart::Bytes);
+    }
+    for_words!(node.ty, T => Ok(SharedPart::Words(Box::new(cx.all_words::<T>(node, "values")?))),
+        _ => Err(Error::corrupt("a dictionary holds no bits")))
+}
+
+fn open_bytes_dict<'a>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<BytesDict> {
+    let (offsets, data) = cx.all_strings(node, "values")?;
+    BytesDict::new(&offsets, &data).ok_or_else(|| Error::corrupt("values: no strings"))
+}
+
+struct CodedWords<'a, T: Clone> {
+    codes: Box<dyn Decoder<u32> + 'a>,
+    values: Cow<'a, [T]>,
+}
+
+fn out_of_range(codes: &[u32], len: usize) -> Error {
+    let worst = codes.iter().max().copied().unwrap_or(0);
+    Error::corrupt(format!("codes below {len} expected, found {worst}"))
+}
+
+impl<T: Physical> Decoder<T> for CodedWords<'_, T> {
+    fn len(&self) -> usize {
+        self.codes.len()
+    }
+
+    fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        let mut buffer = cx.take_u32();
+        let codes = buffer.get_mut(..out.len()).unwrap_or_default();
+        self.codes.vector(v, cx, codes)?;
+        if !gather(&self.values, codes, out) {
+            return Err(out_of_range(codes, self.values.len()));
+        }
+        cx.give_u32(buffer);
+        Ok(())
+    }
+}
+
+enum Dict<'a> {
+    Own(BytesDict),
+    Shared(&'a BytesDict),
+}
+
+struct CodedBytes<'a> {
+    codes: Box<dyn Decoder<u32> + 'a>,
+    values: Dict<'a>,
+}
+
+impl CodedBytes<'_> {
+    fn with_codes<R>(&self, v: usize, cx: &mut Scratch, f: impl FnOnce(&BytesDict, &[u32]) -> Option<R>) -> Result<R> {
+        let values = match &self.values {
+            Dict::Own(values) => values,
+            Dict::Shared(values) => values,
+        };
+        let mut buffer = cx.take_u32();
+        let codes = buffer.get_mut(..vector_len(self.codes.len(), v)).unwrap_or_default();
+        self.codes.vector(v, cx, codes)?;
+        let result = f(values, codes).ok_or_else(|| {
+            let worst = codes.iter().max().copied().unwrap_or(0) as usize;
+            if worst >= values.len() {
+                out_of_range(codes, values.len())
+            } else {
+                Error::corrupt("strings longer than declared")
+            }
+        });
+        cx.give_u32(buffer);
+        result
+    }
+}
+
+impl BytesDecoder for CodedBytes<'_> {
+    fn len(&self) -> usize {
+        self.codes.len()
+    }
+
+    fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize> {
+        self.with_codes(v, cx, |values, codes| values.gathered_bytes(codes)).map(|bytes| bytes as usize)
+    }
+
+    fn vector(&self, v: usize, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
+        self.with_codes(v, cx, |values, codes| values.gather(codes, lengths, out))
+    }
+}
+
+crate::conformance!(Dictionary);

@@ -1,0 +1,291 @@
+//! Frame of reference with exceptions: each vector of 1,024 values has its own base and its own width, and values that
+//! need more bits are exceptions (PFOR: Super-Scalar RAM-CPU Cache Compression, section 3.1).
+//!
+//! ```text
+//! payload = base: word | base bytes: u8 | exception bytes: u8
+//!         | per vector: width u8
+//!         | per vector: its base above `base`, in `base bytes` bytes
+//!         | if exception bytes > 0, per vector: exceptions u16
+//!         | exceptions: position in the vector u16 each, then value above the vector's base, `exception bytes` each
+//!         | packed vectors, as in bitpack
+//! ```
+//!
+//! Exceptions are patched after a branch-free loop over the vector. The width is the one with the fewest bytes by the
+//! histogram of widths.
+#![deny(clippy::indexing_slicing)]
+
+use staffa_kernels::VECTOR;
+
+use super::Encoding;
+use super::bitpack::{pack_vector, unpack_vector, vector_bytes};
+use crate::choose::{Cascade, Stats};
+use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len};
+use crate::error::{Error, Result};
+use crate::node::{Node, NodeRef};
+use crate::values::{Kind, PhysicalType, Values};
+
+/// See the [module](self).
+pub struct FrameOfReference;
+
+impl Encoding for FrameOfReference {
+    fn id(&self) -> u8 {
+        3
+    }
+
+    fn name(&self) -> &'static str {
+        "frame_of_reference"
+    }
+
+    fn about(&self) -> &'static str {
+        "integers above a base, bit-packed, base and width per 1,024 values, outliers as exceptions"
+    }
+
+    fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
+        kind != Kind::Float && ty.width_bytes().is_some_and(|bytes| bytes <= 8)
+    }
+
+    fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
+        for_ints!(values.physical_type(), T => {
+            Ok(Some(size(T::slice(values).unwrap_or_default(), stats.kind(), cascade.vector_rows())))
+        }, _ => Ok(None))
+    }
+
+    fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+        for_ints!(values.physical_type(), T => {
+            let words = T::slice(values).unwrap_or_default();
+            let payload = if cascade.is_trial() {
+                vec![0; size(words, stats.kind(), cascade.vector_rows())]
+            } else {
+                encode(words, stats.kind())
+            };
+            Ok(Some(Node { encoding: 3, ty: T::TYPE, len: words.len(), payload, children: vec![] }))
+        }, _ => Ok(None))
+    }
+
+    fn open<'a>(&self, node: &NodeRef<'a>, _: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        node.expect_children(0)?;
+        for_ints!(node.ty, T => Ok(T::wrap(Box::new(open::<T>(node)?))),
+            other => Err(Error::corrupt(format!("integers expected, found {other:?}"))))
+    }
+
+    fn detail(&self, node: &NodeRef<'_>) -> String {
+        for_ints!(node.ty, T => open::<T>(node).map(|frames| {
+            let mut widths: Vec<u32> = frames.vectors.iter().map(|v| v.width).collect();
+            widths.sort_unstable();
+            let exceptions = frames.vectors.iter().map(|v| v.exceptions.len).sum::<usize>();
+            let middle = widths.get(widths.len() / 2).copied().unwrap_or(0);
+            if exceptions > 0 { format!("{middle} bits, {exceptions} exceptions") } else { format!("{middle} bits") }
+        }).unwrap_or_default(), _ => String::new())
+    }
+}
+
+fn lesser<T: Integer>(a: T, b: T, kind: Kind) -> T {
+    let less = if kind == Kind::Signed { a.signed_lt(b) } else { a < b };
+    if less { a } else { b }
+}
+
+/// Bytes that a value needs.
+fn byte_width<T: Integer>(value: T) -> usize {
+    (T::BITS - value.leading_zeros()).div_ceil(8) as usize
+}
+
+/// The frame of one vector.
+struct Frame<T> {
+    base: T,
+    /// Bits that values which are no exceptions need.
+    width: u32,
+    /// Bits that the largest value needs.
+    bits: u32,
+    exceptions: usize,
+}
+
+impl<T: Integer> Frame<T> {
+    fn of(vector: &[T], kind: Kind) -> Self {
+        let first = vector.first().copied().unwrap_or(T::ZERO);
+        let base = if kind == Kind::Signed {
+            vector.iter().fold(first, |low, &v| if v.signed_lt(low) { v } else { low })
+        } else {
+            vector.iter().fold(first, |low, &v| low.min(v))
+        };
+        let mut histogram = [0u32; 65];
+        for &v in vector {
+            let bits = T::BITS - v.wrapping_sub(base).leading_zeros();
+            if let Some(count) = histogram.get_mut(bits as usize) {
+                *count += 1;
+            }
+        }
+        let bits = histogram.iter().rposition(|&n| n > 0).unwrap_or(0) as u32;
+        let exception_bits = 16 + u64::from(bits.div_ceil(8)) * 8;
+        let mut best = Self { base, width: bits, bits, exceptions: 0 };
+        let mut best_cost = vector.len() as u64 * u64::from(bits);
+        let mut above = 0u64;
+        for (width, &count) in histogram.iter().enumerate().take(bits as usize + 1).skip(1).rev() {
+            above += u64::from(count);
+            let cost = vector.len() as u64 * (width as u64 - 1) + above * exception_bits;
+            // An exception costs a scalar patch: it must pay for itself, and not be the rule.
+            if cost + cost / 64 < best_cost && above * 8 < vector.len() as u64 {
+                best = Self { base, width: width as u32 - 1, bits, exceptions: above as usize };
+                best_cost = cost;
+            }
+        }
+        best
+    }
+}
+
+/// Bytes of the payload, exactly; in a trial, where vectors are shorter, as if they had 1,024 rows.
+fn size<T: Integer>(values: &[T], kind: Kind, vector_rows: usize) -> usize {
+    let (mut low, mut high) = (None::<T>, None::<T>);
+    let (mut packed, mut exceptions, mut bits) = (0, 0, 0);
+    for vector in values.chunks(vector_rows) {
+        let frame = Frame::of(vector, kind);
+        packed += (vector.len() * frame.width as usize).div_ceil(8);
+        if frame.exceptions > 0 {
+            exceptions += frame.exceptions;
+            bits = bits.max(frame.bits);
+        }
+        low = Some(low.map_or(frame.base, |low| lesser(low, frame.base, kind)));
+        high = Some(high.map_or(frame.base, |high| if lesser(high, frame.base, kind) == high { frame.base } else { high }));
+    }
+    let span = high.unwrap_or(T::ZERO).wrapping_sub(low.unwrap_or(T::ZERO));
+    let per_vector = 1 + byte_width(span) + if exceptions > 0 { 2 } else { 0 };
+    // In a trial a fraction of a vector has its share of the bytes that every vector needs.
+    let vectors = if vector_rows == VECTOR { values.len().div_ceil(VECTOR) * VECTOR } else { values.len() };
+    let fixed = if vector_rows == VECTOR { T::BYTES + 2 } else { 0 };
+    fixed + vectors * per_vector / VECTOR + exceptions * (2 + bits.div_ceil(8) as usize) + packed
+}
+
+fn encode<T: Integer>(values: &[T], kind: Kind) -> Vec<u8> {
+    let frames: Vec<Frame<T>> = values.chunks(VECTOR).map(|vector| Frame::of(vector, kind)).collect();
+    let base = frames.iter().map(|f| f.base).reduce(|a, b| lesser(a, b, kind)).unwrap_or(T::ZERO);
+    let base_bytes = frames.iter().map(|f| byte_width(f.base.wrapping_sub(base))).max().unwrap_or(0);
+    let some = frames.iter().filter(|f| f.exceptions > 0);
+    let exception_bytes = some.map(|f| f.bits.div_ceil(8) as usize).max().unwrap_or(0);
+    let mut out = Vec::new();
+    base.write_le(&mut out);
+    out.extend([base_bytes as u8, exception_bytes as u8]);
+    out.extend(frames.iter().map(|f| f.width as u8));
+    let put = |out: &mut Vec<u8>, value: T, bytes: usize| out.extend(value.to_u64().to_le_bytes().iter().take(bytes));
+    frames.iter().for_each(|f| put(&mut out, f.base.wrapping_sub(base), base_bytes));
+    if exception_bytes > 0 {
+        frames.iter().for_each(|f| out.extend((f.exceptions as u16).to_le_bytes()));
+        let mut above = Vec::new();
+        for (frame, vector) in frames.iter().zip(values.chunks(VECTOR)).filter(|(f, _)| f.exceptions > 0) {
+            for (i, &v) in vector.iter().enumerate() {
+                let value = v.wrapping_sub(frame.base);
+                if T::BITS - value.leading_zeros() > frame.width {
+                    out.extend((i as u16).to_le_bytes());
+                    put(&mut above, value, exception_bytes);
+                }
+            }
+        }
+        out.extend(above);
+    }
+    let mut low = Vec::with_capacity(VECTOR);
+    for (frame, vector) in frames.iter().zip(values.chunks(VECTOR)) {
+        low.clear();
+        low.extend(vector.iter().map(|v| v.wrapping_sub(frame.base)));
+        pack_vector(&low, frame.width, &mut out);
+    }
+    out
+}
+
+#[derive(Clone, Copy)]
+struct Run {
+    start: usize,
+    len: usize,
+}
+
+struct Vector<T> {
+    base: T,
+    width: u32,
+    packed: Run,
+    /// Counted in exceptions.
+    exceptions: Run,
+}
+
+struct Frames<'a, T> {
+    len: usize,
+    vectors: Vec<Vector<T>>,
+    packed: &'a [u8],
+    positions: &'a [u8],
+    values: &'a [u8],
+    exception_bytes: usize,
+}
+
+fn word<T: Integer>(bytes: &[u8]) -> T {
+    let mut le = [0; 8];
+    le.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    T::from_u64(u64::from_le_bytes(le))
+}
+
+fn open<'a, T: Integer>(node: &NodeRef<'a>) -> Result<Frames<'a, T>> {
+    let mut cursor = node.cursor();
+    let count = node.len.div_ceil(VECTOR);
+    let base = T::read_le(cursor.bytes(T::BYTES)?).unwrap_or_default();
+    let base_bytes = usize::from(cursor.u8()?);
+    let exception_bytes = usize::from(cursor.u8()?);
+    if base_bytes > T::BYTES || exception_bytes > T::BYTES {
+        return Err(Error::corrupt(format!(
+            "bases and exceptions of at most {} bytes expected, found {base_bytes} and {exception_bytes}",
+            T::BYTES
+        )));
+    }
+    let widths = cursor.bytes(count)?;
+    let bases = cursor.bytes(count * base_bytes)?;
+    let counts = cursor.bytes(if exception_bytes > 0 { count * 2 } else { 0 })?;
+    let (mut vectors, mut packed, mut exceptions) = (Vec::with_capacity(count), 0, 0);
+    for (v, &width) in widths.iter().enumerate() {
+        let width = u32::from(width);
+        if width > T::BITS {
+            return Err(Error::corrupt(format!("width of at most {} bits expected, found {width}", T::BITS)));
+        }
+        let rows = vector_len(node.len, v);
+        let own = bases.get(v * base_bytes..(v + 1) * base_bytes).map_or(T::ZERO, word::<T>);
+        let patches = counts.get(v * 2..v * 2 + 2).map_or(0, word::<u16>) as usize;
+        if patches > rows {
+            return Err(Error::corrupt(format!("at most {rows} exceptions expected in vector {v}, found {patches}")));
+        }
+        let bytes = vector_bytes(rows, width);
+        vectors.push(Vector {
+            base: base.wrapping_add(own),
+            width,
+            packed: Run { start: packed, len: bytes },
+            exceptions: Run { start: exceptions, len: patches },
+        });
+        packed += bytes;
+        exceptions += patches;
+    }
+    let positions = cursor.bytes(exceptions * 2)?;
+    let values = cursor.bytes(exceptions * exception_bytes)?;
+    let packed = cursor.bytes(packed)?;
+    cursor.finish("packed values")?;
+    Ok(Frames { len: node.len, vectors, packed, positions, values, exception_bytes })
+}
+
+impl<T: Integer> Decoder<T> for Frames<'_, T> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
+        let vector = self.vectors.get(v).ok_or_else(|| Error::corrupt(format!("no vector {v}")))?;
+        let packed = self.packed.get(vector.packed.start..vector.packed.start + vector.packed.len).unwrap_or_default();
+        unpack_vector(packed, vector.width, vector.base, out)?;
+        let Run { start, len } = vector.exceptions;
+        if len > 0 {
+            let positions = self.positions.get(start * 2..(start + len) * 2).unwrap_or_default();
+            let values = self.values.get(start * self.exception_bytes..(start + len) * self.exception_bytes);
+            let values = values.unwrap_or_default().chunks_exact(self.exception_bytes.max(1));
+            for (position, value) in positions.chunks_exact(2).zip(values) {
+                let position = usize::from(word::<u16>(position));
+                let place = out.get_mut(position).ok_or_else(|| {
+                    Error::corrupt(format!("exception within the vector expected, found position {position}"))
+                })?;
+                *place = vector.base.wrapping_add(word::<T>(value));
+            }
+        }
+        Ok(())
+    }
+}
+
+crate::conformance!(FrameOfReference);

@@ -1,0 +1,214 @@
+//! Frequency: one value that most rows have, and the others as exceptions (BtrBlocks, section 2.2, after DB2 BLU).
+//!
+//! ```text
+//! words:        payload = the top value: word   | child: mask (bits, set where a row is an exception) | child: exceptions
+//! byte strings: payload = the top value: string | the same children
+//! ```
+#![deny(clippy::indexing_slicing)]
+
+use staffa_kernels::{BytesDict, VECTOR, Word as _};
+
+use super::Encoding;
+use crate::bitmap::Bitmap;
+use crate::choose::{Cascade, Coded, Stats};
+use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Physical, Scratch, for_words, vector_len};
+use crate::error::{Error, Result};
+use crate::node::{Node, NodeRef};
+use crate::picked::Picked;
+use crate::values::{Kind, PhysicalType, StringsBuf, Values};
+
+/// See the [module](self).
+pub struct Frequency;
+
+impl Encoding for Frequency {
+    fn id(&self) -> u8 {
+        7
+    }
+
+    fn name(&self) -> &'static str {
+        "frequency"
+    }
+
+    fn about(&self) -> &'static str {
+        "the value that most rows have once, a mask of the others, and the others"
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["mask", "exceptions"]
+    }
+
+    fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
+        ty != PhysicalType::Bits
+    }
+
+    /// Not where half the values are distinct (BtrBlocks, section 3.1), nor where no value has half the rows.
+    fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
+        let coded = stats.dictionary();
+        coded.is_some_and(|c| c.firsts.len() > 1 && c.firsts.len() * 2 < values.len() && top(c).1 * 2 >= values.len())
+    }
+
+    fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
+        let Some(coded) = stats.dictionary() else { return Ok(None) };
+        let (top, _) = top(coded);
+        let rows: Vec<u32> = exceptions(coded, top);
+        let mask = cascade.child(Values::Bits(&mask(values.len(), &rows)), Kind::Unsigned)?.size();
+        Ok(Some(16 + mask + cascade.estimate_child(Picked::of(values, &rows).borrow(), stats.kind())?))
+    }
+
+    fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+        let Some(coded) = stats.dictionary().filter(|c| !c.firsts.is_empty()) else { return Ok(None) };
+        let (top, _) = top(coded);
+        let rows = exceptions(coded, top);
+        let first = coded.firsts.get(top as usize).copied().unwrap_or(0) as usize;
+        let mut payload = Vec::new();
+        match values {
+            Values::Bits(_) => return Ok(None),
+            Values::Bytes(strings) => payload.extend_from_slice(strings.get(first)),
+            words => for_words!(words.physical_type(), T => {
+                T::slice(words).and_then(|w| w.get(first)).copied().unwrap_or_default().write_le(&mut payload);
+            }, _ => return Ok(None)),
+        }
+        let mask = cascade.child(Values::Bits(&mask(values.len(), &rows)), Kind::Unsigned)?;
+        let exceptions = cascade.child(Picked::of(values, &rows).borrow(), stats.kind())?;
+        let (ty, len) = (values.physical_type(), values.len());
+        Ok(Some(Node { encoding: 7, ty, len, payload, children: vec![mask, exceptions] }))
+    }
+
+    fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        node.expect_children(2)?;
+        let mask = cx.open_bits(node.child(0, "mask", PhysicalType::Bits, node.len)?)?.bits()?;
+        let ones = mask.count_ones();
+        let child = node.child(1, "exceptions", node.ty, ones)?;
+        let starts = ranks(&mask);
+        if node.ty == PhysicalType::Bytes {
+            let (offsets, data) = cx.all_strings(child, "exceptions")?;
+            cx.budget.take((node.payload.len() + data.len()) as u64, "exceptions")?;
+            let strings = crate::values::Strings { offsets: &offsets, data: &data };
+            let all: StringsBuf = std::iter::once(node.payload).chain(strings.iter()).collect();
+            let values = BytesDict::new(&all.offsets, &all.data).ok_or_else(|| Error::corrupt("no strings"))?;
+            return Ok(AnyDecoder::Bytes(Box::new(FrequentBytes { values, mask, starts })));
+        }
+        for_words!(node.ty, T => {
+            let mut cursor = node.cursor();
+            let top = T::read_le(cursor.bytes(T::BYTES)?).unwrap_or_default();
+            cursor.finish("top value")?;
+            let exceptions = cx.all_words::<T>(child, "exceptions")?;
+            Ok(T::wrap(Box::new(FrequentWords { top, exceptions, mask, starts })))
+        }, _ => Err(Error::corrupt("frequency holds no bits")))
+    }
+
+    fn detail(&self, node: &NodeRef<'_>) -> String {
+        node.children.get(1).map(|exceptions| format!("{} exceptions", exceptions.len)).unwrap_or_default()
+    }
+}
+
+/// The code that most rows have, and how many.
+fn top(coded: &Coded) -> (u32, usize) {
+    let mut counts = vec![0usize; coded.firsts.len()];
+    for &code in &coded.codes {
+        if let Some(count) = counts.get_mut(code as usize) {
+            *count += 1;
+        }
+    }
+    let best = counts.iter().enumerate().max_by_key(|(i, count)| (**count, usize::MAX - i));
+    best.map_or((0, 0), |(i, count)| (i as u32, *count))
+}
+
+/// Rows with another code.
+fn exceptions(coded: &Coded, top: u32) -> Vec<u32> {
+    (0u32..).zip(&coded.codes).filter(|(_, code)| **code != top).map(|(row, _)| row).collect()
+}
+
+fn mask(len: usize, rows: &[u32]) -> Bitmap {
+    let mut mask = Bitmap::filled(len, false);
+    rows.iter().for_each(|&row| mask.set(row as usize, true));
+    mask
+}
+
+/// Set bits before every vector.
+pub(crate) fn ranks(mask: &Bitmap) -> Vec<u32> {
+    let mut sum = 0;
+    let vectors = mask.words().chunks(VECTOR / 64).map(|words| {
+        let before = sum;
+        sum += words.iter().map(|w| w.count_ones()).sum::<u32>();
+        before
+    });
+    vectors.collect()
+}
+
+/// The words of the mask that belong to vector `v`.
+fn vector_words(mask: &Bitmap, v: usize) -> &[u64] {
+    let words = mask.words().get(v * (VECTOR / 64)..).unwrap_or_default();
+    words.get(..VECTOR / 64).unwrap_or(words)
+}
+
+struct FrequentWords<T> {
+    top: T,
+    exceptions: Vec<T>,
+    mask: Bitmap,
+    starts: Vec<u32>,
+}
+
+impl<T: Physical> Decoder<T> for FrequentWords<T> {
+    fn len(&self) -> usize {
+        self.mask.len()
+    }
+
+    fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
+        out.fill(self.top);
+        let start = self.starts.get(v).copied().unwrap_or(0) as usize;
+        let mut exceptions = self.exceptions.get(start..).unwrap_or_default().iter();
+        for (word, places) in vector_words(&self.mask, v).iter().zip(out.chunks_mut(64)) {
+            let mut word = *word;
+            while word != 0 {
+                let place = places.get_mut(word.trailing_zeros() as usize);
+                if let (Some(place), Some(value)) = (place, exceptions.next()) {
+                    *place = *value;
+                }
+                word &= word - 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Strings: the top value is entry 0 of a dictionary, the exceptions follow in row order.
+struct FrequentBytes {
+    values: BytesDict,
+    mask: Bitmap,
+    starts: Vec<u32>,
+}
+
+impl FrequentBytes {
+    fn with_codes<R>(&self, v: usize, cx: &mut Scratch, f: impl FnOnce(&[u32]) -> Option<R>) -> Result<R> {
+        let mut buffer = cx.take_u32();
+        let codes = buffer.get_mut(..vector_len(self.mask.len(), v)).unwrap_or_default();
+        let mut next = self.starts.get(v).copied().unwrap_or(0) + 1;
+        for (word, places) in vector_words(&self.mask, v).iter().zip(codes.chunks_mut(64)) {
+            for (i, place) in places.iter_mut().enumerate() {
+                let set = (word >> i & 1) as u32;
+                *place = next * set;
+                next += set;
+            }
+        }
+        let result = f(codes).ok_or_else(|| Error::corrupt("strings longer than declared"));
+        cx.give_u32(buffer);
+        result
+    }
+}
+
+impl BytesDecoder for FrequentBytes {
+    fn len(&self) -> usize {
+        self.mask.len()
+    }
+
+    fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize> {
+        self.with_codes(v, cx, |codes| self.values.gathered_bytes(codes)).map(|bytes| bytes as usize)
+    }
+
+    fn vector(&self, v: usize, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
+        self.with_codes(v, cx, |codes| self.values.gather(codes, lengths, out))
+    }
+}
+
+crate::conformance!(Frequency);

@@ -1,0 +1,163 @@
+//! Plain: the values as they are.
+//!
+//! ```text
+//! words:        payload = little-endian words
+//! byte strings: payload = contents | child: lengths (u32)
+//! ```
+//!
+//! A vector of strings needs the bytes before it: their sums per vector are made at open.
+#![deny(clippy::indexing_slicing)]
+
+use staffa_kernels::{VECTOR, Word as _, as_bytes, copy_from_le, sum_u32};
+
+use super::Encoding;
+use crate::choose::{Cascade, Stats};
+use crate::decode::{
+    AnyDecoder, BytesDecoder, Decoder, OpenContext, Physical, Scratch, for_words, vector_len,
+};
+use crate::error::{Error, Result};
+use crate::node::{Node, NodeRef};
+use crate::values::{Kind, PhysicalType, Values};
+
+/// See the [module](self).
+pub struct Plain;
+
+impl Encoding for Plain {
+    fn id(&self) -> u8 {
+        0
+    }
+
+    fn name(&self) -> &'static str {
+        "plain"
+    }
+
+    fn about(&self) -> &'static str {
+        "the values as they are"
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["lengths"]
+    }
+
+    fn terminal(&self) -> bool {
+        true
+    }
+
+    fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
+        ty != PhysicalType::Bits
+    }
+
+    fn estimate(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
+        let lengths = match values {
+            Values::Bytes(strings) => cascade.estimate_child(Values::U32(&strings.lengths()), Kind::Unsigned)?,
+            _ => 0,
+        };
+        Ok(Some(8 + values.plain_bytes() + lengths))
+    }
+
+    fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+        let mut node =
+            Node { encoding: 0, ty: values.physical_type(), len: values.len(), payload: vec![], children: vec![] };
+        match values {
+            Values::Bytes(strings) => {
+                node.payload = strings.contents().to_vec();
+                node.children.push(cascade.lengths(&strings.lengths())?);
+            }
+            Values::Bits(_) => return Ok(None),
+            words => node.payload = for_words!(words.physical_type(), T => {
+                as_bytes(T::slice(words).unwrap_or_default()).to_vec()
+            }, _ => return Ok(None)),
+        }
+        Ok(Some(node))
+    }
+
+    fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        if node.ty == PhysicalType::Bytes {
+            node.expect_children(1)?;
+            let lengths = cx.open_words::<u32>(node.child(0, "lengths", PhysicalType::U32, node.len)?)?;
+            let starts = vector_starts(lengths.as_ref(), node.payload.len())?;
+            return Ok(AnyDecoder::Bytes(Box::new(PlainBytes { contents: node.payload, lengths, starts })));
+        }
+        node.expect_children(0)?;
+        for_words!(node.ty, T => {
+            if node.payload.len() != node.len * T::BYTES {
+                return Err(Error::corrupt(format!(
+                    "{} bytes expected, found {}", node.len * T::BYTES, node.payload.len()
+                )));
+            }
+            Ok(T::wrap(Box::new(PlainWords { bytes: node.payload, len: node.len })))
+        }, _ => Err(Error::corrupt("plain holds no bits")))
+    }
+}
+
+/// Byte offset of every vector's first string, and the end; the lengths must add up to `total`.
+pub(crate) fn vector_starts(lengths: &dyn Decoder<u32>, total: usize) -> Result<Vec<u32>> {
+    let mut cx = Scratch::default();
+    let mut buffer = cx.take_u32();
+    let (mut starts, mut sum) = (vec![0u32], 0u64);
+    for v in 0..lengths.len().div_ceil(VECTOR) {
+        let out = buffer.get_mut(..vector_len(lengths.len(), v)).unwrap_or_default();
+        lengths.vector(v, &mut cx, out)?;
+        sum += sum_u32(out);
+        starts.push(u32::try_from(sum).unwrap_or(u32::MAX));
+    }
+    if sum != total as u64 || sum > u64::from(u32::MAX) {
+        return Err(Error::corrupt(format!("lengths that add up to {total} expected, found {sum}")));
+    }
+    Ok(starts)
+}
+
+struct PlainWords<'a> {
+    bytes: &'a [u8],
+    len: usize,
+}
+
+impl<T: Physical> Decoder<T> for PlainWords<'_> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
+        let start = v * VECTOR * T::BYTES;
+        let bytes = self.bytes.get(start..start + out.len() * T::BYTES).unwrap_or_default();
+        if !copy_from_le(bytes, out) {
+            return Err(Error::corrupt(format!("no vector {v}")));
+        }
+        Ok(())
+    }
+}
+
+struct PlainBytes<'a> {
+    contents: &'a [u8],
+    lengths: Box<dyn Decoder<u32> + 'a>,
+    starts: Vec<u32>,
+}
+
+impl PlainBytes<'_> {
+    fn range(&self, v: usize) -> &[u8] {
+        match self.starts.get(v..v + 2) {
+            Some(&[start, end]) => self.contents.get(start as usize..end as usize).unwrap_or_default(),
+            _ => &[],
+        }
+    }
+}
+
+impl BytesDecoder for PlainBytes<'_> {
+    fn len(&self) -> usize {
+        self.lengths.len()
+    }
+
+    fn vector_bytes(&self, v: usize, _: &mut Scratch) -> Result<usize> {
+        Ok(self.range(v).len())
+    }
+
+    fn vector(&self, v: usize, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
+        self.lengths.vector(v, cx, lengths)?;
+        let bytes = self.range(v);
+        let out = out.get_mut(..bytes.len()).ok_or_else(|| Error::corrupt("strings longer than declared"))?;
+        out.copy_from_slice(bytes);
+        Ok(bytes.len())
+    }
+}
+
+crate::conformance!(Plain);

@@ -1,0 +1,248 @@
+//! Run-end: each run is stored once, as (value, end).
+//!
+//! ```text
+//! words, byte strings: child: values | child: ends (u32, strictly increasing, the last = values of the node)
+//! bits:                payload = first bit: u8 | child: ends; the bits alternate
+//! ```
+//!
+//! Run-length encoding (BtrBlocks, section 2.2) with ends, not lengths: a vector finds its first run by binary search.
+#![deny(clippy::indexing_slicing)]
+
+use staffa_kernels::{BytesDict, VECTOR, fill_runs};
+
+use super::Encoding;
+use crate::bitmap::Bitmap;
+use crate::choose::{Cascade, Stats};
+use crate::decode::{
+    AnyDecoder, BitsDecoder, BytesDecoder, Decoder, OpenContext, Physical, Scratch, for_words, vector_len,
+};
+use crate::error::{Error, Result};
+use crate::node::{Node, NodeRef};
+use crate::values::{Kind, PhysicalType, StringsBuf, Values};
+
+/// See the [module](self).
+pub struct RunEnd;
+
+impl Encoding for RunEnd {
+    fn id(&self) -> u8 {
+        5
+    }
+
+    fn name(&self) -> &'static str {
+        "run_end"
+    }
+
+    fn about(&self) -> &'static str {
+        "each run of equal values once, with the row at which it ends"
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["values", "ends"]
+    }
+
+    fn accepts(&self, _: PhysicalType, _: Kind) -> bool {
+        true
+    }
+
+    /// No runs shorter than 2 on average (BtrBlocks, section 3.1).
+    fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
+        let least = if matches!(values, Values::Bits(_)) { 16 } else { 2 };
+        stats.runs() > 1 && stats.runs() * least <= values.len()
+    }
+
+    fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
+        let ends = cascade.estimate_child(Values::U32(&run_ends(values)), Kind::Unsigned)?;
+        let values = match values {
+            Values::Bits(_) => 1,
+            Values::Bytes(strings) => {
+                let ends = run_ends(values);
+                let runs: StringsBuf = ends.iter().map(|&end| strings.get(end as usize - 1)).collect();
+                cascade.estimate_child(Values::Bytes(runs.as_strings()), stats.kind())?
+            }
+            words => for_words!(words.physical_type(), T => {
+                let runs = run_values(T::slice(words).unwrap_or_default());
+                cascade.estimate_child(T::values(&runs), stats.kind())?
+            }, _ => return Ok(None)),
+        };
+        Ok(Some(8 + ends + values))
+    }
+
+    fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+        let ends = run_ends(values);
+        let mut payload = Vec::new();
+        let mut children = Vec::new();
+        match values {
+            Values::Bits(bits) => payload.push(u8::from(bits.get(0))),
+            Values::Bytes(strings) => {
+                let runs: StringsBuf = ends.iter().map(|&end| strings.get(end as usize - 1)).collect();
+                children.push(cascade.child(Values::Bytes(runs.as_strings()), stats.kind())?);
+            }
+            words => for_words!(words.physical_type(), T => {
+                let runs = run_values(T::slice(words).unwrap_or_default());
+                children.push(cascade.child(T::values(&runs), stats.kind())?);
+            }, _ => return Ok(None)),
+        }
+        children.push(cascade.child(Values::U32(&ends), Kind::Unsigned)?);
+        Ok(Some(Node { encoding: 5, ty: values.physical_type(), len: values.len(), payload, children }))
+    }
+
+    fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        if node.ty == PhysicalType::Bits {
+            node.expect_children(1)?;
+            let mut cursor = node.cursor();
+            let first = cursor.u8()?;
+            cursor.finish("first bit")?;
+            if first > 1 {
+                return Err(Error::corrupt(format!("0 or 1 expected, found {first}")));
+            }
+            let ends = open_ends(node, 0, cx)?;
+            return Ok(AnyDecoder::Bits(Box::new(BitRuns { first: first == 1, ends, len: node.len })));
+        }
+        node.expect_children(2)?;
+        node.cursor().finish("payload")?;
+        let ends = open_ends(node, 1, cx)?;
+        if node.ty == PhysicalType::Bytes {
+            let child = node.child(0, "values", PhysicalType::Bytes, ends.len())?;
+            let (offsets, data) = cx.all_strings(child, "values")?;
+            let values = BytesDict::new(&offsets, &data).ok_or_else(|| Error::corrupt("values: no strings"))?;
+            let ids = (0..ends.len() as u32).collect();
+            return Ok(AnyDecoder::Bytes(Box::new(ByteRuns { values, ids, ends, len: node.len })));
+        }
+        for_words!(node.ty, T => {
+            let values = cx.all_words::<T>(node.child(0, "values", node.ty, ends.len())?, "values")?;
+            Ok(T::wrap(Box::new(WordRuns { values, ends, len: node.len })))
+        }, _ => Err(Error::corrupt("no such type")))
+    }
+
+    fn detail(&self, node: &NodeRef<'_>) -> String {
+        node.children.last().map(|ends| format!("{} runs", ends.len)).unwrap_or_default()
+    }
+}
+
+/// End of every run.
+fn run_ends(values: Values<'_>) -> Vec<u32> {
+    let len = values.len() as u32;
+    let mut ends: Vec<u32> = match values {
+        Values::Bits(bits) => (1..len).filter(|&i| bits.get(i as usize) != bits.get(i as usize - 1)).collect(),
+        Values::Bytes(strings) => {
+            (1..len).filter(|&i| strings.get(i as usize) != strings.get(i as usize - 1)).collect()
+        }
+        words => for_words!(words.physical_type(), T => {
+            let pairs = T::slice(words).unwrap_or_default().array_windows();
+            (1..len).zip(pairs).filter(|(_, [a, b])| a != b).map(|(i, _)| i).collect()
+        }, _ => Vec::new()),
+    };
+    if len > 0 {
+        ends.push(len);
+    }
+    ends
+}
+
+/// First value of every run.
+fn run_values<T: Physical>(values: &[T]) -> Vec<T> {
+    let changes = values.array_windows().filter(|[a, b]| a != b).map(|[_, b]| *b);
+    values.first().copied().into_iter().chain(changes).collect()
+}
+
+fn open_ends<'a>(node: &NodeRef<'a>, child: usize, cx: &mut OpenContext<'a>) -> Result<Vec<u32>> {
+    let child = node.any_child(child, "ends")?;
+    let ends = cx.all_words::<u32>(child, "ends")?;
+    if let Some([a, b]) = ends.array_windows().find(|[a, b]| a >= b) {
+        return Err(Error::corrupt(format!("run ends must increase, found {b} after {a}")));
+    }
+    let last = ends.last().copied().unwrap_or(0);
+    if last as usize != node.len || ends.first() == Some(&0) {
+        return Err(Error::corrupt(format!("runs of {} values expected, found an end at {last}", node.len)));
+    }
+    Ok(ends)
+}
+
+struct WordRuns<T> {
+    values: Vec<T>,
+    ends: Vec<u32>,
+    len: usize,
+}
+
+impl<T: Physical> Decoder<T> for WordRuns<T> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
+        fill(&self.values, &self.ends, v, out)
+    }
+}
+
+fn fill<T: Physical>(values: &[T], ends: &[u32], v: usize, out: &mut [T]) -> Result<()> {
+    if !fill_runs(values, ends, (v * VECTOR) as u32, out) {
+        return Err(Error::corrupt(format!("the runs do not cover vector {v}")));
+    }
+    Ok(())
+}
+
+struct ByteRuns {
+    values: BytesDict,
+    ids: Vec<u32>,
+    ends: Vec<u32>,
+    len: usize,
+}
+
+impl ByteRuns {
+    fn with_ids<R>(&self, v: usize, cx: &mut Scratch, f: impl FnOnce(&[u32]) -> Option<R>) -> Result<R> {
+        let mut buffer = cx.take_u32();
+        let ids = buffer.get_mut(..vector_len(self.len, v)).unwrap_or_default();
+        let result = fill(&self.ids, &self.ends, v, ids).map(|()| f(ids));
+        cx.give_u32(buffer);
+        result?.ok_or_else(|| Error::corrupt("strings longer than declared"))
+    }
+}
+
+impl BytesDecoder for ByteRuns {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize> {
+        self.with_ids(v, cx, |ids| self.values.gathered_bytes(ids)).map(|bytes| bytes as usize)
+    }
+
+    fn vector(&self, v: usize, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
+        self.with_ids(v, cx, |ids| self.values.gather(ids, lengths, out))
+    }
+}
+
+struct BitRuns {
+    first: bool,
+    ends: Vec<u32>,
+    len: usize,
+}
+
+impl BitsDecoder for BitRuns {
+    fn bits(&self) -> Result<Bitmap> {
+        let mut words = vec![0u64; self.len.div_ceil(64)];
+        let (mut start, mut value) = (0u32, self.first);
+        for &end in &self.ends {
+            if value {
+                set_range(&mut words, start, end);
+            }
+            (start, value) = (end, !value);
+        }
+        Ok(Bitmap::from_words(words, self.len))
+    }
+}
+
+/// Sets bits `start..end`.
+fn set_range(words: &mut [u64], start: u32, end: u32) {
+    let (first, last) = (start as usize / 64, end as usize / 64);
+    let low = u64::MAX << (start % 64);
+    let high = !(u64::MAX << (end % 64));
+    if first == last {
+        words.iter_mut().skip(first).take(1).for_each(|w| *w |= low & high);
+        return;
+    }
+    words.iter_mut().skip(first).take(1).for_each(|w| *w |= low);
+    words.iter_mut().take(last).skip(first + 1).for_each(|w| *w = u64::MAX);
+    words.iter_mut().skip(last).take(1).for_each(|w| *w |= high);
+}
+
+crate::conformance!(RunEnd);

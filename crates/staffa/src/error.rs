@@ -1,0 +1,186 @@
+//! What can go wrong, by what the caller can do about it.
+//!
+//! Every message says where, what was found and what was expected: `block 7 of column "price" at byte 8000: run ends
+//! must increase, found 12 after 12`.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The result of everything here that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Where in a file, or in which file, something is wrong. Every part is optional; what is known is printed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The file, where there is one.
+    pub path: Option<PathBuf>,
+    /// The leaf column, by its path.
+    pub column: Option<String>,
+    /// The row group, counted from 0.
+    pub row_group: Option<usize>,
+    /// The block within the column chunk, counted from 0.
+    pub block: Option<usize>,
+    /// The byte offset in the file.
+    pub offset: Option<u64>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = &self.path {
+            write!(f, "{}: ", path.display())?;
+        }
+        let mut parts = Vec::new();
+        if let Some(block) = self.block {
+            parts.push(format!("block {block}"));
+        }
+        if let Some(row_group) = self.row_group {
+            parts.push(format!("row group {row_group}"));
+        }
+        if let Some(column) = &self.column {
+            parts.push(format!("column {column:?}"));
+        }
+        let at = self.offset.map(|offset| format!(" at byte {offset}")).unwrap_or_default();
+        if parts.is_empty() && at.is_empty() {
+            return Ok(());
+        }
+        write!(f, "{}{at}: ", parts.join(" of "))
+    }
+}
+
+/// Everything that can go wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The bytes are not what a Staffa writer makes: a checksum or a structure does not hold.
+    #[error("{place}{what}")]
+    Corrupt {
+        /// What was found and what was expected.
+        what: String,
+        /// Where.
+        place: Box<Place>,
+    },
+    /// The bytes end too early.
+    #[error("{place}{what}")]
+    Truncated {
+        /// What was found and what was expected.
+        what: String,
+        /// Where.
+        place: Box<Place>,
+    },
+    /// A type, a format version or an encoding that this release does not know.
+    #[error("{place}{what}")]
+    Unsupported {
+        /// What was asked for and what there is.
+        what: String,
+        /// Where.
+        place: Box<Place>,
+    },
+    /// More than [`Limits`](crate::Limits) allow, or than the format can hold.
+    #[error("{place}{what}")]
+    Limit {
+        /// What was found and what is allowed.
+        what: String,
+        /// Where.
+        place: Box<Place>,
+    },
+    /// What the caller asked for makes no sense for this table: an unknown column, an index out of range.
+    #[error("{0}")]
+    InvalidArgument(String),
+    /// The system refused a read or a write.
+    #[error("{}: {source}", path.as_deref().unwrap_or(Path::new("I/O")).display())]
+    Io {
+        /// The file, where it is known.
+        path: Option<PathBuf>,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Arrow refused: out of memory bounds, offsets too large for a type.
+    #[error("Arrow: {0}")]
+    Arrow(#[from] arrow_schema::ArrowError),
+}
+
+impl Error {
+    /// A structure that does not hold.
+    pub fn corrupt(what: impl Into<String>) -> Self {
+        Self::Corrupt { what: what.into(), place: Box::default() }
+    }
+
+    /// Bytes that end too early.
+    pub fn truncated(what: impl Into<String>) -> Self {
+        Self::Truncated { what: what.into(), place: Box::default() }
+    }
+
+    /// Something this release does not know.
+    pub fn unsupported(what: impl Into<String>) -> Self {
+        Self::Unsupported { what: what.into(), place: Box::default() }
+    }
+
+    /// More than is allowed.
+    pub fn limit(what: impl Into<String>) -> Self {
+        Self::Limit { what: what.into(), place: Box::default() }
+    }
+
+    /// A request that makes no sense.
+    pub fn invalid(what: impl Into<String>) -> Self {
+        Self::InvalidArgument(what.into())
+    }
+
+    /// A refusal of the system, with the file it concerns.
+    pub fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
+        Self::Io { path: Some(path.into()), source }
+    }
+
+    /// Puts the part it concerns before the message: `dictionary: codes: ...`.
+    #[must_use]
+    pub fn within(mut self, part: &str) -> Self {
+        if let Self::Corrupt { what, .. }
+        | Self::Truncated { what, .. }
+        | Self::Unsupported { what, .. }
+        | Self::Limit { what, .. } = &mut self
+        {
+            what.insert_str(0, &format!("{part}: "));
+        }
+        self
+    }
+
+    /// Adds what is known of the place; what is known already stays.
+    #[must_use]
+    pub fn at(mut self, add: impl FnOnce(&mut Place)) -> Self {
+        if let Self::Corrupt { place, .. }
+        | Self::Truncated { place, .. }
+        | Self::Unsupported { place, .. }
+        | Self::Limit { place, .. } = &mut self
+        {
+            let mut outer = Place::default();
+            add(&mut outer);
+            place.path = place.path.take().or(outer.path);
+            place.column = place.column.take().or(outer.column);
+            place.row_group = place.row_group.or(outer.row_group);
+            place.block = place.block.or(outer.block);
+            place.offset = place.offset.or(outer.offset);
+        }
+        self
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(source: std::io::Error) -> Self {
+        Self::Io { path: None, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_names_the_place_and_both_values() {
+        let error = Error::corrupt("run ends must increase, found 12 after 12")
+            .at(|p| p.block = Some(7))
+            .at(|p| (p.column, p.block, p.offset) = (Some("price".into()), Some(1), Some(8000)));
+        assert_eq!(
+            error.to_string(),
+            "block 7 of column \"price\" at byte 8000: run ends must increase, found 12 after 12"
+        );
+    }
+}

@@ -1,0 +1,133 @@
+//! Column indexes: for one leaf, where its chunks and blocks lie and what their zone maps say.
+//!
+//! ```text
+//! column index = per row group: chunk | CRC-32C of all before: u32
+//! chunk        = offset: varint | values: varint | shared parts: varint | blocks: varint
+//!              | bytes of every shared part: varint each
+//!              | per block: bytes: varint, bytes of its strings: varint (0 where it has none), zone map
+//! ```
+//!
+//! Shared parts and blocks lie one after another from the chunk's offset on. Every block but a chunk's last holds as many
+//! values as the footer says.
+#![deny(clippy::indexing_slicing)]
+
+use crate::block::{checked, seal};
+use crate::cursor::{Cursor, put_varint};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::zone::{Bounds, ZoneMap};
+
+/// A shared part's place.
+#[derive(Debug, Clone)]
+pub(crate) struct PartEntry {
+    pub offset: u64,
+    pub bytes: u64,
+}
+
+/// A block's place and statistics.
+#[derive(Debug, Clone)]
+pub(crate) struct BlockEntry {
+    pub offset: u64,
+    pub bytes: u64,
+    pub first_value: u64,
+    pub values: usize,
+    pub string_bytes: u64,
+    pub zone: ZoneMap,
+}
+
+/// One leaf column of one row group.
+#[derive(Debug, Clone)]
+pub(crate) struct ChunkEntry {
+    pub offset: u64,
+    pub bytes: u64,
+    pub values: u64,
+    pub shared: Vec<PartEntry>,
+    pub blocks: Vec<BlockEntry>,
+}
+
+/// The zone maps of some blocks together.
+pub(crate) fn zone_of<'a>(blocks: impl Iterator<Item = &'a BlockEntry>) -> ZoneMap {
+    let mut all = ZoneMap { nulls: 0, bounds: Bounds::None };
+    let mut bounded = true;
+    for block in blocks {
+        // A block without bounds that has values makes the whole boundless.
+        bounded &= block.zone.bounds != Bounds::None || block.zone.nulls == block.values as u64;
+        all = all.merge(&block.zone);
+    }
+    if !bounded {
+        all.bounds = Bounds::None;
+    }
+    all
+}
+
+/// All chunks of one leaf column.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ColumnIndex {
+    pub chunks: Vec<ChunkEntry>,
+}
+
+impl ColumnIndex {
+    pub(crate) fn write(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        for chunk in &self.chunks {
+            put_varint(&mut out, chunk.offset);
+            put_varint(&mut out, chunk.values);
+            put_varint(&mut out, chunk.shared.len() as u64);
+            put_varint(&mut out, chunk.blocks.len() as u64);
+            chunk.shared.iter().for_each(|part| put_varint(&mut out, part.bytes));
+            for block in &chunk.blocks {
+                put_varint(&mut out, block.bytes);
+                put_varint(&mut out, block.string_bytes);
+                block.zone.write(&mut out);
+            }
+        }
+        seal(&mut out);
+        out
+    }
+
+    pub(crate) fn read(bytes: &[u8], row_groups: usize, block_rows: u64, limits: &Limits) -> Result<Self> {
+        let mut cursor = Cursor::new(checked(bytes, "a column index")?);
+        let mut chunks = Vec::new();
+        for _ in 0..row_groups {
+            chunks.push(read_chunk(&mut cursor, block_rows, limits)?);
+        }
+        cursor.finish("the column index")?;
+        Ok(Self { chunks })
+    }
+}
+
+fn read_chunk(cursor: &mut Cursor<'_>, block_rows: u64, limits: &Limits) -> Result<ChunkEntry> {
+    let offset = cursor.varint()?;
+    let values = cursor.varint_up_to(limits.row_group_values, "values of a chunk")? as u64;
+    let (parts, blocks) = (cursor.varint()?, cursor.varint()?);
+    if blocks != values.div_ceil(block_rows) || parts > 255 {
+        return Err(Error::corrupt(format!(
+            "{} blocks and at most 255 shared parts expected, found {blocks} and {parts}",
+            values.div_ceil(block_rows)
+        )));
+    }
+    let mut end = offset;
+    let mut place = |bytes: u64| {
+        let start = end;
+        end = end.checked_add(bytes).ok_or_else(|| Error::corrupt("a chunk that ends beyond 2^64"))?;
+        Ok::<_, Error>(start)
+    };
+    let mut shared = Vec::new();
+    for _ in 0..parts {
+        let bytes = cursor.varint()?;
+        shared.push(PartEntry { offset: place(bytes)?, bytes });
+    }
+    let mut entries = Vec::new();
+    for block in 0..blocks {
+        let bytes = cursor.varint()?;
+        let string_bytes = cursor.varint()?;
+        let zone = ZoneMap::read(cursor)?;
+        let first_value = block * block_rows;
+        let count = block_rows.min(values - first_value);
+        if zone.nulls > count {
+            return Err(Error::corrupt(format!("at most {count} NULLs expected in block {block}, found {}", zone.nulls)));
+        }
+        entries.push(BlockEntry { offset: place(bytes)?, bytes, first_value, values: count as usize, string_bytes, zone });
+    }
+    Ok(ChunkEntry { offset, bytes: end - offset, values, shared, blocks: entries })
+}

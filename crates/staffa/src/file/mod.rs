@@ -1,0 +1,38 @@
+//! The file: magic, row groups, column indexes, footer, trailer.
+//!
+//! ```text
+//! +--------+-------------+-----+-------------+----------------+--------+---------+
+//! | magic  | row group 0 | ... | row group n | column indexes | footer | trailer |
+//! +--------+-------------+-----+-------------+----------------+--------+---------+
+//!            column chunk of leaf 0, of leaf 1, ...
+//!            chunk = shared parts, blocks
+//! magic    = "STFA" | format version: u16 | 0: u16
+//! footer   = rows: u64 | row groups: u32 | leaves: u32 | values per block: u32 | rows of every row group: u32 each
+//!          | per leaf: place of its column index: u64, bytes: u32 | schema | writer: text
+//! trailer  = footer bytes: u32 | CRC-32C of footer, footer bytes, version and flags: u32 | format version: u16 | flags: u16 | "STFA"
+//! ```
+//!
+//! A column index is found by arithmetic alone and read only when its column is; so is the footer's table of leaves. No
+//! byte lies between the parts: what is not covered by a checksum is compared with what it must be.
+
+mod footer;
+mod index;
+
+pub(crate) use footer::Footer;
+pub(crate) use index::{BlockEntry, ChunkEntry, ColumnIndex, PartEntry, zone_of};
+
+/// First and last bytes of a file.
+pub(crate) const MAGIC: [u8; 4] = *b"STFA";
+/// The format version that this release writes.
+pub const FORMAT_VERSION: u16 = 0;
+/// Bytes of magic and version at the front.
+pub(crate) const HEADER_BYTES: u64 = 8;
+/// Bytes of the trailer.
+pub(crate) const TRAILER_BYTES: u64 = 16;
+
+/// The first bytes of a file.
+pub(crate) fn header() -> [u8; HEADER_BYTES as usize] {
+    let [a, b, c, d] = MAGIC;
+    let [low, high] = FORMAT_VERSION.to_le_bytes();
+    [a, b, c, d, low, high, 0, 0]
+}

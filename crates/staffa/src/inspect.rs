@@ -1,0 +1,485 @@
+//! Looking inside a file: its parts, its trees of encodings, and whether all of it is sound.
+
+use std::fmt;
+
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_schema::Schema;
+use rayon::prelude::*;
+
+use crate::block::{self, Parsed};
+use crate::encoding;
+use crate::error::{Error, Result};
+use crate::file::{ChunkEntry, FORMAT_VERSION, HEADER_BYTES, TRAILER_BYTES, zone_of};
+use crate::node::NodeRef;
+use crate::read::File;
+use crate::values::PhysicalType;
+use crate::zone::{Bounds, ZoneMap};
+
+/// The parts of a file.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Inspection {
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// Version of the format.
+    pub format_version: u16,
+    /// What wrote it.
+    pub writer: String,
+    /// Rows of the table.
+    pub rows: u64,
+    /// Values of a block, but for the last of a chunk.
+    pub block_rows: u32,
+    /// Bytes of footer and trailer.
+    pub footer_bytes: u64,
+    /// Bytes of all column indexes.
+    pub index_bytes: u64,
+    /// The row groups.
+    pub row_groups: Vec<RowGroupInfo>,
+    /// The leaf columns.
+    pub columns: Vec<LeafInfo>,
+}
+
+/// A row group.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct RowGroupInfo {
+    /// Its first row in the table.
+    pub first_row: u64,
+    /// Its rows.
+    pub rows: u64,
+    /// Where it begins.
+    pub offset: u64,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
+/// A leaf column; a nested column has several.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct LeafInfo {
+    /// Its path; of a flat column the name.
+    pub path: String,
+    /// The top-level column it belongs to.
+    pub column: String,
+    /// How its values lie in memory.
+    pub physical_type: String,
+    /// Bytes of its chunks and its index.
+    pub bytes: u64,
+    /// Bytes its values and validity take in Arrow memory.
+    pub decoded_bytes: u64,
+    /// Values, NULLs included.
+    pub values: u64,
+    /// NULLs.
+    pub nulls: u64,
+    /// At most the smallest value.
+    pub min: Option<String>,
+    /// At least the largest value.
+    pub max: Option<String>,
+    /// One per row group.
+    pub chunks: Vec<ChunkInfo>,
+}
+
+/// A column chunk.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct ChunkInfo {
+    /// Its row group.
+    pub row_group: usize,
+    /// Where it begins.
+    pub offset: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Its values.
+    pub values: u64,
+    /// Its NULLs.
+    pub nulls: u64,
+    /// What its blocks share.
+    pub shared_parts: Vec<PartInfo>,
+    /// Its blocks.
+    pub blocks: Vec<BlockInfo>,
+}
+
+/// A shared part.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct PartInfo {
+    /// Where it begins.
+    pub offset: u64,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
+/// A block.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct BlockInfo {
+    /// Where it begins.
+    pub offset: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Its first value in the chunk.
+    pub first_value: u64,
+    /// Its values.
+    pub values: u64,
+    /// Its NULLs.
+    pub nulls: u64,
+    /// At most the smallest value.
+    pub min: Option<String>,
+    /// At least the largest value.
+    pub max: Option<String>,
+}
+
+/// The trees of encodings of a leaf column.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct ColumnExplain {
+    /// Its path; of a flat column the name.
+    pub path: String,
+    /// The top-level column it belongs to.
+    pub column: String,
+    /// Bytes of its shared parts and blocks.
+    pub bytes: u64,
+    /// Bytes its values and validity take in Arrow memory.
+    pub decoded_bytes: u64,
+    /// Its shared parts.
+    pub shared: Vec<SharedExplain>,
+    /// Its blocks.
+    pub blocks: Vec<BlockExplain>,
+}
+
+/// The tree of a shared part.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct SharedExplain {
+    /// Its row group.
+    pub row_group: usize,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Its tree.
+    pub tree: EncodingTree,
+}
+
+/// The trees of a block.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct BlockExplain {
+    /// Its row group.
+    pub row_group: usize,
+    /// Its number in the chunk.
+    pub block: usize,
+    /// Its values.
+    pub rows: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// The tree of the validity, where some are NULL.
+    pub validity: Option<EncodingTree>,
+    /// The tree of the values, where there are any.
+    pub values: Option<EncodingTree>,
+}
+
+/// An encoding and its children. Displayed as `dictionary(codes: bitpack, values: fsst)`.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct EncodingTree {
+    /// The encoding's name.
+    pub encoding: String,
+    /// Its parameters: `7 bits`.
+    pub detail: String,
+    /// What it is to its parent: `codes`; empty at the root.
+    pub role: String,
+    /// How many values it decodes to.
+    pub values: u64,
+    /// Its bytes, children included.
+    pub bytes: u64,
+    /// Its parts.
+    pub children: Vec<EncodingTree>,
+}
+
+impl EncodingTree {
+    fn of(node: &NodeRef<'_>, role: &str) -> Self {
+        let known = encoding::by_id(node.encoding);
+        let roles = known.map_or(&[][..], |e| e.roles());
+        // Bits have no value per run: the child that is there is the last of the roles.
+        let skipped = if node.ty == PhysicalType::Bits { roles.len().saturating_sub(node.children.len()) } else { 0 };
+        let children = node.children.iter().enumerate();
+        Self {
+            encoding: known.map_or_else(|| format!("unknown {}", node.encoding), |e| e.name().to_owned()),
+            detail: known.map(|e| e.detail(node)).unwrap_or_default(),
+            role: role.to_owned(),
+            values: node.len as u64,
+            bytes: node.bytes as u64,
+            children: children.map(|(i, c)| Self::of(c, roles.get(i + skipped).copied().unwrap_or_default())).collect(),
+        }
+    }
+}
+
+impl fmt::Display for EncodingTree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.encoding)?;
+        if self.children.is_empty() {
+            return Ok(());
+        }
+        f.write_str("(")?;
+        for (i, child) in self.children.iter().enumerate() {
+            write!(f, "{}{}: {child}", if i > 0 { ", " } else { "" }, child.role)?;
+        }
+        f.write_str(")")
+    }
+}
+
+/// What [`File::verify`] has gone through.
+#[derive(Debug, Clone, Default, serde::Serialize)]
+pub struct VerifyReport {
+    /// Rows of the table.
+    pub rows: u64,
+    /// Leaf columns.
+    pub leaves: u64,
+    /// Blocks.
+    pub blocks: u64,
+    /// Shared parts.
+    pub shared_parts: u64,
+    /// Bytes of the file, all of them covered.
+    pub bytes: u64,
+    /// Bytes the table takes in Arrow memory.
+    pub decoded_bytes: u64,
+}
+
+impl File {
+    /// The parts of the file, from footer and column indexes alone.
+    pub fn inspect(&self) -> Result<Inspection> {
+        let footer = self.footer();
+        let columns = (0..footer.leaves.len()).map(|leaf| self.leaf_info(leaf)).collect::<Result<Vec<_>>>()?;
+        let mut first_row = 0;
+        let row_groups = footer.row_groups.iter().enumerate().map(|(i, &rows)| {
+            let chunks = || columns.iter().filter_map(move |c: &LeafInfo| c.chunks.get(i));
+            let info = RowGroupInfo {
+                first_row,
+                rows: u64::from(rows),
+                offset: chunks().map(|c| c.offset).min().unwrap_or(HEADER_BYTES),
+                bytes: chunks().map(|c| c.bytes).sum(),
+            };
+            first_row += u64::from(rows);
+            info
+        });
+        let row_groups = row_groups.collect();
+        Ok(Inspection {
+            file_bytes: self.byte_len(),
+            format_version: FORMAT_VERSION,
+            writer: footer.writer.clone(),
+            rows: footer.rows,
+            block_rows: footer.block_rows,
+            footer_bytes: self.byte_len() - footer.offset,
+            index_bytes: footer.leaves.iter().map(|(_, bytes)| u64::from(*bytes)).sum(),
+            row_groups,
+            columns,
+        })
+    }
+
+    fn leaf_info(&self, leaf: usize) -> Result<LeafInfo> {
+        let (index, spec) = (self.index(leaf)?, self.leaf(leaf)?);
+        let shown = Shown { file: self, leaf };
+        let chunks = index.chunks.iter().enumerate().map(|(row_group, chunk)| ChunkInfo {
+            row_group,
+            offset: chunk.offset,
+            bytes: chunk.bytes,
+            values: chunk.values,
+            nulls: chunk.blocks.iter().map(|b| b.zone.nulls).sum(),
+            shared_parts: chunk.shared.iter().map(|p| PartInfo { offset: p.offset, bytes: p.bytes }).collect(),
+            blocks: chunk
+                .blocks
+                .iter()
+                .map(|b| {
+                    let (min, max) = shown.bounds(&b.zone);
+                    BlockInfo {
+                        offset: b.offset,
+                        bytes: b.bytes,
+                        first_value: b.first_value,
+                        values: b.values as u64,
+                        nulls: b.zone.nulls,
+                        min,
+                        max,
+                    }
+                })
+                .collect(),
+        });
+        let zone = zone_of(index.chunks.iter().flat_map(|c| &c.blocks));
+        let (min, max) = shown.bounds(&zone);
+        let index_bytes = self.footer().leaves.get(leaf).map_or(0, |(_, bytes)| u64::from(*bytes));
+        Ok(LeafInfo {
+            path: spec.path.clone(),
+            column: column_name(self.schema(), spec.column),
+            physical_type: spec.ty.map_or_else(|| "validity".to_owned(), |ty| format!("{ty:?}").to_lowercase()),
+            bytes: index_bytes + index.chunks.iter().map(|c| c.bytes).sum::<u64>(),
+            decoded_bytes: index.chunks.iter().map(|c| decoded_bytes(spec.ty, spec.large, c)).sum(),
+            values: index.chunks.iter().map(|c| c.values).sum(),
+            nulls: zone.nulls,
+            min,
+            max,
+            chunks: chunks.collect(),
+        })
+    }
+
+    /// The trees of encodings of every leaf column, read from the blocks' headers; nothing is decoded.
+    pub fn explain(&self) -> Result<Vec<ColumnExplain>> {
+        (0..self.footer().leaves.len()).into_par_iter().map(|leaf| self.explain_leaf(leaf)).collect()
+    }
+
+    fn explain_leaf(&self, leaf: usize) -> Result<ColumnExplain> {
+        let (index, spec) = (self.index(leaf)?, self.leaf(leaf)?);
+        let (mut shared, mut blocks) = (Vec::new(), Vec::new());
+        for (row_group, chunk) in index.chunks.iter().enumerate() {
+            for part in &chunk.shared {
+                let place = self.place(leaf, row_group);
+                let bytes = self.store().read(part.offset, part.bytes)?;
+                let (node, _) = block::parse_shared(&bytes, self.limits()).map_err(|e| e.at(place))?;
+                shared.push(SharedExplain { row_group, bytes: part.bytes, tree: EncodingTree::of(&node, "values") });
+            }
+            for (i, entry) in chunk.blocks.iter().enumerate() {
+                let place = self.place(leaf, row_group);
+                let bytes = self.store().read(entry.offset, entry.bytes)?;
+                let parsed = block::parse(&bytes, entry.values, spec.ty, self.limits())
+                    .map_err(|e| e.at(|p| (p.block, p.offset) = (Some(i), Some(entry.offset))).at(place))?;
+                blocks.push(explained(&parsed, row_group, i, entry.bytes));
+            }
+        }
+        Ok(ColumnExplain {
+            path: spec.path.clone(),
+            column: column_name(self.schema(), spec.column),
+            bytes: index.chunks.iter().map(|c| c.bytes).sum(),
+            decoded_bytes: index.chunks.iter().map(|c| decoded_bytes(spec.ty, spec.large, c)).sum(),
+            shared,
+            blocks,
+        })
+    }
+
+    /// Reads, checks and decodes everything: checksums, structure, values, and that every byte of the file belongs to a
+    /// part. `progress` is called with the rows done so far. An error is the first thing that is wrong.
+    pub fn verify(&self, progress: &mut dyn FnMut(u64)) -> Result<VerifyReport> {
+        self.check_cover()?;
+        let mut report = VerifyReport { rows: self.num_rows(), bytes: self.byte_len(), ..VerifyReport::default() };
+        let columns: Vec<usize> = (0..self.schema().fields().len()).collect();
+        let mut done = 0;
+        for (row_group, &rows) in self.footer().row_groups.iter().enumerate() {
+            let check = |column: &usize| {
+                for leaf in self.layout().leaves_of(*column) {
+                    self.check_zones(leaf, row_group)?;
+                }
+                self.column(*column, self.schema(), row_group, 0..rows as usize).map(|_| ())
+            };
+            columns.par_iter().try_for_each(check)?;
+            done += u64::from(rows);
+            progress(done);
+        }
+        for leaf in 0..self.footer().leaves.len() {
+            let (index, spec) = (self.index(leaf)?, self.leaf(leaf)?);
+            report.leaves += 1;
+            report.blocks += index.chunks.iter().map(|c| c.blocks.len() as u64).sum::<u64>();
+            report.shared_parts += index.chunks.iter().map(|c| c.shared.len() as u64).sum::<u64>();
+            report.decoded_bytes += index.chunks.iter().map(|c| decoded_bytes(spec.ty, spec.large, c)).sum::<u64>();
+        }
+        Ok(report)
+    }
+
+    /// NULLs in the index must be those of the blocks.
+    fn check_zones(&self, leaf: usize, row_group: usize) -> Result<()> {
+        let decoded = self.decode_leaf(leaf, row_group, 0..usize::MAX)?;
+        let nulls = decoded.validity.map_or(0, |v| (v.len() - v.count_ones()) as u64);
+        let stated: u64 = self.chunk(leaf, row_group)?.blocks.iter().map(|b| b.zone.nulls).sum();
+        if nulls != stated {
+            let what = format!("{stated} NULLs expected by the zone maps, found {nulls}");
+            return Err(Error::corrupt(what).at(self.place(leaf, row_group)));
+        }
+        Ok(())
+    }
+
+    /// Every byte must belong to exactly one part.
+    fn check_cover(&self) -> Result<()> {
+        let footer = self.footer();
+        let mut parts = vec![(0, HEADER_BYTES), (footer.offset, self.byte_len() - footer.offset)];
+        debug_assert!(self.byte_len() - footer.offset >= TRAILER_BYTES);
+        for (leaf, (offset, bytes)) in footer.leaves.iter().enumerate() {
+            parts.push((*offset, u64::from(*bytes)));
+            parts.extend(self.index(leaf)?.chunks.iter().map(|c| (c.offset, c.bytes)));
+        }
+        parts.retain(|(_, bytes)| *bytes > 0);
+        parts.sort_unstable();
+        let mut end = 0;
+        for (offset, bytes) in parts {
+            if offset != end {
+                let what = format!("a part of the file at {end} expected, the next begins at {offset}");
+                return Err(Error::corrupt(what).at(|p| p.path = self.store().path().map(Into::into)));
+            }
+            end = offset.saturating_add(bytes);
+        }
+        Ok(())
+    }
+}
+
+fn column_name(schema: &Schema, column: usize) -> String {
+    schema.fields().get(column).map(|f| f.name().clone()).unwrap_or_default()
+}
+
+fn explained(parsed: &Parsed<'_>, row_group: usize, block: usize, bytes: u64) -> BlockExplain {
+    BlockExplain {
+        row_group,
+        block,
+        rows: parsed.len as u64,
+        bytes,
+        validity: parsed.validity.as_ref().map(|node| EncodingTree::of(node, "")),
+        values: parsed.values.as_ref().map(|node| EncodingTree::of(node, "")),
+    }
+}
+
+/// Bytes in Arrow memory: values, offsets, and a bitmap where there are NULLs.
+fn decoded_bytes(ty: Option<PhysicalType>, large: bool, chunk: &ChunkEntry) -> u64 {
+    let nulls: u64 = chunk.blocks.iter().map(|b| b.zone.nulls).sum();
+    let validity = if nulls > 0 { chunk.values.div_ceil(8) } else { 0 };
+    validity
+        + match ty {
+            None => 0,
+            Some(PhysicalType::Bits) => chunk.values.div_ceil(8),
+            Some(PhysicalType::Bytes) => {
+                chunk.blocks.iter().map(|b| b.string_bytes).sum::<u64>() + (chunk.values + 1) * if large { 8 } else { 4 }
+            }
+            Some(word) => chunk.values * word.width_bytes().unwrap_or(0) as u64,
+        }
+}
+
+/// Shows the bounds of a leaf as its column's type shows values.
+struct Shown<'a> {
+    file: &'a File,
+    leaf: usize,
+}
+
+impl Shown<'_> {
+    fn bounds(&self, zone: &ZoneMap) -> (Option<String>, Option<String>) {
+        match &zone.bounds {
+            Bounds::None => (None, None),
+            Bounds::Bits(no, yes) => (Some((!no).to_string()), Some(yes.to_string())),
+            Bounds::Int(min, max) => (Some(self.int(*min)), Some(self.int(*max))),
+            Bounds::Float { min, max, .. } if min > max => (None, None),
+            Bounds::Float { min, max, .. } => (Some(min.to_string()), Some(max.to_string())),
+            Bounds::Bytes(min, max) => (Some(text(min)), Some(text(max))),
+        }
+    }
+
+    fn int(&self, value: i128) -> String {
+        self.typed(value).unwrap_or_else(|| value.to_string())
+    }
+
+    /// A flat column's integers may be dates, timestamps or decimals.
+    fn typed(&self, value: i128) -> Option<String> {
+        let leaf = self.file.leaf(self.leaf).ok().filter(|leaf| leaf.flat)?;
+        let field = self.file.schema().fields().get(leaf.column)?;
+        let width = leaf.ty?.width_bytes()?;
+        let bytes = arrow_buffer::Buffer::from(value.to_le_bytes().get(..width)?);
+        let node = self.file.layout().fields.get(leaf.column)?;
+        let array = crate::arrow::assemble(field, node, 1, &mut |_| {
+            let values = crate::values::DecodedValues::Words(leaf.ty.unwrap_or(PhysicalType::U8), bytes.clone());
+            Ok(crate::values::DecodedLeaf { validity: None, values })
+        });
+        let array = array.ok()?;
+        let options = FormatOptions::default();
+        let formatter = ArrayFormatter::try_new(array.as_ref(), &options).ok()?;
+        formatter.value(0).try_to_string().ok()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        // A bound may be cut off in the middle of a character.
+        Err(e) if e.error_len().is_none() => String::from_utf8_lossy(bytes.get(..e.valid_up_to()).unwrap_or_default()).into_owned(),
+        Err(_) => bytes.iter().map(|b| format!("{b:02x}")).collect(),
+    }
+}

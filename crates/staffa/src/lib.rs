@@ -1,0 +1,89 @@
+//! Staffa: tables as small, checksummed blocks of cascaded lightweight encodings.
+//!
+//! ```text
+//! write  RecordBatch -> leaves -> values -> statistics -> choose -> encode -> verify -> block -> row group -> file
+//!        write          arrow     values    choose/       encoding/            chunk    block    write        file/
+//!
+//! read   file -> ranges -> block (checksum, limits) -> open -> decode, a vector at a time -> leaves -> RecordBatch
+//!        read    store     block                       encoding/  decode                     arrow     scan, take
+//! ```
+//!
+//! Write a table, open it, read some of it:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use arrow_array::{Float64Array, RecordBatch, StringArray};
+//! use staffa::{File, WriteOptions};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let batch = RecordBatch::try_from_iter([
+//!     ("city", Arc::new(StringArray::from(vec!["Oban", "Tobermory", "Oban"])) as _),
+//!     ("price", Arc::new(Float64Array::from(vec![3.25, 0.99, 4.5])) as _),
+//! ])?;
+//! let bytes = staffa::to_bytes(batch.schema(), &[batch.clone()], WriteOptions::default())?;
+//!
+//! let file = File::from_bytes(bytes)?;
+//! let mut reader = file.scan().filter("city = 'Oban'".parse()?).reader()?;
+//! assert_eq!(reader.next().transpose()?.map(|b| b.num_rows()), Some(2));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Whatever bytes are read, the answer is right or an [`Error`] says what is wrong: no panic, no memory beyond what a
+//! block declares and [`Limits`] allow.
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+mod arrow;
+mod bitmap;
+mod block;
+mod choose;
+mod chunk;
+#[cfg(test)]
+mod conforming;
+mod cursor;
+mod decode;
+mod encoding;
+mod error;
+mod file;
+mod inspect;
+mod limits;
+mod node;
+mod options;
+mod picked;
+mod predicate;
+mod read;
+mod scan;
+mod store;
+mod take;
+mod values;
+mod write;
+mod zone;
+
+/// The conformance suite for one encoding: the last line of its file.
+macro_rules! conformance {
+    ($encoding:ident) => {
+        #[cfg(test)]
+        mod conformance {
+            #[test]
+            fn conforms() {
+                crate::conforming::run(&super::$encoding);
+            }
+        }
+    };
+}
+use conformance;
+
+pub use encoding::{EncodingInfo, list as encodings};
+pub use error::{Error, Place, Result};
+pub use file::FORMAT_VERSION;
+pub use inspect::{
+    BlockExplain, BlockInfo, ChunkInfo, ColumnExplain, EncodingTree, Inspection, LeafInfo, PartInfo, RowGroupInfo,
+    SharedExplain, VerifyReport,
+};
+pub use limits::Limits;
+pub use options::{Profile, WriteOptions, WriteSummary};
+pub use predicate::{Compare, Literal, Predicate};
+pub use read::File;
+pub use scan::{Reader, Scan};
+pub use write::{Writer, to_bytes};

@@ -1,0 +1,92 @@
+//! How a file is to be written.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::Error;
+
+/// What the chooser weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Profile {
+    /// Shallow cascades, the best estimate taken at its word: quick to write.
+    Fast,
+    /// The default: cascades three deep, close estimates tried out.
+    #[default]
+    Balanced,
+    /// Deeper cascades, everything tried out: slow to write.
+    Small,
+}
+
+impl FromStr for Profile {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "fast" => Ok(Self::Fast),
+            "balanced" => Ok(Self::Balanced),
+            "small" => Ok(Self::Small),
+            other => Err(Error::invalid(format!("no profile is called {other:?}; there are fast, balanced, small"))),
+        }
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Fast => "fast",
+            Self::Balanced => "balanced",
+            Self::Small => "small",
+        })
+    }
+}
+
+/// How a file is to be written; the defaults suit most.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct WriteOptions {
+    /// What the chooser weighs.
+    pub profile: Profile,
+    /// Encodings asked for by name: path of the leaf column, name of the encoding.
+    pub encodings: Vec<(String, String)>,
+    /// Most rows of a row group.
+    pub row_group_rows: usize,
+    /// Most bytes of Arrow memory of a row group, about.
+    pub row_group_bytes: usize,
+    /// Values of a block.
+    pub block_rows: usize,
+    /// Threads to encode with; `None`: all that the process may use.
+    pub threads: Option<usize>,
+    /// Decode each block again and compare it before it is written.
+    pub verify: bool,
+    /// Replace a file that is there; else it is an error.
+    pub overwrite: bool,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self {
+            profile: Profile::default(),
+            encodings: Vec::new(),
+            row_group_rows: 1 << 20,
+            row_group_bytes: 128 << 20,
+            block_rows: 1 << 16,
+            threads: None,
+            verify: true,
+            overwrite: true,
+        }
+    }
+}
+
+/// What was written.
+#[derive(Debug, Clone, Copy, Default, serde::Serialize)]
+pub struct WriteSummary {
+    /// Rows of the table.
+    pub rows: u64,
+    /// Row groups of the file.
+    pub row_groups: usize,
+    /// Bytes the table took in Arrow memory.
+    pub arrow_bytes: u64,
+    /// Bytes of the file.
+    pub file_bytes: u64,
+}

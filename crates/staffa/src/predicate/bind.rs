@@ -1,0 +1,182 @@
+//! A predicate meets a schema: literals become values of the columns' types, and `NOT` disappears.
+//!
+//! A comparison with a literal between two values of the type is one with a neighbour (see `place`): `x < 10.5` is
+//! `x <= 10`, `x = 10.5` is never true.
+//!
+//! `NOT` is pushed down to the comparisons and turned into their opposites. That is exact in three-valued logic too, since
+//! `NOT (x < 1)` and `x >= 1` are both NULL where x is. What is left grows with its parts, and only "true" need be tracked.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, Datum, FixedSizeBinaryArray, Float16Array, Float32Array,
+    Float64Array, LargeBinaryArray, LargeStringArray, Scalar, StringArray, StringViewArray, make_array,
+};
+use arrow_buffer::Buffer;
+use arrow_data::ArrayData;
+use arrow_schema::{DataType, Schema};
+
+use super::place::{Half, Place, Value, accepts, place};
+use super::{Compare, Literal, Predicate, parse};
+use crate::error::{Error, Result};
+
+/// Parts within parts; what parses has no more.
+const DEPTH: usize = 256;
+
+/// A predicate bound to a schema: to evaluate on batches and to compare with zone maps.
+///
+/// ```
+/// # fn main() -> staffa::Result<()> {
+/// use std::sync::Arc;
+/// use arrow_array::{ArrayRef, Int8Array, RecordBatch};
+/// use staffa::Predicate;
+///
+/// let x: ArrayRef = Arc::new(Int8Array::from(vec![Some(1), None, Some(11)]));
+/// let batch = RecordBatch::try_from_iter([("x", x)])?;
+/// let bound = "not (x < 10.5)".parse::<Predicate>()?.bind(&batch.schema())?;
+/// assert_eq!(bound.evaluate(&batch)?.values().iter().collect::<Vec<_>>(), [false, false, true]);
+/// // Nothing is known of a block without zone maps.
+/// assert!(bound.may_match(100, &|_| None));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Bound {
+    pub(super) root: Node,
+}
+
+/// What remains of a predicate. All but the comparisons' columns' NULLs is two-valued.
+#[derive(Debug, Clone)]
+pub(super) enum Node {
+    All(Vec<Node>),
+    Any(Vec<Node>),
+    Null(String),
+    NotNull(String),
+    Compare(String, Compare, BoundLiteral),
+}
+
+/// A value of a column's type.
+#[derive(Debug, Clone)]
+pub(super) struct BoundLiteral {
+    /// For the kernels.
+    pub(super) scalar: Scalar<ArrayRef>,
+    /// For zone maps.
+    pub(super) value: Value,
+}
+
+impl BoundLiteral {
+    pub(super) fn data_type(&self) -> &DataType {
+        self.scalar.get().0.data_type()
+    }
+}
+
+impl Predicate {
+    /// Checks its columns and literals against a schema. Fails where a column is not there or cannot be compared with its
+    /// literal, and names both.
+    pub fn bind(&self, schema: &Schema) -> Result<Bound> {
+        Ok(Bound { root: bind(self, schema, false, 0)? })
+    }
+}
+
+fn bind(predicate: &Predicate, schema: &Schema, negated: bool, depth: usize) -> Result<Node> {
+    if depth > DEPTH {
+        return Err(Error::invalid(format!(
+            "a predicate of at most {DEPTH} parts within each other expected, found more"
+        )));
+    }
+    let all = |parts: &[Predicate]| {
+        parts.iter().map(|part| bind(part, schema, negated, depth + 1)).collect::<Result<Vec<_>>>()
+    };
+    Ok(match predicate {
+        Predicate::Compare { column, op, literal } => {
+            let op = if negated { op.negated() } else { *op };
+            compare(column, column_type(schema, column)?, op, literal)?
+        }
+        Predicate::In { column, literals } => {
+            let ty = column_type(schema, column)?;
+            let op = if negated { Compare::NotEq } else { Compare::Eq };
+            let parts = literals.iter().map(|literal| compare(column, ty, op, literal)).collect::<Result<_>>()?;
+            if negated { Node::All(parts) } else { Node::Any(parts) }
+        }
+        Predicate::IsNull { column } => {
+            column_type(schema, column)?;
+            if negated { Node::NotNull(column.clone()) } else { Node::Null(column.clone()) }
+        }
+        Predicate::And(parts) if negated => Node::Any(all(parts)?),
+        Predicate::Or(parts) if negated => Node::All(all(parts)?),
+        Predicate::And(parts) => Node::All(all(parts)?),
+        Predicate::Or(parts) => Node::Any(all(parts)?),
+        Predicate::Not(part) => bind(part, schema, !negated, depth + 1)?,
+    })
+}
+
+fn column_type<'a>(schema: &'a Schema, column: &str) -> Result<&'a DataType> {
+    schema.column_with_name(column).map(|(_, field)| field.data_type()).ok_or_else(|| {
+        let names: Vec<_> = schema.fields().iter().take(20).map(|field| parse::name(field.name())).collect();
+        let more = if schema.fields().len() > names.len() { ", ..." } else { "" };
+        Error::invalid(format!("there is no column {column:?}, but {}{more}", names.join(", ")))
+    })
+}
+
+fn compare(column: &str, ty: &DataType, op: Compare, literal: &Literal) -> Result<Node> {
+    let refuse = |why: &dyn fmt::Display| {
+        Error::invalid(format!("column {column:?} of type {ty} cannot be compared with {literal}: {why}"))
+    };
+    let ty = innermost(ty);
+    let never = Node::Any(Vec::new());
+    if ty.is_null() {
+        return Ok(never);
+    }
+    let accepts = accepts(ty).ok_or_else(|| refuse(&"it can only be tested for NULL"))?;
+    if *literal == Literal::Null {
+        return Ok(never);
+    }
+    let place = place(ty, literal).map_err(|why| refuse(&why.unwrap_or_else(|| format!("{accepts} expected"))))?;
+    let (op, value) = match (place, op) {
+        (Place::At(value), op) => (op, value),
+        (_, Compare::Eq) => return Ok(never),
+        (_, Compare::NotEq) => return Ok(Node::NotNull(column.to_owned())),
+        (Place::Before(next), Compare::Lt | Compare::LtEq) => (Compare::Lt, next),
+        (Place::Before(next), Compare::Gt | Compare::GtEq) => (Compare::GtEq, next),
+        (Place::After(last), Compare::Lt | Compare::LtEq) => (Compare::LtEq, last),
+        (Place::After(last), Compare::Gt | Compare::GtEq) => (Compare::Gt, last),
+    };
+    let scalar = Scalar::new(array_of_one(ty, &value)?);
+    Ok(Node::Compare(column.to_owned(), op, BoundLiteral { scalar, value }))
+}
+
+/// The type of the values of runs and of a dictionary, which the kernels look through; one of each, and in this order.
+pub(super) fn innermost(ty: &DataType) -> &DataType {
+    let ty = if let DataType::RunEndEncoded(_, values) = ty { values.data_type() } else { ty };
+    if let DataType::Dictionary(_, values) = ty { values } else { ty }
+}
+
+/// The value as an array of the type.
+fn array_of_one(ty: &DataType, value: &Value) -> Result<ArrayRef> {
+    Ok(match (ty, value) {
+        (_, Value::Bit(value)) => Arc::new(BooleanArray::from(vec![*value])),
+        (DataType::Float16, Value::Float(value)) => Arc::new(Float16Array::from(vec![Half::from_f64(*value)])),
+        (DataType::Float32, Value::Float(value)) => Arc::new(Float32Array::from(vec![*value as f32])),
+        (_, Value::Float(value)) => Arc::new(Float64Array::from(vec![*value])),
+        (DataType::Utf8, Value::Bytes(bytes)) => Arc::new(StringArray::from(vec![text(bytes)])),
+        (DataType::LargeUtf8, Value::Bytes(bytes)) => Arc::new(LargeStringArray::from(vec![text(bytes)])),
+        (DataType::Utf8View, Value::Bytes(bytes)) => Arc::new(StringViewArray::from(vec![text(bytes)])),
+        (DataType::LargeBinary, Value::Bytes(bytes)) => Arc::new(LargeBinaryArray::from(vec![bytes.as_slice()])),
+        (DataType::BinaryView, Value::Bytes(bytes)) => Arc::new(BinaryViewArray::from(vec![bytes.as_slice()])),
+        (DataType::FixedSizeBinary(len), Value::Bytes(bytes)) => {
+            Arc::new(FixedSizeBinaryArray::try_new_with_len(*len, Buffer::from(bytes.as_slice()), None, 1)?)
+        }
+        (_, Value::Bytes(bytes)) => Arc::new(BinaryArray::from(vec![bytes.as_slice()])),
+        (ty, Value::Int(value)) => {
+            let bytes = value.to_le_bytes();
+            let word = bytes.get(..ty.primitive_width().unwrap_or(0)).unwrap_or_default();
+            make_array(ArrayData::builder(ty.clone()).len(1).add_buffer(Buffer::from(word)).build()?)
+        }
+    })
+}
+
+/// Literals are text, and for text columns are never cut.
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap_or_default()
+}

@@ -1,0 +1,221 @@
+//! Predicates: which rows to keep, and which blocks hold none of them.
+//!
+//! ```text
+//! "price < 10 and name is not null" --parse--> Predicate --bind to a schema--> Bound --evaluate--> rows of a batch
+//!                                                                                   --may_match-> blocks, by zone maps
+//! ```
+//!
+//! The logic is SQL's: a comparison with NULL is NULL, neither true nor false, and only rows for which the whole is true
+//! are kept. Numbers are compared by value, whatever the type of the column: `x < 10.5` on integers means `x <= 10`, and
+//! `x < 300` holds for every byte.
+
+mod bind;
+mod evaluate;
+mod parse;
+mod place;
+mod prune;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+pub use bind::Bound;
+
+/// A filter over columns; a row is kept where it is true.
+///
+/// Made from parts or from text ([`FromStr`](std::str::FromStr)): comparisons (`=`, `==`, `<>`, `!=`, `<`, `<=`, `>`,
+/// `>=`; the literal may stand on the left), `in (..)`, `between .. and ..`, `is null`, `and`, `or`, `not` and brackets.
+/// Text stands in single quotes, a quote in it doubled; a column whose name is no plain word stands in double quotes.
+///
+/// Its `Display` parses back to the same, up to `And` and `Or` of one part.
+///
+/// ```
+/// # fn main() -> staffa::Result<()> {
+/// use staffa::{Compare, Literal, Predicate};
+///
+/// let predicate: Predicate = "price < 10 and (name = 'x' or \"odd name\" is not null)".parse()?;
+/// assert_eq!(predicate.columns(), ["price", "name", "odd name"]);
+/// let price = Predicate::Compare { column: "price".into(), op: Compare::GtEq, literal: Literal::Float(0.5) };
+/// assert_eq!(Predicate::And(vec![predicate, price]).to_string(),
+///     "(price < 10 and (name = 'x' or \"odd name\" is not null)) and price >= 0.5");
+/// assert_eq!("price <".parse::<Predicate>().unwrap_err().to_string(),
+///     "predicate, character 8: a literal expected, found the end, after \"price <\"");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub enum Predicate {
+    /// `column op literal`.
+    Compare {
+        /// Name of a top-level column.
+        column: String,
+        /// How they are compared.
+        op: Compare,
+        /// With what.
+        literal: Literal,
+    },
+    /// `column in (literals)`: equal to one of them; false, not NULL, where there are none.
+    In {
+        /// Name of a top-level column.
+        column: String,
+        /// With what.
+        literals: Vec<Literal>,
+    },
+    /// `column is null`; of any type, nested ones too.
+    IsNull {
+        /// Name of a top-level column.
+        column: String,
+    },
+    /// All of them; of none: true.
+    And(Vec<Predicate>),
+    /// One of them; of none: false.
+    Or(Vec<Predicate>),
+    /// True where it is false.
+    Not(Box<Predicate>),
+}
+
+/// How two values are compared. Floats stand in IEEE 754's total order, as in Arrow's kernels: -0.0 is less than 0.0, NaN
+/// greater than everything (with the sign bit set: less than everything) and equal to itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compare {
+    /// `=`
+    Eq,
+    /// `<>`
+    NotEq,
+    /// `<`
+    Lt,
+    /// `<=`
+    LtEq,
+    /// `>`
+    Gt,
+    /// `>=`
+    GtEq,
+}
+
+impl Compare {
+    /// What holds where this does not, of values that are not NULL.
+    fn negated(self) -> Self {
+        match self {
+            Self::Eq => Self::NotEq,
+            Self::NotEq => Self::Eq,
+            Self::Lt => Self::GtEq,
+            Self::LtEq => Self::Gt,
+            Self::Gt => Self::LtEq,
+            Self::GtEq => Self::Lt,
+        }
+    }
+
+    /// The same with its sides exchanged: `1 < x` is `x > 1`.
+    fn mirrored(self) -> Self {
+        match self {
+            Self::Eq | Self::NotEq => self,
+            Self::Lt => Self::Gt,
+            Self::LtEq => Self::GtEq,
+            Self::Gt => Self::Lt,
+            Self::GtEq => Self::LtEq,
+        }
+    }
+}
+
+/// What a column is compared with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Literal {
+    /// Compared with it, nothing is true.
+    Null,
+    /// For boolean columns.
+    Bool(bool),
+    /// For columns of numbers, and of durations in the column's unit. A float column compares with the nearest float.
+    Int(i128),
+    /// As `Int`. An integer column compares with the exact value of this double; a decimal column with the shortest
+    /// decimal that reads as it, so that 0.1 means a tenth.
+    Float(f64),
+    /// For columns of text and binary (its UTF-8), of dates (`2020-01-31`), times (`12:30:00.5`), timestamps
+    /// (`2020-01-31T12:30:00Z`; without an offset: in the column's time zone) and decimals (`0.1`; exact at any length).
+    Text(String),
+}
+
+impl Predicate {
+    /// The columns it reads, each once, in order.
+    pub fn columns(&self) -> Vec<&str> {
+        fn collect<'a>(predicate: &'a Predicate, columns: &mut Vec<&'a str>) {
+            match predicate {
+                Predicate::Compare { column, .. } | Predicate::In { column, .. } | Predicate::IsNull { column } => {
+                    if !columns.contains(&column.as_str()) {
+                        columns.push(column);
+                    }
+                }
+                Predicate::And(parts) | Predicate::Or(parts) => parts.iter().for_each(|part| collect(part, columns)),
+                Predicate::Not(part) => collect(part, columns),
+            }
+        }
+        let mut columns = Vec::new();
+        collect(self, &mut columns);
+        columns
+    }
+}
+
+impl fmt::Display for Predicate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = parse::name;
+        match self {
+            Self::Compare { column, op, literal } => write!(f, "{} {op} {literal}", name(column)),
+            Self::In { column, literals } => write!(f, "{} in ({})", name(column), List(literals)),
+            Self::IsNull { column } => write!(f, "{} is null", name(column)),
+            Self::And(parts) if parts.is_empty() => f.write_str("true"),
+            Self::Or(parts) if parts.is_empty() => f.write_str("false"),
+            Self::And(parts) | Self::Or(parts) => {
+                let joint = if matches!(self, Self::And(_)) { " and " } else { " or " };
+                for (i, part) in parts.iter().enumerate() {
+                    f.write_str(if i > 0 { joint } else { "" })?;
+                    match part {
+                        // Within brackets even where precedence would do: the nesting is part of the value.
+                        Self::And(inner) | Self::Or(inner) if !inner.is_empty() => write!(f, "({part})")?,
+                        _ => part.fmt(f)?,
+                    }
+                }
+                Ok(())
+            }
+            Self::Not(part) => match &**part {
+                Self::IsNull { column } => write!(f, "{} is not null", name(column)),
+                Self::In { column, literals } => write!(f, "{} not in ({})", name(column), List(literals)),
+                part => write!(f, "not ({part})"),
+            },
+        }
+    }
+}
+
+/// Literals with commas between.
+struct List<'a>(&'a [Literal]);
+
+impl fmt::Display for List<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().enumerate().try_for_each(|(i, literal)| write!(f, "{}{literal}", if i > 0 { ", " } else { "" }))
+    }
+}
+
+impl fmt::Display for Compare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Eq => "=",
+            Self::NotEq => "<>",
+            Self::Lt => "<",
+            Self::LtEq => "<=",
+            Self::Gt => ">",
+            Self::GtEq => ">=",
+        })
+    }
+}
+
+impl fmt::Display for Literal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Bool(value) => value.fmt(f),
+            Self::Int(value) => value.fmt(f),
+            Self::Float(value) if value.is_nan() => f.write_str(if value.is_sign_negative() { "-nan" } else { "nan" }),
+            // `Debug`, which always has a point or an exponent: it reads back as a float.
+            Self::Float(value) => fmt::Debug::fmt(value, f),
+            Self::Text(text) => write!(f, "'{}'", text.replace('\'', "''")),
+        }
+    }
+}

@@ -1,0 +1,600 @@
+//! Random predicates over random tables against a reading of them row by row that shares no code with the rest.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::types::{ArrowPrimitiveType, Float16Type, Int8Type, Int16Type};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Date64Array, Decimal128Array, Decimal256Array,
+    DurationSecondArray, FixedSizeBinaryArray, Float16Array, Float32Array, Float64Array, Int8Array, Int32Array,
+    Int64Array, LargeStringArray, NullArray, RecordBatch, RunArray, StringArray, StringViewArray, StructArray,
+    Time32MillisecondArray, TimestampMicrosecondArray, TimestampSecondArray, UInt8Array, UInt64Array,
+};
+use arrow_buffer::{Buffer, i256};
+use arrow_schema::{DataType, Field, Schema};
+
+use super::{Compare, Literal, Predicate};
+use crate::values::{Kind, StringsBuf, Values};
+use crate::zone::{Bounds, ZoneMap};
+
+struct Rng(u64);
+
+impl Rng {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())].clone()
+    }
+
+    /// Often small, sometimes at the ends of the range.
+    fn int(&mut self, min: i128, max: i128) -> i128 {
+        match self.below(8) {
+            0 => min,
+            1 => max,
+            2 => max - 1,
+            _ => (self.below(40) as i128 - 20).clamp(min, max),
+        }
+    }
+}
+
+/// What a row holds, as the oracle sees it.
+#[derive(Debug, Clone)]
+enum Cell {
+    Bool(bool),
+    /// Times `10^-scale`.
+    Number(i128, u32),
+    Float(f64),
+    Bytes(Vec<u8>),
+}
+
+/// Of numbers: by cross-multiplication, in 256 bits.
+fn order(a: &Cell, b: &Cell) -> Ordering {
+    let wide = |v: i128, scale: u32| i256::from_i128(v).checked_mul(i256::from_i128(10i128.pow(scale))).unwrap();
+    match (a, b) {
+        (Cell::Bool(a), Cell::Bool(b)) => a.cmp(b),
+        (Cell::Number(a, s), Cell::Number(b, t)) => wide(*a, *t).cmp(&wide(*b, *s)),
+        (Cell::Float(a), Cell::Float(b)) => a.total_cmp(b),
+        (Cell::Bytes(a), Cell::Bytes(b)) => a.cmp(b),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn holds(op: Compare, order: Ordering) -> bool {
+    match op {
+        Compare::Eq => order.is_eq(),
+        Compare::NotEq => order.is_ne(),
+        Compare::Lt => order.is_lt(),
+        Compare::LtEq => order.is_le(),
+        Compare::Gt => order.is_gt(),
+        Compare::GtEq => order.is_ge(),
+    }
+}
+
+type Cells = Vec<Option<Cell>>;
+type CellBounds = fn(&[Option<Cell>]) -> Bounds;
+type MakeLiteral = Box<dyn Fn(&mut Rng) -> (Literal, Cell)>;
+
+struct Column {
+    array: ArrayRef,
+    cells: Cells,
+    literal: MakeLiteral,
+    /// Of some rows; `None` where the writer has none.
+    zone: Option<CellBounds>,
+}
+
+fn int_bounds(cells: &[Option<Cell>]) -> Bounds {
+    let ints = || cells.iter().flatten().map(|c| if let Cell::Number(v, _) = c { *v } else { panic!("{c:?}") });
+    ints().min().map_or(Bounds::None, |min| Bounds::Int(min, ints().max().unwrap()))
+}
+
+fn float_bounds(cells: &[Option<Cell>]) -> Bounds {
+    let bits = cells.iter().flatten().map(|c| if let Cell::Float(v) = c { v.to_bits() } else { panic!("{c:?}") });
+    ZoneMap::of(Values::U64(&bits.collect::<Vec<_>>()), Kind::Float, 0).bounds
+}
+
+fn byte_bounds(cells: &[Option<Cell>]) -> Bounds {
+    let bytes = cells.iter().flatten().map(|c| if let Cell::Bytes(v) = c { v.as_slice() } else { panic!("{c:?}") });
+    ZoneMap::of(Values::Bytes(bytes.collect::<StringsBuf>().as_strings()), Kind::Opaque, 0).bounds
+}
+
+fn bit_bounds(cells: &[Option<Cell>]) -> Bounds {
+    let has = |bit| cells.iter().flatten().any(|c| matches!(c, Cell::Bool(b) if *b == bit));
+    Bounds::Bits(has(false), has(true))
+}
+
+const STRINGS: [&str; 10] =
+    ["", "a", "ab", "b", "a\0", "it's", "ümläut", "a string longer than sixteen", "a string longer than that", "zz"];
+
+/// Year, month and day of a day since 1970, by walking: slow and plain.
+fn civil(mut day: i64) -> (i64, i64, i64) {
+    let leap = |y: i64| y % 4 == 0 && y % 100 != 0 || y % 400 == 0;
+    let mut year = 1970;
+    while day < 0 {
+        year -= 1;
+        day += if leap(year) { 366 } else { 365 };
+    }
+    while day >= if leap(year) { 366 } else { 365 } {
+        day -= if leap(year) { 366 } else { 365 };
+        year += 1;
+    }
+    let lengths = [31, if leap(year) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let mut month = 0;
+    while day >= lengths[month] {
+        day -= lengths[month];
+        month += 1;
+    }
+    (year, month as i64 + 1, day + 1)
+}
+
+fn date(day: i64) -> String {
+    let (y, m, d) = civil(day);
+    format!("{y:04}-{m:02}-{d:02}")
+}
+
+fn time(seconds: i64) -> String {
+    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+/// A literal for a timestamp column of this many digits after the second, and its value in UTC.
+fn timestamp(digits: u32, zone_minutes: i64) -> MakeLiteral {
+    Box::new(move |rng| {
+        let seconds = rng.int(-200_000, 1_700_000_000) as i64;
+        let tenths = if rng.below(2) == 0 { 0 } else { rng.below(10) as i64 };
+        // Offset in the text, or the column's own.
+        let (offset, suffix) = match rng.below(4) {
+            0 => (0, "Z".to_owned()),
+            1 => (-330, "-05:30".to_owned()),
+            2 => (120, " +02:00".to_owned()),
+            _ => (zone_minutes, String::new()),
+        };
+        let local = seconds + offset * 60;
+        let text = format!("{}T{}.{tenths}{suffix}", date(local.div_euclid(86_400)), time(local.rem_euclid(86_400)));
+        (Literal::Text(text), scaled(i128::from(seconds * 10 + tenths), 1, digits))
+    })
+}
+
+/// `v * 10^-scale` in units of `10^-digits`.
+fn scaled(v: i128, scale: u32, digits: u32) -> Cell {
+    Cell::Number(v * 10i128.pow(digits), scale)
+}
+
+fn number_literal(min: i128, max: i128) -> MakeLiteral {
+    Box::new(move |rng| match rng.below(4) {
+        0 => {
+            let tenths = rng.below(400) as i128 - 200;
+            (Literal::Float(tenths as f64 / 4.0), Cell::Number(tenths * 25, 2))
+        }
+        1 => {
+            let far = rng.pick(&[i128::MAX, i128::MIN, i64::MAX as i128 + 1, -1, 256, 300, -129]);
+            (Literal::Int(far), Cell::Number(far, 0))
+        }
+        2 => {
+            // Powers of two are exact doubles.
+            let power = rng.pick(&[1i128 << 62, 1 << 63, 1 << 64, -(1 << 63), 1 << 7, -(1 << 7), 1 << 100]);
+            (Literal::Float(power as f64), Cell::Number(power, 0))
+        }
+        _ => {
+            let v = rng.int(min, max);
+            (Literal::Int(v), Cell::Number(v, 0))
+        }
+    })
+}
+
+fn decimal_literal() -> MakeLiteral {
+    Box::new(|rng| {
+        let (unscaled, scale) = (rng.below(4000) as i128 - 2000, rng.below(6) as u32);
+        let sign = if unscaled < 0 { "-" } else { "" };
+        let digits = format!("{:0>1$}", unscaled.abs(), scale as usize + 1);
+        let (whole, fraction) = digits.split_at(digits.len() - scale as usize);
+        let text = format!("{sign}{whole}.{fraction}");
+        let cell = Cell::Number(unscaled, scale);
+        match rng.below(4) {
+            0 => (Literal::Float(text.parse().unwrap()), cell),
+            1 => (Literal::Text(format!("{unscaled}e-{scale}")), cell),
+            2 => (Literal::Int(unscaled), Cell::Number(unscaled, 0)),
+            _ => (Literal::Text(text), cell),
+        }
+    })
+}
+
+const FLOATS: [f64; 12] =
+    [0.0, -0.0, 1.0, -1.5, 0.1, f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 65504.0, 1e30, -1e300];
+
+fn float_literal(narrow: fn(f64) -> f64) -> MakeLiteral {
+    Box::new(move |rng| {
+        if rng.below(3) == 0 {
+            let v = rng.below(10) as i128 - 5;
+            return (Literal::Int(v), Cell::Float(v as f64));
+        }
+        let v = rng.pick(&FLOATS);
+        let narrow = narrow(v);
+        // Too large for the type: equal to nothing, between its largest number and infinity.
+        (Literal::Float(v), Cell::Float(if narrow.is_infinite() && v.is_finite() { v } else { narrow }))
+    })
+}
+
+fn text_literal() -> MakeLiteral {
+    Box::new(|rng| {
+        let text = rng.pick(&STRINGS);
+        (Literal::Text(text.to_owned()), Cell::Bytes(text.as_bytes().to_vec()))
+    })
+}
+
+fn nullable<T>(rng: &mut Rng, rows: usize, mut value: impl FnMut(&mut Rng) -> T) -> Vec<Option<T>> {
+    (0..rows).map(|_| (rng.below(5) > 0).then(|| value(rng))).collect()
+}
+
+/// A column of each kind.
+fn table(rng: &mut Rng, rows: usize) -> Vec<(String, Column)> {
+    let mut columns: Vec<(String, Column)> = Vec::new();
+    let mut add = |name: &str, array: ArrayRef, cells: Cells, literal, zone| {
+        columns.push((name.to_owned(), Column { array, cells, literal, zone }));
+    };
+    macro_rules! numbers {
+        ($name:literal, $array:ident, $native:ty, $scale:literal, $min:expr, $max:expr, $literal:expr, $finish:expr) => {{
+            let values = nullable(rng, rows, |rng| rng.int($min as i128, $max as i128));
+            let array: $array = values.iter().map(|v| v.map(|v| <$native>::try_from(v).unwrap())).collect();
+            let cells = values.iter().map(|v| v.map(|v| Cell::Number(v, $scale))).collect();
+            let finish: fn($array) -> $array = $finish;
+            add($name, Arc::new(finish(array)), cells, $literal, Some(int_bounds as CellBounds));
+        }};
+    }
+    numbers!("i8", Int8Array, i8, 0, i8::MIN, i8::MAX, number_literal(-130, 130), |a| a);
+    numbers!("i64", Int64Array, i64, 0, i64::MIN, i64::MAX, number_literal(i64::MIN as i128, i64::MAX as i128), |a| a);
+    numbers!("u8", UInt8Array, u8, 0, u8::MIN, u8::MAX, number_literal(-2, 260), |a| a);
+    numbers!("u64", UInt64Array, u64, 0, u64::MIN, u64::MAX, number_literal(-2, u64::MAX as i128), |a| a);
+    numbers!("duration", DurationSecondArray, i64, 0, i64::MIN, i64::MAX, number_literal(-2, 60), |a| a);
+    numbers!("dec", Decimal128Array, i128, 2, -99_999, 99_999, decimal_literal(), |a| a
+        .with_precision_and_scale(5, 2)
+        .unwrap());
+    numbers!("big dec", Decimal256Array, i256, 3, -99_999, 99_999, decimal_literal(), |a| a
+        .with_precision_and_scale(60, 3)
+        .unwrap());
+    let day: MakeLiteral = Box::new(|rng| {
+        let day = rng.int(-20_000, 20_000) as i64;
+        (Literal::Text(date(day)), Cell::Number(i128::from(day), 0))
+    });
+    numbers!("date", Date32Array, i32, 0, -20_000, 20_000, day, |a| a);
+    let day: MakeLiteral = Box::new(|rng| {
+        let day = rng.int(-20_000, 20_000) as i64;
+        (Literal::Text(date(day)), Cell::Number(i128::from(day) * 86_400_000, 0))
+    });
+    numbers!("date64", Date64Array, i64, 0, -1_728_000_000, 1_728_000_000, day, |a| a);
+    let clock: MakeLiteral = Box::new(|rng| {
+        let (seconds, fraction) = (rng.int(0, 86_399), rng.below(100_000) as i128);
+        (Literal::Text(format!("{}.{fraction:05}", time(seconds as i64))), scaled(seconds * 100_000 + fraction, 5, 3))
+    });
+    numbers!("time", Time32MillisecondArray, i32, 0, 0, 86_399_999, clock, |a| a);
+    numbers!("at", TimestampSecondArray, i64, 0, -200_000, 1_700_000_000, timestamp(0, 0), |a| a);
+    numbers!(
+        "at zone",
+        TimestampMicrosecondArray,
+        i64,
+        0,
+        -200_000_000_000i64,
+        1_700_000_000_000_000i64,
+        timestamp(6, 90),
+        |a| a.with_timezone("+01:30")
+    );
+
+    let values = nullable(rng, rows, |rng| rng.pick(&FLOATS));
+    let cells = |narrow: fn(f64) -> f64| values.iter().map(|v| v.map(|v| Cell::Float(narrow(v)))).collect::<Cells>();
+    let single = |v: f64| f64::from(v as f32);
+    let half = |v: f64| <Float16Type as ArrowPrimitiveType>::Native::from_f64(v).to_f64();
+    add("f64", Arc::new(Float64Array::from(values.clone())), cells(|v| v), float_literal(|v| v), Some(float_bounds));
+    let array: Float32Array = values.iter().map(|v| v.map(|v| v as f32)).collect();
+    add("f32", Arc::new(array), cells(single), float_literal(single), Some(float_bounds));
+    let array: Float16Array =
+        values.iter().map(|v| v.map(<Float16Type as ArrowPrimitiveType>::Native::from_f64)).collect();
+    add("f16", Arc::new(array), cells(half), float_literal(half), Some(float_bounds));
+
+    let bools = nullable(rng, rows, |rng| rng.below(2) == 0);
+    let bool_literal: MakeLiteral = Box::new(|rng| {
+        let v = rng.below(2) == 0;
+        (Literal::Bool(v), Cell::Bool(v))
+    });
+    let bool_cells = bools.iter().map(|v| v.map(Cell::Bool)).collect();
+    add("bool", Arc::new(BooleanArray::from(bools)), bool_cells, bool_literal, Some(bit_bounds));
+
+    let texts = nullable(rng, rows, |rng| rng.pick(&STRINGS));
+    let cells: Cells = texts.iter().map(|v| v.map(|v| Cell::Bytes(v.as_bytes().to_vec()))).collect();
+    let mut text = |name, array, zone| add(name, array, cells.clone(), text_literal(), zone);
+    text("utf8", Arc::new(StringArray::from(texts.clone())), Some(byte_bounds));
+    text("large", Arc::new(LargeStringArray::from(texts.clone())), Some(byte_bounds));
+    text("view", Arc::new(StringViewArray::from(texts.clone())), Some(byte_bounds));
+    let bytes: Vec<_> = texts.iter().map(|v| v.map(str::as_bytes)).collect();
+    text("binary", Arc::new(BinaryArray::from(bytes)), Some(byte_bounds));
+    let plain = StringArray::from(texts.clone());
+    let dictionary: arrow_array::DictionaryArray<Int8Type> = texts.iter().copied().collect();
+    text("dict", Arc::new(dictionary), None);
+    let ends: Int32Array = (1..=rows as i32).collect();
+    text("runs", Arc::new(RunArray::try_new(&ends, &plain).unwrap()), None);
+    let inner: arrow_array::DictionaryArray<Int16Type> = texts.iter().copied().collect();
+    text("runs of dict", Arc::new(RunArray::try_new(&ends, &inner).unwrap()), None);
+
+    let fixed = nullable(rng, rows, |rng| rng.pick(&[b"ab", b"a\0", b"b ", b"\xff\xff"]));
+    let array = FixedSizeBinaryArray::try_from_sparse_iter_with_size(fixed.iter().copied(), 2).unwrap();
+    let cells = fixed.iter().map(|v| v.map(|v| Cell::Bytes(v.to_vec()))).collect();
+    add("fixed", Arc::new(array), cells, text_literal(), Some(byte_bounds));
+    columns
+}
+
+/// A predicate and what each row makes of it.
+fn generate(rng: &mut Rng, columns: &[(String, Column)], depth: usize) -> (Predicate, Vec<Option<bool>>) {
+    let kind = rng.below(if depth == 0 { 4 } else { 7 });
+    let (name, column) = &columns[rng.below(columns.len())];
+    let name = name.clone();
+    let literal = |rng: &mut Rng| {
+        if rng.below(12) == 0 {
+            return (Literal::Null, None);
+        }
+        let (literal, cell) = (column.literal)(rng);
+        (literal, Some(cell))
+    };
+    match kind {
+        0 => {
+            let truth = column.cells.iter().map(|cell| Some(cell.is_none())).collect();
+            (Predicate::IsNull { column: name }, truth)
+        }
+        1 | 2 => {
+            let op = rng.pick(&[Compare::Eq, Compare::NotEq, Compare::Lt, Compare::LtEq, Compare::Gt, Compare::GtEq]);
+            let (literal, value) = literal(rng);
+            let truth =
+                column.cells.iter().map(|cell| Some(holds(op, order(cell.as_ref()?, value.as_ref()?)))).collect();
+            (Predicate::Compare { column: name, op, literal }, truth)
+        }
+        3 => {
+            let (literals, values): (Vec<_>, Vec<_>) = (0..rng.below(4)).map(|_| literal(rng)).unzip();
+            let equals = |cell: &Option<Cell>, v: &Option<Cell>| Some(order(cell.as_ref()?, v.as_ref()?).is_eq());
+            let one = |cell| any(&values.iter().map(|v| equals(cell, v)).collect::<Vec<_>>());
+            let truth = column.cells.iter().map(one).collect();
+            (Predicate::In { column: name, literals }, truth)
+        }
+        4 => {
+            let (part, truth) = generate(rng, columns, depth - 1);
+            (Predicate::Not(Box::new(part)), truth.iter().map(|t| t.map(|t| !t)).collect())
+        }
+        _ => {
+            let count = rng.pick(&[0, 2, 2, 2, 3]);
+            let (parts, truths): (Vec<_>, Vec<_>) = (0..count).map(|_| generate(rng, columns, depth - 1)).unzip();
+            let rows = 0..column.cells.len();
+            let row = |i: usize| truths.iter().map(|t| t[i]).collect::<Vec<_>>();
+            if kind == 5 {
+                let not_all = |i| any(&row(i).iter().map(|t| t.map(|t| !t)).collect::<Vec<_>>()).map(|t| !t);
+                (Predicate::And(parts), rows.map(not_all).collect())
+            } else {
+                (Predicate::Or(parts), rows.map(|i| any(&row(i))).collect())
+            }
+        }
+    }
+}
+
+/// SQL's OR.
+fn any(parts: &[Option<bool>]) -> Option<bool> {
+    if parts.contains(&Some(true)) { Some(true) } else { (!parts.contains(&None)).then_some(false) }
+}
+
+fn batch(columns: &[(String, Column)]) -> RecordBatch {
+    RecordBatch::try_from_iter(columns.iter().map(|(name, column)| (name, column.array.clone()))).unwrap()
+}
+
+#[test]
+fn rows_and_blocks_agree_with_the_oracle() {
+    let mut rng = Rng(0x5eed);
+    let (mut blocks, mut kept, mut matched, mut pruned_simple, mut empty_simple) = (0, 0, 0, 0, 0);
+    for round in 0..60 {
+        let rows = [0, 1, 7, 64, 150][round % 5];
+        let columns = table(&mut rng, rows);
+        let batch = batch(&columns);
+        for _ in 0..200 {
+            let depth = rng.below(4);
+            let (predicate, truth) = generate(&mut rng, &columns, depth);
+            let bound = predicate.bind(&batch.schema()).unwrap();
+            let expected: Vec<bool> = truth.iter().map(|t| *t == Some(true)).collect();
+            let found = bound.evaluate(&batch).unwrap();
+            assert_eq!(found.null_count(), 0);
+            if let Some(row) = (0..rows).find(|&i| found.value(i) != expected[i]) {
+                let cells: HashMap<_, _> = columns.iter().map(|(n, c)| (n, &c.cells[row])).collect();
+                let cells: Vec<_> = predicate.columns().iter().map(|n| (*n, cells[&(*n).to_owned()])).collect();
+                panic!("{predicate}\n{bound:?}\nrow {row}: {cells:?}: {} expected", expected[row]);
+            }
+
+            // Through text and back, it is the same (NaN is not equal to itself, but its text is).
+            let again: Predicate = predicate.to_string().parse().unwrap();
+            assert_eq!(format!("{again:?}"), format!("{predicate:?}"), "{predicate}");
+
+            // A slice of it: dictionaries, runs and views with offsets.
+            let start = rng.below(rows + 1);
+            let len = rng.below((rows - start).min(20) + 1);
+            let part = bound.evaluate(&batch.slice(start, len)).unwrap();
+            assert!(part.iter().map(Option::unwrap).eq(expected[start..start + len].iter().copied()), "{predicate}");
+
+            let zone = |name: &str| {
+                let (_, column) = columns.iter().find(|(n, _)| n == name).unwrap();
+                let cells = &column.cells[start..start + len];
+                let nulls = cells.iter().filter(|c| c.is_none()).count() as u64;
+                column.zone.map(|bounds| ZoneMap { nulls, bounds: bounds(cells) })
+            };
+            let may = bound.may_match(len as u64, &zone);
+            let some = expected[start..start + len].contains(&true);
+            assert!(may || !some, "{predicate} matches a row but was pruned");
+            assert!(bound.may_match(len as u64, &|_| None) || len == 0 || !some);
+            blocks += 1;
+            kept += usize::from(may);
+            matched += usize::from(some);
+            if let Predicate::Compare { column, .. } = &predicate
+                && !some
+                && zone(column).is_some()
+            {
+                empty_simple += 1;
+                pruned_simple += usize::from(!may);
+            }
+        }
+    }
+    assert!(kept < blocks && matched > blocks / 10, "{blocks} blocks, {matched} match, {kept} kept");
+    assert!(pruned_simple * 10 > empty_simple * 7, "only {pruned_simple} of {empty_simple} empty blocks were pruned");
+}
+
+fn parse(text: &str) -> Predicate {
+    text.parse().unwrap_or_else(|e| panic!("{text}: {e}"))
+}
+
+#[test]
+fn garbage_never_panics() {
+    let words = [
+        "a", "\"b c\"", "'x''y'", "1", "-", "+", "2.5", "1e5", "9e999", "(", ")", ",", "<", "<>", "=", "!", "and",
+        "or", "not", "in", "between", "is", "null", "true", "nan", "inf", " ", "ü", "'", "\"", ".", "e", "\u{0}",
+        "10_0", "- -1",
+    ];
+    let schema = Schema::new(vec![Field::new("a", DataType::Int8, true), Field::new("ü", DataType::Date32, true)]);
+    let mut rng = Rng(7);
+    let mut parsed = 0;
+    for _ in 0..100_000 {
+        let text: String = (0..rng.below(9)).flat_map(|_| [rng.pick(&words), rng.pick(&["", " "])]).collect();
+        if let Ok(predicate) = text.parse::<Predicate>() {
+            parsed += 1;
+            let again = parse(&predicate.to_string());
+            assert_eq!(format!("{again:?}"), format!("{predicate:?}"));
+            let _ = predicate.bind(&schema);
+        }
+    }
+    assert!(parsed > 300, "{parsed}");
+    // And texts for dates, times, timestamps and numbers.
+    let columns = table(&mut rng, 1);
+    let schema = batch(&columns).schema();
+    let pieces =
+        ["2020", "-", "01", "31", "T", " ", ":", "12", ".", "5", "Z", "+", "e", "9999999999", "ü", "AM", "+02:00", "é"];
+    for _ in 0..50_000 {
+        let text: String = (0..rng.below(12)).map(|_| rng.pick(&pieces)).collect();
+        for column in ["dec", "big dec", "date", "date64", "time", "at", "at zone"] {
+            let literal = Literal::Text(text.clone());
+            let _ = Predicate::Compare { column: column.into(), op: Compare::Eq, literal }.bind(&schema);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_compared_is_named() {
+    let mut rng = Rng(1);
+    let columns = table(&mut rng, 3);
+    let inner = Arc::new(Field::new("x", DataType::Int8, true));
+    let nested = StructArray::new(
+        vec![inner].into(),
+        vec![Arc::new(Int8Array::from(vec![1, 2, 3]))],
+        Some(vec![true, false, true].into()),
+    );
+    let mut all: Vec<(String, ArrayRef)> = columns.iter().map(|(n, c)| (n.clone(), c.array.clone())).collect();
+    all.push(("nested".into(), Arc::new(nested)));
+    all.push(("nothing".into(), Arc::new(NullArray::new(3))));
+    let zone: ArrayRef = Arc::new(TimestampSecondArray::from(vec![0, 1, 2]).with_timezone("Europe/Berlin"));
+    all.push(("berlin".into(), zone));
+    let batch = RecordBatch::try_from_iter(all).unwrap();
+    let schema = batch.schema();
+    let error = |text: &str| parse(text).bind(&schema).unwrap_err().to_string();
+    assert_eq!(error("i8 = 'x'"), "column \"i8\" of type Int8 cannot be compared with 'x': a number expected");
+    assert_eq!(
+        error("date between '2020-01-01' and '2020-02-30'"),
+        "column \"date\" of type Date32 cannot be compared with '2020-02-30': a date such as '2020-01-31' expected"
+    );
+    assert!(error("missing = 1").starts_with("there is no column \"missing\", but i8, i64, "));
+    for text in [
+        "utf8 = 1",
+        "utf8 < true",
+        "bool = 1",
+        "i8 = true",
+        "date = 5",
+        "at < 5",
+        "time = '25:00:00'",
+        "dec = 'abc'",
+        "dec = ''",
+        "dec = true",
+        "f64 = '1'",
+        "binary = 1",
+        "dict = 1",
+        "runs = 1.5",
+        "nested = 1",
+        "nested = null",
+        "nested in (1)",
+        "date = '2020-01-01T00:00:00'",
+        "at = '2020-01-01T00:00:00.0000000001'",
+        "missing is null",
+        "missing in ()",
+        "not (i8 = 1 and utf8 = 2)",
+    ] {
+        assert!(parse(text).bind(&schema).is_err(), "{text}");
+    }
+    let rows =
+        |text: &str| parse(text).bind(&schema).unwrap().evaluate(&batch).unwrap().values().iter().collect::<Vec<_>>();
+    assert_eq!(rows("nested is null"), [false, true, false]);
+    assert_eq!(rows("nested is not null"), [true, false, true]);
+    assert_eq!(rows("nothing is null"), [true; 3]);
+    assert_eq!(rows("nothing = 1 or nothing <> 'a' or not nothing in (1)"), [false; 3]);
+    assert_eq!(rows("berlin > '1970-01-01T00:00:00Z'"), [false, true, true]);
+    assert_eq!(rows("berlin <= '1970-01-01T01:00:00.999+01:00'"), [true, false, false]);
+    if let Err(e) = parse("berlin > '2020-01-01'").bind(&schema) {
+        assert!(e.to_string().contains("an offset expected, as in '2020-01-01"), "{e}");
+    }
+    // The batch is not of the schema.
+    let bound = parse("i8 = 1").bind(&schema).unwrap();
+    let other: ArrayRef = Arc::new(Int64Array::from(vec![1]));
+    let other = RecordBatch::try_from_iter([("i8", other)]).unwrap();
+    assert!(bound.evaluate(&other).unwrap_err().to_string().contains("of type Int64, the predicate was bound to Int8"));
+    let mut deep = parse("i8 = 1");
+    for _ in 0..300 {
+        deep = Predicate::Not(Box::new(deep));
+    }
+    assert!(deep.bind(&schema).is_err());
+}
+
+#[test]
+fn decimals_and_bytes_at_the_edges() {
+    let wide: ArrayRef = Arc::new(
+        Decimal256Array::from(vec![i256::from_string(&"9".repeat(76)).unwrap(), i256::from_i128(1)])
+            .with_precision_and_scale(76, 0)
+            .unwrap(),
+    );
+    let hundreds: ArrayRef = Arc::new(Decimal128Array::from(vec![3, -3]).with_precision_and_scale(5, -2).unwrap());
+    let empty: ArrayRef = Arc::new(FixedSizeBinaryArray::try_new_with_len(0, Buffer::from(&[]), None, 2).unwrap());
+    let u64s: ArrayRef = Arc::new(UInt64Array::from(vec![u64::MAX, 0]));
+    let batch = RecordBatch::try_from_iter([("w", wide), ("h", hundreds), ("e", empty), ("u", u64s)]).unwrap();
+    let nines = "9".repeat(76);
+    for (text, expected) in [
+        (format!("w = '{nines}'"), [true, false]),
+        (format!("w < '{nines}.5'"), [true, true]),
+        (format!("w >= '{nines}.0001'"), [false, false]),
+        ("w < '1e77'".into(), [true, true]),
+        ("w < '1e9999999999999999999'".into(), [true, true]),
+        ("w > '-1e9999999999'".into(), [true, true]),
+        ("w > '1e-9999999999'".into(), [true, true]),
+        ("h = 300".into(), [true, false]),
+        ("h < -299.5".into(), [false, true]),
+        ("h > -300.5".into(), [true, true]),
+        ("h = 'nan'".into(), [false, false]),
+        ("h < nan".into(), [true, true]),
+        ("h < 1e30".into(), [true, true]),
+        ("h <> 1e38".into(), [true, true]),
+        ("e = ''".into(), [true, true]),
+        ("e < 'a'".into(), [true, true]),
+        ("e >= 'a'".into(), [false, false]),
+        ("u = 18446744073709551615".into(), [true, false]),
+        ("u < 18446744073709551616".into(), [true, true]),
+        ("u <= 1.8446744073709551615e19".into(), [true, true]),
+        ("u > -0.5".into(), [true, true]),
+    ] {
+        let Ok(bound) = parse(&text).bind(&batch.schema()) else {
+            assert!(text.contains("'nan'") || text.contains("9999999999999999999"), "{text}");
+            continue;
+        };
+        assert_eq!(bound.evaluate(&batch).unwrap().values().iter().collect::<Vec<_>>(), expected, "{text}");
+    }
+}

@@ -1,0 +1,412 @@
+//! The reader: an open file, and one leaf of one row group decoded.
+//!
+//! ```text
+//! footer -> column index (when its column is wanted) -> chunk: one range -> checksum -> open -> decode -> Arrow
+//! ```
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_buffer::Buffer;
+use arrow_schema::{Schema, SchemaRef};
+use bytes::Bytes;
+use rayon::prelude::*;
+use staffa_kernels::{PoolBuf, lengths_to_offsets_i32, lengths_to_offsets_i64};
+
+use crate::arrow::{Layout, Leaf, assemble};
+use crate::bitmap::Bitmap;
+use crate::block::{self, Block, Parsed};
+use crate::decode::{Physical, Scratch, SharedPart, for_words};
+use crate::error::{Error, Place, Result};
+use crate::file::{ChunkEntry, ColumnIndex, Footer};
+use crate::limits::Limits;
+use crate::scan::Scan;
+use crate::store::Store;
+use crate::values::{DecodedLeaf, DecodedValues, PhysicalType};
+use crate::write::unknown_column;
+
+/// An open file. Cheap to clone, and may be read from many threads at once.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_array::{Int64Array, RecordBatch};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..1000)) as _)])?;
+/// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
+/// let file = staffa::File::from_bytes(bytes)?;
+/// let mut rows = 0;
+/// for batch in file.scan().columns(["n"]).filter("n >= 900".parse()?).reader()? {
+///     rows += batch?.num_rows();
+/// }
+/// assert_eq!(rows, 100);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct File {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    store: Store,
+    limits: Limits,
+    footer: Footer,
+    schema: SchemaRef,
+    layout: Layout,
+    indexes: Vec<OnceLock<Arc<ColumnIndex>>>,
+}
+
+impl File {
+    /// Opens a local file: reads and checks its footer.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, Limits::default())
+    }
+
+    /// Opens a local file within limits other than the default ones.
+    pub fn open_with(path: impl AsRef<Path>, limits: Limits) -> Result<Self> {
+        Self::from_store(Store::open(path.as_ref())?, limits)
+    }
+
+    /// Opens a file that is in memory.
+    pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self> {
+        Self::from_bytes_with(bytes, Limits::default())
+    }
+
+    /// Opens a file that is in memory within limits other than the default ones.
+    pub fn from_bytes_with(bytes: impl Into<Bytes>, limits: Limits) -> Result<Self> {
+        Self::from_store(Store::Memory(bytes.into()), limits)
+    }
+
+    fn from_store(store: Store, limits: Limits) -> Result<Self> {
+        let path = store.path().map(Path::to_owned);
+        let named = |e: Error| e.at(|p| p.path.clone_from(&path));
+        let footer = Footer::read(&store, &limits).map_err(named)?;
+        let layout = Layout::new(&footer.schema).map_err(|e| match e {
+            Error::InvalidArgument(what) => named(Error::corrupt(what)),
+            other => named(other),
+        })?;
+        if layout.leaves().len() != footer.leaves.len() {
+            let what = format!("{} leaves expected by the schema, found {}", layout.leaves().len(), footer.leaves.len());
+            return Err(named(Error::corrupt(what)));
+        }
+        let indexes = footer.leaves.iter().map(|_| OnceLock::new()).collect();
+        let schema = Arc::new(footer.schema.clone());
+        Ok(Self { inner: Arc::new(Inner { store, limits, footer, schema, layout, indexes }) })
+    }
+
+    /// The table's schema, exactly as it was given to the writer.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.inner.schema
+    }
+
+    /// Rows of the table.
+    pub fn num_rows(&self) -> u64 {
+        self.inner.footer.rows
+    }
+
+    /// Row groups of the file.
+    pub fn num_row_groups(&self) -> usize {
+        self.inner.footer.row_groups.len()
+    }
+
+    /// Bytes of the file.
+    pub fn byte_len(&self) -> u64 {
+        self.inner.store.len()
+    }
+
+    /// What to read: columns, filter, limit.
+    pub fn scan(&self) -> Scan {
+        Scan::new(self.clone())
+    }
+
+    pub(crate) fn footer(&self) -> &Footer {
+        &self.inner.footer
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.inner.layout
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.inner.limits
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.inner.store
+    }
+
+    pub(crate) fn leaf(&self, leaf: usize) -> Result<&Leaf> {
+        self.layout().leaves().get(leaf).ok_or_else(|| Error::corrupt(format!("no leaf {leaf}")))
+    }
+
+    /// Positions of columns by name.
+    pub(crate) fn column_positions<S: AsRef<str>>(&self, names: &[S]) -> Result<Vec<usize>> {
+        let schema = self.schema();
+        let position = |name: &S| {
+            let found = schema.fields().iter().position(|field| field.name() == name.as_ref());
+            found.ok_or_else(|| unknown_column(name.as_ref(), schema))
+        };
+        names.iter().map(position).collect()
+    }
+
+    /// The place that an error in a leaf has.
+    pub(crate) fn place(&self, leaf: usize, row_group: usize) -> impl Fn(&mut Place) + use<> {
+        let path = self.inner.store.path().map(Path::to_owned);
+        let column = self.leaf(leaf).ok().map(|l| l.path.clone());
+        move |p| (p.path, p.column, p.row_group) = (path.clone(), column.clone(), Some(row_group))
+    }
+
+    /// The column index of a leaf, read when it is first asked for.
+    pub(crate) fn index(&self, leaf: usize) -> Result<Arc<ColumnIndex>> {
+        let inner = &self.inner;
+        let (Some(cell), Some(&(offset, bytes))) = (inner.indexes.get(leaf), inner.footer.leaves.get(leaf)) else {
+            return Err(Error::corrupt(format!("no leaf {leaf}")));
+        };
+        if let Some(index) = cell.get() {
+            return Ok(index.clone());
+        }
+        let read = || {
+            if u64::from(bytes) > inner.limits.metadata_bytes {
+                let most = inner.limits.metadata_bytes;
+                return Err(Error::limit(format!("a column index of at most {most} bytes is allowed, found {bytes}")));
+            }
+            let bytes = inner.store.read(offset, u64::from(bytes))?;
+            let block_rows = u64::from(inner.footer.block_rows);
+            let index = ColumnIndex::read(&bytes, inner.footer.row_groups.len(), block_rows, &inner.limits)?;
+            if self.leaf(leaf)?.flat {
+                for (chunk, &rows) in index.chunks.iter().zip(&inner.footer.row_groups) {
+                    if chunk.values != u64::from(rows) {
+                        return Err(Error::corrupt(format!("a chunk of {rows} values expected, found {}", chunk.values)));
+                    }
+                }
+            }
+            Ok(Arc::new(index))
+        };
+        let index = read().map_err(|e| {
+            e.within("column index").at(|p| {
+                p.path = inner.store.path().map(Path::to_owned);
+                p.column = self.leaf(leaf).ok().map(|l| l.path.clone());
+                p.offset = Some(offset);
+            })
+        })?;
+        Ok(cell.get_or_init(|| index).clone())
+    }
+
+    /// The entry of one chunk.
+    pub(crate) fn chunk(&self, leaf: usize, row_group: usize) -> Result<ChunkEntry> {
+        let index = self.index(leaf)?;
+        index.chunks.get(row_group).cloned().ok_or_else(|| Error::corrupt(format!("no row group {row_group}")))
+    }
+
+    /// Blocks of one leaf of one row group, decoded.
+    pub(crate) fn decode_leaf(&self, leaf: usize, row_group: usize, blocks: Range<usize>) -> Result<DecodedLeaf> {
+        let place = self.place(leaf, row_group);
+        let decode = || {
+            let chunk = self.chunk(leaf, row_group)?;
+            LeafReader { file: self, leaf: self.leaf(leaf)?, chunk: &chunk }.decode(blocks)
+        };
+        decode().map_err(|e| e.at(&place))
+    }
+
+    /// One column of one row group: rows `rows` of it, which need not begin or end with a block.
+    pub(crate) fn column(&self, column: usize, schema: &Schema, row_group: usize, rows: Range<usize>) -> Result<ArrayRef> {
+        let total = self.footer().row_groups.get(row_group).copied().unwrap_or(0) as usize;
+        let (Some(node), Some(field)) = (self.layout().fields.get(column), schema.fields().get(column)) else {
+            return Err(Error::corrupt(format!("no column {column}")));
+        };
+        let leaves = self.layout().leaves_of(column);
+        let flat = leaves.len() == 1 && self.leaf(leaves.start)?.flat;
+        let block_rows = self.footer().block_rows as usize;
+        // Nested columns are decoded whole and then cut: where a row's items lie is known from all lengths before it.
+        let (first, last) = if flat { (rows.start / block_rows, rows.end.div_ceil(block_rows)) } else { (0, usize::MAX) };
+        let (start, end) = if flat { (first * block_rows, (last * block_rows).min(total)) } else { (0, total) };
+        let mut fetch = |leaf| self.decode_leaf(leaf, row_group, first..last);
+        let array = assemble(field, node, end - start, &mut fetch).map_err(|e| e.at(self.place(leaves.start, row_group)))?;
+        if rows.start == start && rows.end == end {
+            return Ok(array);
+        }
+        Ok(array.slice(rows.start - start, rows.len()))
+    }
+
+    /// Some columns of rows of one row group, in parallel.
+    pub(crate) fn batch(&self, columns: &[usize], schema: &Schema, row_group: usize, rows: Range<usize>) -> Result<RecordBatch> {
+        let read = |column: &usize| self.column(*column, schema, row_group, rows.clone());
+        let arrays: Vec<ArrayRef> = columns.par_iter().map(read).collect::<Result<_>>()?;
+        let schema = Arc::new(schema.project(columns)?);
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
+    }
+}
+
+/// One chunk being read.
+pub(crate) struct LeafReader<'a> {
+    pub file: &'a File,
+    pub leaf: &'a Leaf,
+    pub chunk: &'a ChunkEntry,
+}
+
+impl LeafReader<'_> {
+    /// The bytes from the first shared part, or the first block wanted, to the last.
+    fn decode(&self, blocks: Range<usize>) -> Result<DecodedLeaf> {
+        let wanted = self.chunk.blocks.get(blocks.start.min(self.chunk.blocks.len())..blocks.end.min(self.chunk.blocks.len()));
+        let wanted = wanted.unwrap_or_default();
+        let limits = self.file.limits();
+        let parts = self.shared_bytes()?;
+        let shared = self.open_shared(&parts)?;
+        let (start, end) = match (wanted.first(), wanted.last()) {
+            (Some(first), Some(last)) => (first.offset, last.offset + last.bytes),
+            _ => (0, 0),
+        };
+        let bytes = self.file.store().read(start, end - start)?;
+        let mut parsed = Vec::with_capacity(wanted.len());
+        for (i, entry) in wanted.iter().enumerate() {
+            let from = (entry.offset - start) as usize;
+            let block = bytes.get(from..from + entry.bytes as usize).unwrap_or_default();
+            let block = block::parse(block, entry.values, self.leaf.ty, limits);
+            parsed.push(block.map_err(|e| e.at(|p| (p.block, p.offset) = (Some(blocks.start + i), Some(entry.offset))))?);
+        }
+        let at = |i: usize| {
+            let offset = wanted.get(i).map(|entry| entry.offset);
+            move |p: &mut Place| (p.block, p.offset) = (Some(blocks.start + i), offset)
+        };
+        let mut out = Output::new(self.leaf, &parsed)?;
+        for (i, block) in parsed.iter().enumerate() {
+            Block::open(block, &shared, limits).and_then(|block| out.push(&block)).map_err(|e| e.at(at(i)))?;
+        }
+        out.finish()
+    }
+
+    /// All shared parts' bytes, one after another.
+    fn shared_bytes(&self) -> Result<Bytes> {
+        let bytes = self.chunk.shared.iter().map(|part| part.bytes).sum();
+        self.file.store().read(self.chunk.offset, bytes)
+    }
+
+    fn open_shared(&self, bytes: &[u8]) -> Result<Vec<SharedPart>> {
+        let open = |part: &crate::file::PartEntry| {
+            let from = (part.offset - self.chunk.offset) as usize;
+            let bytes = bytes.get(from..from + part.bytes as usize).unwrap_or_default();
+            let shared = block::open_shared(bytes, self.file.limits());
+            shared.map_err(|e| e.within("shared part").at(|p| p.offset = Some(part.offset)))
+        };
+        self.chunk.shared.iter().map(open).collect()
+    }
+}
+
+/// Where the blocks of a leaf are decoded to: memory of exactly the declared size, out of the pool.
+struct Output<'a> {
+    leaf: &'a Leaf,
+    cx: Scratch,
+    len: usize,
+    /// Values so far.
+    at: usize,
+    validity: Option<Bitmap>,
+    bits: Bitmap,
+    words: Option<PoolBuf>,
+    data: Option<PoolBuf>,
+    /// Bytes of strings so far.
+    data_at: usize,
+    lengths: Vec<u32>,
+}
+
+fn memory(bytes: usize) -> Result<PoolBuf> {
+    PoolBuf::new(bytes).ok_or_else(|| Error::limit(format!("no memory for {bytes} bytes")))
+}
+
+impl<'a> Output<'a> {
+    fn new(leaf: &'a Leaf, blocks: &[Parsed<'_>]) -> Result<Self> {
+        let len = blocks.iter().map(|b| b.len).sum::<usize>();
+        let (mut words, mut data) = (None, None);
+        match leaf.ty {
+            Some(PhysicalType::Bytes) => {
+                words = Some(memory((len + 1) * if leaf.large { 8 } else { 4 })?);
+                data = Some(memory(blocks.iter().map(|b| b.string_bytes).sum())?);
+            }
+            Some(ty) => words = ty.width_bytes().map(|width| memory(len * width)).transpose()?,
+            None => {}
+        }
+        if let (Some(offsets), true) = (&mut words, data.is_some()) {
+            offsets.as_mut_slice().iter_mut().take(8).for_each(|byte| *byte = 0);
+        }
+        let (cx, bits, lengths) = (Scratch::default(), Bitmap::default(), Vec::new());
+        Ok(Self { leaf, cx, len, at: 0, validity: None, bits, words, data, data_at: 0, lengths })
+    }
+
+    fn push(&mut self, block: &Block<'_>) -> Result<()> {
+        if block.validity.is_some() && self.validity.is_none() {
+            self.validity = Some(Bitmap::filled(self.at, true));
+        }
+        if let Some(all) = &mut self.validity {
+            match &block.validity {
+                Some(validity) => all.extend(validity),
+                None => all.extend(&Bitmap::filled(block.len, true)),
+            }
+        }
+        match self.leaf.ty {
+            None => {}
+            Some(PhysicalType::Bits) => self.bits.extend(&block.bits()?),
+            Some(PhysicalType::Bytes) => self.push_strings(block)?,
+            Some(ty) => for_words!(ty, T => self.push_words::<T>(block)?, _ => {}),
+        }
+        self.at += block.len;
+        Ok(())
+    }
+
+    fn push_words<T: Physical>(&mut self, block: &Block<'_>) -> Result<()> {
+        let words = self.words.as_mut().map(PoolBuf::words_mut::<T>).unwrap_or_default();
+        let Some(out) = words.get_mut(self.at..self.at + block.len) else {
+            return Err(Error::corrupt("more values than declared"));
+        };
+        let Some(decoder) = &block.values else {
+            out.fill(T::default());
+            return Ok(());
+        };
+        let decoder = T::peek(decoder).ok_or_else(|| Error::corrupt(format!("values of {:?} expected", T::TYPE)))?;
+        block.words(decoder, &mut self.cx, out)
+    }
+
+    fn push_strings(&mut self, block: &Block<'_>) -> Result<()> {
+        self.lengths.resize(block.len.max(self.lengths.len()), 0);
+        let lengths = self.lengths.get_mut(..block.len).unwrap_or_default();
+        let data = self.data.as_mut().map(PoolBuf::as_mut_slice).unwrap_or_default();
+        let end = self.data_at + block.string_bytes;
+        let out = data.get_mut(self.data_at..end).ok_or_else(|| Error::corrupt("more bytes than declared"))?;
+        let found = block.strings(&mut self.cx, lengths, out)?;
+        if found != block.string_bytes {
+            return Err(Error::corrupt(format!("strings of {} bytes expected, found {found}", block.string_bytes)));
+        }
+        let places = self.words.as_mut();
+        let done = if self.leaf.large {
+            let offsets = places.map(PoolBuf::words_mut::<u64>).unwrap_or_default();
+            let offsets = offsets.get_mut(self.at + 1..=self.at + block.len).unwrap_or_default();
+            lengths_to_offsets_i64(self.data_at as i64, lengths, offsets).map(|end| end as u64)
+        } else {
+            let base = i32::try_from(self.data_at).ok();
+            let offsets = places.map(PoolBuf::words_mut::<u32>).unwrap_or_default();
+            let offsets = offsets.get_mut(self.at + 1..=self.at + block.len).unwrap_or_default();
+            base.and_then(|base| lengths_to_offsets_i32(base, lengths, offsets)).map(|end| end as u64)
+        };
+        if done != Some(end as u64) {
+            return Err(Error::corrupt(format!("offsets that end at {end} expected, found {done:?}")));
+        }
+        self.data_at = end;
+        Ok(())
+    }
+
+    fn finish(self) -> Result<DecodedLeaf> {
+        debug_assert_eq!(self.at, self.len);
+        let buffer = |memory: Option<PoolBuf>| memory.map_or_else(|| Buffer::from(&[][..]), |m| Buffer::from(Bytes::from_owner(m)));
+        let values = match self.leaf.ty {
+            None => DecodedValues::Empty(self.len),
+            Some(PhysicalType::Bits) => DecodedValues::Bits(self.bits),
+            Some(PhysicalType::Bytes) => {
+                DecodedValues::Bytes { large: self.leaf.large, offsets: buffer(self.words), data: buffer(self.data) }
+            }
+            Some(ty) => DecodedValues::Words(ty, buffer(self.words)),
+        };
+        Ok(DecodedLeaf { validity: self.validity, values })
+    }
+}

@@ -1,0 +1,279 @@
+//! Scans: which columns, which rows, in batches of which size.
+//!
+//! Row groups and blocks whose zone maps exclude a match are skipped. The predicate's columns are read first, the others
+//! only where some row matches.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_select::filter::filter_record_batch;
+
+use crate::arrow::with_string_views;
+use crate::error::{Error, Result};
+use crate::file::{BlockEntry, zone_of};
+use crate::predicate::{Bound, Predicate};
+use crate::read::File;
+use crate::zone::ZoneMap;
+
+/// What to read of a file: a builder, made by [`File::scan`].
+#[derive(Debug, Clone)]
+pub struct Scan {
+    file: File,
+    columns: Option<Vec<String>>,
+    filter: Option<Predicate>,
+    offset: u64,
+    limit: Option<u64>,
+    batch_rows: usize,
+    string_views: bool,
+    threads: Option<usize>,
+}
+
+impl Scan {
+    pub(crate) fn new(file: File) -> Self {
+        let batch_rows = file.footer().block_rows as usize;
+        let (columns, filter, limit) = (None, None, None);
+        Self { file, columns, filter, offset: 0, limit, batch_rows, string_views: false, threads: None }
+    }
+
+    /// Top-level columns by name, in the order wanted; all by default.
+    #[must_use]
+    pub fn columns<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
+        self.columns = Some(columns.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Only rows for which this is true.
+    #[must_use]
+    pub fn filter(mut self, predicate: Predicate) -> Self {
+        self.filter = Some(predicate);
+        self
+    }
+
+    /// At most so many rows.
+    #[must_use]
+    pub fn limit(mut self, rows: u64) -> Self {
+        self.limit = Some(rows);
+        self
+    }
+
+    /// Not the first so many rows (of those that the filter keeps).
+    #[must_use]
+    pub fn offset(mut self, rows: u64) -> Self {
+        self.offset = rows;
+        self
+    }
+
+    /// At most so many rows in a batch; a block's rows by default. A batch never spans row groups.
+    #[must_use]
+    pub fn batch_rows(mut self, rows: usize) -> Self {
+        self.batch_rows = rows.max(1);
+        self
+    }
+
+    /// Strings and binaries as views.
+    #[must_use]
+    pub fn string_views(mut self, on: bool) -> Self {
+        self.string_views = on;
+        self
+    }
+
+    /// Threads to decode with; by default all that the process may use.
+    #[must_use]
+    pub fn threads(mut self, threads: Option<usize>) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Checks columns and filter against the schema, and begins.
+    pub fn reader(self) -> Result<Reader> {
+        let file = self.file;
+        let all = file.schema();
+        let read_schema = if self.string_views { Arc::new(with_string_views(all)) } else { all.clone() };
+        let columns = match &self.columns {
+            Some(names) => file.column_positions(names)?,
+            None => (0..all.fields().len()).collect(),
+        };
+        let filter = match &self.filter {
+            Some(predicate) => {
+                let columns = file.column_positions(&predicate.columns())?;
+                Some(Filter { bound: predicate.bind(all)?, columns })
+            }
+            None => None,
+        };
+        let build = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = self.threads.filter(|n| *n > 0).map(build).transpose();
+        let pool = pool.map_err(|e| Error::invalid(format!("no threads: {e}")))?;
+        let schema = Arc::new(read_schema.project(&columns)?);
+        let wanted = columns.iter().chain(filter.iter().flat_map(|f| &f.columns));
+        let nested = wanted.copied().any(|c| !is_flat(&file, c));
+        let unit_rows = if nested {
+            usize::MAX
+        } else {
+            let block_rows = file.footer().block_rows as usize;
+            self.batch_rows.div_ceil(block_rows).saturating_mul(block_rows)
+        };
+        let work = Work { row_group: 0, row: 0, skip: self.offset, left: self.limit.unwrap_or(u64::MAX), ready: None };
+        Ok(Reader { file, columns, read_schema, schema, filter, pool, unit_rows, batch_rows: self.batch_rows, work })
+    }
+}
+
+fn is_flat(file: &File, column: usize) -> bool {
+    let leaves = file.layout().leaves_of(column);
+    leaves.len() <= 1 && leaves.clone().all(|leaf| file.leaf(leaf).is_ok_and(|l| l.flat))
+}
+
+#[derive(Debug)]
+struct Filter {
+    bound: Bound,
+    columns: Vec<usize>,
+}
+
+#[derive(Debug)]
+struct Work {
+    row_group: usize,
+    row: usize,
+    /// Rows still to be left out.
+    skip: u64,
+    /// Rows still to be given.
+    left: u64,
+    /// What has been decoded and is given out in batches.
+    ready: Option<RecordBatch>,
+}
+
+/// The batches of a [`Scan`].
+#[derive(Debug)]
+pub struct Reader {
+    file: File,
+    columns: Vec<usize>,
+    /// Of all columns, with views where they are wanted.
+    read_schema: SchemaRef,
+    /// Of the batches.
+    schema: SchemaRef,
+    filter: Option<Filter>,
+    pool: Option<rayon::ThreadPool>,
+    /// Rows that are decoded at once.
+    unit_rows: usize,
+    batch_rows: usize,
+    work: Work,
+}
+
+impl Reader {
+    /// Schema of the batches.
+    pub fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    /// As Arrow's reader; errors are [`ArrowError::ExternalError`] around an [`Error`].
+    pub fn into_arrow(self) -> Box<dyn RecordBatchReader + Send> {
+        let schema = self.schema();
+        Box::new(RecordBatchIterator::new(self.map(|b| b.map_err(|e| ArrowError::ExternalError(Box::new(e)))), schema))
+    }
+
+    /// Decodes the next unit that has rows.
+    fn advance(&mut self) -> Result<Option<RecordBatch>> {
+        while self.work.left > 0 {
+            let Some(&rows) = self.file.footer().row_groups.get(self.work.row_group) else { return Ok(None) };
+            let rows = rows as usize;
+            let start = self.work.row;
+            if start >= rows {
+                (self.work.row_group, self.work.row) = (self.work.row_group + 1, 0);
+                continue;
+            }
+            let mut unit = start..start.saturating_add(self.unit_rows).min(rows);
+            self.work.row = unit.end;
+            if self.filter.is_none() {
+                // Without a filter rows are counted before they are decoded.
+                let skipped = self.work.skip.min(unit.len() as u64) as usize;
+                self.work.skip -= skipped as u64;
+                unit.start += skipped;
+                unit.end = unit.end.min(unit.start.saturating_add(usize::try_from(self.work.left).unwrap_or(usize::MAX)));
+            }
+            if unit.is_empty() {
+                continue;
+            }
+            let group = self.work.row_group;
+            let decode = || self.decode(group, unit.clone());
+            let batch = match &self.pool {
+                Some(pool) => pool.install(decode),
+                None => decode(),
+            }?;
+            if let Some(batch) = batch.and_then(|batch| self.cut(batch)) {
+                return Ok(Some(batch));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Applies offset and limit to what the filter has kept.
+    fn cut(&mut self, batch: RecordBatch) -> Option<RecordBatch> {
+        let rows = batch.num_rows() as u64;
+        let skipped = if self.filter.is_some() { self.work.skip.min(rows) } else { 0 };
+        self.work.skip -= skipped;
+        let kept = (rows - skipped).min(self.work.left);
+        self.work.left -= kept;
+        (kept > 0).then(|| if kept == rows { batch } else { batch.slice(skipped as usize, kept as usize) })
+    }
+
+    fn decode(&self, group: usize, rows: Range<usize>) -> Result<Option<RecordBatch>> {
+        let Some(filter) = &self.filter else {
+            return self.file.batch(&self.columns, &self.read_schema, group, rows).map(Some);
+        };
+        if !filter.bound.may_match(rows.len() as u64, &|column| self.zone(column, group, &rows)) {
+            return Ok(None);
+        }
+        let plain = self.file.schema();
+        let tested = self.file.batch(&filter.columns, plain, group, rows.clone())?;
+        let mask = filter.bound.evaluate(&tested)?;
+        if mask.true_count() == 0 {
+            return Ok(None);
+        }
+        let batch = self.file.batch(&self.columns, &self.read_schema, group, rows)?;
+        Ok(Some(filter_record_batch(&batch, &mask)?))
+    }
+
+    /// The zone map of a flat column over some rows; `None` where there is none, or it cannot be read: the scan itself
+    /// will say why.
+    fn zone(&self, column: &str, group: usize, rows: &Range<usize>) -> Option<ZoneMap> {
+        let position = self.file.schema().fields().iter().position(|f| f.name() == column)?;
+        if !is_flat(&self.file, position) {
+            return None;
+        }
+        let leaf = self.file.layout().leaves_of(position).next()?;
+        let index = self.file.index(leaf).ok()?;
+        let chunk = index.chunks.get(group)?;
+        let over = |b: &&BlockEntry| {
+            (b.first_value as usize) < rows.end && b.first_value as usize + b.values > rows.start
+        };
+        Some(zone_of(chunk.blocks.iter().filter(over)))
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = match self.work.ready.take() {
+            Some(batch) => batch,
+            None => match self.advance() {
+                Ok(batch) => batch?,
+                Err(e) => {
+                    // After an error nothing more comes: half a table is not a table.
+                    self.work.left = 0;
+                    return Some(Err(e));
+                }
+            },
+        };
+        if batch.num_rows() <= self.batch_rows {
+            return Some(Ok(batch));
+        }
+        self.work.ready = Some(batch.slice(self.batch_rows, batch.num_rows() - self.batch_rows));
+        Some(Ok(batch.slice(0, self.batch_rows)))
+    }
+}
+
+/// The schema with views where strings and binaries are, or as it is.
+pub(crate) fn schema_for(schema: &SchemaRef, string_views: bool) -> Arc<Schema> {
+    if string_views { Arc::new(with_string_views(schema)) } else { schema.clone() }
+}

@@ -1,0 +1,417 @@
+//! The writer: record batches in, a file that appears whole or not at all.
+//!
+//! ```text
+//! RecordBatch -> row group -> leaves -> chunks (columns and blocks in parallel) -> temporary file -> sync -> rename
+//! ```
+//!
+//! Memory is bounded by one row group and its encoding, and by the column indexes (some 30 bytes per block).
+
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
+use rayon::prelude::*;
+use tempfile::NamedTempFile;
+
+use crate::arrow::{Layout, concat, shred};
+use crate::chunk::{self, ChunkOptions, EncodedChunk};
+use crate::encoding;
+use crate::error::{Error, Result};
+use crate::file::{BlockEntry, ChunkEntry, ColumnIndex, Footer, PartEntry, header};
+use crate::options::{WriteOptions, WriteSummary};
+
+/// Writes a file under a temporary name beside its path; [`finish`](Self::finish) syncs and renames it. Dropped before,
+/// nothing remains.
+///
+/// ```
+/// use std::sync::Arc;
+/// use arrow_array::{Int64Array, RecordBatch};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..1000)) as _)])?;
+/// let path = std::env::temp_dir().join("staffa-writer-example.staffa");
+/// let mut writer = staffa::Writer::create(&path, batch.schema(), staffa::WriteOptions::default())?;
+/// writer.write(&batch)?;
+/// let written = writer.finish()?;
+/// assert_eq!(written.rows, 1000);
+/// assert_eq!(staffa::File::open(&path)?.num_rows(), 1000);
+/// # std::fs::remove_file(path)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Writer {
+    encoder: Encoder<BufWriter<NamedTempFile>>,
+    path: PathBuf,
+    overwrite: bool,
+}
+
+impl Writer {
+    /// Begins a file of this schema.
+    pub fn create(path: impl AsRef<Path>, schema: SchemaRef, options: WriteOptions) -> Result<Self> {
+        let path = path.as_ref().to_owned();
+        let overwrite = options.overwrite;
+        if path.is_dir() {
+            return Err(Error::io(&path, io::ErrorKind::IsADirectory.into()));
+        }
+        if !overwrite && path.exists() {
+            return Err(exists(&path));
+        }
+        let plan = Plan::new(schema, options)?;
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".staffa-").suffix(".tmp");
+        #[cfg(unix)]
+        {
+            // As for any new file: the process's mask takes away what it takes away.
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(fs::Permissions::from_mode(0o666));
+        }
+        let file = builder.tempfile_in(folder).map_err(|e| Error::io(&path, e))?;
+        let sink = BufWriter::with_capacity(1 << 20, file);
+        let encoder = Encoder::new(sink, plan).map_err(|e| name(e, &path))?;
+        Ok(Self { encoder, path, overwrite })
+    }
+
+    /// Adds any number of rows; whenever a row group is full it is encoded and written.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.encoder.write(batch).map_err(|e| name(e, &self.path))
+    }
+
+    /// Bytes written so far.
+    pub fn bytes_written(&self) -> u64 {
+        self.encoder.position
+    }
+
+    /// Writes what is left, syncs, and gives the file its name.
+    pub fn finish(self) -> Result<WriteSummary> {
+        let Self { encoder, path, overwrite } = self;
+        let (sink, summary) = encoder.finish().map_err(|e| name(e, &path))?;
+        let file = sink.into_inner().map_err(|e| Error::io(&path, e.into_error()))?;
+        file.as_file().sync_all().map_err(|e| Error::io(&path, e))?;
+        let persisted = if overwrite { file.persist(&path) } else { file.persist_noclobber(&path) };
+        persisted.map_err(|e| match e.error.kind() {
+            io::ErrorKind::AlreadyExists => exists(&path),
+            _ => Error::io(&path, e.error),
+        })?;
+        sync_folder(&path);
+        Ok(summary)
+    }
+}
+
+fn exists(path: &Path) -> Error {
+    Error::io(path, io::Error::new(io::ErrorKind::AlreadyExists, "the file exists and is not to be replaced"))
+}
+
+/// Tells which file an error of the system concerns.
+fn name(error: Error, path: &Path) -> Error {
+    match error {
+        Error::Io { path: None, source } => Error::io(path, source),
+        other => other,
+    }
+}
+
+/// Makes the new name itself durable, where the system has a way to.
+fn sync_folder(path: &Path) {
+    #[cfg(unix)]
+    if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
+        // The contents are safe already; a folder that cannot be opened only delays the name.
+        let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+}
+
+/// A whole table as a file in memory.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_array::{Int64Array, RecordBatch};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..1000)) as _)])?;
+/// let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
+/// assert!(bytes.len() < 500);
+/// # Ok(())
+/// # }
+/// ```
+pub fn to_bytes(schema: SchemaRef, batches: &[RecordBatch], options: WriteOptions) -> Result<Vec<u8>> {
+    let mut encoder = Encoder::new(Vec::new(), Plan::new(schema, options)?)?;
+    batches.iter().try_for_each(|batch| encoder.write(batch))?;
+    Ok(encoder.finish()?.0)
+}
+
+/// What is settled before the first byte is written.
+#[derive(Debug)]
+struct Plan {
+    schema: SchemaRef,
+    layout: Layout,
+    options: WriteOptions,
+    /// The encoding asked for, per leaf.
+    forced: Vec<Option<String>>,
+    threads: Option<rayon::ThreadPool>,
+}
+
+impl Plan {
+    fn new(schema: SchemaRef, options: WriteOptions) -> Result<Self> {
+        if options.row_group_rows == 0 || options.block_rows == 0 || options.block_rows > 1 << 20 {
+            return Err(Error::invalid(format!(
+                "row groups of 1 row or more and blocks of 1 to 1048576 values are possible, asked for {} and {}",
+                options.row_group_rows, options.block_rows
+            )));
+        }
+        let layout = Layout::new(&schema)?;
+        let mut forced = vec![None; layout.leaves().len()];
+        for (path, name) in &options.encodings {
+            let leaf = find_leaf(&layout, &schema, path)?;
+            let encoding = encoding::by_name(name).ok_or_else(|| encoding::unknown(name))?;
+            let found = layout.leaves().get(leaf);
+            if !found.is_some_and(|l| l.ty.is_some_and(|ty| encoding.accepts(ty, l.kind))) {
+                let able = found.and_then(|l| l.ty.map(|ty| encoding::able(ty, l.kind))).unwrap_or_default();
+                return Err(Error::invalid(format!(
+                    "encoding {name} cannot hold column {path:?}; these can: {}",
+                    able.join(", ")
+                )));
+            }
+            if let Some(place) = forced.get_mut(leaf) {
+                *place = Some(name.clone());
+            }
+        }
+        let build = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let threads = options.threads.filter(|n| *n > 0).map(build).transpose();
+        let threads = threads.map_err(|e| Error::invalid(format!("no threads: {e}")))?;
+        Ok(Self { schema, layout, options, forced, threads })
+    }
+}
+
+fn find_leaf(layout: &Layout, schema: &Schema, path: &str) -> Result<usize> {
+    if let Some(leaf) = layout.leaves().iter().position(|leaf| leaf.path == path) {
+        return Ok(leaf);
+    }
+    let Some(column) = schema.fields().iter().position(|field| field.name() == path) else {
+        return Err(unknown_column(path, schema));
+    };
+    let own: Vec<&str> =
+        layout.leaves_of(column).filter_map(|i| layout.leaves().get(i)).map(|leaf| leaf.path.as_str()).collect();
+    Err(Error::invalid(format!("column {path:?} has several parts, name one of them: {}", own.join(", "))))
+}
+
+/// The error for a column that is not there.
+pub(crate) fn unknown_column(name: &str, schema: &Schema) -> Error {
+    let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
+    let shown = names.get(..20).unwrap_or(&names).join(", ");
+    let more = if names.len() > 20 { format!(" and {} more", names.len() - 20) } else { String::new() };
+    Error::invalid(format!("no column is called {name:?}; there are {shown}{more}"))
+}
+
+/// Encodes row groups into a sink.
+#[derive(Debug)]
+struct Encoder<W> {
+    sink: W,
+    plan: Plan,
+    position: u64,
+    pending: Vec<RecordBatch>,
+    pending_rows: usize,
+    pending_bytes: usize,
+    indexes: Vec<ColumnIndex>,
+    row_groups: Vec<u32>,
+    summary: WriteSummary,
+}
+
+impl<W: Write + Send> Encoder<W> {
+    fn new(sink: W, plan: Plan) -> Result<Self> {
+        let indexes = vec![ColumnIndex::default(); plan.layout.leaves().len()];
+        let mut encoder = Self {
+            sink,
+            plan,
+            position: 0,
+            pending: Vec::new(),
+            pending_rows: 0,
+            pending_bytes: 0,
+            indexes,
+            row_groups: Vec::new(),
+            summary: WriteSummary::default(),
+        };
+        encoder.put(&header())?;
+        Ok(encoder)
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.sink.write_all(bytes)?;
+        self.position += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        check_schema(&self.plan.schema, &batch.schema())?;
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        let bytes = arrow_bytes(batch);
+        self.summary.arrow_bytes += bytes as u64;
+        self.pending.push(batch.clone());
+        self.pending_rows += batch.num_rows();
+        self.pending_bytes += bytes;
+        while self.pending_rows >= self.full_rows() {
+            let rows = self.full_rows();
+            self.flush(rows)?;
+        }
+        Ok(())
+    }
+
+    /// Rows of a full row group, going by the size of the rows at hand.
+    fn full_rows(&self) -> usize {
+        let row_bytes = (self.pending_bytes / self.pending_rows.max(1)).max(1);
+        let rows = (self.plan.options.row_group_bytes / row_bytes).clamp(1, self.plan.options.row_group_rows);
+        let unit = [self.plan.options.block_rows, 1024, 1].into_iter().find(|unit| *unit <= rows).unwrap_or(1);
+        if rows == self.plan.options.row_group_rows { rows } else { rows / unit * unit }
+    }
+
+    /// Encodes the first `rows` pending rows.
+    fn flush(&mut self, rows: usize) -> Result<()> {
+        let mut group = Vec::new();
+        let mut wanted = rows;
+        let mut rest = std::mem::take(&mut self.pending).into_iter();
+        for batch in rest.by_ref() {
+            if batch.num_rows() > wanted {
+                self.pending.push(batch.slice(wanted, batch.num_rows() - wanted));
+                group.push(batch.slice(0, wanted));
+                break;
+            }
+            wanted -= batch.num_rows();
+            group.push(batch);
+            if wanted == 0 {
+                break;
+            }
+        }
+        self.pending.extend(rest);
+        self.pending_bytes = (self.pending_bytes as u128 * (self.pending_rows - rows) as u128
+            / self.pending_rows.max(1) as u128) as usize;
+        self.pending_rows -= rows;
+        match concat(&self.plan.schema, &group)? {
+            Some(batch) => self.row_group(&batch),
+            // Dictionaries that do not fit into one: each batch becomes a row group of its own.
+            None => group.iter().try_for_each(|batch| self.row_group(batch)),
+        }
+    }
+
+    fn row_group(&mut self, batch: &RecordBatch) -> Result<()> {
+        let plan = &self.plan;
+        let leaves = shred(batch, &plan.layout)?;
+        let encode = || {
+            let work = leaves.par_iter().zip(plan.layout.leaves()).zip(&plan.forced);
+            let chunks = work.map(|((array, leaf), forced)| {
+                let options = ChunkOptions {
+                    profile: plan.options.profile,
+                    forced: forced.as_deref(),
+                    block_rows: plan.options.block_rows,
+                    verify: plan.options.verify,
+                    kind: leaf.kind,
+                };
+                chunk::encode(array, options).map_err(|e| match e {
+                    Error::InvalidArgument(what) => Error::InvalidArgument(format!("column {:?}: {what}", leaf.path)),
+                    other => other.at(|p| p.column = Some(leaf.path.clone())),
+                })
+            });
+            chunks.collect::<Result<Vec<_>>>()
+        };
+        let chunks = match &plan.threads {
+            Some(pool) => pool.install(encode),
+            None => encode(),
+        }?;
+        let rows = u32::try_from(batch.num_rows())
+            .map_err(|_| Error::limit(format!("at most 2^32 rows of a row group are possible, found {}", batch.num_rows())))?;
+        for (leaf, chunk) in chunks.into_iter().enumerate() {
+            let entry = self.put_chunk(chunk)?;
+            if let Some(index) = self.indexes.get_mut(leaf) {
+                index.chunks.push(entry);
+            }
+        }
+        self.row_groups.push(rows);
+        self.summary.rows += u64::from(rows);
+        Ok(())
+    }
+
+    fn put_chunk(&mut self, chunk: EncodedChunk) -> Result<ChunkEntry> {
+        let offset = self.position;
+        let (mut shared, mut blocks) = (Vec::new(), Vec::new());
+        for part in &chunk.shared {
+            shared.push(PartEntry { offset: self.position, bytes: part.len() as u64 });
+            self.put(part)?;
+        }
+        let mut first_value = 0;
+        for block in chunk.blocks {
+            let values = self.plan.options.block_rows.min(chunk.values - first_value);
+            blocks.push(BlockEntry {
+                offset: self.position,
+                bytes: block.bytes.len() as u64,
+                first_value: first_value as u64,
+                values,
+                string_bytes: block.string_bytes as u64,
+                zone: block.zone,
+            });
+            self.put(&block.bytes)?;
+            first_value += values;
+        }
+        Ok(ChunkEntry { offset, bytes: self.position - offset, values: chunk.values as u64, shared, blocks })
+    }
+
+    fn finish(mut self) -> Result<(W, WriteSummary)> {
+        while self.pending_rows > 0 {
+            let rows = self.pending_rows.min(self.full_rows());
+            self.flush(rows)?;
+        }
+        let mut leaves = Vec::with_capacity(self.indexes.len());
+        for index in std::mem::take(&mut self.indexes) {
+            let bytes = index.write();
+            let len = u32::try_from(bytes.len()).map_err(|_| Error::limit("a column index of at most 4 GiB is possible"))?;
+            leaves.push((self.position, len));
+            self.put(&bytes)?;
+        }
+        let footer = Footer {
+            rows: self.summary.rows,
+            row_groups: self.row_groups.clone(),
+            block_rows: self.plan.options.block_rows as u32,
+            leaves,
+            schema: self.plan.schema.as_ref().clone(),
+            writer: format!("staffa {}", env!("CARGO_PKG_VERSION")),
+            offset: self.position,
+        };
+        self.put(&footer.write()?)?;
+        self.sink.flush()?;
+        let summary = WriteSummary { row_groups: self.row_groups.len(), file_bytes: self.position, ..self.summary };
+        Ok((self.sink, summary))
+    }
+}
+
+/// Refuses a batch of another schema, naming the first column that differs; metadata may differ.
+fn check_schema(expected: &Schema, found: &Schema) -> Result<()> {
+    if expected.fields().len() != found.fields().len() {
+        return Err(Error::invalid(format!(
+            "batches of {} columns expected, found one of {}",
+            expected.fields().len(),
+            found.fields().len()
+        )));
+    }
+    for (e, f) in expected.fields().iter().zip(found.fields()) {
+        if e.name() != f.name() || !e.data_type().equals_datatype(f.data_type()) {
+            return Err(Error::invalid(format!(
+                "column {:?} of type {} expected, found {:?} of type {}",
+                e.name(),
+                e.data_type(),
+                f.name(),
+                f.data_type()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Bytes that the rows of a batch take in Arrow memory.
+fn arrow_bytes(batch: &RecordBatch) -> usize {
+    let bytes = |column: &arrow_array::ArrayRef| {
+        column.to_data().get_slice_memory_size().unwrap_or_else(|_| column.get_array_memory_size())
+    };
+    batch.columns().iter().map(bytes).sum()
+}

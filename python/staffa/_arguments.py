@@ -1,0 +1,78 @@
+"""Checks of arguments, with messages that name the argument and what was found."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from staffa.errors import InvalidArgumentError
+
+
+def path_text(path: str | os.PathLike[str]) -> str:
+    """The path as text."""
+    try:
+        text = os.fspath(path)
+    except TypeError:
+        raise InvalidArgumentError(f"path must be a path, found {_kind(path)}") from None
+    return os.fsdecode(text)
+
+
+def whole_number(name: str, value: Any, least: int) -> int | None:
+    """A number of rows or threads, or None where none is given."""
+    if value is None:
+        return None
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InvalidArgumentError(f"{name} must be a whole number, found {value!r}") from None
+    if isinstance(value, bool) or not least <= number < 2**63:
+        raise InvalidArgumentError(f"{name} must be a whole number of at least {least}, found {value!r}")
+    return number
+
+
+def column_names(columns: Any) -> list[str] | None:
+    """Names of columns, or None for all of them."""
+    if columns is None:
+        return None
+    if isinstance(columns, str):
+        raise InvalidArgumentError(f"columns must be a list of names: [{columns!r}], not {columns!r}")
+    try:
+        names = list(columns)
+    except TypeError:
+        raise InvalidArgumentError(f"columns must be a list of names, found {_kind(columns)}") from None
+    for name in names:
+        if not isinstance(name, str):
+            raise InvalidArgumentError(f"columns must be a list of names, found {name!r} in it")
+    return names
+
+
+def row_indices(indices: Any) -> pa.Array:
+    """Row numbers as an Arrow array of int64 or uint64. Whether they are in range, the file knows."""
+    array = _as_array(indices)
+    if pa.types.is_null(array.type) and len(array) == 0:
+        return pa.array([], pa.int64())
+    if not pa.types.is_integer(array.type):
+        hint = "; for a mask use to_table(filter=...)" if pa.types.is_boolean(array.type) else ""
+        raise InvalidArgumentError(f"indices must be whole numbers, found {array.type}{hint}")
+    if array.null_count:
+        raise InvalidArgumentError(f"indices must not be NULL, found {array.null_count} NULLs")
+    return array if array.type in (pa.int64(), pa.uint64()) else array.cast(pa.int64())
+
+
+def _as_array(indices: Any) -> pa.Array:
+    try:
+        if not isinstance(indices, (pa.Array, Sequence)) and hasattr(indices, "__arrow_c_stream__"):
+            indices = pa.chunked_array(indices)
+        if isinstance(indices, pa.ChunkedArray):
+            return pa.concat_arrays(indices.chunks) if indices.num_chunks else pa.array([], indices.type)
+        return indices if isinstance(indices, pa.Array) else pa.array(indices)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise InvalidArgumentError(f"indices must be whole numbers: {error}") from error
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__

@@ -1,0 +1,120 @@
+"""`Explain`: how each column is stored, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class Explain:
+    """The trees of encodings of a file.
+
+    `str()` gives one part per leaf column: its size, then the most common kind of tree that its blocks use, with the
+    bytes of every node over all of them, and the other kinds in a line each. `to_dict()` gives every block.
+    """
+
+    def __init__(self, path: str, rows: int, nbytes: int, columns: list[dict[str, Any]]) -> None:
+        self._path = path
+        self._rows = rows
+        self._nbytes = nbytes
+        self._columns = columns
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything: `{"path", "rows", "file_bytes", "columns"}`, each column with its shared parts and blocks, each
+        of these with its tree.
+        """
+        return {"path": self._path, "rows": self._rows, "file_bytes": self._nbytes, "columns": self._columns}
+
+    def __str__(self) -> str:
+        head = f"{self._path}: {self._rows:,} rows, {size_text(self._nbytes)}"
+        return "\n".join([head, *(line for column in self._columns for line in _column_lines(column))])
+
+    def __repr__(self) -> str:
+        return f"<staffa.Explain of {self._path!r}: {len(self._columns)} columns>"
+
+
+def size_text(count: int) -> str:
+    """A number of bytes, as people read it.
+
+    >>> size_text(999), size_text(1500), size_text(12_345_678)
+    ('999 B', '1.5 kB', '12.3 MB')
+    """
+    if count < 1000:
+        return f"{count} B"
+    size, units = count / 1000, ["kB", "MB", "GB", "TB"]
+    while size >= 999.95 and len(units) > 1:
+        size /= 1000
+        units.pop(0)
+    return f"{size:.1f} {units[0]}"
+
+
+@dataclass
+class _Node:
+    """Trees of one shape, laid over each other."""
+
+    role: str
+    encoding: str
+    details: list[str] = field(default_factory=list)
+    nbytes: int = 0
+    children: list[_Node] = field(default_factory=list)
+
+    def add(self, tree: dict[str, Any]) -> None:
+        self.nbytes += tree["bytes"]
+        if tree["detail"] and tree["detail"] not in self.details:
+            self.details.append(tree["detail"])
+        for node, child in zip(self.children, tree["children"], strict=True):
+            node.add(child)
+
+    def shape(self) -> str:
+        children = ", ".join(f"{child.role}: {child.shape()}" for child in self.children)
+        return f"{self.encoding}({children})" if children else self.encoding
+
+    def lines(self, indent: int) -> Iterator[str]:
+        name = f"{self.role}: {self.encoding}" if self.role else self.encoding
+        details = " | ".join(self.details[:3]) + (" | ..." if len(self.details) > 3 else "")
+        yield f"{' ' * indent + name:<44} {size_text(self.nbytes):>9}  {details}".rstrip()
+        for child in self.children:
+            yield from child.lines(indent + 2)
+
+
+def _blank(tree: dict[str, Any]) -> _Node:
+    return _Node(tree["role"], tree["encoding"], children=[_blank(child) for child in tree["children"]])
+
+
+def _shape(tree: dict[str, Any]) -> tuple[Any, ...]:
+    return tree["role"], tree["encoding"], *map(_shape, tree["children"])
+
+
+def _column_lines(column: dict[str, Any]) -> Iterator[str]:
+    stored, decoded = column["bytes"], column["decoded_bytes"]
+    yield ""
+    yield f"{column['path']}: {size_text(stored)}, in Arrow {size_text(decoded)}{_ratio(stored, decoded)}"
+    yield from _tree_lines("shared part", "", [shared["tree"] for shared in column["shared"]])
+    yield from _tree_lines("block", "", [block["values"] for block in column["blocks"] if block["values"]])
+    validity = [block["validity"] for block in column["blocks"] if block["validity"]]
+    yield from _tree_lines("block", "validity of ", validity)
+
+
+def _ratio(stored: int, decoded: int) -> str:
+    if not stored or not decoded:
+        return ""
+    ratio = decoded / stored
+    return f" ({ratio:,.0f} times)" if ratio >= 100 else f" ({ratio:.1f} times)"
+
+
+def _tree_lines(noun: str, prefix: str, trees: list[dict[str, Any]]) -> Iterator[str]:
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for tree in trees:
+        groups.setdefault(_shape(tree), []).append(tree)
+    for i, group in enumerate(sorted(groups.values(), key=len, reverse=True)):
+        node = _blank(group[0])
+        for tree in group:
+            node.add(tree)
+        count = f"{len(trees)}" if len(groups) == 1 else f"{len(group)} of {len(trees)}"
+        share = f"{prefix}{count} {noun}{'' if len(trees) == 1 else 's'}"
+        if i == 0:
+            yield f"  {share}"
+            yield from node.lines(4)
+        else:
+            yield f"  {share}, {size_text(node.nbytes)}: {node.shape()}"

@@ -1,0 +1,325 @@
+"""Reading: `File`, and `Reader` for reading as it goes."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from staffa import _staffa
+from staffa._arguments import column_names, path_text, row_indices, whole_number
+from staffa._explain import Explain, size_text
+from staffa._filter import Filter
+
+
+def open(path: str | os.PathLike[str]) -> File:
+    """Opens a file. Its footer is read and checked; the data is read, and checked, when it is asked for.
+
+    Raises:
+        FileNotFoundError: There is no such file; another `OSError` where the system refuses for another reason.
+        CorruptError: It is no Staffa file, or a damaged one.
+        TruncatedError: It ends too early.
+        UnsupportedError: It is of a version that this release cannot read.
+
+    >>> staffa.write_table(pa.table({"x": range(1000)}), "x.staffa").rows
+    1000
+    >>> staffa.open("x.staffa").num_rows
+    1000
+    """
+    return File(path)
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    columns: Sequence[str] | None = None,
+    filter: pc.Expression | None = None,
+    limit: int | None = None,
+    string_views: bool = False,
+) -> pa.Table:
+    """Reads a table from a file: `open(path).to_table(...)`, which see.
+
+    >>> staffa.write_table(pa.table({"x": range(1000)}), "x.staffa").rows
+    1000
+    >>> staffa.read_table("x.staffa", filter=pc.field("x") > 997).to_pydict()
+    {'x': [998, 999]}
+    """
+    return open(path).to_table(columns, filter, limit, string_views)
+
+
+class File:
+    """An open file. Several threads may use it, and anything that reads Arrow streams reads it.
+
+    >>> staffa.write_table(pa.table({"x": [1, 2, 3]}), "x.staffa").rows
+    3
+    >>> file = staffa.open("x.staffa")
+    >>> import duckdb, polars
+    >>> polars.DataFrame(file)["x"].sum()
+    6
+    >>> duckdb.sql("SELECT sum(x) FROM file").fetchall()
+    [(6,)]
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = path_text(path)
+        self._file = _staffa.open(self._path)
+
+    @property
+    def path(self) -> str:
+        """The path it was opened by."""
+        return self._path
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The schema, as it was given to the writer."""
+        return pa.schema(self._file)
+
+    @property
+    def num_rows(self) -> int:
+        """The number of rows; `len(file)` is the same."""
+        return self._file.num_rows
+
+    @property
+    def num_row_groups(self) -> int:
+        """The number of row groups."""
+        return self._file.num_row_groups
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the file in bytes."""
+        return self._file.nbytes
+
+    def to_table(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: pc.Expression | None = None,
+        limit: int | None = None,
+        string_views: bool = False,
+    ) -> pa.Table:
+        """Reads a table.
+
+        Args:
+            columns: Names of the columns to read, in the order wanted; by default all.
+            filter: Which rows to keep: those for which the expression is true. It may name columns that are not read.
+            limit: At most so many rows, the first ones. No more than needed is read.
+            string_views: Give strings and binaries as views, which need not be copied out of dictionaries.
+
+        Raises:
+            InvalidArgumentError: An unknown column, a filter that does not suit the columns.
+            CorruptError: A block is damaged. A table that is returned is right.
+
+        >>> trees = pa.table({"name": ["oak", "ash", "elm"], "height": [21, 15, 30]})
+        >>> staffa.write_table(trees, "trees.staffa").rows
+        3
+        >>> file = staffa.open("trees.staffa")
+        >>> file.to_table(columns=["name"], filter=pc.field("height") > 20).to_pydict()
+        {'name': ['oak', 'elm']}
+        >>> file.to_table(limit=1).to_pylist()
+        [{'name': 'oak', 'height': 21}]
+        """
+        names = column_names(columns)
+        limit = whole_number("limit", limit, 0)
+        string_views = bool(string_views)
+        bound = None if filter is None else Filter(filter, self._file.empty(), names)
+        if bound and not bound.whole:
+            return self._filtered(bound, None, limit, string_views).read_all()
+        return pa.table(self._file.read(names, bound.pushed if bound else None, limit, string_views))
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: pc.Expression | None = None,
+        batch_rows: int | None = None,
+        limit: int | None = None,
+        string_views: bool = False,
+    ) -> Reader:
+        """Reads batch by batch, in memory that does not grow with the file.
+
+        Args:
+            columns: As of `to_table`.
+            filter: As of `to_table`.
+            batch_rows: At most so many rows in a batch.
+            limit: As of `to_table`.
+            string_views: As of `to_table`.
+
+        >>> staffa.write_table(pa.table({"x": range(100_000)}), "x.staffa").rows
+        100000
+        >>> with staffa.open("x.staffa").scan(batch_rows=30_000) as reader:
+        ...     sum(pc.sum(batch["x"]).as_py() for batch in reader)
+        4999950000
+        """
+        names = column_names(columns)
+        batch_rows = whole_number("batch_rows", batch_rows, 1)
+        limit = whole_number("limit", limit, 0)
+        string_views = bool(string_views)
+        bound = None if filter is None else Filter(filter, self._file.empty(), names)
+        if bound and not bound.whole:
+            return self._filtered(bound, batch_rows, limit, string_views)
+        return Reader(self._file.scan(names, bound.pushed if bound else None, batch_rows, limit, string_views))
+
+    def _filtered(self, bound: Filter, batch_rows: int | None, limit: int | None, string_views: bool) -> Reader:
+        """What the library cannot filter alone; a limit counts what is left at the end."""
+        reader = self._file.scan(bound.columns, bound.pushed, batch_rows, None, string_views)
+        return Reader(reader, bound, limit)
+
+    def take(
+        self,
+        indices: Any,
+        columns: Sequence[str] | None = None,
+        string_views: bool = False,
+    ) -> pa.Table:
+        """Reads single rows, by number.
+
+        Args:
+            indices: Row numbers from 0, in any order, repeats allowed: a list, a NumPy or pyarrow array, a Series.
+            columns: As of `to_table`.
+            string_views: As of `to_table`.
+
+        Raises:
+            InvalidArgumentError: An index is negative or past the last row.
+
+        >>> staffa.write_table(pa.table({"x": range(0, 1000, 10)}), "x.staffa").rows
+        100
+        >>> staffa.open("x.staffa").take([99, 0, 0]).to_pydict()
+        {'x': [990, 0, 0]}
+        """
+        batch = self._file.take(row_indices(indices), column_names(columns), bool(string_views))
+        return pa.Table.from_batches([pa.record_batch(batch)])
+
+    def explain(self) -> Explain:
+        """How each column is stored. `print` it to see the trees of encodings.
+
+        >>> staffa.write_table(pa.table({"x": [7] * 1000}), "x.staffa").rows
+        1000
+        >>> "constant" in str(staffa.open("x.staffa").explain())
+        True
+        """
+        return Explain(self._path, self.num_rows, self.nbytes, json.loads(self._file.explain()))
+
+    def inspect(self) -> dict[str, Any]:
+        """Places, sizes and statistics: of the file, its row groups, columns, chunks and blocks.
+
+        >>> staffa.write_table(pa.table({"x": [3, 1, None]}), "x.staffa").rows
+        3
+        >>> column = staffa.open("x.staffa").inspect()["columns"][0]
+        >>> column["path"], column["min"], column["max"], column["nulls"]
+        ('x', '1', '3', 1)
+        """
+        report: dict[str, Any] = json.loads(self._file.inspect())
+        return report
+
+    def verify(self) -> dict[str, int]:
+        """Reads, checks and decodes everything; returns what was checked.
+
+        Raises:
+            CorruptError: The first defect found; `TruncatedError` or another where it is of that kind.
+
+        >>> staffa.write_table(pa.table({"x": range(1000)}), "x.staffa").rows
+        1000
+        >>> staffa.open("x.staffa").verify()["rows"]
+        1000
+        """
+        report: dict[str, int] = json.loads(self._file.verify())
+        return report
+
+    def __len__(self) -> int:
+        return self.num_rows
+
+    def __repr__(self) -> str:
+        return (
+            f"<staffa.File {self._path!r}: {self.num_rows:,} rows, {len(self.schema)} columns, "
+            f"{size_text(self.nbytes)}>"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open, (self._path,)
+
+    def __arrow_c_schema__(self) -> object:
+        return self._file.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._file.scan().__arrow_c_stream__(requested_schema)
+
+
+class Reader:
+    """Batches of a file, to be read once: an iterator of pyarrow's RecordBatch, a context manager, and an Arrow stream
+    that pyarrow, Polars and DuckDB take over.
+
+    >>> staffa.write_table(pa.table({"x": range(5)}), "x.staffa").rows
+    5
+    >>> reader = staffa.open("x.staffa").scan()
+    >>> next(reader).num_rows
+    5
+    >>> pa.RecordBatchReader.from_stream(staffa.open("x.staffa").scan(limit=2)).read_all().to_pydict()
+    {'x': [0, 1]}
+    """
+
+    def __init__(self, reader: _staffa.Reader, filter: Filter | None = None, limit: int | None = None) -> None:
+        self._reader = reader
+        self._filter = filter
+        self._left = limit
+        schema = pa.schema(reader)
+        if filter is not None:
+            fields = [schema.field(i) for i in range(filter.num_wanted)]
+            schema = pa.schema(fields, schema.metadata)
+        self._schema = schema
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the batches."""
+        return self._schema
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed, or handed over as a stream."""
+        return self._reader.closed
+
+    def read_all(self) -> pa.Table:
+        """What is left, as a table."""
+        return pa.Table.from_batches(self, self._schema)
+
+    def close(self) -> None:
+        """Ends the reading; calling it again does nothing."""
+        self._reader.close()
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        while self._left != 0:
+            batch = self._reader.next()
+            if batch is None:
+                break
+            if self._filter is None:
+                return pa.record_batch(batch)
+            kept = self._filter.apply(batch)
+            if self._left is not None:
+                kept = kept.slice(0, self._left)
+                self._left -= kept.num_rows
+            if kept.num_rows:
+                return kept
+        raise StopIteration
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __arrow_c_schema__(self) -> object:
+        return self._schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        if self._filter is None:
+            return self._reader.__arrow_c_stream__(requested_schema)
+        return pa.RecordBatchReader.from_batches(self._schema, self).__arrow_c_stream__(requested_schema)

@@ -1,0 +1,266 @@
+"""Filters that the library tests itself, block by block, skipping what its zone maps exclude.
+
+pyarrow does not show what is in an expression, but it writes every expression that it can bind as Substrait, a protocol
+buffer. What means the same to the library for certain is translated here, as nested tuples:
+
+    predicate = ("and" | "or", [predicate, ...]) | ("not", predicate) | ("is_null", column)
+              | ("==" | "!=" | "<" | "<=" | ">" | ">=", (column, literal)) | ("in", (column, [literal, ...]))
+
+Everything else stays with pyarrow, in `_filter`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Predicate = tuple[str, Any]
+Message = dict[int, list[Any]]
+
+# Substrait's names, and what they are with the sides exchanged.
+_COMPARISONS = {
+    "equal": ("==", "=="),
+    "not_equal": ("!=", "!="),
+    "lt": ("<", ">"),
+    "lte": ("<=", ">="),
+    "gt": (">", "<"),
+    "gte": (">=", "<="),
+}
+
+
+class _NotOursError(Exception):
+    """Something that the library does not know, or not in the same way."""
+
+
+def translate(expression: pc.Expression, schema: pa.Schema, columns: set[str]) -> tuple[Predicate | None, bool]:
+    """What the library can test of an expression in these columns, and whether that is all of it.
+
+    >>> schema = pa.schema({"a": pa.int32(), "s": pa.string()})
+    >>> translate((pc.field("a") <= 5) & (pc.field("s") == "x"), schema, {"a", "s"})
+    (('and', [('<=', ('a', 5)), ('==', ('s', 'x'))]), True)
+    >>> translate((pc.field("a") <= 5) & (pc.field("a") * 2 == 4), schema, {"a", "s"})
+    (('<=', ('a', 5)), False)
+    >>> translate(pc.field("a") * 2 == 4, schema, {"a", "s"})
+    (None, False)
+    """
+    # An option that Substrait has no place for.
+    if "nan_is_null=true" in str(expression):
+        return None, False
+    try:
+        plan = _message(memoryview(expression.to_substrait(schema)).cast("B"))
+    except (pa.ArrowException, NotImplementedError):
+        return None, False
+    try:
+        reader = _Reader(plan, schema, columns)
+        root = _only(_message(_only(plan, 3)), 1)
+        conjuncts = reader.conjuncts(root)
+    except (_NotOursError, IndexError, struct.error):
+        return None, False
+    known = [predicate for predicate in conjuncts if predicate is not None]
+    whole = len(known) == len(conjuncts)
+    if len(known) < 2:
+        return (known[0] if known else None), whole
+    return ("and", known), whole
+
+
+class _Reader:
+    """Reads the expressions of one plan."""
+
+    def __init__(self, plan: Message, schema: pa.Schema, columns: set[str]) -> None:
+        self._schema = schema
+        self._columns = columns
+        # ExtendedExpression.extensions: SimpleExtensionDeclaration { extension_function: { anchor = 2, name = 3 } }
+        functions = [_message(part) for extension in plan.get(2, []) for part in _message(extension).get(3, [])]
+        self._functions = {function.get(2, [0])[0]: bytes(_only(function, 3)).decode() for function in functions}
+
+    def conjuncts(self, data: memoryview) -> list[Predicate | None]:
+        """The parts of an AND, each translated, or None."""
+        name, arguments = self._call(_message(data))
+        if name == "and":
+            return [conjunct for argument in arguments for conjunct in self.conjuncts(argument)]
+        try:
+            return [self.predicate(data)]
+        except _NotOursError:
+            return [None]
+
+    def predicate(self, data: memoryview) -> Predicate:
+        """An expression that is true, false or NULL: the same of the three for the library."""
+        expression = _message(data)
+        if 8 in expression:  # SingularOrList { value = 1, options = 2 }
+            members = _message(expression[8][0])
+            column = self._column(_only(members, 1))
+            literals = [self._literal(option, column) for option in members.get(2, [])]
+            if any(isinstance(literal, float) for literal in literals):
+                raise _NotOursError
+            # pyarrow finds NULL in no list; SQL, and the library, find NULL there.
+            return "and", [("not", ("is_null", column)), ("in", (column, literals))]
+        if 2 in expression:
+            column = self._column(data)
+            if not pa.types.is_boolean(self._schema.field(column).type):
+                raise _NotOursError
+            return "==", (column, True)
+        name, arguments = self._call(expression)
+        if name in ("and", "or"):
+            return name, [self.predicate(argument) for argument in arguments]
+        if name == "not":
+            return name, self.predicate(*arguments)
+        if name == "is_null":
+            return name, self._column(*arguments)
+        if name == "is_not_null":
+            return "not", ("is_null", self._column(*arguments))
+        if name in _COMPARISONS:
+            left, right = arguments
+            operator, exchanged = _COMPARISONS[name]
+            if 1 in _message(left):
+                left, right, operator = right, left, exchanged
+            column = self._column(left)
+            return _compare(operator, column, self._literal(right, column))
+        if name == "is_nan":
+            column = self._column(*arguments)
+            return "or", [("<", (column, -math.inf)), (">", (column, math.inf))]
+        raise _NotOursError
+
+    def _call(self, expression: Message) -> tuple[str, list[memoryview]]:
+        """ScalarFunction { function_reference = 1, arguments = 4: { value = 3 } }."""
+        if 3 not in expression:
+            return "", []
+        call = _message(expression[3][0])
+        arguments = [_only(_message(argument), 3) for argument in call.get(4, [])]
+        return self._functions.get(call.get(1, [0])[0], ""), arguments
+
+    def _column(self, data: memoryview) -> str:
+        """A column of the top level. pyarrow refuses to write the casts by which it compares two types."""
+        expression = _message(data)
+        # FieldReference { direct_reference = 1: ReferenceSegment { struct_field = 2: { field = 1, child = 2 } } }
+        field = _message(_only(_message(_only(_message(_only(expression, 2)), 1)), 2))
+        found = self._schema.field(field.get(1, [0])[0])
+        if 2 in field or found.name not in self._columns or not any(is_type(found.type) for is_type in _TYPES):
+            raise _NotOursError
+        return str(found.name)
+
+    def _literal(self, data: memoryview, column: str) -> Any:
+        """A literal of the kind of the column."""
+        literal = _message(_only(_message(data), 1))
+        for kind, (is_type, wire, read) in _LITERALS.items():
+            if kind in literal and is_type(self._schema.field(column).type) and isinstance(literal[kind][0], wire):
+                return read(literal[kind][0])
+        raise _NotOursError
+
+
+def _compare(operator: str, column: str, literal: Any) -> Predicate:
+    """A comparison. Of floats: pyarrow's -0.0 equals 0.0, and NaN nothing; the library orders -NaN, -infinity, ...,
+    -0.0, 0.0, ..., infinity, NaN.
+    """
+    if not isinstance(literal, float):
+        return operator, (column, literal)
+    if math.isnan(literal):
+        raise _NotOursError
+    if literal == 0:
+        if operator in ("==", "!="):
+            zero = ("and", [(">=", (column, -0.0)), ("<=", (column, 0.0))])
+            return zero if operator == "==" else ("not", zero)
+        literal = 0.0 if operator in ("<=", ">") else -0.0
+    if operator in ("<", "<="):
+        return "and", [(">=", (column, -math.inf)), (operator, (column, literal))]
+    if operator in (">", ">="):
+        return "and", [("<=", (column, math.inf)), (operator, (column, literal))]
+    return operator, (column, literal)
+
+
+def _signed(number: int) -> int:
+    return number - 2**64 if number >= 2**63 else number
+
+
+def _is_text(data_type: pa.DataType) -> bool:
+    return data_type in (pa.string(), pa.large_string())
+
+
+def _is_microseconds(data_type: pa.DataType) -> bool:
+    return pa.types.is_timestamp(data_type) and data_type.unit == "us"
+
+
+def _date(days: int) -> str:
+    try:
+        return (dt.date(1970, 1, 1) + dt.timedelta(_signed(days))).isoformat()
+    except OverflowError:
+        raise _NotOursError from None
+
+
+def _timestamp(microseconds: int) -> str:
+    try:
+        moment = dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=_signed(microseconds))
+    except OverflowError:
+        raise _NotOursError from None
+    return f"{moment.isoformat()}Z"
+
+
+_TYPES = (
+    pa.types.is_boolean,
+    pa.types.is_date32,
+    pa.types.is_float32,
+    pa.types.is_float64,
+    pa.types.is_integer,
+    _is_microseconds,
+    _is_text,
+)
+# Expression.Literal: boolean, i8, i16, i32, i64, fp32, fp64, string, timestamp, date, timestamp_tz.
+_LITERALS: dict[int, tuple[Callable[[pa.DataType], bool], type, Callable[[Any], Any]]] = {
+    1: (pa.types.is_boolean, int, bool),
+    2: (pa.types.is_integer, int, _signed),
+    3: (pa.types.is_integer, int, _signed),
+    5: (pa.types.is_integer, int, _signed),
+    7: (pa.types.is_integer, int, _signed),
+    10: (pa.types.is_float32, memoryview, lambda data: struct.unpack("<f", data)[0]),
+    11: (pa.types.is_float64, memoryview, lambda data: struct.unpack("<d", data)[0]),
+    12: (_is_text, memoryview, lambda data: bytes(data).decode()),
+    14: (_is_microseconds, int, _timestamp),
+    16: (pa.types.is_date32, int, _date),
+    27: (_is_microseconds, int, _timestamp),
+}
+
+
+def _only(message: Message, number: int) -> memoryview:
+    """The field of a message, which must be there as a message or text."""
+    value = message.get(number, [None])[0]
+    if not isinstance(value, memoryview):
+        raise _NotOursError
+    return value
+
+
+def _message(data: memoryview) -> Message:
+    """The fields of a protocol buffer by number: integers, and slices of the bytes of anything longer."""
+    out: Message = {}
+    at = 0
+    while at < len(data):
+        key, at = _varint(data, at)
+        wire = key & 7
+        value: int | memoryview
+        if wire == 0:
+            value, at = _varint(data, at)
+        elif wire == 2:
+            size, at = _varint(data, at)
+            value, at = data[at : at + size], at + size
+        elif wire in (1, 5):
+            size = 8 if wire == 1 else 4
+            value, at = data[at : at + size], at + size
+        else:
+            raise _NotOursError
+        out.setdefault(key >> 3, []).append(value)
+    return out
+
+
+def _varint(data: memoryview, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, at

@@ -1,0 +1,91 @@
+"""The extension module: the library's doors. Use the package `staffa`, which gives pyarrow's types."""
+
+import os
+from typing import Any
+
+__version__: str
+
+class Batch:
+    """A record batch; `pyarrow.record_batch(batch)` takes it over without copying."""
+
+    @property
+    def num_rows(self) -> int: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+    def plain(self, columns: list[int]) -> Batch:
+        """The columns at these positions, each in a type that pyarrow can compare: views and run-ends unfolded."""
+
+    def filter(self, mask: Any, columns: int) -> Batch:
+        """The first `columns` columns of the rows where `mask`, a boolean Arrow array, is true."""
+
+class Reader:
+    """A stream of record batches, to be read once."""
+
+    @property
+    def closed(self) -> bool: ...
+    def next(self) -> Batch | None:
+        """The next batch, or None at the end."""
+
+    def close(self) -> None: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+class File:
+    """An open file."""
+
+    @property
+    def num_rows(self) -> int: ...
+    @property
+    def num_row_groups(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def empty(self) -> Batch:
+        """No rows of all columns: what a filter is bound to."""
+
+    def scan(
+        self,
+        columns: list[str] | None = None,
+        filter: tuple[str, Any] | None = None,
+        batch_rows: int | None = None,
+        limit: int | None = None,
+        string_views: bool = False,
+    ) -> Reader:
+        """Reads as it goes."""
+
+    def read(
+        self,
+        columns: list[str] | None = None,
+        filter: tuple[str, Any] | None = None,
+        limit: int | None = None,
+        string_views: bool = False,
+    ) -> Reader:
+        """Reads everything now."""
+
+    def take(self, indices: Any, columns: list[str] | None = None, string_views: bool = False) -> Batch:
+        """The rows at these positions, an Arrow array of int64 or uint64 without NULLs."""
+
+    def explain(self) -> str:
+        """The trees of encodings, as JSON."""
+
+    def inspect(self) -> str:
+        """Places, sizes and statistics, as JSON."""
+
+    def verify(self) -> str:
+        """Checks and decodes everything; what was checked, as JSON."""
+
+def open(path: str | os.PathLike[str]) -> File:
+    """Opens a file: reads and checks its footer."""
+
+def write_table(
+    data: Any,
+    path: str | os.PathLike[str],
+    profile: str,
+    encodings: list[tuple[str, str]],
+    row_group_rows: int | None,
+    threads: int | None,
+    verify: bool,
+) -> tuple[int, int, int, int]:
+    """Writes `data`, an Arrow stream, to `path`; gives rows, row groups, bytes as Arrow and bytes in the file."""
+
+def encodings() -> list[tuple[str, str]]:
+    """The names of all encodings, each with one line about it."""

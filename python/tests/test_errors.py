@@ -1,0 +1,231 @@
+"""What goes wrong is said by name, in one family of exceptions, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import staffa
+from staffa import _staffa
+from staffa.errors import CorruptError, InvalidArgumentError, StaffaError, TruncatedError, UnsupportedError
+
+TABLE = pa.table({"a": [1, 2, 3], "s": ["x", "y", "z"]})
+
+
+@pytest.fixture
+def file(stored: Callable[..., staffa.File]) -> staffa.File:
+    return stored(TABLE)
+
+
+def test_the_family() -> None:
+    for kind in (CorruptError, TruncatedError, UnsupportedError, staffa.LimitError, InvalidArgumentError):
+        assert issubclass(kind, StaffaError)
+    assert issubclass(InvalidArgumentError, ValueError)
+    assert StaffaError.__module__ == "staffa.errors"
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    missing = tmp_path / "missing.staffa"
+    with pytest.raises(FileNotFoundError, match="No such file or directory") as caught:
+        staffa.open(missing)
+    assert caught.value.filename == str(missing)
+    with pytest.raises(FileNotFoundError):
+        staffa.read_table(str(missing))
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"directory|folder"):
+        staffa.open(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"x", b"PAR1", b"not a Staffa file\n" * 1000, bytes(100_000)])
+def test_not_a_staffa_file(content: bytes, path: Path) -> None:
+    path.write_bytes(content)
+    with pytest.raises((CorruptError, TruncatedError), match=path.name):
+        staffa.open(path)
+
+
+def test_a_parquet_file(path: Path) -> None:
+    pq.write_table(TABLE, path)
+    with pytest.raises((CorruptError, TruncatedError), match=path.name):
+        staffa.open(path)
+
+
+READS: dict[str, tuple[Callable[[staffa.File], Any], str]] = {
+    "unknown column": (lambda f: f.to_table(["nope"]), "nope"),
+    "unknown column of a scan": (lambda f: f.scan(["a", "nope"]), "nope"),
+    "unknown column of a take": (lambda f: f.take([0], ["nope"]), "nope"),
+    "columns of text": (lambda f: f.to_table("a"), r"list of names: \['a'\]"),
+    "columns of numbers": (lambda f: f.to_table([0]), "found 0"),
+    "columns of nothing": (lambda f: f.to_table(7), "found int"),
+    "negative index": (lambda f: f.take([0, -1]), "index -1 is out of range: the file has 3 rows"),
+    "index out of range": (lambda f: f.take([0, 3]), "index 3 is out of range: the file has 3 rows"),
+    "index far out": (
+        lambda f: f.take(np.array([2**63])),
+        "index 9223372036854775808 is out of range: the file has 3 rows",
+    ),
+    "index of 70 bits": (lambda f: f.take([2**70]), "whole numbers"),
+    "indices of floats": (lambda f: f.take([1.5]), "whole numbers, found double"),
+    "indices of text": (lambda f: f.take(["a"]), "whole numbers, found string"),
+    "indices of NULL": (lambda f: f.take([0, None]), "1 NULLs"),
+    "indices of booleans": (lambda f: f.take(np.array([True, False, True])), "filter="),
+    "one index": (lambda f: f.take(1), "whole numbers"),
+    "limit negative": (lambda f: f.to_table(limit=-1), "limit must be a whole number of at least 0, found -1"),
+    "limit of text": (lambda f: f.to_table(limit="1"), "limit must be a whole number, found '1'"),
+    "batch_rows 0": (lambda f: f.scan(batch_rows=0), "batch_rows must be a whole number of at least 1, found 0"),
+    "filter of another kind": (lambda f: f.to_table(filter=[("a", "==", 1)]), r"Expression.*found list"),
+    "filter of unknown column": (
+        lambda f: f.to_table(filter=pc.field("nope") > 1),
+        "unknown column 'nope'; .*'a', 's'",
+    ),
+    "filter of numbers": (lambda f: f.to_table(filter=pc.field("a") + 1), "true or false, gives int64"),
+    "filter of two types": (lambda f: f.scan(filter=pc.field("a") > "x"), r"filter \(a > \"x\"\): "),
+    "filter that fails": (lambda f: f.to_table(filter=pc.field("a") / 0 == 1), "divide by zero"),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_reads_that_make_no_sense(name: str, file: staffa.File) -> None:
+    call, message = READS[name]
+    with pytest.raises(InvalidArgumentError, match=message):
+        call(file)
+
+
+def failing_stream() -> pa.RecordBatchReader:
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch({"a": range(100_000)})
+        raise RuntimeError("the sensor is gone")
+
+    return pa.RecordBatchReader.from_batches(pa.schema([("a", pa.int64())]), batches())
+
+
+def bad_utf8() -> pa.Table:
+    buffers = pa.array([b"\xff\xfe"]).buffers()
+    return pa.table({"bad": pa.Array.from_buffers(pa.string(), 1, buffers)})
+
+
+def hidden_null() -> pa.Table:
+    return pa.table([pa.array([1, None])], pa.schema([pa.field("bad", pa.int64(), nullable=False)]))
+
+
+def two_alike() -> pa.Table:
+    return pa.table([pa.array([1]), pa.array([2])], names=["a", "a"])
+
+
+def union() -> pa.Table:
+    kinds = pa.array([0, 1], pa.int8())
+    return pa.table({"u": pa.UnionArray.from_sparse(kinds, [pa.array([1, 2]), pa.array(["x", "y"])])})
+
+
+WRITES: dict[str, tuple[Callable[[], Any], dict[str, Any], type[Exception], str]] = {
+    "no table": (lambda: [1, 2], {}, InvalidArgumentError, "found list"),
+    "an array": (lambda: pa.array([1, 2]), {}, InvalidArgumentError, "cannot be read as an Arrow table"),
+    "chunks": (lambda: pa.chunked_array([[1]]), {}, InvalidArgumentError, "cannot be read as an Arrow table"),
+    "a stream that fails": (failing_stream, {}, InvalidArgumentError, "the sensor is gone"),
+    "two columns of one name": (two_alike, {}, InvalidArgumentError, '"a"'),
+    "a name with NUL": (lambda: pa.table({"a\0b": [1]}), {}, InvalidArgumentError, "NUL"),
+    "a part with NUL": (lambda: pa.table({"a": [{"b\0": 1}]}), {}, InvalidArgumentError, "NUL"),
+    "a union": (union, {}, UnsupportedError, '"u".*[Uu]nion'),
+    "UTF-8 that is none": (bad_utf8, {}, InvalidArgumentError, '"bad"'),
+    "NULL where there is none": (hidden_null, {}, InvalidArgumentError, "bad"),
+    "unknown profile": (lambda: TABLE, {"profile": "tiny"}, InvalidArgumentError, "tiny"),
+    "profile of another kind": (lambda: TABLE, {"profile": 1}, InvalidArgumentError, "found 1"),
+    "unknown encoding": (lambda: TABLE, {"encodings": {"a": "zip"}}, InvalidArgumentError, "zip"),
+    "encoding of unknown column": (lambda: TABLE, {"encodings": {"b": "constant"}}, InvalidArgumentError, '"b"'),
+    "encoding that does not suit": (
+        lambda: TABLE,
+        {"encodings": {"s": "pseudodecimal"}},
+        InvalidArgumentError,
+        "pseudodecimal",
+    ),
+    "encodings of another kind": (lambda: TABLE, {"encodings": "alp"}, InvalidArgumentError, "found str"),
+    "encodings of numbers": (lambda: TABLE, {"encodings": {"a": 1}}, InvalidArgumentError, "'a': 1"),
+    "row groups of nothing": (lambda: TABLE, {"row_group_rows": 0}, InvalidArgumentError, "row_group_rows"),
+    "no threads": (lambda: TABLE, {"threads": 0}, InvalidArgumentError, "threads"),
+}
+
+
+@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize("name", WRITES)
+def test_writes_that_fail_leave_nothing(name: str, there: bool, path: Path) -> None:
+    data, options, kind, message = WRITES[name]
+    if there:
+        path.write_text("what was there")
+    with pytest.raises(kind, match=message):
+        staffa.write_table(data(), path, **options)
+    assert [entry.name for entry in path.parent.iterdir()] == ([path.name] if there else [])
+    if there:
+        assert path.read_text() == "what was there"
+
+
+def test_where_nothing_can_be_written(tmp_path: Path) -> None:
+    a_file = tmp_path / "file"
+    a_file.write_text("")
+    (tmp_path / "folder").mkdir()
+    for path in [tmp_path / "no" / "x", a_file / "x", tmp_path / "folder"]:
+        with pytest.raises(OSError, match="directory"):
+            staffa.write_table(TABLE, path)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "folder"]
+    with pytest.raises(FileNotFoundError):
+        staffa.write_table(TABLE, tmp_path / "no" / "x")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission(tmp_path: Path) -> None:
+    tmp_path.chmod(0o555)
+    with pytest.raises(PermissionError):
+        staffa.write_table(TABLE, tmp_path / "x")
+    tmp_path.chmod(0o755)
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    noise = pa.table({"a": np.random.default_rng(1).integers(0, 2**62, 100_000)})
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            staffa.write_table(noise, tmp_path / "x")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_errors_of_the_input_itself_come_through(path: Path) -> None:
+    class Broken:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            raise KeyError("no such thing")
+
+    with pytest.raises(KeyError, match="no such thing"):
+        staffa.write_table(Broken(), path)
+
+
+def test_a_panic_is_no_panic_in_python(file: staffa.File, capfd: pytest.CaptureFixture[str]) -> None:
+    inner = _staffa.open(file.path)
+    batch = inner.scan().next()
+    assert batch is not None
+    with pytest.raises(StaffaError, match=r"internal error .*please report"):
+        batch.filter(pa.array([True] * 3), 2**62)
+
+
+def test_interrupt_ends_a_write(path: Path) -> None:
+    def batches() -> Iterator[pa.RecordBatch]:
+        while True:
+            os.kill(os.getpid(), signal.SIGINT)
+            yield pa.record_batch({"a": range(1000)})
+
+    reader = pa.RecordBatchReader.from_batches(pa.schema([("a", pa.int64())]), batches())
+    with pytest.raises((KeyboardInterrupt, InvalidArgumentError)):
+        staffa.write_table(reader, path)
+    assert list(path.parent.iterdir()) == []

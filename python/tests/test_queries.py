@@ -1,0 +1,214 @@
+"""Columns, filters, limits and takes against pyarrow, over random tables and random questions."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import staffa
+from tables import TYPES, assert_same
+
+WORDS = ["", "Oban", "Iona", "Mull", "Treshnish", "ü漢😀", "Fionnphort ferry terminal"]
+
+
+def random_column(rng: random.Random, rows: int) -> pa.Array:
+    start, step = rng.randrange(-1000, 1000), rng.choice([0, 1, 1, 7])
+    kind = rng.randrange(12)
+    if kind == 0:
+        values, data_type = [start + step * i for i in range(rows)], pa.int64()
+    elif kind == 1:
+        values, data_type = [rng.randrange(50) for _ in range(rows)], rng.choice([pa.int8(), pa.uint16(), pa.uint64()])
+    elif kind == 2:
+        values, data_type = [rng.randrange(-(2**31), 2**31) for _ in range(rows)], pa.int32()
+    elif kind == 3:
+        values, data_type = [round(rng.gauss(0, 100), 2) for _ in range(rows)], pa.float64()
+    elif kind == 4:
+        odd = [float("nan"), -float("nan"), float("inf"), -float("inf"), -0.0, 0.0, 1.0, -1.0]
+        values, data_type = [rng.choice(odd) for _ in range(rows)], rng.choice([pa.float64(), pa.float32()])
+    elif kind == 5:
+        texts = [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())]
+        values, data_type = [rng.choice(WORDS) for _ in range(rows)], rng.choice(texts)
+    elif kind == 6:
+        values, data_type = [f"user-{rng.randrange(10_000):05}" for _ in range(rows)], pa.string()
+    elif kind == 7:
+        values, data_type = [rng.random() < 0.3 for _ in range(rows)], pa.bool_()
+    elif kind == 8:
+        values, data_type = [dt.date(2026, 1, 1) + dt.timedelta(i // 10) for i in range(rows)], pa.date32()
+    elif kind == 9:
+        values, data_type = [decimal.Decimal(rng.randrange(-999, 999)) / 100 for _ in range(rows)], pa.decimal128(9, 2)
+    elif kind == 10:
+        moment = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+        values = [moment + dt.timedelta(seconds=rng.randrange(1000)) for _ in range(rows)]
+        data_type = pa.timestamp("us", "UTC")
+    else:
+        values = [[rng.randrange(5) for _ in range(rng.randrange(4))] for _ in range(rows)]
+        data_type = pa.list_(pa.int64())
+    if rng.random() < 0.5:
+        share = rng.choice([0.01, 0.3, 1.0])
+        values = [None if rng.random() < share else value for value in values]
+    return pa.array(values, data_type)
+
+
+def random_table(rng: random.Random) -> pa.Table:
+    rows = rng.choice([0, 1, 5, 1000, 1024, 1025, 5000])
+    # Names that are parts of each other: a filter on one must not be confused by another.
+    names = rng.sample(["a", "ab", "a b", "b", "price", "rice", "x.y", "ü"], rng.randrange(1, 7))
+    table = pa.table({name: random_column(rng, rows) for name in names})
+    if rows > 10 and rng.random() < 0.3:
+        cut = rng.randrange(rows)
+        table = pa.concat_tables([table.slice(cut), table.slice(0, cut)])
+    return table
+
+
+def comparable(data_type: pa.DataType) -> bool:
+    return not pa.types.is_list(data_type) and not pa.types.is_dictionary(data_type)
+
+
+def random_filter(rng: random.Random, table: pa.Table, depth: int = 0) -> pc.Expression:
+    if depth < 2 and rng.random() < 0.5:
+        left = random_filter(rng, table, depth + 1)
+        kind = rng.randrange(3)
+        if kind == 0:
+            return ~left
+        right = random_filter(rng, table, depth + 1)
+        return left & right if kind == 1 else left | right
+    name = rng.choice(table.column_names)
+    column, field = table[name], pc.field(name)
+    if rng.random() < 0.2:
+        field = pc.field(table.column_names.index(name))
+    if not comparable(column.type) or rng.random() < 0.15:
+        return rng.choice([field.is_null(), field.is_valid()])
+    present = column.drop_null()
+    literal = rng.choice(present) if len(present) else pa.scalar(None, column.type)
+    if pa.types.is_floating(column.type) and rng.random() < 0.2:
+        return field.is_nan() if rng.random() < 0.5 else field * 2 > literal
+    if pa.types.is_boolean(column.type) and rng.random() < 0.5:
+        return field
+    kind = rng.randrange(7)
+    if kind == 6:
+        return field.isin(pa.array([literal.as_py() for _ in range(2)], column.type))
+    operators: list[Callable[[Any, Any], Any]] = [
+        lambda x, y: x == y,
+        lambda x, y: x != y,
+        lambda x, y: x < y,
+        lambda x, y: x <= y,
+        lambda x, y: x > y,
+        lambda x, y: x >= y,
+    ]
+    return operators[kind](field, literal)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_against_pyarrow(seed: int, stored: Callable[..., staffa.File]) -> None:
+    rng = random.Random(seed)
+    table = random_table(rng)
+    profile = rng.choice(["fast", "balanced", "small"])
+    file = stored(table, profile=profile, row_group_rows=rng.choice([None, 1024, 2048]))
+    for _ in range(8):
+        columns = rng.choice([None, rng.sample(table.column_names, rng.randrange(len(table.column_names) + 1))])
+        limit = rng.choice([None, None, 0, 1, 100, 10**6])
+        expression = rng.choice([None, random_filter(rng, table)])
+        expected = table if expression is None else table.filter(expression)
+        expected = expected.slice(0, limit).select(table.column_names if columns is None else columns)
+        question = f"columns={columns} filter={expression} limit={limit}"
+        try:
+            got = file.to_table(columns, expression, limit)
+            assert_same(got, expected)
+            reader = file.scan(columns, expression, rng.choice([None, 1, 700]) if len(table) < 100 else 700, limit)
+            batches = list(reader)
+            assert all(batch.num_rows <= 700 for batch in batches)
+            assert_same(pa.Table.from_batches(batches, reader.schema), expected)
+        except BaseException as error:
+            error.add_note(question)
+            raise
+        if columns != [] and not any(map(pa.types.is_dictionary, table.schema.types)):
+            views = file.to_table(columns, expression, limit, string_views=True)
+            assert_same(views.cast(expected.schema), expected)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_take_against_pyarrow(seed: int, stored: Callable[..., staffa.File]) -> None:
+    rng = random.Random(1000 + seed)
+    table = random_table(rng)
+    file = stored(table, row_group_rows=rng.choice([None, 1024]))
+    for _ in range(6):
+        count = rng.choice([0, 1, 3, 200]) if len(table) else 0
+        indices = [rng.randrange(len(table)) for _ in range(count)]
+        if rng.random() < 0.3:
+            indices.sort()
+        columns = rng.choice([None, rng.sample(table.column_names, rng.randrange(1, len(table.column_names) + 1))])
+        expected = table.select(table.column_names if columns is None else columns).take(pa.array(indices, pa.int64()))
+        forms = [indices, np.array(indices, np.int64), np.array(indices, np.uint16), pa.array(indices, pa.int32())]
+        forms += [tuple(indices), pa.chunked_array([indices, indices[:0]], pa.uint64())]
+        assert_same(file.take(rng.choice(forms), columns), expected)
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_every_type_is_filtered_and_taken(name: str, stored: Callable[..., staffa.File]) -> None:
+    values = TYPES[name]
+    rows = [i for i in range(len(values)) if i % 5 == 2]
+    table = pa.table({"c": values, "keep": [i % 5 == 2 for i in range(len(values))]})
+    expected = pa.table({"c": pa.chunked_array([values.slice(i, 1) for i in rows])})
+    file = stored(table)
+    assert_same(file.to_table(["c"], pc.field("keep")), expected)
+    assert_same(file.take(rows, ["c"]), expected)
+    assert file.to_table(["keep"], pc.field("c").is_null()).num_rows == sum(v is None for v in values.to_pylist())
+
+
+def test_views_and_run_ends_can_be_compared(stored: Callable[..., staffa.File]) -> None:
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 4], pa.int32()), pa.array(["left", "right"]))
+    views = pa.array(["a", "b", None, "a value that is not inlined"], pa.string_view())
+    parts = pa.array([{"x": 1}, {"x": 2}, None, {"x": 4}])
+    file = stored(pa.table({"r": runs, "v": views, "s": parts, "i": [0, 1, 2, 3]}))
+
+    def kept(expression: pc.Expression) -> list[int]:
+        return file.to_table(["i"], expression)["i"].to_pylist()
+
+    assert kept(pc.field("r") == "right") == [2, 3]
+    assert kept(pc.field("v") == "b") == [1]
+    assert kept(pc.starts_with(pc.field("v"), "a")) == [0, 3]
+    assert kept(pc.field("s", "x") > 1) == [1, 3]
+    assert kept(pc.field(3) > 1) == [2, 3]
+    assert kept(pc.scalar(True)) == [0, 1, 2, 3]
+    assert kept(pc.scalar(False)) == []
+    assert file.to_table(filter=pc.field("i") == 1).to_pylist() == [{"r": "left", "v": "b", "s": {"x": 2}, "i": 1}]
+
+
+def test_a_filter_without_columns(stored: Callable[..., staffa.File]) -> None:
+    file = stored(pa.table({"a": [1, 2, 3]}))
+    assert file.to_table([], pc.scalar(True)).num_rows == 3
+    assert file.to_table([], pc.field("a") > 1).num_rows == 2
+
+
+def test_no_more_is_read_than_the_limit_needs(stored: Callable[..., staffa.File], path: Path) -> None:
+    """With the last block damaged, the first rows are still there."""
+    rng = np.random.default_rng(5)
+    table = pa.table({"a": rng.integers(0, 2**60, 300_000)})
+    file = stored(table, row_group_rows=65_536)
+    block = file.inspect()["columns"][0]["chunks"][-1]["blocks"][-1]
+    with path.open("r+b") as damaged:
+        damaged.seek(block["offset"] + block["bytes"] // 2)
+        damaged.write(b"damaged!")
+    file = staffa.open(file.path)
+    assert_same(file.to_table(limit=10), table.slice(0, 10))
+    assert file.to_table(filter=pc.field("a") >= 0, limit=10).num_rows == 10
+    assert_same(file.take([5]), table.take([5]))
+    with pytest.raises(staffa.CorruptError, match='"a"'):
+        file.to_table()
+    with pytest.raises(staffa.CorruptError, match='"a"'):
+        for _ in file.scan():
+            pass
+    with pytest.raises(staffa.CorruptError, match='"a"') as caught:
+        file.verify()
+    assert (caught.value.column, caught.value.row_group) == ("a", file.num_row_groups - 1)
+    with pytest.raises(Exception, match='"a"'):  # another program's stream: its own kind of error, our message
+        pa.table(file)

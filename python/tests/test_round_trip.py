@@ -1,0 +1,122 @@
+"""Out as it went in: every Arrow type, in every shape that it may come in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import staffa
+from tables import TYPES, N, assert_same
+
+SHAPES: dict[str, Callable[[pa.Array], pa.ChunkedArray]] = {
+    "whole": lambda a: pa.chunked_array([a]),
+    "sliced": lambda a: pa.chunked_array([a.slice(13, 700)]),
+    "chunks": lambda a: pa.chunked_array([a.slice(0, 5), a.slice(5, 0), a.slice(3, 900), a.slice(N - 1)]),
+    "no rows": lambda a: pa.chunked_array([a.slice(7, 0)]),
+    "no chunks": lambda a: pa.chunked_array([], a.type),
+    "all NULL": lambda a: pa.chunked_array([pa.nulls(100, a.type)]),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", TYPES)
+def test_every_type(name: str, shape: str, stored: Callable[..., staffa.File]) -> None:
+    table = pa.table({"c": SHAPES[shape](TYPES[name])})
+    file = stored(table)
+    assert file.schema.equals(table.schema, check_metadata=True)
+    assert_same(file.to_table(), table)
+    assert len(file) == table.num_rows
+    assert file.verify()["rows"] == table.num_rows
+
+
+@pytest.mark.parametrize("profile", ["fast", "balanced", "small"])
+def test_all_types_together(profile: str, stored: Callable[..., staffa.File]) -> None:
+    table = pa.table({name: array for name, array in TYPES.items() if len(array) == N})
+    file = stored(table, profile=profile)
+    assert_same(file.to_table(), table)
+    assert_same(file.to_table(columns=["bool", "struct"]), table.select(["bool", "struct"]))
+
+
+def test_metadata_and_nullability_are_kept(stored: Callable[..., staffa.File]) -> None:
+    fields = [
+        pa.field("a", pa.int64(), nullable=False, metadata={"unit": "metres"}),
+        pa.field("b", pa.struct([pa.field("c", pa.string(), nullable=False, metadata={"x": "y"})])),
+    ]
+    schema = pa.schema(fields, metadata={"origin": "Staffa", "note": "ü"})
+    table = pa.table([pa.array([1, 2]), pa.array([{"c": "x"}, {"c": "y"}], schema.field("b").type)], schema)
+    assert_same(stored(table).to_table(), table)
+
+
+def test_several_row_groups(stored: Callable[..., staffa.File]) -> None:
+    rows = 200_000
+    table = pa.table({"a": range(rows), "b": [str(i % 1000) for i in range(rows)]})
+    file = stored(table, row_group_rows=65_536)
+    assert file.num_row_groups == 4
+    assert_same(file.to_table(), table)
+    assert_same(file.take([0, 65_535, 65_536, 199_999]), table.take([0, 65_535, 65_536, 199_999]))
+
+
+def test_no_columns(stored: Callable[..., staffa.File]) -> None:
+    table = pa.table({"a": [1, 2, 3]}).select([])
+    assert table.num_rows == 3
+    file = stored(table)
+    assert file.num_rows == 3
+    assert file.to_table().num_columns == 0
+    assert sum(batch.num_rows for batch in file.scan()) == 3
+
+
+def test_no_columns_wanted(stored: Callable[..., staffa.File]) -> None:
+    file = stored(pa.table({"a": [1, 2, 3]}))
+    assert sum(batch.num_rows for batch in file.scan(columns=[])) == 3
+    assert file.to_table(columns=[]).num_rows == 3
+
+
+def test_odd_names(stored: Callable[..., staffa.File]) -> None:
+    names = ["", " ", "a.b", "a", 'q"uote', "ü漢😀", "line\nbreak", "x" * 1000]
+    table = pa.table({name: [i, None] for i, name in enumerate(names)})
+    file = stored(table)
+    assert_same(file.to_table(), table)
+    assert_same(file.to_table(columns=names[::-1]), table.select(names[::-1]))
+
+
+def test_many_columns(stored: Callable[..., staffa.File]) -> None:
+    table = pa.table({f"c{i}": [i, i + 1] for i in range(2000)})
+    file = stored(table)
+    assert_same(file.to_table(), table)
+    assert_same(file.to_table(columns=["c1999", "c7"]), table.select(["c1999", "c7"]))
+
+
+def test_string_views(stored: Callable[..., staffa.File]) -> None:
+    table = pa.table({"s": ["a", None, "a long one, not inlined"], "b": [b"x", b"", None], "i": [1, 2, 3]})
+    file = stored(table)
+    views = file.to_table(string_views=True)
+    assert views.schema.types == [pa.string_view(), pa.binary_view(), pa.int64()]
+    assert views.cast(table.schema).equals(table)
+    assert file.take([2, 0], string_views=True)["s"].to_pylist() == ["a long one, not inlined", "a"]
+    assert next(file.scan(columns=["s"], string_views=True)).schema.types == [pa.string_view()]
+
+
+def test_a_file_can_be_written_over_itself(path: Path) -> None:
+    table = pa.table({"a": range(100_000), "b": [str(i % 100) for i in range(100_000)]})
+    staffa.write_table(table, path)
+    staffa.write_table(staffa.open(path), path, profile="small")
+    assert_same(staffa.read_table(path), table)
+
+
+def test_an_open_file_outlives_its_replacement(path: Path) -> None:
+    old, new = pa.table({"a": range(100_000)}), pa.table({"a": ["other"]})
+    staffa.write_table(old, path)
+    file = staffa.open(path)
+    staffa.write_table(new, path)
+    assert_same(file.to_table(), old)
+    assert_same(staffa.read_table(path), new)
+
+
+def test_summary(path: Path) -> None:
+    summary = staffa.write_table(pa.table({"a": range(10_000)}), path)
+    assert (summary.rows, summary.row_groups) == (10_000, 1)
+    assert summary.file_bytes == path.stat().st_size == staffa.open(path).nbytes
+    assert summary.arrow_bytes >= 80_000
