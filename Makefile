@@ -39,9 +39,10 @@ check: lint test ## everything that must pass: formatting, lints, documentation,
 lint: venv ## formatting, lints, documentation, licences
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc -p staffa -p staffa-kernels --lib --no-deps --locked
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/python -m doctest scripts/licences.py
 	$(BIN)/python scripts/licences.py
 
 fmt: venv ## format all code

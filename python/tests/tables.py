@@ -53,7 +53,7 @@ def _floats() -> dict[str, pa.Array]:
     odd = [float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1.5]
     payloads = np.array([0x7FF8000000000001, 0xFFF0000000000123, 1, 0x8000000000000000] * 300, np.uint64)
     return {
-        "float16": of([float(i % 9) for i in I], pa.float16()),
+        "float16": of([np.float16(i % 9) for i in I], pa.float16()),
         "float16 odd": pa.array(np.array(odd * 250, np.float16)),
         "float32": of([i / 8 for i in I], pa.float32()),
         "float32 odd": of(odd * (N // 6), pa.float32()),

@@ -97,7 +97,7 @@ Examples:
   staffa convert trips.parquet trips.staffa
   staffa convert 'logs/*.csv' logs.staffa --profile small
   staffa convert trips.staffa cheap.parquet --columns id,price --where 'price < 10'
-  staffa convert a.csv b.csv both.staffa --encoding price=alp --encoding id=delta
+  staffa convert a.csv b.csv both.staffa --encoding city=fsst --encoding id=delta
   curl -s https://example.org/t.csv | staffa convert - t.staffa --from csv
   staffa convert trips.staffa - --to csv | sort")]
 pub(crate) struct Convert {
@@ -337,7 +337,7 @@ pub(crate) struct Bench {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  staffa encodings\n  staffa convert t.csv t.staffa --encoding price=alp")]
+#[command(after_help = "Examples:\n  staffa encodings\n  staffa convert t.csv t.staffa --encoding city=fsst")]
 pub(crate) struct Encodings {
     /// For programs
     #[arg(long)]
@@ -358,7 +358,7 @@ fn encoding(text: &str) -> Result<(String, String), String> {
     // The last `=`: a column's name may hold one, an encoding's never does.
     match text.rsplit_once('=') {
         Some((column, name)) if !column.is_empty() && !name.is_empty() => Ok((column.into(), name.into())),
-        _ => Err("expected COLUMN=NAME, as in `price=alp`".into()),
+        _ => Err("expected COLUMN=NAME, as in `city=fsst`".into()),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The files that a command reads: wildcards expanded, schemas agreed on, batches one after the other.
 
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -35,6 +35,17 @@ impl Input {
         self.path == Path::new(STANDARD)
     }
 
+    /// A file that is not there is said to be missing, whatever its name says of a format.
+    fn new(path: &Path, reading: &Reading) -> Result<Self> {
+        if path != Path::new(STANDARD) {
+            let about = fs::metadata(path).map_err(|error| Failure::io(&path.display().to_string(), &error))?;
+            if about.is_dir() {
+                return Err(Failure::io(&path.display().to_string(), &io::ErrorKind::IsADirectory.into()));
+            }
+        }
+        Ok(Self { path: path.to_path_buf(), format: Format::of(path, reading.from, "--from")? })
+    }
+
     /// What to call it in a message.
     pub(crate) fn name(&self) -> String {
         if self.is_standard() { "the standard input".into() } else { self.path.display().to_string() }
@@ -46,26 +57,24 @@ impl Input {
     }
 
     pub(crate) fn open_file(&self) -> Result<File> {
-        let file = File::open(&self.path).map_err(|error| self.io(&error))?;
-        if file.metadata().is_ok_and(|about| about.is_dir()) {
-            return Err(self.io(&io::Error::from(io::ErrorKind::IsADirectory)));
-        }
-        Ok(file)
+        File::open(&self.path).map_err(|error| self.io(&error))
     }
 
+    /// The length of a file; a pipe has none.
     fn bytes(&self) -> Option<u64> {
-        std::fs::metadata(&self.path).ok().filter(std::fs::Metadata::is_file).map(|about| about.len())
+        fs::metadata(&self.path).ok().filter(fs::Metadata::is_file).map(|about| about.len())
     }
 
-    /// A path for formats that are read from their end; the standard input is copied to a temporary file first.
+    /// A path for formats that are read from their end; a pipe is copied to a temporary file first.
     pub(crate) fn seekable(&self) -> Result<Seekable> {
-        if !self.is_standard() {
-            self.open_file()?;
+        if self.bytes().is_some() {
             return Ok(Seekable { path: self.path.clone(), _copy: None });
         }
-        let copy = || -> io::Result<TempPath> {
+        let mut source: Box<dyn Read> =
+            if self.is_standard() { Box::new(io::stdin().lock()) } else { Box::new(self.open_file()?) };
+        let mut copy = || -> io::Result<TempPath> {
             let mut file = tempfile::NamedTempFile::new()?;
-            io::copy(&mut io::stdin().lock(), &mut file)?;
+            io::copy(&mut source, &mut file)?;
             Ok(file.into_temp_path())
         };
         let copy = copy().map_err(|error| self.io(&error))?;
@@ -120,12 +129,13 @@ impl Inputs {
     /// Opens every file and compares their schemas; wildcards are expanded before.
     pub(crate) fn open(paths: &[PathBuf], reading: &Reading) -> Result<Self> {
         // So many stay open between this and the scan; of thousands of files, the rest are opened again.
+        // A pipe cannot be.
         const KEPT_OPEN: usize = 32;
         let mut parts = VecDeque::new();
         let mut agreed: Option<(Input, Schema)> = None;
         let (mut rows, mut bytes) = (Some(0), Some(0));
         for path in paths {
-            let input = Input { format: Format::of(path, reading.from, "--from")?, path: path.clone() };
+            let input = Input::new(path, reading)?;
             let table = formats::open(&input, reading)?;
             rows = rows.zip(table.rows()).map(|(sum, more)| sum + more);
             bytes = bytes.zip(input.bytes()).map(|(sum, more)| sum + more);
@@ -137,7 +147,7 @@ impl Inputs {
                     (first, sum)
                 }
             });
-            let keep = parts.len() < KEPT_OPEN || input.is_standard();
+            let keep = parts.len() < KEPT_OPEN || input.bytes().is_none();
             parts.push_back((input, keep.then_some(table)));
         }
         let schema = agreed.map_or_else(Schema::empty, |(first, schema)| settle(&first, schema));

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::error::{Failure, Result};
+use crate::error::{Exit, Failure, Result};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
@@ -11,8 +11,12 @@ static STOP: AtomicBool = AtomicBool::new(false);
 pub(crate) fn catch() {
     // Where no handler can be set, the signal ends the program as it always did: nothing to report.
     let _ = ctrlc::set_handler(|| {
-        if !STOP.swap(true, Ordering::Relaxed) && stderr().is_terminal() {
-            let _ = stderr().write_all(b"\nstaffa: stopping after the current row group\n");
+        if STOP.swap(true, Ordering::Relaxed) {
+            // Whoever asks twice will not wait; a temporary file may stay.
+            std::process::exit(Exit::Interrupted as i32);
+        }
+        if stderr().is_terminal() {
+            let _ = stderr().write_all(b"\nstaffa: stopping after the current row group; once more stops at once\n");
         }
     });
 }

@@ -13,7 +13,7 @@ use crate::error::{Exit, Failure, Result};
 pub(crate) const STANDARD: &str = "-";
 
 /// A place to write to. A file is written under a temporary name beside its own; `finish` syncs and renames it. Where
-/// it is dropped before, nothing remains.
+/// it is dropped before, nothing remains. A stream (the standard output, a pipe, `/dev/null`) is written to as it is.
 pub(crate) struct Output {
     target: Target,
     trouble: Trouble,
@@ -21,7 +21,7 @@ pub(crate) struct Output {
 }
 
 enum Target {
-    Standard(BufWriter<io::Stdout>),
+    Stream { writer: BufWriter<Box<dyn Write + Send>>, name: String },
     File { writer: BufWriter<NamedTempFile>, path: PathBuf, replace: bool },
 }
 
@@ -49,19 +49,25 @@ impl Output {
         if path == Path::new(STANDARD) {
             return Ok(Self::standard());
         }
+        let io = |error: io::Error| Failure::io(&path.display().to_string(), &error);
+        if is_stream(path) {
+            let stream = fs::File::options().write(true).open(path).map_err(io)?;
+            return Ok(Self::stream(Box::new(stream), path.display().to_string()));
+        }
         refuse_existing(path, replace)?;
-        let file = temporary(path).map_err(|error| Failure::io(&path.display().to_string(), &error))?;
+        let path = resolved(path);
+        let file = temporary(&path).map_err(|error| Failure::io(&path.display().to_string(), &error))?;
         let writer = BufWriter::with_capacity(1 << 20, file);
-        Ok(Self {
-            target: Target::File { writer, path: path.to_path_buf(), replace },
-            trouble: Trouble::default(),
-            written: 0,
-        })
+        Ok(Self { target: Target::File { writer, path, replace }, trouble: Trouble::default(), written: 0 })
     }
 
     pub(crate) fn standard() -> Self {
-        let writer = BufWriter::with_capacity(1 << 16, io::stdout());
-        Self { target: Target::Standard(writer), trouble: Trouble::default(), written: 0 }
+        Self::stream(Box::new(io::stdout()), "the standard output".into())
+    }
+
+    fn stream(writer: Box<dyn Write + Send>, name: String) -> Self {
+        let writer = BufWriter::with_capacity(1 << 16, writer);
+        Self { target: Target::Stream { writer, name }, trouble: Trouble::default(), written: 0 }
     }
 
     pub(crate) fn trouble(&self) -> Trouble {
@@ -71,7 +77,7 @@ impl Output {
     /// What to call it in a message.
     pub(crate) fn name(&self) -> String {
         match &self.target {
-            Target::Standard(_) => "the standard output".into(),
+            Target::Stream { name, .. } => name.clone(),
             Target::File { path, .. } => path.display().to_string(),
         }
     }
@@ -81,7 +87,7 @@ impl Output {
         let name = self.name();
         let io = |error: io::Error| Failure::io(&name, &error);
         match self.target {
-            Target::Standard(mut writer) => writer.flush().map_err(io)?,
+            Target::Stream { mut writer, .. } => writer.flush().map_err(io)?,
             Target::File { writer, path, replace } => {
                 let file = writer.into_inner().map_err(|error| io(error.into_error()))?;
                 file.as_file().sync_all().map_err(io)?;
@@ -95,7 +101,7 @@ impl Output {
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let result = match &mut self.target {
-            Target::Standard(writer) => writer.write(bytes),
+            Target::Stream { writer, .. } => writer.write(bytes),
             Target::File { writer, .. } => writer.write(bytes),
         };
         match &result {
@@ -107,7 +113,7 @@ impl Write for Output {
 
     fn flush(&mut self) -> io::Result<()> {
         let result = match &mut self.target {
-            Target::Standard(writer) => writer.flush(),
+            Target::Stream { writer, .. } => writer.flush(),
             Target::File { writer, .. } => writer.flush(),
         };
         if let Err(error) = &result {
@@ -117,8 +123,21 @@ impl Write for Output {
     }
 }
 
+/// Whether bytes go straight there, without a name to appear under: `-`, a pipe, a device. Never to be renamed over.
+pub(crate) fn is_stream(path: &Path) -> bool {
+    path == Path::new(STANDARD) || fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())
+}
+
+/// What a link points to is replaced, not the link.
+pub(crate) fn resolved(path: &Path) -> PathBuf {
+    if path.is_symlink() { fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()) } else { path.to_path_buf() }
+}
+
 /// The one rule about files that are there already.
 pub(crate) fn refuse_existing(path: &Path, replace: bool) -> Result<()> {
+    if is_stream(path) {
+        return Ok(());
+    }
     if path.is_dir() {
         return Err(Failure::io(&path.display().to_string(), &io::Error::from(io::ErrorKind::IsADirectory)));
     }
@@ -183,6 +202,25 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"mine");
         Output::create(&path, true).unwrap().finish().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_are_written_to_and_links_followed() {
+        let mut output = Output::create(Path::new("/dev/null"), true).unwrap();
+        output.write_all(b"gone").unwrap();
+        assert_eq!(output.finish().unwrap(), 4);
+        assert!(is_stream(Path::new("/dev/null")));
+
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "before").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let mut output = Output::create(&link, true).unwrap();
+        output.write_all(b"after").unwrap();
+        output.finish().unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read(&file).unwrap(), b"after");
     }
 
     #[cfg(unix)]

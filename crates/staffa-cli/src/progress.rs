@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use arrow_array::RecordBatch;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
+use crate::bench::arrow_bytes;
 use crate::text;
 
-/// Bytes of input read so far: readers add to it, the bar looks at it.
+/// Bytes so far: others add to it, the bar looks at it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Meter(Arc<AtomicU64>);
 
@@ -22,16 +24,19 @@ impl Meter {
     }
 }
 
-/// A bar with rows, MB/s of input, and the time left.
+/// A bar with rows, MB/s of them, and the time left.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    meter: Meter,
+    /// Bytes of input that were read.
+    input: Meter,
+    /// Bytes that the rows take in memory, which is what people mean by speed; input may be compressed to nothing.
+    moved: Meter,
 }
 
 impl Progress {
     /// `total` bytes of input, where that is known.
     pub(crate) fn new(total: Option<u64>, quiet: bool) -> Self {
-        let meter = Meter::default();
+        let (input, moved) = (Meter::default(), Meter::default());
         // Draws nothing where stderr is no terminal.
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(8) };
         let bar = ProgressBar::with_draw_target(total, target);
@@ -41,28 +46,36 @@ impl Progress {
             "{spinner} {msg}, {speed}, {elapsed}"
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
-            let speed = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-                let _ = write!(out, "{}/s", text::bytes(state.per_sec() as u64));
+            let meter = moved.clone();
+            let speed = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let per_second = meter.get() as f64 / state.elapsed().as_secs_f64().max(1e-3);
+                let _ = write!(out, "{}/s", text::bytes(per_second as u64));
             };
             let left = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
                 let _ = write!(out, "{}", duration(state.eta()));
             };
             bar.set_style(style.with_key("speed", speed).with_key("left", left).progress_chars("█▉▊▋▌▍▎▏ "));
         }
-        Self { bar, meter }
+        Self { bar, input, moved }
     }
 
     /// What readers add their bytes to.
     pub(crate) fn meter(&self) -> Meter {
-        self.meter.clone()
+        self.input.clone()
     }
 
-    /// `rows` are done in all.
-    pub(crate) fn rows(&self, rows: u64) {
+    /// This batch is done, and `rows` in all.
+    pub(crate) fn batch(&self, batch: &RecordBatch, rows: u64) {
         if !self.bar.is_hidden() {
-            self.bar.set_message(text::counted(rows, "row"));
-            self.bar.set_position(self.meter.get());
+            self.advance(arrow_bytes(batch), rows);
         }
+    }
+
+    /// So many bytes more are done, and `rows` in all.
+    pub(crate) fn advance(&self, bytes: u64, rows: u64) {
+        self.moved.add(bytes);
+        self.bar.set_position(self.input.get());
+        self.bar.set_message(text::counted(rows, "row"));
     }
 
     /// What is being done, where rows are not the measure.
@@ -84,10 +97,11 @@ impl Drop for Progress {
     }
 }
 
-/// `0.4 s`, `12 s`, `3 min 20 s`.
+/// `40 ms`, `0.4 s`, `12 s`, `3 min 20 s`.
 pub(crate) fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
+        0 if time.as_millis() < 100 => format!("{} ms", time.as_millis()),
         0..10 => format!("{:.1} s", time.as_secs_f64()),
         10..100 => format!("{seconds} s"),
         100..6000 => format!("{} min {} s", seconds / 60, seconds % 60),
@@ -102,7 +116,7 @@ mod tests {
     #[test]
     fn durations_read_well() {
         let shown = |seconds| duration(Duration::from_secs_f64(seconds));
-        assert_eq!([shown(0.42), shown(42.0), shown(200.0)], ["0.4 s", "42 s", "3 min 20 s"]);
-        assert_eq!(shown(7260.0), "2 h 1 min");
+        assert_eq!([shown(0.042), shown(0.42), shown(42.0)], ["42 ms", "0.4 s", "42 s"]);
+        assert_eq!([shown(200.0), shown(7260.0)], ["3 min 20 s", "2 h 1 min"]);
     }
 }

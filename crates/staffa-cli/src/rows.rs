@@ -1,21 +1,17 @@
 //! Which rows and columns: names checked against the schema, the filter, the limit.
 //!
-//! A Staffa file filters its own blocks. For the batches of other formats, the columns of the filter are written to a
-//! small Staffa table in memory together with the row numbers, and that table is filtered: one implementation of what a
-//! filter means, so that the same `--where` keeps the same rows in every format.
+//! A Staffa file answers these itself, block by block. The batches of other formats pass through here, by the library's
+//! own evaluation, so that the same `--where` keeps the same rows in every format.
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::UInt32Type;
-use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use arrow_select::concat::concat;
-use arrow_select::take::take_record_batch;
+use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
+use arrow_select::filter::filter_record_batch;
 use staffa::Predicate;
 
 use crate::cli::Selecting;
-use crate::error::{Exit, Failure, Result};
+use crate::error::{Failure, Result};
 use crate::formats::Batches;
 
 /// What a command wants of its input.
@@ -31,14 +27,17 @@ impl Wanted {
     /// Parses the filter; columns are looked up later, by `check`.
     pub(crate) fn new(selecting: &Selecting) -> Result<Self> {
         let filter = selecting.filter.as_deref().map(str::parse::<Predicate>).transpose();
-        let filter = filter.map_err(|error| Failure::usage(format!("--where: {error}")))?;
+        let filter = filter.map_err(|error| {
+            let what = error.to_string();
+            Failure::usage(format!("--where: {}", what.trim_start_matches("predicate, ")))
+        })?;
         Ok(Self { columns: selecting.columns.clone(), filter, ..Self::default() })
     }
 
     /// The schema of the result, once every name and the types of the filter fit `schema`.
     pub(crate) fn check(&self, schema: &Schema) -> Result<SchemaRef> {
         if let Some(filter) = &self.filter {
-            RowFilter::new(filter, schema)?;
+            let _fits = row_filter(filter, schema)?;
         }
         let Some(columns) = &self.columns else { return Ok(Arc::new(schema.clone())) };
         let mut places = Vec::with_capacity(columns.len());
@@ -57,7 +56,7 @@ impl Wanted {
         let Some(columns) = &self.columns else { return Ok(None) };
         let mut names: Vec<&str> = columns.iter().map(String::as_str).collect();
         if let Some(filter) = &self.filter {
-            filter_columns(filter, &mut names);
+            names.extend(filter.columns());
         }
         let mut places = names.into_iter().map(|name| find(schema, name)).collect::<Result<Vec<_>>>()?;
         places.sort_unstable();
@@ -77,10 +76,8 @@ impl Wanted {
             let selected = batch.and_then(|batch| {
                 let batch = match (&wanted.filter, &mut filter) {
                     (None, _) => batch,
-                    (Some(_), Some(filter)) => filter.apply(&batch)?,
-                    (Some(predicate), empty) => {
-                        empty.insert(RowFilter::new(predicate, &batch.schema())?).apply(&batch)?
-                    }
+                    (Some(_), Some(filter)) => filter(&batch)?,
+                    (Some(predicate), empty) => empty.insert(row_filter(predicate, &batch.schema())?)(&batch)?,
                 };
                 let batch = project(&batch, wanted.columns.as_deref())?;
                 let rows = batch.num_rows().min(usize::try_from(left).unwrap_or(usize::MAX));
@@ -111,88 +108,25 @@ pub(crate) fn find(schema: &Schema, name: &str) -> Result<usize> {
     })
 }
 
-/// The names of the columns that a filter looks at.
-fn filter_columns<'a>(filter: &'a Predicate, names: &mut Vec<&'a str>) {
-    match filter {
-        Predicate::Compare { column, .. } | Predicate::In { column, .. } | Predicate::IsNull { column } => {
-            names.push(column);
-        }
-        Predicate::And(parts) | Predicate::Or(parts) => {
-            for part in parts {
-                filter_columns(part, names);
-            }
-        }
-        Predicate::Not(part) => filter_columns(part, names),
-    }
-}
+/// Keeps the rows of a batch for which a predicate holds.
+type RowFilter = Box<dyn Fn(&RecordBatch) -> Result<RecordBatch> + Send>;
 
-/// A filter for batches of one schema.
-struct RowFilter {
-    predicate: Predicate,
-    columns: Vec<usize>,
-    schema: SchemaRef,
-}
-
-impl RowFilter {
-    /// No column of a table is likely to have this name; the filter's columns would have to hold it to clash.
-    const ROW: &str = "\u{1}row";
-
-    /// Columns and types are checked here.
-    fn new(predicate: &Predicate, schema: &Schema) -> Result<Self> {
-        let mut names = Vec::new();
-        filter_columns(predicate, &mut names);
-        let mut columns = names.into_iter().map(|name| find(schema, name)).collect::<Result<Vec<_>>>()?;
-        columns.sort_unstable();
-        columns.dedup();
-        let row = Arc::new(Field::new(Self::ROW, DataType::UInt32, false));
-        let fields = columns.iter().map(|at| schema.fields()[*at].clone()).chain([row]).collect::<Vec<_>>();
-        let filter = Self { predicate: predicate.clone(), columns, schema: Arc::new(Schema::new(fields)) };
-        filter.rows(&[])?;
-        Ok(filter)
-    }
-
-    fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch> {
-        let rows: ArrayRef = Arc::new(UInt32Array::from_iter_values(0..batch.num_rows() as u32));
-        let columns = self.columns.iter().map(|at| batch.column(*at).clone()).chain([rows]).collect();
-        let table =
-            RecordBatch::try_new(self.schema.clone(), columns).map_err(|error| Failure::arrow("--where", &error))?;
-        let kept = self.rows(&[table])?;
-        if kept.len() == batch.num_rows() {
-            return Ok(batch.clone());
-        }
-        take_record_batch(batch, &kept).map_err(|error| Failure::arrow("--where", &error))
-    }
-
-    /// The numbers of the rows that the filter keeps.
-    fn rows(&self, batches: &[RecordBatch]) -> Result<UInt32Array> {
-        let run = || -> staffa::Result<Vec<ArrayRef>> {
-            let mut options = staffa::WriteOptions::default();
-            options.profile = staffa::Profile::Fast;
-            options.threads = Some(1);
-            options.verify = false;
-            let file = staffa::File::from_bytes(staffa::to_bytes(self.schema.clone(), batches, options)?)?;
-            let scan = file.scan().columns([Self::ROW]).filter(self.predicate.clone()).threads(Some(1));
-            scan.reader()?.map(|batch| batch.map(|batch| batch.column(0).clone())).collect()
-        };
-        let parts = run().map_err(|error| match &error {
-            staffa::Error::InvalidArgument(what) => Failure::usage(format!("--where: {what}")),
-            other => Failure { exit: Exit::Unsupported, message: format!("--where: {other}") },
-        })?;
-        if parts.is_empty() {
-            return Ok(UInt32Array::from(Vec::<u32>::new()));
-        }
-        let parts: Vec<&dyn arrow_array::Array> = parts.iter().map(AsRef::as_ref).collect();
-        let whole = concat(&parts).map_err(|error| Failure::arrow("--where", &error))?;
-        Ok(whole.as_primitive::<UInt32Type>().clone())
-    }
+/// A filter for batches of one schema; columns and types are checked here.
+fn row_filter(predicate: &Predicate, schema: &Schema) -> Result<RowFilter> {
+    let bound = predicate.bind(schema).map_err(|error| Failure::usage(format!("--where: {error}")))?;
+    Ok(Box::new(move |batch| {
+        let kept = bound.evaluate(batch).map_err(|error| Failure::unsupported(format!("--where: {error}")))?;
+        filter_record_batch(batch, &kept).map_err(|error| Failure::arrow("--where", &error))
+    }))
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use arrow_array::{Int64Array, StringArray};
+    use arrow_array::{ArrayRef, Int64Array, StringArray};
 
     use super::*;
+    use crate::error::Exit;
 
     fn batch() -> RecordBatch {
         let ids: ArrayRef = Arc::new((0..100).map(|i| (i % 10 != 0).then_some(i)).collect::<Int64Array>());

@@ -45,7 +45,7 @@ pub(crate) fn ratio(before: u64, after: u64) -> String {
         return "-".into();
     }
     let ratio = before as f64 / after as f64;
-    if ratio >= 99.95 { format!("{ratio:.0}x") } else { format!("{ratio:.1}x") }
+    if ratio >= 99.95 { format!("{}x", number(ratio.round() as u64)) } else { format!("{ratio:.1}x") }
 }
 
 /// `15.9%`.

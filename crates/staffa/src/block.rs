@@ -15,7 +15,7 @@ use staffa_kernels::VECTOR;
 use crate::bitmap::Bitmap;
 use crate::choose::Cascade;
 use crate::cursor::{Cursor, put_varint};
-use crate::decode::{AnyDecoder, Budget, Decoder, OpenContext, Physical, Scratch, SharedPart, vector_len};
+use crate::decode::{AnyDecoder, Budget, Decoder, OpenContext, Physical, Scratch, SharedPart};
 use crate::encoding::dictionary;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -271,11 +271,6 @@ pub(crate) fn parse_shared<'a>(bytes: &'a [u8], limits: &Limits) -> Result<(Node
         return Err(Error::corrupt(format!("{len} values expected, found {}", node.len)));
     }
     Ok((node, decoded))
-}
-
-/// Rows of all vectors, for those who walk over them.
-pub(crate) fn vectors(len: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..len.div_ceil(VECTOR)).map(move |v| (v, vector_len(len, v)))
 }
 
 #[cfg(test)]

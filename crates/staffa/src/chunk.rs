@@ -110,7 +110,9 @@ fn input(array: &LeafArray, start: usize, len: usize) -> Input<'_> {
     let valid = validity.as_ref().map_or(len, Bitmap::count_ones);
     let validity = validity.filter(|_| valid < len);
     if valid == 0 || matches!(array.values, LeafValues::Empty(_)) {
-        return Input { len, validity, dense: true, values: Present::None };
+        // A leaf of validity alone has no values to be dense.
+        let dense = !matches!(array.values, LeafValues::Empty(_));
+        return Input { len, validity, dense, values: Present::None };
     }
     let bits = match &array.values {
         LeafValues::Bits(all) => Some(all.slice(start, len)),

@@ -9,6 +9,8 @@ use crate::error::{Error, Result};
 use crate::node::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Values};
 
+pub mod alp;
+pub mod alp_rd;
 pub mod bitmap;
 pub mod bitpack;
 pub mod constant;
@@ -18,6 +20,7 @@ pub mod frame_of_reference;
 pub mod frequency;
 pub mod fsst;
 pub mod narrow;
+pub mod onpair;
 pub mod plain;
 pub mod pseudodecimal;
 pub mod roaring;
@@ -80,7 +83,10 @@ pub static POOL: &[&dyn Encoding] = &[
     &run_end::RunEnd,
     &dictionary::Dictionary,
     &frequency::Frequency,
+    &alp::Alp,
+    &alp_rd::AlpRd,
     &pseudodecimal::Pseudodecimal,
+    &onpair::OnPair,
     &fsst::Fsst,
     &narrow::Narrow,
     &bitmap::PlainBits,

@@ -8,9 +8,8 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
-use arrow_select::filter::filter_record_batch;
 
-use crate::arrow::with_string_views;
+use crate::arrow::{filter_rows, with_string_views};
 use crate::error::{Error, Result};
 use crate::file::{BlockEntry, zone_of};
 use crate::predicate::{Bound, Predicate};
@@ -230,7 +229,7 @@ impl Reader {
             return Ok(None);
         }
         let batch = self.file.batch(&self.columns, &self.read_schema, group, rows)?;
-        Ok(Some(filter_record_batch(&batch, &mask)?))
+        filter_rows(&batch, &mask).map(Some)
     }
 
     /// The zone map of a flat column over some rows; `None` where there is none, or it cannot be read: the scan itself

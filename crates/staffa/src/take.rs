@@ -6,13 +6,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array, new_empty_array};
-use arrow_schema::{DataType, Schema};
-use arrow_select::concat::concat;
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_empty_array};
+use arrow_schema::{Field, Schema};
 use arrow_select::interleave::interleave;
-use arrow_select::take::take;
 use rayon::prelude::*;
 
+use crate::arrow::{concat, is_plain, pick};
 use crate::error::{Error, Result};
 use crate::read::File;
 use crate::scan::schema_for;
@@ -25,6 +24,9 @@ struct Piece {
 
 impl File {
     /// Rows by number, as one batch in the order asked; all columns where none are named.
+    ///
+    /// Refused where no array of a column's type can hold so many rows: 16-bit run ends reach 32,767, and the values of
+    /// dictionaries of several row groups together may be more than the keys can number.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -62,17 +64,12 @@ impl File {
         let flat = leaves.len() == 1 && self.leaf(leaves.start)?.flat;
         let (pieces, places) = self.pieces(rows, flat);
         let decode = |piece: &Piece| self.column(column, schema, piece.row_group, piece.rows.clone());
-        let arrays = pieces.iter().map(decode).collect::<Result<Vec<_>>>()?;
-        let borrowed: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
-        if interleaves(field.data_type()) {
+        if is_plain(field.data_type()) {
+            let arrays = pieces.iter().map(decode).collect::<Result<Vec<_>>>()?;
+            let borrowed: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
             return Ok(interleave(&borrowed, &places)?);
         }
-        let mut starts = vec![0u64];
-        for array in &arrays {
-            starts.push(starts.last().copied().unwrap_or(0) + array.len() as u64);
-        }
-        let flat = places.iter().map(|(piece, row)| starts.get(*piece).copied().unwrap_or(0) + *row as u64);
-        Ok(take(&concat(&borrowed)?, &UInt64Array::from_iter_values(flat), None)?)
+        gather(field, &pieces, &places, decode).map_err(|e| e.at(|p| p.column = Some(field.name().clone())))
     }
 
     /// Which stretches to decode, and for every row its stretch and its place in it.
@@ -102,12 +99,46 @@ impl File {
     }
 }
 
-/// Whether Arrow can interleave arrays of a type; else they are joined and rows taken from the whole.
-fn interleaves(ty: &DataType) -> bool {
-    match ty {
-        DataType::RunEndEncoded(..) | DataType::ListView(_) | DataType::LargeListView(_) | DataType::Dictionary(..) => false,
-        DataType::List(f) | DataType::LargeList(f) | DataType::FixedSizeList(f, _) | DataType::Map(f, _) => interleaves(f.data_type()),
-        DataType::Struct(fields) => fields.iter().all(|f| interleaves(f.data_type())),
-        _ => true,
+/// The wanted rows of each piece, one piece after another, and of these, rows in the order asked. A piece is given up
+/// before the next is decoded.
+fn gather(
+    field: &Field,
+    pieces: &[Piece],
+    places: &[(usize, usize)],
+    decode: impl Fn(&Piece) -> Result<ArrayRef>,
+) -> Result<ArrayRef> {
+    // Row groups have less than 2^32 rows.
+    let mut wanted: Vec<Vec<u32>> = vec![Vec::new(); pieces.len()];
+    for (piece, row) in places {
+        if let Some(rows) = wanted.get_mut(*piece) {
+            rows.push(*row as u32);
+        }
     }
+    if let ([piece], [rows]) = (pieces, wanted.as_slice()) {
+        return pick(field, &decode(piece)?, rows);
+    }
+    let schema = Arc::new(Schema::new(vec![field.clone()]));
+    let (mut batches, mut starts, mut end) = (Vec::new(), Vec::new(), 0);
+    for (piece, rows) in pieces.iter().zip(&mut wanted) {
+        rows.sort_unstable();
+        rows.dedup();
+        batches.push(RecordBatch::try_new(schema.clone(), vec![pick(field, &decode(piece)?, rows)?])?);
+        starts.push(end);
+        end += rows.len();
+    }
+    let Some(all) = concat(&schema, &batches)? else {
+        let what = "rows of several row groups do not go into one array of this type: ask for fewer rows at once";
+        return Err(Error::limit(format!("{}: {what}", field.data_type())));
+    };
+    let place = |(piece, row): &(usize, usize)| {
+        let within = wanted.get(*piece).and_then(|rows| rows.binary_search(&(*row as u32)).ok());
+        let place = starts.get(*piece).zip(within).map(|(start, within)| start + within);
+        place.and_then(|place| u32::try_from(place).ok())
+    };
+    let order = places.iter().map(place).collect::<Option<Vec<u32>>>();
+    let order = order.ok_or_else(|| Error::limit(format!("{} rows of one column at once", places.len())))?;
+    if order.iter().enumerate().all(|(i, row)| i == *row as usize) && order.len() == end {
+        return Ok(all.column(0).clone());
+    }
+    pick(field, all.column(0), &order)
 }

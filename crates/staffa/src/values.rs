@@ -271,11 +271,6 @@ impl LeafValues {
         }
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Words of width `T`; empty where the type or the alignment is another.
     pub fn words<T: Word>(&self) -> &[T] {
         match self {
@@ -323,10 +318,5 @@ impl DecodedValues {
             Self::Words(ty, data) => data.len() / ty.width_bytes().unwrap_or(1),
             Self::Bytes { large, offsets, .. } => (offsets.len() / if *large { 8 } else { 4 }).saturating_sub(1),
         }
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }

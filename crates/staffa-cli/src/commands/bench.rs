@@ -60,7 +60,7 @@ fn load(args: &Bench) -> Result<(TableInMemory, bool)> {
             break;
         }
         rows += batch.num_rows() as u64;
-        progress.rows(rows);
+        progress.batch(&batch, rows);
         batches.push(batch);
     }
     Ok((TableInMemory::new(schema, batches), whole))

@@ -10,7 +10,7 @@ use crate::error::{Failure, Result};
 use crate::formats::{self, CsvOptions, Format};
 use crate::inputs::{Inputs, expand};
 use crate::interrupt;
-use crate::output::{Output, STANDARD, refuse_existing};
+use crate::output::{Output, is_stream, refuse_existing};
 use crate::progress::{Progress, duration};
 use crate::rows::Wanted;
 use crate::text;
@@ -22,10 +22,7 @@ pub(super) fn run(args: &Convert) -> Result<()> {
     if to != Format::Staffa {
         refuse_staffa_options(&args.writing, to)?;
     }
-    let standard = output == Path::new(STANDARD);
-    if !standard {
-        refuse_existing(output, args.force)?;
-    }
+    refuse_existing(output, args.force)?;
     let paths = expand(&args.inputs)?;
     refuse_own_output(&paths, output)?;
     let mut wanted = Wanted::new(&args.selecting)?;
@@ -47,12 +44,12 @@ pub(super) fn run(args: &Convert) -> Result<()> {
         let batch = batch?;
         sink.write(&batch)?;
         rows += batch.num_rows() as u64;
-        progress.rows(rows);
+        progress.batch(&batch, rows);
         interrupt::check()?;
     }
     let bytes = sink.finish()?;
     progress.finish();
-    if !args.quiet && !standard {
+    if !args.quiet && !is_stream(output) {
         let compared = match input_bytes {
             Some(before) => format!(" from {}", text::bytes(before)),
             None => String::new(),

@@ -46,8 +46,9 @@ fn count(path: &Path, args: &Count, wanted: &Wanted) -> Result<u64> {
     let (_, batches) = inputs.scan(&wanted, &progress.meter())?;
     let mut rows = 0;
     for batch in batches {
-        rows += batch?.num_rows() as u64;
-        progress.rows(rows);
+        let batch = batch?;
+        rows += batch.num_rows() as u64;
+        progress.batch(&batch, rows);
     }
     Ok(rows)
 }

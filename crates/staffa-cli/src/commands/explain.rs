@@ -24,10 +24,9 @@ pub(super) fn run(args: &Explain) -> Result<()> {
         }));
     }
     let mut out = super::out();
-    for (at, column) in columns.iter().enumerate() {
-        if at > 0 {
-            writeln!(out)?;
-        }
+    writeln!(out, "{}: {}", args.file.display(), counted(file.num_rows(), "row"))?;
+    for column in &columns {
+        writeln!(out)?;
         if args.blocks { each_block(&mut out, column)? } else { summary(&mut out, column)? }
     }
     Ok(out.flush()?)
@@ -36,10 +35,11 @@ pub(super) fn run(args: &Explain) -> Result<()> {
 fn title(out: &mut dyn Write, column: &ColumnExplain) -> Result<()> {
     Ok(writeln!(
         out,
-        "{}: {} in {}, {} smaller than decoded",
+        "{}: {} in {}, decoded {} ({})",
         printable(&column.path),
         bytes(column.bytes),
         counted(column.blocks.len() as u64, "block"),
+        bytes(column.decoded_bytes),
         ratio(column.decoded_bytes, column.bytes)
     )?)
 }

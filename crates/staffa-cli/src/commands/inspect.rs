@@ -30,11 +30,13 @@ pub(super) fn run(args: &Inspect) -> Result<()> {
     let mut out = super::out();
     writeln!(
         out,
-        "{}: Staffa version {}, {}, {}; footer {}, column index {}",
+        "{}: {}, {}; format version {}, written by {}; blocks of {}, footer {}, column index {}",
         args.file.display(),
-        inspection.format_version,
-        bytes(inspection.file_bytes),
         counted(inspection.rows, "row"),
+        bytes(inspection.file_bytes),
+        inspection.format_version,
+        printable(&inspection.writer),
+        counted(u64::from(inspection.block_rows), "value"),
         bytes(inspection.footer_bytes),
         bytes(inspection.index_bytes)
     )?;

@@ -70,7 +70,7 @@ pub(super) fn run(args: &Size) -> Result<()> {
     };
     let mut rows = vec![["column", "bytes", "of file", "decoded", "smaller", ""].map(String::from).to_vec()];
     rows.extend(parts.into_iter().map(|part| line(part.name, part.bytes, part.decoded)));
-    rows.push(line("(footer, index, padding)".into(), other, 0));
+    rows.push(line("(header and footer)".into(), other, 0));
     let mut out = super::out();
     writeln!(
         out,

@@ -45,9 +45,10 @@ fn verify(path: &Path) -> Result<VerifyReport> {
     let meter = progress.meter();
     let mut before = 0;
     let result = file.verify(&mut |rows| {
-        meter.add((rows.saturating_sub(before) as f64 * bytes_per_row) as u64);
+        let bytes = (rows.saturating_sub(before) as f64 * bytes_per_row) as u64;
         before = rows;
-        progress.rows(rows);
+        meter.add(bytes);
+        progress.advance(bytes, rows);
     });
     result.map_err(|error| Failure::staffa(path, error))
 }

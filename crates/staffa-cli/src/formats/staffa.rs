@@ -1,7 +1,7 @@
 //! Staffa itself: columns, filter and limit are answered by the file.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
@@ -10,7 +10,7 @@ use arrow_schema::SchemaRef;
 use super::{Batches, Sink, Table};
 use crate::error::{Failure, Result};
 use crate::inputs::{Input, Seekable};
-use crate::output::{Output, STANDARD};
+use crate::output::{Output, is_stream, resolved};
 use crate::progress::Meter;
 use crate::rows::Wanted;
 
@@ -62,15 +62,15 @@ impl Table for StaffaTable {
     }
 }
 
-/// Starts a file, or the standard output by way of a temporary file, since a Staffa file is renamed when it is whole.
+/// Starts a file, or a stream by way of a temporary file, since a Staffa file is renamed when it is whole.
 pub(crate) fn create(path: &Path, schema: &SchemaRef, options: staffa::WriteOptions) -> Result<Box<dyn Sink>> {
     let shown = path.to_path_buf();
-    let copied = if path == Path::new(STANDARD) {
+    let copied = if is_stream(path) {
         Some(tempfile::tempdir().map_err(|error| Failure::io("a temporary folder", &error))?)
     } else {
         None
     };
-    let target = copied.as_ref().map_or_else(|| shown.clone(), |folder| folder.path().join("output.staffa"));
+    let target = copied.as_ref().map_or_else(|| resolved(path), |folder| folder.path().join("output.staffa"));
     let writer = staffa::Writer::create(&target, schema.clone(), options).map_err(|error| wrote(&shown, error))?;
     Ok(Box::new(StaffaSink { writer, target, shown, copied }))
 }
@@ -92,9 +92,9 @@ impl Sink for StaffaSink {
         let summary = writer.finish().map_err(|error| wrote(&shown, error))?;
         if copied.is_some() {
             let mut file = File::open(&target).map_err(|error| Failure::io("a temporary file", &error))?;
-            let mut output = Output::standard();
-            io::copy(&mut file, &mut output)?;
-            output.flush()?;
+            let mut output = Output::create(&shown, true)?;
+            io::copy(&mut file, &mut output).map_err(|error| Failure::io(&output.name(), &error))?;
+            output.finish()?;
         }
         Ok(summary.file_bytes)
     }

@@ -4,7 +4,7 @@
 //! 2. An ordered dictionary that differs: not joined, since the order of its values means something.
 //! 3. Values that have bytes to compare: each distinct one once, in the order of their first appearance; where that
 //!    outgrows the key type, the values in use alone.
-//! 4. Nested values: one after another, if the key type can number them.
+//! 4. Nested values: one after another, those in use alone where the key type cannot number all.
 
 use std::sync::Arc;
 
@@ -14,11 +14,12 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, DictionaryArray, PrimitiveArray};
 use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field};
 use hashbrown::HashMap;
 
 use super::concat::join_values;
 use super::layout::physical;
+use super::pick::pick;
 use crate::error::Result;
 
 /// One dictionary array out of several, with the validity of their keys as joined already.
@@ -49,18 +50,40 @@ pub(super) fn join<K: ArrowDictionaryKeyType>(
             Some((values, map)) => rekey(&parts, values, nulls, |part, key| map.get(part)?.get(key).copied()),
         };
     }
-    let mut starts = Vec::with_capacity(parts.len());
-    let mut end = 0;
-    for part in &parts {
-        starts.push(end);
-        end += part.values().len();
+    match append(&parts, nulls.clone(), false)? {
+        None => append(&parts, nulls, true),
+        joined => Ok(joined),
     }
-    if !fits::<K>(end) {
-        return Ok(None);
+}
+
+/// All values, or those in use, one dictionary's after another's.
+fn append<K: ArrowDictionaryKeyType>(
+    parts: &[&DictionaryArray<K>],
+    nulls: Option<NullBuffer>,
+    used_only: bool,
+) -> Result<Option<ArrayRef>> {
+    let (mut kept, mut map, mut end) = (Vec::with_capacity(parts.len()), Vec::with_capacity(parts.len()), 0);
+    for part in parts {
+        let values = part.values();
+        let mut used: Vec<u32> = Vec::new();
+        let mut to = vec![0; values.len()];
+        let occupancy = used_only.then(|| part.occupancy());
+        for (value, to) in to.iter_mut().enumerate() {
+            if occupancy.as_ref().is_none_or(|used| used.value(value)) {
+                *to = end;
+                end += 1;
+                used.push(value as u32);
+            }
+        }
+        if !fits::<K>(end) {
+            return Ok(None);
+        }
+        let field = Field::new("values", values.data_type().clone(), true);
+        kept.push(if used.len() < values.len() { pick(&field, values, &used)? } else { values.clone() });
+        map.push(to);
     }
-    let values: Vec<ArrayRef> = parts.iter().map(|part| part.values().clone()).collect();
-    let Some(values) = join_values(&values)? else { return Ok(None) };
-    rekey(&parts, values, nulls, |part, key| Some(starts.get(part)? + key))
+    let Some(values) = join_values(&kept)? else { return Ok(None) };
+    rekey(parts, values, nulls, |part, key| map.get(part)?.get(key).copied())
 }
 
 /// Whether keys can number so many values.

@@ -12,6 +12,22 @@
 //!   null                                  none: the number of rows says all
 //! ```
 //!
+//! | type | leaf |
+//! |---|---|
+//! | boolean | bits |
+//! | (u)int8 to (u)int64, float16 to float64 | words of that width |
+//! | date32, time32, interval in months, decimal32 | words of 32 bits, two's complement |
+//! | date64, time64, timestamp, duration, decimal64 | words of 64 bits, two's complement |
+//! | decimal128, decimal256 | words of 128, 256 bits, two's complement |
+//! | interval of days and time | words of 64 bits: days in the low 32, milliseconds in the high 32 |
+//! | interval of months, days, nanoseconds | words of 128 bits: months in the lowest 32, then days, then 64 of nanoseconds |
+//! | utf8, binary, large and view too; fixed-size binary | byte strings |
+//! | lengths of lists | words of 32 bits, of 64 in large lists and large list views; unsigned |
+//! | codes, run ends | words as wide as the type of the key, of the end; not negative |
+//!
+//! What lies under a NULL is arbitrary: a reader takes a length there as 0, a code as none, and a fixed-size binary may
+//! have another size. Items of a fixed-size list, and fields of a struct, are there under a NULL as well.
+//!
 //! The first leaf of a column has the column's name; it carries the column's validity, but for run ends, which have
 //! none. Lengths, codes and values say how many rows the next level has. A path that would come twice (a struct may
 //! have two fields of one name, a column may be called `a.b`) ends in `#2`, `#3` and so on; one that would be longer

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! write   batches --concat--> one batch per row group --shred--> leaf arrays
-//! read    decoded leaves --assemble--> one array per column
+//! read    decoded leaves --assemble--> one array per column --pick--> some rows of it
 //! both    Schema --Layout::new--> which leaves there are, and how they hang together
 //!         Schema <--encode_schema, decode_schema--> bytes of the footer
 //! ```
@@ -16,6 +16,7 @@ mod build;
 mod concat;
 mod dictionaries;
 mod layout;
+mod pick;
 mod schema;
 mod shred;
 mod shred_leaf;
@@ -24,6 +25,7 @@ mod shred_list;
 pub(crate) use assemble::{assemble, with_string_views};
 pub(crate) use concat::concat;
 pub(crate) use layout::{Layout, Leaf};
+pub(crate) use pick::{filter_rows, is_plain, pick};
 pub(crate) use schema::{decode_schema, encode_schema};
 pub(crate) use shred::shred;
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowDictionaryKeyType, Int16Type, Int32Type, Int64Type, RunEndIndexType};
-use arrow_array::{Array, ArrayRef, FixedSizeListArray, RecordBatch, StructArray, downcast_integer};
+use arrow_array::{Array, ArrayRef, ArrowNativeTypeOp, FixedSizeListArray, RecordBatch, StructArray, downcast_integer};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer};
 use arrow_schema::{DataType, Field, Fields};
 use arrow_select::dictionary::garbage_collect_any_dictionary;
@@ -34,6 +34,16 @@ pub(crate) fn shred(batch: &RecordBatch, layout: &Layout) -> Result<Vec<LeafArra
     for ((field, array), node) in columns.zip(&layout.fields) {
         let level = Level { nullable: field.is_nullable(), in_list: false, picks: None, above: Mask::default() };
         shredder.node(node, array.as_ref(), field.name(), &level)?;
+    }
+    Ok(shredder.out)
+}
+
+/// The leaves of rows `rows` of one column, which is all that `layout` has; each of them must be there.
+pub(super) fn shred_rows(field: &Field, array: &dyn Array, layout: &Layout, rows: &[u32]) -> Result<Vec<LeafArray>> {
+    let mut shredder = Shredder { layout, out: Vec::with_capacity(layout.leaves().len()) };
+    let level = Level { nullable: field.is_nullable(), in_list: false, picks: Some(rows), above: Mask::default() };
+    for node in &layout.fields {
+        shredder.node(node, array, field.name(), &level)?;
     }
     Ok(shredder.out)
 }
@@ -270,7 +280,11 @@ impl Shredder<'_> {
                 let mut ends: Vec<R::Native> = Vec::new();
                 let mut picks: Vec<u32> = Vec::new();
                 for (i, run) in runs.get_physical_indices(rows)?.into_iter().enumerate() {
-                    let end = R::Native::from_usize(i + 1).ok_or_else(too_many_items)?;
+                    let Some(end) = R::Native::from_usize(i + 1) else {
+                        let (path, most) = (self.layout.path(leaf), R::Native::MAX_TOTAL_ORDER);
+                        let what = format!("run ends of at most {most:?} are possible, {} rows are wanted", rows.len());
+                        return Err(Error::limit(what).at(|p| p.column = Some(path.to_owned())));
+                    };
                     match (picks.last(), ends.last_mut()) {
                         (Some(&last), Some(last_end)) if last as usize == run => *last_end = end,
                         _ => {

@@ -6,14 +6,14 @@
 //! ```
 #![deny(clippy::indexing_slicing)]
 
-use staffa_kernels::{BytesDict, VECTOR, Word as _};
+use staffa_kernels::{BytesDict, Word as _};
 
 use super::Encoding;
-use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Coded, Stats};
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Physical, Scratch, for_words, vector_len};
 use crate::error::{Error, Result};
 use crate::node::{Node, NodeRef};
+use crate::patches::{self, Mask, Patches};
 use crate::picked::Picked;
 use crate::values::{Kind, PhysicalType, StringsBuf, Values};
 
@@ -51,7 +51,7 @@ impl Encoding for Frequency {
         let Some(coded) = stats.dictionary() else { return Ok(None) };
         let (top, _) = top(coded);
         let rows: Vec<u32> = exceptions(coded, top);
-        let mask = cascade.child(Values::Bits(&mask(values.len(), &rows)), Kind::Unsigned)?.size();
+        let mask = patches::mask(values.len(), &rows, cascade)?.size();
         Ok(Some(16 + mask + cascade.estimate_child(Picked::of(values, &rows).borrow(), stats.kind())?))
     }
 
@@ -68,7 +68,7 @@ impl Encoding for Frequency {
                 T::slice(words).and_then(|w| w.get(first)).copied().unwrap_or_default().write_le(&mut payload);
             }, _ => return Ok(None)),
         }
-        let mask = cascade.child(Values::Bits(&mask(values.len(), &rows)), Kind::Unsigned)?;
+        let mask = patches::mask(values.len(), &rows, cascade)?;
         let exceptions = cascade.child(Picked::of(values, &rows).borrow(), stats.kind())?;
         let (ty, len) = (values.physical_type(), values.len());
         Ok(Some(Node { encoding: 7, ty, len, payload, children: vec![mask, exceptions] }))
@@ -76,24 +76,21 @@ impl Encoding for Frequency {
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
         node.expect_children(2)?;
-        let mask = cx.open_bits(node.child(0, "mask", PhysicalType::Bits, node.len)?)?.bits()?;
-        let ones = mask.count_ones();
-        let child = node.child(1, "exceptions", node.ty, ones)?;
-        let starts = ranks(&mask);
         if node.ty == PhysicalType::Bytes {
+            let mask = Mask::open(node, 0, cx)?;
+            let child = node.child(1, "exceptions", node.ty, mask.count())?;
             let (offsets, data) = cx.all_strings(child, "exceptions")?;
             cx.budget.take((node.payload.len() + data.len()) as u64, "exceptions")?;
             let strings = crate::values::Strings { offsets: &offsets, data: &data };
             let all: StringsBuf = std::iter::once(node.payload).chain(strings.iter()).collect();
             let values = BytesDict::new(&all.offsets, &all.data).ok_or_else(|| Error::corrupt("no strings"))?;
-            return Ok(AnyDecoder::Bytes(Box::new(FrequentBytes { values, mask, starts })));
+            return Ok(AnyDecoder::Bytes(Box::new(FrequentBytes { values, mask })));
         }
         for_words!(node.ty, T => {
             let mut cursor = node.cursor();
             let top = T::read_le(cursor.bytes(T::BYTES)?).unwrap_or_default();
             cursor.finish("top value")?;
-            let exceptions = cx.all_words::<T>(child, "exceptions")?;
-            Ok(T::wrap(Box::new(FrequentWords { top, exceptions, mask, starts })))
+            Ok(T::wrap(Box::new(FrequentWords { top, exceptions: Patches::open(node, 0, 1, cx)? })))
         }, _ => Err(Error::corrupt("frequency holds no bits")))
     }
 
@@ -119,55 +116,19 @@ fn exceptions(coded: &Coded, top: u32) -> Vec<u32> {
     (0u32..).zip(&coded.codes).filter(|(_, code)| **code != top).map(|(row, _)| row).collect()
 }
 
-fn mask(len: usize, rows: &[u32]) -> Bitmap {
-    let mut mask = Bitmap::filled(len, false);
-    rows.iter().for_each(|&row| mask.set(row as usize, true));
-    mask
-}
-
-/// Set bits before every vector.
-pub(crate) fn ranks(mask: &Bitmap) -> Vec<u32> {
-    let mut sum = 0;
-    let vectors = mask.words().chunks(VECTOR / 64).map(|words| {
-        let before = sum;
-        sum += words.iter().map(|w| w.count_ones()).sum::<u32>();
-        before
-    });
-    vectors.collect()
-}
-
-/// The words of the mask that belong to vector `v`.
-fn vector_words(mask: &Bitmap, v: usize) -> &[u64] {
-    let words = mask.words().get(v * (VECTOR / 64)..).unwrap_or_default();
-    words.get(..VECTOR / 64).unwrap_or(words)
-}
-
 struct FrequentWords<T> {
     top: T,
-    exceptions: Vec<T>,
-    mask: Bitmap,
-    starts: Vec<u32>,
+    exceptions: Patches<T>,
 }
 
 impl<T: Physical> Decoder<T> for FrequentWords<T> {
     fn len(&self) -> usize {
-        self.mask.len()
+        self.exceptions.len()
     }
 
     fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
         out.fill(self.top);
-        let start = self.starts.get(v).copied().unwrap_or(0) as usize;
-        let mut exceptions = self.exceptions.get(start..).unwrap_or_default().iter();
-        for (word, places) in vector_words(&self.mask, v).iter().zip(out.chunks_mut(64)) {
-            let mut word = *word;
-            while word != 0 {
-                let place = places.get_mut(word.trailing_zeros() as usize);
-                if let (Some(place), Some(value)) = (place, exceptions.next()) {
-                    *place = *value;
-                }
-                word &= word - 1;
-            }
-        }
+        self.exceptions.apply(v, out);
         Ok(())
     }
 }
@@ -175,16 +136,16 @@ impl<T: Physical> Decoder<T> for FrequentWords<T> {
 /// Strings: the top value is entry 0 of a dictionary, the exceptions follow in row order.
 struct FrequentBytes {
     values: BytesDict,
-    mask: Bitmap,
-    starts: Vec<u32>,
+    mask: Mask,
 }
 
 impl FrequentBytes {
     fn with_codes<R>(&self, v: usize, cx: &mut Scratch, f: impl FnOnce(&[u32]) -> Option<R>) -> Result<R> {
         let mut buffer = cx.take_u32();
         let codes = buffer.get_mut(..vector_len(self.mask.len(), v)).unwrap_or_default();
-        let mut next = self.starts.get(v).copied().unwrap_or(0) + 1;
-        for (word, places) in vector_words(&self.mask, v).iter().zip(codes.chunks_mut(64)) {
+        let (before, words) = self.mask.vector(v);
+        let mut next = before as u32 + 1;
+        for (word, places) in words.iter().zip(codes.chunks_mut(64)) {
             for (i, place) in places.iter_mut().enumerate() {
                 let set = (word >> i & 1) as u32;
                 *place = next * set;

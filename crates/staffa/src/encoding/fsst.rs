@@ -9,10 +9,10 @@
 //! Code 255 escapes the byte that follows. A vector is decoded in one go: its codes and its strings are contiguous.
 #![deny(clippy::indexing_slicing)]
 
-use staffa_kernels::{FsstTable, VECTOR, sum_u32};
+use staffa_kernels::{FsstTable, VECTOR};
 
 use super::Encoding;
-use super::plain::vector_starts;
+use super::plain::starts_within;
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
 use crate::error::{Error, Result};
@@ -101,28 +101,13 @@ impl Encoding for Fsst {
         }
         let lengths = cx.open_words::<u32>(node.child(0, "lengths", PhysicalType::U32, node.len)?)?;
         // A code makes 8 bytes at the most: what the lengths claim beyond that is refused before it is allocated.
-        let starts = vector_starts_within(lengths.as_ref(), codes.len() as u64 * 8)?;
+        let starts = starts_within(lengths.as_ref(), codes.len() as u64 * 8)?;
         Ok(AnyDecoder::Bytes(Box::new(Codes { table, codes, ends, lengths, starts })))
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
         node.payload.first().map(|symbols| format!("{symbols} symbols")).unwrap_or_default()
     }
-}
-
-fn vector_starts_within(lengths: &dyn Decoder<u32>, most: u64) -> Result<Vec<u32>> {
-    let mut cx = Scratch::default();
-    let mut buffer = cx.take_u32();
-    let mut total = 0u64;
-    for v in 0..lengths.len().div_ceil(VECTOR) {
-        let out = buffer.get_mut(..crate::decode::vector_len(lengths.len(), v)).unwrap_or_default();
-        lengths.vector(v, &mut cx, out)?;
-        total += sum_u32(out);
-    }
-    if total > most {
-        return Err(Error::corrupt(format!("lengths that add up to at most {most} expected, found {total}")));
-    }
-    vector_starts(lengths, total as usize)
 }
 
 /// What the encoder makes of some strings.
@@ -135,7 +120,8 @@ struct Compressed {
 impl Compressed {
     fn of(strings: Strings<'_>, vector_rows: usize) -> Option<Self> {
         if strings.contents().is_empty() {
-            return None;
+            let ends = vec![0; strings.len().div_ceil(vector_rows)];
+            return Some(Self { table: vec![0], ends, codes: Vec::new() });
         }
         let all: Vec<&[u8]> = strings.iter().collect();
         let compressor = fsst::Compressor::train(&all);

@@ -75,7 +75,10 @@ impl Encoding for Plain {
         if node.ty == PhysicalType::Bytes {
             node.expect_children(1)?;
             let lengths = cx.open_words::<u32>(node.child(0, "lengths", PhysicalType::U32, node.len)?)?;
-            let starts = vector_starts(lengths.as_ref(), node.payload.len())?;
+            let starts = starts_within(lengths.as_ref(), node.payload.len() as u64)?;
+            if starts.last().copied().unwrap_or(0) as usize != node.payload.len() {
+                return Err(Error::corrupt(format!("lengths that add up to {} expected", node.payload.len())));
+            }
             return Ok(AnyDecoder::Bytes(Box::new(PlainBytes { contents: node.payload, lengths, starts })));
         }
         node.expect_children(0)?;
@@ -90,8 +93,8 @@ impl Encoding for Plain {
     }
 }
 
-/// Byte offset of every vector's first string, and the end; the lengths must add up to `total`.
-pub(crate) fn vector_starts(lengths: &dyn Decoder<u32>, total: usize) -> Result<Vec<u32>> {
+/// Byte offset of every vector's first string, and the end; the lengths must add up to at most `most`.
+pub(crate) fn starts_within(lengths: &dyn Decoder<u32>, most: u64) -> Result<Vec<u32>> {
     let mut cx = Scratch::default();
     let mut buffer = cx.take_u32();
     let (mut starts, mut sum) = (vec![0u32], 0u64);
@@ -101,8 +104,8 @@ pub(crate) fn vector_starts(lengths: &dyn Decoder<u32>, total: usize) -> Result<
         sum += sum_u32(out);
         starts.push(u32::try_from(sum).unwrap_or(u32::MAX));
     }
-    if sum != total as u64 || sum > u64::from(u32::MAX) {
-        return Err(Error::corrupt(format!("lengths that add up to {total} expected, found {sum}")));
+    if sum > most.min(u64::from(u32::MAX)) {
+        return Err(Error::corrupt(format!("lengths that add up to at most {most} expected, found {sum}")));
     }
     Ok(starts)
 }

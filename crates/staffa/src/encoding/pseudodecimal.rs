@@ -12,8 +12,9 @@ use staffa_kernels::VECTOR;
 
 use super::Encoding;
 use crate::choose::{Cascade, Stats};
-use crate::decode::{AnyDecoder, Decoder, OpenContext, Physical, Scratch};
+use crate::decode::{AnyDecoder, Decoder, OpenContext, Scratch};
 use crate::error::{Error, Result};
+use crate::float::FloatBits;
 use crate::node::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Values};
 
@@ -71,32 +72,6 @@ impl Encoding for Pseudodecimal {
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
         node.children.get(2).map(|exceptions| format!("{} exceptions", exceptions.len)).unwrap_or_default()
-    }
-}
-
-/// Floats by their bits.
-trait FloatBits: Physical {
-    fn to_f64(self) -> f64;
-    fn from_f64(value: f64) -> Self;
-}
-
-impl FloatBits for u32 {
-    fn to_f64(self) -> f64 {
-        f64::from(f32::from_bits(self))
-    }
-
-    fn from_f64(value: f64) -> Self {
-        (value as f32).to_bits()
-    }
-}
-
-impl FloatBits for u64 {
-    fn to_f64(self) -> f64 {
-        f64::from_bits(self)
-    }
-
-    fn from_f64(value: f64) -> Self {
-        value.to_bits()
     }
 }
 

@@ -1,0 +1,351 @@
+//! OnPair: frequent substrings of up to 16 bytes become codes of some 12 bits (Gargiulo, Venturini: OnPair, 2025).
+//!
+//! ```text
+//! payload = tokens - 1: u16 | length of every token: u8 | tokens, one after another
+//!         | per vector: end of its codes, u32 | codes, bit-packed
+//! child: lengths of the strings (u32)
+//! ```
+//!
+//! Codes take as many bits as the last token's number needs, in vectors of 1,024 codes and a tail as in bitpack. Training
+//! reads a sample once: it matches the longest known token, counts pairs of neighbours, and a pair seen often enough becomes
+//! a token. Strings of a vector are matched as one text, so that a token may span two of them.
+#![deny(clippy::indexing_slicing)]
+
+use hashbrown::HashMap;
+use staffa_kernels::{BytesDict, VECTOR, packed_bytes, tail_bytes};
+
+use super::Encoding;
+use super::bitpack::{pack_vector, unpack_vector};
+use super::plain::starts_within;
+use crate::choose::{Cascade, Stats};
+use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
+use crate::error::{Error, Result};
+use crate::node::{Node, NodeRef};
+use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values};
+
+/// Longest token, bytes.
+const LONGEST: usize = 16;
+/// Most tokens.
+const MOST: usize = 1 << 12;
+/// Bytes that training reads at the most.
+const TRAINED: usize = 1 << 18;
+
+/// See the [module](self).
+pub struct OnPair;
+
+impl Encoding for OnPair {
+    fn id(&self) -> u8 {
+        15
+    }
+
+    fn name(&self) -> &'static str {
+        "onpair"
+    }
+
+    fn about(&self) -> &'static str {
+        "strings with frequent substrings as codes of some 12 bits"
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["lengths"]
+    }
+
+    fn terminal(&self) -> bool {
+        true
+    }
+
+    fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
+        ty == PhysicalType::Bytes
+    }
+
+    fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
+        values.plain_bytes() >= 64
+    }
+
+    /// The tokens do not grow with the rows: only the codes of a sample are scaled.
+    fn estimate(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
+        let Values::Bytes(strings) = values else { return Ok(None) };
+        let tokens = Tokens::train(strings);
+        let text = sample(strings.contents(), TRAINED / 8);
+        let codes: usize = text.iter().map(|part| tokens.codes(part).len()).sum();
+        let sampled: usize = text.iter().map(|part| part.len()).sum();
+        let share = strings.contents().len() as f64 / sampled.max(1) as f64;
+        let lengths = cascade.estimate_child(Values::U32(&strings.lengths()), Kind::Unsigned)?;
+        let table = tokens.table_bytes() + 4 * strings.len().div_ceil(VECTOR);
+        Ok(Some(8 + table + lengths + (codes as f64 * share * f64::from(tokens.width()) / 8.0) as usize))
+    }
+
+    fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+        let Values::Bytes(strings) = values else { return Ok(None) };
+        let tokens = Tokens::train(strings);
+        let mut payload = Vec::with_capacity(strings.contents().len() / 2);
+        payload.extend((tokens.strings.as_strings().len() as u16 - 1).to_le_bytes());
+        payload.extend(tokens.strings.as_strings().lengths().iter().map(|len| *len as u8));
+        payload.extend_from_slice(&tokens.strings.data);
+        let mut codes: Vec<u32> = Vec::new();
+        for first in (0..strings.len()).step_by(VECTOR) {
+            let rows = strings.slice(first, VECTOR.min(strings.len() - first));
+            codes.extend(tokens.codes(rows.contents()));
+            payload.extend((codes.len() as u32).to_le_bytes());
+        }
+        for vector in codes.chunks(VECTOR) {
+            pack_vector(vector, tokens.width(), &mut payload);
+        }
+        let lengths = cascade.lengths(&strings.lengths())?;
+        Ok(Some(Node { encoding: 15, ty: PhysicalType::Bytes, len: strings.len(), payload, children: vec![lengths] }))
+    }
+
+    fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        node.expect_children(1)?;
+        if node.ty != PhysicalType::Bytes {
+            return Err(Error::corrupt(format!("byte strings expected, found {:?}", node.ty)));
+        }
+        let mut cursor = node.cursor();
+        let count = usize::from(cursor.u16()?) + 1;
+        let mut offsets = vec![0u32];
+        let mut end = 0u32;
+        for &len in cursor.bytes(count)? {
+            if usize::from(len) > LONGEST {
+                return Err(Error::corrupt(format!("tokens of at most {LONGEST} bytes expected, found {len}")));
+            }
+            end += u32::from(len);
+            offsets.push(end);
+        }
+        let data = cursor.bytes(end as usize)?;
+        cx.budget.take(u64::from(end) + 8 * count as u64, "tokens")?;
+        let tokens = BytesDict::new(&offsets, data).ok_or_else(|| Error::corrupt("no tokens"))?;
+        let mut ends = vec![0u32];
+        for _ in 0..node.len.div_ceil(VECTOR) {
+            ends.push(cursor.u32()?);
+        }
+        let total = ends.last().copied().unwrap_or(0) as usize;
+        if let Some([a, b]) = ends.array_windows().find(|[a, b]| a > b) {
+            return Err(Error::corrupt(format!("ends of codes must rise, found {b} after {a}")));
+        }
+        let width = code_width(count);
+        let codes = cursor.bytes(total / VECTOR * packed_bytes(width) + tail_bytes(total % VECTOR, width))?;
+        cursor.finish("codes")?;
+        let lengths = cx.open_words::<u32>(node.child(0, "lengths", PhysicalType::U32, node.len)?)?;
+        // A code makes 16 bytes at the most: what the lengths claim beyond that is refused before it is allocated.
+        let starts = starts_within(lengths.as_ref(), (total * LONGEST) as u64)?;
+        Ok(AnyDecoder::Bytes(Box::new(Text { tokens, codes, total, width, ends, lengths, starts })))
+    }
+
+    fn detail(&self, node: &NodeRef<'_>) -> String {
+        let tokens = node.cursor().u16().unwrap_or(0);
+        format!("{} tokens", u32::from(tokens) + 1)
+    }
+}
+
+/// Bits of a code among so many tokens.
+fn code_width(tokens: usize) -> u32 {
+    usize::BITS - tokens.saturating_sub(1).leading_zeros()
+}
+
+/// Parts of a text, together at most `most` bytes, spread over it.
+fn sample(text: &[u8], most: usize) -> Vec<&[u8]> {
+    const PART: usize = 4096;
+    if text.len() <= most {
+        return vec![text];
+    }
+    let parts = most / PART;
+    let stride = text.len() / parts;
+    (0..parts).filter_map(|i| text.get(i * stride..(i * stride + PART).min(text.len()))).collect()
+}
+
+/// The first eight bytes of a text, and how many of them there are.
+fn head(text: &[u8]) -> (u64, usize) {
+    match text.first_chunk::<8>() {
+        Some(bytes) => (u64::from_le_bytes(*bytes), 8),
+        None => {
+            let mut bytes = [0; 8];
+            bytes.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
+            (u64::from_le_bytes(bytes), text.len())
+        }
+    }
+}
+
+/// The low `len` bytes of a word.
+fn low(word: u64, len: usize) -> u64 {
+    if len >= 8 { word } else { word & ((1 << (8 * len)) - 1) }
+}
+
+/// Tokens, and the way from a text to their codes.
+struct Tokens {
+    strings: StringsBuf,
+    /// Tokens of up to 8 bytes, by bytes and length.
+    short: HashMap<(u64, u8), u32>,
+    /// Longer ones by their first 8 bytes, the longest first: the other bytes, their number, the code.
+    long: HashMap<u64, Vec<(u64, u8, u32)>>,
+    /// Longest token of up to 8 bytes that begins with these two bytes.
+    reach: Vec<u8>,
+}
+
+impl Tokens {
+    fn train(strings: Strings<'_>) -> Self {
+        let text = strings.contents();
+        let mut tokens =
+            Self { strings: StringsBuf::new(), short: HashMap::new(), long: HashMap::new(), reach: vec![1; 1 << 16] };
+        let mut seen = [false; 256];
+        text.iter().for_each(|byte| seen.iter_mut().skip(usize::from(*byte)).take(1).for_each(|s| *s = true));
+        // A table is never empty.
+        seen.iter_mut().take(usize::from(text.is_empty())).for_each(|s| *s = true);
+        (0..=255u8).zip(seen).filter(|(_, seen)| *seen).for_each(|(byte, _)| tokens.add(&[byte]));
+        // A token costs its bytes and one: it must come often enough to pay, and not so seldom that chance fills the table.
+        let most = MOST.min(tokens.strings.as_strings().len() + text.len() / 24);
+        let sample = sample(text, TRAINED);
+        let sampled: usize = sample.iter().map(|part| part.len()).sum();
+        let often = (sampled / (MOST * 8)).clamp(3, 12) as u32;
+        let mut pairs: HashMap<(u32, u32), u32> = HashMap::new();
+        for part in sample {
+            let (mut rest, mut before) = (part, None::<(u32, usize)>);
+            while let Some((code, len)) = tokens.longest(rest) {
+                if tokens.strings.as_strings().len() >= most {
+                    return tokens;
+                }
+                let consumed = part.len() - rest.len();
+                rest = rest.get(len..).unwrap_or_default();
+                before = match before {
+                    Some((last, last_len)) if last_len + len <= LONGEST => {
+                        let count = pairs.entry((last, code)).or_insert(0);
+                        *count += 1;
+                        if *count >= often {
+                            pairs.remove(&(last, code));
+                            let joined = part.get(consumed - last_len..consumed + len).unwrap_or_default();
+                            let new = tokens.strings.as_strings().len() as u32;
+                            tokens.add(joined);
+                            Some((new, joined.len()))
+                        } else {
+                            Some((code, len))
+                        }
+                    }
+                    _ => Some((code, len)),
+                };
+            }
+        }
+        tokens
+    }
+
+    fn add(&mut self, token: &[u8]) {
+        let code = self.strings.as_strings().len() as u32;
+        let (word, len) = head(token);
+        if token.len() <= 8 {
+            if self.short.insert((word, len as u8), code).is_some() {
+                return;
+            }
+            if let Some(reach) = self.reach.get_mut((word & 0xffff) as usize) {
+                *reach = (*reach).max(len as u8);
+            }
+        } else {
+            let (rest, rest_len) = head(token.get(8..).unwrap_or_default());
+            let bucket = self.long.entry(word).or_default();
+            if bucket.iter().any(|(r, l, _)| *r == rest && usize::from(*l) == rest_len) {
+                return;
+            }
+            let at = bucket.partition_point(|(_, l, _)| usize::from(*l) > rest_len);
+            bucket.insert(at, (rest, rest_len as u8, code));
+        }
+        self.strings.push(token);
+    }
+
+    /// The longest token that a text begins with: its code and its length.
+    fn longest(&self, text: &[u8]) -> Option<(u32, usize)> {
+        let (word, len) = head(text);
+        if len == 8
+            && let Some(bucket) = self.long.get(&word)
+        {
+            let (rest, rest_len) = head(text.get(8..).unwrap_or_default());
+            let fits = |(bytes, l, _): &&(u64, u8, u32)| {
+                usize::from(*l) <= rest_len && low(rest, usize::from(*l)) == *bytes
+            };
+            if let Some((_, l, code)) = bucket.iter().find(fits) {
+                return Some((*code, 8 + usize::from(*l)));
+            }
+        }
+        let reach = self.reach.get((word & 0xffff) as usize).copied().unwrap_or(1);
+        let most = len.min(usize::from(reach).max(1));
+        (1..=most).rev().find_map(|l| self.short.get(&(low(word, l), l as u8)).map(|code| (*code, l)))
+    }
+
+    fn codes(&self, mut text: &[u8]) -> Vec<u32> {
+        let mut codes = Vec::with_capacity(text.len() / 3);
+        while let Some((code, len)) = self.longest(text) {
+            codes.push(code);
+            text = text.get(len..).unwrap_or_default();
+        }
+        codes
+    }
+
+    fn width(&self) -> u32 {
+        code_width(self.strings.as_strings().len())
+    }
+
+    fn table_bytes(&self) -> usize {
+        self.strings.data.len() + self.strings.as_strings().len()
+    }
+}
+
+struct Text<'a> {
+    tokens: BytesDict,
+    codes: &'a [u8],
+    /// Codes in all.
+    total: usize,
+    width: u32,
+    /// Begins with 0; end of the codes of vector `v` is at `v + 1`.
+    ends: Vec<u32>,
+    lengths: Box<dyn Decoder<u32> + 'a>,
+    starts: Vec<u32>,
+}
+
+impl Text<'_> {
+    /// Codes `vector * 1024..` into `out`; returns how many there are.
+    fn unpack(&self, vector: usize, out: &mut [u32]) -> Result<usize> {
+        let count = crate::decode::vector_len(self.total, vector);
+        let start = vector * packed_bytes(self.width);
+        let bytes = super::bitpack::vector_bytes(count, self.width);
+        let packed = self.codes.get(start..start + bytes).unwrap_or_default();
+        unpack_vector(packed, self.width, 0, out.get_mut(..count).unwrap_or_default())?;
+        Ok(count)
+    }
+}
+
+impl BytesDecoder for Text<'_> {
+    fn len(&self) -> usize {
+        self.lengths.len()
+    }
+
+    fn vector_bytes(&self, v: usize, _: &mut Scratch) -> Result<usize> {
+        match self.starts.get(v..v + 2) {
+            Some(&[start, end]) => Ok(end.saturating_sub(start) as usize),
+            _ => Err(Error::corrupt(format!("no vector {v}"))),
+        }
+    }
+
+    fn vector(&self, v: usize, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
+        self.lengths.vector(v, cx, lengths)?;
+        let expected = self.vector_bytes(v, cx)?;
+        let Some(&[first, last]) = self.ends.get(v..v + 2) else {
+            return Err(Error::corrupt(format!("no vector {v}")));
+        };
+        let (mut codes, mut sizes) = (cx.take_u32(), cx.take_u32());
+        let (mut next, mut at) = (first as usize, 0);
+        while next < last as usize {
+            let count = self.unpack(next / VECTOR, &mut codes)?;
+            let from = next % VECTOR;
+            let to = count.min(from + last as usize - next);
+            let wanted = codes.get(from..to).unwrap_or_default();
+            let sizes = sizes.get_mut(..wanted.len()).unwrap_or_default();
+            let written = self.tokens.gather(wanted, sizes, out.get_mut(at..).unwrap_or_default());
+            at += written.ok_or_else(|| Error::corrupt(format!("codes of vector {v} do not decode to its bytes")))?;
+            next += wanted.len().max(1);
+        }
+        cx.give_u32(codes);
+        cx.give_u32(sizes);
+        if at != expected {
+            return Err(Error::corrupt(format!("codes of vector {v} that decode to {expected} bytes expected, found {at}")));
+        }
+        Ok(at)
+    }
+}
+
+crate::conformance!(OnPair);

@@ -1,0 +1,65 @@
+//! Floats by their bits: what decimal encodings compute with.
+
+use crate::decode::Physical;
+
+/// A word that holds an IEEE 754 float; arithmetic is done in doubles and rounded once.
+pub(crate) trait FloatBits: Physical {
+    /// Bits of the word.
+    const BITS: u32;
+    /// As a double, exactly.
+    fn to_f64(self) -> f64;
+    /// The nearest float of this width.
+    fn from_f64(value: f64) -> Self;
+    /// The bits, zero-extended.
+    fn to_bits64(self) -> u64;
+    /// The low bits.
+    fn from_bits64(bits: u64) -> Self;
+}
+
+impl FloatBits for u32 {
+    const BITS: u32 = 32;
+
+    #[inline]
+    fn to_f64(self) -> f64 {
+        f64::from(f32::from_bits(self))
+    }
+
+    #[inline]
+    fn from_f64(value: f64) -> Self {
+        (value as f32).to_bits()
+    }
+
+    #[inline]
+    fn to_bits64(self) -> u64 {
+        u64::from(self)
+    }
+
+    #[inline]
+    fn from_bits64(bits: u64) -> Self {
+        bits as Self
+    }
+}
+
+impl FloatBits for u64 {
+    const BITS: u32 = 64;
+
+    #[inline]
+    fn to_f64(self) -> f64 {
+        f64::from_bits(self)
+    }
+
+    #[inline]
+    fn from_f64(value: f64) -> Self {
+        value.to_bits()
+    }
+
+    #[inline]
+    fn to_bits64(self) -> u64 {
+        self
+    }
+
+    #[inline]
+    fn from_bits64(bits: u64) -> Self {
+        bits
+    }
+}

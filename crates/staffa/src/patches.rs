@@ -1,0 +1,93 @@
+//! Patches: exceptions as a mask of rows and a list of values, applied to a vector after a branch-free loop over it.
+
+use staffa_kernels::VECTOR;
+
+use crate::bitmap::Bitmap;
+use crate::choose::Cascade;
+use crate::decode::{OpenContext, Physical};
+use crate::error::Result;
+use crate::node::{Node, NodeRef};
+use crate::values::{Kind, PhysicalType, Values};
+
+/// The mask's node: the rows that are exceptions.
+pub(crate) fn mask(len: usize, rows: &[u32], cascade: &Cascade<'_>) -> Result<Node> {
+    let mut mask = Bitmap::filled(len, false);
+    rows.iter().for_each(|&row| mask.set(row as usize, true));
+    cascade.child(Values::Bits(&mask), Kind::Unsigned)
+}
+
+/// Which rows are exceptions, with their number before every vector.
+#[derive(Debug)]
+pub(crate) struct Mask {
+    bits: Bitmap,
+    starts: Vec<u32>,
+}
+
+impl Mask {
+    /// Opens child `child` of a node.
+    pub(crate) fn open<'a>(node: &NodeRef<'a>, child: usize, cx: &mut OpenContext<'a>) -> Result<Self> {
+        let bits = cx.open_bits(node.child(child, "mask", PhysicalType::Bits, node.len)?)?.bits()?;
+        let mut sum = 0;
+        let vectors = bits.words().chunks(VECTOR / 64).map(|words| {
+            let before = sum;
+            sum += words.iter().map(|w| w.count_ones()).sum::<u32>();
+            before
+        });
+        Ok(Self { starts: vectors.collect(), bits })
+    }
+
+    /// How many rows there are.
+    pub(crate) fn len(&self) -> usize {
+        self.bits.len()
+    }
+
+    /// How many of them are exceptions.
+    pub(crate) fn count(&self) -> usize {
+        self.bits.count_ones()
+    }
+
+    /// Exceptions before vector `v`, and the words of the mask that belong to it.
+    pub(crate) fn vector(&self, v: usize) -> (usize, &[u64]) {
+        let words = self.bits.words().get(v * (VECTOR / 64)..).unwrap_or_default();
+        (self.starts.get(v).copied().unwrap_or(0) as usize, words.get(..VECTOR / 64).unwrap_or(words))
+    }
+}
+
+/// Exceptions of a block.
+#[derive(Debug)]
+pub(crate) struct Patches<T> {
+    mask: Mask,
+    values: Vec<T>,
+}
+
+impl<T: Physical> Patches<T> {
+    /// Opens the children `mask` and `values` of a node.
+    pub(crate) fn open<'a>(node: &NodeRef<'a>, mask: usize, values: usize, cx: &mut OpenContext<'a>) -> Result<Self> {
+        let mask = Mask::open(node, mask, cx)?;
+        let child = node.child(values, "exceptions", T::TYPE, mask.count())?;
+        Ok(Self { values: cx.all_words(child, "exceptions")?, mask })
+    }
+
+    /// How many rows there are.
+    pub(crate) fn len(&self) -> usize {
+        self.mask.len()
+    }
+
+    /// Puts the exceptions of vector `v` in their places.
+    pub(crate) fn apply(&self, v: usize, out: &mut [T]) {
+        if self.values.is_empty() {
+            return;
+        }
+        let (start, words) = self.mask.vector(v);
+        let mut values = self.values.get(start..).unwrap_or_default().iter();
+        for (word, places) in words.iter().zip(out.chunks_mut(64)) {
+            let mut word = *word;
+            while word != 0 {
+                if let (Some(place), Some(value)) = (places.get_mut(word.trailing_zeros() as usize), values.next()) {
+                    *place = *value;
+                }
+                word &= word - 1;
+            }
+        }
+    }
+}
