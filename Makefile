@@ -7,7 +7,7 @@ VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
 FUZZ_SECONDS ?= 600
 # Where cargo builds; another folder may be set outside.
-CARGO_TARGET_DIR ?= $(CURDIR)/target
+CARGO_TARGET_DIR ?= target
 export CARGO_TARGET_DIR
 # The extension is checked and built for this interpreter.
 export PYO3_PYTHON = $(BIN)/python
@@ -38,6 +38,7 @@ check: lint test ## everything that must pass: formatting, lints, documentation,
 
 lint: venv ## formatting, lints, documentation, licences
 	$(CARGO) fmt --all --check
+	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc -p staffa -p staffa-kernels --lib --no-deps --locked
 	$(BIN)/ruff check
@@ -47,6 +48,7 @@ lint: venv ## formatting, lints, documentation, licences
 
 fmt: venv ## format all code
 	$(CARGO) fmt --all
+	$(CARGO) fmt --manifest-path fuzz/Cargo.toml
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 

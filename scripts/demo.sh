@@ -14,11 +14,11 @@ value() {
 }
 
 echo "Real tables, converted to Staffa and back; the same tables as Parquet with Zstandard level 3 beside them."
-echo "Sizes in bytes. Speeds are of one core, in memory, measured on the table as Arrow."
+echo "Sizes in bytes. Speeds are of one core, in memory: bytes of the table as Arrow, per second."
 echo
-line='%-22s %9s %12s %12s %12s %7s %11s %11s  %s\n'
+line='%-22s %9s %12s %12s %12s %11s %10s %10s  %s\n'
 # shellcheck disable=SC2059 # the format is ours
-printf "$line" table rows Arrow Staffa Parquet ratio write scan ''
+printf "$line" table rows Arrow Staffa Parquet 'of Parquet' write scan ''
 for source in testdata/tables/*.parquet; do
     name=$(basename "$source" .parquet)
     "$STAFFA" convert "$source" "$OUT/$name.staffa" --force --quiet
@@ -31,7 +31,7 @@ for source in testdata/tables/*.parquet; do
     # shellcheck disable=SC2059
     printf "$line" "$name" "$(value rows <"$OUT/$name.json")" "$(value arrow_bytes <"$OUT/$name.json")" \
         "$staffa" "$parquet" \
-        "$(awk "BEGIN { printf \"%.2f\", $staffa / $parquet }")" \
+        "$(awk "BEGIN { printf \"%.0f%%\", 100 * $staffa / $parquet }")" \
         "$(awk "BEGIN { printf \"%.0f MB/s\", $write }")" \
         "$(awk "BEGIN { printf \"%.2f GB/s\", $scan }")" \
         "$([ "$verified" = true ] && echo verified || echo DIFFERENT)"
@@ -40,7 +40,14 @@ done
 
 run() {
     echo
-    echo "\$ staffa $*"
+    printf '$ staffa'
+    for word in "$@"; do
+        case $word in
+            *" "*) printf ' "%s"' "$word" ;;
+            *) printf ' %s' "$word" ;;
+        esac
+    done
+    echo
     "$STAFFA" "$@"
 }
 

@@ -60,6 +60,16 @@ def test_a_parquet_file(path: Path) -> None:
         staffa.open(path)
 
 
+@pytest.mark.parametrize("at", [4, -8])
+def test_a_file_of_the_future(at: int, file: staffa.File, path: Path) -> None:
+    """The version in the header, and the one in the trailer."""
+    content = bytearray(path.read_bytes())
+    content[at : at + 2] = b"\xff\xff"
+    path.write_bytes(content)
+    with pytest.raises(UnsupportedError, match="version 65535"):
+        staffa.open(path)
+
+
 READS: dict[str, tuple[Callable[[staffa.File], Any], str]] = {
     "unknown column": (lambda f: f.to_table(["nope"]), "nope"),
     "unknown column of a scan": (lambda f: f.scan(["a", "nope"]), "nope"),

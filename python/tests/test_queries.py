@@ -189,16 +189,35 @@ def test_a_filter_without_columns(stored: Callable[..., staffa.File]) -> None:
     assert file.to_table([], pc.field("a") > 1).num_rows == 2
 
 
-def test_no_more_is_read_than_the_limit_needs(stored: Callable[..., staffa.File], path: Path) -> None:
-    """With the last block damaged, the first rows are still there."""
-    rng = np.random.default_rng(5)
-    table = pa.table({"a": rng.integers(0, 2**60, 300_000)})
-    file = stored(table, row_group_rows=65_536)
+def damage_last_block(file: staffa.File, path: Path) -> staffa.File:
+    """The last block of the first column."""
     block = file.inspect()["columns"][0]["chunks"][-1]["blocks"][-1]
     with path.open("r+b") as damaged:
         damaged.seek(block["offset"] + block["bytes"] // 2)
         damaged.write(b"damaged!")
-    file = staffa.open(file.path)
+    return staffa.open(path)
+
+
+def test_blocks_that_cannot_match_are_not_read(stored: Callable[..., staffa.File], path: Path) -> None:
+    table = pa.table({"a": np.arange(300_000) ** 2, "x": np.arange(300_000) / 7})
+    file = damage_last_block(stored(table), path)
+    for expression in [
+        pc.field("a") < 100,
+        (pc.field("a") < 100) & (pc.field("x") * 2 < 1),
+        pc.field("a").isin([4, 9]) | (pc.field("a") == 1),
+        ~(pc.field("a") >= 50),
+    ]:
+        assert_same(file.to_table(filter=expression), table.filter(expression))
+        assert_same(pa.table(file.scan(["x"], expression)), table.filter(expression).select(["x"]))
+    with pytest.raises(staffa.CorruptError):
+        file.to_table(filter=pc.field("a") > 100)
+
+
+def test_no_more_is_read_than_the_limit_needs(stored: Callable[..., staffa.File], path: Path) -> None:
+    """With the last block damaged, the first rows are still there."""
+    rng = np.random.default_rng(5)
+    table = pa.table({"a": rng.integers(0, 2**60, 300_000)})
+    file = damage_last_block(stored(table, row_group_rows=65_536), path)
     assert_same(file.to_table(limit=10), table.slice(0, 10))
     assert file.to_table(filter=pc.field("a") >= 0, limit=10).num_rows == 10
     assert_same(file.take([5]), table.take([5]))

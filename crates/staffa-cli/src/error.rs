@@ -59,7 +59,7 @@ impl Failure {
     }
 
     pub(crate) fn interrupted() -> Self {
-        Self { exit: Exit::Interrupted, message: "interrupted; nothing was written".into() }
+        Self { exit: Exit::Interrupted, message: "interrupted, no file was written".into() }
     }
 
     /// A refusal of the system. A closed pipe is no failure: whoever read our output had enough.

@@ -43,11 +43,7 @@ impl Batch {
             let (mut fields, mut arrays) = (Vec::new(), Vec::new());
             for (field, array) in batch.schema().fields().iter().zip(batch.columns()) {
                 let plain = plain_type(field.data_type());
-                arrays.push(if plain == *field.data_type() {
-                    array.clone()
-                } else {
-                    arrow_cast::cast(array, &plain)?
-                });
+                arrays.push(if plain == *field.data_type() { array.clone() } else { arrow_cast::cast(array, &plain)? });
                 fields.push(Field::new(field.name(), plain, field.is_nullable()));
             }
             Ok(Self(with_rows(Schema::new(fields), arrays, batch.num_rows())?))

@@ -177,9 +177,8 @@ impl File {
             Error::invalid(format!("index {index} is out of range: the file has {count} rows"))
         };
         if let Some(indices) = indices.as_primitive_opt::<Int64Type>() {
-            let in_range = |&index: &i64| {
-                u64::try_from(index).ok().filter(|&row| row < count).ok_or_else(|| out_of_range(&index))
-            };
+            let in_range =
+                |&index: &i64| u64::try_from(index).ok().filter(|&row| row < count).ok_or_else(|| out_of_range(&index));
             indices.values().iter().map(in_range).collect()
         } else if let Some(indices) = indices.as_primitive_opt::<UInt64Type>() {
             let in_range = |&row: &u64| if row < count { Ok(row) } else { Err(out_of_range(&row)) };

@@ -10,7 +10,7 @@ use staffa_kernels::VECTOR;
 
 use crate::bitmap::Bitmap;
 use crate::block::{self, Block, Parts};
-use crate::choose::{Cascade, Coded, Stats, code};
+use crate::choose::{Cascade, Coded, Hint, Stats, code};
 use crate::decode::{AnyDecoder, Budget, Physical, Scratch, SharedPart, decode_all_strings, for_words, vector_len};
 use crate::encoding::dictionary;
 use crate::error::{Error, Result};
@@ -83,11 +83,9 @@ pub(crate) fn encode(array: &LeafArray, options: ChunkOptions<'_>) -> Result<Enc
         starts.par_iter().map(|&start| input(array, start, options.block_rows.min(len - start))).collect();
     let codes = chunk_codes(&inputs, options);
     let cascade = Cascade::root(options.profile, options.forced);
-    let mut nodes = inputs
-        .par_iter()
-        .enumerate()
-        .map(|(i, input)| choose(input, codes.as_ref().and_then(|c| c.blocks.get(i)), cascade, options.kind))
-        .collect::<Result<Vec<_>>>()?;
+    let mut nodes = like_the_first(&inputs, cascade, |i, input, cascade| {
+        choose(input, codes.as_ref().and_then(|c| c.blocks.get(i)), cascade, options.kind)
+    })?;
     let shared = match &codes {
         Some(codes) if inputs.len() > 1 && options.forced.is_none() => share(&inputs, codes, &mut nodes, options)?,
         _ => None,
@@ -102,6 +100,27 @@ pub(crate) fn encode(array: &LeafArray, options: ChunkOptions<'_>) -> Result<Enc
     let finish = |(input, node): (&Input<'_>, &Option<Node>)| finish(input, ty, node.as_ref(), &opened, options);
     let blocks = inputs.par_iter().zip(&nodes).map(finish).collect::<Result<Vec<_>>>()?;
     Ok(EncodedChunk { values: len, shared, blocks })
+}
+
+/// A tree for every block: for the first that has values by choice, for the others by its example where that holds.
+fn like_the_first(
+    inputs: &[Input<'_>],
+    cascade: Cascade<'_>,
+    tree: impl Fn(usize, &Input<'_>, Cascade<'_>) -> Result<Option<Node>> + Sync,
+) -> Result<Vec<Option<Node>>> {
+    let Some(first) = inputs.iter().position(|input| input.values.values().is_some()) else {
+        return Ok(inputs.iter().map(|_| None).collect());
+    };
+    let (before, rest) = inputs.split_at(first + 1);
+    let Some(example) = before.last().map(|input| tree(first, input, cascade)).transpose()?.flatten() else {
+        return Ok(inputs.iter().map(|_| None).collect());
+    };
+    let rest = rest.par_iter().enumerate().map(|(i, input)| {
+        let hint = Hint::new(&example);
+        tree(first + 1 + i, input, cascade.like(Some(&hint)))
+    });
+    let rest = rest.collect::<Result<Vec<_>>>()?;
+    Ok(std::iter::repeat_with(|| None).take(first).chain([Some(example)]).chain(rest).collect())
 }
 
 /// The part of a leaf that belongs to one block.
@@ -222,11 +241,10 @@ fn share(
     let tree = cascade.child(distinct.borrow(), options.kind)?;
     let string_bytes = if let Values::Bytes(strings) = distinct.borrow() { strings.contents().len() } else { 0 };
     let part = block::write_shared(&tree, string_bytes);
-    let coded = inputs.par_iter().zip(&codes.blocks).map(|(input, coded)| {
-        let node = input.values.values().map(|values| dictionary::shared_node(values, &coded.codes, 0, &cascade));
-        node.transpose()
-    });
-    let coded = coded.collect::<Result<Vec<_>>>()?;
+    let coded = like_the_first(inputs, cascade, |i, input, cascade| {
+        let codes = codes.blocks.get(i).map(|block| block.codes.as_slice()).unwrap_or_default();
+        input.values.values().map(|values| dictionary::shared_node(values, codes, 0, &cascade)).transpose()
+    })?;
     let size = |node: &Option<Node>| node.as_ref().map_or(usize::MAX, Node::size);
     let smaller: usize =
         nodes.iter().zip(&coded).filter(|(own, _)| own.is_some()).map(|(own, shared)| size(own).min(size(shared))).sum();

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use rayon::prelude::*;
 use staffa_kernels::{PoolBuf, lengths_to_offsets_i32, lengths_to_offsets_i64};
 
-use crate::arrow::{Layout, Leaf, assemble};
+use crate::arrow::{Layout, Leaf, assemble_within};
 use crate::bitmap::Bitmap;
 use crate::block::{self, Block, Parsed};
 use crate::decode::{Physical, Scratch, SharedPart, for_words};
@@ -224,7 +224,9 @@ impl File {
         let (first, last) = if flat { (rows.start / block_rows, rows.end.div_ceil(block_rows)) } else { (0, usize::MAX) };
         let (start, end) = if flat { (first * block_rows, (last * block_rows).min(total)) } else { (0, total) };
         let mut fetch = |leaf| self.decode_leaf(leaf, row_group, first..last);
-        let array = assemble(field, node, end - start, &mut fetch).map_err(|e| e.at(self.place(leaves.start, row_group)))?;
+        let most = usize::try_from(self.limits().row_group_values).unwrap_or(usize::MAX);
+        let array = assemble_within(most, field, node, end - start, &mut fetch);
+        let array = array.map_err(|e| e.at(self.place(leaves.start, row_group)))?;
         if rows.start == start && rows.end == end {
             return Ok(array);
         }
@@ -265,7 +267,7 @@ impl LeafReader<'_> {
         for (i, entry) in wanted.iter().enumerate() {
             let from = (entry.offset - start) as usize;
             let block = bytes.get(from..from + entry.bytes as usize).unwrap_or_default();
-            let block = block::parse(block, entry.values, self.leaf.ty, limits);
+            let block = block::parse(block, entry.values, self.leaf.ty, limits).and_then(|block| self.within_limit(block));
             parsed.push(block.map_err(|e| e.at(|p| (p.block, p.offset) = (Some(blocks.start + i), Some(entry.offset))))?);
         }
         let at = |i: usize| {
@@ -277,6 +279,16 @@ impl LeafReader<'_> {
             Block::open(block, &shared, limits).and_then(|block| out.push(&block)).map_err(|e| e.at(at(i)))?;
         }
         out.finish()
+    }
+
+    /// Asked before there is memory for the whole chunk.
+    fn within_limit<'b>(&self, block: Parsed<'b>) -> Result<Parsed<'b>> {
+        let width = self.leaf.ty.and_then(PhysicalType::width_bytes).unwrap_or(0).max(self.leaf.width);
+        let (found, most) = ((block.len * width).max(block.string_bytes) as u64, self.file.limits().block_bytes);
+        if found > most {
+            return Err(Error::limit(format!("a block of at most {most} bytes is allowed, found {found}")));
+        }
+        Ok(block)
     }
 
     /// All shared parts' bytes, one after another.

@@ -79,7 +79,7 @@ fn print(args: &Bench, table: &TableInMemory, whole: bool, measured: &[Measured]
         bytes(table.arrow_bytes),
         counted(u64::from(args.runs), "round")
     )?;
-    let mut rows = vec![["", "size", "of Arrow", "write", "scan", "came back"].map(String::from).to_vec()];
+    let mut rows = vec![["", "size", "of Arrow", "write", "scan", "verified"].map(String::from).to_vec()];
     for one in measured {
         let Ok(figures) = &one.result else { continue };
         let (write, scan) = speeds(table, figures);
@@ -89,16 +89,37 @@ fn print(args: &Bench, table: &TableInMemory, whole: bool, measured: &[Measured]
             percent(figures.bytes, table.arrow_bytes),
             format!("{write:.0} MB/s"),
             format!("{scan:.2} GB/s"),
-            figures.verified.map_or("", |equal| if equal { "equal" } else { "DIFFERENT" }).into(),
+            figures.verified.map_or("", |equal| if equal { "yes" } else { "NO" }).into(),
         ]);
     }
     grid(&mut out, &[Left, Right, Right, Right, Right, Left], &rows)?;
+    writeln!(out)?;
+    let parquet = measured.iter().find(|one| matches!(one.variant, Variant::Parquet(_)));
+    if let Some(parquet @ Measured { result: Ok(theirs), .. }) = parquet {
+        for ours in measured.iter().filter(|one| matches!(one.variant, Variant::Staffa(_))) {
+            let Ok(figures) = &ours.result else { continue };
+            writeln!(
+                out,
+                "{} takes {} of the bytes of {}, is written at {} of its speed and scanned at {}",
+                ours.variant.name(),
+                percent(figures.bytes, theirs.bytes),
+                parquet.variant.name(),
+                times(theirs.write_seconds / figures.write_seconds),
+                times(theirs.scan_seconds / figures.scan_seconds)
+            )?;
+        }
+    }
     for one in measured {
         if let Err(failure) = &one.result {
             writeln!(out, "{} cannot hold this table: {}", one.variant.name(), failure.message)?;
         }
     }
     Ok(out.flush()?)
+}
+
+/// `2.6x`.
+fn times(factor: f64) -> String {
+    if factor < 9.95 { format!("{factor:.1}x") } else { format!("{factor:.0}x") }
 }
 
 /// MB of Arrow per second written, GB of Arrow per second scanned.

@@ -28,8 +28,20 @@ pub(crate) fn assemble(
     rows: usize,
     leaves: &mut dyn FnMut(usize) -> Result<DecodedLeaf>,
 ) -> Result<ArrayRef> {
+    assemble_within(MOST_ITEMS, field, node, rows, leaves)
+}
+
+/// As [`assemble`]; NULLs and runs, which need no bytes for their rows, have at most `most` of them.
+pub(crate) fn assemble_within(
+    most: usize,
+    field: &Field,
+    node: &Node,
+    rows: usize,
+    leaves: &mut dyn FnMut(usize) -> Result<DecodedLeaf>,
+) -> Result<ArrayRef> {
+    let most = most.min(MOST_ITEMS);
     let mut assemble = || {
-        let array = Assembler { leaves }.node(field.data_type(), node, Some(rows), &Mask::default())?;
+        let array = Assembler { leaves, most }.node(field.data_type(), node, Some(rows), &Mask::default())?;
         if !field.is_nullable() && array.logical_null_count() > 0 {
             return Err(Error::corrupt("the column is not nullable, but holds a NULL"));
         }
@@ -64,6 +76,7 @@ fn view_field(field: &FieldRef) -> FieldRef {
 
 struct Assembler<'a> {
     leaves: &'a mut dyn FnMut(usize) -> Result<DecodedLeaf>,
+    most: usize,
 }
 
 impl Assembler<'_> {
@@ -71,8 +84,8 @@ impl Assembler<'_> {
     fn node(&mut self, ty: &DataType, node: &Node, rows: Option<usize>, above: &Mask<'_>) -> Result<ArrayRef> {
         match (node, ty) {
             (Node::Null, DataType::Null) => match rows {
-                Some(rows) if rows <= MOST_ITEMS => Ok(Arc::new(NullArray::new(rows))),
-                _ => Err(too_many("NULLs", rows.unwrap_or(0))),
+                Some(rows) if rows <= self.most => Ok(Arc::new(NullArray::new(rows))),
+                _ => Err(self.too_many("NULLs", rows.unwrap_or(0))),
             },
             (Node::Leaf(leaf), ty) => {
                 let (values, nulls) = self.leaf(*leaf, rows)?;
@@ -134,13 +147,17 @@ impl Assembler<'_> {
                 let values = self.node(field.data_type(), values, Some(ends.len()), &Mask::default())?;
                 let array = build::runs(ty, ends.as_ref(), &values, above)?;
                 expect(array.len(), rows, "rows covered by runs")?;
-                if array.len() > MOST_ITEMS {
-                    return Err(too_many("rows covered by runs", array.len()));
+                if array.len() > self.most {
+                    return Err(self.too_many("rows covered by runs", array.len()));
                 }
                 Ok(array)
             }
             (_, ty) => Err(unlike(ty)),
         }
+    }
+
+    fn too_many(&self, what: &str, found: usize) -> Error {
+        Error::limit(format!("{found} {what} in one row group, at most {} are accepted", self.most))
     }
 
     /// A leaf of as many values as there should be, with the validity of as many.
@@ -205,10 +222,6 @@ impl Assembler<'_> {
         let keys = build::primitive::<K>(&K::DATA_TYPE, codes, nulls)?;
         Ok(Arc::new(DictionaryArray::try_new(keys, values).map_err(refused)?))
     }
-}
-
-fn too_many(what: &str, found: usize) -> Error {
-    Error::limit(format!("{found} {what} in one row group, at most {MOST_ITEMS} are accepted"))
 }
 
 pub(super) fn unlike(ty: &DataType) -> Error {

@@ -114,6 +114,8 @@ pub(crate) struct Leaf {
     pub kind: Kind,
     /// Whether byte strings are wanted with 64-bit offsets (large utf8, large binary).
     pub large: bool,
+    /// Bytes of each value of a fixed-size binary, also of those that are NULL; else 0.
+    pub width: usize,
     /// Whether byte strings are text.
     pub utf8: bool,
     /// Whether it is a whole column by itself, one value per row: its blocks can be read by row range.
@@ -272,6 +274,7 @@ impl Planner {
             ty: physical,
             kind,
             large: matches!(ty, DataType::LargeUtf8 | DataType::LargeBinary),
+            width: if let DataType::FixedSizeBinary(width) = ty { *width as usize } else { 0 },
             utf8: matches!(ty, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View),
             flat: false,
         });

@@ -22,7 +22,7 @@ mod shred;
 mod shred_leaf;
 mod shred_list;
 
-pub(crate) use assemble::{assemble, with_string_views};
+pub(crate) use assemble::{assemble, assemble_within, with_string_views};
 pub(crate) use concat::concat;
 pub(crate) use layout::{Layout, Leaf};
 pub(crate) use pick::{filter_rows, is_plain, pick};

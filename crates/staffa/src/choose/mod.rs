@@ -15,6 +15,8 @@ mod stats;
 pub use code::Coded;
 pub use stats::Stats;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use staffa_kernels::VECTOR;
 
 use crate::encoding::{self, Encoding, POOL};
@@ -42,11 +44,32 @@ pub struct Cascade<'a> {
     forced: Option<&'a str>,
     /// Whether the encoding that holds this was asked for, so that it must not decline.
     insisted: bool,
+    /// The tree of another block of the same chunk at this place.
+    hint: Option<&'a Hint<'a>>,
+}
+
+/// A tree that is likely to suit again, and how many of its children have been taken up.
+#[derive(Debug)]
+pub(crate) struct Hint<'a> {
+    node: &'a Node,
+    next: AtomicUsize,
+}
+
+impl<'a> Hint<'a> {
+    /// From the root of a block's tree.
+    pub(crate) fn new(node: &'a Node) -> Self {
+        Self { node, next: AtomicUsize::new(0) }
+    }
+
+    /// The child whose turn it is: encodings encode their children in order.
+    fn take(&self) -> Option<&'a Node> {
+        self.node.children.get(self.next.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 impl Default for Cascade<'_> {
     fn default() -> Self {
-        Self { depth: 3, excluded: 0, trial: false, tries: 3, forced: None, insisted: false }
+        Self { depth: 3, excluded: 0, trial: false, tries: 3, forced: None, insisted: false, hint: None }
     }
 }
 
@@ -59,6 +82,11 @@ impl<'a> Cascade<'a> {
             Profile::Small => (4, usize::MAX),
         };
         Self { depth, tries, forced, ..Self::default() }
+    }
+
+    /// With the tree of another block of the chunk, which is tried first and kept while it holds.
+    pub(crate) fn like(self, hint: Option<&'a Hint<'a>>) -> Self {
+        Self { hint, ..self }
     }
 
     /// Rows of a vector: 1,024, and 64 in a trial, where each run of the sample stands for itself.
@@ -79,7 +107,10 @@ impl<'a> Cascade<'a> {
     /// The tree for values: the root of a block, or a child.
     pub fn child(&self, values: Values<'_>, kind: Kind) -> Result<Node> {
         let stats = Stats::new(values, kind);
-        self.choose(values, &stats)
+        match self.hint.and_then(Hint::take) {
+            Some(node) => Cascade { hint: Some(&Hint::new(node)), ..*self }.choose(values, &stats),
+            None => Self { hint: None, ..*self }.choose(values, &stats),
+        }
     }
 
     /// The tree for lengths, as for any child.
@@ -97,6 +128,11 @@ impl<'a> Cascade<'a> {
         }
         if self.trial || values.len() <= sample::ROWS * 2 {
             return self.smallest_of_all(values, stats);
+        }
+        if let Some(hint) = self.hint
+            && let Some(node) = self.again(hint, values, stats)?
+        {
+            return Ok(node);
         }
         let mut ranked = Vec::new();
         for candidate in self.candidates(values, stats) {
@@ -151,13 +187,25 @@ impl<'a> Cascade<'a> {
         }
     }
 
+    /// The hint's tree for these values, unless they take 3% more than the hint's did.
+    fn again(&self, hint: &Hint<'_>, values: Values<'_>, stats: &Stats<'_>) -> Result<Option<Node>> {
+        let Some(encoding) = encoding::by_id(hint.node.encoding) else { return Ok(None) };
+        if !encoding.accepts(values.physical_type(), stats.kind()) || !encoding.suits(values, stats) {
+            return Ok(None);
+        }
+        let below = Cascade { hint: Some(hint), ..self.below(encoding) };
+        let node = encoding.encode(values, stats, &below)?;
+        let allowed = hint.node.size() as f64 / hint.node.len.max(1) as f64 * values.len() as f64 * 1.03 + 64.0;
+        Ok(node.filter(|node| node.size() as f64 <= allowed))
+    }
+
     fn trying(&self) -> Self {
-        Self { trial: true, ..*self }
+        Self { trial: true, hint: None, ..*self }
     }
 
     /// As seen by the children of an encoding.
     pub(crate) fn below(&self, encoding: &dyn Encoding) -> Self {
-        Self { depth: self.depth.saturating_sub(1), excluded: self.excluded | 1 << encoding.id(), forced: None, insisted: false, ..*self }
+        Self { depth: self.depth.saturating_sub(1), excluded: self.excluded | 1 << encoding.id(), forced: None, insisted: false, hint: None, ..*self }
     }
 
     fn candidates(&self, values: Values<'_>, stats: &Stats<'_>) -> impl Iterator<Item = &'static dyn Encoding> {

@@ -13,12 +13,13 @@ pub struct Stats<'a> {
     kind: Kind,
     runs: OnceCell<usize>,
     coded: OnceCell<Option<Coded>>,
+    top: OnceCell<(u32, usize)>,
 }
 
 impl<'a> Stats<'a> {
     /// Of these values, which are ordered as `kind` says.
     pub fn new(values: Values<'a>, kind: Kind) -> Self {
-        Self { values, kind, runs: OnceCell::new(), coded: OnceCell::new() }
+        Self { values, kind, runs: OnceCell::new(), coded: OnceCell::new(), top: OnceCell::new() }
     }
 
     /// With codes that are known already.
@@ -66,6 +67,21 @@ impl<'a> Stats<'a> {
     /// Codes of the distinct values, counted exactly; `None` where three quarters or more of the values are distinct.
     pub fn dictionary(&self) -> Option<&Coded> {
         self.coded.get_or_init(|| code::of(self.values, self.values.len() * 3 / 4)).as_ref()
+    }
+
+    /// The code that most values have, and how many have it; `None` where there are no codes.
+    pub fn top(&self) -> Option<(u32, usize)> {
+        let coded = self.dictionary()?;
+        Some(*self.top.get_or_init(|| {
+            let mut counts = vec![0usize; coded.firsts.len()];
+            for &code in &coded.codes {
+                if let Some(count) = counts.get_mut(code as usize) {
+                    *count += 1;
+                }
+            }
+            let best = counts.iter().enumerate().max_by_key(|(i, count)| (**count, usize::MAX - i));
+            best.map_or((0, 0), |(i, count)| (i as u32, *count))
+        }))
     }
 }
 

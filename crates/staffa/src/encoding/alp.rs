@@ -131,7 +131,7 @@ fn spread<T: Copy>(words: &[T], count: usize) -> impl Iterator<Item = T> + '_ {
 
 fn encode<T: FloatBits>(words: &[T], cascade: &Cascade<'_>) -> Result<Option<Node>> {
     let mut ranked: Vec<(u64, Scale)> =
-        Scale::all().map(|scale| (scale.cost(spread(words, SAMPLED * 8)), scale)).collect();
+        Scale::all().map(|scale| (scale.cost(spread(words, SAMPLED * 2)), scale)).collect();
     ranked.sort_by_key(|(cost, _)| *cost);
     ranked.truncate(CANDIDATES);
     let (mut payload, mut digits, mut rows, mut exceptions) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());

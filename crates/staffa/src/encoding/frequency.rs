@@ -43,13 +43,13 @@ impl Encoding for Frequency {
 
     /// Not where half the values are distinct (BtrBlocks, section 3.1), nor where no value has half the rows.
     fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
-        let coded = stats.dictionary();
-        coded.is_some_and(|c| c.firsts.len() > 1 && c.firsts.len() * 2 < values.len() && top(c).1 * 2 >= values.len())
+        let distinct = stats.dictionary().map_or(0, |coded| coded.firsts.len());
+        distinct > 1 && distinct * 2 < values.len() && stats.top().is_some_and(|(_, rows)| rows * 2 >= values.len())
     }
 
     fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
         let Some(coded) = stats.dictionary() else { return Ok(None) };
-        let (top, _) = top(coded);
+        let (top, _) = stats.top().unwrap_or_default();
         let rows: Vec<u32> = exceptions(coded, top);
         let mask = patches::mask(values.len(), &rows, cascade)?.size();
         Ok(Some(16 + mask + cascade.estimate_child(Picked::of(values, &rows).borrow(), stats.kind())?))
@@ -57,7 +57,7 @@ impl Encoding for Frequency {
 
     fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
         let Some(coded) = stats.dictionary().filter(|c| !c.firsts.is_empty()) else { return Ok(None) };
-        let (top, _) = top(coded);
+        let (top, _) = stats.top().unwrap_or_default();
         let rows = exceptions(coded, top);
         let first = coded.firsts.get(top as usize).copied().unwrap_or(0) as usize;
         let mut payload = Vec::new();
@@ -97,18 +97,6 @@ impl Encoding for Frequency {
     fn detail(&self, node: &NodeRef<'_>) -> String {
         node.children.get(1).map(|exceptions| format!("{} exceptions", exceptions.len)).unwrap_or_default()
     }
-}
-
-/// The code that most rows have, and how many.
-fn top(coded: &Coded) -> (u32, usize) {
-    let mut counts = vec![0usize; coded.firsts.len()];
-    for &code in &coded.codes {
-        if let Some(count) = counts.get_mut(code as usize) {
-            *count += 1;
-        }
-    }
-    let best = counts.iter().enumerate().max_by_key(|(i, count)| (**count, usize::MAX - i));
-    best.map_or((0, 0), |(i, count)| (i as u32, *count))
 }
 
 /// Rows with another code.

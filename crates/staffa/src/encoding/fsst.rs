@@ -47,8 +47,9 @@ impl Encoding for Fsst {
         ty == PhysicalType::Bytes
     }
 
+    /// Longer texts OnPair makes smaller; trying both would only take time.
     fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
-        values.plain_bytes() >= 64
+        (64..1 << 17).contains(&values.plain_bytes())
     }
 
     /// The symbol table does not grow with the rows: only the codes of the sample are scaled.

@@ -1,17 +1,20 @@
-//! Narrow: wide integers (decimals) that all fit into 64 bits, as 64-bit integers.
+//! Narrow: wide integers (decimals) of which most fit into 64 bits, as 64-bit integers; the others as exceptions.
 //!
 //! ```text
-//! child: values (u64, two's complement); the node's own type is 128 or 256 bits, sign-extended
+//! child: values (u64, two's complement) | child: mask (bits, set where a row is an exception) | child: exceptions (words)
 //! ```
+//!
+//! The node's own type is 128 or 256 bits, to which the values are sign-extended.
 #![deny(clippy::indexing_slicing)]
 
 use staffa_kernels::U256;
 
 use super::Encoding;
 use crate::choose::{Cascade, Stats};
-use crate::decode::{AnyDecoder, Decoder, OpenContext, Scratch};
+use crate::decode::{AnyDecoder, Decoder, OpenContext, Physical, Scratch};
 use crate::error::{Error, Result};
 use crate::node::{Node, NodeRef};
+use crate::patches::{self, Patches};
 use crate::values::{Kind, PhysicalType, Values};
 
 /// See the [module](self).
@@ -27,57 +30,83 @@ impl Encoding for Narrow {
     }
 
     fn about(&self) -> &'static str {
-        "128- and 256-bit integers that fit into 64 bits, as such"
+        "128- and 256-bit integers as 64-bit ones where they fit, others as exceptions"
     }
 
     fn roles(&self) -> &'static [&'static str] {
-        &["values"]
+        &["values", "mask", "exceptions"]
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
         kind == Kind::Signed && matches!(ty, PhysicalType::U128 | PhysicalType::U256)
     }
 
-    fn estimate(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
-        let Some(narrow) = narrow(values) else { return Ok(None) };
-        Ok(Some(6 + cascade.estimate_child(Values::U64(&narrow), Kind::Signed)?))
-    }
-
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
-        let Some(narrow) = narrow(values) else { return Ok(None) };
-        let child = cascade.child(Values::U64(&narrow), Kind::Signed)?;
-        let (ty, len) = (values.physical_type(), values.len());
-        Ok(Some(Node { encoding: 10, ty, len, payload: vec![], children: vec![child] }))
+        match values {
+            Values::U128(words) => encode(words, cascade),
+            Values::U256(words) => encode(words, cascade),
+            _ => Ok(None),
+        }
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
-        node.expect_children(1)?;
+        node.expect_children(3)?;
         node.cursor().finish("payload")?;
         let values = cx.open_words::<u64>(node.child(0, "values", PhysicalType::U64, node.len)?)?;
         match node.ty {
-            PhysicalType::U128 => Ok(AnyDecoder::U128(Box::new(Widened { values }))),
-            PhysicalType::U256 => Ok(AnyDecoder::U256(Box::new(Widened { values }))),
+            PhysicalType::U128 => {
+                let exceptions = Patches::<u128>::open(node, 1, 2, cx)?;
+                Ok(AnyDecoder::U128(Box::new(Widened { values, exceptions })))
+            }
+            PhysicalType::U256 => {
+                let exceptions = Patches::<U256>::open(node, 1, 2, cx)?;
+                Ok(AnyDecoder::U256(Box::new(Widened { values, exceptions })))
+            }
             other => Err(Error::corrupt(format!("128 or 256 bits expected, found {other:?}"))),
         }
     }
-}
 
-fn narrow(values: Values<'_>) -> Option<Vec<u64>> {
-    match values {
-        Values::U128(words) => words.iter().map(|&w| i64::try_from(w as i128).ok().map(|v| v as u64)).collect(),
-        Values::U256(words) => words.iter().map(|w| (U256::widen(w.0[0]) == *w).then_some(w.0[0])).collect(),
-        _ => None,
+    fn detail(&self, node: &NodeRef<'_>) -> String {
+        node.children.get(2).map(|exceptions| format!("{} exceptions", exceptions.len)).unwrap_or_default()
     }
 }
 
+fn encode<T: Widen>(words: &[T], cascade: &Cascade<'_>) -> Result<Option<Node>> {
+    let (mut values, mut rows, mut exceptions) = (Vec::with_capacity(words.len()), Vec::new(), Vec::new());
+    for &word in words {
+        if T::widen(word.low()) == word {
+            values.push(word.low());
+        } else {
+            rows.push(values.len() as u32);
+            // The value before again: it costs the least.
+            values.push(values.last().copied().unwrap_or(0));
+            exceptions.push(word);
+        }
+    }
+    if !cascade.is_forced() && rows.len() * 2 > words.len() {
+        return Ok(None);
+    }
+    let children = vec![
+        cascade.child(Values::U64(&values), Kind::Signed)?,
+        patches::mask(words.len(), &rows, cascade)?,
+        cascade.child(T::values(&exceptions), Kind::Opaque)?,
+    ];
+    Ok(Some(Node { encoding: 10, ty: T::TYPE, len: words.len(), payload: vec![], children }))
+}
+
 /// Words that a 64-bit integer extends to.
-trait Widen {
+trait Widen: Physical {
     fn widen(value: u64) -> Self;
+    fn low(self) -> u64;
 }
 
 impl Widen for u128 {
     fn widen(value: u64) -> Self {
         i128::from(value as i64) as Self
+    }
+
+    fn low(self) -> u64 {
+        self as u64
     }
 }
 
@@ -86,13 +115,19 @@ impl Widen for U256 {
         let sign = ((value as i64) >> 63) as u64;
         Self([value, sign, sign, sign])
     }
+
+    fn low(self) -> u64 {
+        let [low, ..] = self.0;
+        low
+    }
 }
 
-struct Widened<'a> {
+struct Widened<'a, T> {
     values: Box<dyn Decoder<u64> + 'a>,
+    exceptions: Patches<T>,
 }
 
-impl<T: Widen> Decoder<T> for Widened<'_> {
+impl<T: Widen> Decoder<T> for Widened<'_, T> {
     fn len(&self) -> usize {
         self.values.len()
     }
@@ -102,6 +137,7 @@ impl<T: Widen> Decoder<T> for Widened<'_> {
         let narrow = buffer.get_mut(..out.len()).unwrap_or_default();
         self.values.vector(v, cx, narrow)?;
         out.iter_mut().zip(narrow).for_each(|(wide, narrow)| *wide = T::widen(*narrow));
+        self.exceptions.apply(v, out);
         cx.give_u64(buffer);
         Ok(())
     }

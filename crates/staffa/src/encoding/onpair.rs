@@ -65,7 +65,7 @@ impl Encoding for OnPair {
     /// The tokens do not grow with the rows: only the codes of a sample are scaled.
     fn estimate(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
         let Values::Bytes(strings) = values else { return Ok(None) };
-        let tokens = Tokens::train(strings);
+        let tokens = Tokens::train(strings, TRAINED / 4);
         let text = sample(strings.contents(), TRAINED / 8);
         let codes: usize = text.iter().map(|part| tokens.codes(part).len()).sum();
         let sampled: usize = text.iter().map(|part| part.len()).sum();
@@ -77,7 +77,7 @@ impl Encoding for OnPair {
 
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
         let Values::Bytes(strings) = values else { return Ok(None) };
-        let tokens = Tokens::train(strings);
+        let tokens = Tokens::train(strings, TRAINED);
         let mut payload = Vec::with_capacity(strings.contents().len() / 2);
         payload.extend((tokens.strings.as_strings().len() as u16 - 1).to_le_bytes());
         payload.extend(tokens.strings.as_strings().lengths().iter().map(|len| *len as u8));
@@ -182,7 +182,7 @@ struct Tokens {
 }
 
 impl Tokens {
-    fn train(strings: Strings<'_>) -> Self {
+    fn train(strings: Strings<'_>, most_bytes: usize) -> Self {
         let text = strings.contents();
         let mut tokens =
             Self { strings: StringsBuf::new(), short: HashMap::new(), long: HashMap::new(), reach: vec![1; 1 << 16] };
@@ -193,9 +193,9 @@ impl Tokens {
         (0..=255u8).zip(seen).filter(|(_, seen)| *seen).for_each(|(byte, _)| tokens.add(&[byte]));
         // A token costs its bytes and one: it must come often enough to pay, and not so seldom that chance fills the table.
         let most = MOST.min(tokens.strings.as_strings().len() + text.len() / 24);
-        let sample = sample(text, TRAINED);
+        let sample = sample(text, most_bytes);
         let sampled: usize = sample.iter().map(|part| part.len()).sum();
-        let often = (sampled / (MOST * 8)).clamp(3, 12) as u32;
+        let often = (sampled / (MOST * 16)).clamp(3, 12) as u32;
         let mut pairs: HashMap<(u32, u32), u32> = HashMap::new();
         for part in sample {
             let (mut rest, mut before) = (part, None::<(u32, usize)>);

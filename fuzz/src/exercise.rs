@@ -1,0 +1,109 @@
+//! Everything that a reader can do with a file.
+
+use std::ops::ControlFlow;
+
+use arrow_array::{Array, RecordBatch};
+use staffa::{Compare, Error, File, Limits, Literal, Predicate, Result};
+
+/// Far below the default ones, so that what goes beyond them is noticed.
+pub fn limits() -> Limits {
+    let mut limits = Limits::default();
+    limits.metadata_bytes = 1 << 20;
+    limits.leaves = 1 << 10;
+    limits.row_group_values = 1 << 16;
+    limits.block_bytes = 16 << 20;
+    limits
+}
+
+/// Opens a file, looks into it, reads it in every way and verifies it. Whether it is sound.
+///
+/// Panics where two ways of reading do not agree, or where an array is not a valid one.
+pub fn exercise(file: Vec<u8>) -> Result<()> {
+    let file = File::from_bytes_with(file, limits()).map_err(told)?;
+    let inspected = file.inspect().map_err(told);
+    let explained = file.explain().map_err(told);
+    if let Ok(columns) = &explained {
+        let blocks = columns.iter().flat_map(|column| &column.blocks);
+        blocks.flat_map(|block| &block.values).for_each(|tree| drop(tree.to_string()));
+    }
+    let verified = file.verify(&mut |_| {}).map_err(told);
+    let scanned = drain(file.scan(), u64::MAX);
+    let _ = drain(file.scan().string_views(true).batch_rows(70).offset(3), 500);
+    filters(&file);
+    if verified.is_ok() {
+        assert!(inspected.is_ok() && explained.is_ok(), "verified, but cannot be looked into");
+        assert_eq!(scanned.as_ref().ok(), Some(&file.num_rows()), "verified, but cannot be read");
+    }
+    if scanned.is_ok() {
+        points(&file);
+    }
+    verified.and(scanned).map(drop)
+}
+
+/// Errors are shown to people: that must work as well.
+fn told(error: Error) -> Error {
+    let _ = error.to_string();
+    error
+}
+
+fn check(batch: &RecordBatch) {
+    for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
+        if let Err(error) = column.to_data().validate_full() {
+            panic!("column {field} is not valid: {error}");
+        }
+    }
+}
+
+/// Reads at most about so many rows; how many there were.
+fn drain(scan: staffa::Scan, most: u64) -> Result<u64> {
+    let mut rows = 0;
+    let read = scan.reader().map_err(told)?.try_for_each(|batch| {
+        let batch = match batch.map_err(told) {
+            Ok(batch) => batch,
+            Err(error) => return ControlFlow::Break(Err(error)),
+        };
+        check(&batch);
+        rows += batch.num_rows() as u64;
+        if rows < most { ControlFlow::Continue(()) } else { ControlFlow::Break(Ok(())) }
+    });
+    match read {
+        ControlFlow::Break(Err(error)) => Err(error),
+        _ => Ok(rows),
+    }
+}
+
+/// Every column, compared with whatever it can be compared with.
+fn filters(file: &File) {
+    let literals = [
+        Literal::Bool(true),
+        Literal::Int(11),
+        Literal::Float(0.5),
+        Literal::Text("Main Street 3".into()),
+        Literal::Text("1970-01-01".into()),
+        Literal::Text("00:00:05".into()),
+    ];
+    for field in file.schema().fields().iter().take(3) {
+        let column = || field.name().clone();
+        let compare = |literal: &Literal| Predicate::Compare { column: column(), op: Compare::Gt, literal: literal.clone() };
+        let null = Predicate::IsNull { column: column() };
+        for predicate in literals.iter().map(compare).chain([null.clone(), Predicate::Not(Box::new(null))]) {
+            let _ = drain(file.scan().filter(predicate), u64::MAX);
+        }
+    }
+}
+
+/// Rows by number, which must be those that a scan finds there.
+fn points(file: &File) {
+    let rows = file.num_rows();
+    let wanted: Vec<u64> = [rows.wrapping_sub(1), 0, rows / 2, 0].into_iter().filter(|row| *row < rows).collect();
+    let taken = file.take(&wanted, None, false).map_err(told).expect("scanned, but cannot be taken from");
+    check(&taken);
+    for (i, row) in wanted.into_iter().enumerate() {
+        let mut reader = file.scan().offset(row).limit(1).reader().expect("scanned, but not again");
+        let found = reader.next().expect("the row is there").expect("scanned, but not from here");
+        assert_eq!(found.num_rows(), 1);
+        for (found, taken) in found.columns().iter().zip(taken.columns()) {
+            assert!(found.to_data() == taken.slice(i, 1).to_data(), "row {row} is {found:?}, but {taken:?} at {i}");
+        }
+    }
+}
