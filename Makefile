@@ -9,6 +9,7 @@ FUZZ_SECONDS ?= 600
 # Where cargo builds; another folder may be set outside.
 CARGO_TARGET_DIR ?= target
 export CARGO_TARGET_DIR
+export PATH := $(abspath $(CARGO_TARGET_DIR))/tools/bin:$(PATH)
 # The extension is checked and built for this interpreter.
 export PYO3_PYTHON = $(BIN)/python
 
@@ -53,13 +54,15 @@ fmt: venv ## format all code
 	$(BIN)/ruff check --fix
 
 wheel: venv ## a wheel for this platform, into dist/
-	$(BIN)/maturin build --release --locked --out dist
+	$(BIN)/maturin build --release --locked --strip --out dist
 
-bench: ## the benchmarks of the kernels and of the library
-	$(CARGO) bench -p staffa-kernels -p staffa
+bench: ## measure the kernels, then whole tables against Parquet
+	$(CARGO) bench -p staffa-kernels -p staffa --bench '*'
+	$(CARGO) build --release -p staffa-cli
+	for table in testdata/tables/*.parquet; do "$(CARGO_TARGET_DIR)/release/staffa" bench "$$table" || exit 1; done
 
 fuzz: ## read hostile bytes for ten minutes (FUZZ_SECONDS=600); needs a nightly toolchain
-	$(CARGO) fuzz --version >/dev/null 2>&1 || $(CARGO) install cargo-fuzz --locked
+	command -v cargo-fuzz >/dev/null || $(CARGO) install cargo-fuzz --locked --root $(CARGO_TARGET_DIR)/tools
 	$(CARGO) +nightly fuzz run read -- -max_total_time=$(FUZZ_SECONDS)
 
 venv: $(VENV)/.ready ## the Python environment of the project, .venv

@@ -33,7 +33,10 @@ pub enum Width {
 pub enum Number {
     Small(u8),
     /// Around a power of two.
-    Near { bit: u8, by: i8 },
+    Near {
+        bit: u8,
+        by: i8,
+    },
     /// More or less than it was.
     By(i8),
     Any(u64),
@@ -199,7 +202,7 @@ impl Edit {
                 node.len = to.of(node.len);
             }
             Self::Graft { node, from, other } => {
-                let other = from.parts().as_ref().clone().node_mut(other)?.clone();
+                let other = from.parts().clone().node_mut(other)?.clone();
                 *parts.node_mut(node)? = other;
             }
             Self::Swap { node, other } => {

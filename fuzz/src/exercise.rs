@@ -84,7 +84,8 @@ fn filters(file: &File) {
     ];
     for field in file.schema().fields().iter().take(3) {
         let column = || field.name().clone();
-        let compare = |literal: &Literal| Predicate::Compare { column: column(), op: Compare::Gt, literal: literal.clone() };
+        let compare =
+            |literal: &Literal| Predicate::Compare { column: column(), op: Compare::Gt, literal: literal.clone() };
         let null = Predicate::IsNull { column: column() };
         for predicate in literals.iter().map(compare).chain([null.clone(), Predicate::Not(Box::new(null))]) {
             let _ = drain(file.scan().filter(predicate), u64::MAX);

@@ -44,7 +44,7 @@ impl Input {
         match self {
             Self::Raw(bytes) => bytes,
             Self::Edited { seed, edits } => {
-                let mut parts = seed.parts().as_ref().clone();
+                let mut parts = seed.parts().clone();
                 edits.iter().for_each(|edit| edit.apply(&mut parts));
                 parts.assemble()
             }

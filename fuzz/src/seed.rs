@@ -1,7 +1,6 @@
-//! Valid files to begin from: tables of every type, in every encoding, made when they are first asked for.
+//! Valid files to begin from: tables of every type in every encoding.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use arrow_array::{Array, ArrayRef, Int32Array, NullArray, RecordBatch, StringArray, make_array};
@@ -9,31 +8,73 @@ use arrow_buffer::{Buffer, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, Schema, TimeUnit};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
-use staffa::{File, Profile, WriteOptions};
+use staffa::{File, Profile, Result, WriteOptions};
 
 use crate::parts::Parts;
 
-/// Which file; all are counted around.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Arbitrary)]
-pub struct Seed {
-    /// Of [`TYPES`].
-    pub ty: u8,
+/// Which file; counted around.
+#[derive(Clone, Copy, Arbitrary)]
+pub struct Seed(pub u16);
+
+impl fmt::Debug for Seed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().0.fmt(f)
+    }
+}
+
+impl Seed {
+    fn get(self) -> &'static (Recipe, Parts) {
+        &SEEDS[usize::from(self.0) % SEEDS.len()]
+    }
+
+    /// The file, taken apart.
+    pub fn parts(self) -> &'static Parts {
+        &self.get().1
+    }
+}
+
+/// All files. Made before the first input is run, so that the writer does not count as covered by one.
+pub static SEEDS: LazyLock<Vec<(Recipe, Parts)>> = LazyLock::new(|| {
+    let recipes = Recipe::all();
+    recipes.filter_map(|recipe| Some((recipe, recipe.parts(&recipe.file()?)))).collect()
+});
+
+/// What a file is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Recipe {
+    /// Of its first column.
+    ty: &'static DataType,
+    /// Asked for wherever a leaf can have it; `None`: the chooser's.
+    encoding: Option<&'static str>,
     /// Of the numbers that the values are made of: see [`Numbers`].
-    pub shape: u8,
-    /// How many are NULL.
-    pub nulls: u8,
-    /// Asked for, wherever a leaf can have it; past the last one: the chooser's.
-    pub encoding: u8,
-    /// Of [`SIZES`].
-    pub size: u8,
+    shape: u8,
+    /// How many are NULL, as well.
+    nulls: u8,
+    rows: usize,
+    block_rows: usize,
+    row_group_rows: usize,
+    /// Whether there is a second one.
+    two_columns: bool,
+    profile: Profile,
 }
 
 /// Rows, values of a block, rows of a row group.
-const SIZES: [(usize, usize, usize); 6] =
-    [(30, 64, 64), (300, 100, 200), (1100, 2048, 2048), (1, 1, 1), (2300, 512, 4096), (0, 64, 64)];
+const SIZES: [(usize, usize, usize); 8] = [
+    (30, 64, 64),
+    (300, 100, 200),
+    (30, 64, 64),
+    (1100, 2048, 2048),
+    (60, 25, 64),
+    (1, 1, 1),
+    (2300, 1024, 4096),
+    (0, 64, 64),
+];
 
 /// Shapes of numbers.
 const SHAPES: u8 = 9;
+
+/// The first types, one for every way in which values lie, come in every encoding; the others in some.
+const PRIMARY: usize = 21;
 
 /// Every type: those without children, then those with, of two types each.
 pub static TYPES: LazyLock<Vec<DataType>> = LazyLock::new(|| {
@@ -150,8 +191,8 @@ impl Numbers {
     }
 
     fn make(&mut self, count: usize) -> Vec<i64> {
-        let mut last = 0i64;
-        let mut number = |i: usize| match self.shape {
+        let (shape, mut last) = (self.shape, 0i64);
+        let mut number = |i: usize| match shape {
             0 => self.below(1000) as i64,
             1 => 7,
             2 => i as i64 / 17 % 5,
@@ -180,7 +221,8 @@ impl Numbers {
 }
 
 fn text(number: i64) -> String {
-    let street = ["Main Street", "Breadalbane Street", "Straße des 17. Juni", "Rue"][number.unsigned_abs() as usize % 4];
+    let street =
+        ["Main Street", "Breadalbane Street", "Straße des 17. Juni", "Rue"][number.unsigned_abs() as usize % 4];
     format!("{street} {number}")
 }
 
@@ -271,69 +313,62 @@ fn array(ty: &DataType, nullable: bool, rows: usize, numbers: &mut Numbers) -> A
     make_array(data.align_buffers(true).build().expect("the parts fit"))
 }
 
-impl Seed {
-    /// The file.
-    pub fn file(&self) -> Vec<u8> {
-        let (rows, block_rows, row_group_rows) = SIZES[usize::from(self.size) % SIZES.len()];
-        let ty = &TYPES[usize::from(self.ty) % TYPES.len()];
-        let mut numbers = Numbers { shape: self.shape % SHAPES, nulls: self.nulls % 4, state: 0x5eed };
-        let mut columns = vec![array(ty, true, rows, &mut numbers)];
-        if self.nulls & 4 > 0 {
-            columns.push(array(&DataType::Int64, true, rows, &mut numbers));
+impl Recipe {
+    fn all() -> impl Iterator<Item = Self> {
+        let names = staffa::encodings().into_iter().map(|encoding| Some(encoding.name)).chain([None]);
+        let names: Vec<Option<&str>> = names.collect();
+        let pairs = TYPES.iter().enumerate().flat_map(move |(i, ty)| {
+            let names = names.clone().into_iter().enumerate();
+            names
+                .filter(move |(j, name)| i < PRIMARY || name.is_none() || (i + j) % 6 == 0)
+                .map(move |(_, name)| (ty, name))
+        });
+        let twice = pairs.flat_map(|pair| [pair; 2]).zip(0usize..);
+        twice.map(|((ty, encoding), turn)| {
+            let (rows, block_rows, row_group_rows) = SIZES[turn / 2 % SIZES.len()];
+            // A shape that the encoding is made for, or the writer would refuse it.
+            let shape = if encoding == Some("constant") { 1 } else { (turn % usize::from(SHAPES)) as u8 };
+            let nulls = if turn % 2 == 0 { 0 } else { (turn / 2 % 4) as u8 };
+            let (two_columns, profile) = (turn % 5 == 0, [Profile::Balanced, Profile::Small, Profile::Fast][turn % 3]);
+            Self { ty, encoding, shape, nulls, rows, block_rows, row_group_rows, two_columns, profile }
+        })
+    }
+
+    /// The file; `None` where no leaf can have the encoding.
+    pub fn file(&self) -> Option<Vec<u8>> {
+        let mut numbers = Numbers { shape: self.shape, nulls: self.nulls, state: 0x5eed };
+        let mut columns = vec![array(self.ty, true, self.rows, &mut numbers)];
+        if self.two_columns {
+            columns.push(array(&DataType::Int64, true, self.rows, &mut numbers));
         }
         let field = |(i, array): (usize, &ArrayRef)| Field::new(["c", "d"][i], array.data_type().clone(), true);
         let fields: Vec<Field> = columns.iter().enumerate().map(field).collect();
         let schema = Arc::new(Schema::new(fields));
         let batch = RecordBatch::try_new(schema.clone(), columns).expect("the columns fit their schema");
         let mut options = WriteOptions::default();
-        (options.block_rows, options.row_group_rows) = (block_rows, row_group_rows);
-        options.profile = [Profile::Balanced, Profile::Small, Profile::Fast][usize::from(self.nulls >> 3) % 3];
-        let write = |options: &WriteOptions| staffa::to_bytes(schema.clone(), &[batch.clone()], options.clone());
-        let file = write(&options).expect("any table can be written");
-        let names = staffa::encodings();
-        let Some(encoding) = names.get(usize::from(self.encoding) % (names.len() + 1)) else { return file };
-        // Each leaf on its own: not every one can have it.
-        let leaves = File::from_bytes(file).and_then(|file| file.inspect()).expect("what was written can be read").columns;
-        for leaf in leaves {
-            let mut one = options.clone();
-            one.encodings = vec![(leaf.path, encoding.name.to_owned())];
-            if write(&one).is_ok() {
-                options.encodings.append(&mut one.encodings);
-            }
-        }
-        write(&options).expect("what can be had alone can be had together")
+        (options.block_rows, options.row_group_rows) = (self.block_rows, self.row_group_rows);
+        options.profile = self.profile;
+        let write = |batches: &[RecordBatch], encodings: &[(String, String)]| -> Result<Vec<u8>> {
+            let mut options = options.clone();
+            options.encodings = encodings.to_vec();
+            staffa::to_bytes(schema.clone(), batches, options)
+        };
+        let Some(name) = self.encoding else { return Some(write(&[batch], &[]).expect("any table can be written")) };
+        let empty = File::from_bytes(write(&[], &[]).expect("no rows can be written"));
+        let leaves = empty.and_then(|file| file.inspect()).expect("what was written can be read").columns;
+        let wanted = leaves.into_iter().map(|leaf| (leaf.path, name.to_owned()));
+        // Some leaves cannot have it at all, and some not with these values.
+        let possible = wanted.filter(|one| write(&[], std::slice::from_ref(one)).is_ok());
+        let holds = |one: &(String, String)| write(std::slice::from_ref(&batch), std::slice::from_ref(one)).is_ok();
+        let possible: Vec<_> = possible.filter(holds).collect();
+        (!possible.is_empty()).then(|| write(&[batch], &possible).expect("what each can have, all can have"))
     }
 
-    /// The file, taken apart; kept for the next time.
-    pub fn parts(&self) -> Arc<Parts> {
-        const KEPT: usize = 4096;
-        thread_local!(static MADE: RefCell<HashMap<Seed, Arc<Parts>>> = RefCell::default());
-        let key = self.reduced();
-        if let Some(parts) = MADE.with_borrow(|made| made.get(&key).cloned()) {
-            return parts;
-        }
-        let file = key.file();
-        let leaves = File::from_bytes(file.clone()).and_then(|file| file.inspect()).expect("it is valid").columns;
+    /// Takes the file apart.
+    fn parts(&self, file: &[u8]) -> Parts {
+        let leaves = File::from_bytes(file.to_vec()).and_then(|file| file.inspect()).expect("it is valid").columns;
         let strings: Vec<bool> = leaves.iter().map(|leaf| leaf.physical_type == "bytes").collect();
-        let parts = Arc::new(Parts::of(&file, &strings));
-        MADE.with_borrow_mut(|made| {
-            if made.len() >= KEPT {
-                made.clear();
-            }
-            made.insert(key, parts.clone());
-        });
-        parts
-    }
-
-    /// The same file by its smallest numbers.
-    pub fn reduced(&self) -> Self {
-        Self {
-            ty: self.ty % TYPES.len() as u8,
-            shape: self.shape % SHAPES,
-            nulls: self.nulls % 24,
-            encoding: self.encoding % (staffa::encodings().len() + 1) as u8,
-            size: self.size % SIZES.len() as u8,
-        }
+        Parts::of(file, &strings)
     }
 }
 
@@ -342,18 +377,15 @@ mod tests {
     use super::*;
     use crate::exercise::exercise;
 
-    /// Every type in every encoding, the other choices by turns: whole, and the same after it was taken apart.
     #[test]
     fn seeds_are_valid_and_come_together_again() {
-        let mut turn = 0u8;
-        for ty in 0..TYPES.len() as u8 {
-            for encoding in 0..=staffa::encodings().len() as u8 {
-                turn = turn.wrapping_add(1);
-                let seed = Seed { ty, encoding, shape: turn, nulls: turn / 2, size: turn / 3 };
-                let file = seed.file();
-                assert!(seed.parts().assemble() == file, "{seed:?}");
-                assert!(exercise(file).is_ok(), "{seed:?}");
-            }
+        for encoding in staffa::encodings() {
+            assert!(SEEDS.iter().any(|(recipe, _)| recipe.encoding == Some(encoding.name)), "{encoding:?}");
+        }
+        for (recipe, parts) in SEEDS.iter() {
+            let file = recipe.file().expect("it was there before");
+            assert!(parts.assemble() == file, "{recipe:?}");
+            assert!(exercise(file).is_ok(), "{recipe:?}");
         }
     }
 }

@@ -23,6 +23,8 @@ import pyarrow.compute as pc
 Predicate = tuple[str, Any]
 Message = dict[int, list[Any]]
 
+_LONG_BYTES = 10_000
+
 # Substrait's names, and what they are with the sides exchanged.
 _COMPARISONS = {
     "equal": ("==", "=="),
@@ -53,10 +55,14 @@ def translate(expression: pc.Expression, schema: pa.Schema, columns: set[str]) -
     if "nan_is_null=true" in str(expression):
         return None, False
     try:
-        plan = _message(memoryview(expression.to_substrait(schema)).cast("B"))
+        written = memoryview(expression.to_substrait(schema)).cast("B")
     except (pa.ArrowException, NotImplementedError):
         return None, False
+    # A long list: pyarrow looks values up in a table, the library compares with one after the other.
+    if len(written) > _LONG_BYTES:
+        return None, False
     try:
+        plan = _message(written)
         reader = _Reader(plan, schema, columns)
         root = _only(_message(_only(plan, 3)), 1)
         conjuncts = reader.conjuncts(root)
@@ -182,7 +188,7 @@ def _is_text(data_type: pa.DataType) -> bool:
 
 
 def _is_microseconds(data_type: pa.DataType) -> bool:
-    return pa.types.is_timestamp(data_type) and data_type.unit == "us"
+    return isinstance(data_type, pa.TimestampType) and data_type.unit == "us"
 
 
 def _date(days: int) -> str:

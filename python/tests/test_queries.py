@@ -183,6 +183,13 @@ def test_views_and_run_ends_can_be_compared(stored: Callable[..., staffa.File]) 
     assert file.to_table(filter=pc.field("i") == 1).to_pylist() == [{"r": "left", "v": "b", "s": {"x": 2}, "i": 1}]
 
 
+def test_long_lists(stored: Callable[..., staffa.File]) -> None:
+    table = pa.table({"a": range(100_000), "s": [str(i) for i in range(100_000)]})
+    file = stored(table)
+    for expression in [pc.field("a").isin(range(0, 100_000, 3)), pc.field("s").isin([str(i) for i in range(5000)])]:
+        assert_same(file.to_table(filter=expression), table.filter(expression))
+
+
 def test_a_filter_without_columns(stored: Callable[..., staffa.File]) -> None:
     file = stored(pa.table({"a": [1, 2, 3]}))
     assert file.to_table([], pc.scalar(True)).num_rows == 3

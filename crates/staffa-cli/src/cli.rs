@@ -84,7 +84,9 @@ pub(crate) struct Selecting {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "staffa convert [OPTIONS] <INPUT>... <OUTPUT>",
+    after_help = "\
 Formats, by the end of the name:
   .staffa                Staffa
   .parquet .pq           Parquet
@@ -99,14 +101,14 @@ Examples:
   staffa convert trips.staffa cheap.parquet --columns id,price --where 'price < 10'
   staffa convert a.csv b.csv both.staffa --encoding city=fsst --encoding id=delta
   curl -s https://example.org/t.csv | staffa convert - t.staffa --from csv
-  staffa convert trips.staffa - --to csv | sort")]
+  staffa convert trips.staffa - --to csv | sort"
+)]
 pub(crate) struct Convert {
-    /// Files to read, wildcards allowed; `-` is the standard input (with --from)
-    #[arg(required = true, num_args = 1.., value_name = "INPUT")]
-    pub(crate) inputs: Vec<PathBuf>,
-    /// File to write; `-` is the standard output (with --to)
-    #[arg(value_name = "OUTPUT")]
-    pub(crate) output: PathBuf,
+    /// Files to read, wildcards allowed, and last the file to write; `-` is the standard input (with --from) or output
+    /// (with --to)
+    // One list, not two arguments: clap would take a lone input before an option for the output.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
     /// Format of the output, where its name does not say: staffa, parquet, csv, json, arrow, arrows
     #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) to: Option<Format>,

@@ -378,7 +378,7 @@ fn requests_that_make_no_sense_are_refused() {
     bench.run("convert t.parquet out.csv --profile small").refused(2, &["--profile"]);
     bench.run("convert t.parquet out.txt").refused(2, &["out.txt", "--to"]);
     bench.run("convert t.parquet out.staffa --row-group-rows 0").refused(2, &["--row-group-rows"]);
-    bench.run("convert t.parquet").refused(2, &["INPUT", "--help"]);
+    bench.run("convert t.parquet").refused(2, &["an input and an output", "--help"]);
     bench.run("frobnicate").refused(2, &["frobnicate"]);
     bench.run("convert t.parquet none/out.staffa").refused(3, &["none/out.staffa"]);
     bench.run("convert t.parquet none/out.csv").refused(3, &["none/out.csv", "no such file"]);
@@ -396,6 +396,9 @@ fn what_exists_is_kept_unless_forced() {
     bench.run("convert -q t.parquet t.csv --force").fine();
     bench.run("convert -q t.staffa t.staffa --force --columns id").fine();
     assert_eq!(bench.run("head t.staffa -n 1 --format csv").fine().text(), "id\n0\n");
+    // Options may stand anywhere.
+    bench.run("convert t.parquet --quiet --columns id,price t.jsonl --where \"id = 7\"").fine();
+    assert_eq!(fs::read_to_string(bench.path("t.jsonl")).unwrap(), "{\"id\":7,\"price\":1.75}\n");
 }
 
 #[test]

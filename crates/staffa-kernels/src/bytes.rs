@@ -280,7 +280,7 @@ mod tests {
                 let mut at = base;
                 for (i, &length) in lengths.iter().enumerate() {
                     at += length as i32;
-                    assert_eq!((small[i], large[i]), (at, i64::from(at)));
+                    assert_eq!((small[i], large[i]), (at as u32, at as u64));
                 }
                 let top = i32::MAX - sum as i32;
                 assert_eq!(lengths_to_offsets_i32(top, &lengths, &mut small), Some(i32::MAX));

@@ -8,7 +8,7 @@
 //!
 //! Where there is no validity node all values are valid. Flag 4: the values are dense, there is none for a NULL. Else a
 //! NULL has a value that is cheap to store and means nothing.
-#![deny(clippy::indexing_slicing)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::VECTOR;
 
@@ -38,7 +38,9 @@ pub(crate) fn checked<'a>(bytes: &'a [u8], what: &str) -> Result<&'a [u8]> {
     };
     let (stored, found) = (u32::from_le_bytes(*stored), checksum(body));
     if stored != found {
-        return Err(Error::corrupt(format!("checksum of {what} is {found:08x}, {stored:08x} expected: bytes were changed")));
+        return Err(Error::corrupt(format!(
+            "checksum of {what} is {found:08x}, {stored:08x} expected: bytes were changed"
+        )));
     }
     Ok(body)
 }
@@ -70,7 +72,9 @@ pub(crate) fn write(parts: &Parts<'_>) -> Result<Vec<u8>> {
     put_varint(&mut out, parts.len as u64);
     let flag = |on: bool, flag: u8| if on { flag } else { 0 };
     out.push(
-        flag(parts.validity.is_some(), HAS_VALIDITY) | flag(parts.values.is_some(), HAS_VALUES) | flag(parts.dense, DENSE),
+        flag(parts.validity.is_some(), HAS_VALIDITY)
+            | flag(parts.values.is_some(), HAS_VALUES)
+            | flag(parts.dense, DENSE),
     );
     if let Some(bytes) = parts.string_bytes {
         put_varint(&mut out, bytes as u64);
@@ -159,11 +163,13 @@ impl<'a> Block<'a> {
         let width = parsed.values.as_ref().and_then(|v| v.ty.width_bytes()).unwrap_or(1);
         let plain = (parsed.len * width + parsed.string_bytes) as u64;
         if plain > limits.block_bytes {
-            return Err(Error::limit(format!("a block of at most {} bytes is allowed, found {plain}", limits.block_bytes)));
+            return Err(Error::limit(format!(
+                "a block of at most {} bytes is allowed, found {plain}",
+                limits.block_bytes
+            )));
         }
         // What decoders hold beside the output: dictionaries, runs, exceptions, none larger than the values themselves.
-        let mut cx =
-            OpenContext { budget: Budget::new(4 * plain + 32 * parsed.len as u64 + (1 << 16)), shared };
+        let mut cx = OpenContext { budget: Budget::new(4 * plain + 32 * parsed.len as u64 + (1 << 16)), shared };
         let validity = parsed.validity.as_ref().map(|node| cx.open_bits(node)?.bits()).transpose()?;
         let valid = validity.as_ref().map_or(parsed.len, Bitmap::count_ones);
         if parsed.dense && parsed.values.as_ref().map_or(0, |v| v.len) != valid {
@@ -202,10 +208,8 @@ impl<'a> Block<'a> {
         for (v, vector) in present.chunks_mut(VECTOR).enumerate() {
             at += decoder.vector(v, cx, vector, out.get_mut(at..).unwrap_or_default())?;
         }
-        if let Some(validity) = &self.validity {
-            if self.dense {
-                expand(lengths, count, validity);
-            }
+        if let Some(validity) = self.validity.as_ref().filter(|_| self.dense) {
+            expand(lengths, count, validity);
         }
         Ok(at)
     }
@@ -254,16 +258,23 @@ fn expand<T: Copy + Default>(out: &mut [T], count: usize, validity: &Bitmap) {
 }
 
 /// Opens a shared part.
-pub(crate) fn open_shared(bytes: &[u8], limits: &Limits) -> Result<SharedPart> {
-    let node = parse_shared(bytes, limits)?;
-    let mut cx = OpenContext { budget: Budget::new(4 * node.1 + 64 * node.0.len as u64 + (1 << 16)), shared: &[] };
-    dictionary::open_shared(&node.0, &mut cx)
+///
+/// A dictionary never has more values than the chunk: `most` bounds what a few bytes can claim.
+pub(crate) fn open_shared(bytes: &[u8], most: usize, limits: &Limits) -> Result<SharedPart> {
+    let (node, string_bytes) = parse_shared(bytes, most, limits)?;
+    let plain = (node.len * node.ty.width_bytes().unwrap_or(1)) as u64 + string_bytes;
+    if plain > limits.block_bytes {
+        let most = limits.block_bytes;
+        return Err(Error::limit(format!("a shared part of at most {most} bytes is allowed, found {plain}")));
+    }
+    let mut cx = OpenContext { budget: Budget::new(4 * plain + 32 * node.len as u64 + (1 << 16)), shared: &[] };
+    dictionary::open_shared(&node, string_bytes, &mut cx)
 }
 
 /// Checks and parses a shared part; with its decoded bytes.
-pub(crate) fn parse_shared<'a>(bytes: &'a [u8], limits: &Limits) -> Result<(NodeRef<'a>, u64)> {
+pub(crate) fn parse_shared<'a>(bytes: &'a [u8], most: usize, limits: &Limits) -> Result<(NodeRef<'a>, u64)> {
     let mut cursor = Cursor::new(checked(bytes, "a shared part")?);
-    let len = cursor.varint_up_to(limits.row_group_values, "number of values")?;
+    let len = cursor.varint_up_to(most as u64, "number of values")?;
     let decoded = cursor.varint_up_to(limits.block_bytes, "decoded bytes")? as u64;
     let node = NodeRef::parse(&mut cursor, len, limits.depth)?;
     cursor.finish("the shared part")?;
@@ -282,7 +293,8 @@ mod tests {
         for len in [0usize, 1, 63, 64, 65, 200, 1000] {
             for step in [1usize, 2, 3, 64, 100] {
                 let validity: Bitmap = (0..len).map(|i| i % step == 0 || i / 64 == 1).collect();
-                let expected: Vec<u32> = (0..len as u32).map(|i| if validity.get(i as usize) { i + 1 } else { 0 }).collect();
+                let expected: Vec<u32> =
+                    (0..len as u32).map(|i| if validity.get(i as usize) { i + 1 } else { 0 }).collect();
                 let present: Vec<u32> = expected.iter().copied().filter(|v| *v > 0).collect();
                 let mut out = vec![u32::MAX; len];
                 out[..present.len()].copy_from_slice(&present);

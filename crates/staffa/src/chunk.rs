@@ -92,7 +92,7 @@ pub(crate) fn encode(array: &LeafArray, options: ChunkOptions<'_>) -> Result<Enc
     };
     let shared: Vec<Vec<u8>> = shared.into_iter().collect();
     let opened = if options.verify {
-        shared.iter().map(|part| block::open_shared(part, &Limits::default())).collect::<Result<Vec<_>>>()?
+        shared.iter().map(|part| block::open_shared(part, len, &Limits::default())).collect::<Result<Vec<_>>>()?
     } else {
         Vec::new()
     };
@@ -139,7 +139,8 @@ fn input(array: &LeafArray, start: usize, len: usize) -> Input<'_> {
     };
     let all = bits.as_ref().map_or_else(|| borrow(array, start, len), Values::Bits);
     let Some(validity) = validity else {
-        let values = bits.map_or_else(|| Present::Borrowed(borrow(array, start, len)), |b| Present::Owned(Picked::Bits(b)));
+        let values =
+            bits.map_or_else(|| Present::Borrowed(borrow(array, start, len)), |b| Present::Owned(Picked::Bits(b)));
         return Input { len, validity: None, dense: false, values };
     };
     let dense = matches!(all, Values::Bytes(_)) || (len - valid) * DENSE_SHARE >= len;
@@ -246,8 +247,12 @@ fn share(
         input.values.values().map(|values| dictionary::shared_node(values, codes, 0, &cascade)).transpose()
     })?;
     let size = |node: &Option<Node>| node.as_ref().map_or(usize::MAX, Node::size);
-    let smaller: usize =
-        nodes.iter().zip(&coded).filter(|(own, _)| own.is_some()).map(|(own, shared)| size(own).min(size(shared))).sum();
+    let smaller: usize = nodes
+        .iter()
+        .zip(&coded)
+        .filter(|(own, _)| own.is_some())
+        .map(|(own, shared)| size(own).min(size(shared)))
+        .sum();
     if smaller + part.len() >= before {
         return Ok(None);
     }
@@ -271,7 +276,8 @@ fn finish(
         Some(Values::Bytes(strings)) => Some(strings.contents().len()),
         _ => (ty == Some(PhysicalType::Bytes)).then_some(0),
     };
-    let parts = Parts { len: input.len, validity: input.validity.as_ref(), values: node, dense: input.dense, string_bytes };
+    let parts =
+        Parts { len: input.len, validity: input.validity.as_ref(), values: node, dense: input.dense, string_bytes };
     let bytes = block::write(&parts)?;
     if options.verify {
         let same = verify(&bytes, input, ty, values, shared)

@@ -50,7 +50,8 @@ fn numbers(len: usize, shape: u8, seed: u64, bits: u32) -> Vec<u64> {
         state
     };
     let mask = (1u64 << bits) - 1;
-    let edges = [0, 1, u64::MAX, 1 << 63, (1 << 63) - 1, f64::NAN.to_bits(), (-0.0f64).to_bits(), 0xfff8_0000_0000_0001];
+    let edges =
+        [0, 1, u64::MAX, 1 << 63, (1 << 63) - 1, f64::NAN.to_bits(), (-0.0f64).to_bits(), 0xfff8_0000_0000_0001];
     let mut last = random() & mask;
     (0..len as u64)
         .map(|i| match shape {
@@ -62,9 +63,21 @@ fn numbers(len: usize, shape: u8, seed: u64, bits: u32) -> Vec<u64> {
             }
             3 => random() % 7,
             4 => ((random() % 100_000) as f64 / 100.0).to_bits(),
-            5 => if i % 97 == 13 { random() } else { random() % 16 },
+            5 => {
+                if i % 97 == 13 {
+                    random()
+                } else {
+                    random() % 16
+                }
+            }
             6 => random(),
-            7 => if random() % 10 == 0 { random() & mask } else { seed },
+            7 => {
+                if random() % 10 == 0 {
+                    random() & mask
+                } else {
+                    seed
+                }
+            }
             _ => edges[(random() % edges.len() as u64) as usize],
         })
         .collect()
@@ -76,12 +89,17 @@ fn picked(ty: PhysicalType, numbers: &[u64]) -> Picked {
         PhysicalType::U8 => Picked::U8(numbers.iter().map(|n| *n as u8).collect()),
         PhysicalType::U16 => Picked::U16(numbers.iter().map(|n| *n as u16).collect()),
         PhysicalType::U32 => Picked::U32(
-            numbers.iter().map(|n| if n >> 52 > 0x3f0 { (f64::from_bits(*n) as f32).to_bits() } else { *n as u32 }).collect(),
+            numbers
+                .iter()
+                .map(|n| if n >> 52 > 0x3f0 { (f64::from_bits(*n) as f32).to_bits() } else { *n as u32 })
+                .collect(),
         ),
         PhysicalType::U64 => Picked::U64(numbers.to_vec()),
         PhysicalType::U128 => Picked::U128(numbers.iter().map(|n| i128::from(*n as i64) as u128).collect()),
         PhysicalType::U256 => {
-            let wide = |n: &u64| U256([*n, ((*n as i64) >> 63) as u64, ((*n as i64) >> 63) as u64, ((*n as i64) >> 63) as u64]);
+            let wide = |n: &u64| {
+                U256([*n, ((*n as i64) >> 63) as u64, ((*n as i64) >> 63) as u64, ((*n as i64) >> 63) as u64])
+            };
             Picked::U256(numbers.iter().map(wide).collect())
         }
         PhysicalType::Bytes => {
@@ -229,6 +247,12 @@ fn hostile(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
     }
     // Nothing at all, and all NULL: a block without values.
     let none = Bitmap::filled(9, false);
-    let parts = Parts { len: 9, validity: Some(&none), values: None, dense: true, string_bytes: Some(0).filter(|_| ty == PhysicalType::Bytes) };
+    let parts = Parts {
+        len: 9,
+        validity: Some(&none),
+        values: None,
+        dense: true,
+        string_bytes: Some(0).filter(|_| ty == PhysicalType::Bytes),
+    };
     survive(&block::write(&parts).unwrap(), 9, ty);
 }

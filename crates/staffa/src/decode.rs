@@ -6,7 +6,7 @@
 //!
 //! What an `open` has accepted may still turn out to lie when its vectors are looked at (a code past the dictionary):
 //! decoding answers with an error then, never with memory that is not its own.
-#![deny(clippy::indexing_slicing)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{Int, U256, VECTOR, Word};
 
@@ -117,12 +117,30 @@ impl<T: Physical + Int> Integer for T {}
 macro_rules! for_words {
     ($ty:expr, $T:ident => $body:expr, $other_ty:pat => $other:expr) => {
         match $ty {
-            $crate::values::PhysicalType::U8 => { type $T = u8; $body }
-            $crate::values::PhysicalType::U16 => { type $T = u16; $body }
-            $crate::values::PhysicalType::U32 => { type $T = u32; $body }
-            $crate::values::PhysicalType::U64 => { type $T = u64; $body }
-            $crate::values::PhysicalType::U128 => { type $T = u128; $body }
-            $crate::values::PhysicalType::U256 => { type $T = staffa_kernels::U256; $body }
+            $crate::values::PhysicalType::U8 => {
+                type $T = u8;
+                $body
+            }
+            $crate::values::PhysicalType::U16 => {
+                type $T = u16;
+                $body
+            }
+            $crate::values::PhysicalType::U32 => {
+                type $T = u32;
+                $body
+            }
+            $crate::values::PhysicalType::U64 => {
+                type $T = u64;
+                $body
+            }
+            $crate::values::PhysicalType::U128 => {
+                type $T = u128;
+                $body
+            }
+            $crate::values::PhysicalType::U256 => {
+                type $T = staffa_kernels::U256;
+                $body
+            }
             $other_ty => $other,
         }
     };
@@ -133,10 +151,22 @@ pub(crate) use for_words;
 macro_rules! for_ints {
     ($ty:expr, $T:ident => $body:expr, $other_ty:pat => $other:expr) => {
         match $ty {
-            $crate::values::PhysicalType::U8 => { type $T = u8; $body }
-            $crate::values::PhysicalType::U16 => { type $T = u16; $body }
-            $crate::values::PhysicalType::U32 => { type $T = u32; $body }
-            $crate::values::PhysicalType::U64 => { type $T = u64; $body }
+            $crate::values::PhysicalType::U8 => {
+                type $T = u8;
+                $body
+            }
+            $crate::values::PhysicalType::U16 => {
+                type $T = u16;
+                $body
+            }
+            $crate::values::PhysicalType::U32 => {
+                type $T = u32;
+                $body
+            }
+            $crate::values::PhysicalType::U64 => {
+                type $T = u64;
+                $body
+            }
             $other_ty => $other,
         }
     };
@@ -285,11 +315,7 @@ pub fn decode_all<T: Physical>(decoder: &dyn Decoder<T>) -> Result<Vec<T>> {
 }
 
 /// All strings of a decoder, as offsets and contents.
-pub fn decode_all_strings(
-    decoder: &dyn BytesDecoder,
-    budget: &mut Budget,
-    what: &str,
-) -> Result<(Vec<u32>, Vec<u8>)> {
+pub fn decode_all_strings(decoder: &dyn BytesDecoder, budget: &mut Budget, what: &str) -> Result<(Vec<u32>, Vec<u8>)> {
     let mut cx = Scratch::default();
     let len = decoder.len();
     let mut total = 0u64;

@@ -5,14 +5,18 @@ use std::fmt;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::Schema;
 use rayon::prelude::*;
+use staffa_kernels::cast_slice;
 
+use crate::bitmap::Bitmap;
 use crate::block::{self, Parsed};
+use crate::decode::{Physical as _, for_words};
 use crate::encoding;
 use crate::error::{Error, Result};
-use crate::file::{ChunkEntry, FORMAT_VERSION, HEADER_BYTES, TRAILER_BYTES, zone_of};
+use crate::file::{ChunkEntry, HEADER_BYTES, TRAILER_BYTES, zone_of};
 use crate::node::NodeRef;
+use crate::picked::Picked;
 use crate::read::File;
-use crate::values::PhysicalType;
+use crate::values::{DecodedLeaf, DecodedValues, Kind, PhysicalType, Strings, Values};
 use crate::zone::{Bounds, ZoneMap};
 
 /// The parts of a file.
@@ -254,7 +258,7 @@ impl File {
         let row_groups = row_groups.collect();
         Ok(Inspection {
             file_bytes: self.byte_len(),
-            format_version: FORMAT_VERSION,
+            format_version: footer.version,
             writer: footer.writer.clone(),
             rows: footer.rows,
             block_rows: footer.block_rows,
@@ -321,7 +325,8 @@ impl File {
             for part in &chunk.shared {
                 let place = self.place(leaf, row_group);
                 let bytes = self.store().read(part.offset, part.bytes)?;
-                let (node, _) = block::parse_shared(&bytes, self.limits()).map_err(|e| e.at(place))?;
+                let (node, _) =
+                    block::parse_shared(&bytes, chunk.values as usize, self.limits()).map_err(|e| e.at(place))?;
                 shared.push(SharedExplain { row_group, bytes: part.bytes, tree: EncodingTree::of(&node, "values") });
             }
             for (i, entry) in chunk.blocks.iter().enumerate() {
@@ -370,14 +375,18 @@ impl File {
         Ok(report)
     }
 
-    /// NULLs in the index must be those of the blocks.
+    /// Zone maps must be those of the blocks: a filter trusts them.
     fn check_zones(&self, leaf: usize, row_group: usize) -> Result<()> {
-        let decoded = self.decode_leaf(leaf, row_group, 0..usize::MAX)?;
-        let nulls = decoded.validity.map_or(0, |v| (v.len() - v.count_ones()) as u64);
-        let stated: u64 = self.chunk(leaf, row_group)?.blocks.iter().map(|b| b.zone.nulls).sum();
-        if nulls != stated {
-            let what = format!("{stated} NULLs expected by the zone maps, found {nulls}");
-            return Err(Error::corrupt(what).at(self.place(leaf, row_group)));
+        let (index, spec) = (self.index(leaf)?, self.leaf(leaf)?);
+        let blocks = index.chunks.get(row_group).map(|c| c.blocks.as_slice()).unwrap_or_default();
+        for (i, entry) in blocks.iter().enumerate() {
+            let decoded = self.decode_leaf(leaf, row_group, i..i + 1)?;
+            let found = zone_of_decoded(&decoded, spec.kind)?;
+            if found != entry.zone {
+                let what = format!("zone map {:?} expected by its values, found {:?}", found, entry.zone);
+                let place = self.place(leaf, row_group);
+                return Err(Error::corrupt(what).at(|p| (p.block, p.offset) = (Some(i), Some(entry.offset))).at(place));
+            }
         }
         Ok(())
     }
@@ -405,6 +414,35 @@ impl File {
     }
 }
 
+/// The zone map that the writer makes of such a block.
+fn zone_of_decoded(decoded: &DecodedLeaf, kind: Kind) -> Result<ZoneMap> {
+    let len = decoded.values.len();
+    let all = Bitmap::filled(len, true);
+    let valid = decoded.validity.as_ref().unwrap_or(&all);
+    let rows: Vec<u32> = valid.ones().collect();
+    let nulls = (len - rows.len()) as u64;
+    let offsets;
+    let values = match &decoded.values {
+        DecodedValues::Empty(_) => Values::U8(&[]),
+        DecodedValues::Bits(bits) => Values::Bits(bits),
+        DecodedValues::Words(ty, data) => for_words!(ty, T => {
+            T::values(cast_slice(data.as_slice()).ok_or_else(|| Error::corrupt("misaligned words"))?)
+        }, _ => Values::U8(&[])),
+        DecodedValues::Bytes { large, offsets: buffer, data } => {
+            offsets = if *large {
+                cast_slice::<u64>(buffer).unwrap_or_default().iter().map(|o| *o as u32).collect()
+            } else {
+                cast_slice::<u32>(buffer).unwrap_or_default().to_vec()
+            };
+            Values::Bytes(Strings { offsets: &offsets, data })
+        }
+    };
+    if matches!(decoded.values, DecodedValues::Empty(_)) {
+        return Ok(ZoneMap::of(values, kind, nulls));
+    }
+    Ok(ZoneMap::of(Picked::of(values, &rows).borrow(), kind, nulls))
+}
+
 fn column_name(schema: &Schema, column: usize) -> String {
     schema.fields().get(column).map(|f| f.name().clone()).unwrap_or_default()
 }
@@ -429,7 +467,8 @@ fn decoded_bytes(ty: Option<PhysicalType>, large: bool, chunk: &ChunkEntry) -> u
             None => 0,
             Some(PhysicalType::Bits) => chunk.values.div_ceil(8),
             Some(PhysicalType::Bytes) => {
-                chunk.blocks.iter().map(|b| b.string_bytes).sum::<u64>() + (chunk.values + 1) * if large { 8 } else { 4 }
+                chunk.blocks.iter().map(|b| b.string_bytes).sum::<u64>()
+                    + (chunk.values + 1) * if large { 8 } else { 4 }
             }
             Some(word) => chunk.values * word.width_bytes().unwrap_or(0) as u64,
         }
@@ -479,7 +518,9 @@ fn text(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
         // A bound may be cut off in the middle of a character.
-        Err(e) if e.error_len().is_none() => String::from_utf8_lossy(bytes.get(..e.valid_up_to()).unwrap_or_default()).into_owned(),
-        Err(_) => bytes.iter().map(|b| format!("{b:02x}")).collect(),
+        Err(e) if e.error_len().is_none() => {
+            String::from_utf8_lossy(bytes.get(..e.valid_up_to()).unwrap_or_default()).into_owned()
+        }
+        Err(_) => format!("{bytes:02x?}"),
     }
 }

@@ -11,7 +11,7 @@ pub struct Limits {
     pub leaves: u64,
     /// Most values of one leaf column in one row group.
     pub row_group_values: u64,
-    /// Most decoded bytes of one block, its shared parts included.
+    /// Most decoded bytes of one block, of a shared part, and of all blocks of a column chunk that are decoded together.
     pub block_bytes: u64,
     /// Deepest cascade of encodings, and deepest nesting of types.
     pub depth: u32,
@@ -19,12 +19,6 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            metadata_bytes: 1 << 30,
-            leaves: 1 << 20,
-            row_group_values: 1 << 31,
-            block_bytes: 4 << 30,
-            depth: 64,
-        }
+        Self { metadata_bytes: 1 << 30, leaves: 1 << 20, row_group_values: 1 << 31, block_bytes: 4 << 30, depth: 64 }
     }
 }

@@ -20,7 +20,7 @@ use crate::bitmap::Bitmap;
 use crate::block::{self, Block, Parsed};
 use crate::decode::{Physical, Scratch, SharedPart, for_words};
 use crate::error::{Error, Place, Result};
-use crate::file::{ChunkEntry, ColumnIndex, Footer};
+use crate::file::{BlockEntry, ChunkEntry, ColumnIndex, Footer};
 use crate::limits::Limits;
 use crate::scan::Scan;
 use crate::store::Store;
@@ -89,7 +89,8 @@ impl File {
             other => named(other),
         })?;
         if layout.leaves().len() != footer.leaves.len() {
-            let what = format!("{} leaves expected by the schema, found {}", layout.leaves().len(), footer.leaves.len());
+            let what =
+                format!("{} leaves expected by the schema, found {}", layout.leaves().len(), footer.leaves.len());
             return Err(named(Error::corrupt(what)));
         }
         let indexes = footer.leaves.iter().map(|_| OnceLock::new()).collect();
@@ -175,11 +176,25 @@ impl File {
             }
             let bytes = inner.store.read(offset, u64::from(bytes))?;
             let block_rows = u64::from(inner.footer.block_rows);
-            let index = ColumnIndex::read(&bytes, inner.footer.row_groups.len(), block_rows, &inner.limits)?;
+            let index = ColumnIndex::read(
+                &bytes,
+                inner.footer.row_groups.len(),
+                block_rows,
+                inner.footer.offset,
+                &inner.limits,
+            )?;
+            let spec = self.leaf(leaf)?;
+            let fits = |b: &BlockEntry| b.zone.bounds.suits(spec.ty, spec.kind);
+            if !index.chunks.iter().flat_map(|c| &c.blocks).all(fits) {
+                return Err(Error::corrupt(format!("zone maps of {:?} {:?} expected", spec.kind, spec.ty)));
+            }
             if self.leaf(leaf)?.flat {
                 for (chunk, &rows) in index.chunks.iter().zip(&inner.footer.row_groups) {
                     if chunk.values != u64::from(rows) {
-                        return Err(Error::corrupt(format!("a chunk of {rows} values expected, found {}", chunk.values)));
+                        return Err(Error::corrupt(format!(
+                            "a chunk of {rows} values expected, found {}",
+                            chunk.values
+                        )));
                     }
                 }
             }
@@ -195,24 +210,26 @@ impl File {
         Ok(cell.get_or_init(|| index).clone())
     }
 
-    /// The entry of one chunk.
-    pub(crate) fn chunk(&self, leaf: usize, row_group: usize) -> Result<ChunkEntry> {
-        let index = self.index(leaf)?;
-        index.chunks.get(row_group).cloned().ok_or_else(|| Error::corrupt(format!("no row group {row_group}")))
-    }
-
     /// Blocks of one leaf of one row group, decoded.
     pub(crate) fn decode_leaf(&self, leaf: usize, row_group: usize, blocks: Range<usize>) -> Result<DecodedLeaf> {
         let place = self.place(leaf, row_group);
         let decode = || {
-            let chunk = self.chunk(leaf, row_group)?;
-            LeafReader { file: self, leaf: self.leaf(leaf)?, chunk: &chunk }.decode(blocks)
+            let index = self.index(leaf)?;
+            let chunk =
+                index.chunks.get(row_group).ok_or_else(|| Error::corrupt(format!("no row group {row_group}")))?;
+            LeafReader { file: self, leaf: self.leaf(leaf)?, chunk }.decode(blocks)
         };
         decode().map_err(|e| e.at(&place))
     }
 
     /// One column of one row group: rows `rows` of it, which need not begin or end with a block.
-    pub(crate) fn column(&self, column: usize, schema: &Schema, row_group: usize, rows: Range<usize>) -> Result<ArrayRef> {
+    pub(crate) fn column(
+        &self,
+        column: usize,
+        schema: &Schema,
+        row_group: usize,
+        rows: Range<usize>,
+    ) -> Result<ArrayRef> {
         let total = self.footer().row_groups.get(row_group).copied().unwrap_or(0) as usize;
         let (Some(node), Some(field)) = (self.layout().fields.get(column), schema.fields().get(column)) else {
             return Err(Error::corrupt(format!("no column {column}")));
@@ -221,7 +238,8 @@ impl File {
         let flat = leaves.len() == 1 && self.leaf(leaves.start)?.flat;
         let block_rows = self.footer().block_rows as usize;
         // Nested columns are decoded whole and then cut: where a row's items lie is known from all lengths before it.
-        let (first, last) = if flat { (rows.start / block_rows, rows.end.div_ceil(block_rows)) } else { (0, usize::MAX) };
+        let (first, last) =
+            if flat { (rows.start / block_rows, rows.end.div_ceil(block_rows)) } else { (0, usize::MAX) };
         let (start, end) = if flat { (first * block_rows, (last * block_rows).min(total)) } else { (0, total) };
         let mut fetch = |leaf| self.decode_leaf(leaf, row_group, first..last);
         let most = usize::try_from(self.limits().row_group_values).unwrap_or(usize::MAX);
@@ -234,7 +252,13 @@ impl File {
     }
 
     /// Some columns of rows of one row group, in parallel.
-    pub(crate) fn batch(&self, columns: &[usize], schema: &Schema, row_group: usize, rows: Range<usize>) -> Result<RecordBatch> {
+    pub(crate) fn batch(
+        &self,
+        columns: &[usize],
+        schema: &Schema,
+        row_group: usize,
+        rows: Range<usize>,
+    ) -> Result<RecordBatch> {
         let read = |column: &usize| self.column(*column, schema, row_group, rows.clone());
         let arrays: Vec<ArrayRef> = columns.par_iter().map(read).collect::<Result<_>>()?;
         let schema = Arc::new(schema.project(columns)?);
@@ -253,7 +277,8 @@ pub(crate) struct LeafReader<'a> {
 impl LeafReader<'_> {
     /// The bytes from the first shared part, or the first block wanted, to the last.
     fn decode(&self, blocks: Range<usize>) -> Result<DecodedLeaf> {
-        let wanted = self.chunk.blocks.get(blocks.start.min(self.chunk.blocks.len())..blocks.end.min(self.chunk.blocks.len()));
+        let wanted =
+            self.chunk.blocks.get(blocks.start.min(self.chunk.blocks.len())..blocks.end.min(self.chunk.blocks.len()));
         let wanted = wanted.unwrap_or_default();
         let limits = self.file.limits();
         let parts = self.shared_bytes()?;
@@ -267,28 +292,45 @@ impl LeafReader<'_> {
         for (i, entry) in wanted.iter().enumerate() {
             let from = (entry.offset - start) as usize;
             let block = bytes.get(from..from + entry.bytes as usize).unwrap_or_default();
-            let block = block::parse(block, entry.values, self.leaf.ty, limits).and_then(|block| self.within_limit(block));
-            parsed.push(block.map_err(|e| e.at(|p| (p.block, p.offset) = (Some(blocks.start + i), Some(entry.offset))))?);
+            let block = block::parse(block, entry.values, self.leaf.ty, limits)
+                .and_then(|block| self.within_limit(block, entry));
+            parsed
+                .push(block.map_err(|e| e.at(|p| (p.block, p.offset) = (Some(blocks.start + i), Some(entry.offset))))?);
         }
         let at = |i: usize| {
             let offset = wanted.get(i).map(|entry| entry.offset);
             move |p: &mut Place| (p.block, p.offset) = (Some(blocks.start + i), offset)
         };
+        let (found, most) = (parsed.iter().map(|b| self.plain_bytes(b)).sum::<u64>(), limits.block_bytes);
+        if found > most {
+            return Err(Error::limit(format!("a chunk of at most {most} bytes is allowed, found {found}")));
+        }
         let mut out = Output::new(self.leaf, &parsed)?;
         for (i, block) in parsed.iter().enumerate() {
             Block::open(block, &shared, limits).and_then(|block| out.push(&block)).map_err(|e| e.at(at(i)))?;
         }
-        out.finish()
+        Ok(out.finish())
     }
 
     /// Asked before there is memory for the whole chunk.
-    fn within_limit<'b>(&self, block: Parsed<'b>) -> Result<Parsed<'b>> {
-        let width = self.leaf.ty.and_then(PhysicalType::width_bytes).unwrap_or(0).max(self.leaf.width);
-        let (found, most) = ((block.len * width).max(block.string_bytes) as u64, self.file.limits().block_bytes);
+    fn within_limit<'b>(&self, block: Parsed<'b>, entry: &BlockEntry) -> Result<Parsed<'b>> {
+        if block.string_bytes as u64 != entry.string_bytes {
+            return Err(Error::corrupt(format!(
+                "strings of {} bytes expected by the column index, found {}",
+                entry.string_bytes, block.string_bytes
+            )));
+        }
+        let (found, most) = (self.plain_bytes(&block), self.file.limits().block_bytes);
         if found > most {
             return Err(Error::limit(format!("a block of at most {most} bytes is allowed, found {found}")));
         }
         Ok(block)
+    }
+
+    /// Bytes that a block takes once decoded.
+    fn plain_bytes(&self, block: &Parsed<'_>) -> u64 {
+        let width = self.leaf.ty.and_then(PhysicalType::width_bytes).unwrap_or(1).max(self.leaf.width);
+        (block.len as u64).saturating_mul(width as u64).saturating_add(block.string_bytes as u64)
     }
 
     /// All shared parts' bytes, one after another.
@@ -301,7 +343,7 @@ impl LeafReader<'_> {
         let open = |part: &crate::file::PartEntry| {
             let from = (part.offset - self.chunk.offset) as usize;
             let bytes = bytes.get(from..from + part.bytes as usize).unwrap_or_default();
-            let shared = block::open_shared(bytes, self.file.limits());
+            let shared = block::open_shared(bytes, self.chunk.values as usize, self.file.limits());
             shared.map_err(|e| e.within("shared part").at(|p| p.offset = Some(part.offset)))
         };
         self.chunk.shared.iter().map(open).collect()
@@ -408,9 +450,11 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    fn finish(self) -> Result<DecodedLeaf> {
+    fn finish(self) -> DecodedLeaf {
         debug_assert_eq!(self.at, self.len);
-        let buffer = |memory: Option<PoolBuf>| memory.map_or_else(|| Buffer::from(&[][..]), |m| Buffer::from(Bytes::from_owner(m)));
+        let buffer = |memory: Option<PoolBuf>| {
+            memory.map_or_else(|| Buffer::from(&[][..]), |m| Buffer::from(Bytes::from_owner(m)))
+        };
         let values = match self.leaf.ty {
             None => DecodedValues::Empty(self.len),
             Some(PhysicalType::Bits) => DecodedValues::Bits(self.bits),
@@ -419,6 +463,6 @@ impl<'a> Output<'a> {
             }
             Some(ty) => DecodedValues::Words(ty, buffer(self.words)),
         };
-        Ok(DecodedLeaf { validity: self.validity, values })
+        DecodedLeaf { validity: self.validity, values }
     }
 }

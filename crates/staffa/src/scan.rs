@@ -187,7 +187,8 @@ impl Reader {
                 let skipped = self.work.skip.min(unit.len() as u64) as usize;
                 self.work.skip -= skipped as u64;
                 unit.start += skipped;
-                unit.end = unit.end.min(unit.start.saturating_add(usize::try_from(self.work.left).unwrap_or(usize::MAX)));
+                unit.end =
+                    unit.end.min(unit.start.saturating_add(usize::try_from(self.work.left).unwrap_or(usize::MAX)));
             }
             if unit.is_empty() {
                 continue;
@@ -242,9 +243,8 @@ impl Reader {
         let leaf = self.file.layout().leaves_of(position).next()?;
         let index = self.file.index(leaf).ok()?;
         let chunk = index.chunks.get(group)?;
-        let over = |b: &&BlockEntry| {
-            (b.first_value as usize) < rows.end && b.first_value as usize + b.values > rows.start
-        };
+        let over =
+            |b: &&BlockEntry| (b.first_value as usize) < rows.end && b.first_value as usize + b.values > rows.start;
         Some(zone_of(chunk.blocks.iter().filter(over)))
     }
 }

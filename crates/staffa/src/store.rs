@@ -51,7 +51,8 @@ impl Store {
         match self {
             Self::Memory(bytes) => Ok(bytes.slice(start..end as usize)),
             Self::Local { file, path, .. } => {
-                let mut buffer = PoolBuf::new(count).ok_or_else(|| Error::limit(format!("no memory for {len} bytes")))?;
+                let mut buffer =
+                    PoolBuf::new(count).ok_or_else(|| Error::limit(format!("no memory for {len} bytes")))?;
                 read_exact_at(file, buffer.as_mut_slice(), offset).map_err(|e| Error::io(path, e))?;
                 Ok(Bytes::from_owner(buffer))
             }

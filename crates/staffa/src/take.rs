@@ -42,7 +42,10 @@ impl File {
     /// ```
     pub fn take(&self, rows: &[u64], columns: Option<&[String]>, string_views: bool) -> Result<RecordBatch> {
         if let Some((i, row)) = rows.iter().enumerate().find(|(_, row)| **row >= self.num_rows()) {
-            return Err(Error::invalid(format!("index {row} at position {i} is out of range, the table has {} rows", self.num_rows())));
+            return Err(Error::invalid(format!(
+                "index {row} at position {i} is out of range, the table has {} rows",
+                self.num_rows()
+            )));
         }
         let schema = schema_for(self.schema(), string_views);
         let columns = match columns {

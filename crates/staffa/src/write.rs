@@ -15,12 +15,13 @@ use arrow_schema::{Schema, SchemaRef};
 use rayon::prelude::*;
 use tempfile::NamedTempFile;
 
-use crate::arrow::{Layout, concat, shred};
+use crate::arrow::{Layout, Leaf, concat, shred};
 use crate::chunk::{self, ChunkOptions, EncodedChunk};
 use crate::encoding;
 use crate::error::{Error, Result};
-use crate::file::{BlockEntry, ChunkEntry, ColumnIndex, Footer, PartEntry, header};
+use crate::file::{BlockEntry, ChunkEntry, ColumnIndex, FORMAT_VERSION, Footer, MAX_BLOCK_ROWS, PartEntry, header};
 use crate::options::{WriteOptions, WriteSummary};
+use crate::values::{LeafArray, LeafValues};
 
 /// Writes a file under a temporary name beside its path; [`finish`](Self::finish) syncs and renames it. Dropped before,
 /// nothing remains.
@@ -51,10 +52,17 @@ pub struct Writer {
 impl Writer {
     /// Begins a file of this schema.
     pub fn create(path: impl AsRef<Path>, schema: SchemaRef, options: WriteOptions) -> Result<Self> {
-        let path = path.as_ref().to_owned();
+        // Through a link to what it points to: the link stays.
+        let path = fs::canonicalize(&path).unwrap_or_else(|_| path.as_ref().to_owned());
         let overwrite = options.overwrite;
         if path.is_dir() {
             return Err(Error::io(&path, io::ErrorKind::IsADirectory.into()));
+        }
+        if path.exists() && !path.is_file() {
+            return Err(Error::invalid(format!(
+                "{} is no ordinary file, and a Staffa file is written whole",
+                path.display()
+            )));
         }
         if !overwrite && path.exists() {
             return Err(exists(&path));
@@ -155,7 +163,7 @@ struct Plan {
 
 impl Plan {
     fn new(schema: SchemaRef, options: WriteOptions) -> Result<Self> {
-        if options.row_group_rows == 0 || options.block_rows == 0 || options.block_rows > 1 << 20 {
+        if options.row_group_rows == 0 || options.block_rows == 0 || options.block_rows > MAX_BLOCK_ROWS as usize {
             return Err(Error::invalid(format!(
                 "row groups of 1 row or more and blocks of 1 to 1048576 values are possible, asked for {} and {}",
                 options.row_group_rows, options.block_rows
@@ -217,6 +225,8 @@ struct Encoder<W> {
     indexes: Vec<ColumnIndex>,
     row_groups: Vec<u32>,
     summary: WriteSummary,
+    /// Set while rows are on their way: an error on it leaves rows lost, and the file must not be finished.
+    broken: bool,
 }
 
 impl<W: Write + Send> Encoder<W> {
@@ -232,8 +242,9 @@ impl<W: Write + Send> Encoder<W> {
             indexes,
             row_groups: Vec::new(),
             summary: WriteSummary::default(),
+            broken: false,
         };
-        encoder.put(&header())?;
+        encoder.put(&header(FORMAT_VERSION))?;
         Ok(encoder)
     }
 
@@ -270,6 +281,10 @@ impl<W: Write + Send> Encoder<W> {
 
     /// Encodes the first `rows` pending rows.
     fn flush(&mut self, rows: usize) -> Result<()> {
+        if self.broken {
+            return Err(Error::invalid("an earlier write failed and its rows are lost: this file cannot be finished"));
+        }
+        self.broken = true;
         let mut group = Vec::new();
         let mut wanted = rows;
         let mut rest = std::mem::take(&mut self.pending).into_iter();
@@ -290,15 +305,20 @@ impl<W: Write + Send> Encoder<W> {
             / self.pending_rows.max(1) as u128) as usize;
         self.pending_rows -= rows;
         match concat(&self.plan.schema, &group)? {
-            Some(batch) => self.row_group(&batch),
+            Some(batch) => self.row_group(&batch)?,
             // Dictionaries that do not fit into one: each batch becomes a row group of its own.
-            None => group.iter().try_for_each(|batch| self.row_group(batch)),
+            None => group.iter().try_for_each(|batch| self.row_group(batch))?,
         }
+        self.broken = false;
+        Ok(())
     }
 
     fn row_group(&mut self, batch: &RecordBatch) -> Result<()> {
         let plan = &self.plan;
         let leaves = shred(batch, &plan.layout)?;
+        for (array, leaf) in leaves.iter().zip(plan.layout.leaves()) {
+            check_offsets(array, leaf)?;
+        }
         let encode = || {
             let work = leaves.par_iter().zip(plan.layout.leaves()).zip(&plan.forced);
             let chunks = work.map(|((array, leaf), forced)| {
@@ -320,8 +340,9 @@ impl<W: Write + Send> Encoder<W> {
             Some(pool) => pool.install(encode),
             None => encode(),
         }?;
-        let rows = u32::try_from(batch.num_rows())
-            .map_err(|_| Error::limit(format!("at most 2^32 rows of a row group are possible, found {}", batch.num_rows())))?;
+        let rows = u32::try_from(batch.num_rows()).map_err(|_| {
+            Error::limit(format!("at most 2^32 rows of a row group are possible, found {}", batch.num_rows()))
+        })?;
         for (leaf, chunk) in chunks.into_iter().enumerate() {
             let entry = self.put_chunk(chunk)?;
             if let Some(index) = self.indexes.get_mut(leaf) {
@@ -358,6 +379,9 @@ impl<W: Write + Send> Encoder<W> {
     }
 
     fn finish(mut self) -> Result<(W, WriteSummary)> {
+        if self.broken {
+            self.flush(0)?;
+        }
         while self.pending_rows > 0 {
             let rows = self.pending_rows.min(self.full_rows());
             self.flush(rows)?;
@@ -365,7 +389,8 @@ impl<W: Write + Send> Encoder<W> {
         let mut leaves = Vec::with_capacity(self.indexes.len());
         for index in std::mem::take(&mut self.indexes) {
             let bytes = index.write();
-            let len = u32::try_from(bytes.len()).map_err(|_| Error::limit("a column index of at most 4 GiB is possible"))?;
+            let len =
+                u32::try_from(bytes.len()).map_err(|_| Error::limit("a column index of at most 4 GiB is possible"))?;
             leaves.push((self.position, len));
             self.put(&bytes)?;
         }
@@ -376,6 +401,7 @@ impl<W: Write + Send> Encoder<W> {
             leaves,
             schema: self.plan.schema.as_ref().clone(),
             writer: format!("staffa {}", env!("CARGO_PKG_VERSION")),
+            version: FORMAT_VERSION,
             offset: self.position,
         };
         self.put(&footer.write()?)?;
@@ -383,6 +409,19 @@ impl<W: Write + Send> Encoder<W> {
         let summary = WriteSummary { row_groups: self.row_groups.len(), file_bytes: self.position, ..self.summary };
         Ok((self.sink, summary))
     }
+}
+
+/// What is written must be read again: strings with 32-bit offsets end within 2^31 bytes of a row group.
+fn check_offsets(array: &LeafArray, leaf: &Leaf) -> Result<()> {
+    let LeafValues::Bytes { offsets, .. } = &array.values else { return Ok(()) };
+    let bytes = offsets.last().copied().unwrap_or(0) - offsets.first().copied().unwrap_or(0);
+    if !leaf.large && i32::try_from(bytes).is_err() {
+        let what = format!(
+            "strings of at most 2^31 - 1 bytes in a row group are possible, found {bytes}: write fewer rows to one"
+        );
+        return Err(Error::limit(what).at(|p| p.column = Some(leaf.path.clone())));
+    }
+    Ok(())
 }
 
 /// Refuses a batch of another schema, naming the first column that differs; metadata may differ.

@@ -8,13 +8,13 @@
 //!   kind 5: strings     bounds: smallest, largest: length varint, bytes; at most 16 bytes, the smallest cut off, the largest
 //!                       cut off and its last byte raised
 //! ```
-#![deny(clippy::indexing_slicing)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::Int;
 
 use crate::cursor::{Cursor, put_prefixed, put_varint};
 use crate::error::{Error, Result};
-use crate::values::{Kind, Strings, Values};
+use crate::values::{Kind, PhysicalType, Strings, Values};
 
 /// Longest bound of a string.
 const PREFIX: usize = 16;
@@ -39,6 +39,21 @@ pub enum Bounds {
     },
     /// At most the smallest, at least the largest.
     Bytes(Vec<u8>, Vec<u8>),
+}
+
+impl Bounds {
+    /// Whether a leaf of this type may have them.
+    pub(crate) fn suits(&self, ty: Option<PhysicalType>, kind: Kind) -> bool {
+        match self {
+            Self::None => true,
+            Self::Bits(..) => ty == Some(PhysicalType::Bits),
+            Self::Bytes(..) => ty == Some(PhysicalType::Bytes),
+            Self::Float { .. } => kind == Kind::Float,
+            Self::Int(..) => {
+                matches!(kind, Kind::Signed | Kind::Unsigned) && ty.is_some_and(|ty| ty.width_bytes().is_some())
+            }
+        }
+    }
 }
 
 /// Statistics of a block.
@@ -106,11 +121,9 @@ impl ZoneMap {
                 Bounds::Bits(seen & 1 == 1, seen & 2 == 2)
             }
             2 => Bounds::Int(int(cursor)?, int(cursor)?),
-            kind @ (3 | 4) => Bounds::Float {
-                min: f64::from_bits(cursor.u64()?),
-                max: f64::from_bits(cursor.u64()?),
-                nan: kind == 4,
-            },
+            kind @ (3 | 4) => {
+                Bounds::Float { min: f64::from_bits(cursor.u64()?), max: f64::from_bits(cursor.u64()?), nan: kind == 4 }
+            }
             5 => Bounds::Bytes(cursor.prefixed()?.to_vec(), cursor.prefixed()?.to_vec()),
             other => return Err(Error::corrupt(format!("bounds of kind 0 to 5 expected, found {other}"))),
         };
@@ -125,11 +138,13 @@ impl ZoneMap {
             (a, Bounds::None) => a.clone(),
             (Bounds::Bits(a, b), Bounds::Bits(c, d)) => Bounds::Bits(a | c, b | d),
             (Bounds::Int(a, b), Bounds::Int(c, d)) => Bounds::Int(*a.min(c), *b.max(d)),
-            (Bounds::Float { min: a, max: b, nan: n }, Bounds::Float { min: c, max: d, nan: m }) => Bounds::Float {
-                min: if a.total_cmp(c).is_le() { *a } else { *c },
-                max: if b.total_cmp(d).is_ge() { *b } else { *d },
-                nan: n | m,
-            },
+            (Bounds::Float { min, max, nan }, Bounds::Float { min: other_min, max: other_max, nan: other_nan }) => {
+                Bounds::Float {
+                    min: if min.total_cmp(other_min).is_le() { *min } else { *other_min },
+                    max: if max.total_cmp(other_max).is_ge() { *max } else { *other_max },
+                    nan: nan | other_nan,
+                }
+            }
             (Bounds::Bytes(a, b), Bounds::Bytes(c, d)) => Bounds::Bytes(a.min(c).clone(), b.max(d).clone()),
             // Parts that disagree on the type bound nothing.
             _ => Bounds::None,
@@ -194,10 +209,11 @@ fn floats(values: impl Iterator<Item = f64>) -> Bounds {
         }
     }
     let back = |key: i64| f64::from_bits((key ^ ((key >> 63) as u64 >> 1) as i64) as u64);
-    match any {
-        true => Bounds::Float { min: back(min), max: back(max), nan },
+    if any {
+        Bounds::Float { min: back(min), max: back(max), nan }
+    } else {
         // Nothing but NaNs: bounds that nothing lies between.
-        false => Bounds::Float { min: f64::INFINITY, max: f64::NEG_INFINITY, nan },
+        Bounds::Float { min: f64::INFINITY, max: f64::NEG_INFINITY, nan }
     }
 }
 
@@ -283,7 +299,9 @@ mod tests {
 
     #[test]
     fn halves_are_exact() {
-        for (bits, value) in [(0x3c00, 1.0), (0xc000, -2.0), (1, 2f64.powi(-24)), (0x7bff, 65504.0), (0x7c00, f64::INFINITY)] {
+        for (bits, value) in
+            [(0x3c00, 1.0), (0xc000, -2.0), (1, 2f64.powi(-24)), (0x7bff, 65504.0), (0x7c00, f64::INFINITY)]
+        {
             assert_eq!(half(bits), value);
         }
         assert!(half(0x7e00).is_nan());

@@ -1,5 +1,5 @@
 //! Every Arrow type through a file: scanned, cut, filtered, taken, it is what Arrow itself would give.
-#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 
@@ -9,9 +9,9 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float64Type, Int16Type};
 use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, DictionaryArray, FixedSizeBinaryArray, Float16Array, Float32Array, Float64Array,
-    Int8Array, Int16Array, Int32Array, Int64Array, ListArray, RecordBatch, RecordBatchOptions, RunArray, StringArray,
-    StructArray,
+    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, DictionaryArray, FixedSizeBinaryArray, Float16Array,
+    Float32Array, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, ListArray, RecordBatch,
+    RecordBatchOptions, RunArray, StringArray, StructArray,
 };
 use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
@@ -47,7 +47,8 @@ fn with_views(field: &FieldRef) -> FieldRef {
 fn round_trips(ty: &DataType, random: &mut Random) {
     let whole = array(ty, true, ROWS + 9, random);
     let number: ArrayRef = Arc::new(Int64Array::from_iter_values(-4..ROWS as i64 + 5));
-    let flag: ArrayRef = Arc::new((0..ROWS + 9).map(|_| [Some(true), Some(false), None][random.below(3)]).collect::<BooleanArray>());
+    let flag: ArrayRef =
+        Arc::new((0..ROWS + 9).map(|_| [Some(true), Some(false), None][random.below(3)]).collect::<BooleanArray>());
     let table = table(vec![whole, number, flag]).slice(4, ROWS);
     let expected = rows(table.column(0));
     let cuts = [0, 0, 1, 2, 40, 41, 41, 200, ROWS];
@@ -135,7 +136,8 @@ fn keys_and_run_ends_of_every_width_come_back() {
         }
     }
     for ends in [D::Int16, D::Int32, D::Int64] {
-        for values in [D::Utf8, D::Boolean, D::Null, dictionary_of(D::Int8, D::Binary), map_of(D::Int8, D::Utf8, false)] {
+        for values in [D::Utf8, D::Boolean, D::Null, dictionary_of(D::Int8, D::Binary), map_of(D::Int8, D::Utf8, false)]
+        {
             round_trips(&runs_of(ends.clone(), values), &mut random);
         }
     }
@@ -164,7 +166,16 @@ fn deeply_nested_types_come_back() {
 
 #[test]
 fn floats_keep_their_bits() {
-    let odd = [0, 1 << 63, 0x7ff0 << 48, 0xfff0 << 48, 0x7ff8_dead_beef_0001, 0xfff0_0000_0000_0001, 1, 0x3ff3_3333_3333_3333];
+    let odd = [
+        0,
+        1 << 63,
+        0x7ff0 << 48,
+        0xfff0 << 48,
+        0x7ff8_dead_beef_0001,
+        0xfff0_0000_0000_0001,
+        1,
+        0x3ff3_3333_3333_3333,
+    ];
     let doubles: Vec<f64> = odd.iter().cycle().take(500).map(|bits| f64::from_bits(*bits)).collect();
     let floats = [0u32, 1 << 31, 0x7f80_0000, 0xff80_0001, 0x7fc1_2345, 1, 0x3f99_999a];
     let floats: Vec<f32> = floats.iter().cycle().take(500).map(|bits| f32::from_bits(*bits)).collect();
@@ -174,7 +185,7 @@ fn floats_keep_their_bits() {
         Arc::new(Float32Array::from(floats)),
         Arc::new(Float16Array::from_iter_values(halves)),
     ]);
-    let file = write(&[batch.clone()], sized(300, 128));
+    let file = write(std::slice::from_ref(&batch), sized(300, 128));
     for i in 0..3 {
         assert_eq!(column(&read(file.scan()), i), rows(batch.column(i)));
     }
@@ -192,7 +203,8 @@ fn names_metadata_and_what_may_not_be_null_come_back() {
     let values = Field::new("v", DataType::Utf8, false).with_metadata(metadata("values"));
     let runs = DataType::RunEndEncoded(Arc::new(run_ends), Arc::new(values));
     let strict = DataType::Struct(vec![Field::new("", DataType::Utf8, false)].into());
-    let ordered = Field::new("ordered", dictionary_of(DataType::Int8, DataType::Utf8), false).with_dict_is_ordered(true);
+    let ordered =
+        Field::new("ordered", dictionary_of(DataType::Int8, DataType::Utf8), false).with_dict_is_ordered(true);
     let fields = vec![
         Field::new("id", DataType::FixedSizeBinary(16), false).with_metadata(uuid),
         Field::new("l i\"st", lists, false),
@@ -204,7 +216,7 @@ fn names_metadata_and_what_may_not_be_null_come_back() {
     let mut random = Random(5);
     let columns = schema.fields().iter().map(|f| array(f.data_type(), f.is_nullable(), 100, &mut random)).collect();
     let batch = RecordBatch::try_new(schema.clone(), columns).unwrap();
-    let file = write(&[batch.clone()], sized(40, 16));
+    let file = write(std::slice::from_ref(&batch), sized(40, 16));
     assert_eq!(file.schema(), &schema);
     let found = read(file.scan());
     let taken = file.take(&(0..100).collect::<Vec<u64>>(), None, false).unwrap();
@@ -226,7 +238,8 @@ fn tables_without_rows_and_without_columns() {
         .collect();
     let schema = Arc::new(Schema::new(fields));
     for batches in [vec![], vec![RecordBatch::new_empty(schema.clone())]] {
-        let file = File::from_bytes(staffa::to_bytes(schema.clone(), &batches, WriteOptions::default()).unwrap()).unwrap();
+        let file =
+            File::from_bytes(staffa::to_bytes(schema.clone(), &batches, WriteOptions::default()).unwrap()).unwrap();
         assert_eq!((file.schema(), file.num_rows(), file.num_row_groups()), (&schema, 0, 0));
         assert_eq!(read(file.scan()).len(), 0);
         assert_eq!(file.take(&[], None, false).unwrap(), RecordBatch::new_empty(schema.clone()));
@@ -253,8 +266,13 @@ fn types_without_width_keep_their_rows_without_nulls() {
     let lists = DataType::FixedSizeList(field("item", DataType::Int32), 0);
     let lists = array(&lists, false, 50, &mut Random(1));
     let structs = StructArray::new_empty_fields(50, None);
-    let file = write(&[table(vec![Arc::new(empty), lists, Arc::new(structs), Arc::new(Int32Array::from_iter_values(0..50))])], sized(20, 8));
-    for batch in read(file.scan()).iter().chain(&read(file.scan().filter("d >= 19 and d < 45".parse().unwrap()).batch_rows(5))) {
+    let file = write(
+        &[table(vec![Arc::new(empty), lists, Arc::new(structs), Arc::new(Int32Array::from_iter_values(0..50))])],
+        sized(20, 8),
+    );
+    for batch in
+        read(file.scan()).iter().chain(&read(file.scan().filter("d >= 19 and d < 45".parse().unwrap()).batch_rows(5)))
+    {
         assert!(batch.columns().iter().all(|c| c.null_count() == 0));
     }
     let kept = read(file.scan().filter("d >= 19 and d < 45".parse().unwrap()));

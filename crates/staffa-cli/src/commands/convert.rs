@@ -17,13 +17,17 @@ use crate::text;
 
 pub(super) fn run(args: &Convert) -> Result<()> {
     let started = Instant::now();
-    let output = args.output.as_path();
+    let Some((output, inputs)) = args.files.split_last().filter(|(_, inputs)| !inputs.is_empty()) else {
+        return Err(Failure::usage(
+            "convert takes an input and an output, found one file (see `staffa convert --help`)",
+        ));
+    };
     let to = Format::of(output, args.to, "--to")?;
     if to != Format::Staffa {
         refuse_staffa_options(&args.writing, to)?;
     }
     refuse_existing(output, args.force)?;
-    let paths = expand(&args.inputs)?;
+    let paths = expand(inputs)?;
     refuse_own_output(&paths, output)?;
     let mut wanted = Wanted::new(&args.selecting)?;
     wanted.threads = args.writing.threads.map(usize::from);

@@ -77,7 +77,8 @@ fn decoded(leaf: LeafArray, large: bool) -> Result<DecodedLeaf> {
         }
         LeafValues::Bytes { offsets, data } => {
             let offsets = offsets.iter().map(|offset| i32::try_from(*offset)).collect::<Result<Vec<_>, _>>();
-            let offsets = offsets.map_err(|_| Error::limit("more than 2 GiB of strings: ask for fewer rows at once"))?;
+            let offsets =
+                offsets.map_err(|_| Error::limit("more than 2 GiB of strings: ask for fewer rows at once"))?;
             DecodedValues::Bytes { large, offsets: Buffer::from_vec(offsets), data }
         }
     };

@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::node::Node;
 use crate::options::Profile;
 use crate::picked::Picked;
-use crate::values::{Kind, StringsBuf, Strings, Values};
+use crate::values::{Kind, Strings, StringsBuf, Values};
 
 /// Bytes that a node's own header takes, about.
 const NODE_BYTES: usize = 6;
@@ -123,7 +123,7 @@ impl<'a> Cascade<'a> {
         if let Some(name) = self.forced {
             return self.encode_forced(name, values, stats);
         }
-        if values.len() > 0 && stats.runs() == 1 {
+        if !values.is_empty() && stats.runs() == 1 {
             return encoded(&encoding::constant::Constant, values, stats, self);
         }
         if self.trial || values.len() <= sample::ROWS * 2 {
@@ -163,12 +163,7 @@ impl<'a> Cascade<'a> {
     }
 
     /// Bytes that an encoding would take, by encoding the sample with it and scaling.
-    pub(crate) fn estimate_by_sample(
-        &self,
-        id: u8,
-        values: Values<'_>,
-        stats: &Stats<'_>,
-    ) -> Result<Option<usize>> {
+    pub(crate) fn estimate_by_sample(&self, id: u8, values: Values<'_>, stats: &Stats<'_>) -> Result<Option<usize>> {
         let Some(encoding) = encoding::by_id(id) else { return Ok(None) };
         let Some(sample) = (!self.trial).then(|| sample::of(values)).flatten() else {
             return Ok(encoding.encode(values, stats, &self.trying())?.map(|node| node.size()));
@@ -180,7 +175,7 @@ impl<'a> Cascade<'a> {
     }
 
     /// The sample of strings, where there are more than a sample holds.
-    pub(crate) fn sample_strings(&self, strings: Strings<'_>) -> Option<StringsBuf> {
+    pub(crate) fn sample_strings(strings: Strings<'_>) -> Option<StringsBuf> {
         match sample::of(Values::Bytes(strings)) {
             Some(Picked::Bytes(sample)) => Some(sample),
             _ => None,
@@ -205,7 +200,14 @@ impl<'a> Cascade<'a> {
 
     /// As seen by the children of an encoding.
     pub(crate) fn below(&self, encoding: &dyn Encoding) -> Self {
-        Self { depth: self.depth.saturating_sub(1), excluded: self.excluded | 1 << encoding.id(), forced: None, insisted: false, hint: None, ..*self }
+        Self {
+            depth: self.depth.saturating_sub(1),
+            excluded: self.excluded | 1 << encoding.id(),
+            forced: None,
+            insisted: false,
+            hint: None,
+            ..*self
+        }
     }
 
     fn candidates(&self, values: Values<'_>, stats: &Stats<'_>) -> impl Iterator<Item = &'static dyn Encoding> {

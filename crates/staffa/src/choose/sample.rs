@@ -37,7 +37,9 @@ mod tests {
         assert_eq!(sample.len(), ROWS);
         for (i, run) in sample.chunks(RUN).enumerate() {
             assert!(run.is_sorted() && run[RUN - 1] - run[0] == RUN as u32 - 1);
-            assert!((i * 1000..(i + 1) * 1000).contains(&(run[0] as usize)) && (run[RUN - 1] as usize) < (i + 1) * 1000);
+            assert!(
+                (i * 1000..(i + 1) * 1000).contains(&(run[0] as usize)) && (run[RUN - 1] as usize) < (i + 1) * 1000
+            );
         }
         assert!(of(Values::U32(&values[..1000])).is_none());
     }

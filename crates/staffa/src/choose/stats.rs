@@ -41,6 +41,11 @@ impl<'a> Stats<'a> {
     pub fn runs(&self) -> usize {
         *self.runs.get_or_init(|| match self.values {
             _ if self.values.is_empty() => 0,
+            // Codes compare faster than strings.
+            Values::Bytes(_) if self.coded.get().is_some_and(Option::is_some) => {
+                let codes = self.dictionary().map(|coded| coded.codes.as_slice()).unwrap_or_default();
+                1 + codes.array_windows().filter(|[a, b]| a != b).count()
+            }
             Values::Bits(bits) => {
                 let len = bits.len();
                 let mut before = bits.get(0);
@@ -54,9 +59,7 @@ impl<'a> Stats<'a> {
                 }
                 runs
             }
-            Values::Bytes(strings) => {
-                1 + strings.iter().zip(strings.iter().skip(1)).filter(|(a, b)| a != b).count()
-            }
+            Values::Bytes(strings) => 1 + strings.iter().zip(strings.iter().skip(1)).filter(|(a, b)| a != b).count(),
             words => for_words!(words.physical_type(), T => {
                 let words = <T as crate::decode::Physical>::slice(words).unwrap_or_default();
                 1 + words.array_windows().filter(|[a, b]| a != b).count()

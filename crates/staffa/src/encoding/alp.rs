@@ -8,7 +8,7 @@
 //!
 //! A value is stored so only if that gives back its very bits. The search has two levels: the five best (e, f) of a sample
 //! of the block, then for every vector the best of these. The digits cascade on, delta included.
-#![deny(clippy::indexing_slicing)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::VECTOR;
 
@@ -87,7 +87,9 @@ struct Scale {
 
 impl Scale {
     fn all() -> impl Iterator<Item = Self> {
-        (0..=MAX_EXPONENT as u8).rev().flat_map(|exponent| (0..=exponent).rev().map(move |factor| Self { exponent, factor }))
+        (0..=MAX_EXPONENT as u8)
+            .rev()
+            .flat_map(|exponent| (0..=exponent).rev().map(move |factor| Self { exponent, factor }))
     }
 
     #[inline]
@@ -104,7 +106,7 @@ impl Scale {
         let digits = (word.to_f64() * up * down + ROUNDER) - ROUNDER;
         let digits = digits as i64;
         let (f, e) = self.factors();
-        (T::from_f64(digits as f64 * f * e) == word && digits.abs() < 1 << 51).then_some(digits)
+        (T::from_f64(digits as f64 * f * e) == word && digits.unsigned_abs() < 1 << 51).then_some(digits)
     }
 
     /// Bits that some values would take: the width of their range, and 80 for an exception.

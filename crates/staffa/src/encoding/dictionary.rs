@@ -8,7 +8,7 @@
 //! Codes are given in the order of first occurrence: where the same list of values comes again and again, its codes
 //! follow one another, which delta and frame of reference take up. Distinct values are counted exactly, never judged
 //! from a sample.
-#![deny(clippy::indexing_slicing)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::borrow::Cow;
 
@@ -118,10 +118,15 @@ pub(crate) fn shared_node(values: Values<'_>, codes: &[u32], part: u8, cascade: 
     Ok(Node { encoding: 6, ty, len, payload: vec![1, part], children: vec![codes] })
 }
 
-/// Decodes a shared part.
-pub(crate) fn open_shared<'a>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<SharedPart> {
+/// Decodes a shared part, whose strings take `string_bytes`.
+pub(crate) fn open_shared<'a>(node: &NodeRef<'a>, string_bytes: u64, cx: &mut OpenContext<'a>) -> Result<SharedPart> {
     if node.ty == PhysicalType::Bytes {
-        return open_bytes_dict(node, cx).map(SharedPart::Bytes);
+        let (offsets, data) = cx.all_strings(node, "values")?;
+        if data.len() as u64 != string_bytes {
+            return Err(Error::corrupt(format!("strings of {string_bytes} bytes expected, found {}", data.len())));
+        }
+        let values = BytesDict::new(&offsets, &data).ok_or_else(|| Error::corrupt("values: no strings"))?;
+        return Ok(SharedPart::Bytes(values));
     }
     for_words!(node.ty, T => Ok(SharedPart::Words(Box::new(cx.all_words::<T>(node, "values")?))),
         _ => Err(Error::corrupt("a dictionary holds no bits")))
@@ -197,7 +202,7 @@ impl BytesDecoder for CodedBytes<'_> {
     }
 
     fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize> {
-        self.with_codes(v, cx, |values, codes| values.gathered_bytes(codes)).map(|bytes| bytes as usize)
+        self.with_codes(v, cx, BytesDict::gathered_bytes).map(|bytes| bytes as usize)
     }
 
     fn vector(&self, v: usize, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {

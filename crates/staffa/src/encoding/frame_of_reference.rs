@@ -12,7 +12,7 @@
 //!
 //! Exceptions are patched after a branch-free loop over the vector. The width is the one with the fewest bytes by the
 //! histogram of widths.
-#![deny(clippy::indexing_slicing)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::VECTOR;
 
@@ -144,7 +144,9 @@ fn size<T: Integer>(values: &[T], kind: Kind, vector_rows: usize) -> usize {
             bits = bits.max(frame.bits);
         }
         low = Some(low.map_or(frame.base, |low| lesser(low, frame.base, kind)));
-        high = Some(high.map_or(frame.base, |high| if lesser(high, frame.base, kind) == high { frame.base } else { high }));
+        high = Some(
+            high.map_or(frame.base, |high| if lesser(high, frame.base, kind) == high { frame.base } else { high }),
+        );
     }
     let span = high.unwrap_or(T::ZERO).wrapping_sub(low.unwrap_or(T::ZERO));
     let per_vector = 1 + byte_width(span) + if exceptions > 0 { 2 } else { 0 };

@@ -9,7 +9,7 @@
 //! Codes take as many bits as the last token's number needs, in vectors of 1,024 codes and a tail as in bitpack. Training
 //! reads a sample once: it matches the longest known token, counts pairs of neighbours, and a pair seen often enough becomes
 //! a token. Strings of a vector are matched as one text, so that a token may span two of them.
-#![deny(clippy::indexing_slicing)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use hashbrown::HashMap;
 use staffa_kernels::{BytesDict, VECTOR, packed_bytes, tail_bytes};
@@ -65,7 +65,7 @@ impl Encoding for OnPair {
     /// The tokens do not grow with the rows: only the codes of a sample are scaled.
     fn estimate(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
         let Values::Bytes(strings) = values else { return Ok(None) };
-        let tokens = Tokens::train(strings, TRAINED / 4);
+        let tokens = Tokens::train(strings, TRAINED / 8);
         let text = sample(strings.contents(), TRAINED / 8);
         let codes: usize = text.iter().map(|part| tokens.codes(part).len()).sum();
         let sampled: usize = text.iter().map(|part| part.len()).sum();
@@ -77,7 +77,7 @@ impl Encoding for OnPair {
 
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
         let Values::Bytes(strings) = values else { return Ok(None) };
-        let tokens = Tokens::train(strings, TRAINED);
+        let tokens = Tokens::train(strings, if cascade.is_trial() { TRAINED / 16 } else { TRAINED });
         let mut payload = Vec::with_capacity(strings.contents().len() / 2);
         payload.extend((tokens.strings.as_strings().len() as u16 - 1).to_le_bytes());
         payload.extend(tokens.strings.as_strings().lengths().iter().map(|len| *len as u8));
@@ -153,39 +153,57 @@ fn sample(text: &[u8], most: usize) -> Vec<&[u8]> {
     (0..parts).filter_map(|i| text.get(i * stride..(i * stride + PART).min(text.len()))).collect()
 }
 
-/// The first eight bytes of a text, and how many of them there are.
-fn head(text: &[u8]) -> (u64, usize) {
-    match text.first_chunk::<8>() {
-        Some(bytes) => (u64::from_le_bytes(*bytes), 8),
-        None => {
-            let mut bytes = [0; 8];
-            bytes.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
-            (u64::from_le_bytes(bytes), text.len())
-        }
-    }
+/// The first 16 bytes of a text as two words; 0 where it has fewer.
+fn head(text: &[u8]) -> [u64; 2] {
+    let bytes = text.first_chunk::<16>().copied().unwrap_or_else(|| {
+        let mut bytes = [0; 16];
+        bytes.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
+        bytes
+    });
+    let word = u128::from_le_bytes(bytes);
+    [word as u64, (word >> 64) as u64]
 }
 
-/// The low `len` bytes of a word.
-fn low(word: u64, len: usize) -> u64 {
-    if len >= 8 { word } else { word & ((1 << (8 * len)) - 1) }
+/// The bits of the first `len` bytes of two words.
+fn mask(len: usize) -> [u64; 2] {
+    let mask = if len >= LONGEST { u128::MAX } else { (1 << (8 * len)) - 1 };
+    [mask as u64, (mask >> 64) as u64]
+}
+
+/// A token of three bytes or more.
+#[derive(Debug, Clone, Copy)]
+struct Token {
+    word: [u64; 2],
+    mask: [u64; 2],
+    len: usize,
+    code: u32,
 }
 
 /// Tokens, and the way from a text to their codes.
 struct Tokens {
     strings: StringsBuf,
-    /// Tokens of up to 8 bytes, by bytes and length.
-    short: HashMap<(u64, u8), u32>,
-    /// Longer ones by their first 8 bytes, the longest first: the other bytes, their number, the code.
-    long: HashMap<u64, Vec<(u64, u8, u32)>>,
-    /// Longest token of up to 8 bytes that begins with these two bytes.
-    reach: Vec<u8>,
+    /// By a hash of their first three bytes, the longest first.
+    buckets: Vec<Vec<Token>>,
+    /// Tokens of two bytes, by them: the code and one.
+    pairs: Vec<u16>,
+    /// Tokens of one byte, by it.
+    singles: [u32; 256],
+}
+
+/// The bucket of tokens that begin with the same three bytes.
+fn bucket(word: u64) -> usize {
+    ((word as u32 & 0x00ff_ffff).wrapping_mul(0x9e37_79b1) >> 20) as usize
 }
 
 impl Tokens {
     fn train(strings: Strings<'_>, most_bytes: usize) -> Self {
         let text = strings.contents();
-        let mut tokens =
-            Self { strings: StringsBuf::new(), short: HashMap::new(), long: HashMap::new(), reach: vec![1; 1 << 16] };
+        let mut tokens = Self {
+            strings: StringsBuf::new(),
+            buckets: vec![Vec::new(); 1 << 12],
+            pairs: vec![0; 1 << 16],
+            singles: [0; 256],
+        };
         let mut seen = [false; 256];
         text.iter().for_each(|byte| seen.iter_mut().skip(usize::from(*byte)).take(1).for_each(|s| *s = true));
         // A table is never empty.
@@ -228,43 +246,42 @@ impl Tokens {
 
     fn add(&mut self, token: &[u8]) {
         let code = self.strings.as_strings().len() as u32;
-        let (word, len) = head(token);
-        if token.len() <= 8 {
-            if self.short.insert((word, len as u8), code).is_some() {
-                return;
+        let (word, len) = (head(token), token.len());
+        let [low, _] = word;
+        match len {
+            1 => self.singles.iter_mut().skip(low as usize).take(1).for_each(|place| *place = code),
+            2 => self.pairs.iter_mut().skip(low as usize).take(1).for_each(|place| *place = code as u16 + 1),
+            _ => {
+                if let Some(bucket) = self.buckets.get_mut(bucket(low)) {
+                    if bucket.iter().any(|t| t.len == len && t.word == word) {
+                        return;
+                    }
+                    let at = bucket.partition_point(|t| t.len > len);
+                    bucket.insert(at, Token { word, mask: mask(len), len, code });
+                }
             }
-            if let Some(reach) = self.reach.get_mut((word & 0xffff) as usize) {
-                *reach = (*reach).max(len as u8);
-            }
-        } else {
-            let (rest, rest_len) = head(token.get(8..).unwrap_or_default());
-            let bucket = self.long.entry(word).or_default();
-            if bucket.iter().any(|(r, l, _)| *r == rest && usize::from(*l) == rest_len) {
-                return;
-            }
-            let at = bucket.partition_point(|(_, l, _)| usize::from(*l) > rest_len);
-            bucket.insert(at, (rest, rest_len as u8, code));
         }
         self.strings.push(token);
     }
 
     /// The longest token that a text begins with: its code and its length.
+    #[inline]
     fn longest(&self, text: &[u8]) -> Option<(u32, usize)> {
-        let (word, len) = head(text);
-        if len == 8
-            && let Some(bucket) = self.long.get(&word)
-        {
-            let (rest, rest_len) = head(text.get(8..).unwrap_or_default());
-            let fits = |(bytes, l, _): &&(u64, u8, u32)| {
-                usize::from(*l) <= rest_len && low(rest, usize::from(*l)) == *bytes
-            };
-            if let Some((_, l, code)) = bucket.iter().find(fits) {
-                return Some((*code, 8 + usize::from(*l)));
+        let first = *text.first()?;
+        let word @ [low, high] = head(text);
+        if let Some(bucket) = self.buckets.get(bucket(low)) {
+            for token in bucket {
+                let [low_mask, high_mask] = token.mask;
+                if [low & low_mask, high & high_mask] == token.word && token.len <= text.len() {
+                    return Some((token.code, token.len));
+                }
             }
         }
-        let reach = self.reach.get((word & 0xffff) as usize).copied().unwrap_or(1);
-        let most = len.min(usize::from(reach).max(1));
-        (1..=most).rev().find_map(|l| self.short.get(&(low(word, l), l as u8)).map(|code| (*code, l)))
+        let [low, _] = word;
+        match self.pairs.get((low & 0xffff) as usize) {
+            Some(&code) if code > 0 && text.len() >= 2 => Some((u32::from(code) - 1, 2)),
+            _ => Some((self.singles.get(usize::from(first)).copied().unwrap_or(0), 1)),
+        }
     }
 
     fn codes(&self, mut text: &[u8]) -> Vec<u32> {
@@ -342,7 +359,9 @@ impl BytesDecoder for Text<'_> {
         cx.give_u32(codes);
         cx.give_u32(sizes);
         if at != expected {
-            return Err(Error::corrupt(format!("codes of vector {v} that decode to {expected} bytes expected, found {at}")));
+            return Err(Error::corrupt(format!(
+                "codes of vector {v} that decode to {expected} bytes expected, found {at}"
+            )));
         }
         Ok(at)
     }

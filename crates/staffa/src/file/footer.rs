@@ -1,9 +1,9 @@
 //! The footer and the trailer; see the [module above](super) for their bytes.
-#![deny(clippy::indexing_slicing)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use arrow_schema::Schema;
 
-use super::{FORMAT_VERSION, HEADER_BYTES, MAGIC, TRAILER_BYTES, header};
+use super::{FORMAT_VERSION, HEADER_BYTES, MAGIC, MAX_BLOCK_ROWS, TRAILER_BYTES, header};
 use crate::arrow::{decode_schema, encode_schema};
 use crate::cursor::{Cursor, put_prefixed};
 use crate::error::{Error, Result};
@@ -20,6 +20,8 @@ pub(crate) struct Footer {
     pub leaves: Vec<(u64, u32)>,
     pub schema: Schema,
     pub writer: String,
+    /// Of the format; the writer writes its own.
+    pub version: u16,
     /// Where the footer begins; set by the reader.
     pub offset: u64,
 }
@@ -63,22 +65,33 @@ impl Footer {
         }
         let mut cursor = Cursor::new(&front);
         cursor.bytes(MAGIC.len())?;
-        check_version(cursor.u16()?)?;
-        if front.as_ref() != header() {
-            return Err(Error::corrupt(format!("header {:02x?} expected, found {:02x?}", header(), front.as_ref())));
+        let version = cursor.u16()?;
+        check_version(version)?;
+        let expected = header(version);
+        if front.as_ref() != expected {
+            return Err(Error::corrupt(format!("header {expected:02x?} expected, found {:02x?}", front.as_ref())));
         }
         // One read for footer and trailer, as long as the footer is small.
         let tail_len = (len - HEADER_BYTES).min(64 << 10);
         let tail = store.read(len - tail_len, tail_len)?;
         let split = tail.len().saturating_sub(TRAILER_BYTES as usize);
         let mut trailer = Cursor::new(tail.get(split..).unwrap_or_default());
-        let (bytes, sum, version, flags) = (trailer.u32()?, trailer.u32()?, trailer.u16()?, trailer.u16()?);
+        let (bytes, sum, trailing, flags) = (trailer.u32()?, trailer.u32()?, trailer.u16()?, trailer.u16()?);
         if trailer.bytes(MAGIC.len())? != MAGIC {
-            return Err(Error::truncated("the file does not end with \"STFA\": it was cut off, or its end was changed"));
+            return Err(Error::truncated(
+                "the file does not end with \"STFA\": it was cut off, or its end was changed",
+            ));
         }
-        check_version(version)?;
+        if trailing != version {
+            return Err(Error::corrupt(format!(
+                "format version {version} expected at the end as in front, found {trailing}"
+            )));
+        }
         if u64::from(bytes) > limits.metadata_bytes {
-            return Err(Error::limit(format!("a footer of at most {} bytes is allowed, found {bytes}", limits.metadata_bytes)));
+            return Err(Error::limit(format!(
+                "a footer of at most {} bytes is allowed, found {bytes}",
+                limits.metadata_bytes
+            )));
         }
         let offset = (len - TRAILER_BYTES)
             .checked_sub(u64::from(bytes))
@@ -95,23 +108,27 @@ impl Footer {
         if flags != 0 {
             return Err(Error::unsupported(format!("file flags {flags:#x} are not known to this release")));
         }
-        Self::parse(&footer, offset, limits).map_err(|e| e.within("footer").at(|p| p.offset = Some(offset)))
+        Self::parse(&footer, version, offset, limits).map_err(|e| e.within("footer").at(|p| p.offset = Some(offset)))
     }
 
-    fn parse(bytes: &[u8], offset: u64, limits: &Limits) -> Result<Self> {
+    fn parse(bytes: &[u8], version: u16, offset: u64, limits: &Limits) -> Result<Self> {
         let mut cursor = Cursor::new(bytes);
         let rows = cursor.u64()?;
         let (groups, leaves, block_rows) = (cursor.u32()?, cursor.u32()?, cursor.u32()?);
-        if block_rows == 0 || u64::from(leaves) > limits.leaves {
-            return Err(Error::limit(format!(
-                "blocks of 1 row or more and at most {} leaves are allowed, found {block_rows} and {leaves}",
-                limits.leaves
-            )));
+        if block_rows == 0 || block_rows > MAX_BLOCK_ROWS {
+            return Err(Error::corrupt(format!("blocks of 1 to {MAX_BLOCK_ROWS} values expected, found {block_rows}")));
+        }
+        if u64::from(leaves) > limits.leaves {
+            return Err(Error::limit(format!("at most {} leaves are allowed, found {leaves}", limits.leaves)));
         }
         let table = cursor.bytes((groups as usize).saturating_mul(4))?;
         let row_groups: Vec<u32> = table.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
         let sum = row_groups.iter().map(|rows| u64::from(*rows)).sum::<u64>();
-        if sum != rows || row_groups.iter().any(|rows| u64::from(*rows) > limits.row_group_values) {
+        let most = limits.row_group_values;
+        if let Some(rows) = row_groups.iter().find(|rows| u64::from(**rows) > most) {
+            return Err(Error::limit(format!("row groups of at most {most} rows are allowed, found {rows}")));
+        }
+        if sum != rows {
             return Err(Error::corrupt(format!("row groups of {rows} rows expected, found {sum}")));
         }
         let mut table = Cursor::new(cursor.bytes((leaves as usize).saturating_mul(12))?);
@@ -122,7 +139,7 @@ impl Footer {
         let schema = decode_schema(&mut cursor, limits)?;
         let writer = cursor.text("the writer's name")?.to_owned();
         cursor.finish("the footer")?;
-        Ok(Self { rows, row_groups, block_rows, leaves: places, schema, writer, offset })
+        Ok(Self { rows, row_groups, block_rows, leaves: places, schema, writer, version, offset })
     }
 }
 

@@ -25,14 +25,16 @@ pub(crate) use index::{BlockEntry, ChunkEntry, ColumnIndex, PartEntry, zone_of};
 pub(crate) const MAGIC: [u8; 4] = *b"STFA";
 /// The format version that this release writes.
 pub const FORMAT_VERSION: u16 = 0;
+/// Most values of a block.
+pub(crate) const MAX_BLOCK_ROWS: u32 = 1 << 20;
 /// Bytes of magic and version at the front.
 pub(crate) const HEADER_BYTES: u64 = 8;
 /// Bytes of the trailer.
 pub(crate) const TRAILER_BYTES: u64 = 16;
 
 /// The first bytes of a file.
-pub(crate) fn header() -> [u8; HEADER_BYTES as usize] {
+pub(crate) fn header(version: u16) -> [u8; HEADER_BYTES as usize] {
     let [a, b, c, d] = MAGIC;
-    let [low, high] = FORMAT_VERSION.to_le_bytes();
+    let [low, high] = version.to_le_bytes();
     [a, b, c, d, low, high, 0, 0]
 }

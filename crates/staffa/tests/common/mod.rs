@@ -1,11 +1,14 @@
 //! What the tests share: tables of every type, and their rows as text, which is how they are compared.
-#![allow(dead_code, missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(dead_code, missing_docs, clippy::pedantic, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int16Type, Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, Int32Array, NullArray, RecordBatch, RecordBatchOptions, StringArray, make_array};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Decimal128Array, Float32Array, Float64Array, Int32Array, Int64Array, NullArray,
+    RecordBatch, RecordBatchOptions, StringArray, UInt8Array, make_array,
+};
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, Schema, TimeUnit};
@@ -37,6 +40,49 @@ pub fn sized(row_group_rows: usize, block_rows: usize) -> WriteOptions {
 /// Through a file in memory.
 pub fn write(batches: &[RecordBatch], options: WriteOptions) -> File {
     File::from_bytes(staffa::to_bytes(batches[0].schema(), batches, options).unwrap()).unwrap()
+}
+
+/// A column for every encoding, called as it is, in which it is asked for; more than a vector of values each.
+pub fn encodings() -> (RecordBatch, WriteOptions) {
+    const ROWS: i64 = 1050;
+    let all = || 0..ROWS;
+    let some = |i: i64| i % 50 != 0;
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("plain", Arc::new(UInt8Array::from_iter_values(all().map(|i| (i * i % 251) as u8)))),
+        ("constant", Arc::new(Int64Array::from_value(42, ROWS as usize))),
+        ("bitpack", Arc::new(Int64Array::from_iter(all().map(|i| some(i).then_some(i * i % 13))))),
+        (
+            "frame_of_reference",
+            Arc::new(Int32Array::from_iter_values(all().map(|i| if i == 700 { -9 } else { (900 + i % 7) as i32 }))),
+        ),
+        ("delta", Arc::new(Int64Array::from_iter_values(all().map(|i| 1_700_000_000 + i * 60 + i * i % 3)))),
+        ("run_end", Arc::new(Int32Array::from_iter_values(all().map(|i| (i / 100 * 7919 % 1000) as i32)))),
+        (
+            "dictionary",
+            Arc::new(StringArray::from_iter_values(all().map(|i| ["Oban", "Iona", "Tobermory"][(i * i % 3) as usize]))),
+        ),
+        (
+            "frequency",
+            Arc::new(Int32Array::from_iter_values(all().map(|i| if i % 90 == 7 { i as i32 * 99_999 } else { 5 }))),
+        ),
+        ("pseudodecimal", Arc::new(Float64Array::from_iter_values(all().map(|i| (i * i % 37) as f64 / 100.0)))),
+        ("alp", Arc::new(Float64Array::from_iter_values(all().map(|i| (i * i % 37) as f64 / 8.0)))),
+        ("alp_rd", Arc::new(Float32Array::from_iter_values(all().map(|i| 1.0 / (1 + i % 19) as f32)))),
+        ("fsst", Arc::new(StringArray::from_iter_values(all().map(|i| format!("https://{}", i / 100))))),
+        ("onpair", Arc::new(StringArray::from_iter(all().map(|i| some(i).then(|| format!("item-{}", i % 40)))))),
+        ("narrow", Arc::new(Decimal128Array::from_iter_values(all().map(|i| i128::from(i % 9) - 4)))),
+        ("bitmap", Arc::new(BooleanArray::from_iter(all().map(|i| Some(i * i % 3 == 1))))),
+        ("roaring", Arc::new(BooleanArray::from_iter(all().map(|i| Some(i % 301 == 3))))),
+    ];
+    let mut options = WriteOptions::default();
+    options.encodings = columns.iter().map(|(name, _)| ((*name).to_owned(), (*name).to_owned())).collect();
+    let mut known: Vec<&str> = staffa::encodings().iter().map(|encoding| encoding.name).collect();
+    let mut found: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    known.sort_unstable();
+    found.sort_unstable();
+    assert_eq!(known, found, "a column for each encoding");
+    let columns = columns.into_iter().map(|(name, column)| (name, column, true));
+    (RecordBatch::try_from_iter_with_nullable(columns).unwrap(), options)
 }
 
 /// A table of columns called "a", "b" and so on, all nullable.

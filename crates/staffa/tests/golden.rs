@@ -1,0 +1,112 @@
+//! Files of an earlier day are read as on that day: `testdata/golden/v0`.
+//!
+//! The tables are made here and compared with what the files hold. `cargo test -p staffa --test golden -- --ignored`
+//! writes the files anew, which only a change of the format calls for: see `testdata/golden/README.md`.
+#![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{DataType, Field, Fields, Schema};
+use common::{Random, array, column, dictionary_of, encodings, field, flat_types, map_of, read, rows, runs_of, sized};
+use staffa::{File, WriteOptions};
+
+fn folder() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/v0"))
+}
+
+fn named(columns: Vec<(String, ArrayRef)>) -> RecordBatch {
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true))).unwrap()
+}
+
+/// Of each type a column, called as the type is.
+fn of_types(types: &[DataType], rows: usize, seed: u64) -> RecordBatch {
+    let mut random = Random(seed);
+    named(types.iter().map(|ty| (ty.to_string(), array(ty, true, rows, &mut random))).collect())
+}
+
+/// One table for each family of types.
+fn tables() -> Vec<(&'static str, RecordBatch, WriteOptions)> {
+    use DataType as D;
+    let is_text = |ty: &D| {
+        matches!(ty, D::Utf8 | D::LargeUtf8 | D::Utf8View) || ty.is_binary() || matches!(ty, D::FixedSizeBinary(_))
+    };
+    let (texts, words): (Vec<D>, Vec<D>) = flat_types().into_iter().partition(is_text);
+    let lists = [
+        D::List(field("item", D::Utf8)),
+        D::LargeList(field("item", D::Int32)),
+        D::ListView(field("item", D::Boolean)),
+        D::LargeListView(field("item", D::Utf8)),
+        D::FixedSizeList(field("item", D::Float32), 3),
+        D::List(field("item", D::List(field("item", D::Int8)))),
+    ];
+    let structs = [
+        D::Struct(vec![field("x", D::Int64), field("y", D::Struct(vec![field("z", D::Utf8)].into()))].into()),
+        D::Struct(Fields::empty()),
+        map_of(D::Utf8, D::Int32, false),
+        map_of(D::Int8, D::List(field("item", D::Utf8)), true),
+    ];
+    let coded = [
+        dictionary_of(D::Int8, D::Utf8),
+        dictionary_of(D::UInt64, D::Decimal128(20, 2)),
+        dictionary_of(D::UInt16, D::List(field("item", D::Int8))),
+        runs_of(D::Int16, D::Utf8),
+        runs_of(D::Int32, D::Float64),
+        runs_of(D::Int64, dictionary_of(D::Int8, D::Utf8)),
+    ];
+    let metadata = HashMap::from([("made by".to_owned(), "golden.rs".to_owned())]);
+    let strict = Field::new("n", D::Int32, false).with_metadata(metadata.clone());
+    let schema = Schema::new_with_metadata(vec![strict], metadata);
+    let (values, asked) = encodings();
+    let options = RecordBatchOptions::new().with_row_count(Some(7));
+    vec![
+        ("words", of_types(&words, 25, 1), sized(25, 16)),
+        ("texts", of_types(&texts, 40, 2), sized(30, 16)),
+        ("lists", of_types(&lists, 40, 3), sized(30, 16)),
+        ("structs", of_types(&structs, 40, 4), sized(30, 16)),
+        ("coded", of_types(&coded, 40, 5), sized(30, 16)),
+        ("encodings", values, asked),
+        ("no_rows", RecordBatch::new_empty(Arc::new(schema)), WriteOptions::default()),
+        (
+            "no_columns",
+            RecordBatch::try_new_with_options(Arc::new(Schema::empty()), vec![], &options).unwrap(),
+            WriteOptions::default(),
+        ),
+    ]
+}
+
+#[test]
+fn files_are_read_as_ever() {
+    let mut bytes = 0;
+    for (name, expected, _) in tables() {
+        let path = folder().join(format!("{name}.staffa"));
+        let file = File::open(&path).unwrap();
+        bytes += file.byte_len();
+        assert_eq!(file.schema(), &expected.schema(), "{name}");
+        assert_eq!(file.num_rows(), expected.num_rows() as u64, "{name}");
+        let found = read(file.scan());
+        for (i, field) in file.schema().fields().iter().enumerate() {
+            assert_eq!(column(&found, i), rows(expected.column(i)), "{name}: {field}");
+        }
+        file.verify(&mut |_| {}).unwrap();
+    }
+    assert!(bytes < 30_000, "the golden files have {bytes} bytes");
+    let found = fs::read_dir(folder()).unwrap().count();
+    assert_eq!(found, tables().len(), "files in {} that nothing is known of", folder().display());
+}
+
+#[test]
+#[ignore = "writes testdata/golden/v0: only when the format changes"]
+fn regenerate() {
+    let _ = fs::remove_dir_all(folder());
+    fs::create_dir_all(folder()).unwrap();
+    for (name, batch, options) in tables() {
+        let bytes = staffa::to_bytes(batch.schema(), &[batch], options).unwrap();
+        fs::write(folder().join(format!("{name}.staffa")), bytes).unwrap();
+    }
+}
