@@ -229,7 +229,7 @@ fn hostile(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
         }
         let body = &good[..good.len() - 4];
         // A long block is its header, its payload's head, and a sample of the rest.
-        let step = |at: usize| at < 160 || at % 13 == 0 || at + 40 > body.len();
+        let step = |at: usize| at < 160 || at.is_multiple_of(13) || at + 40 > body.len();
         for at in (0..body.len()).filter(|at| step(*at)) {
             let old = body[at];
             let flips = (0..8).map(|bit| old ^ 1 << bit);

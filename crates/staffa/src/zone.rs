@@ -302,7 +302,7 @@ mod tests {
         for (bits, value) in
             [(0x3c00, 1.0), (0xc000, -2.0), (1, 2f64.powi(-24)), (0x7bff, 65504.0), (0x7c00, f64::INFINITY)]
         {
-            assert_eq!(half(bits), value);
+            assert_eq!(half(bits).to_bits(), f64::to_bits(value));
         }
         assert!(half(0x7e00).is_nan());
     }

@@ -465,17 +465,16 @@ fn one_constant_block_of_many_values_is_limited() {
         let (result, peak) = measured(|| whole(parts.file(), limits()));
         assert!(peak < MOST_BYTES, "type {ty}: {peak} bytes of memory");
         let message = result.unwrap_err().to_string();
-        assert!(message.contains("allowed") || message.contains("at most 1048576"), "type {ty}: {message}");
+        assert!(message.contains("allowed") || message.contains("1048576"), "type {ty}: {message}");
     }
 }
 
 #[test]
 fn a_schema_that_is_not_of_the_leaves_is_refused() {
     let _turn = turn();
-    // Int64 as float64, as a list, as text.
+    // Int64 as a list, as text, and as float64: the zone maps are of integers.
     let batch = one(Arc::new(Int64Array::from_iter_values(0..100)));
-    assert!(whole(replaced(&batch, &[1, b'a', 1, 5], &[1, b'a', 1, 12]), limits()).is_ok());
-    for other in [&[31, 1, b'i', 1, 5][..], &[13], &[2], &[30, 9, 0], &[1], &[36, 0]] {
+    for other in [&[12][..], &[31, 1, b'i', 1, 5], &[13], &[2], &[30, 9, 0], &[1], &[36, 0]] {
         let file = replaced(&batch, &[1, b'a', 1, 5], &[&[1, b'a', 1], other].concat());
         let message = whole(file, limits()).unwrap_err().to_string();
         assert!(!message.is_empty());

@@ -62,11 +62,9 @@ impl Encoding for Plain {
                 node.children.push(cascade.lengths(&strings.lengths())?);
             }
             Values::Bits(_) => return Ok(None),
-            words => {
-                node.payload = for_words!(words.physical_type(), T => {
-                as_bytes(T::slice(words).unwrap_or_default()).to_vec()
-            }, _ => return Ok(None))
-            }
+            words => for_words!(words.physical_type(), T => {
+                node.payload.extend_from_slice(as_bytes(T::slice(words).unwrap_or_default()));
+            }, _ => return Ok(None)),
         }
         Ok(Some(node))
     }
