@@ -264,7 +264,7 @@ impl Edit {
             Self::AddGroup => {
                 let last = *parts.row_groups.last()?;
                 parts.row_groups.push(last);
-                parts.rows += u64::from(last);
+                parts.rows = parts.rows.wrapping_add(last.into());
                 parts.leaves.iter_mut().for_each(|leaf| leaf.chunks.extend(leaf.chunks.last().cloned()));
             }
             Self::AddLeaf { leaf } => {

@@ -31,7 +31,7 @@ impl<'a> Arbitrary<'a> for Input {
         }
         let seed = Seed::arbitrary(u)?;
         let mut edits = Vec::new();
-        while !u.is_empty() && edits.len() < 64 {
+        while !u.is_empty() && edits.len() < 16 {
             edits.push(Edit::arbitrary(u)?);
         }
         Ok(Self::Edited { seed, edits })
