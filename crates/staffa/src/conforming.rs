@@ -1,21 +1,33 @@
 //! The conformance suite: what every encoding must do, run for each by the last line of its file.
 //!
-//! Round trip of generated values, one vector at a time and all at once; every truncation, every bit flip and every byte
-//! at 0, 1, 255, +1 and -1 behind a resealed checksum gives an answer or an error, within the block's memory budget.
+//! Round trip of generated values, one vector at a time and all at once. Through a file: take is decode then gather, filter
+//! is decode then compare. Every truncation, every bit flip, every byte and every header field at 0, 1, its maximum, +1
+//! and -1 behind a resealed checksum gives an answer or an error, within the block's memory budget.
+
+use std::sync::Arc;
+
+use arrow_array::{Array as _, ArrayRef, RecordBatch, UInt64Array, make_array};
+use arrow_buffer::{Buffer, NullBuffer};
+use arrow_data::ArrayData;
+use arrow_schema::{DataType, IntervalUnit};
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use staffa_kernels::{U256, VECTOR};
 
+use crate::arrow::testing::{Random, one};
 use crate::bitmap::Bitmap;
 use crate::block::{self, Block, Parts, seal};
 use crate::choose::Cascade;
+use crate::cursor::{Cursor, put_varint};
 use crate::decode::{AnyDecoder, Budget, Decoder, Scratch, decode_all_strings, vector_len};
 use crate::encoding::Encoding;
 use crate::error::Result;
 use crate::limits::Limits;
-use crate::options::Profile;
+use crate::node::{Node, NodeRef};
+use crate::options::{Profile, WriteOptions};
 use crate::picked::Picked;
+use crate::predicate::{Compare, Literal, Predicate};
 use crate::values::{Kind, PhysicalType, StringsBuf, Values};
 
 /// Runs the suite.
@@ -26,6 +38,7 @@ pub(crate) fn run(encoding: &dyn Encoding) {
             if encoding.accepts(ty, kind) {
                 accepted += 1;
                 round_trips(encoding, ty, kind);
+                selects(encoding, ty, kind);
                 hostile(encoding, ty, kind);
             }
         }
@@ -193,6 +206,99 @@ fn same(bytes: &[u8], values: Values<'_>) -> Result<bool> {
     }
 }
 
+/// Through a file of two row groups, several blocks and some NULLs: take is decode then gather, filter is decode then
+/// compare.
+fn selects(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
+    let Some(data_type) = arrow_type(ty, kind) else { return };
+    let mut random = Random(u64::from(encoding.id()) << 8 | ty as u64);
+    for shape in 0..9 {
+        let numbers = numbers(2600, shape, random.next(), 11);
+        let nulls: Option<NullBuffer> = (shape % 2 == 0).then(|| (0..2600).map(|_| random.below(9) > 0).collect());
+        let values = arrow_array(&data_type, picked(ty, &numbers), nulls);
+        let batch = one("a", true, values);
+        let options = WriteOptions {
+            encodings: vec![("a".into(), encoding.name().into())],
+            row_group_rows: 1500,
+            block_rows: 1100,
+            ..WriteOptions::default()
+        };
+        let Ok(bytes) = crate::to_bytes(batch.schema(), std::slice::from_ref(&batch), options) else { continue };
+        let file = crate::File::from_bytes(bytes).unwrap();
+        let rows: Vec<u64> = (0..200).map(|_| random.below(2600) as u64).collect();
+        let gathered =
+            arrow_select::take::take_record_batch(&batch, &UInt64Array::from_iter_values(rows.iter().copied()));
+        assert_eq!(file.take(&rows, None, false).unwrap(), gathered.unwrap(), "{} {data_type}", encoding.name());
+        for op in [Compare::Eq, Compare::NotEq, Compare::Lt, Compare::LtEq, Compare::Gt, Compare::GtEq] {
+            let row = random.below(2600);
+            let Some(literal) = literal(batch.column(0), &numbers, row) else { continue };
+            let predicate = Predicate::Compare { column: "a".into(), op, literal };
+            let kept = predicate.bind(&batch.schema()).unwrap().evaluate(&batch).unwrap();
+            let compared = arrow_select::filter::filter_record_batch(&batch, &kept).unwrap();
+            let reader = file.scan().filter(predicate.clone()).reader().unwrap();
+            let found: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
+            let found = arrow_select::concat::concat_batches(&batch.schema(), &found).unwrap();
+            assert_eq!(found, compared, "{} {data_type}: {predicate}", encoding.name());
+        }
+    }
+}
+
+/// A type whose columns have leaves of this type and kind; `None` where no column has.
+fn arrow_type(ty: PhysicalType, kind: Kind) -> Option<DataType> {
+    use PhysicalType as P;
+    Some(match (ty, kind) {
+        (P::Bits, Kind::Unsigned) => DataType::Boolean,
+        (P::U8, Kind::Unsigned) => DataType::UInt8,
+        (P::U16, Kind::Unsigned) => DataType::UInt16,
+        (P::U32, Kind::Unsigned) => DataType::UInt32,
+        (P::U64, Kind::Unsigned) => DataType::UInt64,
+        (P::U8, Kind::Signed) => DataType::Int8,
+        (P::U16, Kind::Signed) => DataType::Int16,
+        (P::U32, Kind::Signed) => DataType::Int32,
+        (P::U64, Kind::Signed) => DataType::Int64,
+        (P::U128, Kind::Signed) => DataType::Decimal128(38, 0),
+        (P::U256, Kind::Signed) => DataType::Decimal256(76, 0),
+        (P::U16, Kind::Float) => DataType::Float16,
+        (P::U32, Kind::Float) => DataType::Float32,
+        (P::U64, Kind::Float) => DataType::Float64,
+        (P::U64, Kind::Opaque) => DataType::Interval(IntervalUnit::DayTime),
+        (P::U128, Kind::Opaque) => DataType::Interval(IntervalUnit::MonthDayNano),
+        (P::Bytes, Kind::Unsigned) => DataType::Binary,
+        _ => return None,
+    })
+}
+
+fn arrow_array(data_type: &DataType, values: Picked, nulls: Option<NullBuffer>) -> ArrayRef {
+    let data = ArrayData::builder(data_type.clone()).len(values.borrow().len()).nulls(nulls);
+    let data = match values {
+        Picked::Bits(bits) => data.add_buffer((0..bits.len()).map(|i| bits.get(i)).collect()),
+        Picked::Bytes(strings) => data
+            .add_buffer(strings.offsets.iter().map(|o| *o as i32).collect())
+            .add_buffer(Buffer::from_vec(strings.data)),
+        Picked::U8(words) => data.add_buffer(Buffer::from_vec(words)),
+        Picked::U16(words) => data.add_buffer(Buffer::from_vec(words)),
+        Picked::U32(words) => data.add_buffer(Buffer::from_vec(words)),
+        Picked::U64(words) => data.add_buffer(Buffer::from_vec(words)),
+        Picked::U128(words) => data.add_buffer(words.iter().flat_map(|w| w.to_le_bytes()).collect()),
+        Picked::U256(words) => data.add_buffer(words.iter().flat_map(|w| w.0).collect()),
+    };
+    make_array(data.align_buffers(true).build().unwrap())
+}
+
+/// What a row is compared with to be found again; `None` where its type is not compared.
+fn literal(array: &ArrayRef, numbers: &[u64], row: usize) -> Option<Literal> {
+    let number = numbers[row];
+    Some(match array.data_type() {
+        DataType::Boolean => Literal::Bool(number & 1 == 1),
+        DataType::Interval(_) => return None,
+        DataType::Binary => Literal::Text(String::from_utf8(string(number)).ok()?),
+        _ if array.is_null(row) => Literal::Null,
+        _ => {
+            let shown = arrow_cast::display::array_value_to_string(array, row).unwrap();
+            shown.parse().map_or_else(|_| shown.parse().ok().map(Literal::Float), |int| Some(Literal::Int(int)))?
+        }
+    })
+}
+
 /// Decodes whatever a block holds; answers and errors are both fine, panics are not.
 fn survive(bytes: &[u8], len: usize, ty: PhysicalType) {
     let limits = Limits { block_bytes: 1 << 24, ..Limits::default() };
@@ -245,6 +351,12 @@ fn hostile(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
             assert!(block::parse(&flipped, len, Some(ty), &limits).is_err(), "a flip went unnoticed");
         }
     }
+    for (len, shape) in [(40, 3), (90, 7), (1060, 5), (1030, 2), (70, 4)] {
+        let values = picked(ty, &numbers(len, shape, 0x5eed, 11));
+        if let Some(good) = encoded(encoding, values.borrow(), kind) {
+            lying_fields(&good, len, ty);
+        }
+    }
     // Nothing at all, and all NULL: a block without values.
     let none = Bitmap::filled(9, false);
     let parts = Parts {
@@ -255,4 +367,80 @@ fn hostile(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
         string_bytes: Some(0).filter(|_| ty == PhysicalType::Bytes),
     };
     survive(&block::write(&parts).unwrap(), 9, ty);
+}
+
+/// What a field of a header is set to: 0, 1, its maximum, +1 and -1.
+fn lies(field: u64) -> [u64; 6] {
+    [0, 1, u64::MAX, u64::from(u32::MAX), field.wrapping_add(1), field.wrapping_sub(1)]
+}
+
+/// Each field of the block's header, of every node's header and at the head of every payload set to something else, and
+/// all around it made to fit again.
+fn lying_fields(good: &[u8], len: usize, ty: PhysicalType) {
+    fn owned(node: &NodeRef<'_>) -> Node {
+        let NodeRef { encoding, ty, len, payload, ref children, .. } = *node;
+        Node { encoding, ty, len, payload: payload.to_vec(), children: children.iter().map(owned).collect() }
+    }
+    /// Calls back with the whole tree for each lie that a node or those below it may tell.
+    fn each(root: &Node, path: &mut Vec<usize>, tell: &mut dyn FnMut(&Node)) {
+        let at = |root: &mut Node, path: &[usize], change: &dyn Fn(&mut Node)| {
+            change(path.iter().fold(root, |node, child| &mut node.children[*child]));
+        };
+        let mut lie = |change: &dyn Fn(&mut Node)| {
+            let mut tree = root.clone();
+            at(&mut tree, path, change);
+            tell(&tree);
+        };
+        let node = path.iter().fold(root, |node, child| &node.children[*child]);
+        (0..24).for_each(|id| lie(&|node| node.encoding = id));
+        (0..8).filter_map(PhysicalType::from_byte).for_each(|ty| lie(&|node| node.ty = ty));
+        lies(node.len as u64).iter().for_each(|len| lie(&|node| node.len = *len as usize));
+        for start in 0..node.payload.len().min(24) {
+            let mut cursor = Cursor::new(&node.payload[start..]);
+            if let Ok(field) = cursor.varint() {
+                let end = start + cursor.position();
+                for field in lies(field) {
+                    let mut bytes = Vec::new();
+                    put_varint(&mut bytes, field);
+                    lie(&|node| drop(node.payload.splice(start..end, bytes.iter().copied())));
+                }
+            }
+            for width in [2, 4, 8] {
+                let Some(bytes) = node.payload.get(start..start + width) else { continue };
+                let mut word = [0; 8];
+                word[..width].copy_from_slice(bytes);
+                for field in lies(u64::from_le_bytes(word)) {
+                    lie(&|node| node.payload[start..start + width].copy_from_slice(&field.to_le_bytes()[..width]));
+                }
+            }
+        }
+        lie(&|node| node.payload.clear());
+        lie(&|node| node.payload.push(0));
+        lie(&|node| node.children.reverse());
+        lie(&|node| drop(node.children.pop()));
+        lie(&|node| node.children.extend(node.children.first().cloned()));
+        for child in 0..node.children.len() {
+            path.push(child);
+            each(root, path, tell);
+            path.pop();
+        }
+    }
+    let block = |len: u64, flags: u8, string_bytes: u64, tree: &Node| {
+        let mut bytes = Vec::new();
+        put_varint(&mut bytes, len);
+        bytes.push(flags);
+        if ty == PhysicalType::Bytes {
+            put_varint(&mut bytes, string_bytes);
+        }
+        tree.write(&mut bytes);
+        seal(&mut bytes);
+        bytes
+    };
+    let parsed = block::parse(good, len, Some(ty), &Limits::default()).unwrap();
+    let (tree, string_bytes) = (owned(parsed.values.as_ref().unwrap()), parsed.string_bytes as u64);
+    assert_eq!(block(len as u64, 2, string_bytes, &tree), good, "the block is put together as written");
+    lies(len as u64).iter().for_each(|lie| survive(&block(*lie, 2, string_bytes, &tree), *lie as usize & 0xffff, ty));
+    (0..=8).for_each(|flags| survive(&block(len as u64, flags, string_bytes, &tree), len, ty));
+    lies(string_bytes).iter().for_each(|lie| survive(&block(len as u64, 2, *lie, &tree), len, ty));
+    each(&tree, &mut Vec::new(), &mut |tree| survive(&block(len as u64, 2, string_bytes, tree), len, ty));
 }

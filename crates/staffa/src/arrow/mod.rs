@@ -30,6 +30,6 @@ pub(crate) use schema::{decode_schema, encode_schema};
 pub(crate) use shred::shred;
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
