@@ -83,6 +83,7 @@ def write_table(
     encodings: list[tuple[str, str]],
     row_group_rows: int | None,
     threads: int | None,
+    relate: bool,
     verify: bool,
 ) -> tuple[int, int, int, int]:
     """Writes `data`, an Arrow stream, to `path`; gives rows, row groups, bytes as Arrow and bytes in the file."""

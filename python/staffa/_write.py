@@ -54,6 +54,7 @@ def write_table(
     encodings: Mapping[str, str] | None = None,
     row_group_rows: int | None = None,
     threads: int | None = None,
+    relate: bool = True,
     verify: bool = True,
 ) -> WriteSummary:
     """Writes a table to a file.
@@ -65,11 +66,13 @@ def write_table(
         data: Anything that speaks `__arrow_c_stream__` or `__arrow_c_array__`: a pyarrow Table, RecordBatch or
             RecordBatchReader, a Polars or pandas DataFrame, a DuckDB result, a `staffa.File`.
         path: Where to.
-        profile: "fast" to read, "balanced", or "small".
+        profile: "fast" to write, "balanced", or "small".
         encodings: Column path to the name of an encoding (see `encodings()`), for columns that shall not choose for
             themselves.
         row_group_rows: Rows of a row group; by default 1,048,576, fewer where rows are wide.
         threads: Threads to encode with; by default all that the process may use.
+        relate: Encode columns in terms of others where that is smaller: such a column costs reading the other as well.
+            Not with "fast".
         verify: Decode each block again and compare it with the data before it is written.
 
     Raises:
@@ -92,6 +95,7 @@ def write_table(
         encodings=_pairs(encodings),
         row_group_rows=whole_number("row_group_rows", row_group_rows, 1),
         threads=whole_number("threads", threads, 1),
+        relate=bool(relate),
         verify=bool(verify),
     )
     return WriteSummary(*counts)

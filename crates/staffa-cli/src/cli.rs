@@ -142,6 +142,9 @@ pub(crate) struct Writing {
     /// Threads to read and encode with [default: all processors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
+    /// Encode each column by itself, never in terms of another one
+    #[arg(long)]
+    pub(crate) no_relate: bool,
     /// Do not decode and compare each block before it is written
     #[arg(long)]
     pub(crate) no_verify: bool,

@@ -11,7 +11,7 @@ use crate::errors::{run, run_attached};
 
 /// Writes `data`, an Arrow stream, to `path`; gives rows, row groups, bytes as Arrow and bytes in the file.
 #[pyfunction]
-#[pyo3(signature = (data, path, profile, encodings, row_group_rows, threads, verify))]
+#[pyo3(signature = (data, path, profile, encodings, row_group_rows, threads, relate, verify))]
 #[expect(clippy::too_many_arguments, reason = "the keyword arguments of the Python function")]
 pub(crate) fn write_table(
     py: Python<'_>,
@@ -21,6 +21,7 @@ pub(crate) fn write_table(
     encodings: Vec<(String, String)>,
     row_group_rows: Option<usize>,
     threads: Option<usize>,
+    relate: bool,
     verify: bool,
 ) -> PyResult<(u64, usize, u64, u64)> {
     let mut options = WriteOptions::default();
@@ -28,6 +29,7 @@ pub(crate) fn write_table(
     options.encodings = encodings;
     options.row_group_rows = row_group_rows.unwrap_or(options.row_group_rows);
     options.threads = threads;
+    options.relate = relate;
     options.verify = verify;
 
     let mut batches = run_attached(py, || data.extract::<PyRecordBatchReader>()?.into_reader())?;

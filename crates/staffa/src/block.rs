@@ -20,6 +20,7 @@ use crate::encoding::dictionary;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::node::{Node, NodeRef};
+use crate::source::Source;
 use crate::values::{Kind, PhysicalType, Values};
 
 const HAS_VALIDITY: u8 = 1;
@@ -100,7 +101,7 @@ pub(crate) fn write_shared(node: &Node, string_bytes: usize) -> Vec<u8> {
 }
 
 /// The header and the trees of a block, its checksum found right, nothing opened yet.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Parsed<'a> {
     /// How many values, NULLs included.
     pub len: usize,
@@ -159,7 +160,14 @@ pub(crate) struct Block<'a> {
 
 impl<'a> Block<'a> {
     /// Opens both trees.
-    pub fn open(parsed: &Parsed<'a>, shared: &'a [SharedPart], limits: &Limits) -> Result<Self> {
+    ///
+    /// `source` is the block of the same rows of the column in terms of which this one is.
+    pub fn open(
+        parsed: &Parsed<'a>,
+        shared: &'a [SharedPart],
+        source: Option<&Parsed<'a>>,
+        limits: &Limits,
+    ) -> Result<Self> {
         let width = parsed.values.as_ref().and_then(|v| v.ty.width_bytes()).unwrap_or(1);
         let plain = (parsed.len * width + parsed.string_bytes) as u64;
         if plain > limits.block_bytes {
@@ -169,12 +177,15 @@ impl<'a> Block<'a> {
             )));
         }
         // What decoders hold beside the output: dictionaries, runs, exceptions, none larger than the values themselves.
-        let mut cx = OpenContext { budget: Budget::new(4 * plain + 32 * parsed.len as u64 + (1 << 16)), shared };
+        let budget = Budget::new(4 * plain + 32 * parsed.len as u64 + (1 << 16));
+        let mut cx = OpenContext { budget, shared, source: None };
         let validity = parsed.validity.as_ref().map(|node| cx.open_bits(node)?.bits()).transpose()?;
         let valid = validity.as_ref().map_or(parsed.len, Bitmap::count_ones);
         if parsed.dense && parsed.values.as_ref().map_or(0, |v| v.len) != valid {
             return Err(Error::corrupt(format!("{valid} values expected, as many as are valid")));
         }
+        let rows = validity.as_ref().filter(|_| parsed.dense);
+        cx.source = source.map(|block| Source { block: block.clone(), rows: rows.cloned() });
         let values = parsed.values.as_ref().map(|node| cx.open(node)).transpose()?;
         Ok(Self { len: parsed.len, validity, values, dense: parsed.dense, string_bytes: parsed.string_bytes })
     }
@@ -230,7 +241,7 @@ impl<'a> Block<'a> {
 }
 
 /// Moves the first `count` values to the places whose bit is set; the others become 0.
-fn expand<T: Copy + Default>(out: &mut [T], count: usize, validity: &Bitmap) {
+pub(crate) fn expand<T: Copy + Default>(out: &mut [T], count: usize, validity: &Bitmap) {
     let mut from = count;
     let len = out.len();
     for (w, &word) in validity.words().iter().enumerate().rev() {
@@ -267,7 +278,8 @@ pub(crate) fn open_shared(bytes: &[u8], most: usize, limits: &Limits) -> Result<
         let most = limits.block_bytes;
         return Err(Error::limit(format!("a shared part of at most {most} bytes is allowed, found {plain}")));
     }
-    let mut cx = OpenContext { budget: Budget::new(4 * plain + 32 * node.len as u64 + (1 << 16)), shared: &[] };
+    let mut cx =
+        OpenContext { budget: Budget::new(4 * plain + 32 * node.len as u64 + (1 << 16)), shared: &[], source: None };
     dictionary::open_shared(&node, string_bytes, &mut cx)
 }
 

@@ -3,6 +3,7 @@
 //! ```text
 //! LeafArray -> per block: validity, values without NULLs -> codes over all blocks -> choose -> blocks
 //!                                                        -> a dictionary shared by the blocks, where that is smaller
+//!                                                        -> in terms of another column, where that is (see `relate`)
 //! ```
 
 use rayon::prelude::*;
@@ -34,9 +35,30 @@ pub(crate) struct ChunkOptions<'a> {
     pub kind: Kind,
 }
 
+/// A chunk whose encodings are chosen.
+pub(crate) struct Chosen<'a> {
+    pub options: ChunkOptions<'a>,
+    pub ty: Option<PhysicalType>,
+    pub inputs: Vec<Input<'a>>,
+    /// The tree of every block that has values.
+    pub nodes: Vec<Option<Node>>,
+    shared: Vec<Vec<u8>>,
+    len: usize,
+}
+
+/// The chunk in terms of which another one is.
+#[derive(Clone, Copy)]
+pub(crate) struct Teller<'a> {
+    pub leaf: usize,
+    pub ty: Option<PhysicalType>,
+    pub chunk: &'a EncodedChunk,
+}
+
 /// A chunk, ready to be written.
 #[derive(Debug)]
 pub(crate) struct EncodedChunk {
+    /// The leaf in terms of which this one is.
+    pub source: Option<usize>,
     pub values: usize,
     pub shared: Vec<Vec<u8>>,
     pub blocks: Vec<EncodedBlock>,
@@ -51,11 +73,25 @@ pub(crate) struct EncodedBlock {
 }
 
 /// What is known of a block before it is encoded.
-struct Input<'a> {
-    len: usize,
-    validity: Option<Bitmap>,
-    dense: bool,
+pub(crate) struct Input<'a> {
+    pub len: usize,
+    pub validity: Option<Bitmap>,
+    pub dense: bool,
     values: Present<'a>,
+}
+
+impl Input<'_> {
+    /// What there is to encode, if anything is.
+    pub fn values(&self) -> Option<Values<'_>> {
+        self.values.values()
+    }
+
+    fn string_bytes(&self, ty: Option<PhysicalType>) -> Option<usize> {
+        match self.values() {
+            Some(Values::Bytes(strings)) => Some(strings.contents().len()),
+            _ => (ty == Some(PhysicalType::Bytes)).then_some(0),
+        }
+    }
 }
 
 /// The values that a block stores.
@@ -75,8 +111,8 @@ impl Present<'_> {
     }
 }
 
-/// Encodes one leaf of one row group.
-pub(crate) fn encode(array: &LeafArray, options: ChunkOptions<'_>) -> Result<EncodedChunk> {
+/// Chooses the encodings of one leaf of one row group.
+pub(crate) fn choose<'a>(array: &'a LeafArray, options: ChunkOptions<'a>) -> Result<Chosen<'a>> {
     let len = array.values.len();
     let starts: Vec<usize> = (0..len).step_by(options.block_rows).collect();
     let inputs: Vec<Input<'_>> =
@@ -84,22 +120,82 @@ pub(crate) fn encode(array: &LeafArray, options: ChunkOptions<'_>) -> Result<Enc
     let codes = chunk_codes(&inputs, options);
     let cascade = Cascade::root(options.profile, options.forced);
     let mut nodes = like_the_first(&inputs, cascade, |i, input, cascade| {
-        choose(input, codes.as_ref().and_then(|c| c.blocks.get(i)), cascade, options.kind)
+        tree(input, codes.as_ref().and_then(|c| c.blocks.get(i)), cascade, options.kind)
     })?;
     let shared = match &codes {
         Some(codes) if inputs.len() > 1 && options.forced.is_none() => share(&inputs, codes, &mut nodes, options)?,
         _ => None,
     };
     let shared: Vec<Vec<u8>> = shared.into_iter().collect();
-    let opened = if options.verify {
-        shared.iter().map(|part| block::open_shared(part, len, &Limits::default())).collect::<Result<Vec<_>>>()?
-    } else {
-        Vec::new()
-    };
-    let ty = array.values.physical_type();
-    let finish = |(input, node): (&Input<'_>, &Option<Node>)| finish(input, ty, node.as_ref(), &opened, options);
-    let blocks = inputs.par_iter().zip(&nodes).map(finish).collect::<Result<Vec<_>>>()?;
-    Ok(EncodedChunk { values: len, shared, blocks })
+    Ok(Chosen { options, ty: array.values.physical_type(), inputs, nodes, shared, len })
+}
+
+impl Chosen<'_> {
+    /// Block `i` as it will be written.
+    pub fn sealed(&self, i: usize) -> Result<Vec<u8>> {
+        let Some(input) = self.inputs.get(i) else { return Ok(Vec::new()) };
+        let string_bytes = input.string_bytes(self.ty);
+        let (validity, values) = (input.validity.as_ref(), self.nodes.get(i).and_then(Option::as_ref));
+        block::write(&Parts { len: input.len, validity, values, dense: input.dense, string_bytes })
+    }
+
+    /// The chunk, its blocks decoded and compared if so wished; `source` is the leaf in terms of which it is.
+    pub fn finish(&self, source: Option<Teller<'_>>) -> Result<EncodedChunk> {
+        let opened = if self.options.verify {
+            let open = |part: &Vec<u8>| block::open_shared(part, self.len, &Limits::default());
+            self.shared.iter().map(open).collect::<Result<Vec<_>>>()?
+        } else {
+            Vec::new()
+        };
+        let finish = |(i, input)| self.finish_block(i, input, &opened, source);
+        let blocks = self.inputs.par_iter().enumerate().map(finish).collect::<Result<Vec<_>>>()?;
+        Ok(EncodedChunk { source: source.map(|s| s.leaf), values: self.len, shared: self.shared.clone(), blocks })
+    }
+
+    fn finish_block(
+        &self,
+        i: usize,
+        input: &Input<'_>,
+        shared: &[SharedPart],
+        source: Option<Teller<'_>>,
+    ) -> Result<EncodedBlock> {
+        let bytes = self.sealed(i)?;
+        if self.options.verify {
+            let same = self
+                .verify(&bytes, i, input, shared, source)
+                .map_err(|e| e.within("a block just written does not decode, please report this"))?;
+            if !same {
+                let what = "a block just written decodes to other values, nothing was committed; please report this";
+                return Err(Error::corrupt(what));
+            }
+        }
+        let nulls = input.validity.as_ref().map_or(0, |v| v.len() - v.count_ones());
+        let zone = ZoneMap::of(input.values().unwrap_or(Values::U8(&[])), self.options.kind, nulls as u64);
+        Ok(EncodedBlock { bytes, string_bytes: input.string_bytes(self.ty).unwrap_or(0), zone })
+    }
+
+    /// Whether a block decodes to what it was made of.
+    fn verify(
+        &self,
+        bytes: &[u8],
+        i: usize,
+        input: &Input<'_>,
+        shared: &[SharedPart],
+        source: Option<Teller<'_>>,
+    ) -> Result<bool> {
+        let limits = Limits::default();
+        let parsed = block::parse(bytes, input.len, self.ty, &limits)?;
+        let other = source.and_then(|s| Some((s.chunk.blocks.get(i)?, s.ty)));
+        let other = other.map(|(block, ty)| block::parse(&block.bytes, input.len, ty, &limits)).transpose()?;
+        let block = Block::open(&parsed, shared, other.as_ref(), &limits)?;
+        if block.validity != input.validity {
+            return Ok(false);
+        }
+        let (Some(decoder), Some(values)) = (&block.values, input.values()) else {
+            return Ok(block.values.is_none() && input.values().is_none());
+        };
+        same(decoder, values, block.string_bytes)
+    }
 }
 
 /// A tree for every block: for the first that has values by choice, for the others by its example where that holds.
@@ -194,7 +290,7 @@ fn chunk_codes(inputs: &[Input<'_>], options: ChunkOptions<'_>) -> Option<ChunkC
 }
 
 /// The tree of one block.
-fn choose(input: &Input<'_>, codes: Option<&Coded>, cascade: Cascade<'_>, kind: Kind) -> Result<Option<Node>> {
+fn tree(input: &Input<'_>, codes: Option<&Coded>, cascade: Cascade<'_>, kind: Kind) -> Result<Option<Node>> {
     let Some(values) = input.values.values() else { return Ok(None) };
     let stats = match codes {
         Some(codes) => {
@@ -264,54 +360,8 @@ fn share(
     Ok(Some(part))
 }
 
-fn finish(
-    input: &Input<'_>,
-    ty: Option<PhysicalType>,
-    node: Option<&Node>,
-    shared: &[SharedPart],
-    options: ChunkOptions<'_>,
-) -> Result<EncodedBlock> {
-    let values = input.values.values();
-    let string_bytes = match values {
-        Some(Values::Bytes(strings)) => Some(strings.contents().len()),
-        _ => (ty == Some(PhysicalType::Bytes)).then_some(0),
-    };
-    let parts =
-        Parts { len: input.len, validity: input.validity.as_ref(), values: node, dense: input.dense, string_bytes };
-    let bytes = block::write(&parts)?;
-    if options.verify {
-        let same = verify(&bytes, input, ty, values, shared)
-            .map_err(|e| e.within("a block just written does not decode, please report this"))?;
-        if !same {
-            let what = "a block just written decodes to other values, nothing was committed; please report this";
-            return Err(Error::corrupt(what));
-        }
-    }
-    let nulls = input.validity.as_ref().map_or(0, |v| v.len() - v.count_ones());
-    let zone = match values {
-        Some(values) => ZoneMap::of(values, options.kind, nulls as u64),
-        None => ZoneMap::of(Values::U8(&[]), options.kind, nulls as u64),
-    };
-    Ok(EncodedBlock { bytes, string_bytes: string_bytes.unwrap_or(0), zone })
-}
-
-/// Whether a block decodes to what it was made of.
-fn verify(
-    bytes: &[u8],
-    input: &Input<'_>,
-    ty: Option<PhysicalType>,
-    values: Option<Values<'_>>,
-    shared: &[SharedPart],
-) -> Result<bool> {
-    let limits = Limits::default();
-    let parsed = block::parse(bytes, input.len, ty, &limits)?;
-    let block = Block::open(&parsed, shared, &limits)?;
-    if block.validity != input.validity {
-        return Ok(false);
-    }
-    let (Some(decoder), Some(values)) = (&block.values, values) else {
-        return Ok(block.values.is_none() && values.is_none());
-    };
+/// Whether a decoder gives these values.
+fn same(decoder: &AnyDecoder<'_>, values: Values<'_>, string_bytes: usize) -> Result<bool> {
     let mut cx = Scratch::default();
     macro_rules! words {
         ($decoder:expr, $words:expr) => {{
@@ -335,7 +385,7 @@ fn verify(
         (AnyDecoder::U128(decoder), Values::U128(words)) => words!(decoder, words),
         (AnyDecoder::U256(decoder), Values::U256(words)) => words!(decoder, words),
         (AnyDecoder::Bytes(decoder), Values::Bytes(strings)) => {
-            let mut budget = Budget::new(block.string_bytes as u64);
+            let mut budget = Budget::new(string_bytes as u64);
             let (offsets, data) = decode_all_strings(decoder.as_ref(), &mut budget, "strings")?;
             let rebased = strings.offsets.iter().map(|o| o - strings.offsets.first().copied().unwrap_or(0));
             Ok(data == strings.contents() && rebased.eq(offsets))

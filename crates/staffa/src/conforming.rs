@@ -4,8 +4,6 @@
 //! is decode then compare. Every truncation, every bit flip, every byte and every header field at 0, 1, its maximum, +1
 //! and -1 behind a resealed checksum gives an answer or an error, within the block's memory budget.
 
-use std::sync::Arc;
-
 use arrow_array::{Array as _, ArrayRef, RecordBatch, UInt64Array, make_array};
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_data::ArrayData;
@@ -28,6 +26,7 @@ use crate::node::{Node, NodeRef};
 use crate::options::{Profile, WriteOptions};
 use crate::picked::Picked;
 use crate::predicate::{Compare, Literal, Predicate};
+use crate::source::{Stream, StreamOf};
 use crate::values::{Kind, PhysicalType, StringsBuf, Values};
 
 /// Runs the suite.
@@ -133,9 +132,26 @@ fn string(number: u64) -> Vec<u8> {
     }
 }
 
+/// What stands in the other column for an encoding that is in terms of one.
+fn other_column(ty: PhysicalType, len: usize) -> Picked {
+    picked(ty, &numbers(len, 3, 0x07e4, 5))
+}
+
+/// A block of that column.
+fn other_block(encoding: &dyn Encoding, ty: PhysicalType, len: usize) -> Option<Vec<u8>> {
+    let other = encoding.needs_source().then(|| other_column(ty, len))?;
+    let stats = crate::choose::Stats::new(other.borrow(), Kind::Unsigned);
+    let node = Cascade::root(Profile::Balanced, Some("plain")).choose(other.borrow(), &stats).unwrap();
+    let parts = Parts { len, validity: None, values: Some(&node), dense: false, string_bytes: None };
+    Some(block::write(&parts).unwrap())
+}
+
 /// The block of some values, the encoding asked for by name; `None` where it cannot hold them.
 fn encoded(encoding: &dyn Encoding, values: Values<'_>, kind: Kind) -> Option<Vec<u8>> {
     let cascade = Cascade::root(Profile::Balanced, Some(encoding.name()));
+    let other = other_column(values.physical_type(), values.len());
+    let stream = Stream { from: StreamOf::Values, words: other.borrow() };
+    let cascade = if encoding.needs_source() { cascade.told_by(stream) } else { cascade };
     let stats = crate::choose::Stats::new(values, kind);
     let node = cascade.choose(values, &stats).ok()?;
     assert_eq!(node.encoding, encoding.id());
@@ -151,7 +167,10 @@ fn round_trips(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
         let values = values.borrow();
         if let Some(bytes) = encoded(encoding, values, kind) {
             held.set(held.get() + 1);
-            prop_assert!(same(&bytes, values).map_err(|e| TestCaseError::fail(e.to_string()))?, "other values");
+            prop_assert!(
+                same(encoding, &bytes, values).map_err(|e| TestCaseError::fail(e.to_string()))?,
+                "other values"
+            );
         }
         Ok(())
     });
@@ -162,7 +181,7 @@ fn round_trips(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
 }
 
 /// Whether a block decodes to these values: vector by vector, in any order, and as a block.
-fn same(bytes: &[u8], values: Values<'_>) -> Result<bool> {
+fn same(encoding: &dyn Encoding, bytes: &[u8], values: Values<'_>) -> Result<bool> {
     fn words<T: PartialEq + Copy + Default>(decoder: &dyn Decoder<T>, expected: &[T]) -> Result<bool> {
         let mut cx = Scratch::default();
         let vectors = expected.len().div_ceil(VECTOR);
@@ -178,7 +197,9 @@ fn same(bytes: &[u8], values: Values<'_>) -> Result<bool> {
     }
     let limits = Limits::default();
     let parsed = block::parse(bytes, values.len(), Some(values.physical_type()), &limits)?;
-    let block = Block::open(&parsed, &[], &limits)?;
+    let other = other_block(encoding, values.physical_type(), values.len());
+    let other = other.as_ref().map(|b| block::parse(b, values.len(), Some(values.physical_type()), &limits));
+    let block = Block::open(&parsed, &[], other.transpose()?.as_ref(), &limits)?;
     match (block.values.as_ref().unwrap(), values) {
         (AnyDecoder::Bits(d), Values::Bits(v)) => Ok(&d.bits()? == v),
         (AnyDecoder::U8(d), Values::U8(v)) => words(d.as_ref(), v),
@@ -300,10 +321,11 @@ fn literal(array: &ArrayRef, numbers: &[u64], row: usize) -> Option<Literal> {
 }
 
 /// Decodes whatever a block holds; answers and errors are both fine, panics are not.
-fn survive(bytes: &[u8], len: usize, ty: PhysicalType) {
+fn survive(bytes: &[u8], len: usize, ty: PhysicalType, other: Option<&[u8]>) {
     let limits = Limits { block_bytes: 1 << 24, ..Limits::default() };
     let Ok(parsed) = block::parse(bytes, len, Some(ty), &limits) else { return };
-    let Ok(block) = Block::open(&parsed, &[], &limits) else { return };
+    let other = other.and_then(|other| block::parse(other, len, Some(ty), &limits).ok());
+    let Ok(block) = Block::open(&parsed, &[], other.as_ref(), &limits) else { return };
     let mut cx = Scratch::default();
     macro_rules! words {
         ($decoder:expr, $ty:ty) => {{
@@ -327,11 +349,13 @@ fn hostile(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
     for (len, shape) in [(40, 3), (40, 2), (90, 7), (30, 4), (1060, 5), (20, 0), (33, 1), (1030, 2)] {
         let values = picked(ty, &numbers(len, shape, 0x5eed, 11));
         let Some(good) = encoded(encoding, values.borrow(), kind) else { continue };
+        let other = other_block(encoding, ty, len);
+        let survive = |bytes: &[u8]| survive(bytes, len, ty, other.as_deref());
         for cut in 0..good.len() {
-            survive(&good[..cut], len, ty);
+            survive(&good[..cut]);
             let mut sealed = good[..cut].to_vec();
             seal(&mut sealed);
-            survive(&sealed, len, ty);
+            survive(&sealed);
         }
         let body = &good[..good.len() - 4];
         // A long block is its header, its payload's head, and a sample of the rest.
@@ -343,7 +367,7 @@ fn hostile(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
                 let mut bad = body.to_vec();
                 bad[at] = new;
                 seal(&mut bad);
-                survive(&bad, len, ty);
+                survive(&bad);
             }
             let mut flipped = good.clone();
             flipped[at] ^= 1;
@@ -354,7 +378,7 @@ fn hostile(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
     for (len, shape) in [(40, 3), (90, 7), (1060, 5), (1030, 2), (70, 4)] {
         let values = picked(ty, &numbers(len, shape, 0x5eed, 11));
         if let Some(good) = encoded(encoding, values.borrow(), kind) {
-            lying_fields(&good, len, ty);
+            lying_fields(&good, len, ty, other_block(encoding, ty, len).as_deref());
         }
     }
     // Nothing at all, and all NULL: a block without values.
@@ -366,7 +390,7 @@ fn hostile(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
         dense: true,
         string_bytes: Some(0).filter(|_| ty == PhysicalType::Bytes),
     };
-    survive(&block::write(&parts).unwrap(), 9, ty);
+    survive(&block::write(&parts).unwrap(), 9, ty, None);
 }
 
 /// What a field of a header is set to: 0, 1, its maximum, +1 and -1.
@@ -376,7 +400,8 @@ fn lies(field: u64) -> [u64; 6] {
 
 /// Each field of the block's header, of every node's header and at the head of every payload set to something else, and
 /// all around it made to fit again.
-fn lying_fields(good: &[u8], len: usize, ty: PhysicalType) {
+fn lying_fields(good: &[u8], len: usize, ty: PhysicalType, other: Option<&[u8]>) {
+    let survive = |bytes: &[u8], len: usize| survive(bytes, len, ty, other);
     fn owned(node: &NodeRef<'_>) -> Node {
         let NodeRef { encoding, ty, len, payload, ref children, .. } = *node;
         Node { encoding, ty, len, payload: payload.to_vec(), children: children.iter().map(owned).collect() }
@@ -439,8 +464,8 @@ fn lying_fields(good: &[u8], len: usize, ty: PhysicalType) {
     let parsed = block::parse(good, len, Some(ty), &Limits::default()).unwrap();
     let (tree, string_bytes) = (owned(parsed.values.as_ref().unwrap()), parsed.string_bytes as u64);
     assert_eq!(block(len as u64, 2, string_bytes, &tree), good, "the block is put together as written");
-    lies(len as u64).iter().for_each(|lie| survive(&block(*lie, 2, string_bytes, &tree), *lie as usize & 0xffff, ty));
-    (0..=8).for_each(|flags| survive(&block(len as u64, flags, string_bytes, &tree), len, ty));
-    lies(string_bytes).iter().for_each(|lie| survive(&block(len as u64, 2, *lie, &tree), len, ty));
-    each(&tree, &mut Vec::new(), &mut |tree| survive(&block(len as u64, 2, string_bytes, tree), len, ty));
+    lies(len as u64).iter().for_each(|lie| survive(&block(*lie, 2, string_bytes, &tree), *lie as usize & 0xffff));
+    (0..=8).for_each(|flags| survive(&block(len as u64, flags, string_bytes, &tree), len));
+    lies(string_bytes).iter().for_each(|lie| survive(&block(len as u64, 2, *lie, &tree), len));
+    each(&tree, &mut Vec::new(), &mut |tree| survive(&block(len as u64, 2, string_bytes, tree), len));
 }

@@ -14,6 +14,7 @@ use crate::bitmap::Bitmap;
 use crate::encoding;
 use crate::error::{Error, Result};
 use crate::node::NodeRef;
+use crate::source::Source;
 use crate::values::{PhysicalType, Values};
 
 /// Decodes words of type `T`.
@@ -256,9 +257,17 @@ pub struct OpenContext<'a> {
     pub budget: Budget,
     /// The chunk's shared parts.
     pub shared: &'a [SharedPart],
+    /// The same rows of the column in terms of which this one is, if it is in terms of one.
+    pub source: Option<Source<'a>>,
 }
 
 impl<'a> OpenContext<'a> {
+    /// The column in terms of which this one is.
+    pub fn source(&self) -> Result<&Source<'a>> {
+        let none = "another column tells this one, but the column index names none";
+        self.source.as_ref().ok_or_else(|| Error::corrupt(none))
+    }
+
     /// A decoder of `T` for a node.
     pub fn open_words<T: Physical>(&mut self, node: &NodeRef<'a>) -> Result<Box<dyn Decoder<T> + 'a>> {
         let found = node.ty;

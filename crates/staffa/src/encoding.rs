@@ -16,9 +16,11 @@ pub mod bitpack;
 pub mod constant;
 pub mod delta;
 pub mod dictionary;
+pub mod difference;
 pub mod frame_of_reference;
 pub mod frequency;
 pub mod fsst;
+pub mod grouped;
 pub mod narrow;
 pub mod onpair;
 pub mod plain;
@@ -48,6 +50,11 @@ pub trait Encoding: Sync {
     /// Whether it is worth a trial: the viability rules (BtrBlocks, section 3.1).
     fn suits(&self, _values: Values<'_>, _stats: &Stats<'_>) -> bool {
         true
+    }
+
+    /// Whether it is in terms of another column: it is then never chosen for a column by itself.
+    fn needs_source(&self) -> bool {
+        false
     }
 
     /// Whether it has no children: what is left when the cascade is as deep as it may be.
@@ -91,6 +98,8 @@ pub static POOL: &[&dyn Encoding] = &[
     &narrow::Narrow,
     &bitmap::PlainBits,
     &roaring::Roaring,
+    &difference::Difference,
+    &grouped::Grouped,
 ];
 
 /// An encoding by its byte on disk.
@@ -121,6 +130,8 @@ pub struct EncodingInfo {
     pub name: &'static str,
     /// One line of help.
     pub about: &'static str,
+    /// Whether a column can be told to use it; else it is chosen where it is smaller.
+    pub by_name: bool,
 }
 
 /// Every encoding by name.
@@ -129,5 +140,5 @@ pub struct EncodingInfo {
 /// assert!(staffa::encodings().iter().any(|e| e.name == "run_end"));
 /// ```
 pub fn list() -> Vec<EncodingInfo> {
-    POOL.iter().map(|e| EncodingInfo { name: e.name(), about: e.about() }).collect()
+    POOL.iter().map(|e| EncodingInfo { name: e.name(), about: e.about(), by_name: !e.needs_source() }).collect()
 }

@@ -93,6 +93,8 @@ pub struct ChunkInfo {
     pub values: u64,
     /// Its NULLs.
     pub nulls: u64,
+    /// The column in terms of which it is, if it is in terms of one.
+    pub told_by: Option<String>,
     /// What its blocks share.
     pub shared_parts: Vec<PartInfo>,
     /// Its blocks.
@@ -207,6 +209,17 @@ impl EncodingTree {
     }
 }
 
+impl EncodingTree {
+    /// Names the other column where an encoding is in terms of one.
+    fn told_by(&mut self, path: &str) {
+        if encoding::by_name(&self.encoding).is_some_and(|e| e.needs_source()) {
+            let detail = if self.detail.is_empty() { String::new() } else { format!(", {}", self.detail) };
+            self.detail = format!("by {path:?}{detail}");
+        }
+        self.children.iter_mut().for_each(|child| child.told_by(path));
+    }
+}
+
 impl fmt::Display for EncodingTree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.encoding)?;
@@ -278,6 +291,7 @@ impl File {
             bytes: chunk.bytes,
             values: chunk.values,
             nulls: chunk.blocks.iter().map(|b| b.zone.nulls).sum(),
+            told_by: chunk.source.and_then(|by| self.leaf(by as usize).ok()).map(|leaf| leaf.path.clone()),
             shared_parts: chunk.shared.iter().map(|p| PartInfo { offset: p.offset, bytes: p.bytes }).collect(),
             blocks: chunk
                 .blocks
@@ -329,12 +343,17 @@ impl File {
                     block::parse_shared(&bytes, chunk.values as usize, self.limits()).map_err(|e| e.at(place))?;
                 shared.push(SharedExplain { row_group, bytes: part.bytes, tree: EncodingTree::of(&node, "values") });
             }
+            let teller = chunk.source.map(|by| self.leaf(by as usize)).transpose()?;
             for (i, entry) in chunk.blocks.iter().enumerate() {
                 let place = self.place(leaf, row_group);
                 let bytes = self.store().read(entry.offset, entry.bytes)?;
                 let parsed = block::parse(&bytes, entry.values, spec.ty, self.limits())
                     .map_err(|e| e.at(|p| (p.block, p.offset) = (Some(i), Some(entry.offset))).at(place))?;
-                blocks.push(explained(&parsed, row_group, i, entry.bytes));
+                let mut block = explained(&parsed, row_group, i, entry.bytes);
+                if let (Some(tree), Some(by)) = (&mut block.values, &teller) {
+                    tree.told_by(&by.path);
+                }
+                blocks.push(block);
             }
         }
         Ok(ColumnExplain {

@@ -106,6 +106,15 @@ impl<'a> NodeRef<'a> {
         Ok(child)
     }
 
+    /// Child `i`, which must decode to as many values as the node itself.
+    pub fn child_of_same_length(&self, i: usize, role: &str) -> Result<&NodeRef<'a>> {
+        let child = self.any_child(i, role)?;
+        if child.len != self.len {
+            return Err(Error::corrupt(format!("{role}: {} values expected, found {}", self.len, child.len)));
+        }
+        Ok(child)
+    }
+
     /// A cursor over the payload.
     pub fn cursor(&self) -> Cursor<'a> {
         Cursor::new(self.payload)

@@ -57,6 +57,8 @@ pub struct WriteOptions {
     pub block_rows: usize,
     /// Threads to encode with; `None`: all that the process may use.
     pub threads: Option<usize>,
+    /// Encode columns in terms of others where that is smaller; else each stands by itself. Not with `fast`.
+    pub relate: bool,
     /// Decode each block again and compare it before it is written.
     pub verify: bool,
     /// Replace a file that is there; else it is an error.
@@ -72,6 +74,7 @@ impl Default for WriteOptions {
             row_group_bytes: 128 << 20,
             block_rows: 1 << 16,
             threads: None,
+            relate: true,
             verify: true,
             overwrite: true,
         }

@@ -217,7 +217,19 @@ impl File {
             let index = self.index(leaf)?;
             let chunk =
                 index.chunks.get(row_group).ok_or_else(|| Error::corrupt(format!("no row group {row_group}")))?;
-            LeafReader { file: self, leaf: self.leaf(leaf)?, chunk }.decode(blocks)
+            let reader = LeafReader { file: self, leaf: self.leaf(leaf)?, chunk };
+            let Some(by) = chunk.source else { return reader.decode(blocks, None) };
+            let by = by as usize;
+            let teller = self.index(by)?;
+            let (other, spec) = (teller.chunks.get(row_group), self.leaf(by)?);
+            match other {
+                Some(other) if other.source.is_none() && by != leaf && spec.flat && reader.leaf.flat => {
+                    reader.decode(blocks, Some(&LeafReader { file: self, leaf: spec, chunk: other }))
+                }
+                _ => Err(Error::corrupt(format!(
+                    "in terms of leaf {by}: another column of single values expected that is in terms of none"
+                ))),
+            }
         };
         decode().map_err(|e| e.at(&place))
     }
@@ -276,27 +288,23 @@ pub(crate) struct LeafReader<'a> {
 
 impl LeafReader<'_> {
     /// The bytes from the first shared part, or the first block wanted, to the last.
-    fn decode(&self, blocks: Range<usize>) -> Result<DecodedLeaf> {
-        let wanted =
-            self.chunk.blocks.get(blocks.start.min(self.chunk.blocks.len())..blocks.end.min(self.chunk.blocks.len()));
-        let wanted = wanted.unwrap_or_default();
+    ///
+    /// `teller` is the column in terms of which this one is.
+    fn decode(&self, blocks: Range<usize>, teller: Option<&Self>) -> Result<DecodedLeaf> {
         let limits = self.file.limits();
+        let wanted = self.wanted(&blocks);
         let parts = self.shared_bytes()?;
         let shared = self.open_shared(&parts)?;
-        let (start, end) = match (wanted.first(), wanted.last()) {
-            (Some(first), Some(last)) => (first.offset, last.offset + last.bytes),
-            _ => (0, 0),
+        let bytes = self.block_bytes(wanted)?;
+        let parsed = self.parse(wanted, blocks.start, &bytes)?;
+        let other_bytes = teller.map(|t| t.block_bytes(t.wanted(&blocks))).transpose()?;
+        let others = match (teller, &other_bytes) {
+            (Some(teller), Some(bytes)) => {
+                let parsed = teller.parse(teller.wanted(&blocks), blocks.start, bytes);
+                parsed.map_err(|e| e.within(&format!("column {:?}, which tells this one", teller.leaf.path)))?
+            }
+            _ => Vec::new(),
         };
-        let bytes = self.file.store().read(start, end - start)?;
-        let mut parsed = Vec::with_capacity(wanted.len());
-        for (i, entry) in wanted.iter().enumerate() {
-            let from = (entry.offset - start) as usize;
-            let block = bytes.get(from..from + entry.bytes as usize).unwrap_or_default();
-            let block = block::parse(block, entry.values, self.leaf.ty, limits)
-                .and_then(|block| self.within_limit(block, entry));
-            parsed
-                .push(block.map_err(|e| e.at(|p| (p.block, p.offset) = (Some(blocks.start + i), Some(entry.offset))))?);
-        }
         let at = |i: usize| {
             let offset = wanted.get(i).map(|entry| entry.offset);
             move |p: &mut Place| (p.block, p.offset) = (Some(blocks.start + i), offset)
@@ -307,9 +315,37 @@ impl LeafReader<'_> {
         }
         let mut out = Output::new(self.leaf, &parsed)?;
         for (i, block) in parsed.iter().enumerate() {
-            Block::open(block, &shared, limits).and_then(|block| out.push(&block)).map_err(|e| e.at(at(i)))?;
+            let open = Block::open(block, &shared, others.get(i), limits);
+            open.and_then(|block| out.push(&block)).map_err(|e| e.at(at(i)))?;
         }
         Ok(out.finish())
+    }
+
+    /// The blocks of a range that are there.
+    fn wanted(&self, blocks: &Range<usize>) -> &[BlockEntry] {
+        let all = &self.chunk.blocks;
+        all.get(blocks.start.min(all.len())..blocks.end.min(all.len())).unwrap_or_default()
+    }
+
+    /// The bytes of some blocks, one after another.
+    fn block_bytes(&self, wanted: &[BlockEntry]) -> Result<Bytes> {
+        match (wanted.first(), wanted.last()) {
+            (Some(first), Some(last)) => self.file.store().read(first.offset, last.offset + last.bytes - first.offset),
+            _ => Ok(Bytes::new()),
+        }
+    }
+
+    /// Blocks, of which the first is block `first` of the chunk, checked and parsed.
+    fn parse<'b>(&self, wanted: &[BlockEntry], first: usize, bytes: &'b [u8]) -> Result<Vec<Parsed<'b>>> {
+        let start = wanted.first().map_or(0, |entry| entry.offset);
+        let parse = |(i, entry): (usize, &BlockEntry)| {
+            let from = (entry.offset - start) as usize;
+            let block = bytes.get(from..from + entry.bytes as usize).unwrap_or_default();
+            let block = block::parse(block, entry.values, self.leaf.ty, self.file.limits())
+                .and_then(|block| self.within_limit(block, entry));
+            block.map_err(|e| e.at(|p| (p.block, p.offset) = (Some(first + i), Some(entry.offset))))
+        };
+        wanted.iter().enumerate().map(parse).collect()
     }
 
     /// Asked before there is memory for the whole chunk.

@@ -16,11 +16,12 @@ use rayon::prelude::*;
 use tempfile::NamedTempFile;
 
 use crate::arrow::{Layout, Leaf, concat, shred};
-use crate::chunk::{self, ChunkOptions, EncodedChunk};
+use crate::chunk::{self, Chosen, ChunkOptions, EncodedChunk, Teller};
 use crate::encoding;
 use crate::error::{Error, Result};
 use crate::file::{BlockEntry, ChunkEntry, ColumnIndex, FORMAT_VERSION, Footer, MAX_BLOCK_ROWS, PartEntry, header};
 use crate::options::{WriteOptions, WriteSummary};
+use crate::relate;
 use crate::values::{LeafArray, LeafValues};
 
 /// Writes a file under a temporary name beside its path; [`finish`](Self::finish) syncs and renames it. Dropped before,
@@ -174,6 +175,11 @@ impl Plan {
         for (path, name) in &options.encodings {
             let leaf = find_leaf(&layout, &schema, path)?;
             let encoding = encoding::by_name(name).ok_or_else(|| encoding::unknown(name))?;
+            if encoding.needs_source() {
+                return Err(Error::invalid(format!(
+                    "column {path:?}: {name} is in terms of another column and is chosen where it is smaller, not by name"
+                )));
+            }
             let found = layout.leaves().get(leaf);
             if !found.is_some_and(|l| l.ty.is_some_and(|ty| encoding.accepts(ty, l.kind))) {
                 let able = found.and_then(|l| l.ty.map(|ty| encoding::able(ty, l.kind))).unwrap_or_default();
@@ -321,7 +327,7 @@ impl<W: Write + Send> Encoder<W> {
         }
         let encode = || {
             let work = leaves.par_iter().zip(plan.layout.leaves()).zip(&plan.forced);
-            let chunks = work.map(|((array, leaf), forced)| {
+            let chosen = work.map(|((array, leaf), forced)| {
                 let options = ChunkOptions {
                     profile: plan.options.profile,
                     forced: forced.as_deref(),
@@ -329,12 +335,19 @@ impl<W: Write + Send> Encoder<W> {
                     verify: plan.options.verify,
                     kind: leaf.kind,
                 };
-                chunk::encode(array, options).map_err(|e| match e {
+                chunk::choose(array, options).map_err(|e| match e {
                     Error::InvalidArgument(what) => Error::InvalidArgument(format!("column {:?}: {what}", leaf.path)),
                     other => other.at(|p| p.column = Some(leaf.path.clone())),
                 })
             });
-            chunks.collect::<Result<Vec<_>>>()
+            let mut chosen = chosen.collect::<Result<Vec<_>>>()?;
+            let told = if plan.options.relate && relate::relates(plan.options.profile) {
+                let flat: Vec<bool> = plan.layout.leaves().iter().map(|leaf| leaf.flat).collect();
+                relate::relate(&mut chosen, &flat)?
+            } else {
+                vec![None; chosen.len()]
+            };
+            finish(&chosen, &told, &plan.layout)
         };
         let chunks = match &plan.threads {
             Some(pool) => pool.install(encode),
@@ -375,7 +388,8 @@ impl<W: Write + Send> Encoder<W> {
             self.put(&block.bytes)?;
             first_value += values;
         }
-        Ok(ChunkEntry { offset, bytes: self.position - offset, values: chunk.values as u64, shared, blocks })
+        let source = chunk.source.map(|leaf| leaf as u32);
+        Ok(ChunkEntry { source, offset, bytes: self.position - offset, values: chunk.values as u64, shared, blocks })
     }
 
     fn finish(mut self) -> Result<(W, WriteSummary)> {
@@ -409,6 +423,27 @@ impl<W: Write + Send> Encoder<W> {
         let summary = WriteSummary { row_groups: self.row_groups.len(), file_bytes: self.position, ..self.summary };
         Ok((self.sink, summary))
     }
+}
+
+/// The chunks of a row group: first those that stand by themselves, then those in terms of one of them.
+fn finish(chosen: &[Chosen<'_>], told: &[Option<usize>], layout: &Layout) -> Result<Vec<EncodedChunk>> {
+    let located = |leaf: usize, result: Result<EncodedChunk>| {
+        result.map_err(|e| e.at(|p| p.column = layout.leaves().get(leaf).map(|leaf| leaf.path.clone())))
+    };
+    let own = chosen.par_iter().zip(told).enumerate().map(|(leaf, (chosen, told))| match told {
+        Some(_) => Ok(None),
+        None => located(leaf, chosen.finish(None)).map(Some),
+    });
+    let own: Vec<Option<EncodedChunk>> = own.collect::<Result<_>>()?;
+    let rest = chosen.par_iter().zip(told).enumerate().map(|(leaf, (column, told))| {
+        let Some(by) = *told else { return Ok(None) };
+        let (Some(teller), Some(Some(chunk))) = (chosen.get(by), own.get(by)) else {
+            return Err(Error::invalid(format!("leaf {leaf} is told by {by}, which is told by another")));
+        };
+        located(leaf, column.finish(Some(Teller { leaf: by, ty: teller.ty, chunk }))).map(Some)
+    });
+    let rest: Vec<Option<EncodedChunk>> = rest.collect::<Result<_>>()?;
+    Ok(own.into_iter().zip(rest).filter_map(|(own, told)| own.or(told)).collect())
 }
 
 /// What is written must be read again: strings with 32-bit offsets end within 2^31 bytes of a row group.

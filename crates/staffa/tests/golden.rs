@@ -101,6 +101,15 @@ fn files_are_read_as_ever() {
 }
 
 #[test]
+fn a_column_has_the_encoding_that_it_is_called_by() {
+    let columns = File::open(folder().join("encodings.staffa")).unwrap().explain().unwrap();
+    for column in columns {
+        let tree = column.blocks[0].values.as_ref().unwrap().to_string();
+        assert!(tree.contains(&column.path), "{}: {tree}", column.path);
+    }
+}
+
+#[test]
 #[ignore = "writes testdata/golden/v0: only when the format changes"]
 fn regenerate() {
     let _ = fs::remove_dir_all(folder());

@@ -77,6 +77,7 @@ fn options(args: &Convert) -> staffa::WriteOptions {
     options.profile = writing.profile.map(super::profile).unwrap_or_default();
     options.encodings.clone_from(&writing.encoding);
     options.threads = writing.threads.map(usize::from);
+    options.relate = !writing.no_relate;
     options.verify = !writing.no_verify;
     options.overwrite = args.force;
     if let Some(rows) = writing.row_group_rows {
@@ -91,6 +92,7 @@ fn refuse_staffa_options(writing: &Writing, to: Format) -> Result<()> {
         ("--profile", writing.profile.is_some()),
         ("--encoding", !writing.encoding.is_empty()),
         ("--row-group-rows", writing.row_group_rows.is_some()),
+        ("--no-relate", writing.no_relate),
         ("--no-verify", writing.no_verify),
     ];
     match given.iter().find(|(_, given)| *given) {

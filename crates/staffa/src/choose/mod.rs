@@ -24,6 +24,7 @@ use crate::error::{Error, Result};
 use crate::node::Node;
 use crate::options::Profile;
 use crate::picked::Picked;
+use crate::source::Stream;
 use crate::values::{Kind, Strings, StringsBuf, Values};
 
 /// Bytes that a node's own header takes, about.
@@ -46,6 +47,8 @@ pub struct Cascade<'a> {
     insisted: bool,
     /// The tree of another block of the same chunk at this place.
     hint: Option<&'a Hint<'a>>,
+    /// A stream of another column, for the encodings that are in terms of one.
+    source: Option<Stream<'a>>,
 }
 
 /// A tree that is likely to suit again, and how many of its children have been taken up.
@@ -69,7 +72,7 @@ impl<'a> Hint<'a> {
 
 impl Default for Cascade<'_> {
     fn default() -> Self {
-        Self { depth: 3, excluded: 0, trial: false, tries: 3, forced: None, insisted: false, hint: None }
+        Self { depth: 3, excluded: 0, trial: false, tries: 3, forced: None, insisted: false, hint: None, source: None }
     }
 }
 
@@ -87,6 +90,16 @@ impl<'a> Cascade<'a> {
     /// With the tree of another block of the chunk, which is tried first and kept while it holds.
     pub(crate) fn like(self, hint: Option<&'a Hint<'a>>) -> Self {
         Self { hint, ..self }
+    }
+
+    /// With a stream of another column, in terms of which the next encoding is.
+    pub(crate) fn told_by(self, source: Stream<'a>) -> Self {
+        Self { source: Some(source), ..self }
+    }
+
+    /// The stream of another column in terms of which values may be encoded.
+    pub fn source(&self) -> Option<Stream<'a>> {
+        self.source
     }
 
     /// Rows of a vector: 1,024, and 64 in a trial, where each run of the sample stands for itself.
@@ -108,8 +121,8 @@ impl<'a> Cascade<'a> {
     pub fn child(&self, values: Values<'_>, kind: Kind) -> Result<Node> {
         let stats = Stats::new(values, kind);
         match self.hint.and_then(Hint::take) {
-            Some(node) => Cascade { hint: Some(&Hint::new(node)), ..*self }.choose(values, &stats),
-            None => Self { hint: None, ..*self }.choose(values, &stats),
+            Some(node) => Cascade { hint: Some(&Hint::new(node)), source: None, ..*self }.choose(values, &stats),
+            None => Self { hint: None, source: None, ..*self }.choose(values, &stats),
         }
     }
 
@@ -206,13 +219,15 @@ impl<'a> Cascade<'a> {
             forced: None,
             insisted: false,
             hint: None,
+            source: None,
             ..*self
         }
     }
 
     fn candidates(&self, values: Values<'_>, stats: &Stats<'_>) -> impl Iterator<Item = &'static dyn Encoding> {
         let (ty, kind) = (values.physical_type(), stats.kind());
-        let able = POOL.iter().copied().filter(move |e| e.accepts(ty, kind) && (self.depth > 0 || e.terminal()));
+        let able = POOL.iter().copied().filter(|e| !e.needs_source());
+        let able = able.filter(move |e| e.accepts(ty, kind) && (self.depth > 0 || e.terminal()));
         able.filter(move |e| (e.terminal() || self.excluded >> e.id() & 1 == 0) && e.suits(values, stats))
     }
 
@@ -244,7 +259,8 @@ impl<'a> Cascade<'a> {
         }
         // The user's word decides, not the viability rules; its children are chosen as ever.
         let all = Stats::exhaustive(values, stats.kind());
-        let node = encoding.encode(values, &all, &Self { insisted: true, ..self.below(encoding) })?;
+        let node =
+            encoding.encode(values, &all, &Self { insisted: true, source: self.source, ..self.below(encoding) })?;
         node.ok_or_else(|| Error::invalid(format!("encoding {name} cannot hold these values")))
     }
 }

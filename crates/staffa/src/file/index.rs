@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! column index = per row group: chunk | CRC-32C of all before: u32
-//! chunk        = offset: varint | values: varint | shared parts: varint | blocks: varint
+//! chunk        = source: varint (0, or 1 + the leaf in terms of which the chunk is)
+//!              | offset: varint | values: varint | shared parts: varint | blocks: varint
 //!              | bytes of every shared part: varint each
 //!              | per block: bytes: varint, bytes of its strings: varint (0 where it has none), zone map
 //! ```
@@ -38,6 +39,8 @@ pub(crate) struct BlockEntry {
 /// One leaf column of one row group.
 #[derive(Debug, Clone)]
 pub(crate) struct ChunkEntry {
+    /// The leaf in terms of which the chunk is.
+    pub source: Option<u32>,
     pub offset: u64,
     pub bytes: u64,
     pub values: u64,
@@ -70,6 +73,7 @@ impl ColumnIndex {
     pub(crate) fn write(&self) -> Vec<u8> {
         let mut out = Vec::new();
         for chunk in &self.chunks {
+            put_varint(&mut out, chunk.source.map_or(0, |leaf| u64::from(leaf) + 1));
             put_varint(&mut out, chunk.offset);
             put_varint(&mut out, chunk.values);
             put_varint(&mut out, chunk.shared.len() as u64);
@@ -103,6 +107,7 @@ impl ColumnIndex {
 }
 
 fn read_chunk(cursor: &mut Cursor<'_>, block_rows: u64, file_end: u64, limits: &Limits) -> Result<ChunkEntry> {
+    let source = cursor.varint_up_to(limits.leaves, "leaf")?.checked_sub(1).map(|leaf| leaf as u32);
     let offset = cursor.varint()?;
     let values = cursor.varint_up_to(limits.row_group_values, "values of a chunk")? as u64;
     let (parts, blocks) = (cursor.varint()?, cursor.varint()?);
@@ -149,5 +154,5 @@ fn read_chunk(cursor: &mut Cursor<'_>, block_rows: u64, file_end: u64, limits: &
             zone,
         });
     }
-    Ok(ChunkEntry { offset, bytes: end - offset, values, shared, blocks: entries })
+    Ok(ChunkEntry { source, offset, bytes: end - offset, values, shared, blocks: entries })
 }

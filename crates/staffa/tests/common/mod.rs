@@ -42,13 +42,15 @@ pub fn write(batches: &[RecordBatch], options: WriteOptions) -> File {
     File::from_bytes(staffa::to_bytes(batches[0].schema(), batches, options).unwrap()).unwrap()
 }
 
-/// A column for every encoding, called as it is, in which it is asked for; more than a vector of values each.
+/// A column for every encoding, called as it is, in which it is asked for (but for those that are in terms of another
+/// column, which are chosen); more than a vector of values each.
 pub fn encodings() -> (RecordBatch, WriteOptions) {
     const ROWS: i64 = 1050;
     let all = || 0..ROWS;
     let some = |i: i64| i % 50 != 0;
+    let mixed = |i: i64| (i * 2_654_435_761 >> 13) * 40_503 % 65_521 % 251;
     let columns: Vec<(&str, ArrayRef)> = vec![
-        ("plain", Arc::new(UInt8Array::from_iter_values(all().map(|i| (i * i % 251) as u8)))),
+        ("plain", Arc::new(UInt8Array::from_iter_values(all().map(|i| mixed(i) as u8)))),
         ("constant", Arc::new(Int64Array::from_value(42, ROWS as usize))),
         ("bitpack", Arc::new(Int64Array::from_iter(all().map(|i| some(i).then_some(i * i % 13))))),
         (
@@ -73,9 +75,13 @@ pub fn encodings() -> (RecordBatch, WriteOptions) {
         ("narrow", Arc::new(Decimal128Array::from_iter_values(all().map(|i| i128::from(i % 9) - 4)))),
         ("bitmap", Arc::new(BooleanArray::from_iter(all().map(|i| Some(i * i % 3 == 1))))),
         ("roaring", Arc::new(BooleanArray::from_iter(all().map(|i| Some(i % 301 == 3))))),
+        ("difference", Arc::new(UInt8Array::from_iter_values(all().map(|i| (mixed(i) + i * 7 % 3) as u8)))),
+        ("grouped", Arc::new(Int64Array::from_iter_values(all().map(|i| (mixed(i) + 7).pow(5) % 1_000_003)))),
     ];
     let mut options = WriteOptions::default();
-    options.encodings = columns.iter().map(|(name, _)| ((*name).to_owned(), (*name).to_owned())).collect();
+    let chosen = ["difference", "grouped"];
+    let asked = columns.iter().filter(|(name, _)| !chosen.contains(name));
+    options.encodings = asked.map(|(name, _)| ((*name).to_owned(), (*name).to_owned())).collect();
     let mut known: Vec<&str> = staffa::encodings().iter().map(|encoding| encoding.name).collect();
     let mut found: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     known.sort_unstable();

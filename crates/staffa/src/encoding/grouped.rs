@@ -1,0 +1,199 @@
+//! Grouped: another column's value selects a group of values, and a small number the one in it.
+//!
+//! ```text
+//! payload = stream of the other column: u8 (0 its values, 1 the first child of their root) | base: varint
+//! child: numbers (u32) | child: entries | child, where some group has not exactly one entry: starts (u32)
+//! value = entries[starts[other - base] + number]
+//! ```
+//!
+//! A map from one column to another has one entry in every group and numbers of 0. Entries of a group stand in the order
+//! of their frequency, so that numbers are small. Without starts they are 0, 1, 2...
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use hashbrown::HashMap;
+use staffa_kernels::gather;
+
+use super::Encoding;
+use crate::choose::{Cascade, Stats};
+use crate::cursor::put_varint;
+use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints};
+use crate::error::{Error, Result};
+use crate::node::{Node, NodeRef};
+use crate::source::{Codes, Stream, StreamOf};
+use crate::values::{Kind, PhysicalType, Values};
+
+/// See the [module](self).
+pub struct Grouped;
+
+impl Encoding for Grouped {
+    fn id(&self) -> u8 {
+        21
+    }
+
+    fn name(&self) -> &'static str {
+        "grouped"
+    }
+
+    fn about(&self) -> &'static str {
+        "a small number that tells which of the values that go with another column's value it is"
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["numbers", "entries", "starts"]
+    }
+
+    fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
+        ty.width_bytes().is_some_and(|bytes| bytes <= 8)
+    }
+
+    fn needs_source(&self) -> bool {
+        true
+    }
+
+    fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+        let Some(source) = cascade.source().filter(|s| s.words.len() == values.len()) else { return Ok(None) };
+        let Some((base, others)) = codes(source) else { return Ok(None) };
+        for_ints!(values.physical_type(), T => {
+            let words = T::slice(values).unwrap_or_default();
+            let groups = Groups::of(words, &others);
+            let mut payload = vec![source.from as u8];
+            put_varint(&mut payload, base);
+            let mut children = vec![
+                cascade.child(Values::U32(&groups.numbers), Kind::Unsigned)?,
+                cascade.child(T::values(&groups.entries), stats.kind())?,
+            ];
+            if !groups.starts.iter().enumerate().all(|(i, start)| i == *start as usize) {
+                children.push(cascade.child(Values::U32(&groups.starts), Kind::Unsigned)?);
+            }
+            Ok(Some(Node { encoding: self.id(), ty: T::TYPE, len: words.len(), payload, children }))
+        }, _ => Ok(None))
+    }
+
+    fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        let mut cursor = node.cursor();
+        let from = StreamOf::from_byte(cursor.u8()?)?;
+        let base = cursor.varint()?;
+        cursor.finish("payload")?;
+        for_ints!(node.ty, T => {
+            let numbers = cx.open_words::<u32>(node.child(0, "numbers", PhysicalType::U32, node.len)?)?;
+            let entries = cx.all_words::<T>(node.any_child(1, "entries")?, "entries")?;
+            let starts = if node.children.len() > 2 {
+                node.expect_children(3)?;
+                Some(cx.all_words::<u32>(node.any_child(2, "starts")?, "starts")?)
+            } else {
+                None
+            };
+            let groups = starts.as_ref().map_or(entries.len(), Vec::len) as u32;
+            let others = cx.source()?.codes(from, base, node.len)?;
+            Ok(T::wrap(Box::new(Picks { others, groups, starts, numbers, entries })))
+        }, other => Err(Error::corrupt(format!("integers expected, found {other:?}"))))
+    }
+
+    fn detail(&self, node: &NodeRef<'_>) -> String {
+        let len = |child: usize| node.children.get(child).map(|c| c.len);
+        match (len(1), len(2)) {
+            (Some(entries), Some(groups)) => format!("{entries} entries of {groups} groups"),
+            (Some(entries), None) => format!("{entries} groups of one entry"),
+            _ => String::new(),
+        }
+    }
+}
+
+/// The least word of a stream, and all words above it; `None` where they are too far apart to count groups by.
+fn codes(source: Stream<'_>) -> Option<(u64, Vec<u32>)> {
+    let wide: Vec<u64> = for_ints!(source.words.physical_type(), T => {
+        T::slice(source.words)?.iter().map(|w| u64::from(*w)).collect()
+    }, _ => return None);
+    let base = wide.iter().min().copied().unwrap_or(0);
+    let codes = wide.iter().map(|w| u32::try_from(w - base).ok().filter(|code| (*code as usize) < wide.len()));
+    Some((base, codes.collect::<Option<_>>()?))
+}
+
+/// What a group holds, and which of it every row has.
+struct Groups<T> {
+    numbers: Vec<u32>,
+    entries: Vec<T>,
+    /// Of every group, its first entry.
+    starts: Vec<u32>,
+}
+
+impl<T: Integer> Groups<T> {
+    fn of(words: &[T], others: &[u32]) -> Self {
+        /// A pair of values: how often, and its number in its group in the end.
+        struct Pair<T> {
+            other: u32,
+            word: T,
+            rows: u32,
+            number: u32,
+        }
+        let mut known: HashMap<(u32, u64), u32> = HashMap::new();
+        let mut pairs: Vec<Pair<T>> = Vec::new();
+        let mut numbers: Vec<u32> = Vec::with_capacity(words.len());
+        for (&word, &other) in words.iter().zip(others) {
+            let pair = *known.entry((other, word.to_u64())).or_insert_with(|| {
+                pairs.push(Pair { other, word, rows: 0, number: 0 });
+                pairs.len() as u32 - 1
+            });
+            pairs.iter_mut().skip(pair as usize).take(1).for_each(|pair| pair.rows += 1);
+            numbers.push(pair);
+        }
+        let mut order: Vec<u32> = (0..pairs.len() as u32).collect();
+        let key = |pair: u32| pairs.get(pair as usize).map(|p| (p.other, std::cmp::Reverse(p.rows), pair));
+        order.sort_unstable_by_key(|pair| key(*pair));
+        let groups = others.iter().max().map_or(0, |max| *max as usize + 1);
+        let mut starts = Vec::with_capacity(groups);
+        let mut entries = Vec::with_capacity(pairs.len());
+        for &pair in &order {
+            let Some(pair) = pairs.get_mut(pair as usize) else { continue };
+            // Groups without entries begin where the next one does.
+            while starts.len() <= pair.other as usize {
+                starts.push(entries.len() as u32);
+            }
+            pair.number = entries.len() as u32 - starts.last().copied().unwrap_or(0);
+            entries.push(pair.word);
+        }
+        let number = |pair: &u32| pairs.get(*pair as usize).map_or(0, |pair| pair.number);
+        Self { numbers: numbers.iter().map(number).collect(), entries, starts }
+    }
+}
+
+struct Picks<'a, T> {
+    /// Which group.
+    others: Box<dyn Codes + 'a>,
+    groups: u32,
+    /// Of every group its first entry; where there are none, its own number.
+    starts: Option<Vec<u32>>,
+    numbers: Box<dyn Decoder<u32> + 'a>,
+    entries: Vec<T>,
+}
+
+impl<T: Integer> Decoder<T> for Picks<'_, T> {
+    fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        let (mut numbers, mut places) = (cx.take_u32(), cx.take_u32());
+        let number = numbers.get_mut(..out.len()).unwrap_or_default();
+        let place = places.get_mut(..out.len()).unwrap_or_default();
+        if let Some(starts) = &self.starts {
+            self.others.vector(v, self.groups, cx, number)?;
+            if !gather(starts, number, place) {
+                return Err(Error::corrupt("no such group"));
+            }
+        } else {
+            self.others.vector(v, self.groups, cx, place)?;
+        }
+        self.numbers.vector(v, cx, number)?;
+        place.iter_mut().zip(number).for_each(|(place, number)| *place = place.wrapping_add(*number));
+        if !gather(&self.entries, place, out) {
+            let worst = place.iter().max().copied().unwrap_or(0);
+            return Err(Error::corrupt(format!("an entry below {} expected, found {worst}", self.entries.len())));
+        }
+        cx.give_u32(numbers);
+        cx.give_u32(places);
+        Ok(())
+    }
+}
+
+crate::conformance!(Grouped);

@@ -1,0 +1,184 @@
+//! Columns told by others: the values of another column, as a block that is encoded in terms of them sees them.
+//!
+//! A flat column's block may be encoded in terms of the same block of one other flat column of its row group, which
+//! itself is in terms of none. What it refers to is a *stream* of that block: its values, or the first child of their root
+//! (the codes of a dictionary, the digits of ALP).
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use staffa_kernels::VECTOR;
+
+use crate::bitmap::Bitmap;
+use crate::block::{Parsed, expand};
+use crate::decode::{Budget, Decoder, Integer, OpenContext, Physical, Scratch, for_ints};
+use crate::error::{Error, Result};
+use crate::node::NodeRef;
+use crate::values::{PhysicalType, Values};
+
+/// Which stream of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StreamOf {
+    /// Its values.
+    Values = 0,
+    /// The first child of the values' root.
+    FirstChild = 1,
+}
+
+impl StreamOf {
+    /// By its byte on disk.
+    pub fn from_byte(byte: u8) -> Result<Self> {
+        match byte {
+            0 => Ok(Self::Values),
+            1 => Ok(Self::FirstChild),
+            other => Err(Error::corrupt(format!("stream 0 or 1 of another column expected, found {other}"))),
+        }
+    }
+
+    /// The node of the stream in a block.
+    fn node<'n, 'a>(self, root: &'n NodeRef<'a>) -> Result<&'n NodeRef<'a>> {
+        match self {
+            Self::Values => Ok(root),
+            Self::FirstChild => root.child_of_same_length(0, "stream of another column"),
+        }
+    }
+}
+
+/// A stream of another column as the writer has it: one word for every value to be encoded.
+#[derive(Debug, Clone, Copy)]
+pub struct Stream<'a> {
+    /// Which it is.
+    pub from: StreamOf,
+    /// Its words.
+    pub words: Values<'a>,
+}
+
+/// A stream, ready to be decoded.
+pub(crate) enum Words<'a, T> {
+    /// A vector at a time: the rows are the same.
+    Lazy(Box<dyn Decoder<T> + 'a>),
+    /// Decoded and brought to the rows of the asking block.
+    Ready(Vec<T>),
+}
+
+impl<T: Physical> Words<'_, T> {
+    /// Words of vector `v`.
+    pub(crate) fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        match self {
+            Self::Lazy(decoder) => decoder.vector(v, cx, out),
+            Self::Ready(words) => {
+                let words = words.get(v * VECTOR..).unwrap_or_default();
+                out.iter_mut().zip(words).for_each(|(out, word)| *out = *word);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Codes of any width: words less a base.
+pub(crate) trait Codes: Send {
+    /// Codes of vector `v`, all of them below `groups`.
+    fn vector(&self, v: usize, groups: u32, cx: &mut Scratch, out: &mut [u32]) -> Result<()>;
+}
+
+struct CodesOf<'a, T> {
+    words: Words<'a, T>,
+    base: u64,
+}
+
+impl<T: Integer> Codes for CodesOf<'_, T> {
+    fn vector(&self, v: usize, groups: u32, cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
+        let mut buffer = [T::ZERO; VECTOR];
+        let words = buffer.get_mut(..out.len()).unwrap_or_default();
+        self.words.vector(v, cx, words)?;
+        let mut highest = 0;
+        for (code, word) in out.iter_mut().zip(words) {
+            let wide = word.to_u64().wrapping_sub(self.base);
+            highest = highest.max(wide);
+            *code = wide as u32;
+        }
+        if highest >= u64::from(groups) {
+            let what = format!("a word below {groups} above {} expected, found one {highest} above", self.base);
+            return Err(Error::corrupt(what));
+        }
+        Ok(())
+    }
+}
+
+/// A block of another column, for the block of the same rows that is encoded in terms of it.
+#[derive(Debug, Clone)]
+pub struct Source<'a> {
+    /// The block.
+    pub(crate) block: Parsed<'a>,
+    /// The rows for which the asking block has values, where it has none for NULLs.
+    pub(crate) rows: Option<Bitmap>,
+}
+
+impl<'a> Source<'a> {
+    /// The type of a stream; `None` where the block holds NULLs alone.
+    pub(crate) fn physical_type(&self, from: StreamOf) -> Result<Option<PhysicalType>> {
+        self.block.values.as_ref().map(|root| Ok(from.node(root)?.ty)).transpose()
+    }
+
+    /// A stream for a decoder: a word for every value of the asking block, of which there are `len`.
+    pub(crate) fn open<T: Physical>(&self, from: StreamOf, len: usize) -> Result<Words<'a, T>> {
+        let aligned = self.rows.is_none() && (self.block.validity.is_none() || !self.block.dense);
+        let Some(root) = self.block.values.as_ref().filter(|_| aligned) else {
+            return Ok(Words::Ready(self.words(from, len)?));
+        };
+        let decoder = self.context(T::BYTES).open_words::<T>(from.node(root)?)?;
+        if decoder.len() != len {
+            return Err(Error::corrupt(format!("a stream of {len} values expected, found {}", decoder.len())));
+        }
+        Ok(Words::Lazy(decoder))
+    }
+
+    /// As for any block; dictionaries of the whole chunk are not at hand.
+    fn context(&self, width: usize) -> OpenContext<'a> {
+        let budget = Budget::new((4 * width as u64 + 32) * self.block.len as u64 + (1 << 16));
+        OpenContext { budget, shared: &[], source: None }
+    }
+
+    /// A word of a stream for every value of the asking block, of which there are `len`; 0 where the source is NULL and
+    /// has no value for it.
+    pub(crate) fn words<T: Physical>(&self, from: StreamOf, len: usize) -> Result<Vec<T>> {
+        let rows = self.block.len;
+        let mut words = match &self.block.values {
+            None => vec![T::default(); rows],
+            Some(root) => {
+                let node = from.node(root)?;
+                self.context(T::BYTES).all_words::<T>(node, "stream of another column")?
+            }
+        };
+        if let Some(validity) = self.block.validity.as_ref().filter(|_| self.block.dense) {
+            let validity = self.context(1).open_bits(validity)?.bits()?;
+            let present = words.len();
+            words.resize(rows, T::default());
+            expand(&mut words, present, &validity);
+        }
+        if words.len() != rows {
+            return Err(Error::corrupt(format!("a stream of {rows} values expected, found {}", words.len())));
+        }
+        if let Some(wanted) = &self.rows {
+            let mut next = wanted.ones();
+            let mut at = 0;
+            while let Some(row) = next.next() {
+                let word = words.get(row as usize).copied().unwrap_or_default();
+                if let Some(place) = words.get_mut(at) {
+                    *place = word;
+                }
+                at += 1;
+            }
+            words.truncate(at);
+        }
+        if words.len() != len {
+            return Err(Error::corrupt(format!("a stream of {len} values expected, found {}", words.len())));
+        }
+        Ok(words)
+    }
+
+    /// A stream as codes above a base.
+    pub(crate) fn codes(&self, from: StreamOf, base: u64, len: usize) -> Result<Box<dyn Codes + 'a>> {
+        let ty = self.physical_type(from)?.unwrap_or(PhysicalType::U32);
+        for_ints!(ty, T => Ok(Box::new(CodesOf { words: self.open::<T>(from, len)?, base })),
+            other => Err(Error::corrupt(format!("a stream of integers expected, found {other:?}"))))
+    }
+}
