@@ -29,7 +29,9 @@ const LEAST_ROWS: usize = 256;
 /// A told column must shrink to this share: reading it alone costs reading the other as well.
 const WORTH: f64 = 0.9;
 /// Rows by which a pair is judged.
-const SAMPLED: usize = 3000;
+const SAMPLED: usize = 2048;
+/// Rows by which most pairs are ruled out.
+const GLANCED: usize = 384;
 /// Pairs that are encoded for a column, at the most.
 const TRIES: usize = 3;
 
@@ -101,8 +103,6 @@ struct View {
     distinct: usize,
     /// Rows to judge pairs by, those of equal words together.
     rows: Vec<u32>,
-    /// All rows for every one of `rows`.
-    scale: f64,
 }
 
 impl View {
@@ -122,14 +122,13 @@ impl View {
         }
         let bytes = stream_node(node, from).map_or(0, Node::size);
         let codes = node.encoding == Dictionary.id();
-        let mut view = Self { ty, codes, words, bytes, distinct: 0, rows: Vec::new(), scale: 1.0 };
+        let mut view = Self { ty, codes, words, bytes, distinct: 0, rows: Vec::new() };
         view.sample();
         Ok((view.distinct > 1).then_some(view))
     }
 
     /// Counts distinct words, and picks the rows of some of them: all rows of a word or none.
     fn sample(&mut self) {
-        let hash = |word: u64| (word ^ word >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
         self.distinct = self.words.iter().collect::<hashbrown::HashSet<_>>().len();
         let parts = (self.words.len() / SAMPLED).max(1) as u64;
         let rows = 0..self.words.len() as u32;
@@ -141,14 +140,18 @@ impl View {
             rows.filter(|row| hash(word(row)) % parts == 0).take(SAMPLED * 2).collect()
         };
         let mut sorted = std::mem::take(&mut self.rows);
-        sorted.sort_by_key(|row| word(row));
-        self.scale = self.words.len() as f64 / sorted.len().max(1) as f64;
+        // Groups in no particular order, so that the first of them stand for all.
+        sorted.sort_by_cached_key(|row| (hash(word(row)), word(row)));
         self.rows = sorted;
     }
 
     fn word(&self, row: u32) -> u64 {
         self.words.get(row as usize).copied().unwrap_or(0)
     }
+}
+
+fn hash(word: u64) -> u64 {
+    (word ^ word >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
 }
 
 /// Words widened to 64 bits.
@@ -242,32 +245,48 @@ fn difference_bytes(view: &View, other: &View) -> Option<f64> {
     (!view.codes || bits == 0.0).then_some(rows as f64 * bits / 8.0)
 }
 
-/// Bytes that numbers and entries would take, going by the rows of some groups.
+/// Bytes that numbers and entries would take, going by the rows of some groups; by fewer first, which rules most out.
 fn grouped_bytes(view: &View, other: &View) -> Option<f64> {
-    let rows = &other.rows;
-    let pairs = rows.array_windows().filter(|[a, b]| other.word(*a) == other.word(*b));
+    let now = view.bytes as f64;
+    let glance = other.rows.get(..GLANCED).unwrap_or(&other.rows);
+    grouped_bytes_by(glance, view, other).filter(|bytes| *bytes < now * 1.3)?;
+    grouped_bytes_by(&other.rows, view, other)
+}
+
+fn grouped_bytes_by(rows: &[u32], view: &View, other: &View) -> Option<f64> {
     let (mut same, mut equal) = (0usize, 0usize);
-    for [a, b] in pairs {
-        same += 1;
-        equal += usize::from(view.word(*a) == view.word(*b));
+    for [a, b] in rows.array_windows() {
+        let together = other.word(*a) == other.word(*b);
+        same += usize::from(together);
+        equal += usize::from(together && view.word(*a) == view.word(*b));
     }
     if same * 8 < rows.len() || equal * 6 < same {
         return None;
     }
-    let mut entries = 0usize;
-    let mut ranks: Vec<usize> = Vec::new();
+    // How many rows have the most frequent entry of their group, the next, and so on.
+    let (mut entries, mut ranks) = (0usize, vec![0usize]);
+    let (mut words, mut counts): (Vec<u64>, Vec<usize>) = (Vec::new(), Vec::new());
     for group in rows.chunk_by(|a, b| other.word(*a) == other.word(*b)) {
-        let mut words: Vec<u64> = group.iter().map(|row| view.word(*row)).collect();
+        words.clear();
+        words.extend(group.iter().map(|row| view.word(*row)));
+        if words.iter().all(|word| Some(word) == words.first()) {
+            entries += 1;
+            ranks.iter_mut().take(1).for_each(|rank| *rank += words.len());
+            continue;
+        }
         words.sort_unstable();
-        let mut counts: Vec<usize> = words.chunk_by(|a, b| a == b).map(<[u64]>::len).collect();
+        counts.clear();
+        counts.extend(words.chunk_by(|a, b| a == b).map(<[u64]>::len));
         counts.sort_unstable_by(|a, b| b.cmp(a));
         entries += counts.len();
         ranks.resize(ranks.len().max(counts.len()), 0);
-        ranks.iter_mut().zip(counts).for_each(|(rank, count)| *rank += count);
+        ranks.iter_mut().zip(&counts).for_each(|(rank, count)| *rank += count);
     }
-    let all = rows.len() as f64;
-    let entropy: f64 = ranks.iter().filter(|c| **c > 0).map(|c| *c as f64 / all).map(|p| -p * p.log2()).sum();
-    let entries = entries as f64 * other.scale;
+    let sampled = rows.len() as f64;
+    let scale = view.words.len() as f64 / sampled;
+    let shares = ranks.iter().filter(|rows| **rows > 0).map(|rows| *rows as f64 / sampled);
+    let entropy: f64 = shares.map(|share| -share * share.log2()).sum();
+    let entries = entries as f64 * scale;
     let one_to_one = view.codes && other.codes && entries < 1.05 * view.distinct as f64;
     let entry_bits = if one_to_one { 1.0 } else { (view.distinct as f64).log2() };
     let starts = if entries > other.distinct as f64 * 1.001 { other.distinct as f64 * 2.0 } else { 0.0 };
