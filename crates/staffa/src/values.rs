@@ -98,7 +98,7 @@ impl<'a> Strings<'a> {
     }
 
     /// All strings in order.
-    pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+    pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + Clone + use<'a> {
         let data = self.data;
         self.offsets.windows(2).map(move |w| data.get(w[0] as usize..w[1] as usize).unwrap_or_default())
     }

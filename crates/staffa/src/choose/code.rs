@@ -3,7 +3,9 @@
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-use crate::decode::{Physical, for_words};
+use staffa_kernels::Int as _;
+
+use crate::decode::{Physical, for_ints, for_words};
 use crate::values::Values;
 
 /// Values as codes of their distinct values.
@@ -116,7 +118,40 @@ pub(crate) fn of(values: Values<'_>, most: usize) -> Option<Coded> {
 }
 
 fn of_words<T: Physical + Key>(values: Values<'_>, most: usize) -> Option<Coded> {
+    if let Some(words) = near(values) {
+        return of_near(words.as_ref(), most);
+    }
     Coder::default().code(T::slice(values)?.iter().copied(), &mut Vec::new(), most)
+}
+
+/// Words less the least of them, where all are so near to one another that a table by their distance is smaller than one
+/// by their hashes.
+fn near(values: Values<'_>) -> Option<Vec<u32>> {
+    for_ints!(values.physical_type(), T => {
+        let words = T::slice(values)?;
+        let (min, max) = (words.iter().min()?, words.iter().max()?);
+        let range = max.to_u64() - min.to_u64();
+        (range < 4 * words.len() as u64).then(|| words.iter().map(|w| (w.to_u64() - min.to_u64()) as u32).collect())
+    }, _ => None)
+}
+
+/// As [`of`], of words that are near to 0.
+fn of_near(words: &[u32], most: usize) -> Option<Coded> {
+    const NONE: u32 = u32::MAX;
+    let mut known = vec![NONE; words.iter().max().map_or(0, |max| *max as usize + 1)];
+    let mut coded = Coded { codes: Vec::with_capacity(words.len()), firsts: Vec::new() };
+    for (row, &word) in (0u32..).zip(words) {
+        let code = known.get_mut(word as usize)?;
+        if *code == NONE {
+            if coded.firsts.len() >= most {
+                return None;
+            }
+            *code = coded.firsts.len() as u32;
+            coded.firsts.push(row);
+        }
+        coded.codes.push(*code);
+    }
+    Some(coded)
 }
 
 /// Codes over all blocks of a chunk, one [`Coded`] per block, whose `firsts` list what the block is the first to have;

@@ -72,26 +72,62 @@ impl<'a> Stats<'a> {
         self.coded.get_or_init(|| code::of(self.values, self.values.len() * 3 / 4)).as_ref()
     }
 
-    /// The code that most values have, and how many have it; `None` where there are no codes.
+    /// A row of the value that most rows have, and how many have it. Without codes it is sought by a vote among
+    /// neighbours (Boyer and Moore), which finds a value that more than half the rows have, and else any.
     pub fn top(&self) -> Option<(u32, usize)> {
-        let coded = self.dictionary()?;
-        Some(*self.top.get_or_init(|| {
-            let mut counts = vec![0usize; coded.firsts.len()];
-            for &code in &coded.codes {
-                if let Some(count) = counts.get_mut(code as usize) {
-                    *count += 1;
+        if self.values.is_empty() {
+            return None;
+        }
+        Some(*self.top.get_or_init(|| match self.coded.get() {
+            Some(Some(coded)) => {
+                let mut counts = vec![0usize; coded.firsts.len()];
+                for &code in &coded.codes {
+                    counts.iter_mut().skip(code as usize).take(1).for_each(|count| *count += 1);
                 }
+                let best = counts.iter().zip(&coded.firsts).max_by_key(|(count, first)| (**count, u32::MAX - **first));
+                best.map_or((0, 0), |(count, first)| (*first, *count))
             }
-            let best = counts.iter().enumerate().max_by_key(|(i, count)| (**count, usize::MAX - i));
-            best.map_or((0, 0), |(i, count)| (i as u32, *count))
+            _ => match self.values {
+                Values::Bits(_) => (0, 0),
+                Values::Bytes(strings) => majority(strings.iter()),
+                words => for_words!(words.physical_type(), T => {
+                    majority(<T as crate::decode::Physical>::slice(words).unwrap_or_default().iter())
+                }, _ => (0, 0)),
+            },
         }))
     }
+}
+
+/// The row of a value that more than half of all have, where there is one, and how many have it.
+fn majority<K: PartialEq>(values: impl Iterator<Item = K> + Clone) -> (u32, usize) {
+    let (mut row, mut leading, mut votes) = (0, None, 0usize);
+    for (i, value) in (0u32..).zip(values.clone()) {
+        if leading.as_ref() == Some(&value) {
+            votes += 1;
+        } else if votes == 0 {
+            (row, leading, votes) = (i, Some(value), 1);
+        } else {
+            votes -= 1;
+        }
+    }
+    let rows = values.filter(|value| leading.as_ref() == Some(value)).count();
+    (row, rows)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::bitmap::Bitmap;
+
+    #[test]
+    fn the_top_value_is_found_with_codes_and_without() {
+        let words = [5u32, 7, 7, 1, 7, 7, 2, 7];
+        let stats = Stats::new(Values::U32(&words), Kind::Unsigned);
+        assert_eq!(stats.top(), Some((1, 5)));
+        let stats = Stats::exhaustive(Values::U32(&words), Kind::Unsigned);
+        assert_eq!(stats.top(), Some((1, 5)));
+        assert_eq!(Stats::new(Values::U32(&[]), Kind::Unsigned).top(), None);
+    }
 
     #[test]
     fn runs_are_counted_for_every_type() {

@@ -9,7 +9,7 @@
 use staffa_kernels::{BytesDict, Word as _};
 
 use super::Encoding;
-use crate::choose::{Cascade, Coded, Stats};
+use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Physical, Scratch, for_words, vector_len};
 use crate::error::{Error, Result};
 use crate::node::{Node, NodeRef};
@@ -41,31 +41,28 @@ impl Encoding for Frequency {
         ty != PhysicalType::Bits
     }
 
-    /// Not where half the values are distinct (BtrBlocks, section 3.1), nor where no value has half the rows.
+    /// Not where no value has half the rows; then less than half the values are distinct (BtrBlocks, section 3.1).
     fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
-        let distinct = stats.dictionary().map_or(0, |coded| coded.firsts.len());
-        distinct > 1 && distinct * 2 < values.len() && stats.top().is_some_and(|(_, rows)| rows * 2 >= values.len())
+        stats.top().is_some_and(|(_, rows)| rows < values.len() && rows * 2 >= values.len())
     }
 
     fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
-        let Some(coded) = stats.dictionary() else { return Ok(None) };
-        let (top, _) = stats.top().unwrap_or_default();
-        let rows: Vec<u32> = exceptions(coded, top);
+        let Some((top, _)) = stats.top() else { return Ok(None) };
+        let rows = exceptions(values, top);
         let mask = patches::mask(values.len(), &rows, cascade)?.size();
         Ok(Some(16 + mask + cascade.estimate_child(Picked::of(values, &rows).borrow(), stats.kind())?))
     }
 
     fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
-        let Some(coded) = stats.dictionary().filter(|c| !c.firsts.is_empty()) else { return Ok(None) };
-        let (top, _) = stats.top().unwrap_or_default();
-        let rows = exceptions(coded, top);
-        let first = coded.firsts.get(top as usize).copied().unwrap_or(0) as usize;
+        let Some((top, _)) = stats.top() else { return Ok(None) };
+        let rows = exceptions(values, top);
         let mut payload = Vec::new();
         match values {
             Values::Bits(_) => return Ok(None),
-            Values::Bytes(strings) => payload.extend_from_slice(strings.get(first)),
+            Values::Bytes(strings) => payload.extend_from_slice(strings.get(top as usize)),
             words => for_words!(words.physical_type(), T => {
-                T::slice(words).and_then(|w| w.get(first)).copied().unwrap_or_default().write_le(&mut payload);
+                let words = T::slice(words).unwrap_or_default();
+                words.get(top as usize).copied().unwrap_or_default().write_le(&mut payload);
             }, _ => return Ok(None)),
         }
         let mask = patches::mask(values.len(), &rows, cascade)?;
@@ -99,9 +96,19 @@ impl Encoding for Frequency {
     }
 }
 
-/// Rows with another code.
-fn exceptions(coded: &Coded, top: u32) -> Vec<u32> {
-    (0u32..).zip(&coded.codes).filter(|(_, code)| **code != top).map(|(row, _)| row).collect()
+/// Rows with another value than that of row `top`.
+fn exceptions(values: Values<'_>, top: u32) -> Vec<u32> {
+    fn others<K: PartialEq>(values: impl Iterator<Item = K>, top: Option<K>) -> Vec<u32> {
+        (0u32..).zip(values).filter(|(_, value)| Some(value) != top.as_ref()).map(|(row, _)| row).collect()
+    }
+    match values {
+        Values::Bits(_) => Vec::new(),
+        Values::Bytes(strings) => others(strings.iter(), Some(strings.get(top as usize))),
+        words => for_words!(words.physical_type(), T => {
+            let words = T::slice(words).unwrap_or_default();
+            others(words.iter(), words.get(top as usize))
+        }, _ => Vec::new()),
+    }
 }
 
 struct FrequentWords<T> {
