@@ -23,6 +23,7 @@ pub mod narrow;
 pub mod onpair;
 pub mod plain;
 pub mod pseudodecimal;
+pub mod repeat;
 pub mod roaring;
 pub mod run_end;
 
@@ -48,6 +49,11 @@ pub trait Encoding: Sync {
     /// Whether it is worth a trial: the viability rules (BtrBlocks, section 3.1).
     fn suits(&self, _values: Values<'_>, _stats: &Stats<'_>) -> bool {
         true
+    }
+
+    /// Whether a sample cannot show what it would gain, so that an estimate looks at all values.
+    fn needs_all(&self) -> bool {
+        false
     }
 
     /// Whether it has no children: what is left when the cascade is as deep as it may be.
@@ -83,6 +89,7 @@ pub static POOL: &[&dyn Encoding] = &[
     &run_end::RunEnd,
     &dictionary::Dictionary,
     &frequency::Frequency,
+    &repeat::Repeat,
     &alp::Alp,
     &alp_rd::AlpRd,
     &pseudodecimal::Pseudodecimal,
