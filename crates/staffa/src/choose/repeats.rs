@@ -9,11 +9,14 @@ use crate::values::Values;
 /// Fewer values hold no repeat worth a node. More than a sample has, which cannot show any.
 const LEAST: usize = 1024;
 
-/// Values that the probe looks at: what does not repeat here is not looked at further.
-const WINDOW: usize = 1 << 14;
-
-/// Values that must agree for the probe to count a repeat.
+/// How the probe looks for repeats: in so many segments, of so many places, of which one was kept; so many values must
+/// agree.
+const SEGMENTS: usize = 32;
+const STRIDE: usize = 32;
 const AGREE: usize = 16;
+
+/// Values among these that differ from the one before: long runs agree by themselves.
+const CHANGES: usize = 3;
 
 /// Bits that a match takes, roughly: with an offset of its own, or with that of the match before.
 const COST: u32 = 28;
@@ -69,7 +72,7 @@ pub(crate) fn of(values: Values<'_>) -> Option<Sequences> {
         let found = find(words, width);
         let matched: usize = found.lengths.iter().map(|l| *l as usize).sum();
         let bits = (words.len() - matched) * width as usize + found.lengths.len() * COST_SAME as usize;
-        (bits * 8 < words.len() * width as usize * 7).then_some(found)
+        (bits * 8 < words.len() * width as usize * 7).then_some(found).inspect(|_| if std::env::var("DBG").is_ok() { eprintln!("DBG ok"); })
     }, _ => None)
 }
 
@@ -103,26 +106,34 @@ fn grams<T: Int>(values: &[T], levels: u32) -> Vec<u32> {
     hashes
 }
 
-/// Whether about half the values, runs aside, are inside of repeats. Places are picked by content, so that a repeat is
-/// looked at where the first occurrence was.
+/// Whether about half of some segments, those of a single value aside, begin inside of repeats. Every `STRIDE`th place is
+/// kept, and so many places of a segment looked up: one of them is where a kept one was.
 fn probe<T: Int>(values: &[T]) -> bool {
-    let start = values.len().saturating_sub(WINDOW) / 2;
-    let window = &values[start..values.len().min(start + WINDOW)];
-    let hashes = grams(window, 2);
-    let mut table = [0u16; 1 << 12];
-    let (mut places, mut hits) = (0, 0);
-    for (i, &hash) in hashes.iter().enumerate().skip(1) {
-        if hash >> 29 != 0 || window[i] == window[i - 1] {
+    let hash = |gram: &[T]| {
+        gram.iter().take(4).fold(0u64, |h, v| (h ^ v.to_u64()).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23))
+    };
+    let mut table = [0u32; 1 << 12];
+    let (mut kept, mut seen, mut hits) = (0, 0, 0);
+    let step = values.len() / (SEGMENTS + 1);
+    for start in (1..=SEGMENTS).map(|segment| segment * step) {
+        while kept < start {
+            table[(hash(&values[kept..]) >> 52) as usize] = kept as u32 + 1;
+            kept += STRIDE;
+        }
+        let Some(segment) = values.get(start..start + STRIDE + AGREE) else { break };
+        if segment.array_windows().all(|[a, b]| a == b) {
             continue;
         }
-        places += 1;
-        let place = &mut table[hash as usize >> 17];
-        let before = usize::from(*place);
-        *place = i as u16;
-        let rest = AGREE.min(window.len() - i);
-        hits += usize::from(before > 0 && window[before - 1..before + rest] == window[i - 1..i + rest]);
+        seen += 1;
+        let repeats = |agree: &[T]| {
+            let old = table[(hash(agree) >> 52) as usize] as usize;
+            old > 0
+                && values[old - 1..old - 1 + AGREE] == *agree
+                && agree.array_windows().filter(|[a, b]| a != b).count() >= CHANGES
+        };
+        hits += usize::from(segment.windows(AGREE).any(repeats));
     }
-    places >= 8 && hits * 2 >= places
+    seen >= 4 && hits * 2 >= seen
 }
 
 #[derive(Debug, Clone, Copy, Default)]

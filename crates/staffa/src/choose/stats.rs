@@ -83,7 +83,9 @@ impl<'a> Stats<'a> {
 
     /// Lists of values that come again; `None` where there are few.
     pub fn sequences(&self) -> Option<&Sequences> {
-        self.sequences.get_or_init(|| repeats::of(self.values)).as_ref()
+        // Where most values are distinct there is nothing to look for.
+        let distinct = self.coded.get().is_some_and(Option::is_none);
+        self.sequences.get_or_init(|| if distinct { None } else { repeats::of(self.values) }).as_ref()
     }
 
     /// The code that most values have, and how many have it; `None` where there are no codes.

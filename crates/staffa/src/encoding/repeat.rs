@@ -59,8 +59,10 @@ impl Encoding for Repeat {
         }
         for_ints!(values.physical_type(), T => {
             let literals = found.literal_values(T::slice(values).unwrap_or_default());
-            Ok(Some(bytes + cascade.estimate_child(T::values(&literals), stats.kind())?))
-        }, _ => Ok(None))
+            bytes += cascade.estimate_child(T::values(&literals), stats.kind())?;
+        }, _ => return Ok(None));
+        // Samples of lengths and offsets make little of the rare large ones.
+        Ok(Some(bytes + bytes / 8))
     }
 
     fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
