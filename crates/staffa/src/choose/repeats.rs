@@ -72,7 +72,7 @@ pub(crate) fn of(values: Values<'_>) -> Option<Sequences> {
         let found = find(words, width);
         let matched: usize = found.lengths.iter().map(|l| *l as usize).sum();
         let bits = (words.len() - matched) * width as usize + found.lengths.len() * COST_SAME as usize;
-        (bits * 8 < words.len() * width as usize * 7).then_some(found).inspect(|_| if std::env::var("DBG").is_ok() { eprintln!("DBG ok"); })
+        (bits * 8 < words.len() * width as usize * 7).then_some(found)
     }, _ => None)
 }
 
