@@ -25,6 +25,7 @@ pub mod narrow;
 pub mod onpair;
 pub mod plain;
 pub mod pseudodecimal;
+pub mod repeat;
 pub mod roaring;
 pub mod run_end;
 
@@ -54,6 +55,11 @@ pub trait Encoding: Sync {
 
     /// Whether it is in terms of another column: it is then never chosen for a column by itself.
     fn needs_source(&self) -> bool {
+        false
+    }
+
+    /// Whether a sample cannot show what it would gain, so that an estimate looks at all values.
+    fn needs_all(&self) -> bool {
         false
     }
 
@@ -90,6 +96,7 @@ pub static POOL: &[&dyn Encoding] = &[
     &run_end::RunEnd,
     &dictionary::Dictionary,
     &frequency::Frequency,
+    &repeat::Repeat,
     &alp::Alp,
     &alp_rd::AlpRd,
     &pseudodecimal::Pseudodecimal,

@@ -9,10 +9,12 @@
 //! not shrink is stored plain.
 
 pub(crate) mod code;
+pub(crate) mod repeats;
 mod sample;
 mod stats;
 
 pub use code::Coded;
+pub use repeats::Sequences;
 pub use stats::Stats;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -148,7 +150,7 @@ impl<'a> Cascade<'a> {
             return Ok(node);
         }
         let mut ranked = Vec::new();
-        for candidate in self.candidates(values, stats) {
+        for candidate in self.candidates(values, stats, |_| true) {
             if let Some(bytes) = candidate.estimate(values, stats, &self.below(candidate))? {
                 ranked.push((bytes, candidate));
             }
@@ -172,7 +174,15 @@ impl<'a> Cascade<'a> {
             return Ok(self.trying().child(values, kind)?.size());
         };
         let node = self.trying().child(sample.borrow(), kind)?;
-        Ok(scaled(&node, values.len(), sample.borrow().len()))
+        let by_sample = scaled(&node, values.len(), sample.borrow().len());
+        let stats = Stats::new(values, kind);
+        let mut least = by_sample;
+        for candidate in self.candidates(values, &stats, |e| e.needs_all()) {
+            if let Some(bytes) = candidate.estimate(values, &stats, &self.below(candidate))? {
+                least = least.min(bytes);
+            }
+        }
+        Ok(least)
     }
 
     /// Bytes that an encoding would take, by encoding the sample with it and scaling.
@@ -224,17 +234,22 @@ impl<'a> Cascade<'a> {
         }
     }
 
-    fn candidates(&self, values: Values<'_>, stats: &Stats<'_>) -> impl Iterator<Item = &'static dyn Encoding> {
+    fn candidates(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        among: impl Fn(&'static dyn Encoding) -> bool,
+    ) -> impl Iterator<Item = &'static dyn Encoding> {
         let (ty, kind) = (values.physical_type(), stats.kind());
-        let able = POOL.iter().copied().filter(|e| !e.needs_source());
-        let able = able.filter(move |e| e.accepts(ty, kind) && (self.depth > 0 || e.terminal()));
+        let able = POOL.iter().copied().filter(move |e| !e.needs_source() && among(*e) && e.accepts(ty, kind));
+        let able = able.filter(move |e| self.depth > 0 || e.terminal());
         able.filter(move |e| (e.terminal() || self.excluded >> e.id() & 1 == 0) && e.suits(values, stats))
     }
 
     /// Few values, or a trial: every encoding that suits is tried on all of them.
     fn smallest_of_all(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
         let mut best: Option<Node> = None;
-        for candidate in self.candidates(values, stats) {
+        for candidate in self.candidates(values, stats, |_| true) {
             if let Some(node) = candidate.encode(values, stats, &self.below(candidate))?
                 && best.as_ref().is_none_or(|b| node.size() < b.size())
             {

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 
 use super::code::{self, Coded};
+use super::repeats::{self, Sequences};
 use crate::decode::for_words;
 use crate::values::{Kind, Values};
 
@@ -14,12 +15,20 @@ pub struct Stats<'a> {
     runs: OnceCell<usize>,
     coded: OnceCell<Option<Coded>>,
     top: OnceCell<(u32, usize)>,
+    sequences: OnceCell<Option<Sequences>>,
 }
 
 impl<'a> Stats<'a> {
     /// Of these values, which are ordered as `kind` says.
     pub fn new(values: Values<'a>, kind: Kind) -> Self {
-        Self { values, kind, runs: OnceCell::new(), coded: OnceCell::new(), top: OnceCell::new() }
+        Self {
+            values,
+            kind,
+            runs: OnceCell::new(),
+            coded: OnceCell::new(),
+            top: OnceCell::new(),
+            sequences: OnceCell::new(),
+        }
     }
 
     /// With codes that are known already.
@@ -70,6 +79,13 @@ impl<'a> Stats<'a> {
     /// Codes of the distinct values, counted exactly; `None` where three quarters or more of the values are distinct.
     pub fn dictionary(&self) -> Option<&Coded> {
         self.coded.get_or_init(|| code::of(self.values, self.values.len() * 3 / 4)).as_ref()
+    }
+
+    /// Lists of values that come again; `None` where there are few.
+    pub fn sequences(&self) -> Option<&Sequences> {
+        // Where most values are distinct there is nothing to look for.
+        let distinct = self.coded.get().is_some_and(Option::is_none);
+        self.sequences.get_or_init(|| if distinct { None } else { repeats::of(self.values) }).as_ref()
     }
 
     /// A row of the value that most rows have, and how many have it. Without codes it is sought by a vote among

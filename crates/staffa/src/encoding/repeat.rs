@@ -1,0 +1,195 @@
+//! Repeat: a list of values that came before, as how far back and how long (Lempel, Ziv 1977, of whole values).
+//!
+//! ```text
+//! child: literals | child: literal lengths (u32 * s) | child: match lengths (u32 * s) | child: offsets (u32 * s)
+//! ```
+//!
+//! Tables repeat whole lists: the candidates for every precinct, the stops of every trip. What zstd does to the bytes of
+//! such codes is done here to the values, within the block, and the parts are encoded again. No vector can be had without
+//! those before it, so the block is put together at `open`.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use staffa_kernels::VECTOR;
+
+use super::Encoding;
+use crate::choose::{Cascade, Sequences, Stats, repeats};
+use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len};
+use crate::error::{Error, Result};
+use crate::node::{Node, NodeRef};
+use crate::values::{Kind, PhysicalType, Values};
+
+/// See the [module](self).
+pub struct Repeat;
+
+impl Encoding for Repeat {
+    fn id(&self) -> u8 {
+        16
+    }
+
+    fn name(&self) -> &'static str {
+        "repeat"
+    }
+
+    fn about(&self) -> &'static str {
+        "lists of values that came before: how far back, how long, and the values between them"
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["literals", "literal_lengths", "match_lengths", "offsets"]
+    }
+
+    fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
+        ty.width_bytes().is_some_and(|bytes| bytes <= 8)
+    }
+
+    fn suits(&self, _: Values<'_>, stats: &Stats<'_>) -> bool {
+        stats.sequences().is_some()
+    }
+
+    /// Repeats lie farther apart than a sample's values.
+    fn needs_all(&self) -> bool {
+        true
+    }
+
+    fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
+        let Some(found) = stats.sequences() else { return Ok(None) };
+        let mut bytes = 8;
+        for part in [&found.literals, &found.lengths, &found.offsets] {
+            bytes += cascade.estimate_child(Values::U32(part), Kind::Unsigned)?;
+        }
+        for_ints!(values.physical_type(), T => {
+            let literals = found.literal_values(T::slice(values).unwrap_or_default());
+            bytes += cascade.estimate_child(T::values(&literals), stats.kind())?;
+        }, _ => return Ok(None));
+        // Samples of lengths and offsets make little of the rare large ones.
+        Ok(Some(bytes + bytes / 8))
+    }
+
+    fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+        let all: Sequences;
+        let found = match stats.sequences() {
+            Some(found) => found,
+            None if cascade.is_forced() => {
+                all = repeats::all(values);
+                &all
+            }
+            None => return Ok(None),
+        };
+        for_ints!(values.physical_type(), T => {
+            let literals = found.literal_values(T::slice(values).unwrap_or_default());
+            let mut children = vec![cascade.child(T::values(&literals), stats.kind())?];
+            for part in [&found.literals, &found.lengths, &found.offsets] {
+                children.push(cascade.child(Values::U32(part), Kind::Unsigned)?);
+            }
+            Ok(Some(Node { encoding: 16, ty: T::TYPE, len: values.len(), payload: Vec::new(), children }))
+        }, _ => Ok(None))
+    }
+
+    fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        node.expect_children(4)?;
+        node.cursor().finish("payload")?;
+        for_ints!(node.ty, T => {
+            let values = Parts::<T>::open(node, cx)?.values(node.len)?;
+            Ok(T::wrap(Box::new(Repeated { values })))
+        }, other => Err(Error::corrupt(format!("words of 8 to 64 bits expected, found {other:?}"))))
+    }
+
+    fn detail(&self, node: &NodeRef<'_>) -> String {
+        match node.children.as_slice() {
+            [literals, _, lengths, _] => format!("{} matches, {} literals", lengths.len, literals.len),
+            _ => String::new(),
+        }
+    }
+}
+
+/// The children, opened. Those of the sequences are decoded a vector at a time.
+struct Parts<'a, T> {
+    literals: Vec<T>,
+    literal_lengths: Box<dyn Decoder<u32> + 'a>,
+    match_lengths: Box<dyn Decoder<u32> + 'a>,
+    offsets: Box<dyn Decoder<u32> + 'a>,
+}
+
+impl<'a, T: Integer> Parts<'a, T> {
+    fn open(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<Self> {
+        let literals = node.any_child(0, "literals")?;
+        if literals.ty != node.ty || literals.len > node.len {
+            return Err(Error::corrupt(format!("at most {} literals expected, found {}", node.len, literals.len)));
+        }
+        let sequences = node.any_child(1, "literal lengths")?.len;
+        let mut open = |child, what| cx.open_words::<u32>(node.child(child, what, PhysicalType::U32, sequences)?);
+        let literal_lengths = open(1, "literal lengths")?;
+        let match_lengths = open(2, "match lengths")?;
+        let offsets = open(3, "offsets")?;
+        cx.budget.take((node.len * T::BYTES) as u64, "values")?;
+        Ok(Self { literals: cx.all_words::<T>(literals, "literals")?, literal_lengths, match_lengths, offsets })
+    }
+
+    fn values(&self, len: usize) -> Result<Vec<T>> {
+        let mut out = Vec::with_capacity(len);
+        let mut literals = self.literals.as_slice();
+        let mut cx = Scratch::default();
+        let mut buffers = [cx.take_u32(), cx.take_u32(), cx.take_u32()];
+        let sequences = self.offsets.len();
+        for v in 0..sequences.div_ceil(VECTOR) {
+            let n = vector_len(sequences, v);
+            let [before, lengths, offsets] = buffers.each_mut().map(|b| b.get_mut(..n).unwrap_or_default());
+            self.literal_lengths.vector(v, &mut cx, before)?;
+            self.match_lengths.vector(v, &mut cx, lengths)?;
+            self.offsets.vector(v, &mut cx, offsets)?;
+            for ((&before, &length), &offset) in before.iter().zip(&*lengths).zip(&*offsets) {
+                let Some((head, rest)) = literals.split_at_checked(before as usize) else {
+                    return Err(Error::corrupt(format!("{before} literals expected, {} are left", literals.len())));
+                };
+                literals = rest;
+                out.extend_from_slice(head);
+                let (length, offset) = (length as usize, offset as usize);
+                // What is left of the literals ends the block.
+                let room = len.saturating_sub(out.len()).saturating_sub(literals.len());
+                if length == 0 || length > room {
+                    return Err(Error::corrupt(format!("a match of 1 to {room} values expected, found {length}")));
+                }
+                if offset == 0 || offset > out.len() {
+                    return Err(Error::corrupt(format!("an offset of 1 to {} expected, found {offset}", out.len())));
+                }
+                repeat(&mut out, offset, length);
+            }
+        }
+        out.extend_from_slice(literals);
+        if out.len() != len {
+            return Err(Error::corrupt(format!("{len} values expected, found {}", out.len())));
+        }
+        Ok(out)
+    }
+}
+
+/// Appends `length` values, the first of which is `offset` values back: 1 to as many as there are.
+#[inline]
+fn repeat<T: Copy>(out: &mut Vec<T>, offset: usize, length: usize) {
+    let start = out.len() - offset;
+    let mut left = length;
+    // A match that overlaps itself doubles what there is to copy: always whole periods, so it begins at `start` again.
+    while left > 0 {
+        let count = left.min(out.len() - start);
+        out.extend_from_within(start..start + count);
+        left -= count;
+    }
+}
+
+struct Repeated<T> {
+    values: Vec<T>,
+}
+
+impl<T: Integer> Decoder<T> for Repeated<T> {
+    fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
+        let from = self.values.get(v * VECTOR..v * VECTOR + out.len());
+        out.copy_from_slice(from.ok_or_else(|| Error::corrupt(format!("vector {v} is not there")))?);
+        Ok(())
+    }
+}
+
+crate::conformance!(Repeat);
