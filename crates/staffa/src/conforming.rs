@@ -4,8 +4,6 @@
 //! is decode then compare. Every truncation, every bit flip, every byte and every header field at 0, 1, its maximum, +1
 //! and -1 behind a resealed checksum gives an answer or an error, within the block's memory budget.
 
-use std::sync::Arc;
-
 use arrow_array::{Array as _, ArrayRef, RecordBatch, UInt64Array, make_array};
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_data::ArrayData;
@@ -142,6 +140,27 @@ fn encoded(encoding: &dyn Encoding, values: Values<'_>, kind: Kind) -> Option<Ve
     let string_bytes = if let Values::Bytes(strings) = values { Some(strings.contents().len()) } else { None };
     let parts = Parts { len: values.len(), validity: None, values: Some(&node), dense: false, string_bytes };
     Some(block::write(&parts).unwrap())
+}
+
+/// The tree of some strings, the encoding asked for by name.
+pub(crate) fn tree(encoding: &dyn Encoding, strings: &[Vec<u8>]) -> Node {
+    let strings: StringsBuf = strings.iter().map(Vec::as_slice).collect();
+    let values = Values::Bytes(strings.as_strings());
+    let stats = crate::choose::Stats::new(values, Kind::Unsigned);
+    Cascade::root(Profile::Balanced, Some(encoding.name())).choose(values, &stats).unwrap()
+}
+
+/// Strings of an encoding's own shape: they come back, and damage to them gives an answer or an error.
+pub(crate) fn holds(encoding: &dyn Encoding, strings: &[Vec<u8>], damaged: bool) {
+    let rows = strings.len();
+    let strings: StringsBuf = strings.iter().map(Vec::as_slice).collect();
+    let values = Values::Bytes(strings.as_strings());
+    let good = encoded(encoding, values, Kind::Unsigned).unwrap();
+    assert!(same(&good, values).unwrap(), "other strings");
+    if damaged {
+        damage(&good, rows, PhysicalType::Bytes);
+        lying_fields(&good, rows, PhysicalType::Bytes);
+    }
 }
 
 fn round_trips(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
@@ -323,33 +342,38 @@ fn survive(bytes: &[u8], len: usize, ty: PhysicalType) {
     }
 }
 
+/// Every truncation, and bytes set to others, behind a resealed checksum and not.
+fn damage(good: &[u8], len: usize, ty: PhysicalType) {
+    for cut in 0..good.len() {
+        survive(&good[..cut], len, ty);
+        let mut sealed = good[..cut].to_vec();
+        seal(&mut sealed);
+        survive(&sealed, len, ty);
+    }
+    let body = &good[..good.len() - 4];
+    // A long block is its header, its payload's head, and a sample of the rest.
+    let step = |at: usize| at < 160 || at.is_multiple_of(13) || at + 40 > body.len();
+    for at in (0..body.len()).filter(|at| step(*at)) {
+        let old = body[at];
+        let flips = (0..8).map(|bit| old ^ 1 << bit);
+        for new in flips.chain([0, 1, 0x7f, 0xff, old.wrapping_add(1), old.wrapping_sub(1)]) {
+            let mut bad = body.to_vec();
+            bad[at] = new;
+            seal(&mut bad);
+            survive(&bad, len, ty);
+        }
+        let mut flipped = good.to_vec();
+        flipped[at] ^= 1;
+        let limits = Limits::default();
+        assert!(block::parse(&flipped, len, Some(ty), &limits).is_err(), "a flip went unnoticed");
+    }
+}
+
 fn hostile(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
     for (len, shape) in [(40, 3), (40, 2), (90, 7), (30, 4), (1060, 5), (20, 0), (33, 1), (1030, 2)] {
         let values = picked(ty, &numbers(len, shape, 0x5eed, 11));
         let Some(good) = encoded(encoding, values.borrow(), kind) else { continue };
-        for cut in 0..good.len() {
-            survive(&good[..cut], len, ty);
-            let mut sealed = good[..cut].to_vec();
-            seal(&mut sealed);
-            survive(&sealed, len, ty);
-        }
-        let body = &good[..good.len() - 4];
-        // A long block is its header, its payload's head, and a sample of the rest.
-        let step = |at: usize| at < 160 || at.is_multiple_of(13) || at + 40 > body.len();
-        for at in (0..body.len()).filter(|at| step(*at)) {
-            let old = body[at];
-            let flips = (0..8).map(|bit| old ^ 1 << bit);
-            for new in flips.chain([0, 1, 0x7f, 0xff, old.wrapping_add(1), old.wrapping_sub(1)]) {
-                let mut bad = body.to_vec();
-                bad[at] = new;
-                seal(&mut bad);
-                survive(&bad, len, ty);
-            }
-            let mut flipped = good.clone();
-            flipped[at] ^= 1;
-            let limits = Limits::default();
-            assert!(block::parse(&flipped, len, Some(ty), &limits).is_err(), "a flip went unnoticed");
-        }
+        damage(&good, len, ty);
     }
     for (len, shape) in [(40, 3), (90, 7), (1060, 5), (1030, 2), (70, 4)] {
         let values = picked(ty, &numbers(len, shape, 0x5eed, 11));

@@ -25,6 +25,7 @@ pub mod plain;
 pub mod pseudodecimal;
 pub mod roaring;
 pub mod run_end;
+pub mod text;
 
 /// One way to lay out values as bytes. Stateless; one static per encoding.
 pub trait Encoding: Sync {
@@ -88,6 +89,7 @@ pub static POOL: &[&dyn Encoding] = &[
     &pseudodecimal::Pseudodecimal,
     &onpair::OnPair,
     &fsst::Fsst,
+    &text::Text,
     &narrow::Narrow,
     &bitmap::PlainBits,
     &roaring::Roaring,
