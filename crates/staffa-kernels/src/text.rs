@@ -75,6 +75,8 @@ struct Template {
     /// Fields of each slot: first, and one past the last.
     slots: Vec<(usize, usize)>,
     radices: Vec<Radix>,
+    /// Of templates of fixed length: where each field stands, its digits, and the letters of hexadecimal ones.
+    places: Vec<(usize, usize, Option<u8>)>,
     /// Bytes of literals and of fields that have the same length in every row.
     fixed: usize,
     variable: bool,
@@ -118,7 +120,15 @@ fn wide(bytes: &[u8]) -> Option<([u8; WIDE], u8)> {
 impl Template {
     /// Of pieces, and a radix for every field: 0 for one that begins a slot.
     fn new(pieces: &[Piece], radices: &[u64]) -> Option<Self> {
-        let mut out = Self { steps: vec![], slots: vec![], radices: vec![], fixed: 0, variable: false, room: 2 * WIDE };
+        let mut out = Self {
+            steps: vec![],
+            slots: vec![],
+            radices: vec![],
+            places: vec![],
+            fixed: 0,
+            variable: false,
+            room: 2 * WIDE,
+        };
         for piece in pieces {
             let step = match piece {
                 Piece::Literal(bytes) => {
@@ -140,8 +150,12 @@ impl Template {
                 _ => return None,
             };
             match &step {
-                Step::Fixed(digits) | Step::Hex(digits, _) => out.fixed += usize::from(*digits),
+                Step::Fixed(digits) => out.places.push((out.fixed, usize::from(*digits), None)),
+                Step::Hex(digits, letters) => out.places.push((out.fixed, usize::from(*digits), Some(*letters))),
                 _ => out.variable = true,
+            }
+            if let Step::Fixed(digits) | Step::Hex(digits, _) = &step {
+                out.fixed += usize::from(*digits);
             }
             out.steps.push(step);
             // A number has at most 20 digits and 6 commas.
@@ -159,8 +173,7 @@ impl Template {
 
     /// The fields of the next row of this template.
     #[inline(always)]
-    fn values(&self, slots: &[&[u64]], next: &mut [usize; TEXT_FIELDS]) -> Option<[u64; TEXT_FIELDS]> {
-        let mut fields = [0; TEXT_FIELDS];
+    fn values(&self, slots: &[&[u64]], next: &mut [usize; TEXT_FIELDS], fields: &mut [u64; TEXT_FIELDS]) -> Option<()> {
         for ((&(first, end), slot), next) in self.slots.iter().zip(slots).zip(next) {
             let mut value = *slot.get(*next)?;
             *next += 1;
@@ -169,7 +182,7 @@ impl Template {
             }
             fields[first] = value;
         }
-        Some(fields)
+        Some(())
     }
 
     #[inline(always)]
@@ -189,6 +202,60 @@ impl Template {
             }
         }
         Some(length)
+    }
+
+    /// Prints rows of the same length, a field of 64 rows after another into rows of literals.
+    #[inline(always)]
+    fn print_columns(&self, rows: &TextRows<'_>, out: &mut [u8]) -> Option<usize> {
+        const ROWS: usize = 64;
+        let (len, count) = (self.fixed, rows.codes.len());
+        let out = out.get_mut(..len * count)?;
+        if out.is_empty() {
+            return Some(0);
+        }
+        let mut done = len;
+        let mut at = 0;
+        for step in &self.steps {
+            match step {
+                Step::Literal(bytes, n) => {
+                    out.get_mut(at..at + usize::from(*n))?.copy_from_slice(bytes.get(..usize::from(*n))?);
+                    at += usize::from(*n);
+                }
+                Step::Fixed(n) | Step::Hex(n, _) => at += usize::from(*n),
+                _ => return None,
+            }
+        }
+        while done < out.len() {
+            let more = done.min(out.len() - done);
+            out.copy_within(..more, done);
+            done += more;
+        }
+        for (i, rows_out) in out.chunks_mut(ROWS * len).enumerate() {
+            let count = rows_out.len() / len;
+            let mut places = self.places.iter().rev();
+            for (&(first, end), slot) in self.slots.iter().zip(rows.slots).rev() {
+                let mut values = [0; ROWS];
+                values.get_mut(..count)?.copy_from_slice(slot.get(i * ROWS..i * ROWS + count)?);
+                for field in (first..end).rev() {
+                    let mut field_values = values;
+                    if field > first {
+                        let radix = self.radices[field];
+                        for (value, field) in values.iter_mut().zip(&mut field_values) {
+                            (*value, *field) = radix.divide(*value);
+                        }
+                    }
+                    let &(at, digits, letters) = places.next()?;
+                    let rows_out = rows_out.chunks_exact_mut(len).map(|row| row.get_mut(at..at + digits));
+                    match letters {
+                        None => rows_out.zip(field_values).try_for_each(|(row, v)| exact_decimal(row?, v))?,
+                        Some(letters) => {
+                            rows_out.zip(field_values).try_for_each(|(row, v)| exact_hex(row?, v, letters))?
+                        }
+                    }
+                }
+            }
+        }
+        Some(len * count)
     }
 
     /// Prints at the start of `out`, which has `room` bytes at least.
@@ -276,9 +343,75 @@ fn hex8(value: u32, letters: u8) -> u64 {
     word + 0x3030_3030_3030_3030 + above_nine * u64::from(letters)
 }
 
+/// `00` to `99`.
+static PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[b'0'; 2]; 100];
+    let mut i = 0;
+    while i < 100 {
+        pairs[i] = [b'0' + i as u8 / 10, b'0' + i as u8 % 10];
+        i += 1;
+    }
+    pairs
+};
+
+/// Stores the first bytes of 16, as many as there are places: two stores that overlap, and not a byte beyond.
+#[inline(always)]
+fn exact(out: &mut [u8], low: u64, high: u64) -> Option<()> {
+    let text = u128::from(low) | u128::from(high) << 64;
+    let len = out.len();
+    if len >= 8 {
+        *out.first_chunk_mut()? = (text as u64).to_le_bytes();
+        *out.last_chunk_mut()? = ((text >> (8 * (len - 8))) as u64).to_le_bytes();
+    } else if len >= 4 {
+        *out.first_chunk_mut()? = (text as u32).to_le_bytes();
+        *out.last_chunk_mut()? = ((low >> (8 * (len - 4))) as u32).to_le_bytes();
+    } else if len >= 2 {
+        *out.first_chunk_mut()? = (text as u16).to_le_bytes();
+        *out.last_chunk_mut()? = ((low >> (8 * (len - 2))) as u16).to_le_bytes();
+    } else {
+        *out.first_mut()? = text as u8;
+    }
+    Some(())
+}
+
+/// As many decimal digits as there are places.
+#[inline(always)]
+fn exact_decimal(out: &mut [u8], value: u64) -> Option<()> {
+    let len = out.len();
+    if len == 2 {
+        *out.first_chunk_mut()? = PAIRS[(value % 100) as usize];
+        return Some(());
+    }
+    if len <= 8 {
+        let value = if value < EIGHT { value } else { value % EIGHT };
+        return exact(out, digits8(value) >> (8 * (8 - len)), 0);
+    }
+    let high = value / EIGHT;
+    let text = u128::from(digits8(high % EIGHT)) | u128::from(digits8(value % EIGHT)) << 64;
+    if len <= 16 {
+        let text = text >> (8 * (16 - len));
+        return exact(out, text as u64, (text >> 64) as u64);
+    }
+    let (first, rest) = out.split_at_mut_checked(len - 16)?;
+    exact(first, digits8(high / EIGHT % EIGHT) >> (8 * (24 - len)), 0)?;
+    exact(rest, text as u64, (text >> 64) as u64)
+}
+
+/// As many hexadecimal digits as there are places.
+#[inline(always)]
+fn exact_hex(out: &mut [u8], value: u64, letters: u8) -> Option<()> {
+    let value = value << (64 - 4 * out.len());
+    let low = if out.len() > 8 { hex8(value as u32, letters) } else { 0 };
+    exact(out, hex8((value >> 32) as u32, letters), low)
+}
+
 #[inline(always)]
 fn fixed(out: &mut [u8], at: usize, value: u64, count: usize) -> Option<usize> {
     if count <= 8 {
+        if count == 2 {
+            *out.get_mut(at..)?.first_chunk_mut()? = PAIRS[(value % 100) as usize];
+            return Some(at + 2);
+        }
         let value = if value < EIGHT { value } else { value % EIGHT };
         put8(out, at, digits8(value) >> (8 * (8 - count)))?;
         return Some(at + count);
@@ -297,8 +430,36 @@ fn fixed(out: &mut [u8], at: usize, value: u64, count: usize) -> Option<usize> {
     Some(at + 8)
 }
 
+/// `0` to `999` in three bytes, and how many of them are digits.
+static SMALL: [[u8; 4]; 1000] = {
+    let mut small = [[0; 4]; 1000];
+    let mut i = 0;
+    while i < 1000 {
+        let (a, b, c) = (b'0' + (i / 100) as u8, b'0' + (i / 10 % 10) as u8, b'0' + (i % 10) as u8);
+        small[i] = if i < 10 {
+            [c, 0, 0, 1]
+        } else if i < 100 {
+            [b, c, 0, 2]
+        } else {
+            [a, b, c, 3]
+        };
+        i += 1;
+    }
+    small
+};
+
+#[inline(always)]
+fn put4(out: &mut [u8], at: usize, bytes: [u8; 4]) -> Option<()> {
+    *out.get_mut(at..)?.first_chunk_mut()? = bytes;
+    Some(())
+}
+
 #[inline(always)]
 fn decimal(out: &mut [u8], at: usize, value: u64) -> Option<usize> {
+    if let Some(&small) = SMALL.get(value as usize) {
+        put4(out, at, small)?;
+        return Some(at + usize::from(small[3]));
+    }
     let count = digits(value);
     if count <= 8 {
         put8(out, at, digits8(value) >> (8 * (8 - count)))?;
@@ -309,14 +470,27 @@ fn decimal(out: &mut [u8], at: usize, value: u64) -> Option<usize> {
 
 #[inline(always)]
 fn grouped(out: &mut [u8], at: usize, value: u64) -> Option<usize> {
+    if value < 1000 {
+        return decimal(out, at, value);
+    }
+    if value < 1_000_000 {
+        let at = decimal(out, at, value / 1000)?;
+        return group(out, at, value % 1000);
+    }
     let commas = (digits(value) - 1) / 3;
     let mut at = decimal(out, at, value / POWERS[3 * commas])?;
-    for group in (0..commas).rev() {
-        let three = digits8(value / POWERS[3 * group] % 1000);
-        put8(out, at, three >> 32 & !0xff | u64::from(b','))?;
-        at += 4;
+    for place in (0..commas).rev() {
+        at = group(out, at, value / POWERS[3 * place] % 1000)?;
     }
     Some(at)
+}
+
+/// A comma and three digits.
+#[inline(always)]
+fn group(out: &mut [u8], at: usize, value: u64) -> Option<usize> {
+    let [tens, ones] = PAIRS[(value % 100) as usize];
+    put4(out, at, [b',', b'0' + (value / 100) as u8, tens, ones])?;
+    Some(at + 4)
 }
 
 impl Text {
@@ -366,7 +540,14 @@ fn print_body(text: &Text, rows: &TextRows<'_>, lengths: &mut [u32], out: &mut [
     if lengths.len() != rows.codes.len() {
         return None;
     }
-    let (mut at, mut other, mut next) = (0, rows.first_other, [0; TEXT_FIELDS]);
+    if let [template] = text.templates.as_slice()
+        && !template.variable
+        && rows.codes.iter().all(|code| *code == 1)
+    {
+        lengths.fill(template.fixed as u32);
+        return template.print_columns(rows, out);
+    }
+    let (mut at, mut other, mut next, mut fields) = (0, rows.first_other, [0; TEXT_FIELDS], [0; TEXT_FIELDS]);
     for (&code, length) in rows.codes.iter().zip(lengths) {
         let rest = out.get_mut(at..)?;
         let written = if code == 0 {
@@ -376,7 +557,7 @@ fn print_body(text: &Text, rows: &TextRows<'_>, lengths: &mut [u32], out: &mut [
             string.len()
         } else {
             let template = text.templates.get(usize::from(code) - 1)?;
-            let fields = template.values(rows.slots, &mut next)?;
+            template.values(rows.slots, &mut next, &mut fields)?;
             if rest.len() >= template.room {
                 template.print(&fields, rest)?
             } else {
@@ -396,14 +577,14 @@ dispatch! { fn printed_bytes(text: &Text, rows: &TextRows<'_>) -> Option<usize> 
 
 #[inline(always)]
 fn printed_bytes_body(text: &Text, rows: &TextRows<'_>) -> Option<usize> {
-    let (mut sum, mut other, mut next) = (0, rows.first_other, [0; TEXT_FIELDS]);
+    let (mut sum, mut other, mut next, mut fields) = (0, rows.first_other, [0; TEXT_FIELDS], [0; TEXT_FIELDS]);
     for &code in rows.codes {
         sum += if code == 0 {
             other += 1;
             rows.others.get(other - 1)?.len()
         } else {
             let template = text.templates.get(usize::from(code) - 1)?;
-            let fields = template.values(rows.slots, &mut next)?;
+            template.values(rows.slots, &mut next, &mut fields)?;
             if template.variable { template.length(&fields)? } else { template.fixed }
         };
     }
