@@ -4,8 +4,8 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use staffa_kernels::{
-    BytesDict, FsstTable, Int, PoolBuf, VECTOR, Word, fill_runs, gather, lengths_to_offsets_i32, max_u32, pack,
-    pack_tail, prefix_sum, sum_u32, unpack, unpack_tail,
+    BytesDict, FsstTable, Int, Piece, PoolBuf, Text, TextRows, VECTOR, Word, fill_runs, gather, lengths_to_offsets_i32,
+    max_u32, pack, pack_tail, prefix_sum, sum_u32, unpack, unpack_tail,
 };
 use std::hint::black_box;
 use std::time::Duration;
@@ -129,6 +129,39 @@ fn strings(c: &mut Criterion) {
     }
 }
 
+fn text(c: &mut Criterion) {
+    let colon = || Piece::Literal(b":".to_vec());
+    let time = vec![Piece::Fixed(2), colon(), Piece::Fixed(2), colon(), Piece::Fixed(2)];
+    let hex = |digits| Piece::Hex { digits, upper: false };
+    let uuid = vec![hex(8), Piece::Literal(b"-2da5-11e8-".to_vec()), hex(4), Piece::Literal(b"-".to_vec()), hex(12)];
+    let dot = || Piece::Literal(b".".to_vec());
+    let address = vec![Piece::Decimal, dot(), Piece::Decimal, dot(), Piece::Decimal, dot(), Piece::Decimal];
+    let amount = vec![Piece::Literal(b"$".to_vec()), Piece::Grouped, dot(), Piece::Fixed(2)];
+    let cases = [
+        ("times, joined", time.clone(), vec![0, 60, 60], 86_400),
+        ("times", time, vec![0; 3], 60),
+        ("uuids", uuid, vec![0; 3], u64::MAX),
+        ("addresses", address, vec![0; 4], 256),
+        ("amounts", amount, vec![0, 100], 10_000_000),
+    ];
+    let (mut rng, codes) = (Rng(7), vec![1; VECTOR]);
+    let Some(none) = BytesDict::new(&[0], &[]) else { return };
+    for (name, pieces, radices, most) in cases {
+        let Some(printer) = Text::new(&[(pieces, radices)]) else { return };
+        let slots: Vec<Vec<u64>> = (0..4).map(|_| (0..VECTOR).map(|_| rng.next() % most).collect()).collect();
+        let slots: Vec<&[u64]> = slots.iter().map(Vec::as_slice).collect();
+        let rows = TextRows { codes: &codes, slots: &slots, others: &none, first_other: 0 };
+        let bytes = printer.printed_bytes(&rows).unwrap_or(0);
+        let (mut lengths, mut out) = (vec![0; VECTOR], vec![0; bytes + 64]);
+        measure(c, &format!("Text::print {name}"), bytes, || {
+            assert!(printer.print(black_box(&rows), &mut lengths, black_box(&mut out)).is_some());
+        });
+        measure(c, &format!("Text::printed_bytes {name}"), bytes, || {
+            black_box(printer.printed_bytes(black_box(&rows)));
+        });
+    }
+}
+
 fn pool(c: &mut Criterion) {
     measure(c, "PoolBuf 1 MiB, new and drop", 1 << 20, || {
         black_box(PoolBuf::new(1 << 20));
@@ -145,6 +178,7 @@ fn kernels(c: &mut Criterion) {
     words(c, "u64", |v| v);
     words(c, "u128", u128::from);
     strings(c);
+    text(c);
     pool(c);
 }
 

@@ -13,6 +13,7 @@
 //! runs      run ends to values
 //! bytes     dictionaries of byte strings; lengths to offsets
 //! fsst      symbol codes to bytes
+//! text      numbers and literals to rows of text
 //! pool      output memory that is used again
 //! ```
 //!
@@ -47,6 +48,7 @@ mod fsst;
 mod gather;
 mod pool;
 mod runs;
+mod text;
 mod word;
 
 pub use bitpack::{pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail, unpack_tail};
@@ -57,6 +59,7 @@ pub use fsst::FsstTable;
 pub use gather::{gather, max_u32};
 pub use pool::{PoolBuf, retained_bytes, set_retained_limit};
 pub use runs::fill_runs;
+pub use text::{Piece, TEXT_FIELDS, Text, TextRows};
 pub use word::{Int, U256, Word, as_bytes, as_bytes_mut, cast_slice, cast_slice_mut, copy_from_le};
 
 /// Values in a vector: what one call of a kernel works on, what stays in the L1 cache.

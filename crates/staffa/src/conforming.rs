@@ -160,6 +160,27 @@ fn encoded(encoding: &dyn Encoding, values: Values<'_>, kind: Kind) -> Option<Ve
     Some(block::write(&parts).unwrap())
 }
 
+/// The tree of some strings, the encoding asked for by name.
+pub(crate) fn tree(encoding: &dyn Encoding, strings: &[Vec<u8>]) -> Node {
+    let strings: StringsBuf = strings.iter().map(Vec::as_slice).collect();
+    let values = Values::Bytes(strings.as_strings());
+    let stats = crate::choose::Stats::new(values, Kind::Unsigned);
+    Cascade::root(Profile::Balanced, Some(encoding.name())).choose(values, &stats).unwrap()
+}
+
+/// Strings of an encoding's own shape: they come back, and damage to them gives an answer or an error.
+pub(crate) fn holds(encoding: &dyn Encoding, strings: &[Vec<u8>], damaged: bool) {
+    let rows = strings.len();
+    let strings: StringsBuf = strings.iter().map(Vec::as_slice).collect();
+    let values = Values::Bytes(strings.as_strings());
+    let good = encoded(encoding, values, Kind::Unsigned).unwrap();
+    assert!(same(encoding, &good, values).unwrap(), "other strings");
+    if damaged {
+        damage(&good, rows, PhysicalType::Bytes, None);
+        lying_fields(&good, rows, PhysicalType::Bytes, None);
+    }
+}
+
 fn round_trips(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
     let held = std::cell::Cell::new(0);
     let mut runner = TestRunner::new(Config { cases: 48, failure_persistence: None, ..Config::default() });
@@ -345,35 +366,39 @@ fn survive(bytes: &[u8], len: usize, ty: PhysicalType, other: Option<&[u8]>) {
     }
 }
 
+/// Every truncation, and bytes set to others, behind a resealed checksum and not.
+fn damage(good: &[u8], len: usize, ty: PhysicalType, other: Option<&[u8]>) {
+    let survive = |bytes: &[u8]| survive(bytes, len, ty, other);
+    for cut in 0..good.len() {
+        survive(&good[..cut]);
+        let mut sealed = good[..cut].to_vec();
+        seal(&mut sealed);
+        survive(&sealed);
+    }
+    let body = &good[..good.len() - 4];
+    // A long block is its header, its payload's head, and a sample of the rest.
+    let step = |at: usize| at < 160 || at.is_multiple_of(13) || at + 40 > body.len();
+    for at in (0..body.len()).filter(|at| step(*at)) {
+        let old = body[at];
+        let flips = (0..8).map(|bit| old ^ 1 << bit);
+        for new in flips.chain([0, 1, 0x7f, 0xff, old.wrapping_add(1), old.wrapping_sub(1)]) {
+            let mut bad = body.to_vec();
+            bad[at] = new;
+            seal(&mut bad);
+            survive(&bad);
+        }
+        let mut flipped = good.to_vec();
+        flipped[at] ^= 1;
+        let limits = Limits::default();
+        assert!(block::parse(&flipped, len, Some(ty), &limits).is_err(), "a flip went unnoticed");
+    }
+}
+
 fn hostile(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
     for (len, shape) in [(40, 3), (40, 2), (90, 7), (30, 4), (1060, 5), (20, 0), (33, 1), (1030, 2)] {
         let values = picked(ty, &numbers(len, shape, 0x5eed, 11));
         let Some(good) = encoded(encoding, values.borrow(), kind) else { continue };
-        let other = other_block(encoding, ty, len);
-        let survive = |bytes: &[u8]| survive(bytes, len, ty, other.as_deref());
-        for cut in 0..good.len() {
-            survive(&good[..cut]);
-            let mut sealed = good[..cut].to_vec();
-            seal(&mut sealed);
-            survive(&sealed);
-        }
-        let body = &good[..good.len() - 4];
-        // A long block is its header, its payload's head, and a sample of the rest.
-        let step = |at: usize| at < 160 || at.is_multiple_of(13) || at + 40 > body.len();
-        for at in (0..body.len()).filter(|at| step(*at)) {
-            let old = body[at];
-            let flips = (0..8).map(|bit| old ^ 1 << bit);
-            for new in flips.chain([0, 1, 0x7f, 0xff, old.wrapping_add(1), old.wrapping_sub(1)]) {
-                let mut bad = body.to_vec();
-                bad[at] = new;
-                seal(&mut bad);
-                survive(&bad);
-            }
-            let mut flipped = good.clone();
-            flipped[at] ^= 1;
-            let limits = Limits::default();
-            assert!(block::parse(&flipped, len, Some(ty), &limits).is_err(), "a flip went unnoticed");
-        }
+        damage(&good, len, ty, other_block(encoding, ty, len).as_deref());
     }
     for (len, shape) in [(40, 3), (90, 7), (1060, 5), (1030, 2), (70, 4)] {
         let values = picked(ty, &numbers(len, shape, 0x5eed, 11));

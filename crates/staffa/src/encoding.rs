@@ -28,6 +28,7 @@ pub mod pseudodecimal;
 pub mod repeat;
 pub mod roaring;
 pub mod run_end;
+pub mod text;
 
 /// One way to lay out values as bytes. Stateless; one static per encoding.
 pub trait Encoding: Sync {
@@ -102,6 +103,7 @@ pub static POOL: &[&dyn Encoding] = &[
     &pseudodecimal::Pseudodecimal,
     &onpair::OnPair,
     &fsst::Fsst,
+    &text::Text,
     &narrow::Narrow,
     &bitmap::PlainBits,
     &roaring::Roaring,
