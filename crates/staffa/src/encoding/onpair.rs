@@ -25,10 +25,16 @@ use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values};
 
 /// Longest token, bytes.
 const LONGEST: usize = 16;
-/// Most tokens.
+/// Most tokens, and most of a text of at least [`LONG`] bytes, whose codes have a bit more then.
 const MOST: usize = 1 << 12;
-/// Bytes that training reads at the most.
-const TRAINED: usize = 1 << 18;
+const MOST_OF_LONG: usize = 1 << 13;
+const LONG: usize = 3 << 19;
+/// Bytes that training reads at the most; twice as many of a long text.
+const TRAINED: usize = 1 << 19;
+/// How often a pair must be seen to become a token, at the most.
+const OFTEN: usize = 8;
+/// Bytes by which two tables of tokens are compared.
+const COMPARED: usize = 1 << 16;
 
 /// See the [module](self).
 pub struct OnPair;
@@ -65,8 +71,8 @@ impl Encoding for OnPair {
     /// The tokens do not grow with the rows: only the codes of a sample are scaled.
     fn estimate(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
         let Values::Bytes(strings) = values else { return Ok(None) };
-        let tokens = Tokens::train(strings, TRAINED / 8);
-        let text = sample(strings.contents(), TRAINED / 8);
+        let tokens = Tokens::train(strings, TRAINED / 16, MOST);
+        let text = sample(strings.contents(), TRAINED / 16);
         let codes: usize = text.iter().map(|part| tokens.codes(part).len()).sum();
         let sampled: usize = text.iter().map(|part| part.len()).sum();
         let share = strings.contents().len() as f64 / sampled.max(1) as f64;
@@ -77,7 +83,7 @@ impl Encoding for OnPair {
 
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
         let Values::Bytes(strings) = values else { return Ok(None) };
-        let tokens = Tokens::train(strings, if cascade.is_trial() { TRAINED / 16 } else { TRAINED });
+        let tokens = Tokens::of(strings, cascade.is_trial());
         let mut payload = Vec::with_capacity(strings.contents().len() / 2);
         payload.extend((tokens.strings.as_strings().len() as u16 - 1).to_le_bytes());
         payload.extend(tokens.strings.as_strings().lengths().iter().map(|len| *len as u8));
@@ -196,24 +202,48 @@ fn bucket(word: u64) -> usize {
 }
 
 impl Tokens {
-    fn train(strings: Strings<'_>, most_bytes: usize) -> Self {
+    /// Trained as suits the length of the text.
+    fn of(strings: Strings<'_>, trial: bool) -> Self {
         let text = strings.contents();
-        let mut tokens = Self {
+        if trial || text.len() < LONG {
+            return Self::train(strings, if trial { TRAINED / 32 } else { TRAINED }, MOST);
+        }
+        let many = Self::train(strings, 2 * TRAINED, MOST_OF_LONG);
+        let all = many.strings.as_strings();
+        let mut few = Self::empty();
+        all.iter().take(MOST).for_each(|token| few.add(token));
+        let bytes = |tokens: &Self| {
+            let sample = sample(text, COMPARED);
+            let sampled: usize = sample.iter().map(|part| part.len()).sum();
+            let codes: usize = sample.iter().map(|part| tokens.codes(part).len()).sum();
+            let share = text.len() as f64 / sampled.max(1) as f64;
+            codes as f64 * share * f64::from(tokens.width()) / 8.0 + tokens.table_bytes() as f64
+        };
+        if bytes(&few) < bytes(&many) { few } else { many }
+    }
+
+    fn empty() -> Self {
+        Self {
             strings: StringsBuf::new(),
             buckets: vec![Vec::new(); 1 << 12],
             pairs: vec![0; 1 << 16],
             singles: [0; 256],
-        };
+        }
+    }
+
+    fn train(strings: Strings<'_>, most_bytes: usize, most: usize) -> Self {
+        let text = strings.contents();
+        let mut tokens = Self::empty();
         let mut seen = [false; 256];
         text.iter().for_each(|byte| seen.iter_mut().skip(usize::from(*byte)).take(1).for_each(|s| *s = true));
         // A table is never empty.
         seen.iter_mut().take(usize::from(text.is_empty())).for_each(|s| *s = true);
         (0..=255u8).zip(seen).filter(|(_, seen)| *seen).for_each(|(byte, _)| tokens.add(&[byte]));
         // A token costs its bytes and one: it must come often enough to pay, and not so seldom that chance fills the table.
-        let most = MOST.min(tokens.strings.as_strings().len() + text.len() / 24);
+        let most = most.min(tokens.strings.as_strings().len() + text.len() / 24);
         let sample = sample(text, most_bytes);
         let sampled: usize = sample.iter().map(|part| part.len()).sum();
-        let often = (sampled / (MOST * 16)).clamp(3, 12) as u32;
+        let often = (sampled / (MOST * 16)).clamp(3, OFTEN) as u32;
         let mut pairs: HashMap<(u32, u32), u32> = HashMap::new();
         for part in sample {
             let (mut rest, mut before) = (part, None::<(u32, usize)>);
