@@ -73,6 +73,7 @@ pub fn encodings() -> (RecordBatch, WriteOptions) {
         ("narrow", Arc::new(Decimal128Array::from_iter_values(all().map(|i| i128::from(i % 9) - 4)))),
         ("bitmap", Arc::new(BooleanArray::from_iter(all().map(|i| Some(i * i % 3 == 1))))),
         ("roaring", Arc::new(BooleanArray::from_iter(all().map(|i| Some(i % 301 == 3))))),
+        ("repeat", Arc::new(Int64Array::from_iter(all().map(|i| some(i).then_some((i % 70 * 7919 + i / 400) % 991))))),
     ];
     let mut options = WriteOptions::default();
     options.encodings = columns.iter().map(|(name, _)| ((*name).to_owned(), (*name).to_owned())).collect();
