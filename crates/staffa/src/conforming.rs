@@ -4,8 +4,6 @@
 //! is decode then compare. Every truncation, every bit flip, every byte and every header field at 0, 1, its maximum, +1
 //! and -1 behind a resealed checksum gives an answer or an error, within the block's memory budget.
 
-use std::sync::Arc;
-
 use arrow_array::{Array as _, ArrayRef, RecordBatch, UInt64Array, make_array};
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_data::ArrayData;
