@@ -4,6 +4,7 @@
 use staffa_kernels::Int;
 
 use crate::decode::{Integer, Physical, for_ints};
+use crate::encoding::run_end::run_ends;
 use crate::values::Values;
 
 /// Fewer values hold no repeat worth a node. More than a sample has, which cannot show any.
@@ -58,10 +59,16 @@ impl Sequences {
     }
 }
 
-/// The repeats of some values; `None` where a probe finds few, or they would save less than an eighth.
+/// The repeats of some values, of bits those of the lengths of their runs; `None` where a probe finds few, or they would save less than an eighth.
 pub(crate) fn of(values: Values<'_>) -> Option<Sequences> {
     if values.len() < LEAST {
         return None;
+    }
+    if matches!(values, Values::Bits(_)) {
+        let mut before = 0;
+        let ends = run_ends(values).into_iter();
+        let lengths: Vec<u32> = ends.map(|end| end - std::mem::replace(&mut before, end)).collect();
+        return of(Values::U32(&lengths));
     }
     for_ints!(values.physical_type(), T => {
         let words = T::slice(values)?;
