@@ -113,7 +113,7 @@ fn grams<T: Int>(values: &[T], levels: u32) -> Vec<u32> {
     hashes
 }
 
-/// Whether about half of some segments, those of a single value aside, begin inside of repeats. Every `STRIDE`th place is
+/// Whether three in eight of some segments, those of a single value aside, hold the begin of a repeat. Every `STRIDE`th place is
 /// kept, and so many places of a segment looked up: one of them is where a kept one was.
 fn probe<T: Int>(values: &[T]) -> bool {
     let hash = |gram: &[T]| {
@@ -140,7 +140,7 @@ fn probe<T: Int>(values: &[T]) -> bool {
         };
         hits += usize::from(segment.windows(AGREE).any(repeats));
     }
-    seen >= 4 && hits * 2 >= seen
+    seen >= 4 && hits * 8 >= seen * 3
 }
 
 #[derive(Debug, Clone, Copy, Default)]
