@@ -48,11 +48,11 @@ pub(crate) fn run(encoding: &dyn Encoding) {
 /// Shapes of data that encodings live on, and values at the edges.
 fn shapes(ty: PhysicalType) -> impl Strategy<Value = Picked> {
     let len = prop_oneof![Just(0usize), Just(1), Just(2), 3..70usize, Just(VECTOR), Just(VECTOR + 1), 1000..2600usize];
-    let shape = (len, 0..9u8, any::<u64>(), 1..64u32);
+    let shape = (len, 0..10u8, any::<u64>(), 1..64u32);
     shape.prop_map(move |(len, shape, seed, bits)| picked(ty, &numbers(len, shape, seed, bits)))
 }
 
-/// Numbers with structure: constant, sorted, runs, few distinct, decimals, one outlier, noise, edges.
+/// Numbers with structure: constant, sorted, runs, few distinct, decimals, one outlier, noise, lists, edges.
 fn numbers(len: usize, shape: u8, seed: u64, bits: u32) -> Vec<u64> {
     let mut state = seed | 1;
     let mut random = move || {
@@ -89,6 +89,12 @@ fn numbers(len: usize, shape: u8, seed: u64, bits: u32) -> Vec<u64> {
                 } else {
                     seed
                 }
+            }
+            // A list again and again, with a change here and there.
+            8 => {
+                let period = u64::from(bits) * 5 + 20;
+                let word = (i % period + 1).wrapping_mul(seed | 1);
+                if i % 61 == 7 { random() } else { word ^ word >> 29 }
             }
             _ => edges[(random() % edges.len() as u64) as usize],
         })
@@ -253,7 +259,7 @@ fn same(encoding: &dyn Encoding, bytes: &[u8], values: Values<'_>) -> Result<boo
 fn selects(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
     let Some(data_type) = arrow_type(ty, kind) else { return };
     let mut random = Random(u64::from(encoding.id()) << 8 | ty as u64);
-    for shape in 0..9 {
+    for shape in 0..10 {
         let numbers = numbers(2600, shape, random.next(), 11);
         let nulls: Option<NullBuffer> = (shape % 2 == 0).then(|| (0..2600).map(|_| random.below(9) > 0).collect());
         let values = arrow_array(&data_type, picked(ty, &numbers), nulls);
@@ -395,12 +401,12 @@ fn damage(good: &[u8], len: usize, ty: PhysicalType, other: Option<&[u8]>) {
 }
 
 fn hostile(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
-    for (len, shape) in [(40, 3), (40, 2), (90, 7), (30, 4), (1060, 5), (20, 0), (33, 1), (1030, 2)] {
+    for (len, shape) in [(40, 3), (40, 2), (90, 7), (30, 4), (1060, 5), (20, 0), (33, 1), (1030, 2), (180, 8)] {
         let values = picked(ty, &numbers(len, shape, 0x5eed, 11));
         let Some(good) = encoded(encoding, values.borrow(), kind) else { continue };
         damage(&good, len, ty, other_block(encoding, ty, len).as_deref());
     }
-    for (len, shape) in [(40, 3), (90, 7), (1060, 5), (1030, 2), (70, 4)] {
+    for (len, shape) in [(40, 3), (90, 7), (1060, 5), (1030, 2), (70, 4), (180, 8)] {
         let values = picked(ty, &numbers(len, shape, 0x5eed, 11));
         if let Some(good) = encoded(encoding, values.borrow(), kind) {
             lying_fields(&good, len, ty, other_block(encoding, ty, len).as_deref());

@@ -177,7 +177,7 @@ impl<'a> Cascade<'a> {
         let by_sample = scaled(&node, values.len(), sample.borrow().len());
         let stats = Stats::new(values, kind);
         let mut least = by_sample;
-        for candidate in self.candidates(values, &stats, |e| e.needs_all()) {
+        for candidate in self.candidates(values, &stats, Encoding::needs_all) {
             if let Some(bytes) = candidate.estimate(values, &stats, &self.below(candidate))? {
                 least = least.min(bytes);
             }
@@ -238,7 +238,7 @@ impl<'a> Cascade<'a> {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        among: impl Fn(&'static dyn Encoding) -> bool,
+        among: impl Fn(&'static (dyn Encoding + 'static)) -> bool,
     ) -> impl Iterator<Item = &'static dyn Encoding> {
         let (ty, kind) = (values.physical_type(), stats.kind());
         let able = POOL.iter().copied().filter(move |e| !e.needs_source() && among(*e) && e.accepts(ty, kind));

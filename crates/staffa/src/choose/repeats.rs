@@ -4,6 +4,7 @@
 use staffa_kernels::Int;
 
 use crate::decode::{Integer, Physical, for_ints};
+use crate::encoding::run_end::run_ends;
 use crate::values::Values;
 
 /// Fewer values hold no repeat worth a node. More than a sample has, which cannot show any.
@@ -58,10 +59,16 @@ impl Sequences {
     }
 }
 
-/// The repeats of some values; `None` where a probe finds few, or they would save less than an eighth.
+/// The repeats of some values, of bits those of the lengths of their runs; `None` where a probe finds few, or they would save less than an eighth.
 pub(crate) fn of(values: Values<'_>) -> Option<Sequences> {
     if values.len() < LEAST {
         return None;
+    }
+    if matches!(values, Values::Bits(_)) {
+        let mut before = 0;
+        let ends = run_ends(values).into_iter();
+        let lengths: Vec<u32> = ends.map(|end| end - std::mem::replace(&mut before, end)).collect();
+        return of(Values::U32(&lengths));
     }
     for_ints!(values.physical_type(), T => {
         let words = T::slice(values)?;
@@ -106,7 +113,7 @@ fn grams<T: Int>(values: &[T], levels: u32) -> Vec<u32> {
     hashes
 }
 
-/// Whether about half of some segments, those of a single value aside, begin inside of repeats. Every `STRIDE`th place is
+/// Whether three in eight of some segments, those of a single value aside, hold the begin of a repeat. Every `STRIDE`th place is
 /// kept, and so many places of a segment looked up: one of them is where a kept one was.
 fn probe<T: Int>(values: &[T]) -> bool {
     let hash = |gram: &[T]| {
@@ -133,7 +140,7 @@ fn probe<T: Int>(values: &[T]) -> bool {
         };
         hits += usize::from(segment.windows(AGREE).any(repeats));
     }
-    seen >= 4 && hits * 2 >= seen
+    seen >= 4 && hits * 8 >= seen * 3
 }
 
 #[derive(Debug, Clone, Copy, Default)]

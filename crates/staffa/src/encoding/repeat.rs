@@ -192,4 +192,44 @@ impl<T: Integer> Decoder<T> for Repeated<T> {
     }
 }
 
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cursor::Cursor;
+    use crate::decode::{Budget, decode_all};
+
+    fn decoded(literals: &[u32], before: &[u32], lengths: &[u32], offsets: &[u32], len: usize) -> Result<Vec<u32>> {
+        let cascade = Cascade::default();
+        let child = |values: &[u32]| cascade.child(Values::U32(values), Kind::Unsigned);
+        let children = vec![child(literals)?, child(before)?, child(lengths)?, child(offsets)?];
+        let node = Node { encoding: 16, ty: PhysicalType::U32, len, payload: Vec::new(), children };
+        let mut bytes = Vec::new();
+        node.write(&mut bytes);
+        let node = NodeRef::parse(&mut Cursor::new(&bytes), len, 9)?;
+        let mut cx = OpenContext { budget: Budget::new(1 << 20), shared: &[] };
+        decode_all(cx.open_words::<u32>(&node)?.as_ref())
+    }
+
+    #[test]
+    fn a_match_may_overlap_itself() {
+        let values =
+            |literals, offset, length, len| decoded(literals, &[literals.len() as u32], &[length], &[offset], len);
+        assert_eq!(values(&[7, 8, 9], 3, 5, 8).unwrap(), [7, 8, 9, 7, 8, 9, 7, 8]);
+        assert_eq!(values(&[7, 8, 9], 1, 20, 23).unwrap()[2..], [9; 21]);
+        let expected: Vec<u32> = (0..3002).map(|i| i % 2 + 4).collect();
+        assert_eq!(values(&[4, 5], 2, 3000, 3002).unwrap(), expected);
+        assert_eq!(decoded(&[1, 2, 3], &[2], &[2], &[1], 5).unwrap(), [1, 2, 2, 2, 3]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        for (before, length, offset, len) in
+            [(3, 5, 4, 8), (3, 5, 0, 8), (3, 6, 1, 8), (3, 4, 1, 8), (4, 5, 1, 8), (0, 5, 1, 8), (3, 0, 1, 3)]
+        {
+            assert!(decoded(&[7, 8, 9], &[before], &[length], &[offset], len).is_err(), "{before} {length} {offset}");
+        }
+        assert!(decoded(&[7, 8, 9], &[3, 0], &[5], &[1], 8).is_err());
+    }
+}
+
 crate::conformance!(Repeat);

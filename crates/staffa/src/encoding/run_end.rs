@@ -44,14 +44,25 @@ impl Encoding for RunEnd {
         true
     }
 
-    /// No runs shorter than 2 on average (BtrBlocks, section 3.1).
+    /// No runs shorter than 2 on average (BtrBlocks, section 3.1); of bits none shorter than 16, or 6 where lists of
+    /// their lengths come again.
     fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
-        let least = if matches!(values, Values::Bits(_)) { 16 } else { 2 };
-        stats.runs() > 1 && stats.runs() * least <= values.len()
+        let average = |least| stats.runs() > 1 && stats.runs() * least <= values.len();
+        match values {
+            Values::Bits(_) => average(16) || average(6) && stats.sequences().is_some(),
+            _ => average(2),
+        }
     }
 
     fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
-        let ends = cascade.estimate_child(Values::U32(&run_ends(values)), Kind::Unsigned)?;
+        let ends = run_ends(values);
+        let lengths = || std::iter::once(0).chain(ends.array_windows().map(|[a, b]| b - a)).collect::<Vec<u32>>();
+        let mut ends_bytes = cascade.estimate_child(Values::U32(&ends), Kind::Unsigned)?;
+        if matches!(values, Values::Bits(_)) && stats.sequences().is_some() {
+            // A sample of ends shows nothing of their deltas' repeats.
+            let below = cascade.below(&super::delta::Delta);
+            ends_bytes = ends_bytes.min(below.estimate_child(Values::U32(&lengths()), Kind::Signed)?);
+        }
         let values = match values {
             Values::Bits(_) => 1,
             Values::Bytes(strings) => {
@@ -64,7 +75,7 @@ impl Encoding for RunEnd {
                 cascade.estimate_child(T::values(&runs), stats.kind())?
             }, _ => return Ok(None)),
         };
-        Ok(Some(8 + ends + values))
+        Ok(Some(8 + ends_bytes + values))
     }
 
     fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
@@ -120,7 +131,7 @@ impl Encoding for RunEnd {
 }
 
 /// End of every run.
-fn run_ends(values: Values<'_>) -> Vec<u32> {
+pub(crate) fn run_ends(values: Values<'_>) -> Vec<u32> {
     let len = values.len() as u32;
     let mut ends: Vec<u32> = match values {
         Values::Bits(bits) => (1..len).filter(|&i| bits.get(i as usize) != bits.get(i as usize - 1)).collect(),

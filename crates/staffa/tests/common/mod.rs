@@ -77,6 +77,7 @@ pub fn encodings() -> (RecordBatch, WriteOptions) {
         ("roaring", Arc::new(BooleanArray::from_iter(all().map(|i| Some(i % 301 == 3))))),
         ("difference", Arc::new(UInt8Array::from_iter_values(all().map(|i| (mixed(i) + i * 7 % 3) as u8)))),
         ("grouped", Arc::new(Int64Array::from_iter_values(all().map(|i| (mixed(i) + 7).pow(5) % 1_000_003)))),
+        ("repeat", Arc::new(Int64Array::from_iter(all().map(|i| some(i).then_some((i % 70 * 7919 + i / 400) % 991))))),
     ];
     let mut options = WriteOptions::default();
     let chosen = ["difference", "grouped"];
