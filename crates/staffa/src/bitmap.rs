@@ -97,6 +97,20 @@ impl Bitmap {
         })
     }
 
+    /// The bits, in order, at the places that are set in `places`; the other places are 0.
+    #[must_use]
+    pub fn scattered(&self, places: &Self) -> Self {
+        let mut out = Self::filled(places.len(), false);
+        places.ones().enumerate().for_each(|(i, place)| out.set(place as usize, self.get(i)));
+        out
+    }
+
+    /// The bits in which the two differ, which have the same length.
+    #[must_use]
+    pub fn differing(&self, other: &Self) -> Self {
+        Self::from_words(self.words.iter().zip(&other.words).map(|(a, b)| a ^ b).collect(), self.len())
+    }
+
     /// Appends another bitmap.
     pub fn extend(&mut self, other: &Self) {
         let shift = self.len % 64;

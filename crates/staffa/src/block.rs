@@ -58,7 +58,7 @@ pub(crate) struct Parts<'a> {
     /// How many values, NULLs included.
     pub len: usize,
     /// Where some are NULL.
-    pub validity: Option<&'a Bitmap>,
+    pub validity: Option<&'a Node>,
     /// The tree of the values, where there are any.
     pub values: Option<&'a Node>,
     /// Whether it has none for NULLs.
@@ -68,8 +68,9 @@ pub(crate) struct Parts<'a> {
 }
 
 /// A sealed block.
-pub(crate) fn write(parts: &Parts<'_>) -> Result<Vec<u8>> {
-    let mut out = Vec::with_capacity(parts.values.map_or(0, Node::size) + 32);
+pub(crate) fn write(parts: &Parts<'_>) -> Vec<u8> {
+    let size = |node: Option<&Node>| node.map_or(0, Node::size);
+    let mut out = Vec::with_capacity(size(parts.values) + size(parts.validity) + 32);
     put_varint(&mut out, parts.len as u64);
     let flag = |on: bool, flag: u8| if on { flag } else { 0 };
     out.push(
@@ -81,13 +82,18 @@ pub(crate) fn write(parts: &Parts<'_>) -> Result<Vec<u8>> {
         put_varint(&mut out, bytes as u64);
     }
     if let Some(validity) = parts.validity {
-        Cascade::default().child(Values::Bits(validity), Kind::Unsigned)?.write(&mut out);
+        validity.write(&mut out);
     }
     if let Some(values) = parts.values {
         values.write(&mut out);
     }
     seal(&mut out);
-    Ok(out)
+    out
+}
+
+/// The tree of a validity.
+pub(crate) fn validity(valid: &Bitmap) -> Result<Node> {
+    Cascade::default().child(Values::Bits(valid), Kind::Unsigned)
 }
 
 /// A sealed shared part.
@@ -178,14 +184,16 @@ impl<'a> Block<'a> {
         }
         // What decoders hold beside the output: dictionaries, runs, exceptions, none larger than the values themselves.
         let budget = Budget::new(4 * plain + 32 * parsed.len as u64 + (1 << 16));
-        let mut cx = OpenContext { budget, shared, source: None };
+        let told = |rows| source.map(|block| Source { block: block.clone(), rows });
+        let mut cx = OpenContext { budget, shared, source: told(None) };
         let validity = parsed.validity.as_ref().map(|node| cx.open_bits(node)?.bits()).transpose()?;
         let valid = validity.as_ref().map_or(parsed.len, Bitmap::count_ones);
         if parsed.dense && parsed.values.as_ref().map_or(0, |v| v.len) != valid {
             return Err(Error::corrupt(format!("{valid} values expected, as many as are valid")));
         }
-        let rows = validity.as_ref().filter(|_| parsed.dense);
-        cx.source = source.map(|block| Source { block: block.clone(), rows: rows.cloned() });
+        if let Some(rows) = validity.as_ref().filter(|_| parsed.dense) {
+            cx.source = told(Some(rows.clone()));
+        }
         let values = parsed.values.as_ref().map(|node| cx.open(node)).transpose()?;
         Ok(Self { len: parsed.len, validity, values, dense: parsed.dense, string_bytes: parsed.string_bytes })
     }
@@ -232,11 +240,7 @@ impl<'a> Block<'a> {
         };
         let bits = decoder.bits()?;
         let Some(validity) = self.validity.as_ref().filter(|_| self.dense) else { return Ok(bits) };
-        let mut out = Bitmap::filled(self.len, false);
-        for (i, row) in validity.ones().enumerate() {
-            out.set(row as usize, bits.get(i));
-        }
-        Ok(out)
+        Ok(bits.scattered(validity))
     }
 }
 

@@ -42,8 +42,10 @@ pub(crate) struct Chosen<'a> {
     pub inputs: Vec<Input<'a>>,
     /// The tree of every block that has values.
     pub nodes: Vec<Option<Node>>,
+    /// The tree of every block's validity that has NULLs.
+    pub validity: Vec<Option<Node>>,
     shared: Vec<Vec<u8>>,
-    len: usize,
+    pub len: usize,
 }
 
 /// The chunk in terms of which another one is.
@@ -127,15 +129,18 @@ pub(crate) fn choose<'a>(array: &'a LeafArray, options: ChunkOptions<'a>) -> Res
         _ => None,
     };
     let shared: Vec<Vec<u8>> = shared.into_iter().collect();
-    Ok(Chosen { options, ty: array.values.physical_type(), inputs, nodes, shared, len })
+    let validity = inputs.par_iter().map(|input| input.validity.as_ref().map(block::validity).transpose());
+    let validity = validity.collect::<Result<Vec<_>>>()?;
+    Ok(Chosen { options, ty: array.values.physical_type(), inputs, nodes, validity, shared, len })
 }
 
 impl Chosen<'_> {
     /// Block `i` as it will be written.
-    pub fn sealed(&self, i: usize) -> Result<Vec<u8>> {
-        let Some(input) = self.inputs.get(i) else { return Ok(Vec::new()) };
+    pub fn sealed<'n>(&'n self, i: usize) -> Vec<u8> {
+        let Some(input) = self.inputs.get(i) else { return Vec::new() };
         let string_bytes = input.string_bytes(self.ty);
-        let (validity, values) = (input.validity.as_ref(), self.nodes.get(i).and_then(Option::as_ref));
+        let node = |nodes: &'n [Option<Node>]| nodes.get(i).and_then(Option::as_ref);
+        let (validity, values) = (node(&self.validity), node(&self.nodes));
         block::write(&Parts { len: input.len, validity, values, dense: input.dense, string_bytes })
     }
 
@@ -159,7 +164,7 @@ impl Chosen<'_> {
         shared: &[SharedPart],
         source: Option<Teller<'_>>,
     ) -> Result<EncodedBlock> {
-        let bytes = self.sealed(i)?;
+        let bytes = self.sealed(i);
         if self.options.verify {
             let same = self
                 .verify(&bytes, i, input, shared, source)

@@ -149,7 +149,7 @@ fn other_block(encoding: &dyn Encoding, ty: PhysicalType, len: usize) -> Option<
     let stats = crate::choose::Stats::new(other.borrow(), Kind::Unsigned);
     let node = Cascade::root(Profile::Balanced, Some("plain")).choose(other.borrow(), &stats).unwrap();
     let parts = Parts { len, validity: None, values: Some(&node), dense: false, string_bytes: None };
-    Some(block::write(&parts).unwrap())
+    Some(block::write(&parts))
 }
 
 /// The block of some values, the encoding asked for by name; `None` where it cannot hold them.
@@ -163,7 +163,7 @@ fn encoded(encoding: &dyn Encoding, values: Values<'_>, kind: Kind) -> Option<Ve
     assert_eq!(node.encoding, encoding.id());
     let string_bytes = if let Values::Bytes(strings) = values { Some(strings.contents().len()) } else { None };
     let parts = Parts { len: values.len(), validity: None, values: Some(&node), dense: false, string_bytes };
-    Some(block::write(&parts).unwrap())
+    Some(block::write(&parts))
 }
 
 /// The tree of some strings, the encoding asked for by name.
@@ -416,12 +416,12 @@ fn hostile(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
     let none = Bitmap::filled(9, false);
     let parts = Parts {
         len: 9,
-        validity: Some(&none),
+        validity: Some(&block::validity(&none).unwrap()),
         values: None,
         dense: true,
         string_bytes: Some(0).filter(|_| ty == PhysicalType::Bytes),
     };
-    survive(&block::write(&parts).unwrap(), 9, ty, None);
+    survive(&block::write(&parts), 9, ty, None);
 }
 
 /// What a field of a header is set to: 0, 1, its maximum, +1 and -1.

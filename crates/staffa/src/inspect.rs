@@ -350,8 +350,8 @@ impl File {
                 let parsed = block::parse(&bytes, entry.values, spec.ty, self.limits())
                     .map_err(|e| e.at(|p| (p.block, p.offset) = (Some(i), Some(entry.offset))).at(place))?;
                 let mut block = explained(&parsed, row_group, i, entry.bytes);
-                if let (Some(tree), Some(by)) = (&mut block.values, &teller) {
-                    tree.told_by(&by.path);
+                if let Some(by) = &teller {
+                    block.values.iter_mut().chain(&mut block.validity).for_each(|tree| tree.told_by(&by.path));
                 }
                 blocks.push(block);
             }

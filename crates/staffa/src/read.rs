@@ -223,11 +223,11 @@ impl File {
             let teller = self.index(by)?;
             let (other, spec) = (teller.chunks.get(row_group), self.leaf(by)?);
             match other {
-                Some(other) if other.source.is_none() && by != leaf && spec.flat && reader.leaf.flat => {
+                Some(other) if other.source.is_none() && by != leaf && other.values == chunk.values => {
                     reader.decode(blocks, Some(&LeafReader { file: self, leaf: spec, chunk: other }))
                 }
                 _ => Err(Error::corrupt(format!(
-                    "in terms of leaf {by}: another column of single values expected that is in terms of none"
+                    "in terms of leaf {by}: another column of as many values expected that is in terms of none"
                 ))),
             }
         };

@@ -10,6 +10,7 @@
 
 use rayon::prelude::*;
 
+use crate::bitmap::Bitmap;
 use crate::block;
 use crate::choose::{Cascade, Stats};
 use crate::chunk::{Chosen, Input};
@@ -35,34 +36,21 @@ const GLANCED: usize = 384;
 /// Pairs that are encoded for a column, at the most.
 const TRIES: usize = 3;
 
-/// Encodes columns in terms of others where that is smaller; which column tells each, if one does. `flat` says which
-/// leaves may take part.
-pub(crate) fn relate(chosen: &mut [Chosen<'_>], flat: &[bool]) -> Result<Vec<Option<usize>>> {
-    let mut told = vec![None; chosen.len()];
-    let flat = |leaf: usize| flat.get(leaf).copied().unwrap_or(false);
-    let Some(blocks) = (0..chosen.len()).find(|leaf| flat(*leaf)).and_then(|leaf| chosen.get(leaf)) else {
-        return Ok(told);
-    };
-    // The last block may be short.
-    let sampled = blocks.inputs.len().saturating_sub(1) / 2;
-    if blocks.inputs.get(sampled).is_none_or(|input| input.len < LEAST_ROWS) {
-        return Ok(told);
-    }
-    let views = (0..chosen.len()).into_par_iter().map(|leaf| match chosen.get(leaf) {
-        Some(chosen) if flat(leaf) => View::of(chosen, sampled),
-        _ => Ok(None),
-    });
-    let views: Vec<Option<View>> = views.collect::<Result<_>>()?;
-    let total: usize = views.iter().flatten().map(|view| view.bytes).sum();
-    let mut pairs: Vec<Pair> = views
+/// Encodes columns in terms of others where that is smaller; which column tells each, if one does. Columns of the same
+/// number of values may tell one another.
+pub(crate) fn relate(chosen: &mut [Chosen<'_>]) -> Result<Vec<Option<usize>>> {
+    let columns: Vec<Option<Column>> = chosen.par_iter().map(Column::of).collect::<Result<_>>()?;
+    let total: usize = columns.iter().flatten().map(Column::bytes).sum();
+    let mut pairs: Vec<Pair> = columns
         .par_iter()
         .enumerate()
         .filter(|(leaf, _)| chosen.get(*leaf).is_some_and(|c| c.options.forced.is_none()))
-        .filter_map(|(leaf, view)| Some((leaf, view.as_ref()?)))
-        .filter(|(_, view)| view.bytes >= 128.max(total / 2000))
-        .flat_map_iter(|(leaf, view)| best_pairs(leaf, view, &views))
+        .filter_map(|(leaf, column)| Some((leaf, column.as_ref()?)))
+        .filter(|(_, column)| column.bytes() >= 128.max(total / 2000))
+        .flat_map_iter(|(leaf, column)| best_pairs(leaf, column, &columns))
         .collect();
     pairs.sort_by(|a, b| b.gain.total_cmp(&a.gain).then((a.told, a.by).cmp(&(b.told, b.by))));
+    let mut told = vec![None; chosen.len()];
     let mut tells = vec![false; chosen.len()];
     let mut tries = vec![0; chosen.len()];
     for pair in pairs {
@@ -73,9 +61,9 @@ pub(crate) fn relate(chosen: &mut [Chosen<'_>], flat: &[bool]) -> Result<Vec<Opt
             continue;
         }
         tries.iter_mut().skip(pair.told).take(1).for_each(|tries| *tries += 1);
-        let Some(nodes) = tell(chosen, &pair, sampled)? else { continue };
+        let Some((nodes, validity)) = tell(chosen, &pair)? else { continue };
         if let (Some(column), Some(by)) = (chosen.get_mut(pair.told), told.get_mut(pair.told)) {
-            column.nodes = nodes;
+            (column.nodes, column.validity) = (nodes, validity);
             *by = Some(pair.by);
         }
         tells.iter_mut().skip(pair.by).take(1).for_each(|tells| *tells = true);
@@ -87,9 +75,40 @@ pub(crate) fn relate(chosen: &mut [Chosen<'_>], flat: &[bool]) -> Result<Vec<Opt
 struct Pair {
     told: usize,
     by: usize,
-    encoding: &'static dyn Encoding,
+    /// Of the values, where they are told.
+    encoding: Option<&'static dyn Encoding>,
+    /// Whether the validity is told.
+    validity: bool,
     /// Bytes of a block that it is estimated to save.
     gain: f64,
+}
+
+/// One block of a column, the one by which pairs are judged.
+struct Column {
+    /// Values of the chunk, NULLs included.
+    len: usize,
+    stream: Option<View>,
+    /// With its bytes.
+    validity: Option<(Bitmap, usize)>,
+}
+
+impl Column {
+    fn of(chosen: &Chosen<'_>) -> Result<Option<Self>> {
+        let block = judged(chosen);
+        let Some(input) = chosen.inputs.get(block).filter(|input| input.len >= LEAST_ROWS) else { return Ok(None) };
+        let node = chosen.validity.get(block).and_then(Option::as_ref);
+        let validity = input.validity.clone().zip(node.map(Node::size));
+        Ok(Some(Self { len: chosen.len, stream: View::of(chosen, block)?, validity }))
+    }
+
+    fn bytes(&self) -> usize {
+        self.stream.as_ref().map_or(0, |view| view.bytes) + self.validity.as_ref().map_or(0, |(_, bytes)| *bytes)
+    }
+}
+
+/// The block by which a column is judged: not the last, which may be short.
+fn judged(chosen: &Chosen<'_>) -> usize {
+    chosen.inputs.len().saturating_sub(1) / 2
 }
 
 /// A stream of one block, by rows.
@@ -172,16 +191,16 @@ fn stream_of(root: &Node) -> Option<StreamOf> {
 
 fn stream_node(root: &Node, from: StreamOf) -> Option<&Node> {
     match from {
-        StreamOf::Values => Some(root),
         StreamOf::FirstChild => root.children.first(),
+        _ => Some(root),
     }
 }
 
 fn kind(root: &Node, from: StreamOf, kind: Kind) -> Kind {
     match from {
-        StreamOf::Values => kind,
         StreamOf::FirstChild if root.encoding == Dictionary.id() => Kind::Unsigned,
         StreamOf::FirstChild => Kind::Signed,
+        _ => kind,
     }
 }
 
@@ -203,22 +222,38 @@ fn stream(root: &Node, from: StreamOf, values: Values<'_>) -> Result<Picked> {
 }
 
 /// The pairs that seem to make a column smaller, the best few.
-fn best_pairs(told: usize, view: &View, views: &[Option<View>]) -> Vec<Pair> {
+fn best_pairs(told: usize, column: &Column, columns: &[Option<Column>]) -> Vec<Pair> {
     let mut pairs = Vec::new();
-    for (by, other) in views.iter().enumerate() {
-        let Some(other) = other.as_ref().filter(|_| by != told) else { continue };
-        let now = view.bytes as f64;
-        let mut consider = |bytes: Option<f64>, encoding: &'static dyn Encoding| {
-            if let Some(bytes) = bytes.filter(|bytes| *bytes < now * WORTH) {
-                pairs.push(Pair { told, by, encoding, gain: now - bytes });
-            }
-        };
-        consider(difference_bytes(view, other), &Difference);
-        consider(grouped_bytes(view, other), &Grouped);
+    for (by, other) in columns.iter().enumerate() {
+        let Some(other) = other.as_ref().filter(|other| by != told && other.len == column.len) else { continue };
+        let (mut encoding, mut gain) = (None::<&'static dyn Encoding>, 0.0);
+        if let (Some(view), Some(other)) = (&column.stream, &other.stream) {
+            let now = view.bytes as f64;
+            let mut consider = |bytes: Option<f64>, by: &'static dyn Encoding| {
+                if let Some(saved) = bytes.map(|bytes| now - bytes).filter(|saved| *saved > gain) {
+                    (encoding, gain) = (Some(by), saved);
+                }
+            };
+            consider(difference_bytes(view, other), &Difference);
+            consider(grouped_bytes(view, other), &Grouped);
+        }
+        let of_validity = validity_gain(column, other);
+        gain += of_validity.unwrap_or(0.0);
+        if gain > column.bytes() as f64 * (1.0 - WORTH) {
+            pairs.push(Pair { told, by, encoding, validity: of_validity.is_some(), gain });
+        }
     }
     pairs.sort_by(|a, b| b.gain.total_cmp(&a.gain));
     pairs.truncate(2 * TRIES);
     pairs
+}
+
+/// Bytes saved where the rows in which two validities differ are stored.
+fn validity_gain(column: &Column, other: &Column) -> Option<f64> {
+    let ((valid, bytes), (others, _)) = (column.validity.as_ref()?, other.validity.as_ref()?);
+    let differing: u32 = valid.words().iter().zip(others.words()).map(|(a, b)| (a ^ b).count_ones()).sum();
+    let saved = *bytes as f64 - 8.0 - 2.5 * f64::from(differing);
+    (saved > 0.0).then_some(saved)
 }
 
 /// Bytes that the differences would take, going by the width of most of them.
@@ -293,28 +328,50 @@ fn grouped_bytes_by(rows: &[u32], view: &View, other: &View) -> Option<f64> {
     Some((view.words.len() as f64 * entropy * 1.1 + entries * entry_bits + starts) / 8.0)
 }
 
+/// The trees of a column's values and validity, block by block.
+type Trees = (Vec<Option<Node>>, Vec<Option<Node>>);
+
 /// The column's blocks in terms of the other's where that makes them smaller; `None` where it does not in all.
-fn tell(chosen: &[Chosen<'_>], pair: &Pair, sampled: usize) -> Result<Option<Vec<Option<Node>>>> {
+fn tell(chosen: &[Chosen<'_>], pair: &Pair) -> Result<Option<Trees>> {
     let (Some(told), Some(by)) = (chosen.get(pair.told), chosen.get(pair.by)) else { return Ok(None) };
     let size = |node: &Option<Node>| node.as_ref().map_or(0, Node::size);
-    let block = |i: usize| -> Result<Option<Node>> {
-        let (Some(input), Some(Some(node))) = (told.inputs.get(i), told.nodes.get(i)) else { return Ok(None) };
-        tell_block(input, node, &by.sealed(i)?, by.ty, told, pair.encoding)
+    let smaller = |new: Option<Node>, old: Option<&Node>| {
+        new.filter(|new| old.is_some_and(|old| new.size() < old.size())).or_else(|| old.cloned())
+    };
+    fn old(nodes: &[Option<Node>], i: usize) -> Option<&Node> {
+        nodes.get(i).and_then(Option::as_ref)
+    }
+    let block = |i: usize| {
+        let Some(input) = told.inputs.get(i) else { return Ok((None, None)) };
+        let values = match (pair.encoding, old(&told.nodes, i)) {
+            (Some(encoding), Some(node)) => tell_block(input, node, &by.sealed(i), by.ty, told, encoding)?,
+            _ => None,
+        };
+        let other = by.inputs.get(i).and_then(|input| input.validity.as_ref()).filter(|_| pair.validity);
+        let validity = other.zip(input.validity.as_ref()).map(|(other, own)| tell_validity(own, other)).transpose()?;
+        Ok((smaller(values, old(&told.nodes, i)), smaller(validity.flatten(), old(&told.validity, i))))
     };
     // One block first.
     let worth = |new: usize, old: usize| new + 64 <= old && (new as f64) < old as f64 * WORTH;
-    let old = told.nodes.get(sampled).map_or(0, size);
-    if !block(sampled)?.is_some_and(|node| worth(node.size(), old)) {
+    let judged = judged(told);
+    let now = |i: usize| [&told.nodes, &told.validity].map(|nodes| old(nodes, i).map_or(0, Node::size)).iter().sum();
+    let (values, validity) = block(judged)?;
+    if !worth(size(&values) + size(&validity), now(judged)) {
         return Ok(None);
     }
-    let nodes = (0..told.inputs.len()).into_par_iter().map(|i| {
-        let old = told.nodes.get(i).cloned().flatten();
-        let new = block(i)?;
-        Ok(if new.as_ref().is_some_and(|new| new.size() < size(&old)) { new } else { old })
-    });
-    let nodes = nodes.collect::<Result<Vec<Option<Node>>>>()?;
-    let all = |nodes: &[Option<Node>]| nodes.iter().map(size).sum::<usize>();
-    Ok(worth(all(&nodes), all(&told.nodes)).then_some(nodes))
+    let trees: Vec<(Option<Node>, Option<Node>)> =
+        (0..told.inputs.len()).into_par_iter().map(block).collect::<Result<_>>()?;
+    let new = trees.iter().map(|(values, validity)| size(values) + size(validity)).sum();
+    let all = (0..told.inputs.len()).map(now).sum();
+    Ok(worth(new, all).then(|| trees.into_iter().unzip()))
+}
+
+/// A validity as what differs from another.
+fn tell_validity(valid: &Bitmap, others: &Bitmap) -> Result<Option<Node>> {
+    let cascade = Cascade::default().below(&Difference);
+    let cascade = cascade.told_by(Stream { from: StreamOf::Validity, words: Values::Bits(others) });
+    let values = Values::Bits(valid);
+    Difference.encode(values, &Stats::new(values, Kind::Unsigned), &cascade)
 }
 
 /// One block in terms of another; `None` where that cannot be.
@@ -345,12 +402,12 @@ fn tell_block(
     let cascade = cascade.told_by(Stream { from: other_from, words: words.borrow() });
     let Some(node) = encoding.encode(target, &Stats::new(target, kind), &cascade)? else { return Ok(None) };
     Ok(Some(match from {
-        StreamOf::Values => node,
         StreamOf::FirstChild => {
             let mut root = root.clone();
             root.children.iter_mut().take(1).for_each(|child| *child = node.clone());
             root
         }
+        _ => node,
     }))
 }
 

@@ -21,6 +21,8 @@ pub enum StreamOf {
     Values = 0,
     /// The first child of the values' root.
     FirstChild = 1,
+    /// Which rows are not NULL, as bits.
+    Validity = 2,
 }
 
 impl StreamOf {
@@ -29,7 +31,8 @@ impl StreamOf {
         match byte {
             0 => Ok(Self::Values),
             1 => Ok(Self::FirstChild),
-            other => Err(Error::corrupt(format!("stream 0 or 1 of another column expected, found {other}"))),
+            2 => Ok(Self::Validity),
+            other => Err(Error::corrupt(format!("stream 0, 1 or 2 of another column expected, found {other}"))),
         }
     }
 
@@ -38,6 +41,7 @@ impl StreamOf {
         match self {
             Self::Values => Ok(root),
             Self::FirstChild => root.child_of_same_length(0, "stream of another column"),
+            Self::Validity => Err(Error::corrupt("a stream of words of another column expected, found its validity")),
         }
     }
 }
@@ -173,6 +177,32 @@ impl<'a> Source<'a> {
             return Err(Error::corrupt(format!("a stream of {len} values expected, found {}", words.len())));
         }
         Ok(words)
+    }
+
+    /// A stream of bits, one for every value of the asking block, of which there are `len`; 0 where the source is NULL and
+    /// has no value for it.
+    pub(crate) fn bits(&self, from: StreamOf, len: usize) -> Result<Bitmap> {
+        let rows = self.block.len;
+        let valid = match &self.block.validity {
+            Some(node) => self.context(1).open_bits(node)?.bits()?,
+            None => Bitmap::filled(rows, true),
+        };
+        let bits = match (from, &self.block.values) {
+            (StreamOf::Validity, _) => valid,
+            (_, None) => Bitmap::filled(rows, false),
+            (_, Some(root)) => {
+                let bits = self.context(1).open_bits(from.node(root)?)?.bits()?;
+                if self.block.dense { bits.scattered(&valid) } else { bits }
+            }
+        };
+        let bits = match &self.rows {
+            Some(wanted) => wanted.ones().map(|row| bits.get(row as usize)).collect(),
+            None => bits,
+        };
+        if bits.len() != len {
+            return Err(Error::corrupt(format!("a stream of {len} bits expected, found {}", bits.len())));
+        }
+        Ok(bits)
     }
 
     /// A stream as codes above a base.

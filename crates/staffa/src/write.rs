@@ -342,8 +342,7 @@ impl<W: Write + Send> Encoder<W> {
             });
             let mut chosen = chosen.collect::<Result<Vec<_>>>()?;
             let told = if plan.options.relate && relate::relates(plan.options.profile) {
-                let flat: Vec<bool> = plan.layout.leaves().iter().map(|leaf| leaf.flat).collect();
-                relate::relate(&mut chosen, &flat)?
+                relate::relate(&mut chosen)?
             } else {
                 vec![None; chosen.len()]
             };
