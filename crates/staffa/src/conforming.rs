@@ -147,7 +147,8 @@ fn other_column(ty: PhysicalType, len: usize) -> Picked {
 fn other_block(encoding: &dyn Encoding, ty: PhysicalType, len: usize) -> Option<Vec<u8>> {
     let other = encoding.needs_source().then(|| other_column(ty, len))?;
     let stats = crate::choose::Stats::new(other.borrow(), Kind::Unsigned);
-    let node = Cascade::root(Profile::Balanced, Some("plain")).choose(other.borrow(), &stats).unwrap();
+    let plain = if ty == PhysicalType::Bits { "bitmap" } else { "plain" };
+    let node = Cascade::root(Profile::Balanced, Some(plain)).choose(other.borrow(), &stats).unwrap();
     let parts = Parts { len, validity: None, values: Some(&node), dense: false, string_bytes: None };
     Some(block::write(&parts))
 }
