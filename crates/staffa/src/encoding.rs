@@ -11,6 +11,7 @@ use crate::values::{Kind, PhysicalType, Values};
 
 pub mod alp;
 pub mod alp_rd;
+pub mod alphabet;
 pub mod bitmap;
 pub mod bitpack;
 pub mod constant;
@@ -90,6 +91,7 @@ pub static POOL: &[&dyn Encoding] = &[
     &onpair::OnPair,
     &fsst::Fsst,
     &text::Text,
+    &alphabet::Alphabet,
     &narrow::Narrow,
     &bitmap::PlainBits,
     &roaring::Roaring,
