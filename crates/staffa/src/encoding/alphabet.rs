@@ -144,7 +144,7 @@ fn like_noise(text: &[u8]) -> bool {
         }
     }
     let distinct = bytes.iter().filter(|n| **n > 0).count();
-    if distinct > MOST || distinct < 2 {
+    if !(2..=MOST).contains(&distinct) {
         return false;
     }
     // How often two of the sample are the same: 1 / kinds where all kinds are as frequent, more where some are more so.
