@@ -19,6 +19,7 @@ pub mod delta;
 pub mod dictionary;
 pub mod frame_of_reference;
 pub mod frequency;
+pub mod front_coding;
 pub mod fsst;
 pub mod narrow;
 pub mod onpair;
@@ -92,6 +93,7 @@ pub static POOL: &[&dyn Encoding] = &[
     &fsst::Fsst,
     &text::Text,
     &alphabet::Alphabet,
+    &front_coding::FrontCoding,
     &narrow::Narrow,
     &bitmap::PlainBits,
     &roaring::Roaring,
