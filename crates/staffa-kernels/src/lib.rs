@@ -12,6 +12,7 @@
 //! gather    dictionary codes to values
 //! runs      run ends to values
 //! bytes     dictionaries of byte strings; lengths to offsets
+//! front     shared prefixes and suffixes to strings
 //! fsst      symbol codes to bytes
 //! text      numbers and literals to rows of text
 //! pool      output memory that is used again
@@ -44,6 +45,7 @@ mod bitpack;
 mod bytes;
 mod delta;
 mod dispatch;
+mod front;
 mod fsst;
 mod gather;
 mod pool;
@@ -55,6 +57,7 @@ pub use bitpack::{pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one,
 pub use bytes::{BytesDict, lengths_to_offsets_i32, lengths_to_offsets_i64, sum_u32};
 pub use delta::prefix_sum;
 pub use dispatch::{Level, level};
+pub use front::join_prefixes;
 pub use fsst::FsstTable;
 pub use gather::{gather, max_u32};
 pub use pool::{PoolBuf, retained_bytes, set_retained_limit};

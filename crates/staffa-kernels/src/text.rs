@@ -249,7 +249,7 @@ impl Template {
                     match letters {
                         None => rows_out.zip(field_values).try_for_each(|(row, v)| exact_decimal(row?, v))?,
                         Some(letters) => {
-                            rows_out.zip(field_values).try_for_each(|(row, v)| exact_hex(row?, v, letters))?
+                            rows_out.zip(field_values).try_for_each(|(row, v)| exact_hex(row?, v, letters))?;
                         }
                     }
                 }
@@ -318,14 +318,14 @@ const EIGHT: u64 = 100_000_000;
 #[inline(always)]
 fn digits(value: u64) -> usize {
     // 1233 / 4096 is a little more than log10(2); 0 has a digit like 1.
-    let about = ((64 - (value | 1).leading_zeros()) * 1233 >> 12) as usize;
+    let about = (((64 - (value | 1).leading_zeros()) * 1233) >> 12) as usize;
     about + usize::from((value | 1) >= POWERS[about])
 }
 
 /// The eight digits of a number below 10^8, the first in the lowest byte.
 #[inline(always)]
 fn digits8(value: u64) -> u64 {
-    let fours = value / 10_000 | (value % 10_000) << 32;
+    let fours = (value / 10_000) | ((value % 10_000) << 32);
     let hundreds = ((fours * 10_486) >> 20) & 0x7f_0000_007f;
     let twos = (fours - 100 * hundreds) << 16 | hundreds;
     let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
@@ -656,7 +656,7 @@ mod tests {
             let mut rng = Rng(0x5eed);
             for _ in 0..300 {
                 let pieces: Vec<Vec<Piece>> =
-                    (0..1 + rng.below(3)).map(|_| (0..rng.below(7)).map(|_| piece(&mut rng)).collect()).collect();
+                    (0..=rng.below(3)).map(|_| (0..rng.below(7)).map(|_| piece(&mut rng)).collect()).collect();
                 let fields = |t: &[Piece]| t.iter().filter(|p| !matches!(p, Piece::Literal(_))).count();
                 let templates: Vec<_> = pieces.iter().map(|t| (t.clone(), vec![0; fields(t)])).collect();
                 let text = Text::new(&templates).unwrap();

@@ -179,6 +179,7 @@ pub(crate) use for_ints;
 pub struct Scratch {
     u32s: Vec<Vec<u32>>,
     u64s: Vec<Vec<u64>>,
+    bytes: Vec<Vec<u8>>,
 }
 
 impl Scratch {
@@ -200,6 +201,18 @@ impl Scratch {
     /// Gives a buffer back.
     pub fn give_u64(&mut self, buffer: Vec<u64>) {
         self.u64s.push(buffer);
+    }
+
+    /// A buffer of so many bytes with arbitrary content: strings of one vector.
+    pub fn take_bytes(&mut self, len: usize) -> Vec<u8> {
+        let mut buffer = self.bytes.pop().unwrap_or_default();
+        buffer.resize(len, 0);
+        buffer
+    }
+
+    /// Gives a buffer back.
+    pub fn give_bytes(&mut self, buffer: Vec<u8>) {
+        self.bytes.push(buffer);
     }
 }
 

@@ -11,6 +11,7 @@ use crate::values::{Kind, PhysicalType, Values};
 
 pub mod alp;
 pub mod alp_rd;
+pub mod alphabet;
 pub mod bitmap;
 pub mod bitpack;
 pub mod constant;
@@ -19,6 +20,7 @@ pub mod dictionary;
 pub mod difference;
 pub mod frame_of_reference;
 pub mod frequency;
+pub mod front_coding;
 pub mod fsst;
 pub mod grouped;
 pub mod narrow;
@@ -104,6 +106,8 @@ pub static POOL: &[&dyn Encoding] = &[
     &onpair::OnPair,
     &fsst::Fsst,
     &text::Text,
+    &alphabet::Alphabet,
+    &front_coding::FrontCoding,
     &narrow::Narrow,
     &bitmap::PlainBits,
     &roaring::Roaring,

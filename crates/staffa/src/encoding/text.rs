@@ -26,10 +26,17 @@ use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch, vec
 use crate::error::{Error, Result};
 use crate::node::{Node, NodeRef};
 use crate::picked::Picked;
-use crate::values::{Kind, PhysicalType, Strings, Values};
+use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values};
 
 /// Most slots: a node has 15 children.
 const SLOTS: usize = 13;
+
+/// How many times smaller than another encoding it must be to be preferred, where there are many rows.
+const WORTH: f64 = 1.3;
+/// Fewer rows are not worth trying what their slots take.
+const FEW: usize = 600;
+/// Rows that templates are found in, in a trial.
+const TRIED: usize = 256;
 
 /// See the [module](self).
 pub struct Text;
@@ -55,9 +62,12 @@ impl Encoding for Text {
         ty == PhysicalType::Bytes
     }
 
-    /// Most columns of strings are words: a few rows tell.
-    fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
-        matches!(values, Values::Bytes(strings) if strings.contents().len() >= 64 && templates::likely(strings))
+    /// Most columns of strings are words: a few rows tell. Where few strings come again and again, the place for this is
+    /// below a dictionary.
+    fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
+        let Values::Bytes(strings) = values else { return false };
+        let few = stats.dictionary().is_some_and(|coded| coded.firsts.len() * 48 < strings.len());
+        !few && strings.contents().len() >= 64 && templates::likely(strings)
     }
 
     /// Templates and words do not grow with the rows.
@@ -65,10 +75,7 @@ impl Encoding for Text {
         let Values::Bytes(strings) = values else { return Ok(None) };
         let sample = Cascade::sample_strings(strings);
         let sample = sample.as_ref().map_or(strings, |s| s.as_strings());
-        let parsed = Parsed::of(sample, sample);
-        if parsed.others.len() * 2 > sample.len() {
-            return Ok(None);
-        }
+        let Some(parsed) = Parsed::of(sample, sample, false) else { return Ok(None) };
         let Some((radices, slots, size)) = parsed.layout(cascade)? else { return Ok(None) };
         let others = Picked::of(Values::Bytes(sample), &parsed.others);
         let growing = size
@@ -76,18 +83,21 @@ impl Encoding for Text {
             + cascade.estimate_child(others.borrow(), Kind::Unsigned)?;
         let nodes = 8 * (slots.len() + 2);
         let share = strings.len() as f64 / sample.len().max(1) as f64;
-        let growing = (growing.saturating_sub(nodes) as f64 * share) as usize;
-        Ok(Some(8 + parsed.payload(&radices).len() + nodes + growing))
+        let growing = growing.saturating_sub(nodes) as f64 * share;
+        // Printing takes longer than copying: it must pay.
+        Ok(Some(8 + parsed.payload(&radices).len() + nodes + (growing * WORTH) as usize))
     }
 
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
         let Values::Bytes(strings) = values else { return Ok(None) };
         let sample = Cascade::sample_strings(strings);
         let sample = sample.as_ref().map_or(strings, |s| s.as_strings());
-        let parsed = Parsed::of(sample, strings);
-        if !cascade.is_forced() && parsed.others.len() * 2 > strings.len() {
-            return Ok(None);
+        if cascade.is_trial() {
+            let few: StringsBuf = sample.iter().step_by(sample.len().div_ceil(TRIED).max(1)).collect();
+            let Some(parsed) = Parsed::of(few.as_strings(), strings, false) else { return Ok(None) };
+            return Ok(parsed.trial(values));
         }
+        let Some(parsed) = Parsed::of(sample, strings, cascade.is_forced()) else { return Ok(None) };
         let Some((radices, slots, _)) = parsed.layout(cascade)? else { return Ok(None) };
         let others = Picked::of(values, &parsed.others);
         let mut children = vec![
@@ -105,8 +115,8 @@ impl Encoding for Text {
         if node.ty != PhysicalType::Bytes {
             return Err(Error::corrupt(format!("byte strings expected, found {:?}", node.ty)));
         }
-        // A literal takes at most 17 bytes prepared for one in the file, a word 17 for one, a field 48 for two.
-        cx.budget.take(48 * node.payload.len() as u64, "templates")?;
+        // A field of two bytes takes some 120 prepared for printing, a word of one byte some 60.
+        cx.budget.take(64 * node.payload.len() as u64, "templates")?;
         let printer = read(node)?;
         let slots: Vec<usize> = printer.slots().collect();
         node.expect_children(2 + slots.iter().max().copied().unwrap_or(0))?;
@@ -119,14 +129,12 @@ impl Encoding for Text {
         for vector in codes.chunks(VECTOR) {
             starts.push(sums.clone());
             let mut counts = [0u32; 256];
-            let uniform = vector.iter().all(|code| Some(code) == vector.first());
+            let mut count = |code: u8, rows: usize| {
+                counts.iter_mut().skip(code.into()).take(1).for_each(|count| *count += rows as u32);
+            };
             match vector.first() {
-                Some(first) if uniform => {
-                    counts.iter_mut().skip((*first).into()).take(1).for_each(|c| *c += vector.len() as u32)
-                }
-                _ => {
-                    vector.iter().for_each(|code| counts.iter_mut().skip((*code).into()).take(1).for_each(|c| *c += 1))
-                }
+                Some(first) if vector.iter().all(|code| code == first) => count(*first, vector.len()),
+                _ => vector.iter().for_each(|code| count(*code, 1)),
             }
             for (code, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
                 let Some(children) = per_code.get(code) else {
@@ -197,6 +205,9 @@ fn word(cursor: &mut Cursor<'_>) -> Result<Vec<u8>> {
     Ok(cursor.bytes(len.into())?.to_vec())
 }
 
+/// Radices of each template's fields, the slots, and about what these take.
+type Layout = (Vec<Vec<u64>>, Vec<Numbers>, usize);
+
 /// Numbers of a slot, in the narrowest words that hold them.
 enum Numbers {
     U32(Vec<u32>),
@@ -205,7 +216,7 @@ enum Numbers {
 
 impl Numbers {
     fn of(values: Vec<u64>) -> Self {
-        if values.iter().fold(0, |all, v| all | v) <= u64::from(u32::MAX) {
+        if u32::try_from(values.iter().fold(0, |all, v| all | v)).is_ok() {
             Self::U32(values.into_iter().map(|v| v as u32).collect())
         } else {
             Self::U64(values)
@@ -217,6 +228,29 @@ impl Numbers {
             Self::U32(values) => f(Values::U32(values)),
             Self::U64(values) => f(Values::U64(values)),
         }
+    }
+}
+
+/// Bytes that some numbers take, about: as differences to the least of 64, to the one before, or as runs.
+fn about(values: Values<'_>) -> usize {
+    let bits = |max: u64| (64 - max.leading_zeros()) as usize;
+    let sum = |numbers: &mut dyn Iterator<Item = u64>| {
+        let numbers: Vec<u64> = numbers.collect();
+        let (mut frame, mut delta, mut runs) = (0, 0, 0);
+        for run in numbers.chunks(64) {
+            let (least, most) = run.iter().fold((u64::MAX, 0), |(a, b), v| (a.min(*v), b.max(*v)));
+            let width = bits(most - least);
+            frame += width * run.len();
+            let step = run.array_windows().fold(0, |all, [a, b]| all | (b.wrapping_sub(*a) as i64).unsigned_abs());
+            delta += 8 + (bits(step) + usize::from(step > 0)) * run.len();
+            runs += (width + 6) * run.array_windows().filter(|[a, b]| a != b).count();
+        }
+        8 + frame.min(delta).min(runs) / 8
+    };
+    match values {
+        Values::U32(words) => sum(&mut words.iter().map(|w| u64::from(*w))),
+        Values::U64(words) => sum(&mut words.iter().copied()),
+        _ => 0,
     }
 }
 
@@ -235,13 +269,16 @@ struct Parsed {
 }
 
 impl Parsed {
-    /// By the templates of a sample.
-    fn of(sample: Strings<'_>, strings: Strings<'_>) -> Self {
+    /// By the templates of a sample; `None` where half the strings follow none, unless all of that is wanted.
+    fn of(sample: Strings<'_>, strings: Strings<'_>, insisted: bool) -> Option<Self> {
         let mut templates: Vec<Followed> =
             templates::find(sample).into_iter().map(|pieces| Followed { pieces, fields: Vec::new() }).collect();
         let (mut codes, mut others, mut fields) = (Vec::with_capacity(strings.len()), Vec::new(), Vec::new());
         let mut last = 0;
         for (row, string) in (0u32..).zip(strings.iter()) {
+            if !insisted && row.is_multiple_of(1 << 10) && others.len() * 2 > row as usize {
+                return None;
+            }
             // That of the row before first: it is the likeliest, and makes the longest runs.
             let order = std::iter::once(last).chain((0..templates.len()).filter(|t| *t != last));
             let found = order.into_iter().find(|t| {
@@ -257,10 +294,13 @@ impl Parsed {
                 codes.push(0);
             }
         }
+        if !insisted && others.len() * 2 > strings.len() {
+            return None;
+        }
         let mut parsed = Self { templates, codes, others };
         parsed.drop_unused();
         parsed.templates.iter_mut().for_each(Followed::settle);
-        parsed
+        Some(parsed)
     }
 
     /// Without templates that no row follows, or that have too many fields.
@@ -285,32 +325,47 @@ impl Parsed {
 
     /// Which fields are joined to slots, the slots, and about what they take: all that may be joined, or none, whichever
     /// is smaller. `None` where there would be too many slots.
-    fn layout(&self, cascade: &Cascade<'_>) -> Result<Option<(Vec<Vec<u64>>, Vec<Numbers>, usize)>> {
+    fn layout(&self, cascade: &Cascade<'_>) -> Result<Option<Layout>> {
         let apart: Vec<Vec<u64>> = self.templates.iter().map(|t| vec![0; t.fields.len()]).collect();
         let joined: Vec<Vec<u64>> = self.templates.iter().map(Followed::joined).collect();
-        let mut best: Option<(Vec<Vec<u64>>, Vec<Numbers>, usize)> = None;
+        let mut best: Option<Layout> = None;
         let mut layouts = vec![apart];
         if layouts.first() != Some(&joined) {
             layouts.push(joined);
         }
-        let choice = layouts.len() > 1;
         for radices in layouts {
             if radices.iter().any(|t| t.iter().filter(|r| **r == 0).count() > SLOTS) {
                 continue;
             }
             let slots = self.slots(&radices);
             let mut size = 0;
-            // Where there is no choice and nobody asks, nothing is tried.
-            if choice || cascade.is_trial() || best.is_none() {
-                for slot in &slots {
-                    size += slot.with(|values| cascade.estimate_child(values, Kind::Unsigned))?;
-                }
+            for slot in &slots {
+                size += match self.codes.len() {
+                    0..FEW => slot.with(about),
+                    _ => slot.with(|values| cascade.estimate_child(values, Kind::Unsigned))?,
+                };
             }
             if best.as_ref().is_none_or(|(_, _, least)| size < *least) {
                 best = Some((radices, slots, size));
             }
         }
         Ok(best)
+    }
+
+    /// A node of about the size, without trying anything.
+    fn trial(&self, values: Values<'_>) -> Option<Node> {
+        let apart: Vec<Vec<u64>> = self.templates.iter().map(|t| vec![0; t.fields.len()]).collect();
+        let joined: Vec<Vec<u64>> = self.templates.iter().map(Followed::joined).collect();
+        let codes: Vec<u64> = self.codes.iter().map(|code| u64::from(*code)).collect();
+        let others = Picked::of(values, &self.others).borrow().plain_bytes() * 3 / 4 + self.others.len();
+        let of = |radices: Vec<Vec<u64>>| {
+            let few = radices.iter().all(|t| t.iter().filter(|r| **r == 0).count() <= SLOTS);
+            let slots = self.slots(&radices).iter().map(|slot| slot.with(about)).sum::<usize>();
+            few.then(|| self.payload(&radices).len() + slots)
+        };
+        let size = of(apart).into_iter().chain(of(joined)).min()?;
+        let payload = vec![0; size + about(Values::U64(&codes)) + others];
+        Some(Node { encoding: 17, ty: PhysicalType::Bytes, len: self.codes.len(), payload, children: vec![] })
     }
 
     /// The slots in row order.
@@ -549,7 +604,7 @@ mod tests {
             }),
             ("uuids", |i| format!("{:08x}-2da5-11e8-{:04x}-{:012x}", i as u32, i % 60_001, i)),
             ("long hex", |i| format!("0x{:032x}", u128::from(i).pow(2) | 0xf << 124)),
-            ("upper hex", |i| format!("{:06X}", i % 0xff_ffff | 0xa0_0000)),
+            ("upper hex", |i| format!("{:06X}", (i % 0xff_ffff) | 0xa0_0000)),
             ("addresses", |i| format!("10.{}.{}.{}", i % 4, i % 256, i / 3 % 256)),
             ("amounts", |i| {
                 if i % 3 == 0 {

@@ -19,7 +19,9 @@ const LONGEST: usize = 256;
 /// Most words that a field has in a sample.
 const WORDS: usize = 100;
 /// Most words of a field.
-pub(super) const MOST_WORDS: usize = 255;
+const MOST_WORDS: usize = 255;
+/// Bytes of a word.
+const WORD_BYTES: usize = 16;
 /// Decimal digits that a field may have.
 const DIGITS: usize = 18;
 /// Hexadecimal digits that a field may have.
@@ -91,7 +93,35 @@ fn run(text: &[u8], at: usize, view: View) -> Option<(Class, usize)> {
         return Some((Class::Digits, grouped.max(span(text, at, u8::is_ascii_digit))));
     }
     let word = if view == View::Words { span(text, at, u8::is_ascii_alphabetic) } else { 0 };
-    (1..=16).contains(&word).then_some((Class::Word, word))
+    (1..=WORD_BYTES).contains(&word).then_some((Class::Word, word))
+}
+
+/// The shape of a string, as a hash, and each of its runs to `found`; `None` for a string that no template can have.
+fn shape(text: &[u8], view: View, mut found: impl FnMut(Class, Range<usize>)) -> Option<u64> {
+    if text.len() > LONGEST {
+        return None;
+    }
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut add = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        if byte >= mark(Class::Digits) {
+            return None;
+        }
+        let len = if let Some((class, len)) = run(text, at, view) {
+            add(mark(class));
+            found(class, at..at + len);
+            len
+        } else {
+            // All of a word that is none of the runs, or its rest would be looked at again.
+            let hex = matches!(view, View::Hex { .. });
+            let len = if hex { 1 } else { span(text, at, u8::is_ascii_alphabetic).max(1) };
+            text.get(at..at + len).unwrap_or_default().iter().for_each(|b| add(*b));
+            len
+        };
+        at += len;
+    }
+    Some(hash)
 }
 
 /// A string and its runs.
@@ -102,31 +132,6 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// With its shape: the string, each run of it one mark. `None` for a string that no template can have.
-    fn new(text: &'a [u8], view: View) -> Option<(Vec<u8>, Self)> {
-        let (mut shape, mut runs, mut at) = (Vec::new(), Vec::new(), 0);
-        if text.len() > LONGEST {
-            return None;
-        }
-        while let Some(&byte) = text.get(at) {
-            if byte >= mark(Class::Digits) {
-                return None;
-            }
-            if let Some((class, len)) = run(text, at, view) {
-                shape.push(mark(class));
-                runs.push((class, at..at + len));
-                at += len;
-            } else {
-                // All of a word, or its rest would be looked at again.
-                let len = span(text, at, u8::is_ascii_alphabetic).max(1);
-                let len = if matches!(view, View::Hex { .. }) { 1 } else { len };
-                shape.extend_from_slice(text.get(at..at + len)?);
-                at += len;
-            }
-        }
-        Some((shape, Self { text, runs }))
-    }
-
     fn field(&self, i: usize) -> &'a [u8] {
         self.runs.get(i).and_then(|(_, range)| self.text.get(range.clone())).unwrap_or_default()
     }
@@ -134,27 +139,44 @@ impl<'a> Row<'a> {
 
 /// Whether strings look like numbers, dates or identifiers: a few of them are looked at.
 pub(super) fn likely(strings: Strings<'_>) -> bool {
-    const PROBES: usize = 48;
-    let step = (strings.len() / PROBES).max(1);
-    let probes: Vec<&[u8]> = (0..strings.len()).step_by(step).take(PROBES).map(|i| strings.get(i)).collect();
+    let probes = probes(strings);
     let with_digits = probes.iter().filter(|s| s.iter().take(LONGEST).any(u8::is_ascii_digit)).count();
     let empty = probes.iter().filter(|s| s.is_empty()).count();
-    if with_digits == 0 || (with_digits + empty) * 2 < probes.len() {
+    with_digits > 0 && (with_digits + empty) * 2 >= probes.len() && VIEWS.iter().any(|view| seen(&probes, *view))
+}
+
+/// A few strings.
+fn probes(strings: Strings<'_>) -> Vec<&[u8]> {
+    const PROBES: usize = 48;
+    let step = (strings.len() / PROBES).max(1);
+    (0..strings.len()).step_by(step).take(PROBES).map(|i| strings.get(i)).collect()
+}
+
+/// Whether some shapes, and some words, come again and again: nearly every name or text has its own.
+fn seen(probes: &[&[u8]], view: View) -> bool {
+    let mut words: Vec<&[u8]> = Vec::new();
+    let mut shapes: Vec<u64> = Vec::new();
+    for text in probes {
+        shapes.extend(shape(text, view, |class, range| {
+            words.extend(text.get(range).filter(|_| class == Class::Word));
+        }));
+    }
+    shapes.sort_unstable();
+    let often: usize = shapes.chunk_by(|a, b| a == b).map(<[_]>::len).filter(|rows| *rows > 2).sum();
+    if often * 2 < probes.len() {
         return false;
     }
-    VIEWS.iter().skip(1).any(|view| {
-        let mut shapes: Vec<Vec<u8>> = probes.iter().filter_map(|s| Some(Row::new(s, *view)?.0)).collect();
-        let held = shapes.len();
-        shapes.sort_unstable();
-        shapes.dedup();
-        held * 2 >= probes.len() && shapes.len() * 2 <= held.max(4)
-    })
+    let all = words.len();
+    words.sort_unstable();
+    words.dedup();
+    words.len() * 4 <= all * 3
 }
 
 /// Templates that most strings of a sample follow, the most frequent first.
 pub(super) fn find(sample: Strings<'_>) -> Vec<Vec<Piece>> {
     let mut best = (0, Vec::new());
-    for view in VIEWS {
+    let probes = probes(sample);
+    for view in VIEWS.into_iter().filter(|view| sample.len() < 8 || seen(&probes, *view)) {
         let found = find_in(sample, view);
         // A view that finds hardly more is not worth its shapes.
         if found.0 * 20 > best.0 * 21 {
@@ -169,16 +191,18 @@ pub(super) fn find(sample: Strings<'_>) -> Vec<Vec<Piece>> {
 
 /// The strings that are covered, and the templates.
 fn find_in(sample: Strings<'_>, view: View) -> (usize, Vec<Vec<Piece>>) {
-    let mut shapes: BTreeMap<Vec<u8>, Vec<Row<'_>>> = BTreeMap::new();
-    for string in sample.iter() {
-        if let Some((shape, row)) = Row::new(string, view) {
-            shapes.entry(shape).or_default().push(row);
+    let mut rows: Vec<(u64, Row<'_>)> = Vec::with_capacity(sample.len());
+    for text in sample.iter() {
+        let mut runs = Vec::new();
+        if let Some(shape) = shape(text, view, |class, range| runs.push((class, range))) {
+            rows.push((shape, Row { text, runs }));
         }
     }
+    rows.sort_by_key(|(shape, _)| *shape);
     let least = (sample.len() / 100).max(2);
     let mut found: Vec<(usize, Vec<Piece>)> = Vec::new();
-    for (_, rows) in shapes {
-        resolve(rows, least, &mut found);
+    for rows in rows.chunk_by(|(a, _), (b, _)| a == b).filter(|rows| rows.len() >= least) {
+        resolve(rows.iter().map(|(_, row)| row.clone()).collect(), least, &mut found);
     }
     found.sort_by_key(|(rows, _)| std::cmp::Reverse(*rows));
     found.truncate(MOST);
@@ -201,7 +225,7 @@ fn resolve(rows: Vec<Row<'_>>, least: usize, found: &mut Vec<(usize, Vec<Piece>)
             words.dedup();
             match words.as_slice() {
                 [word] => literal(&mut pieces, word),
-                _ if words.len() <= WORDS && words.len() * 2 <= rows.len() => pieces.push(Piece::Word(words)),
+                _ if words.len() <= WORDS && words.len() * 4 <= rows.len() => pieces.push(Piece::Word(words)),
                 _ => return,
             }
             continue;
@@ -293,7 +317,7 @@ pub(super) fn parse(pieces: &mut [Piece], mut text: &[u8], fields: &mut Vec<u64>
                 let len = span(text, 0, u8::is_ascii_alphabetic);
                 let word = text.get(..len)?;
                 let at = words.iter().position(|w| w == word).unwrap_or(words.len());
-                if at == words.len() && (at >= MOST_WORDS || !(1..=16).contains(&len)) {
+                if at == words.len() && (at >= MOST_WORDS || len == 0 || len > WORD_BYTES) {
                     return None;
                 }
                 if at == words.len() {
