@@ -63,13 +63,6 @@ fn tables() -> Vec<(&'static str, RecordBatch, WriteOptions)> {
     let strict = Field::new("n", D::Int32, false).with_metadata(metadata.clone());
     let schema = Schema::new_with_metadata(vec![strict], metadata);
     let (values, asked) = encodings();
-    // A file of an earlier day has the encodings of that day; each later one has a file of its own.
-    let part = |columns: std::ops::Range<usize>| {
-        let mut options = asked.clone();
-        options.encodings = asked.encodings[columns.clone()].to_vec();
-        (values.project(&columns.collect::<Vec<_>>()).unwrap(), options)
-    };
-    let (first, repeat) = (part(0..16), part(16..17));
     let options = RecordBatchOptions::new().with_row_count(Some(7));
     vec![
         ("words", of_types(&words, 25, 1), sized(25, 16)),
@@ -77,8 +70,7 @@ fn tables() -> Vec<(&'static str, RecordBatch, WriteOptions)> {
         ("lists", of_types(&lists, 40, 3), sized(30, 16)),
         ("structs", of_types(&structs, 40, 4), sized(30, 16)),
         ("coded", of_types(&coded, 40, 5), sized(30, 16)),
-        ("encodings", first.0, first.1),
-        ("repeat", repeat.0, repeat.1),
+        ("encodings", values, asked),
         ("no_rows", RecordBatch::new_empty(Arc::new(schema)), WriteOptions::default()),
         (
             "no_columns",

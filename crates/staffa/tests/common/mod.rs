@@ -75,6 +75,15 @@ pub fn encodings() -> (RecordBatch, WriteOptions) {
         ("narrow", Arc::new(Decimal128Array::from_iter_values(all().map(|i| i128::from(i % 9) - 4)))),
         ("bitmap", Arc::new(BooleanArray::from_iter(all().map(|i| Some(i * i % 3 == 1))))),
         ("roaring", Arc::new(BooleanArray::from_iter(all().map(|i| Some(i % 301 == 3))))),
+        ("text", Arc::new(StringArray::from_iter(all().map(|i| some(i).then(|| format!("${}.{:02}", i * 7, i % 100)))))),
+        (
+            "alphabet",
+            Arc::new(StringArray::from_iter_values(all().map(|i| format!("{:o}", mixed(i) * mixed(i + 1) * 99_991)))),
+        ),
+        (
+            "front_coding",
+            Arc::new(StringArray::from_iter_values(all().map(|i| format!("/data/isles/{}/{}", i / 90, mixed(i))))),
+        ),
         ("difference", Arc::new(UInt8Array::from_iter_values(all().map(|i| (mixed(i) + i * 7 % 3) as u8)))),
         ("grouped", Arc::new(Int64Array::from_iter_values(all().map(|i| (mixed(i) + 7).pow(5) % 1_000_003)))),
         ("repeat", Arc::new(Int64Array::from_iter(all().map(|i| some(i).then_some((i % 70 * 7919 + i / 400) % 991))))),
