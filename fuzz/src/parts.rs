@@ -37,6 +37,8 @@ pub struct Leaf {
 /// A leaf column in one row group.
 #[derive(Debug, Clone)]
 pub struct Chunk {
+    /// 0, or one more than the leaf in terms of which it is.
+    pub source: u64,
     pub values: u64,
     pub shared: Vec<Body>,
     pub blocks: Vec<Block>,
@@ -248,6 +250,7 @@ impl Parts {
         for group in 0..self.leaves.iter().map(|leaf| leaf.chunks.len()).max().unwrap_or(0) {
             for (leaf, index) in self.leaves.iter().zip(&mut indexes) {
                 let Some(chunk) = leaf.chunks.get(group) else { continue };
+                put_varint(index, chunk.source);
                 let counts = [out.len(), chunk.values as usize, chunk.shared.len(), chunk.blocks.len()];
                 counts.iter().for_each(|count| put_varint(index, *count as u64));
                 chunk.shared.iter().for_each(|part| put_varint(index, part.write(&mut out)));
@@ -306,6 +309,7 @@ impl Parts {
 }
 
 fn chunk(file: &[u8], index: &mut Front<'_>, strings: bool) -> Chunk {
+    let source = index.varint();
     let mut rest = Front(&file[index.varint() as usize..]);
     let (values, shared, blocks) = (index.varint(), index.varint(), index.varint());
     let mut next = |index: &mut Front<'_>| rest.bytes(index.varint() as usize);
@@ -314,5 +318,5 @@ fn chunk(file: &[u8], index: &mut Front<'_>, strings: bool) -> Chunk {
         let body = Body::block(next(index), strings);
         Block { body, string_bytes: index.varint(), zone: index.zone() }
     };
-    Chunk { values, shared, blocks: (0..blocks).map(block).collect() }
+    Chunk { source, values, shared, blocks: (0..blocks).map(block).collect() }
 }
