@@ -44,8 +44,10 @@ pub(crate) struct Chosen<'a> {
     pub nodes: Vec<Option<Node>>,
     /// The tree of every block's validity that has NULLs.
     pub validity: Vec<Option<Node>>,
-    shared: Vec<Vec<u8>>,
+    pub shared: Vec<Vec<u8>>,
     pub len: usize,
+    /// Whether it is the same as the chunk that tells it, and so is not written again.
+    pub same: bool,
 }
 
 /// The chunk in terms of which another one is.
@@ -131,7 +133,7 @@ pub(crate) fn choose<'a>(array: &'a LeafArray, options: ChunkOptions<'a>) -> Res
     let shared: Vec<Vec<u8>> = shared.into_iter().collect();
     let validity = inputs.par_iter().map(|input| input.validity.as_ref().map(block::validity).transpose());
     let validity = validity.collect::<Result<Vec<_>>>()?;
-    Ok(Chosen { options, ty: array.values.physical_type(), inputs, nodes, validity, shared, len })
+    Ok(Chosen { options, ty: array.values.physical_type(), inputs, nodes, validity, shared, len, same: false })
 }
 
 impl Chosen<'_> {
@@ -152,9 +154,22 @@ impl Chosen<'_> {
         } else {
             Vec::new()
         };
+        let leaf = source.map(|s| s.leaf);
+        if let Some(teller) = source.filter(|_| self.same) {
+            let same = |(i, input): (usize, &Input<'_>)| match teller.chunk.blocks.get(i) {
+                Some(block) if self.options.verify => self.verify(&block.bytes, i, input, &opened, None),
+                block => Ok(block.is_some()),
+            };
+            let same = self.inputs.par_iter().enumerate().map(same).collect::<Result<Vec<_>>>()?;
+            if !same.into_iter().all(|same| same) {
+                let what = "a column that seemed equal to another is not, nothing was committed; please report this";
+                return Err(Error::corrupt(what));
+            }
+            return Ok(EncodedChunk { source: leaf, values: self.len, shared: Vec::new(), blocks: Vec::new() });
+        }
         let finish = |(i, input)| self.finish_block(i, input, &opened, source);
         let blocks = self.inputs.par_iter().enumerate().map(finish).collect::<Result<Vec<_>>>()?;
-        Ok(EncodedChunk { source: source.map(|s| s.leaf), values: self.len, shared: self.shared.clone(), blocks })
+        Ok(EncodedChunk { source: leaf, values: self.len, shared: self.shared.clone(), blocks })
     }
 
     fn finish_block(

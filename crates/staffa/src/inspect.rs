@@ -1,6 +1,7 @@
 //! Looking inside a file: its parts, its trees of encodings, and whether all of it is sound.
 
 use std::fmt;
+use std::sync::Arc;
 
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::Schema;
@@ -210,6 +211,12 @@ impl EncodingTree {
 }
 
 impl EncodingTree {
+    /// Of a column that is equal to another.
+    fn of_equal(path: &str, values: u64) -> Self {
+        let (encoding, detail) = ("equal".to_owned(), format!("to {path:?}"));
+        Self { encoding, detail, role: String::new(), values, bytes: 0, children: Vec::new() }
+    }
+
     /// Names the other column where an encoding is in terms of one.
     fn told_by(&mut self, path: &str) {
         if encoding::by_name(&self.encoding).is_some_and(|e| e.needs_source()) {
@@ -284,13 +291,14 @@ impl File {
 
     fn leaf_info(&self, leaf: usize) -> Result<LeafInfo> {
         let (index, spec) = (self.index(leaf)?, self.leaf(leaf)?);
+        let contents = self.contents(leaf)?;
         let shown = Shown { file: self, leaf };
-        let chunks = index.chunks.iter().enumerate().map(|(row_group, chunk)| ChunkInfo {
+        let chunks = index.chunks.iter().zip(&contents).enumerate().map(|(row_group, (chunk, content))| ChunkInfo {
             row_group,
-            offset: chunk.offset,
+            offset: content.offset,
             bytes: chunk.bytes,
             values: chunk.values,
-            nulls: chunk.blocks.iter().map(|b| b.zone.nulls).sum(),
+            nulls: content.blocks.iter().map(|b| b.zone.nulls).sum(),
             told_by: chunk.source.and_then(|by| self.leaf(by as usize).ok()).map(|leaf| leaf.path.clone()),
             shared_parts: chunk.shared.iter().map(|p| PartInfo { offset: p.offset, bytes: p.bytes }).collect(),
             blocks: chunk
@@ -310,7 +318,7 @@ impl File {
                 })
                 .collect(),
         });
-        let zone = zone_of(index.chunks.iter().flat_map(|c| &c.blocks));
+        let zone = zone_of(contents.iter().flat_map(|c| &c.blocks));
         let (min, max) = shown.bounds(&zone);
         let index_bytes = self.footer().leaves.get(leaf).map_or(0, |(_, bytes)| u64::from(*bytes));
         Ok(LeafInfo {
@@ -318,13 +326,18 @@ impl File {
             column: column_name(self.schema(), spec.column),
             physical_type: spec.ty.map_or_else(|| "validity".to_owned(), |ty| format!("{ty:?}").to_lowercase()),
             bytes: index_bytes + index.chunks.iter().map(|c| c.bytes).sum::<u64>(),
-            decoded_bytes: index.chunks.iter().map(|c| decoded_bytes(spec.ty, spec.large, c)).sum(),
-            values: index.chunks.iter().map(|c| c.values).sum(),
+            decoded_bytes: contents.iter().map(|c| decoded_bytes(spec.ty, spec.large, c)).sum(),
+            values: contents.iter().map(|c| c.values).sum(),
             nulls: zone.nulls,
             min,
             max,
             chunks: chunks.collect(),
         })
+    }
+
+    /// All chunks of a leaf, of equal columns those that both are.
+    fn contents(&self, leaf: usize) -> Result<Vec<Arc<ChunkEntry>>> {
+        (0..self.num_row_groups()).map(|row_group| self.chunk(leaf, row_group)).collect()
     }
 
     /// The trees of encodings of every leaf column, read from the blocks' headers; nothing is decoded.
@@ -344,6 +357,13 @@ impl File {
                 shared.push(SharedExplain { row_group, bytes: part.bytes, tree: EncodingTree::of(&node, "values") });
             }
             let teller = chunk.source.map(|by| self.leaf(by as usize)).transpose()?;
+            if let Some(by) = teller.filter(|_| chunk.same) {
+                for (block, entry) in self.chunk(leaf, row_group)?.blocks.iter().enumerate() {
+                    let rows = entry.values as u64;
+                    let tree = EncodingTree::of_equal(&by.path, rows);
+                    blocks.push(BlockExplain { row_group, block, rows, bytes: 0, validity: None, values: Some(tree) });
+                }
+            }
             for (i, entry) in chunk.blocks.iter().enumerate() {
                 let place = self.place(leaf, row_group);
                 let bytes = self.store().read(entry.offset, entry.bytes)?;
@@ -360,7 +380,7 @@ impl File {
             path: spec.path.clone(),
             column: column_name(self.schema(), spec.column),
             bytes: index.chunks.iter().map(|c| c.bytes).sum(),
-            decoded_bytes: index.chunks.iter().map(|c| decoded_bytes(spec.ty, spec.large, c)).sum(),
+            decoded_bytes: self.contents(leaf)?.iter().map(|c| decoded_bytes(spec.ty, spec.large, c)).sum(),
             shared,
             blocks,
         })
@@ -385,20 +405,19 @@ impl File {
             progress(done);
         }
         for leaf in 0..self.footer().leaves.len() {
-            let (index, spec) = (self.index(leaf)?, self.leaf(leaf)?);
+            let (index, contents, spec) = (self.index(leaf)?, self.contents(leaf)?, self.leaf(leaf)?);
             report.leaves += 1;
             report.blocks += index.chunks.iter().map(|c| c.blocks.len() as u64).sum::<u64>();
             report.shared_parts += index.chunks.iter().map(|c| c.shared.len() as u64).sum::<u64>();
-            report.decoded_bytes += index.chunks.iter().map(|c| decoded_bytes(spec.ty, spec.large, c)).sum::<u64>();
+            report.decoded_bytes += contents.iter().map(|c| decoded_bytes(spec.ty, spec.large, c)).sum::<u64>();
         }
         Ok(report)
     }
 
     /// Zone maps must be those of the blocks: a filter trusts them.
     fn check_zones(&self, leaf: usize, row_group: usize) -> Result<()> {
-        let (index, spec) = (self.index(leaf)?, self.leaf(leaf)?);
-        let blocks = index.chunks.get(row_group).map(|c| c.blocks.as_slice()).unwrap_or_default();
-        for (i, entry) in blocks.iter().enumerate() {
+        let (chunk, spec) = (self.chunk(leaf, row_group)?, self.leaf(leaf)?);
+        for (i, entry) in chunk.blocks.iter().enumerate() {
             let decoded = self.decode_leaf(leaf, row_group, i..i + 1)?;
             let found = zone_of_decoded(&decoded, spec.kind)?;
             if found != entry.zone {

@@ -160,6 +160,24 @@ impl File {
         move |p| (p.path, p.column, p.row_group) = (path.clone(), column.clone(), Some(row_group))
     }
 
+    /// One leaf of one row group: of equal columns the chunk that both are.
+    pub(crate) fn chunk(&self, leaf: usize, row_group: usize) -> Result<Arc<ChunkEntry>> {
+        let of = |leaf: usize| {
+            let chunk = self.index(leaf)?.chunks.get(row_group).cloned();
+            chunk.ok_or_else(|| Error::corrupt(format!("no row group {row_group}")))
+        };
+        let chunk = of(leaf)?;
+        let Some(by) = chunk.source.filter(|_| chunk.same) else { return Ok(chunk) };
+        let by = by as usize;
+        let (other, spec, teller) = (of(by)?, self.leaf(leaf)?, self.leaf(by)?);
+        if other.source.is_some() || other.values != chunk.values || (teller.ty, teller.kind) != (spec.ty, spec.kind) {
+            let what =
+                format!("equal to leaf {by}: a column of the same type and length that is in terms of none expected");
+            return Err(Error::corrupt(what).at(self.place(leaf, row_group)));
+        }
+        Ok(other)
+    }
+
     /// The column index of a leaf, read when it is first asked for.
     pub(crate) fn index(&self, leaf: usize) -> Result<Arc<ColumnIndex>> {
         let inner = &self.inner;
@@ -214,10 +232,8 @@ impl File {
     pub(crate) fn decode_leaf(&self, leaf: usize, row_group: usize, blocks: Range<usize>) -> Result<DecodedLeaf> {
         let place = self.place(leaf, row_group);
         let decode = || {
-            let index = self.index(leaf)?;
-            let chunk =
-                index.chunks.get(row_group).ok_or_else(|| Error::corrupt(format!("no row group {row_group}")))?;
-            let reader = LeafReader { file: self, leaf: self.leaf(leaf)?, chunk };
+            let chunk = self.chunk(leaf, row_group)?;
+            let reader = LeafReader { file: self, leaf: self.leaf(leaf)?, chunk: &chunk };
             let Some(by) = chunk.source else { return reader.decode(blocks, None) };
             let by = by as usize;
             let teller = self.index(by)?;

@@ -27,6 +27,8 @@ use crate::values::{Kind, PhysicalType, Values};
 
 /// Blocks of fewer rows are left alone.
 const LEAST_ROWS: usize = 256;
+/// A chunk of fewer bytes is not worth being told.
+const LEAST_BYTES: usize = 64;
 /// A told column must shrink to this share: reading it alone costs reading the other as well.
 const WORTH: f64 = 0.9;
 /// Rows by which a pair is judged.
@@ -39,19 +41,25 @@ const TRIES: usize = 3;
 /// Encodes columns in terms of others where that is smaller; which column tells each, if one does. Columns of the same
 /// number of values may tell one another.
 pub(crate) fn relate(chosen: &mut [Chosen<'_>]) -> Result<Vec<Option<usize>>> {
+    let mut told = vec![None; chosen.len()];
+    let mut tells = vec![false; chosen.len()];
+    for (leaf, by) in equal(chosen) {
+        if let (Some(column), Some(told), Some(tells)) = (chosen.get_mut(leaf), told.get_mut(leaf), tells.get_mut(by)) {
+            column.same = true;
+            (*told, *tells) = (Some(by), true);
+        }
+    }
     let columns: Vec<Option<Column>> = chosen.par_iter().map(Column::of).collect::<Result<_>>()?;
     let total: usize = columns.iter().flatten().map(Column::bytes).sum();
     let mut pairs: Vec<Pair> = columns
         .par_iter()
         .enumerate()
-        .filter(|(leaf, _)| chosen.get(*leaf).is_some_and(|c| c.options.forced.is_none()))
+        .filter(|(leaf, _)| chosen.get(*leaf).is_some_and(|c| c.options.forced.is_none() && !c.same))
         .filter_map(|(leaf, column)| Some((leaf, column.as_ref()?)))
         .filter(|(_, column)| column.bytes() >= 128.max(total / 2000))
         .flat_map_iter(|(leaf, column)| best_pairs(leaf, column, &columns))
         .collect();
     pairs.sort_by(|a, b| b.gain.total_cmp(&a.gain).then((a.told, a.by).cmp(&(b.told, b.by))));
-    let mut told = vec![None; chosen.len()];
-    let mut tells = vec![false; chosen.len()];
     let mut tries = vec![0; chosen.len()];
     for pair in pairs {
         let is = |set: &[bool], leaf: usize| set.get(leaf).copied().unwrap_or(true);
@@ -69,6 +77,30 @@ pub(crate) fn relate(chosen: &mut [Chosen<'_>]) -> Result<Vec<Option<usize>>> {
         tells.iter_mut().skip(pair.by).take(1).for_each(|tells| *tells = true);
     }
     Ok(told)
+}
+
+/// Columns whose chunks came out the same, each with the first of them.
+fn equal(chosen: &[Chosen<'_>]) -> Vec<(usize, usize)> {
+    let size = |column: &Chosen<'_>| {
+        let trees = column.nodes.iter().chain(&column.validity).flatten().map(Node::size).sum::<usize>();
+        trees + column.shared.iter().map(Vec::len).sum::<usize>()
+    };
+    let sizes: Vec<usize> = chosen.iter().map(size).collect();
+    let same = |a: &Chosen<'_>, b: &Chosen<'_>| {
+        (a.ty, a.options.kind, a.len) == (b.ty, b.options.kind, b.len)
+            && (&a.nodes, &a.validity, &a.shared) == (&b.nodes, &b.validity, &b.shared)
+            && a.inputs.iter().zip(&b.inputs).all(|(a, b)| a.dense == b.dense)
+    };
+    let mut firsts: hashbrown::HashMap<usize, Vec<usize>> = hashbrown::HashMap::new();
+    let mut out = Vec::new();
+    for (leaf, (column, size)) in chosen.iter().zip(sizes).enumerate().filter(|(_, (_, size))| *size >= LEAST_BYTES) {
+        let of_size = firsts.entry(size).or_default();
+        match of_size.iter().find(|first| chosen.get(**first).is_some_and(|first| same(first, column))) {
+            Some(first) => out.push((leaf, *first)),
+            None => of_size.push(leaf),
+        }
+    }
+    out
 }
 
 /// One column told by another.
@@ -352,7 +384,7 @@ fn tell(chosen: &[Chosen<'_>], pair: &Pair) -> Result<Option<Trees>> {
         Ok((smaller(values, old(&told.nodes, i)), smaller(validity.flatten(), old(&told.validity, i))))
     };
     // One block first.
-    let worth = |new: usize, old: usize| new + 64 <= old && (new as f64) < old as f64 * WORTH;
+    let worth = |new: usize, old: usize| new + LEAST_BYTES <= old && (new as f64) < old as f64 * WORTH;
     let judged = judged(told);
     let now = |i: usize| [&told.nodes, &told.validity].map(|nodes| old(nodes, i).map_or(0, Node::size)).iter().sum();
     let (values, validity) = block(judged)?;

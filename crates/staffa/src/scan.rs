@@ -241,8 +241,7 @@ impl Reader {
             return None;
         }
         let leaf = self.file.layout().leaves_of(position).next()?;
-        let index = self.file.index(leaf).ok()?;
-        let chunk = index.chunks.get(group)?;
+        let chunk = self.file.chunk(leaf, group).ok()?;
         let over =
             |b: &&BlockEntry| (b.first_value as usize) < rows.end && b.first_value as usize + b.values > rows.start;
         Some(zone_of(chunk.blocks.iter().filter(over)))

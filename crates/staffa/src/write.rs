@@ -9,6 +9,7 @@
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
@@ -358,7 +359,7 @@ impl<W: Write + Send> Encoder<W> {
         for (leaf, chunk) in chunks.into_iter().enumerate() {
             let entry = self.put_chunk(chunk)?;
             if let Some(index) = self.indexes.get_mut(leaf) {
-                index.chunks.push(entry);
+                index.chunks.push(Arc::new(entry));
             }
         }
         self.row_groups.push(rows);
@@ -388,7 +389,16 @@ impl<W: Write + Send> Encoder<W> {
             first_value += values;
         }
         let source = chunk.source.map(|leaf| leaf as u32);
-        Ok(ChunkEntry { source, offset, bytes: self.position - offset, values: chunk.values as u64, shared, blocks })
+        let same = source.is_some() && blocks.is_empty();
+        Ok(ChunkEntry {
+            source,
+            same,
+            offset,
+            bytes: self.position - offset,
+            values: chunk.values as u64,
+            shared,
+            blocks,
+        })
     }
 
     fn finish(mut self) -> Result<(W, WriteSummary)> {

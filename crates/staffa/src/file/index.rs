@@ -9,8 +9,11 @@
 //! ```
 //!
 //! Shared parts and blocks lie one after another from the chunk's offset on. Every block but a chunk's last holds as many
-//! values as the footer says. No chunk reaches into the footer.
+//! values as the footer says. A chunk with values, a source and no blocks is the source's chunk: the columns are equal.
+//! No chunk reaches into the footer.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use std::sync::Arc;
 
 use crate::block::{checked, seal};
 use crate::cursor::{Cursor, put_varint};
@@ -41,6 +44,8 @@ pub(crate) struct BlockEntry {
 pub(crate) struct ChunkEntry {
     /// The leaf in terms of which the chunk is.
     pub source: Option<u32>,
+    /// Whether it is that leaf's own chunk: the columns are equal.
+    pub same: bool,
     pub offset: u64,
     pub bytes: u64,
     pub values: u64,
@@ -66,7 +71,7 @@ pub(crate) fn zone_of<'a>(blocks: impl Iterator<Item = &'a BlockEntry>) -> ZoneM
 /// All chunks of one leaf column.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ColumnIndex {
-    pub chunks: Vec<ChunkEntry>,
+    pub chunks: Vec<Arc<ChunkEntry>>,
 }
 
 impl ColumnIndex {
@@ -99,7 +104,7 @@ impl ColumnIndex {
         let mut cursor = Cursor::new(checked(bytes, "a column index")?);
         let mut chunks = Vec::new();
         for _ in 0..row_groups {
-            chunks.push(read_chunk(&mut cursor, block_rows, file_end, limits)?);
+            chunks.push(Arc::new(read_chunk(&mut cursor, block_rows, file_end, limits)?));
         }
         cursor.finish("the column index")?;
         Ok(Self { chunks })
@@ -111,7 +116,8 @@ fn read_chunk(cursor: &mut Cursor<'_>, block_rows: u64, file_end: u64, limits: &
     let offset = cursor.varint()?;
     let values = cursor.varint_up_to(limits.row_group_values, "values of a chunk")? as u64;
     let (parts, blocks) = (cursor.varint()?, cursor.varint()?);
-    if blocks != values.div_ceil(block_rows) || parts > 255 {
+    let same = source.is_some() && blocks == 0 && parts == 0 && values > 0;
+    if blocks != values.div_ceil(block_rows) && !same || parts > 255 {
         return Err(Error::corrupt(format!(
             "{} blocks and at most 255 shared parts expected, found {blocks} and {parts}",
             values.div_ceil(block_rows)
@@ -154,5 +160,5 @@ fn read_chunk(cursor: &mut Cursor<'_>, block_rows: u64, file_end: u64, limits: &
             zone,
         });
     }
-    Ok(ChunkEntry { source, offset, bytes: end - offset, values, shared, blocks: entries })
+    Ok(ChunkEntry { source, same, offset, bytes: end - offset, values, shared, blocks: entries })
 }

@@ -75,7 +75,10 @@ pub fn encodings() -> (RecordBatch, WriteOptions) {
         ("narrow", Arc::new(Decimal128Array::from_iter_values(all().map(|i| i128::from(i % 9) - 4)))),
         ("bitmap", Arc::new(BooleanArray::from_iter(all().map(|i| Some(i * i % 3 == 1))))),
         ("roaring", Arc::new(BooleanArray::from_iter(all().map(|i| Some(i % 301 == 3))))),
-        ("text", Arc::new(StringArray::from_iter(all().map(|i| some(i).then(|| format!("${}.{:02}", i * 7, i % 100)))))),
+        (
+            "text",
+            Arc::new(StringArray::from_iter(all().map(|i| some(i).then(|| format!("${}.{:02}", i * 7, i % 100))))),
+        ),
         (
             "alphabet",
             Arc::new(StringArray::from_iter_values(all().map(|i| format!("{:o}", mixed(i) * mixed(i + 1) * 99_991)))),
