@@ -147,7 +147,7 @@ pub enum Edit {
     Zone { block: u16, patch: Patch },
     /// Of the values of a chunk.
     ChunkValues { chunk: u16, to: Number },
-    /// Of the leaf in terms of which a chunk is.
+    /// One more leaf in terms of which a chunk is.
     Source { chunk: u16, to: u8 },
     /// Puts a copy of a block at the end of a chunk.
     AddBlock { chunk: u16, block: u16 },
@@ -243,7 +243,7 @@ impl Edit {
                 let chunk = pick(parts.chunks_mut(), chunk)?;
                 chunk.values = to.of(chunk.values);
             }
-            Self::Source { chunk, to } => pick(parts.chunks_mut(), chunk)?.source = u64::from(to % 8),
+            Self::Source { chunk, to } => pick(parts.chunks_mut(), chunk)?.sources.push(u64::from(to % 8)),
             Self::AddBlock { chunk, block } => {
                 let Chunk { blocks, .. } = pick(parts.chunks_mut(), chunk)?;
                 let copy = pick(blocks.iter(), block)?.clone();

@@ -37,8 +37,8 @@ pub struct Leaf {
 /// A leaf column in one row group.
 #[derive(Debug, Clone)]
 pub struct Chunk {
-    /// 0, or one more than the leaf in terms of which it is.
-    pub source: u64,
+    /// The leaves in terms of which it is.
+    pub sources: Vec<u64>,
     pub values: u64,
     pub shared: Vec<Body>,
     pub blocks: Vec<Block>,
@@ -250,7 +250,8 @@ impl Parts {
         for group in 0..self.leaves.iter().map(|leaf| leaf.chunks.len()).max().unwrap_or(0) {
             for (leaf, index) in self.leaves.iter().zip(&mut indexes) {
                 let Some(chunk) = leaf.chunks.get(group) else { continue };
-                put_varint(index, chunk.source);
+                put_varint(index, chunk.sources.len() as u64);
+                chunk.sources.iter().for_each(|leaf| put_varint(index, *leaf));
                 let counts = [out.len(), chunk.values as usize, chunk.shared.len(), chunk.blocks.len()];
                 counts.iter().for_each(|count| put_varint(index, *count as u64));
                 chunk.shared.iter().for_each(|part| put_varint(index, part.write(&mut out)));
@@ -309,7 +310,7 @@ impl Parts {
 }
 
 fn chunk(file: &[u8], index: &mut Front<'_>, strings: bool) -> Chunk {
-    let source = index.varint();
+    let sources = (0..index.varint()).map(|_| index.varint()).collect();
     let mut rest = Front(&file[index.varint() as usize..]);
     let (values, shared, blocks) = (index.varint(), index.varint(), index.varint());
     let mut next = |index: &mut Front<'_>| rest.bytes(index.varint() as usize);
@@ -318,5 +319,5 @@ fn chunk(file: &[u8], index: &mut Front<'_>, strings: bool) -> Chunk {
         let body = Body::block(next(index), strings);
         Block { body, string_bytes: index.varint(), zone: index.zone() }
     };
-    Chunk { source, values, shared, blocks: (0..blocks).map(block).collect() }
+    Chunk { sources, values, shared, blocks: (0..blocks).map(block).collect() }
 }

@@ -48,6 +48,9 @@ pub trait Int:
     /// Difference modulo 2^BITS.
     #[must_use]
     fn wrapping_sub(self, o: Self) -> Self;
+    /// Product modulo 2 to the bits.
+    #[must_use]
+    fn wrapping_mul(self, o: Self) -> Self;
     /// Zero bits above the highest one; `BITS` for zero.
     fn leading_zeros(self) -> u32;
     /// The same number, wider.
@@ -127,6 +130,10 @@ macro_rules! int {
             #[inline(always)]
             fn wrapping_sub(self, o: Self) -> Self {
                 $t::wrapping_sub(self, o)
+            }
+            #[inline(always)]
+            fn wrapping_mul(self, o: Self) -> Self {
+                $t::wrapping_mul(self, o)
             }
             #[inline(always)]
             fn leading_zeros(self) -> u32 {

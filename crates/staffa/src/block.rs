@@ -167,11 +167,11 @@ pub(crate) struct Block<'a> {
 impl<'a> Block<'a> {
     /// Opens both trees.
     ///
-    /// `source` is the block of the same rows of the column in terms of which this one is.
+    /// `sources` are the blocks of the same rows of the columns in terms of which this one is.
     pub fn open(
         parsed: &Parsed<'a>,
         shared: &'a [SharedPart],
-        source: Option<&Parsed<'a>>,
+        sources: &[Parsed<'a>],
         limits: &Limits,
     ) -> Result<Self> {
         let width = parsed.values.as_ref().and_then(|v| v.ty.width_bytes()).unwrap_or(1);
@@ -184,15 +184,17 @@ impl<'a> Block<'a> {
         }
         // What decoders hold beside the output: dictionaries, runs, exceptions, none larger than the values themselves.
         let budget = Budget::new(4 * plain + 32 * parsed.len as u64 + (1 << 16));
-        let told = |rows| source.map(|block| Source { block: block.clone(), rows });
-        let mut cx = OpenContext { budget, shared, source: told(None) };
+        let told = |rows: Option<&Bitmap>| {
+            sources.iter().map(|block| Source { block: block.clone(), rows: rows.cloned() }).collect()
+        };
+        let mut cx = OpenContext { budget, shared, sources: told(None) };
         let validity = parsed.validity.as_ref().map(|node| cx.open_bits(node)?.bits()).transpose()?;
         let valid = validity.as_ref().map_or(parsed.len, Bitmap::count_ones);
         if parsed.dense && parsed.values.as_ref().map_or(0, |v| v.len) != valid {
             return Err(Error::corrupt(format!("{valid} values expected, as many as are valid")));
         }
         if let Some(rows) = validity.as_ref().filter(|_| parsed.dense) {
-            cx.source = told(Some(rows.clone()));
+            cx.sources = told(Some(rows));
         }
         let values = parsed.values.as_ref().map(|node| cx.open(node)).transpose()?;
         Ok(Self { len: parsed.len, validity, values, dense: parsed.dense, string_bytes: parsed.string_bytes })
@@ -282,8 +284,11 @@ pub(crate) fn open_shared(bytes: &[u8], most: usize, limits: &Limits) -> Result<
         let most = limits.block_bytes;
         return Err(Error::limit(format!("a shared part of at most {most} bytes is allowed, found {plain}")));
     }
-    let mut cx =
-        OpenContext { budget: Budget::new(4 * plain + 32 * node.len as u64 + (1 << 16)), shared: &[], source: None };
+    let mut cx = OpenContext {
+        budget: Budget::new(4 * plain + 32 * node.len as u64 + (1 << 16)),
+        shared: &[],
+        sources: Vec::new(),
+    };
     dictionary::open_shared(&node, string_bytes, &mut cx)
 }
 

@@ -61,8 +61,8 @@ pub(crate) struct Teller<'a> {
 /// A chunk, ready to be written.
 #[derive(Debug)]
 pub(crate) struct EncodedChunk {
-    /// The leaf in terms of which this one is.
-    pub source: Option<usize>,
+    /// The leaves in terms of which this one is.
+    pub sources: Vec<usize>,
     pub values: usize,
     pub shared: Vec<Vec<u8>>,
     pub blocks: Vec<EncodedBlock>,
@@ -146,18 +146,18 @@ impl Chosen<'_> {
         block::write(&Parts { len: input.len, validity, values, dense: input.dense, string_bytes })
     }
 
-    /// The chunk, its blocks decoded and compared if so wished; `source` is the leaf in terms of which it is.
-    pub fn finish(&self, source: Option<Teller<'_>>) -> Result<EncodedChunk> {
+    /// The chunk, its blocks decoded and compared if so wished; `tellers` are those in terms of which it is.
+    pub fn finish(&self, tellers: &[Teller<'_>]) -> Result<EncodedChunk> {
         let opened = if self.options.verify {
             let open = |part: &Vec<u8>| block::open_shared(part, self.len, &Limits::default());
             self.shared.iter().map(open).collect::<Result<Vec<_>>>()?
         } else {
             Vec::new()
         };
-        let leaf = source.map(|s| s.leaf);
-        if let Some(teller) = source.filter(|_| self.same) {
+        let sources = tellers.iter().map(|teller| teller.leaf).collect();
+        if let Some(teller) = tellers.first().filter(|_| self.same) {
             let same = |(i, input): (usize, &Input<'_>)| match teller.chunk.blocks.get(i) {
-                Some(block) if self.options.verify => self.verify(&block.bytes, i, input, &opened, None),
+                Some(block) if self.options.verify => self.verify(&block.bytes, i, input, &opened, &[]),
                 block => Ok(block.is_some()),
             };
             let same = self.inputs.par_iter().enumerate().map(same).collect::<Result<Vec<_>>>()?;
@@ -165,11 +165,11 @@ impl Chosen<'_> {
                 let what = "a column that seemed equal to another is not, nothing was committed; please report this";
                 return Err(Error::corrupt(what));
             }
-            return Ok(EncodedChunk { source: leaf, values: self.len, shared: Vec::new(), blocks: Vec::new() });
+            return Ok(EncodedChunk { sources, values: self.len, shared: Vec::new(), blocks: Vec::new() });
         }
-        let finish = |(i, input)| self.finish_block(i, input, &opened, source);
+        let finish = |(i, input)| self.finish_block(i, input, &opened, tellers);
         let blocks = self.inputs.par_iter().enumerate().map(finish).collect::<Result<Vec<_>>>()?;
-        Ok(EncodedChunk { source: leaf, values: self.len, shared: self.shared.clone(), blocks })
+        Ok(EncodedChunk { sources, values: self.len, shared: self.shared.clone(), blocks })
     }
 
     fn finish_block(
@@ -177,12 +177,12 @@ impl Chosen<'_> {
         i: usize,
         input: &Input<'_>,
         shared: &[SharedPart],
-        source: Option<Teller<'_>>,
+        tellers: &[Teller<'_>],
     ) -> Result<EncodedBlock> {
         let bytes = self.sealed(i);
         if self.options.verify {
             let same = self
-                .verify(&bytes, i, input, shared, source)
+                .verify(&bytes, i, input, shared, tellers)
                 .map_err(|e| e.within("a block just written does not decode, please report this"))?;
             if !same {
                 let what = "a block just written decodes to other values, nothing was committed; please report this";
@@ -201,13 +201,14 @@ impl Chosen<'_> {
         i: usize,
         input: &Input<'_>,
         shared: &[SharedPart],
-        source: Option<Teller<'_>>,
+        tellers: &[Teller<'_>],
     ) -> Result<bool> {
         let limits = Limits::default();
         let parsed = block::parse(bytes, input.len, self.ty, &limits)?;
-        let other = source.and_then(|s| Some((s.chunk.blocks.get(i)?, s.ty)));
-        let other = other.map(|(block, ty)| block::parse(&block.bytes, input.len, ty, &limits)).transpose()?;
-        let block = Block::open(&parsed, shared, other.as_ref(), &limits)?;
+        let others = tellers.iter().filter_map(|teller| Some((teller.chunk.blocks.get(i)?, teller.ty)));
+        let others = others.map(|(block, ty)| block::parse(&block.bytes, input.len, ty, &limits));
+        let others = others.collect::<Result<Vec<_>>>()?;
+        let block = Block::open(&parsed, shared, &others, &limits)?;
         if block.validity != input.validity {
             return Ok(false);
         }

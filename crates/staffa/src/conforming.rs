@@ -157,8 +157,8 @@ fn other_block(encoding: &dyn Encoding, ty: PhysicalType, len: usize) -> Option<
 fn encoded(encoding: &dyn Encoding, values: Values<'_>, kind: Kind) -> Option<Vec<u8>> {
     let cascade = Cascade::root(Profile::Balanced, Some(encoding.name()));
     let other = other_column(values.physical_type(), values.len());
-    let stream = Stream { from: StreamOf::Values, words: other.borrow() };
-    let cascade = if encoding.needs_source() { cascade.told_by(stream) } else { cascade };
+    let streams = [Stream { from: StreamOf::Values, words: other.borrow(), times: 1 }];
+    let cascade = if encoding.needs_source() { cascade.told_by(&streams) } else { cascade };
     let stats = crate::choose::Stats::new(values, kind);
     let node = cascade.choose(values, &stats).ok()?;
     assert_eq!(node.encoding, encoding.id());
@@ -227,7 +227,7 @@ fn same(encoding: &dyn Encoding, bytes: &[u8], values: Values<'_>) -> Result<boo
     let parsed = block::parse(bytes, values.len(), Some(values.physical_type()), &limits)?;
     let other = other_block(encoding, values.physical_type(), values.len());
     let other = other.as_ref().map(|b| block::parse(b, values.len(), Some(values.physical_type()), &limits));
-    let block = Block::open(&parsed, &[], other.transpose()?.as_ref(), &limits)?;
+    let block = Block::open(&parsed, &[], other.transpose()?.as_slice(), &limits)?;
     match (block.values.as_ref().unwrap(), values) {
         (AnyDecoder::Bits(d), Values::Bits(v)) => Ok(&d.bits()? == v),
         (AnyDecoder::U8(d), Values::U8(v)) => words(d.as_ref(), v),
@@ -353,7 +353,7 @@ fn survive(bytes: &[u8], len: usize, ty: PhysicalType, other: Option<&[u8]>) {
     let limits = Limits { block_bytes: 1 << 24, ..Limits::default() };
     let Ok(parsed) = block::parse(bytes, len, Some(ty), &limits) else { return };
     let other = other.and_then(|other| block::parse(other, len, Some(ty), &limits).ok());
-    let Ok(block) = Block::open(&parsed, &[], other.as_ref(), &limits) else { return };
+    let Ok(block) = Block::open(&parsed, &[], other.as_slice(), &limits) else { return };
     let mut cx = Scratch::default();
     macro_rules! words {
         ($decoder:expr, $ty:ty) => {{

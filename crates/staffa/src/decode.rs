@@ -270,15 +270,16 @@ pub struct OpenContext<'a> {
     pub budget: Budget,
     /// The chunk's shared parts.
     pub shared: &'a [SharedPart],
-    /// The same rows of the column in terms of which this one is, if it is in terms of one.
-    pub source: Option<Source<'a>>,
+    /// The same rows of the columns in terms of which this one is.
+    pub sources: Vec<Source<'a>>,
 }
 
 impl<'a> OpenContext<'a> {
-    /// The column in terms of which this one is.
-    pub fn source(&self) -> Result<&Source<'a>> {
-        let none = "another column tells this one, but the column index names none";
-        self.source.as_ref().ok_or_else(|| Error::corrupt(none))
+    /// A column in terms of which this one is.
+    pub fn source(&self, i: usize) -> Result<&Source<'a>> {
+        let named = self.sources.len();
+        let missing = || Error::corrupt(format!("in terms of other column {i}, but the column index names {named}"));
+        self.sources.get(i).ok_or_else(missing)
     }
 
     /// A decoder of `T` for a node.

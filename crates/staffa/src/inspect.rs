@@ -94,8 +94,8 @@ pub struct ChunkInfo {
     pub values: u64,
     /// Its NULLs.
     pub nulls: u64,
-    /// The column in terms of which it is, if it is in terms of one.
-    pub told_by: Option<String>,
+    /// The columns in terms of which it is.
+    pub told_by: Vec<String>,
     /// What its blocks share.
     pub shared_parts: Vec<PartInfo>,
     /// Its blocks.
@@ -217,13 +217,14 @@ impl EncodingTree {
         Self { encoding, detail, role: String::new(), values, bytes: 0, children: Vec::new() }
     }
 
-    /// Names the other column where an encoding is in terms of one.
-    fn told_by(&mut self, path: &str) {
+    /// Names the other columns where an encoding is in terms of some.
+    fn told_by(&mut self, paths: &[String]) {
         if encoding::by_name(&self.encoding).is_some_and(|e| e.needs_source()) {
-            let detail = if self.detail.is_empty() { String::new() } else { format!(", {}", self.detail) };
-            self.detail = format!("by {path:?}{detail}");
+            for (i, path) in paths.iter().enumerate().rev() {
+                self.detail = self.detail.replace(&format!("#{i}"), &format!("{path:?}"));
+            }
         }
-        self.children.iter_mut().for_each(|child| child.told_by(path));
+        self.children.iter_mut().for_each(|child| child.told_by(paths));
     }
 }
 
@@ -299,7 +300,7 @@ impl File {
             bytes: chunk.bytes,
             values: chunk.values,
             nulls: content.blocks.iter().map(|b| b.zone.nulls).sum(),
-            told_by: chunk.source.and_then(|by| self.leaf(by as usize).ok()).map(|leaf| leaf.path.clone()),
+            told_by: self.tellers(chunk),
             shared_parts: chunk.shared.iter().map(|p| PartInfo { offset: p.offset, bytes: p.bytes }).collect(),
             blocks: chunk
                 .blocks
@@ -335,6 +336,12 @@ impl File {
         })
     }
 
+    /// Paths of the leaves in terms of which a chunk is.
+    fn tellers(&self, chunk: &ChunkEntry) -> Vec<String> {
+        let path = |by: &u32| self.leaf(*by as usize).map_or_else(|_| format!("leaf {by}"), |leaf| leaf.path.clone());
+        chunk.sources.iter().map(path).collect()
+    }
+
     /// All chunks of a leaf, of equal columns those that both are.
     fn contents(&self, leaf: usize) -> Result<Vec<Arc<ChunkEntry>>> {
         (0..self.num_row_groups()).map(|row_group| self.chunk(leaf, row_group)).collect()
@@ -356,11 +363,11 @@ impl File {
                     block::parse_shared(&bytes, chunk.values as usize, self.limits()).map_err(|e| e.at(place))?;
                 shared.push(SharedExplain { row_group, bytes: part.bytes, tree: EncodingTree::of(&node, "values") });
             }
-            let teller = chunk.source.map(|by| self.leaf(by as usize)).transpose()?;
-            if let Some(by) = teller.filter(|_| chunk.same) {
+            let tellers = self.tellers(chunk);
+            if let Some(by) = tellers.first().filter(|_| chunk.same) {
                 for (block, entry) in self.chunk(leaf, row_group)?.blocks.iter().enumerate() {
                     let rows = entry.values as u64;
-                    let tree = EncodingTree::of_equal(&by.path, rows);
+                    let tree = EncodingTree::of_equal(by, rows);
                     blocks.push(BlockExplain { row_group, block, rows, bytes: 0, validity: None, values: Some(tree) });
                 }
             }
@@ -370,9 +377,7 @@ impl File {
                 let parsed = block::parse(&bytes, entry.values, spec.ty, self.limits())
                     .map_err(|e| e.at(|p| (p.block, p.offset) = (Some(i), Some(entry.offset))).at(place))?;
                 let mut block = explained(&parsed, row_group, i, entry.bytes);
-                if let Some(by) = &teller {
-                    block.values.iter_mut().chain(&mut block.validity).for_each(|tree| tree.told_by(&by.path));
-                }
+                block.values.iter_mut().chain(&mut block.validity).for_each(|tree| tree.told_by(&tellers));
                 blocks.push(block);
             }
         }

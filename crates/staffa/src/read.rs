@@ -167,10 +167,11 @@ impl File {
             chunk.ok_or_else(|| Error::corrupt(format!("no row group {row_group}")))
         };
         let chunk = of(leaf)?;
-        let Some(by) = chunk.source.filter(|_| chunk.same) else { return Ok(chunk) };
+        let Some(&by) = chunk.sources.first().filter(|_| chunk.same) else { return Ok(chunk) };
         let by = by as usize;
         let (other, spec, teller) = (of(by)?, self.leaf(leaf)?, self.leaf(by)?);
-        if other.source.is_some() || other.values != chunk.values || (teller.ty, teller.kind) != (spec.ty, spec.kind) {
+        if !other.sources.is_empty() || other.values != chunk.values || (teller.ty, teller.kind) != (spec.ty, spec.kind)
+        {
             let what =
                 format!("equal to leaf {by}: a column of the same type and length that is in terms of none expected");
             return Err(Error::corrupt(what).at(self.place(leaf, row_group)));
@@ -234,20 +235,24 @@ impl File {
         let decode = || {
             let chunk = self.chunk(leaf, row_group)?;
             let reader = LeafReader { file: self, leaf: self.leaf(leaf)?, chunk: &chunk };
-            let Some(by) = chunk.source else { return reader.decode(blocks, None) };
-            let by = by as usize;
-            let teller = self.index(by)?;
-            let (other, spec) = (teller.chunks.get(row_group), self.leaf(by)?);
-            match other {
-                Some(other) if other.source.is_none() && by != leaf && other.values == chunk.values => {
-                    reader.decode(blocks, Some(&LeafReader { file: self, leaf: spec, chunk: other }))
-                }
-                _ => Err(Error::corrupt(format!(
-                    "in terms of leaf {by}: another column of as many values expected that is in terms of none"
-                ))),
-            }
+            let chunks = chunk.sources.iter().map(|by| self.teller(leaf, &chunk, *by as usize, row_group));
+            let chunks = chunks.collect::<Result<Vec<_>>>()?;
+            let tellers: Vec<LeafReader<'_>> =
+                chunks.iter().map(|(leaf, chunk)| LeafReader { file: self, leaf, chunk }).collect();
+            reader.decode(blocks, &tellers)
         };
         decode().map_err(|e| e.at(&place))
+    }
+
+    /// The chunk of leaf `by`, in terms of which a chunk of `leaf` is.
+    fn teller(&self, leaf: usize, chunk: &ChunkEntry, by: usize, row_group: usize) -> Result<(&Leaf, Arc<ChunkEntry>)> {
+        let other = self.index(by)?.chunks.get(row_group).cloned();
+        let fits = |other: &Arc<ChunkEntry>| other.sources.is_empty() && by != leaf && other.values == chunk.values;
+        let other = other.filter(fits).ok_or_else(|| {
+            let expected = "another column of as many values expected that is in terms of none";
+            Error::corrupt(format!("in terms of leaf {by}: {expected}"))
+        })?;
+        Ok((self.leaf(by)?, other))
     }
 
     /// One column of one row group: rows `rows` of it, which need not begin or end with a block.
@@ -305,22 +310,22 @@ pub(crate) struct LeafReader<'a> {
 impl LeafReader<'_> {
     /// The bytes from the first shared part, or the first block wanted, to the last.
     ///
-    /// `teller` is the column in terms of which this one is.
-    fn decode(&self, blocks: Range<usize>, teller: Option<&Self>) -> Result<DecodedLeaf> {
+    /// `tellers` are the columns in terms of which this one is.
+    fn decode(&self, blocks: Range<usize>, tellers: &[LeafReader<'_>]) -> Result<DecodedLeaf> {
         let limits = self.file.limits();
         let wanted = self.wanted(&blocks);
         let parts = self.shared_bytes()?;
         let shared = self.open_shared(&parts)?;
         let bytes = self.block_bytes(wanted)?;
         let parsed = self.parse(wanted, blocks.start, &bytes)?;
-        let other_bytes = teller.map(|t| t.block_bytes(t.wanted(&blocks))).transpose()?;
-        let others = match (teller, &other_bytes) {
-            (Some(teller), Some(bytes)) => {
-                let parsed = teller.parse(teller.wanted(&blocks), blocks.start, bytes);
-                parsed.map_err(|e| e.within(&format!("column {:?}, which tells this one", teller.leaf.path)))?
-            }
-            _ => Vec::new(),
-        };
+        let other_bytes = tellers.iter().map(|t| t.block_bytes(t.wanted(&blocks))).collect::<Result<Vec<_>>>()?;
+        let mut others: Vec<Vec<Parsed<'_>>> = wanted.iter().map(|_| Vec::new()).collect();
+        for (teller, bytes) in tellers.iter().zip(&other_bytes) {
+            let parsed = teller.parse(teller.wanted(&blocks), blocks.start, bytes);
+            let parsed =
+                parsed.map_err(|e| e.within(&format!("column {:?}, which tells this one", teller.leaf.path)))?;
+            others.iter_mut().zip(parsed).for_each(|(of_block, parsed)| of_block.push(parsed));
+        }
         let at = |i: usize| {
             let offset = wanted.get(i).map(|entry| entry.offset);
             move |p: &mut Place| (p.block, p.offset) = (Some(blocks.start + i), offset)
@@ -331,7 +336,7 @@ impl LeafReader<'_> {
         }
         let mut out = Output::new(self.leaf, &parsed)?;
         for (i, block) in parsed.iter().enumerate() {
-            let open = Block::open(block, &shared, others.get(i), limits);
+            let open = Block::open(block, &shared, others.get(i).map(Vec::as_slice).unwrap_or_default(), limits);
             open.and_then(|block| out.push(&block)).map_err(|e| e.at(at(i)))?;
         }
         Ok(out.finish())

@@ -38,15 +38,15 @@ const GLANCED: usize = 384;
 /// Pairs that are encoded for a column, at the most.
 const TRIES: usize = 3;
 
-/// Encodes columns in terms of others where that is smaller; which column tells each, if one does. Columns of the same
+/// Encodes columns in terms of others where that is smaller; which columns tell each. Columns of the same
 /// number of values may tell one another.
-pub(crate) fn relate(chosen: &mut [Chosen<'_>]) -> Result<Vec<Option<usize>>> {
-    let mut told = vec![None; chosen.len()];
+pub(crate) fn relate(chosen: &mut [Chosen<'_>]) -> Result<Vec<Vec<usize>>> {
+    let mut told: Vec<Vec<usize>> = vec![Vec::new(); chosen.len()];
     let mut tells = vec![false; chosen.len()];
     for (leaf, by) in equal(chosen) {
         if let (Some(column), Some(told), Some(tells)) = (chosen.get_mut(leaf), told.get_mut(leaf), tells.get_mut(by)) {
             column.same = true;
-            (*told, *tells) = (Some(by), true);
+            (*told, *tells) = (vec![by], true);
         }
     }
     let columns: Vec<Option<Column>> = chosen.par_iter().map(Column::of).collect::<Result<_>>()?;
@@ -59,22 +59,24 @@ pub(crate) fn relate(chosen: &mut [Chosen<'_>]) -> Result<Vec<Option<usize>>> {
         .filter(|(_, column)| column.bytes() >= 128.max(total / 2000))
         .flat_map_iter(|(leaf, column)| best_pairs(leaf, column, &columns))
         .collect();
-    pairs.sort_by(|a, b| b.gain.total_cmp(&a.gain).then((a.told, a.by).cmp(&(b.told, b.by))));
+    pairs.sort_by(|a, b| b.gain.total_cmp(&a.gain).then_with(|| (a.told, &a.by).cmp(&(b.told, &b.by))));
     let mut tries = vec![0; chosen.len()];
     for pair in pairs {
         let is = |set: &[bool], leaf: usize| set.get(leaf).copied().unwrap_or(true);
-        let known = |leaf: usize| told.get(leaf).is_none_or(Option::is_some);
+        let known = |leaf: usize| told.get(leaf).is_none_or(|by| !by.is_empty());
         let spent = tries.get(pair.told).is_none_or(|tries| *tries >= TRIES);
-        if known(pair.told) || known(pair.by) || is(&tells, pair.told) || spent {
+        if known(pair.told) || pair.by.iter().any(|(by, _)| known(*by)) || is(&tells, pair.told) || spent {
             continue;
         }
         tries.iter_mut().skip(pair.told).take(1).for_each(|tries| *tries += 1);
         let Some((nodes, validity)) = tell(chosen, &pair)? else { continue };
         if let (Some(column), Some(by)) = (chosen.get_mut(pair.told), told.get_mut(pair.told)) {
             (column.nodes, column.validity) = (nodes, validity);
-            *by = Some(pair.by);
+            *by = pair.by.iter().map(|(by, _)| *by).collect();
         }
-        tells.iter_mut().skip(pair.by).take(1).for_each(|tells| *tells = true);
+        for (by, _) in &pair.by {
+            tells.iter_mut().skip(*by).take(1).for_each(|tells| *tells = true);
+        }
     }
     Ok(told)
 }
@@ -103,10 +105,11 @@ fn equal(chosen: &[Chosen<'_>]) -> Vec<(usize, usize)> {
     out
 }
 
-/// One column told by another.
+/// One column told by another, or by a sum of others.
 struct Pair {
     told: usize,
-    by: usize,
+    /// With how many times each is taken.
+    by: Vec<(usize, i64)>,
     /// Of the values, where they are told.
     encoding: Option<&'static dyn Encoding>,
     /// Whether the validity is told.
@@ -246,7 +249,7 @@ fn stream(root: &Node, from: StreamOf, values: Values<'_>) -> Result<Picked> {
     let mut bytes = Vec::with_capacity(node.size());
     node.write(&mut bytes);
     let node = NodeRef::parse(&mut crate::cursor::Cursor::new(&bytes), values.len(), Limits::default().depth)?;
-    let mut cx = OpenContext { budget: Budget::new(u64::MAX), shared: &[], source: None };
+    let mut cx = OpenContext { budget: Budget::new(u64::MAX), shared: &[], sources: Vec::new() };
     for_ints!(node.ty, T => {
         let words = cx.all_words::<T>(&node, "stream")?;
         Ok(Picked::of(T::values(&words), &all))
@@ -272,12 +275,119 @@ fn best_pairs(told: usize, column: &Column, columns: &[Option<Column>]) -> Vec<P
         let of_validity = validity_gain(column, other);
         gain += of_validity.unwrap_or(0.0);
         if gain > column.bytes() as f64 * (1.0 - WORTH) {
-            pairs.push(Pair { told, by, encoding, validity: of_validity.is_some(), gain });
+            pairs.push(Pair { told, by: vec![(by, 1)], encoding, validity: of_validity.is_some(), gain });
         }
     }
+    pairs.extend(sum(told, column, columns));
     pairs.sort_by(|a, b| b.gain.total_cmp(&a.gain));
     pairs.truncate(2 * TRIES);
     pairs
+}
+
+/// The column as a sum of others, each a whole number of times, if it seems to be one: orthogonal matching pursuit, the
+/// column that explains most of what is left one after another, the factors by least squares and rounded.
+fn sum(told: usize, column: &Column, columns: &[Option<Column>]) -> Option<Pair> {
+    const ROWS: usize = 256;
+    const TERMS: usize = 6;
+    let view = column.stream.as_ref().filter(|view| !view.codes)?;
+    let all = view.words.len();
+    let valid = |row: usize| column.validity.as_ref().is_none_or(|(valid, _)| valid.get(row));
+    let rows: Vec<usize> = (0..all).step_by((all / ROWS).max(1)).filter(|row| valid(*row)).take(2 * ROWS).collect();
+    let sampled =
+        |view: &View| -> Vec<i64> { rows.iter().filter_map(|row| view.words.get(*row)).map(|w| *w as i64).collect() };
+    let centred = |words: &[i64]| -> Vec<f64> {
+        let mean = words.iter().map(|w| *w as f64).sum::<f64>() / words.len().max(1) as f64;
+        words.iter().map(|w| *w as f64 - mean).collect()
+    };
+    let wanted = sampled(view);
+    let others: Vec<(usize, Vec<i64>, Vec<f64>)> = columns
+        .iter()
+        .enumerate()
+        .filter(|(leaf, other)| *leaf != told && other.as_ref().is_some_and(|other| other.len == column.len))
+        .filter_map(|(leaf, other)| Some((leaf, other.as_ref()?.stream.as_ref()?)))
+        .filter(|(_, other)| !other.codes && other.ty == view.ty)
+        .map(|(leaf, other)| (leaf, sampled(other)))
+        .map(|(leaf, words)| (leaf, centred(&words), words))
+        .map(|(leaf, centred, words)| (leaf, words, centred))
+        .collect();
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let target = centred(&wanted);
+    let now = view.bytes as f64 * 8.0 / all as f64;
+    let mut left = target.clone();
+    let mut taken: Vec<usize> = Vec::new();
+    let mut best: Option<(f64, Vec<(usize, i64)>)> = None;
+    while taken.len() < TERMS.min(others.len()) {
+        let explains = |(i, (_, _, other)): (usize, &(usize, Vec<i64>, Vec<f64>))| {
+            let norm = dot(other, other);
+            (!taken.contains(&i) && norm > 0.0).then(|| (dot(other, &left).powi(2) / norm, i))
+        };
+        let next = others.iter().enumerate().filter_map(explains).max_by(|a, b| a.0.total_cmp(&b.0));
+        taken.push(next.filter(|(explained, _)| *explained > 1e-6 * dot(&target, &target))?.1);
+        let chosen: Vec<&(usize, Vec<i64>, Vec<f64>)> = taken.iter().filter_map(|i| others.get(*i)).collect();
+        let columns: Vec<&[f64]> = chosen.iter().map(|(_, _, centred)| centred.as_slice()).collect();
+        let factors = least_squares(&columns, &target)?;
+        left.clone_from(&target);
+        for (column, factor) in columns.iter().zip(&factors) {
+            left.iter_mut().zip(*column).for_each(|(left, word)| *left -= factor * word);
+        }
+        let times: Vec<i64> = factors.iter().map(|factor| factor.round().clamp(-1e6, 1e6) as i64).collect();
+        let mut rest = wanted.clone();
+        for ((_, words, _), times) in chosen.iter().zip(&times) {
+            rest.iter_mut().zip(words).for_each(|(rest, w)| *rest = rest.wrapping_sub(w.wrapping_mul(*times)));
+        }
+        let terms =
+            chosen.iter().zip(&times).filter(|(_, times)| **times != 0).map(|((leaf, ..), times)| (*leaf, *times));
+        let bits = rest_bits(rest, now);
+        if best.as_ref().is_none_or(|(least, _)| bits < *least) {
+            best = Some((bits, terms.collect()));
+        }
+        if bits < 0.1 {
+            break;
+        }
+    }
+    let (bits, by) = best.filter(|(_, by)| by.len() > 1 || by.iter().any(|(_, times)| *times != 1))?;
+    let gain = (now - bits) / 8.0 * all as f64;
+    (gain > column.bytes() as f64 * (1.0 - WORTH)).then_some(Pair {
+        told,
+        by,
+        encoding: Some(&Difference),
+        validity: false,
+        gain,
+    })
+}
+
+/// Bits for each of some numbers: by the width of most of them, or as exceptions from the most frequent one.
+fn rest_bits(mut rest: Vec<i64>, now: f64) -> f64 {
+    rest.sort_unstable();
+    let at = |share: f64| rest.get((rest.len() as f64 * share) as usize).copied().unwrap_or(0);
+    let width = f64::from(64 - (at(0.96).wrapping_sub(at(0.04)) as u64).leading_zeros());
+    let most = rest.chunk_by(|a, b| a == b).map(<[i64]>::len).max().unwrap_or(0) as f64 / rest.len().max(1) as f64;
+    let entropy = |share: f64| if share > 0.0 { -share * share.log2() } else { 0.0 };
+    width.min(entropy(most) + entropy(1.0 - most) + (1.0 - most) * (now + 2.0))
+}
+
+/// Factors with which the columns come nearest to the target; `None` where some depend on others.
+fn least_squares(columns: &[&[f64]], target: &[f64]) -> Option<Vec<f64>> {
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let row = |a: &&[f64]| -> Vec<f64> { columns.iter().map(|b| dot(a, b)).chain([dot(a, target)]).collect() };
+    let mut rows: Vec<Vec<f64>> = columns.iter().map(row).collect();
+    for i in 0..rows.len() {
+        let pivot = rows.get(i)?.clone();
+        let head = *pivot.get(i)?;
+        if head.abs() < 1e-9 * dot(columns.get(i)?, columns.get(i)?) {
+            return None;
+        }
+        for (j, row) in rows.iter_mut().enumerate() {
+            let factor = row.get(i)? / head;
+            let others = row.iter_mut().zip(&pivot);
+            if i == j {
+                others.for_each(|(value, _)| *value /= head);
+            } else {
+                others.for_each(|(value, pivot)| *value -= factor * pivot);
+            }
+        }
+    }
+    rows.iter().map(|row| row.last().copied()).collect()
 }
 
 /// Bytes saved where the rows in which two validities differ are stored.
@@ -365,7 +475,9 @@ type Trees = (Vec<Option<Node>>, Vec<Option<Node>>);
 
 /// The column's blocks in terms of the other's where that makes them smaller; `None` where it does not in all.
 fn tell(chosen: &[Chosen<'_>], pair: &Pair) -> Result<Option<Trees>> {
-    let (Some(told), Some(by)) = (chosen.get(pair.told), chosen.get(pair.by)) else { return Ok(None) };
+    let Some(told) = chosen.get(pair.told) else { return Ok(None) };
+    let by: Vec<(&Chosen<'_>, i64)> =
+        pair.by.iter().filter_map(|(by, times)| Some((chosen.get(*by)?, *times))).collect();
     let size = |node: &Option<Node>| node.as_ref().map_or(0, Node::size);
     let smaller = |new: Option<Node>, old: Option<&Node>| {
         new.filter(|new| old.is_some_and(|old| new.size() < old.size())).or_else(|| old.cloned())
@@ -376,10 +488,10 @@ fn tell(chosen: &[Chosen<'_>], pair: &Pair) -> Result<Option<Trees>> {
     let block = |i: usize| {
         let Some(input) = told.inputs.get(i) else { return Ok((None, None)) };
         let values = match (pair.encoding, old(&told.nodes, i)) {
-            (Some(encoding), Some(node)) => tell_block(input, node, &by.sealed(i), by.ty, told, encoding)?,
+            (Some(encoding), Some(node)) => tell_block(i, input, node, &by, told, encoding)?,
             _ => None,
         };
-        let other = by.inputs.get(i).and_then(|input| input.validity.as_ref()).filter(|_| pair.validity);
+        let other = by.first().filter(|_| pair.validity).and_then(|(by, _)| by.inputs.get(i)?.validity.as_ref());
         let validity = other.zip(input.validity.as_ref()).map(|(other, own)| tell_validity(own, other)).transpose()?;
         Ok((smaller(values, old(&told.nodes, i)), smaller(validity.flatten(), old(&told.validity, i))))
     };
@@ -401,38 +513,47 @@ fn tell(chosen: &[Chosen<'_>], pair: &Pair) -> Result<Option<Trees>> {
 /// A validity as what differs from another.
 fn tell_validity(valid: &Bitmap, others: &Bitmap) -> Result<Option<Node>> {
     let cascade = Cascade::default().below(&Difference);
-    let cascade = cascade.told_by(Stream { from: StreamOf::Validity, words: Values::Bits(others) });
+    let streams = [Stream { from: StreamOf::Validity, words: Values::Bits(others), times: 1 }];
+    let cascade = cascade.told_by(&streams);
     let values = Values::Bits(valid);
     Difference.encode(values, &Stats::new(values, Kind::Unsigned), &cascade)
 }
 
-/// One block in terms of another; `None` where that cannot be.
+/// One block in terms of others; `None` where that cannot be.
 fn tell_block(
+    block: usize,
     input: &Input<'_>,
     root: &Node,
-    other: &[u8],
-    other_ty: Option<PhysicalType>,
+    by: &[(&Chosen<'_>, i64)],
     told: &Chosen<'_>,
     encoding: &dyn Encoding,
 ) -> Result<Option<Node>> {
     let (Some(from), Some(values)) = (stream_of(root), input.values()) else { return Ok(None) };
-    let parsed = block::parse(other, input.len, other_ty, &Limits::default())?;
-    let Some(other_root) = &parsed.values else { return Ok(None) };
-    let first = [Dictionary.id(), Alp.id(), Narrow.id()].contains(&other_root.encoding);
-    let other_from = if first { StreamOf::FirstChild } else { StreamOf::Values };
-    let rows = input.validity.as_ref().filter(|_| input.dense).cloned();
-    let source = Source { block: parsed.clone(), rows };
-    let Ok(Some(ty)) = source.physical_type(other_from) else { return Ok(None) };
     let target = stream(root, from, values)?;
     let target = target.borrow();
-    let kind = kind(root, from, told.options.kind);
-    let words: Picked = for_ints!(ty, T => {
-        let words = source.words::<T>(other_from, target.len())?;
-        Picked::of(T::values(&words), &(0..words.len() as u32).collect::<Vec<_>>())
-    }, _ => return Ok(None));
-    let cascade = Cascade::root(told.options.profile, None).below(encoding);
-    let cascade = cascade.told_by(Stream { from: other_from, words: words.borrow() });
-    let Some(node) = encoding.encode(target, &Stats::new(target, kind), &cascade)? else { return Ok(None) };
+    let mut others = Vec::new();
+    for (other, times) in by {
+        let bytes = other.sealed(block);
+        let parsed = block::parse(&bytes, input.len, other.ty, &Limits::default())?;
+        let Some(other_root) = &parsed.values else { return Ok(None) };
+        let first = [Dictionary.id(), Alp.id(), Narrow.id()].contains(&other_root.encoding);
+        let from = if first { StreamOf::FirstChild } else { StreamOf::Values };
+        let rows = input.validity.as_ref().filter(|_| input.dense).cloned();
+        let source = Source { block: parsed.clone(), rows };
+        let Ok(Some(ty)) = source.physical_type(from) else { return Ok(None) };
+        let words: Picked = for_ints!(ty, T => {
+            let words = source.words::<T>(from, target.len())?;
+            Picked::of(T::values(&words), &(0..words.len() as u32).collect::<Vec<_>>())
+        }, _ => return Ok(None));
+        others.push((from, words, *times));
+    }
+    let streams: Vec<Stream<'_>> = others
+        .iter()
+        .map(|(from, words, times)| Stream { from: *from, words: words.borrow(), times: *times })
+        .collect();
+    let cascade = Cascade::root(told.options.profile, None).below(encoding).told_by(&streams);
+    let stats = Stats::new(target, kind(root, from, told.options.kind));
+    let Some(node) = encoding.encode(target, &stats, &cascade)? else { return Ok(None) };
     Ok(Some(match from {
         StreamOf::FirstChild => {
             let mut root = root.clone();

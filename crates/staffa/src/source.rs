@@ -53,6 +53,8 @@ pub struct Stream<'a> {
     pub from: StreamOf,
     /// Its words.
     pub words: Values<'a>,
+    /// How many times they are taken, where several make a sum.
+    pub times: i64,
 }
 
 /// A stream, ready to be decoded.
@@ -138,7 +140,7 @@ impl<'a> Source<'a> {
     /// As for any block; dictionaries of the whole chunk are not at hand.
     fn context(&self, width: usize) -> OpenContext<'a> {
         let budget = Budget::new((4 * width as u64 + 32) * self.block.len as u64 + (1 << 16));
-        OpenContext { budget, shared: &[], source: None }
+        OpenContext { budget, shared: &[], sources: Vec::new() }
     }
 
     /// A word of a stream for every value of the asking block, of which there are `len`; 0 where the source is NULL and

@@ -345,7 +345,7 @@ impl<W: Write + Send> Encoder<W> {
             let told = if plan.options.relate && relate::relates(plan.options.profile) {
                 relate::relate(&mut chosen)?
             } else {
-                vec![None; chosen.len()]
+                vec![Vec::new(); chosen.len()]
             };
             finish(&chosen, &told, &plan.layout)
         };
@@ -388,10 +388,10 @@ impl<W: Write + Send> Encoder<W> {
             self.put(&block.bytes)?;
             first_value += values;
         }
-        let source = chunk.source.map(|leaf| leaf as u32);
-        let same = source.is_some() && blocks.is_empty();
+        let sources: Vec<u32> = chunk.sources.iter().map(|leaf| *leaf as u32).collect();
+        let same = !sources.is_empty() && blocks.is_empty();
         Ok(ChunkEntry {
-            source,
+            sources,
             same,
             offset,
             bytes: self.position - offset,
@@ -435,21 +435,25 @@ impl<W: Write + Send> Encoder<W> {
 }
 
 /// The chunks of a row group: first those that stand by themselves, then those in terms of one of them.
-fn finish(chosen: &[Chosen<'_>], told: &[Option<usize>], layout: &Layout) -> Result<Vec<EncodedChunk>> {
+fn finish(chosen: &[Chosen<'_>], told: &[Vec<usize>], layout: &Layout) -> Result<Vec<EncodedChunk>> {
     let located = |leaf: usize, result: Result<EncodedChunk>| {
         result.map_err(|e| e.at(|p| p.column = layout.leaves().get(leaf).map(|leaf| leaf.path.clone())))
     };
-    let own = chosen.par_iter().zip(told).enumerate().map(|(leaf, (chosen, told))| match told {
-        Some(_) => Ok(None),
-        None => located(leaf, chosen.finish(None)).map(Some),
+    let own = chosen.par_iter().zip(told).enumerate().map(|(leaf, (chosen, by))| match by.as_slice() {
+        [] => located(leaf, chosen.finish(&[])).map(Some),
+        _ => Ok(None),
     });
     let own: Vec<Option<EncodedChunk>> = own.collect::<Result<_>>()?;
-    let rest = chosen.par_iter().zip(told).enumerate().map(|(leaf, (column, told))| {
-        let Some(by) = *told else { return Ok(None) };
-        let (Some(teller), Some(Some(chunk))) = (chosen.get(by), own.get(by)) else {
-            return Err(Error::invalid(format!("leaf {leaf} is told by {by}, which is told by another")));
+    let rest = chosen.par_iter().zip(told).enumerate().map(|(leaf, (column, by))| {
+        let teller = |&leaf: &usize| match (chosen.get(leaf), own.get(leaf)) {
+            (Some(teller), Some(Some(chunk))) => Ok(Teller { leaf, ty: teller.ty, chunk }),
+            _ => Err(Error::invalid(format!("leaf {leaf} tells another and is told itself"))),
         };
-        located(leaf, column.finish(Some(Teller { leaf: by, ty: teller.ty, chunk }))).map(Some)
+        if by.is_empty() {
+            return Ok(None);
+        }
+        let tellers = by.iter().map(teller).collect::<Result<Vec<_>>>()?;
+        located(leaf, column.finish(&tellers)).map(Some)
     });
     let rest: Vec<Option<EncodedChunk>> = rest.collect::<Result<_>>()?;
     Ok(own.into_iter().zip(rest).filter_map(|(own, told)| own.or(told)).collect())

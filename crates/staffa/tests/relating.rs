@@ -57,7 +57,7 @@ fn related(len: usize, shares: [usize; 2], seed: u64) -> RecordBatch {
 
 fn told(file: &staffa::File) -> Vec<String> {
     let chunks = file.inspect().unwrap().columns.into_iter().flat_map(|leaf| leaf.chunks);
-    chunks.filter_map(|chunk| chunk.told_by).collect()
+    chunks.flat_map(|chunk| chunk.told_by).collect()
 }
 
 #[test]
@@ -104,6 +104,27 @@ fn equal_columns_cost_next_to_nothing() {
     let once = write(&[table(vec![column.clone()])], WriteOptions::default()).byte_len();
     let twice = write(&[table(vec![column.clone(), column])], WriteOptions::default()).byte_len();
     assert!(twice < once + 100, "{twice} for two, {once} for one");
+}
+
+#[test]
+fn sums_of_columns_are_told() {
+    let mut random = Random(11);
+    let parts: Vec<Vec<i32>> = (0..3).map(|_| (0..4000).map(|_| random.below(5000) as i32).collect()).collect();
+    // Twice the second, less the third; every twentieth is none of that.
+    let sum = |i: usize| if i % 20 == 7 { i as i32 } else { parts[0][i] + 2 * parts[1][i] - parts[2][i] };
+    let total = Int32Array::from_iter_values((0..4000).map(sum));
+    let mut columns: Vec<ArrayRef> = vec![Arc::new(total)];
+    columns.extend(parts.iter().map(|part| Arc::new(Int32Array::from(part.clone())) as ArrayRef));
+    let batch = table(columns);
+    let file = write(std::slice::from_ref(&batch), WriteOptions::default());
+    assert_eq!(told(&file).len(), 3, "{:?}", told(&file));
+    let explained = file.explain().unwrap();
+    let sizes: Vec<u64> = explained.iter().map(|column| column.bytes).collect();
+    assert!(sizes.iter().min().unwrap() * 4 < *sizes.iter().max().unwrap(), "{sizes:?}");
+    let found = read(file.scan());
+    for i in 0..4 {
+        assert_eq!(common::column(&found, i), rows(batch.column(i)));
+    }
 }
 
 #[test]

@@ -49,8 +49,8 @@ pub struct Cascade<'a> {
     insisted: bool,
     /// The tree of another block of the same chunk at this place.
     hint: Option<&'a Hint<'a>>,
-    /// A stream of another column, for the encodings that are in terms of one.
-    source: Option<Stream<'a>>,
+    /// Streams of other columns, for the encodings that are in terms of some.
+    sources: &'a [Stream<'a>],
 }
 
 /// A tree that is likely to suit again, and how many of its children have been taken up.
@@ -74,7 +74,7 @@ impl<'a> Hint<'a> {
 
 impl Default for Cascade<'_> {
     fn default() -> Self {
-        Self { depth: 3, excluded: 0, trial: false, tries: 3, forced: None, insisted: false, hint: None, source: None }
+        Self { depth: 3, excluded: 0, trial: false, tries: 3, forced: None, insisted: false, hint: None, sources: &[] }
     }
 }
 
@@ -94,14 +94,14 @@ impl<'a> Cascade<'a> {
         Self { hint, ..self }
     }
 
-    /// With a stream of another column, in terms of which the next encoding is.
-    pub(crate) fn told_by(self, source: Stream<'a>) -> Self {
-        Self { source: Some(source), ..self }
+    /// With streams of other columns, in terms of which the next encoding is.
+    pub(crate) fn told_by(self, sources: &'a [Stream<'a>]) -> Self {
+        Self { sources, ..self }
     }
 
-    /// The stream of another column in terms of which values may be encoded.
-    pub fn source(&self) -> Option<Stream<'a>> {
-        self.source
+    /// The streams of other columns in terms of which values may be encoded.
+    pub fn sources(&self) -> &'a [Stream<'a>] {
+        self.sources
     }
 
     /// Rows of a vector: 1,024, and 64 in a trial, where each run of the sample stands for itself.
@@ -123,8 +123,8 @@ impl<'a> Cascade<'a> {
     pub fn child(&self, values: Values<'_>, kind: Kind) -> Result<Node> {
         let stats = Stats::new(values, kind);
         match self.hint.and_then(Hint::take) {
-            Some(node) => Cascade { hint: Some(&Hint::new(node)), source: None, ..*self }.choose(values, &stats),
-            None => Self { hint: None, source: None, ..*self }.choose(values, &stats),
+            Some(node) => Cascade { hint: Some(&Hint::new(node)), sources: &[], ..*self }.choose(values, &stats),
+            None => Self { hint: None, sources: &[], ..*self }.choose(values, &stats),
         }
     }
 
@@ -229,7 +229,7 @@ impl<'a> Cascade<'a> {
             forced: None,
             insisted: false,
             hint: None,
-            source: None,
+            sources: &[],
             ..*self
         }
     }
@@ -275,7 +275,7 @@ impl<'a> Cascade<'a> {
         // The user's word decides, not the viability rules; its children are chosen as ever.
         let all = Stats::exhaustive(values, stats.kind());
         let node =
-            encoding.encode(values, &all, &Self { insisted: true, source: self.source, ..self.below(encoding) })?;
+            encoding.encode(values, &all, &Self { insisted: true, sources: self.sources, ..self.below(encoding) })?;
         node.ok_or_else(|| Error::invalid(format!("encoding {name} cannot hold these values")))
     }
 }

@@ -1,23 +1,25 @@
-//! Difference: the values less those of another column in the same rows.
+//! Difference: the values less those of other columns in the same rows, each some times.
 //!
 //! ```text
-//! payload = stream of the other column: u8 (0 its values, 1 the first child of their root, 2 its validity)
+//! payload = terms: u8 | per term: column: u8 (the how-manieth that the column index names)
+//!                     | stream: u8 (0 its values, 1 the first child of their root, 2 its validity) | times: varint, zigzag
 //! child: differences, signed; of bits: where the two differ
 //! ```
 //!
-//! Equal columns have differences of 0. Digits of ALP and codes of dictionaries may be told so as well as integers, and
-//! validity by validity.
+//! Equal columns have differences of 0, and so has a sum less its parts. Digits of ALP and codes of dictionaries may be
+//! told so as well as integers, and validity by validity. All is modulo 2 to the bits of a word.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::VECTOR;
+use staffa_kernels::{Int as _, VECTOR};
 
 use super::Encoding;
 use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Stats};
+use crate::cursor::put_varint;
 use crate::decode::{AnyDecoder, BitsDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints};
 use crate::error::{Error, Result};
 use crate::node::{Node, NodeRef};
-use crate::source::{StreamOf, Words};
+use crate::source::{Stream, StreamOf, Words};
 use crate::values::{Kind, PhysicalType, Values};
 
 /// See the [module](self).
@@ -33,7 +35,7 @@ impl Encoding for Difference {
     }
 
     fn about(&self) -> &'static str {
-        "integers less those of another column, validity where it differs from that of another"
+        "integers less those of other columns, validity where it differs from that of another"
     }
 
     fn roles(&self) -> &'static [&'static str] {
@@ -49,37 +51,84 @@ impl Encoding for Difference {
     }
 
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
-        let Some(source) = cascade.source().filter(|s| s.words.len() == values.len()) else { return Ok(None) };
-        if let (Values::Bits(bits), Values::Bits(others)) = (values, source.words) {
-            let child = cascade.child(Values::Bits(&bits.differing(others)), Kind::Unsigned)?;
-            let (payload, ty) = (vec![source.from as u8], PhysicalType::Bits);
-            return Ok(Some(Node { encoding: self.id(), ty, len: bits.len(), payload, children: vec![child] }));
+        let sources = cascade.sources();
+        let (ty, len) = (values.physical_type(), values.len());
+        let fits = |s: &Stream<'_>| s.words.len() == len && s.words.physical_type() == ty;
+        if sources.is_empty() || !sources.iter().all(fits) {
+            return Ok(None);
         }
-        for_ints!(values.physical_type(), T => {
-            let (Some(words), Some(others)) = (T::slice(values), T::slice(source.words)) else { return Ok(None) };
-            let differences: Vec<T> = words.iter().zip(others).map(|(a, b)| a.wrapping_sub(*b)).collect();
-            let child = cascade.child(T::values(&differences), Kind::Signed)?;
-            let payload = vec![source.from as u8];
-            Ok(Some(Node { encoding: self.id(), ty: T::TYPE, len: words.len(), payload, children: vec![child] }))
+        let mut payload = vec![sources.len() as u8];
+        for (column, source) in (0u8..).zip(sources) {
+            payload.extend([column, source.from as u8]);
+            put_varint(&mut payload, (source.times as u64).zigzag());
+        }
+        if let Values::Bits(bits) = values {
+            let others =
+                sources.iter().filter_map(|s| if let Values::Bits(bits) = s.words { Some(bits) } else { None });
+            let differences = others.fold(bits.clone(), |left, other| left.differing(other));
+            let child = cascade.child(Values::Bits(&differences), Kind::Unsigned)?;
+            return Ok(Some(Node { encoding: self.id(), ty, len, payload, children: vec![child] }));
+        }
+        for_ints!(ty, T => {
+            let mut left = T::slice(values).unwrap_or_default().to_vec();
+            for source in sources {
+                let times = T::from_u64(source.times as u64);
+                let others = T::slice(source.words).unwrap_or_default();
+                left.iter_mut().zip(others).for_each(|(a, b)| *a = a.wrapping_sub(b.wrapping_mul(times)));
+            }
+            let child = cascade.child(T::values(&left), Kind::Signed)?;
+            Ok(Some(Node { encoding: self.id(), ty, len, payload, children: vec![child] }))
         }, _ => Ok(None))
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
         node.expect_children(1)?;
-        let mut cursor = node.cursor();
-        let from = StreamOf::from_byte(cursor.u8()?)?;
-        cursor.finish("payload")?;
+        let terms = terms(node)?;
+        let child = node.child(0, "differences", node.ty, node.len)?;
         if node.ty == PhysicalType::Bits {
-            let differences = cx.open_bits(node.child(0, "differences", node.ty, node.len)?)?.bits()?;
-            let others = cx.source()?.bits(from, node.len)?;
-            return Ok(AnyDecoder::Bits(Box::new(Bits(differences.differing(&others)))));
+            let mut bits = cx.open_bits(child)?.bits()?;
+            for term in terms.iter().filter(|term| term.times & 1 == 1) {
+                bits = bits.differing(&cx.source(term.column)?.bits(term.from, node.len)?);
+            }
+            return Ok(AnyDecoder::Bits(Box::new(Bits(bits))));
         }
         for_ints!(node.ty, T => {
-            let child = node.child(0, "differences", node.ty, node.len)?;
-            let others = cx.source()?.open::<T>(from, node.len)?;
+            let others = terms.iter().map(|term| {
+                let words = cx.source(term.column)?.open::<T>(term.from, node.len)?;
+                Ok((words, T::from_u64(term.times as u64)))
+            });
+            let others = others.collect::<Result<Vec<_>>>()?;
             Ok(T::wrap(Box::new(Differences { others, differences: cx.open_words::<T>(child)? })))
         }, other => Err(Error::corrupt(format!("integers expected, found {other:?}"))))
     }
+
+    fn detail(&self, node: &NodeRef<'_>) -> String {
+        let term = |term: &Term| match term.times {
+            1 => format!("#{}", term.column),
+            times => format!("{times} times #{}", term.column),
+        };
+        terms(node)
+            .map(|terms| format!("to {}", terms.iter().map(term).collect::<Vec<_>>().join(" + ")))
+            .unwrap_or_default()
+    }
+}
+
+struct Term {
+    column: usize,
+    from: StreamOf,
+    times: i64,
+}
+
+fn terms(node: &NodeRef<'_>) -> Result<Vec<Term>> {
+    let mut cursor = node.cursor();
+    let count = cursor.u8()?;
+    let term = |_| {
+        let (column, from) = (usize::from(cursor.u8()?), StreamOf::from_byte(cursor.u8()?)?);
+        Ok(Term { column, from, times: cursor.varint()?.unzigzag() as i64 })
+    };
+    let terms = (0..count).map(term).collect::<Result<Vec<_>>>()?;
+    cursor.finish("payload")?;
+    Ok(terms)
 }
 
 struct Bits(Bitmap);
@@ -91,7 +140,8 @@ impl BitsDecoder for Bits {
 }
 
 struct Differences<'a, T> {
-    others: Words<'a, T>,
+    /// With how many times they are taken.
+    others: Vec<(Words<'a, T>, T)>,
     differences: Box<dyn Decoder<T> + 'a>,
 }
 
@@ -104,8 +154,10 @@ impl<T: Integer> Decoder<T> for Differences<'_, T> {
         self.differences.vector(v, cx, out)?;
         let mut buffer = [T::ZERO; VECTOR];
         let others = buffer.get_mut(..out.len()).unwrap_or_default();
-        self.others.vector(v, cx, others)?;
-        out.iter_mut().zip(others).for_each(|(out, other)| *out = out.wrapping_add(*other));
+        for (words, times) in &self.others {
+            words.vector(v, cx, others)?;
+            out.iter_mut().zip(&*others).for_each(|(out, other)| *out = out.wrapping_add(other.wrapping_mul(*times)));
+        }
         Ok(())
     }
 }

@@ -51,8 +51,11 @@ impl Encoding for Grouped {
     }
 
     fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
-        let Some(source) = cascade.source().filter(|s| s.words.len() == values.len()) else { return Ok(None) };
-        let Some((base, others)) = codes(source) else { return Ok(None) };
+        let [source] = cascade.sources() else { return Ok(None) };
+        if source.words.len() != values.len() {
+            return Ok(None);
+        }
+        let Some((base, others)) = codes(*source) else { return Ok(None) };
         for_ints!(values.physical_type(), T => {
             let words = T::slice(values).unwrap_or_default();
             let groups = Groups::of(words, &others);
@@ -84,7 +87,7 @@ impl Encoding for Grouped {
                 None
             };
             let groups = starts.as_ref().map_or(entries.len(), Vec::len) as u32;
-            let others = cx.source()?.codes(from, base, node.len)?;
+            let others = cx.source(0)?.codes(from, base, node.len)?;
             Ok(T::wrap(Box::new(Picks { others, groups, starts, numbers, entries })))
         }, other => Err(Error::corrupt(format!("integers expected, found {other:?}"))))
     }
@@ -92,8 +95,8 @@ impl Encoding for Grouped {
     fn detail(&self, node: &NodeRef<'_>) -> String {
         let len = |child: usize| node.children.get(child).map(|c| c.len);
         match (len(1), len(2)) {
-            (Some(entries), Some(groups)) => format!("{entries} entries of {groups} groups"),
-            (Some(entries), None) => format!("{entries} groups of one entry"),
+            (Some(entries), Some(groups)) => format!("by #0, {entries} entries of {groups} groups"),
+            (Some(entries), None) => format!("by #0, {entries} groups of one entry"),
             _ => String::new(),
         }
     }

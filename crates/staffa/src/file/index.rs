@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! column index = per row group: chunk | CRC-32C of all before: u32
-//! chunk        = source: varint (0, or 1 + the leaf in terms of which the chunk is)
+//! chunk        = sources: varint (how many leaves it is in terms of) | leaf: varint each
 //!              | offset: varint | values: varint | shared parts: varint | blocks: varint
 //!              | bytes of every shared part: varint each
 //!              | per block: bytes: varint, bytes of its strings: varint (0 where it has none), zone map
@@ -20,6 +20,9 @@ use crate::cursor::{Cursor, put_varint};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::zone::{Bounds, ZoneMap};
+
+/// Most leaves in terms of which a chunk is.
+pub(crate) const MAX_SOURCES: usize = 15;
 
 /// A shared part's place.
 #[derive(Debug, Clone)]
@@ -42,8 +45,8 @@ pub(crate) struct BlockEntry {
 /// One leaf column of one row group.
 #[derive(Debug, Clone)]
 pub(crate) struct ChunkEntry {
-    /// The leaf in terms of which the chunk is.
-    pub source: Option<u32>,
+    /// The leaves in terms of which the chunk is.
+    pub sources: Vec<u32>,
     /// Whether it is that leaf's own chunk: the columns are equal.
     pub same: bool,
     pub offset: u64,
@@ -78,7 +81,8 @@ impl ColumnIndex {
     pub(crate) fn write(&self) -> Vec<u8> {
         let mut out = Vec::new();
         for chunk in &self.chunks {
-            put_varint(&mut out, chunk.source.map_or(0, |leaf| u64::from(leaf) + 1));
+            put_varint(&mut out, chunk.sources.len() as u64);
+            chunk.sources.iter().for_each(|leaf| put_varint(&mut out, (*leaf).into()));
             put_varint(&mut out, chunk.offset);
             put_varint(&mut out, chunk.values);
             put_varint(&mut out, chunk.shared.len() as u64);
@@ -112,11 +116,13 @@ impl ColumnIndex {
 }
 
 fn read_chunk(cursor: &mut Cursor<'_>, block_rows: u64, file_end: u64, limits: &Limits) -> Result<ChunkEntry> {
-    let source = cursor.varint_up_to(limits.leaves, "leaf")?.checked_sub(1).map(|leaf| leaf as u32);
+    let sources = cursor.varint_up_to(MAX_SOURCES as u64, "number of leaves in terms of which a chunk is")?;
+    let leaf = |_| Ok(cursor.varint_up_to(limits.leaves.min(u32::MAX.into()), "leaf")? as u32);
+    let sources = (0..sources).map(leaf).collect::<Result<Vec<_>>>()?;
     let offset = cursor.varint()?;
     let values = cursor.varint_up_to(limits.row_group_values, "values of a chunk")? as u64;
     let (parts, blocks) = (cursor.varint()?, cursor.varint()?);
-    let same = source.is_some() && blocks == 0 && parts == 0 && values > 0;
+    let same = sources.len() == 1 && blocks == 0 && parts == 0 && values > 0;
     if blocks != values.div_ceil(block_rows) && !same || parts > 255 {
         return Err(Error::corrupt(format!(
             "{} blocks and at most 255 shared parts expected, found {blocks} and {parts}",
@@ -160,5 +166,5 @@ fn read_chunk(cursor: &mut Cursor<'_>, block_rows: u64, file_end: u64, limits: &
             zone,
         });
     }
-    Ok(ChunkEntry { source, same, offset, bytes: end - offset, values, shared, blocks: entries })
+    Ok(ChunkEntry { sources, same, offset, bytes: end - offset, values, shared, blocks: entries })
 }
