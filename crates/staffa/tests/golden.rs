@@ -13,7 +13,10 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Fields, Schema};
-use common::{Random, array, column, dictionary_of, encodings, field, flat_types, map_of, read, rows, runs_of, sized};
+use common::{
+    Random, array, column, dictionary_of, encodings, field, flat_types, map_of, read, rows, runs_of, sized,
+    string_encodings,
+};
 use staffa::{File, WriteOptions};
 
 fn folder() -> PathBuf {
@@ -63,6 +66,7 @@ fn tables() -> Vec<(&'static str, RecordBatch, WriteOptions)> {
     let strict = Field::new("n", D::Int32, false).with_metadata(metadata.clone());
     let schema = Schema::new_with_metadata(vec![strict], metadata);
     let (values, asked) = encodings();
+    let (strings, asked_of_strings) = string_encodings();
     let options = RecordBatchOptions::new().with_row_count(Some(7));
     vec![
         ("words", of_types(&words, 25, 1), sized(25, 16)),
@@ -71,6 +75,7 @@ fn tables() -> Vec<(&'static str, RecordBatch, WriteOptions)> {
         ("structs", of_types(&structs, 40, 4), sized(30, 16)),
         ("coded", of_types(&coded, 40, 5), sized(30, 16)),
         ("encodings", values, asked),
+        ("string_encodings", strings, asked_of_strings),
         ("no_rows", RecordBatch::new_empty(Arc::new(schema)), WriteOptions::default()),
         (
             "no_columns",
@@ -95,9 +100,19 @@ fn files_are_read_as_ever() {
         }
         file.verify(&mut |_| {}).unwrap();
     }
-    assert!(bytes < 30_000, "the golden files have {bytes} bytes");
+    assert!(bytes < 40_000, "the golden files have {bytes} bytes");
     let found = fs::read_dir(folder()).unwrap().count();
     assert_eq!(found, tables().len(), "files in {} that nothing is known of", folder().display());
+}
+
+#[test]
+fn every_encoding_has_a_column() {
+    let mut known: Vec<String> = staffa::encodings().iter().map(|encoding| encoding.name.to_owned()).collect();
+    let asked = [encodings().1, string_encodings().1].into_iter().flat_map(|options| options.encodings);
+    let mut found: Vec<String> = asked.map(|(_, encoding)| encoding).collect();
+    known.sort_unstable();
+    found.sort_unstable();
+    assert_eq!(known, found);
 }
 
 #[test]

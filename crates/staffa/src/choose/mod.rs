@@ -9,10 +9,13 @@
 //! not shrink is stored plain.
 
 pub(crate) mod code;
+mod rough;
 mod sample;
 mod stats;
 
 pub use code::Coded;
+pub(crate) use rough::rough_bytes;
+pub(crate) use stats::Sorted;
 pub use stats::Stats;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -111,6 +114,17 @@ impl<'a> Cascade<'a> {
             Some(node) => Cascade { hint: Some(&Hint::new(node)), ..*self }.choose(values, &stats),
             None => Self { hint: None, ..*self }.choose(values, &stats),
         }
+    }
+
+    /// The encoding of child `i` in the tree of another block, where there is one.
+    pub(crate) fn hinted(&self, i: usize) -> Option<u8> {
+        Some(self.hint?.node.children.get(i)?.encoding)
+    }
+
+    /// As seen by children that are to have no children of their own, but lengths.
+    #[must_use]
+    pub fn flat(&self) -> Self {
+        Self { depth: 0, ..*self }
     }
 
     /// The tree for lengths, as for any child.

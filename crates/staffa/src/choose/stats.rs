@@ -6,6 +6,9 @@ use super::code::{self, Coded};
 use crate::decode::for_words;
 use crate::values::{Kind, Values};
 
+/// Codes of sorted strings, and about what they and the strings take, where that has been looked at.
+pub(crate) type Sorted = (Coded, Option<usize>);
+
 /// Statistics of some values.
 #[derive(Debug)]
 pub struct Stats<'a> {
@@ -14,12 +17,21 @@ pub struct Stats<'a> {
     runs: OnceCell<usize>,
     coded: OnceCell<Option<Coded>>,
     top: OnceCell<(u32, usize)>,
+    /// What the dictionary has found out about sorting its strings, for the next who asks.
+    pub(crate) sorted: OnceCell<Option<Sorted>>,
 }
 
 impl<'a> Stats<'a> {
     /// Of these values, which are ordered as `kind` says.
     pub fn new(values: Values<'a>, kind: Kind) -> Self {
-        Self { values, kind, runs: OnceCell::new(), coded: OnceCell::new(), top: OnceCell::new() }
+        Self {
+            values,
+            kind,
+            runs: OnceCell::new(),
+            coded: OnceCell::new(),
+            top: OnceCell::new(),
+            sorted: OnceCell::new(),
+        }
     }
 
     /// With codes that are known already.
