@@ -42,7 +42,7 @@ impl Encoding for FrontCoding {
         ty == PhysicalType::Bytes
     }
 
-    /// A quarter of the bytes must be shared, by a few pairs of neighbours.
+    /// A fifth of the bytes must be shared, by a few pairs of neighbours.
     fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
         const PAIRS: usize = 64;
         let Values::Bytes(strings) = values else { return false };
@@ -56,7 +56,7 @@ impl Encoding for FrontCoding {
                 bytes += b.len();
             }
         }
-        strings.contents().len() >= 512 && common * 4 >= bytes.max(1)
+        strings.contents().len() >= 512 && common * 5 >= bytes.max(1)
     }
 
     /// By the suffixes as OnPair has them: what a sample of them would take says little.
