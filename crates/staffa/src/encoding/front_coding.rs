@@ -192,7 +192,7 @@ crate::conformance!(FrontCoding);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conforming::{holds, tree};
+    use crate::conforming::{holds, strings_of, tree};
 
     #[test]
     fn neighbours_share_what_they_begin_with() {
@@ -205,5 +205,11 @@ mod tests {
         for (a, b, expected) in [("", "", 0), ("a", "", 0), ("islands", "islander", 6), ("abcdefgh1", "abcdefgh1", 9)] {
             assert_eq!(shared(a.as_bytes(), b.as_bytes()), expected);
         }
+    }
+
+    #[test]
+    fn the_example_of_the_format_decodes() {
+        let node = "13 27 02 00 02 03 02 02 02 0c 00 17 02 07 73 74 61 66 66 61 67 02 03 02 02 03 0e";
+        assert_eq!(strings_of(node, 2), ["staffa", "stag"]);
     }
 }

@@ -563,7 +563,7 @@ crate::conformance!(Text);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conforming::{holds, tree};
+    use crate::conforming::{holds, strings_of, tree};
 
     fn rows(count: usize, row: impl Fn(u64) -> String) -> Vec<Vec<u8>> {
         (0..count as u64).map(|i| row(i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20 ^ i).into_bytes()).collect()
@@ -638,5 +638,11 @@ mod tests {
         let strings: crate::values::StringsBuf = strings.into_iter().collect();
         let values = Values::Bytes(strings.as_strings());
         assert!(!Text.suits(values, &Stats::new(values, Kind::Unsigned)));
+    }
+
+    #[test]
+    fn the_example_of_the_format_decodes() {
+        let node = "11 37 03 0d 01 04 00 01 24 03 00 00 01 2e 02 02 33 02 01 03 02 01 05 01 07 01 01 2d 02 03 02 05 10 38 f9 f3 11";
+        assert_eq!(strings_of(node, 3), ["$1,250.50", "-", "$90.05"]);
     }
 }
