@@ -175,6 +175,18 @@ pub(crate) fn tree(encoding: &dyn Encoding, strings: &[Vec<u8>]) -> Node {
     Cascade::root(Profile::Balanced, Some(encoding.name())).choose(values, &stats).unwrap()
 }
 
+/// The strings of a node as it stands in FORMAT.md: hexadecimal bytes.
+pub(crate) fn strings_of(hex: &str, len: usize) -> Vec<String> {
+    let bytes: Vec<u8> = hex.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
+    let mut cursor = Cursor::new(&bytes);
+    let node = NodeRef::parse(&mut cursor, len, 8).unwrap();
+    cursor.finish("the node").unwrap();
+    let mut cx = crate::decode::OpenContext { budget: Budget::new(1 << 20), shared: &[], sources: Vec::new() };
+    let decoder = cx.open_bytes(&node).unwrap();
+    let (offsets, data) = decode_all_strings(decoder.as_ref(), &mut Budget::new(1 << 20), "strings").unwrap();
+    offsets.windows(2).map(|o| String::from_utf8(data[o[0] as usize..o[1] as usize].to_vec()).unwrap()).collect()
+}
+
 /// Strings of an encoding's own shape: they come back, and damage to them gives an answer or an error.
 pub(crate) fn holds(encoding: &dyn Encoding, strings: &[Vec<u8>], damaged: bool) {
     let rows = strings.len();

@@ -401,7 +401,7 @@ fn encodings_sealed_again_do_no_harm() {
     let _turn = turn();
     let (batch, options) = encodings();
     let bytes = staffa::to_bytes(batch.schema(), &[batch], options).unwrap();
-    blocks_do_no_harm(bytes, 1600, &mut Random(24));
+    blocks_do_no_harm(bytes, 2400, &mut Random(24));
 }
 
 fn one(column: ArrayRef) -> RecordBatch {

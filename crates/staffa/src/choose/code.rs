@@ -185,6 +185,21 @@ pub(crate) fn of_blocks(blocks: &[Values<'_>], most: usize, share: f64) -> Optio
 }
 
 impl Coded {
+    /// The same values with codes in the order of what `key` makes of their first rows.
+    pub(crate) fn sorted_by<K: Ord>(&self, key: impl Fn(u32) -> K) -> Self {
+        let mut order: Vec<(K, u32)> = (0u32..).zip(&self.firsts).map(|(code, row)| (key(*row), code)).collect();
+        order.sort_unstable();
+        let mut renamed = vec![0u32; order.len()];
+        for (new, (_, old)) in (0u32..).zip(&order) {
+            renamed.iter_mut().skip(*old as usize).take(1).for_each(|place| *place = new);
+        }
+        let first = |(_, old): &(K, u32)| self.firsts.get(*old as usize).copied();
+        Self {
+            firsts: order.iter().filter_map(first).collect(),
+            codes: self.codes.iter().filter_map(|code| renamed.get(*code as usize).copied()).collect(),
+        }
+    }
+
     /// The same values with codes of this block alone, from codes of the whole chunk. `place` has an entry for every
     /// code of the chunk; what it holds does not matter, only that it serves one chunk.
     pub(crate) fn localised(chunk_codes: &[u32], place: &mut [u32]) -> Self {
@@ -216,6 +231,13 @@ mod tests {
         assert!(of(Values::U32(&values), 2).is_none());
         let strings: StringsBuf = [&b"a"[..], b"", b"a\0", b"a"].into_iter().collect();
         assert_eq!(of(Values::Bytes(strings.as_strings()), 9).unwrap().codes, [0, 1, 2, 0]);
+    }
+
+    #[test]
+    fn codes_may_follow_the_order_of_values() {
+        let values = [7u32, 7, 9, 7, 1, 9];
+        let coded = of(Values::U32(&values), 3).unwrap().sorted_by(|row| values[row as usize]);
+        assert_eq!((coded.codes, coded.firsts), (vec![1, 1, 2, 1, 0, 2], vec![4, 0, 2]));
     }
 
     #[test]

@@ -10,11 +10,14 @@
 
 pub(crate) mod code;
 pub(crate) mod repeats;
+mod rough;
 mod sample;
 mod stats;
 
 pub use code::Coded;
 pub use repeats::Sequences;
+pub(crate) use rough::rough_bytes;
+pub(crate) use stats::Sorted;
 pub use stats::Stats;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -126,6 +129,17 @@ impl<'a> Cascade<'a> {
             Some(node) => Cascade { hint: Some(&Hint::new(node)), sources: &[], ..*self }.choose(values, &stats),
             None => Self { hint: None, sources: &[], ..*self }.choose(values, &stats),
         }
+    }
+
+    /// The encoding of child `i` in the tree of another block, where there is one.
+    pub(crate) fn hinted(&self, i: usize) -> Option<u8> {
+        Some(self.hint?.node.children.get(i)?.encoding)
+    }
+
+    /// As seen by children that are to have no children of their own, but lengths.
+    #[must_use]
+    pub fn flat(&self) -> Self {
+        Self { depth: 0, ..*self }
     }
 
     /// The tree for lengths, as for any child.

@@ -7,6 +7,9 @@ use super::repeats::{self, Sequences};
 use crate::decode::for_words;
 use crate::values::{Kind, Values};
 
+/// Codes of sorted strings, and about what they and the strings take, where that has been looked at.
+pub(crate) type Sorted = (Coded, Option<usize>);
+
 /// Statistics of some values.
 #[derive(Debug)]
 pub struct Stats<'a> {
@@ -16,6 +19,8 @@ pub struct Stats<'a> {
     coded: OnceCell<Option<Coded>>,
     top: OnceCell<(u32, usize)>,
     sequences: OnceCell<Option<Sequences>>,
+    /// What the dictionary has found out about sorting its strings, for the next who asks.
+    pub(crate) sorted: OnceCell<Option<Sorted>>,
 }
 
 impl<'a> Stats<'a> {
@@ -28,6 +33,7 @@ impl<'a> Stats<'a> {
             coded: OnceCell::new(),
             top: OnceCell::new(),
             sequences: OnceCell::new(),
+            sorted: OnceCell::new(),
         }
     }
 

@@ -233,7 +233,7 @@ crate::conformance!(Alphabet);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conforming::{holds, tree};
+    use crate::conforming::{holds, strings_of, tree};
 
     fn ids(count: u64) -> Vec<Vec<u8>> {
         let letters = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -263,5 +263,11 @@ mod tests {
         assert!(!like_noise(text.as_bytes()));
         let names: Vec<u8> = (0..2000u32).flat_map(|i| format!("item-{} ", i * i % 977).into_bytes()).collect();
         assert!(!like_noise(&names));
+    }
+
+    #[test]
+    fn the_example_of_the_format_decodes() {
+        let node = "12 17 02 04 01 61 62 02 02 03 02 02 02 06";
+        assert_eq!(strings_of(node, 2), ["ab", "a"]);
     }
 }

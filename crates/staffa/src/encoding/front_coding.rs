@@ -12,7 +12,7 @@ use staffa_kernels::{join_prefixes, sum_u32};
 
 use super::Encoding;
 use super::onpair::OnPair;
-use crate::choose::{Cascade, Stats};
+use crate::choose::{Cascade, Stats, rough_bytes};
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch, vector_len};
 use crate::error::{Error, Result};
 use crate::node::{Node, NodeRef};
@@ -56,7 +56,7 @@ impl Encoding for FrontCoding {
                 bytes += b.len();
             }
         }
-        strings.contents().len() >= 64 && common * 5 >= bytes.max(1)
+        strings.contents().len() >= 512 && common * 5 >= bytes.max(1)
     }
 
     /// By the suffixes as OnPair has them: what a sample of them would take says little.
@@ -73,9 +73,22 @@ impl Encoding for FrontCoding {
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
         let Values::Bytes(strings) = values else { return Ok(None) };
         let (prefixes, suffixes) = split(strings, cascade.vector_rows());
+        if cascade.is_trial() {
+            // OnPair stands for whatever has the suffixes.
+            let rest = Values::Bytes(suffixes.as_strings());
+            let rest = OnPair.encode(rest, &Stats::new(rest, Kind::Unsigned), &cascade.flat())?;
+            let payload = vec![0; rough_bytes(Values::U32(&prefixes))];
+            return Ok(rest.map(|rest| Node {
+                encoding: 19,
+                ty: PhysicalType::Bytes,
+                len: strings.len(),
+                payload,
+                children: vec![rest],
+            }));
+        }
         let children = vec![
             cascade.child(Values::U32(&prefixes), Kind::Unsigned)?,
-            cascade.child(Values::Bytes(suffixes.as_strings()), Kind::Unsigned)?,
+            cascade.flat().child(Values::Bytes(suffixes.as_strings()), Kind::Unsigned)?,
         ];
         Ok(Some(Node { encoding: 19, ty: PhysicalType::Bytes, len: strings.len(), payload: vec![], children }))
     }
@@ -93,7 +106,7 @@ impl Encoding for FrontCoding {
 }
 
 /// Bytes that two strings begin with alike.
-fn shared(a: &[u8], b: &[u8]) -> usize {
+pub(super) fn shared(a: &[u8], b: &[u8]) -> usize {
     let words = a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0);
     let mut same = 0;
     for (a, b) in words {
@@ -179,7 +192,7 @@ crate::conformance!(FrontCoding);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conforming::{holds, tree};
+    use crate::conforming::{holds, strings_of, tree};
 
     #[test]
     fn neighbours_share_what_they_begin_with() {
@@ -192,5 +205,11 @@ mod tests {
         for (a, b, expected) in [("", "", 0), ("a", "", 0), ("islands", "islander", 6), ("abcdefgh1", "abcdefgh1", 9)] {
             assert_eq!(shared(a.as_bytes(), b.as_bytes()), expected);
         }
+    }
+
+    #[test]
+    fn the_example_of_the_format_decodes() {
+        let node = "13 27 02 00 02 03 02 02 02 0c 00 17 02 07 73 74 61 66 66 61 67 02 03 02 02 03 0e";
+        assert_eq!(strings_of(node, 2), ["staffa", "stag"]);
     }
 }

@@ -20,7 +20,7 @@ mod templates;
 use staffa_kernels::{BytesDict, Piece, Text as Printer, TextRows, VECTOR};
 
 use super::Encoding;
-use crate::choose::{Cascade, Stats};
+use crate::choose::{Cascade, Stats, rough_bytes};
 use crate::cursor::{Cursor, put_varint};
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch, vector_len};
 use crate::error::{Error, Result};
@@ -231,29 +231,6 @@ impl Numbers {
     }
 }
 
-/// Bytes that some numbers take, about: as differences to the least of 64, to the one before, or as runs.
-fn about(values: Values<'_>) -> usize {
-    let bits = |max: u64| (64 - max.leading_zeros()) as usize;
-    let sum = |numbers: &mut dyn Iterator<Item = u64>| {
-        let numbers: Vec<u64> = numbers.collect();
-        let (mut frame, mut delta, mut runs) = (0, 0, 0);
-        for run in numbers.chunks(64) {
-            let (least, most) = run.iter().fold((u64::MAX, 0), |(a, b), v| (a.min(*v), b.max(*v)));
-            let width = bits(most - least);
-            frame += width * run.len();
-            let step = run.array_windows().fold(0, |all, [a, b]| all | (b.wrapping_sub(*a) as i64).unsigned_abs());
-            delta += 8 + (bits(step) + usize::from(step > 0)) * run.len();
-            runs += (width + 6) * run.array_windows().filter(|[a, b]| a != b).count();
-        }
-        8 + frame.min(delta).min(runs) / 8
-    };
-    match values {
-        Values::U32(words) => sum(&mut words.iter().map(|w| u64::from(*w))),
-        Values::U64(words) => sum(&mut words.iter().copied()),
-        _ => 0,
-    }
-}
-
 /// A template, and the fields of the rows that follow it.
 struct Followed {
     pieces: Vec<Piece>,
@@ -341,7 +318,7 @@ impl Parsed {
             let mut size = 0;
             for slot in &slots {
                 size += match self.codes.len() {
-                    0..FEW => slot.with(about),
+                    0..FEW => slot.with(rough_bytes),
                     _ => slot.with(|values| cascade.estimate_child(values, Kind::Unsigned))?,
                 };
             }
@@ -356,15 +333,15 @@ impl Parsed {
     fn trial(&self, values: Values<'_>) -> Option<Node> {
         let apart: Vec<Vec<u64>> = self.templates.iter().map(|t| vec![0; t.fields.len()]).collect();
         let joined: Vec<Vec<u64>> = self.templates.iter().map(Followed::joined).collect();
-        let codes: Vec<u64> = self.codes.iter().map(|code| u64::from(*code)).collect();
+        let codes = rough_bytes(Values::U8(&self.codes));
         let others = Picked::of(values, &self.others).borrow().plain_bytes() * 3 / 4 + self.others.len();
         let of = |radices: Vec<Vec<u64>>| {
             let few = radices.iter().all(|t| t.iter().filter(|r| **r == 0).count() <= SLOTS);
-            let slots = self.slots(&radices).iter().map(|slot| slot.with(about)).sum::<usize>();
+            let slots = self.slots(&radices).iter().map(|slot| slot.with(rough_bytes)).sum::<usize>();
             few.then(|| self.payload(&radices).len() + slots)
         };
         let size = of(apart).into_iter().chain(of(joined)).min()?;
-        let payload = vec![0; size + about(Values::U64(&codes)) + others];
+        let payload = vec![0; size + codes + others];
         Some(Node { encoding: 17, ty: PhysicalType::Bytes, len: self.codes.len(), payload, children: vec![] })
     }
 
@@ -586,7 +563,7 @@ crate::conformance!(Text);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conforming::{holds, tree};
+    use crate::conforming::{holds, strings_of, tree};
 
     fn rows(count: usize, row: impl Fn(u64) -> String) -> Vec<Vec<u8>> {
         (0..count as u64).map(|i| row(i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20 ^ i).into_bytes()).collect()
@@ -661,5 +638,11 @@ mod tests {
         let strings: crate::values::StringsBuf = strings.into_iter().collect();
         let values = Values::Bytes(strings.as_strings());
         assert!(!Text.suits(values, &Stats::new(values, Kind::Unsigned)));
+    }
+
+    #[test]
+    fn the_example_of_the_format_decodes() {
+        let node = "11 37 03 0d 01 04 00 01 24 03 00 00 01 2e 02 02 33 02 01 03 02 01 05 01 07 01 01 2d 02 03 02 05 10 38 f9 f3 11";
+        assert_eq!(strings_of(node, 3), ["$1,250.50", "-", "$90.05"]);
     }
 }
