@@ -4,15 +4,15 @@
 //! payload  = templates: u8 | template...
 //! template = pieces: u8 | piece...
 //! piece    = 0: u8 | length: u8 | bytes                              a literal
-//!          | field: u8 | parameters | radix: varint                  1 decimal, 2 fixed decimal, 3 grouped, 4 hex, 5 HEX,
-//!                                                                    6 words
+//!          | field: u8 | parameters | radix: varint                  1 decimal, 2 fixed decimal, 3 grouped,
+//!                                                                    4 hex, 5 HEX, 6 words
 //! child: codes (u8; 0 = another string, else a template and one) | child: other strings | child: slot (u32 or u64)...
 //! ```
 //!
 //! A field of radix 0 begins a slot, any other joins the slot of the field before: `2020-01-31` may be one number that
-//! grows from row to row. Slot `k` has a number for every row whose template has more than `k` slots, so that the slots of
-//! templates that are much alike (with a sign and without) are shared. What no template prints back to the byte is one of
-//! the other strings.
+//! grows from row to row. Slot `k` has a number for every row whose template has more than `k` slots, so that templates
+//! that are much alike (with a sign and without) share their slots. What no template prints back to the byte is one of the
+//! other strings.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod templates;
@@ -62,8 +62,8 @@ impl Encoding for Text {
         ty == PhysicalType::Bytes
     }
 
-    /// Most columns of strings are words: a few rows tell. Where few strings come again and again, the place for this is
-    /// below a dictionary.
+    /// Most columns of strings are words: a few rows tell. Where few strings come again and again, the place for this
+    /// is below a dictionary.
     fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
         let Values::Bytes(strings) = values else { return false };
         let few = stats.dictionary().is_some_and(|coded| coded.firsts.len() * 48 < strings.len());
@@ -300,8 +300,8 @@ impl Parsed {
         self.codes.iter_mut().for_each(|code| *code = renamed.get(usize::from(*code)).copied().unwrap_or(0));
     }
 
-    /// Which fields are joined to slots, the slots, and about what they take: all that may be joined, or none, whichever
-    /// is smaller. `None` where there would be too many slots.
+    /// Which fields are joined to slots, the slots, and about what they take: all that may be joined, or none,
+    /// whichever is smaller. `None` where there would be too many slots.
     fn layout(&self, cascade: &Cascade<'_>) -> Result<Option<Layout>> {
         let apart: Vec<Vec<u64>> = self.templates.iter().map(|t| vec![0; t.fields.len()]).collect();
         let joined: Vec<Vec<u64>> = self.templates.iter().map(Followed::joined).collect();
@@ -642,7 +642,8 @@ mod tests {
 
     #[test]
     fn the_example_of_the_format_decodes() {
-        let node = "11 37 03 0d 01 04 00 01 24 03 00 00 01 2e 02 02 33 02 01 03 02 01 05 01 07 01 01 2d 02 03 02 05 10 38 f9 f3 11";
+        let node = "11 37 03 0d 01 04 00 01 24 03 00 00 01 2e 02 02 33 \
+                    02 01 03 02 01 05 01 07 01 01 2d 02 03 02 05 10 38 f9 f3 11";
         assert_eq!(strings_of(node, 3), ["$1,250.50", "-", "$90.05"]);
     }
 }
