@@ -19,6 +19,7 @@ mod templates;
 
 use staffa_kernels::{BytesDict, Piece, Text as Printer, TextRows, VECTOR};
 
+use self::templates::Template;
 use super::Encoding;
 use crate::choose::{Cascade, Stats};
 use crate::cursor::{Cursor, put_varint};
@@ -26,7 +27,7 @@ use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch, vec
 use crate::error::{Error, Result};
 use crate::node::{Node, NodeRef};
 use crate::picked::Picked;
-use crate::values::{Kind, PhysicalType, Strings, Values};
+use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values};
 
 /// Most slots: a node has 15 children.
 const SLOTS: usize = 13;
@@ -80,11 +81,18 @@ impl Encoding for Text {
         Ok(Some(8 + parsed.payload(&radices).len() + nodes + growing))
     }
 
-    fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+    fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
         let Values::Bytes(strings) = values else { return Ok(None) };
         let sample = Cascade::sample_strings(strings);
         let sample = sample.as_ref().map_or(strings, |s| s.as_strings());
-        let parsed = Parsed::of(sample, strings);
+        let parsed = match stats.dictionary().filter(|coded| coded.firsts.len() * 2 < strings.len()) {
+            // A string is parsed once, however often it comes.
+            Some(coded) => {
+                let distinct: StringsBuf = coded.firsts.iter().map(|row| strings.get(*row as usize)).collect();
+                Parsed::of(sample, distinct.as_strings()).repeated(&coded.codes)
+            }
+            None => Parsed::of(sample, strings),
+        };
         if !cascade.is_forced() && parsed.others.len() * 2 > strings.len() {
             return Ok(None);
         }
@@ -237,19 +245,19 @@ struct Parsed {
 impl Parsed {
     /// By the templates of a sample.
     fn of(sample: Strings<'_>, strings: Strings<'_>) -> Self {
-        let mut templates: Vec<Followed> =
-            templates::find(sample).into_iter().map(|pieces| Followed { pieces, fields: Vec::new() }).collect();
+        let mut templates: Vec<Template> = templates::find(sample).into_iter().map(Template::new).collect();
+        let mut columns: Vec<Vec<Vec<u64>>> = vec![Vec::new(); templates.len()];
         let (mut codes, mut others, mut fields) = (Vec::with_capacity(strings.len()), Vec::new(), Vec::new());
         let mut last = 0;
         for (row, string) in (0u32..).zip(strings.iter()) {
             // That of the row before first: it is the likeliest, and makes the longest runs.
             let order = std::iter::once(last).chain((0..templates.len()).filter(|t| *t != last));
-            let found = order.into_iter().find(|t| {
-                templates.get_mut(*t).is_some_and(|t| templates::parse(&mut t.pieces, string, &mut fields).is_some())
-            });
-            if let Some(template) = found.and_then(|t| templates.get_mut(t)) {
-                template.fields.resize_with(fields.len(), Vec::new);
-                template.fields.iter_mut().zip(&fields).for_each(|(column, value)| column.push(*value));
+            let found = order
+                .into_iter()
+                .find(|t| templates.get_mut(*t).is_some_and(|template| template.parse(string, &mut fields).is_some()));
+            if let Some(columns) = found.and_then(|t| columns.get_mut(t)) {
+                columns.resize_with(fields.len(), Vec::new);
+                columns.iter_mut().zip(&fields).for_each(|(column, value)| column.push(*value));
                 last = found.unwrap_or(0);
                 codes.push(last as u8 + 1);
             } else {
@@ -257,10 +265,41 @@ impl Parsed {
                 codes.push(0);
             }
         }
+        let followed = |(template, fields): (Template, _)| Followed { pieces: template.pieces, fields };
+        let templates = templates.into_iter().zip(columns).map(followed).collect();
         let mut parsed = Self { templates, codes, others };
         parsed.drop_unused();
         parsed.templates.iter_mut().for_each(Followed::settle);
         parsed
+    }
+
+    /// What was parsed are distinct strings: those of rows that have their codes.
+    fn repeated(self, rows: &[u32]) -> Self {
+        // Of every distinct string its template, and which of the template's rows it is.
+        let mut counts = [0u32; 256];
+        let mut places = Vec::with_capacity(self.codes.len());
+        for &code in &self.codes {
+            let count = counts.get_mut(usize::from(code)).map_or(0, |count| std::mem::replace(count, *count + 1));
+            places.push((code, count as usize));
+        }
+        let empty = |template: &Followed| template.fields.iter().map(|_| Vec::new()).collect();
+        let mut columns: Vec<Vec<Vec<u64>>> = self.templates.iter().map(empty).collect();
+        let (mut codes, mut others) = (Vec::with_capacity(rows.len()), Vec::new());
+        for (row, distinct) in (0u32..).zip(rows) {
+            let (code, place) = places.get(*distinct as usize).copied().unwrap_or((0, 0));
+            codes.push(code);
+            let template = usize::from(code).wrapping_sub(1);
+            match (self.templates.get(template), columns.get_mut(template)) {
+                (Some(template), Some(columns)) => {
+                    for (column, field) in columns.iter_mut().zip(&template.fields) {
+                        column.push(field.get(place).copied().unwrap_or(0));
+                    }
+                }
+                _ => others.push(row),
+            }
+        }
+        let followed = |(template, fields): (Followed, _)| Followed { pieces: template.pieces, fields };
+        Self { templates: self.templates.into_iter().zip(columns).map(followed).collect(), codes, others }
     }
 
     /// Without templates that no row follows, or that have too many fields.

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use hashbrown::HashMap;
 use staffa_kernels::{Piece, TEXT_FIELDS};
 
 use crate::values::Strings;
@@ -248,72 +249,91 @@ pub(super) fn literal(pieces: &mut Vec<Piece>, bytes: &[u8]) {
     }
 }
 
-/// The fields of a string that these pieces print as it is; what it has of words that the lists lack is added to them.
-pub(super) fn parse(pieces: &mut [Piece], mut text: &[u8], fields: &mut Vec<u64>) -> Option<()> {
-    fields.clear();
-    let mut new_words: Vec<(usize, Vec<u8>)> = Vec::new();
-    for (i, piece) in pieces.iter().enumerate() {
-        let len = match piece {
-            Piece::Literal(bytes) => {
-                text = text.strip_prefix(bytes.as_slice())?;
-                continue;
-            }
-            Piece::Decimal => {
-                let len = span(text, 0, u8::is_ascii_digit);
-                if len == 0 || len > DIGITS || len > 1 && text.starts_with(b"0") {
-                    return None;
-                }
-                fields.push(decimal(text.get(..len)?)?);
-                len
-            }
-            Piece::Fixed(digits) => {
-                let len = usize::from(*digits);
-                fields.push(decimal(text.get(..len)?)?);
-                len
-            }
-            Piece::Grouped => {
-                let len = grouped(text).max(span(text, 0, u8::is_ascii_digit).min(4));
-                let digits: Vec<u8> = text.get(..len)?.iter().copied().filter(|b| *b != b',').collect();
-                let plain = digits.len() == len;
-                if len == 0 || digits.len() > DIGITS || plain && (len > 3 || len > 1 && text.starts_with(b"0")) {
-                    return None;
-                }
-                fields.push(decimal(&digits)?);
-                len
-            }
-            Piece::Hex { digits, upper } => {
-                let len = usize::from(*digits);
-                let digit = |value: u64, byte: &u8| {
-                    is_hex(*byte, *upper).then(|| value << 4 | u64::from((byte & 15) + 9 * (byte >> 6)))
-                };
-                fields.push(text.get(..len)?.iter().try_fold(0, digit)?);
-                len
-            }
-            Piece::Word(words) => {
-                let len = span(text, 0, u8::is_ascii_alphabetic);
-                let word = text.get(..len)?;
-                let at = words.iter().position(|w| w == word).unwrap_or(words.len());
-                if at == words.len() && (at >= MOST_WORDS || !(1..=16).contains(&len)) {
-                    return None;
-                }
-                if at == words.len() {
-                    new_words.push((i, word.to_vec()));
-                }
-                fields.push(at as u64);
-                len
-            }
+/// Pieces, ready to parse strings.
+pub(super) struct Template {
+    pub pieces: Vec<Piece>,
+    /// Of every piece the numbers of its words.
+    words: Vec<HashMap<Vec<u8>, u64>>,
+}
+
+impl Template {
+    pub(super) fn new(pieces: Vec<Piece>) -> Self {
+        let words = |piece: &Piece| match piece {
+            Piece::Word(words) => words.iter().cloned().zip(0..).collect(),
+            _ => HashMap::new(),
         };
-        text = text.get(len..)?;
+        Self { words: pieces.iter().map(words).collect(), pieces }
     }
-    if !text.is_empty() {
-        return None;
-    }
-    for (i, word) in new_words {
-        if let Some(Piece::Word(words)) = pieces.get_mut(i) {
-            words.push(word);
+
+    /// The fields of a string that the pieces print as it is; what it has of words that the lists lack is added to them.
+    pub(super) fn parse(&mut self, mut text: &[u8], fields: &mut Vec<u64>) -> Option<()> {
+        fields.clear();
+        let mut new_words: Vec<(usize, &[u8])> = Vec::new();
+        for (i, (piece, words)) in self.pieces.iter().zip(&self.words).enumerate() {
+            let len = match piece {
+                Piece::Literal(bytes) => {
+                    text = text.strip_prefix(bytes.as_slice())?;
+                    continue;
+                }
+                Piece::Decimal => {
+                    let len = span(text, 0, u8::is_ascii_digit);
+                    if len == 0 || len > DIGITS || len > 1 && text.starts_with(b"0") {
+                        return None;
+                    }
+                    fields.push(decimal(text.get(..len)?)?);
+                    len
+                }
+                Piece::Fixed(digits) => {
+                    let len = usize::from(*digits);
+                    fields.push(decimal(text.get(..len)?)?);
+                    len
+                }
+                Piece::Grouped => {
+                    let len = grouped(text).max(span(text, 0, u8::is_ascii_digit).min(4));
+                    let digits: Vec<u8> = text.get(..len)?.iter().copied().filter(|b| *b != b',').collect();
+                    let plain = digits.len() == len;
+                    if len == 0 || digits.len() > DIGITS || plain && (len > 3 || len > 1 && text.starts_with(b"0")) {
+                        return None;
+                    }
+                    fields.push(decimal(&digits)?);
+                    len
+                }
+                Piece::Hex { digits, upper } => {
+                    let len = usize::from(*digits);
+                    let digit = |value: u64, byte: &u8| {
+                        is_hex(*byte, *upper).then(|| value << 4 | u64::from((byte & 15) + 9 * (byte >> 6)))
+                    };
+                    fields.push(text.get(..len)?.iter().try_fold(0, digit)?);
+                    len
+                }
+                Piece::Word(_) => {
+                    let len = span(text, 0, u8::is_ascii_alphabetic);
+                    let word = text.get(..len)?;
+                    fields.push(if let Some(number) = words.get(word) {
+                        *number
+                    } else {
+                        if words.len() >= MOST_WORDS || !(1..=16).contains(&len) {
+                            return None;
+                        }
+                        new_words.push((i, word));
+                        words.len() as u64
+                    });
+                    len
+                }
+            };
+            text = text.get(len..)?;
         }
+        if !text.is_empty() {
+            return None;
+        }
+        for (i, word) in new_words {
+            if let (Some(Piece::Word(words)), Some(numbers)) = (self.pieces.get_mut(i), self.words.get_mut(i)) {
+                numbers.insert(word.to_vec(), words.len() as u64);
+                words.push(word.to_vec());
+            }
+        }
+        Some(())
     }
-    Some(())
 }
 
 fn decimal(digits: &[u8]) -> Option<u64> {
