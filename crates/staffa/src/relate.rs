@@ -11,7 +11,7 @@
 use rayon::prelude::*;
 
 use crate::block;
-use crate::choose::{Cascade, Stats};
+use crate::choose::{Cascade, Hint, Stats};
 use crate::chunk::{Chosen, Input};
 use crate::decode::{Budget, Integer, OpenContext, Physical, for_ints};
 use crate::encoding::{Encoding, alp::Alp, constant::Constant, dictionary::Dictionary, difference::Difference};
@@ -103,6 +103,8 @@ struct View {
     distinct: usize,
     /// Rows to judge pairs by, those of equal words together.
     rows: Vec<u32>,
+    /// Of every such row whether it has the word of the one before.
+    together: Vec<bool>,
 }
 
 impl View {
@@ -122,7 +124,7 @@ impl View {
         }
         let bytes = stream_node(node, from).map_or(0, Node::size);
         let codes = node.encoding == Dictionary.id();
-        let mut view = Self { ty, codes, words, bytes, distinct: 0, rows: Vec::new() };
+        let mut view = Self { ty, codes, words, bytes, distinct: 0, rows: Vec::new(), together: Vec::new() };
         view.sample();
         Ok((view.distinct > 1).then_some(view))
     }
@@ -142,6 +144,8 @@ impl View {
         let mut sorted = std::mem::take(&mut self.rows);
         // Groups in no particular order, so that the first of them stand for all.
         sorted.sort_by_cached_key(|row| (hash(word(row)), word(row)));
+        let words: Vec<u64> = sorted.iter().map(word).collect();
+        self.together = std::iter::once(false).chain(words.array_windows().map(|[a, b]| a == b)).collect();
         self.rows = sorted;
     }
 
@@ -187,10 +191,9 @@ fn kind(root: &Node, from: StreamOf, kind: Kind) -> Kind {
 
 /// The words of a stream, one for every value of the block.
 fn stream(root: &Node, from: StreamOf, values: Values<'_>) -> Result<Picked> {
-    let all: Vec<u32> = (0..values.len() as u32).collect();
     let node = match stream_node(root, from) {
         Some(node) if from == StreamOf::FirstChild => node,
-        _ => return Ok(Picked::of(values, &all)),
+        _ => return Ok(Picked::all(values)),
     };
     let mut bytes = Vec::with_capacity(node.size());
     node.write(&mut bytes);
@@ -198,8 +201,8 @@ fn stream(root: &Node, from: StreamOf, values: Values<'_>) -> Result<Picked> {
     let mut cx = OpenContext { budget: Budget::new(u64::MAX), shared: &[], source: None };
     for_ints!(node.ty, T => {
         let words = cx.all_words::<T>(&node, "stream")?;
-        Ok(Picked::of(T::values(&words), &all))
-    }, _ => Ok(Picked::of(values, &all)))
+        Ok(Picked::all(T::values(&words)))
+    }, _ => Ok(Picked::all(values)))
 }
 
 /// The pairs that seem to make a column smaller, the best few.
@@ -248,17 +251,19 @@ fn difference_bytes(view: &View, other: &View) -> Option<f64> {
 /// Bytes that numbers and entries would take, going by the rows of some groups; by fewer first, which rules most out.
 fn grouped_bytes(view: &View, other: &View) -> Option<f64> {
     let now = view.bytes as f64;
-    let glance = other.rows.get(..GLANCED).unwrap_or(&other.rows);
+    let glance = other.rows.len().min(GLANCED);
     grouped_bytes_by(glance, view, other).filter(|bytes| *bytes < now * 1.3)?;
-    grouped_bytes_by(&other.rows, view, other)
+    grouped_bytes_by(other.rows.len(), view, other)
 }
 
-fn grouped_bytes_by(rows: &[u32], view: &View, other: &View) -> Option<f64> {
+/// By so many rows.
+fn grouped_bytes_by(count: usize, view: &View, other: &View) -> Option<f64> {
+    let rows = other.rows.get(..count).unwrap_or(&other.rows);
+    let gathered: Vec<u64> = rows.iter().map(|row| view.word(*row)).collect();
     let (mut same, mut equal) = (0usize, 0usize);
-    for [a, b] in rows.array_windows() {
-        let together = other.word(*a) == other.word(*b);
-        same += usize::from(together);
-        equal += usize::from(together && view.word(*a) == view.word(*b));
+    for ([a, b], together) in gathered.array_windows().zip(other.together.iter().skip(1)) {
+        same += usize::from(*together);
+        equal += usize::from(*together & (a == b));
     }
     if same * 8 < rows.len() || equal * 6 < same {
         return None;
@@ -266,9 +271,14 @@ fn grouped_bytes_by(rows: &[u32], view: &View, other: &View) -> Option<f64> {
     // How many rows have the most frequent entry of their group, the next, and so on.
     let (mut entries, mut ranks) = (0usize, vec![0usize]);
     let (mut words, mut counts): (Vec<u64>, Vec<usize>) = (Vec::new(), Vec::new());
-    for group in rows.chunk_by(|a, b| other.word(*a) == other.word(*b)) {
+    let mut rest = gathered.as_slice();
+    while !rest.is_empty() {
+        let start = gathered.len() - rest.len() + 1;
+        let more = other.together.get(start..).unwrap_or_default().iter().take_while(|together| **together).count();
+        let (group, after) = rest.split_at((1 + more).min(rest.len()));
+        rest = after;
         words.clear();
-        words.extend(group.iter().map(|row| view.word(*row)));
+        words.extend_from_slice(group);
         if words.iter().all(|word| Some(word) == words.first()) {
             entries += 1;
             ranks.iter_mut().take(1).for_each(|rank| *rank += words.len());
@@ -297,19 +307,20 @@ fn grouped_bytes_by(rows: &[u32], view: &View, other: &View) -> Option<f64> {
 fn tell(chosen: &[Chosen<'_>], pair: &Pair, sampled: usize) -> Result<Option<Vec<Option<Node>>>> {
     let (Some(told), Some(by)) = (chosen.get(pair.told), chosen.get(pair.by)) else { return Ok(None) };
     let size = |node: &Option<Node>| node.as_ref().map_or(0, Node::size);
-    let block = |i: usize| -> Result<Option<Node>> {
+    let block = |i: usize, example: Option<&Node>| -> Result<Option<Node>> {
         let (Some(input), Some(Some(node))) = (told.inputs.get(i), told.nodes.get(i)) else { return Ok(None) };
-        tell_block(input, node, &by.sealed(i)?, by.ty, told, pair.encoding)
+        tell_block(input, node, &by.sealed(i)?, by.ty, told, pair.encoding, example)
     };
     // One block first.
     let worth = |new: usize, old: usize| new + 64 <= old && (new as f64) < old as f64 * WORTH;
     let old = told.nodes.get(sampled).map_or(0, size);
-    if !block(sampled)?.is_some_and(|node| worth(node.size(), old)) {
+    let first = block(sampled, None)?;
+    if !first.as_ref().is_some_and(|node| worth(node.size(), old)) {
         return Ok(None);
     }
     let nodes = (0..told.inputs.len()).into_par_iter().map(|i| {
         let old = told.nodes.get(i).cloned().flatten();
-        let new = block(i)?;
+        let new = if i == sampled { first.clone() } else { block(i, first.as_ref())? };
         Ok(if new.as_ref().is_some_and(|new| new.size() < size(&old)) { new } else { old })
     });
     let nodes = nodes.collect::<Result<Vec<Option<Node>>>>()?;
@@ -325,6 +336,7 @@ fn tell_block(
     other_ty: Option<PhysicalType>,
     told: &Chosen<'_>,
     encoding: &dyn Encoding,
+    example: Option<&Node>,
 ) -> Result<Option<Node>> {
     let (Some(from), Some(values)) = (stream_of(root), input.values()) else { return Ok(None) };
     let parsed = block::parse(other, input.len, other_ty, &Limits::default())?;
@@ -339,9 +351,13 @@ fn tell_block(
     let kind = kind(root, from, told.options.kind);
     let words: Picked = for_ints!(ty, T => {
         let words = source.words::<T>(other_from, target.len())?;
-        Picked::of(T::values(&words), &(0..words.len() as u32).collect::<Vec<_>>())
+        Picked::all(T::values(&words))
     }, _ => return Ok(None));
-    let cascade = Cascade::root(told.options.profile, None).below(encoding);
+    // The example is that of the stream told, not of the root above it.
+    let example =
+        example.and_then(|root| if from == StreamOf::FirstChild { root.children.first() } else { Some(root) });
+    let hint = example.filter(|node| node.encoding == encoding.id()).map(Hint::new);
+    let cascade = Cascade::root(told.options.profile, None).below(encoding).like(hint.as_ref());
     let cascade = cascade.told_by(Stream { from: other_from, words: words.borrow() });
     let Some(node) = encoding.encode(target, &Stats::new(target, kind), &cascade)? else { return Ok(None) };
     Ok(Some(match from {

@@ -206,7 +206,7 @@ mod tests {
         let mut bytes = Vec::new();
         node.write(&mut bytes);
         let node = NodeRef::parse(&mut Cursor::new(&bytes), len, 9)?;
-        let mut cx = OpenContext { budget: Budget::new(1 << 20), shared: &[] };
+        let mut cx = OpenContext { budget: Budget::new(1 << 20), shared: &[], source: None };
         decode_all(cx.open_words::<u32>(&node)?.as_ref())
     }
 
