@@ -22,7 +22,35 @@ fn words<T: Copy>(values: &[T], rows: &[u32]) -> Vec<T> {
     rows.iter().filter_map(|&row| values.get(row as usize)).copied().collect()
 }
 
+/// The rows for which something holds, found without a branch.
+pub(crate) fn rows_where(holds: impl ExactSizeIterator<Item = bool>) -> Vec<u32> {
+    let mut rows = vec![0; holds.len() + 1];
+    let mut found = 0;
+    for (row, holds) in (0u32..).zip(holds) {
+        if let Some(place) = rows.get_mut(found) {
+            *place = row;
+        }
+        found += usize::from(holds);
+    }
+    rows.truncate(found);
+    rows
+}
+
 impl Picked {
+    /// A copy of all values.
+    pub(crate) fn all(values: Values<'_>) -> Self {
+        match values {
+            Values::Bits(bits) => Self::Bits(bits.clone()),
+            Values::Bytes(strings) => Self::Bytes(strings.iter().collect()),
+            Values::U8(v) => Self::U8(v.to_vec()),
+            Values::U16(v) => Self::U16(v.to_vec()),
+            Values::U32(v) => Self::U32(v.to_vec()),
+            Values::U64(v) => Self::U64(v.to_vec()),
+            Values::U128(v) => Self::U128(v.to_vec()),
+            Values::U256(v) => Self::U256(v.to_vec()),
+        }
+    }
+
     /// The values at `rows`.
     pub(crate) fn of(values: Values<'_>, rows: &[u32]) -> Self {
         match values {

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use crate::bitmap::Bitmap;
 use crate::block;
-use crate::choose::{Cascade, Stats};
+use crate::choose::{Cascade, Hint, Stats};
 use crate::chunk::{Chosen, Input};
 use crate::decode::{Budget, Integer, OpenContext, Physical, for_ints};
 use crate::encoding::{Encoding, alp::Alp, constant::Constant, dictionary::Dictionary, difference::Difference};
@@ -157,6 +157,8 @@ struct View {
     distinct: usize,
     /// Rows to judge pairs by, those of equal words together.
     rows: Vec<u32>,
+    /// Of every such row whether it has the word of the one before.
+    together: Vec<bool>,
 }
 
 impl View {
@@ -176,7 +178,7 @@ impl View {
         }
         let bytes = stream_node(node, from).map_or(0, Node::size);
         let codes = node.encoding == Dictionary.id();
-        let mut view = Self { ty, codes, words, bytes, distinct: 0, rows: Vec::new() };
+        let mut view = Self { ty, codes, words, bytes, distinct: 0, rows: Vec::new(), together: Vec::new() };
         view.sample();
         Ok((view.distinct > 1).then_some(view))
     }
@@ -196,6 +198,8 @@ impl View {
         let mut sorted = std::mem::take(&mut self.rows);
         // Groups in no particular order, so that the first of them stand for all.
         sorted.sort_by_cached_key(|row| (hash(word(row)), word(row)));
+        let words: Vec<u64> = sorted.iter().map(word).collect();
+        self.together = std::iter::once(false).chain(words.array_windows().map(|[a, b]| a == b)).collect();
         self.rows = sorted;
     }
 
@@ -241,10 +245,9 @@ fn kind(root: &Node, from: StreamOf, kind: Kind) -> Kind {
 
 /// The words of a stream, one for every value of the block.
 fn stream(root: &Node, from: StreamOf, values: Values<'_>) -> Result<Picked> {
-    let all: Vec<u32> = (0..values.len() as u32).collect();
     let node = match stream_node(root, from) {
         Some(node) if from == StreamOf::FirstChild => node,
-        _ => return Ok(Picked::of(values, &all)),
+        _ => return Ok(Picked::all(values)),
     };
     let mut bytes = Vec::with_capacity(node.size());
     node.write(&mut bytes);
@@ -252,8 +255,8 @@ fn stream(root: &Node, from: StreamOf, values: Values<'_>) -> Result<Picked> {
     let mut cx = OpenContext { budget: Budget::new(u64::MAX), shared: &[], sources: Vec::new() };
     for_ints!(node.ty, T => {
         let words = cx.all_words::<T>(&node, "stream")?;
-        Ok(Picked::of(T::values(&words), &all))
-    }, _ => Ok(Picked::of(values, &all)))
+        Ok(Picked::all(T::values(&words)))
+    }, _ => Ok(Picked::all(values)))
 }
 
 /// The pairs that seem to make a column smaller, the best few.
@@ -425,17 +428,19 @@ fn difference_bytes(view: &View, other: &View) -> Option<f64> {
 /// Bytes that numbers and entries would take, going by the rows of some groups; by fewer first, which rules most out.
 fn grouped_bytes(view: &View, other: &View) -> Option<f64> {
     let now = view.bytes as f64;
-    let glance = other.rows.get(..GLANCED).unwrap_or(&other.rows);
+    let glance = other.rows.len().min(GLANCED);
     grouped_bytes_by(glance, view, other).filter(|bytes| *bytes < now * 1.3)?;
-    grouped_bytes_by(&other.rows, view, other)
+    grouped_bytes_by(other.rows.len(), view, other)
 }
 
-fn grouped_bytes_by(rows: &[u32], view: &View, other: &View) -> Option<f64> {
+/// By so many rows.
+fn grouped_bytes_by(count: usize, view: &View, other: &View) -> Option<f64> {
+    let rows = other.rows.get(..count).unwrap_or(&other.rows);
+    let gathered: Vec<u64> = rows.iter().map(|row| view.word(*row)).collect();
     let (mut same, mut equal) = (0usize, 0usize);
-    for [a, b] in rows.array_windows() {
-        let together = other.word(*a) == other.word(*b);
-        same += usize::from(together);
-        equal += usize::from(together && view.word(*a) == view.word(*b));
+    for ([a, b], together) in gathered.array_windows().zip(other.together.iter().skip(1)) {
+        same += usize::from(*together);
+        equal += usize::from(*together & (a == b));
     }
     if same * 8 < rows.len() || equal * 6 < same {
         return None;
@@ -443,9 +448,14 @@ fn grouped_bytes_by(rows: &[u32], view: &View, other: &View) -> Option<f64> {
     // How many rows have the most frequent entry of their group, the next, and so on.
     let (mut entries, mut ranks) = (0usize, vec![0usize]);
     let (mut words, mut counts): (Vec<u64>, Vec<usize>) = (Vec::new(), Vec::new());
-    for group in rows.chunk_by(|a, b| other.word(*a) == other.word(*b)) {
+    let mut rest = gathered.as_slice();
+    while !rest.is_empty() {
+        let start = gathered.len() - rest.len() + 1;
+        let more = other.together.get(start..).unwrap_or_default().iter().take_while(|together| **together).count();
+        let (group, after) = rest.split_at((1 + more).min(rest.len()));
+        rest = after;
         words.clear();
-        words.extend(group.iter().map(|row| view.word(*row)));
+        words.extend_from_slice(group);
         if words.iter().all(|word| Some(word) == words.first()) {
             entries += 1;
             ranks.iter_mut().take(1).for_each(|rank| *rank += words.len());
@@ -485,10 +495,10 @@ fn tell(chosen: &[Chosen<'_>], pair: &Pair) -> Result<Option<Trees>> {
     fn old(nodes: &[Option<Node>], i: usize) -> Option<&Node> {
         nodes.get(i).and_then(Option::as_ref)
     }
-    let block = |i: usize| {
+    let block = |i: usize, example: Option<&Node>| {
         let Some(input) = told.inputs.get(i) else { return Ok((None, None)) };
         let values = match (pair.encoding, old(&told.nodes, i)) {
-            (Some(encoding), Some(node)) => tell_block(i, input, node, &by, told, encoding)?,
+            (Some(encoding), Some(node)) => tell_block(i, input, node, &by, told, encoding, example)?,
             _ => None,
         };
         let other = by.first().filter(|_| pair.validity).and_then(|(by, _)| by.inputs.get(i)?.validity.as_ref());
@@ -499,12 +509,13 @@ fn tell(chosen: &[Chosen<'_>], pair: &Pair) -> Result<Option<Trees>> {
     let worth = |new: usize, old: usize| new + LEAST_BYTES <= old && (new as f64) < old as f64 * WORTH;
     let judged = judged(told);
     let now = |i: usize| [&told.nodes, &told.validity].map(|nodes| old(nodes, i).map_or(0, Node::size)).iter().sum();
-    let (values, validity) = block(judged)?;
-    if !worth(size(&values) + size(&validity), now(judged)) {
+    let first = block(judged, None)?;
+    if !worth(size(&first.0) + size(&first.1), now(judged)) {
         return Ok(None);
     }
+    let rest = |i| if i == judged { Ok(first.clone()) } else { block(i, first.0.as_ref()) };
     let trees: Vec<(Option<Node>, Option<Node>)> =
-        (0..told.inputs.len()).into_par_iter().map(block).collect::<Result<_>>()?;
+        (0..told.inputs.len()).into_par_iter().map(rest).collect::<Result<_>>()?;
     let new = trees.iter().map(|(values, validity)| size(values) + size(validity)).sum();
     let all = (0..told.inputs.len()).map(now).sum();
     Ok(worth(new, all).then(|| trees.into_iter().unzip()))
@@ -527,6 +538,7 @@ fn tell_block(
     by: &[(&Chosen<'_>, i64)],
     told: &Chosen<'_>,
     encoding: &dyn Encoding,
+    example: Option<&Node>,
 ) -> Result<Option<Node>> {
     let (Some(from), Some(values)) = (stream_of(root), input.values()) else { return Ok(None) };
     let target = stream(root, from, values)?;
@@ -543,7 +555,7 @@ fn tell_block(
         let Ok(Some(ty)) = source.physical_type(from) else { return Ok(None) };
         let words: Picked = for_ints!(ty, T => {
             let words = source.words::<T>(from, target.len())?;
-            Picked::of(T::values(&words), &(0..words.len() as u32).collect::<Vec<_>>())
+            Picked::all(T::values(&words))
         }, _ => return Ok(None));
         others.push((from, words, *times));
     }
@@ -551,7 +563,11 @@ fn tell_block(
         .iter()
         .map(|(from, words, times)| Stream { from: *from, words: words.borrow(), times: *times })
         .collect();
-    let cascade = Cascade::root(told.options.profile, None).below(encoding).told_by(&streams);
+    // The example is that of the stream told, not of the root above it.
+    let example =
+        example.and_then(|root| if from == StreamOf::FirstChild { root.children.first() } else { Some(root) });
+    let hint = example.filter(|node| node.encoding == encoding.id()).map(Hint::new);
+    let cascade = Cascade::root(told.options.profile, None).below(encoding).like(hint.as_ref()).told_by(&streams);
     let stats = Stats::new(target, kind(root, from, told.options.kind));
     let Some(node) = encoding.encode(target, &stats, &cascade)? else { return Ok(None) };
     Ok(Some(match from {

@@ -158,19 +158,25 @@ impl<'a> Cascade<'a> {
         if self.trial || values.len() <= sample::ROWS * 2 {
             return self.smallest_of_all(values, stats);
         }
+        let mut best: Option<Node> = None;
+        let mut again = None;
         if let Some(hint) = self.hint
-            && let Some(node) = self.again(hint, values, stats)?
+            && let Some((holds, node)) = self.again(hint, values, stats)?
         {
-            return Ok(node);
+            if holds {
+                return Ok(node);
+            }
+            // It has been tried.
+            again = Some(node.encoding);
+            best = Some(node);
         }
         let mut ranked = Vec::new();
-        for candidate in self.candidates(values, stats, |_| true) {
+        for candidate in self.candidates(values, stats, |e| Some(e.id()) != again) {
             if let Some(bytes) = candidate.estimate(values, stats, &self.below(candidate))? {
                 ranked.push((bytes, candidate));
             }
         }
         ranked.sort_by_key(|(bytes, _)| *bytes);
-        let mut best: Option<Node> = None;
         for (tried, (estimate, candidate)) in ranked.iter().enumerate() {
             if tried >= self.tries || best.as_ref().is_some_and(|b| b.size() <= *estimate) {
                 break;
@@ -219,8 +225,8 @@ impl<'a> Cascade<'a> {
         }
     }
 
-    /// The hint's tree for these values, unless they take 3% more than the hint's did.
-    fn again(&self, hint: &Hint<'_>, values: Values<'_>, stats: &Stats<'_>) -> Result<Option<Node>> {
+    /// The hint's tree for these values, and whether it holds: not where they take 3% more than the hint's did.
+    fn again(&self, hint: &Hint<'_>, values: Values<'_>, stats: &Stats<'_>) -> Result<Option<(bool, Node)>> {
         let Some(encoding) = encoding::by_id(hint.node.encoding) else { return Ok(None) };
         if !encoding.accepts(values.physical_type(), stats.kind()) || !encoding.suits(values, stats) {
             return Ok(None);
@@ -228,7 +234,7 @@ impl<'a> Cascade<'a> {
         let below = Cascade { hint: Some(hint), ..self.below(encoding) };
         let node = encoding.encode(values, stats, &below)?;
         let allowed = hint.node.size() as f64 / hint.node.len.max(1) as f64 * values.len() as f64 * 1.03 + 64.0;
-        Ok(node.filter(|node| node.size() as f64 <= allowed))
+        Ok(node.map(|node| (node.size() as f64 <= allowed, node)))
     }
 
     fn trying(&self) -> Self {

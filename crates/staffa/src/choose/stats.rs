@@ -94,8 +94,8 @@ impl<'a> Stats<'a> {
         self.sequences.get_or_init(|| if distinct { None } else { repeats::of(self.values) }).as_ref()
     }
 
-    /// A row of the value that most rows have, and how many have it. Without codes it is sought by a vote among
-    /// neighbours (Boyer and Moore), which finds a value that more than half the rows have, and else any.
+    /// A row of the value that most rows have, and how many have it. Without codes it is sought by a vote
+    /// (Boyer and Moore), which finds a value that more than half the rows have, and else any.
     pub fn top(&self) -> Option<(u32, usize)> {
         if self.values.is_empty() {
             return None;
@@ -111,29 +111,42 @@ impl<'a> Stats<'a> {
             }
             _ => match self.values {
                 Values::Bits(_) => (0, 0),
-                Values::Bytes(strings) => majority(strings.iter()),
+                Values::Bytes(strings) => {
+                    let rows = |value: &&[u8]| strings.iter().filter(|string| string == value).count();
+                    majority(strings.len(), |row| strings.get(row), rows)
+                }
                 words => for_words!(words.physical_type(), T => {
-                    majority(<T as crate::decode::Physical>::slice(words).unwrap_or_default().iter())
+                    let words = <T as crate::decode::Physical>::slice(words).unwrap_or_default();
+                    let rows = |value: &T| words.iter().map(|word| usize::from(word == value)).sum();
+                    majority(words.len(), |row| words.get(row).copied().unwrap_or_default(), rows)
                 }, _ => (0, 0)),
             },
         }))
     }
 }
 
-/// The row of a value that more than half of all have, where there is one, and how many have it.
-fn majority<K: PartialEq>(values: impl Iterator<Item = K> + Clone) -> (u32, usize) {
+/// Values by which the candidate of a vote is found.
+const VOTERS: usize = 509;
+
+/// The row of a value that more than half of all have, where there is one, and how many have it. The candidate is found
+/// among a few values from all parts, which hardly ever misses one of which there is more than half.
+fn majority<K: PartialEq>(len: usize, at: impl Fn(usize) -> K, rows: impl Fn(&K) -> usize) -> (u32, usize) {
     let (mut row, mut leading, mut votes) = (0, None, 0usize);
-    for (i, value) in (0u32..).zip(values.clone()) {
+    let part = (len / VOTERS).max(1);
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+    for start in (0..len / part * part).step_by(part) {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let i = start + ((seed >> 33) as usize) % part;
+        let value = at(i);
         if leading.as_ref() == Some(&value) {
             votes += 1;
         } else if votes == 0 {
-            (row, leading, votes) = (i, Some(value), 1);
+            (row, leading, votes) = (i as u32, Some(value), 1);
         } else {
             votes -= 1;
         }
     }
-    let rows = values.filter(|value| leading.as_ref() == Some(value)).count();
-    (row, rows)
+    (row, leading.map_or(0, |value| rows(&value)))
 }
 
 #[cfg(test)]

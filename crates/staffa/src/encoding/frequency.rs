@@ -14,7 +14,7 @@ use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Physical, Sc
 use crate::error::{Error, Result};
 use crate::node::{Node, NodeRef};
 use crate::patches::{self, Mask, Patches};
-use crate::picked::Picked;
+use crate::picked::{Picked, rows_where};
 use crate::values::{Kind, PhysicalType, StringsBuf, Values};
 
 /// See the [module](self).
@@ -98,15 +98,16 @@ impl Encoding for Frequency {
 
 /// Rows with another value than that of row `top`.
 fn exceptions(values: Values<'_>, top: u32) -> Vec<u32> {
-    fn others<K: PartialEq>(values: impl Iterator<Item = K>, top: Option<K>) -> Vec<u32> {
-        (0u32..).zip(values).filter(|(_, value)| Some(value) != top.as_ref()).map(|(row, _)| row).collect()
-    }
     match values {
         Values::Bits(_) => Vec::new(),
-        Values::Bytes(strings) => others(strings.iter(), Some(strings.get(top as usize))),
+        Values::Bytes(strings) => {
+            let top = strings.get(top as usize);
+            rows_where((0..strings.len()).map(|row| strings.get(row) != top))
+        }
         words => for_words!(words.physical_type(), T => {
             let words = T::slice(words).unwrap_or_default();
-            others(words.iter(), words.get(top as usize))
+            let top = words.get(top as usize).copied().unwrap_or_default();
+            rows_where(words.iter().map(|word| *word != top))
         }, _ => Vec::new()),
     }
 }

@@ -132,18 +132,27 @@ impl<T: Integer> Groups<T> {
         let mut known: HashMap<(u32, u64), u32> = HashMap::new();
         let mut pairs: Vec<Pair<T>> = Vec::new();
         let mut numbers: Vec<u32> = Vec::with_capacity(words.len());
+        let groups = others.iter().max().map_or(0, |max| *max as usize + 1);
+        // Of every group the pair that was met last: it is likely to come again, and found without a hash.
+        let mut last = vec![u32::MAX; groups];
         for (&word, &other) in words.iter().zip(others) {
+            let recent = last.get(other as usize).and_then(|pair| pairs.get_mut(*pair as usize));
+            if let Some(recent) = recent.filter(|pair| pair.word == word) {
+                recent.rows += 1;
+                numbers.extend(last.get(other as usize));
+                continue;
+            }
             let pair = *known.entry((other, word.to_u64())).or_insert_with(|| {
                 pairs.push(Pair { other, word, rows: 0, number: 0 });
                 pairs.len() as u32 - 1
             });
             pairs.iter_mut().skip(pair as usize).take(1).for_each(|pair| pair.rows += 1);
+            last.iter_mut().skip(other as usize).take(1).for_each(|place| *place = pair);
             numbers.push(pair);
         }
         let mut order: Vec<u32> = (0..pairs.len() as u32).collect();
         let key = |pair: u32| pairs.get(pair as usize).map(|p| (p.other, std::cmp::Reverse(p.rows), pair));
         order.sort_unstable_by_key(|pair| key(*pair));
-        let groups = others.iter().max().map_or(0, |max| *max as usize + 1);
         let mut starts = Vec::with_capacity(groups);
         let mut entries = Vec::with_capacity(pairs.len());
         for &pair in &order {

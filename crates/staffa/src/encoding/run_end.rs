@@ -18,6 +18,7 @@ use crate::decode::{
 };
 use crate::error::{Error, Result};
 use crate::node::{Node, NodeRef};
+use crate::picked::rows_where;
 use crate::values::{Kind, PhysicalType, StringsBuf, Values};
 
 /// See the [module](self).
@@ -133,20 +134,38 @@ impl Encoding for RunEnd {
 /// End of every run.
 pub(crate) fn run_ends(values: Values<'_>) -> Vec<u32> {
     let len = values.len() as u32;
-    let mut ends: Vec<u32> = match values {
-        Values::Bits(bits) => (1..len).filter(|&i| bits.get(i as usize) != bits.get(i as usize - 1)).collect(),
+    let mut ends = match values {
+        Values::Bits(bits) => changes(bits),
         Values::Bytes(strings) => {
             (1..len).filter(|&i| strings.get(i as usize) != strings.get(i as usize - 1)).collect()
         }
         words => for_words!(words.physical_type(), T => {
-            let pairs = T::slice(words).unwrap_or_default().array_windows();
-            (1..len).zip(pairs).filter(|(_, [a, b])| a != b).map(|(i, _)| i).collect()
+            let words = T::slice(words).unwrap_or_default();
+            let mut ends = rows_where(words.iter().zip(words.iter().skip(1)).map(|(a, b)| a != b));
+            ends.iter_mut().for_each(|row| *row += 1);
+            ends
         }, _ => Vec::new()),
     };
     if len > 0 {
         ends.push(len);
     }
     ends
+}
+
+/// Rows whose bit is not that of the row before.
+fn changes(bits: &Bitmap) -> Vec<u32> {
+    let mut rows = Vec::new();
+    let mut before = u64::from(bits.get(0));
+    for (start, word) in (0u32..).step_by(64).zip(bits.words()) {
+        let mut changed = word ^ (word << 1 | before);
+        before = word >> 63;
+        while changed != 0 {
+            rows.push(start + changed.trailing_zeros());
+            changed &= changed - 1;
+        }
+    }
+    while rows.pop_if(|row| *row as usize >= bits.len()).is_some() {}
+    rows
 }
 
 /// First value of every run.
