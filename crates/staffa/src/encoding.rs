@@ -14,6 +14,10 @@ pub mod alp_rd;
 pub mod alphabet;
 pub mod bitmap;
 pub mod bitpack;
+#[cfg(feature = "codecs")]
+pub mod brotli;
+#[cfg(feature = "codecs")]
+mod codec;
 pub mod constant;
 pub mod delta;
 pub mod dictionary;
@@ -23,6 +27,8 @@ pub mod frequency;
 pub mod front_coding;
 pub mod fsst;
 pub mod grouped;
+#[cfg(feature = "codecs")]
+pub mod lz4;
 pub mod narrow;
 pub mod onpair;
 pub mod plain;
@@ -31,6 +37,8 @@ pub mod repeat;
 pub mod roaring;
 pub mod run_end;
 pub mod text;
+#[cfg(feature = "codecs")]
+pub mod zstd;
 
 /// One way to lay out values as bytes. Stateless; one static per encoding.
 pub trait Encoding: Sync {
@@ -63,6 +71,11 @@ pub trait Encoding: Sync {
 
     /// Whether a sample cannot show what it would gain, so that an estimate looks at all values.
     fn needs_all(&self) -> bool {
+        false
+    }
+
+    /// Whether it is a compressor of bytes, slow and blind to types: chosen by name, and by the profile `small`.
+    fn heavy(&self) -> bool {
         false
     }
 
@@ -113,6 +126,12 @@ pub static POOL: &[&dyn Encoding] = &[
     &roaring::Roaring,
     &difference::Difference,
     &grouped::Grouped,
+    #[cfg(feature = "codecs")]
+    &zstd::Zstd,
+    #[cfg(feature = "codecs")]
+    &lz4::Lz4,
+    #[cfg(feature = "codecs")]
+    &brotli::Brotli,
 ];
 
 /// An encoding by its byte on disk.

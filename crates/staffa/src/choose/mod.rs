@@ -42,6 +42,8 @@ pub struct Cascade<'a> {
     depth: u8,
     /// Encodings that are not to be used below their own, one bit per id.
     excluded: u64,
+    /// Whether compressors of bytes may be chosen.
+    heavy: bool,
     /// Whether this is a trial on a sample: only sizes matter, nothing will be decoded.
     trial: bool,
     /// How many of the best estimates are encoded, at the most.
@@ -77,7 +79,17 @@ impl<'a> Hint<'a> {
 
 impl Default for Cascade<'_> {
     fn default() -> Self {
-        Self { depth: 3, excluded: 0, trial: false, tries: 3, forced: None, insisted: false, hint: None, sources: &[] }
+        Self {
+            depth: 3,
+            excluded: 0,
+            heavy: false,
+            trial: false,
+            tries: 3,
+            forced: None,
+            insisted: false,
+            hint: None,
+            sources: &[],
+        }
     }
 }
 
@@ -89,7 +101,7 @@ impl<'a> Cascade<'a> {
             Profile::Balanced => (3, 3),
             Profile::Small => (4, usize::MAX),
         };
-        Self { depth, tries, forced, ..Self::default() }
+        Self { depth, tries, forced, heavy: profile == Profile::Small, ..Self::default() }
     }
 
     /// With the tree of another block of the chunk, which is tried first and kept while it holds.
@@ -261,7 +273,10 @@ impl<'a> Cascade<'a> {
         among: impl Fn(&'static (dyn Encoding + 'static)) -> bool,
     ) -> impl Iterator<Item = &'static dyn Encoding> {
         let (ty, kind) = (values.physical_type(), stats.kind());
-        let able = POOL.iter().copied().filter(move |e| !e.needs_source() && among(*e) && e.accepts(ty, kind));
+        let able = POOL
+            .iter()
+            .copied()
+            .filter(move |e| !e.needs_source() && (self.heavy || !e.heavy()) && among(*e) && e.accepts(ty, kind));
         let able = able.filter(move |e| self.depth > 0 || e.terminal());
         able.filter(move |e| (e.terminal() || self.excluded >> e.id() & 1 == 0) && e.suits(values, stats))
     }

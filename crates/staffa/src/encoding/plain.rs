@@ -8,6 +8,8 @@
 //! A vector of strings needs the bytes before it: their sums per vector are made at open.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use std::borrow::Cow;
+
 use staffa_kernels::{VECTOR, Word as _, as_bytes, copy_from_le, sum_u32};
 
 use super::Encoding;
@@ -77,7 +79,11 @@ impl Encoding for Plain {
             if starts.last().copied().unwrap_or(0) as usize != node.payload.len() {
                 return Err(Error::corrupt(format!("lengths that add up to {} expected", node.payload.len())));
             }
-            return Ok(AnyDecoder::Bytes(Box::new(PlainBytes { contents: node.payload, lengths, starts })));
+            return Ok(AnyDecoder::Bytes(Box::new(PlainBytes {
+                contents: Cow::Borrowed(node.payload),
+                lengths,
+                starts,
+            })));
         }
         node.expect_children(0)?;
         for_words!(node.ty, T => {
@@ -86,7 +92,7 @@ impl Encoding for Plain {
                     "{} bytes expected, found {}", node.len * T::BYTES, node.payload.len()
                 )));
             }
-            Ok(T::wrap(Box::new(PlainWords { bytes: node.payload, len: node.len })))
+            Ok(T::wrap(Box::new(PlainWords { bytes: Cow::Borrowed(node.payload), len: node.len })))
         }, _ => Err(Error::corrupt("plain holds no bits")))
     }
 }
@@ -108,9 +114,10 @@ pub(crate) fn starts_within(lengths: &dyn Decoder<u32>, most: u64) -> Result<Vec
     Ok(starts)
 }
 
-struct PlainWords<'a> {
-    bytes: &'a [u8],
-    len: usize,
+/// Words as little-endian bytes, as many as there are.
+pub(super) struct PlainWords<'a> {
+    pub bytes: Cow<'a, [u8]>,
+    pub len: usize,
 }
 
 impl<T: Physical> Decoder<T> for PlainWords<'_> {
@@ -128,10 +135,11 @@ impl<T: Physical> Decoder<T> for PlainWords<'_> {
     }
 }
 
-struct PlainBytes<'a> {
-    contents: &'a [u8],
-    lengths: Box<dyn Decoder<u32> + 'a>,
-    starts: Vec<u32>,
+/// Strings one after another, with where those of every vector begin.
+pub(super) struct PlainBytes<'a> {
+    pub contents: Cow<'a, [u8]>,
+    pub lengths: Box<dyn Decoder<u32> + 'a>,
+    pub starts: Vec<u32>,
 }
 
 impl PlainBytes<'_> {

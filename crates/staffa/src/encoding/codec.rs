@@ -1,0 +1,89 @@
+//! Codecs: what the type-blind compressors of bytes have in common (Zstd, LZ4, Brotli). Offered by name, as a parameter of
+//! a column (PosDB: compression in disk-based column stores), and to the profile `small`.
+//!
+//! ```text
+//! words:        payload = the compressed little-endian words
+//! byte strings: payload = the compressed contents | child: lengths (u32)
+//! ```
+//!
+//! A block is decompressed whole at open: a row costs the block.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use std::borrow::Cow;
+
+use staffa_kernels::{Word as _, as_bytes};
+
+use super::Encoding;
+use super::plain::{PlainBytes, PlainWords, starts_within};
+use crate::choose::{Cascade, Stats};
+use crate::decode::{AnyDecoder, OpenContext, Physical, for_words};
+use crate::error::{Error, Result};
+use crate::node::{Node, NodeRef};
+use crate::values::{PhysicalType, Values};
+
+/// Fewer bytes are not worth a codec's own header.
+const LEAST: usize = 256;
+
+/// Whether values are worth compressing.
+pub(super) fn suits(values: Values<'_>) -> bool {
+    values.plain_bytes() >= LEAST
+}
+
+/// Bytes that these values would take: a sample tells nothing, so they are compressed.
+pub(super) fn estimate(
+    encoding: &dyn Encoding,
+    values: Values<'_>,
+    stats: &Stats<'_>,
+    cascade: &Cascade<'_>,
+) -> Result<Option<usize>> {
+    Ok(encoding.encode(values, stats, cascade)?.map(|node| node.size()))
+}
+
+/// The node of values whose bytes `compress` makes smaller.
+pub(super) fn encode(
+    id: u8,
+    values: Values<'_>,
+    cascade: &Cascade<'_>,
+    compress: impl Fn(&[u8]) -> Option<Vec<u8>>,
+) -> Result<Option<Node>> {
+    if cascade.is_trial() {
+        return Ok(None);
+    }
+    let (ty, len) = (values.physical_type(), values.len());
+    let (payload, children) = match values {
+        Values::Bits(_) => return Ok(None),
+        Values::Bytes(strings) => (compress(strings.contents()), vec![cascade.lengths(&strings.lengths())?]),
+        words => for_words!(ty, T => (compress(as_bytes(T::slice(words).unwrap_or_default())), Vec::new()),
+            _ => return Ok(None)),
+    };
+    Ok(payload.map(|payload| Node { encoding: id, ty, len, payload, children }))
+}
+
+/// Opens a node; `decompress` fills the bytes that it is given, all of them, or says why it cannot.
+pub(super) fn open<'a>(
+    node: &NodeRef<'a>,
+    cx: &mut OpenContext<'a>,
+    decompress: impl Fn(&[u8], &mut [u8]) -> std::result::Result<usize, String>,
+) -> Result<AnyDecoder<'a>> {
+    let plain = |bytes: usize, cx: &mut OpenContext<'a>| {
+        cx.budget.take(bytes as u64, "decompressed bytes")?;
+        let mut out = vec![0; bytes];
+        let found = decompress(node.payload, &mut out).map_err(Error::corrupt)?;
+        if found != bytes {
+            return Err(Error::corrupt(format!("{bytes} decompressed bytes expected, found {found}")));
+        }
+        Ok(Cow::Owned(out))
+    };
+    if node.ty == PhysicalType::Bytes {
+        node.expect_children(1)?;
+        let lengths = cx.open_words::<u32>(node.child(0, "lengths", PhysicalType::U32, node.len)?)?;
+        let starts = starts_within(lengths.as_ref(), u64::from(u32::MAX))?;
+        let contents = plain(starts.last().copied().unwrap_or(0) as usize, cx)?;
+        return Ok(AnyDecoder::Bytes(Box::new(PlainBytes { contents, lengths, starts })));
+    }
+    node.expect_children(0)?;
+    for_words!(node.ty, T => {
+        let bytes = plain(node.len * T::BYTES, cx)?;
+        Ok(T::wrap(Box::new(PlainWords { bytes, len: node.len })))
+    }, _ => Err(Error::corrupt("a codec holds no bits")))
+}
