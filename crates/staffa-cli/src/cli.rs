@@ -281,7 +281,8 @@ pub(crate) struct Size {
 #[command(after_help = "\
 Examples:
   staffa explain trips.staffa
-  staffa explain trips.staffa --column price --blocks")]
+  staffa explain trips.staffa --column price --blocks
+  staffa explain trips.staffa --column price --why")]
 pub(crate) struct Explain {
     /// A Staffa file
     pub(crate) file: PathBuf,
@@ -291,6 +292,9 @@ pub(crate) struct Explain {
     /// The encodings of each block, one per line
     #[arg(long)]
     pub(crate) blocks: bool,
+    /// What the chooser thinks of every encoding for a column's first block, and why the others lost
+    #[arg(long, conflicts_with = "blocks")]
+    pub(crate) why: bool,
     /// For programs; always with blocks
     #[arg(long)]
     pub(crate) json: bool,

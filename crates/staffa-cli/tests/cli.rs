@@ -312,6 +312,11 @@ fn what_a_file_is_made_of_is_shown() {
         assert!(bench.run(command).fine().text().contains("price"), "{command}");
     }
     assert!(bench.run("explain t.staffa --blocks").fine().text().contains("encodings"));
+    let why = bench.run("explain t.staffa --column city --why").fine().text();
+    assert!(why.contains("chosen: ") && why.contains("about ") && why.contains("cannot hold the type"), "{why}");
+    assert!(!why.contains("price"), "{why}");
+    let why = bench.run("explain t.staffa --why --json").json();
+    assert!(why["columns"][2]["considered"].as_array().is_some_and(|all| all.len() > 20), "{why}");
     assert!(!bench.run("explain t.staffa --column city").fine().text().contains("price"));
     assert!(bench.run("verify t.staffa").fine().text().starts_with("t.staffa: ok, 3,000 rows in "));
     assert!(bench.run("bench t.parquet --runs 1 --limit 1000").fine().text().contains("staffa balanced"));

@@ -82,8 +82,8 @@ pub use encoding::{EncodingInfo, list as encodings};
 pub use error::{Error, Place, Result};
 pub use file::FORMAT_VERSION;
 pub use inspect::{
-    BlockExplain, BlockInfo, ChunkInfo, ColumnExplain, EncodingTree, Inspection, LeafInfo, PartInfo, RowGroupInfo,
-    SharedExplain, VerifyReport,
+    BlockExplain, BlockInfo, ChunkInfo, ColumnExplain, ColumnWhy, Considered, EncodingTree, Inspection, LeafInfo,
+    PartInfo, RowGroupInfo, SharedExplain, VerifyReport,
 };
 pub use limits::Limits;
 pub use options::{Profile, WriteOptions, WriteSummary};

@@ -13,6 +13,9 @@ use crate::text::{bytes, counted, grid, number, printable, ratio};
 
 pub(super) fn run(args: &Explain) -> Result<()> {
     let file = super::open_staffa(&args.file)?;
+    if args.why {
+        return why(args, &file);
+    }
     let mut columns = file.explain().map_err(|error| Failure::staffa(&args.file, error))?;
     columns.retain(|column| super::chosen(args.column.as_deref(), &column.column, &column.path));
     super::some_chosen(&file, args.column.as_deref(), !columns.is_empty())?;
@@ -28,6 +31,39 @@ pub(super) fn run(args: &Explain) -> Result<()> {
     for column in &columns {
         writeln!(out)?;
         if args.blocks { each_block(&mut out, column)? } else { summary(&mut out, column)? }
+    }
+    Ok(out.flush()?)
+}
+
+/// Every encoding and what the chooser thinks of it.
+fn why(args: &Explain, file: &staffa::File) -> Result<()> {
+    let mut columns = file.why().map_err(|error| Failure::staffa(&args.file, error))?;
+    columns.retain(|column| super::chosen(args.column.as_deref(), &column.column, &column.path));
+    super::some_chosen(file, args.column.as_deref(), !columns.is_empty())?;
+    if args.json {
+        return super::print_json(&json!({ "path": args.file.display().to_string(), "columns": columns }));
+    }
+    let mut out = super::out();
+    writeln!(out, "{}: {}", args.file.display(), counted(file.num_rows(), "row"))?;
+    for column in &columns {
+        let chosen = column.chosen.as_ref().map_or_else(|| "nothing but NULLs".to_owned(), ToString::to_string);
+        writeln!(out)?;
+        writeln!(
+            out,
+            "{}: block {} of row group {}, {} of {}",
+            printable(&column.path),
+            column.block,
+            column.row_group,
+            bytes(column.bytes),
+            bytes(column.plain_bytes)
+        )?;
+        writeln!(out, "  chosen: {chosen}")?;
+        let row = |c: &staffa::Considered| {
+            let estimate = c.estimate.map_or_else(|| "-".to_owned(), |b| format!("about {}", bytes(b)));
+            vec![format!("  {}", c.encoding), estimate, c.reason.unwrap_or_default().to_owned()]
+        };
+        let rows: Vec<Vec<String>> = column.considered.iter().map(row).collect();
+        grid(&mut out, &[Left, Right, Left], &rows)?;
     }
     Ok(out.flush()?)
 }

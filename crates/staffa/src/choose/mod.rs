@@ -200,6 +200,31 @@ impl<'a> Cascade<'a> {
         best.map_or_else(|| self.plainly(values, stats), Ok)
     }
 
+    /// What the chooser thinks of each encoding for these values: a word for why it is out of the question, or the bytes
+    /// that it is estimated to take.
+    pub(crate) fn consider(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+    ) -> Result<Vec<(&'static dyn Encoding, std::result::Result<usize, &'static str>)>> {
+        let (ty, kind) = (values.physical_type(), stats.kind());
+        let consider = |encoding: &&'static dyn Encoding| {
+            let verdict = if !encoding.accepts(ty, kind) {
+                Err("cannot hold the type")
+            } else if encoding.needs_source() {
+                Err("in terms of another column")
+            } else if encoding.heavy() && !self.heavy {
+                Err("by name, or with profile small")
+            } else if !encoding.suits(values, stats) {
+                Err("not viable")
+            } else {
+                encoding.estimate(values, stats, &self.below(*encoding))?.ok_or("does not hold these values")
+            };
+            Ok((*encoding, verdict))
+        };
+        POOL.iter().map(consider).collect()
+    }
+
     /// Bytes that a child of these values would take.
     pub fn estimate_child(&self, values: Values<'_>, kind: Kind) -> Result<usize> {
         let Some(sample) = (!self.trial).then(|| sample::of(values)).flatten() else {
