@@ -232,14 +232,24 @@ fn half(bits: u16) -> f64 {
 fn bytes(strings: Strings<'_>) -> Bounds {
     let mut all = strings.iter();
     let Some(first) = all.next() else { return Bounds::None };
-    let (mut min, mut max) = (first, first);
+    // Most strings lie between the two by their first bytes alone.
+    let key = |string: &[u8]| {
+        u64::from_be_bytes(string.first_chunk::<8>().copied().unwrap_or_else(|| {
+            let mut bytes = [0; 8];
+            bytes.iter_mut().zip(string).for_each(|(to, from)| *to = *from);
+            bytes
+        }))
+    };
+    let (mut min, mut max) = ((key(first), first), (key(first), first));
     for string in all {
-        if string < min {
-            min = string;
-        } else if string > max {
-            max = string;
+        let both = (key(string), string);
+        if both.0 <= min.0 && both < min {
+            min = both;
+        } else if both.0 >= max.0 && both > max {
+            max = both;
         }
     }
+    let ((_, min), (_, max)) = (min, max);
     let low = min.get(..PREFIX).unwrap_or(min).to_vec();
     let mut high = max.get(..PREFIX).unwrap_or(max).to_vec();
     if high.len() < max.len() {
