@@ -251,8 +251,12 @@ fn difference_bytes(view: &View, other: &View) -> Option<f64> {
 /// Bytes that numbers and entries would take, going by the rows of some groups; by fewer first, which rules most out.
 fn grouped_bytes(view: &View, other: &View) -> Option<f64> {
     let now = view.bytes as f64;
-    let glance = other.rows.len().min(GLANCED);
-    grouped_bytes_by(glance, view, other).filter(|bytes| *bytes < now * 1.3)?;
+    let glance = |rows: usize, most: f64| {
+        grouped_bytes_by(other.rows.len().min(rows), view, other).filter(|bytes| *bytes < now * most)
+    };
+    // Fewer rows make a pair look better than it is.
+    glance(GLANCED / 4, 1.3)?;
+    glance(GLANCED, 1.3)?;
     grouped_bytes_by(other.rows.len(), view, other)
 }
 

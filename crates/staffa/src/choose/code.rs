@@ -56,10 +56,18 @@ impl Key for &[u8] {
     #[inline]
     fn hash(self) -> u64 {
         let (words, rest) = self.as_chunks::<8>();
-        let mut last = [0; 8];
-        last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
         let hash = words.iter().fold(self.len() as u64, |hash, word| mix(hash ^ u64::from_le_bytes(*word)));
-        mix(hash ^ u64::from_le_bytes(last).rotate_left(7))
+        // What is left is read with bytes before it, or some of its bytes twice: no loop over bytes.
+        let byte = |i: usize| u64::from(rest.get(i).copied().unwrap_or(0));
+        let last = match (self.last_chunk::<8>(), rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
+            _ if rest.is_empty() => 0,
+            (Some(last), ..) => u64::from_le_bytes(*last),
+            (_, Some(first), Some(last)) => {
+                u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last))
+            }
+            _ => byte(0) | byte(rest.len() / 2) << 8 | byte(rest.len() - 1) << 16,
+        };
+        mix(hash ^ last.rotate_left(7))
     }
 }
 
