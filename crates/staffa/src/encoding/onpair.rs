@@ -169,24 +169,19 @@ fn head(text: &[u8]) -> [u64; 2] {
     [word as u64, (word >> 64) as u64]
 }
 
-/// The bits of the first so many bytes of two words.
-static MASKS: [[u64; 2]; LONGEST + 1] = {
-    let mut masks = [[u64::MAX; 2]; LONGEST + 1];
-    let mut len = 0;
-    while len < LONGEST {
-        let mask = (1u128 << (8 * len)) - 1;
-        masks[len] = [mask as u64, (mask >> 64) as u64];
-        len += 1;
-    }
-    masks
-};
+/// The bits of the first `len` bytes of two words.
+fn mask(len: usize) -> [u64; 2] {
+    let mask = if len >= LONGEST { u128::MAX } else { (1 << (8 * len)) - 1 };
+    [mask as u64, (mask >> 64) as u64]
+}
 
 /// A token of three bytes or more.
 #[derive(Debug, Clone, Copy)]
 struct Token {
     word: [u64; 2],
-    len: u8,
-    code: u16,
+    mask: [u64; 2],
+    len: u32,
+    code: u32,
 }
 
 /// How often pairs of codes were seen: open addressing, an entry is `(pair + 1) << 4 | count`, 0 where there is none.
@@ -334,11 +329,11 @@ impl Tokens {
             2 => self.pairs.iter_mut().skip(low as usize).take(1).for_each(|place| *place = code as u16 + 1),
             _ => {
                 if let Some(bucket) = self.buckets.get_mut(bucket(low)) {
-                    if bucket.iter().any(|t| usize::from(t.len) == len && t.word == word) {
+                    if bucket.iter().any(|t| t.len as usize == len && t.word == word) {
                         return;
                     }
-                    let at = bucket.partition_point(|t| usize::from(t.len) > len);
-                    bucket.insert(at, Token { word, len: len as u8, code: code as u16 });
+                    let at = bucket.partition_point(|t| t.len as usize > len);
+                    bucket.insert(at, Token { word, mask: mask(len), len: len as u32, code });
                 }
             }
         }
@@ -352,10 +347,9 @@ impl Tokens {
         let word @ [low, high] = head(text);
         if let Some(bucket) = self.buckets.get(bucket(low)) {
             for token in bucket {
-                let ([low_mask, high_mask], [token_low, token_high]) = (MASKS.get(usize::from(token.len))?, token.word);
-                let differs = (low ^ token_low) & low_mask | (high ^ token_high) & high_mask;
-                if differs == 0 && usize::from(token.len) <= text.len() {
-                    return Some((token.code.into(), token.len.into()));
+                let [low_mask, high_mask] = token.mask;
+                if [low & low_mask, high & high_mask] == token.word && token.len as usize <= text.len() {
+                    return Some((token.code, token.len as usize));
                 }
             }
         }
