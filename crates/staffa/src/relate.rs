@@ -268,7 +268,7 @@ fn grouped_bytes_by(count: usize, view: &View, other: &View, counts: &mut [usize
     let (mut same, mut equal) = (0usize, 0usize);
     for ([a, b], together) in gathered.array_windows().zip(other.together.iter().skip(1)) {
         same += usize::from(*together);
-        equal += usize::from(*together & (a == b));
+        equal += usize::from(*together && a == b);
     }
     if same * 8 < rows.len() || equal * 6 < same {
         return None;

@@ -63,8 +63,8 @@ impl Encoding for OnPair {
         ty == PhysicalType::Bytes
     }
 
-    fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
-        values.plain_bytes() >= 64
+    fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
+        values.plain_bytes() >= 64 && !stats.is_few_strings()
     }
 
     /// The tokens do not grow with the rows: only the codes of a sample are scaled.
