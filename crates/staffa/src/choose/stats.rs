@@ -92,13 +92,13 @@ impl<'a> Stats<'a> {
         self.coded.get_or_init(|| code::of(self.values, self.values.len() * 3 / 4)).as_ref()
     }
 
-    /// Whether strings, as their distinct ones and codes, take less than an eighth of their bytes: more than common
+    /// Whether strings, as their distinct ones and codes, take less than a quarter of their bytes: more than common
     /// substrings can save. Only where codes have been asked for.
     pub(crate) fn is_few_strings(&self) -> bool {
         let (Values::Bytes(strings), Some(Some(coded))) = (self.values, self.coded.get()) else { return false };
         let distinct: usize = coded.firsts.iter().map(|row| 1 + strings.get(*row as usize).len()).sum();
         let width = usize::BITS - coded.firsts.len().leading_zeros();
-        (distinct + strings.len() * width as usize / 8) * 8 < strings.contents().len()
+        (distinct + strings.len() * width as usize / 8) * 4 < strings.contents().len()
     }
 
     /// Lists of values that come again; `None` where there are few.
