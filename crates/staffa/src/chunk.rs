@@ -316,7 +316,10 @@ fn tree(input: &Input<'_>, codes: Option<&Coded>, cascade: Cascade<'_>, kind: Ki
     let stats = match codes {
         Some(codes) => {
             let most = codes.codes.iter().max().map_or(0, |max| *max as usize + 1);
-            Stats::with_codes(values, kind, Coded::localised(&codes.codes, &mut vec![0; most]))
+            // Those of the first block are its own.
+            let own = most == codes.firsts.len();
+            let local = if own { codes.clone() } else { Coded::localised(&codes.codes, &mut vec![0; most]) };
+            Stats::with_codes(values, kind, local)
         }
         None => Stats::new(values, kind),
     };

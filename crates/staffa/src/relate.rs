@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use crate::bitmap::Bitmap;
 use crate::block;
-use crate::choose::{Cascade, Hint, Stats};
+use crate::choose::{Cascade, Coded, Hint, Stats, code};
 use crate::chunk::{Chosen, Input};
 use crate::decode::{Budget, Integer, OpenContext, Physical, for_ints};
 use crate::encoding::{Encoding, alp::Alp, constant::Constant, dictionary::Dictionary, difference::Difference};
@@ -152,6 +152,8 @@ struct View {
     codes: bool,
     /// Sign-extended; 0 where there is no value.
     words: Vec<u64>,
+    /// Of every word which of the distinct ones it is.
+    ids: Vec<u32>,
     /// What it takes now.
     bytes: usize,
     distinct: usize,
@@ -178,14 +180,15 @@ impl View {
         }
         let bytes = stream_node(node, from).map_or(0, Node::size);
         let codes = node.encoding == Dictionary.id();
-        let mut view = Self { ty, codes, words, bytes, distinct: 0, rows: Vec::new(), together: Vec::new() };
+        let Some(Coded { codes: ids, firsts }) = code::of(Values::U64(&words), usize::MAX) else { return Ok(None) };
+        let (distinct, rows, together) = (firsts.len(), Vec::new(), Vec::new());
+        let mut view = Self { ty, codes, words, ids, bytes, distinct, rows, together };
         view.sample();
         Ok((view.distinct > 1).then_some(view))
     }
 
-    /// Counts distinct words, and picks the rows of some of them: all rows of a word or none.
+    /// Picks the rows of some words: all rows of a word or none.
     fn sample(&mut self) {
-        self.distinct = self.words.iter().collect::<hashbrown::HashSet<_>>().len();
         let parts = (self.words.len() / SAMPLED).max(1) as u64;
         let rows = 0..self.words.len() as u32;
         let word = |row: &u32| self.words.get(*row as usize).copied().unwrap_or(0);
@@ -201,10 +204,6 @@ impl View {
         let words: Vec<u64> = sorted.iter().map(word).collect();
         self.together = std::iter::once(false).chain(words.array_windows().map(|[a, b]| a == b)).collect();
         self.rows = sorted;
-    }
-
-    fn word(&self, row: u32) -> u64 {
-        self.words.get(row as usize).copied().unwrap_or(0)
     }
 }
 
@@ -262,6 +261,7 @@ fn stream(root: &Node, from: StreamOf, values: Values<'_>) -> Result<Picked> {
 /// The pairs that seem to make a column smaller, the best few.
 fn best_pairs(told: usize, column: &Column, columns: &[Option<Column>]) -> Vec<Pair> {
     let mut pairs = Vec::new();
+    let mut counts = vec![0; column.stream.as_ref().map_or(0, |view| view.distinct)];
     for (by, other) in columns.iter().enumerate() {
         let Some(other) = other.as_ref().filter(|other| by != told && other.len == column.len) else { continue };
         let (mut encoding, mut gain) = (None::<&'static dyn Encoding>, 0.0);
@@ -273,7 +273,7 @@ fn best_pairs(told: usize, column: &Column, columns: &[Option<Column>]) -> Vec<P
                 }
             };
             consider(difference_bytes(view, other), &Difference);
-            consider(grouped_bytes(view, other), &Grouped);
+            consider(grouped_bytes(view, other, &mut counts), &Grouped);
         }
         let of_validity = validity_gain(column, other);
         gain += of_validity.unwrap_or(0.0);
@@ -426,48 +426,55 @@ fn difference_bytes(view: &View, other: &View) -> Option<f64> {
 }
 
 /// Bytes that numbers and entries would take, going by the rows of some groups; by fewer first, which rules most out.
-fn grouped_bytes(view: &View, other: &View) -> Option<f64> {
+fn grouped_bytes(view: &View, other: &View, counts: &mut [usize]) -> Option<f64> {
     let now = view.bytes as f64;
-    let glance = other.rows.len().min(GLANCED);
-    grouped_bytes_by(glance, view, other).filter(|bytes| *bytes < now * 1.3)?;
-    grouped_bytes_by(other.rows.len(), view, other)
+    let mut glance = |rows: usize, most: f64| {
+        grouped_bytes_by(other.rows.len().min(rows), view, other, counts).filter(|bytes| *bytes < now * most)
+    };
+    // Fewer rows make a pair look better than it is.
+    glance(GLANCED / 4, 1.3)?;
+    glance(GLANCED, 1.3)?;
+    grouped_bytes_by(other.rows.len(), view, other, counts)
 }
 
-/// By so many rows.
-fn grouped_bytes_by(count: usize, view: &View, other: &View) -> Option<f64> {
+/// By so many rows; `counts` has a 0 for every distinct word.
+fn grouped_bytes_by(count: usize, view: &View, other: &View, counts: &mut [usize]) -> Option<f64> {
     let rows = other.rows.get(..count).unwrap_or(&other.rows);
-    let gathered: Vec<u64> = rows.iter().map(|row| view.word(*row)).collect();
+    let id = |row: &u32| view.ids.get(*row as usize).copied().unwrap_or(0);
+    let gathered: Vec<u32> = rows.iter().map(id).collect();
     let (mut same, mut equal) = (0usize, 0usize);
     for ([a, b], together) in gathered.array_windows().zip(other.together.iter().skip(1)) {
         same += usize::from(*together);
-        equal += usize::from(*together & (a == b));
+        equal += usize::from(*together && a == b);
     }
     if same * 8 < rows.len() || equal * 6 < same {
         return None;
     }
     // How many rows have the most frequent entry of their group, the next, and so on.
     let (mut entries, mut ranks) = (0usize, vec![0usize]);
-    let (mut words, mut counts): (Vec<u64>, Vec<usize>) = (Vec::new(), Vec::new());
+    let mut sizes: Vec<usize> = Vec::new();
     let mut rest = gathered.as_slice();
     while !rest.is_empty() {
         let start = gathered.len() - rest.len() + 1;
         let more = other.together.get(start..).unwrap_or_default().iter().take_while(|together| **together).count();
         let (group, after) = rest.split_at((1 + more).min(rest.len()));
         rest = after;
-        words.clear();
-        words.extend_from_slice(group);
-        if words.iter().all(|word| Some(word) == words.first()) {
+        if group.iter().all(|id| Some(id) == group.first()) {
             entries += 1;
-            ranks.iter_mut().take(1).for_each(|rank| *rank += words.len());
+            ranks.iter_mut().take(1).for_each(|rank| *rank += group.len());
             continue;
         }
-        words.sort_unstable();
-        counts.clear();
-        counts.extend(words.chunk_by(|a, b| a == b).map(<[u64]>::len));
-        counts.sort_unstable_by(|a, b| b.cmp(a));
-        entries += counts.len();
-        ranks.resize(ranks.len().max(counts.len()), 0);
-        ranks.iter_mut().zip(&counts).for_each(|(rank, count)| *rank += count);
+        for id in group {
+            counts.iter_mut().skip(*id as usize).take(1).for_each(|count| *count += 1);
+        }
+        sizes.clear();
+        for id in group {
+            sizes.extend(counts.get_mut(*id as usize).map(std::mem::take).filter(|count| *count > 0));
+        }
+        sizes.sort_unstable_by(|a, b| b.cmp(a));
+        entries += sizes.len();
+        ranks.resize(ranks.len().max(sizes.len()), 0);
+        ranks.iter_mut().zip(&sizes).for_each(|(rank, count)| *rank += count);
     }
     let sampled = rows.len() as f64;
     let scale = view.words.len() as f64 / sampled;

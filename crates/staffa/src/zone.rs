@@ -230,16 +230,30 @@ fn half(bits: u16) -> f64 {
 }
 
 fn bytes(strings: Strings<'_>) -> Bounds {
-    let mut all = strings.iter();
-    let Some(first) = all.next() else { return Bounds::None };
-    let (mut min, mut max) = (first, first);
-    for string in all {
-        if string < min {
-            min = string;
-        } else if string > max {
-            max = string;
+    let Some(first) = strings.iter().next() else { return Bounds::None };
+    // Most strings lie between the two by their first bytes alone.
+    let key = |start: u32, string: &[u8]| {
+        let mask = u64::MAX.checked_shl(64 - 8 * string.len().min(8) as u32).unwrap_or(0);
+        match strings.data.get(start as usize..).and_then(<[u8]>::first_chunk::<8>) {
+            Some(bytes) => u64::from_be_bytes(*bytes) & mask,
+            None => string
+                .iter()
+                .take(8)
+                .zip((0..64).step_by(8))
+                .fold(0, |key, (byte, at)| key | u64::from(*byte) << (56 - at)),
+        }
+    };
+    let start = strings.offsets.first().copied().unwrap_or(0);
+    let (mut min, mut max) = ((key(start, first), first), (key(start, first), first));
+    for (&start, string) in strings.offsets.iter().zip(strings.iter()) {
+        let both = (key(start, string), string);
+        if both.0 <= min.0 && both < min {
+            min = both;
+        } else if both.0 >= max.0 && both > max {
+            max = both;
         }
     }
+    let ((_, min), (_, max)) = (min, max);
     let low = min.get(..PREFIX).unwrap_or(min).to_vec();
     let mut high = max.get(..PREFIX).unwrap_or(max).to_vec();
     if high.len() < max.len() {

@@ -56,26 +56,40 @@ impl Key for &[u8] {
     #[inline]
     fn hash(self) -> u64 {
         let (words, rest) = self.as_chunks::<8>();
-        let mut last = [0; 8];
-        last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
         let hash = words.iter().fold(self.len() as u64, |hash, word| mix(hash ^ u64::from_le_bytes(*word)));
-        mix(hash ^ u64::from_le_bytes(last).rotate_left(7))
+        // What is left is read with bytes before it, or some of its bytes twice: no loop over bytes.
+        let byte = |i: usize| u64::from(rest.get(i).copied().unwrap_or(0));
+        let last = match (self.last_chunk::<8>(), rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
+            _ if rest.is_empty() => 0,
+            (Some(last), ..) => u64::from_le_bytes(*last),
+            (_, Some(first), Some(last)) => {
+                u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last))
+            }
+            _ => byte(0) | byte(rest.len() / 2) << 8 | byte(rest.len() - 1) << 16,
+        };
+        mix(hash ^ last.rotate_left(7))
     }
 }
 
 /// Gives codes to values, over one block or over all blocks of a chunk, until there are too many distinct ones.
 #[derive(Debug, Default)]
 pub(crate) struct Coder {
-    /// Hash (for a cheap first comparison) and code.
-    table: HashTable<(u64, u32)>,
+    /// Half the hash (for a cheap first comparison) and code.
+    table: HashTable<(u32, u32)>,
     seen: usize,
+}
+
+/// The hash by which the table is asked, from the half that it keeps.
+#[inline]
+fn spread(half: u32) -> u64 {
+    u64::from(half).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl Coder {
     /// The codes of more values, `None` once more than `most` distinct ones have been met. `at(code)` gives back the
     /// value that got a code before, as a row of `values` where it is `Ok`, and else is compared by `same`.
     fn code<K: Key>(&mut self, values: impl Iterator<Item = K>, keys: &mut Vec<K>, most: usize) -> Option<Coded> {
-        let mut coded = Coded::default();
+        let mut coded = Coded { codes: Vec::with_capacity(values.size_hint().0), firsts: Vec::new() };
         let mut last: Option<(K, u32)> = None;
         for (row, key) in (0u32..).zip(values) {
             // Runs are common, and a comparison is cheaper than a hash.
@@ -85,9 +99,9 @@ impl Coder {
                 coded.codes.push(code);
                 continue;
             }
-            let hash = key.hash();
-            let same = |&(h, code): &(u64, u32)| h == hash && keys.get(code as usize) == Some(&key);
-            let code = match self.table.entry(hash, same, |(h, _)| *h) {
+            let hash = key.hash() as u32;
+            let same = |&(h, code): &(u32, u32)| h == hash && keys.get(code as usize) == Some(&key);
+            let code = match self.table.entry(spread(hash), same, |(h, _)| spread(*h)) {
                 Entry::Occupied(found) => found.get().1,
                 Entry::Vacant(place) => {
                     let code = keys.len() as u32;
@@ -110,6 +124,9 @@ impl Coder {
 
 /// Codes of the values of one block; `None` where more than `most` are distinct.
 pub(crate) fn of(values: Values<'_>, most: usize) -> Option<Coded> {
+    if most < values.len() && mostly_distinct(values) {
+        return None;
+    }
     match values {
         Values::Bits(_) => None,
         Values::Bytes(strings) => Coder::default().code(strings.iter(), &mut Vec::new(), most),
@@ -117,41 +134,94 @@ pub(crate) fn of(values: Values<'_>, most: usize) -> Option<Coded> {
     }
 }
 
+/// Whether far more than three quarters of many values are distinct, going by equal ones in a sample of single values:
+/// were a quarter of them not distinct, it would have a hundred or so.
+fn mostly_distinct(values: Values<'_>) -> bool {
+    const SAMPLED: usize = 4096;
+    const LEAST: usize = 4 * SAMPLED;
+    let len = values.len();
+    if len < LEAST {
+        return false;
+    }
+    let part = len / SAMPLED;
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut rows = (0..SAMPLED).map(|i| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        i * part + (seed >> 33) as usize % part
+    });
+    // As many as chance makes of a block's values of which one in sixteen has an equal one.
+    let few = SAMPLED * SAMPLED / len / 16;
+    // Places by their hash; of two that share one the later is kept.
+    let mut seen = vec![0u32; 4 * SAMPLED];
+    let mut equal = 0;
+    let mut is_few = |hash: u64| {
+        let place = seen.get_mut((hash >> 50) as usize % (4 * SAMPLED));
+        equal += usize::from(place.is_some_and(|place| std::mem::replace(place, hash as u32 | 1) == hash as u32 | 1));
+        equal <= few
+    };
+    match values {
+        Values::Bits(_) => false,
+        Values::Bytes(strings) => rows.all(|row| is_few(strings.get(row).hash())),
+        words => for_words!(words.physical_type(), T => {
+            let words = T::slice(words).unwrap_or_default();
+            rows.all(|row| is_few(words.get(row).copied().unwrap_or_default().hash()))
+        }, _ => false),
+    }
+}
+
 fn of_words<T: Physical + Key>(values: Values<'_>, most: usize) -> Option<Coded> {
-    if let Some(words) = near(values) {
-        return of_near(words.as_ref(), most);
+    if let Some(words) = near(&[values]) {
+        return of_near(&words, most, 1.0)?.pop();
     }
     Coder::default().code(T::slice(values)?.iter().copied(), &mut Vec::new(), most)
 }
 
 /// Words less the least of them, where all are so near to one another that a table by their distance is smaller than one
 /// by their hashes.
-fn near(values: Values<'_>) -> Option<Vec<u32>> {
-    for_ints!(values.physical_type(), T => {
-        let words = T::slice(values)?;
-        let (min, max) = (words.iter().min()?, words.iter().max()?);
-        let range = max.to_u64() - min.to_u64();
-        (range < 4 * words.len() as u64).then(|| words.iter().map(|w| (w.to_u64() - min.to_u64()) as u32).collect())
+fn near(blocks: &[Values<'_>]) -> Option<Vec<Vec<u32>>> {
+    for_ints!(blocks.first()?.physical_type(), T => {
+        let blocks: Vec<&[T]> = blocks.iter().map(|block| T::slice(*block)).collect::<Option<_>>()?;
+        let (mut min, mut max) = (T::MAX, T::ZERO);
+        let mut len = 0;
+        for block in &blocks {
+            (min, max) = block.iter().fold((min, max), |(min, max), word| (min.min(*word), max.max(*word)));
+            len += block.len() as u64;
+            if max.to_u64().saturating_sub(min.to_u64()) >= 4 * len {
+                return None;
+            }
+        }
+        let less = |block: &[T]| block.iter().map(|w| (w.to_u64() - min.to_u64()) as u32).collect();
+        Some(blocks.into_iter().map(less).collect())
     }, _ => None)
 }
 
-/// As [`of`], of words that are near to 0.
-fn of_near(words: &[u32], most: usize) -> Option<Coded> {
+/// As [`of_blocks`], of words that are near to 0.
+fn of_near(blocks: &[Vec<u32>], most: usize, share: f64) -> Option<Vec<Coded>> {
     const NONE: u32 = u32::MAX;
-    let mut known = vec![NONE; words.iter().max().map_or(0, |max| *max as usize + 1)];
-    let mut coded = Coded { codes: Vec::with_capacity(words.len()), firsts: Vec::new() };
-    for (row, &word) in (0u32..).zip(words) {
-        let code = known.get_mut(word as usize)?;
-        if *code == NONE {
-            if coded.firsts.len() >= most {
-                return None;
+    let mut known = vec![NONE; blocks.iter().flatten().max().map_or(0, |max| *max as usize + 1)];
+    let (mut distinct, mut seen) = (0, 0);
+    let mut out = Vec::with_capacity(blocks.len());
+    for words in blocks {
+        let mut coded = Coded { codes: Vec::with_capacity(words.len()), firsts: Vec::new() };
+        for (row, &word) in (0u32..).zip(words) {
+            let code = known.get_mut(word as usize)?;
+            if *code == NONE {
+                if distinct >= most {
+                    return None;
+                }
+                *code = distinct as u32;
+                distinct += 1;
+                coded.firsts.push(row);
             }
-            *code = coded.firsts.len() as u32;
-            coded.firsts.push(row);
+            coded.codes.push(*code);
         }
-        coded.codes.push(*code);
+        seen += words.len();
+        if distinct as f64 > seen as f64 * share {
+            return None;
+        }
+        out.push(coded);
     }
-    Some(coded)
+    Some(out)
 }
 
 /// Codes over all blocks of a chunk, one [`Coded`] per block, whose `firsts` list what the block is the first to have;
@@ -171,6 +241,12 @@ pub(crate) fn of_blocks(blocks: &[Values<'_>], most: usize, share: f64) -> Optio
             }
         }
         Some(out)
+    }
+    if let Some(words) = near(blocks) {
+        return of_near(&words, most, share);
+    }
+    if mostly_distinct(*blocks.first()?) {
+        return None;
     }
     match blocks.first()? {
         Values::Bits(_) => None,

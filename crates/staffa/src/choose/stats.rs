@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use super::code::{self, Coded};
 use super::repeats::{self, Sequences};
 use crate::decode::for_words;
+use crate::encoding::run_end::run_ends;
 use crate::values::{Kind, Values};
 
 /// Codes of sorted strings, and about what they and the strings take, where that has been looked at.
@@ -16,6 +17,7 @@ pub struct Stats<'a> {
     values: Values<'a>,
     kind: Kind,
     runs: OnceCell<usize>,
+    ends: OnceCell<Vec<u32>>,
     coded: OnceCell<Option<Coded>>,
     top: OnceCell<(u32, usize)>,
     sequences: OnceCell<Option<Sequences>>,
@@ -30,6 +32,7 @@ impl<'a> Stats<'a> {
             values,
             kind,
             runs: OnceCell::new(),
+            ends: OnceCell::new(),
             coded: OnceCell::new(),
             top: OnceCell::new(),
             sequences: OnceCell::new(),
@@ -82,9 +85,26 @@ impl<'a> Stats<'a> {
         })
     }
 
+    /// End of every run.
+    pub fn ends(&self) -> &[u32] {
+        self.ends.get_or_init(|| match (self.values, self.coded.get()) {
+            (Values::Bytes(_), Some(Some(coded))) => run_ends(Values::U32(&coded.codes)),
+            (values, _) => run_ends(values),
+        })
+    }
+
     /// Codes of the distinct values, counted exactly; `None` where three quarters or more of the values are distinct.
     pub fn dictionary(&self) -> Option<&Coded> {
         self.coded.get_or_init(|| code::of(self.values, self.values.len() * 3 / 4)).as_ref()
+    }
+
+    /// Whether strings, as their distinct ones and codes, take less than a quarter of their bytes: more than common
+    /// substrings can save. Only where codes have been asked for.
+    pub(crate) fn is_few_strings(&self) -> bool {
+        let (Values::Bytes(strings), Some(Some(coded))) = (self.values, self.coded.get()) else { return false };
+        let distinct: usize = coded.firsts.iter().map(|row| 1 + strings.get(*row as usize).len()).sum();
+        let width = usize::BITS - coded.firsts.len().leading_zeros();
+        (distinct + strings.len() * width as usize / 8) * 4 < strings.contents().len()
     }
 
     /// Lists of values that come again; `None` where there are few.
@@ -131,22 +151,26 @@ const VOTERS: usize = 509;
 /// The row of a value that more than half of all have, where there is one, and how many have it. The candidate is found
 /// among a few values from all parts, which hardly ever misses one of which there is more than half.
 fn majority<K: PartialEq>(len: usize, at: impl Fn(usize) -> K, rows: impl Fn(&K) -> usize) -> (u32, usize) {
-    let (mut row, mut leading, mut votes) = (0, None, 0usize);
     let part = (len / VOTERS).max(1);
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
-    for start in (0..len / part * part).step_by(part) {
+    let voter = |start: usize| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let i = start + ((seed >> 33) as usize) % part;
-        let value = at(i);
-        if leading.as_ref() == Some(&value) {
-            votes += 1;
-        } else if votes == 0 {
-            (row, leading, votes) = (i as u32, Some(value), 1);
-        } else {
-            votes -= 1;
+        let row = start + (seed >> 33) as usize % part;
+        (row as u32, at(row))
+    };
+    let voters: Vec<(u32, K)> = (0..len / part * part).step_by(part).map(voter).collect();
+    let (mut leading, mut votes): (Option<&(u32, K)>, _) = (None, 0usize);
+    for voter in &voters {
+        match leading {
+            Some((_, value)) if *value == voter.1 => votes += 1,
+            Some(_) if votes > 0 => votes -= 1,
+            _ => (leading, votes) = (Some(voter), 1),
         }
     }
-    (row, leading.map_or(0, |value| rows(&value)))
+    let Some((row, value)) = leading else { return (0, 0) };
+    let sampled = voters.iter().filter(|(_, v)| v == value).count();
+    // Far from half of them.
+    if sampled * 3 < voters.len() { (*row, 0) } else { (*row, rows(value)) }
 }
 
 #[cfg(test)]

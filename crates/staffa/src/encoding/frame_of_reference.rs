@@ -107,14 +107,25 @@ impl<T: Integer> Frame<T> {
         } else {
             vector.iter().fold(first, |low, &v| low.min(v))
         };
-        let mut histogram = [0u32; 65];
-        for &v in vector {
-            let bits = T::BITS - v.wrapping_sub(base).leading_zeros();
-            if let Some(count) = histogram.get_mut(bits as usize) {
-                *count += 1;
+        let any = vector.iter().fold(T::ZERO, |any, &v| any | v.wrapping_sub(base));
+        let bits = T::BITS - any.leading_zeros();
+        if bits == 0 {
+            return Self { base, width: 0, bits, exceptions: 0 };
+        }
+        // Four counters in turn: one would wait for itself.
+        let mut histograms = [[0u32; 128]; 4];
+        for values in vector.chunks(4) {
+            for (histogram, v) in histograms.iter_mut().zip(values) {
+                let bits = T::BITS - v.wrapping_sub(base).leading_zeros();
+                if let Some(count) = histogram.get_mut(bits as usize % 128) {
+                    *count += 1;
+                }
             }
         }
-        let bits = histogram.iter().rposition(|&n| n > 0).unwrap_or(0) as u32;
+        let [mut histogram, rest @ ..] = histograms;
+        for counts in rest {
+            histogram.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
         let exception_bits = 16 + u64::from(bits.div_ceil(8)) * 8;
         let mut best = Self { base, width: bits, bits, exceptions: 0 };
         let mut best_cost = vector.len() as u64 * u64::from(bits);

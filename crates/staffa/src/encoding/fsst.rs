@@ -48,8 +48,8 @@ impl Encoding for Fsst {
     }
 
     /// Longer texts OnPair makes smaller; trying both would only take time.
-    fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
-        (64..1 << 17).contains(&values.plain_bytes())
+    fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
+        (64..1 << 17).contains(&values.plain_bytes()) && !stats.is_few_strings()
     }
 
     /// The symbol table does not grow with the rows: only the codes of the sample are scaled.

@@ -11,7 +11,6 @@
 //! a token. Strings of a vector are matched as one text, so that a token may span two of them.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use hashbrown::HashMap;
 use staffa_kernels::{BytesDict, VECTOR, packed_bytes, tail_bytes};
 
 use super::Encoding;
@@ -64,8 +63,8 @@ impl Encoding for OnPair {
         ty == PhysicalType::Bytes
     }
 
-    fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
-        values.plain_bytes() >= 64
+    fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
+        values.plain_bytes() >= 64 && !stats.is_few_strings()
     }
 
     /// The tokens do not grow with the rows: only the codes of a sample are scaled.
@@ -181,8 +180,58 @@ fn mask(len: usize) -> [u64; 2] {
 struct Token {
     word: [u64; 2],
     mask: [u64; 2],
-    len: usize,
+    len: u32,
     code: u32,
+}
+
+/// How often pairs of codes were seen: open addressing, an entry is `(pair + 1) << 4 | count`, 0 where there is none.
+struct Pairs {
+    table: Vec<u32>,
+    held: usize,
+}
+
+impl Pairs {
+    fn new() -> Self {
+        Self { table: vec![0; 1 << 12], held: 0 }
+    }
+
+    /// Counts a pair once more, and forgets it once it has been seen `often`, at most [`OFTEN`] times.
+    #[inline]
+    fn is_often(&mut self, before: u32, code: u32, often: u32) -> bool {
+        let key = (before << 13 | code) + 1;
+        let place = Self::place(&self.table, key);
+        let Some(entry) = self.table.get_mut(place) else { return false };
+        self.held += usize::from(*entry == 0);
+        *entry = (key << 4 | *entry & 15) + 1;
+        let reached = *entry & 15 >= often;
+        if reached {
+            *entry &= !15;
+        }
+        if self.held * 2 > self.table.len() {
+            self.grow();
+        }
+        reached
+    }
+
+    #[inline]
+    fn place(table: &[u32], key: u32) -> usize {
+        let last = table.len() - 1;
+        let mut place = (u64::from(key).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & last;
+        while table.get(place).is_some_and(|entry| *entry != 0 && entry >> 4 != key) {
+            place = (place + 1) & last;
+        }
+        place
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let mut table = vec![0; self.table.len() * 4];
+        for entry in self.table.iter().filter(|entry| **entry != 0) {
+            let place = Self::place(&table, entry >> 4);
+            table.iter_mut().skip(place).take(1).for_each(|place| *place = *entry);
+        }
+        self.table = table;
+    }
 }
 
 /// Tokens, and the way from a text to their codes.
@@ -244,7 +293,7 @@ impl Tokens {
         let sample = sample(text, most_bytes);
         let sampled: usize = sample.iter().map(|part| part.len()).sum();
         let often = (sampled / (MOST * 16)).clamp(3, OFTEN) as u32;
-        let mut pairs: HashMap<(u32, u32), u32> = HashMap::new();
+        let mut pairs = Pairs::new();
         for part in sample {
             let (mut rest, mut before) = (part, None::<(u32, usize)>);
             while let Some((code, len)) = tokens.longest(rest) {
@@ -255,10 +304,7 @@ impl Tokens {
                 rest = rest.get(len..).unwrap_or_default();
                 before = match before {
                     Some((last, last_len)) if last_len + len <= LONGEST => {
-                        let count = pairs.entry((last, code)).or_insert(0);
-                        *count += 1;
-                        if *count >= often {
-                            pairs.remove(&(last, code));
+                        if pairs.is_often(last, code, often) {
                             let joined = part.get(consumed - last_len..consumed + len).unwrap_or_default();
                             let new = tokens.strings.as_strings().len() as u32;
                             tokens.add(joined);
@@ -283,11 +329,11 @@ impl Tokens {
             2 => self.pairs.iter_mut().skip(low as usize).take(1).for_each(|place| *place = code as u16 + 1),
             _ => {
                 if let Some(bucket) = self.buckets.get_mut(bucket(low)) {
-                    if bucket.iter().any(|t| t.len == len && t.word == word) {
+                    if bucket.iter().any(|t| t.len as usize == len && t.word == word) {
                         return;
                     }
-                    let at = bucket.partition_point(|t| t.len > len);
-                    bucket.insert(at, Token { word, mask: mask(len), len, code });
+                    let at = bucket.partition_point(|t| t.len as usize > len);
+                    bucket.insert(at, Token { word, mask: mask(len), len: len as u32, code });
                 }
             }
         }
@@ -302,8 +348,8 @@ impl Tokens {
         if let Some(bucket) = self.buckets.get(bucket(low)) {
             for token in bucket {
                 let [low_mask, high_mask] = token.mask;
-                if [low & low_mask, high & high_mask] == token.word && token.len <= text.len() {
-                    return Some((token.code, token.len));
+                if [low & low_mask, high & high_mask] == token.word && token.len as usize <= text.len() {
+                    return Some((token.code, token.len as usize));
                 }
             }
         }

@@ -56,9 +56,9 @@ impl Encoding for RunEnd {
     }
 
     fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
-        let ends = run_ends(values);
+        let ends = stats.ends();
         let lengths = || std::iter::once(0).chain(ends.array_windows().map(|[a, b]| b - a)).collect::<Vec<u32>>();
-        let mut ends_bytes = cascade.estimate_child(Values::U32(&ends), Kind::Unsigned)?;
+        let mut ends_bytes = cascade.estimate_child(Values::U32(ends), Kind::Unsigned)?;
         if matches!(values, Values::Bits(_)) && stats.sequences().is_some() {
             // A sample of ends shows nothing of their deltas' repeats.
             let below = cascade.below(&super::delta::Delta);
@@ -67,7 +67,6 @@ impl Encoding for RunEnd {
         let values = match values {
             Values::Bits(_) => 1,
             Values::Bytes(strings) => {
-                let ends = run_ends(values);
                 let runs: StringsBuf = ends.iter().map(|&end| strings.get(end as usize - 1)).collect();
                 cascade.estimate_child(Values::Bytes(runs.as_strings()), stats.kind())?
             }
@@ -80,7 +79,7 @@ impl Encoding for RunEnd {
     }
 
     fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
-        let ends = run_ends(values);
+        let ends = stats.ends();
         let mut payload = Vec::new();
         let mut children = Vec::new();
         match values {
@@ -94,7 +93,7 @@ impl Encoding for RunEnd {
                 children.push(cascade.child(T::values(&runs), stats.kind())?);
             }, _ => return Ok(None)),
         }
-        children.push(cascade.child(Values::U32(&ends), Kind::Unsigned)?);
+        children.push(cascade.child(Values::U32(ends), Kind::Unsigned)?);
         Ok(Some(Node { encoding: 5, ty: values.physical_type(), len: values.len(), payload, children }))
     }
 
