@@ -70,8 +70,8 @@ impl Encoding for OnPair {
     /// The tokens do not grow with the rows: only the codes of a sample are scaled.
     fn estimate(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
         let Values::Bytes(strings) = values else { return Ok(None) };
-        let tokens = Tokens::train(strings, TRAINED / 16, MOST);
-        let text = sample(strings.contents(), TRAINED / 16);
+        let tokens = Tokens::train(strings, TRAINED / 32, MOST);
+        let text = sample(strings.contents(), TRAINED / 32);
         let codes: usize = text.iter().map(|part| tokens.codes(part).len()).sum();
         let sampled: usize = text.iter().map(|part| part.len()).sum();
         let share = strings.contents().len() as f64 / sampled.max(1) as f64;
@@ -255,7 +255,7 @@ impl Tokens {
     fn of(strings: Strings<'_>, trial: bool) -> Self {
         let text = strings.contents();
         if trial || text.len() < LONG {
-            return Self::train(strings, if trial { TRAINED / 32 } else { TRAINED }, MOST);
+            return Self::train(strings, if trial { TRAINED / 64 } else { TRAINED }, MOST);
         }
         let many = Self::train(strings, 2 * TRAINED, MOST_OF_LONG);
         let all = many.strings.as_strings();
