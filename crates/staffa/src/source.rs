@@ -79,10 +79,10 @@ impl<T: Physical> Words<'_, T> {
     }
 }
 
-/// Codes of any width: words less a base.
+/// Codes of any width: words less a base. A word below the base, or too far above it, becomes a code beyond any group.
 pub(crate) trait Codes: Send {
-    /// Codes of vector `v`, all of them below `groups`.
-    fn vector(&self, v: usize, groups: u32, cx: &mut Scratch, out: &mut [u32]) -> Result<()>;
+    /// Codes of vector `v`.
+    fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [u32]) -> Result<()>;
 }
 
 struct CodesOf<'a, T> {
@@ -91,19 +91,28 @@ struct CodesOf<'a, T> {
 }
 
 impl<T: Integer> Codes for CodesOf<'_, T> {
-    fn vector(&self, v: usize, groups: u32, cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
+    fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
         let mut buffer = [T::ZERO; VECTOR];
         let words = buffer.get_mut(..out.len()).unwrap_or_default();
         self.words.vector(v, cx, words)?;
-        let mut highest = 0;
         for (code, word) in out.iter_mut().zip(words) {
-            let wide = word.to_u64().wrapping_sub(self.base);
-            highest = highest.max(wide);
-            *code = wide as u32;
+            *code = word.to_u64().wrapping_sub(self.base).min(u32::MAX.into()) as u32;
         }
-        if highest >= u64::from(groups) {
-            let what = format!("a word below {groups} above {} expected, found one {highest} above", self.base);
-            return Err(Error::corrupt(what));
+        Ok(())
+    }
+}
+
+/// Words that are as wide as codes are decoded in place.
+struct CodesOfU32<'a> {
+    words: Words<'a, u32>,
+    base: u32,
+}
+
+impl Codes for CodesOfU32<'_> {
+    fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
+        self.words.vector(v, cx, out)?;
+        if self.base > 0 {
+            out.iter_mut().for_each(|code| *code = code.wrapping_sub(self.base));
         }
         Ok(())
     }
@@ -210,6 +219,9 @@ impl<'a> Source<'a> {
     /// A stream as codes above a base.
     pub(crate) fn codes(&self, from: StreamOf, base: u64, len: usize) -> Result<Box<dyn Codes + 'a>> {
         let ty = self.physical_type(from)?.unwrap_or(PhysicalType::U32);
+        if let (PhysicalType::U32, Ok(base)) = (ty, u32::try_from(base)) {
+            return Ok(Box::new(CodesOfU32 { words: self.open(from, len)?, base }));
+        }
         for_ints!(ty, T => Ok(Box::new(CodesOf { words: self.open::<T>(from, len)?, base })),
             other => Err(Error::corrupt(format!("a stream of integers expected, found {other:?}"))))
     }

@@ -11,9 +11,10 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use hashbrown::HashMap;
-use staffa_kernels::gather;
+use staffa_kernels::{Word as _, gather};
 
 use super::Encoding;
+use super::constant::Constant;
 use crate::choose::{Cascade, Stats};
 use crate::cursor::put_varint;
 use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints};
@@ -78,17 +79,25 @@ impl Encoding for Grouped {
         let base = cursor.varint()?;
         cursor.finish("payload")?;
         for_ints!(node.ty, T => {
-            let numbers = cx.open_words::<u32>(node.child(0, "numbers", PhysicalType::U32, node.len)?)?;
+            let child = node.child(0, "numbers", PhysicalType::U32, node.len)?;
+            let zero = child.encoding == Constant.id() && child.payload.iter().all(|byte| *byte == 0);
+            let numbers = if zero { None } else { Some(cx.open_words::<u32>(child)?) };
             let entries = cx.all_words::<T>(node.any_child(1, "entries")?, "entries")?;
-            let starts = if node.children.len() > 2 {
-                node.expect_children(3)?;
-                Some(cx.all_words::<u32>(node.any_child(2, "starts")?, "starts")?)
-            } else {
-                None
-            };
-            let groups = starts.as_ref().map_or(entries.len(), Vec::len) as u32;
             let others = cx.source(0)?.codes(from, base, node.len)?;
-            Ok(T::wrap(Box::new(Picks { others, groups, starts, numbers, entries })))
+            let (len, mut firsts, mut starts) = (node.len, None, None);
+            if node.children.len() > 2 {
+                node.expect_children(3)?;
+                let all = cx.all_words::<u32>(node.any_child(2, "starts")?, "starts")?;
+                cx.budget.take((all.len() * T::BYTES) as u64, "first entries")?;
+                let first = |start: &u32| entries.get(*start as usize).copied();
+                let found: Option<Vec<T>> = all.iter().map(first).collect();
+                let most = entries.len();
+                firsts = Some(found.ok_or_else(|| Error::corrupt(format!("starts below {most} expected")))?);
+                starts = Some(all);
+            } else {
+                node.expect_children(2)?;
+            }
+            Ok(T::wrap(Box::new(Picks { len, others, starts, firsts, numbers, entries })))
         }, other => Err(Error::corrupt(format!("integers expected, found {other:?}"))))
     }
 
@@ -170,40 +179,83 @@ impl<T: Integer> Groups<T> {
 }
 
 struct Picks<'a, T> {
+    len: usize,
     /// Which group.
     others: Box<dyn Codes + 'a>,
-    groups: u32,
     /// Of every group its first entry; where there are none, its own number.
     starts: Option<Vec<u32>>,
-    numbers: Box<dyn Decoder<u32> + 'a>,
+    /// The entries there.
+    firsts: Option<Vec<T>>,
+    /// Where they are not all 0.
+    numbers: Option<Box<dyn Decoder<u32> + 'a>>,
     entries: Vec<T>,
+}
+
+impl<T: Integer> Picks<'_, T> {
+    /// Entries of some places.
+    fn pick(&self, places: &[u32], out: &mut [T]) -> Result<()> {
+        if gather(&self.entries, places, out) {
+            return Ok(());
+        }
+        let worst = places.iter().max().copied().unwrap_or(0);
+        Err(Error::corrupt(format!("an entry below {} expected, found {worst}", self.entries.len())))
+    }
+
+    /// Places of the first entries of some groups.
+    fn places(&self, groups: &[u32], out: &mut [u32]) -> Result<()> {
+        match &self.starts {
+            Some(starts) if gather(starts, groups, out) => Ok(()),
+            Some(starts) => {
+                let worst = groups.iter().max().copied().unwrap_or(0);
+                Err(Error::corrupt(format!("a group below {} expected, found {worst}", starts.len())))
+            }
+            None => {
+                out.copy_from_slice(groups);
+                Ok(())
+            }
+        }
+    }
 }
 
 impl<T: Integer> Decoder<T> for Picks<'_, T> {
     fn len(&self) -> usize {
-        self.numbers.len()
+        self.len
     }
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let (mut numbers, mut places) = (cx.take_u32(), cx.take_u32());
-        let number = numbers.get_mut(..out.len()).unwrap_or_default();
+        let (mut groups, mut places, mut numbers) = (cx.take_u32(), cx.take_u32(), cx.take_u32());
+        let group = groups.get_mut(..out.len()).unwrap_or_default();
         let place = places.get_mut(..out.len()).unwrap_or_default();
-        if let Some(starts) = &self.starts {
-            self.others.vector(v, self.groups, cx, number)?;
-            if !gather(starts, number, place) {
-                return Err(Error::corrupt("no such group"));
-            }
+        let number = numbers.get_mut(..out.len()).unwrap_or_default();
+        self.others.vector(v, cx, group)?;
+        let mut others = 0;
+        if let Some(numbers) = &self.numbers {
+            numbers.vector(v, cx, number)?;
+            others = number.iter().filter(|number| **number > 0).count();
+        }
+        if others * 8 > out.len() {
+            self.places(group, place)?;
+            place.iter_mut().zip(&*number).for_each(|(place, number)| *place = place.wrapping_add(*number));
+            self.pick(place, out)?;
         } else {
-            self.others.vector(v, self.groups, cx, place)?;
+            // Most have the first entry of their group.
+            if !gather(self.firsts.as_ref().unwrap_or(&self.entries), group, out) {
+                let worst = group.iter().max().copied().unwrap_or(0);
+                return Err(Error::corrupt(format!("no group {worst}")));
+            }
+            if others > 0 {
+                for ((out, group), number) in out.iter_mut().zip(&*group).zip(&*number).filter(|(_, n)| **n > 0) {
+                    let start =
+                        self.starts.as_ref().map_or(Some(*group), |starts| starts.get(*group as usize).copied());
+                    let entry = start.and_then(|start| self.entries.get(start.wrapping_add(*number) as usize));
+                    let most = self.entries.len();
+                    *out = *entry.ok_or_else(|| Error::corrupt(format!("an entry below {most} expected")))?;
+                }
+            }
         }
-        self.numbers.vector(v, cx, number)?;
-        place.iter_mut().zip(number).for_each(|(place, number)| *place = place.wrapping_add(*number));
-        if !gather(&self.entries, place, out) {
-            let worst = place.iter().max().copied().unwrap_or(0);
-            return Err(Error::corrupt(format!("an entry below {} expected, found {worst}", self.entries.len())));
-        }
-        cx.give_u32(numbers);
+        cx.give_u32(groups);
         cx.give_u32(places);
+        cx.give_u32(numbers);
         Ok(())
     }
 }
