@@ -99,7 +99,9 @@ impl File {
         string_views: bool,
     ) -> PyResult<Reader> {
         let filter = filter.map(predicate).transpose()?;
-        let mut reader = run(py, || self.start(columns, filter, None, limit, string_views))?;
+        // All of it: a row group at a time goes into huge pages.
+        let batch_rows = (filter.is_none() && limit.is_none()).then_some(1 << 20);
+        let mut reader = run(py, || self.start(columns, filter, batch_rows, limit, string_views))?;
         let schema = reader.schema();
         let mut batches = Vec::new();
         while let Some(batch) = run(py, || reader.next().transpose())? {

@@ -30,7 +30,7 @@ const LEAST_ROWS: usize = 256;
 /// A chunk of fewer bytes is not worth being told.
 const LEAST_BYTES: usize = 64;
 /// A told column must shrink to this share: reading it alone costs reading the other as well.
-const WORTH: f64 = 0.9;
+const WORTH: f64 = 0.7;
 /// Rows by which a pair is judged.
 const SAMPLED: usize = 2048;
 /// Rows by which most pairs are ruled out.
