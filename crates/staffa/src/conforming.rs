@@ -445,7 +445,6 @@ fn lies(field: u64) -> [u64; 6] {
 /// Each field of the block's header, of every node's header and at the head of every payload set to something else, and
 /// all around it made to fit again.
 fn lying_fields(good: &[u8], len: usize, ty: PhysicalType, other: Option<&[u8]>) {
-    let survive = |bytes: &[u8], len: usize| survive(bytes, len, ty, other);
     fn owned(node: &NodeRef<'_>) -> Node {
         let NodeRef { encoding, ty, len, payload, ref children, .. } = *node;
         Node { encoding, ty, len, payload: payload.to_vec(), children: children.iter().map(owned).collect() }
@@ -494,6 +493,7 @@ fn lying_fields(good: &[u8], len: usize, ty: PhysicalType, other: Option<&[u8]>)
             path.pop();
         }
     }
+    let survive = |bytes: &[u8], len: usize| survive(bytes, len, ty, other);
     let block = |len: u64, flags: u8, string_bytes: u64, tree: &Node| {
         let mut bytes = Vec::new();
         put_varint(&mut bytes, len);

@@ -12,7 +12,7 @@ use crate::bitmap::Bitmap;
 use crate::block::{self, Parsed};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{Physical as _, for_words};
-use crate::encoding;
+use crate::encoding::{self, Encoding};
 use crate::error::{Error, Result};
 use crate::file::{ChunkEntry, HEADER_BYTES, TRAILER_BYTES, zone_of};
 use crate::node::NodeRef;
@@ -253,7 +253,7 @@ impl EncodingTree {
 
     /// Names the other columns where an encoding is in terms of some.
     fn told_by(&mut self, paths: &[String]) {
-        if encoding::by_name(&self.encoding).is_some_and(|e| e.needs_source()) {
+        if encoding::by_name(&self.encoding).is_some_and(Encoding::needs_source) {
             for (i, path) in paths.iter().enumerate().rev() {
                 self.detail = self.detail.replace(&format!("#{i}"), &format!("{path:?}"));
             }

@@ -196,7 +196,7 @@ impl View {
         self.rows = if (self.distinct as u64) < parts * 16 {
             rows.step_by(parts as usize).collect()
         } else {
-            rows.filter(|row| hash(word(row)) % parts == 0).take(SAMPLED * 2).collect()
+            rows.filter(|row| hash(word(row)).is_multiple_of(parts)).take(SAMPLED * 2).collect()
         };
         let mut sorted = std::mem::take(&mut self.rows);
         // Groups in no particular order, so that the first of them stand for all.
@@ -490,6 +490,10 @@ fn grouped_bytes_by(count: usize, view: &View, other: &View, counts: &mut [usize
 /// The trees of a column's values and validity, block by block.
 type Trees = (Vec<Option<Node>>, Vec<Option<Node>>);
 
+fn old(nodes: &[Option<Node>], i: usize) -> Option<&Node> {
+    nodes.get(i).and_then(Option::as_ref)
+}
+
 /// The column's blocks in terms of the other's where that makes them smaller; `None` where it does not in all.
 fn tell(chosen: &[Chosen<'_>], pair: &Pair) -> Result<Option<Trees>> {
     let Some(told) = chosen.get(pair.told) else { return Ok(None) };
@@ -499,9 +503,6 @@ fn tell(chosen: &[Chosen<'_>], pair: &Pair) -> Result<Option<Trees>> {
     let smaller = |new: Option<Node>, old: Option<&Node>| {
         new.filter(|new| old.is_some_and(|old| new.size() < old.size())).or_else(|| old.cloned())
     };
-    fn old(nodes: &[Option<Node>], i: usize) -> Option<&Node> {
-        nodes.get(i).and_then(Option::as_ref)
-    }
     let block = |i: usize, example: Option<&Node>| {
         let Some(input) = told.inputs.get(i) else { return Ok((None, None)) };
         let values = match (pair.encoding, old(&told.nodes, i)) {

@@ -173,9 +173,8 @@ impl<'a> Source<'a> {
             return Err(Error::corrupt(format!("a stream of {rows} values expected, found {}", words.len())));
         }
         if let Some(wanted) = &self.rows {
-            let mut next = wanted.ones();
             let mut at = 0;
-            while let Some(row) = next.next() {
+            for row in wanted.ones() {
                 let word = words.get(row as usize).copied().unwrap_or_default();
                 if let Some(place) = words.get_mut(at) {
                     *place = word;

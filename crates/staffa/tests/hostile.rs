@@ -317,7 +317,7 @@ fn column_indexes_sealed_again_do_no_harm() {
 fn indexes_that_lie_about_who_tells_whom_do_no_harm() {
     let _turn = turn();
     let (batch, options) = common::encodings();
-    let parts = Parts::of(&staffa::to_bytes(batch.schema(), &[batch.clone()], options).unwrap());
+    let parts = Parts::of(&staffa::to_bytes(batch.schema(), &[batch], options).unwrap());
     // One source each, whose number follows.
     let told: Vec<usize> = (0..parts.leaves()).filter(|leaf| parts.body[parts.index(*leaf)][0] == 1).collect();
     assert!(told.len() >= 2, "{told:?}");

@@ -35,6 +35,9 @@ use crate::values::{Kind, Strings, StringsBuf, Values};
 /// Bytes that a node's own header takes, about.
 const NODE_BYTES: usize = 6;
 
+/// Bytes that an encoding is estimated to take, or why it is out of the question.
+pub(crate) type Verdict = std::result::Result<usize, &'static str>;
+
 /// Where in a cascade the chooser stands, and what it may use there.
 #[derive(Debug, Clone, Copy)]
 pub struct Cascade<'a> {
@@ -206,7 +209,7 @@ impl<'a> Cascade<'a> {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-    ) -> Result<Vec<(&'static dyn Encoding, std::result::Result<usize, &'static str>)>> {
+    ) -> Result<Vec<(&'static dyn Encoding, Verdict)>> {
         let (ty, kind) = (values.physical_type(), stats.kind());
         let consider = |encoding: &&'static dyn Encoding| {
             let verdict = if !encoding.accepts(ty, kind) {

@@ -1,5 +1,5 @@
 //! Codecs: what the type-blind compressors of bytes have in common (Zstd, LZ4, Brotli). Offered by name, as a parameter of
-//! a column (PosDB: compression in disk-based column stores), and to the profile `small`.
+//! a column (`PosDB`: compression in disk-based column stores), and to the profile `small`.
 //!
 //! ```text
 //! words:        payload = the compressed little-endian words

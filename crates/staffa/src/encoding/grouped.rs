@@ -11,7 +11,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use hashbrown::HashMap;
-use staffa_kernels::{Word as _, gather};
+use staffa_kernels::{Int as _, Word as _, gather};
 
 use super::Encoding;
 use super::constant::Constant;
@@ -114,7 +114,7 @@ impl Encoding for Grouped {
 /// The least word of a stream, and all words above it; `None` where they are too far apart to count groups by.
 fn codes(source: Stream<'_>) -> Option<(u64, Vec<u32>)> {
     let wide: Vec<u64> = for_ints!(source.words.physical_type(), T => {
-        T::slice(source.words)?.iter().map(|w| u64::from(*w)).collect()
+        T::slice(source.words)?.iter().map(|w| w.to_u64()).collect()
     }, _ => return None);
     let base = wide.iter().min().copied().unwrap_or(0);
     let codes = wide.iter().map(|w| u32::try_from(w - base).ok().filter(|code| (*code as usize) < wide.len()));

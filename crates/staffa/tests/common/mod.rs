@@ -48,7 +48,7 @@ pub fn encodings() -> (RecordBatch, WriteOptions) {
     const ROWS: i64 = 1050;
     let all = || 0..ROWS;
     let some = |i: i64| i % 50 != 0;
-    let mixed = |i: i64| (i * 2_654_435_761 >> 13) * 40_503 % 65_521 % 251;
+    let mixed = |i: i64| ((i * 2_654_435_761) >> 13) * 40_503 % 65_521 % 251;
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("plain", Arc::new(UInt8Array::from_iter_values(all().map(|i| mixed(i) as u8)))),
         ("constant", Arc::new(Int64Array::from_value(42, ROWS as usize))),
