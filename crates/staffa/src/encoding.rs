@@ -40,6 +40,17 @@ pub mod text;
 #[cfg(feature = "codecs")]
 pub mod zstd;
 
+/// Where the chooser may take an encoding by itself; by name a column can have any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offered {
+    /// Everywhere.
+    Always,
+    /// With the profile `small`: slow and blind to types.
+    Small,
+    /// Nowhere.
+    ByName,
+}
+
 /// One way to lay out values as bytes. Stateless; one static per encoding.
 pub trait Encoding: Sync {
     /// One byte on disk, never used again for another.
@@ -74,9 +85,9 @@ pub trait Encoding: Sync {
         false
     }
 
-    /// Whether it is a compressor of bytes, slow and blind to types: chosen by name, and by the profile `small`.
-    fn heavy(&self) -> bool {
-        false
+    /// Where the chooser may take it by itself.
+    fn offered(&self) -> Offered {
+        Offered::Always
     }
 
     /// Whether it has no children: what is left when the cascade is as deep as it may be.

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use staffa_kernels::VECTOR;
 
-use crate::encoding::{self, Encoding, POOL};
+use crate::encoding::{self, Encoding, Offered, POOL};
 use crate::error::{Error, Result};
 use crate::node::Node;
 use crate::options::Profile;
@@ -45,8 +45,8 @@ pub struct Cascade<'a> {
     depth: u8,
     /// Encodings that are not to be used below their own, one bit per id.
     excluded: u64,
-    /// Whether compressors of bytes may be chosen.
-    heavy: bool,
+    /// Whether the profile is `small`.
+    small: bool,
     /// Whether this is a trial on a sample: only sizes matter, nothing will be decoded.
     trial: bool,
     /// How many of the best estimates are encoded, at the most.
@@ -85,7 +85,7 @@ impl Default for Cascade<'_> {
         Self {
             depth: 3,
             excluded: 0,
-            heavy: false,
+            small: false,
             trial: false,
             tries: 3,
             forced: None,
@@ -104,7 +104,7 @@ impl<'a> Cascade<'a> {
             Profile::Balanced => (3, 3),
             Profile::Small => (4, usize::MAX),
         };
-        Self { depth, tries, forced, heavy: profile == Profile::Small, ..Self::default() }
+        Self { depth, tries, forced, small: profile == Profile::Small, ..Self::default() }
     }
 
     /// With the tree of another block of the chunk, which is tried first and kept while it holds.
@@ -216,8 +216,8 @@ impl<'a> Cascade<'a> {
                 Err("cannot hold the type")
             } else if encoding.needs_source() {
                 Err("in terms of another column")
-            } else if encoding.heavy() && !self.heavy {
-                Err("by name, or with profile small")
+            } else if !self.offers(*encoding) {
+                Err(if encoding.offered() == Offered::Small { "with profile small, or by name" } else { "by name" })
             } else if !encoding.suits(values, stats) {
                 Err("not viable")
             } else {
@@ -226,6 +226,15 @@ impl<'a> Cascade<'a> {
             Ok((*encoding, verdict))
         };
         POOL.iter().map(consider).collect()
+    }
+
+    /// Whether the chooser may take an encoding by itself here.
+    fn offers(&self, encoding: &dyn Encoding) -> bool {
+        match encoding.offered() {
+            Offered::Always => true,
+            Offered::Small => self.small,
+            Offered::ByName => false,
+        }
     }
 
     /// Bytes that a child of these values would take.
@@ -304,7 +313,7 @@ impl<'a> Cascade<'a> {
         let able = POOL
             .iter()
             .copied()
-            .filter(move |e| !e.needs_source() && (self.heavy || !e.heavy()) && among(*e) && e.accepts(ty, kind));
+            .filter(move |e| !e.needs_source() && self.offers(*e) && among(*e) && e.accepts(ty, kind));
         let able = able.filter(move |e| self.depth > 0 || e.terminal());
         able.filter(move |e| (e.terminal() || self.excluded >> e.id() & 1 == 0) && e.suits(values, stats))
     }

@@ -5,7 +5,7 @@
 
 use std::io::Read as _;
 
-use super::{Encoding, codec};
+use super::{Encoding, Offered, codec};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, OpenContext};
 use crate::error::Result;
@@ -36,8 +36,8 @@ impl Encoding for Brotli {
         true
     }
 
-    fn heavy(&self) -> bool {
-        true
+    fn offered(&self) -> Offered {
+        Offered::ByName
     }
 
     fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {

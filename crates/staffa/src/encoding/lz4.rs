@@ -3,7 +3,7 @@
 //! The layout is that of every [codec](super::codec).
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use super::{Encoding, codec};
+use super::{Encoding, Offered, codec};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, OpenContext};
 use crate::error::Result;
@@ -34,8 +34,8 @@ impl Encoding for Lz4 {
         true
     }
 
-    fn heavy(&self) -> bool {
-        true
+    fn offered(&self) -> Offered {
+        Offered::ByName
     }
 
     fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
