@@ -48,10 +48,6 @@ impl Encoding for Brotli {
         codec::suits(values)
     }
 
-    fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
-        codec::estimate(self, values, stats, cascade)
-    }
-
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
         codec::encode(self.id(), values, cascade, |bytes| {
             let mut out = Vec::new();

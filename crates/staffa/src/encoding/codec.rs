@@ -13,9 +13,8 @@ use std::borrow::Cow;
 
 use staffa_kernels::{Word as _, as_bytes};
 
-use super::Encoding;
 use super::plain::{PlainBytes, PlainWords, starts_within};
-use crate::choose::{Cascade, Stats};
+use crate::choose::Cascade;
 use crate::decode::{AnyDecoder, OpenContext, Physical, for_words};
 use crate::error::{Error, Result};
 use crate::node::{Node, NodeRef};
@@ -27,16 +26,6 @@ const LEAST: usize = 256;
 /// Whether values are worth compressing.
 pub(super) fn suits(values: Values<'_>) -> bool {
     values.plain_bytes() >= LEAST
-}
-
-/// Bytes that these values would take: a sample tells nothing, so they are compressed.
-pub(super) fn estimate(
-    encoding: &dyn Encoding,
-    values: Values<'_>,
-    stats: &Stats<'_>,
-    cascade: &Cascade<'_>,
-) -> Result<Option<usize>> {
-    Ok(encoding.encode(values, stats, cascade)?.map(|node| node.size()))
 }
 
 /// The node of values whose bytes `compress` makes smaller.

@@ -46,10 +46,6 @@ impl Encoding for Lz4 {
         codec::suits(values)
     }
 
-    fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
-        codec::estimate(self, values, stats, cascade)
-    }
-
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
         codec::encode(self.id(), values, cascade, |bytes| Some(lz4_flex::block::compress(bytes)))
     }
