@@ -13,7 +13,7 @@ use crate::bitmap::Bitmap;
 use crate::block::{self, Block, Parts};
 use crate::choose::{Cascade, Coded, Hint, Stats, code};
 use crate::decode::{AnyDecoder, Budget, Physical, Scratch, SharedPart, decode_all_strings, for_words, vector_len};
-use crate::encoding::dictionary;
+use crate::encoding::{dictionary, onpair};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::node::Node;
@@ -130,7 +130,12 @@ pub(crate) fn choose<'a>(array: &'a LeafArray, options: ChunkOptions<'a>) -> Res
         Some(codes) if inputs.len() > 1 && options.forced.is_none() => share(&inputs, codes, &mut nodes, options)?,
         _ => None,
     };
-    let shared: Vec<Vec<u8>> = shared.into_iter().collect();
+    let mut shared: Vec<Vec<u8>> = shared.into_iter().collect();
+    if let Some(tokens) = onpair::share(&mut nodes, shared.len() as u8) {
+        let strings = tokens.as_strings();
+        let plain = cascade.plainly(Values::Bytes(strings), &Stats::new(Values::Bytes(strings), options.kind))?;
+        shared.push(block::write_shared(&plain, strings.contents().len()));
+    }
     let validity = inputs.par_iter().map(|input| input.validity.as_ref().map(block::validity).transpose());
     let validity = validity.collect::<Result<Vec<_>>>()?;
     Ok(Chosen { options, ty: array.values.physical_type(), inputs, nodes, validity, shared, len, same: false })

@@ -43,9 +43,13 @@ pub mod zstd;
 /// Where the chooser may take an encoding by itself; by name a column can have any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offered {
-    /// Everywhere.
+    /// With every profile.
     Always,
-    /// With the profile `small`: slow and blind to types.
+    /// With the profile `fast`: quick to write.
+    Fast,
+    /// With the profiles `balanced` and `small`: slow to write.
+    Slow,
+    /// With the profile `small`: very slow, or blind to types.
     Small,
     /// Nowhere.
     ByName,
@@ -88,6 +92,11 @@ pub trait Encoding: Sync {
     /// Where the chooser may take it by itself.
     fn offered(&self) -> Offered {
         Offered::Always
+    }
+
+    /// Bytes of a block's root that other blocks of the chunk need not have, as they may be shared.
+    fn shareable(&self, _node: &Node) -> usize {
+        0
     }
 
     /// Whether it has no children: what is left when the cascade is as deep as it may be.

@@ -18,7 +18,7 @@ pub struct Coded {
 }
 
 /// What can be looked up by its hash.
-trait Key: Copy + Eq {
+pub(crate) trait Key: Copy + Eq {
     fn hash(self) -> u64;
 }
 
@@ -72,11 +72,17 @@ impl Key for &[u8] {
 }
 
 /// Gives codes to values, over one block or over all blocks of a chunk, until there are too many distinct ones.
-#[derive(Debug, Default)]
-pub(crate) struct Coder {
-    /// Half the hash (for a cheap first comparison) and code.
-    table: HashTable<(u32, u32)>,
+#[derive(Debug)]
+pub(crate) struct Coder<K> {
+    /// Half the hash (for a cheap first comparison), code and key: one place in memory to look at.
+    table: HashTable<(u32, u32, K)>,
     seen: usize,
+}
+
+impl<K> Default for Coder<K> {
+    fn default() -> Self {
+        Self { table: HashTable::new(), seen: 0 }
+    }
 }
 
 /// The hash by which the table is asked, from the half that it keeps.
@@ -85,10 +91,9 @@ fn spread(half: u32) -> u64 {
     u64::from(half).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-impl Coder {
-    /// The codes of more values, `None` once more than `most` distinct ones have been met. `at(code)` gives back the
-    /// value that got a code before, as a row of `values` where it is `Ok`, and else is compared by `same`.
-    fn code<K: Key>(&mut self, values: impl Iterator<Item = K>, keys: &mut Vec<K>, most: usize) -> Option<Coded> {
+impl<K: Key> Coder<K> {
+    /// The codes of more values, `None` once more than `most` distinct ones have been met.
+    fn code(&mut self, values: impl Iterator<Item = K>, most: usize) -> Option<Coded> {
         let mut coded = Coded { codes: Vec::with_capacity(values.size_hint().0), firsts: Vec::new() };
         let mut last: Option<(K, u32)> = None;
         for (row, key) in (0u32..).zip(values) {
@@ -100,16 +105,15 @@ impl Coder {
                 continue;
             }
             let hash = key.hash() as u32;
-            let same = |&(h, code): &(u32, u32)| h == hash && keys.get(code as usize) == Some(&key);
-            let code = match self.table.entry(spread(hash), same, |(h, _)| spread(*h)) {
+            let code = self.table.len() as u32;
+            let same = |&(h, _, known): &(u32, u32, K)| h == hash && known == key;
+            let code = match self.table.entry(spread(hash), same, |(h, ..)| spread(*h)) {
                 Entry::Occupied(found) => found.get().1,
                 Entry::Vacant(place) => {
-                    let code = keys.len() as u32;
-                    if keys.len() >= most {
+                    if code as usize >= most {
                         return None;
                     }
-                    place.insert((hash, code));
-                    keys.push(key);
+                    place.insert((hash, code, key));
                     coded.firsts.push(row);
                     code
                 }
@@ -129,7 +133,7 @@ pub(crate) fn of(values: Values<'_>, most: usize) -> Option<Coded> {
     }
     match values {
         Values::Bits(_) => None,
-        Values::Bytes(strings) => Coder::default().code(strings.iter(), &mut Vec::new(), most),
+        Values::Bytes(strings) => Coder::default().code(strings.iter(), most),
         words => for_words!(words.physical_type(), T => of_words::<T>(words, most), _ => None),
     }
 }
@@ -173,7 +177,7 @@ fn of_words<T: Physical + Key>(values: Values<'_>, most: usize) -> Option<Coded>
     if let Some(words) = near(&[values]) {
         return of_near(&words, most, 1.0)?.pop();
     }
-    Coder::default().code(T::slice(values)?.iter().copied(), &mut Vec::new(), most)
+    Coder::default().code(T::slice(values)?.iter().copied(), most)
 }
 
 /// Words less the least of them, where all are so near to one another that a table by their distance is smaller than one
@@ -232,11 +236,11 @@ pub(crate) fn of_blocks(blocks: &[Values<'_>], most: usize, share: f64) -> Optio
         most: usize,
         share: f64,
     ) -> Option<Vec<Coded>> {
-        let (mut coder, mut keys) = (Coder::default(), Vec::new());
+        let mut coder = Coder::default();
         let mut out = Vec::new();
         for block in blocks {
-            out.push(coder.code(block?, &mut keys, most)?);
-            if keys.len() as f64 > coder.seen as f64 * share {
+            out.push(coder.code(block?, most)?);
+            if coder.table.len() as f64 > coder.seen as f64 * share {
                 return None;
             }
         }

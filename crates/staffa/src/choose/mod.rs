@@ -45,8 +45,7 @@ pub struct Cascade<'a> {
     depth: u8,
     /// Encodings that are not to be used below their own, one bit per id.
     excluded: u64,
-    /// Whether the profile is `small`.
-    small: bool,
+    profile: Profile,
     /// Whether this is a trial on a sample: only sizes matter, nothing will be decoded.
     trial: bool,
     /// How many of the best estimates are encoded, at the most.
@@ -85,7 +84,7 @@ impl Default for Cascade<'_> {
         Self {
             depth: 3,
             excluded: 0,
-            small: false,
+            profile: Profile::Balanced,
             trial: false,
             tries: 3,
             forced: None,
@@ -104,7 +103,7 @@ impl<'a> Cascade<'a> {
             Profile::Balanced => (3, 3),
             Profile::Small => (4, usize::MAX),
         };
-        Self { depth, tries, forced, small: profile == Profile::Small, ..Self::default() }
+        Self { depth, tries, forced, profile, ..Self::default() }
     }
 
     /// With the tree of another block of the chunk, which is tried first and kept while it holds.
@@ -144,6 +143,11 @@ impl<'a> Cascade<'a> {
             Some(node) => Cascade { hint: Some(&Hint::new(node)), sources: &[], ..*self }.choose(values, &stats),
             None => Self { hint: None, sources: &[], ..*self }.choose(values, &stats),
         }
+    }
+
+    /// The node of another block at this place, where there is one.
+    pub(crate) fn example(&self) -> Option<&'a Node> {
+        self.hint.map(|hint| hint.node)
     }
 
     /// The encoding of child `i` in the tree of another block, where there is one.
@@ -217,7 +221,12 @@ impl<'a> Cascade<'a> {
             } else if encoding.needs_source() {
                 Err("in terms of another column")
             } else if !self.offers(*encoding) {
-                Err(if encoding.offered() == Offered::Small { "with profile small, or by name" } else { "by name" })
+                Err(match encoding.offered() {
+                    Offered::Fast => "with profile fast, or by name",
+                    Offered::Slow => "not with profile fast, but by name",
+                    Offered::Small => "with profile small, or by name",
+                    Offered::Always | Offered::ByName => "by name",
+                })
             } else if !encoding.suits(values, stats) {
                 Err("not viable")
             } else {
@@ -232,7 +241,9 @@ impl<'a> Cascade<'a> {
     fn offers(&self, encoding: &dyn Encoding) -> bool {
         match encoding.offered() {
             Offered::Always => true,
-            Offered::Small => self.small,
+            Offered::Fast => self.profile == Profile::Fast,
+            Offered::Slow => self.profile != Profile::Fast,
+            Offered::Small => self.profile == Profile::Small,
             Offered::ByName => false,
         }
     }
@@ -282,8 +293,10 @@ impl<'a> Cascade<'a> {
         }
         let below = Cascade { hint: Some(hint), ..self.below(encoding) };
         let node = encoding.encode(values, stats, &below)?;
-        let allowed = hint.node.size() as f64 / hint.node.len.max(1) as f64 * values.len() as f64 * 1.03 + 64.0;
-        Ok(node.map(|node| (node.size() as f64 <= allowed, node)))
+        let own = |node: &Node| (node.size() - encoding.shareable(node)) as f64;
+        let allowed = own(hint.node) / hint.node.len.max(1) as f64 * values.len() as f64 * 1.03 + 64.0;
+        let holds = |node: &Node| own(node) <= allowed + encoding.shareable(node) as f64 * 0.5;
+        Ok(node.map(|node| (holds(&node), node)))
     }
 
     fn trying(&self) -> Self {
@@ -331,7 +344,8 @@ impl<'a> Cascade<'a> {
         best.map_or_else(|| self.plainly(values, stats), Ok)
     }
 
-    fn plainly(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
+    /// The tree of values stored as they are.
+    pub(crate) fn plainly(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
         match values {
             Values::Bits(_) => encoded(&encoding::bitmap::PlainBits, values, stats, self),
             _ => encoded(&encoding::plain::Plain, values, stats, &self.below(&encoding::plain::Plain)),

@@ -10,8 +10,8 @@
 
 use staffa_kernels::{join_prefixes, sum_u32};
 
-use super::Encoding;
 use super::onpair::OnPair;
+use super::{Encoding, Offered};
 use crate::choose::{Cascade, Stats, rough_bytes};
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch, vector_len};
 use crate::error::{Error, Result};
@@ -28,6 +28,10 @@ impl Encoding for FrontCoding {
 
     fn name(&self) -> &'static str {
         "front_coding"
+    }
+
+    fn offered(&self) -> Offered {
+        Offered::Slow
     }
 
     fn about(&self) -> &'static str {

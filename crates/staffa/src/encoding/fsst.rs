@@ -11,8 +11,8 @@
 
 use staffa_kernels::{FsstTable, VECTOR};
 
-use super::Encoding;
 use super::plain::starts_within;
+use super::{Encoding, Offered};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
 use crate::error::{Error, Result};
@@ -31,6 +31,10 @@ impl Encoding for Fsst {
         "fsst"
     }
 
+    fn offered(&self) -> Offered {
+        Offered::Fast
+    }
+
     fn about(&self) -> &'static str {
         "strings with frequent substrings as one-byte codes"
     }
@@ -47,9 +51,8 @@ impl Encoding for Fsst {
         ty == PhysicalType::Bytes
     }
 
-    /// Longer texts OnPair makes smaller; trying both would only take time.
     fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
-        (64..1 << 17).contains(&values.plain_bytes()) && !stats.is_few_strings()
+        values.plain_bytes() >= 64 && !stats.is_few_strings()
     }
 
     /// The symbol table does not grow with the rows: only the codes of the sample are scaled.
@@ -66,10 +69,6 @@ impl Encoding for Fsst {
 
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
         let Values::Bytes(strings) = values else { return Ok(None) };
-        if cascade.is_trial() && strings.contents().len() > 1 << 12 {
-            // In a trial OnPair stands for both.
-            return Ok(None);
-        }
         let Some(compressed) = Compressed::of(strings, VECTOR) else { return Ok(None) };
         let mut payload = compressed.table;
         payload.extend(compressed.ends.iter().flat_map(|end| end.to_le_bytes()));

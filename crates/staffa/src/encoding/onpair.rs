@@ -1,8 +1,9 @@
 //! OnPair: frequent substrings of up to 16 bytes become codes of some 12 bits (Gargiulo, Venturini: OnPair, 2025).
 //!
 //! ```text
-//! payload = tokens - 1: u16 | length of every token: u8 | tokens, one after another
+//! payload = tokens - 1: u16 | length of every token: u8 | tokens, one after another    the block's own
 //!         | per vector: end of its codes, u32 | codes, bit-packed
+//! payload = 65535: u16 | part: u8 | ends and codes as above                            a shared part of the column chunk
 //! child: lengths of the strings (u32)
 //! ```
 //!
@@ -13,11 +14,12 @@
 
 use staffa_kernels::{BytesDict, VECTOR, packed_bytes, tail_bytes};
 
-use super::Encoding;
 use super::bitpack::{pack_vector, unpack_vector};
 use super::plain::starts_within;
+use super::{Encoding, Offered};
 use crate::choose::{Cascade, Stats};
-use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
+use crate::cursor::Cursor;
+use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch, SharedPart};
 use crate::error::{Error, Result};
 use crate::node::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values};
@@ -72,7 +74,7 @@ impl Encoding for OnPair {
         let Values::Bytes(strings) = values else { return Ok(None) };
         let tokens = Tokens::train(strings, TRAINED / 32, MOST);
         let text = sample(strings.contents(), TRAINED / 32);
-        let codes: usize = text.iter().map(|part| tokens.codes(part).len()).sum();
+        let codes = tokens.count(&text);
         let sampled: usize = text.iter().map(|part| part.len()).sum();
         let share = strings.contents().len() as f64 / sampled.max(1) as f64;
         let lengths = cascade.estimate_child(Values::U32(&strings.lengths()), Kind::Unsigned)?;
@@ -82,20 +84,11 @@ impl Encoding for OnPair {
 
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
         let Values::Bytes(strings) = values else { return Ok(None) };
-        let tokens = Tokens::of(strings, cascade.is_trial());
-        let mut payload = Vec::with_capacity(strings.contents().len() / 2);
-        payload.extend((tokens.strings.as_strings().len() as u16 - 1).to_le_bytes());
-        payload.extend(tokens.strings.as_strings().lengths().iter().map(|len| *len as u8));
-        payload.extend_from_slice(&tokens.strings.data);
-        let mut codes: Vec<u32> = Vec::new();
-        for first in (0..strings.len()).step_by(VECTOR) {
-            let rows = strings.slice(first, VECTOR.min(strings.len() - first));
-            codes.extend(tokens.codes(rows.contents()));
-            payload.extend((codes.len() as u32).to_le_bytes());
-        }
-        for vector in codes.chunks(VECTOR) {
-            pack_vector(vector, tokens.width(), &mut payload);
-        }
+        let example = cascade.example().filter(|node| node.encoding == self.id());
+        let payload = match example.and_then(|node| again(node, strings)) {
+            Some(payload) => payload,
+            None => Tokens::of(strings, cascade.is_trial()).payload(strings).0,
+        };
         let lengths = cascade.lengths(&strings.lengths())?;
         Ok(Some(Node { encoding: 15, ty: PhysicalType::Bytes, len: strings.len(), payload, children: vec![lengths] }))
     }
@@ -106,19 +99,11 @@ impl Encoding for OnPair {
             return Err(Error::corrupt(format!("byte strings expected, found {:?}", node.ty)));
         }
         let mut cursor = node.cursor();
-        let count = usize::from(cursor.u16()?) + 1;
-        let mut offsets = vec![0u32];
-        let mut end = 0u32;
-        for &len in cursor.bytes(count)? {
-            if usize::from(len) > LONGEST {
-                return Err(Error::corrupt(format!("tokens of at most {LONGEST} bytes expected, found {len}")));
-            }
-            end += u32::from(len);
-            offsets.push(end);
-        }
-        let data = cursor.bytes(end as usize)?;
-        cx.budget.take(u64::from(end) + 8 * count as u64, "tokens")?;
-        let tokens = BytesDict::new(&offsets, data).ok_or_else(|| Error::corrupt("no tokens"))?;
+        let tokens = match cursor.u16()? {
+            SHARED => Table::Shared(open_shared(usize::from(cursor.u8()?), cx.shared)?),
+            last => Table::Own(open_own(usize::from(last) + 1, &mut cursor, cx)?),
+        };
+        let count = tokens.get().len();
         let mut ends = vec![0u32];
         for _ in 0..node.len.div_ceil(VECTOR) {
             ends.push(cursor.u32()?);
@@ -136,9 +121,146 @@ impl Encoding for OnPair {
         Ok(AnyDecoder::Bytes(Box::new(Text { tokens, codes, total, width, ends, lengths, starts })))
     }
 
+    fn shareable(&self, node: &Node) -> usize {
+        table(&node.payload).map_or(0, <[u8]>::len)
+    }
+
+    fn offered(&self) -> Offered {
+        Offered::Slow
+    }
+
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        let tokens = node.cursor().u16().unwrap_or(0);
-        format!("{} tokens", u32::from(tokens) + 1)
+        match node.cursor().u16().unwrap_or(0) {
+            SHARED => "shared tokens".into(),
+            last => format!("{} tokens", u32::from(last) + 1),
+        }
+    }
+}
+
+/// Instead of the number of tokens where they stand in a shared part.
+const SHARED: u16 = u16::MAX;
+
+/// The tokens that a payload of this encoding has of its own: their number, their lengths, their bytes.
+fn table(payload: &[u8]) -> Option<&[u8]> {
+    let count = u16::from_le_bytes(*payload.first_chunk()?);
+    if count == SHARED {
+        return None;
+    }
+    let lengths = 2 + usize::from(count) + 1;
+    let bytes: usize = payload.get(2..lengths)?.iter().map(|len| usize::from(*len)).sum();
+    payload.get(..lengths + bytes)
+}
+
+/// The tokens of a table, as strings.
+fn strings_of(table: &[u8]) -> StringsBuf {
+    let count = table.first_chunk().map_or(0, |count| usize::from(u16::from_le_bytes(*count)) + 1);
+    let (lengths, mut bytes) = table.get(2..).and_then(|rest| rest.split_at_checked(count)).unwrap_or_default();
+    let token = |len: &u8| {
+        let (token, rest) = bytes.split_at_checked(usize::from(*len)).unwrap_or_default();
+        bytes = rest;
+        token
+    };
+    lengths.iter().map(token).collect()
+}
+
+/// The payload with the tokens of another block, where these suit as well as they did there, or nearly: blocks that have
+/// the same tokens share them.
+fn again(example: &Node, strings: Strings<'_>) -> Option<Vec<u8>> {
+    let table = table(&example.payload)?;
+    let tokens = Tokens::read(table);
+    if !tokens.knows(strings.contents()) {
+        return None;
+    }
+    // How many codes a byte took there.
+    let vectors = example.len.div_ceil(VECTOR);
+    let (ends, packed) = example.payload.get(table.len()..)?.split_at_checked(vectors * 4)?;
+    let total = ends.last_chunk().map_or(0, |end| u32::from_le_bytes(*end)) as usize;
+    let lengths = tokens.strings.as_strings().lengths();
+    let (mut codes, mut bytes) = (vec![0u32; VECTOR], 0);
+    for (v, packed) in packed.chunks(packed_bytes(tokens.width())).enumerate() {
+        let codes = codes.get_mut(..crate::decode::vector_len(total, v))?;
+        unpack_vector(packed, tokens.width(), 0, codes).ok()?;
+        bytes += codes.iter().filter_map(|code| lengths.get(*code as usize)).map(|len| *len as usize).sum::<usize>();
+    }
+    let expected = total as f64 / bytes as f64 * strings.contents().len() as f64;
+    let (payload, codes) = tokens.payload(strings);
+    let saved = (table.len() * 8) as f64 / f64::from(tokens.width().max(1));
+    (codes as f64 <= expected * 1.02 + saved).then_some(payload)
+}
+
+/// Moves the tokens that several blocks have into a shared part of this number: the part's strings.
+pub(crate) fn share(blocks: &mut [Option<Node>], part: u8) -> Option<StringsBuf> {
+    fn each<'n>(node: &'n Node, seen: &mut Vec<&'n [u8]>) {
+        seen.extend(table(&node.payload).filter(|_| node.encoding == OnPair.id()));
+        node.children.iter().for_each(|child| each(child, seen));
+    }
+    fn replace(node: &mut Node, tokens: &[u8], part: u8) {
+        if node.encoding == OnPair.id() && table(&node.payload) == Some(tokens) {
+            let [low, high] = SHARED.to_le_bytes();
+            node.payload.splice(..tokens.len(), [low, high, part]);
+        }
+        node.children.iter_mut().for_each(|child| replace(child, tokens, part));
+    }
+    let mut seen = Vec::new();
+    blocks.iter().flatten().for_each(|block| each(block, &mut seen));
+    seen.sort_unstable();
+    let most =
+        seen.chunk_by(|a, b| a == b).max_by_key(|equal| (equal.len() - 1) * equal.first().map_or(0, |t| t.len()))?;
+    let [tokens, _, ..] = *most else { return None };
+    let tokens = tokens.to_vec();
+    blocks.iter_mut().flatten().for_each(|block| replace(block, &tokens, part));
+    Some(strings_of(&tokens))
+}
+
+fn too_long(len: usize) -> Error {
+    Error::corrupt(format!("tokens of at most {LONGEST} bytes expected, found {len}"))
+}
+
+fn open_own(count: usize, cursor: &mut Cursor<'_>, cx: &mut OpenContext<'_>) -> Result<BytesDict> {
+    let mut offsets = vec![0u32];
+    let mut end = 0u32;
+    for &len in cursor.bytes(count)? {
+        if usize::from(len) > LONGEST {
+            return Err(too_long(usize::from(len)));
+        }
+        end += u32::from(len);
+        offsets.push(end);
+    }
+    let data = cursor.bytes(end as usize)?;
+    cx.budget.take(u64::from(end) + 8 * count as u64, "tokens")?;
+    BytesDict::new(&offsets, data).ok_or_else(|| Error::corrupt("no tokens"))
+}
+
+fn open_shared(part: usize, shared: &[SharedPart]) -> Result<&BytesDict> {
+    let tokens = match shared.get(part) {
+        Some(SharedPart::Bytes(tokens)) => tokens,
+        Some(SharedPart::Words(_)) => return Err(Error::corrupt("the shared part holds no byte strings")),
+        None => {
+            let found = shared.len();
+            return Err(Error::corrupt(format!("shared part {part} is not there, the chunk has {found}")));
+        }
+    };
+    if tokens.is_empty() || tokens.len() > usize::from(SHARED) {
+        return Err(Error::corrupt(format!("1 to {SHARED} tokens expected, found {}", tokens.len())));
+    }
+    match (0..tokens.len()).filter_map(|i| tokens.get(i)).map(<[u8]>::len).find(|len| *len > LONGEST) {
+        Some(len) => Err(too_long(len)),
+        None => Ok(tokens),
+    }
+}
+
+/// The tokens of a block.
+enum Table<'a> {
+    Own(BytesDict),
+    Shared(&'a BytesDict),
+}
+
+impl Table<'_> {
+    fn get(&self) -> &BytesDict {
+        match self {
+            Self::Own(tokens) => tokens,
+            Self::Shared(tokens) => tokens,
+        }
     }
 }
 
@@ -170,84 +292,108 @@ fn head(text: &[u8]) -> [u64; 2] {
 }
 
 /// The bits of the first `len` bytes of two words.
-fn mask(len: usize) -> [u64; 2] {
+const fn mask(len: usize) -> [u64; 2] {
     let mask = if len >= LONGEST { u128::MAX } else { (1 << (8 * len)) - 1 };
     [mask as u64, (mask >> 64) as u64]
 }
 
-/// A token of three bytes or more.
-#[derive(Debug, Clone, Copy)]
+/// [`mask`] of every length.
+const MASKS: [[u64; 2]; 32] = {
+    let mut masks = [[0; 2]; 32];
+    let mut len = 0;
+    while len < masks.len() {
+        masks[len] = mask(len);
+        len += 1;
+    }
+    masks
+};
+
+/// A token of four bytes or more.
+#[derive(Debug, Clone, Copy, Default)]
 struct Token {
     word: [u64; 2],
-    mask: [u64; 2],
     len: u32,
     code: u32,
 }
 
-/// How often pairs of codes were seen: open addressing, an entry is `(pair + 1) << 4 | count`, 0 where there is none.
+impl Token {
+    #[inline]
+    fn begins(&self, [low, high]: [u64; 2]) -> bool {
+        let [low_mask, high_mask] = MASKS.get(self.len as usize & 31).copied().unwrap_or_default();
+        let [own_low, own_high] = self.word;
+        (low ^ own_low) & low_mask | (high ^ own_high) & high_mask == 0
+    }
+}
+
+/// Tokens with the same hash of their first four bytes, the longest first: `start..start + len` of the arena, with room
+/// for `room`.
+#[derive(Debug, Clone, Copy, Default)]
+struct Bucket {
+    start: u32,
+    len: u16,
+    room: u16,
+}
+
+/// How often pairs of codes were seen, of late: an entry is `pair << 4 | count`. Two pairs that share a place take it from
+/// each other, so that what is seldom seen is forgotten.
 struct Pairs {
     table: Vec<u32>,
-    held: usize,
+    shift: u32,
 }
 
 impl Pairs {
-    fn new() -> Self {
-        Self { table: vec![0; 1 << 12], held: 0 }
+    /// For a text of so many bytes.
+    fn of(bytes: usize) -> Self {
+        let bits = bytes.max(1).ilog2().clamp(10, 17);
+        Self { table: vec![0; 2 << bits], shift: 64 - bits }
     }
 
     /// Counts a pair once more, and forgets it once it has been seen `often`, at most [`OFTEN`] times.
     #[inline]
     fn is_often(&mut self, before: u32, code: u32, often: u32) -> bool {
-        let key = (before << 13 | code) + 1;
-        let place = Self::place(&self.table, key);
-        let Some(entry) = self.table.get_mut(place) else { return false };
-        self.held += usize::from(*entry == 0);
+        let key = before << 13 | code;
+        let place = (u64::from(key).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize;
+        // Either of two places; of others there the one seen less is on its way out.
+        let Some([a, b]) = self.table.as_chunks_mut::<2>().0.get_mut(place) else { return false };
+        let entry = if *a >> 4 == key || *b >> 4 != key && *a & 15 <= *b & 15 { a } else { b };
+        if *entry >> 4 != key && *entry & 15 > 0 {
+            *entry -= 1;
+            return false;
+        }
         *entry = (key << 4 | *entry & 15) + 1;
         let reached = *entry & 15 >= often;
         if reached {
             *entry &= !15;
         }
-        if self.held * 2 > self.table.len() {
-            self.grow();
-        }
         reached
-    }
-
-    #[inline]
-    fn place(table: &[u32], key: u32) -> usize {
-        let last = table.len() - 1;
-        let mut place = (u64::from(key).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & last;
-        while table.get(place).is_some_and(|entry| *entry != 0 && entry >> 4 != key) {
-            place = (place + 1) & last;
-        }
-        place
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        let mut table = vec![0; self.table.len() * 4];
-        for entry in self.table.iter().filter(|entry| **entry != 0) {
-            let place = Self::place(&table, entry >> 4);
-            table.iter_mut().skip(place).take(1).for_each(|place| *place = *entry);
-        }
-        self.table = table;
     }
 }
 
 /// Tokens, and the way from a text to their codes.
 struct Tokens {
     strings: StringsBuf,
-    /// By a hash of their first three bytes, the longest first.
-    buckets: Vec<Vec<Token>>,
+    /// By a hash of their first four bytes.
+    buckets: Vec<Bucket>,
+    /// The tokens of all buckets, and places that a bucket has outgrown.
+    arena: Vec<Token>,
+    /// Tokens of three bytes, by a hash of them: the bytes, the code.
+    threes: Vec<(u32, u32)>,
     /// Tokens of two bytes, by them: the code and one.
     pairs: Vec<u16>,
     /// Tokens of one byte, by it.
     singles: [u32; 256],
 }
 
-/// The bucket of tokens that begin with the same three bytes.
-fn bucket(word: u64) -> usize {
-    ((word as u32 & 0x00ff_ffff).wrapping_mul(0x9e37_79b1) >> 20) as usize
+/// Where the bucket of tokens that begin with the same four bytes stands.
+#[inline]
+fn bucket_of(word: u64) -> usize {
+    ((word as u32).wrapping_mul(0x9e37_79b1) >> 18) as usize
+}
+
+/// Where a token of three bytes stands.
+#[inline]
+fn three_of(bytes: u32) -> usize {
+    (bytes.wrapping_mul(0x9e37_79b1) >> 18) as usize
 }
 
 impl Tokens {
@@ -264,7 +410,7 @@ impl Tokens {
         let bytes = |tokens: &Self| {
             let sample = sample(text, COMPARED);
             let sampled: usize = sample.iter().map(|part| part.len()).sum();
-            let codes: usize = sample.iter().map(|part| tokens.codes(part).len()).sum();
+            let codes = tokens.count(&sample);
             let share = text.len() as f64 / sampled.max(1) as f64;
             codes as f64 * share * f64::from(tokens.width()) / 8.0 + tokens.table_bytes() as f64
         };
@@ -274,10 +420,19 @@ impl Tokens {
     fn empty() -> Self {
         Self {
             strings: StringsBuf::new(),
-            buckets: vec![Vec::new(); 1 << 12],
+            buckets: vec![Bucket::default(); 1 << 14],
+            arena: Vec::new(),
+            threes: vec![(u32::MAX, 0); (1 << 14) + MOST_OF_LONG],
             pairs: vec![0; 1 << 16],
             singles: [0; 256],
         }
+    }
+
+    /// The tokens of a [`table`].
+    fn read(table: &[u8]) -> Self {
+        let mut tokens = Self::empty();
+        strings_of(table).as_strings().iter().for_each(|token| tokens.add(token));
+        tokens
     }
 
     fn train(strings: Strings<'_>, most_bytes: usize, most: usize) -> Self {
@@ -293,10 +448,11 @@ impl Tokens {
         let sample = sample(text, most_bytes);
         let sampled: usize = sample.iter().map(|part| part.len()).sum();
         let often = (sampled / (MOST * 16)).clamp(3, OFTEN) as u32;
-        let mut pairs = Pairs::new();
+        let mut pairs = Pairs::of(sampled);
         for part in sample {
             let (mut rest, mut before) = (part, None::<(u32, usize)>);
-            while let Some((code, len)) = tokens.longest(rest) {
+            while !rest.is_empty() {
+                let (code, len) = tokens.longest(rest);
                 if tokens.strings.as_strings().len() >= most {
                     return tokens;
                 }
@@ -327,46 +483,124 @@ impl Tokens {
         match len {
             1 => self.singles.iter_mut().skip(low as usize).take(1).for_each(|place| *place = code),
             2 => self.pairs.iter_mut().skip(low as usize).take(1).for_each(|place| *place = code as u16 + 1),
+            // Never full: there are more places than tokens.
+            3 => {
+                let mut places = self.threes.iter_mut().skip(three_of(low as u32));
+                let Some(place) = places.find(|(bytes, _)| *bytes == u32::MAX || *bytes == low as u32) else { return };
+                if place.0 == low as u32 {
+                    return;
+                }
+                *place = (low as u32, code);
+            }
             _ => {
-                if let Some(bucket) = self.buckets.get_mut(bucket(low)) {
-                    if bucket.iter().any(|t| t.len as usize == len && t.word == word) {
-                        return;
-                    }
-                    let at = bucket.partition_point(|t| t.len as usize > len);
-                    bucket.insert(at, Token { word, mask: mask(len), len: len as u32, code });
+                if !self.insert(Token { word, len: len as u32, code }) {
+                    return;
                 }
             }
         }
         self.strings.push(token);
     }
 
-    /// The longest token that a text begins with: its code and its length.
+    /// Puts a token into its bucket; false where it stands there.
+    fn insert(&mut self, token: Token) -> bool {
+        let [low, _] = token.word;
+        let Some(bucket) = self.buckets.get_mut(bucket_of(low)) else { return false };
+        let (start, len) = (bucket.start as usize, usize::from(bucket.len));
+        let own = self.arena.get(start..start + len).unwrap_or_default();
+        if own.iter().any(|t| t.len == token.len && t.word == token.word) {
+            return false;
+        }
+        let at = start + own.partition_point(|t| t.len > token.len);
+        let at = if bucket.len == bucket.room {
+            let moved = self.arena.len();
+            self.arena.extend_from_within(start..start + len);
+            bucket.start = moved as u32;
+            bucket.room = (bucket.room * 2).max(2);
+            self.arena.resize(moved + usize::from(bucket.room), Token::default());
+            at - start + moved
+        } else {
+            at
+        };
+        let end = bucket.start as usize + len;
+        self.arena.copy_within(at..end, at + 1);
+        self.arena.iter_mut().skip(at).take(1).for_each(|place| *place = token);
+        bucket.len += 1;
+        true
+    }
+
+    /// The longest token that a text which is not empty begins with: its code and its length.
     #[inline]
-    fn longest(&self, text: &[u8]) -> Option<(u32, usize)> {
-        let first = *text.first()?;
-        let word @ [low, high] = head(text);
-        if let Some(bucket) = self.buckets.get(bucket(low)) {
-            for token in bucket {
-                let [low_mask, high_mask] = token.mask;
-                if [low & low_mask, high & high_mask] == token.word && token.len as usize <= text.len() {
-                    return Some((token.code, token.len as usize));
+    fn longest(&self, text: &[u8]) -> (u32, usize) {
+        let word @ [low, _] = head(text);
+        let bucket = self.buckets.get(bucket_of(low)).copied().unwrap_or_default();
+        let start = bucket.start as usize;
+        for token in self.arena.get(start..start + usize::from(bucket.len)).unwrap_or_default() {
+            if token.begins(word) && token.len as usize <= text.len() {
+                return (token.code, token.len as usize);
+            }
+        }
+        let three = low as u32 & 0x00ff_ffff;
+        if text.len() >= 3 {
+            for &(bytes, code) in self.threes.get(three_of(three)..).unwrap_or_default() {
+                if bytes == three {
+                    return (code, 3);
+                }
+                if bytes == u32::MAX {
+                    break;
                 }
             }
         }
-        let [low, _] = word;
         match self.pairs.get((low & 0xffff) as usize) {
-            Some(&code) if code > 0 && text.len() >= 2 => Some((u32::from(code) - 1, 2)),
-            _ => Some((self.singles.get(usize::from(first)).copied().unwrap_or(0), 1)),
+            Some(&code) if code > 0 && text.len() >= 2 => (u32::from(code) - 1, 2),
+            _ => (self.singles.get((low & 0xff) as usize).copied().unwrap_or(0), 1),
         }
     }
 
-    fn codes(&self, mut text: &[u8]) -> Vec<u32> {
-        let mut codes = Vec::with_capacity(text.len() / 3);
-        while let Some((code, len)) = self.longest(text) {
+    /// Appends the codes of a text.
+    fn codes(&self, mut text: &[u8], codes: &mut Vec<u32>) {
+        while !text.is_empty() {
+            let (code, len) = self.longest(text);
             codes.push(code);
             text = text.get(len..).unwrap_or_default();
         }
-        codes
+    }
+
+    /// How many codes parts of a text take.
+    fn count(&self, parts: &[&[u8]]) -> usize {
+        let mut codes = Vec::new();
+        parts.iter().for_each(|part| self.codes(part, &mut codes));
+        codes.len()
+    }
+
+    /// Whether every byte of a text has a token.
+    fn knows(&self, text: &[u8]) -> bool {
+        let mut seen = [false; 256];
+        text.iter().for_each(|byte| seen.iter_mut().skip(usize::from(*byte)).take(1).for_each(|s| *s = true));
+        let own = self.strings.as_strings();
+        own.iter().for_each(|token| {
+            if let [byte] = token {
+                seen.iter_mut().skip(usize::from(*byte)).take(1).for_each(|s| *s = false)
+            }
+        });
+        !seen.contains(&true)
+    }
+
+    /// Tokens, ends and codes; with how many codes there are.
+    fn payload(&self, strings: Strings<'_>) -> (Vec<u8>, usize) {
+        let mut payload = Vec::with_capacity(strings.contents().len() / 2);
+        payload.extend((self.strings.as_strings().len() as u16 - 1).to_le_bytes());
+        payload.extend(self.strings.as_strings().lengths().iter().map(|len| *len as u8));
+        payload.extend_from_slice(&self.strings.data);
+        let mut codes: Vec<u32> = Vec::new();
+        for first in (0..strings.len()).step_by(VECTOR) {
+            let rows = strings.slice(first, VECTOR.min(strings.len() - first));
+            self.codes(rows.contents(), &mut codes);
+            payload.extend((codes.len() as u32).to_le_bytes());
+        }
+        for vector in codes.chunks(VECTOR) {
+            pack_vector(vector, self.width(), &mut payload);
+        }
+        (payload, codes.len())
     }
 
     fn width(&self) -> u32 {
@@ -379,7 +613,7 @@ impl Tokens {
 }
 
 struct Text<'a> {
-    tokens: BytesDict,
+    tokens: Table<'a>,
     codes: &'a [u8],
     /// Codes in all.
     total: usize,
@@ -428,7 +662,7 @@ impl BytesDecoder for Text<'_> {
             let to = count.min(from + last as usize - next);
             let wanted = codes.get(from..to).unwrap_or_default();
             let sizes = sizes.get_mut(..wanted.len()).unwrap_or_default();
-            let written = self.tokens.gather(wanted, sizes, out.get_mut(at..).unwrap_or_default());
+            let written = self.tokens.get().gather(wanted, sizes, out.get_mut(at..).unwrap_or_default());
             at += written.ok_or_else(|| Error::corrupt(format!("codes of vector {v} do not decode to its bytes")))?;
             next += wanted.len().max(1);
         }

@@ -10,7 +10,7 @@
 
 use staffa_kernels::VECTOR;
 
-use super::Encoding;
+use super::{Encoding, Offered};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, Decoder, OpenContext, Scratch};
 use crate::error::{Error, Result};
@@ -35,6 +35,10 @@ impl Encoding for Pseudodecimal {
 
     fn name(&self) -> &'static str {
         "pseudodecimal"
+    }
+
+    fn offered(&self) -> Offered {
+        Offered::Small
     }
 
     fn about(&self) -> &'static str {

@@ -11,7 +11,7 @@
 
 use staffa_kernels::VECTOR;
 
-use super::Encoding;
+use super::{Encoding, Offered};
 use crate::choose::{Cascade, Sequences, Stats, repeats};
 use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len};
 use crate::error::{Error, Result};
@@ -28,6 +28,10 @@ impl Encoding for Repeat {
 
     fn name(&self) -> &'static str {
         "repeat"
+    }
+
+    fn offered(&self) -> Offered {
+        Offered::Slow
     }
 
     fn about(&self) -> &'static str {

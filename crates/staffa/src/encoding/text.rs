@@ -19,7 +19,7 @@ mod templates;
 
 use staffa_kernels::{BytesDict, Piece, Text as Printer, TextRows, VECTOR};
 
-use super::Encoding;
+use super::{Encoding, Offered};
 use crate::choose::{Cascade, Stats, rough_bytes};
 use crate::cursor::{Cursor, put_varint};
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch, vector_len};
@@ -48,6 +48,10 @@ impl Encoding for Text {
 
     fn name(&self) -> &'static str {
         "text"
+    }
+
+    fn offered(&self) -> Offered {
+        Offered::Slow
     }
 
     fn about(&self) -> &'static str {
