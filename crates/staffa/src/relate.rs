@@ -37,6 +37,8 @@ const WORTH: f64 = 0.7;
 const SAMPLED: usize = 2048;
 /// Rows by which most pairs are ruled out.
 const GLANCED: usize = 384;
+/// Columns that are looked at closely, by which a column may be grouped.
+const LOOKED_AT: usize = 8;
 /// Pairs that are encoded for a column, at the most.
 const TRIES: usize = 3;
 
@@ -267,10 +269,20 @@ fn stream(root: &Node, from: StreamOf, values: Values<'_>) -> Result<Picked> {
 
 /// The pairs that seem to make a column smaller, the best few.
 fn best_pairs(told: usize, column: &Column, columns: &[Option<Column>]) -> Vec<Pair> {
-    let mut pairs = Vec::new();
     let mut counts = vec![0; column.stream.as_ref().map_or(0, |view| view.distinct)];
-    for (by, other) in columns.iter().enumerate() {
-        let Some(other) = other.as_ref().filter(|other| by != told && other.len == column.len) else { continue };
+    let others = || {
+        let others = columns.iter().enumerate().filter(|(by, _)| *by != told);
+        others.filter_map(|(by, other)| Some((by, other.as_ref().filter(|other| other.len == column.len)?)))
+    };
+    let mut glanced: Vec<(f64, usize)> = Vec::new();
+    if let Some(view) = &column.stream {
+        let streams = others().filter_map(|(by, other)| Some((by, other.stream.as_ref()?)));
+        glanced.extend(streams.filter_map(|(by, other)| Some((glance(view, other, &mut counts)?, by))));
+    }
+    glanced.sort_by(|a, b| a.0.total_cmp(&b.0));
+    glanced.truncate(LOOKED_AT);
+    let mut pairs = Vec::new();
+    for (by, other) in others() {
         let (mut encoding, mut gain) = (None::<&'static dyn Encoding>, 0.0);
         if let (Some(view), Some(other)) = (&column.stream, &other.stream) {
             let now = view.bytes as f64;
@@ -280,7 +292,9 @@ fn best_pairs(told: usize, column: &Column, columns: &[Option<Column>]) -> Vec<P
                 }
             };
             consider(difference_bytes(view, other), &Difference);
-            consider(grouped_bytes(view, other, &mut counts), &Grouped);
+            if glanced.iter().any(|(_, glanced)| *glanced == by) {
+                consider(grouped_bytes(usize::MAX, view, other, &mut counts, now), &Grouped);
+            }
         }
         let of_validity = validity_gain(column, other);
         gain += of_validity.unwrap_or(0.0);
@@ -326,41 +340,46 @@ fn difference_bytes(view: &View, other: &View) -> Option<f64> {
     (!view.codes || bits == 0.0).then_some(rows as f64 * bits / 8.0)
 }
 
-/// Bytes that numbers and entries would take, going by the rows of some groups; by fewer first, which rules most out.
-fn grouped_bytes(view: &View, other: &View, counts: &mut [usize]) -> Option<f64> {
-    let now = view.bytes as f64;
-    let mut glance = |rows: usize, most: f64| {
-        grouped_bytes_by(other.rows.len().min(rows), view, other, counts).filter(|bytes| *bytes < now * most)
-    };
-    // Fewer rows make a pair look better than it is.
-    glance(GLANCED / 4, 1.3)?;
-    glance(GLANCED, 1.3)?;
-    grouped_bytes_by(other.rows.len(), view, other, counts)
+/// [`grouped_bytes`] by few rows, which rules most pairs out: fewer make a pair look better than it is.
+fn glance(view: &View, other: &View, counts: &mut [usize]) -> Option<f64> {
+    let most = view.bytes as f64 * 1.3;
+    grouped_bytes(GLANCED / 4, view, other, counts, most)?;
+    grouped_bytes(GLANCED, view, other, counts, most)
 }
 
-/// By so many rows; `counts` has a 0 for every distinct word.
-fn grouped_bytes_by(count: usize, view: &View, other: &View, counts: &mut [usize]) -> Option<f64> {
-    let rows = other.rows.get(..count).unwrap_or(&other.rows);
+/// Bytes that numbers and entries would take, going by so many rows of some groups; `None` where it is `most` or more.
+/// `counts` has a 0 for every distinct word.
+fn grouped_bytes(rows: usize, view: &View, other: &View, counts: &mut [usize], most: f64) -> Option<f64> {
+    let rows = other.rows.get(..rows).unwrap_or(&other.rows);
+    let together = other.together.get(..rows.len())?;
     let id = |row: &u32| view.ids.get(*row as usize).copied().unwrap_or(0);
     let gathered: Vec<u32> = rows.iter().map(id).collect();
     let (mut same, mut equal) = (0usize, 0usize);
-    for ([a, b], together) in gathered.array_windows().zip(other.together.iter().skip(1)) {
+    for ([a, b], together) in gathered.array_windows().zip(together.iter().skip(1)) {
         same += usize::from(*together);
-        equal += usize::from(*together && a == b);
+        equal += usize::from(*together & (a == b));
     }
     if same * 8 < rows.len() || equal * 6 < same {
         return None;
     }
+    let scale = view.words.len() as f64 / rows.len() as f64;
+    let entry_bits = (view.distinct as f64).log2();
+    // Entries cost at least so much, more than which they need not be counted.
+    let least_bits = if view.codes && other.codes { 1.0 } else { entry_bits };
+    let most_entries = (most * 8.0 / least_bits / scale) as usize;
     // How many rows have the most frequent entry of their group, the next, and so on.
     let (mut entries, mut ranks) = (0usize, vec![0usize]);
     let mut sizes: Vec<usize> = Vec::new();
     let mut rest = gathered.as_slice();
-    while !rest.is_empty() {
+    while let Some(first) = rest.first() {
         let start = gathered.len() - rest.len() + 1;
-        let more = other.together.get(start..).unwrap_or_default().iter().take_while(|together| **together).count();
+        let more = together.get(start..).unwrap_or_default().iter().take_while(|together| **together).count();
         let (group, after) = rest.split_at((1 + more).min(rest.len()));
         rest = after;
-        if group.iter().all(|id| Some(id) == group.first()) {
+        if entries > most_entries {
+            return None;
+        }
+        if group.iter().all(|id| id == first) {
             entries += 1;
             ranks.iter_mut().take(1).for_each(|rank| *rank += group.len());
             continue;
@@ -378,14 +397,14 @@ fn grouped_bytes_by(count: usize, view: &View, other: &View, counts: &mut [usize
         ranks.iter_mut().zip(&sizes).for_each(|(rank, count)| *rank += count);
     }
     let sampled = rows.len() as f64;
-    let scale = view.words.len() as f64 / sampled;
     let shares = ranks.iter().filter(|rows| **rows > 0).map(|rows| *rows as f64 / sampled);
     let entropy: f64 = shares.map(|share| -share * share.log2()).sum();
     let entries = entries as f64 * scale;
     let one_to_one = view.codes && other.codes && entries < 1.05 * view.distinct as f64;
-    let entry_bits = if one_to_one { 1.0 } else { (view.distinct as f64).log2() };
+    let entry_bits = if one_to_one { 1.0 } else { entry_bits };
     let starts = if entries > other.distinct as f64 * 1.001 { other.distinct as f64 * 2.0 } else { 0.0 };
-    Some((view.words.len() as f64 * entropy * 1.1 + entries * entry_bits + starts) / 8.0)
+    let bytes = (view.words.len() as f64 * entropy * 1.1 + entries * entry_bits + starts) / 8.0;
+    (bytes < most).then_some(bytes)
 }
 
 /// The trees of a column's values and validity, block by block.
