@@ -17,7 +17,7 @@ use crate::encoding::dictionary;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::node::Node;
-use crate::options::Profile;
+use crate::options::{Access, Profile};
 use crate::picked::Picked;
 use crate::values::{Kind, LeafArray, LeafValues, PhysicalType, Strings, Values};
 use crate::zone::ZoneMap;
@@ -29,10 +29,20 @@ const DENSE_SHARE: usize = 16;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ChunkOptions<'a> {
     pub profile: Profile,
+    pub access: Access,
+    /// Whether floats are rounded.
+    pub rounded: bool,
     pub forced: Option<&'a str>,
     pub block_rows: usize,
     pub verify: bool,
     pub kind: Kind,
+}
+
+impl ChunkOptions<'_> {
+    /// At the root of a tree that is chosen.
+    pub fn cascade(&self) -> Cascade<'_> {
+        Cascade::root(self.profile, self.forced).expecting(self.access).of_rounded(self.rounded)
+    }
 }
 
 /// A chunk whose encodings are chosen.
@@ -118,11 +128,9 @@ impl Present<'_> {
 /// Chooses the encodings of one leaf of one row group.
 pub(crate) fn choose<'a>(array: &'a LeafArray, options: ChunkOptions<'a>) -> Result<Chosen<'a>> {
     let len = array.values.len();
-    let starts: Vec<usize> = (0..len).step_by(options.block_rows).collect();
-    let inputs: Vec<Input<'_>> =
-        starts.par_iter().map(|&start| input(array, start, options.block_rows.min(len - start))).collect();
+    let inputs = inputs(array, options.block_rows);
     let codes = chunk_codes(&inputs, options);
-    let cascade = Cascade::root(options.profile, options.forced);
+    let cascade = options.cascade();
     let mut nodes = like_the_first(&inputs, cascade, |i, input, cascade| {
         tree(input, codes.as_ref().and_then(|c| c.blocks.get(i)), cascade, options.kind)
     })?;
@@ -240,6 +248,13 @@ fn like_the_first(
     Ok(std::iter::repeat_with(|| None).take(first).chain([Some(example)]).chain(rest).collect())
 }
 
+/// What the blocks of a leaf are made of.
+pub(crate) fn inputs(array: &LeafArray, block_rows: usize) -> Vec<Input<'_>> {
+    let len = array.values.len();
+    let starts: Vec<usize> = (0..len).step_by(block_rows).collect();
+    starts.par_iter().map(|&start| input(array, start, block_rows.min(len - start))).collect()
+}
+
 /// The part of a leaf that belongs to one block.
 fn input(array: &LeafArray, start: usize, len: usize) -> Input<'_> {
     let validity = array.validity.as_ref().map(|v| v.slice(start, len));
@@ -348,7 +363,7 @@ fn share(
         }
     }
     let Some(distinct) = distinct else { return Ok(None) };
-    let cascade = Cascade::root(options.profile, None).below(&dictionary::Dictionary);
+    let cascade = options.cascade().below(&dictionary::Dictionary);
     let mut estimate = cascade.estimate_child(distinct.borrow(), options.kind)?;
     for (coded, node) in codes.blocks.iter().zip(nodes.iter()) {
         if let Some(node) = node {

@@ -21,6 +21,7 @@ use crate::node::NodeRef;
 use crate::options::Profile;
 use crate::picked::Picked;
 use crate::read::File;
+use crate::rounding;
 use crate::values::{DecodedLeaf, DecodedValues, PhysicalType, Strings, Values};
 use crate::zone::{Bounds, ZoneMap};
 
@@ -434,7 +435,8 @@ impl File {
                 return Ok((0, Vec::new()));
             }
             let stats = Stats::new(values, spec.kind);
-            let all = Cascade::root(Profile::Balanced, None).consider(values, &stats)?;
+            let rounded = self.schema().fields().get(spec.column).is_some_and(|field| rounding::is_marked(field));
+            let all = Cascade::root(Profile::Balanced, None).of_rounded(rounded).consider(values, &stats)?;
             let mut all: Vec<Considered> = all
                 .into_iter()
                 .map(|(encoding, verdict)| Considered {

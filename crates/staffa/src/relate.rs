@@ -46,6 +46,9 @@ pub(crate) fn relate(chosen: &mut [Chosen<'_>]) -> Result<Vec<Vec<usize>>> {
     let mut told: Vec<Vec<usize>> = vec![Vec::new(); chosen.len()];
     let mut tells = vec![false; chosen.len()];
     for (leaf, by) in equal(chosen) {
+        if !chosen.get(leaf).is_some_and(|column| relates(column.options.profile)) {
+            continue;
+        }
         if let (Some(column), Some(told), Some(tells)) = (chosen.get_mut(leaf), told.get_mut(leaf), tells.get_mut(by)) {
             column.same = true;
             (*told, *tells) = (vec![by], true);
@@ -56,7 +59,9 @@ pub(crate) fn relate(chosen: &mut [Chosen<'_>]) -> Result<Vec<Vec<usize>>> {
     let mut pairs: Vec<Pair> = columns
         .par_iter()
         .enumerate()
-        .filter(|(leaf, _)| chosen.get(*leaf).is_some_and(|c| c.options.forced.is_none() && !c.same))
+        .filter(|(leaf, _)| {
+            chosen.get(*leaf).is_some_and(|c| c.options.forced.is_none() && !c.same && relates(c.options.profile))
+        })
         .filter_map(|(leaf, column)| Some((leaf, column.as_ref()?)))
         .filter(|(_, column)| column.bytes() >= 128.max(total / 2000))
         .flat_map_iter(|(leaf, column)| best_pairs(leaf, column, &columns))
@@ -475,7 +480,7 @@ fn tell_block(
     let example =
         example.and_then(|root| if from == StreamOf::FirstChild { root.children.first() } else { Some(root) });
     let hint = example.filter(|node| node.encoding == encoding.id()).map(Hint::new);
-    let cascade = Cascade::root(told.options.profile, None).below(encoding).like(hint.as_ref()).told_by(&streams);
+    let cascade = told.options.cascade().below(encoding).like(hint.as_ref()).told_by(&streams);
     let stats = Stats::new(target, kind(root, from, told.options.kind));
     let Some(node) = encoding.encode(target, &stats, &cascade)? else { return Ok(None) };
     Ok(Some(match from {
