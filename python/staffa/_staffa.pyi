@@ -67,6 +67,9 @@ class File:
     def explain(self) -> str:
         """The trees of encodings, as JSON."""
 
+    def why(self) -> str:
+        """Why the columns are encoded as they are, as JSON."""
+
     def inspect(self) -> str:
         """Places, sizes and statistics, as JSON."""
 

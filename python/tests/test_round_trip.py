@@ -150,7 +150,9 @@ def test_floats_within_a_bound(stored: Callable[..., staffa.File]) -> None:
 
 def test_profiles_of_columns_and_access(stored: Callable[..., staffa.File], path: Path) -> None:
     lists = np.tile(np.random.default_rng(5).integers(0, 2**40, 5000), 12)
-    table = pa.table({"a": lists, "b": lists[::-1].copy(), "text": [f"row {i * i % 9973} of the isle" for i in range(60_000)]})
+    table = pa.table(
+        {"a": lists, "b": lists[::-1].copy(), "text": [f"row {i * i % 9973} of the isle" for i in range(60_000)]}
+    )
     scanned = stored(table, column_profiles={"text": "small"})
     assert scanned.to_table().equals(table)
     assert scanned.nbytes < stored(table).nbytes

@@ -308,7 +308,8 @@ pub(crate) struct Explain {
     /// The encodings of each block, one per line
     #[arg(long)]
     pub(crate) blocks: bool,
-    /// What the chooser thinks of every encoding for a column's first block, and why the others lost
+    /// What the chooser thinks of every encoding for a column's first block, of a shared dictionary, and of the other
+    /// columns in terms of which it could be; and why what lost did
     #[arg(long, conflicts_with = "blocks")]
     pub(crate) why: bool,
     /// For programs; always with blocks

@@ -315,6 +315,14 @@ fn what_a_file_is_made_of_is_shown() {
     let why = bench.run("explain t.staffa --column city --why").fine().text();
     assert!(why.contains("chosen: ") && why.contains("about ") && why.contains("cannot hold the type"), "{why}");
     assert!(!why.contains("price"), "{why}");
+    assert!(why.contains("shared by the blocks of row group 0: none, there is one block"), "{why}");
+    assert!(why.contains("told by other columns: none seems to make it smaller"), "{why}");
+    let lines: String =
+        (0..3000).map(|i| format!("{},{},{}\n", i * i % 7919, i * i % 7919 + i % 3, i * i % 7919)).collect();
+    bench.write("told.csv", format!("a,b,c\n{lines}"));
+    bench.run("convert -q told.csv told.staffa").fine();
+    let told = bench.run("explain told.staffa --why --column b").fine().text();
+    assert!(told.contains("difference: a") && told.contains("taken"), "{told}");
     let why = bench.run("explain t.staffa --why --json").json();
     assert!(why["columns"][2]["considered"].as_array().is_some_and(|all| all.len() > 20), "{why}");
     assert!(!bench.run("explain t.staffa --column city").fine().text().contains("price"));
@@ -409,7 +417,7 @@ fn floats_are_rounded_where_that_is_asked_for() {
         .run("convert -q t.parquet r.staffa --max-error price=0.25 --access random --column-profile city=small")
         .fine();
     assert!(bench.run("explain r.staffa --column price").fine().text().contains("fixed_point"));
-    assert_eq!(bench.run("schema r.staffa --json").json()["columns"][1]["metadata"]["staffa.max_error"], "0.25");
+    assert_eq!(bench.run("schema r.staffa --json").json()["fields"][1]["metadata"]["staffa.max_error"], "0.25");
     let prices = |file: &str| -> Vec<f64> {
         let text = bench.run(&format!("cat {file} --columns price --format csv")).fine().text();
         text.lines().skip(1).map(|line| line.parse().unwrap_or(f64::NAN)).collect()

@@ -86,7 +86,7 @@ pub use error::{Error, Place, Result};
 pub use file::FORMAT_VERSION;
 pub use inspect::{
     BlockExplain, BlockInfo, ChunkInfo, ColumnExplain, ColumnWhy, Considered, EncodingTree, Inspection, LeafInfo,
-    PartInfo, RowGroupInfo, SharedExplain, VerifyReport,
+    PartInfo, RelationWhy, RowGroupInfo, SharedExplain, SharedWhy, VerifyReport,
 };
 pub use limits::Limits;
 pub use options::{Access, Profile, WriteOptions, WriteSummary};

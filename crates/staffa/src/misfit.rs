@@ -3,6 +3,8 @@
 use arrow_array::RecordBatch;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 
+use staffa_kernels::Int as _;
+
 use crate::arrow::Leaf;
 use crate::chunk::{self, ChunkOptions};
 use crate::decode::{Physical, for_ints};
@@ -78,8 +80,8 @@ fn shown(values: Values<'_>, at: usize, leaf: &Leaf) -> String {
             }
         }
         words => for_ints!(words.physical_type(), T => {
-            let word = T::slice(words).and_then(|words| words.get(at)).map_or(0, |word| u64::from(*word));
-            let unused = 64 - 8 * size_of::<T>();
+            let word = T::slice(words).and_then(|words| words.get(at)).map_or(0, |word| word.to_u64());
+            let unused = 64 - T::BITS;
             match (leaf.kind, words.physical_type()) {
                 (Kind::Signed, _) => ((word << unused).cast_signed() >> unused).to_string(),
                 (Kind::Float, PhysicalType::U32) => f32::from_bits(word as u32).to_string(),

@@ -318,7 +318,7 @@ impl<W: Write + Send> Encoder<W> {
             });
             let mut chosen = chosen.collect::<Result<Vec<_>>>()?;
             let told = if plan.options.relate && plan.asked.iter().any(|asked| relate::relates(asked.profile)) {
-                relate::relate(&mut chosen)?
+                relate::relate(&mut chosen, relate::LEAST_GAIN)?.0
             } else {
                 vec![Vec::new(); chosen.len()]
             };

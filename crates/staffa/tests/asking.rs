@@ -80,7 +80,7 @@ fn floats_are_within_their_bound_and_all_else_is_exact() {
             [Some(wide), None, Some(narrow), Some(wide)]
         );
         // Written again as it is, nothing changes, and what is known of it stays.
-        let again = write(&[found.clone()], sized(5000, 2000));
+        let again = write(std::slice::from_ref(&found), sized(5000, 2000));
         assert_eq!(again.schema(), file.schema());
         assert_eq!(column(&read(again.scan()), 0), rows(found.column(0)));
     }

@@ -45,8 +45,7 @@ pub struct Cascade<'a> {
     depth: u8,
     /// Encodings that are not to be used below their own, one bit per id.
     excluded: u64,
-    /// Whether the profile is `small`.
-    small: bool,
+    profile: Profile,
     /// How the file is expected to be read.
     access: Access,
     /// Whether floats are rounded to a bound on the error.
@@ -89,7 +88,7 @@ impl Default for Cascade<'_> {
         Self {
             depth: 3,
             excluded: 0,
-            small: false,
+            profile: Profile::Balanced,
             access: Access::Scan,
             rounded: false,
             trial: false,
@@ -110,7 +109,7 @@ impl<'a> Cascade<'a> {
             Profile::Balanced => (3, 3),
             Profile::Small => (4, usize::MAX),
         };
-        Self { depth, tries, forced, small: profile == Profile::Small, ..Self::default() }
+        Self { depth, profile, tries, forced, ..Self::default() }
     }
 
     /// For a file that is to be read like this.
@@ -261,7 +260,7 @@ impl<'a> Cascade<'a> {
     fn offers(&self, encoding: &dyn Encoding) -> bool {
         match encoding.offered() {
             Offered::Always => true,
-            Offered::Small => self.small,
+            Offered::Small => self.profile == Profile::Small,
             Offered::Rounded => self.rounded,
             Offered::ByName => false,
         }
