@@ -317,9 +317,9 @@ fn what_a_file_is_made_of_is_shown() {
     assert!(!why.contains("price"), "{why}");
     assert!(why.contains("shared by the blocks of row group 0: none, there is one block"), "{why}");
     assert!(why.contains("told by other columns: none seems to make it smaller"), "{why}");
-    let lines: String =
-        (0..3000).map(|i| format!("{},{},{}\n", i * i % 7919, i * i % 7919 + i % 3, i * i % 7919)).collect();
-    bench.write("told.csv", format!("a,b,c\n{lines}"));
+    let line = |i: usize| format!("{},{}", i * i % 7919, i * i % 7919 + i % 3);
+    let lines: Vec<String> = (0..3000).map(line).collect();
+    bench.write("told.csv", format!("a,b\n{}\n", lines.join("\n")));
     bench.run("convert -q told.csv told.staffa").fine();
     let told = bench.run("explain told.staffa --why --column b").fine().text();
     assert!(told.contains("difference: a") && told.contains("taken"), "{told}");
@@ -423,7 +423,7 @@ fn floats_are_rounded_where_that_is_asked_for() {
         text.lines().skip(1).map(|line| line.parse().unwrap_or(f64::NAN)).collect()
     };
     let (exact, rounded) = (prices("t.staffa"), prices("r.staffa"));
-    assert!(exact.iter().zip(&rounded).all(|(a, b)| a.is_nan() == b.is_nan() && !((a - b).abs() > 0.25)));
+    assert!(exact.iter().zip(&rounded).all(|(a, b)| a.is_nan() == b.is_nan() && (a.is_nan() || (a - b).abs() <= 0.25)));
     assert_ne!(exact, rounded);
 }
 
