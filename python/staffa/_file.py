@@ -217,9 +217,9 @@ class File:
         >>> arrived = [day + i % 3 for i, day in enumerate(sent)]
         >>> staffa.write_table(pa.table({"a": sent, "b": arrived}), "x.staffa").rows
         1000
-        >>> why = staffa.open("x.staffa").why("b")
+        >>> why = staffa.open("x.staffa").why("a")
         >>> [(r["encoding"], r["by"]) for r in why.to_dict()["columns"][0]["relations"] if r["taken"]]
-        [('difference', ['a'])]
+        [('difference', ['b'])]
         """
         if column is not None and not isinstance(column, str):
             raise InvalidArgumentError(f"column must be a name, found {column!r}")

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -38,8 +39,8 @@ def test_explain(stored: Callable[..., staffa.File]) -> None:
 
 
 def test_why(stored: Callable[..., staffa.File]) -> None:
-    numbers = [i * i % 7919 for i in range(100_000)]
-    table = pa.table({"a": numbers, "b": [n + i % 3 for i, n in enumerate(numbers)], "c": numbers})
+    numbers = np.random.default_rng(1).integers(0, 2**20, 100_000)
+    table = pa.table({"a": numbers, "b": numbers + np.arange(100_000) % 3, "c": numbers})
     file = stored(table)
     why = file.why()
     a, b, *_ = why.to_dict()["columns"]
