@@ -13,7 +13,7 @@
 {'city': ['Oban', 'Oban']}
 """
 
-from staffa._explain import Explain
+from staffa._explain import Explain, Why
 from staffa._file import File, Reader, open, read_table
 from staffa._staffa import __version__
 from staffa._write import Encoding, WriteSummary, encodings, write_table
@@ -37,6 +37,7 @@ __all__ = [
     "StaffaError",
     "TruncatedError",
     "UnsupportedError",
+    "Why",
     "WriteSummary",
     "__version__",
     "encodings",

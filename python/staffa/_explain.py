@@ -34,6 +34,30 @@ class Explain:
         return f"<staffa.Explain of {self._path!r}: {len(self._columns)} columns>"
 
 
+class Why:
+    """Why the columns of a file are stored as they are.
+
+    `str()` gives for each leaf column the estimate of every encoding for its first block, and what became of sharing a
+    dictionary and of telling it by other columns. `to_dict()` gives the same as data.
+    """
+
+    def __init__(self, path: str, columns: list[dict[str, Any]]) -> None:
+        self._path = path
+        self._columns = columns
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything: `{"path", "columns"}`; each column with `chosen`, its tree, `considered`, the encodings with an
+        `estimate` of bytes or a `reason`, `shared` for the dictionary, and `relations` for the other columns.
+        """
+        return {"path": self._path, "columns": self._columns}
+
+    def __str__(self) -> str:
+        return "\n".join([self._path, *(line for column in self._columns for line in _why_lines(column))])
+
+    def __repr__(self) -> str:
+        return f"<staffa.Why of {self._path!r}: {len(self._columns)} columns>"
+
+
 def size_text(count: int) -> str:
     """A number of bytes, as people read it.
 
@@ -118,3 +142,31 @@ def _tree_lines(noun: str, prefix: str, trees: list[dict[str, Any]]) -> Iterator
             yield from node.lines(4)
         else:
             yield f"  {share}, {size_text(node.nbytes)}: {node.shape()}"
+
+
+def _why_lines(column: dict[str, Any]) -> Iterator[str]:
+    place = f"block {column['block']} of row group {column['row_group']}"
+    yield ""
+    yield f"{column['path']}: {place}, {size_text(column['bytes'])} of {size_text(column['plain_bytes'])}"
+    yield f"  chosen: {column['chosen']['text'] if column['chosen'] else 'nothing but NULLs'}"
+    for each in column["considered"]:
+        weighed = each["estimate"] is not None
+        yield f"    {each['encoding']:<20} {'about ' + size_text(each['estimate']) if weighed else each['reason']}"
+    shared = column["shared"]
+    if shared:
+        text = "taken" if shared["taken"] else f"none, {shared['reason']}"
+        if shared["distinct"] is not None:
+            text += f": {_for(shared['shared'], shared['alone'], shared['encoded'])}, {shared['distinct']:,} distinct"
+        yield f"  shared dictionary: {text}"
+    if not column["relations"]:
+        yield "  told by other columns: none seems to make it smaller"
+    for each in column["relations"]:
+        how = " with ".join(
+            [*([each["encoding"]] if each["encoding"] else []), *(["validity"] if each["validity"] else [])]
+        )
+        size = _for(each["told"], each["alone"], each["encoded"])
+        yield f"  told by {', '.join(each['by'])} ({how}): {size}: {'taken' if each['taken'] else each['reason']}"
+
+
+def _for(new: int, old: int, encoded: bool) -> str:
+    return f"{'' if encoded else 'about '}{size_text(new)} for {size_text(old)}"

@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 
 from staffa import _staffa
 from staffa._arguments import column_names, path_text, row_indices, whole_number
-from staffa._explain import Explain, size_text
+from staffa._explain import Explain, Why, size_text
 from staffa._filter import Filter
+from staffa.errors import InvalidArgumentError
 
 
 def open(path: str | os.PathLike[str]) -> File:
@@ -200,6 +201,36 @@ class File:
         True
         """
         return Explain(self._path, self.num_rows, self.nbytes, json.loads(self._file.explain()))
+
+    def why(self, column: str | None = None) -> Why:
+        """Why the columns are stored as they are: what was considered for each, and why it lost. `print` it.
+
+        That is the writer's work done again for the first row group, with the profile "balanced", and takes as long.
+
+        Args:
+            column: Only this one: a name, or the path of a part of a nested column.
+
+        Raises:
+            InvalidArgumentError: There is no such column.
+
+        >>> sent = [i * i % 7919 for i in range(1000)]
+        >>> arrived = [day + i % 3 for i, day in enumerate(sent)]
+        >>> staffa.write_table(pa.table({"a": sent, "b": arrived}), "x.staffa").rows
+        1000
+        >>> why = staffa.open("x.staffa").why("a")
+        >>> [(r["encoding"], r["by"]) for r in why.to_dict()["columns"][0]["relations"] if r["taken"]]
+        [('difference', ['b'])]
+        """
+        if column is not None and not isinstance(column, str):
+            raise InvalidArgumentError(f"column must be a name, found {column!r}")
+        columns = json.loads(self._file.why())
+        if column is not None:
+            known = [each["path"] for each in columns] + self.schema.names
+            if column not in known:
+                names = ", ".join(map(repr, self.schema.names[:20]))
+                raise InvalidArgumentError(f"no column is called {column!r}; there are {names}")
+            columns = [each for each in columns if column in (each["path"], each["column"])]
+        return Why(self._path, columns)
 
     def inspect(self) -> dict[str, Any]:
         """Places, sizes and statistics: of the file, its row groups, columns, chunks and blocks.

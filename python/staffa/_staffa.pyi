@@ -67,6 +67,9 @@ class File:
     def explain(self) -> str:
         """The trees of encodings, as JSON."""
 
+    def why(self) -> str:
+        """Why the columns are encoded as they are, as JSON."""
+
     def inspect(self) -> str:
         """Places, sizes and statistics, as JSON."""
 
@@ -80,7 +83,10 @@ def write_table(
     data: Any,
     path: str | os.PathLike[str],
     profile: str,
+    column_profiles: list[tuple[str, str]],
+    access: str,
     encodings: list[tuple[str, str]],
+    max_error: list[tuple[str, float]],
     row_group_rows: int | None,
     threads: int | None,
     relate: bool,

@@ -46,12 +46,18 @@ class Encoding:
     about: str
 
 
+Profile = Literal["fast", "balanced", "small"]
+
+
 def write_table(
     data: ArrowStream | ArrowArray,
     path: str | os.PathLike[str],
     *,
-    profile: Literal["fast", "balanced", "small"] = "balanced",
+    profile: Profile = "balanced",
+    column_profiles: Mapping[str, Profile] | None = None,
+    access: Literal["scan", "random"] = "scan",
     encodings: Mapping[str, str] | None = None,
+    max_error: Mapping[str, float] | None = None,
     row_group_rows: int | None = None,
     threads: int | None = None,
     relate: bool = True,
@@ -67,8 +73,14 @@ def write_table(
             RecordBatchReader, a Polars or pandas DataFrame, a DuckDB result, a `staffa.File`.
         path: Where to.
         profile: "fast" to write, "balanced", or "small".
+        column_profiles: Column to the profile of that column alone.
+        access: How the file will be read: "scan", or "random" for single rows by number; then an encoding that must
+            decode a whole block for one value has to be half as large as any other.
         encodings: Column path to the name of an encoding (see `encodings()`), for columns that shall not choose for
             themselves.
+        max_error: Column of floats to the most by which a value may differ from the one given, for embeddings and
+            measurements that are not worth all their bits. The column's field says so under `staffa.max_error`. NaN,
+            infinities and -0.0 stay as they are, and every other column is exact.
         row_group_rows: Rows of a row group; by default 1,048,576, fewer where rows are wide.
         threads: Threads to encode with; by default all that the process may use.
         relate: Encode columns in terms of others where that is smaller: such a column costs reading the other as well.
@@ -76,7 +88,8 @@ def write_table(
         verify: Decode each block again and compare it with the data before it is written.
 
     Raises:
-        InvalidArgumentError: No table, an unknown column, profile or encoding, an encoding that does not suit.
+        InvalidArgumentError: No table, an unknown column, profile or encoding, an encoding that cannot hold a value
+            (which is named), a bound on the error that is not positive, or for a column that is not of floats.
         UnsupportedError: A column of a type that the format cannot hold; nothing is written.
         OSError: What the system refused.
 
@@ -85,14 +98,23 @@ def write_table(
     >>> summary = staffa.write_table(frame, "rain.staffa", profile="small")
     >>> summary.rows, summary.row_groups
     (3, 1)
+    >>> staffa.write_table(frame, "rain.staffa", max_error={"rain": 0.1}).rows
+    3
+    >>> staffa.read_table("rain.staffa")["rain"].to_pylist()
+    [0.0, 3.5, 1.25]
     """
     if not isinstance(profile, str):
         raise InvalidArgumentError(f"profile must be 'fast', 'balanced' or 'small', found {profile!r}")
+    if not isinstance(access, str):
+        raise InvalidArgumentError(f"access must be 'scan' or 'random', found {access!r}")
     counts = _staffa.write_table(
         as_reader(data),
         path_text(path),
         profile=profile,
-        encodings=_pairs(encodings),
+        column_profiles=_names("column_profiles", column_profiles, "profiles"),
+        access=access,
+        encodings=_names("encodings", encodings, "encodings"),
+        max_error=_bounds(max_error),
         row_group_rows=whole_number("row_group_rows", row_group_rows, 1),
         threads=whole_number("threads", threads, 1),
         relate=bool(relate),
@@ -110,12 +132,28 @@ def encodings() -> list[Encoding]:
     return [Encoding(name, about) for name, about in _staffa.encodings()]
 
 
-def _pairs(encodings: Any) -> list[tuple[str, str]]:
-    if encodings is None:
+def _names(argument: str, given: Any, what: str) -> list[tuple[str, str]]:
+    for column, name in _pairs(argument, given, what):
+        if not isinstance(column, str) or not isinstance(name, str):
+            raise InvalidArgumentError(f"{argument} must map names to names, found {column!r}: {name!r}")
+    return _pairs(argument, given, what)
+
+
+def _bounds(max_error: Any) -> list[tuple[str, float]]:
+    bounds = []
+    for column, bound in _pairs("max_error", max_error, "numbers"):
+        if not isinstance(column, str) or isinstance(bound, (bool, str)):
+            raise InvalidArgumentError(f"max_error must map names to numbers, found {column!r}: {bound!r}")
+        try:
+            bounds.append((column, float(bound)))
+        except (TypeError, ValueError, OverflowError):
+            raise InvalidArgumentError(f"max_error must map names to numbers, found {column!r}: {bound!r}") from None
+    return bounds
+
+
+def _pairs(argument: str, given: Any, what: str) -> list[tuple[Any, Any]]:
+    if given is None:
         return []
-    if not isinstance(encodings, Mapping):
-        raise InvalidArgumentError(f"encodings must map columns to encodings, found {type(encodings).__name__}")
-    for column, encoding in encodings.items():
-        if not isinstance(column, str) or not isinstance(encoding, str):
-            raise InvalidArgumentError(f"encodings must map names to names, found {column!r}: {encoding!r}")
-    return list(encodings.items())
+    if not isinstance(given, Mapping):
+        raise InvalidArgumentError(f"{argument} must map columns to {what}, found {type(given).__name__}")
+    return list(given.items())

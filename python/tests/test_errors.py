@@ -19,6 +19,7 @@ from staffa import _staffa
 from staffa.errors import CorruptError, InvalidArgumentError, StaffaError, TruncatedError, UnsupportedError
 
 TABLE = pa.table({"a": [1, 2, 3], "s": ["x", "y", "z"]})
+FLOATS = pa.table({"x": [0.1, 0.2]})
 
 
 @pytest.fixture
@@ -158,8 +159,24 @@ WRITES: dict[str, tuple[Callable[[], Any], dict[str, Any], type[Exception], str]
         InvalidArgumentError,
         "pseudodecimal",
     ),
+    "encoding that cannot hold a value": (
+        lambda: TABLE,
+        {"encodings": {"s": "constant"}},
+        InvalidArgumentError,
+        'column "s": constant cannot hold row 1, value "y": it holds a block of values that are all alike',
+    ),
     "encodings of another kind": (lambda: TABLE, {"encodings": "alp"}, InvalidArgumentError, "found str"),
     "encodings of numbers": (lambda: TABLE, {"encodings": {"a": 1}}, InvalidArgumentError, "'a': 1"),
+    "column profile unknown": (lambda: TABLE, {"column_profiles": {"a": "tiny"}}, InvalidArgumentError, "tiny"),
+    "column profile of none": (lambda: TABLE, {"column_profiles": {"b": "small"}}, InvalidArgumentError, '"b"'),
+    "column profiles of another kind": (lambda: TABLE, {"column_profiles": "x"}, InvalidArgumentError, "found str"),
+    "access unknown": (lambda: TABLE, {"access": "often"}, InvalidArgumentError, "there are scan, random"),
+    "access of another kind": (lambda: TABLE, {"access": 1}, InvalidArgumentError, "found 1"),
+    "bound of integers": (lambda: TABLE, {"max_error": {"a": 0.1}}, InvalidArgumentError, '"a".*floats of 32 and 64'),
+    "bound of nothing": (lambda: FLOATS, {"max_error": {"x": 0}}, InvalidArgumentError, "positive number, found 0"),
+    "bound of NaN": (lambda: FLOATS, {"max_error": {"x": float("nan")}}, InvalidArgumentError, "found NaN"),
+    "bound of text": (lambda: FLOATS, {"max_error": {"x": "0.1"}}, InvalidArgumentError, "'x': '0.1'"),
+    "bound of another kind": (lambda: FLOATS, {"max_error": 0.1}, InvalidArgumentError, "found float"),
     "row groups of nothing": (lambda: TABLE, {"row_group_rows": 0}, InvalidArgumentError, "row_group_rows"),
     "no threads": (lambda: TABLE, {"threads": 0}, InvalidArgumentError, "threads"),
 }

@@ -6,7 +6,9 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pytest
 
 import staffa
 
@@ -34,6 +36,28 @@ def test_explain(stored: Callable[..., staffa.File]) -> None:
     assert tree["text"].startswith("constant")
     assert {column["column"] for column in columns.values()} == set(TABLE.column_names)
     json.dumps(explain.to_dict())
+
+
+def test_why(stored: Callable[..., staffa.File]) -> None:
+    numbers = np.random.default_rng(1).integers(0, 2**20, 100_000)
+    table = pa.table({"a": numbers, "b": numbers + np.arange(100_000) % 3, "c": numbers})
+    file = stored(table)
+    why = file.why()
+    a, b, *_ = why.to_dict()["columns"]
+    assert a["chosen"]["text"].startswith(a["chosen"]["encoding"])
+    assert {each["encoding"] for each in a["considered"]} == {encoding.name for encoding in staffa.encodings()}
+    assert a["shared"]["reason"] or a["shared"]["taken"]
+    taken = [each for each in b["relations"] if each["taken"]]
+    assert [(each["encoding"], each["by"]) for each in taken] == [("difference", ["a"])]
+    assert taken[0]["told"] < 0.7 * taken[0]["alone"]
+    assert "told by a (difference): " in str(why)
+    assert repr(why).endswith("columns>")
+    assert str(file.why("b")).count("chosen: ") == 1
+    json.dumps(why.to_dict())
+    with pytest.raises(staffa.InvalidArgumentError, match="no column is called 'x'; there are 'a', 'b', 'c'"):
+        file.why("x")
+    with pytest.raises(staffa.InvalidArgumentError, match="found 7"):
+        file.why(7)
 
 
 def test_inspect(stored: Callable[..., staffa.File], path: Path) -> None:

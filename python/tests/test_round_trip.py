@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -120,3 +121,40 @@ def test_summary(path: Path) -> None:
     assert (summary.rows, summary.row_groups) == (10_000, 1)
     assert summary.file_bytes == path.stat().st_size == staffa.open(path).nbytes
     assert summary.arrow_bytes >= 80_000
+
+
+def test_floats_within_a_bound(stored: Callable[..., staffa.File]) -> None:
+    """Only what was asked for is rounded, by no more than the bound, and the schema says so."""
+    random = np.random.default_rng(5)
+    noise = random.normal(size=30_000).astype(np.float32)
+    noise[:4] = [np.nan, -0.0, np.inf, 3e38]
+    table = pa.table(
+        {
+            "embedding": pa.FixedSizeListArray.from_arrays(noise, 30),
+            "x": pa.array(random.normal(size=1000), mask=np.arange(1000) % 7 == 0),
+            "exact": random.normal(size=1000),
+        }
+    )
+    file = stored(table, max_error={"embedding": 0.001, "x": 0.1})
+    found = file.to_table()
+    assert file.schema.field("embedding").metadata == {b"staffa.max_error": b"0.001"}
+    assert file.schema.field("exact").metadata is None
+    assert found["exact"].equals(table["exact"])
+    assert found["x"].is_null().equals(table["x"].is_null())
+    given, rounded = (t["embedding"].combine_chunks().flatten().to_numpy() for t in (table, found))
+    assert np.array_equal(given[:4].view(np.uint32), rounded[:4].view(np.uint32))
+    assert np.abs(given[4:].astype(np.float64) - rounded[4:]).max() <= 0.001
+    assert np.abs(table["x"].drop_null().to_numpy() - found["x"].drop_null().to_numpy()).max() <= 0.1
+    assert file.inspect()["columns"][1]["bytes"] < 0.5 * noise.nbytes
+
+
+def test_profiles_of_columns_and_access(stored: Callable[..., staffa.File], path: Path) -> None:
+    lists = np.tile(np.random.default_rng(5).integers(0, 2**40, 5000), 12)
+    table = pa.table(
+        {"a": lists, "b": lists[::-1].copy(), "text": [f"row {i * i % 9973} of the isle" for i in range(60_000)]}
+    )
+    scanned = stored(table, column_profiles={"text": "small"})
+    assert scanned.to_table().equals(table)
+    assert scanned.nbytes < stored(table).nbytes
+    kept = stored(table, access="random")
+    assert kept.to_table().equals(table)

@@ -100,6 +100,7 @@ Examples:
   staffa convert 'logs/*.csv' logs.staffa --profile small
   staffa convert trips.staffa cheap.parquet --columns id,price --where 'price < 10'
   staffa convert a.csv b.csv both.staffa --encoding city=fsst --encoding id=delta
+  staffa convert texts.parquet texts.staffa --max-error embedding=0.001 --column-profile text=small
   curl -s https://example.org/t.csv | staffa convert - t.staffa --from csv
   staffa convert trips.staffa - --to csv | sort"
 )]
@@ -133,9 +134,18 @@ pub(crate) struct Writing {
     /// What matters: fast (to write), balanced, small (on disk) [default: balanced]
     #[arg(long, value_name = "NAME", hide_possible_values = true)]
     pub(crate) profile: Option<ProfileName>,
+    /// What matters for one column (repeatable)
+    #[arg(long, value_name = "COLUMN=NAME", value_parser = column_profile)]
+    pub(crate) column_profile: Vec<(String, ProfileName)>,
+    /// How the file will be read: scan, random (rows by number) [default: scan]
+    #[arg(long, value_name = "NAME", hide_possible_values = true)]
+    pub(crate) access: Option<AccessName>,
     /// Encode a column this way (repeatable); `staffa encodings` lists the names
     #[arg(long, value_name = "COLUMN=NAME", value_parser = encoding)]
     pub(crate) encoding: Vec<(String, String)>,
+    /// Round the floats of a column, each by at most this much (repeatable); all else is exact
+    #[arg(long, value_name = "COLUMN=BOUND", value_parser = max_error)]
+    pub(crate) max_error: Vec<(String, f64)>,
     /// Most rows of a row group
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) row_group_rows: Option<u64>,
@@ -155,6 +165,12 @@ pub(crate) enum ProfileName {
     Fast,
     Balanced,
     Small,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AccessName {
+    Scan,
+    Random,
 }
 
 #[derive(Debug, Args)]
@@ -292,7 +308,8 @@ pub(crate) struct Explain {
     /// The encodings of each block, one per line
     #[arg(long)]
     pub(crate) blocks: bool,
-    /// What the chooser thinks of every encoding for a column's first block, and why the others lost
+    /// What the chooser thinks of every encoding for a column's first block, of a shared dictionary, and of the other
+    /// columns in terms of which it could be; and why what lost did
     #[arg(long, conflicts_with = "blocks")]
     pub(crate) why: bool,
     /// For programs; always with blocks
@@ -364,11 +381,25 @@ fn delimiter(text: &str) -> Result<u8, String> {
 }
 
 fn encoding(text: &str) -> Result<(String, String), String> {
-    // The last `=`: a column's name may hold one, an encoding's never does.
-    match text.rsplit_once('=') {
-        Some((column, name)) if !column.is_empty() && !name.is_empty() => Ok((column.into(), name.into())),
-        _ => Err("expected COLUMN=NAME, as in `city=fsst`".into()),
-    }
+    let (column, name) = of_column(text, "COLUMN=NAME, as in `city=fsst`")?;
+    Ok((column.into(), name.into()))
+}
+
+fn column_profile(text: &str) -> Result<(String, ProfileName), String> {
+    let (column, name) = of_column(text, "COLUMN=NAME, as in `city=small`")?;
+    let profile = ProfileName::from_str(name, false);
+    Ok((column.into(), profile.map_err(|_| format!("expected fast, balanced or small, found {name:?}"))?))
+}
+
+fn max_error(text: &str) -> Result<(String, f64), String> {
+    let (column, bound) = of_column(text, "COLUMN=BOUND, as in `embedding=0.001`")?;
+    Ok((column.into(), bound.parse().map_err(|_| format!("expected a number, found {bound:?}"))?))
+}
+
+fn of_column<'a>(text: &'a str, expected: &str) -> Result<(&'a str, &'a str), String> {
+    // The last `=`: a column's name may hold one, what is asked for never does.
+    let parts = text.rsplit_once('=').filter(|(column, asked)| !column.is_empty() && !asked.is_empty());
+    parts.ok_or_else(|| format!("expected {expected}"))
 }
 
 #[cfg(test)]
@@ -388,6 +419,9 @@ mod tests {
         assert_eq!(delimiter(";"), Ok(b';'));
         assert!(delimiter("ab").is_err() && delimiter("\"").is_err() && delimiter("é").is_err());
         assert_eq!(encoding("a=b=alp"), Ok(("a=b".into(), "alp".into())));
+        assert_eq!(column_profile("a=b=small"), Ok(("a=b".into(), ProfileName::Small)));
+        assert_eq!(max_error("a=1e-3"), Ok(("a".into(), 1e-3)));
+        assert!(column_profile("a=tiny").is_err() && max_error("a=b").is_err());
         assert!(encoding("alp").is_err() && encoding("=alp").is_err() && encoding("a=").is_err());
     }
 }

@@ -315,6 +315,14 @@ fn what_a_file_is_made_of_is_shown() {
     let why = bench.run("explain t.staffa --column city --why").fine().text();
     assert!(why.contains("chosen: ") && why.contains("about ") && why.contains("cannot hold the type"), "{why}");
     assert!(!why.contains("price"), "{why}");
+    assert!(why.contains("shared by the blocks of row group 0: none, there is one block"), "{why}");
+    assert!(why.contains("told by other columns: none seems to make it smaller"), "{why}");
+    let line = |i: usize| format!("{},{}", i * i % 7919, i * i % 7919 + i % 3);
+    let lines: Vec<String> = (0..3000).map(line).collect();
+    bench.write("told.csv", format!("a,b\n{}\n", lines.join("\n")));
+    bench.run("convert -q told.csv told.staffa").fine();
+    let told = bench.run("explain told.staffa --why --column a").fine().text();
+    assert!(told.contains("difference: b") && told.contains("taken"), "{told}");
     let why = bench.run("explain t.staffa --why --json").json();
     assert!(why["columns"][2]["considered"].as_array().is_some_and(|all| all.len() > 20), "{why}");
     assert!(!bench.run("explain t.staffa --column city").fine().text().contains("price"));
@@ -380,7 +388,19 @@ fn requests_that_make_no_sense_are_refused() {
     bench.run("convert t.parquet out.staffa --encoding price=nope").refused(2, &["nope"]);
     bench.run("convert t.parquet out.staffa --encoding prise=plain").refused(2, &["prise"]);
     bench.run("convert t.parquet out.staffa --encoding price=fsst").refused(2, &["price", "fsst"]);
-    bench.run("convert t.parquet out.csv --profile small").refused(2, &["--profile"]);
+    bench.run("convert t.parquet out.staffa --encoding id=constant").refused(
+        2,
+        &["column \"id\": constant cannot hold row 1, value 1: it holds a block of values that are all alike"],
+    );
+    for option in ["--profile small", "--access random", "--column-profile id=small", "--max-error price=0.1"] {
+        let name = option.split(' ').next().unwrap();
+        bench.run(&format!("convert t.parquet out.csv {option}")).refused(2, &[name]);
+    }
+    bench.run("convert t.parquet out.staffa --column-profile id=tiny").refused(2, &["fast, balanced or small", "tiny"]);
+    bench.run("convert t.parquet out.staffa --column-profile prise=fast").refused(2, &["prise"]);
+    for (asked, why) in [("id=0.1", "floats of 32 and 64 bits"), ("price=0", "positive"), ("price=x", "a number")] {
+        bench.run(&format!("convert t.parquet out.staffa --max-error {asked}")).refused(2, &[why]);
+    }
     bench.run("convert t.parquet out.txt").refused(2, &["out.txt", "--to"]);
     bench.run("convert t.parquet out.staffa --row-group-rows 0").refused(2, &["--row-group-rows"]);
     bench.run("convert t.parquet").refused(2, &["an input and an output", "--help"]);
@@ -388,6 +408,23 @@ fn requests_that_make_no_sense_are_refused() {
     bench.run("convert t.parquet none/out.staffa").refused(3, &["none/out.staffa"]);
     bench.run("convert t.parquet none/out.csv").refused(3, &["none/out.csv", "no such file"]);
     assert_eq!(bench.files(), before);
+}
+
+#[test]
+fn floats_are_rounded_where_that_is_asked_for() {
+    let bench = Bench::with_table(3000);
+    bench
+        .run("convert -q t.parquet r.staffa --max-error price=0.25 --access random --column-profile city=small")
+        .fine();
+    assert!(bench.run("explain r.staffa --column price").fine().text().contains("fixed_point"));
+    assert_eq!(bench.run("schema r.staffa --json").json()["fields"][1]["metadata"]["staffa.max_error"], "0.25");
+    let prices = |file: &str| -> Vec<f64> {
+        let text = bench.run(&format!("cat {file} --columns price --format csv")).fine().text();
+        text.lines().skip(1).map(|line| line.parse().unwrap_or(f64::NAN)).collect()
+    };
+    let (exact, rounded) = (prices("t.staffa"), prices("r.staffa"));
+    assert!(exact.iter().zip(&rounded).all(|(a, b)| a.is_nan() == b.is_nan() && (a.is_nan() || (a - b).abs() <= 0.25)));
+    assert_ne!(exact, rounded);
 }
 
 #[test]

@@ -136,6 +136,18 @@ impl File {
         })
     }
 
+    /// Why the columns are encoded as they are, as JSON.
+    fn why(&self, py: Python<'_>) -> PyResult<String> {
+        run(py, || {
+            let with_text = |column: &staffa::ColumnWhy| -> Result<Value> {
+                let mut value = serde_json::to_value(column).map_err(not_json)?;
+                value["chosen"] = column.chosen.as_ref().map(tree_with_text).transpose()?.into();
+                Ok(value)
+            };
+            self.0.why()?.iter().map(with_text).collect::<Result<Vec<_>>>().and_then(|columns| to_json(&columns))
+        })
+    }
+
     /// Places, sizes and statistics, as JSON.
     fn inspect(&self, py: Python<'_>) -> PyResult<String> {
         run(py, || to_json(&self.0.inspect()?))
@@ -193,11 +205,7 @@ impl File {
 
 /// The column as JSON, each tree with its one-line text beside it.
 fn with_text(column: &ColumnExplain) -> Result<Value> {
-    let tree = |tree: &EncodingTree| -> Result<Value> {
-        let mut value = serde_json::to_value(tree).map_err(not_json)?;
-        value["text"] = json!(tree.to_string());
-        Ok(value)
-    };
+    let tree = tree_with_text;
     let mut value = serde_json::to_value(column).map_err(not_json)?;
     for (i, shared) in column.shared.iter().enumerate() {
         value["shared"][i]["tree"] = tree(&shared.tree)?;
@@ -206,6 +214,12 @@ fn with_text(column: &ColumnExplain) -> Result<Value> {
         value["blocks"][i]["validity"] = block.validity.as_ref().map(tree).transpose()?.into();
         value["blocks"][i]["values"] = block.values.as_ref().map(tree).transpose()?.into();
     }
+    Ok(value)
+}
+
+fn tree_with_text(tree: &EncodingTree) -> Result<Value> {
+    let mut value = serde_json::to_value(tree).map_err(not_json)?;
+    value["text"] = json!(tree.to_string());
     Ok(value)
 }
 

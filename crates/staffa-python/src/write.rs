@@ -11,14 +11,17 @@ use crate::errors::{run, run_attached};
 
 /// Writes `data`, an Arrow stream, to `path`; gives rows, row groups, bytes as Arrow and bytes in the file.
 #[pyfunction]
-#[pyo3(signature = (data, path, profile, encodings, row_group_rows, threads, relate, verify))]
+#[pyo3(signature = (data, path, profile, column_profiles, access, encodings, max_error, row_group_rows, threads, relate, verify))]
 #[expect(clippy::too_many_arguments, reason = "the keyword arguments of the Python function")]
 pub(crate) fn write_table(
     py: Python<'_>,
     data: &Bound<'_, PyAny>,
     path: PathBuf,
     profile: &str,
+    column_profiles: Vec<(String, String)>,
+    access: &str,
     encodings: Vec<(String, String)>,
+    max_error: Vec<(String, f64)>,
     row_group_rows: Option<usize>,
     threads: Option<usize>,
     relate: bool,
@@ -26,7 +29,11 @@ pub(crate) fn write_table(
 ) -> PyResult<(u64, usize, u64, u64)> {
     let mut options = WriteOptions::default();
     options.profile = run(py, || profile.parse())?;
+    let of_column = |(column, name): (String, String)| Ok((column, name.parse()?));
+    options.profiles = run(py, || column_profiles.into_iter().map(of_column).collect())?;
+    options.access = run(py, || access.parse())?;
     options.encodings = encodings;
+    options.max_errors = max_error;
     options.row_group_rows = row_group_rows.unwrap_or(options.row_group_rows);
     options.threads = threads;
     options.relate = relate;

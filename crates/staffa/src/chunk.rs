@@ -17,7 +17,7 @@ use crate::encoding::{dictionary, onpair};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::node::Node;
-use crate::options::Profile;
+use crate::options::{Access, Profile};
 use crate::picked::Picked;
 use crate::values::{Kind, LeafArray, LeafValues, PhysicalType, Strings, Values};
 use crate::zone::ZoneMap;
@@ -29,10 +29,20 @@ const DENSE_SHARE: usize = 16;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ChunkOptions<'a> {
     pub profile: Profile,
+    pub access: Access,
+    /// Whether floats are rounded.
+    pub rounded: bool,
     pub forced: Option<&'a str>,
     pub block_rows: usize,
     pub verify: bool,
     pub kind: Kind,
+}
+
+impl ChunkOptions<'_> {
+    /// At the root of a tree that is chosen.
+    pub fn cascade(&self) -> Cascade<'_> {
+        Cascade::root(self.profile, self.forced).expecting(self.access).of_rounded(self.rounded)
+    }
 }
 
 /// A chunk whose encodings are chosen.
@@ -45,9 +55,21 @@ pub(crate) struct Chosen<'a> {
     /// The tree of every block's validity that has NULLs.
     pub validity: Vec<Option<Node>>,
     pub shared: Vec<Vec<u8>>,
+    /// Why there is a shared dictionary, or none.
+    pub sharing: Sharing,
     pub len: usize,
     /// Whether it is the same as the chunk that tells it, and so is not written again.
     pub same: bool,
+}
+
+/// What was found out about a dictionary shared by the blocks of a chunk.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Sharing {
+    /// Nothing was tried, and why.
+    Skipped(&'static str),
+    /// Bytes of the blocks' own trees, and of the dictionary with the smaller of these and its codes; that is encoded, or
+    /// an estimate which was no less.
+    Tried { distinct: usize, own: usize, shared: usize, encoded: bool },
 }
 
 /// The chunk in terms of which another one is.
@@ -118,17 +140,17 @@ impl Present<'_> {
 /// Chooses the encodings of one leaf of one row group.
 pub(crate) fn choose<'a>(array: &'a LeafArray, options: ChunkOptions<'a>) -> Result<Chosen<'a>> {
     let len = array.values.len();
-    let starts: Vec<usize> = (0..len).step_by(options.block_rows).collect();
-    let inputs: Vec<Input<'_>> =
-        starts.par_iter().map(|&start| input(array, start, options.block_rows.min(len - start))).collect();
+    let inputs = inputs(array, options.block_rows);
     let codes = chunk_codes(&inputs, options);
-    let cascade = Cascade::root(options.profile, options.forced);
+    let cascade = options.cascade();
     let mut nodes = like_the_first(&inputs, cascade, |i, input, cascade| {
         tree(input, codes.as_ref().and_then(|c| c.blocks.get(i)), cascade, options.kind)
     })?;
-    let shared = match &codes {
-        Some(codes) if inputs.len() > 1 && options.forced.is_none() => share(&inputs, codes, &mut nodes, options)?,
-        _ => None,
+    let (shared, sharing) = match &codes {
+        _ if options.forced.is_some() => (None, Sharing::Skipped("an encoding was asked for")),
+        _ if inputs.len() < 2 => (None, Sharing::Skipped("there is one block")),
+        Some(codes) => share(&inputs, codes, &mut nodes, options)?,
+        None => (None, Sharing::Skipped("most values are distinct")),
     };
     let mut shared: Vec<Vec<u8>> = shared.into_iter().collect();
     if let Some(tokens) = onpair::share(&mut nodes, shared.len() as u8) {
@@ -138,7 +160,7 @@ pub(crate) fn choose<'a>(array: &'a LeafArray, options: ChunkOptions<'a>) -> Res
     }
     let validity = inputs.par_iter().map(|input| input.validity.as_ref().map(block::validity).transpose());
     let validity = validity.collect::<Result<Vec<_>>>()?;
-    Ok(Chosen { options, ty: array.values.physical_type(), inputs, nodes, validity, shared, len, same: false })
+    Ok(Chosen { options, ty: array.values.physical_type(), inputs, nodes, validity, shared, sharing, len, same: false })
 }
 
 impl Chosen<'_> {
@@ -245,6 +267,13 @@ fn like_the_first(
     Ok(std::iter::repeat_with(|| None).take(first).chain([Some(example)]).chain(rest).collect())
 }
 
+/// What the blocks of a leaf are made of.
+pub(crate) fn inputs(array: &LeafArray, block_rows: usize) -> Vec<Input<'_>> {
+    let len = array.values.len();
+    let starts: Vec<usize> = (0..len).step_by(block_rows).collect();
+    starts.par_iter().map(|&start| input(array, start, block_rows.min(len - start))).collect()
+}
+
 /// The part of a leaf that belongs to one block.
 fn input(array: &LeafArray, start: usize, len: usize) -> Input<'_> {
     let validity = array.validity.as_ref().map(|v| v.slice(start, len));
@@ -338,10 +367,10 @@ fn share(
     codes: &ChunkCodes,
     nodes: &mut [Option<Node>],
     options: ChunkOptions<'_>,
-) -> Result<Option<Vec<u8>>> {
+) -> Result<(Option<Vec<u8>>, Sharing)> {
     let before: usize = nodes.iter().flatten().map(Node::size).sum();
     if codes.distinct < 2 || before < 256 {
-        return Ok(None);
+        return Ok((None, Sharing::Skipped("there is next to nothing to save")));
     }
     let mut distinct: Option<Picked> = None;
     for (input, coded) in inputs.iter().zip(&codes.blocks) {
@@ -352,8 +381,9 @@ fn share(
             none => *none = Some(firsts),
         }
     }
-    let Some(distinct) = distinct else { return Ok(None) };
-    let cascade = Cascade::root(options.profile, None).below(&dictionary::Dictionary);
+    let Some(distinct) = distinct else { return Ok((None, Sharing::Skipped("there are no values"))) };
+    let tried = |shared, encoded| Sharing::Tried { distinct: codes.distinct, own: before, shared, encoded };
+    let cascade = options.cascade().below(&dictionary::Dictionary);
     let mut estimate = cascade.estimate_child(distinct.borrow(), options.kind)?;
     for (coded, node) in codes.blocks.iter().zip(nodes.iter()) {
         if let Some(node) = node {
@@ -362,7 +392,7 @@ fn share(
         }
     }
     if estimate >= before {
-        return Ok(None);
+        return Ok((None, tried(estimate, false)));
     }
     let tree = cascade.child(distinct.borrow(), options.kind)?;
     let string_bytes = if let Values::Bytes(strings) = distinct.borrow() { strings.contents().len() } else { 0 };
@@ -372,21 +402,22 @@ fn share(
         input.values.values().map(|values| dictionary::shared_node(values, codes, 0, &cascade)).transpose()
     })?;
     let size = |node: &Option<Node>| node.as_ref().map_or(usize::MAX, Node::size);
-    let smaller: usize = nodes
+    let after: usize = nodes
         .iter()
         .zip(&coded)
         .filter(|(own, _)| own.is_some())
         .map(|(own, shared)| size(own).min(size(shared)))
         .sum();
-    if smaller + part.len() >= before {
-        return Ok(None);
+    let sharing = tried(after + part.len(), true);
+    if after + part.len() >= before {
+        return Ok((None, sharing));
     }
     for (own, shared) in nodes.iter_mut().zip(coded) {
         if size(&shared) < size(own) {
             *own = shared;
         }
     }
-    Ok(Some(part))
+    Ok((Some(part), sharing))
 }
 
 /// Whether a decoder gives these values.

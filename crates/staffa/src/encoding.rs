@@ -22,6 +22,7 @@ pub mod constant;
 pub mod delta;
 pub mod dictionary;
 pub mod difference;
+pub mod fixed_point;
 pub mod frame_of_reference;
 pub mod frequency;
 pub mod front_coding;
@@ -51,8 +52,30 @@ pub enum Offered {
     Slow,
     /// With the profile `small`: very slow, or blind to types.
     Small,
+    /// For columns whose floats are rounded to a bound on the error.
+    Rounded,
     /// Nowhere.
     ByName,
+}
+
+/// What has to be decoded to read one value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PointRead {
+    /// The value: its place follows from its row.
+    Value,
+    /// The vector that it is in, and at most what all vectors share.
+    Vector,
+    /// All values of the block.
+    Block,
+}
+
+/// A value that an encoding cannot hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Misfit {
+    /// Which of the values.
+    pub at: usize,
+    /// What the encoding holds.
+    pub holds: &'static str,
 }
 
 /// One way to lay out values as bytes. Stateless; one static per encoding.
@@ -99,6 +122,11 @@ pub trait Encoding: Sync {
         0
     }
 
+    /// What has to be decoded to read one value, its children apart.
+    fn point_read(&self) -> PointRead {
+        PointRead::Vector
+    }
+
     /// Whether it has no children: what is left when the cascade is as deep as it may be.
     fn terminal(&self) -> bool {
         self.roles().is_empty()
@@ -112,6 +140,11 @@ pub trait Encoding: Sync {
 
     /// The node, or `None` where these values cannot be held or it is plainly not worth it.
     fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>>;
+
+    /// The first value that it cannot hold, where it was asked for by name and declined.
+    fn misfit(&self, _values: Values<'_>) -> Option<Misfit> {
+        None
+    }
 
     /// The trust boundary: structure, counts and sizes are checked here.
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>>;
@@ -136,6 +169,7 @@ pub static POOL: &[&dyn Encoding] = &[
     &alp::Alp,
     &alp_rd::AlpRd,
     &pseudodecimal::Pseudodecimal,
+    &fixed_point::FixedPoint,
     &onpair::OnPair,
     &fsst::Fsst,
     &text::Text,

@@ -1,6 +1,7 @@
 //! Looking inside a file: its parts, its trees of encodings and why they are so, and whether all of it is sound.
 
 mod verify;
+mod why;
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,19 +13,18 @@ use staffa_kernels::cast_slice;
 
 use crate::bitmap::Bitmap;
 use crate::block::{self, Parsed};
-use crate::choose::{Cascade, Stats};
 use crate::decode::{Physical as _, for_words};
 use crate::encoding::{self, Encoding};
 use crate::error::{Error, Result};
 use crate::file::{ChunkEntry, HEADER_BYTES, zone_of};
 use crate::node::NodeRef;
-use crate::options::Profile;
 use crate::picked::Picked;
 use crate::read::File;
 use crate::values::{DecodedLeaf, DecodedValues, PhysicalType, Strings, Values};
 use crate::zone::{Bounds, ZoneMap};
 
 pub use verify::VerifyReport;
+pub use why::{ColumnWhy, Considered, RelationWhy, SharedWhy};
 
 /// The parts of a file.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -151,38 +151,6 @@ pub struct ColumnExplain {
     pub shared: Vec<SharedExplain>,
     /// Its blocks.
     pub blocks: Vec<BlockExplain>,
-}
-
-/// What the chooser weighs for one block of a leaf column.
-#[derive(Debug, Clone, serde::Serialize)]
-pub struct ColumnWhy {
-    /// Its path.
-    pub path: String,
-    /// The top-level column it belongs to.
-    pub column: String,
-    /// The block that was looked at: of which row group, and which of its blocks.
-    pub row_group: usize,
-    /// See `row_group`.
-    pub block: usize,
-    /// Bytes the block takes in the file.
-    pub bytes: u64,
-    /// Bytes its values take as they are.
-    pub plain_bytes: u64,
-    /// The tree that it has; none where all is NULL.
-    pub chosen: Option<EncodingTree>,
-    /// Every encoding: first those that could be, the smallest first, then the others.
-    pub considered: Vec<Considered>,
-}
-
-/// What the chooser thinks of an encoding.
-#[derive(Debug, Clone, serde::Serialize)]
-pub struct Considered {
-    /// Its name.
-    pub encoding: &'static str,
-    /// Bytes that it is estimated to take, with its children; none where it was not weighed.
-    pub estimate: Option<u64>,
-    /// Why it was not weighed.
-    pub reason: Option<&'static str>,
 }
 
 /// The tree of a shared part.
@@ -410,52 +378,6 @@ impl File {
             shared,
             blocks,
         })
-    }
-
-    /// Why the columns are encoded as they are: what the chooser of this release thinks of each encoding for the first
-    /// block of every leaf column, with profile `balanced`. Columns told by others and dictionaries shared by a row
-    /// group are decided later, by the whole chunk.
-    pub fn why(&self) -> Result<Vec<ColumnWhy>> {
-        let leaves = (0..self.footer().leaves.len()).into_par_iter().filter_map(|leaf| self.why_leaf(leaf).transpose());
-        leaves.collect()
-    }
-
-    fn why_leaf(&self, leaf: usize) -> Result<Option<ColumnWhy>> {
-        let spec = self.leaf(leaf)?;
-        let contents = self.contents(leaf)?;
-        let Some(row_group) = contents.iter().position(|chunk| !chunk.blocks.is_empty()) else { return Ok(None) };
-        let explained = self.explain_leaf(leaf)?;
-        let Some(block) = explained.blocks.into_iter().find(|b| b.row_group == row_group && b.block == 0) else {
-            return Ok(None);
-        };
-        let decoded = self.decode_leaf(leaf, row_group, 0..1)?;
-        let (plain_bytes, considered) = with_present(&decoded, |values, _| {
-            if spec.ty.is_none() || values.is_empty() {
-                return Ok((0, Vec::new()));
-            }
-            let stats = Stats::new(values, spec.kind);
-            let all = Cascade::root(Profile::Balanced, None).consider(values, &stats)?;
-            let mut all: Vec<Considered> = all
-                .into_iter()
-                .map(|(encoding, verdict)| Considered {
-                    encoding: encoding.name(),
-                    estimate: verdict.ok().map(|bytes| bytes as u64),
-                    reason: verdict.err(),
-                })
-                .collect();
-            all.sort_by_key(|c| (c.estimate.is_none(), c.estimate, c.reason));
-            Ok((values.plain_bytes() as u64, all))
-        })?;
-        Ok(Some(ColumnWhy {
-            path: spec.path.clone(),
-            column: column_name(self.schema(), spec.column),
-            row_group,
-            block: 0,
-            bytes: block.bytes,
-            plain_bytes,
-            chosen: block.values,
-            considered,
-        }))
     }
 }
 

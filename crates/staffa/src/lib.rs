@@ -35,6 +35,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod arrow;
+mod asked;
 mod bitmap;
 mod block;
 mod choose;
@@ -49,6 +50,7 @@ mod file;
 mod float;
 mod inspect;
 mod limits;
+mod misfit;
 mod node;
 mod options;
 mod patches;
@@ -56,6 +58,7 @@ mod picked;
 mod predicate;
 mod read;
 mod relate;
+mod rounding;
 mod scan;
 mod source;
 mod store;
@@ -83,10 +86,10 @@ pub use error::{Error, Place, Result};
 pub use file::FORMAT_VERSION;
 pub use inspect::{
     BlockExplain, BlockInfo, ChunkInfo, ColumnExplain, ColumnWhy, Considered, EncodingTree, Inspection, LeafInfo,
-    PartInfo, RowGroupInfo, SharedExplain, VerifyReport,
+    PartInfo, RelationWhy, RowGroupInfo, SharedExplain, SharedWhy, VerifyReport,
 };
 pub use limits::Limits;
-pub use options::{Profile, WriteOptions, WriteSummary};
+pub use options::{Access, Profile, WriteOptions, WriteSummary};
 pub use predicate::{Compare, Literal, Predicate};
 pub use read::File;
 pub use scan::{Reader, Scan};

@@ -41,14 +41,54 @@ impl fmt::Display for Profile {
     }
 }
 
+/// How a file is expected to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    /// The default: whole columns, or long parts of them.
+    #[default]
+    Scan,
+    /// Single rows by number: what must decode a whole block for one value has to be half as large as anything else.
+    Random,
+}
+
+impl FromStr for Access {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "scan" => Ok(Self::Scan),
+            "random" => Ok(Self::Random),
+            other => Err(Error::invalid(format!("no access is called {other:?}; there are scan, random"))),
+        }
+    }
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Scan => "scan",
+            Self::Random => "random",
+        })
+    }
+}
+
 /// How a file is to be written; the defaults suit most.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct WriteOptions {
     /// What the chooser weighs.
     pub profile: Profile,
+    /// Profiles of single columns: a column's name or the path of a leaf, and its profile.
+    pub profiles: Vec<(String, Profile)>,
+    /// How the file is expected to be read.
+    pub access: Access,
     /// Encodings asked for by name: path of the leaf column, name of the encoding.
     pub encodings: Vec<(String, String)>,
+    /// Columns of floats that need not be exact: the column's name, and the most by which a value may differ from what
+    /// was written. Each float becomes the nearest multiple of a power of two, the largest whose half is within the
+    /// bound; NaN, infinities and -0.0 stay. The column's field says so under `staffa.max_error`. All else is exact.
+    pub max_errors: Vec<(String, f64)>,
     /// Most rows of a row group.
     pub row_group_rows: usize,
     /// Most bytes of Arrow memory of a row group, about.
@@ -69,7 +109,10 @@ impl Default for WriteOptions {
     fn default() -> Self {
         Self {
             profile: Profile::default(),
+            profiles: Vec::new(),
+            access: Access::default(),
             encodings: Vec::new(),
+            max_errors: Vec::new(),
             row_group_rows: 1 << 20,
             row_group_bytes: 128 << 20,
             block_rows: 1 << 16,

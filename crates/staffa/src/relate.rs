@@ -42,14 +42,37 @@ const LOOKED_AT: usize = 8;
 /// Pairs that are encoded for a column, at the most.
 const TRIES: usize = 3;
 
-/// Encodes columns in terms of others where that is smaller; which columns tell each. Columns of the same
-/// number of values may tell one another.
-pub(crate) fn relate(chosen: &mut [Chosen<'_>]) -> Result<Vec<Vec<usize>>> {
+/// A column in terms of others: what that would take, and what became of it.
+#[derive(Debug)]
+pub(crate) struct Tried {
+    pub told: usize,
+    pub by: Vec<usize>,
+    /// Of the values, where they would be told.
+    pub encoding: Option<&'static str>,
+    pub validity: bool,
+    /// Bytes alone and told: of one block, or of all blocks where all were encoded.
+    pub bytes: (usize, usize),
+    pub encoded: bool,
+    pub taken: bool,
+    pub reason: &'static str,
+}
+
+/// Share of its bytes that a column must save for a pair to be encoded at all.
+pub(crate) const LEAST_GAIN: f64 = 1.0 - WORTH;
+
+/// Encodes columns in terms of others where that is smaller; which columns tell each, and what was tried. Columns of the
+/// same number of values may tell one another. Pairs that seem to save less than the share `looked_at` are not even named.
+pub(crate) fn relate(chosen: &mut [Chosen<'_>], looked_at: f64) -> Result<(Vec<Vec<usize>>, Vec<Tried>)> {
+    let mut log = Vec::new();
     let mut told: Vec<Vec<usize>> = vec![Vec::new(); chosen.len()];
     let mut tells = vec![false; chosen.len()];
     for (leaf, by) in equal(chosen) {
+        if !chosen.get(leaf).is_some_and(|column| relates(column.options.profile)) {
+            continue;
+        }
         if let (Some(column), Some(told), Some(tells)) = (chosen.get_mut(leaf), told.get_mut(leaf), tells.get_mut(by)) {
             column.same = true;
+            log.push(Tried::equal(leaf, by, size(column)));
             (*told, *tells) = (vec![by], true);
         }
     }
@@ -58,22 +81,43 @@ pub(crate) fn relate(chosen: &mut [Chosen<'_>]) -> Result<Vec<Vec<usize>>> {
     let mut pairs: Vec<Pair> = columns
         .par_iter()
         .enumerate()
-        .filter(|(leaf, _)| chosen.get(*leaf).is_some_and(|c| c.options.forced.is_none() && !c.same))
+        .filter(|(leaf, _)| {
+            chosen.get(*leaf).is_some_and(|c| c.options.forced.is_none() && !c.same && relates(c.options.profile))
+        })
         .filter_map(|(leaf, column)| Some((leaf, column.as_ref()?)))
         .filter(|(_, column)| column.bytes() >= 128.max(total / 2000))
-        .flat_map_iter(|(leaf, column)| best_pairs(leaf, column, &columns))
+        .flat_map_iter(|(leaf, column)| best_pairs(leaf, column, &columns, looked_at))
         .collect();
     pairs.sort_by(|a, b| b.gain.total_cmp(&a.gain).then_with(|| (a.told, &a.by).cmp(&(b.told, &b.by))));
     let mut tries = vec![0; chosen.len()];
     for pair in pairs {
         let is = |set: &[bool], leaf: usize| set.get(leaf).copied().unwrap_or(true);
         let known = |leaf: usize| told.get(leaf).is_none_or(|by| !by.is_empty());
-        let spent = tries.get(pair.told).is_none_or(|tries| *tries >= TRIES);
-        if known(pair.told) || pair.by.iter().any(|(by, _)| known(*by)) || is(&tells, pair.told) || spent {
+        let alone = columns.get(pair.told).and_then(Option::as_ref).map_or(0, Column::bytes);
+        let why_not = if pair.gain <= alone as f64 * LEAST_GAIN {
+            "saves less than three tenths"
+        } else if known(pair.told) {
+            "another column tells it"
+        } else if pair.by.iter().any(|(by, _)| known(*by)) {
+            "that column is told itself"
+        } else if is(&tells, pair.told) {
+            "it tells another column"
+        } else if tries.get(pair.told).is_none_or(|tries| *tries >= TRIES) {
+            "three others were tried"
+        } else {
+            ""
+        };
+        let mut tried = Tried::of(&pair, alone, why_not);
+        if !why_not.is_empty() {
+            log.push(tried);
             continue;
         }
         tries.iter_mut().skip(pair.told).take(1).for_each(|tries| *tries += 1);
-        let Some((nodes, validity)) = tell(chosen, &pair)? else { continue };
+        let (trees, bytes) = tell(chosen, &pair)?;
+        (tried.bytes, tried.encoded, tried.taken) = (bytes, true, trees.is_some());
+        tried.reason = if tried.taken { "" } else { "saves less than three tenths once encoded" };
+        log.push(tried);
+        let Some((nodes, validity)) = trees else { continue };
         if let (Some(column), Some(by)) = (chosen.get_mut(pair.told), told.get_mut(pair.told)) {
             (column.nodes, column.validity) = (nodes, validity);
             *by = pair.by.iter().map(|(by, _)| *by).collect();
@@ -82,15 +126,37 @@ pub(crate) fn relate(chosen: &mut [Chosen<'_>]) -> Result<Vec<Vec<usize>>> {
             tells.iter_mut().skip(*by).take(1).for_each(|tells| *tells = true);
         }
     }
-    Ok(told)
+    Ok((told, log))
+}
+
+impl Tried {
+    fn of(pair: &Pair, alone: usize, reason: &'static str) -> Self {
+        Self {
+            told: pair.told,
+            by: pair.by.iter().map(|(by, _)| *by).collect(),
+            encoding: pair.encoding.map(Encoding::name),
+            validity: pair.validity,
+            bytes: (alone, (alone as f64 - pair.gain).max(0.0) as usize),
+            encoded: false,
+            taken: false,
+            reason,
+        }
+    }
+
+    fn equal(told: usize, by: usize, bytes: usize) -> Self {
+        let (by, encoding, bytes) = (vec![by], Some("equal"), (bytes, 0));
+        Self { told, by, encoding, validity: true, bytes, encoded: true, taken: true, reason: "" }
+    }
+}
+
+/// Bytes of all trees and shared parts of a chunk.
+fn size(column: &Chosen<'_>) -> usize {
+    let trees = column.nodes.iter().chain(&column.validity).flatten().map(Node::size).sum::<usize>();
+    trees + column.shared.iter().map(Vec::len).sum::<usize>()
 }
 
 /// Columns whose chunks came out the same, each with the first of them.
 fn equal(chosen: &[Chosen<'_>]) -> Vec<(usize, usize)> {
-    let size = |column: &Chosen<'_>| {
-        let trees = column.nodes.iter().chain(&column.validity).flatten().map(Node::size).sum::<usize>();
-        trees + column.shared.iter().map(Vec::len).sum::<usize>()
-    };
     let sizes: Vec<usize> = chosen.iter().map(size).collect();
     let same = |a: &Chosen<'_>, b: &Chosen<'_>| {
         (a.ty, a.options.kind, a.len) == (b.ty, b.options.kind, b.len)
@@ -267,8 +333,8 @@ fn stream(root: &Node, from: StreamOf, values: Values<'_>) -> Result<Picked> {
     }, _ => Ok(Picked::all(values)))
 }
 
-/// The pairs that seem to make a column smaller, the best few.
-fn best_pairs(told: usize, column: &Column, columns: &[Option<Column>]) -> Vec<Pair> {
+/// The pairs that seem to make a column smaller by more than a share, the best few.
+fn best_pairs(told: usize, column: &Column, columns: &[Option<Column>], least: f64) -> Vec<Pair> {
     let mut counts = vec![0; column.stream.as_ref().map_or(0, |view| view.distinct)];
     let others = || {
         let others = columns.iter().enumerate().filter(|(by, _)| *by != told);
@@ -298,7 +364,7 @@ fn best_pairs(told: usize, column: &Column, columns: &[Option<Column>]) -> Vec<P
         }
         let of_validity = validity_gain(column, other);
         gain += of_validity.unwrap_or(0.0);
-        if gain > column.bytes() as f64 * (1.0 - WORTH) {
+        if gain > column.bytes() as f64 * least {
             pairs.push(Pair { told, by: vec![(by, 1)], encoding, validity: of_validity.is_some(), gain });
         }
     }
@@ -414,9 +480,10 @@ fn old(nodes: &[Option<Node>], i: usize) -> Option<&Node> {
     nodes.get(i).and_then(Option::as_ref)
 }
 
-/// The column's blocks in terms of the other's where that makes them smaller; `None` where it does not in all.
-fn tell(chosen: &[Chosen<'_>], pair: &Pair) -> Result<Option<Trees>> {
-    let Some(told) = chosen.get(pair.told) else { return Ok(None) };
+/// The column's blocks in terms of the other's where that makes them smaller; no trees where it does not in all. With the
+/// bytes alone and told of what was encoded: one block, or all.
+fn tell(chosen: &[Chosen<'_>], pair: &Pair) -> Result<(Option<Trees>, (usize, usize))> {
+    let Some(told) = chosen.get(pair.told) else { return Ok((None, (0, 0))) };
     let by: Vec<(&Chosen<'_>, i64)> =
         pair.by.iter().filter_map(|(by, times)| Some((chosen.get(*by)?, *times))).collect();
     let size = |node: &Option<Node>| node.as_ref().map_or(0, Node::size);
@@ -438,15 +505,16 @@ fn tell(chosen: &[Chosen<'_>], pair: &Pair) -> Result<Option<Trees>> {
     let judged = judged(told);
     let now = |i: usize| [&told.nodes, &told.validity].map(|nodes| old(nodes, i).map_or(0, Node::size)).iter().sum();
     let first = block(judged, None)?;
-    if !worth(size(&first.0) + size(&first.1), now(judged)) {
-        return Ok(None);
+    let bytes = (now(judged), size(&first.0) + size(&first.1));
+    if !worth(bytes.1, bytes.0) {
+        return Ok((None, bytes));
     }
     let rest = |i| if i == judged { Ok(first.clone()) } else { block(i, first.0.as_ref()) };
     let trees: Vec<(Option<Node>, Option<Node>)> =
         (0..told.inputs.len()).into_par_iter().map(rest).collect::<Result<_>>()?;
     let new = trees.iter().map(|(values, validity)| size(values) + size(validity)).sum();
     let all = (0..told.inputs.len()).map(now).sum();
-    Ok(worth(new, all).then(|| trees.into_iter().unzip()))
+    Ok((worth(new, all).then(|| trees.into_iter().unzip()), (all, new)))
 }
 
 /// A validity as what differs from another.
@@ -494,7 +562,7 @@ fn tell_block(
     let example =
         example.and_then(|root| if from == StreamOf::FirstChild { root.children.first() } else { Some(root) });
     let hint = example.filter(|node| node.encoding == encoding.id()).map(Hint::new);
-    let cascade = Cascade::root(told.options.profile, None).below(encoding).like(hint.as_ref()).told_by(&streams);
+    let cascade = told.options.cascade().below(encoding).like(hint.as_ref()).told_by(&streams);
     let stats = Stats::new(target, kind(root, from, told.options.kind));
     let Some(node) = encoding.encode(target, &stats, &cascade)? else { return Ok(None) };
     Ok(Some(match from {

@@ -17,12 +17,14 @@ use rayon::prelude::*;
 use tempfile::NamedTempFile;
 
 use crate::arrow::{Layout, Leaf, concat, shred};
+use crate::asked::{Asked, asked};
 use crate::chunk::{self, Chosen, ChunkOptions, EncodedChunk, Teller};
-use crate::encoding;
 use crate::error::{Error, Result};
 use crate::file::{BlockEntry, ChunkEntry, ColumnIndex, FORMAT_VERSION, Footer, MAX_BLOCK_ROWS, PartEntry, header};
+use crate::misfit::explained;
 use crate::options::{WriteOptions, WriteSummary};
 use crate::relate;
+use crate::rounding;
 use crate::values::{LeafArray, LeafValues};
 
 /// Writes a file under a temporary name beside its path; [`finish`](Self::finish) syncs and renames it. Dropped before,
@@ -156,10 +158,12 @@ pub fn to_bytes(schema: SchemaRef, batches: &[RecordBatch], options: WriteOption
 #[derive(Debug)]
 struct Plan {
     schema: SchemaRef,
+    /// As the file keeps it: the same, and which floats are rounded.
+    stored: SchemaRef,
     layout: Layout,
     options: WriteOptions,
-    /// The encoding asked for, per leaf.
-    forced: Vec<Option<String>>,
+    /// Per leaf.
+    asked: Vec<Asked>,
     threads: Option<rayon::ThreadPool>,
 }
 
@@ -172,44 +176,13 @@ impl Plan {
             )));
         }
         let layout = Layout::new(&schema)?;
-        let mut forced = vec![None; layout.leaves().len()];
-        for (path, name) in &options.encodings {
-            let leaf = find_leaf(&layout, &schema, path)?;
-            let encoding = encoding::by_name(name).ok_or_else(|| encoding::unknown(name))?;
-            if encoding.needs_source() {
-                return Err(Error::invalid(format!(
-                    "column {path:?}: {name} is in terms of another column and is chosen where it is smaller, not by name"
-                )));
-            }
-            let found = layout.leaves().get(leaf);
-            if !found.is_some_and(|l| l.ty.is_some_and(|ty| encoding.accepts(ty, l.kind))) {
-                let able = found.and_then(|l| l.ty.map(|ty| encoding::able(ty, l.kind))).unwrap_or_default();
-                return Err(Error::invalid(format!(
-                    "encoding {name} cannot hold column {path:?}; these can: {}",
-                    able.join(", ")
-                )));
-            }
-            if let Some(place) = forced.get_mut(leaf) {
-                *place = Some(name.clone());
-            }
-        }
+        let (asked, roundings) = asked(&options, &layout, &schema)?;
+        let stored = Arc::new(rounding::mark(&schema, &roundings));
         let build = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let threads = options.threads.filter(|n| *n > 0).map(build).transpose();
         let threads = threads.map_err(|e| Error::invalid(format!("no threads: {e}")))?;
-        Ok(Self { schema, layout, options, forced, threads })
+        Ok(Self { schema, stored, layout, options, asked, threads })
     }
-}
-
-fn find_leaf(layout: &Layout, schema: &Schema, path: &str) -> Result<usize> {
-    if let Some(leaf) = layout.leaves().iter().position(|leaf| leaf.path == path) {
-        return Ok(leaf);
-    }
-    let Some(column) = schema.fields().iter().position(|field| field.name() == path) else {
-        return Err(unknown_column(path, schema));
-    };
-    let own: Vec<&str> =
-        layout.leaves_of(column).filter_map(|i| layout.leaves().get(i)).map(|leaf| leaf.path.as_str()).collect();
-    Err(Error::invalid(format!("column {path:?} has several parts, name one of them: {}", own.join(", "))))
 }
 
 /// The error for a column that is not there.
@@ -321,29 +294,31 @@ impl<W: Write + Send> Encoder<W> {
     }
 
     fn row_group(&mut self, batch: &RecordBatch) -> Result<()> {
-        let plan = &self.plan;
-        let leaves = shred(batch, &plan.layout)?;
+        let (plan, first_row) = (&self.plan, self.summary.rows);
+        let mut leaves = shred(batch, &plan.layout)?;
+        for (array, asked) in leaves.iter_mut().zip(&plan.asked) {
+            asked.rounding.iter().for_each(|rounding| rounding.apply(array));
+        }
         for (array, leaf) in leaves.iter().zip(plan.layout.leaves()) {
             check_offsets(array, leaf)?;
         }
         let encode = || {
-            let work = leaves.par_iter().zip(plan.layout.leaves()).zip(&plan.forced);
-            let chosen = work.map(|((array, leaf), forced)| {
+            let work = leaves.par_iter().zip(plan.layout.leaves()).zip(&plan.asked);
+            let chosen = work.map(|((array, leaf), asked)| {
                 let options = ChunkOptions {
-                    profile: plan.options.profile,
-                    forced: forced.as_deref(),
+                    profile: asked.profile,
+                    access: plan.options.access,
+                    rounded: asked.rounding.is_some(),
+                    forced: asked.encoding.as_deref(),
                     block_rows: plan.options.block_rows,
                     verify: plan.options.verify,
                     kind: leaf.kind,
                 };
-                chunk::choose(array, options).map_err(|e| match e {
-                    Error::InvalidArgument(what) => Error::InvalidArgument(format!("column {:?}: {what}", leaf.path)),
-                    other => other.at(|p| p.column = Some(leaf.path.clone())),
-                })
+                chunk::choose(array, options).map_err(|e| explained(e, (array, leaf), options, batch, first_row))
             });
             let mut chosen = chosen.collect::<Result<Vec<_>>>()?;
-            let told = if plan.options.relate && relate::relates(plan.options.profile) {
-                relate::relate(&mut chosen)?
+            let told = if plan.options.relate && plan.asked.iter().any(|asked| relate::relates(asked.profile)) {
+                relate::relate(&mut chosen, relate::LEAST_GAIN)?.0
             } else {
                 vec![Vec::new(); chosen.len()]
             };
@@ -422,7 +397,7 @@ impl<W: Write + Send> Encoder<W> {
             row_groups: self.row_groups.clone(),
             block_rows: self.plan.options.block_rows as u32,
             leaves,
-            schema: self.plan.schema.as_ref().clone(),
+            schema: self.plan.stored.as_ref().clone(),
             writer: format!("staffa {}", env!("CARGO_PKG_VERSION")),
             version: FORMAT_VERSION,
             offset: self.position,

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Decimal128Array, Decimal256Array, DictionaryArray, Float32Array, Float64Array,
-    Int8Array, Int16Array, Int32Array, Int64Array, ListArray, NullArray, RecordBatch, StringArray, UInt64Array,
-    make_array,
+    Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Decimal256Array, DictionaryArray,
+    Float32Array, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, ListArray, NullArray, RecordBatch,
+    StringArray, UInt64Array, make_array,
 };
 use arrow_buffer::{OffsetBuffer, i256};
 use arrow_schema::{DataType, Field, Schema, UnionFields, UnionMode};
@@ -149,6 +149,81 @@ fn what_cannot_be_written_is_refused_before_a_byte_is() {
     assert!(staffa::to_bytes(schema.clone(), &[], with_encoding("l[]", "fsst")).is_ok());
     let message = staffa::to_bytes(schema, &[], with_encoding("l[", "fsst")).unwrap_err().to_string();
     assert!(message.contains("\"l[\""), "{message}");
+}
+
+#[test]
+fn the_first_value_that_an_encoding_cannot_hold_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.staffa");
+    let few = |i: i32| if i % 3 == 0 { None } else { Some(7) };
+    let days = |first: usize| (0..400).map(move |i| Some(if i < first { 19_000 } else { 19_001 }));
+    let nulls = |i: i32| if i < 20 { few(i) } else { Some(i) };
+    let letters = |i: u32| vec![b'a' + (i % 26) as u8; 3];
+    let bytes = |i: u32| if i < 350 { letters(i) } else { (i * 30..i * 30 + 30).map(|byte| byte as u8).collect() };
+    let lists = ListArray::from_iter_primitive::<arrow_array::types::Float64Type, _, _>(
+        (0..400).map(|i| Some(vec![Some(0.5), (i != 310).then_some(0.5), Some(if i < 320 { 0.5 } else { -1.25 })])),
+    );
+    let cases: Vec<(&str, &str, ArrayRef, &str)> = vec![
+        (
+            "a",
+            "constant",
+            Arc::new(Date32Array::from_iter(days(333))),
+            "constant cannot hold row 333, value 2022-01-09: it holds a block of values that are all alike",
+        ),
+        // Blocks that differ from one another are held.
+        ("a", "constant", Arc::new(Date32Array::from_iter(days(300))), ""),
+        (
+            "a",
+            "constant",
+            Arc::new(Int32Array::from_iter((0..400).map(nulls))),
+            "cannot hold row 20, value 20: it holds",
+        ),
+        (
+            "a",
+            "constant",
+            Arc::new(BooleanArray::from_iter((0..400).map(|i| Some(i == 7)))),
+            "cannot hold row 7, value true",
+        ),
+        (
+            "a[]",
+            "constant",
+            Arc::new(lists),
+            "value -1.25, number 62 in the row group that begins at row 300: it holds",
+        ),
+        (
+            "a",
+            "alphabet",
+            Arc::new(BinaryArray::from_iter((0..400).map(|i| (i % 7 > 0).then(|| bytes(i))))),
+            "cannot hold row 355, value [9a, 9b, 9c, 9d, ",
+        ),
+        (
+            "a",
+            "text",
+            Arc::new(StringArray::from_iter_values(
+                (0..400).map(|i| (1..20).map(|f| format!("{};", i * f * f % 9973)).collect::<String>()),
+            )),
+            "",
+        ),
+    ];
+    for (leaf, encoding, column, expected) in cases {
+        let batch = table(vec![column]);
+        let mut options = with_encoding(leaf, encoding);
+        (options.row_group_rows, options.block_rows) = (300, 100);
+        let mut writer = Writer::create(&path, batch.schema(), options).unwrap();
+        let result = writer.write(&batch).and_then(|()| writer.finish());
+        if expected.is_empty() {
+            assert_eq!(result.unwrap().rows, 400);
+            assert_eq!(common::column(&read(File::open(&path).unwrap().scan()), 0), rows(batch.column(0)));
+            fs::remove_file(&path).unwrap();
+            continue;
+        }
+        let error = result.unwrap_err();
+        assert!(matches!(error, Error::InvalidArgument(_)), "{error}");
+        let message = error.to_string();
+        assert!(message.starts_with(&format!("column {leaf:?}: {encoding} cannot hold ")), "{message}");
+        assert!(message.contains(expected), "{expected:?} expected in {message:?}");
+        assert_eq!(names(folder.path()), [""; 0], "{message}");
+    }
 }
 
 #[test]

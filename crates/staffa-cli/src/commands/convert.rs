@@ -5,7 +5,7 @@ use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::cli::{Convert, Writing};
+use crate::cli::{AccessName, Convert, Writing};
 use crate::error::{Failure, Result};
 use crate::formats::{self, CsvOptions, Format};
 use crate::inputs::{Inputs, expand};
@@ -75,7 +75,14 @@ fn options(args: &Convert) -> staffa::WriteOptions {
     let writing = &args.writing;
     let mut options = staffa::WriteOptions::default();
     options.profile = writing.profile.map(super::profile).unwrap_or_default();
+    options.profiles =
+        writing.column_profile.iter().map(|(column, name)| (column.clone(), super::profile(*name))).collect();
+    options.access = match writing.access {
+        Some(AccessName::Random) => staffa::Access::Random,
+        _ => staffa::Access::Scan,
+    };
     options.encodings.clone_from(&writing.encoding);
+    options.max_errors.clone_from(&writing.max_error);
     options.threads = writing.threads.map(usize::from);
     options.relate = !writing.no_relate;
     options.verify = !writing.no_verify;
@@ -90,7 +97,10 @@ fn options(args: &Convert) -> staffa::WriteOptions {
 fn refuse_staffa_options(writing: &Writing, to: Format) -> Result<()> {
     let given = [
         ("--profile", writing.profile.is_some()),
+        ("--column-profile", !writing.column_profile.is_empty()),
+        ("--access", writing.access.is_some()),
         ("--encoding", !writing.encoding.is_empty()),
+        ("--max-error", !writing.max_error.is_empty()),
         ("--row-group-rows", writing.row_group_rows.is_some()),
         ("--no-relate", writing.no_relate),
         ("--no-verify", writing.no_verify),

@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use serde_json::json;
-use staffa::{BlockExplain, ColumnExplain, EncodingTree};
+use staffa::{BlockExplain, ColumnExplain, EncodingTree, RelationWhy, SharedWhy};
 
 use crate::cli::Explain;
 use crate::error::{Failure, Result};
@@ -64,8 +64,50 @@ fn why(args: &Explain, file: &staffa::File) -> Result<()> {
         };
         let rows: Vec<Vec<String>> = column.considered.iter().map(row).collect();
         grid(&mut out, &[Left, Right, Left], &rows)?;
+        if let Some(shared) = &column.shared {
+            writeln!(out, "  dictionary shared by the blocks of row group 0: {}", sharing(shared))?;
+        }
+        relations(&mut out, &column.relations)?;
     }
     Ok(out.flush()?)
+}
+
+fn sharing(shared: &SharedWhy) -> String {
+    let outcome = if shared.taken { "taken".to_owned() } else { format!("none, {}", shared.reason) };
+    match (shared.distinct, shared.alone, shared.shared) {
+        (Some(distinct), Some(alone), Some(with)) => format!(
+            "{outcome}: {}{} for {} of blocks by themselves, {}",
+            if shared.encoded { "" } else { "about " },
+            bytes(with),
+            bytes(alone),
+            counted(distinct, "distinct value")
+        ),
+        _ => outcome,
+    }
+}
+
+/// The columns in terms of which a column could be.
+fn relations(out: &mut dyn Write, relations: &[RelationWhy]) -> Result<()> {
+    if relations.is_empty() {
+        return Ok(writeln!(out, "  told by other columns: none seems to make it smaller")?);
+    }
+    writeln!(out, "  told by other columns, in row group 0:")?;
+    let row = |relation: &RelationWhy| {
+        let what = match (relation.encoding, relation.validity) {
+            (Some(encoding @ "equal"), _) | (Some(encoding), false) => encoding.to_owned(),
+            (Some(encoding), true) => format!("{encoding}, with validity"),
+            (None, _) => "validity".to_owned(),
+        };
+        let by: Vec<String> = relation.by.iter().map(|path| printable(path)).collect();
+        let about = if relation.encoded { "" } else { "about " };
+        vec![
+            format!("    {what}: {}", by.join(", ")),
+            format!("{about}{} for {}", bytes(relation.told), bytes(relation.alone)),
+            if relation.taken { "taken" } else { relation.reason }.to_owned(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = relations.iter().map(row).collect();
+    Ok(grid(out, &[Left, Right, Left], &rows)?)
 }
 
 fn title(out: &mut dyn Write, column: &ColumnExplain) -> Result<()> {

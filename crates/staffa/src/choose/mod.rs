@@ -24,10 +24,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use staffa_kernels::VECTOR;
 
-use crate::encoding::{self, Encoding, Offered, POOL};
+use crate::encoding::{self, Encoding, Offered, POOL, PointRead};
 use crate::error::{Error, Result};
 use crate::node::Node;
-use crate::options::Profile;
+use crate::options::{Access, Profile};
 use crate::picked::Picked;
 use crate::source::Stream;
 use crate::values::{Kind, Strings, StringsBuf, Values};
@@ -46,6 +46,10 @@ pub struct Cascade<'a> {
     /// Encodings that are not to be used below their own, one bit per id.
     excluded: u64,
     profile: Profile,
+    /// How the file is expected to be read.
+    access: Access,
+    /// Whether floats are rounded to a bound on the error.
+    rounded: bool,
     /// Whether this is a trial on a sample: only sizes matter, nothing will be decoded.
     trial: bool,
     /// How many of the best estimates are encoded, at the most.
@@ -85,6 +89,8 @@ impl Default for Cascade<'_> {
             depth: 3,
             excluded: 0,
             profile: Profile::Balanced,
+            access: Access::Scan,
+            rounded: false,
             trial: false,
             tries: 3,
             forced: None,
@@ -103,7 +109,17 @@ impl<'a> Cascade<'a> {
             Profile::Balanced => (3, 3),
             Profile::Small => (4, usize::MAX),
         };
-        Self { depth, tries, forced, profile, ..Self::default() }
+        Self { depth, profile, tries, forced, ..Self::default() }
+    }
+
+    /// For a file that is to be read like this.
+    pub(crate) fn expecting(self, access: Access) -> Self {
+        Self { access, ..self }
+    }
+
+    /// For floats that are rounded to a bound on the error, or are not.
+    pub(crate) fn of_rounded(self, rounded: bool) -> Self {
+        Self { rounded, ..self }
     }
 
     /// With the tree of another block of the chunk, which is tried first and kept while it holds.
@@ -192,16 +208,16 @@ impl<'a> Cascade<'a> {
         let mut ranked = Vec::new();
         for candidate in self.candidates(values, stats, |e| Some(e.id()) != again) {
             if let Some(bytes) = candidate.estimate(values, stats, &self.below(candidate))? {
-                ranked.push((bytes, candidate));
+                ranked.push((self.cost(candidate, bytes), candidate));
             }
         }
         ranked.sort_by_key(|(bytes, _)| *bytes);
         for (tried, (estimate, candidate)) in ranked.iter().enumerate() {
-            if tried >= self.tries || best.as_ref().is_some_and(|b| b.size() <= *estimate) {
+            if tried >= self.tries || best.as_ref().is_some_and(|b| self.node_cost(b) <= *estimate) {
                 break;
             }
             if let Some(node) = candidate.encode(values, stats, &self.below(*candidate))? {
-                best = Some(best.filter(|b| b.size() <= node.size()).unwrap_or(node));
+                best = Some(best.filter(|b| self.node_cost(b) <= self.node_cost(&node)).unwrap_or(node));
             }
         }
         best.map_or_else(|| self.plainly(values, stats), Ok)
@@ -225,7 +241,8 @@ impl<'a> Cascade<'a> {
                     Offered::Fast => "with profile fast, or by name",
                     Offered::Slow => "not with profile fast, but by name",
                     Offered::Small => "with profile small, or by name",
-                    Offered::Always | Offered::ByName => "by name",
+                    Offered::Rounded => "for columns with a bound on the error, or by name",
+                    _ => "by name",
                 })
             } else if !encoding.suits(values, stats) {
                 Err("not viable")
@@ -237,6 +254,15 @@ impl<'a> Cascade<'a> {
         POOL.iter().map(consider).collect()
     }
 
+    /// Bytes, weighed with what one value costs to read where that is what the file is for.
+    fn cost(&self, encoding: &dyn Encoding, bytes: usize) -> usize {
+        if self.access == Access::Random && encoding.point_read() == PointRead::Block { 2 * bytes } else { bytes }
+    }
+
+    fn node_cost(&self, node: &Node) -> usize {
+        encoding::by_id(node.encoding).map_or(node.size(), |encoding| self.cost(encoding, node.size()))
+    }
+
     /// Whether the chooser may take an encoding by itself here.
     fn offers(&self, encoding: &dyn Encoding) -> bool {
         match encoding.offered() {
@@ -244,6 +270,7 @@ impl<'a> Cascade<'a> {
             Offered::Fast => self.profile == Profile::Fast,
             Offered::Slow => self.profile != Profile::Fast,
             Offered::Small => self.profile == Profile::Small,
+            Offered::Rounded => self.rounded,
             Offered::ByName => false,
         }
     }
@@ -336,7 +363,7 @@ impl<'a> Cascade<'a> {
         let mut best: Option<Node> = None;
         for candidate in self.candidates(values, stats, |_| true) {
             if let Some(node) = candidate.encode(values, stats, &self.below(candidate))?
-                && best.as_ref().is_none_or(|b| node.size() < b.size())
+                && best.as_ref().is_none_or(|b| self.node_cost(&node) < self.node_cost(b))
             {
                 best = Some(node);
             }

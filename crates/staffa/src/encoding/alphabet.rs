@@ -9,11 +9,13 @@
 //! bytes or pairs of bytes are more frequent than others is smaller in OnPair or FSST; this is for what is like noise.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use std::collections::HashSet;
+
 use staffa_kernels::{VECTOR, packed_bytes, tail_bytes};
 
-use super::Encoding;
 use super::bitpack::{pack_vector, unpack_vector, vector_bytes};
 use super::plain::starts_within;
+use super::{Encoding, Misfit};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch, vector_len};
 use crate::error::{Error, Result};
@@ -80,6 +82,16 @@ impl Encoding for Alphabet {
         }
         let lengths = cascade.lengths(&strings.lengths())?;
         Ok(Some(Node { encoding: 18, ty: PhysicalType::Bytes, len: strings.len(), payload, children: vec![lengths] }))
+    }
+
+    fn misfit(&self, values: Values<'_>) -> Option<Misfit> {
+        let Values::Bytes(strings) = values else { return None };
+        let mut seen: HashSet<u8> = HashSet::new();
+        let at = strings.iter().position(|string| {
+            seen.extend(string);
+            seen.len() > MOST
+        })?;
+        Some(Misfit { at, holds: "at most 128 distinct bytes in a block" })
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {

@@ -5,7 +5,7 @@
 //! ```
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use super::Encoding;
+use super::{Encoding, PointRead};
 use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, BitsDecoder, OpenContext};
@@ -31,6 +31,10 @@ impl Encoding for PlainBits {
 
     fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
         ty == PhysicalType::Bits
+    }
+
+    fn point_read(&self) -> PointRead {
+        PointRead::Value
     }
 
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, _: &Cascade<'_>) -> Result<Option<Node>> {

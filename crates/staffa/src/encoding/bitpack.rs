@@ -11,7 +11,7 @@
 
 use staffa_kernels::{VECTOR, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_tail};
 
-use super::Encoding;
+use super::{Encoding, PointRead};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints};
 use crate::error::{Error, Result};
@@ -43,6 +43,10 @@ impl Encoding for BitPack {
             let values = T::slice(values).unwrap_or_default();
             Ok(Some(8 + packed_len(values.len(), width_of(values))))
         }, _ => Ok(None))
+    }
+
+    fn point_read(&self) -> PointRead {
+        PointRead::Value
     }
 
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {

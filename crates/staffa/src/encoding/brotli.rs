@@ -5,7 +5,7 @@
 
 use std::io::Read as _;
 
-use super::{Encoding, Offered, codec};
+use super::{Encoding, Offered, PointRead, codec};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, OpenContext};
 use crate::error::Result;
@@ -46,6 +46,10 @@ impl Encoding for Brotli {
 
     fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
         codec::suits(values)
+    }
+
+    fn point_read(&self) -> PointRead {
+        PointRead::Block
     }
 
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {

@@ -9,7 +9,8 @@
 
 use staffa_kernels::Word as _;
 
-use super::Encoding;
+use super::run_end::run_ends;
+use super::{Encoding, Misfit, PointRead};
 use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Stats};
 use crate::decode::{
@@ -43,6 +44,10 @@ impl Encoding for Constant {
         stats.runs() == 1
     }
 
+    fn point_read(&self) -> PointRead {
+        PointRead::Value
+    }
+
     fn encode(&self, values: Values<'_>, stats: &Stats<'_>, _: &Cascade<'_>) -> Result<Option<Node>> {
         if stats.runs() != 1 {
             return Ok(None);
@@ -56,6 +61,11 @@ impl Encoding for Constant {
             }, _ => return Ok(None)),
         }
         Ok(Some(Node { encoding: 1, ty: values.physical_type(), len: values.len(), payload, children: vec![] }))
+    }
+
+    fn misfit(&self, values: Values<'_>) -> Option<Misfit> {
+        let end = *run_ends(values).first()? as usize;
+        (end < values.len()).then_some(Misfit { at: end, holds: "a block of values that are all alike" })
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, _: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {

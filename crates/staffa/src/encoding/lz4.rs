@@ -3,7 +3,7 @@
 //! The layout is that of every [codec](super::codec).
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use super::{Encoding, Offered, codec};
+use super::{Encoding, Offered, PointRead, codec};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, OpenContext};
 use crate::error::Result;
@@ -44,6 +44,10 @@ impl Encoding for Lz4 {
 
     fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
         codec::suits(values)
+    }
+
+    fn point_read(&self) -> PointRead {
+        PointRead::Block
     }
 
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use staffa_kernels::{VECTOR, Word as _, as_bytes, copy_from_le, sum_u32};
 
-use super::Encoding;
+use super::{Encoding, PointRead};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Physical, Scratch, for_words, vector_len};
 use crate::error::{Error, Result};
@@ -53,6 +53,10 @@ impl Encoding for Plain {
             _ => 0,
         };
         Ok(Some(8 + values.plain_bytes() + lengths))
+    }
+
+    fn point_read(&self) -> PointRead {
+        PointRead::Value
     }
 
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {

@@ -11,7 +11,7 @@
 
 use staffa_kernels::VECTOR;
 
-use super::{Encoding, Offered};
+use super::{Encoding, Offered, PointRead};
 use crate::choose::{Cascade, Sequences, Stats, repeats};
 use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len};
 use crate::error::{Error, Result};
@@ -67,6 +67,10 @@ impl Encoding for Repeat {
         }, _ => return Ok(None));
         // Samples of lengths and offsets make little of the rare large ones.
         Ok(Some(bytes + bytes / 8))
+    }
+
+    fn point_read(&self) -> PointRead {
+        PointRead::Block
     }
 
     fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {

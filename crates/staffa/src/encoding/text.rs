@@ -101,8 +101,15 @@ impl Encoding for Text {
             let Some(parsed) = Parsed::of(few.as_strings(), strings, false) else { return Ok(None) };
             return Ok(parsed.trial(values));
         }
-        let Some(parsed) = Parsed::of(sample, strings, cascade.is_forced()) else { return Ok(None) };
-        let Some((radices, slots, _)) = parsed.layout(cascade)? else { return Ok(None) };
+        let Some(mut parsed) = Parsed::of(sample, strings, cascade.is_forced()) else { return Ok(None) };
+        let (radices, slots) = match parsed.layout(cascade)? {
+            Some((radices, slots, _)) => (radices, slots),
+            None if cascade.is_forced() => {
+                parsed = Parsed::nothing(strings.len());
+                (Vec::new(), Vec::new())
+            }
+            None => return Ok(None),
+        };
         let others = Picked::of(values, &parsed.others);
         let mut children = vec![
             cascade.child(Values::U8(&parsed.codes), Kind::Unsigned)?,
@@ -282,6 +289,11 @@ impl Parsed {
         parsed.drop_unused();
         parsed.templates.iter_mut().for_each(Followed::settle);
         Some(parsed)
+    }
+
+    /// Strings that follow no template at all.
+    fn nothing(strings: usize) -> Self {
+        Self { templates: Vec::new(), codes: vec![0; strings], others: (0..strings as u32).collect() }
     }
 
     /// Without templates that no row follows, or that have too many fields.

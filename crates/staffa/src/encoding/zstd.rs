@@ -3,7 +3,7 @@
 //! The layout is that of every [codec](super::codec).
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use super::{Encoding, Offered, codec};
+use super::{Encoding, Offered, PointRead, codec};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, OpenContext};
 use crate::error::Result;
@@ -54,6 +54,10 @@ impl Encoding for Zstd {
     fn estimate(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
         let node = codec::encode(self.id(), values, cascade, |bytes| ::zstd::bulk::compress(bytes, ESTIMATED).ok())?;
         Ok(node.map(|node| node.size()))
+    }
+
+    fn point_read(&self) -> PointRead {
+        PointRead::Block
     }
 
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {

@@ -70,6 +70,10 @@ pub fn encodings() -> (RecordBatch, WriteOptions) {
         ("pseudodecimal", Arc::new(Float64Array::from_iter_values(all().map(|i| (i * i % 37) as f64 / 100.0)))),
         ("alp", Arc::new(Float64Array::from_iter_values(all().map(|i| (i * i % 37) as f64 / 8.0)))),
         ("alp_rd", Arc::new(Float32Array::from_iter_values(all().map(|i| 1.0 / (1 + i % 19) as f32)))),
+        (
+            "fixed_point",
+            Arc::new(Float32Array::from_iter(all().map(|i| some(i).then_some((i * i % 91) as f32 / 16.0)))),
+        ),
         ("fsst", Arc::new(StringArray::from_iter_values(all().map(|i| format!("https://{}", i / 100))))),
         ("onpair", Arc::new(StringArray::from_iter(all().map(|i| some(i).then(|| format!("item-{}", i % 40)))))),
         ("narrow", Arc::new(Decimal128Array::from_iter_values(all().map(|i| i128::from(i % 9) - 4)))),

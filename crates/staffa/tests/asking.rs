@@ -1,0 +1,179 @@
+//! What can be asked for single columns: profiles, expected access, bounds on the error.
+#![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::{
+    Array, ArrayRef, FixedSizeListArray, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray, StructArray,
+};
+use arrow_schema::{DataType, Field};
+use common::{Random, column, field, read, rows, sized, table, write};
+use staffa::{Access, File, Profile, WriteOptions};
+
+fn encodings_of(file: &File, path: &str) -> Vec<String> {
+    let all = file.explain().unwrap();
+    let column = all.iter().find(|column| column.path == path).unwrap();
+    column.blocks.iter().filter_map(|block| block.values.as_ref()).map(ToString::to_string).collect()
+}
+
+fn bounded(bounds: &[(&str, f64)]) -> WriteOptions {
+    let mut options = sized(3000, 1100);
+    options.max_errors = bounds.iter().map(|(path, bound)| ((*path).to_owned(), *bound)).collect();
+    options
+}
+
+#[test]
+fn floats_are_within_their_bound_and_all_else_is_exact() {
+    let mut random = Random(7);
+    let mut noise = move || random.next() as f64 / u64::MAX as f64 * 4.0 - 2.0;
+    let mut doubles: Vec<Option<f64>> = (0..4096).map(|i| (i % 9 != 0).then(&mut noise)).collect();
+    let edges = [-0.0, 0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, -1e300, 5e-324, -1e-9, f64::MAX];
+    doubles[100..100 + edges.len()].copy_from_slice(&edges.map(Some));
+    let singles: Vec<f32> = (0..4096 * 3).map(|i| if i < 10 { edges[i] as f32 } else { noise() as f32 }).collect();
+    let item = Arc::new(Field::new("item", DataType::Float32, false));
+    let lists = FixedSizeListArray::new(item, 3, Arc::new(Float32Array::from(singles.clone())), None);
+    let parts: Vec<(_, ArrayRef)> = vec![
+        (field("x", DataType::Float64), Arc::new(Float64Array::from(doubles.clone()))),
+        (field("n", DataType::Utf8), Arc::new(StringArray::from_iter_values((0..4096).map(|i| (i % 7).to_string())))),
+    ];
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(Float64Array::from(doubles.clone())),
+        Arc::new(Float64Array::from(doubles.clone())),
+        Arc::new(lists),
+        Arc::new(StructArray::from(parts)),
+    ];
+    let batch = table(columns);
+    for (wide, narrow) in [(0.001, 0.01), (0.4, 1e-30), (1e-300, 1e30)] {
+        let file = write(std::slice::from_ref(&batch), bounded(&[("a", wide), ("c", narrow), ("d", wide)]));
+        let found = read(file.scan());
+        let found = arrow_select::concat::concat_batches(&found[0].schema(), &found).unwrap();
+        assert_eq!(rows(found.column(1)), rows(batch.column(1)));
+        assert_eq!(rows(found.column(3).as_struct().column(1)), rows(batch.column(3).as_struct().column(1)));
+        for column in [found.column(0), found.column(3).as_struct().column(0)] {
+            let column = column.as_primitive::<Float64Type>();
+            for (i, given) in doubles.iter().enumerate() {
+                assert_eq!(column.is_null(i), given.is_none());
+                let Some(given) = given else { continue };
+                let value = column.value(i);
+                if !given.is_finite() || *given == 0.0 {
+                    assert_eq!(value.to_bits(), given.to_bits());
+                } else {
+                    assert!((value - given).abs() <= wide, "{value} for {given}");
+                }
+            }
+        }
+        let items = found.column(2).as_fixed_size_list().values().as_primitive::<Float32Type>();
+        for (value, given) in items.values().iter().zip(&singles) {
+            if !given.is_finite() || *given == 0.0 {
+                assert_eq!(value.to_bits(), given.to_bits());
+            } else {
+                assert!((f64::from(*value) - f64::from(*given)).abs() <= narrow, "{value} for {given}");
+            }
+        }
+        let said = |i: usize| file.schema().field(i).metadata().get("staffa.max_error").cloned();
+        assert_eq!(
+            [said(0), said(1), said(2), said(3)].map(|said| said.map(|s| s.parse().unwrap())),
+            [Some(wide), None, Some(narrow), Some(wide)]
+        );
+        // Written again as it is, nothing changes, and what is known of it stays.
+        let again = write(std::slice::from_ref(&found), sized(5000, 2000));
+        assert_eq!(again.schema(), file.schema());
+        assert_eq!(column(&read(again.scan()), 0), rows(found.column(0)));
+    }
+    let file = write(&[batch], bounded(&[("a", 0.001), ("c[]", 0.001)]));
+    for path in ["a", "c[]"] {
+        let trees = encodings_of(&file, path);
+        assert!(trees.iter().all(|tree| tree.contains("fixed_point")), "{path}: {trees:?}");
+    }
+}
+
+#[test]
+fn bounds_that_make_no_sense_are_refused() {
+    let halves = DataType::Struct(vec![field("x", DataType::Float64), field("h", DataType::Float16)].into());
+    let both = DataType::Struct(vec![field("x", DataType::Float64), field("y", DataType::Float32)].into());
+    let fields = [("f", DataType::Float64), ("n", DataType::Int64), ("halves", halves), ("both", both)];
+    let schema = Arc::new(arrow_schema::Schema::new(
+        fields.into_iter().map(|(name, ty)| Field::new(name, ty, true)).collect::<Vec<_>>(),
+    ));
+    for (path, bound, expected) in [
+        ("f", 0.0, "column \"f\": a bound on the error must be a positive number, found 0"),
+        ("f", -1.0, "found -1"),
+        ("f", f64::NAN, "found NaN"),
+        ("f", f64::INFINITY, "found inf"),
+        ("g", 0.1, "no column is called \"g\""),
+        ("n", 0.1, "column \"n\": a bound on the error is for floats of 32 and 64 bits"),
+        ("halves", 0.1, "floats of 32 and 64 bits"),
+        ("both.x", 0.1, "is for all floats of a column: name \"both\""),
+    ] {
+        let message = staffa::to_bytes(schema.clone(), &[], bounded(&[(path, bound)])).unwrap_err().to_string();
+        assert!(message.contains(expected), "{expected:?} expected in {message:?}");
+    }
+    assert!(staffa::to_bytes(schema, &[], bounded(&[("both", 0.1), ("f", 1.0)])).is_ok());
+}
+
+#[test]
+fn where_single_rows_are_read_repeats_must_halve_a_column() {
+    let mut random = Random(3);
+    // Lists that come again, of numbers of 40 bits: after one list out of `fresh` a new one.
+    let mut lists = |fresh: usize| -> ArrayRef {
+        let mut words: Vec<i64> = Vec::new();
+        let mut known: Vec<Vec<i64>> = Vec::new();
+        while words.len() < 60_000 {
+            if known.len() < 4 || random.below(fresh) == 0 {
+                known.push((0..100).map(|_| random.below(1 << 40) as i64).collect());
+            }
+            let list = random.below(known.len());
+            words.extend(if known.len() < 4 { known.last().unwrap() } else { &known[list] });
+        }
+        Arc::new(Int64Array::from(words))
+    };
+    let batch = table(vec![lists(60), lists(3)]);
+    let uses = |access: Access, path: &str| {
+        let mut options = WriteOptions::default();
+        options.access = access;
+        let file = write(std::slice::from_ref(&batch), options);
+        let trees = encodings_of(&file, path);
+        for i in 0..2 {
+            assert_eq!(column(&read(file.scan()), i), rows(batch.column(i)));
+        }
+        (trees.iter().any(|tree| tree.contains("repeat")), trees)
+    };
+    for (access, path, expected) in [
+        (Access::Scan, "a", true),
+        (Access::Scan, "b", true),
+        (Access::Random, "a", true),
+        (Access::Random, "b", false),
+    ] {
+        let (found, trees) = uses(access, path);
+        assert_eq!(found, expected, "{access} {path} {trees:?}");
+    }
+}
+
+#[test]
+fn a_column_has_a_profile_of_its_own() {
+    let text = || StringArray::from_iter_values((0..20_000u64).map(|i| format!("row {} of {}", i * i % 9973, i % 77)));
+    let batch = RecordBatch::try_from_iter([("a", Arc::new(text()) as ArrayRef), ("b", Arc::new(text()))]).unwrap();
+    let trees = |profiles: &[(&str, Profile)]| {
+        let mut options = WriteOptions::default();
+        options.profiles = profiles.iter().map(|(path, profile)| ((*path).to_owned(), *profile)).collect();
+        (options.relate, options.profile) = (false, Profile::Fast);
+        let file = write(std::slice::from_ref(&batch), options);
+        assert_eq!(column(&read(file.scan()), 1), rows(batch.column(1)));
+        let bytes = file.inspect().unwrap().columns.iter().map(|column| column.bytes).collect::<Vec<_>>();
+        (bytes[0], bytes[1])
+    };
+    let (fast, same) = trees(&[]);
+    // But for the place where each stands.
+    assert!(fast.abs_diff(same) < 8, "{fast} {same}");
+    let (first, second) = trees(&[("b", Profile::Small)]);
+    assert!(first.abs_diff(fast) < 8);
+    assert!(second < fast, "{second} for {fast}");
+    let mut options = WriteOptions::default();
+    options.profiles = vec![("c".into(), Profile::Small)];
+    let message = staffa::to_bytes(batch.schema(), &[], options).unwrap_err().to_string();
+    assert!(message.contains("no column is called \"c\""), "{message}");
+}
