@@ -372,28 +372,18 @@ impl Pairs {
 /// Tokens, and the way from a text to their codes.
 struct Tokens {
     strings: StringsBuf,
+    /// Of 32 bits of a hash so many are not used.
+    shift: u32,
     /// By a hash of their first four bytes.
     buckets: Vec<Bucket>,
     /// The tokens of all buckets, and places that a bucket has outgrown.
     arena: Vec<Token>,
-    /// Tokens of three bytes, by a hash of them: the bytes, the code.
+    /// Tokens of three bytes, by a hash of them: the bytes and one, the code.
     threes: Vec<(u32, u32)>,
     /// Tokens of two bytes, by them: the code and one.
     pairs: Vec<u16>,
     /// Tokens of one byte, by it.
     singles: [u32; 256],
-}
-
-/// Where the bucket of tokens that begin with the same four bytes stands.
-#[inline]
-fn bucket_of(word: u64) -> usize {
-    ((word as u32).wrapping_mul(0x9e37_79b1) >> 18) as usize
-}
-
-/// Where a token of three bytes stands.
-#[inline]
-fn three_of(bytes: u32) -> usize {
-    (bytes.wrapping_mul(0x9e37_79b1) >> 18) as usize
 }
 
 impl Tokens {
@@ -405,7 +395,7 @@ impl Tokens {
         }
         let many = Self::train(strings, 2 * TRAINED, MOST_OF_LONG);
         let all = many.strings.as_strings();
-        let mut few = Self::empty();
+        let mut few = Self::empty(MOST);
         all.iter().take(MOST).for_each(|token| few.add(token));
         let bytes = |tokens: &Self| {
             let sample = sample(text, COMPARED);
@@ -417,12 +407,15 @@ impl Tokens {
         if bytes(&few) < bytes(&many) { few } else { many }
     }
 
-    fn empty() -> Self {
+    /// With room for so many.
+    fn empty(most: usize) -> Self {
+        let bits = (2 * most).max(1 << 8).next_power_of_two().ilog2();
         Self {
             strings: StringsBuf::new(),
-            buckets: vec![Bucket::default(); 1 << 14],
+            shift: 32 - bits,
+            buckets: vec![Bucket::default(); 1 << bits],
             arena: Vec::new(),
-            threes: vec![(u32::MAX, 0); (1 << 14) + MOST_OF_LONG],
+            threes: vec![(0, 0); 1 << bits],
             pairs: vec![0; 1 << 16],
             singles: [0; 256],
         }
@@ -430,21 +423,23 @@ impl Tokens {
 
     /// The tokens of a [`table`].
     fn read(table: &[u8]) -> Self {
-        let mut tokens = Self::empty();
-        strings_of(table).as_strings().iter().for_each(|token| tokens.add(token));
+        let strings = strings_of(table);
+        let mut tokens = Self::empty(strings.as_strings().len());
+        strings.as_strings().iter().for_each(|token| tokens.add(token));
         tokens
     }
 
     fn train(strings: Strings<'_>, most_bytes: usize, most: usize) -> Self {
         let text = strings.contents();
-        let mut tokens = Self::empty();
+        // A token costs its bytes and one: it must come often enough to pay, and not so seldom that chance fills the table.
+        let paying = text.len() / 24;
+        let mut tokens = Self::empty(most.min(256 + paying));
         let mut seen = [false; 256];
         text.iter().for_each(|byte| seen.iter_mut().skip(usize::from(*byte)).take(1).for_each(|s| *s = true));
         // A table is never empty.
         seen.iter_mut().take(usize::from(text.is_empty())).for_each(|s| *s = true);
         (0..=255u8).zip(seen).filter(|(_, seen)| *seen).for_each(|(byte, _)| tokens.add(&[byte]));
-        // A token costs its bytes and one: it must come often enough to pay, and not so seldom that chance fills the table.
-        let most = most.min(tokens.strings.as_strings().len() + text.len() / 24);
+        let most = most.min(tokens.strings.as_strings().len() + paying);
         let sample = sample(text, most_bytes);
         let sampled: usize = sample.iter().map(|part| part.len()).sum();
         let often = (sampled / (MOST * 16)).clamp(3, OFTEN) as u32;
@@ -485,12 +480,9 @@ impl Tokens {
             2 => self.pairs.iter_mut().skip(low as usize).take(1).for_each(|place| *place = code as u16 + 1),
             // Never full: there are more places than tokens.
             3 => {
-                let mut places = self.threes.iter_mut().skip(three_of(low as u32));
-                let Some(place) = places.find(|(bytes, _)| *bytes == u32::MAX || *bytes == low as u32) else { return };
-                if place.0 == low as u32 {
-                    return;
-                }
-                *place = (low as u32, code);
+                let place = self.three(low as u32);
+                let Some(place) = self.threes.get_mut(place).filter(|(bytes, _)| *bytes == 0) else { return };
+                *place = (low as u32 + 1, code);
             }
             _ => {
                 if !self.insert(Token { word, len: len as u32, code }) {
@@ -501,10 +493,27 @@ impl Tokens {
         self.strings.push(token);
     }
 
+    /// A hash of some bytes, as many bits as the tables need.
+    #[inline]
+    fn place(&self, bytes: u32) -> usize {
+        (bytes.wrapping_mul(0x9e37_79b1) >> self.shift) as usize
+    }
+
+    /// Where a token of three bytes stands, or would. There are more places than tokens.
+    #[inline]
+    fn three(&self, bytes: u32) -> usize {
+        let mut place = self.place(bytes);
+        while self.threes.get(place).is_some_and(|(held, _)| *held != 0 && *held != bytes + 1) {
+            place = (place + 1) & (self.threes.len() - 1);
+        }
+        place
+    }
+
     /// Puts a token into its bucket; false where it stands there.
     fn insert(&mut self, token: Token) -> bool {
         let [low, _] = token.word;
-        let Some(bucket) = self.buckets.get_mut(bucket_of(low)) else { return false };
+        let place = self.place(low as u32);
+        let Some(bucket) = self.buckets.get_mut(place) else { return false };
         let (start, len) = (bucket.start as usize, usize::from(bucket.len));
         let own = self.arena.get(start..start + len).unwrap_or_default();
         if own.iter().any(|t| t.len == token.len && t.word == token.word) {
@@ -532,7 +541,7 @@ impl Tokens {
     #[inline]
     fn longest(&self, text: &[u8]) -> (u32, usize) {
         let word @ [low, _] = head(text);
-        let bucket = self.buckets.get(bucket_of(low)).copied().unwrap_or_default();
+        let bucket = self.buckets.get(self.place(low as u32)).copied().unwrap_or_default();
         let start = bucket.start as usize;
         for token in self.arena.get(start..start + usize::from(bucket.len)).unwrap_or_default() {
             if token.begins(word) && token.len as usize <= text.len() {
@@ -540,15 +549,11 @@ impl Tokens {
             }
         }
         let three = low as u32 & 0x00ff_ffff;
-        if text.len() >= 3 {
-            for &(bytes, code) in self.threes.get(three_of(three)..).unwrap_or_default() {
-                if bytes == three {
-                    return (code, 3);
-                }
-                if bytes == u32::MAX {
-                    break;
-                }
-            }
+        if let Some(&(bytes, code)) = self.threes.get(self.three(three))
+            && bytes > 0
+            && text.len() >= 3
+        {
+            return (code, 3);
         }
         match self.pairs.get((low & 0xffff) as usize) {
             Some(&code) if code > 0 && text.len() >= 2 => (u32::from(code) - 1, 2),
