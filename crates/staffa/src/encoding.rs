@@ -22,6 +22,7 @@ pub mod constant;
 pub mod delta;
 pub mod dictionary;
 pub mod difference;
+pub mod escape;
 pub mod frame_of_reference;
 pub mod frequency;
 pub mod front_coding;
@@ -123,6 +124,7 @@ pub static POOL: &[&dyn Encoding] = &[
     &run_end::RunEnd,
     &dictionary::Dictionary,
     &frequency::Frequency,
+    &escape::Escape,
     &repeat::Repeat,
     &alp::Alp,
     &alp_rd::AlpRd,
