@@ -37,6 +37,7 @@ pub mod pseudodecimal;
 pub mod repeat;
 pub mod roaring;
 pub mod run_end;
+pub mod split;
 pub mod text;
 #[cfg(feature = "codecs")]
 pub mod zstd;
@@ -125,6 +126,7 @@ pub static POOL: &[&dyn Encoding] = &[
     &dictionary::Dictionary,
     &frequency::Frequency,
     &escape::Escape,
+    &split::Split,
     &repeat::Repeat,
     &alp::Alp,
     &alp_rd::AlpRd,
