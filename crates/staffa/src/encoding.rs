@@ -17,7 +17,7 @@ pub mod bitpack;
 #[cfg(feature = "codecs")]
 pub mod brotli;
 #[cfg(feature = "codecs")]
-mod codec;
+pub mod codec;
 pub mod constant;
 pub mod delta;
 pub mod dictionary;
@@ -38,7 +38,9 @@ pub mod repeat;
 pub mod roaring;
 pub mod run_end;
 pub mod split;
+pub mod stream_vbyte;
 pub mod text;
+pub mod vbyte;
 #[cfg(feature = "codecs")]
 pub mod zstd;
 
@@ -141,12 +143,14 @@ pub static POOL: &[&dyn Encoding] = &[
     &roaring::Roaring,
     &difference::Difference,
     &grouped::Grouped,
+    &vbyte::Vbyte,
+    &stream_vbyte::StreamVbyte,
     #[cfg(feature = "codecs")]
-    &zstd::Zstd,
+    &zstd::ZSTD,
     #[cfg(feature = "codecs")]
-    &lz4::Lz4,
+    &lz4::LZ4,
     #[cfg(feature = "codecs")]
-    &brotli::Brotli,
+    &brotli::BROTLI,
 ];
 
 /// An encoding by its byte on disk.
