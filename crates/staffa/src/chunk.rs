@@ -374,7 +374,8 @@ fn share(
         .map(|(own, shared)| size(own).min(size(shared)))
         .sum();
     // Codes hide numbers from the columns that are in terms of them.
-    let number = matches!(options.kind, Kind::Signed | Kind::Unsigned) && !matches!(distinct.borrow(), Values::Bytes(_));
+    let number =
+        matches!(options.kind, Kind::Signed | Kind::Unsigned) && !matches!(distinct.borrow(), Values::Bytes(_));
     let hurdle = if number { before / 24 } else { 0 };
     if smaller + part.len() + hurdle >= before {
         return Ok(None);

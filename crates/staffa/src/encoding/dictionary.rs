@@ -197,7 +197,7 @@ fn reordered<'s>(values: Values<'_>, stats: &'s Stats<'_>, cascade: &Cascade<'_>
 /// exceptions (PDICT).
 fn by_frequency(coded: &Coded, insisted: bool) -> Option<Coded> {
     let distinct = coded.firsts.len();
-    if distinct < 16 {
+    if distinct < 16 || distinct > coded.codes.len() / 3 {
         return None;
     }
     let mut counts = vec![0u32; distinct];

@@ -25,6 +25,9 @@ const LOOKED_AT: usize = 2048;
 /// By what part of itself its estimate is raised.
 const HURDLE: usize = 24;
 
+/// Fewer values have no tail to speak of.
+const LEAST_ROWS: usize = 256;
+
 /// See the [module](self).
 pub struct Escape;
 
@@ -50,7 +53,7 @@ impl Encoding for Escape {
     }
 
     fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
-        values.len() > 64
+        values.len() >= LEAST_ROWS
     }
 
     /// It must be clearly smaller: what it hides from the columns that are in terms of this one is worth some bytes.
@@ -143,7 +146,7 @@ fn window<T: Integer>(values: &[T], kind: Kind, insisted: bool) -> Option<Window
         }
     }
     let (bytes, width, centred) = best;
-    if width == 0 || !insisted && bytes + bytes / 32 > frame {
+    if width == 0 || !insisted && bytes + bytes / 16 > frame {
         return None;
     }
     let low = if centred { middle.saturating_sub(1 << (width - 1)).max(least) } else { least };
@@ -186,10 +189,7 @@ fn encode<T: Integer>(words: &[T], kind: Kind, cascade: &Cascade<'_>) -> Result<
     if !cascade.is_forced() && exceptions.len() * 2 > words.len() {
         return Ok(None);
     }
-    let children = vec![
-        cascade.flat().child(T::values(&values), kind)?,
-        cascade.child(T::values(&exceptions), kind)?,
-    ];
+    let children = vec![cascade.flat().child(T::values(&values), kind)?, cascade.child(T::values(&exceptions), kind)?];
     Ok(Some(node(payload, children)))
 }
 

@@ -143,7 +143,7 @@ impl<T: Integer> Frame<T> {
         let (frame, cost) = Self { base, width: bits, bits, low_bits: 0, exceptions: 0 }.narrowed(vector, &histogram);
         // Where hardly any value is in the lower half of the frame, those are exceptions as well.
         let below: u32 = histogram.iter().take(frame.width as usize).sum();
-        if frame.width < 2 || below as usize * 8 >= vector.len() {
+        if frame.width < 4 || below as usize * 8 >= vector.len() {
             return frame;
         }
         let raised = Self::raised(vector, &frame);

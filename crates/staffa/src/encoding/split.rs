@@ -47,7 +47,7 @@ impl Encoding for Split {
     }
 
     fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
-        values.len() > 2 && values.physical_type() != PhysicalType::U8
+        values.len() >= 64 && values.physical_type() != PhysicalType::U8
     }
 
     fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
@@ -125,7 +125,7 @@ fn factor<T: Integer>(words: &[T], kind: Kind) -> Option<u64> {
         let share = f64::from(*count) / f64::from(some.max(1));
         let entropy = |share: f64| if share > 0.0 { -share * share.log2() } else { 0.0 };
         let bits = share * zeros as f64 * std::f64::consts::LOG2_10 - entropy(share) - entropy(1.0 - share);
-        (share > 0.4 && bits > full * 0.1).then_some((zeros, bits))
+        (share > 0.4 && bits > full * 0.15).then_some((zeros, bits))
     };
     let best = multiples.iter().enumerate().filter_map(saved).max_by(|a, b| a.1.total_cmp(&b.1))?;
     10u64.checked_pow(best.0 as u32).filter(|factor| *factor <= top)

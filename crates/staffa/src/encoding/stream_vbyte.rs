@@ -51,7 +51,8 @@ impl Encoding for StreamVbyte {
                 let mut control = 0;
                 for (i, word) in four.iter().enumerate() {
                     let needed = (64 - word.leading_zeros()).div_ceil(8).max(1) as usize;
-                    let (code, width) = widths.iter().enumerate().find(|(_, width)| **width >= needed).unwrap_or((3, &8));
+                    let (code, width) =
+                        widths.iter().enumerate().find(|(_, width)| **width >= needed).unwrap_or((3, &8));
                     control |= (code as u8) << (2 * i);
                     bytes.extend(word.to_le_bytes().iter().take(*width));
                 }

@@ -69,7 +69,9 @@ pub fn encodings() -> (RecordBatch, WriteOptions) {
         ),
         (
             "escape",
-            Arc::new(Int32Array::from_iter(all().map(|i| some(i).then_some((i % 5 + i * i % 41 / 40 * i * 977) as i32)))),
+            Arc::new(Int32Array::from_iter(
+                all().map(|i| some(i).then_some((i % 5 + i * i % 41 / 40 * i * 977) as i32)),
+            )),
         ),
         ("split", Arc::new(Int64Array::from_iter_values(all().map(|i| (1_700_000_000 + i * i % 977) * 1_000_000)))),
         ("vbyte", Arc::new(Int64Array::from_iter_values(all().map(|i| i * i * i - 7000)))),
