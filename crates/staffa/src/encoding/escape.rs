@@ -110,7 +110,7 @@ fn ordered<T: Integer>(value: T, kind: Kind) -> u64 {
 /// `None` where a frame of reference over all values, its exceptions included, takes about as little.
 fn window<T: Integer>(values: &[T], kind: Kind, insisted: bool) -> Option<Window> {
     // An odd step: tables have even periods.
-    let step = values.len() / LOOKED_AT | 1;
+    let step = (values.len() / LOOKED_AT) | 1;
     let some = || values.iter().step_by(step).map(|v| ordered(*v, kind));
     let (least, most) = some().fold((u64::MAX, 0), |(least, most), v| (least.min(v), most.max(v)));
     let mut middle = [0; 15];
