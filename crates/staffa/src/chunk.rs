@@ -408,8 +408,12 @@ fn share(
         .filter(|(own, _)| own.is_some())
         .map(|(own, shared)| size(own).min(size(shared)))
         .sum();
+    // Codes hide numbers from the columns that are in terms of them.
+    let number =
+        matches!(options.kind, Kind::Signed | Kind::Unsigned) && !matches!(distinct.borrow(), Values::Bytes(_));
+    let hurdle = if number { before / 24 } else { 0 };
     let sharing = tried(after + part.len(), true);
-    if after + part.len() >= before {
+    if after + part.len() + hurdle >= before {
         return Ok((None, sharing));
     }
     for (own, shared) in nodes.iter_mut().zip(coded) {

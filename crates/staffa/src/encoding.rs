@@ -17,12 +17,13 @@ pub mod bitpack;
 #[cfg(feature = "codecs")]
 pub mod brotli;
 #[cfg(feature = "codecs")]
-mod codec;
+pub mod codec;
 pub mod constant;
 pub mod delta;
 pub mod dictionary;
 pub mod difference;
 pub mod fixed_point;
+pub mod escape;
 pub mod frame_of_reference;
 pub mod frequency;
 pub mod front_coding;
@@ -37,7 +38,10 @@ pub mod pseudodecimal;
 pub mod repeat;
 pub mod roaring;
 pub mod run_end;
+pub mod split;
+pub mod stream_vbyte;
 pub mod text;
+pub mod vbyte;
 #[cfg(feature = "codecs")]
 pub mod zstd;
 
@@ -165,6 +169,8 @@ pub static POOL: &[&dyn Encoding] = &[
     &run_end::RunEnd,
     &dictionary::Dictionary,
     &frequency::Frequency,
+    &escape::Escape,
+    &split::Split,
     &repeat::Repeat,
     &alp::Alp,
     &alp_rd::AlpRd,
@@ -180,12 +186,14 @@ pub static POOL: &[&dyn Encoding] = &[
     &roaring::Roaring,
     &difference::Difference,
     &grouped::Grouped,
+    &vbyte::Vbyte,
+    &stream_vbyte::StreamVbyte,
     #[cfg(feature = "codecs")]
-    &zstd::Zstd,
+    &zstd::ZSTD,
     #[cfg(feature = "codecs")]
-    &lz4::Lz4,
+    &lz4::LZ4,
     #[cfg(feature = "codecs")]
-    &brotli::Brotli,
+    &brotli::BROTLI,
 ];
 
 /// An encoding by its byte on disk.

@@ -182,6 +182,8 @@ struct Pair {
     by: Vec<(usize, i64)>,
     /// Of the values, where they are told.
     encoding: Option<&'static dyn Encoding>,
+    /// Whether dictionaries of numbers are looked through.
+    numbers: bool,
     /// Whether the validity is told.
     validity: bool,
     /// Bytes of a block that it is estimated to save.
@@ -193,6 +195,8 @@ struct Column {
     /// Values of the chunk, NULLs included.
     len: usize,
     stream: Option<View>,
+    /// The numbers of a block that are codes as its stream.
+    numbers: Option<View>,
     /// With its bytes.
     validity: Option<(Bitmap, usize)>,
 }
@@ -203,7 +207,9 @@ impl Column {
         let Some(input) = chosen.inputs.get(block).filter(|input| input.len >= LEAST_ROWS) else { return Ok(None) };
         let node = chosen.validity.get(block).and_then(Option::as_ref);
         let validity = input.validity.clone().zip(node.map(Node::size));
-        Ok(Some(Self { len: chosen.len, stream: View::of(chosen, block)?, validity }))
+        let stream = View::of(chosen, block)?;
+        let numbers = if stream.as_ref().is_some_and(|view| view.codes) { View::numbers(chosen, block) } else { None };
+        Ok(Some(Self { len: chosen.len, stream, numbers, validity }))
     }
 
     fn bytes(&self) -> usize {
@@ -255,6 +261,25 @@ impl View {
         let mut view = Self { ty, codes, words, ids, bytes, distinct, rows, together };
         view.sample();
         Ok((view.distinct > 1).then_some(view))
+    }
+
+    /// The numbers of a block of which its dictionary makes codes, for sums alone.
+    fn numbers(chosen: &Chosen<'_>, block: usize) -> Option<Self> {
+        let (input, root) = (chosen.inputs.get(block)?, chosen.nodes.get(block)?.as_ref()?);
+        let (values, kind) = (input.values()?, chosen.options.kind);
+        // A dictionary of the whole chunk is not at hand.
+        if root.children.len() < 2 || !matches!(kind, Kind::Signed | Kind::Unsigned) {
+            return None;
+        }
+        let ty = values.physical_type();
+        let mut words: Vec<u64> = for_ints!(ty, T => wide(T::slice(values)?, kind), _ => return None);
+        if let Some(validity) = input.validity.as_ref().filter(|_| input.dense) {
+            let present = words.len();
+            words.resize(input.len, 0);
+            block::expand(&mut words, present, validity);
+        }
+        let (bytes, ids, rows, together) = (root.size(), Vec::new(), Vec::new(), Vec::new());
+        Some(Self { ty, codes: false, words, ids, bytes, distinct: 0, rows, together })
     }
 
     /// Picks the rows of some words: all rows of a word or none.
@@ -365,7 +390,8 @@ fn best_pairs(told: usize, column: &Column, columns: &[Option<Column>], least: f
         let of_validity = validity_gain(column, other);
         gain += of_validity.unwrap_or(0.0);
         if gain > column.bytes() as f64 * least {
-            pairs.push(Pair { told, by: vec![(by, 1)], encoding, validity: of_validity.is_some(), gain });
+            let validity = of_validity.is_some();
+            pairs.push(Pair { told, by: vec![(by, 1)], encoding, numbers: false, validity, gain });
         }
     }
     pairs.extend(sum::find(told, column, columns));
@@ -493,7 +519,7 @@ fn tell(chosen: &[Chosen<'_>], pair: &Pair) -> Result<(Option<Trees>, (usize, us
     let block = |i: usize, example: Option<&Node>| {
         let Some(input) = told.inputs.get(i) else { return Ok((None, None)) };
         let values = match (pair.encoding, old(&told.nodes, i)) {
-            (Some(encoding), Some(node)) => tell_block(i, input, node, &by, told, encoding, example)?,
+            (Some(encoding), Some(node)) => tell_block(i, input, node, &by, told, (encoding, pair.numbers), example)?,
             _ => None,
         };
         let other = by.first().filter(|_| pair.validity).and_then(|(by, _)| by.inputs.get(i)?.validity.as_ref());
@@ -533,10 +559,12 @@ fn tell_block(
     root: &Node,
     by: &[(&Chosen<'_>, i64)],
     told: &Chosen<'_>,
-    encoding: &dyn Encoding,
+    (encoding, numbers): (&dyn Encoding, bool),
     example: Option<&Node>,
 ) -> Result<Option<Node>> {
-    let (Some(from), Some(values)) = (stream_of(root), input.values()) else { return Ok(None) };
+    let whole = |root: u8| numbers && root == Dictionary.id();
+    let from = if whole(root.encoding) { Some(StreamOf::Values) } else { stream_of(root) };
+    let (Some(from), Some(values)) = (from, input.values()) else { return Ok(None) };
     let target = stream(root, from, values)?;
     let target = target.borrow();
     let mut others = Vec::new();
@@ -544,7 +572,10 @@ fn tell_block(
         let bytes = other.sealed(block);
         let parsed = block::parse(&bytes, input.len, other.ty, &Limits::default())?;
         let Some(other_root) = &parsed.values else { return Ok(None) };
-        let from = from_of(other_root.encoding);
+        if whole(other_root.encoding) && other_root.children.len() < 2 {
+            return Ok(None);
+        }
+        let from = if whole(other_root.encoding) { StreamOf::Values } else { from_of(other_root.encoding) };
         let rows = input.validity.as_ref().filter(|_| input.dense).cloned();
         let source = Source { block: parsed.clone(), rows };
         let Ok(Some(ty)) = source.physical_type(from) else { return Ok(None) };

@@ -14,22 +14,84 @@ use std::borrow::Cow;
 use staffa_kernels::{Word as _, as_bytes};
 
 use super::plain::{PlainBytes, PlainWords, starts_within};
-use crate::choose::Cascade;
+use super::{Encoding, Offered, PointRead};
+use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, OpenContext, Physical, for_words};
 use crate::error::{Error, Result};
 use crate::node::{Node, NodeRef};
-use crate::values::{PhysicalType, Values};
+use crate::values::{Kind, PhysicalType, Values};
 
 /// Fewer bytes are not worth a codec's own header.
 const LEAST: usize = 256;
 
-/// Whether values are worth compressing.
-pub(super) fn suits(values: Values<'_>) -> bool {
-    values.plain_bytes() >= LEAST
+/// A compressor of bytes as an encoding.
+#[derive(Debug)]
+pub struct Codec {
+    pub(super) id: u8,
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    pub(super) offered: Offered,
+    pub(super) compress: fn(&[u8]) -> Option<Vec<u8>>,
+    /// As `compress`, faster, and with about as many bytes.
+    pub(super) weigh: fn(&[u8]) -> Option<Vec<u8>>,
+    /// Fills the bytes that it is given, all of them, or says why it cannot.
+    pub(super) decompress: fn(&[u8], &mut [u8]) -> std::result::Result<usize, String>,
+}
+
+impl Encoding for Codec {
+    fn id(&self) -> u8 {
+        self.id
+    }
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn about(&self) -> &'static str {
+        self.about
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["lengths"]
+    }
+
+    fn terminal(&self) -> bool {
+        true
+    }
+
+    fn offered(&self) -> Offered {
+        self.offered
+    }
+
+    fn point_read(&self) -> PointRead {
+        PointRead::Block
+    }
+
+    fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
+        ty != PhysicalType::Bits
+    }
+
+    /// Whether values are worth compressing.
+    fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
+        values.plain_bytes() >= LEAST
+    }
+
+    /// A sample tells nothing: all is compressed, quickly.
+    fn estimate(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
+        Ok(encode(self.id, values, cascade, self.weigh)?.map(|node| node.size()))
+    }
+
+    fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+        encode(self.id, values, cascade, self.compress)
+    }
+
+    fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        open(node, cx, self.decompress)
+    }
 }
 
 /// The node of values whose bytes `compress` makes smaller.
-pub(super) fn encode(
+fn encode(
     id: u8,
     values: Values<'_>,
     cascade: &Cascade<'_>,
@@ -48,8 +110,7 @@ pub(super) fn encode(
     Ok(payload.map(|payload| Node { encoding: id, ty, len, payload, children }))
 }
 
-/// Opens a node; `decompress` fills the bytes that it is given, all of them, or says why it cannot.
-pub(super) fn open<'a>(
+fn open<'a>(
     node: &NodeRef<'a>,
     cx: &mut OpenContext<'a>,
     decompress: impl Fn(&[u8], &mut [u8]) -> std::result::Result<usize, String>,

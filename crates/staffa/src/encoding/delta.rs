@@ -2,10 +2,12 @@
 //! Compression, section 3.1), so that a point read costs one vector.
 //!
 //! ```text
-//! payload = base bytes: u8 | first: word | per vector: its first value above the first of the vector before, zigzag,
-//!           in `base bytes` bytes
-//! child: deltas, signed; the first of every vector is 0
+//! payload = base bytes: u8 | first base: word | per vector: its base above that of the vector before, zigzag, in
+//!           `base bytes` bytes
+//! child: deltas, signed
 //! ```
+//!
+//! A vector's base is the value before it, so that the deltas of a sequence are one value throughout.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{Int as _, VECTOR, Word as _, prefix_sum};
@@ -50,14 +52,19 @@ impl Encoding for Delta {
             let words = T::slice(values).unwrap_or_default();
             let (mut deltas, mut bases) = (Vec::with_capacity(words.len()), Vec::new());
             let mut last_base = T::ZERO;
+            let mut end = None;
             for vector in words.chunks(cascade.vector_rows()) {
-                let mut before = vector.first().copied().unwrap_or(T::ZERO);
+                let first = vector.first().copied().unwrap_or(T::ZERO);
+                // As from the value before it, or like its neighbour: the deltas of a sequence are one value.
+                let like = vector.get(1).map_or(T::ZERO, |second| second.wrapping_sub(first));
+                let mut before = end.filter(|_| !cascade.is_trial()).unwrap_or_else(|| first.wrapping_sub(like));
                 bases.push(before.wrapping_sub(last_base));
                 last_base = before;
                 for &v in vector {
                     deltas.push(v.wrapping_sub(before));
                     before = v;
                 }
+                end = Some(before);
             }
             let steps = || bases.iter().skip(1).map(|step| step.zigzag());
             let base_bytes = steps().map(|s| (T::BITS - s.leading_zeros()).div_ceil(8) as usize).max().unwrap_or(0);

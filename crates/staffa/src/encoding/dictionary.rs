@@ -7,7 +7,8 @@
 //!
 //! Codes are given in the order of first occurrence: where the same list of values comes again and again, its codes
 //! follow one another, which delta and frame of reference take up. Strings may be sorted instead, where that is smaller:
-//! sorted strings resemble their neighbours. Distinct values are counted exactly, never judged from a sample.
+//! sorted strings resemble their neighbours; or the most frequent values come first, so that the rare ones are exceptions
+//! among the codes. Distinct values are counted exactly, never judged from a sample.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::borrow::Cow;
@@ -27,8 +28,15 @@ use crate::values::{Kind, PhysicalType, Strings, Values};
 /// Bytes of distinct strings from which on it is tried to sort them.
 const SORTED_BYTES: usize = 512;
 
+/// Codes by frequency must save such a part: in the order of first occurrence columns of one domain have the same codes,
+/// by which one tells the other.
+const BY_FREQUENCY: usize = 7;
+
 /// The encoding of sorted strings.
 const FRONT_CODING: u8 = 19;
+
+/// The encoding of codes by frequency.
+const ESCAPE: u8 = 25;
 
 /// See the [module](self).
 pub struct Dictionary;
@@ -158,25 +166,61 @@ fn size(values: Values<'_>, kind: Kind, coded: &Coded, cascade: &Cascade<'_>) ->
     Ok(codes + cascade.estimate_child(Picked::of(values, &coded.firsts).borrow(), kind)?)
 }
 
-/// The codes of sorted strings, and about what these take, where that is less than as they are found. Not in a trial;
-/// where another block of the chunk is an example, as there.
+/// Codes in another order, and about what they and their values take, where that is less than as they are found: of
+/// sorted strings, or by frequency. Not in a trial; where another block of the chunk is an example, as there.
 fn reordered<'s>(values: Values<'_>, stats: &'s Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<&'s Sorted>> {
-    let (Values::Bytes(strings), Some(coded)) = (values, stats.dictionary()) else { return Ok(None) };
-    if cascade.is_trial() || cascade.hinted(1).is_some_and(|values| values != FRONT_CODING) {
+    let Some(coded) = stats.dictionary() else { return Ok(None) };
+    if cascade.is_trial() {
         return Ok(None);
     }
     if stats.sorted.get().is_none() {
-        let found = match sorted(strings, coded) {
-            Some(sorted) if cascade.hinted(1).is_some() => Some((sorted, None)),
-            Some(sorted) => {
-                let bytes = size(values, stats.kind(), &sorted, cascade)?;
-                (bytes < size(values, stats.kind(), coded, cascade)?).then_some((sorted, Some(bytes)))
+        let hint = cascade.hinted(0).zip(cascade.hinted(1));
+        let other = match values {
+            Values::Bytes(strings) if hint.is_none_or(|(_, values)| values == FRONT_CODING) => sorted(strings, coded),
+            _ => None,
+        };
+        let other = other.or_else(|| by_frequency(coded, hint.is_some_and(|(codes, _)| codes == ESCAPE)));
+        let found = match other {
+            Some(other) if hint.is_some() => Some((other, None)),
+            Some(other) => {
+                let bytes = size(values, stats.kind(), &other, cascade)?;
+                (bytes < size(values, stats.kind(), coded, cascade)?).then_some((other, Some(bytes)))
             }
             None => None,
         };
         let _ = stats.sorted.set(found);
     }
     Ok(stats.sorted.get().and_then(Option::as_ref))
+}
+
+/// The same values with codes by frequency, where few of them are most: these then have narrow codes, and the others are
+/// exceptions (PDICT).
+fn by_frequency(coded: &Coded, insisted: bool) -> Option<Coded> {
+    let distinct = coded.firsts.len();
+    if distinct < 16 || distinct > coded.codes.len() / 3 {
+        return None;
+    }
+    let mut counts = vec![0u32; distinct];
+    for code in &coded.codes {
+        counts.iter_mut().skip(*code as usize).take(1).for_each(|count| *count += 1);
+    }
+    if !insisted {
+        let mut sorted = counts.clone();
+        sorted.sort_unstable_by_key(|count| std::cmp::Reverse(*count));
+        let (rows, full) = (coded.codes.len(), usize::BITS - (distinct - 1).leading_zeros());
+        let (mut held, mut next, mut bits) = (0, 0, rows * full as usize);
+        for width in 1..full {
+            held += sorted.get(next..(1 << width) - 1).unwrap_or_default().iter().sum::<u32>() as usize;
+            next = (1 << width) - 1;
+            let each = (full as usize).min(16 + 8 * (full as usize).div_ceil(8));
+            bits = bits.min(rows * width as usize + (rows - held) * each);
+        }
+        if (bits + bits / BY_FREQUENCY) / 8 > rough_bytes(Values::U32(&coded.codes)) {
+            return None;
+        }
+    }
+    let count = |row: u32| coded.codes.get(row as usize).and_then(|code| counts.get(*code as usize)).copied();
+    Some(coded.sorted_by(|row| std::cmp::Reverse(count(row))))
 }
 
 /// A node whose values are shared part `part` of the chunk.

@@ -2,7 +2,7 @@
 //! need more bits are exceptions (PFOR: Super-Scalar RAM-CPU Cache Compression, section 3.1).
 //!
 //! ```text
-//! payload = base: word | base bytes: u8 | exception bytes: u8
+//! payload = base: word | base bytes: u8 | exception bytes: u8, 128 more where they are zigzag
 //!         | per vector: width u8
 //!         | per vector: its base above `base`, in `base bytes` bytes
 //!         | if exception bytes > 0, per vector: exceptions u16
@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Exceptions are patched after a branch-free loop over the vector. The width is the one with the fewest bytes by the
-//! histogram of widths.
+//! histogram of widths. The base is the least value, or where hardly any value is in the lower half above it, the least
+//! of the upper half: then exceptions lie below the base as well.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::VECTOR;
@@ -23,6 +24,9 @@ use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch
 use crate::error::{Error, Result};
 use crate::node::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Values};
+
+/// Set in the exception bytes where exceptions may lie below the base.
+const SIGNED: u8 = 128;
 
 /// See the [module](self).
 pub struct FrameOfReference;
@@ -96,7 +100,30 @@ struct Frame<T> {
     width: u32,
     /// Bits that the largest value needs.
     bits: u32,
+    /// Bits that the distance from the least value to the base needs, where that value is an exception.
+    low_bits: u32,
     exceptions: usize,
+}
+
+/// How many values need so many bits.
+type Histogram = [u32; 128];
+
+fn histogram<T: Integer>(vector: &[T], base: T) -> Histogram {
+    // Four counters in turn: one would wait for itself.
+    let mut histograms = [[0u32; 128]; 4];
+    for values in vector.chunks(4) {
+        for (histogram, v) in histograms.iter_mut().zip(values) {
+            let bits = T::BITS - v.wrapping_sub(base).leading_zeros();
+            if let Some(count) = histogram.get_mut(bits as usize % 128) {
+                *count += 1;
+            }
+        }
+    }
+    let [mut histogram, rest @ ..] = histograms;
+    for counts in rest {
+        histogram.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+    }
+    histogram
 }
 
 impl<T: Integer> Frame<T> {
@@ -110,49 +137,75 @@ impl<T: Integer> Frame<T> {
         let any = vector.iter().fold(T::ZERO, |any, &v| any | v.wrapping_sub(base));
         let bits = T::BITS - any.leading_zeros();
         if bits == 0 {
-            return Self { base, width: 0, bits, exceptions: 0 };
+            return Self { base, width: 0, bits, low_bits: 0, exceptions: 0 };
         }
-        // Four counters in turn: one would wait for itself.
-        let mut histograms = [[0u32; 128]; 4];
-        for values in vector.chunks(4) {
-            for (histogram, v) in histograms.iter_mut().zip(values) {
-                let bits = T::BITS - v.wrapping_sub(base).leading_zeros();
-                if let Some(count) = histogram.get_mut(bits as usize % 128) {
-                    *count += 1;
-                }
-            }
+        let histogram = histogram(vector, base);
+        let (frame, cost) = Self { base, width: bits, bits, low_bits: 0, exceptions: 0 }.narrowed(vector, &histogram);
+        // Where hardly any value is in the lower half of the frame, those are exceptions as well.
+        let below: u32 = histogram.iter().take(frame.width as usize).sum();
+        if frame.width < 4 || below as usize * 8 >= vector.len() {
+            return frame;
         }
-        let [mut histogram, rest @ ..] = histograms;
-        for counts in rest {
-            histogram.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        let raised = Self::raised(vector, &frame);
+        let Some((raised, new)) = raised else { return frame };
+        if new + new / 64 < cost { raised } else { frame }
+    }
+
+    /// With the least value of the frame's upper half as base.
+    fn raised(vector: &[T], frame: &Self) -> Option<(Self, u64)> {
+        let above = |v: &T| v.wrapping_sub(frame.base);
+        let upper = |v: &&T| T::BITS - above(v).leading_zeros() >= frame.width;
+        let over = vector.iter().filter(upper).map(above).min()?;
+        let low_bits = T::BITS - over.leading_zeros();
+        if low_bits >= T::BITS {
+            return None;
         }
-        let exception_bits = 16 + u64::from(bits.div_ceil(8)) * 8;
-        let mut best = Self { base, width: bits, bits, exceptions: 0 };
-        let mut best_cost = vector.len() as u64 * u64::from(bits);
-        let mut above = 0u64;
-        for (width, &count) in histogram.iter().enumerate().take(bits as usize + 1).skip(1).rev() {
+        let base = frame.base.wrapping_add(over);
+        // What is below the new base wraps around.
+        let mut histogram = histogram(vector, base);
+        let low: u32 = vector.iter().map(|v| u32::from(above(v) < over)).sum();
+        histogram.iter_mut().skip(T::BITS as usize).take(1).for_each(|count| *count = count.saturating_sub(low));
+        let bits = histogram.iter().rposition(|count| *count > 0)? as u32;
+        Some(Self { base, width: bits, bits, low_bits, exceptions: low as usize }.narrowed(vector, &histogram))
+    }
+
+    /// With the width that has the fewest bytes, and its bits.
+    fn narrowed(self, vector: &[T], histogram: &Histogram) -> (Self, u64) {
+        let exception_bits = 16 + 8 * exception_bytes::<T>(self.bits.max(self.low_bits), self.low_bits > 0) as u64;
+        let rows = vector.len() as u64;
+        let mut above = self.exceptions as u64;
+        let mut best = (self.width, self.exceptions);
+        let mut best_cost = rows * u64::from(self.width) + above * exception_bits;
+        for (width, &count) in histogram.iter().enumerate().take(self.bits as usize + 1).skip(1).rev() {
             above += u64::from(count);
-            let cost = vector.len() as u64 * (width as u64 - 1) + above * exception_bits;
+            let cost = rows * (width as u64 - 1) + above * exception_bits;
             // An exception costs a scalar patch: it must pay for itself, and not be the rule.
-            if cost + cost / 64 < best_cost && above * 8 < vector.len() as u64 {
-                best = Self { base, width: width as u32 - 1, bits, exceptions: above as usize };
+            if cost + cost / 64 < best_cost && above * 8 < rows {
+                best = (width as u32 - 1, above as usize);
                 best_cost = cost;
             }
         }
-        best
+        let (width, exceptions) = best;
+        (Self { width, exceptions, ..self }, best_cost)
     }
 }
 
+/// Bytes of an exception that needs so many bits, with a sign where some lie below their base.
+fn exception_bytes<T: Integer>(bits: u32, signed: bool) -> usize {
+    ((bits + u32::from(signed)).div_ceil(8) as usize).min(T::BYTES)
+}
+
 /// Bytes of the payload, exactly; in a trial, where vectors are shorter, as if they had 1,024 rows.
-fn size<T: Integer>(values: &[T], kind: Kind, vector_rows: usize) -> usize {
+pub(super) fn size<T: Integer>(values: &[T], kind: Kind, vector_rows: usize) -> usize {
     let (mut low, mut high) = (None::<T>, None::<T>);
-    let (mut packed, mut exceptions, mut bits) = (0, 0, 0);
+    let (mut packed, mut exceptions, mut bits, mut signed) = (0, 0, 0, false);
     for vector in values.chunks(vector_rows) {
         let frame = Frame::of(vector, kind);
         packed += (vector.len() * frame.width as usize).div_ceil(8);
         if frame.exceptions > 0 {
             exceptions += frame.exceptions;
-            bits = bits.max(frame.bits);
+            bits = bits.max(frame.bits).max(frame.low_bits);
+            signed |= frame.low_bits > 0;
         }
         low = Some(low.map_or(frame.base, |low| lesser(low, frame.base, kind)));
         high = Some(
@@ -164,18 +217,20 @@ fn size<T: Integer>(values: &[T], kind: Kind, vector_rows: usize) -> usize {
     // In a trial a fraction of a vector has its share of the bytes that every vector needs.
     let vectors = if vector_rows == VECTOR { values.len().div_ceil(VECTOR) * VECTOR } else { values.len() };
     let fixed = if vector_rows == VECTOR { T::BYTES + 2 } else { 0 };
-    fixed + vectors * per_vector / VECTOR + exceptions * (2 + bits.div_ceil(8) as usize) + packed
+    fixed + vectors * per_vector / VECTOR + exceptions * (2 + exception_bytes::<T>(bits, signed)) + packed
 }
 
 fn encode<T: Integer>(values: &[T], kind: Kind) -> Vec<u8> {
     let frames: Vec<Frame<T>> = values.chunks(VECTOR).map(|vector| Frame::of(vector, kind)).collect();
     let base = frames.iter().map(|f| f.base).reduce(|a, b| lesser(a, b, kind)).unwrap_or(T::ZERO);
     let base_bytes = frames.iter().map(|f| byte_width(f.base.wrapping_sub(base))).max().unwrap_or(0);
-    let some = frames.iter().filter(|f| f.exceptions > 0);
-    let exception_bytes = some.map(|f| f.bits.div_ceil(8) as usize).max().unwrap_or(0);
+    let some = || frames.iter().filter(|f| f.exceptions > 0);
+    let bits = some().map(|f| f.bits.max(f.low_bits)).max().unwrap_or(0);
+    let signed = some().any(|f| f.low_bits > 0);
+    let exception_bytes = exception_bytes::<T>(bits, signed);
     let mut out = Vec::new();
     base.write_le(&mut out);
-    out.extend([base_bytes as u8, exception_bytes as u8]);
+    out.extend([base_bytes as u8, exception_bytes as u8 | if signed { SIGNED } else { 0 }]);
     out.extend(frames.iter().map(|f| f.width as u8));
     let put = |out: &mut Vec<u8>, value: T, bytes: usize| out.extend(value.to_u64().to_le_bytes().iter().take(bytes));
     frames.iter().for_each(|f| put(&mut out, f.base.wrapping_sub(base), base_bytes));
@@ -187,7 +242,7 @@ fn encode<T: Integer>(values: &[T], kind: Kind) -> Vec<u8> {
                 let value = v.wrapping_sub(frame.base);
                 if T::BITS - value.leading_zeros() > frame.width {
                     out.extend((i as u16).to_le_bytes());
-                    put(&mut above, value, exception_bytes);
+                    put(&mut above, if signed { value.zigzag() } else { value }, exception_bytes);
                 }
             }
         }
@@ -223,6 +278,7 @@ struct Frames<'a, T> {
     positions: &'a [u8],
     values: &'a [u8],
     exception_bytes: usize,
+    signed: bool,
 }
 
 fn word<T: Integer>(bytes: &[u8]) -> T {
@@ -236,7 +292,8 @@ fn open<'a, T: Integer>(node: &NodeRef<'a>) -> Result<Frames<'a, T>> {
     let count = node.len.div_ceil(VECTOR);
     let base = T::read_le(cursor.bytes(T::BYTES)?).unwrap_or_default();
     let base_bytes = usize::from(cursor.u8()?);
-    let exception_bytes = usize::from(cursor.u8()?);
+    let exception_bytes = cursor.u8()?;
+    let (signed, exception_bytes) = (exception_bytes & SIGNED != 0, usize::from(exception_bytes & !SIGNED));
     if base_bytes > T::BYTES || exception_bytes > T::BYTES {
         return Err(Error::corrupt(format!(
             "bases and exceptions of at most {} bytes expected, found {base_bytes} and {exception_bytes}",
@@ -272,7 +329,7 @@ fn open<'a, T: Integer>(node: &NodeRef<'a>) -> Result<Frames<'a, T>> {
     let values = cursor.bytes(exceptions * exception_bytes)?;
     let packed = cursor.bytes(packed)?;
     cursor.finish("packed values")?;
-    Ok(Frames { len: node.len, vectors, packed, positions, values, exception_bytes })
+    Ok(Frames { len: node.len, vectors, packed, positions, values, exception_bytes, signed })
 }
 
 impl<T: Integer> Decoder<T> for Frames<'_, T> {
@@ -294,7 +351,8 @@ impl<T: Integer> Decoder<T> for Frames<'_, T> {
                 let place = out.get_mut(position).ok_or_else(|| {
                     Error::corrupt(format!("exception within the vector expected, found position {position}"))
                 })?;
-                *place = vector.base.wrapping_add(word::<T>(value));
+                let value = word::<T>(value);
+                *place = vector.base.wrapping_add(if self.signed { value.unzigzag() } else { value });
             }
         }
         Ok(())

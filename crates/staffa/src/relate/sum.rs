@@ -8,7 +8,7 @@ use crate::encoding::difference::Difference;
 pub(super) fn find(told: usize, column: &Column, columns: &[Option<Column>]) -> Option<Pair> {
     const ROWS: usize = 256;
     const TERMS: usize = 6;
-    let view = column.stream.as_ref().filter(|view| !view.codes)?;
+    let view = numbers(column)?;
     let all = view.words.len();
     let valid = |row: usize| column.validity.as_ref().is_none_or(|(valid, _)| valid.get(row));
     let rows: Vec<usize> = (0..all).step_by((all / ROWS).max(1)).filter(|row| valid(*row)).take(2 * ROWS).collect();
@@ -23,8 +23,8 @@ pub(super) fn find(told: usize, column: &Column, columns: &[Option<Column>]) -> 
         .iter()
         .enumerate()
         .filter(|(leaf, other)| *leaf != told && other.as_ref().is_some_and(|other| other.len == column.len))
-        .filter_map(|(leaf, other)| Some((leaf, other.as_ref()?.stream.as_ref()?)))
-        .filter(|(_, other)| !other.codes && other.ty == view.ty)
+        .filter_map(|(leaf, other)| Some((leaf, numbers(other.as_ref()?)?)))
+        .filter(|(_, other)| other.ty == view.ty)
         .map(|(leaf, other)| (leaf, sampled(other)))
         .map(|(leaf, words)| (leaf, centred(&words), words))
         .map(|(leaf, centred, words)| (leaf, words, centred))
@@ -70,9 +70,15 @@ pub(super) fn find(told: usize, column: &Column, columns: &[Option<Column>]) -> 
         told,
         by,
         encoding: Some(&Difference),
+        numbers: true,
         validity: false,
         gain,
     })
+}
+
+/// A column's numbers.
+fn numbers(column: &Column) -> Option<&View> {
+    column.numbers.as_ref().or_else(|| column.stream.as_ref().filter(|view| !view.codes))
 }
 
 /// Bits for each of some numbers: by the width of most of them, or as exceptions from the most frequent one.

@@ -67,6 +67,21 @@ pub fn encodings() -> (RecordBatch, WriteOptions) {
             "frequency",
             Arc::new(Int32Array::from_iter_values(all().map(|i| if i % 90 == 7 { i as i32 * 99_999 } else { 5 }))),
         ),
+        (
+            "escape",
+            Arc::new(Int32Array::from_iter(
+                all().map(|i| some(i).then_some((i % 5 + i * i % 41 / 40 * i * 977) as i32)),
+            )),
+        ),
+        ("split", Arc::new(Int64Array::from_iter_values(all().map(|i| (1_700_000_000 + i * i % 977) * 1_000_000)))),
+        (
+            "vbyte",
+            Arc::new(Int64Array::from_iter_values(all().map(|i| if i % 50 == 7 { i * i * i } else { i % 9 - 4 }))),
+        ),
+        (
+            "stream_vbyte",
+            Arc::new(Int32Array::from_iter(all().map(|i| some(i).then_some((i % 60).pow(3) as i32 / 700)))),
+        ),
         ("pseudodecimal", Arc::new(Float64Array::from_iter_values(all().map(|i| (i * i % 37) as f64 / 100.0)))),
         ("alp", Arc::new(Float64Array::from_iter_values(all().map(|i| (i * i % 37) as f64 / 8.0)))),
         ("alp_rd", Arc::new(Float32Array::from_iter_values(all().map(|i| 1.0 / (1 + i % 19) as f32)))),
