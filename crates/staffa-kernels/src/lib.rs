@@ -9,6 +9,7 @@
 //! dispatch  which instruction set this machine has; the macro that compiles a body for each
 //! bitpack   1,024 values of `width` bits, interleaved; the shorter tail, consecutive
 //! delta     inclusive prefix sum
+//! escape    values that are an escape become exceptions
 //! gather    dictionary codes to values
 //! runs      run ends to values
 //! bytes     dictionaries of byte strings; lengths to offsets
@@ -45,6 +46,7 @@ mod bitpack;
 mod bytes;
 mod delta;
 mod dispatch;
+mod escape;
 mod front;
 mod fsst;
 mod gather;
@@ -57,6 +59,7 @@ pub use bitpack::{pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one,
 pub use bytes::{BytesDict, lengths_to_offsets_i32, lengths_to_offsets_i64, sum_u32};
 pub use delta::prefix_sum;
 pub use dispatch::{Level, level};
+pub use escape::replace_escapes;
 pub use front::join_prefixes;
 pub use fsst::FsstTable;
 pub use gather::{gather, max_u32};

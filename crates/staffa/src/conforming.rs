@@ -53,7 +53,7 @@ fn shapes(ty: PhysicalType) -> impl Strategy<Value = Picked> {
 }
 
 /// Numbers with structure: constant, sorted, runs, few distinct, decimals, one outlier, noise, lists, edges.
-fn numbers(len: usize, shape: u8, seed: u64, bits: u32) -> Vec<u64> {
+pub(crate) fn numbers(len: usize, shape: u8, seed: u64, bits: u32) -> Vec<u64> {
     let mut state = seed | 1;
     let mut random = move || {
         state ^= state << 13;
@@ -101,7 +101,7 @@ fn numbers(len: usize, shape: u8, seed: u64, bits: u32) -> Vec<u64> {
         .collect()
 }
 
-fn picked(ty: PhysicalType, numbers: &[u64]) -> Picked {
+pub(crate) fn picked(ty: PhysicalType, numbers: &[u64]) -> Picked {
     match ty {
         PhysicalType::Bits => Picked::Bits(numbers.iter().map(|n| n & 1 == 1).collect()),
         PhysicalType::U8 => Picked::U8(numbers.iter().map(|n| *n as u8).collect()),

@@ -22,8 +22,8 @@ pub mod constant;
 pub mod delta;
 pub mod dictionary;
 pub mod difference;
-pub mod fixed_point;
 pub mod escape;
+pub mod fixed_point;
 pub mod frame_of_reference;
 pub mod frequency;
 pub mod front_coding;
@@ -129,6 +129,11 @@ pub trait Encoding: Sync {
     /// What has to be decoded to read one value, its children apart.
     fn point_read(&self) -> PointRead {
         PointRead::Vector
+    }
+
+    /// Picoseconds that a value takes to decode, in the cache, its children apart: measured by `decode_times`.
+    fn decode_picos(&self) -> u32 {
+        100
     }
 
     /// Whether it has no children: what is left when the cascade is as deep as it may be.

@@ -18,6 +18,17 @@ pub enum Profile {
     Small,
 }
 
+impl Profile {
+    /// Bytes that a picosecond of decoding is worth to the chooser.
+    pub(crate) fn bytes_per_pico(self) -> f64 {
+        match self {
+            Self::Fast => 1e-3,
+            Self::Balanced => 1e-4,
+            Self::Small => 0.0,
+        }
+    }
+}
+
 impl FromStr for Profile {
     type Err = Error;
 

@@ -9,6 +9,8 @@
 //! not shrink is stored plain.
 
 pub(crate) mod code;
+#[cfg(test)]
+mod decode_times;
 pub(crate) mod repeats;
 mod rough;
 mod sample;
@@ -30,7 +32,7 @@ use crate::node::Node;
 use crate::options::{Access, Profile};
 use crate::picked::Picked;
 use crate::source::Stream;
-use crate::values::{Kind, Strings, StringsBuf, Values};
+use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values};
 
 /// Bytes that a node's own header takes, about.
 const NODE_BYTES: usize = 6;
@@ -208,7 +210,7 @@ impl<'a> Cascade<'a> {
         let mut ranked = Vec::new();
         for candidate in self.candidates(values, stats, |e| Some(e.id()) != again) {
             if let Some(bytes) = candidate.estimate(values, stats, &self.below(candidate))? {
-                ranked.push((self.cost(candidate, bytes), candidate));
+                ranked.push((self.cost(candidate, bytes, values), candidate));
             }
         }
         ranked.sort_by_key(|(bytes, _)| *bytes);
@@ -247,20 +249,36 @@ impl<'a> Cascade<'a> {
             } else if !encoding.suits(values, stats) {
                 Err("not viable")
             } else {
-                encoding.estimate(values, stats, &self.below(*encoding))?.ok_or("does not hold these values")
+                let bytes = encoding.estimate(values, stats, &self.below(*encoding))?;
+                bytes.map(|bytes| self.cost(*encoding, bytes, values)).ok_or("does not hold these values")
             };
             Ok((*encoding, verdict))
         };
         POOL.iter().map(consider).collect()
     }
 
-    /// Bytes, weighed with what one value costs to read where that is what the file is for.
-    fn cost(&self, encoding: &dyn Encoding, bytes: usize) -> usize {
-        if self.access == Access::Random && encoding.point_read() == PointRead::Block { 2 * bytes } else { bytes }
+    /// What a node costs: its bytes, those of its children and what these cost to decode included, and what it costs to
+    /// decode itself; a block that has to be decoded for one value costs twice where single values are to be read.
+    fn cost(&self, encoding: &dyn Encoding, bytes: usize, values: Values<'_>) -> usize {
+        self.weighed(encoding, bytes, own_picos(encoding, values.physical_type(), values.len()))
+    }
+
+    fn weighed(&self, encoding: &dyn Encoding, bytes: usize, picos: u64) -> usize {
+        let random = self.access == Access::Random && encoding.point_read() == PointRead::Block;
+        if random { 2 * bytes + self.decoding(picos) } else { bytes + self.decoding(picos) }
     }
 
     fn node_cost(&self, node: &Node) -> usize {
-        encoding::by_id(node.encoding).map_or(node.size(), |encoding| self.cost(encoding, node.size()))
+        let children = self.decoding(node.children.iter().map(picos).sum());
+        match encoding::by_id(node.encoding) {
+            Some(encoding) => self.weighed(encoding, node.size() + children, own_picos(encoding, node.ty, node.len)),
+            None => node.size(),
+        }
+    }
+
+    /// Bytes that are worth so many picoseconds.
+    fn decoding(&self, picos: u64) -> usize {
+        (picos as f64 * self.profile.bytes_per_pico()) as usize
     }
 
     /// Whether the chooser may take an encoding by itself here.
@@ -275,33 +293,35 @@ impl<'a> Cascade<'a> {
         }
     }
 
-    /// Bytes that a child of these values would take.
+    /// What a child of these values would cost, in bytes.
     pub fn estimate_child(&self, values: Values<'_>, kind: Kind) -> Result<usize> {
         let Some(sample) = (!self.trial).then(|| sample::of(values)).flatten() else {
-            return Ok(self.trying().child(values, kind)?.size());
+            return Ok(self.node_cost(&self.trying().child(values, kind)?));
         };
         let node = self.trying().child(sample.borrow(), kind)?;
-        let by_sample = scaled(&node, values.len(), sample.borrow().len());
+        let by_sample = scaled(&node, self.node_cost(&node), values.len(), sample.borrow().len());
         let stats = Stats::new(values, kind);
         let mut least = by_sample;
         for candidate in self.candidates(values, &stats, Encoding::needs_all) {
             if let Some(bytes) = candidate.estimate(values, &stats, &self.below(candidate))? {
-                least = least.min(bytes);
+                least = least.min(self.cost(candidate, bytes, values));
             }
         }
         Ok(least)
     }
 
-    /// Bytes that an encoding would take, by encoding the sample with it and scaling.
+    /// Bytes that an encoding would take, by encoding the sample with it and scaling, and what its children would cost to
+    /// decode.
     pub(crate) fn estimate_by_sample(&self, id: u8, values: Values<'_>, stats: &Stats<'_>) -> Result<Option<usize>> {
         let Some(encoding) = encoding::by_id(id) else { return Ok(None) };
+        let cost = |node: &Node| node.size() + self.decoding(node.children.iter().map(picos).sum());
         let Some(sample) = (!self.trial).then(|| sample::of(values)).flatten() else {
-            return Ok(encoding.encode(values, stats, &self.trying())?.map(|node| node.size()));
+            return Ok(encoding.encode(values, stats, &self.trying())?.map(|node| cost(&node)));
         };
         let sample = sample.borrow();
         let stats = Stats::new(sample, stats.kind());
         let node = encoding.encode(sample, &stats, &self.trying())?;
-        Ok(node.map(|node| scaled(&node, values.len(), sample.len())))
+        Ok(node.map(|node| scaled(&node, cost(&node), values.len(), sample.len())))
     }
 
     /// The sample of strings, where there are more than a sample holds.
@@ -398,12 +418,24 @@ fn encoded(encoding: &dyn Encoding, values: Values<'_>, stats: &Stats<'_>, casca
     node.ok_or_else(|| Error::unsupported(format!("{} cannot hold {:?}", encoding.name(), values.physical_type())))
 }
 
-/// Size of a sample's tree, scaled to all values; the nodes' own headers do not grow.
-fn scaled(node: &Node, len: usize, sample: usize) -> usize {
+/// What the values of a node take to decode, its children apart. Bits are decoded by words.
+fn own_picos(encoding: &dyn Encoding, ty: PhysicalType, len: usize) -> u64 {
+    let len = if ty == PhysicalType::Bits { len / 32 } else { len };
+    u64::from(encoding.decode_picos()) * len as u64
+}
+
+/// What a tree takes to decode.
+fn picos(node: &Node) -> u64 {
+    let own = encoding::by_id(node.encoding).map_or(0, |encoding| own_picos(encoding, node.ty, node.len));
+    own + node.children.iter().map(picos).sum::<u64>()
+}
+
+/// What a sample's tree costs, scaled to all values; the nodes' own headers do not grow.
+fn scaled(node: &Node, cost: usize, len: usize, sample: usize) -> usize {
     fn nodes(node: &Node) -> usize {
         1 + node.children.iter().map(nodes).sum::<usize>()
     }
     let fixed = nodes(node) * NODE_BYTES;
-    let variable = node.size().saturating_sub(fixed);
+    let variable = cost.saturating_sub(fixed);
     fixed + (variable as f64 * len as f64 / sample.max(1) as f64) as usize
 }

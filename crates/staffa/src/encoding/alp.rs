@@ -45,6 +45,10 @@ impl Encoding for Alp {
         "alp"
     }
 
+    fn decode_picos(&self) -> u32 {
+        120
+    }
+
     fn about(&self) -> &'static str {
         "floats that are decimals as integers, others as exceptions"
     }

@@ -33,6 +33,10 @@ impl Encoding for AlpRd {
         "alp_rd"
     }
 
+    fn decode_picos(&self) -> u32 {
+        250
+    }
+
     fn about(&self) -> &'static str {
         "floats of full precision: high bits as a dictionary, low bits packed"
     }

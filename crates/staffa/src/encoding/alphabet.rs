@@ -37,6 +37,10 @@ impl Encoding for Alphabet {
         "alphabet"
     }
 
+    fn decode_picos(&self) -> u32 {
+        2500
+    }
+
     fn about(&self) -> &'static str {
         "strings of few distinct bytes, each in as few bits as it needs"
     }

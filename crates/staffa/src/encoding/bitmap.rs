@@ -25,6 +25,10 @@ impl Encoding for PlainBits {
         "bitmap"
     }
 
+    fn decode_picos(&self) -> u32 {
+        5
+    }
+
     fn about(&self) -> &'static str {
         "one bit per value, for booleans and validity"
     }

@@ -30,6 +30,10 @@ impl Encoding for BitPack {
         "bitpack"
     }
 
+    fn decode_picos(&self) -> u32 {
+        60
+    }
+
     fn about(&self) -> &'static str {
         "unsigned integers in as many bits as the largest needs"
     }

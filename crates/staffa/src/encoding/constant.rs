@@ -32,6 +32,10 @@ impl Encoding for Constant {
         "constant"
     }
 
+    fn decode_picos(&self) -> u32 {
+        10
+    }
+
     fn about(&self) -> &'static str {
         "one value for all rows"
     }

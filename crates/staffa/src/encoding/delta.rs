@@ -31,6 +31,10 @@ impl Encoding for Delta {
         "delta"
     }
 
+    fn decode_picos(&self) -> u32 {
+        150
+    }
+
     fn about(&self) -> &'static str {
         "differences from the value before, one base per 1,024 values"
     }

@@ -50,6 +50,10 @@ impl Encoding for Dictionary {
         "dictionary"
     }
 
+    fn decode_picos(&self) -> u32 {
+        350
+    }
+
     fn about(&self) -> &'static str {
         "distinct values once, a code for every row; of a block, or shared by a row group"
     }

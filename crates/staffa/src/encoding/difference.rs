@@ -34,6 +34,10 @@ impl Encoding for Difference {
         "difference"
     }
 
+    fn decode_picos(&self) -> u32 {
+        150
+    }
+
     fn about(&self) -> &'static str {
         "integers less those of other columns, validity where it differs from that of another"
     }

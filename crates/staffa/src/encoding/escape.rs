@@ -10,7 +10,7 @@
 //! gaps and differences have long tails. The escape itself, where it is a value, is an exception.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{VECTOR, Word as _};
+use staffa_kernels::{VECTOR, Word as _, replace_escapes};
 
 use super::{Encoding, frame_of_reference};
 use crate::choose::{Cascade, Stats};
@@ -38,6 +38,10 @@ impl Encoding for Escape {
 
     fn name(&self) -> &'static str {
         "escape"
+    }
+
+    fn decode_picos(&self) -> u32 {
+        250
     }
 
     fn about(&self) -> &'static str {
@@ -210,22 +214,10 @@ impl<T: Integer> Decoder<T> for Escaped<'_, T> {
         self.values.vector(v, cx, out)?;
         let start = self.starts.get(v).map_or(0, |start| *start as usize);
         let end = self.starts.get(v + 1).map_or(0, |end| *end as usize);
-        let exceptions = self.exceptions.get(start..end).unwrap_or_default();
-        let mut left = exceptions.iter();
-        let mut found = 0;
-        for places in out.chunks_mut(64) {
-            let bit = |(i, place): (usize, &T)| u64::from(*place == self.escape) << i;
-            let mut mask = places.iter().enumerate().map(bit).fold(0, |mask, bit| mask | bit);
-            found += mask.count_ones() as usize;
-            while mask != 0 {
-                if let (Some(place), Some(value)) = (places.get_mut(mask.trailing_zeros() as usize), left.next()) {
-                    *place = *value;
-                }
-                mask &= mask - 1;
-            }
-        }
-        if found != exceptions.len() {
-            let expected = exceptions.len();
+        // Those of later vectors as well: the kernel loads many at a time.
+        let exceptions = self.exceptions.get(start..).unwrap_or_default();
+        let (expected, found) = (end - start, replace_escapes(out, self.escape, exceptions));
+        if found != expected {
             return Err(Error::corrupt(format!("{expected} exceptions expected in vector {v}, found {found}")));
         }
         Ok(())

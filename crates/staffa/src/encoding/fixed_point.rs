@@ -32,6 +32,10 @@ impl Encoding for FixedPoint {
         "fixed_point"
     }
 
+    fn decode_picos(&self) -> u32 {
+        120
+    }
+
     fn about(&self) -> &'static str {
         "floats with few bits behind the point as integers: what --max-error leaves; others as exceptions"
     }

@@ -40,6 +40,10 @@ impl Encoding for FrameOfReference {
         "frame_of_reference"
     }
 
+    fn decode_picos(&self) -> u32 {
+        80
+    }
+
     fn about(&self) -> &'static str {
         "integers above a base, bit-packed, base and width per 1,024 values, outliers as exceptions"
     }

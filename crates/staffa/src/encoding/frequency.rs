@@ -29,6 +29,10 @@ impl Encoding for Frequency {
         "frequency"
     }
 
+    fn decode_picos(&self) -> u32 {
+        200
+    }
+
     fn about(&self) -> &'static str {
         "the value that most rows have once, a mask of the others, and the others"
     }

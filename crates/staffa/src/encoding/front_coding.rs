@@ -34,6 +34,10 @@ impl Encoding for FrontCoding {
         Offered::Slow
     }
 
+    fn decode_picos(&self) -> u32 {
+        4000
+    }
+
     fn about(&self) -> &'static str {
         "strings as what they share with the one before, and the rest"
     }

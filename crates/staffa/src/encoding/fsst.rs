@@ -35,6 +35,10 @@ impl Encoding for Fsst {
         Offered::Fast
     }
 
+    fn decode_picos(&self) -> u32 {
+        3000
+    }
+
     fn about(&self) -> &'static str {
         "strings with frequent substrings as one-byte codes"
     }

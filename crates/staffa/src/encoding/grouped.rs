@@ -35,6 +35,10 @@ impl Encoding for Grouped {
         "grouped"
     }
 
+    fn decode_picos(&self) -> u32 {
+        400
+    }
+
     fn about(&self) -> &'static str {
         "a small number that tells which of the values that go with another column's value it is"
     }

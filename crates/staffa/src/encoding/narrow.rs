@@ -29,6 +29,10 @@ impl Encoding for Narrow {
         "narrow"
     }
 
+    fn decode_picos(&self) -> u32 {
+        100
+    }
+
     fn about(&self) -> &'static str {
         "128- and 256-bit integers as 64-bit ones where they fit, others as exceptions"
     }

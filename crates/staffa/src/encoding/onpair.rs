@@ -49,6 +49,10 @@ impl Encoding for OnPair {
         "onpair"
     }
 
+    fn decode_picos(&self) -> u32 {
+        2500
+    }
+
     fn about(&self) -> &'static str {
         "strings with frequent substrings as codes of some 12 bits"
     }

@@ -31,6 +31,10 @@ impl Encoding for Plain {
         "plain"
     }
 
+    fn decode_picos(&self) -> u32 {
+        20
+    }
+
     fn about(&self) -> &'static str {
         "the values as they are"
     }

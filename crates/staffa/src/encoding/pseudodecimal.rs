@@ -41,6 +41,10 @@ impl Encoding for Pseudodecimal {
         Offered::Small
     }
 
+    fn decode_picos(&self) -> u32 {
+        1000
+    }
+
     fn about(&self) -> &'static str {
         "floats as decimal digits and exponents, others as exceptions"
     }

@@ -34,6 +34,10 @@ impl Encoding for Repeat {
         Offered::Slow
     }
 
+    fn decode_picos(&self) -> u32 {
+        400
+    }
+
     fn about(&self) -> &'static str {
         "lists of values that came before: how far back, how long, and the values between them"
     }

@@ -30,6 +30,10 @@ impl Encoding for Roaring {
         "roaring"
     }
 
+    fn decode_picos(&self) -> u32 {
+        5
+    }
+
     fn about(&self) -> &'static str {
         "positions of the rarer bit as a Roaring bitmap, for booleans and validity"
     }

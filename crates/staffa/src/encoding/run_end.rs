@@ -33,6 +33,10 @@ impl Encoding for RunEnd {
         "run_end"
     }
 
+    fn decode_picos(&self) -> u32 {
+        200
+    }
+
     fn about(&self) -> &'static str {
         "each run of equal values once, with the row at which it ends"
     }

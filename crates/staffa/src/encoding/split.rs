@@ -34,6 +34,10 @@ impl Encoding for Split {
         "split"
     }
 
+    fn decode_picos(&self) -> u32 {
+        150
+    }
+
     fn about(&self) -> &'static str {
         "integers as quotients and remainders by a factor that most of them share"
     }

@@ -54,6 +54,10 @@ impl Encoding for Text {
         Offered::Slow
     }
 
+    fn decode_picos(&self) -> u32 {
+        6000
+    }
+
     fn about(&self) -> &'static str {
         "strings that are numbers, dates, times or identifiers, as the numbers in them"
     }
