@@ -46,7 +46,7 @@ impl Encoding for Alp {
     }
 
     fn decode_picos(&self) -> u32 {
-        120
+        300
     }
 
     fn about(&self) -> &'static str {

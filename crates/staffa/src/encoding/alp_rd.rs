@@ -34,7 +34,7 @@ impl Encoding for AlpRd {
     }
 
     fn decode_picos(&self) -> u32 {
-        250
+        200
     }
 
     fn about(&self) -> &'static str {

@@ -38,7 +38,7 @@ impl Encoding for Alphabet {
     }
 
     fn decode_picos(&self) -> u32 {
-        2500
+        3300
     }
 
     fn about(&self) -> &'static str {

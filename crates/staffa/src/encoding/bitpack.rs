@@ -31,7 +31,7 @@ impl Encoding for BitPack {
     }
 
     fn decode_picos(&self) -> u32 {
-        60
+        100
     }
 
     fn about(&self) -> &'static str {

@@ -33,7 +33,7 @@ impl Encoding for Constant {
     }
 
     fn decode_picos(&self) -> u32 {
-        10
+        20
     }
 
     fn about(&self) -> &'static str {

@@ -32,7 +32,7 @@ impl Encoding for Delta {
     }
 
     fn decode_picos(&self) -> u32 {
-        150
+        200
     }
 
     fn about(&self) -> &'static str {

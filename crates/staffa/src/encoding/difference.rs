@@ -35,7 +35,7 @@ impl Encoding for Difference {
     }
 
     fn decode_picos(&self) -> u32 {
-        150
+        200
     }
 
     fn about(&self) -> &'static str {

@@ -41,7 +41,7 @@ impl Encoding for Escape {
     }
 
     fn decode_picos(&self) -> u32 {
-        250
+        100
     }
 
     fn about(&self) -> &'static str {

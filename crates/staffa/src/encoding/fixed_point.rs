@@ -33,7 +33,7 @@ impl Encoding for FixedPoint {
     }
 
     fn decode_picos(&self) -> u32 {
-        120
+        300
     }
 
     fn about(&self) -> &'static str {

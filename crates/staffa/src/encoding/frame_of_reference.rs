@@ -41,7 +41,7 @@ impl Encoding for FrameOfReference {
     }
 
     fn decode_picos(&self) -> u32 {
-        80
+        120
     }
 
     fn about(&self) -> &'static str {

@@ -35,7 +35,7 @@ impl Encoding for FrontCoding {
     }
 
     fn decode_picos(&self) -> u32 {
-        4000
+        7200
     }
 
     fn about(&self) -> &'static str {

@@ -36,7 +36,7 @@ impl Encoding for Fsst {
     }
 
     fn decode_picos(&self) -> u32 {
-        3000
+        2300
     }
 
     fn about(&self) -> &'static str {

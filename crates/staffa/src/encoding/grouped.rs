@@ -36,7 +36,7 @@ impl Encoding for Grouped {
     }
 
     fn decode_picos(&self) -> u32 {
-        400
+        500
     }
 
     fn about(&self) -> &'static str {

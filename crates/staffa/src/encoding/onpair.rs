@@ -50,7 +50,7 @@ impl Encoding for OnPair {
     }
 
     fn decode_picos(&self) -> u32 {
-        2500
+        1700
     }
 
     fn about(&self) -> &'static str {

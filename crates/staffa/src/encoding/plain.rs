@@ -32,7 +32,7 @@ impl Encoding for Plain {
     }
 
     fn decode_picos(&self) -> u32 {
-        20
+        50
     }
 
     fn about(&self) -> &'static str {

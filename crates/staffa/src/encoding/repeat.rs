@@ -35,7 +35,7 @@ impl Encoding for Repeat {
     }
 
     fn decode_picos(&self) -> u32 {
-        400
+        300
     }
 
     fn about(&self) -> &'static str {

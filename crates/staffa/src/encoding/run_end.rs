@@ -34,7 +34,7 @@ impl Encoding for RunEnd {
     }
 
     fn decode_picos(&self) -> u32 {
-        200
+        100
     }
 
     fn about(&self) -> &'static str {

@@ -35,7 +35,7 @@ impl Encoding for Split {
     }
 
     fn decode_picos(&self) -> u32 {
-        150
+        300
     }
 
     fn about(&self) -> &'static str {

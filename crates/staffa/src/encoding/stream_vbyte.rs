@@ -31,6 +31,10 @@ impl Encoding for StreamVbyte {
         "stream_vbyte"
     }
 
+    fn decode_picos(&self) -> u32 {
+        2700
+    }
+
     fn about(&self) -> &'static str {
         "integers in as many bytes as they need, widths apart from bytes"
     }

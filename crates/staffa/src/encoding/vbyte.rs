@@ -27,6 +27,10 @@ impl Encoding for Vbyte {
         "vbyte"
     }
 
+    fn decode_picos(&self) -> u32 {
+        1200
+    }
+
     fn about(&self) -> &'static str {
         "integers in as many bytes as they need, seven bits to a byte"
     }
