@@ -81,6 +81,7 @@ def write_table(
     path: str | os.PathLike[str],
     profile: str,
     encodings: list[tuple[str, str]],
+    without: list[str],
     row_group_rows: int | None,
     threads: int | None,
     relate: bool,

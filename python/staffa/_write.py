@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -52,6 +52,7 @@ def write_table(
     *,
     profile: Literal["fast", "balanced", "small"] = "balanced",
     encodings: Mapping[str, str] | None = None,
+    without: Iterable[str] = (),
     row_group_rows: int | None = None,
     threads: int | None = None,
     relate: bool = True,
@@ -69,6 +70,7 @@ def write_table(
         profile: "fast" to write, "balanced", or "small".
         encodings: Column path to the name of an encoding (see `encodings()`), for columns that shall not choose for
             themselves.
+        without: Names of encodings that are never chosen, to keep reading cheap, say; by name a column can still have them.
         row_group_rows: Rows of a row group; by default 1,048,576, fewer where rows are wide.
         threads: Threads to encode with; by default all that the process may use.
         relate: Encode columns in terms of others where that is smaller: such a column costs reading the other as well.
@@ -93,6 +95,7 @@ def write_table(
         path_text(path),
         profile=profile,
         encodings=_pairs(encodings),
+        without=_names(without),
         row_group_rows=whole_number("row_group_rows", row_group_rows, 1),
         threads=whole_number("threads", threads, 1),
         relate=bool(relate),
@@ -108,6 +111,13 @@ def encodings() -> list[Encoding]:
     True
     """
     return [Encoding(name, about) for name, about in _staffa.encodings()]
+
+
+def _names(without: Any) -> list[str]:
+    names = None if isinstance(without, str) or not isinstance(without, Iterable) else list(without)
+    if names is None or not all(isinstance(name, str) for name in names):
+        raise InvalidArgumentError(f"without must list names of encodings, found {without!r}")
+    return names
 
 
 def _pairs(encodings: Any) -> list[tuple[str, str]]:

@@ -136,6 +136,9 @@ pub(crate) struct Writing {
     /// Encode a column this way (repeatable); `staffa encodings` lists the names
     #[arg(long, value_name = "COLUMN=NAME", value_parser = encoding)]
     pub(crate) encoding: Vec<(String, String)>,
+    /// Never choose this encoding (repeatable), to keep reading cheap, say; by name a column can still have it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) without: Vec<String>,
     /// Most rows of a row group
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) row_group_rows: Option<u64>,

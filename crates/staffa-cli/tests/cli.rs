@@ -380,6 +380,9 @@ fn requests_that_make_no_sense_are_refused() {
     bench.run("convert t.parquet out.staffa --encoding price=nope").refused(2, &["nope"]);
     bench.run("convert t.parquet out.staffa --encoding prise=plain").refused(2, &["prise"]);
     bench.run("convert t.parquet out.staffa --encoding price=fsst").refused(2, &["price", "fsst"]);
+    bench.run("convert t.parquet out.staffa --without nope").refused(2, &["nope", "run_end"]);
+    bench.run("convert t.parquet out.staffa --without plain").refused(2, &["plain cannot be left out"]);
+    bench.run("convert t.parquet out.csv --without text").refused(2, &["--without"]);
     bench.run("convert t.parquet out.csv --profile small").refused(2, &["--profile"]);
     bench.run("convert t.parquet out.txt").refused(2, &["out.txt", "--to"]);
     bench.run("convert t.parquet out.staffa --row-group-rows 0").refused(2, &["--row-group-rows"]);

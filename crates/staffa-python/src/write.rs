@@ -11,7 +11,7 @@ use crate::errors::{run, run_attached};
 
 /// Writes `data`, an Arrow stream, to `path`; gives rows, row groups, bytes as Arrow and bytes in the file.
 #[pyfunction]
-#[pyo3(signature = (data, path, profile, encodings, row_group_rows, threads, relate, verify))]
+#[pyo3(signature = (data, path, profile, encodings, without, row_group_rows, threads, relate, verify))]
 #[expect(clippy::too_many_arguments, reason = "the keyword arguments of the Python function")]
 pub(crate) fn write_table(
     py: Python<'_>,
@@ -19,6 +19,7 @@ pub(crate) fn write_table(
     path: PathBuf,
     profile: &str,
     encodings: Vec<(String, String)>,
+    without: Vec<String>,
     row_group_rows: Option<usize>,
     threads: Option<usize>,
     relate: bool,
@@ -27,6 +28,7 @@ pub(crate) fn write_table(
     let mut options = WriteOptions::default();
     options.profile = run(py, || profile.parse())?;
     options.encodings = encodings;
+    options.without = without;
     options.row_group_rows = row_group_rows.unwrap_or(options.row_group_rows);
     options.threads = threads;
     options.relate = relate;

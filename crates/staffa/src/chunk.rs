@@ -30,9 +30,18 @@ const DENSE_SHARE: usize = 16;
 pub(crate) struct ChunkOptions<'a> {
     pub profile: Profile,
     pub forced: Option<&'a str>,
+    /// Encodings that are not to be chosen, one bit per id.
+    pub without: u64,
     pub block_rows: usize,
     pub verify: bool,
     pub kind: Kind,
+}
+
+impl<'a> ChunkOptions<'a> {
+    /// The cascade at the root of a block.
+    pub fn cascade(&self) -> Cascade<'a> {
+        Cascade::root(self.profile, self.forced).without(self.without)
+    }
 }
 
 /// A chunk whose encodings are chosen.
@@ -122,16 +131,20 @@ pub(crate) fn choose<'a>(array: &'a LeafArray, options: ChunkOptions<'a>) -> Res
     let inputs: Vec<Input<'_>> =
         starts.par_iter().map(|&start| input(array, start, options.block_rows.min(len - start))).collect();
     let codes = chunk_codes(&inputs, options);
-    let cascade = Cascade::root(options.profile, options.forced);
+    let cascade = options.cascade();
     let mut nodes = like_the_first(&inputs, cascade, |i, input, cascade| {
         tree(input, codes.as_ref().and_then(|c| c.blocks.get(i)), cascade, options.kind)
     })?;
     let shared = match &codes {
-        Some(codes) if inputs.len() > 1 && options.forced.is_none() => share(&inputs, codes, &mut nodes, options)?,
+        Some(codes) if inputs.len() > 1 && options.forced.is_none() && cascade.offers(&dictionary::Dictionary) => {
+            share(&inputs, codes, &mut nodes, options)?
+        }
         _ => None,
     };
     let shared: Vec<Vec<u8>> = shared.into_iter().collect();
-    let validity = inputs.par_iter().map(|input| input.validity.as_ref().map(block::validity).transpose());
+    let validity = inputs
+        .par_iter()
+        .map(|input| input.validity.as_ref().map(|valid| block::validity(valid, options.without)).transpose());
     let validity = validity.collect::<Result<Vec<_>>>()?;
     Ok(Chosen { options, ty: array.values.physical_type(), inputs, nodes, validity, shared, len, same: false })
 }
@@ -241,7 +254,7 @@ fn like_the_first(
 }
 
 /// The part of a leaf that belongs to one block.
-fn input(array: &LeafArray, start: usize, len: usize) -> Input<'_> {
+pub(crate) fn input(array: &LeafArray, start: usize, len: usize) -> Input<'_> {
     let validity = array.validity.as_ref().map(|v| v.slice(start, len));
     let valid = validity.as_ref().map_or(len, Bitmap::count_ones);
     let validity = validity.filter(|_| valid < len);
@@ -348,7 +361,7 @@ fn share(
         }
     }
     let Some(distinct) = distinct else { return Ok(None) };
-    let cascade = Cascade::root(options.profile, None).below(&dictionary::Dictionary);
+    let cascade = options.cascade().below(&dictionary::Dictionary);
     let mut estimate = cascade.estimate_child(distinct.borrow(), options.kind)?;
     for (coded, node) in codes.blocks.iter().zip(nodes.iter()) {
         if let Some(node) = node {

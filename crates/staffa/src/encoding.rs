@@ -166,6 +166,17 @@ pub(crate) fn unknown(name: &str) -> Error {
     Error::invalid(format!("no encoding is called {name:?}; there are {}", known.join(", ")))
 }
 
+/// Encodings that are not to be chosen, one bit per id.
+pub(crate) fn left_out(names: &[String]) -> Result<u64> {
+    names.iter().try_fold(0, |all, name| {
+        let encoding = by_name(name).ok_or_else(|| unknown(name))?;
+        if [plain::Plain.id(), bitmap::PlainBits.id()].contains(&encoding.id()) {
+            return Err(Error::invalid(format!("{name} cannot be left out: it holds what nothing else does")));
+        }
+        Ok(all | 1 << encoding.id())
+    })
+}
+
 /// What [`list`] says of an encoding.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct EncodingInfo {

@@ -49,6 +49,8 @@ pub struct WriteOptions {
     pub profile: Profile,
     /// Encodings asked for by name: path of the leaf column, name of the encoding.
     pub encodings: Vec<(String, String)>,
+    /// Names of encodings that are not chosen: what is costly to decode, say. By name a column can still have them.
+    pub without: Vec<String>,
     /// Most rows of a row group.
     pub row_group_rows: usize,
     /// Most bytes of Arrow memory of a row group, about.
@@ -70,6 +72,7 @@ impl Default for WriteOptions {
         Self {
             profile: Profile::default(),
             encodings: Vec::new(),
+            without: Vec::new(),
             row_group_rows: 1 << 20,
             row_group_bytes: 128 << 20,
             block_rows: 1 << 16,

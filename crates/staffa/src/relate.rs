@@ -57,9 +57,9 @@ pub(crate) fn relate(chosen: &mut [Chosen<'_>]) -> Result<Vec<Vec<usize>>> {
         .par_iter()
         .enumerate()
         .filter(|(leaf, _)| chosen.get(*leaf).is_some_and(|c| c.options.forced.is_none() && !c.same))
-        .filter_map(|(leaf, column)| Some((leaf, column.as_ref()?)))
-        .filter(|(_, column)| column.bytes() >= 128.max(total / 2000))
-        .flat_map_iter(|(leaf, column)| best_pairs(leaf, column, &columns))
+        .filter_map(|(leaf, column)| Some((leaf, column.as_ref()?, chosen.get(leaf)?.options.cascade())))
+        .filter(|(_, column, _)| column.bytes() >= 128.max(total / 2000))
+        .flat_map_iter(|(leaf, column, cascade)| best_pairs(leaf, column, &columns, cascade))
         .collect();
     pairs.sort_by(|a, b| b.gain.total_cmp(&a.gain).then_with(|| (a.told, &a.by).cmp(&(b.told, &b.by))));
     let mut tries = vec![0; chosen.len()];
@@ -266,7 +266,8 @@ fn stream(root: &Node, from: StreamOf, values: Values<'_>) -> Result<Picked> {
 }
 
 /// The pairs that seem to make a column smaller, the best few.
-fn best_pairs(told: usize, column: &Column, columns: &[Option<Column>]) -> Vec<Pair> {
+fn best_pairs(told: usize, column: &Column, columns: &[Option<Column>], cascade: Cascade<'_>) -> Vec<Pair> {
+    let (differences, groups) = (cascade.offers(&Difference), cascade.offers(&Grouped));
     let mut pairs = Vec::new();
     let mut counts = vec![0; column.stream.as_ref().map_or(0, |view| view.distinct)];
     for (by, other) in columns.iter().enumerate() {
@@ -279,16 +280,22 @@ fn best_pairs(told: usize, column: &Column, columns: &[Option<Column>]) -> Vec<P
                     (encoding, gain) = (Some(by), saved);
                 }
             };
-            consider(difference_bytes(view, other), &Difference);
-            consider(grouped_bytes(view, other, &mut counts), &Grouped);
+            if differences {
+                consider(difference_bytes(view, other), &Difference);
+            }
+            if groups {
+                consider(grouped_bytes(view, other, &mut counts), &Grouped);
+            }
         }
-        let of_validity = validity_gain(column, other);
+        let of_validity = if differences { validity_gain(column, other) } else { None };
         gain += of_validity.unwrap_or(0.0);
         if gain > column.bytes() as f64 * (1.0 - WORTH) {
             pairs.push(Pair { told, by: vec![(by, 1)], encoding, validity: of_validity.is_some(), gain });
         }
     }
-    pairs.extend(sum::find(told, column, columns));
+    if differences {
+        pairs.extend(sum::find(told, column, columns));
+    }
     pairs.sort_by(|a, b| b.gain.total_cmp(&a.gain));
     pairs.truncate(2 * TRIES);
     pairs
@@ -411,7 +418,10 @@ fn tell(chosen: &[Chosen<'_>], pair: &Pair) -> Result<Option<Trees>> {
             _ => None,
         };
         let other = by.first().filter(|_| pair.validity).and_then(|(by, _)| by.inputs.get(i)?.validity.as_ref());
-        let validity = other.zip(input.validity.as_ref()).map(|(other, own)| tell_validity(own, other)).transpose()?;
+        let validity = other
+            .zip(input.validity.as_ref())
+            .map(|(other, own)| tell_validity(own, other, told.options.without))
+            .transpose()?;
         Ok((smaller(values, old(&told.nodes, i)), smaller(validity.flatten(), old(&told.validity, i))))
     };
     // One block first.
@@ -431,8 +441,8 @@ fn tell(chosen: &[Chosen<'_>], pair: &Pair) -> Result<Option<Trees>> {
 }
 
 /// A validity as what differs from another.
-fn tell_validity(valid: &Bitmap, others: &Bitmap) -> Result<Option<Node>> {
-    let cascade = Cascade::default().below(&Difference);
+fn tell_validity(valid: &Bitmap, others: &Bitmap, without: u64) -> Result<Option<Node>> {
+    let cascade = Cascade::default().without(without).below(&Difference);
     let streams = [Stream { from: StreamOf::Validity, words: Values::Bits(others), times: 1 }];
     let cascade = cascade.told_by(&streams);
     let values = Values::Bits(valid);
@@ -475,7 +485,7 @@ fn tell_block(
     let example =
         example.and_then(|root| if from == StreamOf::FirstChild { root.children.first() } else { Some(root) });
     let hint = example.filter(|node| node.encoding == encoding.id()).map(Hint::new);
-    let cascade = Cascade::root(told.options.profile, None).below(encoding).like(hint.as_ref()).told_by(&streams);
+    let cascade = told.options.cascade().below(encoding).like(hint.as_ref()).told_by(&streams);
     let stats = Stats::new(target, kind(root, from, told.options.kind));
     let Some(node) = encoding.encode(target, &stats, &cascade)? else { return Ok(None) };
     Ok(Some(match from {

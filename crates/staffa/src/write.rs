@@ -160,6 +160,8 @@ struct Plan {
     options: WriteOptions,
     /// The encoding asked for, per leaf.
     forced: Vec<Option<String>>,
+    /// Encodings that are not to be chosen, one bit per id.
+    without: u64,
     threads: Option<rayon::ThreadPool>,
 }
 
@@ -196,7 +198,8 @@ impl Plan {
         let build = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let threads = options.threads.filter(|n| *n > 0).map(build).transpose();
         let threads = threads.map_err(|e| Error::invalid(format!("no threads: {e}")))?;
-        Ok(Self { schema, layout, options, forced, threads })
+        let without = encoding::left_out(&options.without)?;
+        Ok(Self { schema, layout, options, forced, without, threads })
     }
 }
 
@@ -332,6 +335,7 @@ impl<W: Write + Send> Encoder<W> {
                 let options = ChunkOptions {
                     profile: plan.options.profile,
                     forced: forced.as_deref(),
+                    without: plan.without,
                     block_rows: plan.options.block_rows,
                     verify: plan.options.verify,
                     kind: leaf.kind,

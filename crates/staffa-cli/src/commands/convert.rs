@@ -76,6 +76,7 @@ fn options(args: &Convert) -> staffa::WriteOptions {
     let mut options = staffa::WriteOptions::default();
     options.profile = writing.profile.map(super::profile).unwrap_or_default();
     options.encodings.clone_from(&writing.encoding);
+    options.without.clone_from(&writing.without);
     options.threads = writing.threads.map(usize::from);
     options.relate = !writing.no_relate;
     options.verify = !writing.no_verify;
@@ -91,6 +92,7 @@ fn refuse_staffa_options(writing: &Writing, to: Format) -> Result<()> {
     let given = [
         ("--profile", writing.profile.is_some()),
         ("--encoding", !writing.encoding.is_empty()),
+        ("--without", !writing.without.is_empty()),
         ("--row-group-rows", writing.row_group_rows.is_some()),
         ("--no-relate", writing.no_relate),
         ("--no-verify", writing.no_verify),

@@ -9,6 +9,8 @@
 //! not shrink is stored plain.
 
 pub(crate) mod code;
+#[cfg(feature = "experiments")]
+pub mod experiment;
 pub(crate) mod repeats;
 mod rough;
 mod sample;
@@ -45,6 +47,8 @@ pub struct Cascade<'a> {
     depth: u8,
     /// Encodings that are not to be used below their own, one bit per id.
     excluded: u64,
+    /// Encodings that are not to be chosen at all, likewise.
+    without: u64,
     /// Whether the profile is `small`.
     small: bool,
     /// Whether this is a trial on a sample: only sizes matter, nothing will be decoded.
@@ -85,6 +89,7 @@ impl Default for Cascade<'_> {
         Self {
             depth: 3,
             excluded: 0,
+            without: 0,
             small: false,
             trial: false,
             tries: 3,
@@ -107,6 +112,11 @@ impl<'a> Cascade<'a> {
         Self { depth, tries, forced, small: profile == Profile::Small, ..Self::default() }
     }
 
+    /// Without some encodings, one bit per id.
+    pub(crate) fn without(self, without: u64) -> Self {
+        Self { without, ..self }
+    }
+
     /// With the tree of another block of the chunk, which is tried first and kept while it holds.
     pub(crate) fn like(self, hint: Option<&'a Hint<'a>>) -> Self {
         Self { hint, ..self }
@@ -124,7 +134,7 @@ impl<'a> Cascade<'a> {
 
     /// Rows of a vector: 1,024, and 64 in a trial, where each run of the sample stands for itself.
     pub fn vector_rows(&self) -> usize {
-        if self.trial { sample::RUN } else { VECTOR }
+        if self.trial { sample::vector_rows() } else { VECTOR }
     }
 
     /// Whether only the size matters.
@@ -167,10 +177,10 @@ impl<'a> Cascade<'a> {
         if let Some(name) = self.forced {
             return self.encode_forced(name, values, stats);
         }
-        if !values.is_empty() && stats.runs() == 1 {
+        if !values.is_empty() && stats.runs() == 1 && self.offers(&encoding::constant::Constant) {
             return encoded(&encoding::constant::Constant, values, stats, self);
         }
-        if self.trial || values.len() <= sample::ROWS * 2 {
+        if self.trial || values.len() <= sample::rows() * 2 {
             return self.smallest_of_all(values, stats);
         }
         let mut best: Option<Node> = None;
@@ -229,8 +239,9 @@ impl<'a> Cascade<'a> {
     }
 
     /// Whether the chooser may take an encoding by itself here.
-    fn offers(&self, encoding: &dyn Encoding) -> bool {
+    pub(crate) fn offers(&self, encoding: &dyn Encoding) -> bool {
         match encoding.offered() {
+            _ if self.without >> encoding.id() & 1 == 1 => false,
             Offered::Always => true,
             Offered::Small => self.small,
             Offered::ByName => false,
