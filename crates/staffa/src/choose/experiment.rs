@@ -41,6 +41,8 @@ pub struct Choice {
     pub runs: usize,
     /// Values of a run.
     pub run: usize,
+    /// Of every viable encoding at the root, bytes that it is estimated to take.
+    pub estimates: Vec<(&'static str, usize)>,
     /// The best estimate taken at its word, as in the paper.
     pub first: Outcome,
     /// The best few encoded and the smallest kept, as the profile `balanced` does.
@@ -107,7 +109,14 @@ fn block(values: Values<'_>, kind: Kind, shapes: &[(usize, usize)]) -> Result<Tr
             let root = crate::encoding::by_id(node.encoding).map_or("", |encoding| encoding.name());
             Ok(Outcome { root, bytes: node.size(), seconds: started.elapsed().as_secs_f64() })
         };
-        choices.push(Choice { runs, run, first: outcome(1)?, tried: outcome(balanced.tries)? });
+        let stats = Stats::new(values, kind);
+        let mut estimates = Vec::new();
+        for candidate in balanced.candidates(values, &stats, |_| true) {
+            if let Some(bytes) = candidate.estimate(values, &stats, &balanced.below(candidate))? {
+                estimates.push((candidate.name(), bytes));
+            }
+        }
+        choices.push(Choice { runs, run, estimates, first: outcome(1)?, tried: outcome(balanced.tries)? });
     }
     sample::SHAPE.set((10, 64));
     let (path, kind) = (String::new(), String::new());

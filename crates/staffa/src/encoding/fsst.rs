@@ -11,8 +11,8 @@
 
 use staffa_kernels::{FsstTable, VECTOR};
 
-use super::Encoding;
 use super::plain::starts_within;
+use super::{Encoding, onpair::OnPair};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
 use crate::error::{Error, Result};
@@ -47,14 +47,16 @@ impl Encoding for Fsst {
         ty == PhysicalType::Bytes
     }
 
-    /// Longer texts OnPair makes smaller; trying both would only take time.
     fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
-        (64..1 << 17).contains(&values.plain_bytes()) && !stats.is_few_strings()
+        values.plain_bytes() >= 64 && !stats.is_few_strings()
     }
 
     /// The symbol table does not grow with the rows: only the codes of the sample are scaled.
     fn estimate(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
         let Values::Bytes(strings) = values else { return Ok(None) };
+        if onpair_is_smaller(strings, cascade) {
+            return Ok(None);
+        }
         let sample = Cascade::sample_strings(strings);
         let sample = sample.as_ref().map_or(strings, |s| s.as_strings());
         let Some(compressed) = Compressed::of(sample, VECTOR) else { return Ok(None) };
@@ -66,8 +68,7 @@ impl Encoding for Fsst {
 
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
         let Values::Bytes(strings) = values else { return Ok(None) };
-        if cascade.is_trial() && strings.contents().len() > 1 << 12 {
-            // In a trial OnPair stands for both.
+        if !cascade.is_forced() && onpair_is_smaller(strings, cascade) {
             return Ok(None);
         }
         let Some(compressed) = Compressed::of(strings, VECTOR) else { return Ok(None) };
@@ -113,6 +114,13 @@ impl Encoding for Fsst {
     fn detail(&self, node: &NodeRef<'_>) -> String {
         node.payload.first().map(|symbols| format!("{symbols} symbols")).unwrap_or_default()
     }
+}
+
+/// Longer texts OnPair makes smaller, where it may be chosen: trying both would only take time. In a trial it stands for
+/// both.
+fn onpair_is_smaller(strings: Strings<'_>, cascade: &Cascade<'_>) -> bool {
+    let most = if cascade.is_trial() { 1 << 12 } else { 1 << 17 };
+    strings.contents().len() > most && cascade.offers(&OnPair)
 }
 
 /// What the encoder makes of some strings.
