@@ -2,7 +2,7 @@
 
 python bench/experiments.py NAME --data FOLDER
 
-Builds and runs the program in bench/experiments, and writes NAME.json, NAME.md and NAME.svg into bench/results. Names:
+Builds and runs the program in bench/experiments, and writes NAME.md and NAME.svg into bench/results. Names:
 pool, sampling, types, doubles, without, codecs; bench/README.md says what each is about.
 """
 
@@ -132,7 +132,8 @@ def main() -> None:
     parser.add_argument("--tpch", type=Path, help="types: TPC-H's tables, to have them beside")
     parser.add_argument("--scale", type=float, default=1, help="codecs: TPC-H's scale factor")
     parser.add_argument("--blocks", type=int, default=450, help="sampling: blocks, a third of each type at the most")
-    parser.add_argument("--json", type=Path, help="measured before: only the report is made")
+    parser.add_argument("--save", type=Path, help="keep what was measured, as JSON")
+    parser.add_argument("--json", type=Path, help="what was kept: only the report is made anew")
     arguments = parser.parse_args()
     name, data = arguments.name, arguments.data.resolve()
     if arguments.json:
@@ -145,6 +146,8 @@ def main() -> None:
         measured = run(name, data, str(arguments.blocks))
     else:
         measured = run(name, data)
+    if arguments.save:
+        arguments.save.write_text(json.dumps(measured))
     RESULTS.mkdir(exist_ok=True)
     text = reports[name](measured, RESULTS / f"{name}.svg")
     more = " --tpch TPCH_FOLDER" if arguments.tpch else ""
