@@ -70,7 +70,8 @@ def write_table(
         profile: "fast" to write, "balanced", or "small".
         encodings: Column path to the name of an encoding (see `encodings()`), for columns that shall not choose for
             themselves.
-        without: Names of encodings that are never chosen, to keep reading cheap, say; by name a column can still have them.
+        without: Names of encodings that are never chosen, to keep reading cheap, say; by name a column can still have
+            them.
         row_group_rows: Rows of a row group; by default 1,048,576, fewer where rows are wide.
         threads: Threads to encode with; by default all that the process may use.
         relate: Encode columns in terms of others where that is smaller: such a column costs reading the other as well.
