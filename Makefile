@@ -40,6 +40,7 @@ check: lint test ## everything that must pass: formatting, lints, documentation,
 lint: venv ## formatting, lints, documentation, licences
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
+	$(CARGO) fmt --manifest-path bench/experiments/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc -p staffa -p staffa-kernels --lib --no-deps --locked
 	$(BIN)/ruff check
@@ -50,6 +51,7 @@ lint: venv ## formatting, lints, documentation, licences
 fmt: venv ## format all code
 	$(CARGO) fmt --all
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml
+	$(CARGO) fmt --manifest-path bench/experiments/Cargo.toml
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 

@@ -87,6 +87,7 @@ def write_table(
     access: str,
     encodings: list[tuple[str, str]],
     max_error: list[tuple[str, float]],
+    without: list[str],
     row_group_rows: int | None,
     threads: int | None,
     relate: bool,

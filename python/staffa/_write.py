@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -58,6 +58,7 @@ def write_table(
     access: Literal["scan", "random"] = "scan",
     encodings: Mapping[str, str] | None = None,
     max_error: Mapping[str, float] | None = None,
+    without: Iterable[str] = (),
     row_group_rows: int | None = None,
     threads: int | None = None,
     relate: bool = True,
@@ -81,6 +82,8 @@ def write_table(
         max_error: Column of floats to the most by which a value may differ from the one given, for embeddings and
             measurements that are not worth all their bits. The column's field says so under `staffa.max_error`. NaN,
             infinities and -0.0 stay as they are, and every other column is exact.
+        without: Names of encodings that are never chosen, to keep reading cheap, say; by name a column can still have
+            them.
         row_group_rows: Rows of a row group; by default 1,048,576, fewer where rows are wide.
         threads: Threads to encode with; by default all that the process may use.
         relate: Encode columns in terms of others where that is smaller: such a column costs reading the other as well.
@@ -115,6 +118,7 @@ def write_table(
         access=access,
         encodings=_names("encodings", encodings, "encodings"),
         max_error=_bounds(max_error),
+        without=_listed(without),
         row_group_rows=whole_number("row_group_rows", row_group_rows, 1),
         threads=whole_number("threads", threads, 1),
         relate=bool(relate),
@@ -130,6 +134,13 @@ def encodings() -> list[Encoding]:
     True
     """
     return [Encoding(name, about) for name, about in _staffa.encodings()]
+
+
+def _listed(without: Any) -> list[str]:
+    names = None if isinstance(without, str) or not isinstance(without, Iterable) else list(without)
+    if names is None or not all(isinstance(name, str) for name in names):
+        raise InvalidArgumentError(f"without must list names of encodings, found {without!r}")
+    return names
 
 
 def _names(argument: str, given: Any, what: str) -> list[tuple[str, str]]:

@@ -86,5 +86,13 @@ def test_encodings_can_be_chosen(stored: Callable[..., staffa.File]) -> None:
     assert stored(table, encodings={"x": "run_end"}).to_table().equals(table)
 
 
+def test_encodings_can_be_left_out(stored: Callable[..., staffa.File]) -> None:
+    table = pa.table({"x": [i // 500 for i in range(10_000)]})
+    for without in ([], ["delta"], ["delta", "run_end", "dictionary"]):
+        file = stored(table, without=without)
+        assert not any(f'"{name}"' in str(file.explain().to_dict()).replace("'", '"') for name in without)
+        assert file.to_table().equals(table)
+
+
 def test_version() -> None:
     assert staffa.__version__.count(".") == 2

@@ -146,6 +146,9 @@ pub(crate) struct Writing {
     /// Round the floats of a column, each by at most this much (repeatable); all else is exact
     #[arg(long, value_name = "COLUMN=BOUND", value_parser = max_error)]
     pub(crate) max_error: Vec<(String, f64)>,
+    /// Never choose this encoding (repeatable), to keep reading cheap, say; by name a column can still have it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) without: Vec<String>,
     /// Most rows of a row group
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) row_group_rows: Option<u64>,

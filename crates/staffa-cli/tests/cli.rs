@@ -401,6 +401,9 @@ fn requests_that_make_no_sense_are_refused() {
     for (asked, why) in [("id=0.1", "floats of 32 and 64 bits"), ("price=0", "positive"), ("price=x", "a number")] {
         bench.run(&format!("convert t.parquet out.staffa --max-error {asked}")).refused(2, &[why]);
     }
+    bench.run("convert t.parquet out.staffa --without nope").refused(2, &["nope", "run_end"]);
+    bench.run("convert t.parquet out.staffa --without plain").refused(2, &["plain cannot be left out"]);
+    bench.run("convert t.parquet out.csv --without text").refused(2, &["--without"]);
     bench.run("convert t.parquet out.txt").refused(2, &["out.txt", "--to"]);
     bench.run("convert t.parquet out.staffa --row-group-rows 0").refused(2, &["--row-group-rows"]);
     bench.run("convert t.parquet").refused(2, &["an input and an output", "--help"]);

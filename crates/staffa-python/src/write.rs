@@ -11,7 +11,7 @@ use crate::errors::{run, run_attached};
 
 /// Writes `data`, an Arrow stream, to `path`; gives rows, row groups, bytes as Arrow and bytes in the file.
 #[pyfunction]
-#[pyo3(signature = (data, path, profile, column_profiles, access, encodings, max_error, row_group_rows, threads, relate, verify))]
+#[pyo3(signature = (data, path, profile, column_profiles, access, encodings, max_error, without, row_group_rows, threads, relate, verify))]
 #[expect(clippy::too_many_arguments, reason = "the keyword arguments of the Python function")]
 pub(crate) fn write_table(
     py: Python<'_>,
@@ -22,6 +22,7 @@ pub(crate) fn write_table(
     access: &str,
     encodings: Vec<(String, String)>,
     max_error: Vec<(String, f64)>,
+    without: Vec<String>,
     row_group_rows: Option<usize>,
     threads: Option<usize>,
     relate: bool,
@@ -34,6 +35,7 @@ pub(crate) fn write_table(
     options.access = run(py, || access.parse())?;
     options.encodings = encodings;
     options.max_errors = max_error;
+    options.without = without;
     options.row_group_rows = row_group_rows.unwrap_or(options.row_group_rows);
     options.threads = threads;
     options.relate = relate;

@@ -92,8 +92,8 @@ pub(crate) fn write(parts: &Parts<'_>) -> Vec<u8> {
 }
 
 /// The tree of a validity.
-pub(crate) fn validity(valid: &Bitmap) -> Result<Node> {
-    Cascade::default().child(Values::Bits(valid), Kind::Unsigned)
+pub(crate) fn validity(valid: &Bitmap, without: u64) -> Result<Node> {
+    Cascade::default().without(without).child(Values::Bits(valid), Kind::Unsigned)
 }
 
 /// A sealed shared part.

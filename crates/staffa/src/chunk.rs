@@ -33,15 +33,18 @@ pub(crate) struct ChunkOptions<'a> {
     /// Whether floats are rounded.
     pub rounded: bool,
     pub forced: Option<&'a str>,
+    /// Encodings that are not to be chosen, one bit per id.
+    pub without: u64,
     pub block_rows: usize,
     pub verify: bool,
     pub kind: Kind,
 }
 
-impl ChunkOptions<'_> {
+impl<'a> ChunkOptions<'a> {
     /// At the root of a tree that is chosen.
-    pub fn cascade(&self) -> Cascade<'_> {
-        Cascade::root(self.profile, self.forced).expecting(self.access).of_rounded(self.rounded)
+    pub fn cascade(&self) -> Cascade<'a> {
+        let root = Cascade::root(self.profile, self.forced).without(self.without);
+        root.expecting(self.access).of_rounded(self.rounded)
     }
 }
 
@@ -148,6 +151,7 @@ pub(crate) fn choose<'a>(array: &'a LeafArray, options: ChunkOptions<'a>) -> Res
     })?;
     let (shared, sharing) = match &codes {
         _ if options.forced.is_some() => (None, Sharing::Skipped("an encoding was asked for")),
+        _ if !cascade.offers(&dictionary::Dictionary) => (None, Sharing::Skipped("dictionaries are left out")),
         _ if inputs.len() < 2 => (None, Sharing::Skipped("there is one block")),
         Some(codes) => share(&inputs, codes, &mut nodes, options)?,
         None => (None, Sharing::Skipped("most values are distinct")),
@@ -158,7 +162,9 @@ pub(crate) fn choose<'a>(array: &'a LeafArray, options: ChunkOptions<'a>) -> Res
         let plain = cascade.plainly(Values::Bytes(strings), &Stats::new(Values::Bytes(strings), options.kind))?;
         shared.push(block::write_shared(&plain, strings.contents().len()));
     }
-    let validity = inputs.par_iter().map(|input| input.validity.as_ref().map(block::validity).transpose());
+    let validity = inputs
+        .par_iter()
+        .map(|input| input.validity.as_ref().map(|valid| block::validity(valid, options.without)).transpose());
     let validity = validity.collect::<Result<Vec<_>>>()?;
     Ok(Chosen { options, ty: array.values.physical_type(), inputs, nodes, validity, shared, sharing, len, same: false })
 }
@@ -275,7 +281,7 @@ pub(crate) fn inputs(array: &LeafArray, block_rows: usize) -> Vec<Input<'_>> {
 }
 
 /// The part of a leaf that belongs to one block.
-fn input(array: &LeafArray, start: usize, len: usize) -> Input<'_> {
+pub(crate) fn input(array: &LeafArray, start: usize, len: usize) -> Input<'_> {
     let validity = array.validity.as_ref().map(|v| v.slice(start, len));
     let valid = validity.as_ref().map_or(len, Bitmap::count_ones);
     let validity = validity.filter(|_| valid < len);

@@ -429,7 +429,7 @@ fn hostile(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
     let none = Bitmap::filled(9, false);
     let parts = Parts {
         len: 9,
-        validity: Some(&block::validity(&none).unwrap()),
+        validity: Some(&block::validity(&none, 0).unwrap()),
         values: None,
         dense: true,
         string_bytes: Some(0).filter(|_| ty == PhysicalType::Bytes),

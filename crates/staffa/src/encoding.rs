@@ -46,12 +46,12 @@ pub mod vbyte;
 pub mod zstd;
 
 /// Where the chooser may take an encoding by itself; by name a column can have any.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub enum Offered {
     /// With every profile.
     Always,
-    /// With the profile `fast`: quick to write.
-    Fast,
+    /// Where this other one is not, and with the profile `small`, which tries everything.
+    Instead(&'static dyn Encoding),
     /// With the profiles `balanced` and `small`: slow to write.
     Slow,
     /// With the profile `small`: very slow, or blind to types.
@@ -220,6 +220,17 @@ pub(crate) fn able(ty: PhysicalType, kind: Kind) -> Vec<&'static str> {
 pub(crate) fn unknown(name: &str) -> Error {
     let known: Vec<&str> = POOL.iter().map(|e| e.name()).collect();
     Error::invalid(format!("no encoding is called {name:?}; there are {}", known.join(", ")))
+}
+
+/// Encodings that are not to be chosen, one bit per id.
+pub(crate) fn left_out(names: &[String]) -> Result<u64> {
+    names.iter().try_fold(0, |all, name| {
+        let encoding = by_name(name).ok_or_else(|| unknown(name))?;
+        if [plain::Plain.id(), bitmap::PlainBits.id()].contains(&encoding.id()) {
+            return Err(Error::invalid(format!("{name} cannot be left out: it holds what nothing else does")));
+        }
+        Ok(all | 1 << encoding.id())
+    })
 }
 
 /// What [`list`] says of an encoding.

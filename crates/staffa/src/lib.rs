@@ -81,6 +81,9 @@ macro_rules! conformance {
 }
 use conformance;
 
+#[cfg(feature = "experiments")]
+#[doc(hidden)]
+pub use choose::experiment;
 pub use encoding::{EncodingInfo, list as encodings};
 pub use error::{Error, Place, Result};
 pub use file::FORMAT_VERSION;

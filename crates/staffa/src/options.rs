@@ -23,7 +23,7 @@ impl Profile {
     pub(crate) fn bytes_per_pico(self) -> f64 {
         match self {
             Self::Fast => 1e-3,
-            Self::Balanced => 1e-4,
+            Self::Balanced => std::env::var("L").ok().and_then(|l| l.parse().ok()).unwrap_or(1e-4),
             Self::Small => 0.0,
         }
     }
@@ -100,6 +100,8 @@ pub struct WriteOptions {
     /// was written. Each float becomes the nearest multiple of a power of two, the largest whose half is within the
     /// bound; NaN, infinities and -0.0 stay. The column's field says so under `staffa.max_error`. All else is exact.
     pub max_errors: Vec<(String, f64)>,
+    /// Names of encodings that are not chosen: what is costly to decode, say. By name a column can still have them.
+    pub without: Vec<String>,
     /// Most rows of a row group.
     pub row_group_rows: usize,
     /// Most bytes of Arrow memory of a row group, about.
@@ -124,6 +126,7 @@ impl Default for WriteOptions {
             access: Access::default(),
             encodings: Vec::new(),
             max_errors: Vec::new(),
+            without: Vec::new(),
             row_group_rows: 1 << 20,
             row_group_bytes: 128 << 20,
             block_rows: 1 << 16,

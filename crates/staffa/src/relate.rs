@@ -84,9 +84,9 @@ pub(crate) fn relate(chosen: &mut [Chosen<'_>], looked_at: f64) -> Result<(Vec<V
         .filter(|(leaf, _)| {
             chosen.get(*leaf).is_some_and(|c| c.options.forced.is_none() && !c.same && relates(c.options.profile))
         })
-        .filter_map(|(leaf, column)| Some((leaf, column.as_ref()?)))
-        .filter(|(_, column)| column.bytes() >= 128.max(total / 2000))
-        .flat_map_iter(|(leaf, column)| best_pairs(leaf, column, &columns, looked_at))
+        .filter_map(|(leaf, column)| Some((leaf, column.as_ref()?, chosen.get(leaf)?.options.cascade())))
+        .filter(|(_, column, _)| column.bytes() >= 128.max(total / 2000))
+        .flat_map_iter(|(leaf, column, cascade)| best_pairs(leaf, column, &columns, cascade, looked_at))
         .collect();
     pairs.sort_by(|a, b| b.gain.total_cmp(&a.gain).then_with(|| (a.told, &a.by).cmp(&(b.told, &b.by))));
     let mut tries = vec![0; chosen.len()];
@@ -359,14 +359,15 @@ fn stream(root: &Node, from: StreamOf, values: Values<'_>) -> Result<Picked> {
 }
 
 /// The pairs that seem to make a column smaller by more than a share, the best few.
-fn best_pairs(told: usize, column: &Column, columns: &[Option<Column>], least: f64) -> Vec<Pair> {
+fn best_pairs(told: usize, column: &Column, columns: &[Option<Column>], cascade: Cascade<'_>, least: f64) -> Vec<Pair> {
+    let (differences, groups) = (cascade.offers(&Difference), cascade.offers(&Grouped));
     let mut counts = vec![0; column.stream.as_ref().map_or(0, |view| view.distinct)];
     let others = || {
         let others = columns.iter().enumerate().filter(|(by, _)| *by != told);
         others.filter_map(|(by, other)| Some((by, other.as_ref().filter(|other| other.len == column.len)?)))
     };
     let mut glanced: Vec<(f64, usize)> = Vec::new();
-    if let Some(view) = &column.stream {
+    if let Some(view) = column.stream.as_ref().filter(|_| groups) {
         let streams = others().filter_map(|(by, other)| Some((by, other.stream.as_ref()?)));
         glanced.extend(streams.filter_map(|(by, other)| Some((glance(view, other, &mut counts)?, by))));
     }
@@ -382,19 +383,23 @@ fn best_pairs(told: usize, column: &Column, columns: &[Option<Column>], least: f
                     (encoding, gain) = (Some(by), saved);
                 }
             };
-            consider(difference_bytes(view, other), &Difference);
+            if differences {
+                consider(difference_bytes(view, other), &Difference);
+            }
             if glanced.iter().any(|(_, glanced)| *glanced == by) {
                 consider(grouped_bytes(usize::MAX, view, other, &mut counts, now), &Grouped);
             }
         }
-        let of_validity = validity_gain(column, other);
+        let of_validity = if differences { validity_gain(column, other) } else { None };
         gain += of_validity.unwrap_or(0.0);
         if gain > column.bytes() as f64 * least {
             let validity = of_validity.is_some();
             pairs.push(Pair { told, by: vec![(by, 1)], encoding, numbers: false, validity, gain });
         }
     }
-    pairs.extend(sum::find(told, column, columns));
+    if differences {
+        pairs.extend(sum::find(told, column, columns));
+    }
     pairs.sort_by(|a, b| b.gain.total_cmp(&a.gain));
     pairs.truncate(2 * TRIES);
     pairs
@@ -523,7 +528,10 @@ fn tell(chosen: &[Chosen<'_>], pair: &Pair) -> Result<(Option<Trees>, (usize, us
             _ => None,
         };
         let other = by.first().filter(|_| pair.validity).and_then(|(by, _)| by.inputs.get(i)?.validity.as_ref());
-        let validity = other.zip(input.validity.as_ref()).map(|(other, own)| tell_validity(own, other)).transpose()?;
+        let validity = other
+            .zip(input.validity.as_ref())
+            .map(|(other, own)| tell_validity(own, other, told.options.without))
+            .transpose()?;
         Ok((smaller(values, old(&told.nodes, i)), smaller(validity.flatten(), old(&told.validity, i))))
     };
     // One block first.
@@ -544,8 +552,8 @@ fn tell(chosen: &[Chosen<'_>], pair: &Pair) -> Result<(Option<Trees>, (usize, us
 }
 
 /// A validity as what differs from another.
-fn tell_validity(valid: &Bitmap, others: &Bitmap) -> Result<Option<Node>> {
-    let cascade = Cascade::default().below(&Difference);
+fn tell_validity(valid: &Bitmap, others: &Bitmap, without: u64) -> Result<Option<Node>> {
+    let cascade = Cascade::default().without(without).below(&Difference);
     let streams = [Stream { from: StreamOf::Validity, words: Values::Bits(others), times: 1 }];
     let cascade = cascade.told_by(&streams);
     let values = Values::Bits(valid);

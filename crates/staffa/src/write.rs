@@ -19,6 +19,7 @@ use tempfile::NamedTempFile;
 use crate::arrow::{Layout, Leaf, concat, shred};
 use crate::asked::{Asked, asked};
 use crate::chunk::{self, Chosen, ChunkOptions, EncodedChunk, Teller};
+use crate::encoding;
 use crate::error::{Error, Result};
 use crate::file::{BlockEntry, ChunkEntry, ColumnIndex, FORMAT_VERSION, Footer, MAX_BLOCK_ROWS, PartEntry, header};
 use crate::misfit::explained;
@@ -164,6 +165,8 @@ struct Plan {
     options: WriteOptions,
     /// Per leaf.
     asked: Vec<Asked>,
+    /// Encodings that are not to be chosen, one bit per id.
+    without: u64,
     threads: Option<rayon::ThreadPool>,
 }
 
@@ -181,7 +184,8 @@ impl Plan {
         let build = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let threads = options.threads.filter(|n| *n > 0).map(build).transpose();
         let threads = threads.map_err(|e| Error::invalid(format!("no threads: {e}")))?;
-        Ok(Self { schema, stored, layout, options, asked, threads })
+        let without = encoding::left_out(&options.without)?;
+        Ok(Self { schema, stored, layout, options, asked, without, threads })
     }
 }
 
@@ -310,6 +314,7 @@ impl<W: Write + Send> Encoder<W> {
                     access: plan.options.access,
                     rounded: asked.rounding.is_some(),
                     forced: asked.encoding.as_deref(),
+                    without: plan.without,
                     block_rows: plan.options.block_rows,
                     verify: plan.options.verify,
                     kind: leaf.kind,

@@ -117,6 +117,12 @@ fn with_encoding(path: &str, name: &str) -> WriteOptions {
     options
 }
 
+fn without(name: &str) -> WriteOptions {
+    let mut options = WriteOptions::default();
+    options.without.push(name.to_owned());
+    options
+}
+
 #[test]
 fn what_cannot_be_written_is_refused_before_a_byte_is() {
     let folder = tempfile::tempdir().unwrap();
@@ -132,6 +138,8 @@ fn what_cannot_be_written_is_refused_before_a_byte_is() {
         (vec![int("n"), int("m")], with_encoding("x", "plain"), "no column is called \"x\"; there are n, m"),
         (vec![int("n")], with_encoding("n", "zip"), "no encoding is called \"zip\"; there are plain, "),
         (vec![int("n")], with_encoding("n", "fsst"), "encoding fsst cannot hold column \"n\"; these can: plain, "),
+        (vec![int("n")], without("zip"), "no encoding is called \"zip\"; there are plain, "),
+        (vec![int("n")], without("plain"), "plain cannot be left out"),
         (vec![int("n")], sized(0, 10), "row groups of 1 row or more"),
         (vec![int("n")], sized(10, 0), "blocks of 1 to 1048576 values"),
         (vec![int("n")], sized(10, 1 << 21), "blocks of 1 to 1048576 values"),
@@ -332,6 +340,48 @@ fn every_encoding_asked_for_is_the_one_that_is_used() {
         }
         assert_eq!(held.is_empty(), !encoding.by_name, "{} holds none of the samples", encoding.name);
     }
+}
+
+/// Of every node the encoding.
+fn names_of(tree: &staffa::EncodingTree, names: &mut Vec<String>) {
+    names.push(tree.encoding.clone());
+    tree.children.iter().for_each(|child| names_of(child, names));
+}
+
+#[test]
+fn what_is_left_out_stands_nowhere_in_a_tree() {
+    let batch = RecordBatch::try_from_iter_with_nullable(samples().into_iter().map(|(name, a)| (name, a, true)));
+    // A second of each, for those in terms of others.
+    let twice =
+        samples().into_iter().flat_map(|(name, array)| [(name.to_owned(), array.clone()), (format!("{name}2"), array)]);
+    let twice = RecordBatch::try_from_iter_with_nullable(twice.map(|(name, array)| (name, array, true))).unwrap();
+    for encoding in staffa::encodings().iter().map(|e| e.name).filter(|name| !["plain", "bitmap"].contains(name)) {
+        for batch in [batch.as_ref().unwrap(), &twice] {
+            let mut options = sized(2048, 1024);
+            options.without.push(encoding.to_owned());
+            let file =
+                File::from_bytes(staffa::to_bytes(batch.schema(), std::slice::from_ref(batch), options).unwrap());
+            let file = file.unwrap();
+            let mut used = Vec::new();
+            for column in file.explain().unwrap() {
+                column.shared.iter().for_each(|part| names_of(&part.tree, &mut used));
+                let trees = column.blocks.iter().flat_map(|block| block.validity.iter().chain(&block.values));
+                trees.for_each(|tree| names_of(tree, &mut used));
+            }
+            assert!(!used.iter().any(|name| name == encoding), "{encoding}");
+            let read = read(file.scan());
+            for (i, array) in batch.columns().iter().enumerate() {
+                assert_eq!(column(&read, i), rows(array), "{encoding}");
+            }
+        }
+    }
+    // By name a column still has it.
+    let mut options = with_encoding("runs", "run_end");
+    options.without.push("run_end".to_owned());
+    let batch = batch.unwrap();
+    let file = File::from_bytes(staffa::to_bytes(batch.schema(), &[batch], options).unwrap()).unwrap();
+    let explained = file.explain().unwrap().into_iter().find(|column| column.path == "runs").unwrap();
+    assert_eq!(explained.blocks[0].values.as_ref().unwrap().encoding, "run_end");
 }
 
 #[test]

@@ -83,6 +83,7 @@ fn options(args: &Convert) -> staffa::WriteOptions {
     };
     options.encodings.clone_from(&writing.encoding);
     options.max_errors.clone_from(&writing.max_error);
+    options.without.clone_from(&writing.without);
     options.threads = writing.threads.map(usize::from);
     options.relate = !writing.no_relate;
     options.verify = !writing.no_verify;
@@ -101,6 +102,7 @@ fn refuse_staffa_options(writing: &Writing, to: Format) -> Result<()> {
         ("--access", writing.access.is_some()),
         ("--encoding", !writing.encoding.is_empty()),
         ("--max-error", !writing.max_error.is_empty()),
+        ("--without", !writing.without.is_empty()),
         ("--row-group-rows", writing.row_group_rows.is_some()),
         ("--no-relate", writing.no_relate),
         ("--no-verify", writing.no_verify),

@@ -11,6 +11,8 @@
 pub(crate) mod code;
 #[cfg(test)]
 mod decode_times;
+#[cfg(feature = "experiments")]
+pub mod experiment;
 pub(crate) mod repeats;
 mod rough;
 mod sample;
@@ -47,6 +49,8 @@ pub struct Cascade<'a> {
     depth: u8,
     /// Encodings that are not to be used below their own, one bit per id.
     excluded: u64,
+    /// Encodings that are not to be chosen at all, likewise.
+    without: u64,
     profile: Profile,
     /// How the file is expected to be read.
     access: Access,
@@ -90,6 +94,7 @@ impl Default for Cascade<'_> {
         Self {
             depth: 3,
             excluded: 0,
+            without: 0,
             profile: Profile::Balanced,
             access: Access::Scan,
             rounded: false,
@@ -124,6 +129,11 @@ impl<'a> Cascade<'a> {
         Self { rounded, ..self }
     }
 
+    /// Without some encodings, one bit per id.
+    pub(crate) fn without(self, without: u64) -> Self {
+        Self { without, ..self }
+    }
+
     /// With the tree of another block of the chunk, which is tried first and kept while it holds.
     pub(crate) fn like(self, hint: Option<&'a Hint<'a>>) -> Self {
         Self { hint, ..self }
@@ -141,7 +151,7 @@ impl<'a> Cascade<'a> {
 
     /// Rows of a vector: 1,024, and 64 in a trial, where each run of the sample stands for itself.
     pub fn vector_rows(&self) -> usize {
-        if self.trial { sample::RUN } else { VECTOR }
+        if self.trial { sample::vector_rows() } else { VECTOR }
     }
 
     /// Whether only the size matters.
@@ -189,10 +199,10 @@ impl<'a> Cascade<'a> {
         if let Some(name) = self.forced {
             return self.encode_forced(name, values, stats);
         }
-        if !values.is_empty() && stats.runs() == 1 {
+        if !values.is_empty() && stats.runs() == 1 && self.offers(&encoding::constant::Constant) {
             return encoded(&encoding::constant::Constant, values, stats, self);
         }
-        if self.trial || values.len() <= sample::ROWS * 2 {
+        if self.trial || values.len() <= sample::rows() * 2 {
             return self.smallest_of_all(values, stats);
         }
         let mut best: Option<Node> = None;
@@ -240,7 +250,7 @@ impl<'a> Cascade<'a> {
                 Err("in terms of another column")
             } else if !self.offers(*encoding) {
                 Err(match encoding.offered() {
-                    Offered::Fast => "with profile fast, or by name",
+                    Offered::Instead(_) => "with profiles fast and small, or by name",
                     Offered::Slow => "not with profile fast, but by name",
                     Offered::Small => "with profile small, or by name",
                     Offered::Rounded => "for columns with a bound on the error, or by name",
@@ -282,10 +292,11 @@ impl<'a> Cascade<'a> {
     }
 
     /// Whether the chooser may take an encoding by itself here.
-    fn offers(&self, encoding: &dyn Encoding) -> bool {
+    pub(crate) fn offers(&self, encoding: &dyn Encoding) -> bool {
         match encoding.offered() {
+            _ if self.without >> encoding.id() & 1 == 1 => false,
             Offered::Always => true,
-            Offered::Fast => self.profile == Profile::Fast,
+            Offered::Instead(other) => self.profile == Profile::Small || !self.offers(other),
             Offered::Slow => self.profile != Profile::Fast,
             Offered::Small => self.profile == Profile::Small,
             Offered::Rounded => self.rounded,

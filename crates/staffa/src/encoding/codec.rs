@@ -25,7 +25,6 @@ use crate::values::{Kind, PhysicalType, Values};
 const LEAST: usize = 256;
 
 /// A compressor of bytes as an encoding.
-#[derive(Debug)]
 pub struct Codec {
     pub(super) id: u8,
     pub(super) name: &'static str,

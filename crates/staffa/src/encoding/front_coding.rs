@@ -72,6 +72,10 @@ impl Encoding for FrontCoding {
         let Values::Bytes(strings) = values else { return Ok(None) };
         let (prefixes, suffixes) = split(strings, cascade.vector_rows());
         let suffixes = Values::Bytes(suffixes.as_strings());
+        if !cascade.offers(&OnPair) {
+            let suffixes = cascade.flat().estimate_child(suffixes, Kind::Unsigned)?;
+            return Ok(Some(8 + suffixes + cascade.estimate_child(Values::U32(&prefixes), Kind::Unsigned)?));
+        }
         let Some(size) = OnPair.estimate(suffixes, &Stats::new(suffixes, Kind::Unsigned), cascade)? else {
             return Ok(None);
         };
@@ -84,7 +88,11 @@ impl Encoding for FrontCoding {
         if cascade.is_trial() {
             // OnPair stands for whatever has the suffixes.
             let rest = Values::Bytes(suffixes.as_strings());
-            let rest = OnPair.encode(rest, &Stats::new(rest, Kind::Unsigned), &cascade.flat())?;
+            let rest = if cascade.offers(&OnPair) {
+                OnPair.encode(rest, &Stats::new(rest, Kind::Unsigned), &cascade.flat())?
+            } else {
+                Some(cascade.flat().child(rest, Kind::Unsigned)?)
+            };
             let payload = vec![0; rough_bytes(Values::U32(&prefixes))];
             return Ok(rest.map(|rest| Node {
                 encoding: 19,

@@ -12,7 +12,7 @@
 use staffa_kernels::{FsstTable, VECTOR};
 
 use super::plain::starts_within;
-use super::{Encoding, Offered};
+use super::{Encoding, Offered, onpair::OnPair};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
 use crate::error::{Error, Result};
@@ -32,7 +32,7 @@ impl Encoding for Fsst {
     }
 
     fn offered(&self) -> Offered {
-        Offered::Fast
+        Offered::Instead(&OnPair)
     }
 
     fn decode_picos(&self) -> u32 {
@@ -62,6 +62,9 @@ impl Encoding for Fsst {
     /// The symbol table does not grow with the rows: only the codes of the sample are scaled.
     fn estimate(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
         let Values::Bytes(strings) = values else { return Ok(None) };
+        if onpair_is_smaller(strings, cascade) {
+            return Ok(None);
+        }
         let sample = Cascade::sample_strings(strings);
         let sample = sample.as_ref().map_or(strings, |s| s.as_strings());
         let Some(compressed) = Compressed::of(sample, VECTOR) else { return Ok(None) };
@@ -116,6 +119,13 @@ impl Encoding for Fsst {
     fn detail(&self, node: &NodeRef<'_>) -> String {
         node.payload.first().map(|symbols| format!("{symbols} symbols")).unwrap_or_default()
     }
+}
+
+/// Longer texts OnPair makes smaller, where it may be chosen: trying both would only take time. In a trial it stands for
+/// both.
+fn onpair_is_smaller(strings: Strings<'_>, cascade: &Cascade<'_>) -> bool {
+    let most = if cascade.is_trial() { 1 << 12 } else { 1 << 17 };
+    strings.contents().len() > most && cascade.offers(&OnPair)
 }
 
 /// What the encoder makes of some strings.

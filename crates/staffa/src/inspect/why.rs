@@ -121,6 +121,7 @@ impl File {
         let leaves = shred(&batch, self.layout())?;
         let chosen = leaves.par_iter().zip(self.layout().leaves()).map(|(array, leaf)| {
             let options = ChunkOptions {
+                without: 0,
                 profile: Profile::Balanced,
                 access: Access::Scan,
                 rounded: self.is_rounded(leaf.column),

@@ -1,0 +1,134 @@
+//! Tables in, files in memory, CPU time.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, SchemaRef};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use staffa::WriteOptions;
+
+use crate::Result;
+
+/// A table in memory.
+pub struct Table {
+    pub name: String,
+    pub schema: SchemaRef,
+    pub batches: Vec<RecordBatch>,
+}
+
+/// The Parquet files of a folder, or the one file.
+pub fn files(folder: &str) -> Result<Vec<PathBuf>> {
+    let folder = Path::new(folder);
+    if folder.is_file() {
+        return Ok(vec![folder.to_owned()]);
+    }
+    let paths = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
+    let mut paths = paths.collect::<Result<Vec<PathBuf>>>()?;
+    paths.retain(|path| path.extension().is_some_and(|e| e == "parquet"));
+    paths.sort();
+    Ok(paths)
+}
+
+impl Table {
+    /// At most so many rows of a Parquet file.
+    pub fn read(path: &Path, rows: usize) -> Result<Self> {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
+        let schema = reader.schema().clone();
+        let batches = reader.with_batch_size(1 << 16).with_limit(rows).build()?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Self { name, schema, batches: batches.collect::<std::result::Result<_, _>>()? })
+    }
+
+    /// The columns whose type is wanted; `None` where there are none.
+    pub fn of(&self, wanted: impl Fn(&DataType) -> bool) -> Result<Option<Self>> {
+        let fields = self.schema.fields().iter().enumerate();
+        let columns: Vec<usize> = fields.filter(|(_, f)| wanted(f.data_type())).map(|(i, _)| i).collect();
+        if columns.is_empty() {
+            return Ok(None);
+        }
+        let batches = self.batches.iter().map(|batch| batch.project(&columns));
+        let batches = batches.collect::<std::result::Result<_, _>>()?;
+        Ok(Some(Self { name: self.name.clone(), schema: self.schema.project(&columns)?.into(), batches }))
+    }
+
+    /// What the table takes as Arrow.
+    pub fn arrow_bytes(&self) -> usize {
+        let columns = self.batches.iter().flat_map(RecordBatch::columns);
+        columns.map(|column| column.to_data().get_slice_memory_size().unwrap_or(0)).sum()
+    }
+
+    /// Writes the table; the file, and CPU seconds.
+    pub fn write(&self, options: &WriteOptions) -> Result<(Vec<u8>, f64)> {
+        let start = cpu();
+        let bytes = staffa::to_bytes(self.schema.clone(), &self.batches, options.clone())?;
+        Ok((bytes, (cpu() - start).as_secs_f64()))
+    }
+}
+
+/// Options of an experiment: one thread, nothing verified, all else as ever.
+pub fn options() -> WriteOptions {
+    let mut options = WriteOptions::default();
+    options.threads = Some(1);
+    options.verify = false;
+    options
+}
+
+/// CPU seconds of a whole scan into memory that is used again, the least of some rounds.
+pub fn scan(bytes: &[u8], rounds: usize) -> Result<f64> {
+    let file = staffa::File::from_bytes(bytes.to_vec())?;
+    let mut best = f64::MAX;
+    for _ in 0..rounds {
+        let start = cpu();
+        let mut rows = 0;
+        for batch in file.scan().threads(Some(1)).reader()? {
+            rows += batch?.num_rows() as u64;
+        }
+        best = best.min((cpu() - start).as_secs_f64());
+        assert_eq!(rows, file.num_rows());
+    }
+    Ok(best)
+}
+
+/// CPU seconds of something, the least of some rounds, and what it gave.
+pub fn least<T>(rounds: usize, mut run: impl FnMut() -> Result<T>) -> Result<(T, f64)> {
+    let (mut out, mut best) = (None, f64::MAX);
+    for _ in 0..rounds {
+        let start = cpu();
+        out = Some(run()?);
+        best = best.min((cpu() - start).as_secs_f64());
+    }
+    Ok((out.ok_or("no round")?, best))
+}
+
+/// CPU time of this process.
+pub fn cpu() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a timespec of our own.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// The class of a column's type.
+pub fn class(ty: &DataType) -> &'static str {
+    match ty {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "string",
+        DataType::Float64 | DataType::Float32 | DataType::Float16 => "double",
+        ty if ty.is_integer() => "integer",
+        ty if ty.is_temporal() => "date and time",
+        DataType::Boolean => "boolean",
+        DataType::Decimal128(..) | DataType::Decimal256(..) => "decimal",
+        _ => "nested",
+    }
+}
+
+impl Table {
+    /// One column.
+    pub fn only(&self, column: &str) -> Result<Option<Self>> {
+        let Ok(at) = self.schema.index_of(column) else { return Ok(None) };
+        let batches = self.batches.iter().map(|batch| batch.project(&[at]));
+        let batches = batches.collect::<std::result::Result<_, _>>()?;
+        Ok(Some(Self { name: self.name.clone(), schema: self.schema.project(&[at])?.into(), batches }))
+    }
+}
