@@ -143,6 +143,13 @@ impl<T: Integer> Frame<T> {
         if bits == 0 {
             return Self { base, width: 0, bits, low_bits: 0, exceptions: 0 };
         }
+        // Where neither half of the frame is nearly empty, no exceptions pay, and nothing need be counted closely.
+        let half = T::from_u64(1 << (bits - 1));
+        let upper: u32 = vector.iter().map(|v| u32::from(v.wrapping_sub(base) >= half)).sum();
+        let rare = |rows: usize| rows * 8 < vector.len();
+        if !rare(upper as usize) && !rare(vector.len() - upper as usize) {
+            return Self { base, width: bits, bits, low_bits: 0, exceptions: 0 };
+        }
         let histogram = histogram(vector, base);
         let (frame, cost) = Self { base, width: bits, bits, low_bits: 0, exceptions: 0 }.narrowed(vector, &histogram);
         // Where hardly any value is in the lower half of the frame, those are exceptions as well.
