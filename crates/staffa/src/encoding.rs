@@ -50,7 +50,9 @@ pub mod zstd;
 pub enum Offered {
     /// With every profile.
     Always,
-    /// Where this other one is not, and with the profile `small`, which tries everything.
+    /// Strings with the profile `fast`: quick to write, if not as small or as quick to read as others.
+    Fast,
+    /// With the profile `balanced` where this other one is not, and with `small`, which tries everything.
     Instead(&'static dyn Encoding),
     /// With the profiles `balanced` and `small`: slow to write.
     Slow,

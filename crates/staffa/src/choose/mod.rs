@@ -250,7 +250,8 @@ impl<'a> Cascade<'a> {
                 Err("in terms of another column")
             } else if !self.offers(*encoding) {
                 Err(match encoding.offered() {
-                    Offered::Instead(_) => "with profiles fast and small, or by name",
+                    Offered::Fast => "for strings with profile fast, or by name",
+                    Offered::Instead(_) => "with profile small, or by name",
                     Offered::Slow => "not with profile fast, but by name",
                     Offered::Small => "with profile small, or by name",
                     Offered::Rounded => "for columns with a bound on the error, or by name",
@@ -296,7 +297,10 @@ impl<'a> Cascade<'a> {
         match encoding.offered() {
             _ if self.without >> encoding.id() & 1 == 1 => false,
             Offered::Always => true,
-            Offered::Instead(other) => self.profile == Profile::Small || !self.offers(other),
+            Offered::Fast => self.profile == Profile::Fast,
+            Offered::Instead(other) => {
+                self.profile == Profile::Small || self.profile == Profile::Balanced && !self.offers(other)
+            }
             Offered::Slow => self.profile != Profile::Fast,
             Offered::Small => self.profile == Profile::Small,
             Offered::Rounded => self.rounded,

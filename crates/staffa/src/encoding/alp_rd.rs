@@ -10,7 +10,7 @@
 //! The high parts go on to the chooser, which makes a dictionary of them; the low parts are bit-packed.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use super::Encoding;
+use super::{Encoding, Offered};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, Decoder, OpenContext, Scratch};
 use crate::error::{Error, Result};
@@ -31,6 +31,10 @@ impl Encoding for AlpRd {
 
     fn name(&self) -> &'static str {
         "alp_rd"
+    }
+
+    fn offered(&self) -> Offered {
+        Offered::Slow
     }
 
     fn decode_picos(&self) -> u32 {

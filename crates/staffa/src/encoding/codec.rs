@@ -24,6 +24,9 @@ use crate::values::{Kind, PhysicalType, Values};
 /// Fewer bytes are not worth a codec's own header.
 const LEAST: usize = 256;
 
+/// Bytes by which a quick codec is judged.
+const GLANCED: usize = 1 << 14;
+
 /// A compressor of bytes as an encoding.
 pub struct Codec {
     pub(super) id: u8,
@@ -72,11 +75,21 @@ impl Encoding for Codec {
 
     /// Whether values are worth compressing.
     fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
-        values.plain_bytes() >= LEAST
+        let strings = matches!(values, Values::Bytes(_));
+        values.plain_bytes() >= LEAST && (strings || !matches!(self.offered, Offered::Fast))
     }
 
-    /// A sample tells nothing: all is compressed, quickly.
+    /// A sample of rows tells nothing: all is compressed, quickly; or the first bytes, where writing is to be fast.
     fn estimate(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
+        if let (Offered::Fast, Values::Bytes(strings), false) = (self.offered, values, cascade.is_trial()) {
+            let all = strings.contents();
+            let first = all.get(..GLANCED.min(all.len())).unwrap_or_default();
+            let Some(compressed) = (self.weigh)(first) else { return Ok(None) };
+            let lengths = cascade.estimate_child(Values::U32(&strings.lengths()), Kind::Unsigned)?;
+            return Ok(Some(
+                lengths + (compressed.len() as u64 * all.len() as u64 / first.len().max(1) as u64) as usize,
+            ));
+        }
         Ok(encode(self.id, values, cascade, self.weigh)?.map(|node| node.size()))
     }
 

@@ -15,7 +15,9 @@ use std::borrow::Cow;
 
 use staffa_kernels::{BytesDict, gather};
 
-use super::{Encoding, front_coding};
+use super::Encoding;
+use super::escape::Escape;
+use super::front_coding::{self, FrontCoding};
 use crate::choose::{Cascade, Coded, Sorted, Stats, rough_bytes};
 use crate::decode::{
     AnyDecoder, BytesDecoder, Decoder, OpenContext, Physical, Scratch, SharedPart, for_words, vector_len,
@@ -31,12 +33,6 @@ const SORTED_BYTES: usize = 512;
 /// Codes by frequency must save such a part: in the order of first occurrence columns of one domain have the same codes,
 /// by which one tells the other.
 const BY_FREQUENCY: usize = 7;
-
-/// The encoding of sorted strings.
-const FRONT_CODING: u8 = 19;
-
-/// The encoding of codes by frequency.
-const ESCAPE: u8 = 25;
 
 /// See the [module](self).
 pub struct Dictionary;
@@ -180,10 +176,15 @@ fn reordered<'s>(values: Values<'_>, stats: &'s Stats<'_>, cascade: &Cascade<'_>
     if stats.sorted.get().is_none() {
         let hint = cascade.hinted(0).zip(cascade.hinted(1));
         let other = match values {
-            Values::Bytes(strings) if hint.is_none_or(|(_, values)| values == FRONT_CODING) => sorted(strings, coded),
+            Values::Bytes(strings)
+                if cascade.offers(&FrontCoding) && hint.is_none_or(|(_, values)| values == FrontCoding.id()) =>
+            {
+                sorted(strings, coded)
+            }
             _ => None,
         };
-        let other = other.or_else(|| by_frequency(coded, hint.is_some_and(|(codes, _)| codes == ESCAPE)));
+        let insisted = hint.is_some_and(|(codes, _)| codes == Escape.id());
+        let other = other.or_else(|| cascade.offers(&Escape).then(|| by_frequency(coded, insisted)).flatten());
         let found = match other {
             Some(other) if hint.is_some() => Some((other, None)),
             Some(other) => {

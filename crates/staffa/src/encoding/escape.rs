@@ -12,7 +12,7 @@
 
 use staffa_kernels::{VECTOR, Word as _, replace_escapes};
 
-use super::{Encoding, frame_of_reference};
+use super::{Encoding, Offered, frame_of_reference};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len};
 use crate::error::{Error, Result};
@@ -38,6 +38,10 @@ impl Encoding for Escape {
 
     fn name(&self) -> &'static str {
         "escape"
+    }
+
+    fn offered(&self) -> Offered {
+        Offered::Slow
     }
 
     fn decode_picos(&self) -> u32 {

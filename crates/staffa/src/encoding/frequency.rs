@@ -8,7 +8,7 @@
 
 use staffa_kernels::{BytesDict, Word as _};
 
-use super::Encoding;
+use super::{Encoding, Offered};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Physical, Scratch, for_words, vector_len};
 use crate::error::{Error, Result};
@@ -27,6 +27,10 @@ impl Encoding for Frequency {
 
     fn name(&self) -> &'static str {
         "frequency"
+    }
+
+    fn offered(&self) -> Offered {
+        Offered::Slow
     }
 
     fn decode_picos(&self) -> u32 {

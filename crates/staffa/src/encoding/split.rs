@@ -12,7 +12,7 @@
 
 use staffa_kernels::{Int as _, VECTOR, Word as _};
 
-use super::Encoding;
+use super::{Encoding, Offered};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints};
 use crate::error::{Error, Result};
@@ -32,6 +32,10 @@ impl Encoding for Split {
 
     fn name(&self) -> &'static str {
         "split"
+    }
+
+    fn offered(&self) -> Offered {
+        Offered::Slow
     }
 
     fn decode_picos(&self) -> u32 {
