@@ -9,7 +9,7 @@ use crate::error::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
-    /// Shallow cascades, the best estimate taken at its word: quick to write.
+    /// Light encodings, LZ4 for strings, the best estimate taken at its word: quick to write.
     Fast,
     /// The default: cascades three deep, close estimates tried out.
     #[default]
