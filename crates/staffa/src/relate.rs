@@ -454,7 +454,7 @@ fn grouped_bytes(rows: usize, view: &View, other: &View, counts: &mut [usize], m
     let (mut same, mut equal) = (0usize, 0usize);
     for ([a, b], together) in gathered.array_windows().zip(together.iter().skip(1)) {
         same += usize::from(*together);
-        equal += usize::from(*together & (a == b));
+        equal += usize::from(*together && a == b);
     }
     if same * 8 < rows.len() || equal * 6 < same {
         return None;

@@ -251,9 +251,8 @@ impl<'a> Cascade<'a> {
             } else if !self.offers(*encoding) {
                 Err(match encoding.offered() {
                     Offered::Fast => "for strings with profile fast, or by name",
-                    Offered::Instead(_) => "with profile small, or by name",
                     Offered::Slow => "not with profile fast, but by name",
-                    Offered::Small => "with profile small, or by name",
+                    Offered::Small | Offered::Instead(_) => "with profile small, or by name",
                     Offered::Rounded => "for columns with a bound on the error, or by name",
                     _ => "by name",
                 })

@@ -302,15 +302,11 @@ const fn mask(len: usize) -> [u64; 2] {
 }
 
 /// [`mask`] of every length.
-const MASKS: [[u64; 2]; 32] = {
-    let mut masks = [[0; 2]; 32];
-    let mut len = 0;
-    while len < masks.len() {
-        masks[len] = mask(len);
-        len += 1;
-    }
-    masks
-};
+#[rustfmt::skip]
+const MASKS: [[u64; 2]; LONGEST + 1] = [
+    mask(0), mask(1), mask(2), mask(3), mask(4), mask(5), mask(6), mask(7), mask(8), mask(9), mask(10), mask(11), mask(12),
+    mask(13), mask(14), mask(15), mask(16),
+];
 
 /// A token of four bytes or more.
 #[derive(Debug, Clone, Copy, Default)]
@@ -323,7 +319,7 @@ struct Token {
 impl Token {
     #[inline]
     fn begins(&self, [low, high]: [u64; 2]) -> bool {
-        let [low_mask, high_mask] = MASKS.get(self.len as usize & 31).copied().unwrap_or_default();
+        let [low_mask, high_mask] = MASKS.get(self.len as usize).copied().unwrap_or_default();
         let [own_low, own_high] = self.word;
         (low ^ own_low) & low_mask | (high ^ own_high) & high_mask == 0
     }
@@ -585,12 +581,11 @@ impl Tokens {
     fn knows(&self, text: &[u8]) -> bool {
         let mut seen = [false; 256];
         text.iter().for_each(|byte| seen.iter_mut().skip(usize::from(*byte)).take(1).for_each(|s| *s = true));
-        let own = self.strings.as_strings();
-        own.iter().for_each(|token| {
+        for token in self.strings.as_strings().iter() {
             if let [byte] = token {
-                seen.iter_mut().skip(usize::from(*byte)).take(1).for_each(|s| *s = false)
+                seen.iter_mut().skip(usize::from(*byte)).take(1).for_each(|seen| *seen = false);
             }
-        });
+        }
         !seen.contains(&true)
     }
 
