@@ -404,6 +404,28 @@ fn encodings_sealed_again_do_no_harm() {
     blocks_do_no_harm(bytes, 2400, &mut Random(24));
 }
 
+/// Blocks of text whose tokens stand once, in a part that they share; in some of the files in the place of others.
+#[test]
+fn shared_tokens_do_no_harm() {
+    let _turn = turn();
+    let mut random = Random(25);
+    let words: Vec<String> = (0..60).map(|_| format!("{:x}", random.next() >> 40)).collect();
+    let mut sentence = |i: u64| {
+        let words: Vec<&str> = (0..5).map(|_| words[random.below(words.len())].as_str()).collect();
+        format!("{} {i}", words.join(" "))
+    };
+    let batch = one(Arc::new(StringArray::from_iter_values((0..1200).map(&mut sentence))));
+    let mut options = sized(1200, 400);
+    options.encodings = vec![("a".into(), "onpair".into())];
+    let bytes = staffa::to_bytes(batch.schema(), std::slice::from_ref(&batch), options).unwrap();
+    let file = File::from_bytes(bytes.clone()).unwrap();
+    let column_of_text = &file.explain().unwrap()[0];
+    assert_eq!(column_of_text.shared.len(), 1, "{column_of_text:?}");
+    assert!(column_of_text.blocks.iter().all(|b| b.values.as_ref().unwrap().detail == "shared tokens"));
+    assert_eq!(column(&whole(bytes.clone(), Limits::default()).unwrap(), 0), rows(batch.column(0)));
+    blocks_do_no_harm(bytes, 400, &mut random);
+}
+
 fn one(column: ArrayRef) -> RecordBatch {
     table(vec![column])
 }

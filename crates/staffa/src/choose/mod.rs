@@ -421,8 +421,11 @@ impl<'a> Cascade<'a> {
         }
         // The user's word decides, not the viability rules; its children are chosen as ever.
         let all = Stats::exhaustive(values, stats.kind());
-        let node =
-            encoding.encode(values, &all, &Self { insisted: true, sources: self.sources, ..self.below(encoding) })?;
+        let node = encoding.encode(
+            values,
+            &all,
+            &Self { insisted: true, hint: self.hint, sources: self.sources, ..self.below(encoding) },
+        )?;
         node.ok_or_else(|| Error::invalid(format!("encoding {name} cannot hold these values")))
     }
 }
