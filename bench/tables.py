@@ -1,16 +1,17 @@
-"""Size, write and scan of whole tables beside Parquet zstd-3 by pyarrow.
+"""Size, write and scan of whole tables beside Parquet by pyarrow.
 
 CPU time of one core, medians of interleaved rounds.
 
 python bench/tables.py FOLDER_OF_PARQUET_TABLES
+python bench/tables.py FOLDER_OF_PARQUET_TABLES --profile fast --codec snappy
 """
 
 from __future__ import annotations
 
+import argparse
 import math
 import os
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -34,13 +35,28 @@ def seconds(run, *args, **options) -> float:
 
 def main() -> None:
     """Prints a line per table and the geometric means of those of 2 MB and more."""
+    parser = argparse.ArgumentParser(description="Size, write and scan of whole tables beside Parquet by pyarrow.")
+    parser.add_argument("folder", type=Path, help="Parquet tables")
+    parser.add_argument("--profile", default="balanced", choices=["fast", "balanced", "small"])
+    parser.add_argument("--no-relate", action="store_true", help="every column by itself")
+    parser.add_argument("--no-verify", action="store_true", help="blocks are not decoded again when written")
+    parser.add_argument("--codec", default="zstd", choices=["zstd", "snappy"], help="of Parquet")
+    args = parser.parse_args()
+    options = {"profile": args.profile, "relate": not args.no_relate, "verify": not args.no_verify}
+    level = {"zstd": 3, "snappy": None}[args.codec]
+    paths = sorted(args.folder.glob("*.parquet"))
+    if not paths:
+        parser.error(f"no Parquet tables in {args.folder}")
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         parquet, own = f"{folder}/t.parquet", f"{folder}/t.staffa"
-        for path in sorted(Path(sys.argv[1]).glob("*.parquet")):
+        for path in paths:
             table = pq.read_table(path)
-            pq_write = seconds(pq.write_table, table, parquet, compression="zstd", compression_level=3)
-            write = seconds(staffa.write_table, table, own)
+            writes: list[tuple[float, float]] = []
+            for _ in range(3):
+                theirs = seconds(pq.write_table, table, parquet, compression=args.codec, compression_level=level)
+                writes.append((theirs, seconds(staffa.write_table, table, own, **options)))
+            pq_write, write = (statistics.median(s) for s in zip(*writes, strict=True))
             if staffa.open(own).num_rows != table.num_rows:
                 raise SystemExit(f"{path}: rows are missing")
             scans: list[tuple[float, float]] = []
