@@ -467,3 +467,13 @@ fn a_column_of_nulls_alone_takes_next_to_nothing() {
     let file = File::from_bytes(bytes).unwrap();
     assert!(read(file.scan()).iter().all(|b| b.columns().iter().all(|c| c.logical_null_count() == b.num_rows())));
 }
+
+#[test]
+fn blocks_of_one_letter_share_their_only_token() {
+    let letters = || Arc::new(StringArray::from_iter_values((0..12).map(|i| "a".repeat(i % 3)))) as ArrayRef;
+    let mut options = sized(12, 4);
+    options.encodings = vec![("a".into(), "onpair".into())];
+    let batch = table(vec![letters()]);
+    let file = write(std::slice::from_ref(&batch), options);
+    assert_eq!(column(&read(file.scan()), 0), rows(batch.column(0)));
+}

@@ -14,12 +14,12 @@
 
 use staffa_kernels::{BytesDict, VECTOR, packed_bytes, tail_bytes};
 
-use super::bitpack::{pack_vector, unpack_vector};
+use super::bitpack::{pack_vector, unpack_vector, vector_bytes};
 use super::plain::starts_within;
 use super::{Encoding, Offered};
 use crate::choose::{Cascade, Stats};
 use crate::cursor::Cursor;
-use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch, SharedPart};
+use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch, SharedPart, vector_len};
 use crate::error::{Error, Result};
 use crate::node::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values};
@@ -181,8 +181,11 @@ fn again(example: &Node, strings: Strings<'_>) -> Option<Vec<u8>> {
     let total = ends.last_chunk().map_or(0, |end| u32::from_le_bytes(*end)) as usize;
     let lengths = tokens.strings.as_strings().lengths();
     let (mut codes, mut bytes) = (vec![0u32; VECTOR], 0);
-    for (v, packed) in packed.chunks(packed_bytes(tokens.width())).enumerate() {
-        let codes = codes.get_mut(..crate::decode::vector_len(total, v))?;
+    for v in 0..total.div_ceil(VECTOR) {
+        // One token alone has codes of no bits.
+        let packed = packed.get(v * packed_bytes(tokens.width())..)?;
+        let codes = codes.get_mut(..vector_len(total, v))?;
+        let packed = packed.get(..vector_bytes(codes.len(), tokens.width()))?;
         unpack_vector(packed, tokens.width(), 0, codes).ok()?;
         bytes += codes.iter().filter_map(|code| lengths.get(*code as usize)).map(|len| *len as usize).sum::<usize>();
     }
@@ -631,9 +634,9 @@ struct Text<'a> {
 impl Text<'_> {
     /// Codes `vector * 1024..` into `out`; returns how many there are.
     fn unpack(&self, vector: usize, out: &mut [u32]) -> Result<usize> {
-        let count = crate::decode::vector_len(self.total, vector);
+        let count = vector_len(self.total, vector);
         let start = vector * packed_bytes(self.width);
-        let bytes = super::bitpack::vector_bytes(count, self.width);
+        let bytes = vector_bytes(count, self.width);
         let packed = self.codes.get(start..start + bytes).unwrap_or_default();
         unpack_vector(packed, self.width, 0, out.get_mut(..count).unwrap_or_default())?;
         Ok(count)
