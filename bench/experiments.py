@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import importlib
 import json
 import os
 import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import report
-
 BENCH = Path(__file__).resolve().parent
 RESULTS = BENCH / "results"
+NAMES = ["codecs", "doubles", "pool", "sampling", "types", "without"]
 
 # Lineorder of the Star Schema Benchmark (O'Neil, O'Neil, Chen) out of TPC-H: money in cents, dates as yyyymmdd.
 LINEORDER = """
@@ -118,16 +117,8 @@ def machine() -> str:
 
 def main() -> None:
     """Runs one experiment and writes its results."""
-    reports: dict[str, Callable[[Any, Path], str]] = {
-        "pool": report.pool,
-        "sampling": report.sampling,
-        "types": report.types,
-        "doubles": report.doubles,
-        "without": report.without,
-        "codecs": report.codecs,
-    }
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", choices=sorted(reports))
+    parser.add_argument("name", choices=NAMES)
     parser.add_argument("--data", type=Path, required=True, help="a folder of Parquet tables; TPC-H's for codecs")
     parser.add_argument("--tpch", type=Path, help="types: TPC-H's tables, to have them beside")
     parser.add_argument("--scale", type=float, default=1, help="codecs: TPC-H's scale factor")
@@ -149,7 +140,8 @@ def main() -> None:
     if arguments.save:
         arguments.save.write_text(json.dumps(measured))
     RESULTS.mkdir(exist_ok=True)
-    text = reports[name](measured, RESULTS / f"{name}.svg")
+    report = importlib.import_module(f"reports.{name}").report
+    text = report(measured, RESULTS / f"{name}.svg")
     more = " --tpch TPCH_FOLDER" if arguments.tpch else ""
     folder = "TPCH_FOLDER" if name == "codecs" else "FOLDER"
     head, _, rest = text.partition("\n\n")

@@ -255,6 +255,14 @@ impl std::fmt::Debug for SharedPart {
 }
 
 impl SharedPart {
+    /// The byte strings, where it has such.
+    pub fn strings(&self) -> Result<&staffa_kernels::BytesDict> {
+        match self {
+            Self::Bytes(strings) => Ok(strings),
+            Self::Words(_) => Err(Error::corrupt("the shared part holds no byte strings")),
+        }
+    }
+
     /// The words of type `T`, where they have this type.
     pub fn words<T: Physical>(&self) -> Option<&[T]> {
         match self {
@@ -280,6 +288,12 @@ impl<'a> OpenContext<'a> {
         let named = self.sources.len();
         let missing = || Error::corrupt(format!("in terms of other column {i}, but the column index names {named}"));
         self.sources.get(i).ok_or_else(missing)
+    }
+
+    /// A shared part of the chunk.
+    pub fn shared_part(&self, i: usize) -> Result<&'a SharedPart> {
+        let missing = || Error::corrupt(format!("shared part {i} is not there, the chunk has {}", self.shared.len()));
+        self.shared.get(i).ok_or_else(missing)
     }
 
     /// A decoder of `T` for a node.

@@ -90,13 +90,7 @@ impl Encoding for Dictionary {
         let mut cursor = node.cursor();
         let shared = match cursor.u8()? {
             0 => None,
-            1 => {
-                let part = usize::from(cursor.u8()?);
-                let shared: &'a [SharedPart] = cx.shared;
-                Some(shared.get(part).ok_or_else(|| {
-                    Error::corrupt(format!("shared part {part} is not there, the chunk has {}", cx.shared.len()))
-                })?)
-            }
+            1 => Some(cx.shared_part(usize::from(cursor.u8()?))?),
             other => return Err(Error::corrupt(format!("dictionary of kind 0 or 1 expected, found {other}"))),
         };
         cursor.finish("payload")?;
@@ -104,9 +98,8 @@ impl Encoding for Dictionary {
         let codes = cx.open_words::<u32>(node.child(0, "codes", PhysicalType::U32, node.len)?)?;
         if node.ty == PhysicalType::Bytes {
             let values = match shared {
-                Some(SharedPart::Bytes(values)) => Dict::Shared(values),
-                Some(SharedPart::Words(_)) => return Err(Error::corrupt("the shared part holds no byte strings")),
-                None => Dict::Own(open_bytes_dict(node.any_child(1, "values")?, cx)?),
+                Some(part) => Cow::Borrowed(part.strings()?),
+                None => Cow::Owned(open_bytes_dict(node.any_child(1, "values")?, cx)?),
             };
             return Ok(AnyDecoder::Bytes(Box::new(CodedBytes { codes, values })));
         }
@@ -281,22 +274,14 @@ impl<T: Physical> Decoder<T> for CodedWords<'_, T> {
     }
 }
 
-enum Dict<'a> {
-    Own(BytesDict),
-    Shared(&'a BytesDict),
-}
-
 struct CodedBytes<'a> {
     codes: Box<dyn Decoder<u32> + 'a>,
-    values: Dict<'a>,
+    values: Cow<'a, BytesDict>,
 }
 
 impl CodedBytes<'_> {
     fn with_codes<R>(&self, v: usize, cx: &mut Scratch, f: impl FnOnce(&BytesDict, &[u32]) -> Option<R>) -> Result<R> {
-        let values = match &self.values {
-            Dict::Own(values) => values,
-            Dict::Shared(values) => values,
-        };
+        let values = self.values.as_ref();
         let mut buffer = cx.take_u32();
         let codes = buffer.get_mut(..vector_len(self.codes.len(), v)).unwrap_or_default();
         self.codes.vector(v, cx, codes)?;

@@ -12,30 +12,22 @@
 //! a token. Strings of a vector are matched as one text, so that a token may span two of them.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+mod tokens;
+
+use std::borrow::Cow;
+
 use staffa_kernels::{BytesDict, VECTOR, packed_bytes, tail_bytes};
 
-use super::bitpack::{pack_vector, unpack_vector, vector_bytes};
+use super::bitpack::{unpack_vector, vector_bytes};
 use super::plain::starts_within;
 use super::{Encoding, Offered};
 use crate::choose::{Cascade, Stats};
 use crate::cursor::Cursor;
-use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch, SharedPart, vector_len};
+use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch, vector_len};
 use crate::error::{Error, Result};
 use crate::node::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values};
-
-/// Longest token, bytes.
-const LONGEST: usize = 16;
-/// Most tokens, and most of a text of at least [`LONG`] bytes, whose codes have a bit more then.
-const MOST: usize = 1 << 12;
-const MOST_OF_LONG: usize = 1 << 13;
-const LONG: usize = 3 << 19;
-/// Bytes that training reads at the most; twice as many of a long text.
-const TRAINED: usize = 1 << 19;
-/// How often a pair must be seen to become a token, at the most.
-const OFTEN: usize = 8;
-/// Bytes by which two tables of tokens are compared.
-const COMPARED: usize = 1 << 16;
+use tokens::{LONGEST, MOST, SHARED, TRAINED, Tokens, code_width, sample, strings_of, table};
 
 /// See the [module](self).
 pub struct OnPair;
@@ -104,10 +96,10 @@ impl Encoding for OnPair {
         }
         let mut cursor = node.cursor();
         let tokens = match cursor.u16()? {
-            SHARED => Table::Shared(open_shared(usize::from(cursor.u8()?), cx.shared)?),
-            last => Table::Own(open_own(usize::from(last) + 1, &mut cursor, cx)?),
+            SHARED => Cow::Borrowed(checked(cx.shared_part(usize::from(cursor.u8()?))?.strings()?)?),
+            last => Cow::Owned(open_own(usize::from(last) + 1, &mut cursor, cx)?),
         };
-        let count = tokens.get().len();
+        let count = tokens.len();
         let mut ends = vec![0u32];
         for _ in 0..node.len.div_ceil(VECTOR) {
             ends.push(cursor.u32()?);
@@ -139,32 +131,6 @@ impl Encoding for OnPair {
             last => format!("{} tokens", u32::from(last) + 1),
         }
     }
-}
-
-/// Instead of the number of tokens where they stand in a shared part.
-const SHARED: u16 = u16::MAX;
-
-/// The tokens that a payload of this encoding has of its own: their number, their lengths, their bytes.
-fn table(payload: &[u8]) -> Option<&[u8]> {
-    let count = u16::from_le_bytes(*payload.first_chunk()?);
-    if count == SHARED {
-        return None;
-    }
-    let lengths = 2 + usize::from(count) + 1;
-    let bytes: usize = payload.get(2..lengths)?.iter().map(|len| usize::from(*len)).sum();
-    payload.get(..lengths + bytes)
-}
-
-/// The tokens of a table, as strings.
-fn strings_of(table: &[u8]) -> StringsBuf {
-    let count = table.first_chunk().map_or(0, |count| usize::from(u16::from_le_bytes(*count)) + 1);
-    let (lengths, mut bytes) = table.get(2..).and_then(|rest| rest.split_at_checked(count)).unwrap_or_default();
-    let token = |len: &u8| {
-        let (token, rest) = bytes.split_at_checked(usize::from(*len)).unwrap_or_default();
-        bytes = rest;
-        token
-    };
-    lengths.iter().map(token).collect()
 }
 
 /// The payload with the tokens of another block, where these suit as well as they did there, or nearly: blocks that have
@@ -238,15 +204,8 @@ fn open_own(count: usize, cursor: &mut Cursor<'_>, cx: &mut OpenContext<'_>) -> 
     BytesDict::new(&offsets, data).ok_or_else(|| Error::corrupt("no tokens"))
 }
 
-fn open_shared(part: usize, shared: &[SharedPart]) -> Result<&BytesDict> {
-    let tokens = match shared.get(part) {
-        Some(SharedPart::Bytes(tokens)) => tokens,
-        Some(SharedPart::Words(_)) => return Err(Error::corrupt("the shared part holds no byte strings")),
-        None => {
-            let found = shared.len();
-            return Err(Error::corrupt(format!("shared part {part} is not there, the chunk has {found}")));
-        }
-    };
+/// Shared strings, where they can be tokens.
+fn checked(tokens: &BytesDict) -> Result<&BytesDict> {
     if tokens.is_empty() || tokens.len() > usize::from(SHARED) {
         return Err(Error::corrupt(format!("1 to {SHARED} tokens expected, found {}", tokens.len())));
     }
@@ -256,371 +215,8 @@ fn open_shared(part: usize, shared: &[SharedPart]) -> Result<&BytesDict> {
     }
 }
 
-/// The tokens of a block.
-enum Table<'a> {
-    Own(BytesDict),
-    Shared(&'a BytesDict),
-}
-
-impl Table<'_> {
-    fn get(&self) -> &BytesDict {
-        match self {
-            Self::Own(tokens) => tokens,
-            Self::Shared(tokens) => tokens,
-        }
-    }
-}
-
-/// Bits of a code among so many tokens.
-fn code_width(tokens: usize) -> u32 {
-    usize::BITS - tokens.saturating_sub(1).leading_zeros()
-}
-
-/// Parts of a text, together at most `most` bytes, spread over it.
-fn sample(text: &[u8], most: usize) -> Vec<&[u8]> {
-    const PART: usize = 4096;
-    if text.len() <= most {
-        return vec![text];
-    }
-    let parts = most / PART;
-    let stride = text.len() / parts;
-    (0..parts).filter_map(|i| text.get(i * stride..(i * stride + PART).min(text.len()))).collect()
-}
-
-/// The first 16 bytes of a text as two words; 0 where it has fewer.
-fn head(text: &[u8]) -> [u64; 2] {
-    let bytes = text.first_chunk::<16>().copied().unwrap_or_else(|| {
-        let mut bytes = [0; 16];
-        bytes.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
-        bytes
-    });
-    let word = u128::from_le_bytes(bytes);
-    [word as u64, (word >> 64) as u64]
-}
-
-/// The bits of the first `len` bytes of two words.
-const fn mask(len: usize) -> [u64; 2] {
-    let mask = if len >= LONGEST { u128::MAX } else { (1 << (8 * len)) - 1 };
-    [mask as u64, (mask >> 64) as u64]
-}
-
-/// [`mask`] of every length.
-#[rustfmt::skip]
-const MASKS: [[u64; 2]; LONGEST + 1] = [
-    mask(0), mask(1), mask(2), mask(3), mask(4), mask(5), mask(6), mask(7), mask(8), mask(9), mask(10), mask(11), mask(12),
-    mask(13), mask(14), mask(15), mask(16),
-];
-
-/// A token of four bytes or more.
-#[derive(Debug, Clone, Copy, Default)]
-struct Token {
-    word: [u64; 2],
-    len: u32,
-    code: u32,
-}
-
-impl Token {
-    #[inline]
-    fn begins(&self, [low, high]: [u64; 2]) -> bool {
-        let [low_mask, high_mask] = MASKS.get(self.len as usize).copied().unwrap_or_default();
-        let [own_low, own_high] = self.word;
-        (low ^ own_low) & low_mask | (high ^ own_high) & high_mask == 0
-    }
-}
-
-/// Tokens with the same hash of their first four bytes, the longest first: `start..start + len` of the arena, with room
-/// for `room`.
-#[derive(Debug, Clone, Copy, Default)]
-struct Bucket {
-    start: u32,
-    len: u16,
-    room: u16,
-}
-
-/// How often pairs of codes were seen, of late: an entry is `pair << 4 | count`. Two pairs that share a place take it from
-/// each other, so that what is seldom seen is forgotten.
-struct Pairs {
-    table: Vec<u32>,
-    shift: u32,
-}
-
-impl Pairs {
-    /// For a text of so many bytes.
-    fn of(bytes: usize) -> Self {
-        let bits = bytes.max(1).ilog2().clamp(10, 17);
-        Self { table: vec![0; 2 << bits], shift: 64 - bits }
-    }
-
-    /// Counts a pair once more, and forgets it once it has been seen `often`, at most [`OFTEN`] times.
-    #[inline]
-    fn is_often(&mut self, before: u32, code: u32, often: u32) -> bool {
-        let key = before << 13 | code;
-        let place = (u64::from(key).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize;
-        // Either of two places; of others there the one seen less is on its way out.
-        let Some([a, b]) = self.table.as_chunks_mut::<2>().0.get_mut(place) else { return false };
-        let entry = if *a >> 4 == key || *b >> 4 != key && *a & 15 <= *b & 15 { a } else { b };
-        if *entry >> 4 != key && *entry & 15 > 0 {
-            *entry -= 1;
-            return false;
-        }
-        *entry = (key << 4 | *entry & 15) + 1;
-        let reached = *entry & 15 >= often;
-        if reached {
-            *entry &= !15;
-        }
-        reached
-    }
-}
-
-/// Tokens, and the way from a text to their codes.
-struct Tokens {
-    strings: StringsBuf,
-    /// Of 32 bits of a hash so many are not used.
-    shift: u32,
-    /// By a hash of their first four bytes.
-    buckets: Vec<Bucket>,
-    /// The tokens of all buckets, and places that a bucket has outgrown.
-    arena: Vec<Token>,
-    /// Tokens of three bytes, by a hash of them: the bytes and one, the code.
-    threes: Vec<(u32, u32)>,
-    /// Tokens of two bytes, by them: the code and one.
-    pairs: Vec<u16>,
-    /// Tokens of one byte, by it.
-    singles: [u32; 256],
-}
-
-impl Tokens {
-    /// Trained as suits the length of the text.
-    fn of(strings: Strings<'_>, trial: bool) -> Self {
-        let text = strings.contents();
-        if trial || text.len() < LONG {
-            return Self::train(strings, if trial { TRAINED / 64 } else { TRAINED }, MOST);
-        }
-        let many = Self::train(strings, 2 * TRAINED, MOST_OF_LONG);
-        let all = many.strings.as_strings();
-        let mut few = Self::empty(MOST);
-        all.iter().take(MOST).for_each(|token| few.add(token));
-        let bytes = |tokens: &Self| {
-            let sample = sample(text, COMPARED);
-            let sampled: usize = sample.iter().map(|part| part.len()).sum();
-            let codes = tokens.count(&sample);
-            let share = text.len() as f64 / sampled.max(1) as f64;
-            codes as f64 * share * f64::from(tokens.width()) / 8.0 + tokens.table_bytes() as f64
-        };
-        if bytes(&few) < bytes(&many) { few } else { many }
-    }
-
-    /// With room for so many.
-    fn empty(most: usize) -> Self {
-        let bits = (2 * most).max(1 << 8).next_power_of_two().ilog2();
-        Self {
-            strings: StringsBuf::new(),
-            shift: 32 - bits,
-            buckets: vec![Bucket::default(); 1 << bits],
-            arena: Vec::new(),
-            threes: vec![(0, 0); 1 << bits],
-            pairs: vec![0; 1 << 16],
-            singles: [0; 256],
-        }
-    }
-
-    /// The tokens of a [`table`].
-    fn read(table: &[u8]) -> Self {
-        let strings = strings_of(table);
-        let mut tokens = Self::empty(strings.as_strings().len());
-        strings.as_strings().iter().for_each(|token| tokens.add(token));
-        tokens
-    }
-
-    fn train(strings: Strings<'_>, most_bytes: usize, most: usize) -> Self {
-        let text = strings.contents();
-        // A token costs its bytes and one: it must come often enough to pay, and not so seldom that chance fills the table.
-        let paying = text.len() / 24;
-        let mut tokens = Self::empty(most.min(256 + paying));
-        let mut seen = [false; 256];
-        text.iter().for_each(|byte| seen.iter_mut().skip(usize::from(*byte)).take(1).for_each(|s| *s = true));
-        // A table is never empty.
-        seen.iter_mut().take(usize::from(text.is_empty())).for_each(|s| *s = true);
-        (0..=255u8).zip(seen).filter(|(_, seen)| *seen).for_each(|(byte, _)| tokens.add(&[byte]));
-        let most = most.min(tokens.strings.as_strings().len() + paying);
-        let sample = sample(text, most_bytes);
-        let sampled: usize = sample.iter().map(|part| part.len()).sum();
-        let often = (sampled / (MOST * 16)).clamp(3, OFTEN) as u32;
-        let mut pairs = Pairs::of(sampled);
-        for part in sample {
-            let (mut rest, mut before) = (part, None::<(u32, usize)>);
-            while !rest.is_empty() {
-                let (code, len) = tokens.longest(rest);
-                if tokens.strings.as_strings().len() >= most {
-                    return tokens;
-                }
-                let consumed = part.len() - rest.len();
-                rest = rest.get(len..).unwrap_or_default();
-                before = match before {
-                    Some((last, last_len)) if last_len + len <= LONGEST => {
-                        if pairs.is_often(last, code, often) {
-                            let joined = part.get(consumed - last_len..consumed + len).unwrap_or_default();
-                            let new = tokens.strings.as_strings().len() as u32;
-                            tokens.add(joined);
-                            Some((new, joined.len()))
-                        } else {
-                            Some((code, len))
-                        }
-                    }
-                    _ => Some((code, len)),
-                };
-            }
-        }
-        tokens
-    }
-
-    fn add(&mut self, token: &[u8]) {
-        let code = self.strings.as_strings().len() as u32;
-        let (word, len) = (head(token), token.len());
-        let [low, _] = word;
-        match len {
-            1 => self.singles.iter_mut().skip(low as usize).take(1).for_each(|place| *place = code),
-            2 => self.pairs.iter_mut().skip(low as usize).take(1).for_each(|place| *place = code as u16 + 1),
-            // Never full: there are more places than tokens.
-            3 => {
-                let place = self.three(low as u32);
-                let Some(place) = self.threes.get_mut(place).filter(|(bytes, _)| *bytes == 0) else { return };
-                *place = (low as u32 + 1, code);
-            }
-            _ => {
-                if !self.insert(Token { word, len: len as u32, code }) {
-                    return;
-                }
-            }
-        }
-        self.strings.push(token);
-    }
-
-    /// A hash of some bytes, as many bits as the tables need.
-    #[inline]
-    fn place(&self, bytes: u32) -> usize {
-        (bytes.wrapping_mul(0x9e37_79b1) >> self.shift) as usize
-    }
-
-    /// Where a token of three bytes stands, or would. There are more places than tokens.
-    #[inline]
-    fn three(&self, bytes: u32) -> usize {
-        let mut place = self.place(bytes);
-        while self.threes.get(place).is_some_and(|(held, _)| *held != 0 && *held != bytes + 1) {
-            place = (place + 1) & (self.threes.len() - 1);
-        }
-        place
-    }
-
-    /// Puts a token into its bucket; false where it stands there.
-    fn insert(&mut self, token: Token) -> bool {
-        let [low, _] = token.word;
-        let place = self.place(low as u32);
-        let Some(bucket) = self.buckets.get_mut(place) else { return false };
-        let (start, len) = (bucket.start as usize, usize::from(bucket.len));
-        let own = self.arena.get(start..start + len).unwrap_or_default();
-        if own.iter().any(|t| t.len == token.len && t.word == token.word) {
-            return false;
-        }
-        let at = start + own.partition_point(|t| t.len > token.len);
-        let at = if bucket.len == bucket.room {
-            let moved = self.arena.len();
-            self.arena.extend_from_within(start..start + len);
-            bucket.start = moved as u32;
-            bucket.room = (bucket.room * 2).max(2);
-            self.arena.resize(moved + usize::from(bucket.room), Token::default());
-            at - start + moved
-        } else {
-            at
-        };
-        let end = bucket.start as usize + len;
-        self.arena.copy_within(at..end, at + 1);
-        self.arena.iter_mut().skip(at).take(1).for_each(|place| *place = token);
-        bucket.len += 1;
-        true
-    }
-
-    /// The longest token that a text which is not empty begins with: its code and its length.
-    #[inline]
-    fn longest(&self, text: &[u8]) -> (u32, usize) {
-        let word @ [low, _] = head(text);
-        let bucket = self.buckets.get(self.place(low as u32)).copied().unwrap_or_default();
-        let start = bucket.start as usize;
-        for token in self.arena.get(start..start + usize::from(bucket.len)).unwrap_or_default() {
-            if token.begins(word) && token.len as usize <= text.len() {
-                return (token.code, token.len as usize);
-            }
-        }
-        let three = low as u32 & 0x00ff_ffff;
-        if let Some(&(bytes, code)) = self.threes.get(self.three(three))
-            && bytes > 0
-            && text.len() >= 3
-        {
-            return (code, 3);
-        }
-        match self.pairs.get((low & 0xffff) as usize) {
-            Some(&code) if code > 0 && text.len() >= 2 => (u32::from(code) - 1, 2),
-            _ => (self.singles.get((low & 0xff) as usize).copied().unwrap_or(0), 1),
-        }
-    }
-
-    /// Appends the codes of a text.
-    fn codes(&self, mut text: &[u8], codes: &mut Vec<u32>) {
-        while !text.is_empty() {
-            let (code, len) = self.longest(text);
-            codes.push(code);
-            text = text.get(len..).unwrap_or_default();
-        }
-    }
-
-    /// How many codes parts of a text take.
-    fn count(&self, parts: &[&[u8]]) -> usize {
-        let mut codes = Vec::new();
-        parts.iter().for_each(|part| self.codes(part, &mut codes));
-        codes.len()
-    }
-
-    /// Whether every byte of a text has a token.
-    fn knows(&self, text: &[u8]) -> bool {
-        let mut seen = [false; 256];
-        text.iter().for_each(|byte| seen.iter_mut().skip(usize::from(*byte)).take(1).for_each(|s| *s = true));
-        for token in self.strings.as_strings().iter() {
-            if let [byte] = token {
-                seen.iter_mut().skip(usize::from(*byte)).take(1).for_each(|seen| *seen = false);
-            }
-        }
-        !seen.contains(&true)
-    }
-
-    /// Tokens, ends and codes; with how many codes there are.
-    fn payload(&self, strings: Strings<'_>) -> (Vec<u8>, usize) {
-        let mut payload = Vec::with_capacity(strings.contents().len() / 2);
-        payload.extend((self.strings.as_strings().len() as u16 - 1).to_le_bytes());
-        payload.extend(self.strings.as_strings().lengths().iter().map(|len| *len as u8));
-        payload.extend_from_slice(&self.strings.data);
-        let mut codes: Vec<u32> = Vec::new();
-        for first in (0..strings.len()).step_by(VECTOR) {
-            let rows = strings.slice(first, VECTOR.min(strings.len() - first));
-            self.codes(rows.contents(), &mut codes);
-            payload.extend((codes.len() as u32).to_le_bytes());
-        }
-        for vector in codes.chunks(VECTOR) {
-            pack_vector(vector, self.width(), &mut payload);
-        }
-        (payload, codes.len())
-    }
-
-    fn width(&self) -> u32 {
-        code_width(self.strings.as_strings().len())
-    }
-
-    fn table_bytes(&self) -> usize {
-        self.strings.data.len() + self.strings.as_strings().len()
-    }
-}
-
 struct Text<'a> {
-    tokens: Table<'a>,
+    tokens: Cow<'a, BytesDict>,
     codes: &'a [u8],
     /// Codes in all.
     total: usize,
@@ -669,7 +265,7 @@ impl BytesDecoder for Text<'_> {
             let to = count.min(from + last as usize - next);
             let wanted = codes.get(from..to).unwrap_or_default();
             let sizes = sizes.get_mut(..wanted.len()).unwrap_or_default();
-            let written = self.tokens.get().gather(wanted, sizes, out.get_mut(at..).unwrap_or_default());
+            let written = self.tokens.gather(wanted, sizes, out.get_mut(at..).unwrap_or_default());
             at += written.ok_or_else(|| Error::corrupt(format!("codes of vector {v} do not decode to its bytes")))?;
             next += wanted.len().max(1);
         }
