@@ -54,6 +54,12 @@ impl BytesDict {
         self.entries.len()
     }
 
+    /// Bytes of memory that it holds.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.entries.len() * size_of::<Entry>() + self.data.len()
+    }
+
     /// Whether there are no strings.
     #[inline]
     pub fn is_empty(&self) -> bool {

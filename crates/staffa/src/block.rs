@@ -10,6 +10,8 @@
 //! NULL has a value that is cheap to store and means nothing.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use std::borrow::Cow;
+
 use staffa_kernels::VECTOR;
 
 use crate::bitmap::Bitmap;
@@ -18,6 +20,7 @@ use crate::cursor::{Cursor, put_varint};
 use crate::decode::{AnyDecoder, Budget, Decoder, OpenContext, Physical, Scratch, SharedPart};
 use crate::encoding::dictionary;
 use crate::error::{Error, Result};
+use crate::gather::no_row;
 use crate::limits::Limits;
 use crate::node::{Node, NodeRef};
 use crate::source::Source;
@@ -162,6 +165,8 @@ pub(crate) struct Block<'a> {
     pub dense: bool,
     /// Bytes of all strings.
     pub string_bytes: usize,
+    /// Bytes that the decoders hold beside what they borrow.
+    pub held: u64,
 }
 
 impl<'a> Block<'a> {
@@ -183,7 +188,8 @@ impl<'a> Block<'a> {
             )));
         }
         // What decoders hold beside the output: dictionaries, runs, exceptions, none larger than the values themselves.
-        let budget = Budget::new(4 * plain + 32 * parsed.len as u64 + (1 << 16));
+        let most = 4 * plain + 32 * parsed.len as u64 + (1 << 16);
+        let budget = Budget::new(most);
         let told = |rows: Option<&Bitmap>| {
             sources.iter().map(|block| Source { block: block.clone(), rows: rows.cloned() }).collect()
         };
@@ -197,7 +203,9 @@ impl<'a> Block<'a> {
             cx.sources = told(Some(rows));
         }
         let values = parsed.values.as_ref().map(|node| cx.open(node)).transpose()?;
-        Ok(Self { len: parsed.len, validity, values, dense: parsed.dense, string_bytes: parsed.string_bytes })
+        let (len, dense, string_bytes) = (parsed.len, parsed.dense, parsed.string_bytes);
+        let held = most - cx.budget.left() + validity.as_ref().map_or(0, |v| v.words().len() as u64 * 8);
+        Ok(Self { len, validity, values, dense, string_bytes, held })
     }
 
     /// All words into `out`, which has a place for every value; those under a NULL mean nothing.
@@ -235,6 +243,27 @@ impl<'a> Block<'a> {
         Ok(at)
     }
 
+    /// Where the values of `rows`, which ascend, are to be found.
+    pub fn wanted<'r>(&self, rows: &'r [u32]) -> Result<Wanted<'r>> {
+        if let Some(row) = rows.last().filter(|row| **row as usize >= self.len) {
+            return Err(no_row(*row, self.len));
+        }
+        let Some(all) = &self.validity else { return Ok(Wanted { places: Cow::Borrowed(rows), validity: None }) };
+        let validity: Bitmap = rows.iter().map(|row| all.get(*row as usize)).collect();
+        if !self.dense {
+            return Ok(Wanted { places: Cow::Borrowed(rows), validity: Some(validity) });
+        }
+        let (mut before, mut word) = (0, 0);
+        let rank = |row: &u32| {
+            let own = *row as usize / 64;
+            before += all.words().get(word..own).unwrap_or_default().iter().map(|w| w.count_ones()).sum::<u32>();
+            word = own;
+            before + all.words().get(own).map_or(0, |w| (w & ((1 << (row % 64)) - 1)).count_ones())
+        };
+        let valid = rows.iter().filter(|row| all.get(**row as usize));
+        Ok(Wanted { places: Cow::Owned(valid.map(rank).collect()), validity: Some(validity) })
+    }
+
     /// All bits, those under a NULL being 0.
     pub fn bits(&self) -> Result<Bitmap> {
         let Some(AnyDecoder::Bits(decoder)) = &self.values else {
@@ -243,6 +272,29 @@ impl<'a> Block<'a> {
         let bits = decoder.bits()?;
         let Some(validity) = self.validity.as_ref().filter(|_| self.dense) else { return Ok(bits) };
         Ok(bits.scattered(validity))
+    }
+}
+
+/// Some rows of a block.
+pub(crate) struct Wanted<'r> {
+    /// Where their values stand among those of the block; where it has none for NULLs, those of the others.
+    pub places: Cow<'r, [u32]>,
+    /// Which of the rows are not NULL.
+    pub validity: Option<Bitmap>,
+}
+
+impl Wanted<'_> {
+    /// Puts the values of the places to their rows.
+    pub fn put<T: Copy + Default>(&self, values: &[T], out: &mut [T]) -> Result<()> {
+        if values.len() == out.len() {
+            out.copy_from_slice(values);
+            return Ok(());
+        }
+        let present = out.get_mut(..values.len()).zip(self.validity.as_ref());
+        let (present, validity) = present.ok_or_else(|| Error::corrupt("more values than rows"))?;
+        present.copy_from_slice(values);
+        expand(out, values.len(), validity);
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The conformance suite: what every encoding must do, run for each by the last line of its file.
 //!
-//! Round trip of generated values, one vector at a time and all at once. Through a file: take is decode then gather, filter
+//! Round trip of generated values, one vector at a time, all at once, and rows gathered one by one. Through a file: take is decode then gather, filter
 //! is decode then compare. Every truncation, every bit flip, every byte and every header field at 0, 1, its maximum, +1
 //! and -1 behind a resealed checksum gives an answer or an error, within the block's memory budget.
 
@@ -21,6 +21,7 @@ use crate::cursor::{Cursor, put_varint};
 use crate::decode::{AnyDecoder, Budget, Decoder, Scratch, decode_all_strings, vector_len};
 use crate::encoding::Encoding;
 use crate::error::Result;
+use crate::gather::Appended;
 use crate::limits::Limits;
 use crate::node::{Node, NodeRef};
 use crate::options::{Profile, WriteOptions};
@@ -233,6 +234,13 @@ fn same(encoding: &dyn Encoding, bytes: &[u8], values: Values<'_>) -> Result<boo
                 return Ok(false);
             }
         }
+        for rows in selections(expected.len()) {
+            let mut out = vec![T::default(); rows.len()];
+            decoder.gather(&rows, &mut cx, &mut out)?;
+            if !out.iter().eq(rows.iter().map(|row| &expected[*row as usize])) {
+                return Ok(false);
+            }
+        }
         Ok(decoder.len() == expected.len())
     }
     let limits = Limits::default();
@@ -260,11 +268,31 @@ fn same(encoding: &dyn Encoding, bytes: &[u8], values: Values<'_>) -> Result<boo
                     return Ok(false);
                 }
             }
+            for rows in selections(v.len()) {
+                let mut out = Appended::default();
+                out.allow(v.contents().len());
+                d.gather(&rows, &mut cx, &mut out)?;
+                let expected: StringsBuf = rows.iter().map(|row| v.get(*row as usize)).collect();
+                let expected = expected.as_strings();
+                if out.data != expected.contents() || out.lengths != expected.lengths() {
+                    return Ok(false);
+                }
+            }
             let (offsets, data) = decode_all_strings(d.as_ref(), &mut Budget::new(u64::MAX), "all")?;
             Ok(data == v.contents() && offsets.len() == v.len() + 1)
         }
         _ => Ok(false),
     }
+}
+
+/// Rows of so many: none, each of the first and last ones, few, some, most and all.
+fn selections(len: usize) -> Vec<Vec<u32>> {
+    let rows = |step: usize, first: usize| (first..len).step_by(step).map(|row| row as u32).collect::<Vec<_>>();
+    let ends = [0, 1, 2, VECTOR - 1, VECTOR, len.saturating_sub(2), len.saturating_sub(1)];
+    let mut ends: Vec<u32> = ends.iter().filter(|row| **row < len).map(|row| *row as u32).collect();
+    ends.sort_unstable();
+    ends.dedup();
+    vec![vec![], ends, rows(997, 5), rows(53, 7), rows(3, 1), rows(1, 0)]
 }
 
 /// Through a file of two row groups, several blocks and some NULLs: take is decode then gather, filter is decode then
@@ -367,8 +395,10 @@ fn survive(bytes: &[u8], len: usize, ty: PhysicalType, other: Option<&[u8]>) {
     let other = other.and_then(|other| block::parse(other, len, Some(ty), &limits).ok());
     let Ok(block) = Block::open(&parsed, &[], other.as_slice(), &limits) else { return };
     let mut cx = Scratch::default();
+    let rows: Vec<u32> = (0..len as u32).step_by(len / 7 + 1).collect();
     macro_rules! words {
         ($decoder:expr, $ty:ty) => {{
+            let _ = $decoder.gather(&rows, &mut cx, &mut vec![<$ty>::default(); rows.len()]);
             let _ = block.words::<$ty>($decoder.as_ref(), &mut cx, &mut vec![<$ty>::default(); len]);
         }};
     }
@@ -380,7 +410,12 @@ fn survive(bytes: &[u8], len: usize, ty: PhysicalType, other: Option<&[u8]>) {
         Some(AnyDecoder::U64(d)) => words!(d, u64),
         Some(AnyDecoder::U128(d)) => words!(d, u128),
         Some(AnyDecoder::U256(d)) => words!(d, U256),
-        Some(AnyDecoder::Bytes(_)) => drop(block.strings(&mut cx, &mut vec![0; len], &mut vec![0; block.string_bytes])),
+        Some(AnyDecoder::Bytes(d)) => {
+            let mut some = Appended::default();
+            some.allow(block.string_bytes);
+            let _ = d.gather(&rows, &mut cx, &mut some);
+            drop(block.strings(&mut cx, &mut vec![0; len], &mut vec![0; block.string_bytes]));
+        }
         None => {}
     }
 }

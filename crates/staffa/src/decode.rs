@@ -13,21 +13,31 @@ use staffa_kernels::{Int, U256, VECTOR, Word};
 use crate::bitmap::Bitmap;
 use crate::encoding;
 use crate::error::{Error, Result};
+use crate::gather::{Appended, gather_strings, gather_vectors};
 use crate::node::NodeRef;
 use crate::source::Source;
 use crate::values::{PhysicalType, Values};
 
 /// Decodes words of type `T`.
-pub trait Decoder<T>: Send {
+pub trait Decoder<T>: Send + Sync {
     /// How many values there are.
     fn len(&self) -> usize;
 
     /// Values of vector `v` into `out`, which has exactly [`vector_len`] places.
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()>;
+
+    /// Values at `rows`, which ascend, into `out`, which has a place for each. By default the vectors that they are in are
+    /// decoded; an encoding that can do better than that does.
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()>
+    where
+        T: Copy + Default,
+    {
+        gather_vectors(self, rows, cx, out)
+    }
 }
 
 /// Decodes byte strings.
-pub trait BytesDecoder: Send {
+pub trait BytesDecoder: Send + Sync {
     /// How many strings there are.
     fn len(&self) -> usize;
 
@@ -37,10 +47,15 @@ pub trait BytesDecoder: Send {
     /// Strings of vector `v`, one after another, at the start of `out`, which may be written to beyond them; their
     /// lengths to `lengths`, which has exactly [`vector_len`] places. Returns the bytes they take.
     fn vector(&self, v: usize, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize>;
+
+    /// Strings at `rows`, which ascend, appended to `out`. By default the vectors that they are in are decoded.
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
+        gather_strings(self, rows, cx, out)
+    }
 }
 
 /// Decodes bits, all at once: a block has 8 KB of them at most.
-pub trait BitsDecoder: Send {
+pub trait BitsDecoder: Send + Sync {
     /// All bits.
     fn bits(&self) -> Result<Bitmap>;
 }
@@ -228,6 +243,11 @@ impl Budget {
         Self { left: bytes }
     }
 
+    /// What is left of it.
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+
     /// Takes `bytes` out of the budget, before they are allocated.
     pub fn take(&mut self, bytes: u64, what: &str) -> Result<()> {
         self.left = self.left.checked_sub(bytes).ok_or_else(|| {
@@ -239,8 +259,8 @@ impl Budget {
 
 /// A shared part of a column chunk, decoded once and used by its blocks.
 pub enum SharedPart {
-    /// A dictionary of words; the first of them, the others behind it.
-    Words(Box<dyn std::any::Any + Send + Sync>),
+    /// A dictionary of words, a vector of their type, and their bytes.
+    Words(Box<dyn std::any::Any + Send + Sync>, u64),
     /// A dictionary of byte strings.
     Bytes(staffa_kernels::BytesDict),
 }
@@ -248,7 +268,7 @@ pub enum SharedPart {
 impl std::fmt::Debug for SharedPart {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Words(_) => "SharedPart::Words",
+            Self::Words(..) => "SharedPart::Words",
             Self::Bytes(_) => "SharedPart::Bytes",
         })
     }
@@ -259,14 +279,28 @@ impl SharedPart {
     pub fn strings(&self) -> Result<&staffa_kernels::BytesDict> {
         match self {
             Self::Bytes(strings) => Ok(strings),
-            Self::Words(_) => Err(Error::corrupt("the shared part holds no byte strings")),
+            Self::Words(..) => Err(Error::corrupt("the shared part holds no byte strings")),
         }
+    }
+
+    /// Bytes that it holds.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::Words(_, bytes) => *bytes,
+            Self::Bytes(strings) => strings.bytes() as u64,
+        }
+    }
+
+    /// Words as a shared part.
+    pub fn of_words<T: Physical>(words: Vec<T>) -> Self {
+        let bytes = (words.len() * T::BYTES) as u64;
+        Self::Words(Box::new(words), bytes)
     }
 
     /// The words of type `T`, where they have this type.
     pub fn words<T: Physical>(&self) -> Option<&[T]> {
         match self {
-            Self::Words(any) => any.downcast_ref::<Vec<T>>().map(Vec::as_slice),
+            Self::Words(any, _) => any.downcast_ref::<Vec<T>>().map(Vec::as_slice),
             Self::Bytes(_) => None,
         }
     }

@@ -15,10 +15,19 @@ pub struct Limits {
     pub block_bytes: u64,
     /// Deepest cascade of encodings, and deepest nesting of types.
     pub depth: u32,
+    /// Most bytes of opened blocks that an open file keeps for later reads of single rows.
+    pub cache_bytes: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { metadata_bytes: 1 << 30, leaves: 1 << 20, row_group_values: 1 << 31, block_bytes: 4 << 30, depth: 64 }
+        Self {
+            metadata_bytes: 1 << 30,
+            leaves: 1 << 20,
+            row_group_values: 1 << 31,
+            block_bytes: 4 << 30,
+            depth: 64,
+            cache_bytes: 64 << 20,
+        }
     }
 }

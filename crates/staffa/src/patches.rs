@@ -46,6 +46,18 @@ impl Mask {
         self.bits.count_ones()
     }
 
+    /// Number of the exception at `row`, where it is one.
+    pub(crate) fn rank(&self, row: usize) -> Option<usize> {
+        if !self.bits.get(row) {
+            return None;
+        }
+        let (start, words) = self.vector(row / VECTOR);
+        let (word, bit) = (row % VECTOR / 64, row % 64);
+        let before = words.iter().take(word).map(|w| w.count_ones() as usize).sum::<usize>();
+        let own = words.get(word).map_or(0, |w| (w & ((1 << bit) - 1)).count_ones() as usize);
+        Some(start + before + own)
+    }
+
     /// Exceptions before vector `v`, and the words of the mask that belong to it.
     pub(crate) fn vector(&self, v: usize) -> (usize, &[u64]) {
         let words = self.bits.words().get(v * (VECTOR / 64)..).unwrap_or_default();
@@ -71,6 +83,18 @@ impl<T: Physical> Patches<T> {
     /// How many rows there are.
     pub(crate) fn len(&self) -> usize {
         self.mask.len()
+    }
+
+    /// The exception at `row`, where it is one.
+    pub(crate) fn at(&self, row: usize) -> Option<T> {
+        self.values.get(self.mask.rank(row)?).copied()
+    }
+
+    /// Puts the exceptions among `rows` in their places.
+    pub(crate) fn apply_at(&self, rows: &[u32], out: &mut [T]) {
+        if !self.values.is_empty() {
+            rows.iter().zip(out).for_each(|(row, place)| *place = self.at(*row as usize).unwrap_or(*place));
+        }
     }
 
     /// Puts the exceptions of vector `v` in their places.

@@ -9,22 +9,21 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_buffer::Buffer;
 use arrow_schema::{Schema, SchemaRef};
 use bytes::Bytes;
 use rayon::prelude::*;
-use staffa_kernels::{PoolBuf, lengths_to_offsets_i32, lengths_to_offsets_i64};
 
 use crate::arrow::{Layout, Leaf, assemble_within};
-use crate::bitmap::Bitmap;
 use crate::block::{self, Block, Parsed};
-use crate::decode::{Physical, Scratch, SharedPart, for_words};
+use crate::cache::{Cache, OpenBlock, Sources};
+use crate::decode::SharedPart;
 use crate::error::{Error, Place, Result};
 use crate::file::{BlockEntry, ChunkEntry, ColumnIndex, Footer};
 use crate::limits::Limits;
+use crate::output::Output;
 use crate::scan::Scan;
 use crate::store::Store;
-use crate::values::{DecodedLeaf, DecodedValues, PhysicalType};
+use crate::values::{DecodedLeaf, PhysicalType};
 use crate::write::unknown_column;
 
 /// An open file. Cheap to clone, and may be read from many threads at once.
@@ -57,6 +56,7 @@ struct Inner {
     schema: SchemaRef,
     layout: Layout,
     indexes: Vec<OnceLock<Arc<ColumnIndex>>>,
+    cache: Cache,
 }
 
 impl File {
@@ -95,7 +95,8 @@ impl File {
         }
         let indexes = footer.leaves.iter().map(|_| OnceLock::new()).collect();
         let schema = Arc::new(footer.schema.clone());
-        Ok(Self { inner: Arc::new(Inner { store, limits, footer, schema, layout, indexes }) })
+        let cache = Cache::new(limits.cache_bytes);
+        Ok(Self { inner: Arc::new(Inner { store, limits, footer, schema, layout, indexes, cache }) })
     }
 
     /// The table's schema, exactly as it was given to the writer.
@@ -244,6 +245,42 @@ impl File {
         decode().map_err(|e| e.at(&place))
     }
 
+    /// Rows of one leaf, gathered.
+    pub(crate) fn gather_leaf(&self, leaf: usize, picks: &[Pick]) -> Result<DecodedLeaf> {
+        let mut out = Output::of_rows(self.leaf(leaf)?, picks.iter().map(|pick| pick.rows.len()).sum())?;
+        for Pick { row_group, block, rows } in picks {
+            let opened = self.opened(leaf, *row_group, *block);
+            let pushed = opened.and_then(|opened| opened.with(|block| out.push_rows(block, rows)));
+            pushed.map_err(|e| e.at(|p| p.block = Some(*block)).at(self.place(leaf, *row_group)))?;
+        }
+        Ok(out.finish())
+    }
+
+    /// A block, opened now or before.
+    fn opened(&self, leaf: usize, row_group: usize, block: usize) -> Result<Arc<OpenBlock>> {
+        let cache = &self.inner.cache;
+        if let Some(opened) = cache.block(leaf, row_group, block) {
+            return Ok(opened);
+        }
+        let chunk = self.chunk(leaf, row_group)?;
+        let reader = LeafReader { file: self, leaf: self.leaf(leaf)?, chunk: &chunk };
+        let tellers = chunk.sources.iter().map(|by| self.teller(leaf, &chunk, *by as usize, row_group));
+        let tellers = tellers.collect::<Result<Vec<_>>>()?;
+        let tellers: Vec<_> = tellers.iter().map(|(leaf, chunk)| LeafReader { file: self, leaf, chunk }).collect();
+        let shared = if let Some(shared) = cache.shared(leaf, row_group) {
+            shared
+        } else {
+            let shared = Arc::new(reader.open_shared(&reader.shared_bytes()?)?);
+            if !shared.is_empty() {
+                cache.keep_shared(leaf, row_group, &shared);
+            }
+            shared
+        };
+        let opened = Arc::new(reader.open_block(block, &tellers, shared)?);
+        cache.keep_block(leaf, row_group, block, &opened);
+        Ok(opened)
+    }
+
     /// The chunk of leaf `by`, in terms of which a chunk of `leaf` is.
     fn teller(&self, leaf: usize, chunk: &ChunkEntry, by: usize, row_group: usize) -> Result<(&Leaf, Arc<ChunkEntry>)> {
         let other = self.index(by)?.chunks.get(row_group).cloned();
@@ -293,11 +330,36 @@ impl File {
         rows: Range<usize>,
     ) -> Result<RecordBatch> {
         let read = |column: &usize| self.column(*column, schema, row_group, rows.clone());
-        let arrays: Vec<ArrayRef> = columns.par_iter().map(read).collect::<Result<_>>()?;
+        let arrays = each_column(columns, rows.len(), read)?;
         let schema = Arc::new(schema.project(columns)?);
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
     }
+}
+
+/// Something of every column, in parallel where that is worth while: for `rows` rows each.
+pub(crate) fn each_column<T: Send>(
+    columns: &[usize],
+    rows: usize,
+    of: impl Fn(&usize) -> Result<T> + Sync + Send,
+) -> Result<Vec<T>> {
+    // To wake other threads takes as long as to read some hundred values.
+    if columns.len() < 2 || columns.len() * rows < WORTH_THREADS || rayon::current_num_threads() < 2 {
+        return columns.iter().map(of).collect();
+    }
+    columns.par_iter().map(of).collect()
+}
+
+/// Values in all from which on several threads read them.
+const WORTH_THREADS: usize = 1024;
+
+/// Rows of one block.
+#[derive(Debug)]
+pub(crate) struct Pick {
+    pub row_group: usize,
+    pub block: usize,
+    /// Ascending, each once.
+    pub rows: Vec<u32>,
 }
 
 /// One chunk being read.
@@ -334,12 +396,31 @@ impl LeafReader<'_> {
         if found > most {
             return Err(Error::limit(format!("a chunk of at most {most} bytes is allowed, found {found}")));
         }
-        let mut out = Output::new(self.leaf, &parsed)?;
+        let mut out = Output::of_blocks(self.leaf, &parsed)?;
         for (i, block) in parsed.iter().enumerate() {
             let open = Block::open(block, &shared, others.get(i).map(Vec::as_slice).unwrap_or_default(), limits);
             open.and_then(|block| out.push(&block)).map_err(|e| e.at(at(i)))?;
         }
         Ok(out.finish())
+    }
+
+    /// One block, opened to be kept.
+    fn open_block(&self, block: usize, tellers: &[LeafReader<'_>], shared: Arc<Vec<SharedPart>>) -> Result<OpenBlock> {
+        let blocks = block..block.saturating_add(1);
+        let bytes = |reader: &LeafReader<'_>| reader.block_bytes(reader.wanted(&blocks));
+        let sources =
+            Sources { bytes: bytes(self)?, tellers: tellers.iter().map(bytes).collect::<Result<_>>()?, shared };
+        OpenBlock::try_new(sources, |Sources { bytes, tellers: others, shared }| {
+            let parse = |reader: &LeafReader<'_>, bytes| {
+                reader.parse(reader.wanted(&blocks), block, bytes)?.pop().ok_or_else(|| Error::corrupt("no such block"))
+            };
+            let parsed = parse(self, bytes)?;
+            let others = tellers.iter().zip(others).map(|(teller, bytes)| {
+                parse(teller, bytes)
+                    .map_err(|e| e.within(&format!("column {:?}, which tells this one", teller.leaf.path)))
+            });
+            Block::open(&parsed, shared, &others.collect::<Result<Vec<_>>>()?, self.file.limits())
+        })
     }
 
     /// The blocks of a range that are there.
@@ -404,122 +485,5 @@ impl LeafReader<'_> {
             shared.map_err(|e| e.within("shared part").at(|p| p.offset = Some(part.offset)))
         };
         self.chunk.shared.iter().map(open).collect()
-    }
-}
-
-/// Where the blocks of a leaf are decoded to: memory of exactly the declared size, out of the pool.
-struct Output<'a> {
-    leaf: &'a Leaf,
-    cx: Scratch,
-    len: usize,
-    /// Values so far.
-    at: usize,
-    validity: Option<Bitmap>,
-    bits: Bitmap,
-    words: Option<PoolBuf>,
-    data: Option<PoolBuf>,
-    /// Bytes of strings so far.
-    data_at: usize,
-    lengths: Vec<u32>,
-}
-
-fn memory(bytes: usize) -> Result<PoolBuf> {
-    PoolBuf::new(bytes).ok_or_else(|| Error::limit(format!("no memory for {bytes} bytes")))
-}
-
-impl<'a> Output<'a> {
-    fn new(leaf: &'a Leaf, blocks: &[Parsed<'_>]) -> Result<Self> {
-        let len = blocks.iter().map(|b| b.len).sum::<usize>();
-        let (mut words, mut data) = (None, None);
-        match leaf.ty {
-            Some(PhysicalType::Bytes) => {
-                words = Some(memory((len + 1) * if leaf.large { 8 } else { 4 })?);
-                data = Some(memory(blocks.iter().map(|b| b.string_bytes).sum())?);
-            }
-            Some(ty) => words = ty.width_bytes().map(|width| memory(len * width)).transpose()?,
-            None => {}
-        }
-        if let (Some(offsets), true) = (&mut words, data.is_some()) {
-            offsets.as_mut_slice().iter_mut().take(8).for_each(|byte| *byte = 0);
-        }
-        let (cx, bits, lengths) = (Scratch::default(), Bitmap::default(), Vec::new());
-        Ok(Self { leaf, cx, len, at: 0, validity: None, bits, words, data, data_at: 0, lengths })
-    }
-
-    fn push(&mut self, block: &Block<'_>) -> Result<()> {
-        if block.validity.is_some() && self.validity.is_none() {
-            self.validity = Some(Bitmap::filled(self.at, true));
-        }
-        if let Some(all) = &mut self.validity {
-            match &block.validity {
-                Some(validity) => all.extend(validity),
-                None => all.extend(&Bitmap::filled(block.len, true)),
-            }
-        }
-        match self.leaf.ty {
-            None => {}
-            Some(PhysicalType::Bits) => self.bits.extend(&block.bits()?),
-            Some(PhysicalType::Bytes) => self.push_strings(block)?,
-            Some(ty) => for_words!(ty, T => self.push_words::<T>(block)?, _ => {}),
-        }
-        self.at += block.len;
-        Ok(())
-    }
-
-    fn push_words<T: Physical>(&mut self, block: &Block<'_>) -> Result<()> {
-        let words = self.words.as_mut().map(PoolBuf::words_mut::<T>).unwrap_or_default();
-        let Some(out) = words.get_mut(self.at..self.at + block.len) else {
-            return Err(Error::corrupt("more values than declared"));
-        };
-        let Some(decoder) = &block.values else {
-            out.fill(T::default());
-            return Ok(());
-        };
-        let decoder = T::peek(decoder).ok_or_else(|| Error::corrupt(format!("values of {:?} expected", T::TYPE)))?;
-        block.words(decoder, &mut self.cx, out)
-    }
-
-    fn push_strings(&mut self, block: &Block<'_>) -> Result<()> {
-        self.lengths.resize(block.len.max(self.lengths.len()), 0);
-        let lengths = self.lengths.get_mut(..block.len).unwrap_or_default();
-        let data = self.data.as_mut().map(PoolBuf::as_mut_slice).unwrap_or_default();
-        let end = self.data_at + block.string_bytes;
-        let out = data.get_mut(self.data_at..end).ok_or_else(|| Error::corrupt("more bytes than declared"))?;
-        let found = block.strings(&mut self.cx, lengths, out)?;
-        if found != block.string_bytes {
-            return Err(Error::corrupt(format!("strings of {} bytes expected, found {found}", block.string_bytes)));
-        }
-        let places = self.words.as_mut();
-        let done = if self.leaf.large {
-            let offsets = places.map(PoolBuf::words_mut::<u64>).unwrap_or_default();
-            let offsets = offsets.get_mut(self.at + 1..=self.at + block.len).unwrap_or_default();
-            lengths_to_offsets_i64(self.data_at as i64, lengths, offsets).map(|end| end as u64)
-        } else {
-            let base = i32::try_from(self.data_at).ok();
-            let offsets = places.map(PoolBuf::words_mut::<u32>).unwrap_or_default();
-            let offsets = offsets.get_mut(self.at + 1..=self.at + block.len).unwrap_or_default();
-            base.and_then(|base| lengths_to_offsets_i32(base, lengths, offsets)).map(|end| end as u64)
-        };
-        if done != Some(end as u64) {
-            return Err(Error::corrupt(format!("offsets that end at {end} expected, found {done:?}")));
-        }
-        self.data_at = end;
-        Ok(())
-    }
-
-    fn finish(self) -> DecodedLeaf {
-        debug_assert_eq!(self.at, self.len);
-        let buffer = |memory: Option<PoolBuf>| {
-            memory.map_or_else(|| Buffer::from(&[][..]), |m| Buffer::from(Bytes::from_owner(m)))
-        };
-        let values = match self.leaf.ty {
-            None => DecodedValues::Empty(self.len),
-            Some(PhysicalType::Bits) => DecodedValues::Bits(self.bits),
-            Some(PhysicalType::Bytes) => {
-                DecodedValues::Bytes { large: self.leaf.large, offsets: buffer(self.words), data: buffer(self.data) }
-            }
-            Some(ty) => DecodedValues::Words(ty, buffer(self.words)),
-        };
-        DecodedLeaf { validity: self.validity, values }
     }
 }

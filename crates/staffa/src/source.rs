@@ -11,6 +11,7 @@ use crate::bitmap::Bitmap;
 use crate::block::{Parsed, expand};
 use crate::decode::{Budget, Decoder, Integer, OpenContext, Physical, Scratch, for_ints};
 use crate::error::{Error, Result};
+use crate::gather::no_row;
 use crate::node::NodeRef;
 use crate::values::{PhysicalType, Values};
 
@@ -77,12 +78,28 @@ impl<T: Physical> Words<'_, T> {
             }
         }
     }
+
+    /// Words at `rows`, which ascend.
+    pub(crate) fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        match self {
+            Self::Lazy(decoder) => decoder.gather(rows, cx, out),
+            Self::Ready(words) => {
+                for (row, place) in rows.iter().zip(out) {
+                    *place = *words.get(*row as usize).ok_or_else(|| no_row(*row, words.len()))?;
+                }
+                Ok(())
+            }
+        }
+    }
 }
 
 /// Codes of any width: words less a base. A word below the base, or too far above it, becomes a code beyond any group.
-pub(crate) trait Codes: Send {
+pub(crate) trait Codes: Send + Sync {
     /// Codes of vector `v`.
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [u32]) -> Result<()>;
+
+    /// Codes at `rows`, which ascend.
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [u32]) -> Result<()>;
 }
 
 struct CodesOf<'a, T> {
@@ -90,14 +107,27 @@ struct CodesOf<'a, T> {
     base: u64,
 }
 
+impl<T: Integer> CodesOf<'_, T> {
+    fn above(&self, words: &[T], out: &mut [u32]) {
+        for (code, word) in out.iter_mut().zip(words) {
+            *code = word.to_u64().wrapping_sub(self.base).min(u32::MAX.into()) as u32;
+        }
+    }
+}
+
 impl<T: Integer> Codes for CodesOf<'_, T> {
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
         let mut buffer = [T::ZERO; VECTOR];
         let words = buffer.get_mut(..out.len()).unwrap_or_default();
         self.words.vector(v, cx, words)?;
-        for (code, word) in out.iter_mut().zip(words) {
-            *code = word.to_u64().wrapping_sub(self.base).min(u32::MAX.into()) as u32;
-        }
+        self.above(words, out);
+        Ok(())
+    }
+
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
+        let mut words = vec![T::ZERO; rows.len()];
+        self.words.gather(rows, cx, &mut words)?;
+        self.above(&words, out);
         Ok(())
     }
 }
@@ -114,6 +144,12 @@ impl Codes for CodesOfU32<'_> {
         if self.base > 0 {
             out.iter_mut().for_each(|code| *code = code.wrapping_sub(self.base));
         }
+        Ok(())
+    }
+
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
+        self.words.gather(rows, cx, out)?;
+        out.iter_mut().for_each(|code| *code = code.wrapping_sub(self.base));
         Ok(())
     }
 }

@@ -1,20 +1,29 @@
 //! Take: rows by number, in any order, repeats allowed.
 //!
-//! Only blocks that hold a wanted row are read; each is decoded once however many of its rows are wanted.
+//! Only blocks that hold a wanted row are read; each is opened once however many of its rows are wanted, and where values
+//! can be read by themselves, no others are decoded. Opened blocks are kept for the next take.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_empty_array};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array, new_empty_array};
 use arrow_schema::{Field, Schema};
-use arrow_select::interleave::interleave;
-use rayon::prelude::*;
 
-use crate::arrow::{concat, is_plain, pick};
+use crate::arrow::{assemble, concat, is_plain, pick};
 use crate::error::{Error, Result};
-use crate::read::File;
+use crate::read::{File, Pick, each_column};
 use crate::scan::schema_for;
+
+/// Rows by block, in the order of the file.
+struct Selected {
+    picks: Vec<Pick>,
+    /// How many rows that are.
+    len: usize,
+    /// For every row asked, its place among them, where the order is another.
+    order: Option<UInt64Array>,
+}
 
 /// A stretch of rows that is decoded together.
 struct Piece {
@@ -52,12 +61,67 @@ impl File {
             Some(names) => self.column_positions(names)?,
             None => (0..schema.fields().len()).collect(),
         };
-        let arrays: Vec<ArrayRef> =
-            columns.par_iter().map(|&column| self.take_column(column, &schema, rows)).collect::<Result<_>>()?;
+        let wanted = self.selected(rows);
+        let column = |column: &usize| {
+            if self.gathers(*column, &schema)? {
+                let array = self.gather_column(*column, &schema, &wanted.picks, wanted.len)?;
+                return match &wanted.order {
+                    Some(order) => Ok(arrow_select::take::take(&array, order, None)?),
+                    None => Ok(array),
+                };
+            }
+            self.take_column(*column, &schema, rows)
+        };
+        let arrays = each_column(&columns, rows.len(), column)?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         Ok(RecordBatch::try_new_with_options(Arc::new(schema.project(&columns)?), arrays, &options)?)
     }
 
+    /// Whether rows of a column can be gathered out of its blocks: it is flat, and Arrow's kernels do right by it.
+    pub(crate) fn gathers(&self, column: usize, schema: &Schema) -> Result<bool> {
+        let leaves = self.layout().leaves_of(column);
+        let plain = schema.fields().get(column).is_some_and(|field| is_plain(field.data_type()));
+        Ok(plain && leaves.len() == 1 && self.leaf(leaves.start)?.flat)
+    }
+
+    /// Rows of a column that [gathers](Self::gathers), `len` in all.
+    pub(crate) fn gather_column(&self, column: usize, schema: &Schema, picks: &[Pick], len: usize) -> Result<ArrayRef> {
+        let (Some(node), Some(field)) = (self.layout().fields.get(column), schema.fields().get(column)) else {
+            return Err(Error::corrupt(format!("no column {column}")));
+        };
+        assemble(field, node, len, &mut |leaf| self.gather_leaf(leaf, picks))
+    }
+
+    /// Where the rows lie, in the order of the file.
+    fn selected(&self, rows: &[u64]) -> Selected {
+        let ascending = rows.array_windows().all(|[a, b]| a < b);
+        let (sorted, order) = if ascending {
+            (Cow::Borrowed(rows), None)
+        } else {
+            let mut sorted = rows.to_vec();
+            sorted.sort_unstable();
+            sorted.dedup();
+            let place = |row: &u64| sorted.partition_point(|other| other < row) as u64;
+            let order = UInt64Array::from_iter_values(rows.iter().map(place));
+            (Cow::Owned(sorted), Some(order))
+        };
+        let (mut picks, mut rest, mut first) = (Vec::new(), sorted.as_ref(), 0u64);
+        let block_rows = u64::from(self.footer().block_rows);
+        for (row_group, &count) in self.footer().row_groups.iter().enumerate() {
+            let end = first + u64::from(count);
+            let (here, later) = rest.split_at_checked(rest.partition_point(|row| *row < end)).unwrap_or_default();
+            for rows in here.chunk_by(|a, b| (a - first) / block_rows == (b - first) / block_rows) {
+                let block = rows.first().map_or(0, |row| (row - first) / block_rows);
+                // A block has at most 2^32 rows.
+                let rows = rows.iter().map(|row| (row - first - block * block_rows) as u32).collect();
+                picks.push(Pick { row_group, block: block as usize, rows });
+            }
+            (rest, first) = (later, end);
+        }
+        Selected { picks, len: sorted.len(), order }
+    }
+
+    /// Rows of a column that does not gather: whole blocks are decoded.
     fn take_column(&self, column: usize, schema: &Schema, rows: &[u64]) -> Result<ArrayRef> {
         let field = schema.fields().get(column).ok_or_else(|| Error::corrupt(format!("no column {column}")))?;
         if rows.is_empty() {
@@ -67,11 +131,6 @@ impl File {
         let flat = leaves.len() == 1 && self.leaf(leaves.start)?.flat;
         let (pieces, places) = self.pieces(rows, flat);
         let decode = |piece: &Piece| self.column(column, schema, piece.row_group, piece.rows.clone());
-        if is_plain(field.data_type()) {
-            let arrays = pieces.iter().map(decode).collect::<Result<Vec<_>>>()?;
-            let borrowed: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
-            return Ok(interleave(&borrowed, &places)?);
-        }
         gather(field, &pieces, &places, decode).map_err(|e| e.at(|p| p.column = Some(field.name().clone())))
     }
 

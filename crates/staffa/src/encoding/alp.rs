@@ -17,6 +17,7 @@ use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, Decoder, OpenContext, Scratch};
 use crate::error::{Error, Result};
 use crate::float::FloatBits;
+use crate::gather::{gather_vectors, many, no_row};
 use crate::node::{Node, NodeRef};
 use crate::patches::{self, Patches};
 use crate::values::{Kind, PhysicalType, Values};
@@ -211,6 +212,20 @@ impl<T: FloatBits> Decoder<T> for Decimals<'_, T> {
         }
         self.exceptions.apply(v, out);
         cx.give_u64(buffer);
+        Ok(())
+    }
+
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        if many(rows) {
+            return gather_vectors(self, rows, cx, out);
+        }
+        let mut digits = vec![0; rows.len()];
+        self.digits.gather(rows, cx, &mut digits)?;
+        for ((place, digits), row) in out.iter_mut().zip(digits).zip(rows) {
+            let (f, e) = self.scales.get(*row as usize / VECTOR).copied().ok_or_else(|| no_row(*row, self.len()))?;
+            *place = T::from_f64(digits as i64 as f64 * f * e);
+        }
+        self.exceptions.apply_at(rows, out);
         Ok(())
     }
 }

@@ -135,6 +135,16 @@ impl<T: FloatBits> Decoder<T> for Joined<'_, T> {
         cx.give_u32(buffer);
         Ok(())
     }
+
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        let mut high = vec![0; rows.len()];
+        self.high.gather(rows, cx, &mut high)?;
+        self.low.gather(rows, cx, out)?;
+        for (place, high) in out.iter_mut().zip(high) {
+            *place = T::from_bits64(place.to_bits64() | u64::from(high) << self.low_bits);
+        }
+        Ok(())
+    }
 }
 
 crate::conformance!(AlpRd);

@@ -9,12 +9,15 @@
 //! and a width per vector; this node costs one byte beside the bits.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{VECTOR, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_tail};
+use staffa_kernels::{
+    VECTOR, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail, unpack_tail,
+};
 
 use super::{Encoding, PointRead};
 use crate::choose::{Cascade, Stats};
-use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints};
+use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len};
 use crate::error::{Error, Result};
+use crate::gather::gather_ones;
 use crate::node::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Values};
 
@@ -119,6 +122,11 @@ pub(crate) fn unpack_vector<T: Integer>(packed: &[u8], width: u32, base: T, out:
     Ok(())
 }
 
+/// Value `i` of a packed vector of `rows` values.
+pub(crate) fn unpack_value<T: Integer>(packed: &[u8], width: u32, rows: usize, i: usize) -> Option<T> {
+    if rows == VECTOR { unpack_one(packed, width, i) } else { unpack_one_tail(packed, width, i) }
+}
+
 /// Bytes of one vector of `len` values.
 pub(crate) fn vector_bytes(len: usize, width: u32) -> usize {
     if len == VECTOR { packed_bytes(width) } else { tail_bytes(len, width) }
@@ -139,6 +147,13 @@ impl<T: Integer> Decoder<T> for Packed<'_> {
         let start = v * packed_bytes(self.width);
         let packed = self.packed.get(start..start + vector_bytes(out.len(), self.width)).unwrap_or_default();
         unpack_vector(packed, self.width, T::ZERO, out)
+    }
+
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        gather_ones(self, rows, cx, out, |v, i| {
+            let (start, rows) = (v * packed_bytes(self.width), vector_len(self.len, v));
+            unpack_value(self.packed.get(start..start + vector_bytes(rows, self.width))?, self.width, rows, i)
+        })
     }
 }
 

@@ -17,6 +17,7 @@ use crate::decode::{
     AnyDecoder, BitsDecoder, BytesDecoder, Decoder, OpenContext, Physical, Scratch, for_words, vector_len,
 };
 use crate::error::{Error, Result};
+use crate::gather::Appended;
 use crate::node::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Values};
 
@@ -109,6 +110,11 @@ impl<T: Physical> Decoder<T> for ConstantWord<T> {
         out.fill(self.value);
         Ok(())
     }
+
+    fn gather(&self, _: &[u32], _: &mut Scratch, out: &mut [T]) -> Result<()> {
+        out.fill(self.value);
+        Ok(())
+    }
 }
 
 struct ConstantBits {
@@ -144,6 +150,10 @@ impl BytesDecoder for ConstantBytes<'_> {
             out.chunks_exact_mut(self.value.len()).for_each(|place| place.copy_from_slice(self.value));
         }
         Ok(bytes)
+    }
+
+    fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut Appended) -> Result<()> {
+        rows.iter().try_for_each(|_| out.push(self.value))
     }
 }
 

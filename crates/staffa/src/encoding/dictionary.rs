@@ -23,6 +23,7 @@ use crate::decode::{
     AnyDecoder, BytesDecoder, Decoder, OpenContext, Physical, Scratch, SharedPart, for_words, vector_len,
 };
 use crate::error::{Error, Result};
+use crate::gather::Appended;
 use crate::node::{Node, NodeRef};
 use crate::picked::Picked;
 use crate::values::{Kind, PhysicalType, Strings, Values};
@@ -238,7 +239,7 @@ pub(crate) fn open_shared<'a>(node: &NodeRef<'a>, string_bytes: u64, cx: &mut Op
         let values = BytesDict::new(&offsets, &data).ok_or_else(|| Error::corrupt("values: no strings"))?;
         return Ok(SharedPart::Bytes(values));
     }
-    for_words!(node.ty, T => Ok(SharedPart::Words(Box::new(cx.all_words::<T>(node, "values")?))),
+    for_words!(node.ty, T => Ok(SharedPart::of_words(cx.all_words::<T>(node, "values")?)),
         _ => Err(Error::corrupt("a dictionary holds no bits")))
 }
 
@@ -270,6 +271,15 @@ impl<T: Physical> Decoder<T> for CodedWords<'_, T> {
             return Err(out_of_range(codes, self.values.len()));
         }
         cx.give_u32(buffer);
+        Ok(())
+    }
+
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        let mut codes = vec![0; rows.len()];
+        self.codes.gather(rows, cx, &mut codes)?;
+        if !gather(&self.values, &codes, out) {
+            return Err(out_of_range(&codes, self.values.len()));
+        }
         Ok(())
     }
 }
@@ -309,6 +319,14 @@ impl BytesDecoder for CodedBytes<'_> {
 
     fn vector(&self, v: usize, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
         self.with_codes(v, cx, |values, codes| values.gather(codes, lengths, out))
+    }
+
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
+        let mut codes = vec![0; rows.len()];
+        self.codes.gather(rows, cx, &mut codes)?;
+        codes.iter().try_for_each(|code| {
+            out.push(self.values.get(*code as usize).ok_or_else(|| out_of_range(&[*code], self.values.len()))?)
+        })
     }
 }
 

@@ -164,6 +164,16 @@ impl<T: Integer> Decoder<T> for Differences<'_, T> {
         }
         Ok(())
     }
+
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        self.differences.gather(rows, cx, out)?;
+        let mut others = vec![T::ZERO; rows.len()];
+        for (words, times) in &self.others {
+            words.gather(rows, cx, &mut others)?;
+            out.iter_mut().zip(&others).for_each(|(out, other)| *out = out.wrapping_add(other.wrapping_mul(*times)));
+        }
+        Ok(())
+    }
 }
 
 crate::conformance!(Difference);

@@ -16,6 +16,7 @@ use super::{Encoding, Offered, frame_of_reference};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len};
 use crate::error::{Error, Result};
+use crate::gather::{by_vector, gather_vectors, many};
 use crate::node::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Values};
 
@@ -223,6 +224,25 @@ impl<T: Integer> Decoder<T> for Escaped<'_, T> {
         let (expected, found) = (end - start, replace_escapes(out, self.escape, exceptions));
         if found != expected {
             return Err(Error::corrupt(format!("{expected} exceptions expected in vector {v}, found {found}")));
+        }
+        Ok(())
+    }
+
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        if many(rows) {
+            return gather_vectors(self, rows, cx, out);
+        }
+        self.values.gather(rows, cx, out)?;
+        let mut places = out.iter_mut();
+        for (_, rows) in by_vector(rows) {
+            let places = places.by_ref().take(rows.len());
+            // Which exception it is, all those before it in the vector tell.
+            let escapes: Vec<(u32, &mut T)> =
+                rows.iter().copied().zip(places).filter(|(_, value)| **value == self.escape).collect();
+            let escaped: Vec<u32> = escapes.iter().map(|(row, _)| *row).collect();
+            let mut values = vec![T::ZERO; escaped.len()];
+            gather_vectors(self, &escaped, cx, &mut values)?;
+            escapes.into_iter().zip(values).for_each(|((_, place), value)| *place = value);
         }
         Ok(())
     }

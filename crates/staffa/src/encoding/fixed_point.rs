@@ -215,6 +215,13 @@ impl<T: Fixed> Decoder<T> for Scaled<'_, T> {
         self.exceptions.apply(v, out);
         Ok(())
     }
+
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        self.digits.gather(rows, cx, out)?;
+        out.iter_mut().for_each(|place| *place = place.value(self.unit));
+        self.exceptions.apply_at(rows, out);
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -18,10 +18,11 @@
 use staffa_kernels::VECTOR;
 
 use super::Encoding;
-use super::bitpack::{pack_vector, unpack_vector, vector_bytes};
+use super::bitpack::{pack_vector, unpack_value, unpack_vector, vector_bytes};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len};
 use crate::error::{Error, Result};
+use crate::gather::gather_ones;
 use crate::node::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Values};
 
@@ -343,6 +344,24 @@ fn open<'a, T: Integer>(node: &NodeRef<'a>) -> Result<Frames<'a, T>> {
     Ok(Frames { len: node.len, vectors, packed, positions, values, exception_bytes, signed })
 }
 
+impl<T: Integer> Frames<'_, T> {
+    /// Exceptions of a vector: places, and values above its base.
+    fn exceptions(&self, vector: &Vector<T>) -> impl DoubleEndedIterator<Item = (usize, T)> + ExactSizeIterator {
+        let Run { start, len } = vector.exceptions;
+        let positions = self.positions.get(start * 2..(start + len) * 2).unwrap_or_default();
+        let values = self.values.get(start * self.exception_bytes..(start + len) * self.exception_bytes);
+        let values = values.unwrap_or_default().chunks_exact(self.exception_bytes.max(1));
+        positions.chunks_exact(2).zip(values).map(|(position, value)| {
+            let value = word::<T>(value);
+            (usize::from(word::<u16>(position)), if self.signed { value.unzigzag() } else { value })
+        })
+    }
+
+    fn packed(&self, vector: &Vector<T>) -> &[u8] {
+        self.packed.get(vector.packed.start..vector.packed.start + vector.packed.len).unwrap_or_default()
+    }
+}
+
 impl<T: Integer> Decoder<T> for Frames<'_, T> {
     fn len(&self) -> usize {
         self.len
@@ -350,23 +369,26 @@ impl<T: Integer> Decoder<T> for Frames<'_, T> {
 
     fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
         let vector = self.vectors.get(v).ok_or_else(|| Error::corrupt(format!("no vector {v}")))?;
-        let packed = self.packed.get(vector.packed.start..vector.packed.start + vector.packed.len).unwrap_or_default();
-        unpack_vector(packed, vector.width, vector.base, out)?;
-        let Run { start, len } = vector.exceptions;
-        if len > 0 {
-            let positions = self.positions.get(start * 2..(start + len) * 2).unwrap_or_default();
-            let values = self.values.get(start * self.exception_bytes..(start + len) * self.exception_bytes);
-            let values = values.unwrap_or_default().chunks_exact(self.exception_bytes.max(1));
-            for (position, value) in positions.chunks_exact(2).zip(values) {
-                let position = usize::from(word::<u16>(position));
-                let place = out.get_mut(position).ok_or_else(|| {
-                    Error::corrupt(format!("exception within the vector expected, found position {position}"))
-                })?;
-                let value = word::<T>(value);
-                *place = vector.base.wrapping_add(if self.signed { value.unzigzag() } else { value });
-            }
+        unpack_vector(self.packed(vector), vector.width, vector.base, out)?;
+        for (position, value) in self.exceptions(vector) {
+            let place = out.get_mut(position).ok_or_else(|| {
+                Error::corrupt(format!("exception within the vector expected, found position {position}"))
+            })?;
+            *place = vector.base.wrapping_add(value);
         }
         Ok(())
+    }
+
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        gather_ones(self, rows, cx, out, |v, i| {
+            let vector = self.vectors.get(v)?;
+            // The last one where several claim a place, as they are patched one after another.
+            let above = match self.exceptions(vector).rev().find(|(position, _)| *position == i) {
+                Some((_, value)) => value,
+                None => unpack_value(self.packed(vector), vector.width, vector_len(self.len, v), i)?,
+            };
+            Some(vector.base.wrapping_add(above))
+        })
     }
 }
 

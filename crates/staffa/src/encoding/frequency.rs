@@ -12,6 +12,7 @@ use super::{Encoding, Offered};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Physical, Scratch, for_words, vector_len};
 use crate::error::{Error, Result};
+use crate::gather::{Appended, no_row};
 use crate::node::{Node, NodeRef};
 use crate::patches::{self, Mask, Patches};
 use crate::picked::{Picked, rows_where};
@@ -135,6 +136,12 @@ impl<T: Physical> Decoder<T> for FrequentWords<T> {
         self.exceptions.apply(v, out);
         Ok(())
     }
+
+    fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut [T]) -> Result<()> {
+        out.fill(self.top);
+        self.exceptions.apply_at(rows, out);
+        Ok(())
+    }
 }
 
 /// Strings: the top value is entry 0 of a dictionary, the exceptions follow in row order.
@@ -173,6 +180,14 @@ impl BytesDecoder for FrequentBytes {
 
     fn vector(&self, v: usize, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
         self.with_codes(v, cx, |codes| self.values.gather(codes, lengths, out))
+    }
+
+    fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut Appended) -> Result<()> {
+        for row in rows {
+            let code = self.mask.rank(*row as usize).map_or(0, |exception| exception + 1);
+            out.push(self.values.get(code).ok_or_else(|| no_row(*row, self.mask.len()))?)?;
+        }
+        Ok(())
     }
 }
 

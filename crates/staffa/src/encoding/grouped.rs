@@ -221,6 +221,34 @@ impl<T: Integer> Picks<'_, T> {
     }
 }
 
+impl<T: Integer> Picks<'_, T> {
+    /// Entries by group and number in it; `place` is scratch.
+    fn entries(&self, group: &[u32], number: &[u32], place: &mut [u32], out: &mut [T]) -> Result<()> {
+        let others = number.iter().filter(|number| **number > 0).count();
+        if others * 8 > out.len() {
+            self.places(group, place)?;
+            place.iter_mut().zip(number).for_each(|(place, number)| *place = place.wrapping_add(*number));
+            self.pick(place, out)?;
+        } else {
+            // Most have the first entry of their group.
+            if !gather(self.firsts.as_ref().unwrap_or(&self.entries), group, out) {
+                let worst = group.iter().max().copied().unwrap_or(0);
+                return Err(Error::corrupt(format!("no group {worst}")));
+            }
+            if others > 0 {
+                for ((out, group), number) in out.iter_mut().zip(group).zip(number).filter(|(_, n)| **n > 0) {
+                    let start =
+                        self.starts.as_ref().map_or(Some(*group), |starts| starts.get(*group as usize).copied());
+                    let entry = start.and_then(|start| self.entries.get(start.wrapping_add(*number) as usize));
+                    let most = self.entries.len();
+                    *out = *entry.ok_or_else(|| Error::corrupt(format!("an entry below {most} expected")))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 impl<T: Integer> Decoder<T> for Picks<'_, T> {
     fn len(&self) -> usize {
         self.len
@@ -232,35 +260,25 @@ impl<T: Integer> Decoder<T> for Picks<'_, T> {
         let place = places.get_mut(..out.len()).unwrap_or_default();
         let number = numbers.get_mut(..out.len()).unwrap_or_default();
         self.others.vector(v, cx, group)?;
-        let mut others = 0;
         if let Some(numbers) = &self.numbers {
             numbers.vector(v, cx, number)?;
-            others = number.iter().filter(|number| **number > 0).count();
-        }
-        if others * 8 > out.len() {
-            self.places(group, place)?;
-            place.iter_mut().zip(&*number).for_each(|(place, number)| *place = place.wrapping_add(*number));
-            self.pick(place, out)?;
         } else {
-            // Most have the first entry of their group.
-            if !gather(self.firsts.as_ref().unwrap_or(&self.entries), group, out) {
-                let worst = group.iter().max().copied().unwrap_or(0);
-                return Err(Error::corrupt(format!("no group {worst}")));
-            }
-            if others > 0 {
-                for ((out, group), number) in out.iter_mut().zip(&*group).zip(&*number).filter(|(_, n)| **n > 0) {
-                    let start =
-                        self.starts.as_ref().map_or(Some(*group), |starts| starts.get(*group as usize).copied());
-                    let entry = start.and_then(|start| self.entries.get(start.wrapping_add(*number) as usize));
-                    let most = self.entries.len();
-                    *out = *entry.ok_or_else(|| Error::corrupt(format!("an entry below {most} expected")))?;
-                }
-            }
+            number.fill(0);
         }
+        self.entries(group, number, place, out)?;
         cx.give_u32(groups);
         cx.give_u32(places);
         cx.give_u32(numbers);
         Ok(())
+    }
+
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        let (mut groups, mut places, mut numbers) = (vec![0; rows.len()], vec![0; rows.len()], vec![0; rows.len()]);
+        self.others.gather(rows, cx, &mut groups)?;
+        if let Some(all) = &self.numbers {
+            all.gather(rows, cx, &mut numbers)?;
+        }
+        self.entries(&groups, &numbers, &mut places, out)
     }
 }
 

@@ -145,6 +145,14 @@ impl<T: Widen> Decoder<T> for Widened<'_, T> {
         cx.give_u64(buffer);
         Ok(())
     }
+
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        let mut narrow = vec![0; rows.len()];
+        self.values.gather(rows, cx, &mut narrow)?;
+        out.iter_mut().zip(narrow).for_each(|(wide, narrow)| *wide = T::widen(narrow));
+        self.exceptions.apply_at(rows, out);
+        Ok(())
+    }
 }
 
 crate::conformance!(Narrow);

@@ -16,6 +16,7 @@ use super::{Encoding, PointRead};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Physical, Scratch, for_words, vector_len};
 use crate::error::{Error, Result};
+use crate::gather::{Appended, by_vector, gather_ones};
 use crate::node::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Values};
 
@@ -141,6 +142,10 @@ impl<T: Physical> Decoder<T> for PlainWords<'_> {
         }
         Ok(())
     }
+
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        gather_ones(self, rows, cx, out, |v, i| T::read_le(self.bytes.get((v * VECTOR + i) * T::BYTES..)?))
+    }
 }
 
 /// Strings one after another, with where those of every vector begin.
@@ -174,6 +179,17 @@ impl BytesDecoder for PlainBytes<'_> {
         let out = out.get_mut(..bytes.len()).ok_or_else(|| Error::corrupt("strings longer than declared"))?;
         out.copy_from_slice(bytes);
         Ok(bytes.len())
+    }
+
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
+        let mut buffer = cx.take_u32();
+        for (v, rows) in by_vector(rows) {
+            let lengths = buffer.get_mut(..vector_len(self.lengths.len(), v)).unwrap_or_default();
+            self.lengths.vector(v, cx, lengths)?;
+            out.push_some(rows, lengths, self.range(v))?;
+        }
+        cx.give_u32(buffer);
+        Ok(())
     }
 }
 

@@ -15,6 +15,7 @@ use super::{Encoding, Offered, PointRead};
 use crate::choose::{Cascade, Sequences, Stats, repeats};
 use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len};
 use crate::error::{Error, Result};
+use crate::gather::no_row;
 use crate::node::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Values};
 
@@ -200,6 +201,13 @@ impl<T: Integer> Decoder<T> for Repeated<T> {
     fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
         let from = self.values.get(v * VECTOR..v * VECTOR + out.len());
         out.copy_from_slice(from.ok_or_else(|| Error::corrupt(format!("vector {v} is not there")))?);
+        Ok(())
+    }
+
+    fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut [T]) -> Result<()> {
+        for (row, place) in rows.iter().zip(out) {
+            *place = *self.values.get(*row as usize).ok_or_else(|| no_row(*row, self.values.len()))?;
+        }
         Ok(())
     }
 }

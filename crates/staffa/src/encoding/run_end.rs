@@ -17,6 +17,7 @@ use crate::decode::{
     AnyDecoder, BitsDecoder, BytesDecoder, Decoder, OpenContext, Physical, Scratch, for_words, vector_len,
 };
 use crate::error::{Error, Result};
+use crate::gather::{Appended, no_row};
 use crate::node::{Node, NodeRef};
 use crate::picked::rows_where;
 use crate::values::{Kind, PhysicalType, StringsBuf, Values};
@@ -204,6 +205,25 @@ impl<T: Physical> Decoder<T> for WordRuns<T> {
     fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
         fill(&self.values, &self.ends, v, out)
     }
+
+    fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut [T]) -> Result<()> {
+        for ((row, run), place) in runs_of(rows, &self.ends).zip(out) {
+            *place = *self.values.get(run).ok_or_else(|| no_row(row, self.len))?;
+        }
+        Ok(())
+    }
+}
+
+/// Every row with its run.
+fn runs_of<'r>(rows: &'r [u32], ends: &'r [u32]) -> impl Iterator<Item = (u32, usize)> {
+    let mut run = 0;
+    rows.iter().map(move |row| {
+        // The next one is near where many rows are wanted, else anywhere.
+        let rest = ends.get(run..).unwrap_or_default();
+        let near = rest.iter().take(8).position(|end| row < end);
+        run += near.unwrap_or_else(|| rest.partition_point(|end| end <= row));
+        (*row, run)
+    })
 }
 
 fn fill<T: Physical>(values: &[T], ends: &[u32], v: usize, out: &mut [T]) -> Result<()> {
@@ -241,6 +261,11 @@ impl BytesDecoder for ByteRuns {
 
     fn vector(&self, v: usize, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
         self.with_ids(v, cx, |ids| self.values.gather(ids, lengths, out))
+    }
+
+    fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut Appended) -> Result<()> {
+        let string = |(row, run)| self.values.get(run).ok_or_else(|| no_row(row, self.len));
+        runs_of(rows, &self.ends).try_for_each(|run| out.push(string(run)?))
     }
 }
 

@@ -166,6 +166,12 @@ struct Parts<'a, T> {
     remainders: Box<dyn Decoder<T> + 'a>,
 }
 
+impl<T: Integer> Parts<'_, T> {
+    fn join(&self, quotient: T, remainder: T) -> T {
+        T::from_u64(quotient.to_u64().wrapping_mul(self.factor)).wrapping_add(remainder)
+    }
+}
+
 impl<T: Integer> Decoder<T> for Parts<'_, T> {
     fn len(&self) -> usize {
         self.quotients.len()
@@ -177,9 +183,16 @@ impl<T: Integer> Decoder<T> for Parts<'_, T> {
         self.remainders.vector(v, cx, remainders)?;
         self.quotients.vector(v, cx, out)?;
         for (place, remainder) in out.iter_mut().zip(remainders) {
-            let product = T::from_u64(place.to_u64().wrapping_mul(self.factor));
-            *place = product.wrapping_add(*remainder);
+            *place = self.join(*place, *remainder);
         }
+        Ok(())
+    }
+
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        let mut remainders = vec![T::ZERO; rows.len()];
+        self.remainders.gather(rows, cx, &mut remainders)?;
+        self.quotients.gather(rows, cx, out)?;
+        out.iter_mut().zip(remainders).for_each(|(place, remainder)| *place = self.join(*place, remainder));
         Ok(())
     }
 }

@@ -1,0 +1,139 @@
+//! Opened blocks, kept for the next read: what a point read would open again.
+//!
+//! A block is kept as it lies in the file, with what its decoders hold beside that (dictionaries, runs, exceptions):
+//! encoded, in the sense of Super-Scalar RAM-CPU Cache Compression, section 2. Every kept byte counts; the least recently
+//! used go first.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use lru::LruCache;
+use staffa_kernels::{Kept, Lends};
+
+use crate::block::Block;
+use crate::decode::SharedPart;
+
+/// An opened block beside its bytes.
+pub(crate) type OpenBlock = Kept<Sources, Opened>;
+
+/// Blocks borrow from their bytes.
+pub(crate) struct Opened;
+
+impl Lends for Opened {
+    type Of<'a> = Block<'a>;
+}
+
+/// What an opened block borrows from.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    /// The block's own bytes.
+    pub bytes: Bytes,
+    /// Those of the columns in terms of which it is.
+    pub tellers: Vec<Bytes>,
+    /// The chunk's shared parts.
+    pub shared: Arc<Vec<SharedPart>>,
+}
+
+/// Leaf, row group, and block or [`SHARED`].
+pub(crate) type Key = (usize, usize, usize);
+
+/// In the place of a block: the chunk's shared parts.
+const SHARED: usize = usize::MAX;
+
+/// For maps, allocations and the nodes of a tree.
+const OVERHEAD: u64 = 1 << 10;
+
+enum Entry {
+    Block(Arc<OpenBlock>),
+    Shared(Arc<Vec<SharedPart>>),
+}
+
+impl Entry {
+    /// Bytes that it keeps.
+    fn bytes(&self) -> u64 {
+        OVERHEAD
+            + match self {
+                Self::Block(block) => {
+                    let Sources { bytes, tellers, .. } = block.owner();
+                    let encoded = bytes.len() + tellers.iter().map(Bytes::len).sum::<usize>();
+                    encoded as u64 + block.with(|block| block.held)
+                }
+                Self::Shared(parts) => parts.iter().map(SharedPart::bytes).sum(),
+            }
+    }
+}
+
+/// Blocks and shared parts within a budget of bytes.
+pub(crate) struct Cache {
+    budget: u64,
+    kept: Mutex<Entries>,
+}
+
+struct Entries {
+    by_use: LruCache<Key, (Entry, u64)>,
+    bytes: u64,
+}
+
+impl Cache {
+    /// Of at most so many bytes.
+    pub fn new(budget: u64) -> Self {
+        Self { budget, kept: Mutex::new(Entries { by_use: LruCache::unbounded(), bytes: 0 }) }
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        // Nothing here panics half way.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes kept.
+    pub fn bytes(&self) -> u64 {
+        self.entries().bytes
+    }
+
+    pub fn block(&self, leaf: usize, row_group: usize, block: usize) -> Option<Arc<OpenBlock>> {
+        let mut entries = self.entries();
+        // Shared parts stay as long as a block that holds them: they are used whenever it is.
+        let _ = entries.by_use.get(&(leaf, row_group, SHARED));
+        match entries.by_use.get(&(leaf, row_group, block)) {
+            Some((Entry::Block(block), _)) => Some(block.clone()),
+            _ => None,
+        }
+    }
+
+    pub fn shared(&self, leaf: usize, row_group: usize) -> Option<Arc<Vec<SharedPart>>> {
+        match self.entries().by_use.get(&(leaf, row_group, SHARED)) {
+            Some((Entry::Shared(parts), _)) => Some(parts.clone()),
+            _ => None,
+        }
+    }
+
+    pub fn keep_block(&self, leaf: usize, row_group: usize, block: usize, opened: &Arc<OpenBlock>) {
+        self.keep((leaf, row_group, block), Entry::Block(opened.clone()));
+    }
+
+    pub fn keep_shared(&self, leaf: usize, row_group: usize, parts: &Arc<Vec<SharedPart>>) {
+        self.keep((leaf, row_group, SHARED), Entry::Shared(parts.clone()));
+    }
+
+    fn keep(&self, key: Key, entry: Entry) {
+        let bytes = entry.bytes();
+        if bytes > self.budget {
+            return;
+        }
+        let mut entries = self.entries();
+        let before = entries.by_use.put(key, (entry, bytes));
+        entries.bytes = entries.bytes + bytes - before.map_or(0, |(_, bytes)| bytes);
+        while entries.bytes > self.budget {
+            let Some((_, (_, bytes))) = entries.by_use.pop_lru() else { break };
+            entries.bytes -= bytes;
+        }
+    }
+}
+
+impl fmt::Debug for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cache").field("budget", &self.budget).field("bytes", &self.bytes()).finish_non_exhaustive()
+    }
+}

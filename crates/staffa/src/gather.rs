@@ -1,0 +1,138 @@
+//! Point and list reads: values of some rows out of a decoder.
+//!
+//! Rows ascend. Where an encoding can read a value by itself it does so, unless so many rows of a vector are wanted that
+//! decoding all of it takes less (Super-Scalar RAM-CPU Cache Compression, section 3.1.2: entry points).
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use staffa_kernels::VECTOR;
+
+use crate::decode::{BytesDecoder, Decoder, Scratch, vector_len};
+use crate::error::{Error, Result};
+
+/// Rows of a vector from which on it is decoded: that takes some 100 ns, a value by itself 2 to 5 ns.
+const MANY: usize = 32;
+
+/// Whether so many rows of the vectors are wanted that these are better decoded.
+pub fn many(rows: &[u32]) -> bool {
+    let vector = |row: Option<&u32>| row.map_or(0, |row| *row as usize / VECTOR);
+    rows.len() >= (vector(rows.last()).saturating_sub(vector(rows.first())) + 1) * MANY
+}
+
+/// The rows of every vector that has some, with its number.
+pub fn by_vector(rows: &[u32]) -> impl Iterator<Item = (usize, &[u32])> {
+    let vectors = rows.chunk_by(|a, b| a / VECTOR as u32 == b / VECTOR as u32);
+    vectors.map(|rows| (rows.first().map_or(0, |row| *row as usize / VECTOR), rows))
+}
+
+/// The error for a row that is not there.
+pub fn no_row(row: u32, len: usize) -> Error {
+    Error::corrupt(format!("a row below {len} expected, found {row}"))
+}
+
+/// [`Decoder::gather`] by whole vectors.
+pub fn gather_vectors<T: Copy + Default>(
+    decoder: &(impl Decoder<T> + ?Sized),
+    rows: &[u32],
+    cx: &mut Scratch,
+    out: &mut [T],
+) -> Result<()> {
+    let len = decoder.len();
+    let mut buffer = vec![T::default(); len.min(VECTOR)];
+    let mut places = out.iter_mut();
+    for (v, rows) in by_vector(rows) {
+        let values = buffer.get_mut(..vector_len(len, v)).unwrap_or_default();
+        decoder.vector(v, cx, values)?;
+        for (row, place) in rows.iter().zip(&mut places) {
+            *place = *values.get(*row as usize % VECTOR).ok_or_else(|| no_row(*row, len))?;
+        }
+    }
+    Ok(())
+}
+
+/// [`Decoder::gather`] where `one` reads a value by itself, from its vector and its place in it.
+pub fn gather_ones<T: Copy + Default>(
+    decoder: &(impl Decoder<T> + ?Sized),
+    rows: &[u32],
+    cx: &mut Scratch,
+    out: &mut [T],
+    one: impl Fn(usize, usize) -> Option<T>,
+) -> Result<()> {
+    if many(rows) {
+        return gather_vectors(decoder, rows, cx, out);
+    }
+    let len = decoder.len();
+    for (row, place) in rows.iter().zip(out) {
+        let value = one(*row as usize / VECTOR, *row as usize % VECTOR).filter(|_| (*row as usize) < len);
+        *place = value.ok_or_else(|| no_row(*row, len))?;
+    }
+    Ok(())
+}
+
+/// [`BytesDecoder::gather`] by whole vectors.
+pub fn gather_strings(
+    decoder: &(impl BytesDecoder + ?Sized),
+    rows: &[u32],
+    cx: &mut Scratch,
+    out: &mut Appended,
+) -> Result<()> {
+    let len = decoder.len();
+    for (v, rows) in by_vector(rows) {
+        let size = decoder.vector_bytes(v, cx)?;
+        out.expect(size)?;
+        let (mut bytes, mut lengths) = (cx.take_bytes(size), cx.take_u32());
+        let all = lengths.get_mut(..vector_len(len, v)).unwrap_or_default();
+        decoder.vector(v, cx, all, &mut bytes)?;
+        out.push_some(rows, all, &bytes)?;
+        cx.give_bytes(bytes);
+        cx.give_u32(lengths);
+    }
+    Ok(())
+}
+
+/// Strings gathered, one after another.
+#[derive(Debug, Default)]
+pub struct Appended {
+    /// Of every string.
+    pub lengths: Vec<u32>,
+    /// All of them.
+    pub data: Vec<u8>,
+    /// Bytes that may still be appended.
+    room: usize,
+}
+
+impl Appended {
+    /// As many bytes more, and no others, may be appended.
+    pub fn allow(&mut self, room: usize) {
+        self.room = room;
+    }
+
+    /// Refuses strings that are longer than allowed.
+    pub fn expect(&self, bytes: usize) -> Result<()> {
+        if bytes > self.room {
+            return Err(Error::corrupt(format!("strings of at most {} bytes expected, found {bytes}", self.room)));
+        }
+        Ok(())
+    }
+
+    /// Appends a string.
+    pub fn push(&mut self, string: &[u8]) -> Result<()> {
+        self.expect(string.len())?;
+        self.room -= string.len();
+        self.lengths.push(string.len() as u32);
+        self.data.extend_from_slice(string);
+        Ok(())
+    }
+
+    /// Appends some rows of a vector, of which there are all lengths and all bytes.
+    pub fn push_some(&mut self, rows: &[u32], lengths: &[u32], bytes: &[u8]) -> Result<()> {
+        let (mut next, mut at) = (0, 0);
+        for row in rows {
+            let i = *row as usize % VECTOR;
+            at += lengths.get(next..i).unwrap_or_default().iter().map(|length| *length as usize).sum::<usize>();
+            next = i;
+            let string = lengths.get(i).and_then(|length| bytes.get(at..at.checked_add(*length as usize)?));
+            self.push(string.ok_or_else(|| no_row(*row, lengths.len()))?)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,204 @@
+//! Where the blocks of a leaf are decoded to: memory of exactly the declared size, out of the pool; or where some of their
+//! rows are gathered.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use arrow_buffer::Buffer;
+use bytes::Bytes;
+use staffa_kernels::{PoolBuf, lengths_to_offsets_i32, lengths_to_offsets_i64};
+
+use crate::arrow::Leaf;
+use crate::bitmap::Bitmap;
+use crate::block::{Block, Parsed};
+use crate::decode::{AnyDecoder, Physical, Scratch, for_words};
+use crate::error::{Error, Result};
+use crate::gather::Appended;
+use crate::values::{DecodedLeaf, DecodedValues, PhysicalType};
+
+/// One leaf being put together.
+pub(crate) struct Output<'a> {
+    leaf: &'a Leaf,
+    cx: Scratch,
+    len: usize,
+    /// Values so far.
+    at: usize,
+    validity: Option<Bitmap>,
+    bits: Bitmap,
+    words: Option<PoolBuf>,
+    data: Option<PoolBuf>,
+    /// Bytes of strings so far.
+    data_at: usize,
+    lengths: Vec<u32>,
+    /// Strings where only some are wanted, so that nothing tells how long they are.
+    strings: Appended,
+}
+
+fn memory(bytes: usize) -> Result<PoolBuf> {
+    PoolBuf::new(bytes).ok_or_else(|| Error::limit(format!("no memory for {bytes} bytes")))
+}
+
+impl<'a> Output<'a> {
+    /// For all values of some blocks.
+    pub fn of_blocks(leaf: &'a Leaf, blocks: &[Parsed<'_>]) -> Result<Self> {
+        Self::new(leaf, blocks.iter().map(|b| b.len).sum(), Some(blocks.iter().map(|b| b.string_bytes).sum()))
+    }
+
+    /// For some rows of some blocks.
+    pub fn of_rows(leaf: &'a Leaf, rows: usize) -> Result<Self> {
+        Self::new(leaf, rows, None)
+    }
+
+    fn new(leaf: &'a Leaf, len: usize, string_bytes: Option<usize>) -> Result<Self> {
+        let (mut words, mut data) = (None, None);
+        match leaf.ty {
+            Some(PhysicalType::Bytes) => {
+                let mut offsets = memory((len + 1) * if leaf.large { 8 } else { 4 })?;
+                offsets.as_mut_slice().iter_mut().take(8).for_each(|byte| *byte = 0);
+                words = Some(offsets);
+                data = string_bytes.map(memory).transpose()?;
+            }
+            Some(ty) => words = ty.width_bytes().map(|width| memory(len * width)).transpose()?,
+            None => {}
+        }
+        let (cx, bits, lengths) = (Scratch::default(), Bitmap::default(), Vec::new());
+        let strings = Appended::default();
+        Ok(Self { leaf, cx, len, at: 0, validity: None, bits, words, data, data_at: 0, lengths, strings })
+    }
+
+    /// The validity of `len` more values.
+    fn extend_validity(&mut self, validity: Option<&Bitmap>, len: usize) {
+        if validity.is_some() && self.validity.is_none() {
+            self.validity = Some(Bitmap::filled(self.at, true));
+        }
+        if let Some(all) = &mut self.validity {
+            match validity {
+                Some(validity) => all.extend(validity),
+                None => all.extend(&Bitmap::filled(len, true)),
+            }
+        }
+    }
+
+    /// Appends some rows of a block, which ascend and each of which stands there once.
+    pub fn push_rows(&mut self, block: &Block<'_>, rows: &[u32]) -> Result<()> {
+        let wanted = block.wanted(rows)?;
+        self.extend_validity(wanted.validity.as_ref(), rows.len());
+        match self.leaf.ty {
+            None => {}
+            Some(PhysicalType::Bits) => {
+                let bits = block.bits()?;
+                self.bits.extend(&rows.iter().map(|row| bits.get(*row as usize)).collect());
+            }
+            Some(PhysicalType::Bytes) => {
+                self.strings.allow(block.string_bytes);
+                let before = self.strings.lengths.len();
+                if let Some(AnyDecoder::Bytes(decoder)) = &block.values {
+                    decoder.gather(&wanted.places, &mut self.cx, &mut self.strings)?;
+                }
+                let found = self.strings.lengths.get(before..).unwrap_or_default();
+                let mut lengths = vec![0; rows.len()];
+                wanted.put(found, &mut lengths)?;
+                self.strings.lengths.truncate(before);
+                self.push_offsets(&lengths, self.strings.data.len())?;
+            }
+            Some(ty) => for_words!(ty, T => {
+                let out = self.words.as_mut().map(PoolBuf::words_mut::<T>).unwrap_or_default();
+                let out = out.get_mut(self.at..self.at + rows.len()).ok_or_else(|| Error::corrupt("more rows than wanted"))?;
+                match &block.values {
+                    None => out.fill(T::default()),
+                    Some(decoder) => {
+                        let decoder = T::peek(decoder).ok_or_else(|| Error::corrupt(format!("values of {:?} expected", T::TYPE)))?;
+                        if wanted.places.len() == rows.len() {
+                            decoder.gather(&wanted.places, &mut self.cx, out)?;
+                        } else {
+                            let mut values = vec![T::default(); wanted.places.len()];
+                            decoder.gather(&wanted.places, &mut self.cx, &mut values)?;
+                            wanted.put(&values, out)?;
+                        }
+                    }
+                }
+            }, _ => {}),
+        }
+        self.at += rows.len();
+        Ok(())
+    }
+
+    /// Appends all values of a block.
+    pub fn push(&mut self, block: &Block<'_>) -> Result<()> {
+        self.extend_validity(block.validity.as_ref(), block.len);
+        match self.leaf.ty {
+            None => {}
+            Some(PhysicalType::Bits) => self.bits.extend(&block.bits()?),
+            Some(PhysicalType::Bytes) => self.push_strings(block)?,
+            Some(ty) => for_words!(ty, T => self.push_words::<T>(block)?, _ => {}),
+        }
+        self.at += block.len;
+        Ok(())
+    }
+
+    fn push_words<T: Physical>(&mut self, block: &Block<'_>) -> Result<()> {
+        let words = self.words.as_mut().map(PoolBuf::words_mut::<T>).unwrap_or_default();
+        let Some(out) = words.get_mut(self.at..self.at + block.len) else {
+            return Err(Error::corrupt("more values than declared"));
+        };
+        let Some(decoder) = &block.values else {
+            out.fill(T::default());
+            return Ok(());
+        };
+        let decoder = T::peek(decoder).ok_or_else(|| Error::corrupt(format!("values of {:?} expected", T::TYPE)))?;
+        block.words(decoder, &mut self.cx, out)
+    }
+
+    fn push_strings(&mut self, block: &Block<'_>) -> Result<()> {
+        self.lengths.resize(block.len.max(self.lengths.len()), 0);
+        let lengths = self.lengths.get_mut(..block.len).unwrap_or_default();
+        let data = self.data.as_mut().map(PoolBuf::as_mut_slice).unwrap_or_default();
+        let end = self.data_at + block.string_bytes;
+        let out = data.get_mut(self.data_at..end).ok_or_else(|| Error::corrupt("more bytes than declared"))?;
+        let found = block.strings(&mut self.cx, lengths, out)?;
+        if found != block.string_bytes {
+            return Err(Error::corrupt(format!("strings of {} bytes expected, found {found}", block.string_bytes)));
+        }
+        let lengths = std::mem::take(&mut self.lengths);
+        let done = self.push_offsets(lengths.get(..block.len).unwrap_or_default(), end);
+        self.lengths = lengths;
+        done
+    }
+
+    /// Appends offsets after strings of these lengths, which end at `end`.
+    fn push_offsets(&mut self, lengths: &[u32], end: usize) -> Result<()> {
+        let places = self.words.as_mut();
+        let done = if self.leaf.large {
+            let offsets = places.map(PoolBuf::words_mut::<u64>).unwrap_or_default();
+            let offsets = offsets.get_mut(self.at + 1..=self.at + lengths.len()).unwrap_or_default();
+            lengths_to_offsets_i64(self.data_at as i64, lengths, offsets).map(|end| end as u64)
+        } else {
+            let base = i32::try_from(self.data_at).ok();
+            let offsets = places.map(PoolBuf::words_mut::<u32>).unwrap_or_default();
+            let offsets = offsets.get_mut(self.at + 1..=self.at + lengths.len()).unwrap_or_default();
+            base.and_then(|base| lengths_to_offsets_i32(base, lengths, offsets)).map(|end| end as u64)
+        };
+        if done != Some(end as u64) {
+            return Err(Error::corrupt(format!("offsets that end at {end} expected, found {done:?}")));
+        }
+        self.data_at = end;
+        Ok(())
+    }
+
+    /// The leaf.
+    pub fn finish(self) -> DecodedLeaf {
+        debug_assert_eq!(self.at, self.len);
+        let buffer = |memory: Option<PoolBuf>| {
+            memory.map_or_else(|| Buffer::from(&[][..]), |m| Buffer::from(Bytes::from_owner(m)))
+        };
+        let values = match self.leaf.ty {
+            None => DecodedValues::Empty(self.len),
+            Some(PhysicalType::Bits) => DecodedValues::Bits(self.bits),
+            Some(PhysicalType::Bytes) => {
+                let gathered = Buffer::from_vec(self.strings.data);
+                let data = if self.data.is_some() { buffer(self.data) } else { gathered };
+                DecodedValues::Bytes { large: self.leaf.large, offsets: buffer(self.words), data }
+            }
+            Some(ty) => DecodedValues::Words(ty, buffer(self.words)),
+        };
+        DecodedLeaf { validity: self.validity, values }
+    }
+}
