@@ -10,6 +10,7 @@
 //! bitpack   1,024 values of `width` bits, interleaved; the shorter tail, consecutive
 //! delta     inclusive prefix sum
 //! escape    values that are an escape become exceptions
+//! range     values to bits: which lie in a range
 //! gather    dictionary codes to values
 //! runs      run ends to values
 //! bytes     dictionaries of byte strings; lengths to offsets
@@ -17,6 +18,7 @@
 //! fsst      symbol codes to bytes
 //! text      numbers and literals to rows of text
 //! pool      output memory that is used again
+//! kept      a value beside what it borrows from
 //! ```
 //!
 //! This is the only crate of Staffa with `unsafe` in it. Each kernel stands beside a plain scalar twin, which the tests
@@ -52,6 +54,7 @@ mod fsst;
 mod gather;
 mod kept;
 mod pool;
+mod range;
 mod runs;
 mod text;
 mod word;
@@ -66,6 +69,7 @@ pub use fsst::FsstTable;
 pub use gather::{gather, max_u32};
 pub use kept::{Kept, Lends};
 pub use pool::{PoolBuf, retained_bytes, set_retained_limit};
+pub use range::{in_range, order_floats};
 pub use runs::fill_runs;
 pub use text::{Piece, TEXT_FIELDS, Text, TextRows};
 pub use word::{Int, U256, Word, as_bytes, as_bytes_mut, cast_slice, cast_slice_mut, copy_from_le};

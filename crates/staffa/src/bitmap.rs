@@ -100,15 +100,55 @@ impl Bitmap {
     /// The bits, in order, at the places that are set in `places`; the other places are 0.
     #[must_use]
     pub fn scattered(&self, places: &Self) -> Self {
-        let mut out = Self::filled(places.len(), false);
-        places.ones().enumerate().for_each(|(i, place)| out.set(place as usize, self.get(i)));
-        out
+        let mut at = 0;
+        let word = |places: &u64| {
+            let (word, shift) = (at / 64, at % 64);
+            let low = self.words.get(word).copied().unwrap_or(0) >> shift;
+            let high = self.words.get(word + 1).copied().unwrap_or(0);
+            let mut bits = if shift == 0 { low } else { low | high << (64 - shift) };
+            at += places.count_ones() as usize;
+            let (mut out, mut left) = (0, *places);
+            while left != 0 && bits != 0 {
+                out |= (left & left.wrapping_neg()) * (bits & 1);
+                bits >>= 1;
+                left &= left - 1;
+            }
+            out
+        };
+        Self::from_words(places.words.iter().map(word).collect(), places.len())
+    }
+
+    /// Whether none is set.
+    pub fn is_zero(&self) -> bool {
+        self.words.iter().all(|word| *word == 0)
+    }
+
+    fn zip(&self, other: &Self, of: impl Fn(u64, u64) -> u64) -> Self {
+        Self::from_words(self.words.iter().zip(&other.words).map(|(a, b)| of(*a, *b)).collect(), self.len)
+    }
+
+    /// The bits that both have set, which have the same length.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        self.zip(other, |a, b| a & b)
+    }
+
+    /// The bits that one of both has set, which have the same length.
+    #[must_use]
+    pub fn or(&self, other: &Self) -> Self {
+        self.zip(other, |a, b| a | b)
+    }
+
+    /// The bits that the other has not set, which has the same length.
+    #[must_use]
+    pub fn without(&self, other: &Self) -> Self {
+        self.zip(other, |a, b| a & !b)
     }
 
     /// The bits in which the two differ, which have the same length.
     #[must_use]
     pub fn differing(&self, other: &Self) -> Self {
-        Self::from_words(self.words.iter().zip(&other.words).map(|(a, b)| a ^ b).collect(), self.len())
+        self.zip(other, |a, b| a ^ b)
     }
 
     /// Appends another bitmap.

@@ -269,9 +269,16 @@ impl<'a> Block<'a> {
         let Some(AnyDecoder::Bits(decoder)) = &self.values else {
             return Ok(Bitmap::filled(self.len, false));
         };
-        let bits = decoder.bits()?;
-        let Some(validity) = self.validity.as_ref().filter(|_| self.dense) else { return Ok(bits) };
-        Ok(bits.scattered(validity))
+        Ok(self.of_rows(decoder.bits()?))
+    }
+
+    /// Bits of the values as bits of the rows, those under a NULL being 0.
+    pub fn of_rows(&self, bits: Bitmap) -> Bitmap {
+        match &self.validity {
+            None => bits,
+            Some(validity) if self.dense => bits.scattered(validity),
+            Some(validity) => bits.and(validity),
+        }
     }
 }
 

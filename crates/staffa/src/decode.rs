@@ -15,6 +15,7 @@ use crate::encoding;
 use crate::error::{Error, Result};
 use crate::gather::{Appended, gather_strings, gather_vectors};
 use crate::node::NodeRef;
+use crate::select::{Range, select_strings, select_vectors};
 use crate::source::Source;
 use crate::values::{PhysicalType, Values};
 
@@ -34,6 +35,14 @@ pub trait Decoder<T>: Send + Sync {
     {
         gather_vectors(self, rows, cx, out)
     }
+
+    /// Which values pass. By default they are decoded and compared; an encoding that can answer for many at once does.
+    fn select(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap>
+    where
+        T: Integer,
+    {
+        select_vectors(self, range, cx)
+    }
 }
 
 /// Decodes byte strings.
@@ -51,6 +60,11 @@ pub trait BytesDecoder: Send + Sync {
     /// Strings at `rows`, which ascend, appended to `out`. By default the vectors that they are in are decoded.
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
         gather_strings(self, rows, cx, out)
+    }
+
+    /// Which strings pass; a vector has at most `most` bytes of them.
+    fn select(&self, passes: &dyn Fn(&[u8]) -> bool, most: usize, cx: &mut Scratch) -> Result<Bitmap> {
+        select_strings(self, passes, most, cx)
     }
 }
 

@@ -4,7 +4,7 @@
 //! decoding all of it takes less (Super-Scalar RAM-CPU Cache Compression, section 3.1.2: entry points).
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::VECTOR;
+use staffa_kernels::{PoolBuf, VECTOR};
 
 use crate::decode::{BytesDecoder, Decoder, Scratch, vector_len};
 use crate::error::{Error, Result};
@@ -37,12 +37,19 @@ pub fn gather_vectors<T: Copy + Default>(
     out: &mut [T],
 ) -> Result<()> {
     let len = decoder.len();
-    let mut buffer = vec![T::default(); len.min(VECTOR)];
-    let mut places = out.iter_mut();
+    let mut buffer = Vec::new();
+    let mut rest = out;
     for (v, rows) in by_vector(rows) {
+        let (places, others) = rest.split_at_mut_checked(rows.len()).unwrap_or_default();
+        rest = others;
+        if places.len() == vector_len(len, v) {
+            decoder.vector(v, cx, places)?;
+            continue;
+        }
+        buffer.resize(VECTOR.min(len), T::default());
         let values = buffer.get_mut(..vector_len(len, v)).unwrap_or_default();
         decoder.vector(v, cx, values)?;
-        for (row, place) in rows.iter().zip(&mut places) {
+        for (row, place) in rows.iter().zip(places) {
             *place = *values.get(*row as usize % VECTOR).ok_or_else(|| no_row(*row, len))?;
         }
     }
@@ -89,13 +96,20 @@ pub fn gather_strings(
     Ok(())
 }
 
+/// Memory out of the pool.
+pub fn memory(bytes: usize) -> Result<PoolBuf> {
+    PoolBuf::new(bytes).ok_or_else(|| Error::limit(format!("no memory for {bytes} bytes")))
+}
+
 /// Strings gathered, one after another.
 #[derive(Debug, Default)]
 pub struct Appended {
     /// Of every string.
     pub lengths: Vec<u32>,
-    /// All of them.
-    pub data: Vec<u8>,
+    /// As much memory as there is.
+    data: Option<PoolBuf>,
+    /// Bytes of all strings.
+    len: usize,
     /// Bytes that may still be appended.
     room: usize,
 }
@@ -114,12 +128,56 @@ impl Appended {
         Ok(())
     }
 
+    /// Bytes so far.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The memory with all strings.
+    pub fn into_data(self) -> Result<PoolBuf> {
+        let mut data = self.data.map_or_else(|| memory(0), Ok)?;
+        data.truncate(self.len);
+        Ok(data)
+    }
+
+    /// Memory behind the strings, for so many bytes more; once, for about as many as are expected.
+    pub fn reserve(&mut self, more: usize) -> Result<&mut [u8]> {
+        let (had, needed) = (self.data.as_ref().map_or(0, PoolBuf::len), self.len.saturating_add(more));
+        if needed > had {
+            let mut larger = memory(needed.max(had.saturating_mul(2)).max(4096))?;
+            let old = self.data.as_ref().and_then(|data| data.as_slice().get(..self.len)).unwrap_or_default();
+            larger.as_mut_slice().get_mut(..old.len()).unwrap_or_default().copy_from_slice(old);
+            self.data = Some(larger);
+        }
+        Ok(self.data.as_mut().and_then(|data| data.as_mut_slice().get_mut(self.len..)).unwrap_or_default())
+    }
+
     /// Appends a string.
     pub fn push(&mut self, string: &[u8]) -> Result<()> {
         self.expect(string.len())?;
+        self.reserve(string.len())?.get_mut(..string.len()).unwrap_or_default().copy_from_slice(string);
         self.room -= string.len();
         self.lengths.push(string.len() as u32);
-        self.data.extend_from_slice(string);
+        self.len += string.len();
+        Ok(())
+    }
+
+    /// Appends `count` strings of so many bytes, which `put` writes with their lengths.
+    pub fn push_all(
+        &mut self,
+        count: usize,
+        bytes: usize,
+        put: impl FnOnce(&mut [u32], &mut [u8]) -> Option<usize>,
+    ) -> Result<()> {
+        self.expect(bytes)?;
+        let mut lengths = std::mem::take(&mut self.lengths);
+        let before = lengths.len();
+        lengths.resize(before + count, 0);
+        let done = put(lengths.get_mut(before..).unwrap_or_default(), self.reserve(bytes)?);
+        if done != Some(bytes) {
+            return Err(Error::corrupt(format!("strings of {bytes} bytes expected, found {done:?}")));
+        }
+        (self.lengths, self.room, self.len) = (lengths, self.room - bytes, self.len + bytes);
         Ok(())
     }
 

@@ -11,8 +11,11 @@ use crate::bitmap::Bitmap;
 use crate::block::{Block, Parsed};
 use crate::decode::{AnyDecoder, Physical, Scratch, for_words};
 use crate::error::{Error, Result};
-use crate::gather::Appended;
+use crate::gather::{Appended, memory};
 use crate::values::{DecodedLeaf, DecodedValues, PhysicalType};
+
+/// Most bytes that are reserved for strings before they are seen.
+const LIKELY: u64 = 16 << 20;
 
 /// One leaf being put together.
 pub(crate) struct Output<'a> {
@@ -30,10 +33,6 @@ pub(crate) struct Output<'a> {
     lengths: Vec<u32>,
     /// Strings where only some are wanted, so that nothing tells how long they are.
     strings: Appended,
-}
-
-fn memory(bytes: usize) -> Result<PoolBuf> {
-    PoolBuf::new(bytes).ok_or_else(|| Error::limit(format!("no memory for {bytes} bytes")))
 }
 
 impl<'a> Output<'a> {
@@ -89,6 +88,11 @@ impl<'a> Output<'a> {
             }
             Some(PhysicalType::Bytes) => {
                 self.strings.allow(block.string_bytes);
+                if self.strings.len() == 0 {
+                    // As if all rows were like those of the first block.
+                    let likely = block.string_bytes as u64 * self.len as u64 / block.len.max(1) as u64;
+                    self.strings.reserve((likely + likely / 8).min(LIKELY) as usize)?;
+                }
                 let before = self.strings.lengths.len();
                 if let Some(AnyDecoder::Bytes(decoder)) = &block.values {
                     decoder.gather(&wanted.places, &mut self.cx, &mut self.strings)?;
@@ -97,7 +101,7 @@ impl<'a> Output<'a> {
                 let mut lengths = vec![0; rows.len()];
                 wanted.put(found, &mut lengths)?;
                 self.strings.lengths.truncate(before);
-                self.push_offsets(&lengths, self.strings.data.len())?;
+                self.push_offsets(&lengths, self.strings.len())?;
             }
             Some(ty) => for_words!(ty, T => {
                 let out = self.words.as_mut().map(PoolBuf::words_mut::<T>).unwrap_or_default();
@@ -184,7 +188,7 @@ impl<'a> Output<'a> {
     }
 
     /// The leaf.
-    pub fn finish(self) -> DecodedLeaf {
+    pub fn finish(self) -> Result<DecodedLeaf> {
         debug_assert_eq!(self.at, self.len);
         let buffer = |memory: Option<PoolBuf>| {
             memory.map_or_else(|| Buffer::from(&[][..]), |m| Buffer::from(Bytes::from_owner(m)))
@@ -193,12 +197,12 @@ impl<'a> Output<'a> {
             None => DecodedValues::Empty(self.len),
             Some(PhysicalType::Bits) => DecodedValues::Bits(self.bits),
             Some(PhysicalType::Bytes) => {
-                let gathered = Buffer::from_vec(self.strings.data);
-                let data = if self.data.is_some() { buffer(self.data) } else { gathered };
-                DecodedValues::Bytes { large: self.leaf.large, offsets: buffer(self.words), data }
+                let data = self.data.map_or_else(|| self.strings.into_data(), Ok)?;
+                let (large, offsets) = (self.leaf.large, buffer(self.words));
+                DecodedValues::Bytes { large, offsets, data: buffer(Some(data)) }
             }
             Some(ty) => DecodedValues::Words(ty, buffer(self.words)),
         };
-        DecodedLeaf { validity: self.validity, values }
+        Ok(DecodedLeaf { validity: self.validity, values })
     }
 }

@@ -246,18 +246,24 @@ impl File {
     }
 
     /// Rows of one leaf, gathered.
-    pub(crate) fn gather_leaf(&self, leaf: usize, picks: &[Pick]) -> Result<DecodedLeaf> {
+    pub(crate) fn gather_leaf(&self, leaf: usize, picks: &[Pick], open: &Opener<'_>) -> Result<DecodedLeaf> {
         let mut out = Output::of_rows(self.leaf(leaf)?, picks.iter().map(|pick| pick.rows.len()).sum())?;
-        for Pick { row_group, block, rows } in picks {
-            let opened = self.opened(leaf, *row_group, *block);
-            let pushed = opened.and_then(|opened| opened.with(|block| out.push_rows(block, rows)));
-            pushed.map_err(|e| e.at(|p| p.block = Some(*block)).at(self.place(leaf, *row_group)))?;
+        for pick in picks {
+            let pushed = open(leaf, pick).and_then(|opened| opened.with(|block| out.push_rows(block, &pick.rows)));
+            pushed.map_err(|e| e.at(|p| p.block = Some(pick.block)).at(self.place(leaf, pick.row_group)))?;
         }
-        Ok(out.finish())
+        out.finish()
+    }
+
+    /// A block, opened now or before, and kept for later.
+    pub(crate) fn opened_and_kept(&self, leaf: usize, row_group: usize, block: usize) -> Result<Arc<OpenBlock>> {
+        let opened = self.opened(leaf, row_group, block)?;
+        self.inner.cache.keep_block(leaf, row_group, block, &opened);
+        Ok(opened)
     }
 
     /// A block, opened now or before.
-    fn opened(&self, leaf: usize, row_group: usize, block: usize) -> Result<Arc<OpenBlock>> {
+    pub(crate) fn opened(&self, leaf: usize, row_group: usize, block: usize) -> Result<Arc<OpenBlock>> {
         let cache = &self.inner.cache;
         if let Some(opened) = cache.block(leaf, row_group, block) {
             return Ok(opened);
@@ -276,9 +282,7 @@ impl File {
             }
             shared
         };
-        let opened = Arc::new(reader.open_block(block, &tellers, shared)?);
-        cache.keep_block(leaf, row_group, block, &opened);
-        Ok(opened)
+        Ok(Arc::new(reader.open_block(block, &tellers, shared)?))
     }
 
     /// The chunk of leaf `by`, in terms of which a chunk of `leaf` is.
@@ -353,6 +357,9 @@ pub(crate) fn each_column<T: Send>(
 /// Values in all from which on several threads read them.
 const WORTH_THREADS: usize = 1024;
 
+/// How a leaf's block that has wanted rows is opened.
+pub(crate) type Opener<'a> = dyn Fn(usize, &Pick) -> Result<Arc<OpenBlock>> + Sync + 'a;
+
 /// Rows of one block.
 #[derive(Debug)]
 pub(crate) struct Pick {
@@ -401,7 +408,7 @@ impl LeafReader<'_> {
             let open = Block::open(block, &shared, others.get(i).map(Vec::as_slice).unwrap_or_default(), limits);
             open.and_then(|block| out.push(&block)).map_err(|e| e.at(at(i)))?;
         }
-        Ok(out.finish())
+        out.finish()
     }
 
     /// One block, opened to be kept.

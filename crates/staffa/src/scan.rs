@@ -9,9 +9,10 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 
-use crate::arrow::{filter_rows, with_string_views};
+use crate::arrow::with_string_views;
 use crate::error::{Error, Result};
 use crate::file::{BlockEntry, zone_of};
+use crate::filter::Unit;
 use crate::predicate::{Bound, Predicate};
 use crate::read::File;
 use crate::zone::ZoneMap;
@@ -223,14 +224,7 @@ impl Reader {
         if !filter.bound.may_match(rows.len() as u64, &|column| self.zone(column, group, &rows)) {
             return Ok(None);
         }
-        let plain = self.file.schema();
-        let tested = self.file.batch(&filter.columns, plain, group, rows.clone())?;
-        let mask = filter.bound.evaluate(&tested)?;
-        if mask.true_count() == 0 {
-            return Ok(None);
-        }
-        let batch = self.file.batch(&self.columns, &self.read_schema, group, rows)?;
-        filter_rows(&batch, &mask).map(Some)
+        Unit::new(&self.file, group, rows).matching(&filter.bound, &self.columns, &self.read_schema)
     }
 
     /// The zone map of a flat column over some rows; `None` where there is none, or it cannot be read: the scan itself

@@ -13,7 +13,7 @@ use arrow_schema::{Field, Schema};
 
 use crate::arrow::{assemble, concat, is_plain, pick};
 use crate::error::{Error, Result};
-use crate::read::{File, Pick, each_column};
+use crate::read::{File, Opener, Pick, each_column};
 use crate::scan::schema_for;
 
 /// Rows by block, in the order of the file.
@@ -64,7 +64,8 @@ impl File {
         let wanted = self.selected(rows);
         let column = |column: &usize| {
             if self.gathers(*column, &schema)? {
-                let array = self.gather_column(*column, &schema, &wanted.picks, wanted.len)?;
+                let open = |leaf, pick: &Pick| self.opened_and_kept(leaf, pick.row_group, pick.block);
+                let array = self.gather_column(*column, &schema, &wanted.picks, wanted.len, &open)?;
                 return match &wanted.order {
                     Some(order) => Ok(arrow_select::take::take(&array, order, None)?),
                     None => Ok(array),
@@ -85,11 +86,18 @@ impl File {
     }
 
     /// Rows of a column that [gathers](Self::gathers), `len` in all.
-    pub(crate) fn gather_column(&self, column: usize, schema: &Schema, picks: &[Pick], len: usize) -> Result<ArrayRef> {
+    pub(crate) fn gather_column(
+        &self,
+        column: usize,
+        schema: &Schema,
+        picks: &[Pick],
+        len: usize,
+        open: &Opener<'_>,
+    ) -> Result<ArrayRef> {
         let (Some(node), Some(field)) = (self.layout().fields.get(column), schema.fields().get(column)) else {
             return Err(Error::corrupt(format!("no column {column}")));
         };
-        assemble(field, node, len, &mut |leaf| self.gather_leaf(leaf, picks))
+        assemble(field, node, len, &mut |leaf| self.gather_leaf(leaf, picks, open))
     }
 
     /// Where the rows lie, in the order of the file.

@@ -14,11 +14,12 @@ use super::{Encoding, Misfit, PointRead};
 use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Stats};
 use crate::decode::{
-    AnyDecoder, BitsDecoder, BytesDecoder, Decoder, OpenContext, Physical, Scratch, for_words, vector_len,
+    AnyDecoder, BitsDecoder, BytesDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_words, vector_len,
 };
 use crate::error::{Error, Result};
 use crate::gather::Appended;
 use crate::node::{Node, NodeRef};
+use crate::select::Range;
 use crate::values::{Kind, PhysicalType, Values};
 
 /// See the [module](self).
@@ -115,6 +116,13 @@ impl<T: Physical> Decoder<T> for ConstantWord<T> {
         out.fill(self.value);
         Ok(())
     }
+
+    fn select(&self, range: &Range<T>, _: &mut Scratch) -> Result<Bitmap>
+    where
+        T: Integer,
+    {
+        Ok(Bitmap::filled(self.len, range.passes(self.value)))
+    }
 }
 
 struct ConstantBits {
@@ -154,6 +162,10 @@ impl BytesDecoder for ConstantBytes<'_> {
 
     fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut Appended) -> Result<()> {
         rows.iter().try_for_each(|_| out.push(self.value))
+    }
+
+    fn select(&self, passes: &dyn Fn(&[u8]) -> bool, _: usize, _: &mut Scratch) -> Result<Bitmap> {
+        Ok(Bitmap::filled(self.len, passes(self.value)))
     }
 }
 

@@ -18,14 +18,16 @@ use staffa_kernels::{BytesDict, gather};
 use super::Encoding;
 use super::escape::Escape;
 use super::front_coding::{self, FrontCoding};
+use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Coded, Sorted, Stats, rough_bytes};
 use crate::decode::{
-    AnyDecoder, BytesDecoder, Decoder, OpenContext, Physical, Scratch, SharedPart, for_words, vector_len,
+    AnyDecoder, BytesDecoder, Decoder, Integer, OpenContext, Physical, Scratch, SharedPart, for_words, vector_len,
 };
 use crate::error::{Error, Result};
 use crate::gather::Appended;
 use crate::node::{Node, NodeRef};
 use crate::picked::Picked;
+use crate::select::{Range, select_codes};
 use crate::values::{Kind, PhysicalType, Strings, Values};
 
 /// Bytes of distinct strings from which on it is tried to sort them.
@@ -282,6 +284,14 @@ impl<T: Physical> Decoder<T> for CodedWords<'_, T> {
         }
         Ok(())
     }
+
+    fn select(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap>
+    where
+        T: Integer,
+    {
+        let passing: Vec<bool> = self.values.iter().map(|value| range.passes(*value)).collect();
+        select_codes(self.codes.as_ref(), &passing, cx)
+    }
 }
 
 struct CodedBytes<'a> {
@@ -324,9 +334,14 @@ impl BytesDecoder for CodedBytes<'_> {
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
         let mut codes = vec![0; rows.len()];
         self.codes.gather(rows, cx, &mut codes)?;
-        codes.iter().try_for_each(|code| {
-            out.push(self.values.get(*code as usize).ok_or_else(|| out_of_range(&[*code], self.values.len()))?)
-        })
+        let values = self.values.as_ref();
+        let bytes = values.gathered_bytes(&codes).ok_or_else(|| out_of_range(&codes, values.len()))?;
+        out.push_all(codes.len(), bytes as usize, |lengths, out| values.gather(&codes, lengths, out))
+    }
+
+    fn select(&self, passes: &dyn Fn(&[u8]) -> bool, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
+        let passing: Vec<bool> = (0..self.values.len()).map(|i| self.values.get(i).is_some_and(passes)).collect();
+        select_codes(self.codes.as_ref(), &passing, cx)
     }
 }
 

@@ -19,11 +19,13 @@ use staffa_kernels::VECTOR;
 
 use super::Encoding;
 use super::bitpack::{pack_vector, unpack_value, unpack_vector, vector_bytes};
+use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len};
 use crate::error::{Error, Result};
 use crate::gather::gather_ones;
 use crate::node::{Node, NodeRef};
+use crate::select::{Range, by_vector};
 use crate::values::{Kind, PhysicalType, Values};
 
 /// Set in the exception bytes where exceptions may lie below the base.
@@ -377,6 +379,24 @@ impl<T: Integer> Decoder<T> for Frames<'_, T> {
             *place = vector.base.wrapping_add(value);
         }
         Ok(())
+    }
+
+    fn select(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap> {
+        by_vector(self.len, |v, words| {
+            let vector = self.vectors.get(v).ok_or_else(|| Error::corrupt(format!("no vector {v}")))?;
+            let most = if vector.width < T::BITS { T::from_u64((1 << vector.width) - 1) } else { T::MAX };
+            if vector.exceptions.len == 0
+                && let Some(all) = range.decided(vector.base, most)
+            {
+                words.fill(if all { u64::MAX } else { 0 });
+                return Ok(());
+            }
+            let mut buffer = [T::ZERO; VECTOR];
+            let values = buffer.get_mut(..vector_len(self.len, v)).unwrap_or_default();
+            self.vector(v, cx, values)?;
+            range.test(values, words);
+            Ok(())
+        })
     }
 
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {

@@ -14,12 +14,13 @@ use super::Encoding;
 use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Stats};
 use crate::decode::{
-    AnyDecoder, BitsDecoder, BytesDecoder, Decoder, OpenContext, Physical, Scratch, for_words, vector_len,
+    AnyDecoder, BitsDecoder, BytesDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_words, vector_len,
 };
 use crate::error::{Error, Result};
 use crate::gather::{Appended, no_row};
 use crate::node::{Node, NodeRef};
 use crate::picked::rows_where;
+use crate::select::{Range, select_runs};
 use crate::values::{Kind, PhysicalType, StringsBuf, Values};
 
 /// See the [module](self).
@@ -212,6 +213,13 @@ impl<T: Physical> Decoder<T> for WordRuns<T> {
         }
         Ok(())
     }
+
+    fn select(&self, range: &Range<T>, _: &mut Scratch) -> Result<Bitmap>
+    where
+        T: Integer,
+    {
+        Ok(select_runs(self.values.iter().map(|value| range.passes(*value)), &self.ends, self.len))
+    }
 }
 
 /// Every row with its run.
@@ -267,6 +275,11 @@ impl BytesDecoder for ByteRuns {
         let string = |(row, run)| self.values.get(run).ok_or_else(|| no_row(row, self.len));
         runs_of(rows, &self.ends).try_for_each(|run| out.push(string(run)?))
     }
+
+    fn select(&self, passes: &dyn Fn(&[u8]) -> bool, _: usize, _: &mut Scratch) -> Result<Bitmap> {
+        let passing = (0..self.ends.len()).map(|run| self.values.get(run).is_some_and(passes));
+        Ok(select_runs(passing, &self.ends, self.len))
+    }
 }
 
 struct BitRuns {
@@ -277,30 +290,13 @@ struct BitRuns {
 
 impl BitsDecoder for BitRuns {
     fn bits(&self) -> Result<Bitmap> {
-        let mut words = vec![0u64; self.len.div_ceil(64)];
-        let (mut start, mut value) = (0u32, self.first);
-        for &end in &self.ends {
-            if value {
-                set_range(&mut words, start, end);
-            }
-            (start, value) = (end, !value);
-        }
-        Ok(Bitmap::from_words(words, self.len))
+        let mut value = !self.first;
+        let values = std::iter::from_fn(|| {
+            value = !value;
+            Some(value)
+        });
+        Ok(select_runs(values, &self.ends, self.len))
     }
-}
-
-/// Sets bits `start..end`.
-fn set_range(words: &mut [u64], start: u32, end: u32) {
-    let (first, last) = (start as usize / 64, end as usize / 64);
-    let low = u64::MAX << (start % 64);
-    let high = !(u64::MAX << (end % 64));
-    if first == last {
-        words.iter_mut().skip(first).take(1).for_each(|w| *w |= low & high);
-        return;
-    }
-    words.iter_mut().skip(first).take(1).for_each(|w| *w |= low);
-    words.iter_mut().take(last).skip(first + 1).for_each(|w| *w = u64::MAX);
-    words.iter_mut().skip(last).take(1).for_each(|w| *w |= high);
 }
 
 crate::conformance!(RunEnd);

@@ -43,12 +43,12 @@ const DEPTH: usize = 256;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Bound {
-    pub(super) root: Node,
+    pub(crate) root: Node,
 }
 
 /// What remains of a predicate. All but the comparisons' columns' NULLs is two-valued.
 #[derive(Debug, Clone)]
-pub(super) enum Node {
+pub(crate) enum Node {
     All(Vec<Node>),
     Any(Vec<Node>),
     Null(String),
@@ -58,11 +58,11 @@ pub(super) enum Node {
 
 /// A value of a column's type.
 #[derive(Debug, Clone)]
-pub(super) struct BoundLiteral {
+pub(crate) struct BoundLiteral {
     /// For the kernels.
     pub(super) scalar: Scalar<ArrayRef>,
     /// For zone maps.
-    pub(super) value: Value,
+    pub(crate) value: Value,
 }
 
 impl BoundLiteral {

@@ -21,7 +21,8 @@ impl Bound {
     }
 }
 
-fn true_rows(node: &Node, batch: &RecordBatch) -> Result<BooleanBuffer> {
+/// The rows of a batch for which a part is true.
+pub(crate) fn true_rows(node: &Node, batch: &RecordBatch) -> Result<BooleanBuffer> {
     let rows = batch.num_rows();
     Ok(match node {
         Node::All(parts) => {

@@ -20,6 +20,10 @@ mod tests;
 use std::fmt;
 
 pub use bind::Bound;
+pub(crate) use bind::Node;
+pub(crate) use evaluate::true_rows;
+pub(crate) use place::{Half, Value};
+pub(crate) use prune::{may_be_true, must_be_true};
 
 /// A filter over columns; a row is kept where it is true.
 ///

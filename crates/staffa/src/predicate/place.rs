@@ -14,11 +14,11 @@ use arrow_schema::{DataType, TimeUnit};
 use super::Literal;
 
 /// IEEE half precision, without naming its crate.
-pub(super) type Half = <Float16Type as ArrowPrimitiveType>::Native;
+pub(crate) type Half = <Float16Type as ArrowPrimitiveType>::Native;
 
 /// A value in the terms of zone maps.
 #[derive(Debug, Clone)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Bit(bool),
     /// Integers and what lies upon them: dates, times, unscaled decimals.
     Int(i256),

@@ -22,7 +22,8 @@ impl Bound {
     }
 }
 
-fn may_be_true(node: &Node, rows: u64, zone: &dyn Fn(&str) -> Option<ZoneMap>) -> bool {
+/// Whether a part may be true for some row.
+pub(crate) fn may_be_true(node: &Node, rows: u64, zone: &dyn Fn(&str) -> Option<ZoneMap>) -> bool {
     match node {
         Node::All(parts) => parts.iter().all(|part| may_be_true(part, rows, zone)),
         Node::Any(parts) => parts.iter().any(|part| may_be_true(part, rows, zone)),
@@ -30,6 +31,18 @@ fn may_be_true(node: &Node, rows: u64, zone: &dyn Fn(&str) -> Option<ZoneMap>) -
         Node::NotNull(column) => zone(column).is_none_or(|zone| zone.nulls != rows),
         Node::Compare(column, op, literal) => {
             zone(column).is_none_or(|zone| zone.nulls != rows && within(*op, &literal.value, &zone.bounds))
+        }
+    }
+}
+
+/// Whether a test of one column is true for all rows.
+pub(crate) fn must_be_true(node: &Node, rows: u64, zone: &dyn Fn(&str) -> Option<ZoneMap>) -> bool {
+    match node {
+        Node::All(_) | Node::Any(_) => false,
+        Node::Null(column) => zone(column).is_some_and(|zone| zone.nulls == rows),
+        Node::NotNull(column) => zone(column).is_some_and(|zone| zone.nulls == 0),
+        Node::Compare(column, op, literal) => {
+            zone(column).is_some_and(|zone| zone.nulls == 0 && !within(op.negated(), &literal.value, &zone.bounds))
         }
     }
 }

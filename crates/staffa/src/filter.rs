@@ -1,0 +1,263 @@
+//! Filters: which rows of a unit of work match, and these rows of the columns wanted.
+//!
+//! ```text
+//! zone map of a block -> none or all of it match | else: open the block -> select on encoded data -> one bit a row
+//! rows that match     -> per block: gather them, by themselves or out of decoded vectors
+//! ```
+//!
+//! Of a conjunction, later parts look only at blocks in which rows are left. Columns without a plain flat form (nested
+//! ones, Arrow's dictionaries and runs) are decoded and compared by Arrow's kernels.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_buffer::{BooleanBuffer, Buffer};
+use arrow_schema::{Schema, SchemaRef};
+
+use crate::arrow::filter_rows;
+use crate::bitmap::Bitmap;
+use crate::block::Block;
+use crate::cache::OpenBlock;
+use crate::decode::{AnyDecoder, Decoder, Integer, Scratch};
+use crate::error::Result;
+use crate::file::BlockEntry;
+use crate::predicate::{Bound, Compare, Half, Node, Value, may_be_true, must_be_true, true_rows};
+use crate::read::{File, Pick, each_column};
+use crate::select;
+use crate::values::Kind;
+
+/// Rows of one row group that are filtered together: whole blocks.
+pub(crate) struct Unit<'f> {
+    file: &'f File,
+    row_group: usize,
+    rows: Range<usize>,
+    /// Blocks of the predicate's columns, by leaf and number: likely to be wanted again.
+    opened: HashMap<(usize, usize), Arc<OpenBlock>>,
+}
+
+/// A block of a unit.
+struct Part {
+    block: usize,
+    /// Its rows, from the unit's first on.
+    rows: Range<usize>,
+}
+
+impl<'f> Unit<'f> {
+    /// Rows `rows` of a row group, which begin with a block and end with one.
+    pub fn new(file: &'f File, row_group: usize, rows: Range<usize>) -> Self {
+        Self { file, row_group, rows, opened: HashMap::new() }
+    }
+
+    /// The rows that match, with these columns; `None` where there are none.
+    pub fn matching(mut self, bound: &Bound, columns: &[usize], schema: &SchemaRef) -> Result<Option<RecordBatch>> {
+        let found = self.node(&bound.root, &Bitmap::filled(self.rows.len(), true))?;
+        let count = found.count_ones();
+        if count == 0 {
+            return Ok(None);
+        }
+        if count == self.rows.len() {
+            return self.file.batch(columns, schema, self.row_group, self.rows).map(Some);
+        }
+        let picks = self.picks(&found);
+        let gathered = |column: &usize| {
+            if !self.file.gathers(*column, schema)? {
+                return Ok(None);
+            }
+            let open = |leaf, block| match self.opened.get(&(leaf, block)) {
+                Some(opened) => Ok(opened.clone()),
+                None => self.file.opened(leaf, self.row_group, block),
+            };
+            let pushed = self.file.gather_column(*column, schema, &picks, count, &|leaf, pick| open(leaf, pick.block));
+            pushed.map(Some)
+        };
+        let gathered = each_column(columns, count, gathered)?;
+        let mask = BooleanArray::new(boolean_buffer(found), None);
+        let array = |(column, gathered): (&usize, Option<ArrayRef>)| {
+            if let Some(array) = gathered {
+                return Ok(array);
+            }
+            let whole = self.file.batch(&[*column], schema, self.row_group, self.rows.clone())?;
+            Ok(filter_rows(&whole, &mask)?.column(0).clone())
+        };
+        let arrays = columns.iter().zip(gathered).map(array).collect::<Result<Vec<_>>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(count));
+        Ok(Some(RecordBatch::try_new_with_options(Arc::new(schema.project(columns)?), arrays, &options)?))
+    }
+
+    fn parts(&self) -> impl Iterator<Item = Part> + use<> {
+        let (block_rows, Range { start, end }) = (self.file.footer().block_rows as usize, self.rows.clone());
+        (start / block_rows..end.div_ceil(block_rows)).map(move |block| {
+            let first = (block * block_rows).max(start);
+            Part { block, rows: first - start..((block + 1) * block_rows).min(end) - start }
+        })
+    }
+
+    /// The rows by block.
+    fn picks(&self, found: &Bitmap) -> Vec<Pick> {
+        let picks = self.parts().filter_map(|Part { block, rows }| {
+            let rows: Vec<u32> = found.slice(rows.start, rows.len()).ones().collect();
+            (!rows.is_empty()).then_some(Pick { row_group: self.row_group, block, rows })
+        });
+        picks.collect()
+    }
+
+    /// Those of the rows `within` for which a part of the predicate is true.
+    fn node(&mut self, node: &Node, within: &Bitmap) -> Result<Bitmap> {
+        match node {
+            Node::All(parts) => {
+                let mut all = within.clone();
+                for part in parts {
+                    if all.is_zero() {
+                        break;
+                    }
+                    all = self.node(part, &all)?;
+                }
+                Ok(all)
+            }
+            Node::Any(parts) => {
+                let (mut any, mut rest) = (Bitmap::filled(within.len(), false), within.clone());
+                for part in parts {
+                    if rest.is_zero() {
+                        break;
+                    }
+                    let found = self.node(part, &rest)?;
+                    rest = rest.without(&found);
+                    any = any.or(&found);
+                }
+                Ok(any)
+            }
+            Node::Null(column) | Node::NotNull(column) | Node::Compare(column, ..) => self.leaf(node, column, within),
+        }
+    }
+
+    /// Those of the rows `within` for which a test of one column is true.
+    fn leaf(&mut self, node: &Node, column: &str, within: &Bitmap) -> Result<Bitmap> {
+        let (file, schema) = (self.file, self.file.schema());
+        let position = schema.index_of(column)?;
+        if !file.gathers(position, schema)? {
+            return Ok(self.by_arrow(node, position, schema, self.rows.clone())?.and(within));
+        }
+        let leaf = file.layout().leaves_of(position).start;
+        let chunk = file.chunk(leaf, self.row_group)?;
+        let mut found = Bitmap::default();
+        for Part { block, rows } in self.parts() {
+            let wanted = within.slice(rows.start, rows.len());
+            let entry = chunk.blocks.get(block);
+            let all = if wanted.is_zero() { Some(false) } else { entry.and_then(|entry| decided(node, entry)) };
+            if let Some(all) = all {
+                found.extend(&if all { wanted } else { Bitmap::filled(rows.len(), false) });
+                continue;
+            }
+            let opened = match self.opened.get(&(leaf, block)) {
+                Some(opened) => opened.clone(),
+                None => file.opened(leaf, self.row_group, block)?,
+            };
+            let kind = file.leaf(leaf)?.kind;
+            let tested = opened.with(|block| test(node, block, kind));
+            let tested = tested.map_err(|e| e.at(|p| p.block = Some(block)).at(file.place(leaf, self.row_group)))?;
+            self.opened.insert((leaf, block), opened);
+            let tested = if let Some(tested) = tested {
+                tested
+            } else {
+                let rows = self.rows.start + rows.start..self.rows.start + rows.end;
+                self.by_arrow(node, position, schema, rows)?
+            };
+            found.extend(&tested.and(&wanted));
+        }
+        Ok(found)
+    }
+
+    /// Decoded and compared.
+    fn by_arrow(&self, node: &Node, column: usize, schema: &Schema, rows: Range<usize>) -> Result<Bitmap> {
+        let batch = self.file.batch(&[column], schema, self.row_group, rows)?;
+        let found = true_rows(node, &batch)?;
+        Ok(Bitmap::from_bytes(found.values(), found.offset(), found.len()))
+    }
+}
+
+/// Whether all rows of a block match, or none, by its zone map.
+fn decided(node: &Node, entry: &BlockEntry) -> Option<bool> {
+    let (rows, zone) = (entry.values as u64, &|_: &str| Some(entry.zone.clone()));
+    match (may_be_true(node, rows, zone), must_be_true(node, rows, zone)) {
+        (false, _) => Some(false),
+        (true, true) => Some(true),
+        (true, false) => None,
+    }
+}
+
+/// The rows of a block for which a test is true; `None` where Arrow's kernels must say.
+fn test(node: &Node, block: &Block<'_>, kind: Kind) -> Result<Option<Bitmap>> {
+    let valid = || block.validity.clone().unwrap_or_else(|| Bitmap::filled(block.len, true));
+    let (op, value) = match node {
+        Node::Null(_) => return Ok(Some(Bitmap::filled(block.len, true).without(&valid()))),
+        Node::NotNull(_) => return Ok(Some(valid())),
+        Node::Compare(_, op, literal) => (*op, &literal.value),
+        Node::All(_) | Node::Any(_) => return Ok(None),
+    };
+    let mut cx = Scratch::default();
+    let found = match (&block.values, value) {
+        (None, _) => return Ok(Some(Bitmap::filled(block.len, false))),
+        (Some(AnyDecoder::Bits(decoder)), Value::Bit(value)) => {
+            let bits = decoder.bits()?;
+            let all = Bitmap::filled(bits.len(), true);
+            match (holds(op, false.cmp(value)), holds(op, true.cmp(value))) {
+                (false, false) => Some(Bitmap::filled(bits.len(), false)),
+                (false, true) => Some(bits),
+                (true, false) => Some(all.without(&bits)),
+                (true, true) => Some(all),
+            }
+        }
+        (Some(AnyDecoder::U8(decoder)), value) => words(decoder.as_ref(), op, value, kind, &mut cx)?,
+        (Some(AnyDecoder::U16(decoder)), value) => words(decoder.as_ref(), op, value, kind, &mut cx)?,
+        (Some(AnyDecoder::U32(decoder)), value) => words(decoder.as_ref(), op, value, kind, &mut cx)?,
+        (Some(AnyDecoder::U64(decoder)), value) => words(decoder.as_ref(), op, value, kind, &mut cx)?,
+        (Some(AnyDecoder::Bytes(decoder)), Value::Bytes(value)) => {
+            let value = value.as_slice();
+            let equal = |string: &[u8]| string == value;
+            let other = |string: &[u8]| holds(op, string.cmp(value));
+            let passes: &dyn Fn(&[u8]) -> bool = if op == Compare::Eq { &equal } else { &other };
+            Some(decoder.select(passes, block.string_bytes, &mut cx)?)
+        }
+        _ => return Ok(None),
+    };
+    Ok(found.map(|found| block.of_rows(found)))
+}
+
+/// A comparison of words with a value; `None` where it is not one of their kind.
+fn words<T: Integer>(
+    decoder: &dyn Decoder<T>,
+    op: Compare,
+    value: &Value,
+    kind: Kind,
+    cx: &mut Scratch,
+) -> Result<Option<Bitmap>> {
+    let word = match (value, kind, T::BYTES) {
+        (Value::Int(value), Kind::Signed | Kind::Unsigned, _) => value.as_i128() as u64,
+        (Value::Float(value), Kind::Float, 2) => Half::from_f64(*value).to_bits().into(),
+        (Value::Float(value), Kind::Float, 4) => (*value as f32).to_bits().into(),
+        (Value::Float(value), Kind::Float, 8) => value.to_bits(),
+        _ => return Ok(None),
+    };
+    decoder.select(&select::Range::of(op, T::from_u64(word), kind), cx).map(Some)
+}
+
+/// Whether a comparison holds, of values that stand in this order.
+fn holds(op: Compare, order: Ordering) -> bool {
+    match op {
+        Compare::Eq => order.is_eq(),
+        Compare::NotEq => order.is_ne(),
+        Compare::Lt => order.is_lt(),
+        Compare::LtEq => order.is_le(),
+        Compare::Gt => order.is_gt(),
+        Compare::GtEq => order.is_ge(),
+    }
+}
+
+fn boolean_buffer(bits: Bitmap) -> BooleanBuffer {
+    let len = bits.len();
+    BooleanBuffer::new(Buffer::from_vec(bits.into_words()), 0, len)
+}

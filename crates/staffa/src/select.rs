@@ -1,0 +1,191 @@
+//! Filters on encoded data: which values of a decoder pass a test, one bit for each.
+//!
+//! A comparison with a literal is a range of words; a dictionary answers once for every distinct value and then asks for
+//! a range of codes, runs answer once for every run, a frame of reference once for a vector that lies inside or outside.
+//! Elsewhere a vector is decoded and compared while it is in the L1 cache.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use staffa_kernels::{VECTOR, in_range, order_floats};
+
+use crate::bitmap::Bitmap;
+use crate::decode::{BytesDecoder, Decoder, Integer, Scratch, vector_len};
+use crate::error::{Error, Result};
+use crate::predicate::Compare;
+use crate::values::Kind;
+
+/// Words of a vector's bits.
+const WORDS: usize = VECTOR / 64;
+
+/// A comparison with a literal: the words from `low` to `low + span`, modulo 2^BITS, or all others.
+#[derive(Debug, Clone, Copy)]
+pub struct Range<T> {
+    low: T,
+    span: T,
+    /// Whether the words in the range pass, or those outside.
+    inside: bool,
+    /// Whether words are floats, and the range one of their order as integers.
+    float: bool,
+}
+
+impl<T: Integer> Range<T> {
+    /// What stands in this relation to a word, both of one kind.
+    pub fn of(op: Compare, word: T, kind: Kind) -> Self {
+        let float = kind == Kind::Float;
+        let mut value = [word];
+        if float {
+            order_floats(&mut value);
+        }
+        let ([value], one) = (value, T::from_u64(1));
+        let min = if kind == Kind::Signed { T::from_u64(1 << (T::BITS - 1)) } else { T::ZERO };
+        let max = min.wrapping_sub(one);
+        let range = |low: T, high: T| Self { low, span: high.wrapping_sub(low), inside: true, float };
+        match op {
+            Compare::Eq => range(value, value),
+            Compare::NotEq => Self { inside: false, ..range(value, value) },
+            Compare::LtEq => range(min, value),
+            Compare::GtEq => range(value, max),
+            // Before the least and after the greatest there is nothing.
+            Compare::Lt if value == min => Self { inside: false, ..range(min, max) },
+            Compare::Gt if value == max => Self { inside: false, ..range(min, max) },
+            Compare::Lt => range(min, value.wrapping_sub(one)),
+            Compare::Gt => range(value.wrapping_add(one), max),
+        }
+    }
+
+    /// Words from the first to the last.
+    pub fn between(first: T, last: T) -> Self {
+        Self { low: first, span: last.wrapping_sub(first), inside: true, float: false }
+    }
+
+    /// Which of the values pass. Floats are overwritten by their order.
+    pub fn test(&self, values: &mut [T], out: &mut [u64]) {
+        if self.float {
+            order_floats(values);
+        }
+        in_range(values, self.low, self.span, out);
+        if !self.inside {
+            out.iter_mut().for_each(|word| *word = !*word);
+        }
+    }
+
+    /// Whether one value passes.
+    pub fn passes(&self, value: T) -> bool {
+        let mut out = [0];
+        self.test(&mut [value], &mut out);
+        let [word] = out;
+        word & 1 == 1
+    }
+
+    /// Whether all words from `base` to `base + most` pass, or none; `None` where some may.
+    pub fn decided(&self, base: T, most: T) -> Option<bool> {
+        let (first, room) = (base.wrapping_sub(self.low), |from: T, to: T| most <= to.wrapping_sub(from));
+        if self.float {
+            None
+        } else if first <= self.span {
+            room(first, self.span).then_some(self.inside)
+        } else {
+            room(first, T::MAX).then_some(!self.inside)
+        }
+    }
+}
+
+/// [`Decoder::select`] by whole vectors.
+pub fn select_vectors<T: Integer>(
+    decoder: &(impl Decoder<T> + ?Sized),
+    range: &Range<T>,
+    cx: &mut Scratch,
+) -> Result<Bitmap> {
+    by_vector(decoder.len(), |v, words| {
+        let mut buffer = [T::ZERO; VECTOR];
+        let values = buffer.get_mut(..vector_len(decoder.len(), v)).unwrap_or_default();
+        decoder.vector(v, cx, values)?;
+        range.test(values, words);
+        Ok(())
+    })
+}
+
+/// Bits of `len` values, vector by vector.
+pub fn by_vector(len: usize, mut bits: impl FnMut(usize, &mut [u64]) -> Result<()>) -> Result<Bitmap> {
+    let mut words = vec![0; len.div_ceil(64)];
+    words.chunks_mut(WORDS).enumerate().try_for_each(|(v, words)| bits(v, words))?;
+    Ok(Bitmap::from_words(words, len))
+}
+
+/// [`BytesDecoder::select`] by whole vectors.
+pub fn select_strings(
+    decoder: &(impl BytesDecoder + ?Sized),
+    passes: &dyn Fn(&[u8]) -> bool,
+    most: usize,
+    cx: &mut Scratch,
+) -> Result<Bitmap> {
+    by_vector(decoder.len(), |v, words| {
+        let size = decoder.vector_bytes(v, cx)?;
+        if size > most {
+            return Err(Error::corrupt(format!("strings of at most {most} bytes expected, found {size}")));
+        }
+        let (mut bytes, mut buffer) = (cx.take_bytes(size), cx.take_u32());
+        let lengths = buffer.get_mut(..vector_len(decoder.len(), v)).unwrap_or_default();
+        decoder.vector(v, cx, lengths, &mut bytes)?;
+        let mut rest = bytes.as_slice();
+        for (word, lengths) in words.iter_mut().zip(lengths.chunks(64)) {
+            for (i, length) in lengths.iter().enumerate() {
+                let Some((string, others)) = rest.split_at_checked(*length as usize) else {
+                    return Err(Error::corrupt(format!("strings of vector {v} longer than declared")));
+                };
+                *word |= u64::from(passes(string)) << i;
+                rest = others;
+            }
+        }
+        cx.give_bytes(bytes);
+        cx.give_u32(buffer);
+        Ok(())
+    })
+}
+
+/// The rows whose code is that of a value which passes; a code that no value has does not.
+pub fn select_codes(codes: &dyn Decoder<u32>, passing: &[bool], cx: &mut Scratch) -> Result<Bitmap> {
+    let first = passing.iter().position(|passes| *passes);
+    let last = passing.iter().rposition(|passes| *passes);
+    let Some((first, last)) = first.zip(last) else { return Ok(Bitmap::filled(codes.len(), false)) };
+    if passing.get(first..=last).is_some_and(|all| all.iter().all(|passes| *passes)) {
+        return codes.select(&Range::between(first as u32, last as u32), cx);
+    }
+    by_vector(codes.len(), |v, words| {
+        let mut buffer = cx.take_u32();
+        let codes_of = buffer.get_mut(..vector_len(codes.len(), v)).unwrap_or_default();
+        codes.vector(v, cx, codes_of)?;
+        for (word, codes) in words.iter_mut().zip(codes_of.chunks(64)) {
+            let bit = |code: &u32| u64::from(passing.get(*code as usize).copied().unwrap_or_default());
+            *word = codes.iter().rev().fold(0, |word, code| word << 1 | bit(code));
+        }
+        cx.give_u32(buffer);
+        Ok(())
+    })
+}
+
+/// Bits of runs: those of every run that passes.
+pub fn select_runs(passing: impl Iterator<Item = bool>, ends: &[u32], len: usize) -> Bitmap {
+    let mut words = vec![0u64; len.div_ceil(64)];
+    let mut start = 0;
+    for (passes, &end) in passing.zip(ends) {
+        if passes {
+            set_range(&mut words, start, end);
+        }
+        start = end;
+    }
+    Bitmap::from_words(words, len)
+}
+
+/// Sets bits `start..end`.
+fn set_range(words: &mut [u64], start: u32, end: u32) {
+    let (first, last) = (start as usize / 64, end as usize / 64);
+    let low = u64::MAX << (start % 64);
+    let high = !(u64::MAX << (end % 64));
+    if first == last {
+        words.iter_mut().skip(first).take(1).for_each(|w| *w |= low & high);
+        return;
+    }
+    words.iter_mut().skip(first).take(1).for_each(|w| *w |= low);
+    words.iter_mut().take(last).skip(first + 1).for_each(|w| *w = u64::MAX);
+    words.iter_mut().skip(last).take(1).for_each(|w| *w |= high);
+}
