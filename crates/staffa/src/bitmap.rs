@@ -89,6 +89,25 @@ impl Bitmap {
         Self::from_words((first..first + len.div_ceil(64)).map(word).collect(), len)
     }
 
+    /// Positions of the set bits among `range`, ascending, from its start on.
+    pub fn ones_of(&self, range: std::ops::Range<usize>) -> Vec<u32> {
+        let bits = self.slice(range.start, range.len());
+        let mut ones = vec![0; bits.count_ones()];
+        let mut places = ones.iter_mut();
+        for (start, &word) in (0u32..).step_by(64).zip(&bits.words) {
+            if word == u64::MAX {
+                places.by_ref().zip(start..start + 64).for_each(|(place, one)| *place = one);
+                continue;
+            }
+            let mut left = word;
+            for place in places.by_ref().take(word.count_ones() as usize) {
+                *place = start + left.trailing_zeros();
+                left &= left.wrapping_sub(1);
+            }
+        }
+        ones
+    }
+
     /// Positions of the set bits, ascending.
     pub fn ones(&self) -> impl Iterator<Item = u32> + '_ {
         self.words.iter().enumerate().flat_map(|(i, &word)| {

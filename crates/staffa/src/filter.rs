@@ -99,7 +99,7 @@ impl<'f> Unit<'f> {
     /// The rows by block.
     fn picks(&self, found: &Bitmap) -> Vec<Pick> {
         let picks = self.parts().filter_map(|Part { block, rows }| {
-            let rows: Vec<u32> = found.slice(rows.start, rows.len()).ones().collect();
+            let rows = found.ones_of(rows);
             (!rows.is_empty()).then_some(Pick { row_group: self.row_group, block, rows })
         });
         picks.collect()

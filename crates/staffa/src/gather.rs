@@ -20,8 +20,16 @@ pub fn many(rows: &[u32]) -> bool {
 
 /// The rows of every vector that has some, with its number.
 pub fn by_vector(rows: &[u32]) -> impl Iterator<Item = (usize, &[u32])> {
-    let vectors = rows.chunk_by(|a, b| a / VECTOR as u32 == b / VECTOR as u32);
-    vectors.map(|rows| (rows.first().map_or(0, |row| *row as usize / VECTOR), rows))
+    let mut rest = rows;
+    std::iter::from_fn(move || {
+        let v = *rest.first()? as usize / VECTOR;
+        // As there are no repeats, at most so many.
+        let near = rest.get(..VECTOR).unwrap_or(rest);
+        let count = near.partition_point(|row| *row as usize / VECTOR <= v);
+        let (rows, others) = rest.split_at_checked(count)?;
+        rest = others;
+        Some((v, rows))
+    })
 }
 
 /// The error for a row that is not there.
@@ -37,7 +45,7 @@ pub fn gather_vectors<T: Copy + Default>(
     out: &mut [T],
 ) -> Result<()> {
     let len = decoder.len();
-    let mut buffer = Vec::new();
+    let mut buffer = [T::default(); VECTOR];
     let mut rest = out;
     for (v, rows) in by_vector(rows) {
         let (places, others) = rest.split_at_mut_checked(rows.len()).unwrap_or_default();
@@ -46,11 +54,12 @@ pub fn gather_vectors<T: Copy + Default>(
             decoder.vector(v, cx, places)?;
             continue;
         }
-        buffer.resize(VECTOR.min(len), T::default());
-        let values = buffer.get_mut(..vector_len(len, v)).unwrap_or_default();
-        decoder.vector(v, cx, values)?;
+        decoder.vector(v, cx, buffer.get_mut(..vector_len(len, v)).unwrap_or_default())?;
+        if let Some(row) = rows.last().filter(|row| **row as usize >= len) {
+            return Err(no_row(*row, len));
+        }
         for (row, place) in rows.iter().zip(places) {
-            *place = *values.get(*row as usize % VECTOR).ok_or_else(|| no_row(*row, len))?;
+            *place = buffer.get(*row as usize % VECTOR).copied().unwrap_or_default();
         }
     }
     Ok(())

@@ -68,12 +68,11 @@ impl<T: Integer> Range<T> {
         }
     }
 
-    /// Whether one value passes.
-    pub fn passes(&self, value: T) -> bool {
-        let mut out = [0];
-        self.test(&mut [value], &mut out);
-        let [word] = out;
-        word & 1 == 1
+    /// Which of some values pass.
+    pub fn of_values(&self, values: &[T]) -> Bitmap {
+        let mut words = vec![0; values.len().div_ceil(64)];
+        self.test(&mut values.to_vec(), &mut words);
+        Bitmap::from_words(words, values.len())
     }
 
     /// Whether all words from `base` to `base + most` pass, or none; `None` where some may.
@@ -143,19 +142,18 @@ pub fn select_strings(
 }
 
 /// The rows whose code is that of a value which passes; a code that no value has does not.
-pub fn select_codes(codes: &dyn Decoder<u32>, passing: &[bool], cx: &mut Scratch) -> Result<Bitmap> {
-    let first = passing.iter().position(|passes| *passes);
-    let last = passing.iter().rposition(|passes| *passes);
-    let Some((first, last)) = first.zip(last) else { return Ok(Bitmap::filled(codes.len(), false)) };
-    if passing.get(first..=last).is_some_and(|all| all.iter().all(|passes| *passes)) {
-        return codes.select(&Range::between(first as u32, last as u32), cx);
+pub fn select_codes(codes: &dyn Decoder<u32>, passing: &Bitmap, cx: &mut Scratch) -> Result<Bitmap> {
+    let ends = passing.ones().next().zip(passing.ones().last());
+    let Some((first, last)) = ends else { return Ok(Bitmap::filled(codes.len(), false)) };
+    if (last - first) as usize + 1 == passing.count_ones() {
+        return codes.select(&Range::between(first, last), cx);
     }
     by_vector(codes.len(), |v, words| {
         let mut buffer = cx.take_u32();
         let codes_of = buffer.get_mut(..vector_len(codes.len(), v)).unwrap_or_default();
         codes.vector(v, cx, codes_of)?;
         for (word, codes) in words.iter_mut().zip(codes_of.chunks(64)) {
-            let bit = |code: &u32| u64::from(passing.get(*code as usize).copied().unwrap_or_default());
+            let bit = |code: &u32| u64::from(passing.get(*code as usize));
             *word = codes.iter().rev().fold(0, |word, code| word << 1 | bit(code));
         }
         cx.give_u32(buffer);
@@ -163,7 +161,7 @@ pub fn select_codes(codes: &dyn Decoder<u32>, passing: &[bool], cx: &mut Scratch
     })
 }
 
-/// Bits of runs: those of every run that passes.
+/// Bits of runs: those of every run that passes, up to `len`.
 pub fn select_runs(passing: impl Iterator<Item = bool>, ends: &[u32], len: usize) -> Bitmap {
     let mut words = vec![0u64; len.div_ceil(64)];
     let mut start = 0;

@@ -121,7 +121,7 @@ impl<T: Physical> Decoder<T> for ConstantWord<T> {
     where
         T: Integer,
     {
-        Ok(Bitmap::filled(self.len, range.passes(self.value)))
+        Ok(Bitmap::filled(self.len, range.of_values(&[self.value]).get(0)))
     }
 }
 

@@ -289,8 +289,7 @@ impl<T: Physical> Decoder<T> for CodedWords<'_, T> {
     where
         T: Integer,
     {
-        let passing: Vec<bool> = self.values.iter().map(|value| range.passes(*value)).collect();
-        select_codes(self.codes.as_ref(), &passing, cx)
+        select_codes(self.codes.as_ref(), &range.of_values(&self.values), cx)
     }
 }
 
@@ -340,7 +339,7 @@ impl BytesDecoder for CodedBytes<'_> {
     }
 
     fn select(&self, passes: &dyn Fn(&[u8]) -> bool, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
-        let passing: Vec<bool> = (0..self.values.len()).map(|i| self.values.get(i).is_some_and(passes)).collect();
+        let passing: Bitmap = (0..self.values.len()).map(|i| self.values.get(i).is_some_and(passes)).collect();
         select_codes(self.codes.as_ref(), &passing, cx)
     }
 }

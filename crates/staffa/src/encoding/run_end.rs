@@ -218,7 +218,8 @@ impl<T: Physical> Decoder<T> for WordRuns<T> {
     where
         T: Integer,
     {
-        Ok(select_runs(self.values.iter().map(|value| range.passes(*value)), &self.ends, self.len))
+        let passing = range.of_values(&self.values);
+        Ok(select_runs((0..passing.len()).map(|run| passing.get(run)), &self.ends, self.len))
     }
 }
 
