@@ -100,7 +100,7 @@ impl File {
     ) -> PyResult<Reader> {
         let filter = filter.map(predicate).transpose()?;
         // All of it: a row group at a time goes into huge pages.
-        let batch_rows = (filter.is_none() && limit.is_none()).then_some(1 << 20);
+        let batch_rows = limit.is_none().then_some(1 << 20);
         let mut reader = run(py, || self.start(columns, filter, batch_rows, limit, string_views))?;
         let schema = reader.schema();
         let mut batches = Vec::new();

@@ -36,16 +36,20 @@ pub(crate) struct Sources {
     pub shared: Arc<Vec<SharedPart>>,
 }
 
-/// Leaf, row group, and block or [`SHARED`].
+/// Leaf, row group, and block, [`SHARED`] or [`OFFSETS`].
 pub(crate) type Key = (usize, usize, usize);
 
 /// In the place of a block: the chunk's shared parts.
 const SHARED: usize = usize::MAX;
 
+/// In the place of a block: where the lists begin that the leaf has the lengths of.
+const OFFSETS: usize = usize::MAX - 1;
+
 /// For maps, allocations and the nodes of a tree.
 const OVERHEAD: u64 = 1 << 10;
 
 enum Entry {
+    Offsets(Arc<Vec<u64>>),
     Block(Arc<OpenBlock>),
     Shared(Arc<Vec<SharedPart>>),
 }
@@ -60,6 +64,7 @@ impl Entry {
                     let encoded = bytes.len() + tellers.iter().map(Bytes::len).sum::<usize>();
                     encoded as u64 + block.with(|block| block.held)
                 }
+                Self::Offsets(offsets) => offsets.len() as u64 * 8,
                 Self::Shared(parts) => parts.iter().map(SharedPart::bytes).sum(),
             }
     }
@@ -107,6 +112,17 @@ impl Cache {
             Some((Entry::Shared(parts), _)) => Some(parts.clone()),
             _ => None,
         }
+    }
+
+    pub fn offsets(&self, leaf: usize, row_group: usize) -> Option<Arc<Vec<u64>>> {
+        match self.entries().by_use.get(&(leaf, row_group, OFFSETS)) {
+            Some((Entry::Offsets(offsets), _)) => Some(offsets.clone()),
+            _ => None,
+        }
+    }
+
+    pub fn keep_offsets(&self, leaf: usize, row_group: usize, offsets: &Arc<Vec<u64>>) {
+        self.keep((leaf, row_group, OFFSETS), Entry::Offsets(offsets.clone()));
     }
 
     pub fn keep_block(&self, leaf: usize, row_group: usize, block: usize, opened: &Arc<OpenBlock>) {

@@ -18,15 +18,16 @@ use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_schema::{Schema, SchemaRef};
 
-use crate::arrow::filter_rows;
+use crate::arrow::{self, filter_rows};
 use crate::bitmap::Bitmap;
 use crate::block::Block;
 use crate::cache::OpenBlock;
 use crate::decode::{AnyDecoder, Decoder, Integer, Scratch};
 use crate::error::Result;
 use crate::file::BlockEntry;
+use crate::pick::Pick;
 use crate::predicate::{Bound, Compare, Half, Node, Value, may_be_true, must_be_true, true_rows};
-use crate::read::{File, Pick, each_column};
+use crate::read::{File, each_column};
 use crate::select;
 use crate::values::Kind;
 
@@ -62,17 +63,16 @@ impl<'f> Unit<'f> {
         if count == self.rows.len() {
             return self.file.batch(columns, schema, self.row_group, self.rows).map(Some);
         }
-        let picks = self.picks(&found);
+        let first = self.rows.start as u64;
+        let rows = found.ones_of(0..found.len()).into_iter().map(|row| first + u64::from(row)).collect();
+        let groups = [self.file.group(self.row_group, rows)];
+        let open = |leaf, pick: &Pick| match self.opened.get(&(leaf, pick.block)) {
+            Some(opened) => Ok(opened.clone()),
+            None => self.file.opened(leaf, pick.row_group, pick.block),
+        };
         let gathered = |column: &usize| {
-            if !self.file.gathers(*column, schema)? {
-                return Ok(None);
-            }
-            let open = |leaf, block| match self.opened.get(&(leaf, block)) {
-                Some(opened) => Ok(opened.clone()),
-                None => self.file.opened(leaf, self.row_group, block),
-            };
-            let pushed = self.file.gather_column(*column, schema, &picks, count, &|leaf, pick| open(leaf, pick.block));
-            pushed.map(Some)
+            let gathers = self.file.gathers(*column);
+            gathers.then(|| self.file.gather_column(*column, schema, &groups, &open)).transpose()
         };
         let gathered = each_column(columns, count, gathered)?;
         let mask = BooleanArray::new(boolean_buffer(found), None);
@@ -94,15 +94,6 @@ impl<'f> Unit<'f> {
             let first = (block * block_rows).max(start);
             Part { block, rows: first - start..((block + 1) * block_rows).min(end) - start }
         })
-    }
-
-    /// The rows by block.
-    fn picks(&self, found: &Bitmap) -> Vec<Pick> {
-        let picks = self.parts().filter_map(|Part { block, rows }| {
-            let rows = found.ones_of(rows);
-            (!rows.is_empty()).then_some(Pick { row_group: self.row_group, block, rows })
-        });
-        picks.collect()
     }
 
     /// Those of the rows `within` for which a part of the predicate is true.
@@ -138,10 +129,10 @@ impl<'f> Unit<'f> {
     fn leaf(&mut self, node: &Node, column: &str, within: &Bitmap) -> Result<Bitmap> {
         let (file, schema) = (self.file, self.file.schema());
         let position = schema.index_of(column)?;
-        if !file.gathers(position, schema)? {
+        let Some(arrow::Node::Leaf(leaf)) = file.layout().fields.get(position) else {
             return Ok(self.by_arrow(node, position, schema, self.rows.clone())?.and(within));
-        }
-        let leaf = file.layout().leaves_of(position).start;
+        };
+        let leaf = *leaf;
         let chunk = file.chunk(leaf, self.row_group)?;
         let mut found = Bitmap::default();
         for Part { block, rows } in self.parts() {

@@ -58,6 +58,7 @@ mod node;
 mod options;
 mod output;
 mod patches;
+mod pick;
 mod picked;
 mod predicate;
 mod read;

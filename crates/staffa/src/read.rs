@@ -140,6 +140,10 @@ impl File {
         &self.inner.store
     }
 
+    pub(crate) fn cache(&self) -> &Cache {
+        &self.inner.cache
+    }
+
     pub(crate) fn leaf(&self, leaf: usize) -> Result<&Leaf> {
         self.layout().leaves().get(leaf).ok_or_else(|| Error::corrupt(format!("no leaf {leaf}")))
     }
@@ -245,16 +249,6 @@ impl File {
         decode().map_err(|e| e.at(&place))
     }
 
-    /// Rows of one leaf, gathered.
-    pub(crate) fn gather_leaf(&self, leaf: usize, picks: &[Pick], open: &Opener<'_>) -> Result<DecodedLeaf> {
-        let mut out = Output::of_rows(self.leaf(leaf)?, picks.iter().map(|pick| pick.rows.len()).sum())?;
-        for pick in picks {
-            let pushed = open(leaf, pick).and_then(|opened| opened.with(|block| out.push_rows(block, &pick.rows)));
-            pushed.map_err(|e| e.at(|p| p.block = Some(pick.block)).at(self.place(leaf, pick.row_group)))?;
-        }
-        out.finish()
-    }
-
     /// A block, opened now or before, and kept for later.
     pub(crate) fn opened_and_kept(&self, leaf: usize, row_group: usize, block: usize) -> Result<Arc<OpenBlock>> {
         let opened = self.opened(leaf, row_group, block)?;
@@ -356,18 +350,6 @@ pub(crate) fn each_column<T: Send>(
 
 /// Values in all from which on several threads read them.
 const WORTH_THREADS: usize = 1024;
-
-/// How a leaf's block that has wanted rows is opened.
-pub(crate) type Opener<'a> = dyn Fn(usize, &Pick) -> Result<Arc<OpenBlock>> + Sync + 'a;
-
-/// Rows of one block.
-#[derive(Debug)]
-pub(crate) struct Pick {
-    pub row_group: usize,
-    pub block: usize,
-    /// Ascending, each once.
-    pub rows: Vec<u32>,
-}
 
 /// One chunk being read.
 pub(crate) struct LeafReader<'a> {

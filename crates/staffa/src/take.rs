@@ -8,21 +8,20 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array, new_empty_array};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_empty_array};
 use arrow_schema::{Field, Schema};
 
-use crate::arrow::{assemble, concat, is_plain, pick};
+use crate::arrow::{concat, pick};
 use crate::error::{Error, Result};
-use crate::read::{File, Opener, Pick, each_column};
+use crate::pick::{Group, Pick};
+use crate::read::{File, each_column};
 use crate::scan::schema_for;
 
-/// Rows by block, in the order of the file.
+/// Rows in the order of the file.
 struct Selected {
-    picks: Vec<Pick>,
-    /// How many rows that are.
-    len: usize,
+    groups: Vec<Group>,
     /// For every row asked, its place among them, where the order is another.
-    order: Option<UInt64Array>,
+    order: Option<Vec<u32>>,
 }
 
 /// A stretch of rows that is decoded together.
@@ -61,47 +60,25 @@ impl File {
             Some(names) => self.column_positions(names)?,
             None => (0..schema.fields().len()).collect(),
         };
-        let wanted = self.selected(rows);
+        let Selected { groups, order } = self.selected(rows)?;
+        let open = |leaf, pick: &Pick| self.opened_and_kept(leaf, pick.row_group, pick.block);
         let column = |column: &usize| {
-            if self.gathers(*column, &schema)? {
-                let open = |leaf, pick: &Pick| self.opened_and_kept(leaf, pick.row_group, pick.block);
-                let array = self.gather_column(*column, &schema, &wanted.picks, wanted.len, &open)?;
-                return match &wanted.order {
-                    Some(order) => Ok(arrow_select::take::take(&array, order, None)?),
-                    None => Ok(array),
-                };
+            if !self.gathers(*column) {
+                return self.take_column(*column, &schema, rows);
             }
-            self.take_column(*column, &schema, rows)
+            let array = self.gather_column(*column, &schema, &groups, &open)?;
+            match (&order, schema.fields().get(*column)) {
+                (Some(order), Some(field)) => pick(field, &array, order),
+                _ => Ok(array),
+            }
         };
         let arrays = each_column(&columns, rows.len(), column)?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         Ok(RecordBatch::try_new_with_options(Arc::new(schema.project(&columns)?), arrays, &options)?)
     }
 
-    /// Whether rows of a column can be gathered out of its blocks: it is flat, and Arrow's kernels do right by it.
-    pub(crate) fn gathers(&self, column: usize, schema: &Schema) -> Result<bool> {
-        let leaves = self.layout().leaves_of(column);
-        let plain = schema.fields().get(column).is_some_and(|field| is_plain(field.data_type()));
-        Ok(plain && leaves.len() == 1 && self.leaf(leaves.start)?.flat)
-    }
-
-    /// Rows of a column that [gathers](Self::gathers), `len` in all.
-    pub(crate) fn gather_column(
-        &self,
-        column: usize,
-        schema: &Schema,
-        picks: &[Pick],
-        len: usize,
-        open: &Opener<'_>,
-    ) -> Result<ArrayRef> {
-        let (Some(node), Some(field)) = (self.layout().fields.get(column), schema.fields().get(column)) else {
-            return Err(Error::corrupt(format!("no column {column}")));
-        };
-        assemble(field, node, len, &mut |leaf| self.gather_leaf(leaf, picks, open))
-    }
-
     /// Where the rows lie, in the order of the file.
-    fn selected(&self, rows: &[u64]) -> Selected {
+    fn selected(&self, rows: &[u64]) -> Result<Selected> {
         let ascending = rows.array_windows().all(|[a, b]| a < b);
         let (sorted, order) = if ascending {
             (Cow::Borrowed(rows), None)
@@ -109,24 +86,21 @@ impl File {
             let mut sorted = rows.to_vec();
             sorted.sort_unstable();
             sorted.dedup();
-            let place = |row: &u64| sorted.partition_point(|other| other < row) as u64;
-            let order = UInt64Array::from_iter_values(rows.iter().map(place));
+            let place = |row: &u64| u32::try_from(sorted.partition_point(|other| other < row));
+            let order = rows.iter().map(place).collect::<Result<Vec<_>, _>>();
+            let order = order.map_err(|_| Error::limit(format!("{} rows at once", rows.len())))?;
             (Cow::Owned(sorted), Some(order))
         };
-        let (mut picks, mut rest, mut first) = (Vec::new(), sorted.as_ref(), 0u64);
-        let block_rows = u64::from(self.footer().block_rows);
+        let (mut groups, mut rest, mut first) = (Vec::new(), sorted.as_ref(), 0u64);
         for (row_group, &count) in self.footer().row_groups.iter().enumerate() {
             let end = first + u64::from(count);
             let (here, later) = rest.split_at_checked(rest.partition_point(|row| *row < end)).unwrap_or_default();
-            for rows in here.chunk_by(|a, b| (a - first) / block_rows == (b - first) / block_rows) {
-                let block = rows.first().map_or(0, |row| (row - first) / block_rows);
-                // A block has at most 2^32 rows.
-                let rows = rows.iter().map(|row| (row - first - block * block_rows) as u32).collect();
-                picks.push(Pick { row_group, block: block as usize, rows });
+            if !here.is_empty() {
+                groups.push(self.group(row_group, here.iter().map(|row| row - first).collect()));
             }
             (rest, first) = (later, end);
         }
-        Selected { picks, len: sorted.len(), order }
+        Ok(Selected { groups, order })
     }
 
     /// Rows of a column that does not gather: whole blocks are decoded.

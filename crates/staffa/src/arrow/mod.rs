@@ -24,8 +24,8 @@ mod shred_list;
 
 pub(crate) use assemble::{assemble, assemble_within, with_string_views};
 pub(crate) use concat::concat;
-pub(crate) use layout::{Layout, Leaf};
-pub(crate) use pick::{filter_rows, is_plain, pick};
+pub(crate) use layout::{Layout, Leaf, Node};
+pub(crate) use pick::{filter_rows, pick};
 pub(crate) use schema::{decode_schema, encode_schema};
 pub(crate) use shred::shred;
 

@@ -60,7 +60,7 @@ fn filters(ty: &DataType) -> bool {
 }
 
 /// Whether there are nothing but bits, words or strings of some width: all kernels of Arrow do these right.
-pub(crate) fn is_plain(ty: &DataType) -> bool {
+fn is_plain(ty: &DataType) -> bool {
     use DataType::{Dictionary, FixedSizeBinary, Null, RunEndEncoded};
     !ty.is_nested() && !matches!(ty, Null | FixedSizeBinary(0) | Dictionary(..) | RunEndEncoded(..))
 }

@@ -1,0 +1,219 @@
+//! Rows of columns: which values of which blocks they are, and these gathered.
+//!
+//! ```text
+//! rows of a row group -> flat column:     the same values of its leaf
+//!                     -> struct:          the same rows of every field
+//!                     -> list:            the items between two offsets, which are read whole and kept
+//!                     -> fixed-size list: the items at row * size
+//! values of a leaf    -> per block: its values that are wanted
+//! ```
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, new_empty_array};
+use arrow_schema::Schema;
+use staffa_kernels::cast_slice;
+
+use crate::arrow::{Node, assemble, concat};
+use crate::cache::OpenBlock;
+use crate::error::{Error, Result};
+use crate::output::Output;
+use crate::read::File;
+use crate::values::{DecodedLeaf, DecodedValues, PhysicalType};
+
+/// Wanted values of one block.
+#[derive(Debug)]
+pub(crate) struct Pick {
+    pub row_group: usize,
+    pub block: usize,
+    /// From the block's first value on; ascending, each once.
+    pub rows: Vec<u32>,
+}
+
+/// Wanted rows of one row group.
+#[derive(Debug)]
+pub(crate) struct Group {
+    row_group: usize,
+    /// From the row group's first row on; ascending, each once.
+    rows: Vec<u64>,
+    /// The same by block.
+    picks: Vec<Pick>,
+}
+
+/// How a leaf's block that has wanted values is opened.
+pub(crate) type Opener<'a> = dyn Fn(usize, &Pick) -> Result<Arc<OpenBlock>> + Sync + 'a;
+
+impl File {
+    /// Rows of a row group, ascending and each once.
+    pub(crate) fn group(&self, row_group: usize, rows: Vec<u64>) -> Group {
+        let picks = self.picks(row_group, &rows);
+        Group { row_group, rows, picks }
+    }
+
+    /// Values of a leaf by block.
+    fn picks(&self, row_group: usize, values: &[u64]) -> Vec<Pick> {
+        let block_rows = u64::from(self.footer().block_rows);
+        let of_block = |values: &[u64]| {
+            let block = values.first().map_or(0, |value| value / block_rows);
+            // A block has at most 2^32 values.
+            let rows = values.iter().map(|value| (value - block * block_rows) as u32).collect();
+            Pick { row_group, block: block as usize, rows }
+        };
+        values.chunk_by(|a, b| a / block_rows == b / block_rows).map(of_block).collect()
+    }
+
+    /// Whether rows of a column can be gathered out of its blocks: nothing in it is a dictionary or runs of Arrow's.
+    pub(crate) fn gathers(&self, column: usize) -> bool {
+        fn gathers(node: &Node) -> bool {
+            match node {
+                Node::Null | Node::Leaf(_) => true,
+                Node::List { item, .. } | Node::FixedList { item, .. } => gathers(item),
+                Node::Struct { children, .. } => children.iter().all(gathers),
+                Node::Dictionary { .. } | Node::RunEnd { .. } => false,
+            }
+        }
+        self.layout().fields.get(column).is_some_and(gathers)
+    }
+
+    /// Rows of a column that [gathers](Self::gathers).
+    pub(crate) fn gather_column(
+        &self,
+        column: usize,
+        schema: &Schema,
+        groups: &[Group],
+        open: &Opener<'_>,
+    ) -> Result<ArrayRef> {
+        let (Some(node), Some(field)) = (self.layout().fields.get(column), schema.fields().get(column)) else {
+            return Err(Error::corrupt(format!("no column {column}")));
+        };
+        if let Node::Leaf(leaf) = node {
+            let picks: Vec<&Pick> = groups.iter().flat_map(|group| &group.picks).collect();
+            let len = groups.iter().map(|group| group.rows.len()).sum();
+            return assemble(field, node, len, &mut |_| self.gather_leaf(*leaf, &picks, len, open));
+        }
+        let of_group = |group: &Group| {
+            let mut leaves = Vec::new();
+            self.leaves(node, group.row_group, &group.rows, &mut leaves)?;
+            let mut gather = |leaf| {
+                let found = leaves.iter().find(|(of, _)| *of == leaf);
+                let (_, values) = found.ok_or_else(|| Error::corrupt(format!("no leaf {leaf}")))?;
+                let picks = self.picks(group.row_group, values);
+                self.gather_leaf(leaf, &picks.iter().collect::<Vec<_>>(), values.len(), open)
+            };
+            assemble(field, node, group.rows.len(), &mut gather)
+        };
+        let mut arrays = groups.iter().map(of_group).collect::<Result<Vec<_>>>()?;
+        if arrays.len() < 2 {
+            return Ok(arrays.pop().unwrap_or_else(|| new_empty_array(field.data_type())));
+        }
+        let schema = Arc::new(Schema::new(vec![field.clone()]));
+        let batch = |array| RecordBatch::try_new(schema.clone(), vec![array]);
+        let batches = arrays.into_iter().map(batch).collect::<Result<Vec<_>, _>>()?;
+        let all = concat(&schema, &batches)?;
+        let all = all.ok_or_else(|| {
+            let what = "rows of several row groups do not go into one array of this type: ask for fewer rows at once";
+            Error::limit(format!("{}: {what}", field.data_type()))
+        })?;
+        Ok(all.column(0).clone())
+    }
+
+    /// Which values of every leaf below `node` these rows have.
+    fn leaves(&self, node: &Node, row_group: usize, rows: &[u64], out: &mut Vec<(usize, Vec<u64>)>) -> Result<()> {
+        match node {
+            Node::Null => Ok(()),
+            Node::Leaf(leaf) => {
+                out.push((*leaf, rows.to_vec()));
+                Ok(())
+            }
+            Node::Struct { validity, children } => {
+                out.push((*validity, rows.to_vec()));
+                children.iter().try_for_each(|child| self.leaves(child, row_group, rows, out))
+            }
+            Node::FixedList { validity, size, item } => {
+                out.push((*validity, rows.to_vec()));
+                let size = *size as u64;
+                let span = |row: &u64| Some((row.checked_mul(size)?, row.checked_mul(size)?.checked_add(size)?));
+                let spans = rows.iter().map(span).collect::<Option<Vec<_>>>();
+                let spans = spans.ok_or_else(|| Error::corrupt(format!("more than 2^64 items in lists of {size}")))?;
+                self.leaves(item, row_group, &self.items(item, row_group, &spans)?, out)
+            }
+            Node::List { lengths, item } => {
+                out.push((*lengths, rows.to_vec()));
+                let offsets = self.offsets(*lengths, row_group)?;
+                let span = |row: &u64| {
+                    let row = usize::try_from(*row).ok()?;
+                    offsets.get(row).copied().zip(offsets.get(row + 1).copied())
+                };
+                let spans = rows.iter().map(span).collect::<Option<Vec<_>>>();
+                let spans = spans.ok_or_else(|| Error::corrupt("lists expected, found fewer"))?;
+                self.leaves(item, row_group, &self.items(item, row_group, &spans)?, out)
+            }
+            Node::Dictionary { .. } | Node::RunEnd { .. } => Err(Error::invalid("a column that does not gather")),
+        }
+    }
+
+    /// All items from the first of a span to its end.
+    fn items(&self, item: &Node, row_group: usize, spans: &[(u64, u64)]) -> Result<Vec<u64>> {
+        let leaf = match item {
+            Node::Null => return Ok(Vec::new()),
+            Node::Leaf(leaf) => leaf,
+            Node::List { lengths, .. } => lengths,
+            Node::FixedList { validity, .. } | Node::Struct { validity, .. } => validity,
+            Node::Dictionary { codes, .. } => codes,
+            Node::RunEnd { ends, .. } => ends,
+        };
+        let there = self.chunk(*leaf, row_group)?.values;
+        if let Some((_, end)) = spans.last().filter(|(_, end)| *end > there) {
+            return Err(Error::corrupt(format!("lists of {there} items in all expected, found an end at {end}")));
+        }
+        // Asked before there is memory for them.
+        let most = self.limits().block_bytes / 8;
+        let count = spans.iter().fold(0u64, |sum, (start, end)| sum.saturating_add(end.saturating_sub(*start)));
+        if count > most {
+            return Err(Error::limit(format!("at most {most} items are read at once, found {count}")));
+        }
+        Ok(spans.iter().flat_map(|(start, end)| *start..*end).collect())
+    }
+
+    /// Where the lists of a row group begin, and the end.
+    fn offsets(&self, lengths: usize, row_group: usize) -> Result<Arc<Vec<u64>>> {
+        if let Some(offsets) = self.cache().offsets(lengths, row_group) {
+            return Ok(offsets);
+        }
+        let DecodedLeaf { validity, values } = self.decode_leaf(lengths, row_group, 0..usize::MAX)?;
+        let mut offsets = Vec::with_capacity(values.len() + 1);
+        let mut end = 0u64;
+        offsets.push(end);
+        let mut push = |(row, length): (usize, u64)| {
+            let length = if validity.as_ref().is_none_or(|valid| valid.get(row)) { length } else { 0 };
+            end = end.checked_add(length)?;
+            offsets.push(end);
+            Some(())
+        };
+        let summed = match &values {
+            DecodedValues::Words(PhysicalType::U32, words) => {
+                let words = cast_slice::<u32>(words.as_slice()).unwrap_or_default();
+                words.iter().map(|length| u64::from(*length)).enumerate().try_for_each(&mut push)
+            }
+            DecodedValues::Words(PhysicalType::U64, words) => {
+                cast_slice::<u64>(words.as_slice()).unwrap_or_default().iter().copied().enumerate().try_for_each(push)
+            }
+            _ => return Err(Error::corrupt("lengths of lists expected, found other values")),
+        };
+        summed.ok_or_else(|| Error::corrupt("the lengths of the lists add up to more than 2^64"))?;
+        let offsets = Arc::new(offsets);
+        self.cache().keep_offsets(lengths, row_group, &offsets);
+        Ok(offsets)
+    }
+
+    /// Values of one leaf, `len` in all.
+    fn gather_leaf(&self, leaf: usize, picks: &[&Pick], len: usize, open: &Opener<'_>) -> Result<DecodedLeaf> {
+        let mut out = Output::of_rows(self.leaf(leaf)?, len)?;
+        for pick in picks {
+            let pushed = open(leaf, pick).and_then(|opened| opened.with(|block| out.push_rows(block, &pick.rows)));
+            pushed.map_err(|e| e.at(|p| p.block = Some(pick.block)).at(self.place(leaf, pick.row_group)))?;
+        }
+        out.finish()
+    }
+}
