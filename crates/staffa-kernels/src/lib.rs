@@ -14,6 +14,7 @@
 //! gather    dictionary codes to values
 //! runs      run ends to values
 //! bytes     dictionaries of byte strings; lengths to offsets
+//! strings   Arrow's string arrays over memory that was checked here
 //! front     shared prefixes and suffixes to strings
 //! fsst      symbol codes to bytes
 //! text      numbers and literals to rows of text
@@ -56,6 +57,7 @@ mod kept;
 mod pool;
 mod range;
 mod runs;
+mod strings;
 mod text;
 mod word;
 
@@ -71,6 +73,7 @@ pub use kept::{Kept, Lends};
 pub use pool::{PoolBuf, retained_bytes, set_retained_limit};
 pub use range::{in_range, order_floats};
 pub use runs::fill_runs;
+pub use strings::{StringViews, ascii_array, is_ascii, rising_offsets};
 pub use text::{Piece, TEXT_FIELDS, Text, TextRows};
 pub use word::{Int, U256, Word, as_bytes, as_bytes_mut, cast_slice, cast_slice_mut, copy_from_le};
 

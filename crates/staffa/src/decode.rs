@@ -62,10 +62,29 @@ pub trait BytesDecoder: Send + Sync {
         gather_strings(self, rows, cx, out)
     }
 
+    /// The distinct strings and their codes, where it has such.
+    fn coded(&self) -> Option<&dyn CodedStrings> {
+        None
+    }
+
     /// Which strings pass; a vector has at most `most` bytes of them.
     fn select(&self, passes: &dyn Fn(&[u8]) -> bool, most: usize, cx: &mut Scratch) -> Result<Bitmap> {
         select_strings(self, passes, most, cx)
     }
+}
+
+/// Strings by their codes in a dictionary.
+pub trait CodedStrings {
+    /// The dictionary.
+    fn strings(&self) -> &staffa_kernels::BytesDict;
+
+    /// Whether it is the chunk's, and not of this block alone.
+    fn shared(&self) -> bool {
+        false
+    }
+
+    /// Codes of vector `v` into `out`, which has exactly [`vector_len`] places.
+    fn codes(&self, v: usize, cx: &mut Scratch, out: &mut [u32]) -> Result<()>;
 }
 
 /// Decodes bits, all at once: a block has 8 KB of them at most.

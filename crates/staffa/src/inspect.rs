@@ -390,7 +390,8 @@ fn with_present<R>(decoded: &DecodedLeaf, f: impl FnOnce(Values<'_>, u64) -> Res
     let nulls = (len - rows.len()) as u64;
     let offsets;
     let values = match &decoded.values {
-        DecodedValues::Empty(_) => return f(Values::U8(&[]), nulls),
+        // Not asked for here.
+        DecodedValues::Views(_) | DecodedValues::Empty(_) => return f(Values::U8(&[]), nulls),
         DecodedValues::Bits(bits) => Values::Bits(bits),
         DecodedValues::Words(ty, data) => for_words!(ty, T => {
             T::values(cast_slice(data.as_slice()).ok_or_else(|| Error::corrupt("misaligned words"))?)

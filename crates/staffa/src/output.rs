@@ -2,14 +2,16 @@
 //! rows are gathered.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use std::collections::HashMap;
+
 use arrow_buffer::Buffer;
 use bytes::Bytes;
-use staffa_kernels::{PoolBuf, lengths_to_offsets_i32, lengths_to_offsets_i64};
+use staffa_kernels::{PoolBuf, StringViews, VECTOR, lengths_to_offsets_i32, lengths_to_offsets_i64};
 
 use crate::arrow::Leaf;
 use crate::bitmap::Bitmap;
-use crate::block::{Block, Parsed};
-use crate::decode::{AnyDecoder, Physical, Scratch, for_words};
+use crate::block::{Block, Parsed, expand};
+use crate::decode::{AnyDecoder, Physical, Scratch, for_words, vector_len};
 use crate::error::{Error, Result};
 use crate::gather::{Appended, memory};
 use crate::values::{DecodedLeaf, DecodedValues, PhysicalType};
@@ -31,14 +33,26 @@ pub(crate) struct Output<'a> {
     /// Bytes of strings so far.
     data_at: usize,
     lengths: Vec<u32>,
+    /// Strings by views, and of the chunk's dictionaries, by their places in memory, the tables.
+    views: Option<(StringViews, HashMap<usize, usize>)>,
     /// Strings where only some are wanted, so that nothing tells how long they are.
     strings: Appended,
 }
 
 impl<'a> Output<'a> {
     /// For all values of some blocks.
-    pub fn of_blocks(leaf: &'a Leaf, blocks: &[Parsed<'_>]) -> Result<Self> {
-        Self::new(leaf, blocks.iter().map(|b| b.len).sum(), Some(blocks.iter().map(|b| b.string_bytes).sum()))
+    ///
+    /// `views`: of strings, where the leaf has such.
+    pub fn of_blocks(leaf: &'a Leaf, blocks: &[Parsed<'_>], views: bool) -> Result<Self> {
+        let len = blocks.iter().map(|b| b.len).sum();
+        if views && leaf.ty == Some(PhysicalType::Bytes) {
+            let views = StringViews::new(len, leaf.utf8);
+            let views = views.ok_or_else(|| Error::limit(format!("no memory for {len} views")))?;
+            let mut out = Self::new(leaf, 0, Some(0))?;
+            (out.len, out.views) = (len, Some((views, HashMap::new())));
+            return Ok(out);
+        }
+        Self::new(leaf, len, Some(blocks.iter().map(|b| b.string_bytes).sum()))
     }
 
     /// For some rows of some blocks.
@@ -60,7 +74,8 @@ impl<'a> Output<'a> {
         }
         let (cx, bits, lengths) = (Scratch::default(), Bitmap::default(), Vec::new());
         let strings = Appended::default();
-        Ok(Self { leaf, cx, len, at: 0, validity: None, bits, words, data, data_at: 0, lengths, strings })
+        let (validity, views) = (None, None);
+        Ok(Self { leaf, cx, len, at: 0, validity, bits, words, data, data_at: 0, lengths, views, strings })
     }
 
     /// The validity of `len` more values.
@@ -131,6 +146,7 @@ impl<'a> Output<'a> {
         match self.leaf.ty {
             None => {}
             Some(PhysicalType::Bits) => self.bits.extend(&block.bits()?),
+            Some(PhysicalType::Bytes) if self.views.is_some() => self.push_views(block)?,
             Some(PhysicalType::Bytes) => self.push_strings(block)?,
             Some(ty) => for_words!(ty, T => self.push_words::<T>(block)?, _ => {}),
         }
@@ -149,6 +165,48 @@ impl<'a> Output<'a> {
         };
         let decoder = T::peek(decoder).ok_or_else(|| Error::corrupt(format!("values of {:?} expected", T::TYPE)))?;
         block.words(decoder, &mut self.cx, out)
+    }
+
+    /// Strings of a dictionary are checked and laid down once, and each row is a copy of a view.
+    fn push_views(&mut self, block: &Block<'_>) -> Result<()> {
+        let Some((views, tables)) = &mut self.views else { return Ok(()) };
+        let wrong = || Error::corrupt("text expected, found other bytes, or more of them than declared");
+        let Some(AnyDecoder::Bytes(decoder)) = &block.values else {
+            return views.push_empty(block.len).then_some(()).ok_or_else(wrong);
+        };
+        let Some(coded) = decoder.coded() else {
+            self.lengths.resize(block.len.max(self.lengths.len()), 0);
+            let lengths = self.lengths.get_mut(..block.len).unwrap_or_default();
+            let mut data = memory(block.string_bytes)?;
+            let found = block.strings(&mut self.cx, lengths, data.as_mut_slice())?;
+            let data = Buffer::from(Bytes::from_owner(data));
+            return (found == block.string_bytes && views.push_strings(lengths, &data)).then_some(()).ok_or_else(wrong);
+        };
+        let dictionary = coded.strings();
+        let place = std::ptr::from_ref(dictionary).addr();
+        let known = tables.get(&place).copied().filter(|_| coded.shared());
+        let table = known.or_else(|| views.table(dictionary)).ok_or_else(wrong)?;
+        if coded.shared() {
+            tables.insert(place, table);
+        }
+        let count = decoder.len();
+        let validity = block.validity.as_ref().filter(|_| block.dense);
+        let mut codes = vec![0; if validity.is_some() { block.len.max(count) } else { VECTOR.min(count) }];
+        let mut pushed = true;
+        for v in 0..count.div_ceil(VECTOR) {
+            let start = if validity.is_some() { v * VECTOR } else { 0 };
+            let codes = codes.get_mut(start..start + vector_len(count, v)).unwrap_or_default();
+            coded.codes(v, &mut self.cx, codes)?;
+            pushed &= validity.is_some() || views.push_codes(table, codes);
+        }
+        if let Some(validity) = validity {
+            expand(&mut codes, count, validity);
+            pushed = views.push_codes(table, &codes);
+        }
+        pushed.then_some(()).ok_or_else(|| {
+            let worst = codes.iter().max().copied().unwrap_or(0);
+            Error::corrupt(format!("codes below {} expected, found {worst}", dictionary.len()))
+        })
     }
 
     fn push_strings(&mut self, block: &Block<'_>) -> Result<()> {
@@ -197,9 +255,13 @@ impl<'a> Output<'a> {
             None => DecodedValues::Empty(self.len),
             Some(PhysicalType::Bits) => DecodedValues::Bits(self.bits),
             Some(PhysicalType::Bytes) => {
-                let data = self.data.map_or_else(|| self.strings.into_data(), Ok)?;
-                let (large, offsets) = (self.leaf.large, buffer(self.words));
-                DecodedValues::Bytes { large, offsets, data: buffer(Some(data)) }
+                if let Some((views, _)) = self.views {
+                    DecodedValues::Views(views)
+                } else {
+                    let data = self.data.map_or_else(|| self.strings.into_data(), Ok)?;
+                    let (large, offsets) = (self.leaf.large, buffer(self.words));
+                    DecodedValues::Bytes { large, offsets, data: buffer(Some(data)) }
+                }
             }
             Some(ty) => DecodedValues::Words(ty, buffer(self.words)),
         };

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{DataType, Schema, SchemaRef};
 use bytes::Bytes;
 use rayon::prelude::*;
 
@@ -236,6 +236,11 @@ impl File {
 
     /// Blocks of one leaf of one row group, decoded.
     pub(crate) fn decode_leaf(&self, leaf: usize, row_group: usize, blocks: Range<usize>) -> Result<DecodedLeaf> {
+        self.decode_leaf_as(leaf, row_group, blocks, false)
+    }
+
+    /// As [`decode_leaf`](Self::decode_leaf); strings as views on request.
+    fn decode_leaf_as(&self, leaf: usize, row_group: usize, blocks: Range<usize>, views: bool) -> Result<DecodedLeaf> {
         let place = self.place(leaf, row_group);
         let decode = || {
             let chunk = self.chunk(leaf, row_group)?;
@@ -244,7 +249,7 @@ impl File {
             let chunks = chunks.collect::<Result<Vec<_>>>()?;
             let tellers: Vec<LeafReader<'_>> =
                 chunks.iter().map(|(leaf, chunk)| LeafReader { file: self, leaf, chunk }).collect();
-            reader.decode(blocks, &tellers)
+            reader.decode(blocks, &tellers, views)
         };
         decode().map_err(|e| e.at(&place))
     }
@@ -309,7 +314,8 @@ impl File {
         let (first, last) =
             if flat { (rows.start / block_rows, rows.end.div_ceil(block_rows)) } else { (0, usize::MAX) };
         let (start, end) = if flat { (first * block_rows, (last * block_rows).min(total)) } else { (0, total) };
-        let mut fetch = |leaf| self.decode_leaf(leaf, row_group, first..last);
+        let views = flat && matches!(field.data_type(), DataType::Utf8View | DataType::BinaryView);
+        let mut fetch = |leaf| self.decode_leaf_as(leaf, row_group, first..last, views);
         let most = usize::try_from(self.limits().row_group_values).unwrap_or(usize::MAX);
         let array = assemble_within(most, field, node, end - start, &mut fetch);
         let array = array.map_err(|e| e.at(self.place(leaves.start, row_group)))?;
@@ -362,7 +368,7 @@ impl LeafReader<'_> {
     /// The bytes from the first shared part, or the first block wanted, to the last.
     ///
     /// `tellers` are the columns in terms of which this one is.
-    fn decode(&self, blocks: Range<usize>, tellers: &[LeafReader<'_>]) -> Result<DecodedLeaf> {
+    fn decode(&self, blocks: Range<usize>, tellers: &[LeafReader<'_>], views: bool) -> Result<DecodedLeaf> {
         let limits = self.file.limits();
         let wanted = self.wanted(&blocks);
         let parts = self.shared_bytes()?;
@@ -385,7 +391,7 @@ impl LeafReader<'_> {
         if found > most {
             return Err(Error::limit(format!("a chunk of at most {most} bytes is allowed, found {found}")));
         }
-        let mut out = Output::of_blocks(self.leaf, &parsed)?;
+        let mut out = Output::of_blocks(self.leaf, &parsed, views)?;
         for (i, block) in parsed.iter().enumerate() {
             let open = Block::open(block, &shared, others.get(i).map(Vec::as_slice).unwrap_or_default(), limits);
             open.and_then(|block| out.push(&block)).map_err(|e| e.at(at(i)))?;

@@ -4,7 +4,7 @@
 //! are ordered. NULLs are not values: validity is a column of its own.
 
 use arrow_buffer::Buffer;
-use staffa_kernels::{U256, Word, cast_slice};
+use staffa_kernels::{StringViews, U256, Word, cast_slice};
 
 use crate::bitmap::Bitmap;
 
@@ -298,6 +298,8 @@ pub enum DecodedValues {
     Bits(Bitmap),
     /// Fixed-width words, `len * width` bytes.
     Words(PhysicalType, Buffer),
+    /// Byte strings by views.
+    Views(StringViews),
     /// Byte strings with `len + 1` offsets that begin with 0: of 64 bits when `large`, else of 32.
     Bytes {
         /// Whether offsets have 64 bits.
@@ -316,6 +318,7 @@ impl DecodedValues {
             Self::Empty(len) => *len,
             Self::Bits(bits) => bits.len(),
             Self::Words(ty, data) => data.len() / ty.width_bytes().unwrap_or(1),
+            Self::Views(views) => views.len(),
             Self::Bytes { large, offsets, .. } => (offsets.len() / if *large { 8 } else { 4 }).saturating_sub(1),
         }
     }

@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use arrow_array::types::{BinaryType, ByteArrayType, LargeBinaryType, LargeUtf8Type, Utf8Type};
+use arrow_array::types::{BinaryType, ByteArrayType, LargeBinaryType};
 use arrow_array::{
     ArrayRef, ArrowPrimitiveType, BinaryViewArray, BooleanArray, FixedSizeBinaryArray, GenericByteArray,
-    OffsetSizeTrait, StringViewArray, downcast_primitive,
+    GenericStringArray, OffsetSizeTrait, StringViewArray, downcast_primitive,
 };
 use arrow_buffer::{ArrowNativeType, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
+use staffa_kernels::{ascii_array, rising_offsets};
 
 use super::assemble::unlike;
 use super::build::{self, boolean_buffer, refused, scalars};
@@ -30,12 +31,18 @@ fn name(values: &DecodedValues) -> String {
         DecodedValues::Empty(_) => "no values".to_owned(),
         DecodedValues::Bits(_) => "Bits".to_owned(),
         DecodedValues::Words(ty, _) => format!("{ty:?}"),
-        DecodedValues::Bytes { .. } => "Bytes".to_owned(),
+        DecodedValues::Bytes { .. } | DecodedValues::Views(_) => "Bytes".to_owned(),
     }
 }
 
 /// The array of a type without children.
 pub(super) fn leaf_array(ty: &DataType, values: DecodedValues, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+    let (values, nulls) = match (ty, values) {
+        (DataType::Utf8View | DataType::BinaryView, DecodedValues::Views(views)) => {
+            return views.finish(nulls).ok_or_else(|| Error::corrupt("as many bits of validity as strings expected"));
+        }
+        (_, values) => (values, nulls),
+    };
     macro_rules! primitive {
         ($ty:ty) => {
             primitive::<$ty>(ty, values, nulls)
@@ -47,12 +54,12 @@ pub(super) fn leaf_array(ty: &DataType, values: DecodedValues, nulls: Option<Nul
             DecodedValues::Bits(bits) => Ok(Arc::new(BooleanArray::new(boolean_buffer(bits), nulls))),
             other => Err(Error::corrupt(format!("Bits expected, found {}", name(&other)))),
         },
-        DataType::Utf8 => Ok(Arc::new(bytes::<Utf8Type>(values, nulls)?)),
-        DataType::LargeUtf8 => Ok(Arc::new(bytes::<LargeUtf8Type>(values, nulls)?)),
+        DataType::Utf8 => Ok(Arc::new(text::<i32>(values, nulls)?)),
+        DataType::LargeUtf8 => Ok(Arc::new(text::<i64>(values, nulls)?)),
         DataType::Binary => Ok(Arc::new(bytes::<BinaryType>(values, nulls)?)),
         DataType::LargeBinary => Ok(Arc::new(bytes::<LargeBinaryType>(values, nulls)?)),
         // By way of plain strings: text is checked once for all of it, not string by string. Contents are not copied.
-        DataType::Utf8View => Ok(Arc::new(StringViewArray::from(&bytes::<Utf8Type>(values, nulls)?))),
+        DataType::Utf8View => Ok(Arc::new(StringViewArray::from(&text::<i32>(values, nulls)?))),
         DataType::BinaryView => Ok(Arc::new(BinaryViewArray::from(&bytes::<BinaryType>(values, nulls)?))),
         DataType::FixedSizeBinary(size) => fixed_binary(*size, values, nulls),
         _ => Err(unlike(ty))
@@ -70,30 +77,34 @@ fn primitive<T: ArrowPrimitiveType>(
 
 /// Offsets of the width that is wanted, never decreasing, within the contents.
 fn offsets<O: OffsetSizeTrait>(large: bool, offsets: Buffer, bytes: usize) -> Result<OffsetBuffer<O>> {
-    fn check<F: OffsetSizeTrait>(offsets: &ScalarBuffer<F>, bytes: usize) -> Result<()> {
-        // Counted without an early end, so that it goes as fast as memory.
-        let falls: usize = offsets.iter().zip(offsets.iter().skip(1)).map(|(a, b)| usize::from(a > b)).sum();
-        let ends = offsets.first().is_some_and(|first| *first >= F::zero())
-            && offsets.last().is_some_and(|last| last.as_usize() <= bytes);
-        if ends && falls == 0 {
-            return Ok(());
-        }
-        Err(Error::corrupt(format!("offsets of strings must not decrease, nor leave the {bytes} bytes of contents")))
-    }
     fn convert<F: OffsetSizeTrait, O: OffsetSizeTrait>(offsets: Buffer, bytes: usize) -> Result<ScalarBuffer<O>> {
-        let offsets = scalars::<F>(offsets)?;
-        check(&offsets, bytes)?;
         if size_of::<F>() == size_of::<O>() {
-            return scalars(offsets.into_inner());
+            return scalars(offsets);
         }
-        let offsets = offsets.iter().map(|offset| O::from_usize(offset.as_usize()));
+        let offsets = scalars::<F>(offsets)?;
+        let offsets = offsets.iter().map(|offset| O::from_usize(offset.to_usize()?));
         let narrow = || Error::limit(format!("{bytes} bytes of strings need 64-bit offsets: ask for the large type"));
         offsets.collect::<Option<Vec<O>>>().map(ScalarBuffer::from).ok_or_else(narrow)
     }
     if offsets.is_empty() {
         return Ok(OffsetBuffer::new_empty());
     }
-    Ok(OffsetBuffer::new(if large { convert::<i64, O>(offsets, bytes)? } else { convert::<i32, O>(offsets, bytes)? }))
+    let offsets = if large { convert::<i64, O>(offsets, bytes)? } else { convert::<i32, O>(offsets, bytes)? };
+    rising_offsets(offsets, bytes).map_err(|_| {
+        Error::corrupt(format!("offsets of strings must not decrease, nor leave the {bytes} bytes of contents"))
+    })
+}
+
+/// Text: ASCII is known as such at once, of other text Arrow checks every string.
+fn text<O: OffsetSizeTrait>(values: DecodedValues, nulls: Option<NullBuffer>) -> Result<GenericStringArray<O>> {
+    let DecodedValues::Bytes { large, offsets: ends, data } = values else {
+        return Err(Error::corrupt(format!("Bytes expected, found {}", name(&values))));
+    };
+    let offsets = offsets::<O>(large, ends, data.len())?;
+    match ascii_array(&offsets, &data, nulls.as_ref()) {
+        Some(array) => Ok(array),
+        None => GenericStringArray::try_new(offsets, data, nulls).map_err(refused),
+    }
 }
 
 fn bytes<T: ByteArrayType>(values: DecodedValues, nulls: Option<NullBuffer>) -> Result<GenericByteArray<T>> {

@@ -21,7 +21,8 @@ use super::front_coding::{self, FrontCoding};
 use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Coded, Sorted, Stats, rough_bytes};
 use crate::decode::{
-    AnyDecoder, BytesDecoder, Decoder, Integer, OpenContext, Physical, Scratch, SharedPart, for_words, vector_len,
+    AnyDecoder, BytesDecoder, CodedStrings, Decoder, Integer, OpenContext, Physical, Scratch, SharedPart, for_words,
+    vector_len,
 };
 use crate::error::{Error, Result};
 use crate::gather::Appended;
@@ -317,9 +318,27 @@ impl CodedBytes<'_> {
     }
 }
 
+impl CodedStrings for CodedBytes<'_> {
+    fn strings(&self) -> &BytesDict {
+        self.values.as_ref()
+    }
+
+    fn shared(&self) -> bool {
+        matches!(self.values, Cow::Borrowed(_))
+    }
+
+    fn codes(&self, v: usize, cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
+        self.codes.vector(v, cx, out)
+    }
+}
+
 impl BytesDecoder for CodedBytes<'_> {
     fn len(&self) -> usize {
         self.codes.len()
+    }
+
+    fn coded(&self) -> Option<&dyn CodedStrings> {
+        Some(self)
     }
 
     fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize> {

@@ -14,7 +14,8 @@ use super::Encoding;
 use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Stats};
 use crate::decode::{
-    AnyDecoder, BitsDecoder, BytesDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_words, vector_len,
+    AnyDecoder, BitsDecoder, BytesDecoder, CodedStrings, Decoder, Integer, OpenContext, Physical, Scratch, for_words,
+    vector_len,
 };
 use crate::error::{Error, Result};
 use crate::gather::{Appended, no_row};
@@ -259,9 +260,23 @@ impl ByteRuns {
     }
 }
 
+impl CodedStrings for ByteRuns {
+    fn strings(&self) -> &BytesDict {
+        &self.values
+    }
+
+    fn codes(&self, v: usize, _: &mut Scratch, out: &mut [u32]) -> Result<()> {
+        fill(&self.ids, &self.ends, v, out)
+    }
+}
+
 impl BytesDecoder for ByteRuns {
     fn len(&self) -> usize {
         self.len
+    }
+
+    fn coded(&self) -> Option<&dyn CodedStrings> {
+        Some(self)
     }
 
     fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize> {

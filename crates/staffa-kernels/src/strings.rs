@@ -1,0 +1,300 @@
+//! Arrow's string arrays over memory that was checked here, and not once more by Arrow's constructors.
+//!
+//! Arrow checks text string by string. Where all bytes are ASCII, as they mostly are, one pass at the speed of memory says
+//! as much: every offset is then at a character. A dictionary's strings are checked once, not once for every row.
+//!
+//! ```text
+//! view of 16 bytes = length: u32 | up to 12 bytes: the string | more: its first 4 bytes | buffer: u32 | offset: u32
+//! ```
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BinaryViewArray, GenericStringArray, OffsetSizeTrait, StringViewArray};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use bytes::Bytes;
+
+use crate::bytes::BytesDict;
+use crate::dispatch::dispatch;
+use crate::gather::gather_words;
+use crate::pool::PoolBuf;
+
+/// Longest string within a view.
+const INLINE: usize = 12;
+
+dispatch! {
+    /// Whether all bytes are ASCII.
+    pub fn is_ascii(bytes: &[u8]) -> bool = ascii_body;
+}
+
+#[inline(always)]
+fn ascii_body(bytes: &[u8]) -> bool {
+    // A few KB at a time, so that a text of another language is known as such at once.
+    bytes.chunks(4096).all(|chunk| chunk.iter().fold(0, |any, byte| any | byte) < 0x80)
+}
+
+dispatch! { fn rise_i32(offsets: &[i32]) -> bool = rise_body_i32; }
+dispatch! { fn rise_i64(offsets: &[i64]) -> bool = rise_body_i64; }
+
+// Counted without an early end, so that it goes as fast as memory.
+#[inline(always)]
+fn rise_body_i32(offsets: &[i32]) -> bool {
+    offsets.iter().zip(offsets.iter().skip(1)).map(|(a, b)| u32::from(a > b)).sum::<u32>() == 0
+}
+
+#[inline(always)]
+fn rise_body_i64(offsets: &[i64]) -> bool {
+    offsets.iter().zip(offsets.iter().skip(1)).map(|(a, b)| u64::from(a > b)).sum::<u64>() == 0
+}
+
+/// Offsets that do not decrease and lie within `bytes`; they come back as they are where they do not.
+///
+/// # Errors
+/// The offsets.
+pub fn rising_offsets<O: OffsetSizeTrait>(
+    offsets: ScalarBuffer<O>,
+    bytes: usize,
+) -> Result<OffsetBuffer<O>, ScalarBuffer<O>> {
+    let within = offsets.first().is_some_and(|first| *first >= O::zero())
+        && offsets.last().is_some_and(|last| last.as_usize() <= bytes);
+    let rise =
+        if O::IS_LARGE { rise_i64(offsets.inner().typed_data()) } else { rise_i32(offsets.inner().typed_data()) };
+    if !within || !rise {
+        return Err(offsets);
+    }
+    // SAFETY: there is a first one, not below zero, and none is less than the one before.
+    Ok(unsafe { OffsetBuffer::new_unchecked(offsets) })
+}
+
+/// The array of strings that are ASCII alone; `None` where they are not, where the offsets leave the data or where there
+/// are not as many validity bits as strings.
+pub fn ascii_array<O: OffsetSizeTrait>(
+    offsets: &OffsetBuffer<O>,
+    data: &Buffer,
+    nulls: Option<&NullBuffer>,
+) -> Option<GenericStringArray<O>> {
+    let (first, last) = (offsets.first()?.as_usize(), offsets.last()?.as_usize());
+    if nulls.is_some_and(|nulls| nulls.len() != offsets.len() - 1) || !is_ascii(data.get(first..last)?) {
+        return None;
+    }
+    // SAFETY: the offsets are monotonic, by their type, and within the data; every string is a part of bytes that are
+    // ASCII, so it is UTF-8; there are as many validity bits as strings.
+    Some(unsafe { GenericStringArray::new_unchecked(offsets.clone(), data.clone(), nulls.cloned()) })
+}
+
+/// Views of strings being put together: every string is checked when it comes in, views are only copied from then on.
+#[derive(Debug)]
+pub struct StringViews {
+    /// The first `len` are views of strings in `buffers`, each of them UTF-8 where `text`.
+    views: PoolBuf,
+    len: usize,
+    buffers: Vec<Buffer>,
+    /// As the views.
+    tables: Vec<Vec<u128>>,
+    text: bool,
+}
+
+impl StringViews {
+    /// For so many strings; `text`: of UTF-8. `None` where there is no memory for them.
+    pub fn new(rows: usize, text: bool) -> Option<Self> {
+        let views = PoolBuf::new(rows.checked_mul(size_of::<u128>())?)?;
+        Some(Self { views, len: 0, buffers: Vec::new(), tables: Vec::new(), text })
+    }
+
+    /// How many strings there are so far.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Strings that rows refer to by code: the table's number. `None` where one is no text, or they are too many or long.
+    pub fn table(&mut self, strings: &BytesDict) -> Option<usize> {
+        let buffer = u32::try_from(self.buffers.len()).ok()?;
+        let mut long = Vec::new();
+        let mut table = Vec::with_capacity(strings.len());
+        for i in 0..strings.len() {
+            let string = strings.get(i)?;
+            if self.text && !string.is_ascii() && std::str::from_utf8(string).is_err() {
+                return None;
+            }
+            table.push(view(string, buffer, long.len())?);
+            if string.len() > INLINE {
+                long.extend_from_slice(string);
+            }
+        }
+        if !long.is_empty() {
+            self.buffers.push(Buffer::from_vec(long));
+        }
+        self.tables.push(table);
+        Some(self.tables.len() - 1)
+    }
+
+    /// Appends strings of a table by code; `false`, and nothing appended, where a code or the table is not there, or there
+    /// is no room.
+    pub fn push_codes(&mut self, table: usize, codes: &[u32]) -> bool {
+        let (Some(table), Some(end)) = (self.tables.get(table), self.len.checked_add(codes.len())) else {
+            return false;
+        };
+        let Some(places) = self.views.words_mut::<u128>().get_mut(self.len..end) else { return false };
+        if !gather_words(table, codes, places) {
+            return false;
+        }
+        self.len = end;
+        true
+    }
+
+    /// Appends strings that lie one after another in `data`, by their lengths; `false`, and nothing appended, where one is
+    /// no text, they are longer than the data or more than there is room for.
+    pub fn push_strings(&mut self, lengths: &[u32], data: &Buffer) -> bool {
+        let Ok(buffer) = u32::try_from(self.buffers.len()) else { return false };
+        let Some(end) = self.len.checked_add(lengths.len()) else { return false };
+        let Some(places) = self.views.words_mut::<u128>().get_mut(self.len..end) else { return false };
+        let check = self.text && !is_ascii(data);
+        let mut at = 0usize;
+        for (place, length) in places.iter_mut().zip(lengths) {
+            let Some(string) = data.get(at..at.saturating_add(*length as usize)) else { return false };
+            if check && std::str::from_utf8(string).is_err() {
+                return false;
+            }
+            // Most have 16 bytes from their beginning on: one load.
+            *place = match data.get(at..).and_then(<[u8]>::first_chunk) {
+                Some(bytes) if string.len() <= INLINE => {
+                    let bytes = u128::from_le_bytes(*bytes) & ((1 << (string.len() * 8)) - 1);
+                    u128::from(*length) | bytes << 32
+                }
+                _ => match view(string, buffer, at) {
+                    Some(view) => view,
+                    None => return false,
+                },
+            };
+            at += string.len();
+        }
+        self.buffers.push(data.clone());
+        self.len = end;
+        true
+    }
+
+    /// Appends empty strings; `false` where there is no room for them.
+    pub fn push_empty(&mut self, count: usize) -> bool {
+        let Some(end) = self.len.checked_add(count) else { return false };
+        let Some(places) = self.views.words_mut::<u128>().get_mut(self.len..end) else { return false };
+        places.fill(0);
+        self.len = end;
+        true
+    }
+
+    /// The array; `None` where there are not as many validity bits as strings.
+    pub fn finish(self, nulls: Option<NullBuffer>) -> Option<ArrayRef> {
+        if nulls.as_ref().is_some_and(|nulls| nulls.len() != self.len) {
+            return None;
+        }
+        let views = Buffer::from(Bytes::from_owner(self.views));
+        let views = ScalarBuffer::<u128>::new(views, 0, self.len);
+        let buffers: Arc<[Buffer]> = self.buffers.into();
+        // SAFETY: every view was made by `view` of a string in a buffer that has been kept at its number, or is 0, the
+        // empty string, and only copied since; with `text` every string was found to be UTF-8. There are as many
+        // validity bits as views.
+        Some(unsafe {
+            if self.text {
+                Arc::new(StringViewArray::new_unchecked(views, buffers, nulls))
+            } else {
+                Arc::new(BinaryViewArray::new_unchecked(views, buffers, nulls))
+            }
+        })
+    }
+}
+
+/// The view of a string at `offset` of a buffer; `None` where it is too long or too far behind for 32 bits with a sign.
+#[inline(always)]
+fn view(string: &[u8], buffer: u32, offset: usize) -> Option<u128> {
+    let length = u128::from(u32::try_from(string.len()).ok().filter(|length| i32::try_from(*length).is_ok())?);
+    if string.len() <= INLINE {
+        let mut bytes = [0; 16];
+        bytes.iter_mut().skip(4).zip(string).for_each(|(to, from)| *to = *from);
+        return Some(length | u128::from_le_bytes(bytes));
+    }
+    let prefix = u32::from_le_bytes(*string.first_chunk()?);
+    let offset = u128::from(i32::try_from(offset).ok()?.cast_unsigned());
+    Some(length | u128::from(prefix) << 32 | u128::from(buffer) << 64 | offset << 96)
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::Array as _;
+    use arrow_array::cast::AsArray as _;
+
+    use super::*;
+    use crate::dispatch::testing::on_every_level;
+    use crate::testing::Rng;
+
+    fn strings(text: bool) -> Vec<Vec<u8>> {
+        let mut rng = Rng(0x57_1e);
+        let letters = if text { "abcdefgh" } else { "aäb漢c𝄞de" };
+        let letters: Vec<char> = letters.chars().collect();
+        let string = |_| (0..rng.below(30)).map(|_| letters[rng.below(letters.len())]).collect::<String>().into_bytes();
+        (0..500).map(string).collect()
+    }
+
+    fn packed(strings: &[Vec<u8>]) -> (Vec<u32>, Vec<u8>) {
+        (strings.iter().map(|s| s.len() as u32).collect(), strings.concat())
+    }
+
+    #[test]
+    fn arrays_and_views_hold_the_strings_and_pass_all_of_arrows_checks() {
+        on_every_level(|| {
+            for ascii in [true, false] {
+                let strings = strings(ascii);
+                let (lengths, data) = packed(&strings);
+                let offsets = OffsetBuffer::<i32>::from_lengths(lengths.iter().map(|l| *l as usize));
+                let data = Buffer::from_vec(data);
+                let array = ascii_array(&offsets, &data, None);
+                assert_eq!(array.is_some(), ascii);
+                if let Some(array) = array {
+                    array.to_data().validate_full().unwrap();
+                    assert!(array.iter().zip(&strings).all(|(a, b)| a.unwrap().as_bytes() == b));
+                }
+                let mut views = StringViews::new(1003, true).unwrap();
+                assert!(views.push_strings(&lengths, &data));
+                let ends: Vec<u32> = offsets.iter().map(|o| *o as u32).collect();
+                let table = views.table(&BytesDict::new(&ends, &data).unwrap()).unwrap();
+                let codes: Vec<u32> = (0..500u32).rev().collect();
+                assert!(views.push_codes(table, &codes) && views.push_empty(3));
+                assert!(!views.push_empty(1) && !views.push_codes(table, &[0]) && !views.push_codes(table + 1, &[]));
+                assert_eq!(views.len(), 1003);
+                let nulls: NullBuffer = (0..1003).map(|i| i % 7 > 0).collect();
+                let array = views.finish(Some(nulls)).unwrap();
+                array.to_data().validate_full().unwrap();
+                let expected = strings.iter().chain(strings.iter().rev()).map(Vec::as_slice).chain([&b""[..]; 3]);
+                for (i, (found, expected)) in array.as_string_view().iter().zip(expected).enumerate() {
+                    assert_eq!(found.map(str::as_bytes), (i % 7 > 0).then_some(expected));
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn what_is_no_text_or_not_there_is_refused() {
+        let (lengths, data) = (vec![2u32, 3], Buffer::from_vec(b"ab\xff\xfec".to_vec()));
+        let mut views = StringViews::new(10, true).unwrap();
+        assert!(!views.push_strings(&lengths, &data) && !views.push_strings(&[6], &data));
+        assert!(views.table(&BytesDict::new(&[0, 2, 5], &data).unwrap()).is_none());
+        let split = Buffer::from_vec("ä".as_bytes().to_vec());
+        assert!(!views.push_strings(&[1, 1], &split), "half a character");
+        assert!(views.is_empty());
+        assert!(views.finish(Some(NullBuffer::new_null(1))).is_none());
+        let mut bytes = StringViews::new(2, false).unwrap();
+        assert!(bytes.push_strings(&lengths, &data));
+        let array = bytes.finish(None).unwrap();
+        array.to_data().validate_full().unwrap();
+        assert_eq!(array.as_binary_view().value(1), b"\xff\xfec");
+        let offsets = |offsets: Vec<i32>| rising_offsets(ScalarBuffer::from(offsets), 5);
+        assert!(offsets(vec![0, 2, 5]).is_ok());
+        assert!([vec![], vec![0, 3, 2], vec![-1, 2], vec![0, 6]].map(offsets).iter().all(Result::is_err));
+        let ok = offsets(vec![0, 2, 5]).unwrap();
+        assert!(ascii_array(&ok, &Buffer::from_vec(b"abcd".to_vec()), None).is_none(), "past the data");
+        assert!(ascii_array(&ok, &Buffer::from_vec(b"abcde".to_vec()), Some(&NullBuffer::new_null(3))).is_none());
+    }
+}
