@@ -54,6 +54,18 @@ impl BytesDict {
         self.entries.len()
     }
 
+    /// All strings, one after another.
+    #[inline]
+    pub fn contents(&self) -> &[u8] {
+        // What `new` has padded.
+        &self.data[..self.data.len() - SLACK]
+    }
+
+    /// Where they lie in the contents.
+    pub fn ranges(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
+        self.entries.iter().map(|entry| entry.start as usize..entry.start as usize + entry.len as usize)
+    }
+
     /// Bytes of memory that it holds.
     #[inline]
     pub fn bytes(&self) -> usize {

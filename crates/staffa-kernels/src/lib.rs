@@ -73,7 +73,7 @@ pub use kept::{Kept, Lends};
 pub use pool::{PoolBuf, retained_bytes, set_retained_limit};
 pub use range::{in_range, order_floats};
 pub use runs::fill_runs;
-pub use strings::{StringViews, ascii_array, is_ascii, rising_offsets};
+pub use strings::{StringViews, rising_offsets, text_array};
 pub use text::{Piece, TEXT_FIELDS, Text, TextRows};
 pub use word::{Int, U256, Word, as_bytes, as_bytes_mut, cast_slice, cast_slice_mut, copy_from_le};
 

@@ -1,12 +1,13 @@
 //! Arrow's string arrays over memory that was checked here, and not once more by Arrow's constructors.
 //!
-//! Arrow checks text string by string. Where all bytes are ASCII, as they mostly are, one pass at the speed of memory says
-//! as much: every offset is then at a character. A dictionary's strings are checked once, not once for every row.
+//! Where all bytes are ASCII, as they mostly are, one pass at the speed of memory says that every string is text. A
+//! dictionary's strings are checked once, not once for every row.
 //!
 //! ```text
 //! view of 16 bytes = length: u32 | up to 12 bytes: the string | more: its first 4 bytes | buffer: u32 | offset: u32
 //! ```
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BinaryViewArray, GenericStringArray, OffsetSizeTrait, StringViewArray};
@@ -23,7 +24,7 @@ const INLINE: usize = 12;
 
 dispatch! {
     /// Whether all bytes are ASCII.
-    pub fn is_ascii(bytes: &[u8]) -> bool = ascii_body;
+    fn is_ascii(bytes: &[u8]) -> bool = ascii_body;
 }
 
 #[inline(always)]
@@ -65,19 +66,27 @@ pub fn rising_offsets<O: OffsetSizeTrait>(
     Ok(unsafe { OffsetBuffer::new_unchecked(offsets) })
 }
 
-/// The array of strings that are ASCII alone; `None` where they are not, where the offsets leave the data or where there
-/// are not as many validity bits as strings.
-pub fn ascii_array<O: OffsetSizeTrait>(
+/// Whether bytes are UTF-8, and every string in them, which begin at `starts`, begins with a character.
+#[inline]
+fn is_text(bytes: &[u8], mut starts: impl Iterator<Item = usize>) -> bool {
+    let begins = |start| bytes.get(start).is_none_or(|byte| !(0x80..0xc0).contains(byte));
+    is_ascii(bytes) || simdutf8::basic::from_utf8(bytes).is_ok() && starts.all(begins)
+}
+
+/// The array of strings that are UTF-8; `None` where they are not, where the offsets leave the data or where there are not
+/// as many validity bits as strings.
+pub fn text_array<O: OffsetSizeTrait>(
     offsets: &OffsetBuffer<O>,
     data: &Buffer,
     nulls: Option<&NullBuffer>,
 ) -> Option<GenericStringArray<O>> {
     let (first, last) = (offsets.first()?.as_usize(), offsets.last()?.as_usize());
-    if nulls.is_some_and(|nulls| nulls.len() != offsets.len() - 1) || !is_ascii(data.get(first..last)?) {
+    let starts = offsets.iter().map(|offset| offset.as_usize() - first);
+    if nulls.is_some_and(|nulls| nulls.len() != offsets.len() - 1) || !is_text(data.get(first..last)?, starts) {
         return None;
     }
-    // SAFETY: the offsets are monotonic, by their type, and within the data; every string is a part of bytes that are
-    // ASCII, so it is UTF-8; there are as many validity bits as strings.
+    // SAFETY: the offsets are monotonic, by their type, and within the data; all strings together are UTF-8, and each
+    // begins with a character, where the one before ends; there are as many validity bits as strings.
     Some(unsafe { GenericStringArray::new_unchecked(offsets.clone(), data.clone(), nulls.cloned()) })
 }
 
@@ -113,20 +122,18 @@ impl StringViews {
     /// Strings that rows refer to by code: the table's number. `None` where one is no text, or they are too many or long.
     pub fn table(&mut self, strings: &BytesDict) -> Option<usize> {
         let buffer = u32::try_from(self.buffers.len()).ok()?;
-        let mut long = Vec::new();
-        let mut table = Vec::with_capacity(strings.len());
-        for i in 0..strings.len() {
-            let string = strings.get(i)?;
-            if self.text && !string.is_ascii() && std::str::from_utf8(string).is_err() {
-                return None;
-            }
-            table.push(view(string, buffer, long.len())?);
-            if string.len() > INLINE {
-                long.extend_from_slice(string);
-            }
+        let data = strings.contents();
+        if self.text && !is_text(data, strings.ranges().flat_map(|range| [range.start, range.end])) {
+            return None;
         }
-        if !long.is_empty() {
-            self.buffers.push(Buffer::from_vec(long));
+        let mut any_long = false;
+        let view = |range: Range<usize>| {
+            any_long |= range.len() > INLINE;
+            view(data, range, buffer)
+        };
+        let table = strings.ranges().map(view).collect::<Option<Vec<_>>>()?;
+        if any_long {
+            self.buffers.push(Buffer::from(data));
         }
         self.tables.push(table);
         Some(self.tables.len() - 1)
@@ -152,25 +159,18 @@ impl StringViews {
         let Ok(buffer) = u32::try_from(self.buffers.len()) else { return false };
         let Some(end) = self.len.checked_add(lengths.len()) else { return false };
         let Some(places) = self.views.words_mut::<u128>().get_mut(self.len..end) else { return false };
-        let check = self.text && !is_ascii(data);
+        let ends = lengths.iter().scan(0usize, |end, length| {
+            *end = end.saturating_add(*length as usize);
+            Some(*end)
+        });
+        if self.text && !is_text(data, ends) {
+            return false;
+        }
         let mut at = 0usize;
         for (place, length) in places.iter_mut().zip(lengths) {
-            let Some(string) = data.get(at..at.saturating_add(*length as usize)) else { return false };
-            if check && std::str::from_utf8(string).is_err() {
-                return false;
-            }
-            // Most have 16 bytes from their beginning on: one load.
-            *place = match data.get(at..).and_then(<[u8]>::first_chunk) {
-                Some(bytes) if string.len() <= INLINE => {
-                    let bytes = u128::from_le_bytes(*bytes) & ((1 << (string.len() * 8)) - 1);
-                    u128::from(*length) | bytes << 32
-                }
-                _ => match view(string, buffer, at) {
-                    Some(view) => view,
-                    None => return false,
-                },
-            };
-            at += string.len();
+            let end = at.saturating_add(*length as usize);
+            let Some(view) = view(data, at..end, buffer) else { return false };
+            (*place, at) = (view, end);
         }
         self.buffers.push(data.clone());
         self.len = end;
@@ -207,18 +207,30 @@ impl StringViews {
     }
 }
 
-/// The view of a string at `offset` of a buffer; `None` where it is too long or too far behind for 32 bits with a sign.
+/// The view of a string in the data of a buffer; `None` where it leaves them, or is too long or too far behind for 32 bits
+/// with a sign.
 #[inline(always)]
-fn view(string: &[u8], buffer: u32, offset: usize) -> Option<u128> {
-    let length = u128::from(u32::try_from(string.len()).ok().filter(|length| i32::try_from(*length).is_ok())?);
-    if string.len() <= INLINE {
-        let mut bytes = [0; 16];
-        bytes.iter_mut().skip(4).zip(string).for_each(|(to, from)| *to = *from);
-        return Some(length | u128::from_le_bytes(bytes));
+fn view(data: &[u8], range: Range<usize>, buffer: u32) -> Option<u128> {
+    let (length, offset) = (i32::try_from(range.len()).ok()?, i32::try_from(range.start).ok()?);
+    // Most have 16 bytes from their beginning on: one load.
+    let rest = data.get(range.start..)?;
+    let head = rest.first_chunk().map_or_else(
+        || {
+            let mut bytes = [0; 16];
+            bytes.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+            u128::from_le_bytes(bytes)
+        },
+        |bytes| u128::from_le_bytes(*bytes),
+    );
+    if range.end > data.len() {
+        return None;
     }
-    let prefix = u32::from_le_bytes(*string.first_chunk()?);
-    let offset = u128::from(i32::try_from(offset).ok()?.cast_unsigned());
-    Some(length | u128::from(prefix) << 32 | u128::from(buffer) << 64 | offset << 96)
+    let words = |length: i32| u128::from(length.cast_unsigned());
+    if range.len() <= INLINE {
+        return Some(words(length) | (head & ((1 << (range.len() * 8)) - 1)) << 32);
+    }
+    let prefix = head & u128::from(u32::MAX);
+    Some(words(length) | prefix << 32 | u128::from(buffer) << 64 | words(offset) << 96)
 }
 
 #[cfg(test)]
@@ -250,12 +262,9 @@ mod tests {
                 let (lengths, data) = packed(&strings);
                 let offsets = OffsetBuffer::<i32>::from_lengths(lengths.iter().map(|l| *l as usize));
                 let data = Buffer::from_vec(data);
-                let array = ascii_array(&offsets, &data, None);
-                assert_eq!(array.is_some(), ascii);
-                if let Some(array) = array {
-                    array.to_data().validate_full().unwrap();
-                    assert!(array.iter().zip(&strings).all(|(a, b)| a.unwrap().as_bytes() == b));
-                }
+                let array = text_array(&offsets, &data, None).unwrap();
+                array.to_data().validate_full().unwrap();
+                assert!(array.iter().zip(&strings).all(|(a, b)| a.unwrap().as_bytes() == b));
                 let mut views = StringViews::new(1003, true).unwrap();
                 assert!(views.push_strings(&lengths, &data));
                 let ends: Vec<u32> = offsets.iter().map(|o| *o as u32).collect();
@@ -293,8 +302,9 @@ mod tests {
         let offsets = |offsets: Vec<i32>| rising_offsets(ScalarBuffer::from(offsets), 5);
         assert!(offsets(vec![0, 2, 5]).is_ok());
         assert!([vec![], vec![0, 3, 2], vec![-1, 2], vec![0, 6]].map(offsets).iter().all(Result::is_err));
+        assert!(text_array(&offsets(vec![0, 1, 2]).unwrap(), &split, None).is_none(), "half a character");
         let ok = offsets(vec![0, 2, 5]).unwrap();
-        assert!(ascii_array(&ok, &Buffer::from_vec(b"abcd".to_vec()), None).is_none(), "past the data");
-        assert!(ascii_array(&ok, &Buffer::from_vec(b"abcde".to_vec()), Some(&NullBuffer::new_null(3))).is_none());
+        assert!(text_array(&ok, &Buffer::from_vec(b"abcd".to_vec()), None).is_none(), "past the data");
+        assert!(text_array(&ok, &Buffer::from_vec(b"abcde".to_vec()), Some(&NullBuffer::new_null(3))).is_none());
     }
 }

@@ -10,7 +10,7 @@ use arrow_array::{
 };
 use arrow_buffer::{ArrowNativeType, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
-use staffa_kernels::{ascii_array, rising_offsets};
+use staffa_kernels::{rising_offsets, text_array};
 
 use super::assemble::unlike;
 use super::build::{self, boolean_buffer, refused, scalars};
@@ -95,13 +95,13 @@ fn offsets<O: OffsetSizeTrait>(large: bool, offsets: Buffer, bytes: usize) -> Re
     })
 }
 
-/// Text: ASCII is known as such at once, of other text Arrow checks every string.
+/// Text, checked all at once; where it is none Arrow finds the string.
 fn text<O: OffsetSizeTrait>(values: DecodedValues, nulls: Option<NullBuffer>) -> Result<GenericStringArray<O>> {
     let DecodedValues::Bytes { large, offsets: ends, data } = values else {
         return Err(Error::corrupt(format!("Bytes expected, found {}", name(&values))));
     };
     let offsets = offsets::<O>(large, ends, data.len())?;
-    match ascii_array(&offsets, &data, nulls.as_ref()) {
+    match text_array(&offsets, &data, nulls.as_ref()) {
         Some(array) => Ok(array),
         None => GenericStringArray::try_new(offsets, data, nulls).map_err(refused),
     }

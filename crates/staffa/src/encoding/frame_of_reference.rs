@@ -347,16 +347,16 @@ fn open<'a, T: Integer>(node: &NodeRef<'a>) -> Result<Frames<'a, T>> {
 }
 
 impl<T: Integer> Frames<'_, T> {
-    /// Exceptions of a vector: places, and values above its base.
-    fn exceptions(&self, vector: &Vector<T>) -> impl DoubleEndedIterator<Item = (usize, T)> + ExactSizeIterator {
+    /// Places of a vector's exceptions.
+    fn positions(&self, vector: &Vector<T>) -> &[u8] {
         let Run { start, len } = vector.exceptions;
-        let positions = self.positions.get(start * 2..(start + len) * 2).unwrap_or_default();
-        let values = self.values.get(start * self.exception_bytes..(start + len) * self.exception_bytes);
-        let values = values.unwrap_or_default().chunks_exact(self.exception_bytes.max(1));
-        positions.chunks_exact(2).zip(values).map(|(position, value)| {
-            let value = word::<T>(value);
-            (usize::from(word::<u16>(position)), if self.signed { value.unzigzag() } else { value })
-        })
+        self.positions.get(start * 2..(start + len) * 2).unwrap_or_default()
+    }
+
+    /// Value of the exceptions' number `i` above the base of its vector.
+    fn exception(&self, i: usize) -> Option<T> {
+        let value = word::<T>(self.values.get(i * self.exception_bytes..(i + 1) * self.exception_bytes)?);
+        Some(if self.signed { value.unzigzag() } else { value })
     }
 
     fn packed(&self, vector: &Vector<T>) -> &[u8] {
@@ -372,7 +372,9 @@ impl<T: Integer> Decoder<T> for Frames<'_, T> {
     fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
         let vector = self.vectors.get(v).ok_or_else(|| Error::corrupt(format!("no vector {v}")))?;
         unpack_vector(self.packed(vector), vector.width, vector.base, out)?;
-        for (position, value) in self.exceptions(vector) {
+        for (i, position) in self.positions(vector).chunks_exact(2).enumerate() {
+            let position = usize::from(word::<u16>(position));
+            let value = self.exception(vector.exceptions.start + i).unwrap_or(T::ZERO);
             let place = out.get_mut(position).ok_or_else(|| {
                 Error::corrupt(format!("exception within the vector expected, found position {position}"))
             })?;
@@ -402,9 +404,13 @@ impl<T: Integer> Decoder<T> for Frames<'_, T> {
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         gather_ones(self, rows, cx, out, |v, i| {
             let vector = self.vectors.get(v)?;
-            // The last one where several claim a place, as they are patched one after another.
-            let above = match self.exceptions(vector).rev().find(|(position, _)| *position == i) {
-                Some((_, value)) => value,
+            let mut exception = None;
+            for (number, position) in self.positions(vector).chunks_exact(2).enumerate() {
+                // The last one where several claim a place, as they are patched one after another.
+                exception = if *position == (i as u16).to_le_bytes() { Some(number) } else { exception };
+            }
+            let above = match exception {
+                Some(number) => self.exception(vector.exceptions.start + number)?,
                 None => unpack_value(self.packed(vector), vector.width, vector_len(self.len, v), i)?,
             };
             Some(vector.base.wrapping_add(above))
