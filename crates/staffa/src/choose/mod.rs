@@ -39,6 +39,9 @@ use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values};
 /// Bytes that a node's own header takes, about.
 const NODE_BYTES: usize = 6;
 
+/// Levels with children of the profile `small`; only its roots are that high.
+const SMALL_DEPTH: u8 = 4;
+
 /// Bytes that an encoding is estimated to take, or why it is out of the question.
 pub(crate) type Verdict = std::result::Result<usize, &'static str>;
 
@@ -114,7 +117,7 @@ impl<'a> Cascade<'a> {
         let (depth, tries) = match profile {
             Profile::Fast => (2, 1),
             Profile::Balanced => (3, 3),
-            Profile::Small => (4, usize::MAX),
+            Profile::Small => (SMALL_DEPTH, usize::MAX),
         };
         Self { depth, profile, tries, forced, ..Self::default() }
     }
@@ -225,7 +228,7 @@ impl<'a> Cascade<'a> {
         }
         ranked.sort_by_key(|(bytes, _)| *bytes);
         for (tried, (estimate, candidate)) in ranked.iter().enumerate() {
-            if tried >= self.tries || best.as_ref().is_some_and(|b| self.node_cost(b) <= *estimate) {
+            if tried >= self.tries || best.as_ref().is_some_and(|b| self.node_cost(b) <= self.least(b, *estimate)) {
                 break;
             }
             if let Some(node) = candidate.encode(values, stats, &self.below(*candidate))? {
@@ -233,6 +236,14 @@ impl<'a> Cascade<'a> {
             }
         }
         best.map_or_else(|| self.plainly(values, stats), Ok)
+    }
+
+    /// What another encoding could take at the least where this one is the best so far. A sample does not show what comes
+    /// again: beside pco and the codecs, which are estimated by all values, dictionaries and differences of a column
+    /// with repeats would never have their turn.
+    fn least(&self, best: &Node, estimate: usize) -> usize {
+        let by_all = || encoding::by_id(best.encoding).is_some_and(|e| matches!(e.offered(), Offered::Small));
+        if self.depth + 1 >= SMALL_DEPTH && by_all() { estimate / 2 } else { estimate }
     }
 
     /// What the chooser thinks of each encoding for these values: a word for why it is out of the question, or the bytes
