@@ -17,7 +17,7 @@ import pytest
 import staffa
 from tables import TYPES, assert_same
 
-WORDS = ["", "Oban", "Iona", "Mull", "Treshnish", "ü漢😀", "Fionnphort ferry terminal"]
+WORDS = ["", "Oban", "Iona", "Mull", "Treshnish", "ü漢😀", "Fionnphort ferry terminal", "50% of\nO_an"]
 
 
 def random_column(rng: random.Random, rows: int) -> pa.Array:
@@ -73,6 +73,10 @@ def comparable(data_type: pa.DataType) -> bool:
     return not pa.types.is_list(data_type) and not pa.types.is_dictionary(data_type)
 
 
+def random_pattern(rng: random.Random, part: str) -> str:
+    return "".join(rng.choice([part, "%", "%", "_", "o", "\\%", "\n"]) for _ in range(rng.randrange(4)))
+
+
 def random_filter(rng: random.Random, table: pa.Table, depth: int = 0) -> pc.Expression:
     if depth < 2 and rng.random() < 0.5:
         left = random_filter(rng, table, depth + 1)
@@ -88,11 +92,28 @@ def random_filter(rng: random.Random, table: pa.Table, depth: int = 0) -> pc.Exp
     if not comparable(column.type) or rng.random() < 0.15:
         return rng.choice([field.is_null(), field.is_valid()])
     present = column.drop_null()
+    if not len(present) and pa.types.is_large_string(column.type):
+        # pyarrow (26) crashes where it compares text with a NULL of large text.
+        return field.is_null()
     literal = rng.choice(present) if len(present) else pa.scalar(None, column.type)
     if pa.types.is_floating(column.type) and rng.random() < 0.2:
         return field.is_nan() if rng.random() < 0.5 else field * 2 > literal
     if pa.types.is_boolean(column.type) and rng.random() < 0.5:
         return field
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        word = literal.as_py() or rng.choice(WORDS)
+        start, end = sorted(rng.choices(range(len(word) + 1), k=2))
+        part = word[start:end]
+        match = rng.randrange(6)
+        ignore_case = rng.random() < 0.2
+        if match == 0:
+            return pc.starts_with(field, word[:end], ignore_case=ignore_case)
+        if match == 1:
+            return pc.match_substring(field, part, ignore_case=ignore_case)
+        if match == 2:
+            return pc.ends_with(field, rng.choice([word[start:], "%", "0_", "\\"]), ignore_case=ignore_case)
+        if match == 3:
+            return pc.match_like(field, random_pattern(rng, part), ignore_case=ignore_case)
     kind = rng.randrange(7)
     if kind == 6:
         return field.isin(pa.array([literal.as_py() for _ in range(2)], column.type))

@@ -228,11 +228,15 @@ impl<'a> Cascade<'a> {
         }
         ranked.sort_by_key(|(bytes, _)| *bytes);
         for (tried, (estimate, candidate)) in ranked.iter().enumerate() {
-            if tried >= self.tries || best.as_ref().is_some_and(|b| self.node_cost(b) <= self.least(b, *estimate)) {
+            let least = best.as_ref().map_or(0, |b| self.least(b, *estimate));
+            if tried >= self.tries || best.as_ref().is_some_and(|b| self.node_cost(b) <= least) {
                 break;
             }
             if let Some(node) = candidate.encode(values, stats, &self.below(*candidate))? {
-                best = Some(best.filter(|b| self.node_cost(b) <= self.node_cost(&node)).unwrap_or(node));
+                // What the estimate did not promise must pay: other columns may be in terms of the simpler tree.
+                let doubted =
+                    |b: &Node| self.node_cost(b) <= *estimate && self.node_cost(&node) * 32 > self.node_cost(b) * 31;
+                best = Some(best.filter(|b| self.node_cost(b) <= self.node_cost(&node) || doubted(b)).unwrap_or(node));
             }
         }
         best.map_or_else(|| self.plainly(values, stats), Ok)

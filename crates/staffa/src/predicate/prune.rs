@@ -31,7 +31,25 @@ fn may_be_true(node: &Node, rows: u64, zone: &dyn Fn(&str) -> Option<ZoneMap>) -
         Node::Compare(column, op, literal) => {
             zone(column).is_none_or(|zone| zone.nulls != rows && within(*op, &literal.value, &zone.bounds))
         }
+        Node::Match { column, prefix, whole, negated, .. } => zone(column).is_none_or(|zone| {
+            zone.nulls != rows
+                && match &zone.bounds {
+                    Bounds::Bytes(min, max) if *negated => !(*whole && all_begin(prefix, min, max)),
+                    Bounds::Bytes(min, max) => may_begin(prefix, min, max),
+                    _ => true,
+                }
+        }),
     }
+}
+
+/// Whether something between the bounds may begin so: from the prefix on, up to where its last byte is raised.
+fn may_begin(prefix: &[u8], min: &[u8], max: &[u8]) -> bool {
+    max >= prefix && (min <= prefix || min.starts_with(prefix))
+}
+
+/// Whether everything between the bounds begins so.
+fn all_begin(prefix: &[u8], min: &[u8], max: &[u8]) -> bool {
+    min.starts_with(prefix) && max.starts_with(prefix)
 }
 
 fn within(op: Compare, value: &Value, bounds: &Bounds) -> bool {
