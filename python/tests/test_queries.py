@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import random
+import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +156,57 @@ def test_against_pyarrow(seed: int, stored: Callable[..., staffa.File]) -> None:
         if columns != [] and not any(map(pa.types.is_dictionary, table.schema.types)):
             views = file.to_table(columns, expression, limit, string_views=True)
             assert_same(views.cast(expected.schema), expected)
+
+
+def expected_aggregates(column: pa.ChunkedArray) -> dict[str, Any]:
+    """What pyarrow makes of a column, as far as it means the same."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    out = {"rows": len(column), "nulls": column.null_count, "count": len(column) - column.null_count}
+    floating = pa.types.is_floating(column.type)
+    if floating and pc.any(pc.is_nan(column)).as_py():
+        return out
+    smallest = pc.min_max(column)
+    # pyarrow does not tell -0.0 from 0.0.
+    if not (floating and 0 in (smallest["min"].as_py(), smallest["max"].as_py())):
+        out |= {"min": smallest["min"].as_py(), "max": smallest["max"].as_py()}
+        values = column.drop_null().to_pylist()
+        out["sorted"] = all(a <= b for a, b in pairwise(values))
+    if not floating:
+        out["distinct"] = pc.count_distinct(column).as_py()
+        if pa.types.is_integer(column.type) or pa.types.is_boolean(column.type) or pa.types.is_decimal(column.type):
+            out["sum"] = pc.sum(column).as_py()
+    return out
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_aggregates_against_pyarrow(seed: int, stored: Callable[..., staffa.File]) -> None:
+    rng = random.Random(2000 + seed)
+    table = random_table(rng)
+    file = stored(table, row_group_rows=rng.choice([None, 1024, 2048]))
+    flat = [name for name in table.column_names if not pa.types.is_list(table[name].type)]
+    for expression in (None, random_filter(rng, table), random_filter(rng, table)):
+        kept = table if expression is None else table.filter(expression)
+        expected = {name: expected_aggregates(kept[name]) for name in flat}
+        found = file.aggregate({name: list(wanted) for name, wanted in expected.items()}, expression)
+        plain = {name: {which: value.as_py() for which, value in of.items()} for name, of in found.items()}
+        assert plain == expected, f"filter={expression}"
+
+
+def test_aggregates_that_are_refused(stored: Callable[..., staffa.File]) -> None:
+    file = stored(pa.table({"x": [2**62, 2**62], "s": ["a", "b"], "l": [[1], []]}))
+    assert file.aggregate({"x": ["min", "max"]})["x"]["max"].type == pa.int64()
+    for wanted, message in [
+        ({"x": "sum"}, 'the sum of column "x" does not fit 64 bits'),
+        ({"x": "mean"}, 'no aggregate is called "mean"'),
+        ({"s": "sum"}, 'column "s" of type Utf8 has no sum'),
+        ({"l": "count"}, "it is nested"),
+        ({"y": "count"}, "y"),
+        ({"x": 5}, "found 'x': 5"),
+        (["x"], "found list"),
+    ]:
+        with pytest.raises(staffa.InvalidArgumentError, match=re.escape(message)):
+            file.aggregate(wanted)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("seed", range(40))

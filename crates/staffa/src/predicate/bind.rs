@@ -209,13 +209,13 @@ fn matching(predicate: &Predicate, column: &str, schema: &Schema, form: &Form, n
 }
 
 /// The type of the values of runs and of a dictionary, which the kernels look through; one of each, and in this order.
-pub(super) fn innermost(ty: &DataType) -> &DataType {
+pub(crate) fn innermost(ty: &DataType) -> &DataType {
     let ty = if let DataType::RunEndEncoded(_, values) = ty { values.data_type() } else { ty };
     if let DataType::Dictionary(_, values) = ty { values } else { ty }
 }
 
 /// The value as an array of the type.
-fn array_of_one(ty: &DataType, value: &Value) -> Result<ArrayRef> {
+pub(crate) fn array_of_one(ty: &DataType, value: &Value) -> Result<ArrayRef> {
     Ok(match (ty, value) {
         (_, Value::Bit(value)) => Arc::new(BooleanArray::from(vec![*value])),
         (DataType::Float16, Value::Float(value)) => Arc::new(Float16Array::from(vec![Half::from_f64(*value)])),

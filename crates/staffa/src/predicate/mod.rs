@@ -21,6 +21,8 @@ mod tests;
 use std::fmt;
 
 pub use bind::Bound;
+pub(crate) use bind::{array_of_one, innermost};
+pub(crate) use place::Value;
 
 /// A filter over columns; a row is kept where it is true.
 ///

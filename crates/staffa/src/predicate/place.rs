@@ -18,7 +18,7 @@ pub(super) type Half = <Float16Type as ArrowPrimitiveType>::Native;
 
 /// A value in the terms of zone maps.
 #[derive(Debug, Clone)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Bit(bool),
     /// Integers and what lies upon them: dates, times, unscaled decimals.
     Int(i256),
