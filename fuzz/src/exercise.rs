@@ -30,6 +30,7 @@ pub fn exercise(file: Vec<u8>) -> Result<()> {
     let scanned = drain(file.scan(), u64::MAX);
     let _ = drain(file.scan().string_views(true).batch_rows(70).offset(3), 500);
     filters(&file);
+    aggregates(&file);
     if verified.is_ok() {
         assert!(inspected.is_ok() && explained.is_ok(), "verified, but cannot be looked into");
         assert_eq!(scanned.as_ref().ok(), Some(&file.num_rows()), "verified, but cannot be read");
@@ -87,8 +88,22 @@ fn filters(file: &File) {
         let compare =
             |literal: &Literal| Predicate::Compare { column: column(), op: Compare::Gt, literal: literal.clone() };
         let null = Predicate::IsNull { column: column() };
-        for predicate in literals.iter().map(compare).chain([null.clone(), Predicate::Not(Box::new(null))]) {
+        let text = "Main Street 3".to_owned();
+        let like = Predicate::Like { column: column(), pattern: "M%n_S%".into() };
+        let starts = Predicate::StartsWith { column: column(), prefix: text };
+        let others = [null.clone(), Predicate::Not(Box::new(null)), like, starts];
+        for predicate in literals.iter().map(compare).chain(others) {
             let _ = drain(file.scan().filter(predicate), u64::MAX);
+        }
+    }
+}
+
+/// What is to be known of every column.
+fn aggregates(file: &File) {
+    for field in file.schema().fields().iter().take(6) {
+        for which in ["rows", "count", "nulls", "min", "max", "sum", "distinct", "sorted"] {
+            let which = which.parse().expect("an aggregate");
+            let _ = file.aggregate(&[(field.name(), which)], None).map_err(told).map(|found| check(&found));
         }
     }
 }

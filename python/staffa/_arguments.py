@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -48,6 +48,25 @@ def column_names(columns: Any) -> list[str] | None:
         if not isinstance(name, str):
             raise InvalidArgumentError(f"columns must be a list of names, found {name!r} in it")
     return names
+
+
+def aggregate_names(aggregates: Any) -> list[tuple[str, str]]:
+    """Columns and aggregates, in pairs."""
+    if not isinstance(aggregates, Mapping):
+        raise InvalidArgumentError(
+            f'aggregates must say what is wanted of which column, as in {{"price": ["min", "max"]}}, '
+            f"found {_kind(aggregates)}"
+        )
+    pairs = []
+    for name, wanted in aggregates.items():
+        several = [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
+        for which in several:
+            if not isinstance(name, str) or not isinstance(which, str):
+                raise InvalidArgumentError(
+                    f"aggregates must be names of columns and aggregates, found {name!r}: {which!r}"
+                )
+            pairs.append((name, which))
+    return pairs
 
 
 def row_indices(indices: Any) -> pa.Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from types import TracebackType
 from typing import Any
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from staffa import _staffa
-from staffa._arguments import column_names, path_text, row_indices, whole_number
+from staffa._arguments import aggregate_names, column_names, path_text, row_indices, whole_number
 from staffa._explain import Explain, Why, size_text
 from staffa._filter import Filter
 from staffa.errors import InvalidArgumentError
@@ -191,6 +191,48 @@ class File:
         """
         batch = self._file.take(row_indices(indices), column_names(columns), bool(string_views))
         return pa.Table.from_batches([pa.record_batch(batch)])
+
+    def aggregate(
+        self,
+        aggregates: Mapping[str, str | Sequence[str]],
+        filter: pc.Expression | None = None,
+    ) -> dict[str, dict[str, pa.Scalar]]:
+        """Counts, smallest and largest values, sums: out of the file's statistics where they know, without decoding.
+
+        Args:
+            aggregates: For a column, one or several of `rows`, `count` (of values that are not NULL), `nulls`, `min`,
+                `max`, `sum`, `distinct` (how many different values) and `sorted` (whether they ascend).
+            filter: As of `to_table`: over the rows that it keeps.
+
+        Returns:
+            By column and aggregate, as pyarrow's scalars. Without values min, max and sum are NULL. Floats stand in a
+            total order: -0.0 is less than 0.0, NaN greater than everything (pyarrow leaves NaN out). Sums of integers
+            have 64 bits; one that does not fit is an error. Floats are added up as doubles, in the order of the rows.
+
+        Raises:
+            InvalidArgumentError: An unknown column or aggregate, a nested column, a type that has no such aggregate.
+
+        >>> trees = pa.table({"name": ["oak", "ash", "elm"], "height": [21, None, 30]})
+        >>> staffa.write_table(trees, "trees.staffa").rows
+        3
+        >>> file = staffa.open("trees.staffa")
+        >>> found = file.aggregate({"height": ["max", "sum", "nulls"], "name": "min"})
+        >>> {which: value.as_py() for which, value in found["height"].items()}
+        {'max': 30, 'sum': 51, 'nulls': 1}
+        >>> file.aggregate({"height": "sum"}, filter=pc.starts_with(pc.field("name"), "e"))["height"]["sum"].as_py()
+        30
+        """
+        wanted = aggregate_names(aggregates)
+        names = list(aggregates)
+        bound = None if filter is None else Filter(filter, self._file.empty(), column_names(names))
+        if bound and not bound.whole:
+            found = self._file.aggregate_batches(self._filtered(bound, None, None, False), wanted)
+        else:
+            found = self._file.aggregate(wanted, bound.pushed if bound else None)
+        out: dict[str, dict[str, pa.Scalar]] = {name: {} for name in names}
+        for (name, which), column in zip(wanted, pa.record_batch(found).columns, strict=True):
+            out[name][which] = column[0]
+        return out
 
     def explain(self) -> Explain:
         """How each column is stored. `print` it to see the trees of encodings.

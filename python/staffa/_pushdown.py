@@ -5,6 +5,7 @@ buffer. What means the same to the library for certain is translated here, as ne
 
     predicate = ("and" | "or", [predicate, ...]) | ("not", predicate) | ("is_null", column)
               | ("==" | "!=" | "<" | "<=" | ">" | ">=", (column, literal)) | ("in", (column, [literal, ...]))
+              | ("starts_with" | "contains" | "like", (column, text))
 
 Everything else stays with pyarrow, in `_filter`.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -35,13 +37,15 @@ _COMPARISONS = {
     "gte": (">=", "<="),
 }
 
+_CASE_SENSITIVE = (b"case_sensitivity", b"CASE_SENSITIVE")
+
 
 class _NotOursError(Exception):
     """Something that the library does not know, or not in the same way."""
 
 
 def translate(expression: pc.Expression, schema: pa.Schema, columns: set[str]) -> tuple[Predicate | None, bool]:
-    """What the library can test of an expression in these columns, and whether that is all of it.
+    r"""What the library can test of an expression in these columns, and whether that is all of it.
 
     >>> schema = pa.schema({"a": pa.int32(), "s": pa.string()})
     >>> translate((pc.field("a") <= 5) & (pc.field("s") == "x"), schema, {"a", "s"})
@@ -50,10 +54,19 @@ def translate(expression: pc.Expression, schema: pa.Schema, columns: set[str]) -
     (('<=', ('a', 5)), False)
     >>> translate(pc.field("a") * 2 == 4, schema, {"a", "s"})
     (None, False)
+    >>> translate(pc.starts_with(pc.field("s"), "x") & pc.ends_with(pc.field("s"), "50%"), schema, {"a", "s"})
+    (('and', [('starts_with', ('s', 'x')), ('like', ('s', '%50\\%'))]), True)
+    >>> translate(pc.match_like(pc.field("s"), "x_%"), schema, {"a", "s"})
+    (('like', ('s', 'x_%')), True)
     """
+    text = str(expression)
     # An option that Substrait has no place for.
-    if "nan_is_null=true" in str(expression):
+    if "nan_is_null=true" in text:
         return None, False
+    # A function that it has no name for.
+    if text.startswith("match_like("):
+        like = _like(expression, text, schema, columns)
+        return like, like is not None
     try:
         written = memoryview(expression.to_substrait(schema)).cast("B")
     except (pa.ArrowException, NotImplementedError):
@@ -127,6 +140,12 @@ class _Reader:
                 left, right, operator = right, left, exchanged
             column = self._column(left)
             return _compare(operator, column, self._literal(right, column))
+        if name in _TEXT_TESTS:
+            self._expect_case_sensitive(expression)
+            test, read = _TEXT_TESTS[name]
+            left, right = arguments
+            column = self._column(left)
+            return test, (column, read(self._literal(right, column)))
         if name == "is_nan":
             column = self._column(*arguments)
             return "or", [("<", (column, -math.inf)), (">", (column, math.inf))]
@@ -139,6 +158,12 @@ class _Reader:
         call = _message(expression[3][0])
         arguments = [_only(_message(argument), 3) for argument in call.get(4, [])]
         return self._functions.get(call.get(1, [0])[0], ""), arguments
+
+    def _expect_case_sensitive(self, expression: Message) -> None:
+        """ScalarFunction { options = 5: FunctionOption { name = 1, preference = 2 } }."""
+        options = [_message(option) for option in _message(expression[3][0]).get(5, [])]
+        if [(bytes(_only(option, 1)), bytes(_only(option, 2))) for option in options] != [_CASE_SENSITIVE]:
+            raise _NotOursError
 
     def _column(self, data: memoryview) -> str:
         """A column of the top level. pyarrow refuses to write the casts by which it compares two types."""
@@ -157,6 +182,28 @@ class _Reader:
             if kind in literal and is_type(self._schema.field(column).type) and isinstance(literal[kind][0], wire):
                 return read(literal[kind][0])
         raise _NotOursError
+
+
+def _like(expression: pc.Expression, text: str, schema: pa.Schema, columns: set[str]) -> Predicate | None:
+    """A `match_like` of a column, as pyarrow pickles it: the calls in the metadata of a table of their options."""
+    try:
+        written = pa.ipc.open_file(expression.__reduce__()[1][0])
+        steps = dict(written.schema.metadata)
+        column = steps[b"field_ref"].decode()
+        options = written.get_batch(0).column(int(steps[b"options"]))[0].as_py()
+        pattern = options["pattern"]
+    except (pa.ArrowException, AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return None
+    known = steps.keys() == {b"call", b"field_ref", b"options", b"end"} and column in columns
+    alone = text == f'match_like({column}, {{pattern="{pattern}", ignore_case=false}})'
+    # What stands behind a backslash the two may read differently.
+    if not known or not alone or "\\" in pattern or not _is_text(schema.field(column).type):
+        return None
+    return "like", (column, pattern)
+
+
+def _ends_with(text: str) -> str:
+    return "%" + re.sub(r"([\\%_])", r"\\\1", text)
 
 
 def _compare(operator: str, column: str, literal: Any) -> Predicate:
@@ -206,6 +253,12 @@ def _timestamp(microseconds: int) -> str:
     return f"{moment.isoformat()}Z"
 
 
+# Substrait's names, what they are here, and what becomes of the text.
+_TEXT_TESTS: dict[str, tuple[str, Callable[[str], str]]] = {
+    "starts_with": ("starts_with", str),
+    "contains": ("contains", str),
+    "ends_with": ("like", _ends_with),
+}
 _TYPES = (
     pa.types.is_boolean,
     pa.types.is_date32,

@@ -64,6 +64,13 @@ class File:
     def take(self, indices: Any, columns: list[str] | None = None, string_views: bool = False) -> Batch:
         """The rows at these positions, an Arrow array of int64 or uint64 without NULLs."""
 
+    def aggregate(self, wanted: list[tuple[str, str]], filter: tuple[str, Any] | None = None) -> Batch:
+        """Aggregates of columns by name, over the rows that the filter keeps: one row."""
+
+    @staticmethod
+    def aggregate_batches(batches: Any, wanted: list[tuple[str, str]]) -> Batch:
+        """The same over an Arrow stream of columns of this file."""
+
     def explain(self) -> str:
         """The trees of encodings, as JSON."""
 

@@ -23,6 +23,8 @@ pub(crate) enum Command {
     Schema(Schema),
     /// Count rows
     Count(Count),
+    /// Counts, smallest and largest values, sums of columns of a Staffa file
+    Aggregate(Aggregate),
     /// Print the first rows
     Head(Head),
     /// Print all rows, as a table, CSV, JSON lines or an Arrow stream
@@ -204,6 +206,34 @@ pub(crate) struct Count {
     pub(crate) selecting: Selecting,
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Aggregates: rows, count (of values that are not NULL), nulls, min, max, sum, distinct (how many different values),
+sorted (whether they ascend)
+
+Examples:
+  staffa aggregate trips.staffa price=min,max,sum city=distinct
+  staffa aggregate trips.staffa price=sum --where \"city = 'Oban'\" --json")]
+pub(crate) struct Aggregate {
+    /// A Staffa file
+    pub(crate) file: PathBuf,
+    /// A column and what is to be known of it
+    #[arg(required = true, value_name = "COLUMN=AGGREGATE,..", value_parser = aggregates)]
+    pub(crate) wanted: Vec<(String, Vec<staffa::Aggregate>)>,
+    /// Only over rows where this holds: `city = 'Oban'`
+    #[arg(long = "where", value_name = "FILTER")]
+    pub(crate) filter: Option<String>,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+}
+
+impl Aggregate {
+    /// The filter as other commands have it.
+    pub(crate) fn selecting(&self) -> Selecting {
+        Selecting { columns: None, filter: self.filter.clone() }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -397,6 +427,12 @@ fn column_profile(text: &str) -> Result<(String, ProfileName), String> {
 fn max_error(text: &str) -> Result<(String, f64), String> {
     let (column, bound) = of_column(text, "COLUMN=BOUND, as in `embedding=0.001`")?;
     Ok((column.into(), bound.parse().map_err(|_| format!("expected a number, found {bound:?}"))?))
+}
+
+fn aggregates(text: &str) -> Result<(String, Vec<staffa::Aggregate>), String> {
+    let (column, names) = of_column(text, "COLUMN=AGGREGATE, as in `price=min,max`")?;
+    let all = names.split(',').map(|name| name.parse().map_err(|error: staffa::Error| error.to_string()));
+    Ok((column.into(), all.collect::<Result<_, _>>()?))
 }
 
 fn of_column<'a>(text: &'a str, expected: &str) -> Result<(&'a str, &'a str), String> {

@@ -305,6 +305,18 @@ fn json_parses_wherever_it_is_offered() {
 }
 
 #[test]
+fn aggregates_are_printed() {
+    let bench = Bench::with_table(3000);
+    let found = bench.run("aggregate t.staffa id=min,max,rows price=nulls --json").json();
+    assert_eq!((&found["min(id)"], &found["rows(id)"]), (&0.into(), &3000.into()), "{found}");
+    let some = bench.run("aggregate t.staffa id=max --where id<10 --json").json();
+    assert_eq!(some["max(id)"], 9, "{some}");
+    assert!(bench.run("aggregate t.staffa city=distinct").fine().text().contains("distinct(city)"));
+    bench.run("aggregate t.staffa nope=min").refused(2, &["\"nope\"", "id, price, city"]);
+    assert_eq!(bench.run("aggregate t.staffa id=mean").code, 2);
+}
+
+#[test]
 fn what_a_file_is_made_of_is_shown() {
     let bench = Bench::with_table(3000);
     for command in ["inspect t.staffa", "inspect t.staffa --column price --blocks", "size t.staffa", "explain t.staffa"]

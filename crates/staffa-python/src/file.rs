@@ -10,11 +10,11 @@ use arrow_schema::Schema;
 use arrow_schema::ffi::FFI_ArrowSchema;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use pyo3_arrow::PyArray;
 use pyo3_arrow::ffi::to_schema_pycapsule;
+use pyo3_arrow::{PyArray, PyRecordBatchReader};
 use serde::Serialize;
 use serde_json::{Value, json};
-use staffa::{ColumnExplain, EncodingTree, Error, Predicate, Result};
+use staffa::{Aggregate, ColumnExplain, EncodingTree, Error, Predicate, Result};
 
 use crate::batch::Batch;
 use crate::errors::{run, run_attached};
@@ -128,6 +128,33 @@ impl File {
         })
     }
 
+    /// Aggregates, `(column, name)` each, over the rows that a predicate keeps: one row.
+    #[pyo3(signature = (wanted, filter=None))]
+    fn aggregate(
+        &self,
+        py: Python<'_>,
+        wanted: Vec<(String, String)>,
+        filter: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Batch> {
+        let filter = filter.map(predicate).transpose()?;
+        run(py, || Ok(Batch(self.0.aggregate(&named(wanted)?, filter.as_ref())?)))
+    }
+
+    /// The same over batches of columns of this file, which something else has filtered.
+    #[staticmethod]
+    fn aggregate_batches(
+        py: Python<'_>,
+        batches: PyRecordBatchReader,
+        wanted: Vec<(String, String)>,
+    ) -> PyResult<Batch> {
+        let batches = run_attached(py, || batches.into_reader())?;
+        let schema = batches.schema();
+        // The import of an empty slice keeps offsets into a buffer that it drops.
+        let filled = |batch: &staffa::Result<RecordBatch>| batch.as_ref().map_or(true, |batch| batch.num_rows() > 0);
+        let batches = batches.map(|batch| batch.map_err(Error::from)).filter(filled);
+        run(py, || Ok(Batch(staffa::aggregate_batches(&schema, batches, &named(wanted)?)?)))
+    }
+
     /// The trees of encodings, as JSON.
     fn explain(&self, py: Python<'_>) -> PyResult<String> {
         run(py, || {
@@ -157,6 +184,11 @@ impl File {
     fn verify(&self, py: Python<'_>) -> PyResult<String> {
         run(py, || to_json(&self.0.verify(&mut |_| {})?))
     }
+}
+
+/// Aggregates by name.
+fn named(wanted: Vec<(String, String)>) -> Result<Vec<(String, Aggregate)>> {
+    wanted.into_iter().map(|(column, name)| Ok((column, name.parse()?))).collect()
 }
 
 impl File {

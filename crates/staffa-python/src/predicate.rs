@@ -18,6 +18,18 @@ pub(crate) fn predicate(value: &Bound<'_, PyAny>) -> PyResult<Predicate> {
             let (column, literals): (String, Vec<Bound<'_, PyAny>>) = parts.extract()?;
             Predicate::In { column, literals: literals.iter().map(literal).collect::<PyResult<_>>()? }
         }
+        "starts_with" => {
+            let (column, prefix) = parts.extract()?;
+            Predicate::StartsWith { column, prefix }
+        }
+        "contains" => {
+            let (column, part) = parts.extract()?;
+            Predicate::Contains { column, part }
+        }
+        "like" => {
+            let (column, pattern) = parts.extract()?;
+            Predicate::Like { column, pattern }
+        }
         operator => {
             let (column, value): (String, Bound<'_, PyAny>) = parts.extract()?;
             Predicate::Compare { column, op: compare(operator)?, literal: literal(&value)? }

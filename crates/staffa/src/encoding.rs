@@ -33,6 +33,8 @@ pub mod grouped;
 pub mod lz4;
 pub mod narrow;
 pub mod onpair;
+#[cfg(feature = "codecs")]
+pub mod pco;
 pub mod plain;
 pub mod pseudodecimal;
 pub mod repeat;
@@ -195,6 +197,8 @@ pub static POOL: &[&dyn Encoding] = &[
     &grouped::Grouped,
     &vbyte::Vbyte,
     &stream_vbyte::StreamVbyte,
+    #[cfg(feature = "codecs")]
+    &pco::Pco,
     #[cfg(feature = "codecs")]
     &zstd::ZSTD,
     #[cfg(feature = "codecs")]

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_schema::{Schema, SchemaRef};
+use memchr::memmem::Finder;
 
 use crate::arrow::{self, filter_rows};
 use crate::bitmap::Bitmap;
@@ -26,7 +27,7 @@ use crate::decode::{AnyDecoder, Decoder, Integer, Scratch};
 use crate::error::Result;
 use crate::file::BlockEntry;
 use crate::pick::Pick;
-use crate::predicate::{Bound, Compare, Half, Node, Value, may_be_true, must_be_true, true_rows};
+use crate::predicate::{Bound, Compare, Half, Node, Test, Value, may_be_true, must_be_true, true_rows};
 use crate::read::{File, each_column};
 use crate::select;
 use crate::values::Kind;
@@ -121,7 +122,9 @@ impl<'f> Unit<'f> {
                 }
                 Ok(any)
             }
-            Node::Null(column) | Node::NotNull(column) | Node::Compare(column, ..) => self.leaf(node, column, within),
+            Node::Null(column) | Node::NotNull(column) | Node::Compare(column, ..) | Node::Match { column, .. } => {
+                self.leaf(node, column, within)
+            }
         }
     }
 
@@ -187,6 +190,7 @@ fn test(node: &Node, block: &Block<'_>, kind: Kind) -> Result<Option<Bitmap>> {
         Node::Null(_) => return Ok(Some(Bitmap::filled(block.len, true).without(&valid()))),
         Node::NotNull(_) => return Ok(Some(valid())),
         Node::Compare(_, op, literal) => (*op, &literal.value),
+        Node::Match { test, text, negated, .. } => return matching(*test, text, *negated, block),
         Node::All(_) | Node::Any(_) => return Ok(None),
     };
     let mut cx = Scratch::default();
@@ -216,6 +220,25 @@ fn test(node: &Node, block: &Block<'_>, kind: Kind) -> Result<Option<Bitmap>> {
         _ => return Ok(None),
     };
     Ok(found.map(|found| block.of_rows(found)))
+}
+
+/// A test of text by its bytes; `None` where Arrow's kernel must say.
+fn matching(test: Test, text: &[u8], negated: bool, block: &Block<'_>) -> Result<Option<Bitmap>> {
+    let decoder = match &block.values {
+        None => return Ok(Some(Bitmap::filled(block.len, false))),
+        Some(AnyDecoder::Bytes(decoder)) => decoder,
+        Some(_) => return Ok(None),
+    };
+    let (finder, mut cx) = (Finder::new(text), Scratch::default());
+    let starts = |string: &[u8]| string.starts_with(text) != negated;
+    let contains = |string: &[u8]| finder.find(string).is_some() != negated;
+    let passes: &dyn Fn(&[u8]) -> bool = match test {
+        Test::StartsWith => &starts,
+        Test::Contains => &contains,
+        Test::Like => return Ok(None),
+    };
+    let found = decoder.select(passes, block.string_bytes, &mut cx)?;
+    Ok(Some(block.of_rows(found)))
 }
 
 /// A comparison of words with a value; `None` where it is not one of their kind.

@@ -34,6 +34,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
+mod aggregate;
 mod arrow;
 mod asked;
 mod bitmap;
@@ -87,6 +88,7 @@ macro_rules! conformance {
 }
 use conformance;
 
+pub use aggregate::{Aggregate, aggregate_batches};
 #[cfg(feature = "experiments")]
 #[doc(hidden)]
 pub use choose::experiment;

@@ -266,6 +266,12 @@ fn use_up(bytes: Vec<u8>) -> Result<()> {
     let filtered = file.scan().filter(staffa::Predicate::Not(Box::new(predicate))).limit(30).batch_rows(7).reader();
     let filtered =
         filtered.and_then(|reader| reader.map(|batch| batch.map(|batch| check(&batch))).collect::<Result<Vec<()>>>());
+    for field in file.schema().fields().iter().take(12) {
+        for which in ["rows", "count", "nulls", "min", "max", "sum", "distinct", "sorted"] {
+            let wanted = [(field.name().as_str(), which.parse().unwrap())];
+            let _ = file.aggregate(&wanted, None).map(|found| check(&found));
+        }
+    }
     let _ = file.inspect();
     let _ = file.explain();
     let verified = file.verify(&mut |_| {});

@@ -3,9 +3,11 @@
 use std::io::Write;
 use std::path::Path;
 
+use arrow_schema::SchemaRef;
+
 use crate::cli::{Cat, Head, PrintFormat, Printing, Reading};
 use crate::error::Result;
-use crate::formats::{self, CsvOptions, Format};
+use crate::formats::{self, Batches, CsvOptions, Format};
 use crate::inputs::{Inputs, expand};
 use crate::output::Output;
 use crate::progress::Meter;
@@ -27,14 +29,19 @@ pub(super) fn cat(args: &Cat) -> Result<()> {
 }
 
 fn print(inputs: Inputs, wanted: &Wanted, printing: Printing, reading: &Reading) -> Result<()> {
+    let (schema, batches) = inputs.scan(wanted, &Meter::default())?;
+    print_batches(schema, batches, printing, reading)
+}
+
+/// Batches as they are wanted.
+pub(super) fn print_batches(schema: SchemaRef, batches: Batches, printing: Printing, reading: &Reading) -> Result<()> {
     let format = match printing.format {
         _ if printing.json => Format::Json,
         PrintFormat::Json => Format::Json,
         PrintFormat::Csv => Format::Csv,
         PrintFormat::Arrow => Format::Arrows,
-        PrintFormat::Table => return print_table(inputs, wanted),
+        PrintFormat::Table => return print_table(schema, batches),
     };
-    let (schema, batches) = inputs.scan(wanted, &Meter::default())?;
     // The options of CSV describe the input here, but for what stands for NULL.
     let csv = CsvOptions::new(Path::new(""), &Reading { csv_null: reading.csv_null.clone(), ..Reading::default() });
     let mut sink = formats::create(format, Output::standard(), &schema, &csv)?;
@@ -45,8 +52,7 @@ fn print(inputs: Inputs, wanted: &Wanted, printing: Printing, reading: &Reading)
     Ok(())
 }
 
-fn print_table(inputs: Inputs, wanted: &Wanted) -> Result<()> {
-    let (schema, batches) = inputs.scan(wanted, &Meter::default())?;
+fn print_table(schema: SchemaRef, batches: Batches) -> Result<()> {
     let mut out = super::out();
     let mut printer = TablePrinter::new(schema);
     for batch in batches {

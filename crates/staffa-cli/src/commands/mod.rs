@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod aggregate;
 mod bench;
 mod cat;
 mod convert;
@@ -25,6 +26,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Convert(args) => convert::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Count(args) => count::run(&args),
+        Command::Aggregate(args) => aggregate::run(&args),
         Command::Head(args) => cat::head(&args),
         Command::Cat(args) => cat::cat(&args),
         Command::Inspect(args) => inspect::run(&args),

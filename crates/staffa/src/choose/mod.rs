@@ -39,6 +39,12 @@ use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values};
 /// Bytes that a node's own header takes, about.
 const NODE_BYTES: usize = 6;
 
+/// How many encodings are tried although their estimate is beaten.
+const DOUBTED: usize = 2;
+
+/// Levels with children of the profile `small`; only its roots are that high.
+const SMALL_DEPTH: u8 = 4;
+
 /// Bytes that an encoding is estimated to take, or why it is out of the question.
 pub(crate) type Verdict = std::result::Result<usize, &'static str>;
 
@@ -114,7 +120,7 @@ impl<'a> Cascade<'a> {
         let (depth, tries) = match profile {
             Profile::Fast => (2, 1),
             Profile::Balanced => (3, 3),
-            Profile::Small => (4, usize::MAX),
+            Profile::Small => (SMALL_DEPTH, usize::MAX),
         };
         Self { depth, profile, tries, forced, ..Self::default() }
     }
@@ -224,15 +230,32 @@ impl<'a> Cascade<'a> {
             }
         }
         ranked.sort_by_key(|(bytes, _)| *bytes);
+        let mut doubted = 0;
         for (tried, (estimate, candidate)) in ranked.iter().enumerate() {
-            if tried >= self.tries || best.as_ref().is_some_and(|b| self.node_cost(b) <= *estimate) {
+            let beaten = best.as_ref().is_some_and(|b| self.node_cost(b) <= *estimate);
+            if beaten {
+                doubted += 1;
+            }
+            let reach = best.as_ref().map_or(usize::MAX, |b| self.reach(b));
+            if tried >= self.tries || beaten && (*estimate >= reach || doubted > DOUBTED) {
                 break;
             }
             if let Some(node) = candidate.encode(values, stats, &self.below(*candidate))? {
-                best = Some(best.filter(|b| self.node_cost(b) <= self.node_cost(&node)).unwrap_or(node));
+                // What the estimate did not promise must pay: other columns may be in terms of the simpler tree.
+                let cost = self.node_cost(&node) * if beaten { 32 } else { 31 };
+                best = Some(best.filter(|b| self.node_cost(b) * 31 <= cost).unwrap_or(node));
             }
         }
         best.map_or_else(|| self.plainly(values, stats), Ok)
+    }
+
+    /// The estimate from which on another encoding is not tried where this one is the best so far. A sample does not show
+    /// what comes again: beside pco and the codecs, which are estimated by all values, dictionaries and differences of a
+    /// column with repeats would never have their turn.
+    fn reach(&self, best: &Node) -> usize {
+        let by_all = || encoding::by_id(best.encoding).is_some_and(|e| matches!(e.offered(), Offered::Small));
+        let cost = self.node_cost(best);
+        if self.depth + 1 >= SMALL_DEPTH && by_all() { cost * 2 } else { cost }
     }
 
     /// What the chooser thinks of each encoding for these values: a word for why it is out of the question, or the bytes

@@ -17,6 +17,7 @@ use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Schema};
 
+use super::like::Form;
 use super::place::{Half, Place, Value, accepts, place};
 use super::{Compare, Literal, Predicate, parse};
 use crate::error::{Error, Result};
@@ -54,6 +55,28 @@ pub(crate) enum Node {
     Null(String),
     NotNull(String),
     Compare(String, Compare, BoundLiteral),
+    /// A test of text or binary by one of Arrow's kernels.
+    Match {
+        column: String,
+        test: Test,
+        /// What it is tested with, of the column's type; bytes of fixed size as binary.
+        scalar: Scalar<ArrayRef>,
+        /// The same as bytes.
+        text: Vec<u8>,
+        /// How all begin for which the test holds.
+        prefix: Vec<u8>,
+        /// Whether it holds for all that begin so.
+        whole: bool,
+        negated: bool,
+    },
+}
+
+/// A kernel.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Test {
+    StartsWith,
+    Contains,
+    Like,
 }
 
 /// A value of a column's type.
@@ -99,6 +122,13 @@ fn bind(predicate: &Predicate, schema: &Schema, negated: bool, depth: usize) -> 
             let parts = literals.iter().map(|literal| compare(column, ty, op, literal)).collect::<Result<_>>()?;
             if negated { Node::All(parts) } else { Node::Any(parts) }
         }
+        Predicate::StartsWith { column, prefix } => {
+            matching(predicate, column, schema, &Form::Prefix(prefix.clone()), negated)?
+        }
+        Predicate::Contains { column, part } => {
+            matching(predicate, column, schema, &Form::Part(part.clone()), negated)?
+        }
+        Predicate::Like { column, pattern } => matching(predicate, column, schema, &Form::of(pattern), negated)?,
         Predicate::IsNull { column } => {
             column_type(schema, column)?;
             if negated { Node::NotNull(column.clone()) } else { Node::Null(column.clone()) }
@@ -146,14 +176,48 @@ fn compare(column: &str, ty: &DataType, op: Compare, literal: &Literal) -> Resul
     Ok(Node::Compare(column.to_owned(), op, BoundLiteral { scalar, value }))
 }
 
+fn matching(predicate: &Predicate, column: &str, schema: &Schema, form: &Form, negated: bool) -> Result<Node> {
+    let whole_type = column_type(schema, column)?;
+    let ty = innermost(whole_type);
+    if ty.is_null() {
+        return Ok(Node::Any(Vec::new()));
+    }
+    let refuse = |why| {
+        Error::invalid(format!("column {column:?} of type {whole_type} cannot be tested by `{predicate}`: {why}"))
+    };
+    let binary = ty.is_binary() || matches!(ty, DataType::FixedSizeBinary(_));
+    if !ty.is_string() && !binary {
+        return Err(refuse("text or binary expected"));
+    }
+    let (test, text, prefix) = match form {
+        Form::Equal(text) => {
+            let op = if negated { Compare::NotEq } else { Compare::Eq };
+            return compare(column, ty, op, &Literal::Text(text.clone()));
+        }
+        Form::Prefix(text) | Form::Part(text) if text.is_empty() => {
+            return Ok(if negated { Node::Any(Vec::new()) } else { Node::NotNull(column.to_owned()) });
+        }
+        Form::Prefix(text) => (Test::StartsWith, text, text.as_str()),
+        Form::Part(text) => (Test::Contains, text, ""),
+        Form::Other { .. } if binary => {
+            return Err(refuse("of binary, `like` tests for 'text', 'text%' and '%text%' alone"));
+        }
+        Form::Other { pattern, prefix } => (Test::Like, pattern, prefix.as_str()),
+    };
+    let of_type = if matches!(ty, DataType::FixedSizeBinary(_)) { &DataType::Binary } else { ty };
+    let scalar = Scalar::new(array_of_one(of_type, &Value::Bytes(text.clone().into_bytes()))?);
+    let (column, text, prefix) = (column.to_owned(), text.clone().into_bytes(), prefix.as_bytes().to_vec());
+    Ok(Node::Match { column, test, scalar, text, prefix, whole: matches!(test, Test::StartsWith), negated })
+}
+
 /// The type of the values of runs and of a dictionary, which the kernels look through; one of each, and in this order.
-pub(super) fn innermost(ty: &DataType) -> &DataType {
+pub(crate) fn innermost(ty: &DataType) -> &DataType {
     let ty = if let DataType::RunEndEncoded(_, values) = ty { values.data_type() } else { ty };
     if let DataType::Dictionary(_, values) = ty { values } else { ty }
 }
 
 /// The value as an array of the type.
-fn array_of_one(ty: &DataType, value: &Value) -> Result<ArrayRef> {
+pub(crate) fn array_of_one(ty: &DataType, value: &Value) -> Result<ArrayRef> {
     Ok(match (ty, value) {
         (_, Value::Bit(value)) => Arc::new(BooleanArray::from(vec![*value])),
         (DataType::Float16, Value::Float(value)) => Arc::new(Float16Array::from(vec![Half::from_f64(*value)])),

@@ -3,12 +3,15 @@
 //! `NOT` is gone by now (see `bind`), so two values do where SQL has three: a row is in the bitmap where the part is true,
 //! and whether it is false or NULL elsewhere no longer matters.
 
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
-use arrow_buffer::BooleanBuffer;
+use arrow_array::types::{Int16Type, Int32Type, Int64Type, RunEndIndexType};
+use arrow_array::{Array, ArrayRef, BooleanArray, Datum, RecordBatch, RunArray};
+use arrow_buffer::{ArrowNativeType as _, BooleanBuffer, BooleanBufferBuilder};
 use arrow_ord::cmp;
+use arrow_schema::DataType;
+use arrow_string::like;
 
 use super::Compare;
-use super::bind::{Bound, Node, innermost};
+use super::bind::{Bound, Node, Test, innermost};
 use crate::error::{Error, Result};
 
 impl Bound {
@@ -72,7 +75,74 @@ pub(crate) fn true_rows(node: &Node, batch: &RecordBatch) -> Result<BooleanBuffe
                 (values, None) => values,
             }
         }
+        Node::Match { column: name, test, scalar, negated, .. } => {
+            let array = column(batch, name)?;
+            let (found, bound) = (innermost(array.data_type()), scalar.get().0.data_type());
+            if found != bound && !matches!(found, DataType::FixedSizeBinary(_)) {
+                return Err(Error::invalid(format!(
+                    "column {name:?} is of type {found}, the predicate was bound to {bound}"
+                )));
+            }
+            matching(array, *test, scalar, *negated)?
+        }
     })
+}
+
+/// Where a test of text holds, or does not and is not NULL.
+fn matching(array: &ArrayRef, test: Test, scalar: &dyn Datum, negated: bool) -> Result<BooleanBuffer> {
+    // The kernels know no runs and no bytes of fixed size: each run is tested once, and the bytes are copied.
+    match array.data_type() {
+        DataType::RunEndEncoded(ends, _) => {
+            return match ends.data_type() {
+                DataType::Int16 => by_runs::<Int16Type>(array, test, scalar, negated),
+                DataType::Int32 => by_runs::<Int32Type>(array, test, scalar, negated),
+                _ => by_runs::<Int64Type>(array, test, scalar, negated),
+            };
+        }
+        DataType::FixedSizeBinary(_) => {
+            return matching(&arrow_cast::cast(array, &DataType::Binary)?, test, scalar, negated);
+        }
+        DataType::Dictionary(_, values) if matches!(**values, DataType::FixedSizeBinary(_)) => {
+            return matching(&arrow_cast::cast(array, &DataType::Binary)?, test, scalar, negated);
+        }
+        _ => {}
+    }
+    let kernel = match test {
+        Test::StartsWith => like::starts_with,
+        Test::Contains => like::contains,
+        Test::Like => like::like,
+    };
+    let (values, nulls) = kernel(array, scalar)?.into_parts();
+    let values = if negated { !&values } else { values };
+    Ok(match nulls {
+        Some(nulls) => &values & nulls.inner(),
+        None => values,
+    })
+}
+
+fn by_runs<R: RunEndIndexType>(
+    array: &ArrayRef,
+    test: Test,
+    scalar: &dyn Datum,
+    negated: bool,
+) -> Result<BooleanBuffer> {
+    let Some(runs) = array.as_any().downcast_ref::<RunArray<R>>().filter(|runs| !runs.is_empty()) else {
+        return Ok(BooleanBuffer::new_unset(array.len()));
+    };
+    let first = runs.get_start_physical_index();
+    let count = runs.get_end_physical_index() + 1 - first;
+    let found = matching(&runs.values().slice(first, count), test, scalar, negated)?;
+    let mut rows = BooleanBufferBuilder::new(runs.len());
+    let ends = runs
+        .run_ends()
+        .values()
+        .iter()
+        .skip(first)
+        .map(|end| end.as_usize().saturating_sub(runs.offset()).min(runs.len()));
+    for (found, end) in found.iter().zip(ends) {
+        rows.append_n(end.saturating_sub(rows.len()), found);
+    }
+    Ok(rows.finish())
 }
 
 fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef> {

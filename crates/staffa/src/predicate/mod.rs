@@ -11,6 +11,7 @@
 
 mod bind;
 mod evaluate;
+mod like;
 mod parse;
 mod place;
 mod prune;
@@ -20,7 +21,7 @@ mod tests;
 use std::fmt;
 
 pub use bind::Bound;
-pub(crate) use bind::Node;
+pub(crate) use bind::{Node, Test, array_of_one, innermost};
 pub(crate) use evaluate::true_rows;
 pub(crate) use place::{Half, Value};
 pub(crate) use prune::{may_be_true, must_be_true};
@@ -28,7 +29,8 @@ pub(crate) use prune::{may_be_true, must_be_true};
 /// A filter over columns; a row is kept where it is true.
 ///
 /// Made from parts or from text ([`FromStr`](std::str::FromStr)): comparisons (`=`, `==`, `<>`, `!=`, `<`, `<=`, `>`,
-/// `>=`; the literal may stand on the left), `in (..)`, `between .. and ..`, `is null`, `and`, `or`, `not` and brackets.
+/// `>=`; the literal may stand on the left), `in (..)`, `between .. and ..`, `starts with ..`, `contains ..`, `like ..`,
+/// `is null`, `and`, `or`, `not` and brackets.
 /// Text stands in single quotes, a quote in it doubled; a column whose name is no plain word stands in double quotes.
 ///
 /// Its `Display` parses back to the same, up to `And` and `Or` of one part.
@@ -39,6 +41,8 @@ pub(crate) use prune::{may_be_true, must_be_true};
 ///
 /// let predicate: Predicate = "price < 10 and (name = 'x' or \"odd name\" is not null)".parse()?;
 /// assert_eq!(predicate.columns(), ["price", "name", "odd name"]);
+/// let text: Predicate = "name starts with 'Sta' and not name like '%a_a'".parse()?;
+/// assert_eq!(text.to_string(), "name starts with 'Sta' and name not like '%a_a'");
 /// let price = Predicate::Compare { column: "price".into(), op: Compare::GtEq, literal: Literal::Float(0.5) };
 /// assert_eq!(Predicate::And(vec![predicate, price]).to_string(),
 ///     "(price < 10 and (name = 'x' or \"odd name\" is not null)) and price >= 0.5");
@@ -64,6 +68,28 @@ pub enum Predicate {
         column: String,
         /// With what.
         literals: Vec<Literal>,
+    },
+    /// `column starts with 'prefix'`, of text and binary (its UTF-8).
+    StartsWith {
+        /// Name of a top-level column.
+        column: String,
+        /// Its first bytes.
+        prefix: String,
+    },
+    /// `column contains 'part'`, of text and binary (its UTF-8).
+    Contains {
+        /// Name of a top-level column.
+        column: String,
+        /// Bytes somewhere in it.
+        part: String,
+    },
+    /// `column like 'pattern'`: SQL's, where `%` stands for any text and `_` for one character; a backslash before
+    /// them takes that meaning away. Of text; of binary only what has the form `text`, `text%` or `%text%`.
+    Like {
+        /// Name of a top-level column.
+        column: String,
+        /// What all of it is like.
+        pattern: String,
     },
     /// `column is null`; of any type, nested ones too.
     IsNull {
@@ -143,7 +169,12 @@ impl Predicate {
     pub fn columns(&self) -> Vec<&str> {
         fn collect<'a>(predicate: &'a Predicate, columns: &mut Vec<&'a str>) {
             match predicate {
-                Predicate::Compare { column, .. } | Predicate::In { column, .. } | Predicate::IsNull { column } => {
+                Predicate::Compare { column, .. }
+                | Predicate::In { column, .. }
+                | Predicate::StartsWith { column, .. }
+                | Predicate::Contains { column, .. }
+                | Predicate::Like { column, .. }
+                | Predicate::IsNull { column } => {
                     if !columns.contains(&column.as_str()) {
                         columns.push(column);
                     }
@@ -164,6 +195,9 @@ impl fmt::Display for Predicate {
         match self {
             Self::Compare { column, op, literal } => write!(f, "{} {op} {literal}", name(column)),
             Self::In { column, literals } => write!(f, "{} in ({})", name(column), List(literals)),
+            Self::StartsWith { column, prefix } => write!(f, "{} starts with {}", name(column), parse::text(prefix)),
+            Self::Contains { column, part } => write!(f, "{} contains {}", name(column), parse::text(part)),
+            Self::Like { column, pattern } => write!(f, "{} like {}", name(column), parse::text(pattern)),
             Self::IsNull { column } => write!(f, "{} is null", name(column)),
             Self::And(parts) if parts.is_empty() => f.write_str("true"),
             Self::Or(parts) if parts.is_empty() => f.write_str("false"),
@@ -182,6 +216,7 @@ impl fmt::Display for Predicate {
             Self::Not(part) => match &**part {
                 Self::IsNull { column } => write!(f, "{} is not null", name(column)),
                 Self::In { column, literals } => write!(f, "{} not in ({})", name(column), List(literals)),
+                Self::Like { column, pattern } => write!(f, "{} not like {}", name(column), parse::text(pattern)),
                 part => write!(f, "not ({part})"),
             },
         }
@@ -219,7 +254,7 @@ impl fmt::Display for Literal {
             Self::Float(value) if value.is_nan() => f.write_str(if value.is_sign_negative() { "-nan" } else { "nan" }),
             // `Debug`, which always has a point or an exponent: it reads back as a float.
             Self::Float(value) => fmt::Debug::fmt(value, f),
-            Self::Text(text) => write!(f, "'{}'", text.replace('\'', "''")),
+            Self::Text(text) => f.write_str(&parse::text(text)),
         }
     }
 }

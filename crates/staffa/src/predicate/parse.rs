@@ -6,6 +6,7 @@
 //! one        = "not" one | "(" any ")" | "true" | "false" | literal operator column | column test
 //! test       = operator literal | ["not"] "in" "(" [literal ("," literal)*] ")"
 //!            | ["not"] "between" literal "and" literal | "is" ["not"] "null"
+//!            | ["not"] ("starts" "with" | "contains" | "like") 'text'
 //! literal    = [sign] number | [sign] ("inf" | "nan") | 'text' | "true" | "false" | "null"
 //! column     = word | "name in quotes"
 //! ```
@@ -32,6 +33,11 @@ const KEYWORDS: [&str; 9] = ["and", "or", "not", "in", "is", "between", "null", 
 pub(super) fn name(column: &str) -> Cow<'_, str> {
     let plain = column.starts_with(starts_word) && column.chars().all(in_word) && !is_keyword(column);
     if plain { column.into() } else { format!("\"{}\"", column.replace('"', "\"\"")).into() }
+}
+
+/// Text as a literal that parses.
+pub(super) fn text(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
 }
 
 fn is_keyword(word: &str) -> bool {
@@ -158,13 +164,30 @@ impl Parser<'_> {
                 let high = self.right()?;
                 let low = Predicate::Compare { column: column.clone(), op: Compare::GtEq, literal: low };
                 (negated, Predicate::And(vec![low, Predicate::Compare { column, op: Compare::LtEq, literal: high }]))
+            } else if self.eat("starts")? {
+                if !self.eat("with")? {
+                    return Err(self.expected("`with`"));
+                }
+                (negated, Predicate::StartsWith { column, prefix: self.quoted_text()? })
+            } else if self.eat("contains")? {
+                (negated, Predicate::Contains { column, part: self.quoted_text()? })
+            } else if self.eat("like")? {
+                (negated, Predicate::Like { column, pattern: self.quoted_text()? })
             } else if negated {
-                return Err(self.expected("`in` or `between`"));
+                return Err(self.expected("`in`, `between`, `starts with`, `contains` or `like`"));
             } else {
-                return Err(self.expected("a comparison operator, `in`, `between` or `is`"));
+                let tests = "`in`, `between`, `starts with`, `contains`, `like` or `is`";
+                return Err(self.expected(&format!("a comparison operator, {tests}")));
             }
         };
         Ok(if negated { Predicate::Not(Box::new(test)) } else { test })
+    }
+
+    fn quoted_text(&mut self) -> Result<String> {
+        let Token::Text(text) = &mut self.token else { return Err(self.expected("text in single quotes")) };
+        let text = std::mem::take(text);
+        self.advance()?;
+        Ok(text)
     }
 
     fn list(&mut self) -> Result<Vec<Literal>> {
@@ -444,9 +467,12 @@ mod tests {
             ("a is 5", "character 6: `null` or `not null` expected, found `5`, after \"a is\""),
             ("a in (1 2)", "character 9: `,` or `)` expected, found `2`, after \"a in (1\""),
             (
-                "a like 'b%'",
-                "character 3: a comparison operator, `in`, `between` or `is` expected, found `like`, after \"a\"",
+                "a ilike 'b%'",
+                "character 3: a comparison operator, `in`, `between`, `starts with`, `contains`, `like` or `is` expected, \
+                 found `ilike`, after \"a\"",
             ),
+            ("a starts 'b'", "character 10: `with` expected, found `'b'`, after \"a starts\""),
+            ("a contains 5", "character 12: text in single quotes expected, found `5`, after \"a contains\""),
             ("ü = 'abc", "character 5: a closing ' expected, found the end, after \"ü =\""),
             (
                 "order = 10px",

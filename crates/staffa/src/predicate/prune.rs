@@ -32,6 +32,14 @@ pub(crate) fn may_be_true(node: &Node, rows: u64, zone: &dyn Fn(&str) -> Option<
         Node::Compare(column, op, literal) => {
             zone(column).is_none_or(|zone| zone.nulls != rows && within(*op, &literal.value, &zone.bounds))
         }
+        Node::Match { column, prefix, whole, negated, .. } => zone(column).is_none_or(|zone| {
+            zone.nulls != rows
+                && match &zone.bounds {
+                    Bounds::Bytes(min, max) if *negated => !(*whole && all_begin(prefix, min, max)),
+                    Bounds::Bytes(min, max) => may_begin(prefix, min, max),
+                    _ => true,
+                }
+        }),
     }
 }
 
@@ -44,7 +52,21 @@ pub(crate) fn must_be_true(node: &Node, rows: u64, zone: &dyn Fn(&str) -> Option
         Node::Compare(column, op, literal) => {
             zone(column).is_some_and(|zone| zone.nulls == 0 && !within(op.negated(), &literal.value, &zone.bounds))
         }
+        Node::Match { column, prefix, whole, negated, .. } => zone(column).is_some_and(|zone| {
+            let all = matches!(&zone.bounds, Bounds::Bytes(min, max) if all_begin(prefix, min, max));
+            zone.nulls == 0 && *whole && !negated && all
+        }),
     }
+}
+
+/// Whether something between the bounds may begin so: from the prefix on, up to where its last byte is raised.
+fn may_begin(prefix: &[u8], min: &[u8], max: &[u8]) -> bool {
+    max >= prefix && (min <= prefix || min.starts_with(prefix))
+}
+
+/// Whether everything between the bounds begins so.
+fn all_begin(prefix: &[u8], min: &[u8], max: &[u8]) -> bool {
+    min.starts_with(prefix) && max.starts_with(prefix)
 }
 
 fn within(op: Compare, value: &Value, bounds: &Bounds) -> bool {

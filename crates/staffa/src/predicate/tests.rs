@@ -329,8 +329,72 @@ fn table(rng: &mut Rng, rows: usize) -> Vec<(String, Column)> {
     columns
 }
 
+/// SQL's LIKE by trying everything.
+fn is_like(text: &[char], pattern: &[char]) -> bool {
+    match pattern {
+        [] => text.is_empty(),
+        ['%', rest @ ..] => (0..=text.len()).any(|skipped| is_like(&text[skipped..], rest)),
+        ['_', rest @ ..] => !text.is_empty() && is_like(&text[1..], rest),
+        ['\\', c, rest @ ..] | [c, rest @ ..] => text.first() == Some(c) && is_like(&text[1..], rest),
+    }
+}
+
+/// A test of text or binary and what each row makes of it.
+fn text_test(rng: &mut Rng, columns: &[(String, Column)]) -> (Predicate, Vec<Option<bool>>) {
+    let (name, column) = loop {
+        let (name, column) = &columns[rng.below(columns.len())];
+        if !column.cells.iter().flatten().any(|cell| !matches!(cell, Cell::Bytes(_))) && TEXTS.contains(&name.as_str())
+        {
+            break (name, column);
+        }
+    };
+    let bytes = |cell: &Option<Cell>| match cell {
+        Some(Cell::Bytes(bytes)) => Some(bytes.clone()),
+        _ => None,
+    };
+    let each = |test: &dyn Fn(&[u8]) -> bool| column.cells.iter().map(|cell| Some(test(&bytes(cell)?))).collect();
+    let text = rng.pick(&STRINGS);
+    let cut = |at| (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap();
+    let (start, end) = (cut(rng.below(text.len() + 1)), cut(rng.below(text.len() + 1)));
+    let part = text.get(start..end).unwrap_or("a").to_owned();
+    let column = name.clone();
+    let binary = ["binary", "fixed"].contains(&name.as_str());
+    match rng.below(3) {
+        0 => {
+            let prefix = text[..end].to_owned();
+            let truth = each(&|bytes| bytes.starts_with(prefix.as_bytes()));
+            (Predicate::StartsWith { column, prefix }, truth)
+        }
+        1 => {
+            let contains = |bytes: &[u8]| bytes.windows(part.len().max(1)).any(|w| w == part.as_bytes());
+            let truth = each(&|bytes| part.is_empty() || contains(bytes));
+            (Predicate::Contains { column, part }, truth)
+        }
+        _ if binary => {
+            let truth = each(&|bytes| bytes.starts_with(part.as_bytes()));
+            (Predicate::Like { column, pattern: format!("{part}%") }, truth)
+        }
+        _ => {
+            let pieces = ["a", "b", "%", "%", "_", "\\%", "\\a", "ü", "ml", &part];
+            let pattern: String = (0..rng.below(5)).map(|_| rng.pick(&pieces)).collect();
+            let chars: Vec<char> = pattern.chars().collect();
+            let like = |bytes: &[u8]| {
+                let text: Vec<char> = std::str::from_utf8(bytes).unwrap().chars().collect();
+                is_like(&text, &chars)
+            };
+            let truth = each(&like);
+            (Predicate::Like { column, pattern }, truth)
+        }
+    }
+}
+
+const TEXTS: [&str; 8] = ["utf8", "large", "view", "binary", "dict", "runs", "runs of dict", "fixed"];
+
 /// A predicate and what each row makes of it.
 fn generate(rng: &mut Rng, columns: &[(String, Column)], depth: usize) -> (Predicate, Vec<Option<bool>>) {
+    if rng.below(4) == 0 {
+        return text_test(rng, columns);
+    }
     let kind = rng.below(if depth == 0 { 4 } else { 7 });
     let (name, column) = &columns[rng.below(columns.len())];
     let name = name.clone();
@@ -392,6 +456,7 @@ fn batch(columns: &[(String, Column)]) -> RecordBatch {
 fn rows_and_blocks_agree_with_the_oracle() {
     let mut rng = Rng(0x5eed);
     let (mut blocks, mut kept, mut matched, mut pruned_simple, mut empty_simple) = (0, 0, 0, 0, 0);
+    let (mut pruned_prefixes, mut empty_prefixes) = (0, 0);
     for round in 0..60 {
         let rows = [0, 1, 7, 64, 150][round % 5];
         let columns = table(&mut rng, rows);
@@ -432,6 +497,13 @@ fn rows_and_blocks_agree_with_the_oracle() {
             blocks += 1;
             kept += usize::from(may);
             matched += usize::from(some);
+            if let Predicate::StartsWith { column, .. } = &predicate
+                && !some
+                && zone(column).is_some()
+            {
+                empty_prefixes += 1;
+                pruned_prefixes += usize::from(!may);
+            }
             if let Predicate::Compare { column, .. } = &predicate
                 && !some
                 && zone(column).is_some()
@@ -442,6 +514,7 @@ fn rows_and_blocks_agree_with_the_oracle() {
         }
     }
     assert!(kept < blocks && matched > blocks / 10, "{blocks} blocks, {matched} match, {kept} kept");
+    assert!(pruned_prefixes * 2 > empty_prefixes, "only {pruned_prefixes} of {empty_prefixes} without the prefix");
     assert!(pruned_simple * 10 > empty_simple * 7, "only {pruned_simple} of {empty_simple} empty blocks were pruned");
 }
 
@@ -452,9 +525,47 @@ fn parse(text: &str) -> Predicate {
 #[test]
 fn garbage_never_panics() {
     let words = [
-        "a", "\"b c\"", "'x''y'", "1", "-", "+", "2.5", "1e5", "9e999", "(", ")", ",", "<", "<>", "=", "!", "and",
-        "or", "not", "in", "between", "is", "null", "true", "nan", "inf", " ", "ü", "'", "\"", ".", "e", "\u{0}",
-        "10_0", "- -1",
+        "a",
+        "\"b c\"",
+        "'x''y'",
+        "1",
+        "-",
+        "+",
+        "2.5",
+        "1e5",
+        "9e999",
+        "(",
+        ")",
+        ",",
+        "<",
+        "<>",
+        "=",
+        "!",
+        "and",
+        "or",
+        "not",
+        "in",
+        "between",
+        "is",
+        "null",
+        "true",
+        "nan",
+        "inf",
+        " ",
+        "ü",
+        "'",
+        "\"",
+        ".",
+        "e",
+        "\u{0}",
+        "10_0",
+        "- -1",
+        "starts",
+        "starts with 'x'",
+        "contains",
+        "contains ''",
+        "like",
+        "like '%x_'",
     ];
     let schema = Schema::new(vec![Field::new("a", DataType::Int8, true), Field::new("ü", DataType::Date32, true)]);
     let mut rng = Rng(7);
@@ -530,6 +641,12 @@ fn what_cannot_be_compared_is_named() {
         "missing is null",
         "missing in ()",
         "not (i8 = 1 and utf8 = 2)",
+        "i8 starts with '1'",
+        "date contains '2020'",
+        "nested like '%'",
+        "missing contains ''",
+        "binary like 'a_'",
+        "fixed like '%a'",
     ] {
         assert!(parse(text).bind(&schema).is_err(), "{text}");
     }
@@ -539,6 +656,11 @@ fn what_cannot_be_compared_is_named() {
     assert_eq!(rows("nested is not null"), [true, false, true]);
     assert_eq!(rows("nothing is null"), [true; 3]);
     assert_eq!(rows("nothing = 1 or nothing <> 'a' or not nothing in (1)"), [false; 3]);
+    assert_eq!(rows("nothing starts with 'a' or not nothing like '%' or not nothing contains ''"), [false; 3]);
+    assert_eq!(
+        error("i8 starts with '1'"),
+        "column \"i8\" of type Int8 cannot be tested by `i8 starts with '1'`: text or binary expected"
+    );
     assert_eq!(rows("berlin > '1970-01-01T00:00:00Z'"), [false, true, true]);
     assert_eq!(rows("berlin <= '1970-01-01T01:00:00.999+01:00'"), [true, false, false]);
     if let Err(e) = parse("berlin > '2020-01-01'").bind(&schema) {

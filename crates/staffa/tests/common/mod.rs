@@ -109,6 +109,7 @@ pub fn encodings() -> (RecordBatch, WriteOptions) {
         ("zstd", Arc::new(StringArray::from_iter_values(all().map(|i| format!("row {} of the isle", i * i % 1000))))),
         ("lz4", Arc::new(Int32Array::from_iter(all().map(|i| some(i).then_some((i * i % 10) as i32))))),
         ("brotli", Arc::new(StringArray::from_iter(all().map(|i| some(i).then(|| format!("line {}", i % 77)))))),
+        ("pco", Arc::new(Float64Array::from_iter(all().map(|i| some(i).then(|| (i * 37 % 9973) as f64 / 8.0))))),
         ("difference", Arc::new(UInt8Array::from_iter_values(all().map(|i| (mixed(i) + i * 7 % 3) as u8)))),
         ("grouped", Arc::new(Int64Array::from_iter_values(all().map(|i| (mixed(i) + 7).pow(5) % 1_000_003)))),
         ("repeat", Arc::new(Int64Array::from_iter(all().map(|i| some(i).then_some((i % 70 * 7919 + i / 400) % 991))))),
