@@ -551,9 +551,17 @@ impl Sorted {
         let Some(end) = array.len().checked_sub(1) else { return Ok(()) };
         let first = extreme(&array.slice(0, 1), false);
         let follows = self.last.as_ref().zip(first.as_ref()).is_none_or(|(last, first)| order(last, first).is_le());
-        let compare = arrow_ord::ord::make_comparator(&array, &array, arrow_schema::SortOptions::default())?;
-        self.so_far = follows && (0..end).all(|i| compare(i, i + 1).is_le());
+        self.so_far = follows
+            && natives!(array, values => ascend(values), {
+                let compare = arrow_ord::ord::make_comparator(&array, &array, arrow_schema::SortOptions::default())?;
+                (0..end).all(|i| compare(i, i + 1).is_le())
+            });
         self.last = extreme(&array.slice(end, 1), false);
         Ok(())
     }
+}
+
+/// Whether no value is less than the one before it.
+fn ascend<T: Native>(values: &[T]) -> bool {
+    values.iter().zip(values.iter().skip(1)).all(|(before, value)| !value.less(*before))
 }
