@@ -1,9 +1,6 @@
 //! Codes: distinct values counted exactly, each given a number in the order of first occurrence.
 
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
-
-use staffa_kernels::Int as _;
+use staffa_kernels::{Int as _, bounds};
 
 use crate::decode::{Physical, for_ints, for_words};
 use crate::values::Values;
@@ -18,108 +15,179 @@ pub struct Coded {
 }
 
 /// What can be looked up by its hash.
-pub(crate) trait Key: Copy + Eq {
-    fn hash(self) -> u64;
+pub(crate) trait Key: Copy {
+    /// What equal keys have in common and others hardly ever: quick to compare.
+    type Gist: Copy + PartialEq + Default;
+
+    fn gist(self) -> Self::Gist;
+
+    fn hash(gist: Self::Gist) -> u64;
+
+    /// Whether keys of the same gist are the same.
+    fn same(self, _other: Self) -> bool {
+        true
+    }
 }
 
 /// A multiplication and a fold: the high bits of the product depend on all bits of the word.
+#[inline]
 fn mix(word: u64) -> u64 {
     let product = u128::from(word ^ 0x9e37_79b9_7f4a_7c15) * 0xa076_1d64_78bd_642f;
     (product >> 64) as u64 ^ product as u64
 }
 
 macro_rules! word_keys {
-    ($($ty:ty),*) => {$(impl Key for $ty {
+    ($($ty:ty: $hash:expr),*) => {$(impl Key for $ty {
+        type Gist = Self;
+
         #[inline]
-        fn hash(self) -> u64 {
-            mix(self as u64)
+        fn gist(self) -> Self {
+            self
+        }
+
+        #[inline]
+        fn hash(gist: Self) -> u64 {
+            $hash(gist)
         }
     })*};
 }
-word_keys!(u8, u16, u32, u64);
+word_keys!(
+    u8: |word| mix(u64::from(word)),
+    u16: |word| mix(u64::from(word)),
+    u32: |word| mix(u64::from(word)),
+    u64: mix,
+    u128: |word: u128| mix(word as u64 ^ mix((word >> 64) as u64)),
+    staffa_kernels::U256: |word: staffa_kernels::U256| word.0.iter().fold(0, |hash, limb| mix(hash ^ limb))
+);
 
-impl Key for u128 {
-    #[inline]
-    fn hash(self) -> u64 {
-        mix(self as u64 ^ mix((self >> 64) as u64))
-    }
-}
-
-impl Key for staffa_kernels::U256 {
-    #[inline]
-    fn hash(self) -> u64 {
-        self.0.iter().fold(0, |hash, limb| mix(hash ^ limb))
-    }
+/// A string: its length, and all its bytes in two words where it has at most 16, else a hash of them and the last eight.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct StringGist {
+    first: u64,
+    last: u64,
+    len: usize,
 }
 
 impl Key for &[u8] {
+    type Gist = StringGist;
+
     #[inline]
-    fn hash(self) -> u64 {
-        let (words, rest) = self.as_chunks::<8>();
-        let hash = words.iter().fold(self.len() as u64, |hash, word| mix(hash ^ u64::from_le_bytes(*word)));
-        // What is left is read with bytes before it, or some of its bytes twice: no loop over bytes.
-        let byte = |i: usize| u64::from(rest.get(i).copied().unwrap_or(0));
-        let last = match (self.last_chunk::<8>(), rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
-            _ if rest.is_empty() => 0,
-            (Some(last), ..) => u64::from_le_bytes(*last),
-            (_, Some(first), Some(last)) => {
-                u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last))
+    fn gist(self) -> StringGist {
+        let len = self.len();
+        // Words read twice where they overlap: no loop over bytes.
+        let (first, last) = match (self.first_chunk::<8>(), self.last_chunk::<8>()) {
+            (Some(first), Some(last)) if len <= 16 => (u64::from_le_bytes(*first), u64::from_le_bytes(*last)),
+            (_, Some(last)) => {
+                let (words, _) = self.as_chunks::<8>();
+                let hash = words.iter().fold(0, |hash, word| mix(hash ^ u64::from_le_bytes(*word)));
+                (hash, u64::from_le_bytes(*last))
             }
-            _ => byte(0) | byte(rest.len() / 2) << 8 | byte(rest.len() - 1) << 16,
+            _ => match (self.first_chunk::<4>(), self.last_chunk::<4>()) {
+                (Some(first), Some(last)) => (u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into()),
+                _ => {
+                    let byte = |i: usize| u64::from(self.get(i).copied().unwrap_or(0));
+                    (byte(0) | byte(len / 2) << 8 | byte(len.saturating_sub(1)) << 16, 0)
+                }
+            },
         };
-        mix(hash ^ last.rotate_left(7))
+        StringGist { first, last, len }
+    }
+
+    #[inline]
+    fn hash(gist: StringGist) -> u64 {
+        mix(mix(gist.first ^ gist.len as u64) ^ gist.last.rotate_left(7))
+    }
+
+    #[inline]
+    fn same(self, other: Self) -> bool {
+        self.len() <= 16 || self == other
     }
 }
 
 /// Gives codes to values, over one block or over all blocks of a chunk, until there are too many distinct ones.
 #[derive(Debug)]
-pub(crate) struct Coder<K> {
-    /// Half the hash (for a cheap first comparison), code and key: one place in memory to look at.
-    table: HashTable<(u32, u32, K)>,
+pub(crate) struct Coder<K: Key> {
+    /// By the first bits of the hash, or the next free place: a gist, and its code and one. At most half are taken.
+    table: Vec<(K::Gist, u32)>,
+    /// Of a hash so many bits are not used.
+    shift: u32,
+    /// By code.
+    keys: Vec<K>,
     seen: usize,
 }
 
-impl<K> Default for Coder<K> {
+impl<K: Key> Default for Coder<K> {
     fn default() -> Self {
-        Self { table: HashTable::new(), seen: 0 }
+        Self { table: Vec::new(), shift: 64, keys: Vec::new(), seen: 0 }
     }
 }
 
-/// The hash by which the table is asked, from the half that it keeps.
-#[inline]
-fn spread(half: u32) -> u64 {
-    u64::from(half).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
 impl<K: Key> Coder<K> {
+    /// Where the table has a key, or the place that is free for it.
+    #[inline]
+    fn place(&self, gist: K::Gist, key: K) -> usize {
+        let mut place = (K::hash(gist) >> self.shift) as usize;
+        while let Some(&(held, code)) = self.table.get(place)
+            && code > 0
+            && !(held == gist && self.keys.get(code as usize - 1).is_some_and(|held| held.same(key)))
+        {
+            place = (place + 1) & (self.table.len() - 1);
+        }
+        place
+    }
+
+    /// Makes the table larger, for as many values as may be met.
+    #[cold]
+    fn grow(&mut self, values: usize) {
+        let bits = match self.table.len() {
+            0 => (2 * values).next_power_of_two().ilog2().clamp(4, 10),
+            len => len.ilog2() + 2,
+        };
+        self.shift = 64 - bits;
+        let old = std::mem::replace(&mut self.table, vec![Default::default(); 1 << bits]);
+        for (gist, code) in old.into_iter().filter(|(_, code)| *code > 0) {
+            let mut place = (K::hash(gist) >> self.shift) as usize;
+            while self.table.get(place).is_some_and(|(_, code)| *code > 0) {
+                place = (place + 1) & (self.table.len() - 1);
+            }
+            self.table.iter_mut().skip(place).take(1).for_each(|free| *free = (gist, code));
+        }
+    }
+
     /// The codes of more values, `None` once more than `most` distinct ones have been met.
     fn code(&mut self, values: impl Iterator<Item = K>, most: usize) -> Option<Coded> {
-        let mut coded = Coded { codes: Vec::with_capacity(values.size_hint().0), firsts: Vec::new() };
-        let mut last: Option<(K, u32)> = None;
+        let len = values.size_hint().0;
+        let mut coded = Coded { codes: Vec::with_capacity(len), firsts: Vec::new() };
+        if self.table.is_empty() {
+            self.grow(len);
+        }
+        let mut last: Option<(K::Gist, K, u32)> = None;
         for (row, key) in (0u32..).zip(values) {
+            let gist = key.gist();
             // Runs are common, and a comparison is cheaper than a hash.
-            if let Some((before, code)) = last
-                && before == key
+            if let Some((before, known, code)) = last
+                && before == gist
+                && known.same(key)
             {
                 coded.codes.push(code);
                 continue;
             }
-            let hash = key.hash() as u32;
-            let code = self.table.len() as u32;
-            let same = |&(h, _, known): &(u32, u32, K)| h == hash && known == key;
-            let code = match self.table.entry(spread(hash), same, |(h, ..)| spread(*h)) {
-                Entry::Occupied(found) => found.get().1,
-                Entry::Vacant(place) => {
-                    if code as usize >= most {
-                        return None;
-                    }
-                    place.insert((hash, code, key));
-                    coded.firsts.push(row);
-                    code
+            let place = self.place(gist, key);
+            let (held, code) = self.table.get_mut(place)?;
+            if *code == 0 {
+                if self.keys.len() >= most {
+                    return None;
                 }
-            };
-            last = Some((key, code));
+                self.keys.push(key);
+                (*held, *code) = (gist, self.keys.len() as u32);
+                coded.firsts.push(row);
+            }
+            let code = *code - 1;
+            last = Some((gist, key, code));
             coded.codes.push(code);
+            if self.keys.len() * 2 > self.table.len() {
+                self.grow(len);
+            }
         }
         self.seen += coded.codes.len();
         Some(coded)
@@ -165,10 +233,10 @@ fn mostly_distinct(values: Values<'_>) -> bool {
     };
     match values {
         Values::Bits(_) => false,
-        Values::Bytes(strings) => rows.all(|row| is_few(strings.get(row).hash())),
+        Values::Bytes(strings) => rows.all(|row| is_few(<&[u8]>::hash(strings.get(row).gist()))),
         words => for_words!(words.physical_type(), T => {
             let words = T::slice(words).unwrap_or_default();
-            rows.all(|row| is_few(words.get(row).copied().unwrap_or_default().hash()))
+            rows.all(|row| is_few(T::hash(words.get(row).copied().unwrap_or_default().gist())))
         }, _ => false),
     }
 }
@@ -188,7 +256,8 @@ fn near(blocks: &[Values<'_>]) -> Option<Vec<Vec<u32>>> {
         let (mut min, mut max) = (T::MAX, T::ZERO);
         let mut len = 0;
         for block in &blocks {
-            (min, max) = block.iter().fold((min, max), |(min, max), word| (min.min(*word), max.max(*word)));
+            let (least, most) = bounds(block, T::ZERO);
+            (min, max) = (min.min(least), max.max(most));
             len += block.len() as u64;
             if max.to_u64().saturating_sub(min.to_u64()) >= 4 * len {
                 return None;
@@ -240,7 +309,7 @@ pub(crate) fn of_blocks(blocks: &[Values<'_>], most: usize, share: f64) -> Optio
         let mut out = Vec::new();
         for block in blocks {
             out.push(coder.code(block?, most)?);
-            if coder.table.len() as f64 > coder.seen as f64 * share {
+            if coder.keys.len() as f64 > coder.seen as f64 * share {
                 return None;
             }
         }

@@ -39,6 +39,9 @@ use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values};
 /// Bytes that a node's own header takes, about.
 const NODE_BYTES: usize = 6;
 
+/// The next best estimate is not encoded where it is less by no more than such a part.
+const HARDLY_LESS: usize = 32;
+
 /// Bytes that an encoding is estimated to take, or why it is out of the question.
 pub(crate) type Verdict = std::result::Result<usize, &'static str>;
 
@@ -225,7 +228,9 @@ impl<'a> Cascade<'a> {
         }
         ranked.sort_by_key(|(bytes, _)| *bytes);
         for (tried, (estimate, candidate)) in ranked.iter().enumerate() {
-            if tried >= self.tries || best.as_ref().is_some_and(|b| self.node_cost(b) <= *estimate) {
+            // What is estimated to save less than a thirty-second is not worth its time.
+            let enough = |best: &Node| self.node_cost(best) - self.node_cost(best) / HARDLY_LESS <= *estimate;
+            if tried >= self.tries || best.as_ref().is_some_and(enough) {
                 break;
             }
             if let Some(node) = candidate.encode(values, stats, &self.below(*candidate))? {
