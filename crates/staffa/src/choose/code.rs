@@ -107,60 +107,79 @@ impl Key for &[u8] {
 /// Gives codes to values, over one block or over all blocks of a chunk, until there are too many distinct ones.
 #[derive(Debug)]
 pub(crate) struct Coder<K: Key> {
-    /// By the first bits of the hash, or the next free place: a gist, and its code and one. At most half are taken.
-    table: Vec<(K::Gist, u32)>,
-    /// Of a hash so many bits are not used.
+    /// By the first bits of the hash, or the next free place: half the hash, and the code and one. At most half are taken.
+    /// Small, so that many distinct values stay in the cache.
+    table: Vec<(u32, u32)>,
+    /// Of half a hash so many bits are not used.
     shift: u32,
     /// By code.
-    keys: Vec<K>,
+    keys: Vec<(K::Gist, K)>,
     seen: usize,
 }
 
-impl<K: Key> Default for Coder<K> {
-    fn default() -> Self {
-        Self { table: Vec::new(), shift: 64, keys: Vec::new(), seen: 0 }
-    }
-}
-
 impl<K: Key> Coder<K> {
-    /// Where the table has a key, or the place that is free for it.
-    #[inline]
-    fn place(&self, gist: K::Gist, key: K) -> usize {
-        let mut place = (K::hash(gist) >> self.shift) as usize;
-        while let Some(&(held, code)) = self.table.get(place)
-            && code > 0
-            && !(held == gist && self.keys.get(code as usize - 1).is_some_and(|held| held.same(key)))
-        {
-            place = (place + 1) & (self.table.len() - 1);
-        }
-        place
+    /// For some values.
+    pub(crate) fn new(values: usize) -> Self {
+        let bits = (2 * values).next_power_of_two().ilog2().clamp(4, 10);
+        Self { table: vec![(0, 0); 1 << bits], shift: 32 - bits, keys: Vec::new(), seen: 0 }
     }
 
-    /// Makes the table larger, for as many values as may be met.
-    #[cold]
-    fn grow(&mut self, values: usize) {
-        let bits = match self.table.len() {
-            0 => (2 * values).next_power_of_two().ilog2().clamp(4, 10),
-            len => len.ilog2() + 2,
-        };
-        self.shift = 64 - bits;
-        let old = std::mem::replace(&mut self.table, vec![Default::default(); 1 << bits]);
-        for (gist, code) in old.into_iter().filter(|(_, code)| *code > 0) {
-            let mut place = (K::hash(gist) >> self.shift) as usize;
-            while self.table.get(place).is_some_and(|(_, code)| *code > 0) {
-                place = (place + 1) & (self.table.len() - 1);
+    /// How many distinct keys have been met.
+    pub(crate) fn distinct(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// The code of a key, which is the number of distinct ones so far where it is new.
+    #[inline]
+    pub(crate) fn code_of(&mut self, key: K) -> u32 {
+        self.code_of_gist(key.gist(), key)
+    }
+
+    #[inline]
+    fn code_of_gist(&mut self, gist: K::Gist, key: K) -> u32 {
+        let half = (K::hash(gist) >> 32) as u32;
+        let mask = self.table.len() - 1;
+        let mut place = (half >> self.shift) as usize;
+        loop {
+            let Some((held, code)) = self.table.get_mut(place) else { return 0 };
+            if *code == 0 {
+                self.keys.push((gist, key));
+                (*held, *code) = (half, self.keys.len() as u32);
+                break;
             }
-            self.table.iter_mut().skip(place).take(1).for_each(|free| *free = (gist, code));
+            if *held == half
+                && let Some((known, other)) = self.keys.get(*code as usize - 1)
+                && *known == gist
+                && other.same(key)
+            {
+                return *code - 1;
+            }
+            place = (place + 1) & mask;
+        }
+        if self.keys.len() * 2 > self.table.len() {
+            self.grow();
+        }
+        self.keys.len() as u32 - 1
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let bits = self.table.len().ilog2() + if self.table.len() < 1 << 12 { 2 } else { 1 };
+        self.shift = 32 - bits;
+        let old = std::mem::replace(&mut self.table, vec![(0, 0); 1 << bits]);
+        let mask = self.table.len() - 1;
+        for (half, code) in old.into_iter().filter(|(_, code)| *code > 0) {
+            let mut place = (half >> self.shift) as usize;
+            while self.table.get(place).is_some_and(|(_, code)| *code > 0) {
+                place = (place + 1) & mask;
+            }
+            self.table.iter_mut().skip(place).take(1).for_each(|free| *free = (half, code));
         }
     }
 
     /// The codes of more values, `None` once more than `most` distinct ones have been met.
     fn code(&mut self, values: impl Iterator<Item = K>, most: usize) -> Option<Coded> {
-        let len = values.size_hint().0;
-        let mut coded = Coded { codes: Vec::with_capacity(len), firsts: Vec::new() };
-        if self.table.is_empty() {
-            self.grow(len);
-        }
+        let mut coded = Coded { codes: Vec::with_capacity(values.size_hint().0), firsts: Vec::new() };
         let mut last: Option<(K::Gist, K, u32)> = None;
         for (row, key) in (0u32..).zip(values) {
             let gist = key.gist();
@@ -172,22 +191,16 @@ impl<K: Key> Coder<K> {
                 coded.codes.push(code);
                 continue;
             }
-            let place = self.place(gist, key);
-            let (held, code) = self.table.get_mut(place)?;
-            if *code == 0 {
-                if self.keys.len() >= most {
+            let known = self.distinct();
+            let code = self.code_of_gist(gist, key);
+            if code as usize == known {
+                if known >= most {
                     return None;
                 }
-                self.keys.push(key);
-                (*held, *code) = (gist, self.keys.len() as u32);
                 coded.firsts.push(row);
             }
-            let code = *code - 1;
             last = Some((gist, key, code));
             coded.codes.push(code);
-            if self.keys.len() * 2 > self.table.len() {
-                self.grow(len);
-            }
         }
         self.seen += coded.codes.len();
         Some(coded)
@@ -201,7 +214,7 @@ pub(crate) fn of(values: Values<'_>, most: usize) -> Option<Coded> {
     }
     match values {
         Values::Bits(_) => None,
-        Values::Bytes(strings) => Coder::default().code(strings.iter(), most),
+        Values::Bytes(strings) => Coder::new(strings.len()).code(strings.iter(), most),
         words => for_words!(words.physical_type(), T => of_words::<T>(words, most), _ => None),
     }
 }
@@ -245,7 +258,7 @@ fn of_words<T: Physical + Key>(values: Values<'_>, most: usize) -> Option<Coded>
     if let Some(words) = near(&[values]) {
         return of_near(&words, most, 1.0)?.pop();
     }
-    Coder::default().code(T::slice(values)?.iter().copied(), most)
+    Coder::new(values.len()).code(T::slice(values)?.iter().copied(), most)
 }
 
 /// Words less the least of them, where all are so near to one another that a table by their distance is smaller than one
@@ -305,11 +318,11 @@ pub(crate) fn of_blocks(blocks: &[Values<'_>], most: usize, share: f64) -> Optio
         most: usize,
         share: f64,
     ) -> Option<Vec<Coded>> {
-        let mut coder = Coder::default();
+        let mut coder = Coder::new(1 << 16);
         let mut out = Vec::new();
         for block in blocks {
             out.push(coder.code(block?, most)?);
-            if coder.keys.len() as f64 > coder.seen as f64 * share {
+            if coder.distinct() as f64 > coder.seen as f64 * share {
                 return None;
             }
         }
@@ -349,21 +362,21 @@ impl Coded {
         }
     }
 
-    /// The same values with codes of this block alone, from codes of the whole chunk. `place` has an entry for every
-    /// code of the chunk; what it holds does not matter, only that it serves one chunk.
-    pub(crate) fn localised(chunk_codes: &[u32], place: &mut [u32]) -> Self {
-        let mut coded = Self { codes: Vec::with_capacity(chunk_codes.len()), firsts: Vec::new() };
-        for (row, &code) in (0u32..).zip(chunk_codes) {
-            let Some(slot) = place.get_mut(code as usize) else { continue };
-            // A slot is ours if it points to a code of this block whose first row has the same chunk code.
-            let known = coded.firsts.get(*slot as usize).and_then(|&first| chunk_codes.get(first as usize));
-            if known != Some(&code) {
-                *slot = coded.firsts.len() as u32;
-                coded.firsts.push(row);
+    /// The same values with codes of this block alone, from codes of the whole chunk, of which there are so many.
+    pub(crate) fn localised(chunk_codes: &[u32], distinct: usize) -> Self {
+        // Of every code of the chunk, its code here and one.
+        let mut known = vec![0u32; distinct];
+        let mut firsts = Vec::new();
+        let mut localise = |(row, code): (u32, &u32)| {
+            let place = known.get_mut(*code as usize)?;
+            if *place == 0 {
+                firsts.push(row);
+                *place = firsts.len() as u32;
             }
-            coded.codes.push(*slot);
-        }
-        coded
+            Some(*place - 1)
+        };
+        let codes = (0u32..).zip(chunk_codes).map(|of| localise(of).unwrap_or(0)).collect();
+        Self { codes, firsts }
     }
 }
 
@@ -394,9 +407,8 @@ mod tests {
         let (a, b) = ([5u64, 6, 5, 8], [6u64, 9, 5, 9]);
         let blocks = of_blocks(&[Values::U64(&a), Values::U64(&b)], 100, 1.0).unwrap();
         assert_eq!((&blocks[1].codes[..], &blocks[1].firsts[..]), (&[1, 3, 0, 3][..], &[1][..]));
-        let mut place = vec![0; 4];
-        assert_eq!(Coded::localised(&blocks[0].codes, &mut place).codes, [0, 1, 0, 2]);
-        let local = Coded::localised(&blocks[1].codes, &mut place);
+        assert_eq!(Coded::localised(&blocks[0].codes, 4).codes, [0, 1, 0, 2]);
+        let local = Coded::localised(&blocks[1].codes, 4);
         assert_eq!((local.codes, local.firsts), (vec![0, 1, 2, 1], vec![0, 1, 2]));
         assert!(of_blocks(&[Values::U64(&a), Values::U64(&b)], 100, 0.5).is_none());
     }

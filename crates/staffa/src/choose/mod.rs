@@ -40,7 +40,7 @@ use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values};
 const NODE_BYTES: usize = 6;
 
 /// The next best estimate is not encoded where it is less by no more than such a part.
-const HARDLY_LESS: usize = 32;
+const HARDLY_LESS: usize = 64;
 
 /// Bytes that an encoding is estimated to take, or why it is out of the question.
 pub(crate) type Verdict = std::result::Result<usize, &'static str>;
@@ -228,8 +228,9 @@ impl<'a> Cascade<'a> {
         }
         ranked.sort_by_key(|(bytes, _)| *bytes);
         for (tried, (estimate, candidate)) in ranked.iter().enumerate() {
-            // What is estimated to save less than a thirty-second is not worth its time.
-            let enough = |best: &Node| self.node_cost(best) - self.node_cost(best) / HARDLY_LESS <= *estimate;
+            // What is estimated to save hardly anything is not worth a trial, but where it has no children to encode.
+            let hardly = if candidate.terminal() { usize::MAX } else { HARDLY_LESS };
+            let enough = |best: &Node| self.node_cost(best) - self.node_cost(best) / hardly <= *estimate;
             if tried >= self.tries || best.as_ref().is_some_and(enough) {
                 break;
             }
