@@ -3,7 +3,7 @@
 //! Plain loops, which the compiler vectorises where the instruction set has minima and comparisons of the width.
 
 use crate::dispatch::dispatch;
-use crate::word::Int;
+use crate::word::{Int, Word};
 
 dispatch! {
     /// The least and the greatest value in the order of `value + flip`, modulo 2^BITS: `flip` is 0 for unsigned numbers and
@@ -26,6 +26,23 @@ fn bounds_body<T: Int>(values: &[T], flip: T) -> (T, T) {
         max = max.max(value);
     }
     (min.wrapping_sub(flip), max.wrapping_sub(flip))
+}
+
+dispatch! {
+    /// How many values differ from the one before.
+    ///
+    /// ```
+    /// assert_eq!(staffa_kernels::changes(&[7u8, 7, 9, 7]), 2);
+    /// ```
+    pub fn changes<T: Word>(values: &[T]) -> usize = changes_body;
+}
+
+#[inline(always)]
+fn changes_body<T: Word>(values: &[T]) -> usize {
+    let later = values.get(1..).unwrap_or_default();
+    // In parts, so that counters need not be wide.
+    let parts = values.chunks(1 << 16).zip(later.chunks(1 << 16));
+    parts.map(|(a, b)| a.iter().zip(b).map(|(a, b)| u32::from(a != b)).sum::<u32>() as usize).sum()
 }
 
 dispatch! {
@@ -98,6 +115,8 @@ mod tests {
                 let expected = values.iter().filter(|v| v.wrapping_sub(base) >= least).count();
                 assert_eq!(count_above(&values, base, least), expected);
             }
+            let expected = values.array_windows().filter(|[a, b]| a != b).count();
+            assert_eq!(changes(&values), expected);
             let mut expected = [0; 65];
             values.iter().for_each(|v| expected[(T::BITS - v.wrapping_sub(base).leading_zeros()) as usize] += 1);
             assert_eq!(widths(&values, base), expected);

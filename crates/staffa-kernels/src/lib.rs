@@ -62,7 +62,7 @@ pub use bytes::{BytesDict, lengths_to_offsets_i32, lengths_to_offsets_i64, sum_u
 pub use delta::prefix_sum;
 pub use dispatch::{Level, level};
 pub use escape::replace_escapes;
-pub use frame::{bounds, count_above, widths};
+pub use frame::{bounds, changes, count_above, widths};
 pub use front::join_prefixes;
 pub use fsst::FsstTable;
 pub use gather::{gather, max_u32};

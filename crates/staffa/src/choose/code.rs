@@ -164,7 +164,8 @@ impl<K: Key> Coder<K> {
 
     #[cold]
     fn grow(&mut self) {
-        let bits = self.table.len().ilog2() + if self.table.len() < 1 << 12 { 2 } else { 1 };
+        let bits = self.table.len().ilog2() + 2;
+        self.keys.reserve((1 << (bits - 1)) - self.keys.len());
         self.shift = 32 - bits;
         let old = std::mem::replace(&mut self.table, vec![(0, 0); 1 << bits]);
         let mask = self.table.len() - 1;
@@ -347,6 +348,17 @@ pub(crate) fn of_blocks(blocks: &[Values<'_>], most: usize, share: f64) -> Optio
 }
 
 impl Coded {
+    /// Of every code, how many values have it.
+    pub(crate) fn counts(&self) -> Vec<u32> {
+        let mut counts = vec![0u32; self.firsts.len()];
+        for &code in &self.codes {
+            if let Some(count) = counts.get_mut(code as usize) {
+                *count += 1;
+            }
+        }
+        counts
+    }
+
     /// The same values with codes in the order of what `key` makes of their first rows.
     pub(crate) fn sorted_by<K: Ord>(&self, key: impl Fn(u32) -> K) -> Self {
         let mut order: Vec<(K, u32)> = (0u32..).zip(&self.firsts).map(|(code, row)| (key(*row), code)).collect();
@@ -358,7 +370,7 @@ impl Coded {
         let first = |(_, old): &(K, u32)| self.firsts.get(*old as usize).copied();
         Self {
             firsts: order.iter().filter_map(first).collect(),
-            codes: self.codes.iter().filter_map(|code| renamed.get(*code as usize).copied()).collect(),
+            codes: self.codes.iter().map(|code| renamed.get(*code as usize).copied().unwrap_or(0)).collect(),
         }
     }
 

@@ -169,10 +169,14 @@ impl<'a> Cascade<'a> {
 
     /// The tree for values: the root of a block, or a child.
     pub fn child(&self, values: Values<'_>, kind: Kind) -> Result<Node> {
-        let stats = Stats::new(values, kind);
+        self.known_child(values, &Stats::new(values, kind))
+    }
+
+    /// The tree for a child of which something is known.
+    pub(crate) fn known_child(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
         match self.hint.and_then(Hint::take) {
-            Some(node) => Cascade { hint: Some(&Hint::new(node)), sources: &[], ..*self }.choose(values, &stats),
-            None => Self { hint: None, sources: &[], ..*self }.choose(values, &stats),
+            Some(node) => Cascade { hint: Some(&Hint::new(node)), sources: &[], ..*self }.choose(values, stats),
+            None => Self { hint: None, sources: &[], ..*self }.choose(values, stats),
         }
     }
 
@@ -328,6 +332,15 @@ impl<'a> Cascade<'a> {
             }
         }
         Ok(least)
+    }
+
+    /// What the lengths of strings would cost, once for all encodings that have them.
+    pub(crate) fn estimate_lengths(&self, strings: Strings<'_>, stats: &Stats<'_>) -> Result<usize> {
+        if let Some(bytes) = stats.length_bytes.get() {
+            return Ok(*bytes);
+        }
+        let bytes = self.estimate_child(Values::U32(&strings.lengths()), Kind::Unsigned)?;
+        Ok(*stats.length_bytes.get_or_init(|| bytes))
     }
 
     /// Bytes that an encoding would take, by encoding the sample with it and scaling, and what its children would cost to
