@@ -359,7 +359,7 @@ fn tree(input: &Input<'_>, codes: Option<&Coded>, cascade: Cascade<'_>, kind: Ki
             // Those of the first block are its own.
             let own = most == codes.firsts.len();
             let local = if own { codes.clone() } else { Coded::localised(&codes.codes, most) };
-            Stats::with_codes(values, kind, Some(local))
+            Stats::with_codes(values, kind, local)
         }
         None => Stats::new(values, kind),
     };

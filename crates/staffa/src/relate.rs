@@ -335,6 +335,9 @@ fn grouped_bytes(rows: usize, view: &View, other: &View, counts: &mut [usize], m
     (bytes < most).then_some(bytes)
 }
 
+/// The trees of the values and the validity of one block.
+type BlockTrees = (Option<Node>, Option<Node>);
+
 /// The trees of a column's values and validity, block by block.
 type Trees = (Vec<Option<Node>>, Vec<Option<Node>>);
 
@@ -374,16 +377,15 @@ fn tell(chosen: &[Chosen<'_>], pair: &Pair) -> Result<(Option<Trees>, (usize, us
     if !worth(bytes.1, bytes.0) {
         return Ok((None, bytes));
     }
-    let all_sizes = |trees: &[(Option<Node>, Option<Node>)]| -> usize {
-        trees.iter().map(|(values, validity)| size(values) + size(validity)).sum()
-    };
+    let all_sizes =
+        |trees: &[BlockTrees]| -> usize { trees.iter().map(|(values, validity)| size(values) + size(validity)).sum() };
     // Of many blocks then the outermost ones.
     let last = told.inputs.len() - 1;
     let mut known = vec![(judged, first)];
     if told.inputs.len() > SEVERAL {
         let example = known.first().and_then(|(_, (values, _))| values.clone());
         known.extend([(0, block(0, example.as_ref())?), (last, block(last, example.as_ref())?)]);
-        let (places, trees): (Vec<usize>, Vec<(Option<Node>, Option<Node>)>) = known.iter().cloned().unzip();
+        let (places, trees): (Vec<usize>, Vec<BlockTrees>) = known.iter().cloned().unzip();
         let bytes = (places.iter().map(|i| now(*i)).sum(), all_sizes(&trees));
         if !worth(bytes.1, bytes.0) {
             return Ok((None, bytes));
@@ -393,8 +395,7 @@ fn tell(chosen: &[Chosen<'_>], pair: &Pair) -> Result<(Option<Trees>, (usize, us
         Some((_, trees)) => Ok(trees.clone()),
         None => block(i, known.first().and_then(|(_, (values, _))| values.as_ref())),
     };
-    let trees: Vec<(Option<Node>, Option<Node>)> =
-        (0..told.inputs.len()).into_par_iter().map(rest).collect::<Result<_>>()?;
+    let trees: Vec<BlockTrees> = (0..told.inputs.len()).into_par_iter().map(rest).collect::<Result<_>>()?;
     let new = all_sizes(&trees);
     let all = (0..told.inputs.len()).map(now).sum();
     Ok((worth(new, all).then(|| trees.into_iter().unzip()), (all, new)))

@@ -82,13 +82,14 @@ impl Key for &[u8] {
                 let hash = words.iter().fold(0, |hash, word| mix(hash ^ u64::from_le_bytes(*word)));
                 (hash, u64::from_le_bytes(*last))
             }
-            _ => match (self.first_chunk::<4>(), self.last_chunk::<4>()) {
-                (Some(first), Some(last)) => (u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into()),
-                _ => {
+            _ => {
+                if let (Some(first), Some(last)) = (self.first_chunk::<4>(), self.last_chunk::<4>()) {
+                    (u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into())
+                } else {
                     let byte = |i: usize| u64::from(self.get(i).copied().unwrap_or(0));
                     (byte(0) | byte(len / 2) << 8 | byte(len.saturating_sub(1)) << 16, 0)
                 }
-            },
+            }
         };
         StringGist { first, last, len }
     }

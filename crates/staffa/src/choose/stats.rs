@@ -45,14 +45,14 @@ impl<'a> Stats<'a> {
         }
     }
 
-    /// With codes that are known already, `None` where most values are known to be distinct.
-    pub(crate) fn with_codes(values: Values<'a>, kind: Kind, coded: Option<Coded>) -> Self {
-        Self { coded: OnceCell::from(coded), ..Self::new(values, kind) }
+    /// With codes that are known already.
+    pub(crate) fn with_codes(values: Values<'a>, kind: Kind, coded: Coded) -> Self {
+        Self { coded: OnceCell::from(Some(coded)), ..Self::new(values, kind) }
     }
 
-    /// The codes as in [`with_codes`](Self::with_codes), where they have been asked for.
-    pub(crate) fn known_codes(&self) -> Option<Option<&Coded>> {
-        self.coded.get().map(Option::as_ref)
+    /// Of values that are equal where others are, whose codes they share.
+    pub(crate) fn like(values: Values<'a>, kind: Kind, others: &Stats<'_>) -> Self {
+        Self { coded: others.coded.clone(), ..Self::new(values, kind) }
     }
 
     /// With codes however many values are distinct: for an encoding that was asked for by name.

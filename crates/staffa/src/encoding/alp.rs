@@ -163,9 +163,9 @@ fn encode<T: FloatBits>(words: &[T], stats: &Stats<'_>, cascade: &Cascade<'_>) -
     }
     // Digits of one scale are equal where their values are, and so have the same codes.
     let one_scale = payload.chunks(2).all(|scale| payload.starts_with(scale));
-    let known = stats.known_codes().filter(|_| !cascade.is_trial() && one_scale && rows.is_empty());
+    let same_codes = !cascade.is_trial() && one_scale && rows.is_empty();
     let (values, kind) = (Values::U64(&digits), Kind::Signed);
-    let stats = known.map_or_else(|| Stats::new(values, kind), |codes| Stats::with_codes(values, kind, codes.cloned()));
+    let stats = if same_codes { Stats::like(values, kind, stats) } else { Stats::new(values, kind) };
     let children = vec![
         cascade.known_child(values, &stats)?,
         patches::mask(words.len(), &rows, cascade)?,

@@ -303,7 +303,8 @@ impl Tokens {
     fn three(&self, bytes: u32) -> usize {
         let mut place = self.place(bytes);
         // One branch, hardly ever taken: that no token is here is no rarer than that one is.
-        while self.threes.get(place).is_some_and(|(held, _)| (*held != 0) & (*held != bytes + 1)) {
+        let is_other = |held: u32| u32::from(held != 0) & u32::from(held != bytes + 1) == 1;
+        while self.threes.get(place).is_some_and(|(held, _)| is_other(*held)) {
             place = (place + 1) & (self.threes.len() - 1);
         }
         place
@@ -365,7 +366,7 @@ impl Tokens {
         if within < 2 {
             return (self.singles.get((low & 0xff) as usize).map_or(0, |code| u32::from(*code)), 1);
         }
-        let is_three = (bytes > 0) & (within >= 3);
+        let is_three = within >= 3 && bytes > 0;
         let code = if is_three { code_of_three } else { u32::from(short & !TWO) };
         (code, if is_three { 3 } else { 1 + usize::from(short / TWO) })
     }
