@@ -9,6 +9,7 @@
 //! dispatch  which instruction set this machine has; the macro that compiles a body for each
 //! bitpack   1,024 values of `width` bits, interleaved; the shorter tail, consecutive
 //! delta     inclusive prefix sum
+//! frame     the range of values, and how many bits they need
 //! escape    values that are an escape become exceptions
 //! range     values to bits: which lie in a range
 //! gather    dictionary codes to values
@@ -50,6 +51,7 @@ mod bytes;
 mod delta;
 mod dispatch;
 mod escape;
+mod frame;
 mod front;
 mod fsst;
 mod gather;
@@ -66,6 +68,7 @@ pub use bytes::{BytesDict, lengths_to_offsets_i32, lengths_to_offsets_i64, sum_u
 pub use delta::prefix_sum;
 pub use dispatch::{Level, level};
 pub use escape::replace_escapes;
+pub use frame::{bounds, changes, count_above, widths};
 pub use front::join_prefixes;
 pub use fsst::FsstTable;
 pub use gather::{gather, max_u32};

@@ -358,7 +358,7 @@ fn tree(input: &Input<'_>, codes: Option<&Coded>, cascade: Cascade<'_>, kind: Ki
             let most = codes.codes.iter().max().map_or(0, |max| *max as usize + 1);
             // Those of the first block are its own.
             let own = most == codes.firsts.len();
-            let local = if own { codes.clone() } else { Coded::localised(&codes.codes, &mut vec![0; most]) };
+            let local = if own { codes.clone() } else { Coded::localised(&codes.codes, most) };
             Stats::with_codes(values, kind, local)
         }
         None => Stats::new(values, kind),

@@ -18,8 +18,8 @@ pub(crate) enum Picked {
     U256(Vec<U256>),
 }
 
-fn words<T: Copy>(values: &[T], rows: &[u32]) -> Vec<T> {
-    rows.iter().filter_map(|&row| values.get(row as usize)).copied().collect()
+fn words<T: Copy + Default>(values: &[T], rows: &[u32]) -> Vec<T> {
+    rows.iter().map(|&row| values.get(row as usize).copied().unwrap_or_default()).collect()
 }
 
 /// The rows for which something holds, found without a branch.

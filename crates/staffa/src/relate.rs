@@ -36,6 +36,8 @@ const WORTH: f64 = 0.7;
 const GLANCED: usize = 384;
 /// Columns that are looked at closely, by which a column may be grouped.
 const LOOKED_AT: usize = 8;
+/// Blocks of which first a few are told, to see whether it is worth it.
+const SEVERAL: usize = 4;
 /// Pairs that are encoded for a column, at the most.
 const TRIES: usize = 3;
 
@@ -333,6 +335,9 @@ fn grouped_bytes(rows: usize, view: &View, other: &View, counts: &mut [usize], m
     (bytes < most).then_some(bytes)
 }
 
+/// The trees of the values and the validity of one block.
+type BlockTrees = (Option<Node>, Option<Node>);
+
 /// The trees of a column's values and validity, block by block.
 type Trees = (Vec<Option<Node>>, Vec<Option<Node>>);
 
@@ -372,10 +377,26 @@ fn tell(chosen: &[Chosen<'_>], pair: &Pair) -> Result<(Option<Trees>, (usize, us
     if !worth(bytes.1, bytes.0) {
         return Ok((None, bytes));
     }
-    let rest = |i| if i == judged { Ok(first.clone()) } else { block(i, first.0.as_ref()) };
-    let trees: Vec<(Option<Node>, Option<Node>)> =
-        (0..told.inputs.len()).into_par_iter().map(rest).collect::<Result<_>>()?;
-    let new = trees.iter().map(|(values, validity)| size(values) + size(validity)).sum();
+    let all_sizes =
+        |trees: &[BlockTrees]| -> usize { trees.iter().map(|(values, validity)| size(values) + size(validity)).sum() };
+    // Of many blocks then the outermost ones.
+    let last = told.inputs.len() - 1;
+    let mut known = vec![(judged, first)];
+    if told.inputs.len() > SEVERAL {
+        let example = known.first().and_then(|(_, (values, _))| values.clone());
+        known.extend([(0, block(0, example.as_ref())?), (last, block(last, example.as_ref())?)]);
+        let (places, trees): (Vec<usize>, Vec<BlockTrees>) = known.iter().cloned().unzip();
+        let bytes = (places.iter().map(|i| now(*i)).sum(), all_sizes(&trees));
+        if !worth(bytes.1, bytes.0) {
+            return Ok((None, bytes));
+        }
+    }
+    let rest = |i| match known.iter().find(|(known, _)| *known == i) {
+        Some((_, trees)) => Ok(trees.clone()),
+        None => block(i, known.first().and_then(|(_, (values, _))| values.as_ref())),
+    };
+    let trees: Vec<BlockTrees> = (0..told.inputs.len()).into_par_iter().map(rest).collect::<Result<_>>()?;
+    let new = all_sizes(&trees);
     let all = (0..told.inputs.len()).map(now).sum();
     Ok((worth(new, all).then(|| trees.into_iter().unzip()), (all, new)))
 }

@@ -181,15 +181,14 @@ fn bounds(values: Values<'_>, kind: Kind) -> Bounds {
 
 /// In the words' own width, so that the loop vectorises; widened once.
 fn ints<T: Int>(values: &[T], widen: impl Fn(T) -> i128) -> Bounds {
-    let Some(&first) = values.first() else { return Bounds::None };
+    if values.is_empty() {
+        return Bounds::None;
+    }
     let signed = widen(T::MAX) < 0;
     // Flipping the sign bit turns the order of signed numbers into that of unsigned ones.
     let flip = if signed { T::from_u64(1 << (T::BITS - 1)) } else { T::ZERO };
-    let (min, max) = values.iter().fold((first.wrapping_add(flip), first.wrapping_add(flip)), |(min, max), &v| {
-        let v = v.wrapping_add(flip);
-        (min.min(v), max.max(v))
-    });
-    Bounds::Int(widen(min.wrapping_sub(flip)), widen(max.wrapping_sub(flip)))
+    let (min, max) = staffa_kernels::bounds(values, flip);
+    Bounds::Int(widen(min), widen(max))
 }
 
 fn floats(values: impl Iterator<Item = f64>) -> Bounds {

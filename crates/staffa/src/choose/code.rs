@@ -1,9 +1,6 @@
 //! Codes: distinct values counted exactly, each given a number in the order of first occurrence.
 
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
-
-use staffa_kernels::Int as _;
+use staffa_kernels::{Int as _, bounds};
 
 use crate::decode::{Physical, for_ints, for_words};
 use crate::values::Values;
@@ -18,107 +15,193 @@ pub struct Coded {
 }
 
 /// What can be looked up by its hash.
-pub(crate) trait Key: Copy + Eq {
-    fn hash(self) -> u64;
+pub(crate) trait Key: Copy {
+    /// What equal keys have in common and others hardly ever: quick to compare.
+    type Gist: Copy + PartialEq + Default;
+
+    fn gist(self) -> Self::Gist;
+
+    fn hash(gist: Self::Gist) -> u64;
+
+    /// Whether keys of the same gist are the same.
+    fn same(self, _other: Self) -> bool {
+        true
+    }
 }
 
 /// A multiplication and a fold: the high bits of the product depend on all bits of the word.
+#[inline]
 fn mix(word: u64) -> u64 {
     let product = u128::from(word ^ 0x9e37_79b9_7f4a_7c15) * 0xa076_1d64_78bd_642f;
     (product >> 64) as u64 ^ product as u64
 }
 
 macro_rules! word_keys {
-    ($($ty:ty),*) => {$(impl Key for $ty {
+    ($($ty:ty: $hash:expr),*) => {$(impl Key for $ty {
+        type Gist = Self;
+
         #[inline]
-        fn hash(self) -> u64 {
-            mix(self as u64)
+        fn gist(self) -> Self {
+            self
+        }
+
+        #[inline]
+        fn hash(gist: Self) -> u64 {
+            $hash(gist)
         }
     })*};
 }
-word_keys!(u8, u16, u32, u64);
+word_keys!(
+    u8: |word| mix(u64::from(word)),
+    u16: |word| mix(u64::from(word)),
+    u32: |word| mix(u64::from(word)),
+    u64: mix,
+    u128: |word: u128| mix(word as u64 ^ mix((word >> 64) as u64)),
+    staffa_kernels::U256: |word: staffa_kernels::U256| word.0.iter().fold(0, |hash, limb| mix(hash ^ limb))
+);
 
-impl Key for u128 {
-    #[inline]
-    fn hash(self) -> u64 {
-        mix(self as u64 ^ mix((self >> 64) as u64))
-    }
-}
-
-impl Key for staffa_kernels::U256 {
-    #[inline]
-    fn hash(self) -> u64 {
-        self.0.iter().fold(0, |hash, limb| mix(hash ^ limb))
-    }
+/// A string: its length, and all its bytes in two words where it has at most 16, else a hash of them and the last eight.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct StringGist {
+    first: u64,
+    last: u64,
+    len: usize,
 }
 
 impl Key for &[u8] {
+    type Gist = StringGist;
+
     #[inline]
-    fn hash(self) -> u64 {
-        let (words, rest) = self.as_chunks::<8>();
-        let hash = words.iter().fold(self.len() as u64, |hash, word| mix(hash ^ u64::from_le_bytes(*word)));
-        // What is left is read with bytes before it, or some of its bytes twice: no loop over bytes.
-        let byte = |i: usize| u64::from(rest.get(i).copied().unwrap_or(0));
-        let last = match (self.last_chunk::<8>(), rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
-            _ if rest.is_empty() => 0,
-            (Some(last), ..) => u64::from_le_bytes(*last),
-            (_, Some(first), Some(last)) => {
-                u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last))
+    fn gist(self) -> StringGist {
+        let len = self.len();
+        // Words read twice where they overlap: no loop over bytes.
+        let (first, last) = match (self.first_chunk::<8>(), self.last_chunk::<8>()) {
+            (Some(first), Some(last)) if len <= 16 => (u64::from_le_bytes(*first), u64::from_le_bytes(*last)),
+            (_, Some(last)) => {
+                let (words, _) = self.as_chunks::<8>();
+                let hash = words.iter().fold(0, |hash, word| mix(hash ^ u64::from_le_bytes(*word)));
+                (hash, u64::from_le_bytes(*last))
             }
-            _ => byte(0) | byte(rest.len() / 2) << 8 | byte(rest.len() - 1) << 16,
+            _ => {
+                if let (Some(first), Some(last)) = (self.first_chunk::<4>(), self.last_chunk::<4>()) {
+                    (u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into())
+                } else {
+                    let byte = |i: usize| u64::from(self.get(i).copied().unwrap_or(0));
+                    (byte(0) | byte(len / 2) << 8 | byte(len.saturating_sub(1)) << 16, 0)
+                }
+            }
         };
-        mix(hash ^ last.rotate_left(7))
+        StringGist { first, last, len }
+    }
+
+    #[inline]
+    fn hash(gist: StringGist) -> u64 {
+        mix(mix(gist.first ^ gist.len as u64) ^ gist.last.rotate_left(7))
+    }
+
+    #[inline]
+    fn same(self, other: Self) -> bool {
+        self.len() <= 16 || self == other
     }
 }
 
 /// Gives codes to values, over one block or over all blocks of a chunk, until there are too many distinct ones.
 #[derive(Debug)]
-pub(crate) struct Coder<K> {
-    /// Half the hash (for a cheap first comparison), code and key: one place in memory to look at.
-    table: HashTable<(u32, u32, K)>,
+pub(crate) struct Coder<K: Key> {
+    /// By the first bits of the hash, or the next free place: half the hash, and the code and one. At most half are taken.
+    /// Small, so that many distinct values stay in the cache.
+    table: Vec<(u32, u32)>,
+    /// Of half a hash so many bits are not used.
+    shift: u32,
+    /// By code.
+    keys: Vec<(K::Gist, K)>,
     seen: usize,
 }
 
-impl<K> Default for Coder<K> {
-    fn default() -> Self {
-        Self { table: HashTable::new(), seen: 0 }
-    }
-}
-
-/// The hash by which the table is asked, from the half that it keeps.
-#[inline]
-fn spread(half: u32) -> u64 {
-    u64::from(half).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
 impl<K: Key> Coder<K> {
+    /// For some values.
+    pub(crate) fn new(values: usize) -> Self {
+        let bits = (2 * values).next_power_of_two().ilog2().clamp(4, 10);
+        Self { table: vec![(0, 0); 1 << bits], shift: 32 - bits, keys: Vec::new(), seen: 0 }
+    }
+
+    /// How many distinct keys have been met.
+    pub(crate) fn distinct(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// The code of a key, which is the number of distinct ones so far where it is new.
+    #[inline]
+    pub(crate) fn code_of(&mut self, key: K) -> u32 {
+        self.code_of_gist(key.gist(), key)
+    }
+
+    #[inline]
+    fn code_of_gist(&mut self, gist: K::Gist, key: K) -> u32 {
+        let half = (K::hash(gist) >> 32) as u32;
+        let mask = self.table.len() - 1;
+        let mut place = (half >> self.shift) as usize;
+        loop {
+            let Some((held, code)) = self.table.get_mut(place) else { return 0 };
+            if *code == 0 {
+                self.keys.push((gist, key));
+                (*held, *code) = (half, self.keys.len() as u32);
+                break;
+            }
+            if *held == half
+                && let Some((known, other)) = self.keys.get(*code as usize - 1)
+                && *known == gist
+                && other.same(key)
+            {
+                return *code - 1;
+            }
+            place = (place + 1) & mask;
+        }
+        if self.keys.len() * 2 > self.table.len() {
+            self.grow();
+        }
+        self.keys.len() as u32 - 1
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let bits = self.table.len().ilog2() + 2;
+        self.keys.reserve((1 << (bits - 1)) - self.keys.len());
+        self.shift = 32 - bits;
+        let old = std::mem::replace(&mut self.table, vec![(0, 0); 1 << bits]);
+        let mask = self.table.len() - 1;
+        for (half, code) in old.into_iter().filter(|(_, code)| *code > 0) {
+            let mut place = (half >> self.shift) as usize;
+            while self.table.get(place).is_some_and(|(_, code)| *code > 0) {
+                place = (place + 1) & mask;
+            }
+            self.table.iter_mut().skip(place).take(1).for_each(|free| *free = (half, code));
+        }
+    }
+
     /// The codes of more values, `None` once more than `most` distinct ones have been met.
     fn code(&mut self, values: impl Iterator<Item = K>, most: usize) -> Option<Coded> {
         let mut coded = Coded { codes: Vec::with_capacity(values.size_hint().0), firsts: Vec::new() };
-        let mut last: Option<(K, u32)> = None;
+        let mut last: Option<(K::Gist, K, u32)> = None;
         for (row, key) in (0u32..).zip(values) {
+            let gist = key.gist();
             // Runs are common, and a comparison is cheaper than a hash.
-            if let Some((before, code)) = last
-                && before == key
+            if let Some((before, known, code)) = last
+                && before == gist
+                && known.same(key)
             {
                 coded.codes.push(code);
                 continue;
             }
-            let hash = key.hash() as u32;
-            let code = self.table.len() as u32;
-            let same = |&(h, _, known): &(u32, u32, K)| h == hash && known == key;
-            let code = match self.table.entry(spread(hash), same, |(h, ..)| spread(*h)) {
-                Entry::Occupied(found) => found.get().1,
-                Entry::Vacant(place) => {
-                    if code as usize >= most {
-                        return None;
-                    }
-                    place.insert((hash, code, key));
-                    coded.firsts.push(row);
-                    code
+            let known = self.distinct();
+            let code = self.code_of_gist(gist, key);
+            if code as usize == known {
+                if known >= most {
+                    return None;
                 }
-            };
-            last = Some((key, code));
+                coded.firsts.push(row);
+            }
+            last = Some((gist, key, code));
             coded.codes.push(code);
         }
         self.seen += coded.codes.len();
@@ -133,7 +216,7 @@ pub(crate) fn of(values: Values<'_>, most: usize) -> Option<Coded> {
     }
     match values {
         Values::Bits(_) => None,
-        Values::Bytes(strings) => Coder::default().code(strings.iter(), most),
+        Values::Bytes(strings) => Coder::new(strings.len()).code(strings.iter(), most),
         words => for_words!(words.physical_type(), T => of_words::<T>(words, most), _ => None),
     }
 }
@@ -165,10 +248,10 @@ fn mostly_distinct(values: Values<'_>) -> bool {
     };
     match values {
         Values::Bits(_) => false,
-        Values::Bytes(strings) => rows.all(|row| is_few(strings.get(row).hash())),
+        Values::Bytes(strings) => rows.all(|row| is_few(<&[u8]>::hash(strings.get(row).gist()))),
         words => for_words!(words.physical_type(), T => {
             let words = T::slice(words).unwrap_or_default();
-            rows.all(|row| is_few(words.get(row).copied().unwrap_or_default().hash()))
+            rows.all(|row| is_few(T::hash(words.get(row).copied().unwrap_or_default().gist())))
         }, _ => false),
     }
 }
@@ -177,7 +260,7 @@ fn of_words<T: Physical + Key>(values: Values<'_>, most: usize) -> Option<Coded>
     if let Some(words) = near(&[values]) {
         return of_near(&words, most, 1.0)?.pop();
     }
-    Coder::default().code(T::slice(values)?.iter().copied(), most)
+    Coder::new(values.len()).code(T::slice(values)?.iter().copied(), most)
 }
 
 /// Words less the least of them, where all are so near to one another that a table by their distance is smaller than one
@@ -188,7 +271,8 @@ fn near(blocks: &[Values<'_>]) -> Option<Vec<Vec<u32>>> {
         let (mut min, mut max) = (T::MAX, T::ZERO);
         let mut len = 0;
         for block in &blocks {
-            (min, max) = block.iter().fold((min, max), |(min, max), word| (min.min(*word), max.max(*word)));
+            let (least, most) = bounds(block, T::ZERO);
+            (min, max) = (min.min(least), max.max(most));
             len += block.len() as u64;
             if max.to_u64().saturating_sub(min.to_u64()) >= 4 * len {
                 return None;
@@ -236,11 +320,11 @@ pub(crate) fn of_blocks(blocks: &[Values<'_>], most: usize, share: f64) -> Optio
         most: usize,
         share: f64,
     ) -> Option<Vec<Coded>> {
-        let mut coder = Coder::default();
+        let mut coder = Coder::new(1 << 16);
         let mut out = Vec::new();
         for block in blocks {
             out.push(coder.code(block?, most)?);
-            if coder.table.len() as f64 > coder.seen as f64 * share {
+            if coder.distinct() as f64 > coder.seen as f64 * share {
                 return None;
             }
         }
@@ -265,6 +349,17 @@ pub(crate) fn of_blocks(blocks: &[Values<'_>], most: usize, share: f64) -> Optio
 }
 
 impl Coded {
+    /// Of every code, how many values have it.
+    pub(crate) fn counts(&self) -> Vec<u32> {
+        let mut counts = vec![0u32; self.firsts.len()];
+        for &code in &self.codes {
+            if let Some(count) = counts.get_mut(code as usize) {
+                *count += 1;
+            }
+        }
+        counts
+    }
+
     /// The same values with codes in the order of what `key` makes of their first rows.
     pub(crate) fn sorted_by<K: Ord>(&self, key: impl Fn(u32) -> K) -> Self {
         let mut order: Vec<(K, u32)> = (0u32..).zip(&self.firsts).map(|(code, row)| (key(*row), code)).collect();
@@ -276,25 +371,25 @@ impl Coded {
         let first = |(_, old): &(K, u32)| self.firsts.get(*old as usize).copied();
         Self {
             firsts: order.iter().filter_map(first).collect(),
-            codes: self.codes.iter().filter_map(|code| renamed.get(*code as usize).copied()).collect(),
+            codes: self.codes.iter().map(|code| renamed.get(*code as usize).copied().unwrap_or(0)).collect(),
         }
     }
 
-    /// The same values with codes of this block alone, from codes of the whole chunk. `place` has an entry for every
-    /// code of the chunk; what it holds does not matter, only that it serves one chunk.
-    pub(crate) fn localised(chunk_codes: &[u32], place: &mut [u32]) -> Self {
-        let mut coded = Self { codes: Vec::with_capacity(chunk_codes.len()), firsts: Vec::new() };
-        for (row, &code) in (0u32..).zip(chunk_codes) {
-            let Some(slot) = place.get_mut(code as usize) else { continue };
-            // A slot is ours if it points to a code of this block whose first row has the same chunk code.
-            let known = coded.firsts.get(*slot as usize).and_then(|&first| chunk_codes.get(first as usize));
-            if known != Some(&code) {
-                *slot = coded.firsts.len() as u32;
-                coded.firsts.push(row);
+    /// The same values with codes of this block alone, from codes of the whole chunk, of which there are so many.
+    pub(crate) fn localised(chunk_codes: &[u32], distinct: usize) -> Self {
+        // Of every code of the chunk, its code here and one.
+        let mut known = vec![0u32; distinct];
+        let mut firsts = Vec::new();
+        let mut localise = |(row, code): (u32, &u32)| {
+            let place = known.get_mut(*code as usize)?;
+            if *place == 0 {
+                firsts.push(row);
+                *place = firsts.len() as u32;
             }
-            coded.codes.push(*slot);
-        }
-        coded
+            Some(*place - 1)
+        };
+        let codes = (0u32..).zip(chunk_codes).map(|of| localise(of).unwrap_or(0)).collect();
+        Self { codes, firsts }
     }
 }
 
@@ -325,9 +420,8 @@ mod tests {
         let (a, b) = ([5u64, 6, 5, 8], [6u64, 9, 5, 9]);
         let blocks = of_blocks(&[Values::U64(&a), Values::U64(&b)], 100, 1.0).unwrap();
         assert_eq!((&blocks[1].codes[..], &blocks[1].firsts[..]), (&[1, 3, 0, 3][..], &[1][..]));
-        let mut place = vec![0; 4];
-        assert_eq!(Coded::localised(&blocks[0].codes, &mut place).codes, [0, 1, 0, 2]);
-        let local = Coded::localised(&blocks[1].codes, &mut place);
+        assert_eq!(Coded::localised(&blocks[0].codes, 4).codes, [0, 1, 0, 2]);
+        let local = Coded::localised(&blocks[1].codes, 4);
         assert_eq!((local.codes, local.firsts), (vec![0, 1, 2, 1], vec![0, 1, 2]));
         assert!(of_blocks(&[Values::U64(&a), Values::U64(&b)], 100, 0.5).is_none());
     }

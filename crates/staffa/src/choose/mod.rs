@@ -45,6 +45,9 @@ const DOUBTED: usize = 2;
 /// Levels with children of the profile `small`; only its roots are that high.
 const SMALL_DEPTH: u8 = 4;
 
+/// The next best estimate is not encoded where it is less by no more than such a part.
+const HARDLY_LESS: usize = 64;
+
 /// Bytes that an encoding is estimated to take, or why it is out of the question.
 pub(crate) type Verdict = std::result::Result<usize, &'static str>;
 
@@ -172,10 +175,14 @@ impl<'a> Cascade<'a> {
 
     /// The tree for values: the root of a block, or a child.
     pub fn child(&self, values: Values<'_>, kind: Kind) -> Result<Node> {
-        let stats = Stats::new(values, kind);
+        self.known_child(values, &Stats::new(values, kind))
+    }
+
+    /// The tree for a child of which something is known.
+    pub(crate) fn known_child(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
         match self.hint.and_then(Hint::take) {
-            Some(node) => Cascade { hint: Some(&Hint::new(node)), sources: &[], ..*self }.choose(values, &stats),
-            None => Self { hint: None, sources: &[], ..*self }.choose(values, &stats),
+            Some(node) => Cascade { hint: Some(&Hint::new(node)), sources: &[], ..*self }.choose(values, stats),
+            None => Self { hint: None, sources: &[], ..*self }.choose(values, stats),
         }
     }
 
@@ -232,12 +239,13 @@ impl<'a> Cascade<'a> {
         ranked.sort_by_key(|(bytes, _)| *bytes);
         let mut doubted = 0;
         for (tried, (estimate, candidate)) in ranked.iter().enumerate() {
-            let beaten = best.as_ref().is_some_and(|b| self.node_cost(b) <= *estimate);
-            if beaten {
-                doubted += 1;
-            }
-            let reach = best.as_ref().map_or(usize::MAX, |b| self.reach(b));
-            if tried >= self.tries || beaten && (*estimate >= reach || doubted > DOUBTED) {
+            // What is estimated to save hardly anything is not worth a trial, but where it has no children to encode.
+            let hardly = if candidate.terminal() { usize::MAX } else { HARDLY_LESS };
+            let enough = |best: &Node| self.node_cost(best) - self.node_cost(best) / hardly <= *estimate;
+            let beaten = best.as_ref().filter(|best| enough(best));
+            doubted += usize::from(beaten.is_some());
+            let done = |best: &Node| doubted > DOUBTED || *estimate >= self.reach(best);
+            if tried >= self.tries || beaten.is_some_and(done) {
                 break;
             }
             if let Some(node) = candidate.encode(values, stats, &self.below(*candidate))? {
@@ -249,13 +257,12 @@ impl<'a> Cascade<'a> {
         best.map_or_else(|| self.plainly(values, stats), Ok)
     }
 
-    /// The estimate from which on another encoding is not tried where this one is the best so far. A sample does not show
+    /// The estimate from which on another encoding is not tried where this one is the best so far and the estimate no less. A sample does not show
     /// what comes again: beside pco and the codecs, which are estimated by all values, dictionaries and differences of a
     /// column with repeats would never have their turn.
     fn reach(&self, best: &Node) -> usize {
         let by_all = || encoding::by_id(best.encoding).is_some_and(|e| matches!(e.offered(), Offered::Small));
-        let cost = self.node_cost(best);
-        if self.depth + 1 >= SMALL_DEPTH && by_all() { cost * 2 } else { cost }
+        if self.depth + 1 >= SMALL_DEPTH && by_all() { self.node_cost(best) * 2 } else { 0 }
     }
 
     /// What the chooser thinks of each encoding for these values: a word for why it is out of the question, or the bytes
@@ -345,6 +352,15 @@ impl<'a> Cascade<'a> {
             }
         }
         Ok(least)
+    }
+
+    /// What the lengths of strings would cost, once for all encodings that have them.
+    pub(crate) fn estimate_lengths(&self, strings: Strings<'_>, stats: &Stats<'_>) -> Result<usize> {
+        if let Some(bytes) = stats.length_bytes.get() {
+            return Ok(*bytes);
+        }
+        let bytes = self.estimate_child(Values::U32(&strings.lengths()), Kind::Unsigned)?;
+        Ok(*stats.length_bytes.get_or_init(|| bytes))
     }
 
     /// Bytes that an encoding would take, by encoding the sample with it and scaling, and what its children would cost to

@@ -1,7 +1,7 @@
 //! Repeats: what a block says a second time, found in one pass with a table of hashes (Lempel, Ziv 1977; greedy with
 //! one step of lazy matching, as in DEFLATE). The symbols are whole values.
 
-use staffa_kernels::Int;
+use staffa_kernels::{Int, bounds};
 
 use crate::decode::{Integer, Physical, for_ints};
 use crate::encoding::run_end::run_ends;
@@ -93,11 +93,7 @@ pub(crate) fn all(values: Values<'_>) -> Sequences {
 
 /// Bits of a value in a frame of reference.
 fn width<T: Int>(values: &[T]) -> u32 {
-    let (mut least, mut most) = (T::MAX, T::ZERO);
-    for &value in values {
-        least = least.min(value);
-        most = most.max(value);
-    }
+    let (least, most) = bounds(values, T::ZERO);
     (T::BITS - most.wrapping_sub(least).leading_zeros()).clamp(1, 32)
 }
 

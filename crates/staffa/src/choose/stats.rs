@@ -2,6 +2,8 @@
 
 use std::cell::OnceCell;
 
+use staffa_kernels::changes;
+
 use super::code::{self, Coded};
 use super::repeats::{self, Sequences};
 use crate::decode::for_words;
@@ -23,6 +25,8 @@ pub struct Stats<'a> {
     sequences: OnceCell<Option<Sequences>>,
     /// What the dictionary has found out about sorting its strings, for the next who asks.
     pub(crate) sorted: OnceCell<Option<Sorted>>,
+    /// About what the lengths of strings take, which several encodings have as a child.
+    pub(crate) length_bytes: OnceCell<usize>,
 }
 
 impl<'a> Stats<'a> {
@@ -37,12 +41,18 @@ impl<'a> Stats<'a> {
             top: OnceCell::new(),
             sequences: OnceCell::new(),
             sorted: OnceCell::new(),
+            length_bytes: OnceCell::new(),
         }
     }
 
     /// With codes that are known already.
     pub(crate) fn with_codes(values: Values<'a>, kind: Kind, coded: Coded) -> Self {
         Self { coded: OnceCell::from(Some(coded)), ..Self::new(values, kind) }
+    }
+
+    /// Of values that are equal where others are, whose codes they share.
+    pub(crate) fn like(values: Values<'a>, kind: Kind, others: &Stats<'_>) -> Self {
+        Self { coded: others.coded.clone(), ..Self::new(values, kind) }
     }
 
     /// With codes however many values are distinct: for an encoding that was asked for by name.
@@ -62,7 +72,7 @@ impl<'a> Stats<'a> {
             // Codes compare faster than strings.
             Values::Bytes(_) if self.coded.get().is_some_and(Option::is_some) => {
                 let codes = self.dictionary().map(|coded| coded.codes.as_slice()).unwrap_or_default();
-                1 + codes.array_windows().filter(|[a, b]| a != b).count()
+                1 + changes(codes)
             }
             Values::Bits(bits) => {
                 let len = bits.len();
@@ -79,8 +89,7 @@ impl<'a> Stats<'a> {
             }
             Values::Bytes(strings) => 1 + strings.iter().zip(strings.iter().skip(1)).filter(|(a, b)| a != b).count(),
             words => for_words!(words.physical_type(), T => {
-                let words = <T as crate::decode::Physical>::slice(words).unwrap_or_default();
-                1 + words.array_windows().filter(|[a, b]| a != b).count()
+                1 + changes(<T as crate::decode::Physical>::slice(words).unwrap_or_default())
             }, _ => 0),
         })
     }
@@ -122,12 +131,9 @@ impl<'a> Stats<'a> {
         }
         Some(*self.top.get_or_init(|| match self.coded.get() {
             Some(Some(coded)) => {
-                let mut counts = vec![0usize; coded.firsts.len()];
-                for &code in &coded.codes {
-                    counts.iter_mut().skip(code as usize).take(1).for_each(|count| *count += 1);
-                }
+                let counts = coded.counts();
                 let best = counts.iter().zip(&coded.firsts).max_by_key(|(count, first)| (**count, u32::MAX - **first));
-                best.map_or((0, 0), |(count, first)| (*first, *count))
+                best.map_or((0, 0), |(count, first)| (*first, *count as usize))
             }
             _ => match self.values {
                 Values::Bits(_) => (0, 0),

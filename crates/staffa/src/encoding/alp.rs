@@ -62,10 +62,10 @@ impl Encoding for Alp {
         kind == Kind::Float && matches!(ty, PhysicalType::U32 | PhysicalType::U64)
     }
 
-    fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+    fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
         match values {
-            Values::U32(words) => encode(words, cascade),
-            Values::U64(words) => encode(words, cascade),
+            Values::U32(words) => encode(words, stats, cascade),
+            Values::U64(words) => encode(words, stats, cascade),
             _ => Ok(None),
         }
     }
@@ -136,7 +136,7 @@ fn spread<T: Copy>(words: &[T], count: usize) -> impl Iterator<Item = T> + '_ {
     words.iter().step_by((words.len() / count).max(1)).copied()
 }
 
-fn encode<T: FloatBits>(words: &[T], cascade: &Cascade<'_>) -> Result<Option<Node>> {
+fn encode<T: FloatBits>(words: &[T], stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
     let mut ranked: Vec<(u64, Scale)> =
         Scale::all().map(|scale| (scale.cost(spread(words, SAMPLED * 2)), scale)).collect();
     ranked.sort_by_key(|(cost, _)| *cost);
@@ -162,8 +162,13 @@ fn encode<T: FloatBits>(words: &[T], cascade: &Cascade<'_>) -> Result<Option<Nod
             return Ok(None);
         }
     }
+    // Digits of one scale are equal where their values are, and so have the same codes.
+    let one_scale = payload.chunks(2).all(|scale| payload.starts_with(scale));
+    let same_codes = !cascade.is_trial() && one_scale && rows.is_empty();
+    let (values, kind) = (Values::U64(&digits), Kind::Signed);
+    let stats = if same_codes { Stats::like(values, kind, stats) } else { Stats::new(values, kind) };
     let children = vec![
-        cascade.child(Values::U64(&digits), Kind::Signed)?,
+        cascade.known_child(values, &stats)?,
         patches::mask(words.len(), &rows, cascade)?,
         cascade.child(T::values(&exceptions), Kind::Float)?,
     ];

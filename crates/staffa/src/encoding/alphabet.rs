@@ -61,10 +61,10 @@ impl Encoding for Alphabet {
         matches!(values, Values::Bytes(strings) if like_noise(strings.contents()))
     }
 
-    fn estimate(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
+    fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
         let Values::Bytes(strings) = values else { return Ok(None) };
         let Some(table) = Table::of(strings.contents()) else { return Ok(None) };
-        let lengths = cascade.estimate_child(Values::U32(&strings.lengths()), Kind::Unsigned)?;
+        let lengths = cascade.estimate_lengths(strings, stats)?;
         Ok(Some(8 + table.bytes.len() + packed_len(strings.contents().len(), table.width()) + lengths))
     }
 

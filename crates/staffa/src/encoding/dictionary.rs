@@ -202,10 +202,7 @@ fn by_frequency(coded: &Coded, insisted: bool) -> Option<Coded> {
     if distinct < 16 || distinct > coded.codes.len() / 3 {
         return None;
     }
-    let mut counts = vec![0u32; distinct];
-    for code in &coded.codes {
-        counts.iter_mut().skip(*code as usize).take(1).for_each(|count| *count += 1);
-    }
+    let counts = coded.counts();
     if !insisted {
         let mut sorted = counts.clone();
         sorted.sort_unstable_by_key(|count| std::cmp::Reverse(*count));

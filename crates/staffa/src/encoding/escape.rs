@@ -173,19 +173,25 @@ fn encode<T: Integer>(words: &[T], kind: Kind, cascade: &Cascade<'_>) -> Result<
     let least = T::from_u64(ordered(T::from_u64(low), kind));
     let span = T::from_u64(escape - low);
     let escape = least.wrapping_add(span);
-    let (mut values, mut exceptions) = (Vec::with_capacity(words.len()), Vec::new());
+    let mut values = Vec::with_capacity(words.len());
+    let mut exceptions: Vec<T> = Vec::new();
     let mut payload = Vec::new();
     escape.write_le(&mut payload);
+    let is_held = |word: &T| word.wrapping_sub(least) < span;
     for vector in words.chunks(VECTOR) {
-        let before = exceptions.len();
-        for &word in vector {
-            let held = word.wrapping_sub(least) < span;
-            values.push(if held { word } else { escape });
-            if !held {
-                exceptions.push(word);
+        values.extend(vector.iter().map(|word| if is_held(word) { *word } else { escape }));
+        // Every word is put where the next exception goes, and stays there if it is one: no branch.
+        let mut found = exceptions.len();
+        exceptions.resize(found + vector.len() + 1, T::ZERO);
+        let before = found;
+        for word in vector {
+            if let Some(place) = exceptions.get_mut(found) {
+                *place = *word;
             }
+            found += usize::from(!is_held(word));
         }
-        payload.extend(((exceptions.len() - before) as u16).to_le_bytes());
+        exceptions.truncate(found);
+        payload.extend(((found - before) as u16).to_le_bytes());
     }
     let node = |payload, children| Node { encoding: 25, ty: T::TYPE, len: words.len(), payload, children };
     if cascade.is_trial() {

@@ -15,7 +15,7 @@
 //! of the upper half: then exceptions lie below the base as well.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::VECTOR;
+use staffa_kernels::{VECTOR, bounds, count_above, widths};
 
 use super::Encoding;
 use super::bitpack::{pack_vector, unpack_value, unpack_vector, vector_bytes};
@@ -112,48 +112,25 @@ struct Frame<T> {
     exceptions: usize,
 }
 
-/// How many values need so many bits.
-type Histogram = [u32; 128];
-
-fn histogram<T: Integer>(vector: &[T], base: T) -> Histogram {
-    // Four counters in turn: one would wait for itself.
-    let mut histograms = [[0u32; 128]; 4];
-    for values in vector.chunks(4) {
-        for (histogram, v) in histograms.iter_mut().zip(values) {
-            let bits = T::BITS - v.wrapping_sub(base).leading_zeros();
-            if let Some(count) = histogram.get_mut(bits as usize % 128) {
-                *count += 1;
-            }
-        }
-    }
-    let [mut histogram, rest @ ..] = histograms;
-    for counts in rest {
-        histogram.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
-    }
-    histogram
-}
-
 impl<T: Integer> Frame<T> {
     fn of(vector: &[T], kind: Kind) -> Self {
-        let first = vector.first().copied().unwrap_or(T::ZERO);
-        let base = if kind == Kind::Signed {
-            vector.iter().fold(first, |low, &v| if v.signed_lt(low) { v } else { low })
-        } else {
-            vector.iter().fold(first, |low, &v| low.min(v))
-        };
-        let any = vector.iter().fold(T::ZERO, |any, &v| any | v.wrapping_sub(base));
-        let bits = T::BITS - any.leading_zeros();
+        if vector.is_empty() {
+            return Self { base: T::ZERO, width: 0, bits: 0, low_bits: 0, exceptions: 0 };
+        }
+        let flip = if kind == Kind::Signed { T::from_u64(1 << (T::BITS - 1)) } else { T::ZERO };
+        let (base, most) = bounds(vector, flip);
+        let bits = T::BITS - most.wrapping_sub(base).leading_zeros();
         if bits == 0 {
             return Self { base, width: 0, bits, low_bits: 0, exceptions: 0 };
         }
         // Where neither half of the frame is nearly empty, no exceptions pay, and nothing need be counted closely.
         let half = T::from_u64(1 << (bits - 1));
-        let upper: u32 = vector.iter().map(|v| u32::from(v.wrapping_sub(base) >= half)).sum();
+        let upper = count_above(vector, base, half);
         let rare = |rows: usize| rows * 8 < vector.len();
-        if !rare(upper as usize) && !rare(vector.len() - upper as usize) {
+        if !rare(upper) && !rare(vector.len() - upper) {
             return Self { base, width: bits, bits, low_bits: 0, exceptions: 0 };
         }
-        let histogram = histogram(vector, base);
+        let histogram = widths(vector, base);
         let (frame, cost) = Self { base, width: bits, bits, low_bits: 0, exceptions: 0 }.narrowed(vector, &histogram);
         // Where hardly any value is in the lower half of the frame, those are exceptions as well.
         let below: u32 = histogram.iter().take(frame.width as usize).sum();
@@ -176,7 +153,7 @@ impl<T: Integer> Frame<T> {
         }
         let base = frame.base.wrapping_add(over);
         // What is below the new base wraps around.
-        let mut histogram = histogram(vector, base);
+        let mut histogram = widths(vector, base);
         let low: u32 = vector.iter().map(|v| u32::from(above(v) < over)).sum();
         histogram.iter_mut().skip(T::BITS as usize).take(1).for_each(|count| *count = count.saturating_sub(low));
         let bits = histogram.iter().rposition(|count| *count > 0)? as u32;
@@ -184,7 +161,7 @@ impl<T: Integer> Frame<T> {
     }
 
     /// With the width that has the fewest bytes, and its bits.
-    fn narrowed(self, vector: &[T], histogram: &Histogram) -> (Self, u64) {
+    fn narrowed(self, vector: &[T], histogram: &[u32; 65]) -> (Self, u64) {
         let exception_bits = 16 + 8 * exception_bytes::<T>(self.bits.max(self.low_bits), self.low_bits > 0) as u64;
         let rows = vector.len() as u64;
         let mut above = self.exceptions as u64;

@@ -60,7 +60,7 @@ impl Encoding for Fsst {
     }
 
     /// The symbol table does not grow with the rows: only the codes of the sample are scaled.
-    fn estimate(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
+    fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
         let Values::Bytes(strings) = values else { return Ok(None) };
         if onpair_is_smaller(strings, cascade) {
             return Ok(None);
@@ -69,7 +69,7 @@ impl Encoding for Fsst {
         let sample = sample.as_ref().map_or(strings, |s| s.as_strings());
         let Some(compressed) = Compressed::of(sample, VECTOR) else { return Ok(None) };
         let share = strings.contents().len() as f64 / sample.contents().len().max(1) as f64;
-        let lengths = cascade.estimate_child(Values::U32(&strings.lengths()), Kind::Unsigned)?;
+        let lengths = cascade.estimate_lengths(strings, stats)?;
         let table = compressed.table.len() + 4 * strings.len().div_ceil(VECTOR);
         Ok(Some(8 + table + lengths + (compressed.codes.len() as f64 * share) as usize))
     }

@@ -10,11 +10,11 @@
 //! of their frequency, so that numbers are small. Without starts they are 0, 1, 2...
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use hashbrown::HashMap;
 use staffa_kernels::{Int as _, Word as _, gather};
 
 use super::Encoding;
 use super::constant::Constant;
+use crate::choose::code::Coder;
 use crate::choose::{Cascade, Stats};
 use crate::cursor::put_varint;
 use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints};
@@ -142,25 +142,25 @@ impl<T: Integer> Groups<T> {
             rows: u32,
             number: u32,
         }
-        let mut known: HashMap<(u32, u64), u32> = HashMap::new();
+        let mut known: Coder<u128> = Coder::new(words.len());
         let mut pairs: Vec<Pair<T>> = Vec::new();
         let mut numbers: Vec<u32> = Vec::with_capacity(words.len());
         let groups = others.iter().max().map_or(0, |max| *max as usize + 1);
         // Of every group the pair that was met last: it is likely to come again, and found without a hash.
         let mut last = vec![u32::MAX; groups];
         for (&word, &other) in words.iter().zip(others) {
-            let recent = last.get(other as usize).and_then(|pair| pairs.get_mut(*pair as usize));
-            if let Some(recent) = recent.filter(|pair| pair.word == word) {
+            let Some(last) = last.get_mut(other as usize) else { continue };
+            if let Some(recent) = pairs.get_mut(*last as usize).filter(|pair| pair.word == word) {
                 recent.rows += 1;
-                numbers.extend(last.get(other as usize));
+                numbers.push(*last);
                 continue;
             }
-            let pair = *known.entry((other, word.to_u64())).or_insert_with(|| {
-                pairs.push(Pair { other, word, rows: 0, number: 0 });
-                pairs.len() as u32 - 1
-            });
-            pairs.iter_mut().skip(pair as usize).take(1).for_each(|pair| pair.rows += 1);
-            last.iter_mut().skip(other as usize).take(1).for_each(|place| *place = pair);
+            let pair = known.code_of(u128::from(other) << 64 | u128::from(word.to_u64()));
+            match pairs.get_mut(pair as usize) {
+                Some(pair) => pair.rows += 1,
+                None => pairs.push(Pair { other, word, rows: 1, number: 0 }),
+            }
+            *last = pair;
             numbers.push(pair);
         }
         let mut order: Vec<u32> = (0..pairs.len() as u32).collect();

@@ -66,14 +66,14 @@ impl Encoding for OnPair {
     }
 
     /// The tokens do not grow with the rows: only the codes of a sample are scaled.
-    fn estimate(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
+    fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
         let Values::Bytes(strings) = values else { return Ok(None) };
         let tokens = Tokens::train(strings, TRAINED / 32, MOST);
         let text = sample(strings.contents(), TRAINED / 32);
         let codes = tokens.count(&text);
         let sampled: usize = text.iter().map(|part| part.len()).sum();
         let share = strings.contents().len() as f64 / sampled.max(1) as f64;
-        let lengths = cascade.estimate_child(Values::U32(&strings.lengths()), Kind::Unsigned)?;
+        let lengths = cascade.estimate_lengths(strings, stats)?;
         let table = tokens.table_bytes() + 4 * strings.len().div_ceil(VECTOR);
         Ok(Some(8 + table + lengths + (codes as f64 * share * f64::from(tokens.width()) / 8.0) as usize))
     }

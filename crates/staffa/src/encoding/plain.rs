@@ -52,9 +52,9 @@ impl Encoding for Plain {
         ty != PhysicalType::Bits
     }
 
-    fn estimate(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
+    fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
         let lengths = match values {
-            Values::Bytes(strings) => cascade.estimate_child(Values::U32(&strings.lengths()), Kind::Unsigned)?,
+            Values::Bytes(strings) => cascade.estimate_lengths(strings, stats)?,
             _ => 0,
         };
         Ok(Some(8 + values.plain_bytes() + lengths))

@@ -120,7 +120,9 @@ impl View {
         self.rows = if (self.distinct as u64) < parts * 16 {
             rows.step_by(parts as usize).collect()
         } else {
-            rows.filter(|row| hash(word(row)).is_multiple_of(parts)).take(SAMPLED * 2).collect()
+            let picked: Vec<u32> = rows.filter(|row| hash(word(row)).is_multiple_of(parts)).collect();
+            // From all parts of the block, also where one word has most rows.
+            picked.iter().copied().step_by(picked.len().div_ceil(SAMPLED * 2).max(1)).collect()
         };
         let mut sorted = std::mem::take(&mut self.rows);
         // Groups in no particular order, so that the first of them stand for all.
@@ -132,6 +134,8 @@ impl View {
 }
 
 fn hash(word: u64) -> u64 {
+    // 0, which is common and stands for NULL as well, is to be like any other word.
+    let word = word ^ 0xa076_1d64_78bd_642f;
     (word ^ word >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
 }
 

@@ -23,6 +23,9 @@ const OFTEN: usize = 8;
 /// Bytes by which two tables of tokens are compared.
 const COMPARED: usize = 1 << 16;
 
+/// Set beside the code of a token of two bytes.
+const TWO: u16 = 1 << 15;
+
 /// Instead of the number of tokens where they stand in a shared part.
 pub(super) const SHARED: u16 = u16::MAX;
 
@@ -66,6 +69,7 @@ pub(super) fn sample(text: &[u8], most: usize) -> Vec<&[u8]> {
 }
 
 /// The first 16 bytes of a text as two words; 0 where it has fewer.
+#[inline]
 fn head(text: &[u8]) -> [u64; 2] {
     let bytes = text.first_chunk::<16>().copied().unwrap_or_else(|| {
         let mut bytes = [0; 16];
@@ -106,13 +110,12 @@ impl Token {
     }
 }
 
-/// Tokens with the same hash of their first four bytes, the longest first: `start..start + len` of the arena, with room
-/// for `room`.
+/// Tokens with the same hash of their first four bytes, the longest first: `len` from place `2 * start` of the arena on.
+/// There is room for the next power of two, at least 2.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bucket {
-    start: u32,
+    start: u16,
     len: u16,
-    room: u16,
 }
 
 /// How often pairs of codes were seen, of late: an entry is `pair << 4 | count`. Two pairs that share a place take it from
@@ -161,10 +164,10 @@ pub(super) struct Tokens {
     arena: Vec<Token>,
     /// Tokens of three bytes, by a hash of them: the bytes and one, the code.
     threes: Vec<(u32, u32)>,
-    /// Tokens of two bytes, by them: the code and one.
-    pairs: Vec<u16>,
+    /// By the first two bytes of a text, the longest token of at most two: its code, and whether it has two.
+    shorts: Vec<u16>,
     /// Tokens of one byte, by it.
-    singles: [u32; 256],
+    singles: [u16; 256],
 }
 
 impl Tokens {
@@ -176,8 +179,7 @@ impl Tokens {
         }
         let many = Self::train(strings, 2 * TRAINED, MOST_OF_LONG);
         let all = many.strings.as_strings();
-        let mut few = Self::empty(MOST);
-        all.iter().take(MOST).for_each(|token| few.add(token));
+        let few = Self::of_list(all.iter().take(MOST), MOST);
         let bytes = |tokens: &Self| {
             let sample = sample(text, COMPARED);
             let sampled: usize = sample.iter().map(|part| part.len()).sum();
@@ -188,38 +190,50 @@ impl Tokens {
         if bytes(&few) < bytes(&many) { few } else { many }
     }
 
-    /// With room for so many.
-    fn empty(most: usize) -> Self {
+    /// With a token for each of some bytes, and room for so many.
+    fn of_bytes(bytes: &[u8], most: usize) -> Self {
         let bits = (2 * most).max(1 << 8).next_power_of_two().ilog2();
+        let mut singles = [0; 256];
+        for (code, byte) in (0u16..).zip(bytes) {
+            singles.iter_mut().skip(usize::from(*byte)).take(1).for_each(|place| *place = code);
+        }
         Self {
-            strings: StringsBuf::new(),
+            strings: bytes.chunks(1).collect(),
             shift: 32 - bits,
             buckets: vec![Bucket::default(); 1 << bits],
             arena: Vec::new(),
             threes: vec![(0, 0); 1 << bits],
-            pairs: vec![0; 1 << 16],
-            singles: [0; 256],
+            shorts: singles.repeat(256),
+            singles,
         }
+    }
+
+    /// With these tokens, those of one byte first, and room for so many.
+    fn of_list<'t>(tokens: impl Iterator<Item = &'t [u8]> + Clone, most: usize) -> Self {
+        let bytes: Vec<u8> =
+            tokens.clone().map_while(|token| if let [byte] = token { Some(*byte) } else { None }).collect();
+        let mut list = Self::of_bytes(&bytes, most);
+        tokens.skip(bytes.len()).for_each(|token| list.add(token));
+        list
     }
 
     /// The tokens of a [`table`].
     pub(super) fn read(table: &[u8]) -> Self {
         let strings = strings_of(table);
-        let mut tokens = Self::empty(strings.as_strings().len());
-        strings.as_strings().iter().for_each(|token| tokens.add(token));
-        tokens
+        let strings = strings.as_strings();
+        Self::of_list(strings.iter(), strings.len())
     }
 
     pub(super) fn train(strings: Strings<'_>, most_bytes: usize, most: usize) -> Self {
         let text = strings.contents();
         // A token costs its bytes and one: it must come often enough to pay, and not so seldom that chance fills the table.
         let paying = text.len() / 24;
-        let mut tokens = Self::empty(most.min(256 + paying));
         let mut seen = [false; 256];
         text.iter().for_each(|byte| seen.iter_mut().skip(usize::from(*byte)).take(1).for_each(|s| *s = true));
         // A table is never empty.
         seen.iter_mut().take(usize::from(text.is_empty())).for_each(|s| *s = true);
-        (0..=255u8).zip(seen).filter(|(_, seen)| *seen).for_each(|(byte, _)| tokens.add(&[byte]));
+        let bytes: Vec<u8> = (0..=255u8).zip(seen).filter(|(_, seen)| *seen).map(|(byte, _)| byte).collect();
+        let mut tokens = Self::of_bytes(&bytes, most.min(256 + paying));
         let most = most.min(tokens.strings.as_strings().len() + paying);
         let sample = sample(text, most_bytes);
         let sampled: usize = sample.iter().map(|part| part.len()).sum();
@@ -257,8 +271,12 @@ impl Tokens {
         let (word, len) = (head(token), token.len());
         let [low, _] = word;
         match len {
-            1 => self.singles.iter_mut().skip(low as usize).take(1).for_each(|place| *place = code),
-            2 => self.pairs.iter_mut().skip(low as usize).take(1).for_each(|place| *place = code as u16 + 1),
+            1 => {
+                self.singles.iter_mut().skip(low as usize).take(1).for_each(|place| *place = code as u16);
+                let own = self.shorts.iter_mut().skip(low as usize).step_by(256);
+                own.filter(|place| **place & TWO == 0).for_each(|place| *place = code as u16);
+            }
+            2 => self.shorts.iter_mut().skip(low as usize).take(1).for_each(|place| *place = code as u16 | TWO),
             // Never full: there are more places than tokens.
             3 => {
                 let place = self.three(low as u32);
@@ -284,7 +302,9 @@ impl Tokens {
     #[inline]
     fn three(&self, bytes: u32) -> usize {
         let mut place = self.place(bytes);
-        while self.threes.get(place).is_some_and(|(held, _)| *held != 0 && *held != bytes + 1) {
+        // One branch, hardly ever taken: that no token is here is no rarer than that one is.
+        let is_other = |held: u32| u32::from(held != 0) & u32::from(held != bytes + 1) == 1;
+        while self.threes.get(place).is_some_and(|(held, _)| is_other(*held)) {
             place = (place + 1) & (self.threes.len() - 1);
         }
         place
@@ -295,23 +315,24 @@ impl Tokens {
         let [low, _] = token.word;
         let place = self.place(low as u32);
         let Some(bucket) = self.buckets.get_mut(place) else { return false };
-        let (start, len) = (bucket.start as usize, usize::from(bucket.len));
+        let (start, len) = (2 * usize::from(bucket.start), usize::from(bucket.len));
         let own = self.arena.get(start..start + len).unwrap_or_default();
         if own.iter().any(|t| t.len == token.len && t.word == token.word) {
             return false;
         }
         let at = start + own.partition_point(|t| t.len > token.len);
-        let at = if bucket.len == bucket.room {
+        let at = if len != 1 && (len == 0 || len.is_power_of_two()) {
             let moved = self.arena.len();
+            // No more than four places for every token: far fewer than there are numbers for.
+            let Ok(start_of_pair) = u16::try_from(moved / 2) else { return false };
             self.arena.extend_from_within(start..start + len);
-            bucket.start = moved as u32;
-            bucket.room = (bucket.room * 2).max(2);
-            self.arena.resize(moved + usize::from(bucket.room), Token::default());
+            bucket.start = start_of_pair;
+            self.arena.resize(moved + (len * 2).max(2), Token::default());
             at - start + moved
         } else {
             at
         };
-        let end = bucket.start as usize + len;
+        let end = 2 * usize::from(bucket.start) + len;
         self.arena.copy_within(at..end, at + 1);
         self.arena.iter_mut().skip(at).take(1).for_each(|place| *place = token);
         bucket.len += 1;
@@ -321,29 +342,42 @@ impl Tokens {
     /// The longest token that a text which is not empty begins with: its code and its length.
     #[inline]
     fn longest(&self, text: &[u8]) -> (u32, usize) {
-        let word @ [low, _] = head(text);
+        match text.first_chunk::<LONGEST>() {
+            Some(chunk) => self.longest_of(head(chunk), LONGEST),
+            None => self.longest_of(head(text), text.len()),
+        }
+    }
+
+    /// Likewise, going by the first words of a text of at least so many bytes. Everything is looked up whether it is
+    /// wanted or not: what is found is hard to predict, and places in memory wait for one another otherwise.
+    #[inline]
+    fn longest_of(&self, word: [u64; 2], within: usize) -> (u32, usize) {
+        let [low, _] = word;
         let bucket = self.buckets.get(self.place(low as u32)).copied().unwrap_or_default();
-        let start = bucket.start as usize;
+        let three = low as u32 & 0x00ff_ffff;
+        let (bytes, code_of_three) = self.threes.get(self.three(three)).copied().unwrap_or_default();
+        let short = self.shorts.get((low & 0xffff) as usize).copied().unwrap_or(0);
+        let start = 2 * usize::from(bucket.start);
         for token in self.arena.get(start..start + usize::from(bucket.len)).unwrap_or_default() {
-            if token.begins(word) && token.len as usize <= text.len() {
+            if token.begins(word) && token.len as usize <= within {
                 return (token.code, token.len as usize);
             }
         }
-        let three = low as u32 & 0x00ff_ffff;
-        if let Some(&(bytes, code)) = self.threes.get(self.three(three))
-            && bytes > 0
-            && text.len() >= 3
-        {
-            return (code, 3);
+        if within < 2 {
+            return (self.singles.get((low & 0xff) as usize).map_or(0, |code| u32::from(*code)), 1);
         }
-        match self.pairs.get((low & 0xffff) as usize) {
-            Some(&code) if code > 0 && text.len() >= 2 => (u32::from(code) - 1, 2),
-            _ => (self.singles.get((low & 0xff) as usize).copied().unwrap_or(0), 1),
-        }
+        let is_three = within >= 3 && bytes > 0;
+        let code = if is_three { code_of_three } else { u32::from(short & !TWO) };
+        (code, if is_three { 3 } else { 1 + usize::from(short / TWO) })
     }
 
     /// Appends the codes of a text.
     fn codes(&self, mut text: &[u8], codes: &mut Vec<u32>) {
+        while let Some(chunk) = text.first_chunk::<LONGEST>() {
+            let (code, len) = self.longest_of(head(chunk), LONGEST);
+            codes.push(code);
+            text = text.get(len..).unwrap_or_default();
+        }
         while !text.is_empty() {
             let (code, len) = self.longest(text);
             codes.push(code);
