@@ -242,10 +242,10 @@ impl<'a> Cascade<'a> {
             // What is estimated to save hardly anything is not worth a trial, but where it has no children to encode.
             let hardly = if candidate.terminal() { usize::MAX } else { HARDLY_LESS };
             let enough = |best: &Node| self.node_cost(best) - self.node_cost(best) / hardly <= *estimate;
-            let beaten = best.as_ref().filter(|best| enough(best));
-            doubted += usize::from(beaten.is_some());
+            let beaten = best.as_ref().is_some_and(enough);
+            doubted += usize::from(beaten);
             let done = |best: &Node| doubted > DOUBTED || *estimate >= self.reach(best);
-            if tried >= self.tries || beaten.is_some_and(done) {
+            if tried >= self.tries || beaten && best.as_ref().is_some_and(done) {
                 break;
             }
             if let Some(node) = candidate.encode(values, stats, &self.below(*candidate))? {
@@ -257,9 +257,9 @@ impl<'a> Cascade<'a> {
         best.map_or_else(|| self.plainly(values, stats), Ok)
     }
 
-    /// The estimate from which on another encoding is not tried where this one is the best so far and the estimate no less. A sample does not show
-    /// what comes again: beside pco and the codecs, which are estimated by all values, dictionaries and differences of a
-    /// column with repeats would never have their turn.
+    /// The estimate from which on another encoding is not tried where this one is the best so far and the estimate no less.
+    /// A sample does not show what comes again: beside pco and the codecs, which are estimated by all values, dictionaries
+    /// and differences of a column with repeats would never have their turn.
     fn reach(&self, best: &Node) -> usize {
         let by_all = || encoding::by_id(best.encoding).is_some_and(|e| matches!(e.offered(), Offered::Small));
         if self.depth + 1 >= SMALL_DEPTH && by_all() { self.node_cost(best) * 2 } else { 0 }
