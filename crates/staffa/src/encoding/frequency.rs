@@ -183,11 +183,11 @@ impl BytesDecoder for FrequentBytes {
     }
 
     fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut Appended) -> Result<()> {
-        for row in rows {
-            let code = self.mask.rank(*row as usize).map_or(0, |exception| exception + 1);
-            out.push(self.values.get(code).ok_or_else(|| no_row(*row, self.mask.len()))?)?;
-        }
-        Ok(())
+        let code = |row: &u32| self.mask.rank(*row as usize).map_or(0, |exception| exception as u32 + 1);
+        let codes: Vec<u32> = rows.iter().map(code).collect();
+        let bytes = self.values.gathered_bytes(&codes);
+        let bytes = bytes.ok_or_else(|| no_row(rows.last().copied().unwrap_or(0), self.mask.len()))?;
+        out.push_all(codes.len(), bytes as usize, |lengths, out| self.values.gather(&codes, lengths, out))
     }
 }
 

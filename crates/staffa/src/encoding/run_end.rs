@@ -18,7 +18,7 @@ use crate::decode::{
     vector_len,
 };
 use crate::error::{Error, Result};
-use crate::gather::{Appended, no_row};
+use crate::gather::{Appended, by_vector, gather_vectors, many, no_row};
 use crate::node::{Node, NodeRef};
 use crate::picked::rows_where;
 use crate::select::{Range, select_runs};
@@ -208,7 +208,10 @@ impl<T: Physical> Decoder<T> for WordRuns<T> {
         fill(&self.values, &self.ends, v, out)
     }
 
-    fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut [T]) -> Result<()> {
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        if many(rows) {
+            return gather_vectors(self, rows, cx, out);
+        }
         for ((row, run), place) in runs_of(rows, &self.ends).zip(out) {
             *place = *self.values.get(run).ok_or_else(|| no_row(row, self.len))?;
         }
@@ -287,9 +290,23 @@ impl BytesDecoder for ByteRuns {
         self.with_ids(v, cx, |ids| self.values.gather(ids, lengths, out))
     }
 
-    fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut Appended) -> Result<()> {
-        let string = |(row, run)| self.values.get(run).ok_or_else(|| no_row(row, self.len));
-        runs_of(rows, &self.ends).try_for_each(|run| out.push(string(run)?))
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
+        let mut runs = Vec::with_capacity(rows.len());
+        if many(rows) {
+            let mut buffer = cx.take_u32();
+            for (v, rows) in by_vector(rows) {
+                let ids = buffer.get_mut(..vector_len(self.len, v)).unwrap_or_default();
+                fill(&self.ids, &self.ends, v, ids)?;
+                runs.extend(rows.iter().filter_map(|row| ids.get(*row as usize % VECTOR)));
+            }
+            cx.give_u32(buffer);
+        } else {
+            runs.extend(runs_of(rows, &self.ends).map(|(_, run)| run as u32));
+        }
+        let values = &self.values;
+        let bytes = values.gathered_bytes(&runs).filter(|_| runs.len() == rows.len());
+        let bytes = bytes.ok_or_else(|| no_row(rows.last().copied().unwrap_or(0), self.len))?;
+        out.push_all(runs.len(), bytes as usize, |lengths, out| values.gather(&runs, lengths, out))
     }
 
     fn select(&self, passes: &dyn Fn(&[u8]) -> bool, _: usize, _: &mut Scratch) -> Result<Bitmap> {
