@@ -153,3 +153,45 @@ impl fmt::Debug for Cache {
         f.debug_struct("Cache").field("budget", &self.budget).field("bytes", &self.bytes()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Array as _, Int64Array, ListArray, StringArray, types::Int64Type};
+    use std::sync::Arc;
+
+    use crate::arrow::testing::Random;
+    use crate::limits::Limits;
+    use crate::options::WriteOptions;
+
+    #[test]
+    fn what_is_kept_stays_within_its_budget_and_changes_no_row() {
+        let rows = 20_000;
+        let names = StringArray::from_iter_values((0..rows).map(|i| format!("name {}", i * 7 % 613)));
+        let lists = (0..rows).map(|i| (i % 9 > 0).then(|| (0..i % 4).map(move |k| Some(i * k))));
+        let batch = arrow_array::RecordBatch::try_from_iter([
+            ("n", Arc::new(Int64Array::from_iter_values((0..rows).map(|i| i * i % 10_007))) as _),
+            ("name", Arc::new(names) as _),
+            ("list", Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(lists)) as _),
+        ]);
+        let batch = batch.unwrap();
+        let options = WriteOptions { block_rows: 1024, row_group_rows: 8192, ..WriteOptions::default() };
+        let bytes = crate::to_bytes(batch.schema(), std::slice::from_ref(&batch), options).unwrap();
+        let mut most_kept = Vec::new();
+        for budget in [0, 30_000, 1 << 30] {
+            let limits = Limits { cache_bytes: budget, ..Limits::default() };
+            let file = crate::File::from_bytes_with(bytes.clone(), limits).unwrap();
+            let (mut random, mut most) = (Random(5), 0);
+            for count in [1, 1, 40, 1, 700, 3] {
+                let wanted: Vec<u64> = (0..count).map(|_| random.below(rows as usize) as u64).collect();
+                let found = file.take(&wanted, None, false).unwrap();
+                let expected = arrow_array::UInt64Array::from(wanted);
+                assert_eq!(found, arrow_select::take::take_record_batch(&batch, &expected).unwrap());
+                assert!(file.cache().bytes() <= budget, "{} of {budget}", file.cache().bytes());
+                most = most.max(file.cache().bytes());
+            }
+            assert_eq!(file.take(&[3], None, true).unwrap().column(1).len(), 1);
+            most_kept.push(most);
+        }
+        assert!(most_kept[0] == 0 && most_kept[1] > 10_000 && most_kept[2] > 2 * most_kept[1], "{most_kept:?}");
+    }
+}
