@@ -36,6 +36,7 @@ fn check_names(schema: &Schema) -> Result<()> {
     // Of thousands of flat columns nothing is converted where no string among them can be at fault.
     let suspect = |field: &FieldRef| match field.data_type() {
         DataType::Timestamp(_, Some(zone)) if zone.contains('\0') => true,
+        DataType::Boolean => field.name().contains('\0'),
         ty => field.name().contains('\0') || !ty.is_primitive() && !ty.is_string() && !ty.is_binary(),
     };
     if !schema.fields().iter().any(suspect) {
