@@ -54,13 +54,20 @@ impl File {
     /// Values of a leaf by block.
     fn picks(&self, row_group: usize, values: &[u64]) -> Vec<Pick> {
         let block_rows = u64::from(self.footer().block_rows);
-        let of_block = |values: &[u64]| {
-            let block = values.first().map_or(0, |value| value / block_rows);
+        let (mut picks, mut rest) = (Vec::new(), values);
+        while let Some(first) = rest.first() {
+            let block = first / block_rows;
+            let start = block * block_rows;
+            // Searched, not divided for each: among as many as a block can have.
+            let near = rest.get(..block_rows as usize).unwrap_or(rest);
+            let count = near.partition_point(|value| value - start < block_rows);
+            let (own, others) = rest.split_at_checked(count.max(1)).unwrap_or_default();
             // A block has at most 2^32 values.
-            let rows = values.iter().map(|value| (value - block * block_rows) as u32).collect();
-            Pick { row_group, block: block as usize, rows }
-        };
-        values.chunk_by(|a, b| a / block_rows == b / block_rows).map(of_block).collect()
+            let rows = own.iter().map(|value| (value - start) as u32).collect();
+            picks.push(Pick { row_group, block: block as usize, rows });
+            rest = others;
+        }
+        picks
     }
 
     /// Whether rows of a column can be gathered out of its blocks: nothing in it is a dictionary or runs of Arrow's.
