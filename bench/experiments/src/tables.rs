@@ -1,5 +1,6 @@
 //! Tables in, files in memory, CPU time.
 
+use std::error::Error;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -100,6 +101,40 @@ pub fn least<T>(rounds: usize, mut run: impl FnMut() -> Result<T>) -> Result<(T,
         best = best.min((cpu() - start).as_secs_f64());
     }
     Ok((out.ok_or("no round")?, best))
+}
+
+/// CPU seconds of something, the median of some rounds after one that is not counted.
+pub fn median<E>(rounds: usize, mut run: impl FnMut() -> std::result::Result<(), E>) -> Result<f64>
+where
+    Box<dyn Error>: From<E>,
+{
+    run()?;
+    let mut times = Vec::new();
+    for _ in 0..rounds {
+        let start = cpu();
+        run()?;
+        times.push((cpu() - start).as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    times.get(rounds / 2).copied().ok_or_else(|| "no round".into())
+}
+
+/// Numbers that look random (SplitMix64): the same in every run.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = self.0;
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ (word >> 31)
+    }
+
+    /// Below a bound far smaller than 2^64.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
 }
 
 /// CPU time of this process.
