@@ -83,7 +83,7 @@ below a million, and `x < k` selects the rows: random ones, as in the paper. All
 - **Parquet**: crate parquet with its defaults and a page index, uncompressed and zstd (level 3). **Selection**: the rows as a `RowSelection` made beforehand.
   **Filter**: a `RowFilter` with Arrow's `lt` on `x`.
 
-One core, CPU time, medians of nine rounds; every result is compared with Arrow's.
+One core, CPU time, medians of nine rounds in which all take turns; every result is compared with Arrow's.
 
 {image}
 
@@ -102,8 +102,8 @@ selected, is fastest up to 0.1%, ORC from about 1% on; Parquet is slowest at abo
   at 50% {factors("filter", "Parquet zstd, filter", 0.5)} ({factors("filter", "Parquet uncompressed, filter", 0.5)}). Slower than uncompressed Parquet: {at("filter", "Parquet uncompressed, filter")}.
 - The filter beside Arrow's kernels on the table in memory: {factors("filter", "Arrow in memory", 0.0001)} times their time at 0.01%, {factors("filter", "Arrow in memory", 0.01)} at 1%, {factors("filter", "Arrow in memory", 0.5)} at 50%.
   Faster than they: {at("Arrow in memory", "filter")}.
-- The filter against decoding all and then filtering: slower {at("filter", "decode all, then filter")}.
-- `take` of the list against decoding all (with `x`) and filtering: slower {at("take", "decode all, then filter")}.
+- The filter against decoding all and then filtering: slower for {at("filter", "decode all, then filter")}.
+- `take` of the list against decoding all (with `x`) and filtering: slower for {at("take", "decode all, then filter")}.
 - Parquet's selection is slowest at: {", ".join(peaks)} (uncompressed); from 3% on
   the crate applies a mask, below it goes from run to run.
 """

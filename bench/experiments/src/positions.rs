@@ -8,7 +8,7 @@ use arrow_select::take::take;
 use serde_json::{Value, json};
 
 use crate::Result;
-use crate::tables::{Random, Table, median, options};
+use crate::tables::{Random, Run, Table, medians, options};
 
 const LENGTHS: [usize; 7] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000];
 /// Of ours, asked for by name; the last is the chooser's.
@@ -22,8 +22,16 @@ const MOST_LISTS: usize = 1_000;
 /// Lists of one length, and the same rows in random order.
 struct Lists {
     length: usize,
-    sorted: Vec<Vec<u64>>,
-    shuffled: Vec<Vec<u64>>,
+    sorted: Vec<UInt64Array>,
+    shuffled: Vec<UInt64Array>,
+}
+
+/// A column, encoded.
+struct Encoded {
+    encoding: &'static str,
+    file: staffa::File,
+    bytes: u64,
+    tree: Option<String>,
 }
 
 pub fn run(rows: usize) -> Result<Value> {
@@ -33,21 +41,22 @@ pub fn run(rows: usize) -> Result<Value> {
     let mut out = Vec::new();
     for (name, values) in distributions(rows, &mut random) {
         let array: Arc<dyn Array> = Arc::new(UInt32Array::from(values));
-        let batch = RecordBatch::try_from_iter([("x", array.clone())])?;
-        let table = Table { name: String::new(), schema: batch.schema(), batches: vec![batch] };
-        let (mut codecs, mut memory) = (Vec::new(), Vec::new());
-        for lists in &lists {
-            let seconds = |lists: &[Vec<u64>]| {
-                let lists: Vec<UInt64Array> = lists.iter().cloned().map(UInt64Array::from).collect();
-                median(ROUNDS, || lists.iter().try_for_each(|list| take(&array, list, None).map(drop)))
-            };
-            memory.push(point(lists, seconds)?);
+        let encoded = NAMES.into_iter().map(|name| encoded(&array, name)).collect::<Result<Vec<_>>>()?;
+        let decodes: Vec<Run<'_>> = encoded.iter().map(|e| Box::new(|| decode(&e.file)) as Run<'_>).collect();
+        let decodes = medians(ROUNDS, &decodes)?;
+        let (mut memory, mut points) = (Vec::new(), vec![Vec::new(); encoded.len()]);
+        for Lists { length, sorted, shuffled } in &lists {
+            eprintln!("{name} {length}");
+            let (sorted, shuffled) = (times(&array, &encoded, sorted)?, times(&array, &encoded, shuffled)?);
+            for (i, points) in std::iter::once(&mut memory).chain(&mut points).enumerate() {
+                points.push(json!({"length": length, "sorted": sorted[i], "shuffled": shuffled[i]}));
+            }
         }
-        for encoding in NAMES {
-            eprintln!("{name} {encoding}");
-            codecs.push(codec(&table, &array, encoding, &lists)?);
-        }
-        out.push(json!({"distribution": name, "memory": memory, "encodings": codecs}));
+        let encodings = encoded.iter().zip(decodes).zip(points).map(|((e, decode), points)| {
+            json!({"encoding": e.encoding, "bytes": e.bytes, "decode": decode, "points": points, "tree": e.tree})
+        });
+        let encodings: Vec<Value> = encodings.collect();
+        out.push(json!({"distribution": name, "memory": memory, "encodings": encodings}));
     }
     Ok(json!({"rows": rows, "distributions": out}))
 }
@@ -87,39 +96,39 @@ fn lists(rows: usize, length: usize, random: &mut Random) -> Lists {
             list.swap(i, random.below(i as u64 + 1) as usize);
         }
     }
-    Lists { length, sorted, shuffled }
+    let arrays = |lists: Vec<Vec<u64>>| lists.into_iter().map(UInt64Array::from).collect();
+    Lists { length, sorted: arrays(sorted), shuffled: arrays(shuffled) }
 }
 
-/// Nanoseconds a row, in both orders.
-fn point(lists: &Lists, mut seconds: impl FnMut(&[Vec<u64>]) -> Result<f64>) -> Result<Value> {
-    let rows = (lists.length * lists.sorted.len()) as f64;
-    let (sorted, shuffled) = (seconds(&lists.sorted)?, seconds(&lists.shuffled)?);
-    Ok(json!({"length": lists.length, "sorted": sorted * 1e9 / rows, "shuffled": shuffled * 1e9 / rows}))
+/// Nanoseconds a row: of Arrow in memory, then of every file, open and with its blocks kept.
+fn times(array: &Arc<dyn Array>, encoded: &[Encoded], lists: &[UInt64Array]) -> Result<Vec<f64>> {
+    let mut runs: Vec<Run<'_>> =
+        vec![Box::new(|| Ok(lists.iter().try_for_each(|list| take(array, list, None).map(drop))?))];
+    for Encoded { file, .. } in encoded {
+        let taken = |list: &UInt64Array| file.take(list.values(), None, false).map(drop);
+        runs.push(Box::new(move || Ok(lists.iter().try_for_each(taken)?)));
+    }
+    let rows = lists.iter().map(Array::len).sum::<usize>() as f64;
+    Ok(medians(ROUNDS, &runs)?.into_iter().map(|seconds| seconds * 1e9 / rows).collect())
 }
 
-/// An encoding asked for by name: bytes, sequential decode, lists from an open file whose blocks are kept.
-fn codec(table: &Table, array: &Arc<dyn Array>, encoding: &str, lists: &[Lists]) -> Result<Value> {
+fn decode(file: &staffa::File) -> Result<()> {
+    for batch in file.scan().reader()? {
+        batch?;
+    }
+    Ok(())
+}
+
+/// By an encoding asked for by name, all blocks opened and kept.
+fn encoded(array: &Arc<dyn Array>, encoding: &'static str) -> Result<Encoded> {
+    let batch = RecordBatch::try_from_iter([("x", array.clone())])?;
+    let table = Table { name: String::new(), schema: batch.schema(), batches: vec![batch] };
     let mut options = options();
     options.encodings.extend((encoding != "balanced").then(|| ("x".to_owned(), encoding.to_owned())));
-    let (bytes, _) = table.write(&options)?;
-    let file = staffa::File::from_bytes(bytes)?;
+    let file = staffa::File::from_bytes(table.write(&options)?.0)?;
     let explained = file.explain()?;
     let tree = explained.first().and_then(|leaf| leaf.blocks.first()?.values.as_ref().map(ToString::to_string));
     let every: Vec<u64> = (0..array.len() as u64).collect();
-    // Keeps all blocks.
     assert_eq!(file.take(&every, None, false)?.column(0), array);
-    let decode = median(ROUNDS, || {
-        let rows = file.scan().reader()?.map(|batch| batch.map(|batch| batch.num_rows()));
-        assert_eq!(rows.sum::<staffa::Result<usize>>()?, array.len());
-        Ok::<_, staffa::Error>(())
-    })?;
-    let mut points = Vec::new();
-    for lists in lists {
-        let seconds = |lists: &[Vec<u64>]| {
-            median(ROUNDS, || lists.iter().try_for_each(|list| file.take(list, None, false).map(drop)))
-        };
-        points.push(point(lists, seconds)?);
-    }
-    Ok(json!({"encoding": encoding, "bytes": explained.iter().map(|leaf| leaf.bytes).sum::<u64>(),
-        "decode": decode, "points": points, "tree": tree}))
+    Ok(Encoded { encoding, file, bytes: explained.iter().map(|leaf| leaf.bytes).sum(), tree })
 }

@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 use staffa::Predicate;
 
 use crate::Result;
-use crate::tables::{Random, Table, median, options};
+use crate::tables::{Random, Run, Table, medians, options};
 
 /// Of lineitem: an integer, a double, few strings, and comments.
 const COLUMNS: [(&str, DataType); 4] = [
@@ -36,6 +36,9 @@ const COLUMNS: [(&str, DataType); 4] = [
 const SELECTED: [i32; 9] = [100, 1_000, 10_000, 30_000, 100_000, 300_000, 500_000, 800_000, 1_000_000];
 const MILLION: u64 = 1_000_000;
 const ROUNDS: usize = 9;
+
+/// A way to the rows selected.
+type Selecting<'a> = Box<dyn Fn() -> Result<Vec<Arc<dyn Array>>> + 'a>;
 
 pub fn run(folder: &str, rows: usize) -> Result<Value> {
     let lineitem = Table::read(&Path::new(folder).join("lineitem.parquet"), rows)?;
@@ -70,48 +73,61 @@ fn column(name: &str, array: Arc<dyn Array>) -> Result<Value> {
         let mask = lt(&numbers, &Int32Array::new_scalar(k))?;
         let expected = filter(&array, &mask)?;
         let rows: Vec<u64> = mask.values().set_indices().map(|row| row as u64).collect();
-        let selection = RowSelection::from_filters(std::slice::from_ref(&mask));
+        let selection = &RowSelection::from_filters(std::slice::from_ref(&mask));
         let predicate: Predicate = format!("x < {k}").parse()?;
-        let mut point = Map::new();
-        let mut put = |label: &str, run: &mut dyn FnMut() -> Result<Vec<Arc<dyn Array>>>| -> Result<()> {
-            let arrays = run()?;
-            let arrays: Vec<&dyn Array> = arrays.iter().map(|array| &**array).collect();
-            assert_eq!(concat(&arrays)?.to_data(), expected.to_data(), "{label}");
-            point.insert(label.to_owned(), json!(median(ROUNDS, || run().map(drop))?));
-            Ok(())
-        };
         let taken = |file: &staffa::File| Ok(file.take(&rows, Some(&wanted), false)?.columns().to_vec());
-        put("take", &mut || taken(&kept))?;
-        put("take, opened anew", &mut || taken(&staffa::File::from_bytes(bytes.clone())?))?;
-        put("filter", &mut || {
-            let scan = scanned.scan().columns(["c"]).filter(predicate.clone());
-            scan.reader()?.map(|batch| Ok(batch?.column(0).clone())).collect()
-        })?;
-        put("decode all, then filter", &mut || {
-            let batches = scanned.scan().reader()?;
-            batches.map(|batch| batch.map_err(Into::into).and_then(|batch| below(&batch, k))).collect()
-        })?;
-        put("Arrow in memory", &mut || Ok(vec![below(&batch, k)?]))?;
+        let mut ways: Vec<(String, Selecting<'_>)> = Vec::new();
+        ways.push(("take".to_owned(), Box::new(|| taken(&kept))));
+        ways.push(("take, opened anew".to_owned(), Box::new(|| taken(&staffa::File::from_bytes(bytes.clone())?))));
+        ways.push((
+            "filter".to_owned(),
+            Box::new(|| {
+                let scan = scanned.scan().columns(["c"]).filter(predicate.clone());
+                scan.reader()?.map(|batch| Ok(batch?.column(0).clone())).collect()
+            }),
+        ));
+        ways.push((
+            "decode all, then filter".to_owned(),
+            Box::new(|| {
+                let batches = scanned.scan().reader()?;
+                batches.map(|batch| batch.map_err(Into::into).and_then(|batch| below(&batch, k))).collect()
+            }),
+        ));
+        ways.push(("Arrow in memory".to_owned(), Box::new(|| Ok(vec![below(&batch, k)?]))));
         for (label, (bytes, metadata)) in [("Parquet zstd", &zstd), ("Parquet uncompressed", &plain)] {
-            let reader = || {
+            let reader = move || {
                 let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes.clone(), metadata.clone());
                 let mask = |column| ProjectionMask::columns(reader.parquet_schema(), [column]);
                 let (c, x) = (mask("c"), mask("x"));
                 (reader.with_batch_size(1 << 16).with_projection(c), x)
             };
-            put(&format!("{label}, selection"), &mut || {
-                let batches = reader().0.with_row_selection(selection.clone()).build()?;
-                batches.map(|batch| Ok(batch?.column(0).clone())).collect()
-            })?;
-            put(&format!("{label}, filter"), &mut || {
-                let (reader, x) = reader();
-                let test = move |batch: RecordBatch| lt(batch.column(0), &Int32Array::new_scalar(k));
-                let filter = RowFilter::new(vec![Box::new(ArrowPredicateFn::new(x, test))]);
-                let batches = reader.with_row_filter(filter).build()?;
-                batches.map(|batch| Ok(batch?.column(0).clone())).collect()
-            })?;
+            ways.push((
+                format!("{label}, selection"),
+                Box::new(move || {
+                    let batches = reader().0.with_row_selection(selection.clone()).build()?;
+                    batches.map(|batch| Ok(batch?.column(0).clone())).collect()
+                }),
+            ));
+            ways.push((
+                format!("{label}, filter"),
+                Box::new(move || {
+                    let (reader, x) = reader();
+                    let test = move |batch: RecordBatch| lt(batch.column(0), &Int32Array::new_scalar(k));
+                    let filter = RowFilter::new(vec![Box::new(ArrowPredicateFn::new(x, test))]);
+                    let batches = reader.with_row_filter(filter).build()?;
+                    batches.map(|batch| Ok(batch?.column(0).clone())).collect()
+                }),
+            ));
         }
-        points.push(json!({"selected": f64::from(k) / MILLION as f64, "rows": rows.len(), "seconds": point}));
+        for (label, way) in &ways {
+            let arrays = way()?;
+            let arrays: Vec<&dyn Array> = arrays.iter().map(|array| &**array).collect();
+            assert_eq!(concat(&arrays)?.to_data(), expected.to_data(), "{label}");
+        }
+        let runs: Vec<Run<'_>> = ways.iter().map(|(_, way)| Box::new(|| way().map(drop)) as Run<'_>).collect();
+        let seconds = medians(ROUNDS, &runs)?.into_iter().map(Value::from);
+        let seconds: Map<String, Value> = ways.iter().map(|(label, _)| label.clone()).zip(seconds).collect();
+        points.push(json!({"selected": f64::from(k) / MILLION as f64, "rows": rows.len(), "seconds": seconds}));
     }
     let size = |path: &str| sizes.iter().filter(|leaf| leaf.path == path).map(|leaf| leaf.bytes).sum::<u64>();
     let parquet = |(_, metadata): &(Bytes, ArrowReaderMetadata)| {

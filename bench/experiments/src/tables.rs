@@ -1,6 +1,5 @@
 //! Tables in, files in memory, CPU time.
 
-use std::error::Error;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -103,20 +102,24 @@ pub fn least<T>(rounds: usize, mut run: impl FnMut() -> Result<T>) -> Result<(T,
     Ok((out.ok_or("no round")?, best))
 }
 
-/// CPU seconds of something, the median of some rounds after one that is not counted.
-pub fn median<E>(rounds: usize, mut run: impl FnMut() -> std::result::Result<(), E>) -> Result<f64>
-where
-    Box<dyn Error>: From<E>,
-{
-    run()?;
-    let mut times = Vec::new();
-    for _ in 0..rounds {
-        let start = cpu();
-        run()?;
-        times.push((cpu() - start).as_secs_f64());
+/// Something to measure.
+pub type Run<'a> = Box<dyn Fn() -> Result<()> + 'a>;
+
+/// CPU seconds of each, the medians of some rounds after one that is not counted. All take turns: what disturbs the machine
+/// for a while does not fall on one of them.
+pub fn medians(rounds: usize, runs: &[Run<'_>]) -> Result<Vec<f64>> {
+    let mut times = vec![Vec::new(); runs.len()];
+    for round in 0..=rounds {
+        for (run, times) in runs.iter().zip(&mut times) {
+            let start = cpu();
+            run()?;
+            if round > 0 {
+                times.push((cpu() - start).as_secs_f64());
+            }
+        }
     }
-    times.sort_by(f64::total_cmp);
-    times.get(rounds / 2).copied().ok_or_else(|| "no round".into())
+    times.iter_mut().for_each(|times| times.sort_by(f64::total_cmp));
+    Ok(times.iter().map(|times| times[rounds / 2]).collect())
 }
 
 /// Numbers that look random (SplitMix64): the same in every run.
