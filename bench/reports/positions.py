@@ -142,9 +142,10 @@ integers of 32 bits of each of the paper's five distributions (its section 4.1.1
 years 1900 to 2100, months 1 to 12, a time series from 1,000,000 on (steps of 0 to 9: the paper does not say). An encoding is asked for by name, with what the
 chooser puts below it. Decode: a scan into memory that is used again. Lists: distinct random rows in ascending order, `File::take` of an open file
 that keeps its blocks encoded, against arrow-select's `take` of the array in memory; "shuffled": the same rows in random order. One core, CPU
-time, medians of seven rounds in which all take turns; of short lists up to 1,000 different ones a round.
+time, medians of seven rounds in which all take turns, so that little of a column is in the processor's caches when its turn comes; of short lists up to 1,000
+different ones a round.
 
-The paper's vector has 65,535 values and lies in the second cache, ours are {rows * 4 >> 20} MiB; its lists are calls of a library, ours begin with a
+The paper's vector has 65,535 values and fits the second cache, ours are {rows * 4 >> 20} MiB; its lists are calls of a library, ours begin with a
 file and columns by name and end with a batch. So lists of one row cannot be compared, long ones can.
 
 {image}
@@ -164,12 +165,12 @@ The paper's, its microseconds divided by values; in brackets ours that is akin:
 {chr(10).join(parts)}
 ## What one learns
 
-- A call for one row costs {singles[0][0]:.1f} (`{singles[0][1]}`) to {singles[-1][0]:.1f} microseconds (`{singles[-1][1]}`; uniform values), most of it not the value's. Arrow's `take`
-  in memory is {short[0]:.0f} to {short[-1]:.0f} times as fast for one row, {middle[0]:.0f} to {middle[-1]:.0f} times at 1,000 rows, {long[0]:.0f} to {long[-1]:.0f} times at {lengths[-1]:,} (chosen, by distribution);
-  the paper's codecs of random access, which are a call of a function, read single values in 2 to 7 ns. Its codecs without take 10 to 15 microseconds, for 65,535 values.
-- Long lists cost {min(last.values()):.1f} to {max(last.values()):.1f} ns a row at {lengths[-1]:,} (uniform), plain values {last["plain"]:.1f} of it: most is the list's way through `take`, not decoding, which takes {mean("balanced", "decode") * 1e9:.2f} ns a
+- A call for one row costs {singles[0][0]:.1f} (`{singles[0][1]}`) to {singles[-1][0]:.1f} microseconds (`{singles[-1][1]}`; uniform values). Arrow's `take`
+  in memory is {short[0]:.1f} to {short[-1]:.1f} times as fast for one row, {middle[0]:.1f} to {middle[-1]:.1f} times at 1,000 rows, {long[0]:.1f} to {long[-1]:.1f} times at {lengths[-1]:,} (chosen, by distribution);
+  the paper's codecs of random access, which are a call of a function, read single values in 2 to 7 ns, in a cache. Its codecs without take 10 to 15 microseconds, for 65,535 values.
+- Long lists cost {min(last.values()):.1f} to {max(last.values()):.1f} ns a row at {lengths[-1]:,} (uniform), plain values {last["plain"]:.1f}: most of it is the list's way through `take`, not decoding, which takes {mean("balanced", "decode") * 1e9:.2f} ns a
   value (chosen). The paper has 1.5 (unencoded), 3.1 (bit-packed) and 6.0 (for_SIMDCAI).
-- Decoding all and then Arrow's `take` is faster from {turns[0] * 100:.1f} to {turns[-1] * 100:.1f}% of the rows on (chosen, by distribution; "decode all from", found between two lengths on a line). The paper has
+- Decoding all and then Arrow's `take` is faster from {turns[0] * 100:.1f} to {turns[-1] * 100:.1f}% of the rows on (chosen, by distribution; "decode all from" in the tables, found between two lengths on a line). The paper has
   a sixth for its bit packing: here the sequential decode is closer to memory, and `take` farther from it.
 - Where a value cannot be read by itself (`stream_vbyte`, `delta` and what has it below it) its vector is decoded, which costs most at a value or two of each: farthest from Arrow's `take` at 1,000 rows are {far}.
 - Rows in random order are sorted first, and then put in order by a search for each: {lengths[-1]:,} of them take {shuffled[0]:.0f} to {shuffled[-1]:.0f} times Arrow's time, {min(uniform[n]["points"][-1]["shuffled"] for n in names):.0f} ns a row at the
