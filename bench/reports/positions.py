@@ -142,7 +142,7 @@ integers of 32 bits of each of the paper's five distributions (its section 4.1.1
 years 1900 to 2100, months 1 to 12, a time series from 1,000,000 on (steps of 0 to 9: the paper does not say). An encoding is asked for by name, with what the
 chooser puts below it. Decode: a scan into memory that is used again. Lists: distinct random rows in ascending order, `File::take` of an open file
 that keeps its blocks encoded, against arrow-select's `take` of the array in memory; "shuffled": the same rows in random order. One core, CPU
-time, medians of seven rounds in which all take turns, so that little of a column is in the processor's caches when its turn comes; of short lists up to 1,000
+time, medians of five rounds in which all take turns, each once unmeasured and once measured; of short lists up to 1,000
 different ones a round.
 
 The paper's vector has 65,535 values and fits the second cache, ours are {rows * 4 >> 20} MiB; its lists are calls of a library, ours begin with a

@@ -83,7 +83,7 @@ below a million, and `x < k` selects the rows: random ones, as in the paper. All
 - **Parquet**: crate parquet with its defaults and a page index, uncompressed and zstd (level 3). **Selection**: the rows as a `RowSelection` made beforehand.
   **Filter**: a `RowFilter` with Arrow's `lt` on `x`.
 
-One core, CPU time, medians of nine rounds in which all take turns, so that little is in the processor's caches; every result is compared with Arrow's. Results are held until a way is
+One core, CPU time, medians of five rounds in which all take turns, each once unmeasured and once measured; every result is compared with Arrow's. Results are held until a way is
 done: of 50% and more of the comments, 30 MB and more, page faults are a large part and vary from run to run.
 
 {image}

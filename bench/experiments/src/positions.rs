@@ -14,7 +14,7 @@ const LENGTHS: [usize; 7] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000];
 /// Of ours, asked for by name; the last is the chooser's.
 const NAMES: [&str; 9] =
     ["plain", "bitpack", "frame_of_reference", "delta", "dictionary", "run_end", "escape", "stream_vbyte", "balanced"];
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 5;
 /// Rows of the lists of a length together, at the least and as far as `MOST_LISTS` go.
 const LEAST_ROWS: usize = 50_000;
 const MOST_LISTS: usize = 1_000;

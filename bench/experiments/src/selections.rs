@@ -35,7 +35,7 @@ const COLUMNS: [(&str, DataType); 4] = [
 /// Rows selected, of a million.
 const SELECTED: [i32; 9] = [100, 1_000, 10_000, 30_000, 100_000, 300_000, 500_000, 800_000, 1_000_000];
 const MILLION: u64 = 1_000_000;
-const ROUNDS: usize = 9;
+const ROUNDS: usize = 5;
 
 /// A way to the rows selected.
 type Selecting<'a> = Box<dyn Fn() -> Result<Vec<Arc<dyn Array>>> + 'a>;

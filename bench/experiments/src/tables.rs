@@ -105,17 +105,17 @@ pub fn least<T>(rounds: usize, mut run: impl FnMut() -> Result<T>) -> Result<(T,
 /// Something to measure.
 pub type Run<'a> = Box<dyn Fn() -> Result<()> + 'a>;
 
-/// CPU seconds of each, the medians of some rounds after one that is not counted. All take turns: what disturbs the machine
-/// for a while does not fall on one of them.
+/// CPU seconds of each, the medians of some rounds. All take turns: what disturbs the machine for a while does not fall on
+/// one of them. At its turn each runs twice and the second time counts: none finds the processor's caches as another left
+/// them.
 pub fn medians(rounds: usize, runs: &[Run<'_>]) -> Result<Vec<f64>> {
     let mut times = vec![Vec::new(); runs.len()];
-    for round in 0..=rounds {
+    for _ in 0..rounds {
         for (run, times) in runs.iter().zip(&mut times) {
+            run()?;
             let start = cpu();
             run()?;
-            if round > 0 {
-                times.push((cpu() - start).as_secs_f64());
-            }
+            times.push((cpu() - start).as_secs_f64());
         }
     }
     times.iter_mut().for_each(|times| times.sort_by(f64::total_cmp));
