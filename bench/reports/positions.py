@@ -109,7 +109,7 @@ def report(measured: Any, plot: Path) -> str:
             axis.loglog(lengths, times, color=color, linewidth=width, label=encoding)
         axis.loglog(lengths, [p["sorted"] for p in memory[name]], "k--", label="Arrow in memory")
         axis.set_title(name)
-    axes.flat[0].legend(fontsize=6, ncol=2)
+    axes.flat[0].legend(fontsize=6, ncol=2, loc="lower left")
     for color, (name, (_, _, times, _)) in zip(colors, PAPER.items(), strict=False):
         axes.flat[5].loglog(
             LENGTHS, [t * 1e3 / n for t, n in zip(times, LENGTHS, strict=True)], color=color, label=name

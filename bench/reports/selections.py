@@ -84,7 +84,7 @@ below a million, and `x < k` selects the rows: random ones, as in the paper. All
   **Filter**: a `RowFilter` with Arrow's `lt` on `x`.
 
 One core, CPU time, medians of five rounds in which all take turns, each once unmeasured and once measured; every result is compared with Arrow's. Results are held until a way is
-done: of 50% and more of the comments, 30 MB and more, page faults are a large part and vary from run to run.
+done: of 50% and more of the comments, 30 MB and more, page faults are a part that varies from run to run.
 
 {image}
 
