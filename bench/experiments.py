@@ -3,7 +3,8 @@
 python bench/experiments.py NAME --data FOLDER
 
 Builds and runs the program in bench/experiments, and writes NAME.md and NAME.svg into bench/results. Names:
-pool, sampling, types, doubles, without, codecs; bench/README.md says what each is about.
+pool, sampling, types, doubles, without, codecs, positions (needs no data), selections; bench/README.md says what each
+is about.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from typing import Any
 
 BENCH = Path(__file__).resolve().parent
 RESULTS = BENCH / "results"
-NAMES = ["codecs", "doubles", "pool", "sampling", "types", "without"]
+NAMES = ["codecs", "doubles", "pool", "positions", "sampling", "selections", "types", "without"]
+OF_TPCH = ["codecs", "selections"]
 
 # Lineorder of the Star Schema Benchmark (O'Neil, O'Neil, Chen) out of TPC-H: money in cents, dates as yyyymmdd.
 LINEORDER = """
@@ -119,14 +121,16 @@ def main() -> None:
     """Runs one experiment and writes its results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", choices=NAMES)
-    parser.add_argument("--data", type=Path, required=True, help="a folder of Parquet tables; TPC-H's for codecs")
+    parser.add_argument("--data", type=Path, help="a folder of Parquet tables; TPC-H's for codecs, selections")
     parser.add_argument("--tpch", type=Path, help="types: TPC-H's tables, to have them beside")
     parser.add_argument("--scale", type=float, default=1, help="codecs: TPC-H's scale factor")
     parser.add_argument("--blocks", type=int, default=450, help="sampling: blocks, a third of each type at the most")
     parser.add_argument("--save", type=Path, help="keep what was measured, as JSON")
     parser.add_argument("--json", type=Path, help="what was kept: only the report is made anew")
     arguments = parser.parse_args()
-    name, data = arguments.name, arguments.data.resolve()
+    if not arguments.data and arguments.name != "positions":
+        parser.error("--data is required")
+    name, data = arguments.name, (arguments.data or Path()).resolve()
     if arguments.json:
         measured = json.loads(arguments.json.read_text())
     elif name == "types":
@@ -143,9 +147,9 @@ def main() -> None:
     report = importlib.import_module(f"reports.{name}").report
     text = report(measured, RESULTS / f"{name}.svg")
     more = " --tpch TPCH_FOLDER" if arguments.tpch else ""
-    folder = "TPCH_FOLDER" if name == "codecs" else "FOLDER"
+    folder = f" --data {'TPCH_FOLDER' if name in OF_TPCH else 'FOLDER'}" if arguments.data else ""
     head, _, rest = text.partition("\n\n")
-    how = f"`python bench/experiments.py {name} --data {folder}{more}`  \n{machine()}"
+    how = f"`python bench/experiments.py {name}{folder}{more}`  \n{machine()}"
     (RESULTS / f"{name}.md").write_text(f"{head}\n\n{how}\n\n{rest}")
     print(RESULTS / f"{name}.md", file=sys.stderr)
 

@@ -3,14 +3,18 @@
 //! ```text
 //! experiments pool|sampling|types|doubles|without FOLDER_OF_PARQUET_TABLES
 //! experiments codecs LINEORDER.parquet
+//! experiments selections FOLDER_OF_TPCH [ROWS]
+//! experiments positions - [ROWS]
 //! ```
 //!
-//! Everything runs in one thread, in memory; times are CPU time, the least of a few rounds.
+//! Everything runs in one thread, in memory; times are CPU time, the least or the median of a few rounds.
 
 mod codecs;
 mod doubles;
 mod pool;
+mod positions;
 mod sampling;
+mod selections;
 mod tables;
 mod types;
 mod without;
@@ -35,6 +39,8 @@ fn main() -> Result<()> {
         "doubles" => doubles::run(data)?,
         "without" => without::run(data)?,
         "codecs" => codecs::run(data, number.unwrap_or(usize::MAX))?,
+        "selections" => selections::run(data, number.unwrap_or(2_000_000))?,
+        "positions" => positions::run(number.unwrap_or(1 << 22))?,
         other => return Err(format!("no experiment is called {other:?}").into()),
     };
     println!("{measured}");

@@ -102,6 +102,44 @@ pub fn least<T>(rounds: usize, mut run: impl FnMut() -> Result<T>) -> Result<(T,
     Ok((out.ok_or("no round")?, best))
 }
 
+/// Something to measure.
+pub type Run<'a> = Box<dyn Fn() -> Result<()> + 'a>;
+
+/// CPU seconds of each, the medians of some rounds. All take turns: what disturbs the machine for a while does not fall on
+/// one of them. At its turn each runs twice and the second time counts: none finds the processor's caches as another left
+/// them.
+pub fn medians(rounds: usize, runs: &[Run<'_>]) -> Result<Vec<f64>> {
+    let mut times = vec![Vec::new(); runs.len()];
+    for _ in 0..rounds {
+        for (run, times) in runs.iter().zip(&mut times) {
+            run()?;
+            let start = cpu();
+            run()?;
+            times.push((cpu() - start).as_secs_f64());
+        }
+    }
+    times.iter_mut().for_each(|times| times.sort_by(f64::total_cmp));
+    Ok(times.iter().map(|times| times[rounds / 2]).collect())
+}
+
+/// Numbers that look random (SplitMix64): the same in every run.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = self.0;
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ (word >> 31)
+    }
+
+    /// Below a bound far smaller than 2^64.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+}
+
 /// CPU time of this process.
 pub fn cpu() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
