@@ -1,8 +1,9 @@
 //! Filters: which rows of a unit of work match, and these rows of the columns wanted.
 //!
 //! ```text
-//! zone map of a block -> none or all of it match | else: open the block -> select on encoded data -> one bit a row
-//! rows that match     -> per block: gather them, by themselves or out of decoded vectors
+//! zone maps of a block's rows -> none match | else, part by part of the predicate:
+//! zone map of a block         -> none or all of it match | else: open the block -> select on encoded data -> one bit a row
+//! rows that match             -> per block: gather them, by themselves or out of decoded vectors
 //! ```
 //!
 //! Of a conjunction, later parts look only at blocks in which rows are left. Columns without a plain flat form (nested
@@ -14,12 +15,11 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
-use arrow_buffer::{BooleanBuffer, Buffer};
+use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 use memchr::memmem::Finder;
 
-use crate::arrow::{self, filter_rows};
+use crate::arrow;
 use crate::bitmap::Bitmap;
 use crate::block::Block;
 use crate::cache::OpenBlock;
@@ -31,6 +31,7 @@ use crate::predicate::{Bound, Compare, Half, Node, Test, Value, may_be_true, mus
 use crate::read::{File, each_column};
 use crate::select;
 use crate::values::Kind;
+use crate::zone::ZoneMap;
 
 /// Rows of one row group that are filtered together: whole blocks.
 pub(crate) struct Unit<'f> {
@@ -56,7 +57,12 @@ impl<'f> Unit<'f> {
 
     /// The rows that match, with these columns; `None` where there are none.
     pub fn matching(mut self, bound: &Bound, columns: &[usize], schema: &SchemaRef) -> Result<Option<RecordBatch>> {
-        let found = self.node(&bound.root, &Bitmap::filled(self.rows.len(), true))?;
+        let mut within = Bitmap::default();
+        for Part { block, rows } in self.parts() {
+            let may = bound.may_match(rows.len() as u64, &|column| self.zone(column, block));
+            within.extend(&Bitmap::filled(rows.len(), may));
+        }
+        let found = self.node(&bound.root, &within)?;
         let count = found.count_ones();
         if count == 0 {
             return Ok(None);
@@ -71,20 +77,8 @@ impl<'f> Unit<'f> {
             Some(opened) => Ok(opened.clone()),
             None => self.file.opened(leaf, pick.row_group, pick.block),
         };
-        let gathered = |column: &usize| {
-            let gathers = self.file.gathers(*column);
-            gathers.then(|| self.file.gather_column(*column, schema, &groups, &open)).transpose()
-        };
-        let gathered = each_column(columns, count, gathered)?;
-        let mask = BooleanArray::new(boolean_buffer(found), None);
-        let array = |(column, gathered): (&usize, Option<ArrayRef>)| {
-            if let Some(array) = gathered {
-                return Ok(array);
-            }
-            let whole = self.file.batch(&[*column], schema, self.row_group, self.rows.clone())?;
-            Ok(filter_rows(&whole, &mask)?.column(0).clone())
-        };
-        let arrays = columns.iter().zip(gathered).map(array).collect::<Result<Vec<_>>>()?;
+        let gathered = |column: &usize| self.file.gather_column(*column, schema, &groups, &open);
+        let arrays = each_column(columns, count, gathered)?;
         let options = RecordBatchOptions::new().with_row_count(Some(count));
         Ok(Some(RecordBatch::try_new_with_options(Arc::new(schema.project(columns)?), arrays, &options)?))
     }
@@ -95,6 +89,14 @@ impl<'f> Unit<'f> {
             let first = (block * block_rows).max(start);
             Part { block, rows: first - start..((block + 1) * block_rows).min(end) - start }
         })
+    }
+
+    /// The zone map of a flat column's block; `None` where there is none, or it cannot be read: the test will say why.
+    fn zone(&self, column: &str, block: usize) -> Option<ZoneMap> {
+        let (position, _) = self.file.schema().column_with_name(column)?;
+        let Some(arrow::Node::Leaf(leaf)) = self.file.layout().fields.get(position) else { return None };
+        let chunk = self.file.chunk(*leaf, self.row_group).ok()?;
+        Some(chunk.blocks.get(block)?.zone.clone())
     }
 
     /// Those of the rows `within` for which a part of the predicate is true.
@@ -269,9 +271,4 @@ fn holds(op: Compare, order: Ordering) -> bool {
         Compare::Gt => order.is_gt(),
         Compare::GtEq => order.is_ge(),
     }
-}
-
-fn boolean_buffer(bits: Bitmap) -> BooleanBuffer {
-    let len = bits.len();
-    BooleanBuffer::new(Buffer::from_vec(bits.into_words()), 0, len)
 }

@@ -15,7 +15,7 @@ use arrow_array::{ArrayRef, RecordBatch, new_empty_array};
 use arrow_schema::Schema;
 use staffa_kernels::cast_slice;
 
-use crate::arrow::{Node, assemble, concat};
+use crate::arrow::{Node, assemble, concat, pick};
 use crate::cache::OpenBlock;
 use crate::error::{Error, Result};
 use crate::output::Output;
@@ -71,7 +71,7 @@ impl File {
     }
 
     /// Whether rows of a column can be gathered out of its blocks: nothing in it is a dictionary or runs of Arrow's.
-    pub(crate) fn gathers(&self, column: usize) -> bool {
+    fn gathers(&self, column: usize) -> bool {
         fn gathers(node: &Node) -> bool {
             match node {
                 Node::Null | Node::Leaf(_) => true,
@@ -83,7 +83,7 @@ impl File {
         self.layout().fields.get(column).is_some_and(gathers)
     }
 
-    /// Rows of a column that [gathers](Self::gathers).
+    /// Rows of a column: gathered where it [gathers](Self::gathers), else out of whole row groups.
     pub(crate) fn gather_column(
         &self,
         column: usize,
@@ -99,7 +99,15 @@ impl File {
             let len = groups.iter().map(|group| group.rows.len()).sum();
             return assemble(field, node, len, &mut |_| self.gather_leaf(*leaf, &picks, len, open));
         }
+        let gathers = self.gathers(column);
         let of_group = |group: &Group| {
+            if !gathers {
+                let total = self.footer().row_groups.get(group.row_group).copied().unwrap_or(0);
+                let whole = self.column(column, schema, group.row_group, 0..total as usize)?;
+                // Row groups have less than 2^32 rows.
+                let rows: Vec<u32> = group.rows.iter().map(|row| *row as u32).collect();
+                return pick(field, &whole, &rows).map_err(|e| e.at(|p| p.column = Some(field.name().clone())));
+            }
             let mut leaves = Vec::new();
             self.leaves(node, group.row_group, &group.rows, &mut leaves)?;
             let mut gather = |leaf| {
@@ -120,7 +128,8 @@ impl File {
         let all = concat(&schema, &batches)?;
         let all = all.ok_or_else(|| {
             let what = "rows of several row groups do not go into one array of this type: ask for fewer rows at once";
-            Error::limit(format!("{}: {what}", field.data_type()))
+            let error = Error::limit(format!("{}: {what}", field.data_type()));
+            error.at(|p| p.column = Some(field.name().clone()))
         })?;
         Ok(all.column(0).clone())
     }

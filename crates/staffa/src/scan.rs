@@ -11,11 +11,9 @@ use arrow_schema::{ArrowError, Schema, SchemaRef};
 
 use crate::arrow::with_string_views;
 use crate::error::{Error, Result};
-use crate::file::{BlockEntry, zone_of};
 use crate::filter::Unit;
 use crate::predicate::{Bound, Predicate};
 use crate::read::File;
-use crate::zone::ZoneMap;
 
 /// What to read of a file: a builder, made by [`File::scan`].
 #[derive(Debug, Clone)]
@@ -221,24 +219,7 @@ impl Reader {
         let Some(filter) = &self.filter else {
             return self.file.batch(&self.columns, &self.read_schema, group, rows).map(Some);
         };
-        if !filter.bound.may_match(rows.len() as u64, &|column| self.zone(column, group, &rows)) {
-            return Ok(None);
-        }
         Unit::new(&self.file, group, rows).matching(&filter.bound, &self.columns, &self.read_schema)
-    }
-
-    /// The zone map of a flat column over some rows; `None` where there is none, or it cannot be read: the scan itself
-    /// will say why.
-    fn zone(&self, column: &str, group: usize, rows: &Range<usize>) -> Option<ZoneMap> {
-        let position = self.file.schema().fields().iter().position(|f| f.name() == column)?;
-        if !is_flat(&self.file, position) {
-            return None;
-        }
-        let leaf = self.file.layout().leaves_of(position).next()?;
-        let chunk = self.file.chunk(leaf, group).ok()?;
-        let over =
-            |b: &&BlockEntry| (b.first_value as usize) < rows.end && b.first_value as usize + b.values > rows.start;
-        Some(zone_of(chunk.blocks.iter().filter(over)))
     }
 }
 

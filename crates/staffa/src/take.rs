@@ -4,14 +4,11 @@
 //! can be read by themselves, no others are decoded. Opened blocks are kept for the next take.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_empty_array};
-use arrow_schema::{Field, Schema};
+use arrow_array::{RecordBatch, RecordBatchOptions};
 
-use crate::arrow::{concat, pick};
+use crate::arrow::pick;
 use crate::error::{Error, Result};
 use crate::pick::{Group, Pick};
 use crate::read::{File, each_column};
@@ -22,12 +19,6 @@ struct Selected {
     groups: Vec<Group>,
     /// For every row asked, its place among them, where the order is another.
     order: Option<Vec<u32>>,
-}
-
-/// A stretch of rows that is decoded together.
-struct Piece {
-    row_group: usize,
-    rows: Range<usize>,
 }
 
 impl File {
@@ -63,12 +54,11 @@ impl File {
         let Selected { groups, order } = self.selected(rows)?;
         let open = |leaf, pick: &Pick| self.opened_and_kept(leaf, pick.row_group, pick.block);
         let column = |column: &usize| {
-            if !self.gathers(*column) {
-                return self.take_column(*column, &schema, rows);
-            }
             let array = self.gather_column(*column, &schema, &groups, &open)?;
             match (&order, schema.fields().get(*column)) {
-                (Some(order), Some(field)) => pick(field, &array, order),
+                (Some(order), Some(field)) => {
+                    pick(field, &array, order).map_err(|e| e.at(|p| p.column = Some(field.name().clone())))
+                }
                 _ => Ok(array),
             }
         };
@@ -102,87 +92,4 @@ impl File {
         }
         Ok(Selected { groups, order })
     }
-
-    /// Rows of a column that does not gather: whole blocks are decoded.
-    fn take_column(&self, column: usize, schema: &Schema, rows: &[u64]) -> Result<ArrayRef> {
-        let field = schema.fields().get(column).ok_or_else(|| Error::corrupt(format!("no column {column}")))?;
-        if rows.is_empty() {
-            return Ok(new_empty_array(field.data_type()));
-        }
-        let leaves = self.layout().leaves_of(column);
-        let flat = leaves.len() == 1 && self.leaf(leaves.start)?.flat;
-        let (pieces, places) = self.pieces(rows, flat);
-        let decode = |piece: &Piece| self.column(column, schema, piece.row_group, piece.rows.clone());
-        gather(field, &pieces, &places, decode).map_err(|e| e.at(|p| p.column = Some(field.name().clone())))
-    }
-
-    /// Which stretches to decode, and for every row its stretch and its place in it.
-    fn pieces(&self, rows: &[u64], flat: bool) -> (Vec<Piece>, Vec<(usize, usize)>) {
-        let mut first_rows = Vec::with_capacity(self.num_row_groups());
-        let mut end = 0u64;
-        for &count in &self.footer().row_groups {
-            first_rows.push(end);
-            end += u64::from(count);
-        }
-        let unit = if flat { self.footer().block_rows as usize } else { usize::MAX };
-        let mut known: BTreeMap<(usize, usize), usize> = BTreeMap::new();
-        let mut pieces = Vec::new();
-        let places = rows.iter().map(|&row| {
-            let row_group = first_rows.partition_point(|first| *first <= row).saturating_sub(1);
-            let within = (row - first_rows.get(row_group).copied().unwrap_or(0)) as usize;
-            let total = self.footer().row_groups.get(row_group).copied().unwrap_or(0) as usize;
-            let start = within / unit * unit;
-            let piece = *known.entry((row_group, start)).or_insert_with(|| {
-                pieces.push(Piece { row_group, rows: start..start.saturating_add(unit).min(total) });
-                pieces.len() - 1
-            });
-            (piece, within - start)
-        });
-        let places = places.collect();
-        (pieces, places)
-    }
-}
-
-/// The wanted rows of each piece, one piece after another, and of these, rows in the order asked. A piece is given up
-/// before the next is decoded.
-fn gather(
-    field: &Field,
-    pieces: &[Piece],
-    places: &[(usize, usize)],
-    decode: impl Fn(&Piece) -> Result<ArrayRef>,
-) -> Result<ArrayRef> {
-    // Row groups have less than 2^32 rows.
-    let mut wanted: Vec<Vec<u32>> = vec![Vec::new(); pieces.len()];
-    for (piece, row) in places {
-        if let Some(rows) = wanted.get_mut(*piece) {
-            rows.push(*row as u32);
-        }
-    }
-    if let ([piece], [rows]) = (pieces, wanted.as_slice()) {
-        return pick(field, &decode(piece)?, rows);
-    }
-    let schema = Arc::new(Schema::new(vec![field.clone()]));
-    let (mut batches, mut starts, mut end) = (Vec::new(), Vec::new(), 0);
-    for (piece, rows) in pieces.iter().zip(&mut wanted) {
-        rows.sort_unstable();
-        rows.dedup();
-        batches.push(RecordBatch::try_new(schema.clone(), vec![pick(field, &decode(piece)?, rows)?])?);
-        starts.push(end);
-        end += rows.len();
-    }
-    let Some(all) = concat(&schema, &batches)? else {
-        let what = "rows of several row groups do not go into one array of this type: ask for fewer rows at once";
-        return Err(Error::limit(format!("{}: {what}", field.data_type())));
-    };
-    let place = |(piece, row): &(usize, usize)| {
-        let within = wanted.get(*piece).and_then(|rows| rows.binary_search(&(*row as u32)).ok());
-        let place = starts.get(*piece).zip(within).map(|(start, within)| start + within);
-        place.and_then(|place| u32::try_from(place).ok())
-    };
-    let order = places.iter().map(place).collect::<Option<Vec<u32>>>();
-    let order = order.ok_or_else(|| Error::limit(format!("{} rows of one column at once", places.len())))?;
-    if order.iter().enumerate().all(|(i, row)| i == *row as usize) && order.len() == end {
-        return Ok(all.column(0).clone());
-    }
-    pick(field, all.column(0), &order)
 }

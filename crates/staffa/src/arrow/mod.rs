@@ -25,7 +25,7 @@ mod shred_list;
 pub(crate) use assemble::{assemble, assemble_within, with_string_views};
 pub(crate) use concat::concat;
 pub(crate) use layout::{Layout, Leaf, Node};
-pub(crate) use pick::{filter_rows, pick};
+pub(crate) use pick::pick;
 pub(crate) use schema::{decode_schema, encode_schema};
 pub(crate) use shred::shred;
 

@@ -6,10 +6,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, NullArray, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow_array::{Array, ArrayRef, NullArray, UInt32Array};
 use arrow_buffer::Buffer;
 use arrow_schema::{DataType, Field, Schema};
-use arrow_select::filter::FilterBuilder;
 
 use super::assemble::assemble;
 use super::layout::Layout;
@@ -37,26 +36,6 @@ pub(crate) fn pick(field: &Field, array: &ArrayRef, rows: &[u32]) -> Result<Arra
         None => Err(Error::invalid("the layout is of another schema")),
     };
     assemble(field, node, rows.len(), &mut next)
-}
-
-/// The rows of a batch for which the mask is true; NULL is not.
-pub(crate) fn filter_rows(batch: &RecordBatch, mask: &BooleanArray) -> Result<RecordBatch> {
-    let mut rows = Vec::new();
-    if batch.schema_ref().fields().iter().any(|field| !filters(field.data_type())) {
-        rows.extend((0..mask.len()).filter(|row| mask.is_valid(*row) && mask.value(*row)).map(|row| row as u32));
-    }
-    let by_arrow = FilterBuilder::new(mask).optimize().build();
-    let columns = batch.schema_ref().fields().iter().zip(batch.columns()).map(|(field, array)| {
-        if filters(field.data_type()) { Ok(by_arrow.filter(array)?) } else { pick(field, array, &rows) }
-    });
-    let columns = columns.collect::<Result<Vec<_>>>()?;
-    let options = RecordBatchOptions::new().with_row_count(Some(by_arrow.count()));
-    Ok(RecordBatch::try_new_with_options(batch.schema(), columns, &options)?)
-}
-
-/// Whether Arrow's filter serves.
-fn filters(ty: &DataType) -> bool {
-    is_plain(ty) || matches!(ty, DataType::Null | DataType::Dictionary(..))
 }
 
 /// Whether there are nothing but bits, words or strings of some width: all kernels of Arrow do these right.
@@ -93,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_of_every_type_are_picked_and_filtered() {
+    fn rows_of_every_type_are_picked() {
         let mut random = Random(11);
         let nested: Vec<DataType> = flat_types().iter().flat_map(nested_types).collect();
         for ty in flat_types().into_iter().chain(nested) {
@@ -109,23 +88,7 @@ mod tests {
                     let expected: Vec<String> = wanted.iter().map(|row| all[*row as usize].clone()).collect();
                     assert_eq!(rows(&picked), expected, "{ty}");
                 }
-                for share in [1, 2, 9] {
-                    let mask: BooleanArray =
-                        (0..array.len()).map(|_| (random.below(7) > 0).then_some(random.below(10) < share)).collect();
-                    let filtered = filter_rows(&batch, &mask).unwrap();
-                    let kept = |row: &usize| mask.is_valid(*row) && mask.value(*row);
-                    let expected: Vec<String> = (0..array.len()).filter(kept).map(|row| all[row].clone()).collect();
-                    assert_eq!(rows(filtered.column(0)), expected, "{ty}");
-                }
             }
         }
-    }
-
-    #[test]
-    fn columns_that_are_not_there_leave_the_rows() {
-        let options = RecordBatchOptions::new().with_row_count(Some(3));
-        let batch = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), vec![], &options).unwrap();
-        let mask = BooleanArray::from(vec![Some(true), None, Some(true)]);
-        assert_eq!(filter_rows(&batch, &mask).unwrap().num_rows(), 2);
     }
 }
