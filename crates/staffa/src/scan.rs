@@ -2,6 +2,10 @@
 //!
 //! Row groups and blocks whose zone maps exclude a match are skipped. The predicate's columns are read first, the others
 //! only where some row matches.
+//!
+//! ```text
+//! units of rows -> begun by the threads ahead of time, as many as there are threads -> in order -> offset, limit -> batches
+//! ```
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,6 +13,7 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 
+use crate::ahead::Ahead;
 use crate::arrow::with_string_views;
 use crate::error::{Error, Result};
 use crate::filter::Unit;
@@ -26,13 +31,15 @@ pub struct Scan {
     batch_rows: usize,
     string_views: bool,
     threads: Option<usize>,
+    ordered: bool,
 }
 
 impl Scan {
     pub(crate) fn new(file: File) -> Self {
         let batch_rows = file.footer().block_rows as usize;
         let (columns, filter, limit) = (None, None, None);
-        Self { file, columns, filter, offset: 0, limit, batch_rows, string_views: false, threads: None }
+        let (threads, ordered) = (None, true);
+        Self { file, columns, filter, offset: 0, limit, batch_rows, string_views: false, threads, ordered }
     }
 
     /// Top-level columns by name, in the order wanted; all by default.
@@ -77,10 +84,19 @@ impl Scan {
         self
     }
 
-    /// Threads to decode with; by default all that the process may use.
+    /// Threads to decode with; by default all that the process may use. They read ahead: at most as many units (a batch, or
+    /// a whole row group where columns are nested) as there are threads wait to be asked for.
     #[must_use]
     pub fn threads(mut self, threads: Option<usize>) -> Self {
         self.threads = threads;
+        self
+    }
+
+    /// Whether the rows come in their order in the file, which is the default. Else whatever is decoded first comes first,
+    /// and an offset or a limit behind a filter counts rows as they come.
+    #[must_use]
+    pub fn ordered(mut self, on: bool) -> Self {
+        self.ordered = on;
         self
     }
 
@@ -112,8 +128,11 @@ impl Scan {
             let block_rows = file.footer().block_rows as usize;
             self.batch_rows.div_ceil(block_rows).saturating_mul(block_rows)
         };
-        let work = Work { row_group: 0, row: 0, skip: self.offset, left: self.limit.unwrap_or(u64::MAX), ready: None };
-        Ok(Reader { file, columns, read_schema, schema, filter, pool, unit_rows, batch_rows: self.batch_rows, work })
+        let (skip, left) = (self.offset, self.limit.unwrap_or(u64::MAX));
+        let what = Arc::new(What { file, columns, read_schema, filter });
+        let ahead = Ahead::new(self.ordered);
+        let (batch_rows, next) = (self.batch_rows, (0, 0));
+        Ok(Reader { what, schema, pool, ahead, unit_rows, batch_rows, next, skip, left, ready: None })
     }
 }
 
@@ -128,33 +147,45 @@ struct Filter {
     columns: Vec<usize>,
 }
 
+/// What is read of each unit of work.
 #[derive(Debug)]
-struct Work {
-    row_group: usize,
-    row: usize,
-    /// Rows still to be left out.
-    skip: u64,
-    /// Rows still to be given.
-    left: u64,
-    /// What has been decoded and is given out in batches.
-    ready: Option<RecordBatch>,
+struct What {
+    file: File,
+    columns: Vec<usize>,
+    /// Of all columns, with views where they are wanted.
+    read_schema: SchemaRef,
+    filter: Option<Filter>,
+}
+
+impl What {
+    fn decode(&self, group: usize, rows: Range<usize>) -> Result<Option<RecordBatch>> {
+        let Some(filter) = &self.filter else {
+            return self.file.batch(&self.columns, &self.read_schema, group, rows).map(Some);
+        };
+        Unit::new(&self.file, group, rows).matching(&filter.bound, &self.columns, &self.read_schema)
+    }
 }
 
 /// The batches of a [`Scan`].
 #[derive(Debug)]
 pub struct Reader {
-    file: File,
-    columns: Vec<usize>,
-    /// Of all columns, with views where they are wanted.
-    read_schema: SchemaRef,
+    what: Arc<What>,
     /// Of the batches.
     schema: SchemaRef,
-    filter: Option<Filter>,
     pool: Option<rayon::ThreadPool>,
+    /// Units that were begun.
+    ahead: Ahead<Result<Option<RecordBatch>>>,
     /// Rows that are decoded at once.
     unit_rows: usize,
     batch_rows: usize,
-    work: Work,
+    /// The row group of the next unit, and its first row there.
+    next: (usize, usize),
+    /// Rows still to be left out.
+    skip: u64,
+    /// Rows still to be given: without a filter those of units begun are given.
+    left: u64,
+    /// What has been decoded and is given out in batches.
+    ready: Option<RecordBatch>,
 }
 
 impl Reader {
@@ -169,57 +200,83 @@ impl Reader {
         Box::new(RecordBatchIterator::new(self.map(|b| b.map_err(|e| ArrowError::ExternalError(Box::new(e)))), schema))
     }
 
-    /// Decodes the next unit that has rows.
+    /// The next unit that has rows.
     fn advance(&mut self) -> Result<Option<RecordBatch>> {
-        while self.work.left > 0 {
-            let Some(&rows) = self.file.footer().row_groups.get(self.work.row_group) else { return Ok(None) };
-            let rows = rows as usize;
-            let start = self.work.row;
-            if start >= rows {
-                (self.work.row_group, self.work.row) = (self.work.row_group + 1, 0);
-                continue;
+        let threads = self.pool.as_ref().map_or_else(rayon::current_num_threads, rayon::ThreadPool::current_num_threads);
+        loop {
+            if self.left == 0 && self.what.filter.is_some() {
+                self.end();
             }
-            let mut unit = start..start.saturating_add(self.unit_rows).min(rows);
-            self.work.row = unit.end;
-            if self.filter.is_none() {
-                // Without a filter rows are counted before they are decoded.
-                let skipped = self.work.skip.min(unit.len() as u64) as usize;
-                self.work.skip -= skipped as u64;
-                unit.start += skipped;
-                unit.end =
-                    unit.end.min(unit.start.saturating_add(usize::try_from(self.work.left).unwrap_or(usize::MAX)));
-            }
-            if unit.is_empty() {
-                continue;
-            }
-            let group = self.work.row_group;
-            let decode = || self.decode(group, unit.clone());
-            let batch = match &self.pool {
-                Some(pool) => pool.install(decode),
-                None => decode(),
-            }?;
-            if let Some(batch) = batch.and_then(|batch| self.cut(batch)) {
+            let unit = if threads < 2 {
+                let Some((group, rows)) = self.next_unit() else { return Ok(None) };
+                match &self.pool {
+                    Some(pool) => pool.install(|| self.what.decode(group, rows)),
+                    None => self.what.decode(group, rows),
+                }
+            } else {
+                self.read_ahead(threads);
+                let Some(unit) = self.ahead.take() else { return Ok(None) };
+                self.read_ahead(threads);
+                unit
+            };
+            if let Some(batch) = unit?.and_then(|batch| self.cut(batch)) {
                 return Ok(Some(batch));
             }
         }
-        Ok(None)
+    }
+
+    /// Begins units: one at first, for who wants no more; in the end as many as there are threads.
+    fn read_ahead(&mut self, threads: usize) {
+        while self.ahead.in_flight() < threads.min(self.ahead.taken() as usize + 1) {
+            let Some((group, rows)) = self.next_unit() else { return };
+            let what = self.what.clone();
+            self.ahead.begin(self.pool.as_ref(), move || what.decode(group, rows));
+        }
+    }
+
+    /// The row group and the rows of the next unit that is not empty.
+    fn next_unit(&mut self) -> Option<(usize, Range<usize>)> {
+        while self.left > 0 {
+            let (group, start) = self.next;
+            let rows = *self.what.file.footer().row_groups.get(group)? as usize;
+            if start >= rows {
+                self.next = (group + 1, 0);
+                continue;
+            }
+            let mut unit = start..start.saturating_add(self.unit_rows).min(rows);
+            self.next.1 = unit.end;
+            if self.what.filter.is_none() {
+                // Without a filter rows are counted before they are decoded.
+                let skipped = self.skip.min(unit.len() as u64) as usize;
+                self.skip -= skipped as u64;
+                unit.start += skipped;
+                unit.end = unit.end.min(unit.start.saturating_add(usize::try_from(self.left).unwrap_or(usize::MAX)));
+                self.left -= unit.len() as u64;
+            }
+            if !unit.is_empty() {
+                return Some((group, unit));
+            }
+        }
+        None
     }
 
     /// Applies offset and limit to what the filter has kept.
     fn cut(&mut self, batch: RecordBatch) -> Option<RecordBatch> {
+        if self.what.filter.is_none() {
+            return Some(batch);
+        }
         let rows = batch.num_rows() as u64;
-        let skipped = if self.filter.is_some() { self.work.skip.min(rows) } else { 0 };
-        self.work.skip -= skipped;
-        let kept = (rows - skipped).min(self.work.left);
-        self.work.left -= kept;
+        let skipped = self.skip.min(rows);
+        self.skip -= skipped;
+        let kept = (rows - skipped).min(self.left);
+        self.left -= kept;
         (kept > 0).then(|| if kept == rows { batch } else { batch.slice(skipped as usize, kept as usize) })
     }
 
-    fn decode(&self, group: usize, rows: Range<usize>) -> Result<Option<RecordBatch>> {
-        let Some(filter) = &self.filter else {
-            return self.file.batch(&self.columns, &self.read_schema, group, rows).map(Some);
-        };
-        Unit::new(&self.file, group, rows).matching(&filter.bound, &self.columns, &self.read_schema)
+    /// Nothing more comes.
+    fn end(&mut self) {
+        self.left = 0;
+        self.ahead = Ahead::new(true);
     }
 }
 
@@ -227,13 +284,13 @@ impl Iterator for Reader {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let batch = match self.work.ready.take() {
+        let batch = match self.ready.take() {
             Some(batch) => batch,
             None => match self.advance() {
                 Ok(batch) => batch?,
                 Err(e) => {
                     // After an error nothing more comes: half a table is not a table.
-                    self.work.left = 0;
+                    self.end();
                     return Some(Err(e));
                 }
             },
@@ -241,7 +298,7 @@ impl Iterator for Reader {
         if batch.num_rows() <= self.batch_rows {
             return Some(Ok(batch));
         }
-        self.work.ready = Some(batch.slice(self.batch_rows, batch.num_rows() - self.batch_rows));
+        self.ready = Some(batch.slice(self.batch_rows, batch.num_rows() - self.batch_rows));
         Some(Ok(batch.slice(0, self.batch_rows)))
     }
 }

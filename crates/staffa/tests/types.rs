@@ -67,11 +67,16 @@ fn scans(file: &File, ty: &DataType, expected: &[String], random: &mut Random) {
     for _ in 0..3 {
         let (offset, limit, batch_rows) = (random.below(ROWS + 20), random.below(ROWS + 20), 1 + random.below(70));
         let scan = file.scan().offset(offset as u64).limit(limit as u64).batch_rows(batch_rows).columns(["b", "a"]);
-        let found = read(scan);
+        let found = read(scan.threads([None, Some(1), Some(3)][random.below(3)]));
         assert!(found.iter().all(|batch| (1..=batch_rows).contains(&batch.num_rows())));
         let rest = expected.iter().skip(offset).take(limit);
         assert!(rest.eq(&column(&found, 1)), "{ty}: {limit} rows from {offset} on, {batch_rows} at once");
     }
+    let mut found = column(&read(file.scan().batch_rows(32).threads(Some(3)).ordered(false)), 0);
+    let mut expected = expected.to_vec();
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected, "{ty} in any order");
 }
 
 fn filters(file: &File, ty: &DataType, expected: &[String], table: &RecordBatch) {
