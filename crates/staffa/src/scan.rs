@@ -20,6 +20,9 @@ use crate::filter::Unit;
 use crate::predicate::{Bound, Predicate};
 use crate::read::File;
 
+/// Bytes of batches that wait to be asked for: as many as the pool of memory keeps.
+const READ_AHEAD: usize = 64 << 20;
+
 /// What to read of a file: a builder, made by [`File::scan`].
 #[derive(Debug, Clone)]
 pub struct Scan {
@@ -31,6 +34,7 @@ pub struct Scan {
     batch_rows: usize,
     string_views: bool,
     threads: Option<usize>,
+    read_ahead: usize,
     ordered: bool,
 }
 
@@ -38,8 +42,8 @@ impl Scan {
     pub(crate) fn new(file: File) -> Self {
         let batch_rows = file.footer().block_rows as usize;
         let (columns, filter, limit) = (None, None, None);
-        let (threads, ordered) = (None, true);
-        Self { file, columns, filter, offset: 0, limit, batch_rows, string_views: false, threads, ordered }
+        let (threads, read_ahead, ordered) = (None, READ_AHEAD, true);
+        Self { file, columns, filter, offset: 0, limit, batch_rows, string_views: false, threads, read_ahead, ordered }
     }
 
     /// Top-level columns by name, in the order wanted; all by default.
@@ -84,11 +88,18 @@ impl Scan {
         self
     }
 
-    /// Threads to decode with; by default all that the process may use. They read ahead: at most as many units (a batch, or
-    /// a whole row group where columns are nested) as there are threads wait to be asked for.
+    /// Threads to decode with; by default all that the process may use.
     #[must_use]
     pub fn threads(mut self, threads: Option<usize>) -> Self {
         self.threads = threads;
+        self
+    }
+
+    /// Several threads decode ahead of what is asked for: as many batches as there are threads, if together they take at
+    /// most so many bytes (64 MiB by default), going by those before. A batch larger than that has all threads for itself.
+    #[must_use]
+    pub fn read_ahead(mut self, bytes: usize) -> Self {
+        self.read_ahead = bytes;
         self
     }
 
@@ -131,8 +142,9 @@ impl Scan {
         let (skip, left) = (self.offset, self.limit.unwrap_or(u64::MAX));
         let what = Arc::new(What { file, columns, read_schema, filter });
         let ahead = Ahead::new(self.ordered);
-        let (batch_rows, next) = (self.batch_rows, (0, 0));
-        Ok(Reader { what, schema, pool, ahead, unit_rows, batch_rows, next, skip, left, ready: None })
+        let (batch_rows, most_ahead) = (self.batch_rows, self.read_ahead);
+        let (unit_bytes, next, ready) = (0, (0, 0), None);
+        Ok(Reader { what, schema, pool, ahead, most_ahead, unit_bytes, unit_rows, batch_rows, next, skip, left, ready })
     }
 }
 
@@ -175,6 +187,10 @@ pub struct Reader {
     pool: Option<rayon::ThreadPool>,
     /// Units that were begun.
     ahead: Ahead<Result<Option<RecordBatch>>>,
+    /// Bytes that these may take.
+    most_ahead: usize,
+    /// Bytes that the largest has taken so far.
+    unit_bytes: usize,
     /// Rows that are decoded at once.
     unit_rows: usize,
     batch_rows: usize,
@@ -212,22 +228,26 @@ impl Reader {
                 match &self.pool {
                     Some(pool) => pool.install(|| self.what.decode(group, rows)),
                     None => self.what.decode(group, rows),
-                }
+                }?
             } else {
-                self.read_ahead(threads);
+                self.read_ahead(1);
                 let Some(unit) = self.ahead.take() else { return Ok(None) };
-                self.read_ahead(threads);
+                let unit = unit?;
+                self.unit_bytes = unit.as_ref().map_or(0, RecordBatch::get_array_memory_size).max(self.unit_bytes);
+                // One more each time, for who wants only the first rows.
+                let most = (self.ahead.taken() as usize).min(threads);
+                self.read_ahead(most.min(self.most_ahead / self.unit_bytes.max(1)));
                 unit
             };
-            if let Some(batch) = unit?.and_then(|batch| self.cut(batch)) {
+            if let Some(batch) = unit.and_then(|batch| self.cut(batch)) {
                 return Ok(Some(batch));
             }
         }
     }
 
-    /// Begins units: one at first, for who wants no more; in the end as many as there are threads.
-    fn read_ahead(&mut self, threads: usize) {
-        while self.ahead.in_flight() < threads.min(self.ahead.taken() as usize + 1) {
+    /// Begins units until so many are in flight.
+    fn read_ahead(&mut self, units: usize) {
+        while self.ahead.in_flight() < units {
             let Some((group, rows)) = self.next_unit() else { return };
             let what = self.what.clone();
             self.ahead.begin(self.pool.as_ref(), move || what.decode(group, rows));
