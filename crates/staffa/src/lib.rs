@@ -43,6 +43,7 @@ mod block;
 mod cache;
 mod choose;
 mod chunk;
+mod coded;
 #[cfg(test)]
 mod conforming;
 mod cursor;

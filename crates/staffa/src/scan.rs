@@ -15,6 +15,7 @@ use arrow_schema::{ArrowError, Schema, SchemaRef};
 
 use crate::ahead::Ahead;
 use crate::arrow::with_string_views;
+use crate::coded::with_dictionaries;
 use crate::error::{Error, Result};
 use crate::filter::Unit;
 use crate::predicate::{Bound, Predicate};
@@ -33,6 +34,7 @@ pub struct Scan {
     limit: Option<u64>,
     batch_rows: usize,
     string_views: bool,
+    dictionaries: Vec<String>,
     threads: Option<usize>,
     read_ahead: usize,
     ordered: bool,
@@ -43,7 +45,20 @@ impl Scan {
         let batch_rows = file.footer().block_rows as usize;
         let (columns, filter, limit) = (None, None, None);
         let (threads, read_ahead, ordered) = (None, READ_AHEAD, true);
-        Self { file, columns, filter, offset: 0, limit, batch_rows, string_views: false, threads, read_ahead, ordered }
+        let (offset, string_views, dictionaries) = (0, false, Vec::new());
+        Self {
+            file,
+            columns,
+            filter,
+            offset,
+            limit,
+            batch_rows,
+            string_views,
+            dictionaries,
+            threads,
+            read_ahead,
+            ordered,
+        }
     }
 
     /// Top-level columns by name, in the order wanted; all by default.
@@ -88,6 +103,14 @@ impl Scan {
         self
     }
 
+    /// These columns of strings or binaries as dictionaries with keys of 32 bits: as they are stored, where they are stored
+    /// so. A batch then has at most a block's rows, and batches have dictionaries of their own.
+    #[must_use]
+    pub fn dictionaries<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
+        self.dictionaries = columns.into_iter().map(Into::into).collect();
+        self
+    }
+
     /// Threads to decode with; by default all that the process may use.
     #[must_use]
     pub fn threads(mut self, threads: Option<usize>) -> Self {
@@ -115,7 +138,12 @@ impl Scan {
     pub fn reader(self) -> Result<Reader> {
         let file = self.file;
         let all = file.schema();
-        let read_schema = if self.string_views { Arc::new(with_string_views(all)) } else { all.clone() };
+        let read_schema = schema_for(all, self.string_views);
+        let read_schema = if self.dictionaries.is_empty() {
+            read_schema
+        } else {
+            Arc::new(with_dictionaries(&read_schema, &self.dictionaries)?)
+        };
         let columns = match &self.columns {
             Some(names) => file.column_positions(names)?,
             None => (0..all.fields().len()).collect(),
@@ -137,7 +165,8 @@ impl Scan {
             usize::MAX
         } else {
             let block_rows = file.footer().block_rows as usize;
-            self.batch_rows.div_ceil(block_rows).saturating_mul(block_rows)
+            let blocks = if self.dictionaries.is_empty() { self.batch_rows.div_ceil(block_rows) } else { 1 };
+            blocks.saturating_mul(block_rows)
         };
         let (skip, left) = (self.offset, self.limit.unwrap_or(u64::MAX));
         let what = Arc::new(What { file, columns, read_schema, filter });
@@ -218,7 +247,8 @@ impl Reader {
 
     /// The next unit that has rows.
     fn advance(&mut self) -> Result<Option<RecordBatch>> {
-        let threads = self.pool.as_ref().map_or_else(rayon::current_num_threads, rayon::ThreadPool::current_num_threads);
+        let threads =
+            self.pool.as_ref().map_or_else(rayon::current_num_threads, rayon::ThreadPool::current_num_threads);
         loop {
             if self.left == 0 && self.what.filter.is_some() {
                 self.end();
