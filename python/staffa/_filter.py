@@ -44,6 +44,7 @@ class Filter:
         self._positions = [self.columns.index(name) for name in needed]
         bound = empty.plain([names.index(name) for name in needed])
         plain = pa.record_batch(bound).schema
+        self._plain = plain
         same = {field.name for field in plain if field.type == schema.field(field.name).type}
         #: What the library tests, and whether that is all.
         self.pushed, self.whole = translate(expression, plain, same)
@@ -52,10 +53,12 @@ class Filter:
 
     def apply(self, batch: _staffa.Batch) -> pa.RecordBatch:
         """The wanted columns of the rows for which the expression is true."""
-        keep = self._evaluate(batch.plain(self._positions))
+        plain = pa.record_batch(batch.plain(self._positions))
+        # Columns that are handed out as dictionaries are not what the expression was bound to.
+        keep = self._evaluate(plain if plain.schema.types == self._plain.types else plain.cast(self._plain))
         return pa.record_batch(batch.filter(keep, self.num_wanted))
 
-    def _evaluate(self, plain: _staffa.Batch) -> pa.Array:
+    def _evaluate(self, plain: Any) -> pa.Array:
         batch = pa.record_batch(plain)
         if batch.num_columns == 0:
             # The expression names no column. A table without columns does not keep its number of rows everywhere.

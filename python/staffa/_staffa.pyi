@@ -49,6 +49,7 @@ class File:
         batch_rows: int | None = None,
         limit: int | None = None,
         string_views: bool = False,
+        dictionaries: list[str] | None = None,
     ) -> Reader:
         """Reads as it goes."""
 
@@ -58,6 +59,7 @@ class File:
         filter: tuple[str, Any] | None = None,
         limit: int | None = None,
         string_views: bool = False,
+        dictionaries: list[str] | None = None,
     ) -> Reader:
         """Reads everything now."""
 

@@ -14,7 +14,7 @@ use pyo3_arrow::ffi::to_schema_pycapsule;
 use pyo3_arrow::{PyArray, PyRecordBatchReader};
 use serde::Serialize;
 use serde_json::{Value, json};
-use staffa::{Aggregate, ColumnExplain, EncodingTree, Error, Predicate, Result};
+use staffa::{Aggregate, ColumnExplain, EncodingTree, Error, Predicate, Result, Scan};
 
 use crate::batch::Batch;
 use crate::errors::{run, run_attached};
@@ -80,7 +80,8 @@ impl File {
     }
 
     /// Reads as it goes.
-    #[pyo3(signature = (columns=None, filter=None, batch_rows=None, limit=None, string_views=false))]
+    #[pyo3(signature = (columns=None, filter=None, batch_rows=None, limit=None, string_views=false, dictionaries=None))]
+    #[allow(clippy::too_many_arguments)] // Python's keyword arguments.
     fn scan(
         &self,
         py: Python<'_>,
@@ -89,16 +90,18 @@ impl File {
         batch_rows: Option<usize>,
         limit: Option<u64>,
         string_views: bool,
+        dictionaries: Option<Vec<String>>,
     ) -> PyResult<Reader> {
         let filter = filter.map(predicate).transpose()?;
         run(py, || {
-            let reader = self.start(columns, filter, batch_rows, limit, string_views)?;
+            let reader = self.start(columns, filter, batch_rows, limit, string_views, dictionaries)?.reader()?;
             Ok(Reader::new(reader.schema(), Box::new(reader)))
         })
     }
 
     /// Reads everything now.
-    #[pyo3(signature = (columns=None, filter=None, limit=None, string_views=false))]
+    #[pyo3(signature = (columns=None, filter=None, limit=None, string_views=false, dictionaries=None))]
+    #[allow(clippy::too_many_arguments)] // Python's keyword arguments.
     fn read(
         &self,
         py: Python<'_>,
@@ -106,11 +109,13 @@ impl File {
         filter: Option<&Bound<'_, PyAny>>,
         limit: Option<u64>,
         string_views: bool,
+        dictionaries: Option<Vec<String>>,
     ) -> PyResult<Reader> {
         let filter = filter.map(predicate).transpose()?;
-        // All of it: a row group at a time goes into huge pages.
+        // All of it: a row group at a time goes into huge pages, and all are kept anyway.
         let batch_rows = limit.is_none().then_some(1 << 20);
-        let mut reader = run(py, || self.start(columns, filter, batch_rows, limit, string_views))?;
+        let scan = || self.start(columns, filter, batch_rows, limit, string_views, dictionaries);
+        let mut reader = run(py, || scan()?.read_ahead(usize::MAX).reader())?;
         let schema = reader.schema();
         let mut batches = Vec::new();
         while let Some(batch) = run(py, || reader.next().transpose())? {
@@ -208,8 +213,9 @@ impl File {
         batch_rows: Option<usize>,
         limit: Option<u64>,
         string_views: bool,
-    ) -> Result<staffa::Reader> {
-        let mut scan = self.0.scan().string_views(string_views);
+        dictionaries: Option<Vec<String>>,
+    ) -> Result<Scan> {
+        let mut scan = self.0.scan().string_views(string_views).dictionaries(dictionaries.unwrap_or_default());
         if let Some(columns) = columns {
             scan = scan.columns(columns);
         }
@@ -222,7 +228,7 @@ impl File {
         if let Some(rows) = limit {
             scan = scan.limit(rows);
         }
-        scan.reader()
+        Ok(scan)
     }
 
     /// Row numbers, each checked against the number of rows.

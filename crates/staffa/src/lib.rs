@@ -48,6 +48,7 @@ mod coded;
 mod conforming;
 mod cursor;
 mod decode;
+mod decoded;
 mod encoding;
 mod error;
 mod file;
