@@ -2,9 +2,8 @@
 
 python bench/experiments.py NAME --data FOLDER
 
-Builds and runs the program in bench/experiments, and writes NAME.md and NAME.svg into bench/results. Names:
-pool, sampling, types, doubles, without, codecs, positions (needs no data), selections; bench/README.md says what each
-is about.
+Builds and runs the program in bench/experiments, and writes NAME.md and NAME.svg into bench/results. bench/README.md
+says what each is about, and what data it needs.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from typing import Any
 
 BENCH = Path(__file__).resolve().parent
 RESULTS = BENCH / "results"
-NAMES = ["codecs", "doubles", "pool", "positions", "sampling", "selections", "types", "without"]
+NAMES = ["checksum", "codecs", "decode", "doubles", "pool", "positions", "sampling", "selections", "types", "without"]
 OF_TPCH = ["codecs", "selections"]
 
 # Lineorder of the Star Schema Benchmark (O'Neil, O'Neil, Chen) out of TPC-H: money in cents, dates as yyyymmdd.
@@ -122,7 +121,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", choices=NAMES)
     parser.add_argument("--data", type=Path, help="a folder of Parquet tables; TPC-H's for codecs, selections")
-    parser.add_argument("--tpch", type=Path, help="types: TPC-H's tables, to have them beside")
+    parser.add_argument("--tpch", type=Path, help="TPC-H's tables: types, to have them beside; decode, for comments")
     parser.add_argument("--scale", type=float, default=1, help="codecs: TPC-H's scale factor")
     parser.add_argument("--blocks", type=int, default=450, help="sampling: blocks, a third of each type at the most")
     parser.add_argument("--save", type=Path, help="keep what was measured, as JSON")
@@ -130,6 +129,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if not arguments.data and arguments.name != "positions":
         parser.error("--data is required")
+    if arguments.name == "decode" and not arguments.tpch and not arguments.json:
+        parser.error("--tpch is required")
     name, data = arguments.name, (arguments.data or Path()).resolve()
     if arguments.json:
         measured = json.loads(arguments.json.read_text())
@@ -137,6 +138,8 @@ def main() -> None:
         measured = types(data, arguments.tpch and arguments.tpch.resolve())
     elif name == "codecs":
         measured = codecs(data, arguments.scale)
+    elif name == "decode":
+        measured = run(name, data, str(arguments.tpch.resolve()))
     elif name == "sampling":
         measured = run(name, data, str(arguments.blocks))
     else:

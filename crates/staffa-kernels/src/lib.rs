@@ -66,7 +66,7 @@ mod word;
 pub use bitpack::{pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail, unpack_tail};
 pub use bytes::{BytesDict, lengths_to_offsets_i32, lengths_to_offsets_i64, sum_u32};
 pub use delta::prefix_sum;
-pub use dispatch::{Level, level};
+pub use dispatch::{Level, level, lower_level};
 pub use escape::replace_escapes;
 pub use frame::{bounds, changes, count_above, widths};
 pub use front::join_prefixes;
