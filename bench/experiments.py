@@ -22,8 +22,10 @@ from typing import Any
 
 BENCH = Path(__file__).resolve().parent
 RESULTS = BENCH / "results"
-NAMES = ["checksum", "codecs", "decode", "doubles", "pool", "positions", "sampling", "selections", "types", "without"]
-OF_TPCH = ["codecs", "selections"]
+NAMES = ["checksum", "codecs", "decode", "doubles", "inverted", "pool", "positions", "sampling", "selections", "simd"]
+NAMES += ["superscalar", "types", "without"]
+OF_TPCH = ["codecs", "selections", "superscalar"]
+WITH_TPCH = ["decode", "simd"]
 
 # Lineorder of the Star Schema Benchmark (O'Neil, O'Neil, Chen) out of TPC-H: money in cents, dates as yyyymmdd.
 LINEORDER = """
@@ -120,8 +122,10 @@ def main() -> None:
     """Runs one experiment and writes its results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", choices=NAMES)
-    parser.add_argument("--data", type=Path, help="a folder of Parquet tables; TPC-H's for codecs, selections")
-    parser.add_argument("--tpch", type=Path, help="TPC-H's tables: types, to have them beside; decode, for comments")
+    parser.add_argument("--data", type=Path, help="a folder of Parquet tables; TPC-H's for some; a text for inverted")
+    parser.add_argument(
+        "--tpch", type=Path, help="TPC-H's tables: types, to have them beside; decode and simd, for comments"
+    )
     parser.add_argument("--scale", type=float, default=1, help="codecs: TPC-H's scale factor")
     parser.add_argument("--blocks", type=int, default=450, help="sampling: blocks, a third of each type at the most")
     parser.add_argument("--save", type=Path, help="keep what was measured, as JSON")
@@ -129,7 +133,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if not arguments.data and arguments.name != "positions":
         parser.error("--data is required")
-    if arguments.name == "decode" and not arguments.tpch and not arguments.json:
+    if arguments.name in WITH_TPCH and not arguments.tpch and not arguments.json:
         parser.error("--tpch is required")
     name, data = arguments.name, (arguments.data or Path()).resolve()
     if arguments.json:
@@ -138,7 +142,7 @@ def main() -> None:
         measured = types(data, arguments.tpch and arguments.tpch.resolve())
     elif name == "codecs":
         measured = codecs(data, arguments.scale)
-    elif name == "decode":
+    elif name in WITH_TPCH:
         measured = run(name, data, str(arguments.tpch.resolve()))
     elif name == "sampling":
         measured = run(name, data, str(arguments.blocks))
@@ -150,7 +154,11 @@ def main() -> None:
     report = importlib.import_module(f"reports.{name}").report
     text = report(measured, RESULTS / f"{name}.svg")
     more = " --tpch TPCH_FOLDER" if arguments.tpch else ""
-    folder = f" --data {'TPCH_FOLDER' if name in OF_TPCH else 'FOLDER'}" if arguments.data else ""
+    folder = (
+        f" --data {'TPCH_FOLDER' if name in OF_TPCH else 'TEXT' if name == 'inverted' else 'FOLDER'}"
+        if arguments.data
+        else ""
+    )
     head, _, rest = text.partition("\n\n")
     how = f"`python bench/experiments.py {name}{folder}{more}`  \n{machine()}"
     (RESULTS / f"{name}.md").write_text(f"{head}\n\n{how}\n\n{rest}")
