@@ -23,9 +23,12 @@ from typing import Any
 BENCH = Path(__file__).resolve().parent
 RESULTS = BENCH / "results"
 NAMES = ["checksum", "codecs", "decode", "doubles", "inverted", "pool", "positions", "sampling", "selections", "simd"]
-NAMES += ["superscalar", "types", "without"]
+NAMES += ["embeddings", "formats", "superscalar", "types", "without"]
 OF_TPCH = ["codecs", "selections", "superscalar"]
+KINDS = {**dict.fromkeys(OF_TPCH, "TPCH_FOLDER"), "inverted": "TEXT", "formats": "TPCDS_FOLDER"}
 WITH_TPCH = ["decode", "simd"]
+# Measured by formats.py, not by the program.
+BY_PYTHON = ["embeddings", "formats"]
 
 # Lineorder of the Star Schema Benchmark (O'Neil, O'Neil, Chen) out of TPC-H: money in cents, dates as yyyymmdd.
 LINEORDER = """
@@ -142,6 +145,8 @@ def main() -> None:
         measured = types(data, arguments.tpch and arguments.tpch.resolve())
     elif name == "codecs":
         measured = codecs(data, arguments.scale)
+    elif name in BY_PYTHON:
+        measured = getattr(importlib.import_module("formats"), name)(data)
     elif name in WITH_TPCH:
         measured = run(name, data, str(arguments.tpch.resolve()))
     elif name == "sampling":
@@ -154,11 +159,7 @@ def main() -> None:
     report = importlib.import_module(f"reports.{name}").report
     text = report(measured, RESULTS / f"{name}.svg")
     more = " --tpch TPCH_FOLDER" if arguments.tpch else ""
-    folder = (
-        f" --data {'TPCH_FOLDER' if name in OF_TPCH else 'TEXT' if name == 'inverted' else 'FOLDER'}"
-        if arguments.data
-        else ""
-    )
+    folder = f" --data {KINDS.get(name, 'FOLDER')}" if arguments.data else ""
     head, _, rest = text.partition("\n\n")
     how = f"`python bench/experiments.py {name}{folder}{more}`  \n{machine()}"
     (RESULTS / f"{name}.md").write_text(f"{head}\n\n{how}\n\n{rest}")
