@@ -174,7 +174,7 @@ Query 6 of TPC-H over {query["table rows"]:,} rows (four columns as the chooser 
 
 {table(("decoded at once", "ms", "GB/s", "of vector-wise"), query_rows)}
 
-The paper's table 3 (Opteron, SF-100; seconds and millions of L2 misses):
+The paper's table 3 (SF-100, by its table 2 on the Pentium 4; seconds and millions of L2 misses):
 
 {table(("query", "page-wise s", "misses", "vector-wise s", "misses", "page-wise of vector-wise"), [(q, a, b, c, d, f"{a / c:.2f}") for q, (a, b, c, d) in TABLE_3.items()])}
 
