@@ -69,7 +69,7 @@ pub use bitpack::{pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one,
 pub use bytes::{BytesDict, lengths_to_offsets_i32, lengths_to_offsets_i64, sum_u32};
 pub use decimal::{decimals_f32, decimals_f64};
 pub use delta::prefix_sum;
-pub use dispatch::{Level, level};
+pub use dispatch::{Level, level, lower_level};
 pub use escape::replace_escapes;
 pub use expand::expand;
 pub use frame::{bounds, changes, count_above, widths};

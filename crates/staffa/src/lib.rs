@@ -59,6 +59,9 @@ mod inspect;
 mod limits;
 mod misfit;
 mod node;
+#[cfg(feature = "experiments")]
+#[doc(hidden)]
+pub mod opened;
 mod options;
 mod output;
 mod patches;
