@@ -61,9 +61,8 @@ fn scan_avx2<T: Int>(base: T, values: &mut [T]) {
         4 => _mm256_set1_epi32(base.to_u64() as i32),
         _ => _mm256_set1_epi64x(base.to_u64() as i64),
     };
-    let mut base = base;
-    let mut chunks = values.chunks_exact_mut(32 / T::BYTES);
-    for chunk in &mut chunks {
+    let (whole, rest) = values.split_at_mut(values.len() - values.len() % (32 / T::BYTES));
+    for chunk in whole.chunks_exact_mut(32 / T::BYTES) {
         // SAFETY: the chunk has 32 bytes.
         let mut x = unsafe { _mm256_loadu_si256(chunk.as_ptr().cast()) };
         if T::BYTES == 1 {
@@ -84,9 +83,8 @@ fn scan_avx2<T: Int>(base: T, values: &mut [T]) {
         unsafe { _mm256_storeu_si256(chunk.as_mut_ptr().cast(), add(x, bases)) };
         // The one addition that waits for the chunk before.
         bases = add(bases, _mm256_permute2x128_si256::<0x11>(total, total));
-        base = chunk.last().copied().unwrap_or(base);
     }
-    scalar(base, chunks.into_remainder());
+    scalar(whole.last().copied().unwrap_or(base), rest);
 }
 
 /// Add the values shifted by 1, by 2, by 4, and by 8 where there are 16; `u32` and `u64`.
@@ -99,9 +97,8 @@ fn scan_avx512<T: Int>(base: T, values: &mut [T]) {
     let zero = _mm512_setzero_si512();
     let mut bases =
         if narrow { _mm512_set1_epi32(base.to_u64() as i32) } else { _mm512_set1_epi64(base.to_u64() as i64) };
-    let mut base = base;
-    let mut chunks = values.chunks_exact_mut(64 / T::BYTES);
-    for chunk in &mut chunks {
+    let (whole, rest) = values.split_at_mut(values.len() - values.len() % (64 / T::BYTES));
+    for chunk in whole.chunks_exact_mut(64 / T::BYTES) {
         // SAFETY: the chunk has 64 bytes.
         let mut x = unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) };
         if narrow {
@@ -119,9 +116,8 @@ fn scan_avx512<T: Int>(base: T, values: &mut [T]) {
         unsafe { _mm512_storeu_si512(chunk.as_mut_ptr().cast(), add(x, bases)) };
         // The one addition that waits for the chunk before.
         bases = add(bases, total);
-        base = chunk.last().copied().unwrap_or(base);
     }
-    scalar(base, chunks.into_remainder());
+    scalar(whole.last().copied().unwrap_or(base), rest);
 }
 
 #[cfg(test)]

@@ -27,6 +27,14 @@ impl Bitmap {
     pub fn from_bytes(bytes: &[u8], offset: usize, len: usize) -> Self {
         let bytes = bytes.get(offset / 8..).unwrap_or_default();
         let shift = offset % 8;
+        if shift == 0 {
+            let (whole, rest) = bytes.as_chunks::<8>();
+            let mut last = [0; 8];
+            last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+            let mut words: Vec<u64> = whole.iter().chain([&last]).map(|bytes| u64::from_le_bytes(*bytes)).collect();
+            words.resize(len.div_ceil(64), 0);
+            return Self::from_words(words, len);
+        }
         let word = |i: usize| {
             let mut le = [0; 16];
             let from = bytes.get(i * 8..).unwrap_or_default();

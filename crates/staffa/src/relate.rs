@@ -11,6 +11,8 @@
 mod column;
 mod sum;
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::bitmap::Bitmap;
@@ -38,6 +40,12 @@ const GLANCED: usize = 384;
 const LOOKED_AT: usize = 8;
 /// Blocks of which first a few are told, to see whether it is worth it.
 const SEVERAL: usize = 4;
+/// Pairs that are looked at in any case, each for some ten microseconds: all of 128 columns, of more the nearest.
+const PAIRS: usize = 1 << 14;
+/// For so many rows a column is worth one pair more.
+const ROWS_A_PAIR: usize = 128;
+/// Columns around each that are looked at, at least.
+const NEAREST: usize = 16;
 /// Pairs that are encoded for a column, at the most.
 const TRIES: usize = 3;
 
@@ -189,12 +197,22 @@ struct Pair {
     gain: f64,
 }
 
+/// The columns around one of so many rows, among so many, that are looked at.
+fn nearest(told: usize, rows: usize, columns: usize) -> Range<usize> {
+    let most = (PAIRS / columns.max(1)).max(rows / ROWS_A_PAIR).max(NEAREST);
+    if most >= columns {
+        return 0..columns;
+    }
+    told.saturating_sub(most / 2)..told.saturating_add(most / 2 + 1)
+}
+
 /// The pairs that seem to make a column smaller by more than a share, the best few.
 fn best_pairs(told: usize, column: &Column, columns: &[Option<Column>], cascade: Cascade<'_>, least: f64) -> Vec<Pair> {
     let (differences, groups) = (cascade.offers(&Difference), cascade.offers(&Grouped));
+    let near = nearest(told, column.len, columns.len());
     let mut counts = vec![0; column.stream.as_ref().map_or(0, |view| view.distinct)];
     let others = || {
-        let others = columns.iter().enumerate().filter(|(by, _)| *by != told);
+        let others = columns.iter().enumerate().take(near.end).skip(near.start).filter(|(by, _)| *by != told);
         others.filter_map(|(by, other)| Some((by, other.as_ref().filter(|other| other.len == column.len)?)))
     };
     let mut glanced: Vec<(f64, usize)> = Vec::new();
@@ -229,7 +247,7 @@ fn best_pairs(told: usize, column: &Column, columns: &[Option<Column>], cascade:
         }
     }
     if differences {
-        pairs.extend(sum::find(told, column, columns));
+        pairs.extend(sum::find(told, column, columns, near.clone()));
     }
     pairs.sort_by(|a, b| b.gain.total_cmp(&a.gain));
     pairs.truncate(2 * TRIES);

@@ -332,7 +332,14 @@ impl<T: Integer> Frames<'_, T> {
 
     /// Value of the exceptions' number `i` above the base of its vector.
     fn exception(&self, i: usize) -> Option<T> {
-        let value = word::<T>(self.values.get(i * self.exception_bytes..(i + 1) * self.exception_bytes)?);
+        let bytes = self.values.get(i * self.exception_bytes..)?;
+        // One load where there are bytes behind it.
+        let value = match bytes.first_chunk::<8>() {
+            Some(window) => {
+                T::from_u64(u64::from_le_bytes(*window) & (u64::MAX >> (64 - 8 * self.exception_bytes.max(1))))
+            }
+            None => word::<T>(bytes.get(..self.exception_bytes)?),
+        };
         Some(if self.signed { value.unzigzag() } else { value })
     }
 
@@ -349,8 +356,8 @@ impl<T: Integer> Decoder<T> for Frames<'_, T> {
     fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
         let vector = self.vectors.get(v).ok_or_else(|| Error::corrupt(format!("no vector {v}")))?;
         unpack_vector(self.packed(vector), vector.width, vector.base, out)?;
-        for (i, position) in self.positions(vector).chunks_exact(2).enumerate() {
-            let position = usize::from(word::<u16>(position));
+        for (i, position) in self.positions(vector).as_chunks::<2>().0.iter().enumerate() {
+            let position = usize::from(u16::from_le_bytes(*position));
             let value = self.exception(vector.exceptions.start + i).unwrap_or(T::ZERO);
             let place = out.get_mut(position).ok_or_else(|| {
                 Error::corrupt(format!("exception within the vector expected, found position {position}"))

@@ -1,11 +1,13 @@
 //! Columns that are sums of others, each a whole number of times: found on a sample by orthogonal matching pursuit.
 
+use std::ops::Range;
+
 use super::{Column, Pair, View, WORTH};
 use crate::encoding::difference::Difference;
 
-/// The column as a sum of others, each a whole number of times, if it seems to be one: orthogonal matching pursuit, the
+/// The column as a sum of others near it, each a whole number of times, if it seems to be one: orthogonal matching pursuit, the
 /// column that explains most of what is left one after another, the factors by least squares and rounded.
-pub(super) fn find(told: usize, column: &Column, columns: &[Option<Column>]) -> Option<Pair> {
+pub(super) fn find(told: usize, column: &Column, columns: &[Option<Column>], near: Range<usize>) -> Option<Pair> {
     const ROWS: usize = 256;
     const TERMS: usize = 6;
     let view = numbers(column)?;
@@ -22,6 +24,8 @@ pub(super) fn find(told: usize, column: &Column, columns: &[Option<Column>]) -> 
     let others: Vec<(usize, Vec<i64>, Vec<f64>)> = columns
         .iter()
         .enumerate()
+        .take(near.end)
+        .skip(near.start)
         .filter(|(leaf, other)| *leaf != told && other.as_ref().is_some_and(|other| other.len == column.len))
         .filter_map(|(leaf, other)| Some((leaf, numbers(other.as_ref()?)?)))
         .filter(|(_, other)| other.ty == view.ty)
