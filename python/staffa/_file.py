@@ -7,16 +7,18 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from staffa import _staffa
 from staffa._arguments import aggregate_names, column_names, path_text, row_indices, whole_number
 from staffa._explain import Explain, Why, size_text
 from staffa._filter import Filter
 from staffa.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
 
 
 def open(path: str | os.PathLike[str]) -> File:
