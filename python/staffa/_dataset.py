@@ -9,6 +9,7 @@ What the engines push is trusted, they do not test again. So each file is asked 
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -88,9 +89,13 @@ class _Files:
     """Open files, the last ones used. A dataset that goes to another process opens them anew."""
 
     def __init__(self) -> None:
+        self._process = os.getpid()
         self._open = lru_cache(_OPEN_FILES)(OpenPiece)
 
     def open(self, piece: Piece) -> OpenPiece:
+        # A fork may have come while another thread of the parent was busy with a file.
+        if self._process != os.getpid():
+            self.__init__()  # type: ignore[misc]
         return self._open(piece.path)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -149,6 +154,11 @@ class Dataset(_Readable, ds.Dataset):  # type: ignore[misc] # pyarrow has no typ
         return [piece.path for piece in self._pieces]
 
     @property
+    def filtered(self) -> bool:
+        """Whether it is what `filter` has left of another."""
+        return self._filter is not None
+
+    @property
     def partition_expression(self) -> pc.Expression:
         """What is true for all rows."""
         return pc.scalar(True)
@@ -194,6 +204,15 @@ class Dataset(_Readable, ds.Dataset):  # type: ignore[misc] # pyarrow has no typ
     def join_asof(self, right_dataset: Any, *args: Any, **kwargs: Any) -> ds.Dataset:
         """A join by the nearest key, in memory; arguments as of `pyarrow.Table.join_asof`."""
         return ds.InMemoryDataset(self.to_table().join_asof(right_dataset.to_table(), *args, **kwargs))
+
+    def rows_by_file(self) -> list[int]:
+        """The number of rows of each file, before any filter."""
+        return [self._files.open(piece).rows for piece in self._pieces]
+
+    def open_file(self, number: int) -> tuple[OpenPiece, dict[str, pa.Scalar]]:
+        """A file by its number, and what its folders tell."""
+        piece = self._pieces[number]
+        return self._files.open(piece), piece.keys
 
     def _and(self, filter: Any) -> Any:
         return filter if self._filter is None else self._filter if filter is None else self._filter & filter
@@ -334,6 +353,9 @@ class Scanner(ds.Scanner):  # type: ignore[misc] # pyarrow has no types
                 own = pc.subtract(ascending.slice(first, last - first), start)
                 batches.append(piece.take(self._projection, keys, own))
         return self._table(batches).take(pc.sort_indices(order))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Scanner, (self._dataset, self._projection, self._batch_rows)
 
     def _table(self, batches: Any) -> pa.Table:
         return pa.Table.from_batches(batches, self.projected_schema)
