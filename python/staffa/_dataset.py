@@ -103,35 +103,35 @@ class _Files:
 
 
 class _Readable:
-    """What a dataset and a fragment have in common: all is asked of a scanner."""
+    """What a dataset and a fragment have in common: all is asked of a scanner, and takes its arguments."""
 
-    def scanner(self, columns: Any = None, filter: Any = None, batch_size: Any = None, **options: Any) -> Scanner:
+    def scanner(self, *args: Any, **options: Any) -> Scanner:
         """What to read."""
         raise NotImplementedError
 
-    def to_reader(self, **options: Any) -> pa.RecordBatchReader:
-        """The rows as a stream of batches; `options` as of `scanner`."""
-        return self.scanner(**options).to_reader()
+    def to_reader(self, *args: Any, **options: Any) -> pa.RecordBatchReader:
+        """The rows as a stream of batches; arguments as of `scanner`."""
+        return self.scanner(*args, **options).to_reader()
 
-    def to_batches(self, **options: Any) -> Iterator[pa.RecordBatch]:
-        """The rows batch by batch; `options` as of `scanner`."""
-        return self.scanner(**options).to_batches()
+    def to_batches(self, *args: Any, **options: Any) -> Iterator[pa.RecordBatch]:
+        """The rows batch by batch; arguments as of `scanner`."""
+        return self.scanner(*args, **options).to_batches()
 
-    def to_table(self, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
-        """The rows as a table; `options` as of `scanner`."""
-        return self.scanner(columns, filter, **options).to_table()
+    def to_table(self, *args: Any, **options: Any) -> pa.Table:
+        """The rows as a table; arguments as of `scanner`."""
+        return self.scanner(*args, **options).to_table()
 
-    def head(self, num_rows: int, **options: Any) -> pa.Table:
-        """The first rows; `options` as of `scanner`."""
-        return self.scanner(**options).head(num_rows)
+    def head(self, num_rows: int, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
+        """The first rows; the other arguments as of `scanner`."""
+        return self.scanner(columns=columns, filter=filter, **options).head(num_rows)
+
+    def take(self, indices: Any, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
+        """Rows by number, in any order, repeats allowed; the other arguments as of `scanner`."""
+        return self.scanner(columns=columns, filter=filter, **options).take(indices)
 
     def count_rows(self, filter: Any = None, **options: Any) -> int:
         """The number of rows that the filter keeps; without one nothing is read."""
         return self.scanner(filter=filter, **options).count_rows()
-
-    def take(self, indices: Any, **options: Any) -> pa.Table:
-        """Rows by number, in any order, repeats allowed; `options` as of `scanner`."""
-        return self.scanner(**options).take(indices)
 
 
 class Dataset(_Readable, ds.Dataset):  # type: ignore[misc] # pyarrow has no types
@@ -269,10 +269,6 @@ class Fragment(_Readable, ds.Fragment):  # type: ignore[misc] # pyarrow has no t
         """What to read of this file; `schema` says as which columns and types, by default as the dataset's."""
         dataset = self._dataset if schema is None else self._dataset.replace_schema(schema)
         return dataset.scanner(columns, filter, batch_size, **options)
-
-    def to_table(self, schema: pa.Schema | None = None, columns: Any = None, filter: Any = None, **options: Any) -> Any:
-        """The rows as a table; `options` as of `scanner`."""
-        return self.scanner(schema, columns, filter, **options).to_table()
 
     def __repr__(self) -> str:
         return f"<staffa.Fragment {self.path!r}>"

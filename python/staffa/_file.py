@@ -15,6 +15,7 @@ from staffa import _staffa
 from staffa._arguments import aggregate_names, column_names, path_text, row_indices, whole_number
 from staffa._explain import Explain, Why, size_text
 from staffa._filter import Filter
+from staffa._html import of_file
 from staffa.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -310,6 +311,15 @@ class File:
             f"<staffa.File {self._path!r}: {self.num_rows:,} rows, {len(self.schema)} columns, "
             f"{size_text(self.nbytes)}>"
         )
+
+    def _repr_html_(self) -> str:
+        facts = [
+            f"{self.num_rows:,} rows",
+            f"{len(self.schema):,} columns",
+            f"{self.num_row_groups:,} row groups",
+            size_text(self.nbytes),
+        ]
+        return of_file(self._path, facts, self.schema, self.inspect()["columns"])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return open, (self._path,)

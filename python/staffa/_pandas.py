@@ -53,7 +53,8 @@ def read_pandas(
     rows = source if isinstance(source, Dataset) else dataset(source, **options)
     if columns is not None:
         columns = [*columns, *(name for name in _index_columns(rows.schema) if name not in columns)]
-    return rows.to_table(columns, filter).to_pandas(types_mapper=_mapper(pandas, dtype_backend))
+    frame: pd.DataFrame = rows.to_table(columns, filter).to_pandas(types_mapper=_mapper(pandas, dtype_backend))
+    return frame
 
 
 def write_pandas(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
@@ -101,9 +101,9 @@ class _Source:
         scanner = self._rows.scanner(with_columns, pushed)
         empty = True
         for batch in scanner.to_batches(n_rows):
-            frame = polars.from_arrow(batch)
+            frame = cast("pl.DataFrame", polars.from_arrow(batch))
             yield frame if predicate is None or whole else frame.filter(predicate)
             empty = False
         if empty:
             # Polars wants a frame even where there are no rows.
-            yield polars.from_arrow(scanner.projected_schema.empty_table())
+            yield cast("pl.DataFrame", polars.from_arrow(scanner.projected_schema.empty_table()))

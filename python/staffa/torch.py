@@ -37,6 +37,8 @@ from staffa.errors import InvalidArgumentError
 
 torch = require("torch", "torch")
 data = require("torch.utils.data", "torch")
+_MapBase: Any = data.Dataset
+_IterableBase: Any = data.IterableDataset
 
 __all__ = ["Batch", "IterableDataset", "MapDataset", "collate"]
 
@@ -73,7 +75,7 @@ def collate(batch: Batch) -> Columns:
     return batch.columns
 
 
-class MapDataset(data.Dataset):  # type: ignore[misc] # PyTorch may not be installed
+class MapDataset(_MapBase):  # type: ignore[misc] # PyTorch may not be installed
     """Rows by number. A batch is read with one call, for which the file should be written with `access="random"`."""
 
     def __init__(
@@ -114,7 +116,7 @@ class MapDataset(data.Dataset):  # type: ignore[misc] # PyTorch may not be insta
         return Batch(self._tensors.of(batch), batch.num_rows)
 
 
-class IterableDataset(data.IterableDataset):  # type: ignore[misc] # PyTorch may not be installed
+class IterableDataset(_IterableBase):  # type: ignore[misc] # PyTorch may not be installed
     """Batches of rows in order, or shuffled by blocks, divided among ranks and workers.
 
     Shuffled, blocks of rows come in random order, and the rows of several are mixed in memory. The order depends on
