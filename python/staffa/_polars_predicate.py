@@ -104,8 +104,7 @@ class _Reader:
             above, below = _BOUNDS[options["closed"]]
             return self._compare(above, inputs[0], inputs[1]) & self._compare(below, inputs[0], inputs[2])
         _expect(name == "IsIn" and options == {"nulls_equal": False} and not pa.types.is_floating(field.type))
-        written = bytes(inputs[1]["Literal"]["Scalar"]["List"])
-        values = pa.ipc.open_stream(written).read_all().column(0).drop_null().cast(field.type)
+        values = _listed(inputs[1]).drop_null().cast(field.type)
         _expect(0 < len(values) <= _LONGEST_LIST)
         # Not `isin`, which is false for NULL, where Polars has NULL.
         return reduce(operator.or_, [column == value for value in values])
@@ -142,6 +141,16 @@ def _only(tree: Any) -> tuple[str, Any]:
         return tree, None
     ((kind, of),) = tree.items()
     return kind, of
+
+
+def _listed(tree: Any) -> pa.ChunkedArray:
+    """The values of a list, which Polars writes as an Arrow stream."""
+    kind, of = _only(tree)
+    if kind == "Alias":
+        return _listed(of[0])
+    kind, written = _only(tree["Literal"])
+    written = written["List"] if kind == "Scalar" else tree["Literal"]["Series"]
+    return pa.ipc.open_stream(bytes(written)).read_all().column(0)
 
 
 def _expect(known: bool) -> None:
