@@ -8,7 +8,7 @@ import pathlib
 import pytest
 
 # PyTorch is large: its examples and tests run where it is installed.
-collect_ignore = [] if importlib.util.find_spec("torch") else ["staffa/torch.py"]
+collect_ignore = [] if importlib.util.find_spec("torch") else ["staffa/torch.py", "staffa/_tensors.py"]
 
 
 @pytest.fixture(autouse=True)
