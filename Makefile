@@ -14,7 +14,7 @@ export PATH := $(abspath $(CARGO_TARGET_DIR))/tools/bin:$(PATH)
 export PYO3_PYTHON = $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python extension check lint fmt wheel bench fuzz venv clean
+.PHONY: help demo test test-rust test-python extension check lint fmt wheel bench fuzz asan arm venv clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +68,17 @@ bench: ## measure the kernels, then whole tables against Parquet
 fuzz: ## read hostile bytes for ten minutes (FUZZ_SECONDS=600); needs a nightly toolchain
 	command -v cargo-fuzz >/dev/null || $(CARGO) install cargo-fuzz --locked --root $(CARGO_TARGET_DIR)/tools
 	CFLAGS=-fno-sanitize=address $(CARGO) +nightly fuzz run read -- -max_total_time=$(FUZZ_SECONDS)
+
+# Tests of the kernels only: they hold all unsafe code. The standard library is not instrumented, their memory is.
+asan: ## the tests of the kernels under AddressSanitizer; needs a nightly toolchain
+	RUSTFLAGS=-Zsanitizer=address $(CARGO) +nightly test -p staffa-kernels --lib --tests \
+		--target x86_64-unknown-linux-gnu --target-dir $(CARGO_TARGET_DIR)/asan
+
+# Debian: qemu-user, gcc-aarch64-linux-gnu; rustup target add aarch64-unknown-linux-gnu
+arm: ## the tests of the kernels for 64-bit ARM, under emulation where this machine is another
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" \
+		$(CARGO) test -p staffa-kernels --lib --tests --target aarch64-unknown-linux-gnu
 
 venv: $(VENV)/.ready ## the Python environment of the project, .venv
 

@@ -35,6 +35,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod aggregate;
+mod ahead;
 mod arrow;
 mod asked;
 mod bitmap;
@@ -42,6 +43,7 @@ mod block;
 mod cache;
 mod choose;
 mod chunk;
+mod coded;
 #[cfg(test)]
 mod conforming;
 mod cursor;

@@ -12,11 +12,12 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, new_empty_array};
-use arrow_schema::Schema;
+use arrow_schema::{Field, Schema};
 use staffa_kernels::cast_slice;
 
 use crate::arrow::{Node, assemble, concat, pick};
 use crate::cache::OpenBlock;
+use crate::coded::{coded_anew, to_be_coded};
 use crate::error::{Error, Result};
 use crate::output::Output;
 use crate::read::File;
@@ -94,6 +95,21 @@ impl File {
         let (Some(node), Some(field)) = (self.layout().fields.get(column), schema.fields().get(column)) else {
             return Err(Error::corrupt(format!("no column {column}")));
         };
+        match to_be_coded(field, node) {
+            Some((_, plain)) => coded_anew(field, &self.gather_column_as(&plain, node, column, groups, open)?),
+            None => self.gather_column_as(field, node, column, groups, open),
+        }
+    }
+
+    /// [`gather_column`](Self::gather_column), as an array of this field.
+    fn gather_column_as(
+        &self,
+        field: &Field,
+        node: &Node,
+        column: usize,
+        groups: &[Group],
+        open: &Opener<'_>,
+    ) -> Result<ArrayRef> {
         if let Node::Leaf(leaf) = node {
             let picks: Vec<&Pick> = groups.iter().flat_map(|group| &group.picks).collect();
             let len = groups.iter().map(|group| group.rows.len()).sum();
@@ -103,7 +119,7 @@ impl File {
         let of_group = |group: &Group| {
             if !gathers {
                 let total = self.footer().row_groups.get(group.row_group).copied().unwrap_or(0);
-                let whole = self.column(column, schema, group.row_group, 0..total as usize)?;
+                let whole = self.column_as(field, column, group.row_group, 0..total as usize)?;
                 // Row groups have less than 2^32 rows.
                 let rows: Vec<u32> = group.rows.iter().map(|row| *row as u32).collect();
                 return pick(field, &whole, &rows).map_err(|e| e.at(|p| p.column = Some(field.name().clone())));

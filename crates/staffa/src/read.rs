@@ -9,13 +9,14 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::{DataType, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use bytes::Bytes;
 use rayon::prelude::*;
 
 use crate::arrow::{Layout, Leaf, assemble_within};
 use crate::block::{self, Block, Parsed};
 use crate::cache::{Cache, OpenBlock, Sources};
+use crate::coded::{coded_anew, to_be_coded};
 use crate::decode::SharedPart;
 use crate::error::{Error, Place, Result};
 use crate::file::{BlockEntry, ChunkEntry, ColumnIndex, Footer};
@@ -303,8 +304,29 @@ impl File {
         row_group: usize,
         rows: Range<usize>,
     ) -> Result<ArrayRef> {
-        let total = self.footer().row_groups.get(row_group).copied().unwrap_or(0) as usize;
         let (Some(node), Some(field)) = (self.layout().fields.get(column), schema.fields().get(column)) else {
+            return Err(Error::corrupt(format!("no column {column}")));
+        };
+        let Some((leaf, plain)) = to_be_coded(field, node) else {
+            return self.column_as(field, column, row_group, rows);
+        };
+        let coded = self.coded_rows(leaf, plain.data_type(), row_group, &rows);
+        match coded.map_err(|e| e.at(self.place(leaf, row_group)))? {
+            Some(coded) => Ok(coded),
+            None => coded_anew(field, &self.column_as(&plain, column, row_group, rows)?),
+        }
+    }
+
+    /// [`column`](Self::column), as an array of this field.
+    pub(crate) fn column_as(
+        &self,
+        field: &Field,
+        column: usize,
+        row_group: usize,
+        rows: Range<usize>,
+    ) -> Result<ArrayRef> {
+        let total = self.footer().row_groups.get(row_group).copied().unwrap_or(0) as usize;
+        let Some(node) = self.layout().fields.get(column) else {
             return Err(Error::corrupt(format!("no column {column}")));
         };
         let leaves = self.layout().leaves_of(column);

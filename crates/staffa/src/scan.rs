@@ -2,6 +2,10 @@
 //!
 //! Row groups and blocks whose zone maps exclude a match are skipped. The predicate's columns are read first, the others
 //! only where some row matches.
+//!
+//! ```text
+//! units of rows -> begun by the threads ahead of time, as many as there are threads -> in order -> offset, limit -> batches
+//! ```
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,11 +13,16 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 
+use crate::ahead::Ahead;
 use crate::arrow::with_string_views;
+use crate::coded::with_dictionaries;
 use crate::error::{Error, Result};
 use crate::filter::Unit;
 use crate::predicate::{Bound, Predicate};
 use crate::read::File;
+
+/// Bytes of batches that wait to be asked for: as many as the pool of memory keeps.
+const READ_AHEAD: usize = 64 << 20;
 
 /// What to read of a file: a builder, made by [`File::scan`].
 #[derive(Debug, Clone)]
@@ -25,14 +34,31 @@ pub struct Scan {
     limit: Option<u64>,
     batch_rows: usize,
     string_views: bool,
+    dictionaries: Vec<String>,
     threads: Option<usize>,
+    read_ahead: usize,
+    ordered: bool,
 }
 
 impl Scan {
     pub(crate) fn new(file: File) -> Self {
         let batch_rows = file.footer().block_rows as usize;
         let (columns, filter, limit) = (None, None, None);
-        Self { file, columns, filter, offset: 0, limit, batch_rows, string_views: false, threads: None }
+        let (threads, read_ahead, ordered) = (None, READ_AHEAD, true);
+        let (offset, string_views, dictionaries) = (0, false, Vec::new());
+        Self {
+            file,
+            columns,
+            filter,
+            offset,
+            limit,
+            batch_rows,
+            string_views,
+            dictionaries,
+            threads,
+            read_ahead,
+            ordered,
+        }
     }
 
     /// Top-level columns by name, in the order wanted; all by default.
@@ -77,6 +103,14 @@ impl Scan {
         self
     }
 
+    /// These columns of strings or binaries as dictionaries with keys of 32 bits: as they are stored, where they are stored
+    /// so. A batch then has at most a block's rows, and batches have dictionaries of their own.
+    #[must_use]
+    pub fn dictionaries<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
+        self.dictionaries = columns.into_iter().map(Into::into).collect();
+        self
+    }
+
     /// Threads to decode with; by default all that the process may use.
     #[must_use]
     pub fn threads(mut self, threads: Option<usize>) -> Self {
@@ -84,11 +118,32 @@ impl Scan {
         self
     }
 
+    /// Several threads decode ahead of what is asked for: as many batches as there are threads, if together they take at
+    /// most so many bytes (64 MiB by default), going by those before. A batch larger than that has all threads for itself.
+    #[must_use]
+    pub fn read_ahead(mut self, bytes: usize) -> Self {
+        self.read_ahead = bytes;
+        self
+    }
+
+    /// Whether the rows come in their order in the file, which is the default. Else whatever is decoded first comes first,
+    /// and an offset or a limit behind a filter counts rows as they come.
+    #[must_use]
+    pub fn ordered(mut self, on: bool) -> Self {
+        self.ordered = on;
+        self
+    }
+
     /// Checks columns and filter against the schema, and begins.
     pub fn reader(self) -> Result<Reader> {
         let file = self.file;
         let all = file.schema();
-        let read_schema = if self.string_views { Arc::new(with_string_views(all)) } else { all.clone() };
+        let read_schema = schema_for(all, self.string_views);
+        let read_schema = if self.dictionaries.is_empty() {
+            read_schema
+        } else {
+            Arc::new(with_dictionaries(&read_schema, &self.dictionaries)?)
+        };
         let columns = match &self.columns {
             Some(names) => file.column_positions(names)?,
             None => (0..all.fields().len()).collect(),
@@ -110,10 +165,15 @@ impl Scan {
             usize::MAX
         } else {
             let block_rows = file.footer().block_rows as usize;
-            self.batch_rows.div_ceil(block_rows).saturating_mul(block_rows)
+            let blocks = if self.dictionaries.is_empty() { self.batch_rows.div_ceil(block_rows) } else { 1 };
+            blocks.saturating_mul(block_rows)
         };
-        let work = Work { row_group: 0, row: 0, skip: self.offset, left: self.limit.unwrap_or(u64::MAX), ready: None };
-        Ok(Reader { file, columns, read_schema, schema, filter, pool, unit_rows, batch_rows: self.batch_rows, work })
+        let (skip, left) = (self.offset, self.limit.unwrap_or(u64::MAX));
+        let what = Arc::new(What { file, columns, read_schema, filter });
+        let ahead = Ahead::new(self.ordered);
+        let (batch_rows, most_ahead) = (self.batch_rows, self.read_ahead);
+        let (unit_bytes, next, ready) = (0, (0, 0), None);
+        Ok(Reader { what, schema, pool, ahead, most_ahead, unit_bytes, unit_rows, batch_rows, next, skip, left, ready })
     }
 }
 
@@ -128,33 +188,49 @@ struct Filter {
     columns: Vec<usize>,
 }
 
+/// What is read of each unit of work.
 #[derive(Debug)]
-struct Work {
-    row_group: usize,
-    row: usize,
-    /// Rows still to be left out.
-    skip: u64,
-    /// Rows still to be given.
-    left: u64,
-    /// What has been decoded and is given out in batches.
-    ready: Option<RecordBatch>,
+struct What {
+    file: File,
+    columns: Vec<usize>,
+    /// Of all columns, with views where they are wanted.
+    read_schema: SchemaRef,
+    filter: Option<Filter>,
+}
+
+impl What {
+    fn decode(&self, group: usize, rows: Range<usize>) -> Result<Option<RecordBatch>> {
+        let Some(filter) = &self.filter else {
+            return self.file.batch(&self.columns, &self.read_schema, group, rows).map(Some);
+        };
+        Unit::new(&self.file, group, rows).matching(&filter.bound, &self.columns, &self.read_schema)
+    }
 }
 
 /// The batches of a [`Scan`].
 #[derive(Debug)]
 pub struct Reader {
-    file: File,
-    columns: Vec<usize>,
-    /// Of all columns, with views where they are wanted.
-    read_schema: SchemaRef,
+    what: Arc<What>,
     /// Of the batches.
     schema: SchemaRef,
-    filter: Option<Filter>,
     pool: Option<rayon::ThreadPool>,
+    /// Units that were begun.
+    ahead: Ahead<Result<Option<RecordBatch>>>,
+    /// Bytes that these may take.
+    most_ahead: usize,
+    /// Bytes that the largest has taken so far.
+    unit_bytes: usize,
     /// Rows that are decoded at once.
     unit_rows: usize,
     batch_rows: usize,
-    work: Work,
+    /// The row group of the next unit, and its first row there.
+    next: (usize, usize),
+    /// Rows still to be left out.
+    skip: u64,
+    /// Rows still to be given: without a filter those of units begun are given.
+    left: u64,
+    /// What has been decoded and is given out in batches.
+    ready: Option<RecordBatch>,
 }
 
 impl Reader {
@@ -169,57 +245,88 @@ impl Reader {
         Box::new(RecordBatchIterator::new(self.map(|b| b.map_err(|e| ArrowError::ExternalError(Box::new(e)))), schema))
     }
 
-    /// Decodes the next unit that has rows.
+    /// The next unit that has rows.
     fn advance(&mut self) -> Result<Option<RecordBatch>> {
-        while self.work.left > 0 {
-            let Some(&rows) = self.file.footer().row_groups.get(self.work.row_group) else { return Ok(None) };
-            let rows = rows as usize;
-            let start = self.work.row;
-            if start >= rows {
-                (self.work.row_group, self.work.row) = (self.work.row_group + 1, 0);
-                continue;
+        let threads =
+            self.pool.as_ref().map_or_else(rayon::current_num_threads, rayon::ThreadPool::current_num_threads);
+        loop {
+            if self.left == 0 && self.what.filter.is_some() {
+                self.end();
             }
-            let mut unit = start..start.saturating_add(self.unit_rows).min(rows);
-            self.work.row = unit.end;
-            if self.filter.is_none() {
-                // Without a filter rows are counted before they are decoded.
-                let skipped = self.work.skip.min(unit.len() as u64) as usize;
-                self.work.skip -= skipped as u64;
-                unit.start += skipped;
-                unit.end =
-                    unit.end.min(unit.start.saturating_add(usize::try_from(self.work.left).unwrap_or(usize::MAX)));
-            }
-            if unit.is_empty() {
-                continue;
-            }
-            let group = self.work.row_group;
-            let decode = || self.decode(group, unit.clone());
-            let batch = match &self.pool {
-                Some(pool) => pool.install(decode),
-                None => decode(),
-            }?;
-            if let Some(batch) = batch.and_then(|batch| self.cut(batch)) {
+            let unit = if threads < 2 {
+                let Some((group, rows)) = self.next_unit() else { return Ok(None) };
+                match &self.pool {
+                    Some(pool) => pool.install(|| self.what.decode(group, rows)),
+                    None => self.what.decode(group, rows),
+                }?
+            } else {
+                self.read_ahead(1);
+                let Some(unit) = self.ahead.take() else { return Ok(None) };
+                let unit = unit?;
+                self.unit_bytes = unit.as_ref().map_or(0, RecordBatch::get_array_memory_size).max(self.unit_bytes);
+                // One more each time, for who wants only the first rows.
+                let most = (self.ahead.taken() as usize).min(threads);
+                self.read_ahead(most.min(self.most_ahead / self.unit_bytes.max(1)));
+                unit
+            };
+            if let Some(batch) = unit.and_then(|batch| self.cut(batch)) {
                 return Ok(Some(batch));
             }
         }
-        Ok(None)
+    }
+
+    /// Begins units until so many are in flight.
+    fn read_ahead(&mut self, units: usize) {
+        while self.ahead.in_flight() < units {
+            let Some((group, rows)) = self.next_unit() else { return };
+            let what = self.what.clone();
+            self.ahead.begin(self.pool.as_ref(), move || what.decode(group, rows));
+        }
+    }
+
+    /// The row group and the rows of the next unit that is not empty.
+    fn next_unit(&mut self) -> Option<(usize, Range<usize>)> {
+        while self.left > 0 {
+            let (group, start) = self.next;
+            let rows = *self.what.file.footer().row_groups.get(group)? as usize;
+            if start >= rows {
+                self.next = (group + 1, 0);
+                continue;
+            }
+            let mut unit = start..start.saturating_add(self.unit_rows).min(rows);
+            self.next.1 = unit.end;
+            if self.what.filter.is_none() {
+                // Without a filter rows are counted before they are decoded.
+                let skipped = self.skip.min(unit.len() as u64) as usize;
+                self.skip -= skipped as u64;
+                unit.start += skipped;
+                unit.end = unit.end.min(unit.start.saturating_add(usize::try_from(self.left).unwrap_or(usize::MAX)));
+                self.left -= unit.len() as u64;
+            }
+            if !unit.is_empty() {
+                return Some((group, unit));
+            }
+        }
+        None
     }
 
     /// Applies offset and limit to what the filter has kept.
     fn cut(&mut self, batch: RecordBatch) -> Option<RecordBatch> {
+        if self.what.filter.is_none() {
+            return Some(batch);
+        }
         let rows = batch.num_rows() as u64;
-        let skipped = if self.filter.is_some() { self.work.skip.min(rows) } else { 0 };
-        self.work.skip -= skipped;
-        let kept = (rows - skipped).min(self.work.left);
-        self.work.left -= kept;
+        let skipped = self.skip.min(rows);
+        self.skip -= skipped;
+        let kept = (rows - skipped).min(self.left);
+        self.left -= kept;
         (kept > 0).then(|| if kept == rows { batch } else { batch.slice(skipped as usize, kept as usize) })
     }
 
-    fn decode(&self, group: usize, rows: Range<usize>) -> Result<Option<RecordBatch>> {
-        let Some(filter) = &self.filter else {
-            return self.file.batch(&self.columns, &self.read_schema, group, rows).map(Some);
-        };
-        Unit::new(&self.file, group, rows).matching(&filter.bound, &self.columns, &self.read_schema)
+    /// Nothing more comes.
+    fn end(&mut self) {
+        self.left = 0;
+        self.ahead = Ahead::new(true);
     }
 }
 
@@ -227,13 +334,13 @@ impl Iterator for Reader {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let batch = match self.work.ready.take() {
+        let batch = match self.ready.take() {
             Some(batch) => batch,
             None => match self.advance() {
                 Ok(batch) => batch?,
                 Err(e) => {
                     // After an error nothing more comes: half a table is not a table.
-                    self.work.left = 0;
+                    self.end();
                     return Some(Err(e));
                 }
             },
@@ -241,7 +348,7 @@ impl Iterator for Reader {
         if batch.num_rows() <= self.batch_rows {
             return Some(Ok(batch));
         }
-        self.work.ready = Some(batch.slice(self.batch_rows, batch.num_rows() - self.batch_rows));
+        self.ready = Some(batch.slice(self.batch_rows, batch.num_rows() - self.batch_rows));
         Some(Ok(batch.slice(0, self.batch_rows)))
     }
 }

@@ -60,6 +60,7 @@ fn round_trips(ty: &DataType, random: &mut Random) {
     filters(&file, ty, &expected, &table);
     takes(&file, ty, &expected, random);
     views(&file, ty, &expected);
+    dictionaries(&file, ty, &expected);
 }
 
 fn scans(file: &File, ty: &DataType, expected: &[String], random: &mut Random) {
@@ -67,11 +68,16 @@ fn scans(file: &File, ty: &DataType, expected: &[String], random: &mut Random) {
     for _ in 0..3 {
         let (offset, limit, batch_rows) = (random.below(ROWS + 20), random.below(ROWS + 20), 1 + random.below(70));
         let scan = file.scan().offset(offset as u64).limit(limit as u64).batch_rows(batch_rows).columns(["b", "a"]);
-        let found = read(scan);
+        let found = read(scan.threads([None, Some(1), Some(3)][random.below(3)]));
         assert!(found.iter().all(|batch| (1..=batch_rows).contains(&batch.num_rows())));
         let rest = expected.iter().skip(offset).take(limit);
         assert!(rest.eq(&column(&found, 1)), "{ty}: {limit} rows from {offset} on, {batch_rows} at once");
     }
+    let mut found = column(&read(file.scan().batch_rows(32).threads(Some(3)).ordered(false)), 0);
+    let mut expected = expected.to_vec();
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected, "{ty} in any order");
 }
 
 fn filters(file: &File, ty: &DataType, expected: &[String], table: &RecordBatch) {
@@ -118,6 +124,36 @@ fn views(file: &File, ty: &DataType, expected: &[String]) {
     let found = file.take(&[200, 7, 7, 100], None, true).unwrap();
     check(&found);
     assert_eq!(rows(found.column(0)), [200, 7, 7, 100].map(|row: usize| expected[row].clone()), "{ty}");
+}
+
+fn dictionaries(file: &File, ty: &DataType, expected: &[String]) {
+    use DataType as D;
+    if !matches!(ty, D::Utf8 | D::LargeUtf8 | D::Utf8View | D::Binary | D::LargeBinary | D::BinaryView) {
+        let refused = file.scan().dictionaries(["b"]).reader().unwrap_err();
+        assert!(matches!(refused, staffa::Error::InvalidArgument(_)), "{refused}");
+        return;
+    }
+    let scan = || file.scan().dictionaries(["a"]).columns(["a"]);
+    let found = read(scan());
+    assert!(matches!(found[0].column(0).data_type(), D::Dictionary(keys, _) if **keys == D::Int32), "{ty}");
+    assert_eq!(column(&found, 0), expected, "{ty}");
+    assert_eq!(column(&read(scan().offset(37).limit(70).batch_rows(50)), 0), expected[37..107], "{ty}");
+    assert_eq!(column(&read(scan().filter("b >= 80".parse().unwrap())), 0), expected[80..], "{ty}");
+    let some = read(scan().filter("b in (3, 100, 101, 200)".parse().unwrap()));
+    assert_eq!(column(&some, 0), [3, 100, 101, 200].map(|row: usize| expected[row].clone()), "{ty}");
+}
+
+#[test]
+fn dictionaries_are_handed_out_as_they_are_stored() {
+    let name = |i: usize| (i % 7 != 3).then(|| format!("name {}", i * i % 11));
+    let names: ArrayRef = Arc::new((0..ROWS).map(name).collect::<StringArray>());
+    let batch = RecordBatch::try_from_iter([("a", names)]).unwrap();
+    for (row_group_rows, block_rows) in [(ROWS, 100), (ROWS, ROWS), (90, 32)] {
+        let file = write(&[batch.clone()], sized(row_group_rows, block_rows));
+        let found = read(file.scan().dictionaries(["a"]));
+        assert!(found.iter().all(|batch| batch.column(0).as_any_dictionary().values().len() <= 6));
+        assert_eq!(column(&found, 0), rows(batch.column(0)));
+    }
 }
 
 #[test]

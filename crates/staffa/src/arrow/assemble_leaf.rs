@@ -36,7 +36,7 @@ fn name(values: &DecodedValues) -> String {
 }
 
 /// The array of a type without children.
-pub(super) fn leaf_array(ty: &DataType, values: DecodedValues, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+pub(crate) fn leaf_array(ty: &DataType, values: DecodedValues, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
     let (values, nulls) = match (ty, values) {
         (DataType::Utf8View | DataType::BinaryView, DecodedValues::Views(views)) => {
             return views.finish(nulls).ok_or_else(|| Error::corrupt("as many bits of validity as strings expected"));
