@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from staffa import _staffa
 from staffa._arguments import aggregate_names, column_names, path_text, row_indices, whole_number
-from staffa._explain import Explain, Why, size_text
+from staffa._explain import Explain, Why, count_text, size_text
 from staffa._filter import Filter
 from staffa._html import of_file
 from staffa.errors import InvalidArgumentError
@@ -314,9 +314,9 @@ class File:
 
     def _repr_html_(self) -> str:
         facts = [
-            f"{self.num_rows:,} rows",
-            f"{len(self.schema):,} columns",
-            f"{self.num_row_groups:,} row groups",
+            count_text(self.num_rows, "row"),
+            count_text(len(self.schema), "column"),
+            count_text(self.num_row_groups, "row group"),
             size_text(self.nbytes),
         ]
         return of_file(self._path, facts, self.schema, self.inspect()["columns"])

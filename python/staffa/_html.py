@@ -41,7 +41,10 @@ def _encodings(leaf: dict[str, Any]) -> list[str]:
 
 
 def _times(leaf: dict[str, Any]) -> str:
-    return f"{leaf['decoded_bytes'] / leaf['bytes']:,.1f} times" if leaf["bytes"] and leaf["decoded_bytes"] else ""
+    if not leaf["bytes"] or not leaf["decoded_bytes"]:
+        return ""
+    times = leaf["decoded_bytes"] / leaf["bytes"]
+    return f"{times:,.0f} times" if times >= 100 else f"{times:.1f} times"
 
 
 def _size(sizes: Counter[str], name: str) -> list[str]:
@@ -51,7 +54,7 @@ def _size(sizes: Counter[str], name: str) -> list[str]:
 
 
 def _page(path: str, facts: Iterable[str], heads: list[str], rows: list[list[str]], count: int) -> str:
-    left = 'style="text-align: left; vertical-align: top"'
+    left = 'style="text-align: left; vertical-align: top; padding-right: 1em"'
     head = "".join(f'<th scope="col" {left}>{name}</th>' for name in heads)
     body = "".join(f"<tr>{''.join(f'<td {left}>{cell}</td>' for cell in row)}</tr>" for row in rows)
     more = f"<p>and {count - len(rows):,} more columns</p>" if count > len(rows) else ""

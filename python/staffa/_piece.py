@@ -99,11 +99,9 @@ class OpenPiece:
         if not projection.filtered:
             return _Plan(projection.columns, self._stored(projection.columns, keys), None, True)
         everything = projection.part(projection.all_columns)
-        constants = {
-            field.name: keys.get(field.name, pa.scalar(None, field.type))
-            for field in everything
-            if field.name in keys or field.name not in self.schema.names
-        }
+        constants = projection.constants(keys)
+        lacking = [field for field in everything if field.name not in self.schema.names]
+        constants = {field.name: pa.scalar(None, field.type) for field in lacking} | constants
         known = {name for name, constant in constants.items() if comparable(constant)}
         same = {field.name for field in everything if field.name not in constants and self._has(field)}
         predicate, whole = projection.pushed(known | same)
@@ -129,7 +127,8 @@ class OpenPiece:
         schema = projection.part(names)
         if not names:
             return pa.record_batch({"": pa.nulls(rows)}).select([])
-        arrays = [self._column(batch, field, keys, rows) for field in schema]
+        constants = projection.constants(keys)
+        arrays = [self._column(batch, field, constants, rows) for field in schema]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _column(self, batch: pa.RecordBatch, field: pa.Field, keys: Keys, rows: int) -> pa.Array:

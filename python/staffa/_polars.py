@@ -6,10 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-import pyarrow as pa
-
 from staffa._extras import require
-from staffa._input import as_reader
 from staffa._write import WriteSummary, write_table
 from staffa.errors import InvalidArgumentError
 
@@ -71,10 +68,7 @@ def write_polars(frame: pl.LazyFrame | pl.DataFrame, path: str | os.PathLike[str
         return write_table(frame, path, **options)
     if not isinstance(frame, polars.LazyFrame):
         raise InvalidArgumentError(f"frame must be a Polars LazyFrame or DataFrame, found {type(frame).__name__}")
-    schema = as_reader(polars.DataFrame(schema=frame.collect_schema())).schema
-    parts = frame.collect_batches(lazy=True, engine="streaming")
-    batches = (batch for part in parts for batch in as_reader(part))
-    return write_table(pa.RecordBatchReader.from_batches(schema, batches), path, **options)
+    return write_table(frame.collect_batches(lazy=True, engine="streaming"), path, **options)
 
 
 class _Source:

@@ -73,10 +73,17 @@ class Projection:
             self._pushed[key] = self._condition.pushed(set(key))
         return self._pushed[key]
 
+    def constants(self, keys: Mapping[str, pa.Scalar]) -> dict[str, pa.Scalar]:
+        """What folders tell, in the types of the dataset."""
+        return {name: _as(key, self._full.field(name)) for name, key in keys.items() if name in self._full.names}
+
     def excludes(self, keys: Mapping[str, pa.Scalar]) -> bool:
-        """Whether no row can be kept where these columns have these values."""
-        predicate, _ = self.pushed({name for name, key in keys.items() if comparable(key)})
-        return predicate is not None and fold(predicate, keys) is False
+        """Whether no row can be kept where folders tell this."""
+        if not self.filtered:
+            return False
+        constants = self.constants({name: keys[name] for name in self._tested if name in keys})
+        predicate, _ = self.pushed({name for name, constant in constants.items() if comparable(constant)})
+        return predicate is not None and fold(predicate, constants) is False
 
     def finish(self, batch: pa.RecordBatch, tested: bool) -> pa.RecordBatch:
         """What is wanted of a batch of `columns`, or, if the filter has not been tested yet, of `all_columns`."""
@@ -92,3 +99,12 @@ class Projection:
         table = evaluate(self._expressions, batch, "columns", self._full.names)
         arrays = [pa.concat_arrays(c.chunks) if c.num_chunks else pa.array([], c.type) for c in table.columns]
         return pa.RecordBatch.from_arrays(arrays, schema=table.schema)
+
+
+def _as(key: pa.Scalar, field: pa.Field) -> pa.Scalar:
+    if key.type == field.type:
+        return key
+    try:
+        return key.cast(field.type)
+    except pa.ArrowException as error:
+        raise InvalidArgumentError(f"partition column {field.name!r} cannot be {field.type}: {error}") from error

@@ -18,6 +18,7 @@ import staffa
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch")
 from torch.utils.data import DataLoader  # noqa: E402
 
+from staffa._scanner import Scanner  # noqa: E402
 from staffa._tensors import Tensors  # noqa: E402
 
 N = 10_000
@@ -77,8 +78,8 @@ def test_rows_by_number(path: Path) -> None:
 
 def test_a_batch_is_read_with_one_call(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, calls = staffa.torch.MapDataset(path), []
-    take = staffa._dataset.Scanner.take
-    monkeypatch.setattr(staffa._dataset.Scanner, "take", lambda self, i: calls.append(len(i)) or take(self, i))
+    take = Scanner.take
+    monkeypatch.setattr(Scanner, "take", lambda self, i: calls.append(len(i)) or take(self, i))
     loader = DataLoader(rows, batch_size=4000, shuffle=True, collate_fn=staffa.torch.collate)
     for batch in loader:
         check(batch)
@@ -97,7 +98,7 @@ def test_the_default_collate_takes_it_too(path: Path) -> None:
 def test_workers_open_the_files_for_themselves(start: str, path: Path) -> None:
     """After a fork too, when the parent has used the threads that the child does not have."""
     assert staffa.open(path).to_table().num_rows == N
-    options: dict[str, Any] = {"num_workers": 2, "multiprocessing_context": start, "timeout": 60}
+    options: dict[str, Any] = {"num_workers": 2, "multiprocessing_context": start, "timeout": 300}
     rows = staffa.torch.MapDataset(path)
     rows[3]
     loader = DataLoader(rows, batch_size=1000, shuffle=True, collate_fn=staffa.torch.collate, **options)
@@ -165,7 +166,7 @@ def test_epochs_and_seeds_are_different_orders(path: Path) -> None:
 
 def test_workers_that_live_on_see_the_epoch(path: Path) -> None:
     stream = staffa.torch.IterableDataset(path, ["id"], shuffle=True, block_rows=256)
-    loader = DataLoader(stream, batch_size=None, num_workers=1, persistent_workers=True, timeout=60)
+    loader = DataLoader(stream, batch_size=None, num_workers=1, persistent_workers=True, timeout=300)
     first = ids(loader)
     stream.set_epoch(1)
     second = ids(loader)
@@ -183,7 +184,7 @@ def test_ranks_and_workers_share_the_rows(ranks: int, workers: int, batch_size: 
         stream = staffa.torch.IterableDataset(
             path, ["id"], batch_size=batch_size, shuffle=True, block_rows=512, rank=rank, world_size=ranks
         )
-        batches = list(DataLoader(stream, batch_size=None, num_workers=workers, timeout=60 if workers else 0))
+        batches = list(DataLoader(stream, batch_size=None, num_workers=workers, timeout=300 if workers else 0))
         counts.add((len(batches), sum(len(batch["id"]) for batch in batches)))
         seen += ids(batches)
     assert len(seen) == len(set(seen)) == N // ranks * ranks
@@ -310,6 +311,6 @@ def test_what_makes_no_sense(name: str, tmp_path: Path) -> None:
 def test_a_worker_hands_over_the_error(path: Path) -> None:
     rows = staffa.torch.MapDataset(path)
     path.write_bytes(b"no longer a table")
-    loader = DataLoader(rows, batch_size=10, num_workers=1, collate_fn=staffa.torch.collate, timeout=60)
+    loader = DataLoader(rows, batch_size=10, num_workers=1, collate_fn=staffa.torch.collate, timeout=300)
     with pytest.raises((staffa.CorruptError, staffa.TruncatedError), match=r"t\.staffa"):
         list(loader)
