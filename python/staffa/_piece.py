@@ -46,12 +46,18 @@ class OpenPiece:
         """The columns, in types that every engine knows."""
         return pa.record_batch(self._file.empty().unfolded()).schema
 
+    @cached_property
+    def _folded(self) -> set[str]:
+        """The columns that are not stored as they come, but for views."""
+        pairs = zip(pa.schema(self._file), self.schema, strict=True)
+        return {plain.name for stored, plain in pairs if stored.type != plain.type and not _is_view(stored.type)}
+
     def stream(self, projection: Projection, keys: Keys, batch_rows: int | None) -> _staffa.Reader | None:
         """The rows as the library streams them, without Python in between; None where that would not be the same."""
         plan = self._plan(projection, keys)
         if plan is None or not plan.whole or not projection.plain or plan.stored != projection.schema.names:
             return None
-        reader = self._scan(plan, batch_rows, None, 0)
+        reader = self._scan(plan, batch_rows, None, 0, False)
         return reader if pa.schema(reader).equals(projection.schema, check_metadata=True) else None
 
     def batches(
@@ -61,12 +67,18 @@ class OpenPiece:
         batch_rows: int | None,
         limit: int | None = None,
         offset: int = 0,
+        views: bool = False,
     ) -> Iterator[pa.RecordBatch]:
-        """The rows batch by batch: the first `limit` that the filter keeps; after `offset` rows if there is none."""
+        """The rows batch by batch: the first `limit` that the filter keeps; after `offset` rows if there is none.
+
+        With `views` texts may come as views, out of dictionaries without copying.
+        """
         plan = self._plan(projection, keys)
         if plan is None:
             return
-        reader = self._scan(plan, batch_rows, limit if plan.whole else None, offset)
+        # pyarrow computes with few views.
+        views = views and plan.whole and projection.plain and not self._folded.intersection(plan.stored)
+        reader = self._scan(plan, batch_rows, limit if plan.whole else None, offset, views)
         left = limit
         while left != 0 and (raw := reader.next()) is not None:
             batch = projection.finish(self._adapted(raw, plan.names, projection, keys), plan.whole)
@@ -118,8 +130,8 @@ class OpenPiece:
     def _has(self, field: pa.Field) -> bool:
         return bool(self.schema.field(field.name).type == field.type)
 
-    def _scan(self, plan: _Plan, batch_rows: int | None, limit: int | None, offset: int) -> _staffa.Reader:
-        return self._file.scan(plan.stored, plan.pushed, batch_rows, limit, False, offset, True)
+    def _scan(self, plan: _Plan, batch_rows: int | None, limit: int | None, offset: int, views: bool) -> _staffa.Reader:
+        return self._file.scan(plan.stored, plan.pushed, batch_rows, limit, views, offset, not views)
 
     def _adapted(self, raw: _staffa.Batch, names: list[str], projection: Projection, keys: Keys) -> pa.RecordBatch:
         """A batch of the file as columns and types of the dataset."""
@@ -129,7 +141,8 @@ class OpenPiece:
             return pa.record_batch({"": pa.nulls(rows)}).select([])
         constants = projection.constants(keys)
         arrays = [self._column(batch, field, constants, rows) for field in schema]
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+        fields = [field.with_type(array.type) for field, array in zip(schema, arrays, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, schema.metadata))
 
     def _column(self, batch: pa.RecordBatch, field: pa.Field, keys: Keys, rows: int) -> pa.Array:
         if field.name in keys:
@@ -137,7 +150,7 @@ class OpenPiece:
         if field.name not in batch.schema.names:
             return pa.nulls(rows, field.type)
         column = batch.column(field.name)
-        if column.type == field.type:
+        if column.type == field.type or _is_view(column.type):
             return column
         try:
             return column.cast(field.type)
@@ -145,3 +158,7 @@ class OpenPiece:
             raise InvalidArgumentError(
                 f"{self.path}: column {field.name!r} is {column.type} and cannot be read as {field.type}: {error}"
             ) from error
+
+
+def _is_view(data_type: pa.DataType) -> bool:
+    return data_type in (pa.string_view(), pa.binary_view())

@@ -92,9 +92,10 @@ class _Source:
         if n_rows is not None and predicate is not None:
             # The limit comes first: it counts rows before the predicate.
             pushed, whole = None, False
-        scanner = self._rows.scanner(with_columns, pushed)
+        # Without a size in mind the whole is collected: a row group at a time goes into huge pages.
+        scanner = self._rows.scanner(with_columns, pushed, None if batch_size else 1 << 20)
         empty = True
-        for batch in scanner.to_batches(n_rows):
+        for batch in scanner.to_batches(n_rows, views=True):
             frame = cast("pl.DataFrame", polars.from_arrow(batch))
             yield frame if predicate is None or whole else frame.filter(predicate)
             empty = False

@@ -79,9 +79,9 @@ class Scanner(ds.Scanner):  # type: ignore[misc] # pyarrow has no types
                 return pa.RecordBatchReader.from_stream(stream)
         return pa.RecordBatchReader.from_batches(self.projected_schema, self.to_batches())
 
-    def to_batches(self, limit: int | None = None) -> Iterator[pa.RecordBatch]:
-        """The rows batch by batch; the first `limit` of them."""
-        return self._batches(self._batch_rows, limit)
+    def to_batches(self, limit: int | None = None, views: bool = False) -> Iterator[pa.RecordBatch]:
+        """The rows batch by batch; the first `limit` of them. With `views` texts may come as views."""
+        return self._batches(self._batch_rows, limit, views)
 
     def scan_batches(self) -> Iterator[ds.TaggedRecordBatch]:
         """The same, each with the fragment it is of."""
@@ -131,12 +131,12 @@ class Scanner(ds.Scanner):  # type: ignore[misc] # pyarrow has no types
     def _table(self, batches: Any) -> pa.Table:
         return pa.Table.from_batches(batches, self.projected_schema)
 
-    def _batches(self, batch_rows: int | None, limit: int | None) -> Iterator[pa.RecordBatch]:
+    def _batches(self, batch_rows: int | None, limit: int | None, views: bool = False) -> Iterator[pa.RecordBatch]:
         left = limit
         for piece, keys in self._dataset._opened(self._projection):
             if left == 0:
                 return
-            for batch in piece.batches(self._projection, keys, batch_rows, left):
+            for batch in piece.batches(self._projection, keys, batch_rows, left, views=views):
                 yield batch
                 left = None if left is None else left - batch.num_rows
 
