@@ -21,8 +21,9 @@ Keys = Mapping[str, pa.Scalar]
 class _Plan:
     """What is asked of the file."""
 
-    #: The columns wanted of it, be they in the file or not, and those that are.
-    names: list[str]
+    #: The columns wanted of it, in the types of the dataset, be they in the file or not.
+    schema: pa.Schema
+    #: Those that are.
     stored: list[str]
     pushed: Predicate | None
     #: Whether the library tests all of the filter.
@@ -50,7 +51,7 @@ class OpenPiece:
     def _folded(self) -> set[str]:
         """The columns that are not stored as they come, but for views."""
         pairs = zip(pa.schema(self._file), self.schema, strict=True)
-        return {plain.name for stored, plain in pairs if stored.type != plain.type and not _is_view(stored.type)}
+        return {plain.name for stored, plain in pairs if stored.type not in (plain.type, _viewed(plain.type))}
 
     def stream(self, projection: Projection, keys: Keys, batch_rows: int | None) -> _staffa.Reader | None:
         """The rows as the library streams them, without Python in between; None where that would not be the same."""
@@ -81,7 +82,7 @@ class OpenPiece:
         reader = self._scan(plan, batch_rows, limit if plan.whole else None, offset, views)
         left = limit
         while left != 0 and (raw := reader.next()) is not None:
-            batch = projection.finish(self._adapted(raw, plan.names, projection, keys), plan.whole)
+            batch = projection.finish(self._adapted(raw, plan, projection.constants(keys)), plan.whole)
             if left is not None:
                 batch = batch.slice(0, left)
                 left -= batch.num_rows
@@ -102,14 +103,14 @@ class OpenPiece:
 
     def take(self, projection: Projection, keys: Keys, rows: pa.Array) -> pa.RecordBatch:
         """Rows by number, where there is no filter."""
-        names = projection.columns
-        raw = self._file.take(rows, self._stored(names, keys), False, True)
-        return projection.finish(self._adapted(raw, names, projection, keys), True)
+        plan = self._asked(projection.part(projection.columns), keys, None, True)
+        raw = self._file.take(rows, plan.stored, False, True)
+        return projection.finish(self._adapted(raw, plan, projection.constants(keys)), True)
 
     def _plan(self, projection: Projection, keys: Keys) -> _Plan | None:
         """What to ask of the file; None where none of its rows can be kept."""
         if not projection.filtered:
-            return _Plan(projection.columns, self._stored(projection.columns, keys), None, True)
+            return self._asked(projection.part(projection.columns), keys, None, True)
         everything = projection.part(projection.all_columns)
         constants = projection.constants(keys)
         lacking = [field for field in everything if field.name not in self.schema.names]
@@ -120,12 +121,13 @@ class OpenPiece:
         kept = True if predicate is None else fold(predicate, constants)
         if kept is False:
             return None
-        names = projection.columns if whole else everything.names
-        return _Plan(names, self._stored(names, keys), None if kept is True else kept, whole)
+        wanted = projection.part(projection.columns) if whole else everything
+        return self._asked(wanted, keys, None if kept is True else kept, whole)
 
-    def _stored(self, names: list[str], keys: Keys) -> list[str]:
+    def _asked(self, schema: pa.Schema, keys: Keys, pushed: Predicate | None, whole: bool) -> _Plan:
         own = set(self.schema.names)
-        return [name for name in names if name in own and name not in keys]
+        stored = [name for name in schema.names if name in own and name not in keys]
+        return _Plan(schema, stored, pushed, whole)
 
     def _has(self, field: pa.Field) -> bool:
         return bool(self.schema.field(field.name).type == field.type)
@@ -133,16 +135,16 @@ class OpenPiece:
     def _scan(self, plan: _Plan, batch_rows: int | None, limit: int | None, offset: int, views: bool) -> _staffa.Reader:
         return self._file.scan(plan.stored, plan.pushed, batch_rows, limit, views, offset, not views)
 
-    def _adapted(self, raw: _staffa.Batch, names: list[str], projection: Projection, keys: Keys) -> pa.RecordBatch:
+    def _adapted(self, raw: _staffa.Batch, plan: _Plan, constants: Keys) -> pa.RecordBatch:
         """A batch of the file as columns and types of the dataset."""
         batch, rows = pa.record_batch(raw), raw.num_rows
-        schema = projection.part(names)
-        if not names:
+        if not plan.schema.names:
             return pa.record_batch({"": pa.nulls(rows)}).select([])
-        constants = projection.constants(keys)
-        arrays = [self._column(batch, field, constants, rows) for field in schema]
-        fields = [field.with_type(array.type) for field, array in zip(schema, arrays, strict=True)]
-        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, schema.metadata))
+        if batch.schema.equals(plan.schema, check_metadata=True):
+            return batch
+        arrays = [self._column(batch, field, constants, rows) for field in plan.schema]
+        fields = [field.with_type(array.type) for field, array in zip(plan.schema, arrays, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, plan.schema.metadata))
 
     def _column(self, batch: pa.RecordBatch, field: pa.Field, keys: Keys, rows: int) -> pa.Array:
         if field.name in keys:
@@ -150,7 +152,7 @@ class OpenPiece:
         if field.name not in batch.schema.names:
             return pa.nulls(rows, field.type)
         column = batch.column(field.name)
-        if column.type == field.type or _is_view(column.type):
+        if column.type in (field.type, _viewed(field.type)):
             return column
         try:
             return column.cast(field.type)
@@ -160,5 +162,8 @@ class OpenPiece:
             ) from error
 
 
-def _is_view(data_type: pa.DataType) -> bool:
-    return data_type in (pa.string_view(), pa.binary_view())
+def _viewed(data_type: pa.DataType) -> pa.DataType:
+    """The type as which a column of this type comes where views are wanted."""
+    if data_type in (pa.string(), pa.large_string()):
+        return pa.string_view()
+    return pa.binary_view() if data_type in (pa.binary(), pa.large_binary()) else data_type

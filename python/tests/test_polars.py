@@ -170,6 +170,20 @@ def test_a_folder_and_a_dataset(tmp_path: Path) -> None:
     assert "staffa.Dataset of 2 files" in frame.explain()
 
 
+def test_texts_of_every_kind(tmp_path: Path) -> None:
+    """They come as views where they can, and as another type where a schema asks for it."""
+    words = ["a", None, "a text too long to be inlined"]
+    table = pa.table({"s": words, "l": pa.array(words, pa.large_string()), "v": pa.array(words, pa.string_view())})
+    table = table.append_column("r", pa.RunEndEncodedArray.from_arrays(pa.array([1, 2, 3], pa.int32()), words))
+    table = table.append_column("b", pa.array([b"a", None, b""])).append_column("n", pa.array(["1", None, "3"]))
+    staffa.write_table(table, tmp_path / "t.staffa")
+    for columns in (["s", "l", "v", "b"], table.column_names):
+        got = staffa.scan_polars(tmp_path / "t.staffa").select(columns).collect()
+        assert got.to_dict(as_series=False) == table.select(columns).to_pydict()
+    numbers = staffa.scan_polars(tmp_path / "t.staffa", schema=pa.schema({"n": pa.int64(), "s": pa.string()}))
+    assert numbers.collect().to_dict(as_series=False) == {"n": [1, None, 3], "s": words}
+
+
 def test_a_scan_goes_to_another_process(path: Path) -> None:
     plan = pickle.loads(pickle.dumps(staffa.scan_polars(path).filter(pl.col("a") == 5).select("s")))
     assert plan.collect()["s"].to_list() == ["x5"]
