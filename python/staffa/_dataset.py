@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -173,6 +173,7 @@ class Dataset(Readable, ds.Dataset):  # type: ignore[misc] # pyarrow has no type
         """A join by the nearest key, in memory; arguments as of `pyarrow.Table.join_asof`."""
         return ds.InMemoryDataset(self.to_table().join_asof(right_dataset.to_table(), *args, **kwargs))
 
+    @cached_property
     def rows_by_file(self) -> list[int]:
         """The number of rows of each file, before any filter."""
         return [self._files.open(piece).rows for piece in self._pieces]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
@@ -110,23 +110,25 @@ class Scanner(ds.Scanner):  # type: ignore[misc] # pyarrow has no types
             table = self.to_table()
             _check_range(rows, table.num_rows)
             return table.take(rows)
-        pieces = list(self._dataset._opened(self._projection))
-        ends = list(accumulate((piece.rows for piece, _ in pieces), initial=0))
+        ends = list(accumulate(self._dataset.rows_by_file, initial=0))
         _check_range(rows, ends[-1])
-        if len(pieces) == 1:
-            return self._table([pieces[0][0].take(self._projection, pieces[0][1], rows)])
+        if len(ends) == 2:
+            return self._table([self._taken(0, rows)])
         order = pc.sort_indices(rows)
         ascending = rows.take(order)
         batches = []
-        for (piece, keys), start, end in zip(pieces, ends, ends[1:], strict=False):
+        for file, (start, end) in enumerate(pairwise(ends)):
             first, last = (bisect_left(ascending, row, key=methodcaller("as_py")) for row in (start, end))
             if first < last:
-                own = pc.subtract(ascending.slice(first, last - first), start)
-                batches.append(piece.take(self._projection, keys, own))
+                batches.append(self._taken(file, pc.subtract(ascending.slice(first, last - first), start)))
         return self._table(batches).take(pc.sort_indices(order))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Scanner, (self._dataset, self._projection, self._batch_rows)
+
+    def _taken(self, file: int, rows: pa.Array) -> pa.RecordBatch:
+        piece, keys = self._dataset.open_file(file)
+        return piece.take(self._projection, keys, rows)
 
     def _table(self, batches: Any) -> pa.Table:
         return pa.Table.from_batches(batches, self.projected_schema)

@@ -198,7 +198,7 @@ class IterableDataset(_IterableBase):  # type: ignore[misc] # PyTorch may not be
         """All blocks: the number of the file, the first row in it, the rows."""
         return [
             (file, start, min(self._block_rows, rows - start))
-            for file, rows in enumerate(self._rows.rows_by_file())
+            for file, rows in enumerate(self._rows.rows_by_file)
             for start in range(0, rows, self._block_rows)
         ]
 
