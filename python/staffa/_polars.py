@@ -88,16 +88,16 @@ class _Source:
 
         from staffa._polars_predicate import translate
 
-        pushed, whole = (None, True) if predicate is None else translate(predicate, self._rows.schema)
-        if n_rows is not None and predicate is not None:
+        pushed, left = (None, None) if predicate is None else translate(predicate, self._rows.schema)
+        if n_rows is not None:
             # The limit comes first: it counts rows before the predicate.
-            pushed, whole = None, False
+            pushed, left = None, predicate
         # Without a size in mind the whole is collected: a row group at a time goes into huge pages.
         scanner = self._rows.scanner(with_columns, pushed, None if batch_size else 1 << 20)
         empty = True
         for batch in scanner.to_batches(n_rows, views=True):
             frame = cast("pl.DataFrame", polars.from_arrow(batch))
-            yield frame if predicate is None or whole else frame.filter(predicate)
+            yield frame if left is None else frame.filter(left)
             empty = False
         if empty:
             # Polars wants a frame even where there are no rows.

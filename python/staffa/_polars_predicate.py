@@ -8,6 +8,7 @@ Floats differ: to Polars NaN equals itself and is greater than all else, to pyar
 
 from __future__ import annotations
 
+import io
 import json
 import operator
 from collections.abc import Callable
@@ -28,25 +29,42 @@ class _UnknownError(Exception):
     """Something that is not translated."""
 
 
-def translate(predicate: pl.Expr, schema: pa.Schema) -> tuple[pc.Expression | None, bool]:
-    """The conjuncts that pyarrow can tell in the same way, and whether those are all.
+def translate(predicate: pl.Expr, schema: pa.Schema) -> tuple[pc.Expression | None, pl.Expr | None]:
+    """The conjuncts that pyarrow can tell in the same way, and what Polars has to test after that.
 
     >>> schema = pa.schema({"a": pa.int32(), "x": pa.float64()})
-    >>> expression, whole = translate((pl.col("a") > pl.lit(1, pl.Int32)) & (pl.col("x") <= 0.5), schema)
-    >>> str(expression), whole
-    ('((a > 1) and (x <= 0.5))', True)
-    >>> expression, whole = translate((pl.col("a") > pl.lit(1, pl.Int32)) & (pl.col("x").sqrt() <= 0.5), schema)
-    >>> str(expression), whole
+    >>> expression, left = translate((pl.col("a") > pl.lit(1, pl.Int32)) & (pl.col("x") <= 0.5), schema)
+    >>> str(expression), left
+    ('((a > 1) and (x <= 0.5))', None)
+    >>> expression, left = translate((pl.col("a") > pl.lit(1, pl.Int32)) & (pl.col("x").sqrt() <= 0.5), schema)
+    >>> str(expression), left is None
     ('(a > 1)', False)
     """
     try:
         tree = json.loads(predicate.meta.serialize(format="json"))
     except Exception:  # Polars refuses functions written in Python, among others, by many kinds of exceptions.
-        return None, False
+        return None, predicate
     reader = _Reader(schema)
-    parts = [reader.conjunct(part) for part in _conjuncts(tree)]
-    known = [part for part in parts if part is not None]
-    return (reduce(operator.and_, known) if known else None), len(known) == len(parts)
+    conjuncts = _conjuncts(tree)
+    parts = [part for part in conjuncts if not _is_hint(part)]
+    read = [(part, reader.conjunct(part)) for part in parts]
+    known = [expression for _, expression in read if expression is not None]
+    unknown = [part for part, expression in read if expression is None]
+    left = predicate if unknown else None
+    if unknown and len(parts) < len(conjuncts):
+        left = reduce(operator.and_, map(_expression, unknown))
+    return (reduce(operator.and_, known) if known else None), left
+
+
+def _is_hint(tree: Any) -> bool:
+    """What a join or a limit elsewhere will keep, as far as it is known: for display, and not to be evaluated."""
+    return "Display" in tree and "dynamic_pred" in json.dumps(tree)
+
+
+def _expression(tree: Any) -> pl.Expr:
+    import polars
+
+    return polars.Expr.deserialize(io.StringIO(json.dumps(tree)), format="json")
 
 
 def _conjuncts(tree: Any) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import pickle
 import subprocess
 import sys
@@ -103,18 +104,40 @@ def test_filters(name: str, engine: Any, path: Path) -> None:
 
 @pytest.mark.parametrize("name", PUSHED)
 def test_what_is_pushed(name: str) -> None:
-    expression, whole = translate(PUSHED[name], TABLE.schema)
+    expression, left = translate(PUSHED[name], TABLE.schema)
     assert expression is not None
-    assert whole
+    assert left is None
     assert TABLE.filter(expression).num_rows == FRAME.filter(PUSHED[name]).height
 
 
 @pytest.mark.parametrize("name", LEFT)
 def test_what_is_left_to_polars(name: str) -> None:
-    assert translate(LEFT[name], TABLE.schema) == (None, False)
-    expression, whole = translate(LEFT[name] & (pl.col("a") > typed("a", 7)), TABLE.schema)
+    expression, left = translate(LEFT[name], TABLE.schema)
+    assert expression is None
+    assert left is not None
+    expression, left = translate(LEFT[name] & (pl.col("a") > typed("a", 7)), TABLE.schema)
     assert str(expression) == "(a > 7)"
-    assert not whole
+    assert left is not None
+
+
+class Written:
+    """A predicate that Polars would write so."""
+
+    def __init__(self, tree: Any) -> None:
+        self.meta, self.tree = self, tree
+
+    def serialize(self, format: str) -> str:
+        return json.dumps(self.tree)
+
+
+def test_hints_of_polars_are_dropped() -> None:
+    hint = {"Display": {"inputs": [{"Column": "a"}], "fmt_str": "dynamic_pred: 7"}}
+    for predicate, rest in ((pl.col("a") > typed("a", 7), None), (pl.col("a") * 2 == 10, pl.col("a") * 2 == 10)):
+        tree = json.loads(predicate.meta.serialize(format="json"))
+        hinted: Any = Written({"BinaryExpr": {"left": hint, "op": "And", "right": tree}})
+        expression, left = translate(hinted, TABLE.schema)
+        assert (expression is None) == (rest is not None)
+        assert str(left) == str(rest)
 
 
 @pytest.mark.filterwarnings("ignore::polars.exceptions.PolarsInefficientMapWarning")
