@@ -2,9 +2,8 @@
 
 python bench/experiments.py NAME --data FOLDER
 
-Builds and runs the program in bench/experiments, and writes NAME.md and NAME.svg into bench/results. Names:
-pool, sampling, types, doubles, without, codecs, positions (needs no data), selections; bench/README.md says what each
-is about.
+Builds and runs the program in bench/experiments, and writes NAME.md and NAME.svg into bench/results. bench/README.md
+says what each is about, and what data it needs.
 """
 
 from __future__ import annotations
@@ -23,8 +22,13 @@ from typing import Any
 
 BENCH = Path(__file__).resolve().parent
 RESULTS = BENCH / "results"
-NAMES = ["codecs", "doubles", "pool", "positions", "sampling", "selections", "types", "without"]
-OF_TPCH = ["codecs", "selections"]
+NAMES = ["checksum", "codecs", "decode", "doubles", "inverted", "pool", "positions", "sampling", "selections", "simd"]
+NAMES += ["embeddings", "formats", "superscalar", "types", "without"]
+OF_TPCH = ["codecs", "selections", "superscalar"]
+KINDS = {**dict.fromkeys(OF_TPCH, "TPCH_FOLDER"), "inverted": "TEXT", "formats": "TPCDS_FOLDER"}
+WITH_TPCH = ["decode", "simd"]
+# Measured by formats.py, not by the program.
+BY_PYTHON = ["embeddings", "formats"]
 
 # Lineorder of the Star Schema Benchmark (O'Neil, O'Neil, Chen) out of TPC-H: money in cents, dates as yyyymmdd.
 LINEORDER = """
@@ -121,8 +125,10 @@ def main() -> None:
     """Runs one experiment and writes its results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", choices=NAMES)
-    parser.add_argument("--data", type=Path, help="a folder of Parquet tables; TPC-H's for codecs, selections")
-    parser.add_argument("--tpch", type=Path, help="types: TPC-H's tables, to have them beside")
+    parser.add_argument("--data", type=Path, help="a folder of Parquet tables; TPC-H's for some; a text for inverted")
+    parser.add_argument(
+        "--tpch", type=Path, help="TPC-H's tables: types, to have them beside; decode and simd, for comments"
+    )
     parser.add_argument("--scale", type=float, default=1, help="codecs: TPC-H's scale factor")
     parser.add_argument("--blocks", type=int, default=450, help="sampling: blocks, a third of each type at the most")
     parser.add_argument("--save", type=Path, help="keep what was measured, as JSON")
@@ -130,6 +136,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if not arguments.data and arguments.name != "positions":
         parser.error("--data is required")
+    if arguments.name in WITH_TPCH and not arguments.tpch and not arguments.json:
+        parser.error("--tpch is required")
     name, data = arguments.name, (arguments.data or Path()).resolve()
     if arguments.json:
         measured = json.loads(arguments.json.read_text())
@@ -137,6 +145,10 @@ def main() -> None:
         measured = types(data, arguments.tpch and arguments.tpch.resolve())
     elif name == "codecs":
         measured = codecs(data, arguments.scale)
+    elif name in BY_PYTHON:
+        measured = getattr(importlib.import_module("formats"), name)(data)
+    elif name in WITH_TPCH:
+        measured = run(name, data, str(arguments.tpch.resolve()))
     elif name == "sampling":
         measured = run(name, data, str(arguments.blocks))
     else:
@@ -147,7 +159,7 @@ def main() -> None:
     report = importlib.import_module(f"reports.{name}").report
     text = report(measured, RESULTS / f"{name}.svg")
     more = " --tpch TPCH_FOLDER" if arguments.tpch else ""
-    folder = f" --data {'TPCH_FOLDER' if name in OF_TPCH else 'FOLDER'}" if arguments.data else ""
+    folder = f" --data {KINDS.get(name, 'FOLDER')}" if arguments.data else ""
     head, _, rest = text.partition("\n\n")
     how = f"`python bench/experiments.py {name}{folder}{more}`  \n{machine()}"
     (RESULTS / f"{name}.md").write_text(f"{head}\n\n{how}\n\n{rest}")

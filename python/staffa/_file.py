@@ -45,6 +45,7 @@ def read_table(
     filter: pc.Expression | None = None,
     limit: int | None = None,
     string_views: bool = False,
+    dictionaries: Sequence[str] = (),
 ) -> pa.Table:
     """Reads a table from a file: `open(path).to_table(...)`, which see.
 
@@ -53,7 +54,7 @@ def read_table(
     >>> staffa.read_table("x.staffa", filter=pc.field("x") > 997).to_pydict()
     {'x': [998, 999]}
     """
-    return open(path).to_table(columns, filter, limit, string_views)
+    return open(path).to_table(columns, filter, limit, string_views, dictionaries)
 
 
 class File:
@@ -104,6 +105,7 @@ class File:
         filter: pc.Expression | None = None,
         limit: int | None = None,
         string_views: bool = False,
+        dictionaries: Sequence[str] = (),
     ) -> pa.Table:
         """Reads a table.
 
@@ -112,6 +114,8 @@ class File:
             filter: Which rows to keep: those for which the expression is true. It may name columns that are not read.
             limit: At most so many rows, the first ones. No more than needed is read.
             string_views: Give strings and binaries as views, which need not be copied out of dictionaries.
+            dictionaries: Give these columns of strings or binaries as dictionaries: as they are stored, where they are
+                stored so. Each chunk has its own; `unify_dictionaries` makes them one.
 
         Raises:
             InvalidArgumentError: An unknown column, a filter that does not suit the columns.
@@ -123,16 +127,19 @@ class File:
         >>> file = staffa.open("trees.staffa")
         >>> file.to_table(columns=["name"], filter=pc.field("height") > 20).to_pydict()
         {'name': ['oak', 'elm']}
+        >>> file.to_table(dictionaries=["name"])["name"].type
+        DictionaryType(dictionary<values=string, indices=int32, ordered=0>)
         >>> file.to_table(limit=1).to_pylist()
         [{'name': 'oak', 'height': 21}]
         """
         names = column_names(columns)
         limit = whole_number("limit", limit, 0)
         string_views = bool(string_views)
+        coded = column_names(dictionaries) or []
         bound = None if filter is None else Filter(filter, self._file.empty(), names)
         if bound and not bound.whole:
-            return self._filtered(bound, None, limit, string_views).read_all()
-        return pa.table(self._file.read(names, bound.pushed if bound else None, limit, string_views))
+            return self._filtered(bound, None, limit, string_views, coded).read_all()
+        return pa.table(self._file.read(names, bound.pushed if bound else None, limit, string_views, coded))
 
     def scan(
         self,
@@ -141,6 +148,7 @@ class File:
         batch_rows: int | None = None,
         limit: int | None = None,
         string_views: bool = False,
+        dictionaries: Sequence[str] = (),
     ) -> Reader:
         """Reads batch by batch, in memory that does not grow with the file.
 
@@ -150,6 +158,7 @@ class File:
             batch_rows: At most so many rows in a batch.
             limit: As of `to_table`.
             string_views: As of `to_table`.
+            dictionaries: As of `to_table`.
 
         >>> staffa.write_table(pa.table({"x": range(100_000)}), "x.staffa").rows
         100000
@@ -161,14 +170,23 @@ class File:
         batch_rows = whole_number("batch_rows", batch_rows, 1)
         limit = whole_number("limit", limit, 0)
         string_views = bool(string_views)
+        coded = column_names(dictionaries) or []
         bound = None if filter is None else Filter(filter, self._file.empty(), names)
         if bound and not bound.whole:
-            return self._filtered(bound, batch_rows, limit, string_views)
-        return Reader(self._file.scan(names, bound.pushed if bound else None, batch_rows, limit, string_views))
+            return self._filtered(bound, batch_rows, limit, string_views, coded)
+        pushed = bound.pushed if bound else None
+        return Reader(self._file.scan(names, pushed, batch_rows, limit, string_views, coded))
 
-    def _filtered(self, bound: Filter, batch_rows: int | None, limit: int | None, string_views: bool) -> Reader:
+    def _filtered(
+        self,
+        bound: Filter,
+        batch_rows: int | None,
+        limit: int | None,
+        string_views: bool,
+        dictionaries: Sequence[str] = (),
+    ) -> Reader:
         """What the library cannot filter alone; a limit counts what is left at the end."""
-        reader = self._file.scan(bound.columns, bound.pushed, batch_rows, None, string_views)
+        reader = self._file.scan(bound.columns, bound.pushed, batch_rows, None, string_views, list(dictionaries))
         return Reader(reader, bound, limit)
 
     def take(

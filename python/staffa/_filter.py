@@ -60,6 +60,7 @@ class Filter:
         self.columns = [*wanted, *(name for name in used if name not in wanted)]
         self._positions = [self.columns.index(name) for name in used]
         plain = pa.record_batch(empty.plain([names.index(name) for name in used])).schema
+        self._plain = plain
         same = {field.name for field in plain if field.type == schema.field(field.name).type}
         self._condition = Condition(expression, plain, names)
         #: What the library tests, and whether that is all.
@@ -69,8 +70,9 @@ class Filter:
 
     def apply(self, batch: _staffa.Batch) -> pa.RecordBatch:
         """The wanted columns of the rows for which the expression is true."""
-        plain = batch.plain(self._positions)
-        keep = self._condition.holds(pa.record_batch(plain))
+        plain = pa.record_batch(batch.plain(self._positions))
+        # Columns that are handed out as dictionaries are not what the expression was bound to.
+        keep = self._condition.holds(plain if plain.schema.types == self._plain.types else plain.cast(self._plain))
         return pa.record_batch(batch.filter(keep, self.num_wanted))
 
 

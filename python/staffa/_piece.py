@@ -104,7 +104,7 @@ class OpenPiece:
     def take(self, projection: Projection, keys: Keys, rows: pa.Array) -> pa.RecordBatch:
         """Rows by number, where there is no filter."""
         plan = self._asked(projection.part(projection.columns), keys, None, True)
-        raw = self._file.take(rows, plan.stored, False, True)
+        raw = self._file.take(rows, plan.stored, unfolded=True)
         return projection.finish(self._adapted(raw, plan, projection.constants(keys)), True)
 
     def _plan(self, projection: Projection, keys: Keys) -> _Plan | None:
@@ -133,7 +133,9 @@ class OpenPiece:
         return bool(self.schema.field(field.name).type == field.type)
 
     def _scan(self, plan: _Plan, batch_rows: int | None, limit: int | None, offset: int, views: bool) -> _staffa.Reader:
-        return self._file.scan(plan.stored, plan.pushed, batch_rows, limit, views, offset, not views)
+        return self._file.scan(
+            plan.stored, plan.pushed, batch_rows, limit, string_views=views, offset=offset, unfolded=not views
+        )
 
     def _adapted(self, raw: _staffa.Batch, plan: _Plan, constants: Keys) -> pa.RecordBatch:
         """A batch of the file as columns and types of the dataset."""

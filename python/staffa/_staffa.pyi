@@ -52,6 +52,7 @@ class File:
         batch_rows: int | None = None,
         limit: int | None = None,
         string_views: bool = False,
+        dictionaries: list[str] | None = None,
         offset: int = 0,
         unfolded: bool = False,
     ) -> Reader:
@@ -63,6 +64,7 @@ class File:
         filter: tuple[str, Any] | None = None,
         limit: int | None = None,
         string_views: bool = False,
+        dictionaries: list[str] | None = None,
     ) -> Reader:
         """Reads everything now."""
 

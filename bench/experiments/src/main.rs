@@ -5,16 +5,25 @@
 //! experiments codecs LINEORDER.parquet
 //! experiments selections FOLDER_OF_TPCH [ROWS]
 //! experiments positions - [ROWS]
+//! experiments decode|simd FOLDER_OF_PARQUET_TABLES FOLDER_OF_TPCH
+//! experiments superscalar FOLDER_OF_TPCH
+//! experiments inverted DOCUMENTS.txt
+//! experiments checksum FOLDER_OF_PARQUET_TABLES
 //! ```
 //!
 //! Everything runs in one thread, in memory; times are CPU time, the least or the median of a few rounds.
 
+mod checksum;
 mod codecs;
+mod decode;
 mod doubles;
+mod inverted;
 mod pool;
 mod positions;
 mod sampling;
 mod selections;
+mod simd;
+mod superscalar;
 mod tables;
 mod types;
 mod without;
@@ -40,6 +49,11 @@ fn main() -> Result<()> {
         "without" => without::run(data)?,
         "codecs" => codecs::run(data, number.unwrap_or(usize::MAX))?,
         "selections" => selections::run(data, number.unwrap_or(2_000_000))?,
+        "decode" => decode::run(data, rest.first().ok_or("a folder of TPC-H's tables expected, too")?)?,
+        "checksum" => checksum::run(data)?,
+        "superscalar" => superscalar::run(data)?,
+        "inverted" => inverted::run(data)?,
+        "simd" => simd::run(data, rest.first().ok_or("a folder of TPC-H's tables expected, too")?)?,
         "positions" => positions::run(number.unwrap_or(1 << 22))?,
         other => return Err(format!("no experiment is called {other:?}").into()),
     };

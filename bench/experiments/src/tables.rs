@@ -4,8 +4,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{DataType, SchemaRef};
+use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use staffa::WriteOptions;
 
@@ -34,9 +35,18 @@ pub fn files(folder: &str) -> Result<Vec<PathBuf>> {
 impl Table {
     /// At most so many rows of a Parquet file.
     pub fn read(path: &Path, rows: usize) -> Result<Self> {
-        let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
-        let schema = reader.schema().clone();
+        Self::read_columns(path, &[], rows)
+    }
+
+    /// Some of its columns; all where none are named.
+    pub fn read_columns(path: &Path, names: &[&str], rows: usize) -> Result<Self> {
+        let mut reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
+        if !names.is_empty() {
+            let columns = ProjectionMask::columns(reader.parquet_schema(), names.iter().copied());
+            reader = reader.with_projection(columns);
+        }
         let batches = reader.with_batch_size(1 << 16).with_limit(rows).build()?;
+        let schema = batches.schema();
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Self { name, schema, batches: batches.collect::<std::result::Result<_, _>>()? })
     }
@@ -120,6 +130,38 @@ pub fn medians(rounds: usize, runs: &[Run<'_>]) -> Result<Vec<f64>> {
     }
     times.iter_mut().for_each(|times| times.sort_by(f64::total_cmp));
     Ok(times.iter().map(|times| times[rounds / 2]).collect())
+}
+
+/// Something short to measure, again and again.
+pub type Turn<'a> = Box<dyn FnMut() -> Result<()> + 'a>;
+
+/// As [`medians`], of what takes far less than a clock can tell: at its turn each runs for at least so many seconds. The
+/// seconds of one run.
+pub fn turns(rounds: usize, least: f64, mut runs: Vec<Turn<'_>>) -> Result<Vec<f64>> {
+    let mut repeats = Vec::new();
+    for run in &mut runs {
+        let mut times = 1;
+        loop {
+            let start = cpu();
+            (0..times).try_for_each(|_| run())?;
+            let spent = (cpu() - start).as_secs_f64();
+            if spent >= least {
+                break repeats.push(times);
+            }
+            times = if spent < least / 100.0 { times * 10 } else { (times as f64 * 1.2 * least / spent) as usize + 1 };
+        }
+    }
+    let mut found = vec![Vec::new(); runs.len()];
+    for _ in 0..rounds {
+        for ((run, times), found) in runs.iter_mut().zip(&repeats).zip(&mut found) {
+            run()?;
+            let start = cpu();
+            (0..*times).try_for_each(|_| run())?;
+            found.push((cpu() - start).as_secs_f64() / *times as f64);
+        }
+    }
+    found.iter_mut().for_each(|found| found.sort_by(f64::total_cmp));
+    Ok(found.iter().map(|found| found[rounds / 2]).collect())
 }
 
 /// Numbers that look random (SplitMix64): the same in every run.

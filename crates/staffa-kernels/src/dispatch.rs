@@ -18,11 +18,18 @@ pub enum Level {
     Avx512 = 3,
 }
 
+/// Zero is "not looked yet". Threads that race here find the same answer.
+static LEVEL: AtomicU8 = AtomicU8::new(0);
+
+/// At most this level from now on, for the whole process: to measure what the others bring.
+#[doc(hidden)]
+pub fn lower_level(most: Level) {
+    LEVEL.store(detect().min(most) as u8, Ordering::Relaxed);
+}
+
 /// The best level of this machine; found once.
 #[inline]
 pub fn level() -> Level {
-    // Zero is "not looked yet". Threads that race here find the same answer.
-    static LEVEL: AtomicU8 = AtomicU8::new(0);
     let found = match LEVEL.load(Ordering::Relaxed) {
         1 => Level::Baseline,
         2 => Level::Avx2,

@@ -48,9 +48,11 @@ compile_error!("staffa-kernels views little-endian file bytes as words: a big-en
 
 mod bitpack;
 mod bytes;
+mod decimal;
 mod delta;
 mod dispatch;
 mod escape;
+mod expand;
 mod frame;
 mod front;
 mod fsst;
@@ -65,9 +67,11 @@ mod word;
 
 pub use bitpack::{pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail, unpack_tail};
 pub use bytes::{BytesDict, lengths_to_offsets_i32, lengths_to_offsets_i64, sum_u32};
+pub use decimal::{decimals_f32, decimals_f64};
 pub use delta::prefix_sum;
-pub use dispatch::{Level, level};
+pub use dispatch::{Level, level, lower_level};
 pub use escape::replace_escapes;
+pub use expand::expand;
 pub use frame::{bounds, changes, count_above, widths};
 pub use front::join_prefixes;
 pub use fsst::FsstTable;

@@ -82,7 +82,8 @@ impl File {
 
     /// Reads as it goes; `unfolded` in types that every engine knows.
     #[pyo3(signature = (
-        columns=None, filter=None, batch_rows=None, limit=None, string_views=false, offset=0, unfolded=false
+        columns=None, filter=None, batch_rows=None, limit=None, string_views=false, dictionaries=None, offset=0,
+        unfolded=false
     ))]
     #[expect(clippy::too_many_arguments, reason = "the keyword arguments of the Python method")]
     fn scan(
@@ -93,12 +94,13 @@ impl File {
         batch_rows: Option<usize>,
         limit: Option<u64>,
         string_views: bool,
+        dictionaries: Option<Vec<String>>,
         offset: u64,
         unfolded: bool,
     ) -> PyResult<Reader> {
         let filter = filter.map(predicate).transpose()?;
         run(py, || {
-            let scan = self.asked(columns, filter, batch_rows, limit, string_views);
+            let scan = self.asked(columns, filter, batch_rows, limit, string_views, dictionaries);
             let reader = scan.offset(offset).reader()?;
             let stored = reader.schema();
             let plain = Arc::new(unfolded_schema(&stored));
@@ -110,7 +112,8 @@ impl File {
     }
 
     /// Reads everything now.
-    #[pyo3(signature = (columns=None, filter=None, limit=None, string_views=false))]
+    #[pyo3(signature = (columns=None, filter=None, limit=None, string_views=false, dictionaries=None))]
+    #[allow(clippy::too_many_arguments)] // Python's keyword arguments.
     fn read(
         &self,
         py: Python<'_>,
@@ -118,11 +121,13 @@ impl File {
         filter: Option<&Bound<'_, PyAny>>,
         limit: Option<u64>,
         string_views: bool,
+        dictionaries: Option<Vec<String>>,
     ) -> PyResult<Reader> {
         let filter = filter.map(predicate).transpose()?;
-        // All of it: a row group at a time goes into huge pages.
+        // All of it: a row group at a time goes into huge pages, and all are kept anyway.
         let batch_rows = limit.is_none().then_some(1 << 20);
-        let mut reader = run(py, || self.asked(columns, filter, batch_rows, limit, string_views).reader())?;
+        let scan = || self.asked(columns, filter, batch_rows, limit, string_views, dictionaries);
+        let mut reader = run(py, || scan().read_ahead(usize::MAX).reader())?;
         let schema = reader.schema();
         let mut batches = Vec::new();
         while let Some(batch) = run(py, || reader.next().transpose())? {
@@ -221,8 +226,9 @@ impl File {
         batch_rows: Option<usize>,
         limit: Option<u64>,
         string_views: bool,
+        dictionaries: Option<Vec<String>>,
     ) -> Scan {
-        let mut scan = self.0.scan().string_views(string_views);
+        let mut scan = self.0.scan().string_views(string_views).dictionaries(dictionaries.unwrap_or_default());
         if let Some(columns) = columns {
             scan = scan.columns(columns);
         }

@@ -12,7 +12,7 @@
 
 use std::borrow::Cow;
 
-use staffa_kernels::VECTOR;
+use staffa_kernels::{VECTOR, Word};
 
 use crate::bitmap::Bitmap;
 use crate::choose::Cascade;
@@ -218,7 +218,7 @@ impl<'a> Block<'a> {
             decoder.vector(v, cx, vector)?;
         }
         if let Some(validity) = self.validity.as_ref().filter(|_| self.dense) {
-            expand(out, count, validity);
+            expand(out, count, validity)?;
         }
         Ok(())
     }
@@ -238,7 +238,7 @@ impl<'a> Block<'a> {
             at += decoder.vector(v, cx, vector, out.get_mut(at..).unwrap_or_default())?;
         }
         if let Some(validity) = self.validity.as_ref().filter(|_| self.dense) {
-            expand(lengths, count, validity);
+            expand(lengths, count, validity)?;
         }
         Ok(at)
     }
@@ -292,7 +292,7 @@ pub(crate) struct Wanted<'r> {
 
 impl Wanted<'_> {
     /// Puts the values of the places to their rows.
-    pub fn put<T: Copy + Default>(&self, values: &[T], out: &mut [T]) -> Result<()> {
+    pub fn put<T: Word>(&self, values: &[T], out: &mut [T]) -> Result<()> {
         if values.len() == out.len() {
             out.copy_from_slice(values);
             return Ok(());
@@ -300,37 +300,14 @@ impl Wanted<'_> {
         let present = out.get_mut(..values.len()).zip(self.validity.as_ref());
         let (present, validity) = present.ok_or_else(|| Error::corrupt("more values than rows"))?;
         present.copy_from_slice(values);
-        expand(out, values.len(), validity);
-        Ok(())
+        expand(out, values.len(), validity)
     }
 }
 
 /// Moves the first `count` values to the places whose bit is set; the others become 0.
-pub(crate) fn expand<T: Copy + Default>(out: &mut [T], count: usize, validity: &Bitmap) {
-    let mut from = count;
-    let len = out.len();
-    for (w, &word) in validity.words().iter().enumerate().rev() {
-        let start = w * 64;
-        let ones = word.count_ones() as usize;
-        let width = 64.min(len.saturating_sub(start));
-        if ones == width {
-            from = from.saturating_sub(width);
-            out.copy_within(from..from + width, start);
-            continue;
-        }
-        if ones == 0 {
-            out.iter_mut().skip(start).take(width).for_each(|place| *place = T::default());
-            continue;
-        }
-        for i in (0..width).rev() {
-            let valid = word >> i & 1 == 1;
-            from -= usize::from(valid && from > 0);
-            let value = if valid { out.get(from).copied().unwrap_or_default() } else { T::default() };
-            if let Some(place) = out.get_mut(start + i) {
-                *place = value;
-            }
-        }
-    }
+pub(crate) fn expand<T: Word>(out: &mut [T], count: usize, validity: &Bitmap) -> Result<()> {
+    let done = staffa_kernels::expand(out, count, validity.words());
+    done.then_some(()).ok_or_else(|| Error::corrupt(format!("as many values as are valid expected, found {count}")))
 }
 
 /// Opens a shared part.
@@ -362,25 +339,4 @@ pub(crate) fn parse_shared<'a>(bytes: &'a [u8], most: usize, limits: &Limits) ->
         return Err(Error::corrupt(format!("{len} values expected, found {}", node.len)));
     }
     Ok((node, decoded))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dense_values_move_to_the_places_of_the_valid() {
-        for len in [0usize, 1, 63, 64, 65, 200, 1000] {
-            for step in [1usize, 2, 3, 64, 100] {
-                let validity: Bitmap = (0..len).map(|i| i % step == 0 || i / 64 == 1).collect();
-                let expected: Vec<u32> =
-                    (0..len as u32).map(|i| if validity.get(i as usize) { i + 1 } else { 0 }).collect();
-                let present: Vec<u32> = expected.iter().copied().filter(|v| *v > 0).collect();
-                let mut out = vec![u32::MAX; len];
-                out[..present.len()].copy_from_slice(&present);
-                expand(&mut out, present.len(), &validity);
-                assert_eq!(out, expected, "{len} {step}");
-            }
-        }
-    }
 }

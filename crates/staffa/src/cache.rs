@@ -1,8 +1,9 @@
 //! Opened blocks, kept for the next read: what a point read would open again.
 //!
 //! A block is kept as it lies in the file, with what its decoders hold beside that (dictionaries, runs, exceptions):
-//! encoded, in the sense of Super-Scalar RAM-CPU Cache Compression, section 2. Every kept byte counts; the least recently
-//! used go first.
+//! encoded, in the sense of Super-Scalar RAM-CPU Cache Compression, section 2. On request it is kept decoded, as in
+//! Compression in Disk-Based Column Stores: larger, and not decoded again. Every kept byte counts; the least recently used
+//! go first.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::fmt;
@@ -177,8 +178,9 @@ mod tests {
         let options = WriteOptions { block_rows: 1024, row_group_rows: 8192, ..WriteOptions::default() };
         let bytes = crate::to_bytes(batch.schema(), std::slice::from_ref(&batch), options).unwrap();
         let mut most_kept = Vec::new();
-        for budget in [0, 30_000, 1 << 30] {
-            let limits = Limits { cache_bytes: budget, ..Limits::default() };
+        for (budget, cache_decoded) in [(0, false), (30_000, false), (1 << 30, false), (30_000, true), (1 << 30, true)]
+        {
+            let limits = Limits { cache_bytes: budget, cache_decoded, ..Limits::default() };
             let file = crate::File::from_bytes_with(bytes.clone(), limits).unwrap();
             let (mut random, mut most) = (Random(5), 0);
             for count in [1, 1, 40, 1, 700, 3] {
@@ -193,5 +195,6 @@ mod tests {
             most_kept.push(most);
         }
         assert!(most_kept[0] == 0 && most_kept[1] > 10_000 && most_kept[2] > 2 * most_kept[1], "{most_kept:?}");
+        assert!(most_kept[3] > 10_000 && most_kept[4] > most_kept[2], "{most_kept:?}");
     }
 }

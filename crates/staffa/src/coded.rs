@@ -94,7 +94,7 @@ fn by_codes(block: &Block<'_>, coded: &dyn CodedStrings, count: usize, values: &
         coded.codes(v, &mut cx, codes)?;
     }
     if let Some(validity) = block.validity.as_ref().filter(|_| block.dense) {
-        expand(&mut codes, count, validity);
+        expand(&mut codes, count, validity)?;
     }
     let nulls = block.validity.as_ref().map(|validity| {
         NullBuffer::new(BooleanBuffer::new(Buffer::from_slice_ref(validity.words()), 0, validity.len()))

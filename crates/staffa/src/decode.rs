@@ -15,7 +15,7 @@ use crate::encoding;
 use crate::error::{Error, Result};
 use crate::gather::{Appended, gather_strings, gather_vectors};
 use crate::node::NodeRef;
-use crate::select::{Range, select_strings, select_vectors};
+use crate::select::{Range, StringTest, select_strings, select_vectors};
 use crate::source::Source;
 use crate::values::{PhysicalType, Values};
 
@@ -67,9 +67,14 @@ pub trait BytesDecoder: Send + Sync {
         None
     }
 
+    /// The length of every string, where it is known without its content.
+    fn lengths(&self) -> Option<&dyn Decoder<u32>> {
+        None
+    }
+
     /// Which strings pass; a vector has at most `most` bytes of them.
-    fn select(&self, passes: &dyn Fn(&[u8]) -> bool, most: usize, cx: &mut Scratch) -> Result<Bitmap> {
-        select_strings(self, passes, most, cx)
+    fn select(&self, test: &StringTest<'_>, most: usize, cx: &mut Scratch) -> Result<Bitmap> {
+        select_strings(self, test, most, cx)
     }
 }
 

@@ -29,7 +29,7 @@ use crate::file::BlockEntry;
 use crate::pick::Pick;
 use crate::predicate::{Bound, Compare, Half, Node, Test, Value, may_be_true, must_be_true, true_rows};
 use crate::read::{File, each_column};
-use crate::select;
+use crate::select::{self, StringTest};
 use crate::values::Kind;
 use crate::zone::ZoneMap;
 
@@ -216,8 +216,13 @@ fn test(node: &Node, block: &Block<'_>, kind: Kind) -> Result<Option<Bitmap>> {
             let value = value.as_slice();
             let equal = |string: &[u8]| string == value;
             let other = |string: &[u8]| holds(op, string.cmp(value));
-            let passes: &dyn Fn(&[u8]) -> bool = if op == Compare::Eq { &equal } else { &other };
-            Some(decoder.select(passes, block.string_bytes, &mut cx)?)
+            let test = if op == Compare::Eq {
+                // A string of the block is shorter than 4 GiB.
+                StringTest { passes: &equal, length: u32::try_from(value.len()).ok() }
+            } else {
+                StringTest { passes: &other, length: None }
+            };
+            Some(decoder.select(&test, block.string_bytes, &mut cx)?)
         }
         _ => return Ok(None),
     };
@@ -239,7 +244,8 @@ fn matching(test: Test, text: &[u8], negated: bool, block: &Block<'_>) -> Result
         Test::Contains => &contains,
         Test::Like => return Ok(None),
     };
-    let found = decoder.select(passes, block.string_bytes, &mut cx)?;
+    let test = StringTest { passes, length: None };
+    let found = decoder.select(&test, block.string_bytes, &mut cx)?;
     Ok(Some(block.of_rows(found)))
 }
 

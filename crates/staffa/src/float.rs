@@ -10,6 +10,8 @@ pub(crate) trait FloatBits: Physical {
     fn to_f64(self) -> f64;
     /// The nearest float of this width.
     fn from_f64(value: f64) -> Self;
+    /// `digits * f * e` of signed digits, each.
+    fn of_digits(digits: &[u64], f: f64, e: f64, out: &mut [Self]);
     /// The bits, zero-extended.
     fn to_bits64(self) -> u64;
     /// The low bits.
@@ -27,6 +29,10 @@ impl FloatBits for u32 {
     #[inline]
     fn from_f64(value: f64) -> Self {
         (value as f32).to_bits()
+    }
+
+    fn of_digits(digits: &[u64], f: f64, e: f64, out: &mut [Self]) {
+        staffa_kernels::decimals_f32(digits, f, e, out);
     }
 
     #[inline]
@@ -51,6 +57,10 @@ impl FloatBits for u64 {
     #[inline]
     fn from_f64(value: f64) -> Self {
         value.to_bits()
+    }
+
+    fn of_digits(digits: &[u64], f: f64, e: f64, out: &mut [Self]) {
+        staffa_kernels::decimals_f64(digits, f, e, out);
     }
 
     #[inline]

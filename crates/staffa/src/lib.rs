@@ -48,6 +48,7 @@ mod coded;
 mod conforming;
 mod cursor;
 mod decode;
+mod decoded;
 mod encoding;
 mod error;
 mod file;
@@ -58,6 +59,9 @@ mod inspect;
 mod limits;
 mod misfit;
 mod node;
+#[cfg(feature = "experiments")]
+#[doc(hidden)]
+pub mod opened;
 mod options;
 mod output;
 mod patches;

@@ -17,6 +17,9 @@ pub struct Limits {
     pub depth: u32,
     /// Most bytes of opened blocks that an open file keeps for later reads of single rows.
     pub cache_bytes: u64,
+    /// Whether these are kept decoded: larger, but a row of a block that is kept is then read without decoding. By default
+    /// they are kept as they are stored.
+    pub cache_decoded: bool,
 }
 
 impl Default for Limits {
@@ -28,6 +31,7 @@ impl Default for Limits {
             block_bytes: 4 << 30,
             depth: 64,
             cache_bytes: 64 << 20,
+            cache_decoded: false,
         }
     }
 }

@@ -200,7 +200,7 @@ impl<'a> Output<'a> {
             pushed &= validity.is_some() || views.push_codes(table, codes);
         }
         if let Some(validity) = validity {
-            expand(&mut codes, count, validity);
+            expand(&mut codes, count, validity)?;
             pushed = views.push_codes(table, &codes);
         }
         pushed.then_some(()).ok_or_else(|| {

@@ -18,6 +18,7 @@ use crate::block::{self, Block, Parsed};
 use crate::cache::{Cache, OpenBlock, Sources};
 use crate::coded::{coded_anew, to_be_coded};
 use crate::decode::SharedPart;
+use crate::decoded::decoded;
 use crate::error::{Error, Place, Result};
 use crate::file::{BlockEntry, ChunkEntry, ColumnIndex, Footer};
 use crate::limits::Limits;
@@ -257,7 +258,11 @@ impl File {
 
     /// A block, opened now or before, and kept for later.
     pub(crate) fn opened_and_kept(&self, leaf: usize, row_group: usize, block: usize) -> Result<Arc<OpenBlock>> {
-        let opened = self.opened(leaf, row_group, block)?;
+        let mut opened = self.opened(leaf, row_group, block)?;
+        let Limits { cache_decoded, cache_bytes, .. } = *self.limits();
+        if cache_decoded && cache_bytes > 0 && !opened.owner().bytes.is_empty() {
+            opened = Arc::new(opened.with(decoded)?);
+        }
         self.inner.cache.keep_block(leaf, row_group, block, &opened);
         Ok(opened)
     }

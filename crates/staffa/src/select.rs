@@ -110,14 +110,34 @@ pub fn by_vector(len: usize, mut bits: impl FnMut(usize, &mut [u64]) -> Result<(
     Ok(Bitmap::from_words(words, len))
 }
 
-/// [`BytesDecoder::select`] by whole vectors.
+/// A test of strings.
+pub struct StringTest<'t> {
+    /// Whether a string passes.
+    pub passes: &'t dyn Fn(&[u8]) -> bool,
+    /// The length that all strings have which pass, where there is one: of equality.
+    pub length: Option<u32>,
+}
+
+/// [`BytesDecoder::select`] by whole vectors: those in which there is a string of the length, where all that pass have
+/// one.
 pub fn select_strings(
     decoder: &(impl BytesDecoder + ?Sized),
-    passes: &dyn Fn(&[u8]) -> bool,
+    test: &StringTest<'_>,
     most: usize,
     cx: &mut Scratch,
 ) -> Result<Bitmap> {
+    let candidates = match (test.length, decoder.lengths()) {
+        (Some(length), Some(lengths)) => Some(lengths.select(&Range::between(length, length), cx)?),
+        _ => None,
+    };
+    let none = |v: usize, words: &[u64]| {
+        let own = candidates.as_ref().map(|found| found.words().iter().skip(v * WORDS).take(words.len()));
+        own.is_some_and(|mut own| own.all(|word| *word == 0))
+    };
     by_vector(decoder.len(), |v, words| {
+        if none(v, words) {
+            return Ok(());
+        }
         let size = decoder.vector_bytes(v, cx)?;
         if size > most {
             return Err(Error::corrupt(format!("strings of at most {most} bytes expected, found {size}")));
@@ -131,7 +151,7 @@ pub fn select_strings(
                 let Some((string, others)) = rest.split_at_checked(*length as usize) else {
                     return Err(Error::corrupt(format!("strings of vector {v} longer than declared")));
                 };
-                *word |= u64::from(passes(string)) << i;
+                *word |= u64::from((test.passes)(string)) << i;
                 rest = others;
             }
         }

@@ -203,7 +203,7 @@ impl<'a> Source<'a> {
             let validity = self.context(1).open_bits(validity)?.bits()?;
             let present = words.len();
             words.resize(rows, T::default());
-            expand(&mut words, present, &validity);
+            expand(&mut words, present, &validity)?;
         }
         if words.len() != rows {
             return Err(Error::corrupt(format!("a stream of {rows} values expected, found {}", words.len())));

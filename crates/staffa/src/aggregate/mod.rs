@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! for each column, block by block:   zone map knows -> taken from there
+//!                                    only distinct strings -> those of the dictionary that rows have
 //!                                    a bound of strings -> kept, decoded at the end if it could still win
 //!                                    else -> decoded, fed to what still asks
 //! ```
@@ -16,8 +17,11 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use arrow_array::{Array as _, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array as _, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_select::filter::filter;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
@@ -229,9 +233,20 @@ impl Column {
                 let asking = |(_, part): &mut (Aggregate, Part)| !part.by_zone_map(entry, &block);
                 let asking: Vec<bool> = self.parts.iter_mut().map(asking).collect();
                 if asking.contains(&true) {
-                    let array = file.column(self.position, schema, group, block.rows)?;
-                    let parts = self.parts.iter_mut().zip(asking).filter(|(_, asking)| *asking);
-                    parts.map(|((_, part), _)| part).try_for_each(|part| part.push(&array))?;
+                    let mut parts: Vec<_> = self.parts.iter_mut().zip(asking).filter(|(_, asking)| *asking).collect();
+                    let distinct = parts.iter().all(|((which, _), _)| *which == Aggregate::Distinct);
+                    let strings = self.ty.is_string() || self.ty.is_binary();
+                    let coded = if distinct && strings {
+                        let place = file.place(leaf, group);
+                        file.coded_rows(leaf, &self.ty, group, &block.rows).map_err(|e| e.at(place))?
+                    } else {
+                        None
+                    };
+                    let array = match coded {
+                        Some(coded) => used(&coded)?,
+                        None => file.column(self.position, schema, group, block.rows)?,
+                    };
+                    parts.iter_mut().try_for_each(|((_, part), _)| part.push(&array))?;
                 }
             }
         }
@@ -244,6 +259,12 @@ impl Column {
         }
         Ok(())
     }
+}
+
+/// The values of a dictionary that rows have.
+fn used(coded: &ArrayRef) -> Result<ArrayRef> {
+    let coded = coded.as_dictionary::<Int32Type>();
+    Ok(filter(coded.values(), &BooleanArray::new(coded.occupancy(), None))?)
 }
 
 /// Runs and dictionaries as their values.

@@ -212,9 +212,7 @@ impl<T: FloatBits> Decoder<T> for Decimals<'_, T> {
         let digits = buffer.get_mut(..out.len()).unwrap_or_default();
         self.digits.vector(v, cx, digits)?;
         let (f, e) = self.scales.get(v).copied().ok_or_else(|| Error::corrupt(format!("no vector {v}")))?;
-        for (place, digits) in out.iter_mut().zip(&*digits) {
-            *place = T::from_f64(*digits as i64 as f64 * f * e);
-        }
+        T::of_digits(digits, f, e, out);
         self.exceptions.apply(v, out);
         cx.give_u64(buffer);
         Ok(())

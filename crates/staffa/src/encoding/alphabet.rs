@@ -213,6 +213,10 @@ impl BytesDecoder for Coded<'_> {
         self.lengths.len()
     }
 
+    fn lengths(&self) -> Option<&dyn Decoder<u32>> {
+        Some(self.lengths.as_ref())
+    }
+
     fn vector_bytes(&self, v: usize, _: &mut Scratch) -> Result<usize> {
         match self.starts.get(v..v + 2) {
             Some(&[start, end]) => Ok(end.saturating_sub(start) as usize),

@@ -7,19 +7,20 @@
 //! ```
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::Word as _;
+use staffa_kernels::{BytesDict, Word as _};
 
 use super::run_end::run_ends;
 use super::{Encoding, Misfit, PointRead};
 use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Stats};
 use crate::decode::{
-    AnyDecoder, BitsDecoder, BytesDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_words, vector_len,
+    AnyDecoder, BitsDecoder, BytesDecoder, CodedStrings, Decoder, Integer, OpenContext, Physical, Scratch, for_words,
+    vector_len,
 };
 use crate::error::{Error, Result};
 use crate::gather::Appended;
 use crate::node::{Node, NodeRef};
-use crate::select::Range;
+use crate::select::{Range, StringTest};
 use crate::values::{Kind, PhysicalType, Values};
 
 /// See the [module](self).
@@ -87,7 +88,12 @@ impl Encoding for Constant {
                 }
                 Ok(AnyDecoder::Bits(Box::new(ConstantBits { value: value == 1, len })))
             }
-            PhysicalType::Bytes => Ok(AnyDecoder::Bytes(Box::new(ConstantBytes { value: node.payload, len }))),
+            PhysicalType::Bytes => {
+                let size = u32::try_from(node.payload.len()).map_err(|_| Error::corrupt("a string of 4 GiB"))?;
+                let dictionary = BytesDict::new(&[0, size], node.payload);
+                let dictionary = dictionary.ok_or_else(|| Error::corrupt("a string expected"))?;
+                Ok(AnyDecoder::Bytes(Box::new(ConstantBytes { dictionary, len })))
+            }
             ty => for_words!(ty, T => {
                 let value = T::read_le(cursor.bytes(T::BYTES)?).unwrap_or_default();
                 cursor.finish("constant")?;
@@ -136,36 +142,59 @@ impl BitsDecoder for ConstantBits {
     }
 }
 
-struct ConstantBytes<'a> {
-    value: &'a [u8],
+struct ConstantBytes {
+    /// Of one string.
+    dictionary: BytesDict,
     len: usize,
 }
 
-impl BytesDecoder for ConstantBytes<'_> {
+impl ConstantBytes {
+    fn value(&self) -> &[u8] {
+        self.dictionary.contents()
+    }
+}
+
+impl CodedStrings for ConstantBytes {
+    fn strings(&self) -> &BytesDict {
+        &self.dictionary
+    }
+
+    fn codes(&self, _: usize, _: &mut Scratch, out: &mut [u32]) -> Result<()> {
+        out.fill(0);
+        Ok(())
+    }
+}
+
+impl BytesDecoder for ConstantBytes {
     fn len(&self) -> usize {
         self.len
     }
 
+    fn coded(&self) -> Option<&dyn CodedStrings> {
+        Some(self)
+    }
+
     fn vector_bytes(&self, v: usize, _: &mut Scratch) -> Result<usize> {
-        Ok(self.value.len() * vector_len(self.len, v))
+        Ok(self.value().len() * vector_len(self.len, v))
     }
 
     fn vector(&self, _: usize, _: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
-        lengths.fill(self.value.len() as u32);
-        let bytes = self.value.len() * lengths.len();
+        lengths.fill(self.value().len() as u32);
+        let bytes = self.value().len() * lengths.len();
         let out = out.get_mut(..bytes).ok_or_else(|| Error::corrupt("strings longer than declared"))?;
-        if !self.value.is_empty() {
-            out.chunks_exact_mut(self.value.len()).for_each(|place| place.copy_from_slice(self.value));
+        let value = self.value();
+        if !value.is_empty() {
+            out.chunks_exact_mut(value.len()).for_each(|place| place.copy_from_slice(value));
         }
         Ok(bytes)
     }
 
     fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut Appended) -> Result<()> {
-        rows.iter().try_for_each(|_| out.push(self.value))
+        rows.iter().try_for_each(|_| out.push(self.value()))
     }
 
-    fn select(&self, passes: &dyn Fn(&[u8]) -> bool, _: usize, _: &mut Scratch) -> Result<Bitmap> {
-        Ok(Bitmap::filled(self.len, passes(self.value)))
+    fn select(&self, test: &StringTest<'_>, _: usize, _: &mut Scratch) -> Result<Bitmap> {
+        Ok(Bitmap::filled(self.len, (test.passes)(self.value())))
     }
 }
 

@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::gather::Appended;
 use crate::node::{Node, NodeRef};
 use crate::picked::Picked;
-use crate::select::{Range, select_codes};
+use crate::select::{Range, StringTest, select_codes};
 use crate::values::{Kind, PhysicalType, Strings, Values};
 
 /// Bytes of distinct strings from which on it is tried to sort them.
@@ -354,8 +354,8 @@ impl BytesDecoder for CodedBytes<'_> {
         out.push_all(codes.len(), bytes as usize, |lengths, out| values.gather(&codes, lengths, out))
     }
 
-    fn select(&self, passes: &dyn Fn(&[u8]) -> bool, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
-        let passing: Bitmap = (0..self.values.len()).map(|i| self.values.get(i).is_some_and(passes)).collect();
+    fn select(&self, test: &StringTest<'_>, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
+        let passing: Bitmap = (0..self.values.len()).map(|i| self.values.get(i).is_some_and(test.passes)).collect();
         select_codes(self.codes.as_ref(), &passing, cx)
     }
 }

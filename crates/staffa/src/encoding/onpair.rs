@@ -25,6 +25,7 @@ use crate::choose::{Cascade, Stats};
 use crate::cursor::Cursor;
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch, vector_len};
 use crate::error::{Error, Result};
+use crate::gather::{Appended, by_vector, gather_strings, no_row};
 use crate::node::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values};
 use tokens::{LONGEST, MOST, SHARED, TRAINED, Tokens, code_width, sample, strings_of, table};
@@ -237,11 +238,114 @@ impl Text<'_> {
         unpack_vector(packed, self.width, 0, out.get_mut(..count).unwrap_or_default())?;
         Ok(count)
     }
+
+    /// Strings of few rows of vector `v`, whose strings have these lengths, appended to `out`: the tokens before them are
+    /// only measured.
+    fn few(&self, v: usize, rows: &[u32], lengths: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
+        let Some(&[next, end]) = self.ends.get(v..v + 2) else {
+            return Err(Error::corrupt(format!("no vector {v}")));
+        };
+        let (next, end) = (next as usize, end as usize);
+        let mut codes = Codes { text: self, unpacked: usize::MAX, buffer: cx.take_u32(), next, end };
+        let mut string = Vec::new();
+        // Of the strings: the next one, and where it starts. Of the codes: where the next token starts.
+        let (mut i, mut start, mut at) = (0, 0, 0);
+        for row in rows {
+            let before = lengths.get(i..*row as usize % VECTOR).unwrap_or_default();
+            start += before.iter().map(|length| *length as usize).sum::<usize>();
+            i += before.len() + 1;
+            let length = lengths.get(i - 1).map_or(0, |length| *length as usize);
+            string.clear();
+            let mut most = MEASURED;
+            while string.len() < length {
+                let some = codes.some(most)?;
+                let bytes = self.tokens.gathered_bytes(some).ok_or_else(|| no_token(v))? as usize;
+                if at + bytes <= start {
+                    at += bytes;
+                    codes.next += some.len();
+                    continue;
+                }
+                if most > 1 {
+                    most /= 4;
+                    continue;
+                }
+                let token = some.first().and_then(|code| self.tokens.get(*code as usize)).ok_or_else(|| no_token(v))?;
+                // What of it belongs to the string: a token may span two.
+                let part = token.get((start + string.len()).saturating_sub(at)..).unwrap_or_default();
+                let part = part.get(..length - string.len()).unwrap_or(part);
+                string.extend(part);
+                if at + token.len() <= start + string.len() {
+                    at += token.len();
+                    codes.next += 1;
+                }
+            }
+            out.push(&string)?;
+            start += length;
+        }
+        cx.give_u32(codes.buffer);
+        Ok(())
+    }
+}
+
+fn no_token(v: usize) -> Error {
+    Error::corrupt(format!("codes of vector {v} do not decode to its bytes"))
+}
+
+/// Rows of a vector from which on all of it is decoded.
+const FEW: usize = 128;
+
+/// Codes that are measured at once.
+const MEASURED: usize = 64;
+
+/// The codes of a vector, as far as they have been read.
+struct Codes<'t, 'a> {
+    text: &'t Text<'a>,
+    /// Which 1024 codes are in the buffer.
+    unpacked: usize,
+    buffer: Vec<u32>,
+    next: usize,
+    end: usize,
+}
+
+impl Codes<'_, '_> {
+    /// At least one and at most `most` of the codes that come next.
+    fn some(&mut self, most: usize) -> Result<&[u32]> {
+        if self.unpacked != self.next / VECTOR {
+            self.text.unpack(self.next / VECTOR, &mut self.buffer)?;
+            self.unpacked = self.next / VECTOR;
+        }
+        let from = self.next % VECTOR;
+        let to = VECTOR.min(from + most).min(from + self.end.saturating_sub(self.next));
+        let some = self.buffer.get(from..to).filter(|some| !some.is_empty());
+        some.ok_or_else(|| Error::corrupt("fewer codes than strings need"))
+    }
 }
 
 impl BytesDecoder for Text<'_> {
     fn len(&self) -> usize {
         self.lengths.len()
+    }
+
+    fn lengths(&self) -> Option<&dyn Decoder<u32>> {
+        Some(self.lengths.as_ref())
+    }
+
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
+        for (v, rows) in by_vector(rows) {
+            if rows.len() >= FEW {
+                gather_strings(self, rows, cx, out)?;
+                continue;
+            }
+            if let Some(row) = rows.last().filter(|row| **row as usize >= self.len()) {
+                return Err(no_row(*row, self.len()));
+            }
+            let mut buffer = cx.take_u32();
+            let lengths = buffer.get_mut(..vector_len(self.len(), v)).unwrap_or_default();
+            self.lengths.vector(v, cx, lengths)?;
+            self.few(v, rows, lengths, cx, out)?;
+            cx.give_u32(buffer);
+        }
+        Ok(())
     }
 
     fn vector_bytes(&self, v: usize, _: &mut Scratch) -> Result<usize> {
@@ -266,7 +370,7 @@ impl BytesDecoder for Text<'_> {
             let wanted = codes.get(from..to).unwrap_or_default();
             let sizes = sizes.get_mut(..wanted.len()).unwrap_or_default();
             let written = self.tokens.gather(wanted, sizes, out.get_mut(at..).unwrap_or_default());
-            at += written.ok_or_else(|| Error::corrupt(format!("codes of vector {v} do not decode to its bytes")))?;
+            at += written.ok_or_else(|| no_token(v))?;
             next += wanted.len().max(1);
         }
         cx.give_u32(codes);

@@ -169,6 +169,10 @@ impl BytesDecoder for PlainBytes<'_> {
         self.lengths.len()
     }
 
+    fn lengths(&self) -> Option<&dyn Decoder<u32>> {
+        Some(self.lengths.as_ref())
+    }
+
     fn vector_bytes(&self, v: usize, _: &mut Scratch) -> Result<usize> {
         Ok(self.range(v).len())
     }

@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::gather::{Appended, by_vector, gather_vectors, many, no_row};
 use crate::node::{Node, NodeRef};
 use crate::picked::rows_where;
-use crate::select::{Range, select_runs};
+use crate::select::{Range, StringTest, select_runs};
 use crate::values::{Kind, PhysicalType, StringsBuf, Values};
 
 /// See the [module](self).
@@ -309,8 +309,8 @@ impl BytesDecoder for ByteRuns {
         out.push_all(runs.len(), bytes as usize, |lengths, out| values.gather(&runs, lengths, out))
     }
 
-    fn select(&self, passes: &dyn Fn(&[u8]) -> bool, _: usize, _: &mut Scratch) -> Result<Bitmap> {
-        let passing = (0..self.ends.len()).map(|run| self.values.get(run).is_some_and(passes));
+    fn select(&self, test: &StringTest<'_>, _: usize, _: &mut Scratch) -> Result<Bitmap> {
+        let passing = (0..self.ends.len()).map(|run| self.values.get(run).is_some_and(test.passes));
         Ok(select_runs(passing, &self.ends, self.len))
     }
 }

@@ -81,7 +81,7 @@ impl View {
         if let Some(validity) = input.validity.as_ref().filter(|_| input.dense) {
             let present = words.len();
             words.resize(input.len, 0);
-            block::expand(&mut words, present, validity);
+            block::expand(&mut words, present, validity)?;
         }
         let bytes = stream_node(node, from).map_or(0, Node::size);
         let codes = node.encoding == Dictionary.id();
@@ -105,7 +105,7 @@ impl View {
         if let Some(validity) = input.validity.as_ref().filter(|_| input.dense) {
             let present = words.len();
             words.resize(input.len, 0);
-            block::expand(&mut words, present, validity);
+            block::expand(&mut words, present, validity).ok()?;
         }
         let (bytes, ids, rows, together) = (root.size(), Vec::new(), Vec::new(), Vec::new());
         Some(Self { ty, codes: false, words, ids, bytes, distinct: 0, rows, together })
