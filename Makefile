@@ -45,6 +45,7 @@ lint: venv ## formatting, lints, documentation, licences
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc -p staffa -p staffa-kernels --lib --no-deps --locked
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/mypy
 	$(BIN)/python -m doctest scripts/licences.py
 	$(BIN)/python scripts/licences.py
 

@@ -13,26 +13,39 @@
 {'city': ['Oban', 'Oban']}
 """
 
-from staffa._explain import Explain, Why
-from staffa._file import File, Reader, open, read_table
-from staffa._staffa import __version__
-from staffa._write import Encoding, WriteSummary, encodings, write_table
-from staffa.errors import (
-    CorruptError,
-    InvalidArgumentError,
-    LimitError,
-    StaffaError,
-    TruncatedError,
-    UnsupportedError,
-)
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from staffa import errors, torch
+    from staffa._dataset import Dataset, dataset
+    from staffa._explain import Explain, Why
+    from staffa._file import File, Reader, open, read_table
+    from staffa._pandas import read_pandas, write_pandas
+    from staffa._polars import scan_polars, write_polars
+    from staffa._staffa import __version__
+    from staffa._write import Encoding, WriteSummary, encodings, write_table
+    from staffa.errors import (
+        CorruptError,
+        InvalidArgumentError,
+        LimitError,
+        MissingExtraError,
+        StaffaError,
+        TruncatedError,
+        UnsupportedError,
+    )
 
 __all__ = [
     "CorruptError",
+    "Dataset",
     "Encoding",
     "Explain",
     "File",
     "InvalidArgumentError",
     "LimitError",
+    "MissingExtraError",
     "Reader",
     "StaffaError",
     "TruncatedError",
@@ -40,8 +53,51 @@ __all__ = [
     "Why",
     "WriteSummary",
     "__version__",
+    "dataset",
     "encodings",
+    "errors",
     "open",
+    "read_pandas",
     "read_table",
+    "scan_polars",
+    "torch",
+    "write_pandas",
+    "write_polars",
     "write_table",
 ]
+
+# Where everything stands. It is imported when it is asked for: pyarrow alone takes longer than everything else here.
+_MODULES = {
+    "_dataset": ["Dataset", "dataset"],
+    "_explain": ["Explain", "Why"],
+    "_file": ["File", "Reader", "open", "read_table"],
+    "_pandas": ["read_pandas", "write_pandas"],
+    "_polars": ["scan_polars", "write_polars"],
+    "_staffa": ["__version__"],
+    "_write": ["Encoding", "WriteSummary", "encodings", "write_table"],
+    "errors": [
+        "CorruptError",
+        "InvalidArgumentError",
+        "LimitError",
+        "MissingExtraError",
+        "StaffaError",
+        "TruncatedError",
+        "UnsupportedError",
+    ],
+    "torch": [],
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        found = getattr(importlib.import_module(f"staffa.{_HOMES[name]}"), name)
+        globals()[name] = found
+        return found
+    if name in _MODULES:
+        return importlib.import_module(f"staffa.{name}")
+    raise AttributeError(f"module 'staffa' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from staffa._html import of_explain
+
 
 class Explain:
     """The trees of encodings of a file.
@@ -25,6 +27,11 @@ class Explain:
         of these with its tree.
         """
         return {"path": self._path, "rows": self._rows, "file_bytes": self._nbytes, "columns": self._columns}
+
+    def _repr_html_(self) -> str:
+        facts = [count_text(self._rows, "row"), size_text(self._nbytes)]
+        trees = ["\n".join(line for line in _column_lines(column) if line) for column in self._columns]
+        return of_explain(self._path, facts, self._columns, trees)
 
     def __str__(self) -> str:
         head = f"{self._path}: {self._rows:,} rows, {size_text(self._nbytes)}"
@@ -71,6 +78,15 @@ def size_text(count: int) -> str:
         size /= 1000
         units.pop(0)
     return f"{size:.1f} {units[0]}"
+
+
+def count_text(count: int, noun: str) -> str:
+    """So many of something.
+
+    >>> count_text(1, "row"), count_text(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 @dataclass

@@ -7,16 +7,19 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from staffa import _staffa
 from staffa._arguments import aggregate_names, column_names, path_text, row_indices, whole_number
-from staffa._explain import Explain, Why, size_text
+from staffa._explain import Explain, Why, count_text, size_text
 from staffa._filter import Filter
+from staffa._html import of_file
 from staffa.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
 
 
 def open(path: str | os.PathLike[str]) -> File:
@@ -326,6 +329,15 @@ class File:
             f"<staffa.File {self._path!r}: {self.num_rows:,} rows, {len(self.schema)} columns, "
             f"{size_text(self.nbytes)}>"
         )
+
+    def _repr_html_(self) -> str:
+        facts = [
+            count_text(self.num_rows, "row"),
+            count_text(len(self.schema), "column"),
+            count_text(self.num_row_groups, "row group"),
+            size_text(self.nbytes),
+        ]
+        return of_file(self._path, facts, self.schema, self.inspect()["columns"])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return open, (self._path,)

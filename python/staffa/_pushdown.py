@@ -17,10 +17,12 @@ import math
 import re
 import struct
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
 
 Predicate = tuple[str, Any]
 Message = dict[int, list[Any]]

@@ -11,6 +11,9 @@ class Batch:
     @property
     def num_rows(self) -> int: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+    def unfolded(self) -> Batch:
+        """All columns in types that every engine knows: no views, no run-ends, dictionaries at the top only."""
+
     def plain(self, columns: list[int]) -> Batch:
         """The columns at these positions, each in a type that pyarrow can compare: views and run-ends unfolded."""
 
@@ -50,8 +53,10 @@ class File:
         limit: int | None = None,
         string_views: bool = False,
         dictionaries: list[str] | None = None,
+        offset: int = 0,
+        unfolded: bool = False,
     ) -> Reader:
-        """Reads as it goes."""
+        """Reads as it goes, without the first `offset` rows; `unfolded` as of `Batch`."""
 
     def read(
         self,
@@ -63,7 +68,13 @@ class File:
     ) -> Reader:
         """Reads everything now."""
 
-    def take(self, indices: Any, columns: list[str] | None = None, string_views: bool = False) -> Batch:
+    def take(
+        self,
+        indices: Any,
+        columns: list[str] | None = None,
+        string_views: bool = False,
+        unfolded: bool = False,
+    ) -> Batch:
         """The rows at these positions, an Arrow array of int64 or uint64 without NULLs."""
 
     def aggregate(self, wanted: list[tuple[str, str]], filter: tuple[str, Any] | None = None) -> Batch:

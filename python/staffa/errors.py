@@ -10,6 +10,7 @@ __all__ = [
     "CorruptError",
     "InvalidArgumentError",
     "LimitError",
+    "MissingExtraError",
     "StaffaError",
     "TruncatedError",
     "UnsupportedError",
@@ -49,3 +50,7 @@ class LimitError(StaffaError):
 
 class InvalidArgumentError(StaffaError, ValueError):
     """What was asked for makes no sense for this table: an unknown column, an index out of range."""
+
+
+class MissingExtraError(StaffaError, ImportError):
+    """A library that this needs is not installed; the message says how to install it."""

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions, StructArray, cast::AsArray};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, StructArray, cast::AsArray};
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 use arrow_select::filter::FilterBuilder;
 use pyo3::prelude::*;
@@ -36,6 +36,11 @@ impl Batch {
         })
     }
 
+    /// All columns, each in the type that every engine knows; names, metadata and extension types stay.
+    fn unfolded(&self, py: Python<'_>) -> PyResult<Self> {
+        run(py, || Ok(Self(unfold(&self.0)?)))
+    }
+
     /// The columns at these positions, each in the type that pyarrow can compare: views and run-ends unfolded.
     fn plain(&self, py: Python<'_>, columns: Vec<usize>) -> PyResult<Self> {
         run(py, || {
@@ -67,7 +72,7 @@ impl Batch {
 }
 
 /// A batch of `rows` rows, even where it has no columns that would tell.
-fn with_rows(schema: Schema, arrays: Vec<arrow_array::ArrayRef>, rows: usize) -> staffa::Result<RecordBatch> {
+fn with_rows(schema: Schema, arrays: Vec<ArrayRef>, rows: usize) -> staffa::Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     Ok(RecordBatch::try_new_with_options(Arc::new(schema), arrays, &options)?)
 }
@@ -77,16 +82,49 @@ pub(crate) fn row_field(schema: &Schema) -> FieldRef {
     Arc::new(Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone()))
 }
 
-/// The type that pyarrow's comparisons accept for the same values.
+/// The batch in types that every engine knows: see [`plain_type`].
+pub(crate) fn unfold(batch: &RecordBatch) -> staffa::Result<RecordBatch> {
+    let schema = unfolded_schema(batch.schema_ref());
+    let plain = |(field, array): (&FieldRef, &ArrayRef)| -> staffa::Result<ArrayRef> {
+        let same = field.data_type() == array.data_type();
+        Ok(if same { array.clone() } else { arrow_cast::cast(array, field.data_type())? })
+    };
+    let arrays = schema.fields().iter().zip(batch.columns()).map(plain).collect::<Result<_, _>>()?;
+    with_rows(schema, arrays, batch.num_rows())
+}
+
+pub(crate) fn unfolded_schema(schema: &Schema) -> Schema {
+    let fields = schema.fields().iter().map(|field| plain_field(field, plain_type(field.data_type())));
+    Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone())
+}
+
+fn plain_field(field: &FieldRef, data_type: DataType) -> FieldRef {
+    if *field.data_type() == data_type {
+        return field.clone();
+    }
+    Arc::new(field.as_ref().clone().with_data_type(data_type))
+}
+
+/// The type of the same values that pyarrow compares and engines push filters into: no views, no run-ends, dictionaries
+/// at the top only.
 fn plain_type(data_type: &DataType) -> DataType {
-    let child = |field: &FieldRef| Arc::new(field.as_ref().clone().with_data_type(plain_type(field.data_type())));
+    let child = |field: &FieldRef| {
+        let inner = match field.data_type() {
+            DataType::Dictionary(_, values) => plain_type(values),
+            other => plain_type(other),
+        };
+        plain_field(field, inner)
+    };
     match data_type {
         DataType::Utf8View => DataType::Utf8,
         DataType::BinaryView => DataType::Binary,
         DataType::RunEndEncoded(_, values) => plain_type(values.data_type()),
+        DataType::Dictionary(keys, values) => DataType::Dictionary(keys.clone(), Box::new(plain_type(values))),
         DataType::Struct(fields) => DataType::Struct(fields.iter().map(child).collect()),
-        DataType::List(item) => DataType::List(child(item)),
-        DataType::LargeList(item) => DataType::LargeList(child(item)),
+        DataType::List(item) | DataType::ListView(item) => DataType::List(child(item)),
+        DataType::LargeList(item) | DataType::LargeListView(item) => DataType::LargeList(child(item)),
+        DataType::FixedSizeList(item, size) => DataType::FixedSizeList(child(item), *size),
+        DataType::Map(entries, sorted) => DataType::Map(child(entries), *sorted),
         other => other.clone(),
     }
 }

@@ -12,9 +12,11 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use staffa::{Error, Place};
 
+use crate::fork::on_own_threads;
+
 /// Runs `work` without the GIL. An error becomes its exception, a panic a `StaffaError`.
 pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> staffa::Result<T> + Send) -> PyResult<T> {
-    match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
+    match py.detach(|| catch_unwind(AssertUnwindSafe(|| on_own_threads(work)))) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(exception(py, error)),
         Err(payload) => Err(new(py, "StaffaError", &panicked(&*payload), None)),

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
@@ -16,7 +17,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use staffa::{Aggregate, ColumnExplain, EncodingTree, Error, Predicate, Result, Scan};
 
-use crate::batch::Batch;
+use crate::batch::{Batch, unfold, unfolded_schema};
 use crate::errors::{run, run_attached};
 use crate::predicate::predicate;
 use crate::reader::Reader;
@@ -79,9 +80,12 @@ impl File {
         Batch(RecordBatch::new_empty(self.0.schema().clone()))
     }
 
-    /// Reads as it goes.
-    #[pyo3(signature = (columns=None, filter=None, batch_rows=None, limit=None, string_views=false, dictionaries=None))]
-    #[allow(clippy::too_many_arguments)] // Python's keyword arguments.
+    /// Reads as it goes; `unfolded` in types that every engine knows.
+    #[pyo3(signature = (
+        columns=None, filter=None, batch_rows=None, limit=None, string_views=false, dictionaries=None, offset=0,
+        unfolded=false
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "the keyword arguments of the Python method")]
     fn scan(
         &self,
         py: Python<'_>,
@@ -91,11 +95,19 @@ impl File {
         limit: Option<u64>,
         string_views: bool,
         dictionaries: Option<Vec<String>>,
+        offset: u64,
+        unfolded: bool,
     ) -> PyResult<Reader> {
         let filter = filter.map(predicate).transpose()?;
         run(py, || {
-            let reader = self.start(columns, filter, batch_rows, limit, string_views, dictionaries)?.reader()?;
-            Ok(Reader::new(reader.schema(), Box::new(reader)))
+            let scan = self.asked(columns, filter, batch_rows, limit, string_views, dictionaries);
+            let reader = scan.offset(offset).reader()?;
+            let stored = reader.schema();
+            let plain = Arc::new(unfolded_schema(&stored));
+            if !unfolded || plain == stored {
+                return Ok(Reader::new(stored, Box::new(reader)));
+            }
+            Ok(Reader::new(plain, Box::new(reader.map(|batch| unfold(&batch?)))))
         })
     }
 
@@ -114,8 +126,8 @@ impl File {
         let filter = filter.map(predicate).transpose()?;
         // All of it: a row group at a time goes into huge pages, and all are kept anyway.
         let batch_rows = limit.is_none().then_some(1 << 20);
-        let scan = || self.start(columns, filter, batch_rows, limit, string_views, dictionaries);
-        let mut reader = run(py, || scan()?.read_ahead(usize::MAX).reader())?;
+        let scan = || self.asked(columns, filter, batch_rows, limit, string_views, dictionaries);
+        let mut reader = run(py, || scan().read_ahead(usize::MAX).reader())?;
         let schema = reader.schema();
         let mut batches = Vec::new();
         while let Some(batch) = run(py, || reader.next().transpose())? {
@@ -125,20 +137,21 @@ impl File {
         Ok(Reader::new(schema, Box::new(batches.into_iter())))
     }
 
-    /// The rows at these positions, an array of int64 or uint64.
-    #[pyo3(signature = (indices, columns=None, string_views=false))]
+    /// The rows at these positions, an array of int64 or uint64; `unfolded` as of `scan`.
+    #[pyo3(signature = (indices, columns=None, string_views=false, unfolded=false))]
     fn take(
         &self,
         py: Python<'_>,
         indices: PyArray,
         columns: Option<Vec<String>>,
         string_views: bool,
+        unfolded: bool,
     ) -> PyResult<Batch> {
         let (indices, _) = indices.into_inner();
         run(py, || {
             let rows = self.rows(&*indices)?;
             let batch: RecordBatch = self.0.take(&rows, columns.as_deref(), string_views)?;
-            Ok(Batch(batch))
+            Ok(Batch(if unfolded { unfold(&batch)? } else { batch }))
         })
     }
 
@@ -206,7 +219,7 @@ fn named(wanted: Vec<(String, String)>) -> Result<Vec<(String, Aggregate)>> {
 }
 
 impl File {
-    fn start(
+    fn asked(
         &self,
         columns: Option<Vec<String>>,
         filter: Option<Predicate>,
@@ -214,7 +227,7 @@ impl File {
         limit: Option<u64>,
         string_views: bool,
         dictionaries: Option<Vec<String>>,
-    ) -> Result<Scan> {
+    ) -> Scan {
         let mut scan = self.0.scan().string_views(string_views).dictionaries(dictionaries.unwrap_or_default());
         if let Some(columns) = columns {
             scan = scan.columns(columns);
@@ -228,7 +241,7 @@ impl File {
         if let Some(rows) = limit {
             scan = scan.limit(rows);
         }
-        Ok(scan)
+        scan
     }
 
     /// Row numbers, each checked against the number of rows.

@@ -10,6 +10,7 @@
 mod batch;
 mod errors;
 mod file;
+mod fork;
 mod predicate;
 mod reader;
 mod write;
@@ -19,6 +20,7 @@ use pyo3::prelude::*;
 /// The extension module.
 #[pymodule]
 fn _staffa(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    fork::imported();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<file::File>()?;
     module.add_class::<reader::Reader>()?;

@@ -11,6 +11,7 @@ use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
 
 use crate::batch::{Batch, row_field};
 use crate::errors::{invalid, panicked, run, run_attached};
+use crate::fork::on_own_threads;
 
 /// What a reader draws from: a scan, or batches that are there already.
 pub(crate) type Batches = Box<dyn Iterator<Item = staffa::Result<RecordBatch>> + Send>;
@@ -89,7 +90,7 @@ impl Iterator for Arrays {
         if self.failed {
             return None;
         }
-        let message = match catch_unwind(AssertUnwindSafe(|| self.batches.next())) {
+        let message = match catch_unwind(AssertUnwindSafe(|| on_own_threads(|| self.batches.next()))) {
             Ok(None) => return None,
             Ok(Some(Ok(batch))) => return Some(Ok(Arc::new(StructArray::from(batch)))),
             Ok(Some(Err(error))) => error.to_string(),

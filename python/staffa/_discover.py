@@ -1,0 +1,137 @@
+"""Which files there are, and what the names of their folders say."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from staffa._arguments import path_text
+from staffa.errors import InvalidArgumentError, UnsupportedError
+
+# What Hive writes for NULL.
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A file of a dataset, and the values of the columns that only its path tells."""
+
+    path: str
+    keys: dict[str, pa.Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Found:
+    path: str
+    #: The folders below the one that was given, or all of them: where key=value is looked for.
+    folders: list[str]
+    #: The folders below the part of the path that was fixed: what a list of names is for.
+    levels: list[str]
+
+
+def discover(source: Any, partitioning: Any) -> list[Piece]:
+    """The files that a path, a pattern, a folder or a list of these stands for, in order."""
+    sources = source if _is_list(source) else [source]
+    found = [file for each in sources for file in _files(path_text(each))]
+    if not found:
+        raise InvalidArgumentError("a dataset needs at least one file, found an empty list")
+    return [Piece(file.path, keys) for file, keys in zip(found, _keys(found, partitioning), strict=True)]
+
+
+def _is_list(source: Any) -> bool:
+    return isinstance(source, Iterable) and not isinstance(source, (str, bytes, os.PathLike))
+
+
+def _files(path: str) -> list[_Found]:
+    if _URL.match(path):
+        raise UnsupportedError(
+            f"{path}: files at a URL cannot be read yet; copy them to a local folder and give its path"
+        )
+    if Path(path).is_dir():
+        inside = sorted(file for file in Path(path).rglob("*.staffa") if _is_data(file, path))
+        if not inside:
+            raise FileNotFoundError(f"no file in the folder {path!r} ends in .staffa")
+        below = [list(file.relative_to(path).parts[:-1]) for file in inside]
+        return [_Found(str(file), folders, folders) for file, folders in zip(inside, below, strict=True)]
+    if glob.has_magic(path) and not Path(path).exists():
+        found = glob.glob(path, recursive=True)  # noqa: PTH207 - Path.glob begins at a folder
+        matches = sorted(match for match in found if Path(match).is_file())
+        if not matches:
+            raise FileNotFoundError(f"no file matches {path!r}")
+        fixed = len(Path(re.split(r"[*?\[]", path, maxsplit=1)[0] + "*").parts) - 1
+        return [_Found(match, _folders(match), _folders(match)[fixed:]) for match in matches]
+    return [_Found(path, _folders(path), _folders(path))]
+
+
+def _is_data(file: Path, folder: str) -> bool:
+    """Hidden files and folders, and those that programs keep for themselves, are no data."""
+    return file.is_file() and not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+
+
+def _folders(path: str) -> list[str]:
+    return list(Path(path).parts[:-1])
+
+
+def _keys(found: list[_Found], partitioning: Any) -> list[dict[str, pa.Scalar]]:
+    """For each file the columns that its folders tell."""
+    if partitioning is None:
+        return [{} for _ in found]
+    if isinstance(partitioning, ds.Partitioning):
+        return [_parsed(file, partitioning) for file in found]
+    types = {}
+    if partitioning == "hive" or isinstance(partitioning, pa.Schema):
+        texts = [_hive(file.folders) for file in found]
+        names = list(dict.fromkeys(name for each in texts for name in each))
+        if partitioning != "hive":
+            names = partitioning.names
+            types = {field.name: field.type for field in partitioning}
+    elif _is_list(partitioning) and all(isinstance(name, str) for name in partitioning):
+        names = list(partitioning)
+        texts = [dict(zip(names, map(unquote, file.levels), strict=False)) for file in found]
+    else:
+        raise InvalidArgumentError(
+            "partitioning must be 'hive', a schema of the columns in key=value folders, a list of names for the "
+            f"folders level by level, a pyarrow.dataset.Partitioning or None, found {partitioning!r}"
+        )
+    columns = {name: _typed(name, [each.get(name) for each in texts], types.get(name), found) for name in names}
+    return [{name: column[i] for name, column in columns.items()} for i in range(len(found))]
+
+
+def _hive(folders: Sequence[str]) -> dict[str, str | None]:
+    pairs = [folder.partition("=") for folder in folders if "=" in folder.lstrip("=")]
+    return {unquote(key): None if value == _NULL else unquote(value) for key, _, value in pairs}
+
+
+def _typed(name: str, texts: list[str | None], wanted: pa.DataType | None, found: list[_Found]) -> pa.Array:
+    """Whole numbers where all are, else text, as pyarrow infers it; or what is wanted."""
+    array = pa.array(texts, pa.string())
+    try:
+        known = array.null_count < len(array)
+        return array.cast(wanted or (pa.int32() if known else pa.string()))
+    except pa.ArrowInvalid:
+        if wanted is None:
+            return array
+    for file, text in zip(found, array, strict=True):
+        try:
+            text.cast(wanted)
+        except pa.ArrowInvalid as error:
+            raise InvalidArgumentError(f"{file.path}: partition column {name!r} must be {wanted}: {error}") from None
+    raise AssertionError("one of them failed before")
+
+
+def _parsed(file: _Found, partitioning: ds.Partitioning) -> dict[str, pa.Scalar]:
+    try:
+        told = ds.get_partition_keys(partitioning.parse("/".join([*file.levels, ""])))
+    except pa.ArrowInvalid as error:
+        raise InvalidArgumentError(f"{file.path}: {error}") from error
+    return {field.name: pa.scalar(told.get(field.name), field.type) for field in partitioning.schema}

@@ -1,0 +1,26 @@
+"""Libraries that only some need: imported when they are used."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from staffa.errors import MissingExtraError
+
+
+def require(module: str, extra: str) -> Any:
+    """Imports a module that comes with an extra.
+
+    >>> require("json", "polars").dumps([1])
+    '[1]'
+    >>> require("no_such_module", "polars")
+    Traceback (most recent call last):
+        ...
+    staffa.errors.MissingExtraError: no_such_module is not installed: pip install staffa[polars]
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise
+        raise MissingExtraError(f"{error.name} is not installed: pip install staffa[{extra}]") from None

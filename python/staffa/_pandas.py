@@ -1,0 +1,108 @@
+"""pandas: frames in and out, with their index."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
+
+from staffa._extras import require
+from staffa._write import WriteSummary, write_table
+from staffa.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    import pyarrow.compute as pc
+
+
+def read_pandas(
+    source: Any,
+    columns: Sequence[str] | None = None,
+    filter: pc.Expression | None = None,
+    *,
+    dtype_backend: Literal["numpy", "numpy_nullable", "pyarrow"] = "numpy",
+    **options: Any,
+) -> pd.DataFrame:
+    """Reads a pandas DataFrame, with the index that it was written with.
+
+    Args:
+        source: Whatever `dataset` takes: a path, a pattern, a folder, a list of these.
+        columns: Names of the columns to read; those of the index come with them. By default all.
+        filter: Which rows to keep.
+        dtype_backend: "numpy" for pandas' ordinary types, in which integers with NULL become floats; "pyarrow" for
+            exactly the types of the file, "numpy_nullable" for pandas' own types with NULL.
+        options: As of `dataset`.
+
+    Raises:
+        MissingExtraError: pandas is not installed.
+
+    >>> frame = pd.DataFrame({"rain": [0.0, 3.5]}, index=pd.Index(["Mon", "Tue"], name="day"))
+    >>> staffa.write_pandas(frame, "rain.staffa").rows
+    2
+    >>> staffa.read_pandas("rain.staffa", filter=pc.field("rain") > 1)["rain"].to_dict()
+    {'Tue': 3.5}
+    >>> staffa.read_pandas("rain.staffa", dtype_backend="pyarrow").dtypes["rain"]
+    double[pyarrow]
+    """
+    pandas = require("pandas", "pandas")
+    from staffa._dataset import Dataset, dataset
+
+    rows = source if isinstance(source, Dataset) else dataset(source, **options)
+    if columns is not None:
+        columns = [*columns, *(name for name in _index_columns(rows.schema) if name not in columns)]
+    frame: pd.DataFrame = rows.to_table(columns, filter).to_pandas(types_mapper=_mapper(pandas, dtype_backend))
+    return frame
+
+
+def write_pandas(
+    frame: pd.DataFrame,
+    path: str | os.PathLike[str],
+    *,
+    index: bool | None = None,
+    **options: Any,
+) -> WriteSummary:
+    """Writes a pandas DataFrame; `read_pandas` gives it back with its index.
+
+    Args:
+        frame: What to write.
+        path: Where to.
+        index: Whether to write the index as columns; by default all but a plain range, of which only the bounds are
+            kept, as pandas does for Parquet.
+        options: As of `write_table`.
+
+    Raises:
+        MissingExtraError: pandas is not installed.
+        InvalidArgumentError: A column of mixed or unknown Python objects, which it names.
+
+    >>> staffa.write_pandas(pd.DataFrame({"x": [1, 2]}), "x.staffa", profile="small").rows
+    2
+    """
+    require("pandas", "pandas")
+    try:
+        table = pa.Table.from_pandas(frame, preserve_index=index)
+    except (pa.ArrowException, AttributeError, TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"this is no pandas DataFrame that can be written: {error}") from error
+    return write_table(table, path, **options)
+
+
+def _index_columns(schema: pa.Schema) -> list[str]:
+    """The columns that hold the index. A range is only described, by a dictionary."""
+    described = schema.pandas_metadata or {}
+    return [name for name in described.get("index_columns", []) if isinstance(name, str) and name in schema.names]
+
+
+def _mapper(pandas: Any, dtype_backend: str) -> Any:
+    if dtype_backend == "numpy":
+        return None
+    if dtype_backend == "pyarrow":
+        return pandas.ArrowDtype
+    if dtype_backend == "numpy_nullable":
+        integers = [f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)]
+        names = {pa.type_for_alias(name.lower()): name for name in integers}
+        names |= {pa.bool_(): "boolean", pa.float32(): "Float32", pa.float64(): "Float64"}
+        names |= {pa.string(): "string", pa.large_string(): "string"}
+        return {data_type: pandas.api.types.pandas_dtype(name) for data_type, name in names.items()}.get
+    raise InvalidArgumentError(f"dtype_backend must be 'numpy', 'numpy_nullable' or 'pyarrow', found {dtype_backend!r}")
