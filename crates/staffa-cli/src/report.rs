@@ -12,7 +12,7 @@ mod zones;
 use std::cmp::Reverse;
 
 use arrow_array::RecordBatch;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field};
 use staffa::{ColumnExplain, EncodingTree, File, Inspection, LeafInfo, RowGroupInfo};
 
 pub(crate) use page::page;
@@ -46,7 +46,7 @@ pub(crate) struct Report {
 /// A leaf column.
 pub(crate) struct Column {
     pub(crate) leaf: LeafInfo,
-    /// Its Arrow type; of a part of a nested column how its values lie in memory.
+    /// Its Arrow type.
     data_type: String,
     /// Trees of one shape added up, the most common first: of shared parts, values, validity.
     trees: Vec<Trees>,
@@ -65,9 +65,11 @@ struct Trees {
     groups: Vec<Group>,
 }
 
-/// Bytes of an encoding in a column, its children's not included.
-#[derive(Debug, PartialEq)]
+/// Bytes of an encoding in a column, its children's not included, by the encoding at the root of the tree: that one
+/// tells what is made use of, the other how the bits lie.
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Part {
+    pub(crate) root: String,
     pub(crate) encoding: String,
     pub(crate) bytes: u64,
 }
@@ -85,10 +87,10 @@ impl Report {
         let explained = file.explain()?;
         let bars = if inspection.columns.len() > MANY_COLUMNS { BARS.1 } else { BARS.0 };
         let column = |(leaf, explain): (&LeafInfo, ColumnExplain)| {
-            let flat = file.schema().field_with_name(&leaf.path).ok().filter(|_| leaf.path == leaf.column);
-            let data_type = flat.filter(|field| !matches!(field.data_type(), DataType::Struct(_)));
+            let top = file.schema().field_with_name(&leaf.column).ok();
+            let data_type = top.and_then(|field| part_type(field, leaf.path.strip_prefix(&leaf.column)?));
             Column {
-                data_type: data_type.map_or_else(|| leaf.physical_type.clone(), |field| field.data_type().to_string()),
+                data_type: data_type.map_or_else(|| leaf.physical_type.clone(), type_name),
                 parts: parts(leaf, &explain),
                 trees: trees(&explain),
                 bins: zones::bins(leaf, &inspection.row_groups, inspection.rows, bars),
@@ -119,6 +121,34 @@ impl Report {
     }
 }
 
+/// The type at a path below a field: `[]` are the items of a list, `.x` is the child x of a struct.
+fn part_type<'a>(field: &'a Field, path: &str) -> Option<&'a DataType> {
+    use DataType::{FixedSizeList, LargeList, LargeListView, List, ListView, Struct};
+    if path.is_empty() {
+        return Some(field.data_type());
+    }
+    match field.data_type() {
+        List(item) | LargeList(item) | ListView(item) | LargeListView(item) | FixedSizeList(item, _) => {
+            part_type(item, path.strip_prefix("[]")?)
+        }
+        Struct(fields) => {
+            let path = path.strip_prefix('.')?;
+            // Names may hold dots.
+            fields.iter().find_map(|field| part_type(field, path.strip_prefix(field.name().as_str())?))
+        }
+        _ => None,
+    }
+}
+
+/// Of a nested type the kind only: its parts are columns of their own.
+fn type_name(data_type: &DataType) -> String {
+    let name = data_type.to_string();
+    match name.split_once('(') {
+        Some((kind, _)) if data_type.is_nested() => kind.to_owned(),
+        _ => name,
+    }
+}
+
 fn trees(explain: &ColumnExplain) -> Vec<Trees> {
     let shared: Vec<&EncodingTree> = explain.shared.iter().map(|part| &part.tree).collect();
     let values: Vec<&EncodingTree> = explain.blocks.iter().filter_map(|block| block.values.as_ref()).collect();
@@ -134,20 +164,22 @@ fn trees(explain: &ColumnExplain) -> Vec<Trees> {
 
 /// Where the bytes of a column are, encoding by encoding.
 fn parts(leaf: &LeafInfo, explain: &ColumnExplain) -> Vec<Part> {
-    fn add(tree: &EncodingTree, parts: &mut Vec<Part>) -> u64 {
-        let children: u64 = tree.children.iter().map(|child| add(child, parts)).sum();
-        let own = tree.bytes.saturating_sub(children);
-        match parts.iter_mut().find(|part| part.encoding == tree.encoding) {
-            Some(part) => part.bytes += own,
-            None => parts.push(Part { encoding: tree.encoding.clone(), bytes: own }),
+    fn add(root: &str, tree: &EncodingTree, parts: &mut Vec<Part>) -> u64 {
+        let children: u64 = tree.children.iter().map(|child| add(root, child, parts)).sum();
+        let bytes = tree.bytes.saturating_sub(children);
+        match parts.iter_mut().find(|part| part.root == root && part.encoding == tree.encoding) {
+            Some(part) => part.bytes += bytes,
+            None => parts.push(Part { root: root.to_owned(), encoding: tree.encoding.clone(), bytes }),
         }
         tree.bytes
     }
     let mut parts = Vec::new();
     let shared = explain.shared.iter().map(|part| &part.tree);
     let blocks = explain.blocks.iter().flat_map(|block| block.values.iter().chain(&block.validity));
-    let encoded: u64 = shared.chain(blocks).map(|tree| add(tree, &mut parts)).sum();
-    parts.push(Part { encoding: treemap::HEADERS.into(), bytes: leaf.bytes.saturating_sub(encoded) });
+    let encoded: u64 = shared.chain(blocks).map(|tree| add(&tree.encoding, tree, &mut parts)).sum();
+    let headers = treemap::HEADERS.to_owned();
+    let bytes = leaf.bytes.saturating_sub(encoded);
+    parts.push(Part { root: headers.clone(), encoding: headers, bytes });
     parts.retain(|part| part.bytes > 0);
     parts.sort_by_key(|part| Reverse(part.bytes));
     parts

@@ -38,7 +38,12 @@ pub(crate) fn page(report: &Report) -> String {
     summary(&mut out, report);
     beside_parquet(&mut out, report);
     put!(out, "<section aria-labelledby=\"h-bytes\">\n<h2 id=\"h-bytes\">Where the bytes are</h2>");
-    put!(out, "<p class=\"lead\">One rectangle per column, divided by encoding; areas are bytes.</p>");
+    put!(
+        out,
+        "<p class=\"lead\">One rectangle per column, divided by encoding; areas are bytes. \
+         Colours tell the encoding at the root of the tree: how the values are made small before their bits are \
+         packed.</p>"
+    );
     treemap::draw(&mut out, &report.columns);
     put!(out, "</section>");
     columns(&mut out, report);
@@ -91,7 +96,7 @@ fn summary(out: &mut String, report: &Report) {
         ("Rows", number(inspection.rows), format!("blocks of {}", number(u64::from(inspection.block_rows)))),
         ("Columns", number(report.fields as u64), columns_note),
         ("Row groups", number(groups), counted(report.blocks(), "block")),
-        ("File", bytes(file), format!("{} besides the columns", bytes(file.saturating_sub(columns)))),
+        ("File", bytes(file), format!("footer {}", bytes(file.saturating_sub(columns)))),
         ("Arrow in memory", bytes(decoded), String::new()),
         ("Smaller than Arrow", times(decoded, file), format!("{} of it", percent(file, decoded))),
     ];
@@ -168,9 +173,9 @@ fn columns(out: &mut String, report: &Report) {
     put!(
         out,
         "<p class=\"lead\">The strip shows the zone maps along the rows, one bar per block: from its smallest to its \
-         largest value, between the bounds of the column. Stairs are sorted data, of which a filter reads little; full \
-         bars are scattered values. <span class=\"key zb\"></span> values <span class=\"key zn\"></span> share of \
-         NULLs. The percentage is of blocks that a filter for one value reads.</p>"
+         largest value, between the bounds of the column. Stairs are sorted data, full bars scattered values. The \
+         percentage is of the blocks that a filter for one value reads. <span class=\"keys\"><span class=\"key \
+         zb\"></span> smallest to largest <span class=\"key zn\"></span> share of NULLs</span></p>"
     );
     if order.len() > MOST_LISTED {
         put!(
@@ -193,8 +198,8 @@ fn columns(out: &mut String, report: &Report) {
     put!(
         out,
         "<div class=\"row heads\" aria-hidden=\"true\"><span>Column</span><span>Encoding</span><span \
-         class=\"num\">Bytes</span><span class=\"num\">Smaller</span><span class=\"num\">NULLs</span><span>Row 0 to \
-         {}</span></div>\n<div id=\"columns\">",
+         class=\"num\">Bytes</span><span class=\"num\">Smaller</span><span class=\"num\">NULLs</span><span \
+         class=\"cz\"><span>Rows 0 to {}</span><span>Order</span></span></div>\n<div id=\"columns\">",
         number(report.inspection.rows)
     );
     let largest = order.first().map_or(0, |at| columns[*at].leaf.bytes);
@@ -215,7 +220,8 @@ fn column(out: &mut String, report: &Report, at: usize, largest: u64) {
         leaf.bytes,
         per(leaf.decoded_bytes, leaf.bytes),
         per(leaf.nulls, leaf.values),
-        name(&leaf.path),
+        // A path breaks at its dots rather than within a word.
+        name(&leaf.path).replace('.', ".<wbr>"),
         cut(&column.data_type, TYPE)
     );
     let (root, others) = column.root();
@@ -238,7 +244,7 @@ fn column(out: &mut String, report: &Report, at: usize, largest: u64) {
     if matches!(column.order, Order::Unknown) && leaf.nulls == 0 {
         out.push_str("<span class=\"zones\"></span>");
     } else {
-        zones::draw(out, &column.bins, &format!("zone maps: {word}"));
+        zones::draw(out, &column.bins);
     }
     put!(out, "<small>{word}</small></span></summary>");
     let mut below = String::new();
@@ -272,7 +278,7 @@ fn details(out: &mut String, report: &Report, column: &Column) {
         ("Largest", bound(&leaf.max)),
         ("Values", number(leaf.values)),
         ("NULLs", format!("{} ({})", number(leaf.nulls), percent(leaf.nulls, leaf.values))),
-        ("Bytes", format!("{} ({} of all columns)", bytes(leaf.bytes), percent(leaf.bytes, whole))),
+        ("Of all columns' bytes", percent(leaf.bytes, whole)),
         ("Arrow in memory", bytes(leaf.decoded_bytes)),
         ("Blocks", number(blocks as u64)),
     ];
@@ -290,9 +296,12 @@ fn details(out: &mut String, report: &Report, column: &Column) {
     put!(out, "</dl>");
     if !matches!(column.order, Order::Unknown) {
         put!(out, "<h3>Zone maps</h3>\n<p>{}</p>", column.order.sentence());
+    }
+    // One bar tells nothing.
+    if column.bins.len() > 1 && !matches!(column.order, Order::Unknown | Order::OnlyNulls | Order::Constant) {
         out.push_str("<div class=\"plot\"><span class=\"hi\">");
         put!(out, "{}</span><span class=\"lo\">{}</span>", bound(&leaf.max), bound(&leaf.min));
-        zones::draw(out, &column.bins, "the strip above, larger");
+        zones::draw(out, &column.bins);
         put!(
             out,
             "<span class=\"ax\"><span>row 0</span><span>row {}</span></span></div>",

@@ -3,7 +3,11 @@
 //! Squarified treemaps (Bruls, Huizing, van Wijk 2000): rectangles are laid down in rows along the shorter side as long
 //! as that makes the worst of them more like a square.
 
+use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::fmt::Write as _;
+
+use unicode_width::UnicodeWidthStr;
 
 use super::html::{esc, name};
 use super::{Column, Part};
@@ -18,6 +22,10 @@ const LAYOUTS: [(f64, f64); 2] = [(1100.0, 460.0), (360.0, 620.0)];
 /// Height of a column's label, and what a column must measure to have one; as in `report.css`.
 const LABEL: f64 = 19.0;
 const LABELLED: (f64, f64) = (54.0, 40.0);
+/// Widths of a letter in pixels, rather more than less: of a name, of a size beside it, of an encoding.
+const NAME_LETTER: f64 = 8.2;
+const SIZE_LETTER: f64 = 7.2;
+const PART_LETTER: f64 = 6.6;
 
 /// Encodings of one kind, which share a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +57,9 @@ const FAMILIES: [(Family, &[&str]); 9] = [
 /// What is no encoding's: headers, checksums, zone maps.
 const OVERHEAD: Family = Family { class: "f-hdr", name: "headers and indexes" };
 
+/// Small parts of a column together.
+const OTHERS: &str = "others";
+
 /// Its name among the parts of a column.
 pub(crate) const HEADERS: &str = "headers and index";
 
@@ -61,15 +72,16 @@ pub(crate) fn family(encoding: &str) -> Family {
 }
 
 /// Bytes of each family that occurs, in the order of the legend, with the names of its encodings.
+/// What counts is the root of a tree.
 pub(super) fn by_family(columns: &[Column]) -> Vec<(Family, u64, Vec<&str>)> {
     let parts = || columns.iter().flat_map(|column| &column.parts);
     let of_family = |of: Family| {
         let mut names: Vec<&str> = Vec::new();
         let mut sum = 0;
-        for part in parts().filter(|part| family(&part.encoding) == of) {
+        for part in parts().filter(|part| family(&part.root) == of) {
             sum += part.bytes;
-            if !names.contains(&part.encoding.as_str()) {
-                names.push(&part.encoding);
+            if !names.contains(&part.root.as_str()) {
+                names.push(&part.root);
             }
         }
         (of, sum, names)
@@ -139,12 +151,12 @@ struct Item<'a> {
     column: Option<usize>,
     label: String,
     bytes: u64,
-    parts: Vec<(&'a str, u64)>,
+    parts: Vec<Cow<'a, Part>>,
 }
 
 fn items(columns: &[Column], whole: u64) -> (Vec<Item<'_>>, usize) {
     let mut order: Vec<usize> = (0..columns.len()).filter(|at| columns[*at].leaf.bytes > 0).collect();
-    order.sort_by_key(|at| std::cmp::Reverse(columns[*at].leaf.bytes));
+    order.sort_by_key(|at| Reverse(columns[*at].leaf.bytes));
     let enough = |at: usize| columns[at].leaf.bytes as f64 >= whole as f64 * SMALLEST_PART;
     let own = order.iter().take(MOST_COLUMNS).take_while(|at| enough(**at)).count();
     let (own, rest) = order.split_at(own);
@@ -167,22 +179,40 @@ fn items(columns: &[Column], whole: u64) -> (Vec<Item<'_>>, usize) {
 }
 
 /// Bytes per encoding, the largest first; small ones together.
-fn gathered<'a>(parts: impl Iterator<Item = &'a Part>, whole: u64) -> Vec<(&'a str, u64)> {
-    let mut sums: Vec<(&str, u64)> = Vec::new();
-    for part in parts {
-        match sums.iter_mut().find(|(encoding, _)| *encoding == part.encoding) {
-            Some((_, sum)) => *sum += part.bytes,
-            None => sums.push((&part.encoding, part.bytes)),
+fn gathered<'a>(parts: impl Iterator<Item = &'a Part>, whole: u64) -> Vec<Cow<'a, Part>> {
+    let mut sums: Vec<Cow<'_, Part>> = Vec::new();
+    for part in parts.filter(|part| part.bytes > 0) {
+        match sums.iter_mut().find(|sum| sum.root == part.root && sum.encoding == part.encoding) {
+            Some(sum) => sum.to_mut().bytes += part.bytes,
+            None => sums.push(Cow::Borrowed(part)),
         }
     }
-    sums.retain(|(_, bytes)| *bytes > 0);
-    sums.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
-    let large = sums.iter().filter(|(_, bytes)| *bytes as f64 >= whole as f64 * SMALLEST_PART).count().max(1);
+    sums.sort_by_key(|part| Reverse(part.bytes));
+    let large = sums.iter().filter(|part| part.bytes as f64 >= whole as f64 * SMALLEST_PART).count().max(1);
     if sums.len() > large + 1 {
-        let rest = sums.split_off(large).iter().map(|(_, bytes)| bytes).sum();
-        sums.push(("others", rest));
+        let bytes = sums.split_off(large).iter().map(|part| part.bytes).sum();
+        sums.push(Cow::Owned(Part { root: OTHERS.into(), encoding: OTHERS.into(), bytes }));
     }
     sums
+}
+
+/// `dictionary › bitpack`.
+fn way(part: &Part) -> String {
+    if part.root == part.encoding { part.root.clone() } else { format!("{} › {}", part.root, part.encoding) }
+}
+
+/// A piece of text that is seen where its rectangle is at least that wide: a label is never cut.
+fn fitting(tag: &str, text: &str, width: f64) -> String {
+    // Thresholds in `report.css`.
+    const STEP: f64 = 20.0;
+    const MOST: f64 = 24.0;
+    let steps = (width / STEP).ceil().clamp(2.0, MOST);
+    format!("<{tag} class=\"k k{steps}\">{text}</{tag}>")
+}
+
+/// About how wide a text is, in letters.
+fn letters(text: &str) -> f64 {
+    text.width() as f64
 }
 
 /// The custom properties that place a rectangle within `whole`, for one layout.
@@ -210,7 +240,7 @@ pub(super) fn draw(out: &mut String, columns: &[Column]) {
         return;
     };
     // The rest of the columns may be the largest of all.
-    items.sort_by_key(|item| std::cmp::Reverse(item.bytes));
+    items.sort_by_key(|item| Reverse(item.bytes));
     let weights: Vec<f64> = items.iter().map(|item| item.bytes as f64).collect();
     let wholes = LAYOUTS.map(|(w, h)| Rect { x: 0.0, y: 0.0, w, h });
     let layouts = wholes.map(|whole| squarified(&weights, whole));
@@ -235,25 +265,29 @@ pub(super) fn draw(out: &mut String, columns: &[Column]) {
         }
         let _ = write!(
             out,
-            "<div class=\"mc\" style=\"{style}\"{target}><div class=\"ml\"><b>{}</b> <span>{}</span></div><div \
-             class=\"mi\">",
-            name(&item.label),
-            bytes(item.bytes)
+            "<div class=\"mc\" style=\"{style}\"{target}><div class=\"ml\">{}</div><div class=\"mi\">",
+            label(item)
         );
-        let weights: Vec<f64> = item.parts.iter().map(|(_, bytes)| *bytes as f64).collect();
+        let weights: Vec<f64> = item.parts.iter().map(|part| part.bytes as f64).collect();
         let layouts: Vec<Vec<Rect>> = inners.iter().map(|inner| squarified(&weights, *inner)).collect();
-        for (part, (encoding, size)) in item.parts.iter().enumerate() {
+        for (at, part) in item.parts.iter().enumerate() {
             let mut style = String::new();
             for ((layout, whole), names) in layouts.iter().zip(&inners).zip(PROPERTIES) {
-                layout.get(part).into_iter().for_each(|rect| placed(&mut style, names, *rect, *whole));
+                layout.get(at).into_iter().for_each(|rect| placed(&mut style, names, *rect, *whole));
+            }
+            let way = way(part);
+            let (long, short) = (letters(&way) * PART_LETTER + 10.0, letters(&part.encoding) * PART_LETTER + 10.0);
+            let mut text = fitting("i", &way, long);
+            if way != part.encoding {
+                let _ = write!(text, "{}", fitting("u", &part.encoding, short));
             }
             let _ = write!(
                 out,
-                "<div class=\"mp {}\" style=\"{style}\" title=\"{}: {encoding}, {} ({} of all columns)\"><i>{encoding}</i></div>",
-                family(encoding).class,
+                "<div class=\"mp {}\" style=\"{style}\" title=\"{}: {way}, {} ({} of all columns)\">{text}</div>",
+                family(&part.root).class,
                 esc(&item.label),
-                bytes(*size),
-                percent(*size, whole)
+                bytes(part.bytes),
+                percent(part.bytes, whole)
             );
         }
         out.push_str("</div></div>\n");
@@ -268,6 +302,24 @@ pub(super) fn draw(out: &mut String, columns: &[Column]) {
             counted(rest as u64, "smaller column")
         );
     }
+}
+
+/// The name, the end of it where all of a nested one does not fit, and the bytes where they fit.
+fn label(item: &Item<'_>) -> String {
+    let size = bytes(item.bytes);
+    let short = match item.column {
+        Some(_) => item.label.rsplit('.').next().unwrap_or_default(),
+        None => &item.label,
+    };
+    let long = letters(&item.label) * NAME_LETTER + 10.0;
+    let size_width = letters(&size) * SIZE_LETTER + 6.0;
+    let dots = if short.len() < item.label.len() { "…" } else { "" };
+    format!(
+        "{}<u>{dots}{}</u> {}",
+        fitting("b", &name(&item.label), long),
+        name(short),
+        fitting("span", &size, long + size_width)
+    )
 }
 
 fn legend(out: &mut String, columns: &[Column], whole: u64) {
@@ -299,16 +351,17 @@ fn table(out: &mut String, items: &[Item<'_>], whole: u64) {
             None => name(&item.label),
         };
         let rows = item.parts.len();
-        for (at, (encoding, size)) in item.parts.iter().enumerate() {
+        for (at, part) in item.parts.iter().enumerate() {
             let head = match at {
                 0 => format!("<th scope=\"rowgroup\" rowspan=\"{rows}\">{label}</th>"),
                 _ => String::new(),
             };
             let _ = writeln!(
                 out,
-                "<tr>{head}<td>{encoding}</td><td class=\"num\">{}</td><td class=\"num\">{}</td></tr>",
-                bytes(*size),
-                percent(*size, whole)
+                "<tr>{head}<td>{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td></tr>",
+                way(part),
+                bytes(part.bytes),
+                percent(part.bytes, whole)
             );
         }
     }
