@@ -210,6 +210,14 @@ def test_a_page_is_quiet_and_fits(browser: Browser, tmp_path: Path, width: int, 
     assert browser.complaints() == []
 
 
+def test_a_page_is_printed(browser: Browser, tmp_path: Path) -> None:
+    table = pa.table({f"a rather long name {i}": [f"a value of {i * j}" for j in range(500)] for i in range(30)})
+    browser.open(reported(tmp_path, table), 794, scheme="dark")
+    pdf = base64.b64decode(browser("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)["data"])
+    # With pages that are white it is a few kB, without fonts.
+    assert len(pdf) > 50_000 and b"/FontFile" in pdf
+
+
 def test_the_keyboard_reaches_everything(browser: Browser, tmp_path: Path) -> None:
     browser.open(reported(tmp_path, pa.table({"a": range(100_000), "b": [i * 7 % 13 for i in range(100_000)]})))
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::text::{printable, shortened};
+use crate::text::{self, printable, shortened};
 
 /// Any text as HTML, between tags and in quoted attributes alike. Control characters are spelt out.
 pub(super) struct Esc<'a>(pub(super) &'a str);
@@ -52,6 +52,12 @@ fn directions_spelt(text: &str) -> Cow<'_, str> {
 /// A name of the file as an element: its direction of writing disturbs nothing around it.
 pub(super) fn name(text: &str) -> String {
     if text.is_ascii() { esc(text).to_string() } else { format!("<bdi>{}</bdi>", esc(text)) }
+}
+
+/// `15.9%`; what is little is not nothing.
+pub(super) fn percent(part: u64, whole: u64) -> String {
+    let text = text::percent(part, whole);
+    if part > 0 && text == "0.0%" { "&lt;0.1%".into() } else { text }
 }
 
 /// A value, cut where it is long.

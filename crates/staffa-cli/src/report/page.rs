@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 use arrow_cast::display::{ArrayFormatter, DurationFormat, FormatOptions};
 use staffa::EncodingTree;
 
-use super::html::{cut, esc, name};
+use super::html::{cut, esc, name, percent};
 use super::parquet::Compared;
 use super::treemap::{self, family};
 use super::zones::{self, Order};
 use super::{Column, MOST_LISTED, Report, Trees};
-use crate::text::{bytes, counted, number, percent, ratio};
+use crate::text::{bytes, counted, number, ratio};
 
 /// Characters of a cell of the sample, of a bound, and of a type in the list.
 const CELL: usize = 60;
@@ -22,6 +22,8 @@ const TYPE: usize = 40;
 const BLOCKS: usize = 24;
 const DRAWN_TREES: usize = 2;
 const NAMED_TREES: usize = 4;
+/// Columns of the sample on paper, as in `report.css`.
+const PRINTED: usize = 10;
 /// Row groups listed.
 const GROUPS: usize = 100;
 
@@ -228,7 +230,7 @@ fn column(out: &mut String, report: &Report, at: usize, largest: u64) {
     let more = if others > 0 { format!(" <small>+{others}</small>") } else { String::new() };
     let chip =
         if root.is_empty() { String::new() } else { format!("<span class=\"chip {}\"></span>", family(root).class) };
-    put!(out, "<span class=\"ce\">{chip}<span>{root}{more}</span></span>");
+    put!(out, "<span class=\"ce\">{chip}<span>{}{more}</span></span>", root.replace('_', "_<wbr>"));
     put!(
         out,
         "<span class=\"num cb\">{}<span class=\"bar a\" style=\"--p:{:.2}\"></span></span><span class=\"num \
@@ -456,6 +458,9 @@ fn sample(out: &mut String, report: &Report) {
             "<p class=\"note\">The first {shown} of {}; <code>staffa head --columns</code> shows others.</p>",
             counted(report.fields as u64, "column")
         );
+    }
+    if shown > PRINTED {
+        put!(out, "<p class=\"note print\">On paper the first {PRINTED} columns.</p>");
     }
     put!(
         out,

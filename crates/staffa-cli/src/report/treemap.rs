@@ -9,9 +9,9 @@ use std::fmt::Write as _;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::html::{esc, name};
+use super::html::{esc, name, percent};
 use super::{Column, Part};
-use crate::text::{bytes, counted, percent};
+use crate::text::{bytes, counted};
 
 /// Columns with a rectangle of their own.
 const MOST_COLUMNS: usize = 80;

@@ -111,6 +111,9 @@ impl Order {
             Self::OneBlock => "There is one block: a filter reads all of it or nothing.".into(),
             Self::Ascending => "Blocks ascend: a filter reads a run of neighbouring blocks.".into(),
             Self::Descending => "Blocks descend: a filter reads a run of neighbouring blocks.".into(),
+            Self::Shared(share) if share >= 0.95 => {
+                "Nearly every block holds values from all over the column: zone maps rule out next to none.".into()
+            }
             Self::Shared(share) => format!(
                 "A filter for one value reads about {:.0}% of the blocks; zone maps rule out the others.",
                 share * 100.0
