@@ -1,7 +1,7 @@
 //! The page of `staffa report`: what a file holds and how, in one piece of HTML that needs nothing else.
 //!
-//! Here everything is gathered from the file; `page` writes it down, with the pictures of `treemap` and `zones`. All text
-//! of the file goes through `html`.
+//! Here everything is gathered from the file; `page` writes it down, with the pictures of `treemap` and `zones`. All
+//! text of the file goes through `html`.
 
 mod html;
 mod page;
@@ -27,7 +27,7 @@ const MOST_LISTED: usize = 5000;
 const BARS: (usize, usize) = (160, 64);
 /// From here on, what is below a column is built when it is opened, and strips have fewer bars.
 const MANY_COLUMNS: usize = 200;
-/// Columns and characters of the sample.
+/// Columns of the sample.
 const SAMPLE_COLUMNS: usize = 40;
 
 /// Everything the page shows.

@@ -67,7 +67,8 @@ fn head(out: &mut String, report: &Report) {
     put!(
         out,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src \
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         script-src \
          'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
@@ -217,7 +218,8 @@ fn column(out: &mut String, report: &Report, at: usize, largest: u64) {
     let per = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
     put!(
         out,
-        "<details class=\"col\" id=\"c{at}\" data-i=\"{at}\" data-b=\"{}\" data-r=\"{:.4}\" data-n=\"{:.6}\">\n<summary \
+        "<details class=\"col\" id=\"c{at}\" data-i=\"{at}\" data-b=\"{}\" data-r=\"{:.4}\" \
+         data-n=\"{:.6}\">\n<summary \
          class=\"row\"><span class=\"cn\"><b>{}</b> <small>{}</small></span>",
         leaf.bytes,
         per(leaf.decoded_bytes, leaf.bytes),
@@ -360,7 +362,8 @@ fn node(out: &mut String, tree: &EncodingTree, column_bytes: u64) {
     let detail =
         if tree.detail.is_empty() { String::new() } else { format!(" <small>{}</small>", cut(&tree.detail, 120)) };
     let line = format!(
-        "<span class=\"tn\"><span class=\"chip {}\"></span>{role}<b>{}</b>{detail}</span><span class=\"num\">{} <small>{}</small></span>",
+        "<span class=\"tn\"><span class=\"chip {}\"></span>{role}<b>{}</b>{detail}</span><span class=\"num\">{} \
+         <small>{}</small></span>",
         family(&tree.encoding).class,
         esc(&tree.encoding),
         bytes(tree.bytes),
@@ -389,7 +392,8 @@ fn block_table(out: &mut String, column: &Column, all: usize) {
         "<details class=\"more\"><summary>{which}</summary>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" \
          aria-label=\"Blocks of {}\"><table>\n<caption>Blocks of {}</caption>\n<thead><tr><th scope=\"col\" \
          class=\"num\">Row group</th><th scope=\"col\" class=\"num\">Block</th><th scope=\"col\" \
-         class=\"num\">Values</th><th scope=\"col\" class=\"num\">NULLs</th><th scope=\"col\" class=\"num\">Bytes</th><th \
+         class=\"num\">Values</th><th scope=\"col\" class=\"num\">NULLs</th><th scope=\"col\" \
+         class=\"num\">Bytes</th><th \
          scope=\"col\">Smallest</th><th scope=\"col\">Largest</th></tr></thead>\n<tbody>",
         esc(&column.leaf.path),
         name(&column.leaf.path)
@@ -425,7 +429,8 @@ fn row_groups(out: &mut String, report: &Report) {
     }
     put!(
         out,
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Row groups\"><table>\n<caption>Row groups, in the \
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Row groups\"><table>\n<caption>Row groups, \
+         in the \
          order of the rows</caption>\n<thead><tr><th scope=\"col\" class=\"num\">Row group</th><th scope=\"col\" \
          class=\"num\">First row</th><th scope=\"col\" class=\"num\">Rows</th><th scope=\"col\" class=\"num\">At \
          byte</th><th scope=\"col\" class=\"num\">Bytes</th></tr></thead>\n<tbody>"
@@ -433,7 +438,8 @@ fn row_groups(out: &mut String, report: &Report) {
     for (at, group) in groups.iter().take(GROUPS).enumerate() {
         put!(
             out,
-            "<tr><td class=\"num\">{at}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td \
+            "<tr><td class=\"num\">{at}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td \
+             class=\"num\">{}</td><td \
              class=\"num\">{}</td></tr>",
             number(group.first_row),
             number(group.rows),
@@ -464,7 +470,8 @@ fn sample(out: &mut String, report: &Report) {
     }
     put!(
         out,
-        "<div class=\"scroll rows\" tabindex=\"0\" role=\"region\" aria-label=\"Some rows\"><table>\n<caption>The first \
+        "<div class=\"scroll rows\" tabindex=\"0\" role=\"region\" aria-label=\"Some rows\"><table>\n<caption>The \
+         first \
          rows and others from all over the table; long values are cut</caption>\n<thead><tr><th scope=\"col\" \
          class=\"num\">Row</th>"
     );

@@ -225,7 +225,7 @@ fn placed(out: &mut String, names: [&str; 4], rect: Rect, whole: Rect) {
         share(rect.h, whole.h),
     ];
     for (name, number) in names.iter().zip(numbers) {
-        let _ = write!(out, "--{name}:{:.2};", number);
+        let _ = write!(out, "--{name}:{number:.2};");
     }
 }
 
@@ -246,7 +246,8 @@ pub(super) fn draw(out: &mut String, columns: &[Column]) {
     let layouts = wholes.map(|whole| squarified(&weights, whole));
     let _ = writeln!(
         out,
-        "<div class=\"map\" id=\"map\" role=\"img\" aria-label=\"Treemap of the bytes of {}; the largest is {} with {}, \
+        "<div class=\"map\" id=\"map\" role=\"img\" aria-label=\"Treemap of the bytes of {}; the largest is {} with \
+         {}, \
          {} of all. The table below tells the same.\">",
         counted(columns.len() as u64, "column"),
         esc(&first.0),
@@ -328,7 +329,8 @@ fn legend(out: &mut String, columns: &[Column], whole: u64) {
         let names = if family == OVERHEAD { String::new() } else { format!(" <small>{}</small>", names.join(", ")) };
         let _ = writeln!(
             out,
-            "<li><span class=\"chip {}\"></span><span>{}{names}</span> <span class=\"num\">{} <small>{}</small></span></li>",
+            "<li><span class=\"chip {}\"></span><span>{}{names}</span> <span class=\"num\">{} \
+             <small>{}</small></span></li>",
             family.class,
             family.name,
             bytes(sum),
@@ -341,7 +343,8 @@ fn legend(out: &mut String, columns: &[Column], whole: u64) {
 fn table(out: &mut String, items: &[Item<'_>], whole: u64) {
     out.push_str(
         "<details class=\"more\"><summary>The treemap as a table</summary>\n<div class=\"scroll\" tabindex=\"0\" \
-         role=\"region\" aria-label=\"The treemap as a table\"><table>\n<caption>Bytes per column and encoding, the largest \
+         role=\"region\" aria-label=\"The treemap as a table\"><table>\n<caption>Bytes per column and encoding, the \
+         largest \
          first</caption>\n<thead><tr><th scope=\"col\">Column</th><th scope=\"col\">Encoding</th><th scope=\"col\" \
          class=\"num\">Bytes</th><th scope=\"col\" class=\"num\">Of all columns</th></tr></thead>\n<tbody>\n",
     );

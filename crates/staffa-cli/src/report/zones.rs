@@ -14,8 +14,8 @@ pub(super) struct Bin {
     nulls: u64,
 }
 
-/// The blocks of a leaf along the rows, neighbours together where there are more than `most`. Of a list, the items stand
-/// where they are in their row group, which is about where their rows are.
+/// The blocks of a leaf along the rows, neighbours together where there are more than `most`. Of a list, the items
+/// stand where they are in their row group, which is about where their rows are.
 pub(super) fn bins(leaf: &LeafInfo, groups: &[RowGroupInfo], rows: u64, most: usize) -> Vec<Bin> {
     let mut all = Vec::new();
     for (chunk, group) in leaf.chunks.iter().zip(groups) {
