@@ -377,7 +377,7 @@ pub(crate) struct Report {
     /// Rows to show: the first three and others from all over the table; 0 shows none
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u64).range(..=1000))]
     pub(crate) rows: u64,
-    /// Write the table as Parquet, to nowhere, for its sizes: auto (up to 1 GB in memory), always, never
+    /// Write the table as Parquet, to nowhere, for its sizes: auto (up to 2 GB in memory), always, never
     #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
     pub(crate) parquet: ParquetWhen,
 }

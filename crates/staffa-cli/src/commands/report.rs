@@ -15,8 +15,8 @@ use crate::report::parquet::{self, Compared};
 use crate::report::{Report, page};
 use crate::text::{bytes, counted};
 
-/// A table larger than this in memory is written as Parquet only where that is asked for: about ten seconds.
-const MOST_BYTES: u64 = 1_000_000_000;
+/// A table larger than this in memory is written as Parquet only where that is asked for: up to there it takes seconds.
+const MOST_BYTES: u64 = 2_000_000_000;
 
 pub(super) fn run(args: &Args) -> Result<()> {
     let started = Instant::now();

@@ -49,15 +49,15 @@ pub(crate) fn page(report: &Report) -> String {
     treemap::draw(&mut out, &report.columns);
     put!(out, "</section>");
     columns(&mut out, report);
-    row_groups(&mut out, report);
     sample(&mut out, report);
+    row_groups(&mut out, report);
     put!(
         out,
         "</main>\n<footer><p>Made by <code>staffa report</code> {}. The file is of format version {}, written by {}. \
          kB, MB and GB are powers of 1000.</p></footer>\n<script>{}</script>\n</body>\n</html>",
         env!("CARGO_PKG_VERSION"),
         report.inspection.format_version,
-        name(&report.inspection.writer),
+        cut(&report.inspection.writer, BOUND),
         include_str!("report.js")
     );
     out
@@ -82,7 +82,7 @@ fn head(out: &mut String, report: &Report) {
         "<header>\n<div><p class=\"kicker\">Staffa report</p>\n<h1>{}</h1></div>\n<button type=\"button\" id=\"theme\" \
          class=\"js\" hidden>Dark</button>\n</header>\n<nav aria-label=\"Sections\" class=\"toc\"><a \
          href=\"#h-parquet\">Beside Parquet</a> <a href=\"#h-bytes\">Bytes</a> <a href=\"#h-columns\">Columns</a> <a \
-         href=\"#h-groups\">Row groups</a> <a href=\"#h-sample\">Rows</a></nav>\n<main id=\"main\" tabindex=\"-1\">",
+         href=\"#h-sample\">Rows</a> <a href=\"#h-groups\">Row groups</a></nav>\n<main id=\"main\" tabindex=\"-1\">",
         name(&report.name)
     );
 }
@@ -189,6 +189,9 @@ fn columns(out: &mut String, report: &Report) {
         );
         order.truncate(MOST_LISTED);
     }
+    if report.many() {
+        put!(out, "<noscript><p class=\"note\">What folds out below a column needs JavaScript here.</p></noscript>");
+    }
     put!(
         out,
         "<div class=\"controls js\" hidden role=\"search\"><label>Find <input type=\"search\" id=\"find\" \
@@ -229,7 +232,12 @@ fn column(out: &mut String, report: &Report, at: usize, largest: u64) {
         cut(&column.data_type, TYPE)
     );
     let (root, others) = column.root();
-    let more = if others > 0 { format!(" <small>+{others}</small>") } else { String::new() };
+    let more = if others > 0 {
+        let trees = counted(others as u64, "other tree");
+        format!(" <small title=\"and {trees} of encodings\">+{others}</small>")
+    } else {
+        String::new()
+    };
     let chip =
         if root.is_empty() { String::new() } else { format!("<span class=\"chip {}\"></span>", family(root).class) };
     put!(out, "<span class=\"ce\">{chip}<span>{}{more}</span></span>", root.replace('_', "_<wbr>"));
@@ -417,39 +425,6 @@ fn block_table(out: &mut String, column: &Column, all: usize) {
     put!(out, "</tbody>\n</table></div></details>");
 }
 
-fn row_groups(out: &mut String, report: &Report) {
-    let groups = report.row_groups();
-    put!(out, "<section aria-labelledby=\"h-groups\">\n<h2 id=\"h-groups\">Row groups</h2>");
-    if groups.len() > GROUPS {
-        put!(
-            out,
-            "<p class=\"note\">The first {GROUPS} of {}; <code>staffa inspect</code> lists all.</p>",
-            counted(groups.len() as u64, "row group")
-        );
-    }
-    put!(
-        out,
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Row groups\"><table>\n<caption>Row groups, \
-         in the \
-         order of the rows</caption>\n<thead><tr><th scope=\"col\" class=\"num\">Row group</th><th scope=\"col\" \
-         class=\"num\">First row</th><th scope=\"col\" class=\"num\">Rows</th><th scope=\"col\" class=\"num\">At \
-         byte</th><th scope=\"col\" class=\"num\">Bytes</th></tr></thead>\n<tbody>"
-    );
-    for (at, group) in groups.iter().take(GROUPS).enumerate() {
-        put!(
-            out,
-            "<tr><td class=\"num\">{at}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td \
-             class=\"num\">{}</td><td \
-             class=\"num\">{}</td></tr>",
-            number(group.first_row),
-            number(group.rows),
-            number(group.offset),
-            bytes(group.bytes)
-        );
-    }
-    put!(out, "</tbody>\n</table></div>\n</section>");
-}
-
 fn sample(out: &mut String, report: &Report) {
     put!(out, "<section aria-labelledby=\"h-sample\">\n<h2 id=\"h-sample\">Some rows</h2>");
     let Some(batch) = &report.sample.batch else {
@@ -479,7 +454,7 @@ fn sample(out: &mut String, report: &Report) {
     let class = |column: usize| if schema.field(column).data_type().is_numeric() { " class=\"num\"" } else { "" };
     for (column, field) in schema.fields().iter().enumerate() {
         let kind = cut(&field.data_type().to_string(), 24);
-        put!(out, "<th scope=\"col\"{}>{} <small>{kind}</small></th>", class(column), name(field.name()));
+        put!(out, "<th scope=\"col\"{}>{} <small>{kind}</small></th>", class(column), cut(field.name(), CELL));
     }
     put!(out, "</tr></thead>\n<tbody>");
     let options = FormatOptions::new().with_display_error(true).with_duration_format(DurationFormat::Pretty);
@@ -498,6 +473,39 @@ fn sample(out: &mut String, report: &Report) {
             let _ = write!(out, "<td{}>{cell}</td>", class(column));
         }
         put!(out, "</tr>");
+    }
+    put!(out, "</tbody>\n</table></div>\n</section>");
+}
+
+fn row_groups(out: &mut String, report: &Report) {
+    let groups = report.row_groups();
+    put!(out, "<section aria-labelledby=\"h-groups\">\n<h2 id=\"h-groups\">Row groups</h2>");
+    if groups.len() > GROUPS {
+        put!(
+            out,
+            "<p class=\"note\">The first {GROUPS} of {}; <code>staffa inspect</code> lists all.</p>",
+            counted(groups.len() as u64, "row group")
+        );
+    }
+    put!(
+        out,
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Row groups\"><table>\n<caption>Row groups, \
+         in the \
+         order of the rows</caption>\n<thead><tr><th scope=\"col\" class=\"num\">Row group</th><th scope=\"col\" \
+         class=\"num\">First row</th><th scope=\"col\" class=\"num\">Rows</th><th scope=\"col\" class=\"num\">At \
+         byte</th><th scope=\"col\" class=\"num\">Bytes</th></tr></thead>\n<tbody>"
+    );
+    for (at, group) in groups.iter().take(GROUPS).enumerate() {
+        put!(
+            out,
+            "<tr><td class=\"num\">{at}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td \
+             class=\"num\">{}</td><td \
+             class=\"num\">{}</td></tr>",
+            number(group.first_row),
+            number(group.rows),
+            number(group.offset),
+            bytes(group.bytes)
+        );
     }
     put!(out, "</tbody>\n</table></div>\n</section>");
 }
