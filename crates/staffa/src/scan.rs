@@ -218,8 +218,7 @@ impl Reader {
 
     /// The next unit that has rows.
     fn advance(&mut self) -> Result<Option<RecordBatch>> {
-        let threads =
-            self.pool.as_ref().map_or_else(rayon::current_num_threads, rayon::ThreadPool::current_num_threads);
+        let threads = self.pool.as_ref().map_or_else(rayon::current_num_threads, rayon::ThreadPool::current_num_threads);
         loop {
             if self.left == 0 && self.what.filter.is_some() {
                 self.end();
