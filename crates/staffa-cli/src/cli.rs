@@ -35,6 +35,8 @@ pub(crate) enum Command {
     Size(Size),
     /// Show how each column of a Staffa file is encoded
     Explain(Explain),
+    /// Make a page of HTML that shows a Staffa file: sizes, encodings, order, some rows
+    Report(Report),
     /// Check every byte: checksums, structure, and that all of it decodes
     Verify(Verify),
     /// Measure a table as Staffa and as Parquet: size, write and scan speed
@@ -348,6 +350,43 @@ pub(crate) struct Explain {
     /// For programs; always with blocks
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The page is one file and loads nothing from elsewhere. It shows where the bytes are (a treemap of columns and encodings),
+the tree of encodings and the zone maps of each column along the rows, the size as Parquet, and some rows as they are:
+mind who reads it.
+
+Examples:
+  staffa report trips.staffa -o trips.html
+  staffa report large.staffa -o large.html --parquet never --rows 0
+  staffa report trips.staffa -o - | gzip > trips.html.gz")]
+pub(crate) struct Report {
+    /// A Staffa file
+    pub(crate) file: PathBuf,
+    /// The page to write; `-` is the standard output
+    #[arg(short, long, value_name = "PAGE")]
+    pub(crate) output: PathBuf,
+    /// Replace the page where it exists
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    /// Neither a progress bar nor a summary
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Rows to show: the first three and others from all over the table; 0 shows none
+    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u64).range(..=1000))]
+    pub(crate) rows: u64,
+    /// Write the table as Parquet, to nowhere, for its sizes: auto (up to 2 GB in memory), always, never
+    #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    pub(crate) parquet: ParquetWhen,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ParquetWhen {
+    Auto,
+    Always,
+    Never,
 }
 
 #[derive(Debug, Args)]

@@ -14,6 +14,7 @@ mod inputs;
 mod interrupt;
 mod output;
 mod progress;
+mod report;
 mod rows;
 mod table;
 mod text;

@@ -548,9 +548,20 @@ fn help_has_examples_and_exit_codes() {
     let bench = Bench::new();
     let help = bench.run("--help").fine().text();
     assert!(help.contains("Exit codes:") && help.contains("explain"), "{help}");
-    for command in
-        ["convert", "schema", "count", "head", "cat", "inspect", "size", "explain", "verify", "bench", "encodings"]
-    {
+    for command in [
+        "convert",
+        "schema",
+        "count",
+        "head",
+        "cat",
+        "inspect",
+        "size",
+        "explain",
+        "report",
+        "verify",
+        "bench",
+        "encodings",
+    ] {
         let help = bench.run(&format!("{command} --help")).fine().text();
         assert!(help.contains("Example") && help.contains(&format!("  staffa {command}")), "{help}");
     }

@@ -21,5 +21,5 @@ fn the_commands_of_the_readme_run() {
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
         ran += 1;
     }
-    assert_eq!(ran, 7);
+    assert_eq!(ran, 8);
 }

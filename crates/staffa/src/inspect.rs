@@ -134,6 +134,9 @@ pub struct BlockInfo {
     pub min: Option<String>,
     /// At least the largest value.
     pub max: Option<String>,
+    /// Where both stand between the bounds of the column, 0 being its smallest and 1 its largest: a picture of the zone
+    /// maps needs no more.
+    pub span: Option<[f64; 2]>,
 }
 
 /// The trees of encodings of a leaf column.
@@ -283,6 +286,7 @@ impl File {
         let (index, spec) = (self.index(leaf)?, self.leaf(leaf)?);
         let contents = self.contents(leaf)?;
         let shown = Shown { file: self, leaf };
+        let zone = zone_of(contents.iter().flat_map(|c| &c.blocks));
         let chunks = index.chunks.iter().zip(&contents).enumerate().map(|(row_group, (chunk, content))| ChunkInfo {
             row_group,
             offset: content.offset,
@@ -304,11 +308,11 @@ impl File {
                         nulls: b.zone.nulls,
                         min,
                         max,
+                        span: b.zone.bounds.span_in(&zone.bounds),
                     }
                 })
                 .collect(),
         });
-        let zone = zone_of(contents.iter().flat_map(|c| &c.blocks));
         let (min, max) = shown.bounds(&zone);
         let index_bytes = self.footer().leaves.get(leaf).map_or(0, |(_, bytes)| u64::from(*bytes));
         Ok(LeafInfo {

@@ -54,6 +54,38 @@ impl Bounds {
             }
         }
     }
+
+    /// Where these bounds stand between those of the `whole`: 0 its smallest, 1 its largest. Of strings, by the first
+    /// eight bytes in which the whole's bounds differ.
+    pub(crate) fn span_in(&self, whole: &Self) -> Option<[f64; 2]> {
+        let ends = |[min, max, low, high]: [f64; 4]| [min, max].map(|value| place(value, low, high));
+        match (self, whole) {
+            (Self::Bits(no, yes), Self::Bits(..)) if *no || *yes => Some([f64::from(!no), f64::from(*yes)]),
+            (Self::Int(min, max), Self::Int(low, high)) => {
+                // Less the lowest, so that large numbers that are close together keep their digits.
+                let above = |value: &i128| value.wrapping_sub(*low) as u128 as f64;
+                Some(ends([above(min), above(max), 0.0, above(high)]))
+            }
+            (Self::Float { min, max, .. }, Self::Float { min: low, max: high, .. }) if min <= max => {
+                Some(ends([*min, *max, *low, *high]))
+            }
+            (Self::Bytes(min, max), Self::Bytes(low, high)) => {
+                let shared = low.iter().zip(high).take_while(|(a, b)| a == b).count();
+                let word = |bytes: &Vec<u8>| {
+                    let next = bytes.iter().skip(shared).copied().chain(std::iter::repeat(0));
+                    next.take(8).fold(0_u64, |word, byte| word << 8 | u64::from(byte)) as f64
+                };
+                Some(ends([word(min), word(max), word(low), word(high)]))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Where `value` stands from `low` to `high`, as 0 to 1; halved on the way, for the largest floats.
+fn place(value: f64, low: f64, high: f64) -> f64 {
+    let share = (value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0);
+    if share.is_finite() { share.clamp(0.0, 1.0) } else { f64::from(value >= high && high > low) }
 }
 
 /// Statistics of a block.
@@ -274,6 +306,27 @@ fn bytes(strings: Strings<'_>) -> Bounds {
 mod tests {
     use super::*;
     use crate::values::StringsBuf;
+
+    #[test]
+    fn spans_lie_between_zero_and_one() {
+        let float = |min, max| Bounds::Float { min, max, nan: false };
+        let text = |min: &str, max: &str| Bounds::Bytes(min.into(), max.into());
+        let cases = [
+            (Bounds::Int(10, 15), Bounds::Int(10, 20), Some([0.0, 0.5])),
+            (Bounds::Int(7, 7), Bounds::Int(7, 7), Some([0.0, 0.0])),
+            (Bounds::Int(0, i128::MAX), Bounds::Int(i128::MIN, i128::MAX), Some([0.5, 1.0])),
+            (float(-f64::MAX, 0.0), float(-f64::MAX, f64::MAX), Some([0.0, 0.5])),
+            (float(1.0, f64::INFINITY), float(f64::NEG_INFINITY, f64::INFINITY), Some([0.0, 1.0])),
+            (float(f64::INFINITY, f64::NEG_INFINITY), float(0.0, 1.0), None),
+            (text("ab\0", "ab\u{40}"), text("ab", "ab\u{40}"), Some([0.0, 1.0])),
+            (Bounds::Bits(true, false), Bounds::Bits(true, true), Some([0.0, 0.0])),
+            (Bounds::Bits(false, true), Bounds::Bits(true, true), Some([1.0, 1.0])),
+            (Bounds::None, Bounds::Int(0, 1), None),
+        ];
+        for (part, whole, span) in cases {
+            assert_eq!(part.span_in(&whole), span, "{part:?} in {whole:?}");
+        }
+    }
 
     fn round_trip(zone: &ZoneMap) {
         let mut out = Vec::new();

@@ -156,14 +156,14 @@ fn draw_most_common(out: &mut dyn Write, what: &str, noun: &str, trees: &[&Encod
 }
 
 /// Trees of one shape, added up.
-struct Group {
-    shape: String,
-    count: u64,
-    tree: EncodingTree,
+pub(crate) struct Group {
+    pub(crate) shape: String,
+    pub(crate) count: u64,
+    pub(crate) tree: EncodingTree,
 }
 
 /// The most common first.
-fn grouped(trees: &[&EncodingTree]) -> Vec<Group> {
+pub(crate) fn grouped(trees: &[&EncodingTree]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for tree in trees {
         let shape = shape(tree);

@@ -6,8 +6,9 @@ mod cat;
 mod convert;
 mod count;
 mod encodings;
-mod explain;
+pub(crate) mod explain;
 mod inspect;
+mod report;
 mod schema;
 mod size;
 mod verify;
@@ -32,6 +33,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Inspect(args) => inspect::run(&args),
         Command::Size(args) => size::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Encodings(args) => encodings::run(&args),

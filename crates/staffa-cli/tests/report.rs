@@ -1,0 +1,232 @@
+//! The page of `staffa report`, looked at from outside.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, StructArray};
+use arrow_schema::{DataType, Field};
+use parquet::arrow::ArrowWriter;
+
+const HOSTILE: [&str; 6] = [
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror=alert(1)>",
+    "</script><!--",
+    "a'b&amp;c",
+    "\u{202e}x",
+    "\u{1b}[2J",
+];
+
+fn staffa(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_staffa")).current_dir(folder).args(args).output().unwrap()
+}
+
+#[track_caller]
+fn fine(output: &Output) {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The table as `t.staffa` in a new folder.
+fn stored(table: &RecordBatch) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let file = File::create(folder.path().join("t.parquet")).unwrap();
+    let mut writer = ArrowWriter::try_new(file, table.schema(), None).unwrap();
+    writer.write(table).unwrap();
+    writer.close().unwrap();
+    fine(&staffa(folder.path(), &["convert", "-q", "--no-relate", "t.parquet", "t.staffa"]));
+    folder
+}
+
+fn reported(folder: &Path, more: &[&str]) -> String {
+    let output = staffa(folder, &[&["report", "t.staffa", "-o", "-"], more].concat());
+    fine(&output);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn table(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true))).unwrap()
+}
+
+fn numbers(rows: i64) -> ArrayRef {
+    Arc::new((0..rows).map(|i| (i % 5 != 2).then_some(i)).collect::<Int64Array>())
+}
+
+/// Every element is closed in its turn, attributes are quoted, ids are there once and what is pointed to is there.
+#[track_caller]
+fn well_formed(page: &str) {
+    const VOID: [&str; 7] = ["meta", "link", "input", "br", "wbr", "img", "path"];
+    let (mut open, mut ids, mut targets) = (Vec::new(), Vec::new(), Vec::new());
+    let mut rest = page.strip_prefix("<!DOCTYPE html>").unwrap();
+    while let Some(at) = rest.find('<') {
+        assert!(!rest[..at].contains('>'), "a stray > before {:?}", &rest[at..(at + 40).min(rest.len())]);
+        let end = at + tag_end(&rest[at..]);
+        let tag = &rest[at + 1..end];
+        rest = &rest[end + 1..];
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name), "before {:?}", rest.chars().take(60).collect::<String>());
+            continue;
+        }
+        let name = tag.split([' ', '/']).next().unwrap();
+        assert!(!name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric()), "<{tag}>");
+        let attribute =
+            |which: &str| tag.split(&format!(" {which}=\"")).nth(1).and_then(|value| value.split('"').next());
+        ids.extend(attribute("id"));
+        targets.extend(attribute("href").and_then(|href| href.strip_prefix('#')));
+        targets.extend(attribute("aria-labelledby"));
+        assert!(!tag.split('"').step_by(2).any(|names| names.starts_with(" on")), "a handler in <{tag}>");
+        if name == "script" || name == "style" {
+            let close = rest.find(&format!("</{name}>")).unwrap();
+            let text = &rest[..close];
+            rest = &rest[close..];
+            assert!(!text.contains("<!--") && !text.contains("<script"), "{text}");
+            if tag.contains("text/plain") {
+                well_formed(&format!("<!DOCTYPE html>{text}"));
+            }
+        }
+        if !VOID.contains(&name) {
+            open.push(name);
+        }
+    }
+    assert_eq!(open, Vec::<&str>::new());
+    let mut once = ids.clone();
+    once.sort_unstable();
+    once.dedup();
+    assert_eq!(once.len(), ids.len());
+    for target in targets {
+        assert!(ids.contains(&target), "#{target} is nowhere");
+    }
+}
+
+/// The end of a tag; a > in quotes is none.
+fn tag_end(text: &str) -> usize {
+    let mut quoted = false;
+    text.char_indices()
+        .find(|(_, c)| {
+            quoted ^= *c == '"';
+            *c == '>' && !quoted
+        })
+        .unwrap()
+        .0
+}
+
+#[test]
+fn every_column_and_every_part_of_the_page_is_there() {
+    let rows = 150_000;
+    let sorted: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows));
+    let text: ArrayRef = Arc::new(StringArray::from_iter_values((0..rows).map(|i| format!("city {}", i * 7919 % 90))));
+    let part: ArrayRef = Arc::new(Float64Array::from_iter_values((0..rows).map(|i| i as f64 / 4.0)));
+    let nested: ArrayRef =
+        Arc::new(StructArray::from(vec![(Arc::new(Field::new("x.y", DataType::Float64, true)), part)]));
+    let folder = stored(&table(vec![("id", sorted), ("holes", numbers(rows)), ("city", text), ("point", nested)]));
+    let page = reported(folder.path(), &[]);
+    well_formed(&page);
+    for part in [
+        "<title>t.staffa: Staffa report</title>",
+        "<b>150,000</b>",
+        "<b>id</b>",
+        "<b>holes</b>",
+        "<b>city</b>",
+        "<b>point.<wbr>x.<wbr>y</b> <small>Float64</small>",
+        "Parquet zstd-3",
+        "Parquet snappy",
+        "<small>ascending</small>",
+        "<small>scattered, 100%</small>",
+        "20.0%<span class=\"vh\"> NULLs",
+        "class=\"map\" id=\"map\" role=\"img\"",
+        "<caption>Bytes per column and encoding",
+        "<td>city 89</td>",
+        "<i>NULL</i>",
+        "149,999</th>",
+        "href=\"#main\"",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("http") || page.matches("http").count() == page.matches("http-equiv").count());
+    let without = reported(folder.path(), &["--parquet", "never", "--rows", "0"]);
+    well_formed(&without);
+    assert!(without.contains("Not measured.") && !without.contains("<td>city 89</td>"));
+}
+
+#[test]
+fn names_and_values_of_strangers_are_only_text() {
+    let text =
+        |i: usize| -> ArrayRef { Arc::new(StringArray::from_iter_values((0..50).map(|row| HOSTILE[(i + row) % 6]))) };
+    let columns = (0..6).map(|i| (HOSTILE[i], text(i))).collect();
+    let folder = stored(&table(columns));
+    let name = "<i>&.staffa";
+    fs::copy(folder.path().join("t.staffa"), folder.path().join(name)).unwrap();
+    let output = staffa(folder.path(), &["report", name, "-o", "-"]);
+    let few = String::from_utf8(output.stdout).unwrap();
+    // Of many columns, the details wait as text in the page.
+    let names: Vec<String> = (0..250).map(|i| format!("{}{i}", HOSTILE[i % 6])).collect();
+    let folder = stored(&table(names.iter().enumerate().map(|(i, name)| (name.as_str(), text(i))).collect()));
+    for page in [few, reported(folder.path(), &[])] {
+        well_formed(&page);
+        assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && page.contains("a&#39;b&amp;amp;c"));
+        for (hostile, times) in
+            [("<img", 0), ("alert(1)</script", 0), ("<!--", 0), ("\u{202e}", 0), ("\u{1b}", 0), ("<i>&", 0)]
+        {
+            assert_eq!(page.matches(hostile).count(), times, "{hostile:?}");
+        }
+    }
+}
+
+#[test]
+fn two_thousand_columns_make_a_page_of_a_few_megabytes() {
+    let names: Vec<String> = (0..2000).map(|i| format!("sensor_{i:04}")).collect();
+    let folder = stored(&table(names.iter().map(|name| (name.as_str(), numbers(200))).collect()));
+    let page = reported(folder.path(), &[]);
+    well_formed(&page);
+    assert!(page.len() < 5_000_000, "{}", page.len());
+    for name in [&names[0], &names[999], &names[1999]] {
+        assert!(page.contains(&format!("<b>{name}</b>")), "{name}");
+    }
+    assert!(page.contains("The first 40 of 2,000 columns") && page.contains("class=\"lazy\""));
+}
+
+#[test]
+fn a_page_appears_whole_or_not_at_all() {
+    let folder = stored(&table(vec![("id", numbers(100))]));
+    let run = |args: &[&str]| staffa(folder.path(), &[&["report"], args].concat());
+    let refused = |args: &[&str], code: i32, why: &str| {
+        let output = run(args);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(said.contains(why) && said.lines().count() == 1, "{said}");
+    };
+    fine(&run(&["t.staffa", "-o", "t.html"]));
+    let page = fs::read(folder.path().join("t.html")).unwrap();
+    assert!(page == reported(folder.path(), &[]).into_bytes(), "the same file makes the same page");
+    refused(&["t.staffa", "-o", "t.html"], 3, "--force");
+    fine(&run(&["t.staffa", "-q", "--force", "-o", "t.html"]));
+    let table = fs::read(folder.path().join("t.staffa")).unwrap();
+    refused(&["t.staffa", "--force", "-o", "t.staffa"], 2, "would replace the table");
+    refused(&["none.staffa", "-o", "n.html"], 3, "no such file");
+    refused(&["t.parquet", "-o", "n.html"], 1, "t.parquet");
+    refused(&["t.staffa", "-o", "none/n.html"], 3, "none/n.html");
+    refused(&["t.staffa"], 2, "--output");
+    fs::write(folder.path().join("cut.staffa"), &table[..table.len() / 2]).unwrap();
+    refused(&["cut.staffa", "-o", "n.html"], 1, "cut.staffa");
+    let mut flipped = table.clone();
+    flipped[12] ^= 1;
+    fs::write(folder.path().join("flipped.staffa"), &flipped).unwrap();
+    refused(&["flipped.staffa", "-o", "n.html"], 1, "flipped.staffa");
+    assert_eq!(fs::read(folder.path().join("t.staffa")).unwrap(), table);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 5);
+}
+
+#[test]
+fn tables_without_rows_or_values_have_a_page() {
+    let empty = stored(&table(vec![("id", numbers(0))]));
+    let page = reported(empty.path(), &[]);
+    well_formed(&page);
+    assert!(page.contains("There are no rows to write.") && page.contains("There are none."));
+    let nulls: ArrayRef = Arc::new(Int64Array::from(vec![None; 10]));
+    let page = reported(stored(&table(vec![("", nulls)])).path(), &[]);
+    well_formed(&page);
+    assert!(page.contains("only NULLs"));
+}
