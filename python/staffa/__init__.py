@@ -15,6 +15,7 @@
 
 from staffa._explain import Explain, Why
 from staffa._file import File, Reader, open, read_table
+from staffa._sql import sql
 from staffa._staffa import __version__
 from staffa._write import Encoding, WriteSummary, encodings, write_table
 from staffa.errors import (
@@ -43,5 +44,6 @@ __all__ = [
     "encodings",
     "open",
     "read_table",
+    "sql",
     "write_table",
 ]

@@ -104,3 +104,5 @@ def write_table(
 
 def encodings() -> list[tuple[str, str]]:
     """The names of all encodings, each with one line about it."""
+
+def cli(arguments: list[str]) -> int: ...

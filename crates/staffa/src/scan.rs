@@ -26,13 +26,29 @@ pub struct Scan {
     batch_rows: usize,
     string_views: bool,
     threads: Option<usize>,
+    part: Option<Part>,
+    loose: bool,
+}
+
+/// A share of a scan that can be read by itself: some rows of one row group, made by [`Scan::parts`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    row_group: usize,
+    rows: Range<usize>,
+}
+
+impl Part {
+    /// Rows of it, before any filter.
+    pub fn num_rows(&self) -> usize {
+        self.rows.len()
+    }
 }
 
 impl Scan {
     pub(crate) fn new(file: File) -> Self {
         let batch_rows = file.footer().block_rows as usize;
         let (columns, filter, limit) = (None, None, None);
-        Self { file, columns, filter, offset: 0, limit, batch_rows, string_views: false, threads: None }
+        Self { file, columns, filter, offset: 0, limit, batch_rows, string_views: false, threads: None, part: None, loose: false }
     }
 
     /// Top-level columns by name, in the order wanted; all by default.
@@ -84,6 +100,70 @@ impl Scan {
         self
     }
 
+    /// The scan cut into parts of about so many rows, in the file's order: for engines that read with threads of their own.
+    /// Whole blocks; whole row groups where a column that is read or tested is nested. Row groups whose zone maps exclude
+    /// a match are left out.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..200_000)) as _)])?;
+    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
+    /// let scan = staffa::File::from_bytes(bytes)?.scan();
+    /// let mut rows = Vec::new();
+    /// for part in scan.parts(65_536)? {
+    ///     for batch in scan.clone().part(part).reader()? {
+    ///         rows.push(batch?.num_rows());
+    ///     }
+    /// }
+    /// assert_eq!(rows, [65_536, 65_536, 65_536, 3_392]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn parts(&self, rows: usize) -> Result<Vec<Part>> {
+        let file = &self.file;
+        let columns = match &self.columns {
+            Some(names) => file.column_positions(names)?,
+            None => (0..file.schema().fields().len()).collect(),
+        };
+        let tested = self.filter.as_ref().map_or_else(Vec::new, Predicate::columns);
+        let tested = file.column_positions(&tested)?;
+        let block_rows = file.footer().block_rows.max(1) as usize;
+        let flat = columns.iter().chain(&tested).all(|c| is_flat(file, *c));
+        let step = if flat { rows.div_ceil(block_rows).max(1).saturating_mul(block_rows) } else { usize::MAX };
+        let bound = self.filter.as_ref().map(|filter| filter.bind(file.schema())).transpose()?;
+        let mut parts = Vec::new();
+        for (row_group, &count) in file.footer().row_groups.iter().enumerate() {
+            let count = count as usize;
+            let mut start = 0;
+            while start < count {
+                let end = start.saturating_add(step).min(count);
+                let unit = Unit::new(file, row_group, start..end);
+                if bound.as_ref().is_none_or(|bound| unit.may_match(bound)) {
+                    parts.push(Part { row_group, rows: start..end });
+                }
+                start = end;
+            }
+        }
+        Ok(parts)
+    }
+
+    /// Only the rows of this part; offset and limit count within it.
+    #[must_use]
+    pub fn part(mut self, part: Part) -> Self {
+        self.part = Some(part);
+        self
+    }
+
+    /// Rows for which the filter is not true may come too: for engines that test again. Where many rows of a block match,
+    /// to decode all of it is cheaper than to pick them.
+    #[must_use]
+    pub fn loose(mut self, on: bool) -> Self {
+        self.loose = on;
+        self
+    }
+
     /// Checks columns and filter against the schema, and begins.
     pub fn reader(self) -> Result<Reader> {
         let file = self.file;
@@ -112,8 +192,13 @@ impl Scan {
             let block_rows = file.footer().block_rows as usize;
             self.batch_rows.div_ceil(block_rows).saturating_mul(block_rows)
         };
-        let work = Work { row_group: 0, row: 0, skip: self.offset, left: self.limit.unwrap_or(u64::MAX), ready: None };
-        Ok(Reader { file, columns, read_schema, schema, filter, pool, unit_rows, batch_rows: self.batch_rows, work })
+        let left = self.limit.unwrap_or(u64::MAX);
+        let mut work = Work { row_group: 0, row: 0, only: None, skip: self.offset, left, ready: None };
+        if let Some(Part { row_group, rows }) = self.part {
+            work = Work { row_group, row: rows.start, only: Some(rows.end), ..work };
+        }
+        let (batch_rows, loose) = (self.batch_rows, self.loose);
+        Ok(Reader { file, columns, read_schema, schema, filter, loose, pool, unit_rows, batch_rows, work })
     }
 }
 
@@ -132,6 +217,8 @@ struct Filter {
 struct Work {
     row_group: usize,
     row: usize,
+    /// Where a part of one row group ends, if it is one.
+    only: Option<usize>,
     /// Rows still to be left out.
     skip: u64,
     /// Rows still to be given.
@@ -150,6 +237,7 @@ pub struct Reader {
     /// Of the batches.
     schema: SchemaRef,
     filter: Option<Filter>,
+    loose: bool,
     pool: Option<rayon::ThreadPool>,
     /// Rows that are decoded at once.
     unit_rows: usize,
@@ -173,9 +261,12 @@ impl Reader {
     fn advance(&mut self) -> Result<Option<RecordBatch>> {
         while self.work.left > 0 {
             let Some(&rows) = self.file.footer().row_groups.get(self.work.row_group) else { return Ok(None) };
-            let rows = rows as usize;
+            let rows = self.work.only.unwrap_or(usize::MAX).min(rows as usize);
             let start = self.work.row;
             if start >= rows {
+                if self.work.only.is_some() {
+                    return Ok(None);
+                }
                 (self.work.row_group, self.work.row) = (self.work.row_group + 1, 0);
                 continue;
             }
@@ -219,7 +310,7 @@ impl Reader {
         let Some(filter) = &self.filter else {
             return self.file.batch(&self.columns, &self.read_schema, group, rows).map(Some);
         };
-        Unit::new(&self.file, group, rows).matching(&filter.bound, &self.columns, &self.read_schema)
+        Unit::new(&self.file, group, rows).matching(&filter.bound, &self.columns, &self.read_schema, self.loose)
     }
 }
 
