@@ -37,9 +37,9 @@ test-python: extension duckdb-dev ## the tests of the Python package, with its e
 extension: venv ## build the extension module into .venv
 	CARGO_PROFILE_DEV_OPT_LEVEL=1 VIRTUAL_ENV=$(VENV) $(BIN)/maturin develop --quiet
 
-# The release build takes minutes, this one a quarter of that.
-duckdb-dev: venv
-	CARGO_PROFILE_DEV_OPT_LEVEL=1 $(CARGO) build --locked -p staffa-duckdb
+# Together with the extension module, so that both share what they are built of.
+duckdb-dev: extension
+	CARGO_PROFILE_DEV_OPT_LEVEL=1 $(CARGO) build --quiet --locked -p staffa-duckdb -p staffa-python
 	$(BIN)/python scripts/duckdb_extension.py "$(CARGO_TARGET_DIR)/debug/$(DUCKDB_LIBRARY)" python/staffa/staffa.duckdb_extension
 
 duckdb: venv ## build the DuckDB extension into the Python package

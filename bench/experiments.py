@@ -3,8 +3,8 @@
 python bench/experiments.py NAME --data FOLDER
 
 Builds and runs the program in bench/experiments, and writes NAME.md and NAME.svg into bench/results. Names:
-pool, sampling, types, doubles, without, codecs, positions (needs no data), selections; bench/README.md says what each
-is about.
+pool, sampling, types, doubles, without, codecs, positions (needs no data), selections, tpch; bench/README.md says what
+each is about.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from typing import Any
 
 BENCH = Path(__file__).resolve().parent
 RESULTS = BENCH / "results"
-NAMES = ["codecs", "doubles", "pool", "positions", "sampling", "selections", "types", "without"]
-OF_TPCH = ["codecs", "selections"]
+NAMES = ["codecs", "doubles", "pool", "positions", "sampling", "selections", "tpch", "types", "without"]
+OF_TPCH = ["codecs", "selections", "tpch"]
 
 # Lineorder of the Star Schema Benchmark (O'Neil, O'Neil, Chen) out of TPC-H: money in cents, dates as yyyymmdd.
 LINEORDER = """
@@ -107,6 +107,19 @@ def codecs(data: Path, scale: float) -> Any:
         return run("codecs", path)
 
 
+def tpch(data: Path, scale: float, rounds: int, queries: Path | None) -> Any:
+    """By DuckDB, over Parquet and over Staffa: the package `staffa` with its extension."""
+    import engines
+
+    out = {}
+    for name, tables in (("TPC-H", engines.TPCH), ("SSB, derived", engines.SSB)):
+        texts = engines.tpch_queries(queries) if name == "TPC-H" else engines.ssb_queries()
+        with tempfile.TemporaryDirectory() as folder:
+            engines.make(tables, Path(folder), data, scale)
+            out[f"{name}, scale factor {scale:g}"] = engines.measure(tables, texts, Path(folder), rounds)
+    return out
+
+
 def machine() -> str:
     """The processor, how many of them, and the day."""
     lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
@@ -121,9 +134,13 @@ def main() -> None:
     """Runs one experiment and writes its results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", choices=NAMES)
-    parser.add_argument("--data", type=Path, help="a folder of Parquet tables; TPC-H's for codecs, selections")
+    parser.add_argument("--data", type=Path, help="a folder of Parquet tables; TPC-H's for codecs, selections, tpch")
     parser.add_argument("--tpch", type=Path, help="types: TPC-H's tables, to have them beside")
-    parser.add_argument("--scale", type=float, default=1, help="codecs: TPC-H's scale factor")
+    parser.add_argument("--scale", type=float, default=1, help="codecs, tpch: TPC-H's scale factor")
+    parser.add_argument("--rounds", type=int, default=7, help="tpch: rounds that count")
+    parser.add_argument(
+        "--queries", type=Path, help="tpch: the queries' texts as JSON, where DuckDB's extension is not there"
+    )
     parser.add_argument("--blocks", type=int, default=450, help="sampling: blocks, a third of each type at the most")
     parser.add_argument("--save", type=Path, help="keep what was measured, as JSON")
     parser.add_argument("--json", type=Path, help="what was kept: only the report is made anew")
@@ -137,6 +154,8 @@ def main() -> None:
         measured = types(data, arguments.tpch and arguments.tpch.resolve())
     elif name == "codecs":
         measured = codecs(data, arguments.scale)
+    elif name == "tpch":
+        measured = tpch(data, arguments.scale, arguments.rounds, arguments.queries)
     elif name == "sampling":
         measured = run(name, data, str(arguments.blocks))
     else:

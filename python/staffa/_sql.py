@@ -21,13 +21,17 @@ _QUOTED = re.compile(r"'((?:[^']|'')*)'|\"((?:[^\"]|\"\")*)\"|--[^\n]*")
 def sql(query: str, *, params: Any = None, connection: DuckDBPyConnection | None = None) -> DuckDBPyRelation:
     """Asks in SQL; every name that ends in `.staffa` is a table, globs too.
 
-    A DuckDB relation comes back, as from `duckdb.sql`: nothing is read until it is shown or fetched (`fetchall`, `arrow`,
-    `df`, `pl`), and it can go on (`filter`, `aggregate`, `staffa.write_table(relation, path)`). `explain()` shows what has
-    been pushed into the files.
+    A DuckDB relation comes back, as from `duckdb.sql`: nothing is read until it is shown or fetched (`fetchall`,
+    `arrow`, `df`, `pl`), and it can go on (`filter`, `aggregate`, `staffa.write_table(relation, path)`). `explain()`
+    shows what has been pushed into the files.
 
-    The connection is one of this thread, in memory, with the extension loaded (see `staffa.duckdb`), unless one is given.
-    Where the extension cannot be loaded the files are handed over as Arrow streams, with a warning: no filter or column is
-    pushed then, and the query must name them in quotes.
+    The connection is one of this thread, in memory, with the extension loaded (see `staffa.duckdb`), unless one is
+    given. Where the extension cannot be loaded the files that the query names in quotes are read as Arrow tables, all
+    of them, with a warning.
+
+    Raises:
+        duckdb.Error: What DuckDB says of the query, and of files: their names, columns and blocks.
+        ExtensionError: DuckDB is not installed.
 
     >>> import pyarrow as pa, staffa
     >>> visits = pa.table({"city": ["Oban", "Mull", "Oban"], "visitors": [120, 45, 98]})
@@ -58,11 +62,13 @@ def _connection() -> DuckDBPyConnection:
 
 
 def _by_arrow(con: DuckDBPyConnection, query: str, params: Any, why: str) -> DuckDBPyRelation:
-    """The query over Arrow streams of the files that it names in quotes."""
-    warnings.warn(f"{why}; the files are read as Arrow streams", RuntimeWarning, stacklevel=3)
+    """The query over Arrow tables of the files that it names in quotes."""
+    warnings.warn(f"{why}; until then whole files are read as Arrow tables", RuntimeWarning, stacklevel=3)
     for match in _QUOTED.finditer(query):
         name = (match[1] or "").replace("''", "'") or (match[2] or "").replace('""', '"')
         if name.lower().endswith(".staffa"):
             con.register(name, open_file(name).to_table())
-    named = _QUOTED.sub(lambda match: f'"{match[1]}"' if (match[1] or "").lower().endswith(".staffa") else match[0], query)
+    named = _QUOTED.sub(
+        lambda match: f'"{match[1]}"' if (match[1] or "").lower().endswith(".staffa") else match[0], query
+    )
     return con.sql(named, params=params)

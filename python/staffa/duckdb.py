@@ -5,12 +5,12 @@
     con.sql("SELECT city, sum(visitors) FROM 'visits.staffa' GROUP BY city")
     con.sql("COPY (FROM 'visits.staffa' WHERE visitors > 50) TO 'many.staffa' (FORMAT staffa)")
 
-After `load(con)` (`connect()` has done it) a name that ends in `.staffa` is a table, globs too; `read_staffa(path, glob or
-list)` is the same by name. Columns and filters are pushed into the files, rows are counted beforehand, all of DuckDB's threads
-read.
+After `load(con)` (`connect()` has done it) a name that ends in `.staffa` is a table, globs too; `read_staffa` takes a
+path, a glob or a list of them. Columns and filters are pushed into the files, rows are counted beforehand, all of
+DuckDB's threads read.
 
-DuckDB loads an extension only into the very release that it was built for, and unsigned ones only where that is allowed.
-`RELEASE` is that release; `load` says what is the matter where it cannot.
+DuckDB loads an extension only into the very release that it was built for, and unsigned ones only where that is
+allowed. `RELEASE` is that release; `load` says what is the matter where it cannot.
 """
 
 from __future__ import annotations
@@ -79,16 +79,18 @@ def load(con: DuckDBPyConnection | None = None) -> None:
     """
     duckdb = _duckdb()
     con = duckdb.default_connection() if con is None else con
-    found, system = con.execute("SELECT library_version, (SELECT platform FROM pragma_platform()) FROM pragma_version()").fetchone()
+    (found,) = con.execute("SELECT library_version FROM pragma_version()").fetchone() or ("",)
+    (system,) = con.execute("SELECT platform FROM pragma_platform()").fetchone() or ("",)
+    instead = "or register tables by Arrow: con.register('t', staffa.read_table(path))"
     if RELEASE is None:
         raise ExtensionError(
-            f"this installation of staffa has no DuckDB extension ({EXTENSION} is missing): install the wheel, or run "
-            "`make duckdb` in the sources; without it, register the tables by Arrow: con.register('t', staffa.open(path))"
+            f"this installation of staffa has no DuckDB extension ({EXTENSION} is missing): install the wheel, run "
+            f"`make duckdb` in the sources, {instead}"
         )
     if found != f"v{RELEASE}":
         raise ExtensionError(
             f"the extension is built for DuckDB {RELEASE}, and this is {found.removeprefix('v')}: "
-            f"`pip install duckdb=={RELEASE}`, or register the tables by Arrow: con.register('t', staffa.open(path))"
+            f"`pip install duckdb=={RELEASE}`, {instead}"
         )
     if system != _field(2):
         raise ExtensionError(f"the extension is built for {_field(2)}, and this DuckDB for {system}")

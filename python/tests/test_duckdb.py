@@ -20,11 +20,11 @@ import pytest
 
 import staffa
 import staffa.duckdb
-from tables import TYPES, N
+from tables import TYPES
 
 if staffa.duckdb.RELEASE is None:
     pytest.skip("the extension has not been built: make duckdb", allow_module_level=True)
-if staffa.duckdb.RELEASE != duckdb.__version__:
+if duckdb.__version__ != staffa.duckdb.RELEASE:
     pytest.skip(f"built for DuckDB {staffa.duckdb.RELEASE}, not {duckdb.__version__}", allow_module_level=True)
 
 
@@ -51,14 +51,14 @@ def by_arrow(con: duckdb.DuckDBPyConnection, table: pa.Table) -> tuple[list[str]
     try:
         con.register("arrow", table)
         described = con.execute("DESCRIBE arrow").fetchall()
-        return [row[1] for row in described], con.execute("FROM arrow").fetchall()
+        return [row[1] for row in described], con.execute("SELECT COLUMNS(*)::VARCHAR FROM arrow").fetchall()
     except (duckdb.Error, pa.ArrowException):
         return None
 
 
 @pytest.mark.parametrize("name", TYPES)
 def test_every_type_is_as_from_arrow(name: str, con: duckdb.DuckDBPyConnection, path: Path) -> None:
-    table = pa.table({"v": TYPES[name], "i": range(N)})
+    table = pa.table({"v": TYPES[name], "i": range(len(TYPES[name]))})
     staffa.write_table(table, path)
     expected = by_arrow(con, table)
     if expected is None and not name.startswith("float16"):
@@ -67,7 +67,7 @@ def test_every_type_is_as_from_arrow(name: str, con: duckdb.DuckDBPyConnection, 
         assert "Internal" not in type(error.value).__name__
         return
     types = [row[1] for row in con.execute(f"DESCRIBE FROM '{path}'").fetchall()]
-    rows = con.execute(f"FROM '{path}'").fetchall()
+    rows = con.execute(f"SELECT COLUMNS(*)::VARCHAR FROM '{path}'").fetchall()
     if expected is None:
         expected = by_arrow(con, table.set_column(0, "v", TYPES[name].cast(pa.float32())))
     assert expected is not None
@@ -105,8 +105,8 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
             "at": nulls(moments.cast(pa.timestamp("us"))),
             "atz": nulls(moments.cast(pa.timestamp("us", "Europe/Zurich"))),
             "ns": moments.cast(pa.timestamp("ns")),
-            "dec": nulls(pa.array(rng.integers(-10**6, 10**6, n)).cast(pa.decimal128(20, 0)).cast(pa.decimal128(22, 2))),
-            "money": pa.array(rng.integers(0, 5000, n)).cast(pa.decimal128(15, 2), safe=False),
+            "dec": nulls(pa.array(rng.integers(-(10**6), 10**6, n)).cast(pa.decimal128(22, 2))),
+            "money": pa.array(rng.integers(0, 5000, n)).cast(pa.decimal128(21, 2)).cast(pa.decimal128(15, 2)),
             "code": pa.array([cities[k] for k in rng.integers(0, 3, n)]).dictionary_encode(),
             "list": pa.array([[int(k)] * (int(k) % 3) for k in rng.integers(0, 9, n)]),
         }
@@ -128,7 +128,9 @@ def constant(rng: random.Random, column: str) -> str:
         value = rng.choice(["nan", "inf", "-inf", "-0.0", "0.0", str(round(rng.gauss(0, 5), 1))])
         return f"'{value}'::{type_name}"
     if column in ("s", "many", "code"):
-        return rng.choice(["''", "'Oban'", "'Mull'", "'P'", "'a somewhat longer name, number one'", "'name 17'", "'Oban 2'"])
+        return rng.choice(
+            ["''", "'Oban'", "'Mull'", "'P'", "'a somewhat longer name, number one'", "'name 17'", "'Oban 2'"]
+        )
     if column == "day":
         return f"DATE '{rng.randrange(1990, 2004)}-0{rng.randrange(1, 9)}-11'"
     if column in ("at", "ns"):
@@ -160,8 +162,19 @@ def predicate(rng: random.Random, depth: int = 2) -> str:
     if kind == 4:
         return rng.choice(["flag", "NOT flag", "flag IS NULL", "flag = true", "flag <> true", "list IS NOT NULL"])
     if kind == 5:
-        return rng.choice(["i + 1 > tiny", "length(s) = 4", "len(list) > 1", "starts_with(many, 'name 1')", "s = code",
-                           "contains(s, 'an')", "s IS DISTINCT FROM 'Oban'", "i % 7 = 3", "suffix(s, ' 2')"])
+        return rng.choice(
+            [
+                "i + 1 > tiny",
+                "length(s) = 4",
+                "len(list) > 1",
+                "starts_with(many, 'name 1')",
+                "s = code",
+                "contains(s, 'an')",
+                "s IS DISTINCT FROM 'Oban'",
+                "i % 7 = 3",
+                "suffix(s, ' 2')",
+            ]
+        )
     operator = rng.choice(["=", "<>", "<", "<=", ">", ">="])
     left, right = column, constant(rng, column)
     return f"{left} {operator} {right}" if rng.random() < 0.8 else f"{right} {operator} {left}"
@@ -186,15 +199,18 @@ def test_random_filters_keep_what_they_keep_over_parquet(
         assert con.execute(query.format(ours)).fetchall() == expected, where
 
 
-def test_a_filter_of_one_reference_is_not_that_of_another(both: tuple[Path, Path], con: duckdb.DuckDBPyConnection) -> None:
+def test_a_filter_of_one_reference_is_not_that_of_another(
+    both: tuple[Path, Path], con: duckdb.DuckDBPyConnection
+) -> None:
     queries = [
         "WITH t AS NOT MATERIALIZED (FROM '{}' WHERE sorted < 1000) SELECT (SELECT count(*) FROM t WHERE sorted < 10), "
         "(SELECT count(*) FROM t WHERE sorted >= 10), (SELECT count(*) FROM t)",
-        "WITH t AS (FROM '{}') SELECT count(*) FROM t a JOIN t b ON a.sorted = b.sorted + 5 WHERE a.sorted < 100 AND b.i > 3",
+        "WITH t AS (FROM '{}') SELECT count(*) FROM t a JOIN t b ON a.sorted = b.sorted + 5 "
+        "WHERE a.sorted < 100 AND b.i > 3",
         "SELECT count(*) FROM '{0}' a WHERE sorted < 50 UNION ALL SELECT count(*) FROM '{0}' WHERE sorted > 70",
         "SELECT sum(sorted) FROM '{0}' WHERE sorted IN (SELECT i FROM '{0}' WHERE sorted < 500)",
-        "WITH t AS (SELECT * FROM '{}' WHERE i = 5) SELECT count(*), sum(a.sorted) FROM t a, t b WHERE a.sorted = b.sorted "
-        "AND b.tiny < 100",
+        "WITH t AS (SELECT * FROM '{}' WHERE i = 5) SELECT count(*), sum(a.sorted) FROM t a, t b "
+        "WHERE a.sorted = b.sorted AND b.tiny < 100",
     ]
     for query in queries:
         ours, theirs = (con.execute(query.format(path)).fetchall() for path in both)
@@ -207,7 +223,9 @@ def test_a_prepared_filter_is_bound_anew(both: tuple[Path, Path], con: duckdb.Du
         assert con.execute(f"EXECUTE q({most})").fetchall() == [(min(most, 150_000),)]
 
 
-def test_columns_filters_and_rows_are_known_to_the_plan(both: tuple[Path, Path], con: duckdb.DuckDBPyConnection) -> None:
+def test_columns_filters_and_rows_are_known_to_the_plan(
+    both: tuple[Path, Path], con: duckdb.DuckDBPyConnection
+) -> None:
     plan = con.execute(f"EXPLAIN SELECT max(s) FROM '{both[0]}'").fetchall()[-1][1]
     assert "150,000 rows" in plan
     assert "sorted" not in plan
@@ -221,7 +239,8 @@ def test_order_limit_count_and_several_threads(both: tuple[Path, Path]) -> None:
             assert rows == con.execute(f"SELECT sorted FROM '{theirs}' WHERE i > 20 LIMIT 5 OFFSET 20000").fetchall()
             assert con.execute(f"SELECT sorted FROM '{ours}'").fetchnumpy()["sorted"].tolist() == list(range(150_000))
             assert con.execute(f"SELECT count(*) FROM '{ours}'").fetchall() == [(150_000,)]
-            grouped = "SELECT s, code, count(*), sum(f32), min(atz) FROM '{}' WHERE f32 < 100 GROUP BY ALL ORDER BY ALL"
+            what = "s, code, count(*), sum(f32), min(atz)::VARCHAR"
+            grouped = f"SELECT {what} FROM '{{}}' WHERE f32 < 9 GROUP BY ALL ORDER BY ALL"
             left, right = (con.execute(grouped.format(path)).fetchall() for path in both)
             assert [row[:3] + row[4:] for row in left] == [row[:3] + row[4:] for row in right]
 
@@ -298,7 +317,7 @@ def test_damaged_files_are_errors_or_the_right_rows(con: duckdb.DuckDBPyConnecti
 
 def test_copy_writes_what_it_is_given(con: duckdb.DuckDBPyConnection, both: tuple[Path, Path], path: Path) -> None:
     con.execute(f"COPY (FROM '{both[1]}') TO '{path}' (FORMAT staffa)")
-    ours, theirs = (con.execute(f"FROM '{file}'").fetchall() for file in (path, both[1]))
+    ours, theirs = (con.execute(f"SELECT COLUMNS(*)::VARCHAR FROM '{file}'").fetchall() for file in (path, both[1]))
     assert equal(ours, theirs)
     assert con.execute(f"DESCRIBE FROM '{path}'").fetchall() == con.execute(f"DESCRIBE FROM '{both[1]}'").fetchall()
     staffa.open(path).verify()
@@ -308,7 +327,7 @@ def test_copy_writes_what_it_is_given(con: duckdb.DuckDBPyConnection, both: tupl
     for option, message in wrong.items():
         with pytest.raises(duckdb.Error, match=message):
             con.execute(f"COPY (SELECT 1 AS a) TO '{path}' (FORMAT staffa, {option})")
-    with pytest.raises(duckdb.Error, match="zero|overflow|range|convert"):
+    with pytest.raises(duckdb.Error, match=r"zero|overflow|range|convert"):
         con.execute(f"COPY (SELECT (1000 - i)::UTINYINT AS a FROM range(2000) t(i)) TO '{path}' (FORMAT staffa)")
     assert staffa.read_table(path).num_rows == 1, "what was there stays"
     assert [file.name for file in path.parent.iterdir()] == [path.name]
@@ -317,10 +336,13 @@ def test_copy_writes_what_it_is_given(con: duckdb.DuckDBPyConnection, both: tupl
 def test_every_type_of_duckdb_that_fits_comes_back(con: duckdb.DuckDBPyConnection, path: Path) -> None:
     con.execute("CREATE TABLE t AS FROM test_all_types()")
     refused = []
-    for (name, *_,) in con.execute("DESCRIBE t").fetchall():
+    for (
+        name,
+        *_,
+    ) in con.execute("DESCRIBE t").fetchall():
         try:
-            con.execute(f'COPY (SELECT "{name}" FROM t) TO \'{path}\' (FORMAT staffa)')
-            ours = con.execute(f'SELECT "{name}"::VARCHAR FROM \'{path}\'').fetchall()
+            con.execute(f"COPY (SELECT \"{name}\" FROM t) TO '{path}' (FORMAT staffa)")
+            ours = con.execute(f"SELECT \"{name}\"::VARCHAR FROM '{path}'").fetchall()
             assert ours == con.execute(f'SELECT "{name}"::VARCHAR FROM t').fetchall(), name
         except duckdb.Error as error:
             assert "nternal" not in str(error), f"{name}: {error}"
@@ -332,14 +354,15 @@ def test_external_access_is_asked_for(path: Path) -> None:
     staffa.write_table(pa.table({"a": [1]}), path)
     with staffa.duckdb.connect() as con:
         con.execute("SET enable_external_access = false")
-        with pytest.raises(duckdb.Error, match="disabled|access|permission"):
+        with pytest.raises(duckdb.Error, match=r"disabled|access|permission"):
             con.execute(f"FROM '{path}'")
-        with pytest.raises(duckdb.Error, match="disabled|access|permission"):
+        with pytest.raises(duckdb.Error, match=r"disabled|access|permission"):
             con.execute(f"COPY (SELECT 1 AS a) TO '{path}' (FORMAT staffa)")
 
 
 def test_an_interrupt_stops_a_scan(both: tuple[Path, Path], con: duckdb.DuckDBPyConnection) -> None:
-    query = f"SELECT count(*) FROM '{both[0]}' a, '{both[0]}' b WHERE a.i + b.i = 1000 AND a.many > b.many"
+    files = ", ".join([f"'{both[0]}'"] * 500)
+    query = f"SELECT count(DISTINCT md5(many || sorted)) FROM read_staffa([{files}])"
     timer = threading.Timer(0.3, con.interrupt)
     timer.start()
     begun = time.monotonic()
@@ -350,13 +373,13 @@ def test_an_interrupt_stops_a_scan(both: tuple[Path, Path], con: duckdb.DuckDBPy
 
 
 def test_load_says_what_is_the_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    with duckdb.connect() as con, pytest.raises(staffa.duckdb.ExtensionError, match="allow_unsigned_extensions"):
+    with duckdb.connect() as con, pytest.raises(staffa.duckdb.ExtensionError, match=r"allow_unsigned_extensions"):
         staffa.duckdb.load(con)
     monkeypatch.setattr(staffa.duckdb, "RELEASE", "1.0.0")
     with pytest.raises(staffa.duckdb.ExtensionError, match=r"pip install duckdb==1.0.0"):
         staffa.duckdb.connect()
     monkeypatch.setattr(staffa.duckdb, "RELEASE", None)
-    with pytest.raises(staffa.duckdb.ExtensionError, match="has no DuckDB extension"):
+    with pytest.raises(staffa.duckdb.ExtensionError, match=r"has no DuckDB extension"):
         staffa.duckdb.connect()
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(staffa.duckdb.ExtensionError, match=r"pip install 'staffa\[duckdb\]'"):
@@ -372,7 +395,7 @@ def test_sql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert staffa.sql("SELECT sum(b) FROM '*u.staffa'").fetchall() == [(90,)]
     # Where the extension cannot be had the rows come by Arrow.
     monkeypatch.setattr(staffa.duckdb, "RELEASE", "1.0.0")
-    with duckdb.connect() as con, pytest.warns(RuntimeWarning, match="Arrow"):
+    with duckdb.connect() as con, pytest.warns(RuntimeWarning, match=r"Arrow"):
         assert staffa.sql("SELECT 'x', sum(a) FROM 't.staffa' -- 'y", connection=con).fetchall() == [("x", 45)]
 
 
@@ -381,7 +404,8 @@ def test_a_relation_is_written_as_it_comes(tmp_path: Path) -> None:
     script = """
 import resource, sys, duckdb, staffa
 con = duckdb.connect(config={"threads": "1", "memory_limit": "200MB"})
-print(staffa.write_table(con.sql("SELECT i, i % 1000 AS k FROM range(40000000) t(i)"), sys.argv[1], profile="fast").rows)
+rows = con.sql("SELECT i, i % 1000 AS k FROM range(40000000) t(i)")
+print(staffa.write_table(rows, sys.argv[1], profile="fast").rows)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
     command = [sys.executable, "-c", script, str(tmp_path / "long.staffa")]

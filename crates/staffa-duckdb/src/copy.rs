@@ -136,7 +136,8 @@ fn set(options: &mut WriteOptions, name: &str, value: &Value) -> Result<()> {
     let text = value.dbg_string()?;
     // An option without a value, or with one in brackets, comes as a list.
     let text = text.trim_start_matches('[').trim_end_matches(']').trim();
-    let number = || text.parse().map_err(|_| Error::invalid_input(format!("{name}: a number expected, found {text:?}")));
+    let number =
+        || text.parse().map_err(|_| Error::invalid_input(format!("{name}: a number expected, found {text:?}")));
     match name.to_ascii_lowercase().as_str() {
         "profile" => options.profile = text.to_ascii_lowercase().parse().map_err(of_text)?,
         "access" => options.access = text.to_ascii_lowercase().parse().map_err(of_text)?,

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch};
+use arrow_buffer::BooleanBuffer;
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Schema, SchemaRef, TimeUnit};
 use duckdb_neo::connection::Context;
@@ -70,8 +71,7 @@ impl Filler {
         self.values.clear();
         for ((column, way), importer) in batch.columns().iter().zip(&self.ways).zip(&mut self.importers) {
             let data = column.to_data();
-            // Views first, then buffers of strings that are too long for them.
-            let own = *way != Way::Import && (*way != Way::Views || data.buffers().len() == 1);
+            let own = *way != Way::Import && (*way != Way::Views || all_short(&data));
             self.values.push(if own {
                 Values::Own(*way, data)
             } else {
@@ -136,6 +136,15 @@ fn way(arrow: &DataType, duckdb: &LogicalType) -> Result<Way> {
     })
 }
 
+/// Whether all strings lie in their views.
+fn all_short(data: &ArrayData) -> bool {
+    let Some((views, longer)) = data.buffers().split_first() else { return false };
+    let (views, _) = views.as_slice().as_chunks::<16>();
+    let views = views.iter().skip(data.offset()).take(data.len());
+    let length = |view: &[u8; 16]| view.first_chunk().map_or(u32::MAX, |length| u32::from_le_bytes(*length));
+    longer.is_empty() || views.fold(true, |all, view| all & (length(view) <= 12))
+}
+
 /// Rows from `at` on into a vector.
 fn copy(
     way: Way,
@@ -156,11 +165,7 @@ fn copy(
         Way::Decimal(4) => narrow::<4>(words(16)?, border::memory(output, column, 4)?),
         Way::Decimal(_) => narrow::<8>(words(16)?, border::memory(output, column, 8)?),
         Way::Bits => {
-            let bits = arrow_buffer::BooleanBuffer::new(
-                data.buffers().first().cloned().ok_or_else(short)?,
-                first,
-                rows,
-            );
+            let bits = BooleanBuffer::new(data.buffers().first().cloned().ok_or_else(short)?, first, rows);
             let bytes = border::memory(output, column, 1)?;
             bytes.iter_mut().zip(&bits).for_each(|(byte, bit)| *byte = bit.into());
         }

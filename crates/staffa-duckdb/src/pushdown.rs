@@ -209,7 +209,13 @@ fn literal(value: &Value, ty: &DataType) -> Result<Option<Literal>> {
         (DataType::Boolean, Id::Boolean) => value.get::<bool>()?.map(Literal::Bool),
         (
             _,
-            Id::TinyInt | Id::SmallInt | Id::Integer | Id::BigInt | Id::UTinyInt | Id::USmallInt | Id::UInteger
+            Id::TinyInt
+            | Id::SmallInt
+            | Id::Integer
+            | Id::BigInt
+            | Id::UTinyInt
+            | Id::USmallInt
+            | Id::UInteger
             | Id::UBigInt,
         ) if ty.is_integer() => value.dbg_string()?.parse().ok().map(Literal::Int),
         (DataType::Float32, Id::Float) => value.get::<f32>()?.map(|value| Literal::Float(value.into())),

@@ -46,6 +46,12 @@ impl Source {
         for (file, path) in files.iter().zip(&paths) {
             same(&schema, file.schema(), paths.first().map_or("", String::as_str), path)?;
         }
+        for field in schema.fields() {
+            if let Some(why) = not_held(field.data_type()) {
+                let path = paths.first().map_or("", String::as_str);
+                return Err(Error::invalid_input(format!("{path}: column {:?}: DuckDB has no {why}", field.name())));
+            }
+        }
         let fields = schema.fields().iter().map(|field| handed(field));
         let handed = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let rows = files.iter().map(File::num_rows).sum();
@@ -65,9 +71,13 @@ fn patterns(names: &Value) -> Result<Vec<String>> {
         LogicalTypeID::Varchar => Ok(vec![text(names)?]),
         LogicalTypeID::List | LogicalTypeID::Array => {
             let paths = names.children()?;
-            let other = |value: &Value| value.logical_type().and_then(|ty| ty.id()).ok() != Some(LogicalTypeID::Varchar);
+            let other =
+                |value: &Value| value.logical_type().and_then(|ty| ty.id()).ok() != Some(LogicalTypeID::Varchar);
             if let Some(other) = paths.iter().find(|value| other(value)) {
-                return Err(Error::invalid_input(format!("a list of paths expected, found {} in it", other.dbg_string()?)));
+                return Err(Error::invalid_input(format!(
+                    "a list of paths expected, found {} in it",
+                    other.dbg_string()?
+                )));
             }
             paths.iter().map(text).collect()
         }
@@ -95,6 +105,29 @@ fn same(schema: &Schema, other: &Schema, first: &str, path: &str) -> Result<()> 
         return Err(Error::invalid_input(format!("{path}: column {:?} is not in {first}", more.name())));
     }
     Ok(())
+}
+
+/// What of a type DuckDB cannot hold, and does not say itself.
+fn not_held(ty: &DataType) -> Option<String> {
+    match ty {
+        DataType::Decimal32(_, scale) | DataType::Decimal64(_, scale) | DataType::Decimal128(_, scale)
+            if *scale < 0 =>
+        {
+            Some(format!("decimals of a scale below zero, as {ty}"))
+        }
+        DataType::Decimal256(..) => Some(format!("decimals of more than 38 digits, as {ty}")),
+        DataType::Dictionary(_, values) => not_held(values),
+        DataType::RunEndEncoded(_, field)
+        | DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::Map(field, _) => not_held(field.data_type()),
+        DataType::Struct(fields) if fields.is_empty() => Some("structs of no fields".to_owned()),
+        DataType::Struct(fields) => fields.iter().find_map(|field| not_held(field.data_type())),
+        _ => None,
+    }
 }
 
 /// A column as DuckDB gets it.

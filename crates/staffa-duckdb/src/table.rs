@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_cast::cast;
 use arrow_schema::{DataType, SchemaRef};
 use duckdb_neo::bind_arguments::BindArgument;
@@ -215,7 +216,7 @@ impl Thread {
 
 /// The batch with types that DuckDB takes as they are.
 fn unpacked(batch: RecordBatch, handed: &SchemaRef) -> Result<RecordBatch> {
-    let fits = |(array, field): (&arrow_array::ArrayRef, &arrow_schema::FieldRef)| array.data_type() == field.data_type();
+    let fits = |(array, field): (&ArrayRef, &arrow_schema::FieldRef)| array.data_type() == field.data_type();
     if batch.columns().iter().zip(handed.fields()).all(fits) {
         return Ok(batch);
     }
@@ -223,14 +224,23 @@ fn unpacked(batch: RecordBatch, handed: &SchemaRef) -> Result<RecordBatch> {
         if array.data_type() == field.data_type() {
             return Ok(array.clone());
         }
-        // Runs first: no kernel unpacks runs of a dictionary at once.
+        // One at a time: Arrow's kernel for views forgets that a dictionary's value may be NULL, and none unpacks runs of a
+        // dictionary.
         let array = match array.data_type() {
             DataType::RunEndEncoded(_, values) => cast(array, values.data_type()),
             _ => Ok(array.clone()),
         };
+        let array = array.and_then(|array| match array.data_type() {
+            DataType::Dictionary(_, values) if dictionary_of_nulls(&array) => cast(&array, values),
+            _ => Ok(array),
+        });
         array.and_then(|array| cast(&array, field.data_type())).map_err(of_text)
     });
     RecordBatch::try_new(handed.clone(), arrays.collect::<Result<_>>()?).map_err(of_text)
+}
+
+fn dictionary_of_nulls(array: &ArrayRef) -> bool {
+    array.as_any_dictionary_opt().is_some_and(|dictionary| dictionary.values().null_count() > 0)
 }
 
 impl TableFilterPushdownCallbacks for ReadStaffa {

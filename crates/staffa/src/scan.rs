@@ -48,7 +48,18 @@ impl Scan {
     pub(crate) fn new(file: File) -> Self {
         let batch_rows = file.footer().block_rows as usize;
         let (columns, filter, limit) = (None, None, None);
-        Self { file, columns, filter, offset: 0, limit, batch_rows, string_views: false, threads: None, part: None, loose: false }
+        Self {
+            file,
+            columns,
+            filter,
+            offset: 0,
+            limit,
+            batch_rows,
+            string_views: false,
+            threads: None,
+            part: None,
+            loose: false,
+        }
     }
 
     /// Top-level columns by name, in the order wanted; all by default.
