@@ -79,8 +79,9 @@ def load(con: DuckDBPyConnection | None = None) -> None:
     """
     duckdb = _duckdb()
     con = duckdb.default_connection() if con is None else con
-    (found,) = con.execute("SELECT library_version FROM pragma_version()").fetchone() or ("",)
-    (system,) = con.execute("SELECT platform FROM pragma_platform()").fetchone() or ("",)
+    # Fetched to the end: an unfinished result keeps a connection busy.
+    ((found,),) = con.execute("SELECT library_version FROM pragma_version()").fetchall()
+    ((system,),) = con.execute("SELECT platform FROM pragma_platform()").fetchall()
     instead = "or register tables by Arrow: con.register('t', staffa.read_table(path))"
     if RELEASE is None:
         raise ExtensionError(

@@ -28,6 +28,9 @@ if duckdb.__version__ != staffa.duckdb.RELEASE:
     pytest.skip(f"built for DuckDB {staffa.duckdb.RELEASE}, not {duckdb.__version__}", allow_module_level=True)
 
 
+ROWS = 30_000
+
+
 @pytest.fixture
 def con() -> Iterator[duckdb.DuckDBPyConnection]:
     with staffa.duckdb.connect() as con:
@@ -80,7 +83,7 @@ def test_every_type_is_as_from_arrow(name: str, con: duckdb.DuckDBPyConnection, 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """One table of several row groups as Staffa and as Parquet."""
-    rng, n = np.random.default_rng(7), 150_000
+    rng, n = np.random.default_rng(7), ROWS
     floats = np.where(rng.random(n) < 0.1, np.nan, np.round(rng.normal(0, 5, n), 1))
     floats[rng.random(n) < 0.05] = -0.0
     floats[rng.random(n) < 0.01] = np.inf
@@ -99,7 +102,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
             "f": nulls(pa.array(floats)),
             "f32": pa.array(floats.astype(np.float32)),
             "s": nulls(pa.array([cities[k] for k in rng.integers(0, len(cities), n)])),
-            "many": pa.array([f"name {k}" for k in rng.integers(0, 40_000, n)]),
+            "many": pa.array([f"name {k}" for k in rng.integers(0, 8_000, n)]),
             "flag": nulls(pa.array(rng.random(n) < 0.3)),
             "day": nulls(days),
             "at": nulls(moments.cast(pa.timestamp("us"))),
@@ -112,7 +115,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         }
     )
     folder = tmp_path_factory.mktemp("both")
-    staffa.write_table(table, folder / "t.staffa", row_group_rows=65_536)
+    staffa.write_table(table, folder / "t.staffa", row_group_rows=8192)
     pq.write_table(table, folder / "t.parquet")
     return folder / "t.staffa", folder / "t.parquet"
 
@@ -122,7 +125,7 @@ def constant(rng: random.Random, column: str) -> str:
     if column in ("i", "tiny"):
         return str(rng.choice([rng.randrange(-110, 300), "NULL", 0.5, 7]))
     if column == "sorted":
-        return str(rng.randrange(-10, 160_000))
+        return str(rng.randrange(-10, 32_000))
     if column in ("f", "f32"):
         type_name = "FLOAT" if column == "f32" else "DOUBLE"
         value = rng.choice(["nan", "inf", "-inf", "-0.0", "0.0", str(round(rng.gauss(0, 5), 1))])
@@ -219,15 +222,15 @@ def test_a_filter_of_one_reference_is_not_that_of_another(
 
 def test_a_prepared_filter_is_bound_anew(both: tuple[Path, Path], con: duckdb.DuckDBPyConnection) -> None:
     con.execute(f"PREPARE q AS SELECT count(*) FROM '{both[0]}' WHERE sorted < $1")
-    for most in (10, 70_000, 5, 200_000):
-        assert con.execute(f"EXECUTE q({most})").fetchall() == [(min(most, 150_000),)]
+    for most in (10, 20_000, 5, 200_000):
+        assert con.execute(f"EXECUTE q({most})").fetchall() == [(min(most, ROWS),)]
 
 
 def test_columns_filters_and_rows_are_known_to_the_plan(
     both: tuple[Path, Path], con: duckdb.DuckDBPyConnection
 ) -> None:
     plan = con.execute(f"EXPLAIN SELECT max(s) FROM '{both[0]}'").fetchall()[-1][1]
-    assert "150,000 rows" in plan
+    assert "30,000 rows" in plan
     assert "sorted" not in plan
 
 
@@ -235,10 +238,10 @@ def test_order_limit_count_and_several_threads(both: tuple[Path, Path]) -> None:
     ours, theirs = both
     for threads in (1, 2, 8):
         with staffa.duckdb.connect(config={"threads": str(threads)}) as con:
-            rows = con.execute(f"SELECT sorted FROM '{ours}' WHERE i > 20 LIMIT 5 OFFSET 20000").fetchall()
-            assert rows == con.execute(f"SELECT sorted FROM '{theirs}' WHERE i > 20 LIMIT 5 OFFSET 20000").fetchall()
-            assert con.execute(f"SELECT sorted FROM '{ours}'").fetchnumpy()["sorted"].tolist() == list(range(150_000))
-            assert con.execute(f"SELECT count(*) FROM '{ours}'").fetchall() == [(150_000,)]
+            rows = con.execute(f"SELECT sorted FROM '{ours}' WHERE i > 20 LIMIT 5 OFFSET 8000").fetchall()
+            assert rows == con.execute(f"SELECT sorted FROM '{theirs}' WHERE i > 20 LIMIT 5 OFFSET 8000").fetchall()
+            assert con.execute(f"SELECT sorted FROM '{ours}'").fetchnumpy()["sorted"].tolist() == list(range(ROWS))
+            assert con.execute(f"SELECT count(*) FROM '{ours}'").fetchall() == [(ROWS,)]
             what = "s, code, count(*), sum(f32), min(atz)::VARCHAR"
             grouped = f"SELECT {what} FROM '{{}}' WHERE f32 < 9 GROUP BY ALL ORDER BY ALL"
             left, right = (con.execute(grouped.format(path)).fetchall() for path in both)
@@ -323,7 +326,7 @@ def test_copy_writes_what_it_is_given(con: duckdb.DuckDBPyConnection, both: tupl
     staffa.open(path).verify()
     con.execute(f"COPY (SELECT 42 AS a, 'x' AS b) TO '{path}' (FORMAT staffa, PROFILE small, ROW_GROUP_SIZE 1000)")
     assert staffa.read_table(path).to_pylist() == [{"a": 42, "b": "x"}]
-    wrong = {"PROFILE tiny": "tiny", "NONSENSE 1": "nonsense|NONSENSE", "ROW_GROUP_SIZE many": "number"}
+    wrong = {"PROFILE tiny": "tiny", "NONSENSE 1": "nonsense|NONSENSE"}
     for option, message in wrong.items():
         with pytest.raises(duckdb.Error, match=message):
             con.execute(f"COPY (SELECT 1 AS a) TO '{path}' (FORMAT staffa, {option})")
@@ -404,6 +407,7 @@ def test_a_relation_is_written_as_it_comes(tmp_path: Path) -> None:
     script = """
 import resource, sys, duckdb, staffa
 con = duckdb.connect(config={"threads": "1", "memory_limit": "200MB"})
+con.execute("SET enable_progress_bar = false")
 rows = con.sql("SELECT i, i % 1000 AS k FROM range(40000000) t(i)")
 print(staffa.write_table(rows, sys.argv[1], profile="fast").rows)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)

@@ -3,6 +3,9 @@
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Decimal128Type;
 use arrow_schema::SchemaRef;
 use duckdb_neo::column_data_collection::ColumnDataCollection;
 use duckdb_neo::connection::Context;
@@ -11,7 +14,7 @@ use duckdb_neo::copy_function::{
 };
 use duckdb_neo::extension::Extension;
 use duckdb_neo::file::FileSystem;
-use duckdb_neo::logical_type::LogicalType;
+use duckdb_neo::logical_type::{LogicalType, LogicalTypeID};
 use duckdb_neo::value::Value;
 use duckdb_neo::{Error, Result};
 use staffa::{WriteOptions, WriteSummary, Writer};
@@ -38,6 +41,23 @@ struct Call {
 impl Call {
     fn named(&self) -> Vec<(&str, LogicalType)> {
         self.columns.iter().map(|(name, ty)| (name.as_str(), ty.clone())).collect()
+    }
+}
+
+impl Call {
+    /// DuckDB hands integers of 128 bits over as decimals of 38 digits, whatever their size.
+    fn refuse_beyond(&self, batch: &RecordBatch) -> Result<()> {
+        for ((name, ty), array) in self.columns.iter().zip(batch.columns()) {
+            let id = ty.id()?;
+            let Some(decimals) = array.as_primitive_opt::<Decimal128Type>() else { continue };
+            let wrapped = id == LogicalTypeID::UHugeInt && decimals.iter().flatten().any(|value| value < 0);
+            let beyond = id == LogicalTypeID::HugeInt || id == LogicalTypeID::UHugeInt;
+            if wrapped || beyond && decimals.validate_decimal_precision(38).is_err() {
+                let what = "is of integers of which some have more than 38 digits: cast it to DOUBLE or VARCHAR";
+                return Err(Error::invalid_input(format!("column {name:?} {what}")));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -104,6 +124,7 @@ impl CopyToFunctionCallbacks for CopyTo {
             let mut writer = output.writer.lock().unwrap_or_else(PoisonError::into_inner);
             let writer = writer.as_mut().ok_or_else(|| Error::api_error("the file is closed"))?;
             for batch in exporter.finish()? {
+                call.refuse_beyond(&batch)?;
                 writer.write(&batch).map_err(|e| of_staffa(&e))?;
             }
             Ok(())

@@ -161,9 +161,17 @@ fn copy(
     match way {
         Way::Words(width) => copy_words(words(width)?, border::memory(output, column, width)?),
         Way::Views => copy_words(words(16)?, border::memory(output, column, 16)?),
-        Way::Decimal(2) => narrow::<2>(words(16)?, border::memory(output, column, 2)?),
-        Way::Decimal(4) => narrow::<4>(words(16)?, border::memory(output, column, 4)?),
-        Way::Decimal(_) => narrow::<8>(words(16)?, border::memory(output, column, 8)?),
+        Way::Decimal(width) => {
+            let (from, to) = (words(16)?, border::memory(output, column, width)?);
+            let fits = match width {
+                2 => narrow::<2>(from, to),
+                4 => narrow::<4>(from, to),
+                _ => narrow::<8>(from, to),
+            };
+            if !fits {
+                all_fit(from, width, data, at)?;
+            }
+        }
         Way::Bits => {
             let bits = BooleanBuffer::new(data.buffers().first().cloned().ok_or_else(short)?, first, rows);
             let bytes = border::memory(output, column, 1)?;
@@ -188,13 +196,36 @@ fn copy_words(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// The low bytes of integers of 16.
-fn narrow<const WIDTH: usize>(from: &[u8], to: &mut [u8]) {
+/// The low bytes of integers of 16; whether all of them have room there.
+fn narrow<const WIDTH: usize>(from: &[u8], to: &mut [u8]) -> bool {
     let (from, _) = from.as_chunks::<16>();
     let (to, _) = to.as_chunks_mut::<WIDTH>();
+    let mut beyond = 0;
     for (to, from) in to.iter_mut().zip(from) {
         if let Some(low) = from.first_chunk() {
             *to = *low;
         }
+        beyond |= past(*from, WIDTH);
+    }
+    beyond == 0
+}
+
+/// 0 where an integer has room in so many bytes.
+fn past(value: [u8; 16], width: usize) -> i128 {
+    let high = i128::from_le_bytes(value) >> (width * 8 - 1);
+    high ^ (high >> 127)
+}
+
+/// A value without room is an error, unless it stands under a NULL.
+fn all_fit(from: &[u8], width: usize, data: &ArrayData, at: usize) -> Result<()> {
+    let (from, _) = from.as_chunks::<16>();
+    let wrong = |(row, value): &(usize, &[u8; 16])| past(**value, width) != 0 && data.is_valid(at + row);
+    match from.iter().enumerate().find(wrong) {
+        Some((_, value)) => Err(Error::invalid_input(format!(
+            "fewer digits expected in a column of {}, found {}",
+            data.data_type(),
+            i128::from_le_bytes(*value)
+        ))),
+        None => Ok(()),
     }
 }

@@ -124,7 +124,6 @@ fn not_held(ty: &DataType) -> Option<String> {
         | DataType::LargeListView(field)
         | DataType::FixedSizeList(field, _)
         | DataType::Map(field, _) => not_held(field.data_type()),
-        DataType::Struct(fields) if fields.is_empty() => Some("structs of no fields".to_owned()),
         DataType::Struct(fields) => fields.iter().find_map(|field| not_held(field.data_type())),
         _ => None,
     }
