@@ -76,6 +76,7 @@ impl CopyToFunctionCallbacks for CopyTo {
         guarded(|| {
             let column = |i| asked.get_column(i).map(|(name, ty)| (name.to_owned(), ty));
             let columns = (0..asked.column_count()?).map(column).collect::<Result<Vec<_>>>()?;
+            columns.iter().try_for_each(|(name, ty)| refuse_lossy(name, ty))?;
             let mut options = WriteOptions::default();
             let (threads, _) = context.config()?.get_value("threads")?;
             options.threads = threads.dbg_string()?.parse().ok();
@@ -150,6 +151,23 @@ impl CopyToStatisticsCallbacks for CopyTo {
             file_size: usize::try_from(summary.file_bytes).ok(),
         })
     }
+}
+
+/// What DuckDB hands over as Arrow, but not all of it.
+fn refuse_lossy(name: &str, ty: &LogicalType) -> Result<()> {
+    let text = ty.to_text()?;
+    let nested = matches!(
+        ty.id()?,
+        LogicalTypeID::List | LogicalTypeID::Array | LogicalTypeID::Map | LogicalTypeID::Struct | LogicalTypeID::Tuple
+    );
+    let word = |what: &str| nested && text.split(|c: char| !c.is_alphanumeric()).any(|word| word == what);
+    let time = text == "TIME WITH TIME ZONE" || nested && text.contains("TIME WITH TIME ZONE");
+    if time || text == "BIT" || word("BIT") || word("HUGEINT") || word("UHUGEINT") {
+        return Err(Error::invalid_input(format!(
+            "column {name:?}: Arrow has nothing that holds all of {text}: cast it to VARCHAR"
+        )));
+    }
+    Ok(())
 }
 
 /// Sets an option of the statement.
