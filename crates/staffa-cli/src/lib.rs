@@ -30,13 +30,13 @@ use crate::cli::Cli;
 use crate::error::{Exit, Failure, Result};
 
 /// Runs the program with these arguments, of which the first is its name; the exit code.
-pub fn main(arguments: Vec<OsString>) -> u8 {
+pub fn main(arguments: &[OsString]) -> u8 {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|at| format!(" at {}:{}", at.file(), at.line())).unwrap_or_default();
         let what = panic.payload_as_str().unwrap_or("no message");
         complain(&format!("staffa: internal error{place}: {what}; please report it with the file that caused it"));
     }));
-    match run(&arguments) {
+    match run(arguments) {
         Ok(()) => 0,
         Err(failure) => {
             if !failure.message.is_empty() {

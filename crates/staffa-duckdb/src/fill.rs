@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch};
-use arrow_buffer::BooleanBuffer;
+use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Schema, SchemaRef, TimeUnit};
 use duckdb_neo::connection::Context;
@@ -156,7 +156,7 @@ fn copy(
 ) -> Result<()> {
     let short = || Error::api_error("an array shorter than its batch");
     let first = data.offset() + at;
-    let buffer = data.buffers().first().map(|buffer| buffer.as_slice()).unwrap_or_default();
+    let buffer = data.buffers().first().map(Buffer::as_slice).unwrap_or_default();
     let words = |width: usize| buffer.get(first * width..(first + rows) * width).ok_or_else(short);
     match way {
         Way::Words(width) => copy_words(words(width)?, border::memory(output, column, width)?),

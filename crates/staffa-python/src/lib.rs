@@ -33,5 +33,5 @@ fn _staffa(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// The program `staffa` with these arguments, of which the first is its name; the exit code.
 #[pyfunction]
 fn cli(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
-    py.detach(|| staffa_cli::main(arguments))
+    py.detach(|| staffa_cli::main(&arguments))
 }
