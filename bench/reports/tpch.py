@@ -76,6 +76,6 @@ file. One thread, CPU time of the process, medians of {run["rounds"]} rounds in 
 - Over Parquet and its own file DuckDB knows more: it hashes a dictionary's strings once and groups by its codes, keeps short strings
   of known length as integers, and prunes by the filters that joins find while they run. The C API gives a table function
   none of these, so that a query which groups all of lineitem by short strings (Q1) is slower than over Parquet, and
-  queries that spend their time in hash tables (Q18) gain nothing.
+  queries that spend their time in hash tables (Q18) gain little.
 - DuckDB tests every filter again; where a filter keeps more than a quarter of the rows it alone does (decision 16).
 """
