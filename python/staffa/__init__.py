@@ -55,6 +55,7 @@ __all__ = [
     "WriteSummary",
     "__version__",
     "dataset",
+    "duckdb",
     "encodings",
     "errors",
     "open",

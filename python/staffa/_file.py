@@ -79,8 +79,9 @@ class File:
         self, path: str | os.PathLike[str], *, cache_bytes: int | None = None, cache_decoded: bool = False
     ) -> None:
         self._path = path_text(path)
-        self._cache = {"cache_bytes": whole_number("cache_bytes", cache_bytes, 0), "cache_decoded": bool(cache_decoded)}
-        self._file = _staffa.open(self._path, **self._cache)
+        self._cache_bytes = whole_number("cache_bytes", cache_bytes, 0)
+        self._cache_decoded = bool(cache_decoded)
+        self._file = _staffa.open(self._path, self._cache_bytes, self._cache_decoded)
 
     @property
     def path(self) -> str:
@@ -348,7 +349,8 @@ class File:
         return of_file(self._path, facts, self.schema, self.inspect()["columns"])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(open, **self._cache), (self._path,)
+        again = partial(open, cache_bytes=self._cache_bytes, cache_decoded=self._cache_decoded)
+        return again, (self._path,)
 
     def __arrow_c_schema__(self) -> object:
         return self._file.__arrow_c_schema__()
