@@ -386,7 +386,7 @@ def test_load_says_what_is_the_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(staffa.duckdb.ExtensionError, match=r"has no DuckDB extension"):
         staffa.duckdb.connect()
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(staffa.duckdb.ExtensionError, match=r"pip install 'staffa\[duckdb\]'"):
+    with pytest.raises(staffa.MissingExtraError, match=r"pip install staffa\[duckdb\]"):
         staffa.duckdb.connect()
 
 
