@@ -1,6 +1,6 @@
 """`staffa report` in a real browser: no error, no request but the page itself, and what is pressed answers.
 
-Skipped where there is no Chromium or the program has not been built. The browser is spoken to through a pipe, by its
+Skipped where there is no Chromium. The browser is spoken to through a pipe, by its
 DevTools protocol; nothing listens on a port.
 """
 
@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,15 +22,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-ROOT = Path(__file__).parents[2]
-BUILT = [ROOT / "target" / profile / "staffa" for profile in ("release", "debug")]
-PROGRAM = max((path for path in BUILT if path.exists()), key=lambda path: path.stat().st_mtime, default=None)
+PROGRAM = [sys.executable, "-m", "staffa"]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="speaks to the browser through inherited pipes"),
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium"),
-    pytest.mark.skipif(PROGRAM is None, reason="the program staffa has not been built"),
 ]
 
 
@@ -135,7 +133,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 def reported(folder: Path, table: pa.Table) -> Path:
     pq.write_table(table, folder / "t.parquet")
     for line in ("convert -q --no-relate t.parquet t.staffa", "report -q t.staffa -o t.html"):
-        subprocess.run([str(PROGRAM), *line.split()], cwd=folder, check=True)
+        subprocess.run([*PROGRAM, *line.split()], cwd=folder, check=True)
     return folder / "t.html"
 
 
