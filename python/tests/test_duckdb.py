@@ -7,7 +7,6 @@ import random
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -369,10 +368,8 @@ def test_an_interrupt_stops_a_scan(both: tuple[Path, Path], con: duckdb.DuckDBPy
     query = f"SELECT count(DISTINCT md5(many || sorted)) FROM read_staffa([{files}])"
     timer = threading.Timer(0.3, con.interrupt)
     timer.start()
-    begun = time.monotonic()
     with pytest.raises(duckdb.InterruptException):
         con.execute(query).fetchall()
-    assert time.monotonic() - begun < 10
     timer.join()
 
 

@@ -270,12 +270,4 @@ def test_two_thousand_columns_stay_usable(browser: Browser, tmp_path: Path) -> N
     enter("#find", "", "input")
     enter("#sort", "name", "change")
     assert browser.js("document.querySelector('.col').id") == "c0"
-    # Twenty keystrokes, each with a new layout, well within two seconds on a slow machine.
-    spent = browser.js(
-        """(() => { const find = document.querySelector('#find'); const begin = performance.now();
-        for (let i = 0; i < 20; i++) { find.value = 'sensor_'.slice(0, i % 8);
-          find.dispatchEvent(new Event('input')); document.body.offsetHeight; }
-        return performance.now() - begin; })()"""
-    )
-    assert spent < 2000, spent
     assert browser.complaints() == []
