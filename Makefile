@@ -14,7 +14,7 @@ export PATH := $(abspath $(CARGO_TARGET_DIR))/tools/bin:$(PATH)
 export PYO3_PYTHON = $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python extension check lint fmt wheel bench fuzz asan arm venv clean
+.PHONY: help demo test test-rust test-python extension check lint fmt wheel docs bench fuzz asan arm venv clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,7 +46,7 @@ lint: venv ## formatting, lints, documentation, licences
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/python -m doctest scripts/licences.py
+	$(BIN)/python -m doctest scripts/licences.py scripts/docs_site.py
 	$(BIN)/python scripts/licences.py
 
 fmt: venv ## format all code
@@ -58,6 +58,9 @@ fmt: venv ## format all code
 
 wheel: venv ## a wheel for this platform, into dist/
 	$(BIN)/maturin build --release --locked --strip --out dist
+
+docs: venv $(VENV)/.docs ## the documentation, into target/docs (the search needs a server: python -m http.server -d target/docs)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir "$(abspath $(CARGO_TARGET_DIR))/docs"
 
 bench: ## measure the kernels, then whole tables against Parquet
 	$(CARGO) bench -p staffa-kernels -p staffa --bench '*'
@@ -85,6 +88,10 @@ venv: $(VENV)/.ready ## the Python environment of the project, .venv
 $(VENV)/.ready: python/requirements-dev.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement python/requirements-dev.txt
+	touch $@
+
+$(VENV)/.docs: docs/requirements.txt $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement docs/requirements.txt
 	touch $@
 
 clean: ## remove what was built
