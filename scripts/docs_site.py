@@ -38,6 +38,9 @@ PAGES = {
     },
 }
 _LINK = re.compile(r"\[([^\[\]]+)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
+# A row of a table, and code in it: where others want `\|` for a bar, Python-Markdown wants the bar.
+_ROW = re.compile(r"^\|.*$", re.MULTILINE)
+_CODE = re.compile(r"`[^`]*`")
 # What a browser would fetch from elsewhere: scripts, styles, pictures, fonts.
 _FETCHED = re.compile(
     r"<(?:script|img|iframe|source)[^>]+src=\"?(?:https?:)?//|<link(?=[^>]*stylesheet|[^>]*preconnect)"
@@ -67,13 +70,17 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     places = {place: source for source, place in PAGES.items()}
     uri = page.file.src_uri
-    return relinked(markdown, places.get(uri, f"docs/{uri}"))
+    return _ROW.sub(_bars, relinked(markdown, places.get(uri, f"docs/{uri}")))
 
 
 def on_post_build(config: Any) -> None:
     for path in Path(config.site_dir).rglob("*"):
         if path.suffix in (".html", ".css") and (found := _FETCHED.search(path.read_text())):
             raise SystemExit(f"{path}: fetched from elsewhere: {found[0]}")
+
+
+def _bars(row: re.Match[str]) -> str:
+    return _CODE.sub(lambda code: code[0].replace("\\|", "|"), row[0])
 
 
 def relinked(markdown: str, source: str) -> str:
