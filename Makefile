@@ -6,6 +6,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
 FUZZ_SECONDS ?= 600
+# What cargo makes of crates/staffa-duckdb.
+DUCKDB_LIBRARY = libstaffa_duckdb.$(if $(filter Darwin,$(shell uname)),dylib,so)
 # Where cargo builds; another folder may be set outside.
 CARGO_TARGET_DIR ?= target
 export CARGO_TARGET_DIR
@@ -14,7 +16,7 @@ export PATH := $(abspath $(CARGO_TARGET_DIR))/tools/bin:$(PATH)
 export PYO3_PYTHON = $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python extension check lint fmt wheel docs bench fuzz asan arm venv clean
+.PHONY: help demo test test-rust test-python extension duckdb check lint fmt wheel docs bench fuzz asan arm venv clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,14 +28,25 @@ demo: ## convert, measure and query the tables in testdata/tables (no Python nee
 test: test-rust test-python ## all tests: Rust with its examples, then Python with its examples
 
 test-rust: ## the tests of the Rust crates, with their examples
-	$(CARGO) test --workspace --exclude staffa-python
+	$(CARGO) test --workspace --exclude staffa-python --exclude staffa-duckdb
 
-test-python: extension ## the tests of the Python package, with its examples
+test-python: extension duckdb-dev ## the tests of the Python package, with its examples
 	$(BIN)/python -m pytest
 
 # Unoptimised code is slow enough here that optimising a little is quicker in all.
 extension: venv ## build the extension module into .venv
 	CARGO_PROFILE_DEV_OPT_LEVEL=1 VIRTUAL_ENV=$(VENV) $(BIN)/maturin develop --quiet
+
+# Together with the extension module, so that both share what they are built of.
+duckdb-dev: extension
+	CARGO_PROFILE_DEV_OPT_LEVEL=1 $(CARGO) build --quiet --locked -p staffa-duckdb -p staffa-python
+	$(BIN)/python scripts/duckdb_extension.py "$(CARGO_TARGET_DIR)/debug/$(DUCKDB_LIBRARY)" python/staffa/staffa.duckdb_extension
+
+duckdb: venv ## build the DuckDB extension into the Python package
+	$(CARGO) build --release --locked -p staffa-duckdb
+	strip -S -x -o "$(CARGO_TARGET_DIR)/release/stripped-$(DUCKDB_LIBRARY)" "$(CARGO_TARGET_DIR)/release/$(DUCKDB_LIBRARY)"
+	$(BIN)/python scripts/duckdb_extension.py "$(CARGO_TARGET_DIR)/release/stripped-$(DUCKDB_LIBRARY)" \
+		python/staffa/staffa.duckdb_extension
 
 check: lint test ## everything that must pass: formatting, lints, documentation, licences, tests
 
@@ -46,7 +59,7 @@ lint: venv ## formatting, lints, documentation, licences
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/python -m doctest scripts/licences.py scripts/docs_site.py
+	$(BIN)/python -m doctest scripts/licences.py scripts/duckdb_extension.py scripts/docs_site.py
 	$(BIN)/python scripts/licences.py
 
 fmt: venv ## format all code
@@ -56,7 +69,7 @@ fmt: venv ## format all code
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-wheel: venv ## a wheel for this platform, into dist/
+wheel: duckdb ## a wheel for this platform, into dist/
 	$(BIN)/maturin build --release --locked --strip --out dist
 
 docs: venv $(VENV)/.docs ## the documentation, into target/docs (the search needs a server: python -m http.server -d target/docs)
@@ -95,4 +108,4 @@ $(VENV)/.docs: docs/requirements.txt $(VENV)/.ready
 	touch $@
 
 clean: ## remove what was built
-	rm -rf "$(CARGO_TARGET_DIR)" $(VENV) dist python/staffa/*.so
+	rm -rf "$(CARGO_TARGET_DIR)" $(VENV) dist python/staffa/*.so python/staffa/*.duckdb_extension

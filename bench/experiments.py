@@ -23,8 +23,8 @@ from typing import Any
 BENCH = Path(__file__).resolve().parent
 RESULTS = BENCH / "results"
 NAMES = ["checksum", "codecs", "decode", "doubles", "inverted", "pool", "positions", "sampling", "selections", "simd"]
-NAMES += ["embeddings", "formats", "superscalar", "types", "without"]
-OF_TPCH = ["codecs", "selections", "superscalar"]
+NAMES += ["embeddings", "formats", "superscalar", "tpch", "types", "without"]
+OF_TPCH = ["codecs", "selections", "superscalar", "tpch"]
 KINDS = {**dict.fromkeys(OF_TPCH, "TPCH_FOLDER"), "inverted": "TEXT", "formats": "TPCDS_FOLDER"}
 WITH_TPCH = ["decode", "simd"]
 # Measured by formats.py, not by the program.
@@ -111,6 +111,19 @@ def codecs(data: Path, scale: float) -> Any:
         return run("codecs", path)
 
 
+def tpch(data: Path, scale: float, rounds: int, queries: Path | None) -> Any:
+    """By DuckDB, over Parquet and over Staffa: the package `staffa` with its extension."""
+    import engines
+
+    out = {}
+    for name, tables in (("TPC-H", engines.TPCH), ("SSB, derived", engines.SSB)):
+        texts = engines.tpch_queries(queries) if name == "TPC-H" else engines.ssb_queries()
+        with tempfile.TemporaryDirectory() as folder:
+            engines.make(tables, Path(folder), data, scale)
+            out[f"{name}, scale factor {scale:g}"] = engines.measure(tables, texts, Path(folder), rounds)
+    return out
+
+
 def machine() -> str:
     """The processor, how many of them, and the day."""
     lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
@@ -129,7 +142,11 @@ def main() -> None:
     parser.add_argument(
         "--tpch", type=Path, help="TPC-H's tables: types, to have them beside; decode and simd, for comments"
     )
-    parser.add_argument("--scale", type=float, default=1, help="codecs: TPC-H's scale factor")
+    parser.add_argument("--scale", type=float, default=1, help="codecs, tpch: TPC-H's scale factor")
+    parser.add_argument("--rounds", type=int, default=7, help="tpch: rounds that count")
+    parser.add_argument(
+        "--queries", type=Path, help="tpch: the queries' texts as JSON, where DuckDB's extension is not there"
+    )
     parser.add_argument("--blocks", type=int, default=450, help="sampling: blocks, a third of each type at the most")
     parser.add_argument("--save", type=Path, help="keep what was measured, as JSON")
     parser.add_argument("--json", type=Path, help="what was kept: only the report is made anew")
@@ -145,6 +162,8 @@ def main() -> None:
         measured = types(data, arguments.tpch and arguments.tpch.resolve())
     elif name == "codecs":
         measured = codecs(data, arguments.scale)
+    elif name == "tpch":
+        measured = tpch(data, arguments.scale, arguments.rounds, arguments.queries)
     elif name in BY_PYTHON:
         measured = getattr(importlib.import_module("formats"), name)(data)
     elif name in WITH_TPCH:

@@ -19,12 +19,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from staffa import errors, torch
+    from staffa import duckdb, errors, torch
     from staffa._dataset import Dataset, dataset
     from staffa._explain import Explain, Why
     from staffa._file import File, Reader, open, read_table
     from staffa._pandas import read_pandas, write_pandas
     from staffa._polars import scan_polars, write_polars
+    from staffa._sql import sql
     from staffa._staffa import __version__
     from staffa._write import Encoding, WriteSummary, encodings, write_table
     from staffa.errors import (
@@ -54,12 +55,14 @@ __all__ = [
     "WriteSummary",
     "__version__",
     "dataset",
+    "duckdb",
     "encodings",
     "errors",
     "open",
     "read_pandas",
     "read_table",
     "scan_polars",
+    "sql",
     "torch",
     "write_pandas",
     "write_polars",
@@ -73,6 +76,7 @@ _MODULES = {
     "_file": ["File", "Reader", "open", "read_table"],
     "_pandas": ["read_pandas", "write_pandas"],
     "_polars": ["scan_polars", "write_polars"],
+    "_sql": ["sql"],
     "_staffa": ["__version__"],
     "_write": ["Encoding", "WriteSummary", "encodings", "write_table"],
     "errors": [
@@ -84,6 +88,7 @@ _MODULES = {
         "TruncatedError",
         "UnsupportedError",
     ],
+    "duckdb": [],
     "torch": [],
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,13 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
 
 
-def open(path: str | os.PathLike[str]) -> File:
+def open(path: str | os.PathLike[str], *, cache_bytes: int | None = None, cache_decoded: bool = False) -> File:
     """Opens a file. Its footer is read and checked; the data is read, and checked, when it is asked for.
+
+    Args:
+        path: The file.
+        cache_bytes: Memory for opened blocks, kept for the next `take`; by default 64 MiB.
+        cache_decoded: Keep them decoded: fewer fit, and a row out of one that is kept costs next to nothing.
 
     Raises:
         FileNotFoundError: There is no such file; another `OSError` where the system refuses for another reason.
@@ -36,7 +41,7 @@ def open(path: str | os.PathLike[str]) -> File:
     >>> staffa.open("x.staffa").num_rows
     1000
     """
-    return File(path)
+    return File(path, cache_bytes=cache_bytes, cache_decoded=cache_decoded)
 
 
 def read_table(
@@ -70,9 +75,13 @@ class File:
     [(6,)]
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, cache_bytes: int | None = None, cache_decoded: bool = False
+    ) -> None:
         self._path = path_text(path)
-        self._file = _staffa.open(self._path)
+        self._cache_bytes = whole_number("cache_bytes", cache_bytes, 0)
+        self._cache_decoded = bool(cache_decoded)
+        self._file = _staffa.open(self._path, self._cache_bytes, self._cache_decoded)
 
     @property
     def path(self) -> str:
@@ -340,7 +349,8 @@ class File:
         return of_file(self._path, facts, self.schema, self.inspect()["columns"])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return open, (self._path,)
+        again = partial(open, cache_bytes=self._cache_bytes, cache_decoded=self._cache_decoded)
+        return again, (self._path,)
 
     def __arrow_c_schema__(self) -> object:
         return self._file.__arrow_c_schema__()

@@ -96,7 +96,7 @@ class File:
     def verify(self) -> str:
         """Checks and decodes everything; what was checked, as JSON."""
 
-def open(path: str | os.PathLike[str]) -> File:
+def open(path: str | os.PathLike[str], cache_bytes: int | None = None, cache_decoded: bool = False) -> File:
     """Opens a file: reads and checks its footer."""
 
 def write_table(
@@ -117,3 +117,5 @@ def write_table(
 
 def encodings() -> list[tuple[str, str]]:
     """The names of all encodings, each with one line about it."""
+
+def cli(arguments: list[str]) -> int: ...

@@ -110,6 +110,18 @@ def test_reader(stored: Callable[..., staffa.File]) -> None:
     reader.close()
 
 
+@pytest.mark.parametrize("decoded", [False, True])
+def test_cache_of_blocks(stored: Callable[..., staffa.File], decoded: bool) -> None:
+    path = stored(TABLE).path
+    for budget in (0, 100, 1 << 20):
+        file = staffa.open(path, cache_bytes=budget, cache_decoded=decoded)
+        for _ in range(2):
+            assert_same(file.take([1, 0]), TABLE.take([1, 0]))
+        assert_same(pickle.loads(pickle.dumps(file)).take([0]), TABLE.slice(0, 1))
+    with pytest.raises(staffa.InvalidArgumentError, match="cache_bytes"):
+        staffa.open(path, cache_bytes=-1)
+
+
 def test_pickle(stored: Callable[..., staffa.File]) -> None:
     file = stored(TABLE)
     assert_same(pickle.loads(pickle.dumps(file)).to_table(), TABLE)

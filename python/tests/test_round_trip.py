@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import staffa
@@ -88,6 +89,22 @@ def test_many_columns(stored: Callable[..., staffa.File]) -> None:
     file = stored(table)
     assert_same(file.to_table(), table)
     assert_same(file.to_table(columns=["c1999", "c7"]), table.select(["c1999", "c7"]))
+
+
+def test_dictionaries(stored: Callable[..., staffa.File]) -> None:
+    names = [None if i % 7 == 3 else f"name {i % 11}" for i in range(1000)]
+    table = pa.table({"a": range(1000), "s": names})
+    file = stored(table)
+    for keep in (None, pc.field("a") >= 500, pc.field("a") * 2 >= 1000, pc.utf8_upper(pc.field("s")) == "NAME 4"):
+        expected = table if keep is None else table.filter(keep)
+        found = file.to_table(filter=keep, dictionaries=["s"])
+        assert found["s"].type == pa.dictionary(pa.int32(), pa.string())
+        assert found["s"].cast(pa.string()).to_pylist() == expected["s"].to_pylist()
+        assert found["a"].equals(expected["a"])
+        read = pa.Table.from_batches(file.scan(filter=keep, dictionaries=["s"]))
+        assert read["s"].cast(pa.string()).to_pylist() == expected["s"].to_pylist()
+    with pytest.raises(staffa.InvalidArgumentError, match="int64"):
+        file.to_table(dictionaries=["a"])
 
 
 def test_string_views(stored: Callable[..., staffa.File]) -> None:

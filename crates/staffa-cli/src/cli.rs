@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Measure a table as Staffa and as Parquet: size, write and scan speed
     Bench(Bench),
+    /// Ask in SQL, by DuckDB: `staffa sql "select count(*) from 'x.staffa'"`; with the Python package only
+    Sql(Sql),
     /// List the encodings that `convert --encoding` takes
     Encodings(Encodings),
     /// Print a completion script for a shell
@@ -49,6 +51,14 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+}
+
+/// What the Python package's program takes; `python/staffa/__main__.py` has the same.
+#[derive(Debug, Args)]
+pub(crate) struct Sql {
+    /// The query and its options
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) rest: Vec<std::ffi::OsString>,
 }
 
 /// How input that is not Staffa is read.

@@ -15,7 +15,7 @@ use pyo3_arrow::ffi::to_schema_pycapsule;
 use pyo3_arrow::{PyArray, PyRecordBatchReader};
 use serde::Serialize;
 use serde_json::{Value, json};
-use staffa::{Aggregate, ColumnExplain, EncodingTree, Error, Predicate, Result, Scan};
+use staffa::{Aggregate, ColumnExplain, EncodingTree, Error, Limits, Predicate, Result, Scan};
 
 use crate::batch::{Batch, unfold, unfolded_schema};
 use crate::errors::{run, run_attached};
@@ -24,9 +24,13 @@ use crate::reader::Reader;
 
 /// Opens a file: reads and checks its footer.
 #[pyfunction]
-pub(crate) fn open(py: Python<'_>, path: PathBuf) -> PyResult<File> {
+#[pyo3(signature = (path, cache_bytes=None, cache_decoded=false))]
+pub(crate) fn open(py: Python<'_>, path: PathBuf, cache_bytes: Option<u64>, cache_decoded: bool) -> PyResult<File> {
     run(py, || {
-        let file = staffa::File::open(&path)?;
+        let mut limits = Limits::default();
+        limits.cache_bytes = cache_bytes.unwrap_or(limits.cache_bytes);
+        limits.cache_decoded = cache_decoded;
+        let file = staffa::File::open_with(&path, limits)?;
         check_names(file.schema()).map_err(|error| error.at(|place| place.path = Some(path)))?;
         Ok(File(file))
     })

@@ -28,5 +28,12 @@ fn _staffa(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(file::open, module)?)?;
     module.add_function(wrap_pyfunction!(write::write_table, module)?)?;
     module.add_function(wrap_pyfunction!(write::encodings, module)?)?;
+    module.add_function(wrap_pyfunction!(cli, module)?)?;
     Ok(())
+}
+
+/// The program `staffa` with these arguments, of which the first is its name; the exit code.
+#[pyfunction]
+fn cli(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
+    py.detach(|| staffa_cli::main(&arguments))
 }

@@ -42,6 +42,9 @@ pub(crate) struct Unit<'f> {
     opened: HashMap<(usize, usize), Arc<OpenBlock>>,
 }
 
+/// One row of so many: where more match, all are decoded, if that is allowed.
+const LOOSE: usize = 4;
+
 /// A block of a unit.
 struct Part {
     block: usize,
@@ -55,8 +58,20 @@ impl<'f> Unit<'f> {
         Self { file, row_group, rows, opened: HashMap::new() }
     }
 
-    /// The rows that match, with these columns; `None` where there are none.
-    pub fn matching(mut self, bound: &Bound, columns: &[usize], schema: &SchemaRef) -> Result<Option<RecordBatch>> {
+    /// Whether zone maps leave room for a match.
+    pub fn may_match(&self, bound: &Bound) -> bool {
+        let mut parts = self.parts();
+        parts.any(|Part { block, rows }| bound.may_match(rows.len() as u64, &|column| self.zone(column, block)))
+    }
+
+    /// The rows that match, with these columns; `None` where there are none. Loosely: with others too, where many match.
+    pub fn matching(
+        mut self,
+        bound: &Bound,
+        columns: &[usize],
+        schema: &SchemaRef,
+        loose: bool,
+    ) -> Result<Option<RecordBatch>> {
         let mut within = Bitmap::default();
         for Part { block, rows } in self.parts() {
             let may = bound.may_match(rows.len() as u64, &|column| self.zone(column, block));
@@ -67,7 +82,7 @@ impl<'f> Unit<'f> {
         if count == 0 {
             return Ok(None);
         }
-        if count == self.rows.len() {
+        if count == self.rows.len() || loose && count > self.rows.len() / LOOSE {
             return self.file.batch(columns, schema, self.row_group, self.rows).map(Some);
         }
         let first = self.rows.start as u64;

@@ -109,7 +109,7 @@ pub use limits::Limits;
 pub use options::{Access, Profile, WriteOptions, WriteSummary};
 pub use predicate::{Compare, Literal, Predicate};
 pub use read::File;
-pub use scan::{Reader, Scan};
+pub use scan::{Part, Reader, Scan};
 pub use write::{Writer, to_bytes};
 
 /// The examples of the guide for Rust.

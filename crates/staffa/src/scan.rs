@@ -38,6 +38,22 @@ pub struct Scan {
     threads: Option<usize>,
     read_ahead: usize,
     ordered: bool,
+    part: Option<Part>,
+    loose: bool,
+}
+
+/// A share of a scan that can be read by itself: some rows of one row group, made by [`Scan::parts`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    row_group: usize,
+    rows: Range<usize>,
+}
+
+impl Part {
+    /// Rows of it, before any filter.
+    pub fn num_rows(&self) -> usize {
+        self.rows.len()
+    }
 }
 
 impl Scan {
@@ -58,6 +74,8 @@ impl Scan {
             threads,
             read_ahead,
             ordered,
+            part: None,
+            loose: false,
         }
     }
 
@@ -134,6 +152,70 @@ impl Scan {
         self
     }
 
+    /// The scan cut into parts of about so many rows, in the file's order: for engines that read with threads of their own.
+    /// Whole blocks; whole row groups where a column that is read or tested is nested. Row groups whose zone maps exclude
+    /// a match are left out.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..200_000)) as _)])?;
+    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
+    /// let scan = staffa::File::from_bytes(bytes)?.scan();
+    /// let mut rows = Vec::new();
+    /// for part in scan.parts(65_536)? {
+    ///     for batch in scan.clone().part(part).reader()? {
+    ///         rows.push(batch?.num_rows());
+    ///     }
+    /// }
+    /// assert_eq!(rows, [65_536, 65_536, 65_536, 3_392]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn parts(&self, rows: usize) -> Result<Vec<Part>> {
+        let file = &self.file;
+        let columns = match &self.columns {
+            Some(names) => file.column_positions(names)?,
+            None => (0..file.schema().fields().len()).collect(),
+        };
+        let tested = self.filter.as_ref().map_or_else(Vec::new, Predicate::columns);
+        let tested = file.column_positions(&tested)?;
+        let block_rows = file.footer().block_rows.max(1) as usize;
+        let flat = columns.iter().chain(&tested).all(|c| is_flat(file, *c));
+        let step = if flat { rows.div_ceil(block_rows).max(1).saturating_mul(block_rows) } else { usize::MAX };
+        let bound = self.filter.as_ref().map(|filter| filter.bind(file.schema())).transpose()?;
+        let mut parts = Vec::new();
+        for (row_group, &count) in file.footer().row_groups.iter().enumerate() {
+            let count = count as usize;
+            let mut start = 0;
+            while start < count {
+                let end = start.saturating_add(step).min(count);
+                let unit = Unit::new(file, row_group, start..end);
+                if bound.as_ref().is_none_or(|bound| unit.may_match(bound)) {
+                    parts.push(Part { row_group, rows: start..end });
+                }
+                start = end;
+            }
+        }
+        Ok(parts)
+    }
+
+    /// Only the rows of this part; offset and limit count within it.
+    #[must_use]
+    pub fn part(mut self, part: Part) -> Self {
+        self.part = Some(part);
+        self
+    }
+
+    /// Rows for which the filter is not true may come too: for engines that test again. Where many rows of a block match,
+    /// to decode all of it is cheaper than to pick them.
+    #[must_use]
+    pub fn loose(mut self, on: bool) -> Self {
+        self.loose = on;
+        self
+    }
+
     /// Checks columns and filter against the schema, and begins.
     pub fn reader(self) -> Result<Reader> {
         let file = self.file;
@@ -169,11 +251,30 @@ impl Scan {
             blocks.saturating_mul(block_rows)
         };
         let (skip, left) = (self.offset, self.limit.unwrap_or(u64::MAX));
-        let what = Arc::new(What { file, columns, read_schema, filter });
+        let loose = self.loose;
+        let what = Arc::new(What { file, columns, read_schema, filter, loose });
         let ahead = Ahead::new(self.ordered);
         let (batch_rows, most_ahead) = (self.batch_rows, self.read_ahead);
-        let (unit_bytes, next, ready) = (0, (0, 0), None);
-        Ok(Reader { what, schema, pool, ahead, most_ahead, unit_bytes, unit_rows, batch_rows, next, skip, left, ready })
+        let (unit_bytes, ready) = (0, None);
+        let (next, end) = match self.part {
+            Some(Part { row_group, rows }) => ((row_group, rows.start), Some(rows.end)),
+            None => ((0, 0), None),
+        };
+        Ok(Reader {
+            what,
+            schema,
+            pool,
+            ahead,
+            most_ahead,
+            unit_bytes,
+            unit_rows,
+            batch_rows,
+            next,
+            end,
+            skip,
+            left,
+            ready,
+        })
     }
 }
 
@@ -196,6 +297,7 @@ struct What {
     /// Of all columns, with views where they are wanted.
     read_schema: SchemaRef,
     filter: Option<Filter>,
+    loose: bool,
 }
 
 impl What {
@@ -203,7 +305,7 @@ impl What {
         let Some(filter) = &self.filter else {
             return self.file.batch(&self.columns, &self.read_schema, group, rows).map(Some);
         };
-        Unit::new(&self.file, group, rows).matching(&filter.bound, &self.columns, &self.read_schema)
+        Unit::new(&self.file, group, rows).matching(&filter.bound, &self.columns, &self.read_schema, self.loose)
     }
 }
 
@@ -225,6 +327,8 @@ pub struct Reader {
     batch_rows: usize,
     /// The row group of the next unit, and its first row there.
     next: (usize, usize),
+    /// Where a part of one row group ends, if it is one.
+    end: Option<usize>,
     /// Rows still to be left out.
     skip: u64,
     /// Rows still to be given: without a filter those of units begun are given.
@@ -289,11 +393,15 @@ impl Reader {
         while self.left > 0 {
             let (group, start) = self.next;
             let rows = *self.what.file.footer().row_groups.get(group)? as usize;
-            if start >= rows {
+            let end = self.end.unwrap_or(rows).min(rows);
+            if start >= end {
+                if self.end.is_some() {
+                    return None;
+                }
                 self.next = (group + 1, 0);
                 continue;
             }
-            let mut unit = start..start.saturating_add(self.unit_rows).min(rows);
+            let mut unit = start..start.saturating_add(self.unit_rows).min(end);
             self.next.1 = unit.end;
             if self.what.filter.is_none() {
                 // Without a filter rows are counted before they are decoded.

@@ -149,7 +149,7 @@ fn dictionaries_are_handed_out_as_they_are_stored() {
     let names: ArrayRef = Arc::new((0..ROWS).map(name).collect::<StringArray>());
     let batch = RecordBatch::try_from_iter([("a", names)]).unwrap();
     for (row_group_rows, block_rows) in [(ROWS, 100), (ROWS, ROWS), (90, 32)] {
-        let file = write(&[batch.clone()], sized(row_group_rows, block_rows));
+        let file = write(std::slice::from_ref(&batch), sized(row_group_rows, block_rows));
         let found = read(file.scan().dictionaries(["a"]));
         assert!(found.iter().all(|batch| batch.column(0).as_any_dictionary().values().len() <= 6));
         assert_eq!(column(&found, 0), rows(batch.column(0)));

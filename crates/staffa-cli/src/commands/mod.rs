@@ -36,6 +36,9 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Report(args) => report::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Sql(_) => Err(Failure::usage(
+            "this program has no SQL engine: `pip install 'staffa[duckdb]'` brings one that has, under the same name",
+        )),
         Command::Encodings(args) => encodings::run(&args),
         Command::Completions { shell } => {
             // By way of memory: the generator takes any error of the writer for a bug.

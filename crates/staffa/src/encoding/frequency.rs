@@ -6,16 +6,21 @@
 //! ```
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{BytesDict, Word as _};
+use staffa_kernels::{BytesDict, VECTOR, Word as _};
 
 use super::{Encoding, Offered};
+use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Stats};
-use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Physical, Scratch, for_words, vector_len};
+use crate::decode::{
+    AnyDecoder, BytesDecoder, CodedStrings, Decoder, OpenContext, Physical, Scratch, decode_all_strings, for_words,
+    vector_len,
+};
 use crate::error::{Error, Result};
 use crate::gather::{Appended, no_row};
 use crate::node::{Node, NodeRef};
 use crate::patches::{self, Mask, Patches};
 use crate::picked::{Picked, rows_where};
+use crate::select::StringTest;
 use crate::values::{Kind, PhysicalType, StringsBuf, Values};
 
 /// See the [module](self).
@@ -85,12 +90,20 @@ impl Encoding for Frequency {
         if node.ty == PhysicalType::Bytes {
             let mask = Mask::open(node, 0, cx)?;
             let child = node.child(1, "exceptions", node.ty, mask.count())?;
-            let (offsets, data) = cx.all_strings(child, "exceptions")?;
+            cx.budget.take((child.len as u64 + 1) * 4, "exceptions")?;
+            let decoder = cx.open_bytes(child)?;
+            if decoder.len() != child.len {
+                return Err(Error::corrupt(format!("{} exceptions expected, found {}", child.len, decoder.len())));
+            }
+            if let Some(coded) = decoder.coded() {
+                return FrequentBytes::of_codes(node.payload, coded, mask, cx).map(|f| AnyDecoder::Bytes(Box::new(f)));
+            }
+            let (offsets, data) = decode_all_strings(decoder.as_ref(), &mut cx.budget, "exceptions")?;
             cx.budget.take((node.payload.len() + data.len()) as u64, "exceptions")?;
             let strings = crate::values::Strings { offsets: &offsets, data: &data };
             let all: StringsBuf = std::iter::once(node.payload).chain(strings.iter()).collect();
             let values = BytesDict::new(&all.offsets, &all.data).ok_or_else(|| Error::corrupt("no strings"))?;
-            return Ok(AnyDecoder::Bytes(Box::new(FrequentBytes { values, mask })));
+            return Ok(AnyDecoder::Bytes(Box::new(FrequentBytes { values, mask, codes: None })));
         }
         for_words!(node.ty, T => {
             let mut cursor = node.cursor();
@@ -144,34 +157,110 @@ impl<T: Physical> Decoder<T> for FrequentWords<T> {
     }
 }
 
-/// Strings: the top value is entry 0 of a dictionary, the exceptions follow in row order.
+/// Strings: the top value is entry 0 of a dictionary, the exceptions follow: each in row order, or their own dictionary.
 struct FrequentBytes {
     values: BytesDict,
     mask: Mask,
+    /// The exceptions' entries, where they are not in row order.
+    codes: Option<Vec<u32>>,
 }
 
 impl FrequentBytes {
+    /// Of exceptions that have a dictionary.
+    fn of_codes(top: &[u8], exceptions: &dyn CodedStrings, mask: Mask, cx: &mut OpenContext<'_>) -> Result<Self> {
+        let strings = exceptions.strings();
+        let bytes = strings.contents().len() + top.len();
+        cx.budget.take((strings.len() as u64 + 2) * 4 + 2 * bytes as u64, "exceptions")?;
+        let each = (0..strings.len()).map(|i| strings.get(i).unwrap_or_default());
+        let all: StringsBuf = std::iter::once(top).chain(each).collect();
+        let values = BytesDict::new(&all.offsets, &all.data).ok_or_else(|| Error::corrupt("no strings"))?;
+        let mut codes = vec![0; mask.count()];
+        let mut scratch = Scratch::default();
+        for (v, codes) in codes.chunks_mut(VECTOR).enumerate() {
+            exceptions.codes(v, &mut scratch, codes)?;
+            if let Some(code) = codes.iter().find(|code| **code as usize >= strings.len()) {
+                return Err(Error::corrupt(format!("codes below {} expected, found {code}", strings.len())));
+            }
+            codes.iter_mut().for_each(|code| *code += 1);
+        }
+        Ok(Self { values, mask, codes: Some(codes) })
+    }
+
+    /// The entry of an exception.
+    fn entry(&self, exception: usize) -> u32 {
+        match &self.codes {
+            Some(codes) => codes.get(exception).copied().unwrap_or(0),
+            None => exception as u32 + 1,
+        }
+    }
+
     fn with_codes<R>(&self, v: usize, cx: &mut Scratch, f: impl FnOnce(&[u32]) -> Option<R>) -> Result<R> {
         let mut buffer = cx.take_u32();
         let codes = buffer.get_mut(..vector_len(self.mask.len(), v)).unwrap_or_default();
-        let (before, words) = self.mask.vector(v);
-        let mut next = before as u32 + 1;
-        for (word, places) in words.iter().zip(codes.chunks_mut(64)) {
-            for (i, place) in places.iter_mut().enumerate() {
-                let set = (word >> i & 1) as u32;
-                *place = next * set;
-                next += set;
-            }
-        }
+        self.fill(v, codes);
         let result = f(codes).ok_or_else(|| Error::corrupt("strings longer than declared"));
         cx.give_u32(buffer);
         result
+    }
+
+    fn fill(&self, v: usize, codes: &mut [u32]) {
+        let (before, words) = self.mask.vector(v);
+        let Some(entries) = &self.codes else {
+            let mut next = before as u32 + 1;
+            for (word, places) in words.iter().zip(codes.chunks_mut(64)) {
+                for (i, place) in places.iter_mut().enumerate() {
+                    let set = (word >> i & 1) as u32;
+                    *place = next * set;
+                    next += set;
+                }
+            }
+            return;
+        };
+        codes.fill(0);
+        let mut entries = entries.get(before..).unwrap_or_default().iter();
+        for (word, places) in words.iter().zip(codes.chunks_mut(64)) {
+            let mut left = *word;
+            while left != 0 {
+                if let (Some(place), Some(entry)) = (places.get_mut(left.trailing_zeros() as usize), entries.next()) {
+                    *place = *entry;
+                }
+                left &= left - 1;
+            }
+        }
+    }
+}
+
+impl CodedStrings for FrequentBytes {
+    fn strings(&self) -> &BytesDict {
+        &self.values
+    }
+
+    fn codes(&self, v: usize, _: &mut Scratch, out: &mut [u32]) -> Result<()> {
+        self.fill(v, out);
+        Ok(())
     }
 }
 
 impl BytesDecoder for FrequentBytes {
     fn len(&self) -> usize {
         self.mask.len()
+    }
+
+    fn coded(&self) -> Option<&dyn CodedStrings> {
+        Some(self)
+    }
+
+    fn select(&self, test: &StringTest<'_>, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
+        let passing: Vec<bool> = (0..self.values.len()).map(|i| self.values.get(i).is_some_and(test.passes)).collect();
+        let mut found = Bitmap::default();
+        let mut buffer = cx.take_u32();
+        for v in 0..self.mask.len().div_ceil(VECTOR) {
+            let codes = buffer.get_mut(..vector_len(self.mask.len(), v)).unwrap_or_default();
+            self.fill(v, codes);
+            found.extend(&codes.iter().map(|code| passing.get(*code as usize).copied().unwrap_or(false)).collect());
+        }
+        cx.give_u32(buffer);
+        Ok(found)
     }
 
     fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize> {
@@ -183,7 +272,7 @@ impl BytesDecoder for FrequentBytes {
     }
 
     fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut Appended) -> Result<()> {
-        let code = |row: &u32| self.mask.rank(*row as usize).map_or(0, |exception| exception as u32 + 1);
+        let code = |row: &u32| self.mask.rank(*row as usize).map_or(0, |exception| self.entry(exception));
         let codes: Vec<u32> = rows.iter().map(code).collect();
         let bytes = self.values.gathered_bytes(&codes);
         let bytes = bytes.ok_or_else(|| no_row(rows.last().copied().unwrap_or(0), self.mask.len()))?;
