@@ -12,6 +12,9 @@ import functools
 import importlib
 import importlib.util
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -84,6 +87,9 @@ def test_the_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
         else:
             exec(compile(example, page, "exec"), names)
         ran += 1
+    for command in re.findall(r"^\$ (staffa sql .*)$", ROOT.joinpath(page).read_text(), re.MULTILINE):
+        if not missing("staffa.sql"):
+            subprocess.run([sys.executable, "-m", *shlex.split(command)], check=True, stdout=subprocess.DEVNULL)
     if not ran:
         pytest.skip(f"needs {', '.join(lacking)}")
 
