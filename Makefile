@@ -48,7 +48,7 @@ duckdb: venv ## build the DuckDB extension into the Python package
 	$(BIN)/python scripts/duckdb_extension.py "$(CARGO_TARGET_DIR)/release/stripped-$(DUCKDB_LIBRARY)" \
 		python/staffa/staffa.duckdb_extension
 
-check: lint test ## everything that must pass: formatting, lints, documentation, licences, tests
+check: lint test docs ## everything that must pass: formatting, lints, documentation, licences, tests
 
 lint: venv ## formatting, lints, documentation, licences
 	$(CARGO) fmt --all --check
