@@ -16,7 +16,7 @@ export PATH := $(abspath $(CARGO_TARGET_DIR))/tools/bin:$(PATH)
 export PYO3_PYTHON = $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python extension duckdb check lint fmt wheel bench fuzz asan arm venv clean
+.PHONY: help demo test test-rust test-python extension duckdb check lint fmt wheel docs bench fuzz asan arm venv clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,7 +48,7 @@ duckdb: venv ## build the DuckDB extension into the Python package
 	$(BIN)/python scripts/duckdb_extension.py "$(CARGO_TARGET_DIR)/release/stripped-$(DUCKDB_LIBRARY)" \
 		python/staffa/staffa.duckdb_extension
 
-check: lint test ## everything that must pass: formatting, lints, documentation, licences, tests
+check: lint test docs ## everything that must pass: formatting, lints, documentation, licences, tests
 
 lint: venv ## formatting, lints, documentation, licences
 	$(CARGO) fmt --all --check
@@ -59,7 +59,7 @@ lint: venv ## formatting, lints, documentation, licences
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/python -m doctest scripts/licences.py scripts/duckdb_extension.py
+	$(BIN)/python -m doctest scripts/licences.py scripts/duckdb_extension.py scripts/docs_site.py
 	$(BIN)/python scripts/licences.py
 
 fmt: venv ## format all code
@@ -71,6 +71,9 @@ fmt: venv ## format all code
 
 wheel: duckdb ## a wheel for this platform, into dist/
 	$(BIN)/maturin build --release --locked --strip --out dist
+
+docs: venv $(VENV)/.docs ## the documentation, into target/docs (the search needs a server: python -m http.server -d target/docs)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir "$(abspath $(CARGO_TARGET_DIR))/docs"
 
 bench: ## measure the kernels, then whole tables against Parquet
 	$(CARGO) bench -p staffa-kernels -p staffa --bench '*'
@@ -98,6 +101,10 @@ venv: $(VENV)/.ready ## the Python environment of the project, .venv
 $(VENV)/.ready: python/requirements-dev.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement python/requirements-dev.txt
+	touch $@
+
+$(VENV)/.docs: docs/requirements.txt $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement docs/requirements.txt
 	touch $@
 
 clean: ## remove what was built

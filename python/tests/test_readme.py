@@ -1,24 +1,113 @@
-"""The Python examples of the READMEs run as they stand, one after the other."""
+"""The Python examples of the READMEs and of the documentation run as they stand, one after the other.
+
+Blocks of `python` are executed. Blocks of `pycon` are sessions, of which the output is compared as well, errors too.
+What the chooser makes of a column may change with every release: in output of `explain` and `why`, and in sizes,
+figures are not compared.
+"""
 
 from __future__ import annotations
 
+import doctest
+import functools
+import importlib
 import importlib.util
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+PAGES = ["README.md", "python/README.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md"))]
+BLOCK = re.compile(r"^```(python|pycon)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+WITH_EXAMPLES = [page for page in PAGES if BLOCK.search(ROOT.joinpath(page).read_text())]
+# Examples whose output has such figures.
+MEASURED = re.compile(r"explain|why\(|nbytes|file_bytes|write_table\(|verify\(\)")
 
 
-@pytest.mark.parametrize("readme", ["README.md", "python/README.md"])
-def test_the_examples_run(readme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    examples = re.findall(r"```python\n(.*?)```", ROOT.joinpath(readme).read_text(), re.DOTALL)
-    assert examples
+@functools.cache
+def missing(example: str) -> str | None:
+    """What an example needs that is not here."""
+    if "torch" in example and importlib.util.find_spec("torch") is None:
+        return "torch"
+    if re.search(r"staffa\.(sql|duckdb)\b", example):
+        if importlib.util.find_spec("staffa.duckdb") is None:
+            return "staffa.duckdb"
+        extension, duckdb = importlib.import_module("staffa.duckdb"), importlib.import_module("duckdb")
+        if duckdb.__version__ != extension.RELEASE:
+            return "the extension for this DuckDB"
+    return None
+
+
+class Checker(doctest.OutputChecker):
+    """Compares figures only where they are not a matter of the chooser."""
+
+    loose = False
+
+    def check_output(self, want: str, got: str, optionflags: int) -> bool:
+        if super().check_output(want, got, optionflags):
+            return True
+        blurred = [re.sub(r"[\d.,]+( [kM]?B\b)?", "#", text) for text in (want, got)]
+        return self.loose and super().check_output(*blurred, optionflags)
+
+
+def session(text: str, names: dict[str, object], page: str) -> None:
+    """Runs a session, and leaves its names."""
+    checker = Checker()
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    # A blank line ends an output unless more of it follows.
+    text = re.sub(r"\n(?=\n(?!>>>|\n|$))", "\n<BLANKLINE>", text)
+    test = doctest.DocTestParser().get_doctest(text, names, page, page, 0)
+    whole = test.examples
+    for example in whole:
+        checker.loose = MEASURED.search(example.source) is not None
+        test.examples = [example]
+        output: list[str] = []
+        runner = doctest.DocTestRunner(checker, verbose=False, optionflags=flags)
+        runner.run(test, out=output.append, clear_globs=False)
+        assert not runner.failures, f"{page}:\n{''.join(output)}"
+    names.update(test.globs)
+
+
+@pytest.mark.parametrize("page", WITH_EXAMPLES)
+def test_the_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    for example in examples:
-        if "import torch" in example and importlib.util.find_spec("torch") is None:
+    tmp_path.joinpath("testdata").symlink_to(ROOT / "testdata")
+    names: dict[str, object] = {"__name__": "example"}
+    ran = 0
+    lacking = set()
+    for language, example in BLOCK.findall(ROOT.joinpath(page).read_text()):
+        if needs := missing(example):
+            lacking.add(needs)
             continue
-        exec(compile(example, readme, "exec"), names)
-    assert any(tmp_path.glob("*.staffa"))
+        if language == "pycon":
+            session(example, names, page)
+        else:
+            exec(compile(example, page, "exec"), names)
+        ran += 1
+    for command in re.findall(r"^\$ (staffa sql .*)$", ROOT.joinpath(page).read_text(), re.MULTILINE):
+        if not missing("staffa.sql"):
+            subprocess.run([sys.executable, "-m", *shlex.split(command)], check=True, stdout=subprocess.DEVNULL)
+    if not ran:
+        pytest.skip(f"needs {', '.join(lacking)}")
+
+
+@pytest.mark.parametrize("page", ["README.md", "python/README.md", "docs/tour.md"])
+def test_there_are_examples(page: str) -> None:
+    assert page in WITH_EXAMPLES
+
+
+def test_the_commands_of_the_documentation_are_there() -> None:
+    """Those that take too long to run."""
+    targets = set(re.findall(r"^([a-z-]+):", ROOT.joinpath("Makefile").read_text(), re.MULTILINE))
+    for page in PAGES:
+        text = ROOT.joinpath(page).read_text()
+        for block in re.findall(r"^```(?:console|sh)?\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+            for target in re.findall(r"^(?:\$ )?make ([a-z-]+)", block, re.MULTILINE):
+                assert target in targets, f"{page}: make {target}"
+        for name in re.findall(r"bench/experiments\.py ([a-z]+)", text):
+            assert ROOT.joinpath(f"bench/reports/{name}.py").exists(), f"{page}: bench/experiments.py {name}"
+        for script in re.findall(r"python (bench/[a-z_]+\.py)", text):
+            assert ROOT.joinpath(script).exists(), f"{page}: {script}"

@@ -111,3 +111,8 @@ pub use predicate::{Compare, Literal, Predicate};
 pub use read::File;
 pub use scan::{Part, Reader, Scan};
 pub use write::{Writer, to_bytes};
+
+/// The examples of the guide for Rust.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guides/rust.md")]
+struct Guide;
