@@ -18,8 +18,8 @@ pub fn limits() -> Limits {
 /// Opens a file, looks into it, reads it in every way and verifies it. Whether it is sound.
 ///
 /// Panics where two ways of reading do not agree, or where an array is not a valid one.
-pub fn exercise(file: Vec<u8>) -> Result<()> {
-    let file = File::from_bytes_with(file, limits()).map_err(told)?;
+pub fn exercise(bytes: Vec<u8>) -> Result<()> {
+    let file = File::from_bytes_with(bytes.clone(), limits()).map_err(told)?;
     let inspected = file.inspect().map_err(told);
     let explained = file.explain().map_err(told);
     if let Ok(columns) = &explained {
@@ -29,6 +29,11 @@ pub fn exercise(file: Vec<u8>) -> Result<()> {
     let verified = file.verify(&mut |_| {}).map_err(told);
     let scanned = drain(file.scan(), u64::MAX);
     let _ = drain(file.scan().string_views(true).batch_rows(70).offset(3), 500);
+    let strings = file.schema().fields().iter().filter(|field| {
+        let ty = field.data_type();
+        ty.is_string() || ty.is_binary()
+    });
+    let _ = drain(file.scan().dictionaries(strings.map(|field| field.name().clone())).ordered(false), u64::MAX);
     filters(&file);
     aggregates(&file);
     if verified.is_ok() {
@@ -36,7 +41,10 @@ pub fn exercise(file: Vec<u8>) -> Result<()> {
         assert_eq!(scanned.as_ref().ok(), Some(&file.num_rows()), "verified, but cannot be read");
     }
     if scanned.is_ok() {
-        points(&file);
+        let mut limits = limits();
+        limits.cache_decoded = true;
+        let decoded = File::from_bytes_with(bytes, limits).expect("opened, but not again");
+        points(&file, &decoded);
     }
     verified.and(scanned).map(drop)
 }
@@ -108,12 +116,16 @@ fn aggregates(file: &File) {
     }
 }
 
-/// Rows by number, which must be those that a scan finds there.
-fn points(file: &File) {
+/// Rows by number, which must be those that a scan finds there, also where blocks are kept decoded.
+fn points(file: &File, decoded: &File) {
     let rows = file.num_rows();
     let wanted: Vec<u64> = [rows.wrapping_sub(1), 0, rows / 2, 0].into_iter().filter(|row| *row < rows).collect();
     let taken = file.take(&wanted, None, false).map_err(told).expect("scanned, but cannot be taken from");
     check(&taken);
+    let again = decoded.take(&wanted, None, false).map_err(told).expect("taken, but not out of decoded blocks");
+    for (taken, again) in taken.columns().iter().zip(again.columns()) {
+        assert!(taken.to_data() == again.to_data(), "{taken:?}, but {again:?} out of decoded blocks");
+    }
     for (i, row) in wanted.into_iter().enumerate() {
         let mut reader = file.scan().offset(row).limit(1).reader().expect("scanned, but not again");
         let found = reader.next().expect("the row is there").expect("scanned, but not from here");
