@@ -29,12 +29,12 @@ AT_OPEN = {"repeat", "zstd", "lz4"}
 
 # What `perf` shows where we are short.
 CAUSES = {
-    "ALP, cents": "ALP: the multiplication is a loop of the crate `staffa`, compiled for the baseline, where an integer of 64 bits becomes a double one at a time (`cvtsi2sd`); unpacking takes somewhat less than half of the time. Fixed point, ALP-RD, pseudodecimal, the bytewise codecs and the expansion of values to the places that are not NULL are such loops, too.",
-    "delta, u32 in steps of 0 to 15": "Delta: the prefix sum reads the last value of every register back (`vpextrd`) for what might be left over, once per 64 bytes; it takes nearly three quarters of the time, unpacking the rest.",
+    "ALP, cents": "ALP: unpacked digits go to memory and come back to be multiplied; a kernel that multiplies while it unpacks would save that. Pseudodecimal and the bytewise codecs are loops of the crate `staffa`, compiled for the baseline.",
+    "delta, u32 in steps of 0 to 15": "Delta: the prefix sum takes nearly three quarters of the time, unpacking the rest; four shifts and additions wait for one another in every register.",
     "run-end, u32, runs of 8": "Run-end: half of the time stands at the store of 64 bytes for every run, which here (Zen 4) is two, and crosses a line more often than not; runs of 8 words fill 32. All ends and values are decoded at `open`, which takes as long again.",
     "repeat, u32, matches of 30": "Repeat: a call of `memmove` for every match and every list of literals, into a vector that may grow; a kernel that copies 32 bytes without asking would not call. Its values are then copied once more.",
     "OnPair, comments": "OnPair: every code loads a place and a length, stores the length, and copies 32 bytes where a token has 16 at the most; the prototype's dictionary had rows of 16 bytes.",
-    "dictionary, 256 strings, as views": "Views: a gather of 16 bytes a row, the table of the dictionary and the pool; a constant string has no dictionary and is copied and viewed row by row.",
+    "dictionary, 256 strings, as views": "Views: a gather of 16 bytes a row, the table of the dictionary and the pool.",
 }
 
 
