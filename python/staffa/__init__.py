@@ -18,8 +18,19 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from staffa import errors
+from staffa.errors import (
+    CorruptError,
+    InvalidArgumentError,
+    LimitError,
+    MissingExtraError,
+    StaffaError,
+    TruncatedError,
+    UnsupportedError,
+)
+
 if TYPE_CHECKING:
-    from staffa import duckdb, errors, torch
+    from staffa import duckdb, torch
     from staffa._dataset import Dataset, dataset
     from staffa._explain import Explain, Why
     from staffa._file import File, Reader, open, read_table
@@ -28,15 +39,6 @@ if TYPE_CHECKING:
     from staffa._sql import sql
     from staffa._staffa import __version__
     from staffa._write import Encoding, WriteSummary, encodings, write_table
-    from staffa.errors import (
-        CorruptError,
-        InvalidArgumentError,
-        LimitError,
-        MissingExtraError,
-        StaffaError,
-        TruncatedError,
-        UnsupportedError,
-    )
 
 __all__ = [
     "CorruptError",
@@ -79,15 +81,6 @@ _MODULES = {
     "_sql": ["sql"],
     "_staffa": ["__version__"],
     "_write": ["Encoding", "WriteSummary", "encodings", "write_table"],
-    "errors": [
-        "CorruptError",
-        "InvalidArgumentError",
-        "LimitError",
-        "MissingExtraError",
-        "StaffaError",
-        "TruncatedError",
-        "UnsupportedError",
-    ],
     "duckdb": [],
     "torch": [],
 }

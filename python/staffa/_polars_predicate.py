@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from staffa._pushdown import TYPES, is_microseconds, is_text
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -105,7 +107,7 @@ class _Reader:
             return self._boolean(name, options, inputs)
         _expect(group == "StringExpr" and name in _TEXT_TESTS and options in (None, {"literal": True, "strict": False}))
         field = self._field(inputs[0])
-        _expect(_is_text(field.type))
+        _expect(is_text(field.type))
         return _TEXT_TESTS[name](pc.field(field.name), self._literal(inputs[1], field).as_py())
 
     def _boolean(self, name: str, options: Any, inputs: list[Any]) -> pc.Expression:
@@ -139,7 +141,7 @@ class _Reader:
 
     def _field(self, tree: Any) -> pa.Field:
         field = self._schema.field(tree["Column"])
-        _expect(any(is_type(field.type) for is_type in _TYPES))
+        _expect(any(is_type(field.type) for is_type in TYPES))
         return field
 
     def _literal(self, tree: Any, field: pa.Field) -> pa.Scalar:
@@ -174,14 +176,6 @@ def _listed(tree: Any) -> pa.ChunkedArray:
 def _expect(known: bool) -> None:
     if not known:
         raise _UnknownError
-
-
-def _is_text(data_type: pa.DataType) -> bool:
-    return data_type in (pa.string(), pa.large_string())
-
-
-def _is_microseconds(data_type: pa.DataType) -> bool:
-    return isinstance(data_type, pa.TimestampType) and data_type.unit == "us"
 
 
 def _of_type(value: Any, data_type: pa.DataType) -> pa.Scalar:
@@ -219,23 +213,14 @@ _TEXT_TESTS: dict[str, Callable[[pc.Expression, str], pc.Expression]] = {
     "EndsWith": pc.ends_with,
     "Contains": pc.match_substring,
 }
-_TYPES = (
-    pa.types.is_boolean,
-    pa.types.is_date32,
-    pa.types.is_float32,
-    pa.types.is_float64,
-    pa.types.is_integer,
-    _is_microseconds,
-    _is_text,
-)
 _LITERALS: dict[str, tuple[Callable[[pa.DataType], bool], Callable[[Any, pa.DataType], pa.Scalar]]] = {
     **_integers(),
     "Boolean": (pa.types.is_boolean, _of_type),
     "Date": (pa.types.is_date32, _date),
-    "Datetime": (_is_microseconds, _moment),
+    "Datetime": (is_microseconds, _moment),
     "Float32": (pa.types.is_float32, _of_type),
     "Float64": (pa.types.is_float64, _of_type),
     "Float": (pa.types.is_float64, _of_type),
     "Int": (pa.types.is_integer, _of_type),
-    "String": (_is_text, _of_type),
+    "String": (is_text, _of_type),
 }

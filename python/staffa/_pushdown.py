@@ -173,7 +173,7 @@ class _Reader:
         # FieldReference { direct_reference = 1: ReferenceSegment { struct_field = 2: { field = 1, child = 2 } } }
         field = _message(_only(_message(_only(_message(_only(expression, 2)), 1)), 2))
         found = self._schema.field(field.get(1, [0])[0])
-        if 2 in field or found.name not in self._columns or not any(is_type(found.type) for is_type in _TYPES):
+        if 2 in field or found.name not in self._columns or not any(is_type(found.type) for is_type in TYPES):
             raise _NotOursError
         return str(found.name)
 
@@ -199,7 +199,7 @@ def _like(expression: pc.Expression, text: str, schema: pa.Schema, columns: set[
     known = steps.keys() == {b"call", b"field_ref", b"options", b"end"} and column in columns
     alone = text == f'match_like({column}, {{pattern="{pattern}", ignore_case=false}})'
     # What stands behind a backslash the two may read differently.
-    if not known or not alone or "\\" in pattern or not _is_text(schema.field(column).type):
+    if not known or not alone or "\\" in pattern or not is_text(schema.field(column).type):
         return None
     return "like", (column, pattern)
 
@@ -232,11 +232,13 @@ def _signed(number: int) -> int:
     return number - 2**64 if number >= 2**63 else number
 
 
-def _is_text(data_type: pa.DataType) -> bool:
+def is_text(data_type: pa.DataType) -> bool:
+    """Whether strings are plain."""
     return data_type in (pa.string(), pa.large_string())
 
 
-def _is_microseconds(data_type: pa.DataType) -> bool:
+def is_microseconds(data_type: pa.DataType) -> bool:
+    """Whether it is a moment of which the library and pyarrow think the same."""
     return isinstance(data_type, pa.TimestampType) and data_type.unit == "us"
 
 
@@ -261,14 +263,15 @@ _TEXT_TESTS: dict[str, tuple[str, Callable[[str], str]]] = {
     "contains": ("contains", str),
     "ends_with": ("like", _ends_with),
 }
-_TYPES = (
+#: What columns of these types are compared with, the library compares as pyarrow does.
+TYPES = (
     pa.types.is_boolean,
     pa.types.is_date32,
     pa.types.is_float32,
     pa.types.is_float64,
     pa.types.is_integer,
-    _is_microseconds,
-    _is_text,
+    is_microseconds,
+    is_text,
 )
 # Expression.Literal: boolean, i8, i16, i32, i64, fp32, fp64, string, timestamp, date, timestamp_tz.
 _LITERALS: dict[int, tuple[Callable[[pa.DataType], bool], type, Callable[[Any], Any]]] = {
@@ -279,10 +282,10 @@ _LITERALS: dict[int, tuple[Callable[[pa.DataType], bool], type, Callable[[Any], 
     7: (pa.types.is_integer, int, _signed),
     10: (pa.types.is_float32, memoryview, lambda data: struct.unpack("<f", data)[0]),
     11: (pa.types.is_float64, memoryview, lambda data: struct.unpack("<d", data)[0]),
-    12: (_is_text, memoryview, lambda data: bytes(data).decode()),
-    14: (_is_microseconds, int, _timestamp),
+    12: (is_text, memoryview, lambda data: bytes(data).decode()),
+    14: (is_microseconds, int, _timestamp),
     16: (pa.types.is_date32, int, _date),
-    27: (_is_microseconds, int, _timestamp),
+    27: (is_microseconds, int, _timestamp),
 }
 
 

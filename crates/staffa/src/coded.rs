@@ -5,12 +5,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, DictionaryArray, Int32Array};
-use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
+use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 use staffa_kernels::{BytesDict, VECTOR};
 
-use crate::arrow::{Node, leaf_array};
+use crate::arrow::{Node, boolean_buffer, leaf_array};
 use crate::block::{Block, expand};
 use crate::decode::{AnyDecoder, CodedStrings, Scratch, vector_len};
 use crate::error::{Error, Result};
@@ -96,9 +96,7 @@ fn by_codes(block: &Block<'_>, coded: &dyn CodedStrings, count: usize, values: &
     if let Some(validity) = block.validity.as_ref().filter(|_| block.dense) {
         expand(&mut codes, count, validity)?;
     }
-    let nulls = block.validity.as_ref().map(|validity| {
-        NullBuffer::new(BooleanBuffer::new(Buffer::from_slice_ref(validity.words()), 0, validity.len()))
-    });
+    let nulls = block.validity.clone().map(|validity| NullBuffer::new(boolean_buffer(validity)));
     let keys = Int32Array::try_new(ScalarBuffer::new(Buffer::from_vec(codes), 0, block.len), nulls)?;
     let strings = strings(coded.strings(), values)?;
     let array = DictionaryArray::try_new(keys, strings);

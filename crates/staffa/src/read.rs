@@ -256,23 +256,29 @@ impl File {
         decode().map_err(|e| e.at(&place))
     }
 
-    /// A block, opened now or before, and kept for later.
+    /// A block, opened now or before, and kept for later: decoded, where that is asked for.
     pub(crate) fn opened_and_kept(&self, leaf: usize, row_group: usize, block: usize) -> Result<Arc<OpenBlock>> {
-        let mut opened = self.opened(leaf, row_group, block)?;
+        let cache = &self.inner.cache;
+        if let Some(kept) = cache.block(leaf, row_group, block) {
+            return Ok(kept);
+        }
+        let mut opened = self.open_anew(leaf, row_group, block)?;
         let Limits { cache_decoded, cache_bytes, .. } = *self.limits();
-        if cache_decoded && cache_bytes > 0 && !opened.owner().bytes.is_empty() {
+        if cache_decoded && cache_bytes > 0 {
             opened = Arc::new(opened.with(decoded)?);
         }
-        self.inner.cache.keep_block(leaf, row_group, block, &opened);
+        cache.keep_block(leaf, row_group, block, &opened);
         Ok(opened)
     }
 
     /// A block, opened now or before.
     pub(crate) fn opened(&self, leaf: usize, row_group: usize, block: usize) -> Result<Arc<OpenBlock>> {
+        let kept = self.inner.cache.block(leaf, row_group, block);
+        kept.map_or_else(|| self.open_anew(leaf, row_group, block), Ok)
+    }
+
+    fn open_anew(&self, leaf: usize, row_group: usize, block: usize) -> Result<Arc<OpenBlock>> {
         let cache = &self.inner.cache;
-        if let Some(opened) = cache.block(leaf, row_group, block) {
-            return Ok(opened);
-        }
         let chunk = self.chunk(leaf, row_group)?;
         let reader = LeafReader { file: self, leaf: self.leaf(leaf)?, chunk: &chunk };
         let tellers = chunk.sources.iter().map(|by| self.teller(leaf, &chunk, *by as usize, row_group));

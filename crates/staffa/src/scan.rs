@@ -122,7 +122,7 @@ impl Scan {
     }
 
     /// These columns of strings or binaries as dictionaries with keys of 32 bits: as they are stored, where they are stored
-    /// so. A batch then has at most a block's rows, and batches have dictionaries of their own.
+    /// so. A batch then has at most a block's rows, unless other columns are nested, and batches have dictionaries of their own.
     #[must_use]
     pub fn dictionaries<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
         self.dictionaries = columns.into_iter().map(Into::into).collect();

@@ -64,7 +64,7 @@ pub(super) fn refused(error: ArrowError) -> Error {
 }
 
 /// A bitmap as Arrow's, without copying.
-pub(super) fn boolean_buffer(bits: Bitmap) -> BooleanBuffer {
+pub(crate) fn boolean_buffer(bits: Bitmap) -> BooleanBuffer {
     let len = bits.len();
     BooleanBuffer::new(Buffer::from_vec(bits.into_words()), 0, len)
 }

@@ -24,6 +24,7 @@ mod shred_list;
 
 pub(crate) use assemble::{assemble, assemble_within, with_string_views};
 pub(crate) use assemble_leaf::leaf_array;
+pub(crate) use build::boolean_buffer;
 pub(crate) use concat::concat;
 pub(crate) use layout::{Layout, Leaf, Node};
 pub(crate) use pick::pick;
