@@ -135,6 +135,18 @@ fn gather_body(dict: &BytesDict, codes: &[u32], lengths: &mut [u32], out: &mut [
     Some(at)
 }
 
+/// Copies the first `len` bytes, up to 32 more where both have them. `None` where one has fewer.
+#[inline(always)]
+pub(crate) fn copy_string(from: &[u8], to: &mut [u8], len: usize) -> Option<()> {
+    if from.len().min(to.len()) >= len.saturating_add(SLACK) {
+        // SAFETY: both have 32 bytes behind the string. They do not overlap: one is borrowed mutably.
+        unsafe { copy_wide(from.as_ptr(), to.as_mut_ptr(), len) };
+    } else {
+        to.get_mut(..len)?.copy_from_slice(from.get(..len)?);
+    }
+    Some(())
+}
+
 /// Copies `len` bytes, and what follows them, 32 at a time.
 ///
 /// # Safety

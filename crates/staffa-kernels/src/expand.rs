@@ -5,6 +5,7 @@
 //! In place, from the end: a value moves up or stays.
 
 use crate::dispatch::dispatch;
+use crate::filter::ones;
 use crate::word::Word;
 #[cfg(target_arch = "x86_64")]
 #[allow(clippy::wildcard_imports)] // As everybody does.
@@ -26,16 +27,6 @@ pub fn expand<T: Word>(out: &mut [T], count: usize, validity: &[u64]) -> bool {
     }
     expand_words(out, count, validity);
     true
-}
-
-/// How many of the first `len` bits are set; `None` where there are fewer bits.
-fn ones(validity: &[u64], len: usize) -> Option<usize> {
-    let whole: u32 = validity.get(..len / 64)?.iter().map(|word| word.count_ones()).sum();
-    let rest = match len % 64 {
-        0 => 0,
-        bits => (validity.get(len / 64)? & !(u64::MAX << bits)).count_ones(),
-    };
-    Some((whole + rest) as usize)
 }
 
 dispatch! {

@@ -11,6 +11,8 @@
 //! delta     inclusive prefix sum
 //! frame     the range of values, and how many bits they need
 //! escape    values that are an escape become exceptions
+//! expand    values to the places of those that are not NULL
+//! filter    values, bits and strings whose bit is set
 //! range     values to bits: which lie in a range
 //! gather    dictionary codes to values
 //! runs      run ends to values
@@ -53,6 +55,7 @@ mod delta;
 mod dispatch;
 mod escape;
 mod expand;
+mod filter;
 mod frame;
 mod front;
 mod fsst;
@@ -72,6 +75,7 @@ pub use delta::prefix_sum;
 pub use dispatch::{Level, level, lower_level};
 pub use escape::replace_escapes;
 pub use expand::expand;
+pub use filter::{filter, filter_bits, filter_strings};
 pub use frame::{bounds, changes, count_above, widths};
 pub use front::join_prefixes;
 pub use fsst::FsstTable;

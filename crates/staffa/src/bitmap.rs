@@ -145,6 +145,51 @@ impl Bitmap {
         Self::from_words(places.words.iter().map(word).collect(), places.len())
     }
 
+    /// The bits whose place is set in `wanted`, one after another.
+    #[must_use]
+    pub fn filtered(&self, wanted: &Self) -> Self {
+        let mut words = Vec::with_capacity(self.words.len().min(wanted.words.len()));
+        let len = staffa_kernels::filter_bits(&self.words, &wanted.words, &mut words, 0);
+        Self::from_words(words, len)
+    }
+
+    /// Stretches of set bits, ascending.
+    pub fn runs(&self) -> impl Iterator<Item = std::ops::Range<u64>> + '_ {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let start = self.next(at, true)?;
+            let end = self.next(start, false).unwrap_or(self.len);
+            at = end;
+            Some(start as u64..end as u64)
+        })
+    }
+
+    /// The first place from `at` on where the bit is `value`.
+    fn next(&self, at: usize, value: bool) -> Option<usize> {
+        let flip = if value { 0 } else { u64::MAX };
+        let mut mask = u64::MAX << (at % 64);
+        for (i, word) in self.words.iter().enumerate().skip(at / 64) {
+            let found = (word ^ flip) & mask;
+            if found != 0 {
+                return Some(i * 64 + found.trailing_zeros() as usize).filter(|place| *place < self.len);
+            }
+            mask = u64::MAX;
+        }
+        None
+    }
+
+    /// Sets the bits of `range`; nothing past the end.
+    pub fn set_range(&mut self, range: std::ops::Range<usize>) {
+        let (start, end) = (range.start, range.end.min(self.len));
+        for word in start / 64..end.div_ceil(64) {
+            let low = u64::MAX << start.saturating_sub(word * 64).min(63);
+            let high = u64::MAX >> (64 - (end - word * 64).min(64));
+            if let Some(word) = self.words.get_mut(word) {
+                *word |= low & high;
+            }
+        }
+    }
+
     /// Whether none is set.
     pub fn is_zero(&self) -> bool {
         self.words.iter().all(|word| *word == 0)
@@ -223,6 +268,26 @@ impl FromIterator<bool> for Bitmap {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn runs_and_filters_agree_with_single_bits() {
+        for share in [0, 1, 20, 31, 32] {
+            let bits: Vec<bool> = (0..700u32).map(|i| i.wrapping_mul(2_654_435_761) >> 27 < share).collect();
+            let all: Bitmap = bits.iter().copied().collect();
+            let mut again = Bitmap::filled(700, false);
+            let mut before = None;
+            for run in all.runs() {
+                assert!(run.start < run.end && before.is_none_or(|end| end < run.start));
+                before = Some(run.end);
+                again.set_range(run.start as usize..run.end as usize);
+            }
+            assert_eq!(again, all);
+            let wanted: Bitmap = (0..650).map(|i| i % 7 < 3).collect();
+            let expected: Bitmap =
+                bits.iter().take(650).enumerate().filter(|(i, _)| i % 7 < 3).map(|(_, b)| *b).collect();
+            assert_eq!(all.filtered(&wanted), expected);
+        }
+    }
 
     #[test]
     fn slices_and_appends_agree_with_single_bits() {

@@ -23,6 +23,7 @@ use crate::error::{Error, Result};
 use crate::gather::no_row;
 use crate::limits::Limits;
 use crate::node::{Node, NodeRef};
+use crate::selection::Selection;
 use crate::source::Source;
 use crate::values::{Kind, PhysicalType, Values};
 
@@ -243,25 +244,17 @@ impl<'a> Block<'a> {
         Ok(at)
     }
 
-    /// Where the values of `rows`, which ascend, are to be found.
-    pub fn wanted<'r>(&self, rows: &'r [u32]) -> Result<Wanted<'r>> {
-        if let Some(row) = rows.last().filter(|row| **row as usize >= self.len) {
-            return Err(no_row(*row, self.len));
+    /// Where the values of `rows` are to be found.
+    pub fn wanted<'r>(&self, rows: &'r Selection) -> Result<Wanted<'r>> {
+        if rows.end() > self.len {
+            return Err(no_row(rows.end() as u32 - 1, self.len));
         }
-        let Some(all) = &self.validity else { return Ok(Wanted { places: Cow::Borrowed(rows), validity: None }) };
-        let validity: Bitmap = rows.iter().map(|row| all.get(*row as usize)).collect();
-        if !self.dense {
-            return Ok(Wanted { places: Cow::Borrowed(rows), validity: Some(validity) });
-        }
-        let (mut before, mut word) = (0, 0);
-        let rank = |row: &u32| {
-            let own = *row as usize / 64;
-            before += all.words().get(word..own).unwrap_or_default().iter().map(|w| w.count_ones()).sum::<u32>();
-            word = own;
-            before + all.words().get(own).map_or(0, |w| (w & ((1 << (row % 64)) - 1)).count_ones())
+        let validity = self.validity.as_ref().map(|all| rows.of(all));
+        let places = match self.validity.as_ref().filter(|_| self.dense) {
+            Some(all) => Cow::Owned(rows.among(all)),
+            None => Cow::Borrowed(rows),
         };
-        let valid = rows.iter().filter(|row| all.get(**row as usize));
-        Ok(Wanted { places: Cow::Owned(valid.map(rank).collect()), validity: Some(validity) })
+        Ok(Wanted { places, validity })
     }
 
     /// All bits, those under a NULL being 0.
@@ -285,7 +278,7 @@ impl<'a> Block<'a> {
 /// Some rows of a block.
 pub(crate) struct Wanted<'r> {
     /// Where their values stand among those of the block; where it has none for NULLs, those of the others.
-    pub places: Cow<'r, [u32]>,
+    pub places: Cow<'r, Selection>,
     /// Which of the rows are not NULL.
     pub validity: Option<Bitmap>,
 }

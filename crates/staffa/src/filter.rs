@@ -30,6 +30,7 @@ use crate::pick::Pick;
 use crate::predicate::{Bound, Compare, Half, Node, Test, Value, may_be_true, must_be_true, true_rows};
 use crate::read::{File, each_column};
 use crate::select::{self, StringTest};
+use crate::selection::Rows;
 use crate::values::Kind;
 use crate::zone::ZoneMap;
 
@@ -85,8 +86,7 @@ impl<'f> Unit<'f> {
         if count == self.rows.len() || loose && count > self.rows.len() / LOOSE {
             return self.file.batch(columns, schema, self.row_group, self.rows).map(Some);
         }
-        let first = self.rows.start as u64;
-        let rows = found.ones_of(0..found.len()).into_iter().map(|row| first + u64::from(row)).collect();
+        let rows = Rows::of_bits(self.rows.start as u64, found);
         let groups = [self.file.group(self.row_group, rows)];
         let open = |leaf, pick: &Pick| match self.opened.get(&(leaf, pick.block)) {
             Some(opened) => Ok(opened.clone()),

@@ -4,10 +4,12 @@
 //! decoding all of it takes less (Super-Scalar RAM-CPU Cache Compression, section 3.1.2: entry points).
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{PoolBuf, VECTOR};
+use staffa_kernels::{PoolBuf, VECTOR, Word, filter};
 
+use crate::bitmap::Bitmap;
 use crate::decode::{BytesDecoder, Decoder, Scratch, vector_len};
 use crate::error::{Error, Result};
+use crate::selection::{Selection, dense};
 
 /// Rows of a vector from which on it is decoded: that takes some 100 ns, a value by itself 2 to 5 ns.
 const MANY: usize = 32;
@@ -82,6 +84,126 @@ pub fn gather_ones<T: Copy + Default>(
         *place = value.ok_or_else(|| no_row(*row, len))?;
     }
     Ok(())
+}
+
+/// Values of a decoder that are wanted into `out`, which has a place for each.
+pub fn gather_words<T: Word>(
+    decoder: &dyn Decoder<T>,
+    wanted: &Selection,
+    cx: &mut Scratch,
+    out: &mut [T],
+) -> Result<()> {
+    match wanted {
+        Selection::List(rows) => decoder.gather(rows, cx, out),
+        Selection::Bits(bits, _) => filter_words(decoder, bits, cx, out),
+    }
+}
+
+/// Strings of a decoder that are wanted, appended to `out`.
+pub fn gather_bytes(
+    decoder: &dyn BytesDecoder,
+    wanted: &Selection,
+    cx: &mut Scratch,
+    out: &mut Appended,
+) -> Result<()> {
+    match wanted {
+        Selection::List(rows) => decoder.gather(rows, cx, out),
+        Selection::Bits(bits, count) => filter_strings(decoder, bits, *count, cx, out),
+    }
+}
+
+/// 64-bit words of bits for a vector.
+const WORDS: usize = VECTOR / 64;
+
+/// Every vector that has set bits: its number, a bit for each of its values, and how many are set.
+fn vectors_where(wanted: &Bitmap) -> impl Iterator<Item = (usize, [u64; WORDS], usize)> {
+    wanted.words().chunks(WORDS).enumerate().filter_map(|(v, words)| {
+        let mut bits = [0; WORDS];
+        bits.iter_mut().zip(words).for_each(|(to, from)| *to = *from);
+        let count = words.iter().map(|word| word.count_ones() as usize).sum();
+        (count > 0).then_some((v, bits, count))
+    })
+}
+
+/// The rows of vector `v` whose bit is set.
+fn rows_of(wanted: &Bitmap, v: usize) -> Vec<u32> {
+    let start = v * VECTOR;
+    let mut rows = wanted.ones_of(start..start + VECTOR);
+    rows.iter_mut().for_each(|row| *row += start as u32);
+    rows
+}
+
+/// Values whose bit is set: of vectors that are decoded, but where few are wanted.
+fn filter_words<T: Word>(decoder: &dyn Decoder<T>, wanted: &Bitmap, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+    let len = decoder.len();
+    let mut buffer = [T::default(); VECTOR];
+    let mut rest = out;
+    for (v, bits, count) in vectors_where(wanted) {
+        let (places, others) = rest.split_at_mut_checked(count).ok_or_else(|| no_row(wanted.len() as u32, len))?;
+        rest = others;
+        let there = vector_len(len, v);
+        if count == there {
+            decoder.vector(v, cx, places)?;
+        } else if !dense(count as u64, there as u64) {
+            decoder.gather(&rows_of(wanted, v), cx, places)?;
+        } else {
+            let values = buffer.get_mut(..there).unwrap_or_default();
+            decoder.vector(v, cx, values)?;
+            if filter(values, &bits, places) != Some(count) {
+                return Err(no_row(wanted.len() as u32, len));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Strings whose bit is set, `count` of them.
+fn filter_strings(
+    decoder: &dyn BytesDecoder,
+    wanted: &Bitmap,
+    count: usize,
+    cx: &mut Scratch,
+    out: &mut Appended,
+) -> Result<()> {
+    let len = decoder.len();
+    if let Some(coded) = decoder.coded() {
+        let (mut codes, mut done) = (vec![0; count], 0);
+        let mut buffer = cx.take_u32();
+        for (v, bits, count) in vectors_where(wanted) {
+            let all = buffer.get_mut(..vector_len(len, v)).unwrap_or_default();
+            coded.codes(v, cx, all)?;
+            let places = codes.get_mut(done..).unwrap_or_default();
+            if filter(all, &bits, places) != Some(count) {
+                return Err(no_row(wanted.len() as u32, len));
+            }
+            done += count;
+        }
+        cx.give_u32(buffer);
+        let values = coded.strings();
+        let bytes = values.gathered_bytes(&codes).ok_or_else(|| no_code(&codes, values.len()))?;
+        return out.push_all(count, bytes as usize, |lengths, out| values.gather(&codes, lengths, out));
+    }
+    for (v, bits, count) in vectors_where(wanted) {
+        if !dense(count as u64, vector_len(len, v) as u64) {
+            decoder.gather(&rows_of(wanted, v), cx, out)?;
+            continue;
+        }
+        let size = decoder.vector_bytes(v, cx)?;
+        out.expect(size)?;
+        let (mut bytes, mut lengths) = (cx.take_bytes(size), cx.take_u32());
+        let all = lengths.get_mut(..vector_len(len, v)).unwrap_or_default();
+        decoder.vector(v, cx, all, &mut bytes)?;
+        out.push_where(all, &bytes, &bits, count)?;
+        cx.give_bytes(bytes);
+        cx.give_u32(lengths);
+    }
+    Ok(())
+}
+
+/// The error for codes past their dictionary.
+pub fn no_code(codes: &[u32], len: usize) -> Error {
+    let worst = codes.iter().max().copied().unwrap_or(0);
+    Error::corrupt(format!("codes below {len} expected, found {worst}"))
 }
 
 /// [`BytesDecoder::gather`] by whole vectors.
@@ -187,6 +309,21 @@ impl Appended {
             return Err(Error::corrupt(format!("strings of {bytes} bytes expected, found {done:?}")));
         }
         (self.lengths, self.room, self.len) = (lengths, self.room - bytes, self.len + bytes);
+        Ok(())
+    }
+
+    /// Appends the strings of a vector whose bit is set, `count` of them.
+    fn push_where(&mut self, lengths: &[u32], bytes: &[u8], wanted: &[u64], count: usize) -> Result<()> {
+        let mut all = std::mem::take(&mut self.lengths);
+        let before = all.len();
+        all.resize(before + count, 0);
+        let kept = all.get_mut(before..).unwrap_or_default();
+        // Wide copies write past the end of what they copy.
+        let out = self.reserve(bytes.len().saturating_add(32))?;
+        let done = staffa_kernels::filter_strings(lengths, bytes, wanted, kept, out);
+        let (_, written) = done.filter(|(found, _)| *found == count).ok_or_else(|| no_row(0, lengths.len()))?;
+        self.expect(written)?;
+        (self.lengths, self.room, self.len) = (all, self.room - written, self.len + written);
         Ok(())
     }
 

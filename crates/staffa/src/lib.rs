@@ -73,6 +73,7 @@ mod relate;
 mod rounding;
 mod scan;
 mod select;
+mod selection;
 mod source;
 mod store;
 mod take;

@@ -13,7 +13,8 @@ use crate::bitmap::Bitmap;
 use crate::block::{Block, Parsed, expand};
 use crate::decode::{AnyDecoder, Physical, Scratch, for_words, vector_len};
 use crate::error::{Error, Result};
-use crate::gather::{Appended, memory};
+use crate::gather::{Appended, gather_bytes, gather_words, memory};
+use crate::selection::Selection;
 use crate::values::{DecodedLeaf, DecodedValues, PhysicalType};
 
 /// Most bytes that are reserved for strings before they are seen.
@@ -91,16 +92,13 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Appends some rows of a block, which ascend and each of which stands there once.
-    pub fn push_rows(&mut self, block: &Block<'_>, rows: &[u32]) -> Result<()> {
-        let wanted = block.wanted(rows)?;
-        self.extend_validity(wanted.validity.as_ref(), rows.len());
+    /// Appends some rows of a block.
+    pub fn push_rows(&mut self, block: &Block<'_>, rows: &Selection) -> Result<()> {
+        let (wanted, count) = (block.wanted(rows)?, rows.len());
+        self.extend_validity(wanted.validity.as_ref(), count);
         match self.leaf.ty {
             None => {}
-            Some(PhysicalType::Bits) => {
-                let bits = block.bits()?;
-                self.bits.extend(&rows.iter().map(|row| bits.get(*row as usize)).collect());
-            }
+            Some(PhysicalType::Bits) => self.bits.extend(&rows.of(&block.bits()?)),
             Some(PhysicalType::Bytes) => {
                 self.strings.allow(block.string_bytes);
                 if self.strings.len() == 0 {
@@ -110,33 +108,33 @@ impl<'a> Output<'a> {
                 }
                 let before = self.strings.lengths.len();
                 if let Some(AnyDecoder::Bytes(decoder)) = &block.values {
-                    decoder.gather(&wanted.places, &mut self.cx, &mut self.strings)?;
+                    gather_bytes(decoder.as_ref(), &wanted.places, &mut self.cx, &mut self.strings)?;
                 }
                 let found = self.strings.lengths.get(before..).unwrap_or_default();
-                let mut lengths = vec![0; rows.len()];
+                let mut lengths = vec![0; count];
                 wanted.put(found, &mut lengths)?;
                 self.strings.lengths.truncate(before);
                 self.push_offsets(&lengths, self.strings.len())?;
             }
             Some(ty) => for_words!(ty, T => {
                 let out = self.words.as_mut().map(PoolBuf::words_mut::<T>).unwrap_or_default();
-                let out = out.get_mut(self.at..self.at + rows.len()).ok_or_else(|| Error::corrupt("more rows than wanted"))?;
+                let out = out.get_mut(self.at..self.at + count).ok_or_else(|| Error::corrupt("more rows than wanted"))?;
                 match &block.values {
                     None => out.fill(T::default()),
                     Some(decoder) => {
                         let decoder = T::peek(decoder).ok_or_else(|| Error::corrupt(format!("values of {:?} expected", T::TYPE)))?;
-                        if wanted.places.len() == rows.len() {
-                            decoder.gather(&wanted.places, &mut self.cx, out)?;
+                        if wanted.places.len() == count {
+                            gather_words(decoder, &wanted.places, &mut self.cx, out)?;
                         } else {
                             let mut values = vec![T::default(); wanted.places.len()];
-                            decoder.gather(&wanted.places, &mut self.cx, &mut values)?;
+                            gather_words(decoder, &wanted.places, &mut self.cx, &mut values)?;
                             wanted.put(&values, out)?;
                         }
                     }
                 }
             }, _ => {}),
         }
-        self.at += rows.len();
+        self.at += count;
         Ok(())
     }
 

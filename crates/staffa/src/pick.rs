@@ -21,6 +21,7 @@ use crate::coded::{coded_anew, to_be_coded};
 use crate::error::{Error, Result};
 use crate::output::Output;
 use crate::read::File;
+use crate::selection::{Rows, Selection};
 use crate::values::{DecodedLeaf, DecodedValues, PhysicalType};
 
 /// Wanted values of one block.
@@ -28,16 +29,16 @@ use crate::values::{DecodedLeaf, DecodedValues, PhysicalType};
 pub(crate) struct Pick {
     pub row_group: usize,
     pub block: usize,
-    /// From the block's first value on; ascending, each once.
-    pub rows: Vec<u32>,
+    /// From the block's first value on.
+    pub rows: Selection,
 }
 
 /// Wanted rows of one row group.
 #[derive(Debug)]
 pub(crate) struct Group {
     row_group: usize,
-    /// From the row group's first row on; ascending, each once.
-    rows: Vec<u64>,
+    /// From the row group's first row on.
+    rows: Arc<Rows>,
     /// The same by block.
     picks: Vec<Pick>,
 }
@@ -46,29 +47,16 @@ pub(crate) struct Group {
 pub(crate) type Opener<'a> = dyn Fn(usize, &Pick) -> Result<Arc<OpenBlock>> + Sync + 'a;
 
 impl File {
-    /// Rows of a row group, ascending and each once.
-    pub(crate) fn group(&self, row_group: usize, rows: Vec<u64>) -> Group {
+    /// Rows of a row group.
+    pub(crate) fn group(&self, row_group: usize, rows: Rows) -> Group {
         let picks = self.picks(row_group, &rows);
-        Group { row_group, rows, picks }
+        Group { row_group, rows: Arc::new(rows), picks }
     }
 
     /// Values of a leaf by block.
-    fn picks(&self, row_group: usize, values: &[u64]) -> Vec<Pick> {
-        let block_rows = u64::from(self.footer().block_rows);
-        let (mut picks, mut rest) = (Vec::new(), values);
-        while let Some(first) = rest.first() {
-            let block = first / block_rows;
-            let start = block * block_rows;
-            // Searched, not divided for each: among as many as a block can have.
-            let near = rest.get(..block_rows as usize).unwrap_or(rest);
-            let count = near.partition_point(|value| value - start < block_rows);
-            let (own, others) = rest.split_at_checked(count.max(1)).unwrap_or_default();
-            // A block has at most 2^32 values.
-            let rows = own.iter().map(|value| (value - start) as u32).collect();
-            picks.push(Pick { row_group, block: block as usize, rows });
-            rest = others;
-        }
-        picks
+    fn picks(&self, row_group: usize, values: &Rows) -> Vec<Pick> {
+        let blocks = values.by_block(u64::from(self.footer().block_rows)).into_iter();
+        blocks.map(|(block, rows)| Pick { row_group, block, rows }).collect()
     }
 
     /// Whether rows of a column can be gathered out of its blocks: nothing in it is a dictionary or runs of Arrow's.
@@ -121,7 +109,7 @@ impl File {
                 let total = self.footer().row_groups.get(group.row_group).copied().unwrap_or(0);
                 let whole = self.column_as(field, column, group.row_group, 0..total as usize)?;
                 // Row groups have less than 2^32 rows.
-                let rows: Vec<u32> = group.rows.iter().map(|row| *row as u32).collect();
+                let rows: Vec<u32> = group.rows.list().into_iter().map(|row| row as u32).collect();
                 return pick(field, &whole, &rows).map_err(|e| e.at(|p| p.column = Some(field.name().clone())));
             }
             let mut leaves = Vec::new();
@@ -151,44 +139,44 @@ impl File {
     }
 
     /// Which values of every leaf below `node` these rows have.
-    fn leaves(&self, node: &Node, row_group: usize, rows: &[u64], out: &mut Vec<(usize, Vec<u64>)>) -> Result<()> {
+    fn leaves(&self, node: &Node, row_group: usize, rows: &Arc<Rows>, out: &mut Vec<(usize, Arc<Rows>)>) -> Result<()> {
         match node {
             Node::Null => Ok(()),
             Node::Leaf(leaf) => {
-                out.push((*leaf, rows.to_vec()));
+                out.push((*leaf, rows.clone()));
                 Ok(())
             }
             Node::Struct { validity, children } => {
-                out.push((*validity, rows.to_vec()));
+                out.push((*validity, rows.clone()));
                 children.iter().try_for_each(|child| self.leaves(child, row_group, rows, out))
             }
             Node::FixedList { validity, size, item } => {
-                out.push((*validity, rows.to_vec()));
+                out.push((*validity, rows.clone()));
                 let size = *size as u64;
-                let span = |row: &u64| Some((row.checked_mul(size)?, row.checked_mul(size)?.checked_add(size)?));
-                let spans = rows.iter().map(span).collect::<Option<Vec<_>>>();
-                let spans = spans.ok_or_else(|| Error::corrupt(format!("more than 2^64 items in lists of {size}")))?;
-                self.leaves(item, row_group, &self.items(item, row_group, &spans)?, out)
+                let items = self.items(item, row_group, rows, |row| row.checked_mul(size))?;
+                self.leaves(item, row_group, &items, out)
             }
             Node::List { lengths, item } => {
-                out.push((*lengths, rows.to_vec()));
+                out.push((*lengths, rows.clone()));
                 let offsets = self.offsets(*lengths, row_group)?;
-                let span = |row: &u64| {
-                    let row = usize::try_from(*row).ok()?;
-                    offsets.get(row).copied().zip(offsets.get(row + 1).copied())
-                };
-                let spans = rows.iter().map(span).collect::<Option<Vec<_>>>();
-                let spans = spans.ok_or_else(|| Error::corrupt("lists expected, found fewer"))?;
-                self.leaves(item, row_group, &self.items(item, row_group, &spans)?, out)
+                let offset = |row| usize::try_from(row).ok().and_then(|row| offsets.get(row).copied());
+                let items = self.items(item, row_group, rows, offset)?;
+                self.leaves(item, row_group, &items, out)
             }
             Node::Dictionary { .. } | Node::RunEnd { .. } => Err(Error::invalid("a column that does not gather")),
         }
     }
 
-    /// All items from the first of a span to its end.
-    fn items(&self, item: &Node, row_group: usize, spans: &[(u64, u64)]) -> Result<Vec<u64>> {
+    /// The items of lists, from the offset of each to that of the next.
+    fn items(
+        &self,
+        item: &Node,
+        row_group: usize,
+        rows: &Rows,
+        offset: impl Fn(u64) -> Option<u64>,
+    ) -> Result<Arc<Rows>> {
         let leaf = match item {
-            Node::Null => return Ok(Vec::new()),
+            Node::Null => return Ok(Arc::new(Rows::List(Vec::new()))),
             Node::Leaf(leaf) => leaf,
             Node::List { lengths, .. } => lengths,
             Node::FixedList { validity, .. } | Node::Struct { validity, .. } => validity,
@@ -196,16 +184,8 @@ impl File {
             Node::RunEnd { ends, .. } => ends,
         };
         let there = self.chunk(*leaf, row_group)?.values;
-        if let Some((_, end)) = spans.last().filter(|(_, end)| *end > there) {
-            return Err(Error::corrupt(format!("lists of {there} items in all expected, found an end at {end}")));
-        }
-        // Asked before there is memory for them.
         let most = self.limits().block_bytes / 8;
-        let count = spans.iter().fold(0u64, |sum, (start, end)| sum.saturating_add(end.saturating_sub(*start)));
-        if count > most {
-            return Err(Error::limit(format!("at most {most} items are read at once, found {count}")));
-        }
-        Ok(spans.iter().flat_map(|(start, end)| *start..*end).collect())
+        rows.items(offset, there, most, u64::from(self.footer().block_rows)).map(Arc::new)
     }
 
     /// Where the lists of a row group begin, and the end.

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::pick::{Group, Pick};
 use crate::read::{File, each_column};
 use crate::scan::schema_for;
+use crate::selection::Rows;
 
 /// Rows in the order of the file.
 struct Selected {
@@ -86,7 +87,9 @@ impl File {
             let end = first + u64::from(count);
             let (here, later) = rest.split_at_checked(rest.partition_point(|row| *row < end)).unwrap_or_default();
             if !here.is_empty() {
-                groups.push(self.group(row_group, here.iter().map(|row| row - first).collect()));
+                let rows =
+                    Rows::of_list(here.iter().map(|row| row - first).collect(), u64::from(self.footer().block_rows));
+                groups.push(self.group(row_group, rows));
             }
             (rest, first) = (later, end);
         }

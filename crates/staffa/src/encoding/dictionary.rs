@@ -25,7 +25,7 @@ use crate::decode::{
     vector_len,
 };
 use crate::error::{Error, Result};
-use crate::gather::Appended;
+use crate::gather::{Appended, no_code};
 use crate::node::{Node, NodeRef};
 use crate::picked::Picked;
 use crate::select::{Range, StringTest, select_codes};
@@ -253,11 +253,6 @@ struct CodedWords<'a, T: Clone> {
     values: Cow<'a, [T]>,
 }
 
-fn out_of_range(codes: &[u32], len: usize) -> Error {
-    let worst = codes.iter().max().copied().unwrap_or(0);
-    Error::corrupt(format!("codes below {len} expected, found {worst}"))
-}
-
 impl<T: Physical> Decoder<T> for CodedWords<'_, T> {
     fn len(&self) -> usize {
         self.codes.len()
@@ -268,7 +263,7 @@ impl<T: Physical> Decoder<T> for CodedWords<'_, T> {
         let codes = buffer.get_mut(..out.len()).unwrap_or_default();
         self.codes.vector(v, cx, codes)?;
         if !gather(&self.values, codes, out) {
-            return Err(out_of_range(codes, self.values.len()));
+            return Err(no_code(codes, self.values.len()));
         }
         cx.give_u32(buffer);
         Ok(())
@@ -278,7 +273,7 @@ impl<T: Physical> Decoder<T> for CodedWords<'_, T> {
         let mut codes = vec![0; rows.len()];
         self.codes.gather(rows, cx, &mut codes)?;
         if !gather(&self.values, &codes, out) {
-            return Err(out_of_range(&codes, self.values.len()));
+            return Err(no_code(&codes, self.values.len()));
         }
         Ok(())
     }
@@ -305,7 +300,7 @@ impl CodedBytes<'_> {
         let result = f(values, codes).ok_or_else(|| {
             let worst = codes.iter().max().copied().unwrap_or(0) as usize;
             if worst >= values.len() {
-                out_of_range(codes, values.len())
+                no_code(codes, values.len())
             } else {
                 Error::corrupt("strings longer than declared")
             }
@@ -350,7 +345,7 @@ impl BytesDecoder for CodedBytes<'_> {
         let mut codes = vec![0; rows.len()];
         self.codes.gather(rows, cx, &mut codes)?;
         let values = self.values.as_ref();
-        let bytes = values.gathered_bytes(&codes).ok_or_else(|| out_of_range(&codes, values.len()))?;
+        let bytes = values.gathered_bytes(&codes).ok_or_else(|| no_code(&codes, values.len()))?;
         out.push_all(codes.len(), bytes as usize, |lengths, out| values.gather(&codes, lengths, out))
     }
 
