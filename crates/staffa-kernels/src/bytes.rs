@@ -8,6 +8,7 @@
 
 use crate::dispatch::dispatch;
 use crate::gather::max_u32;
+use crate::pool::{PoolBuf, PoolVec};
 
 /// What a wide copy may read and write past the end of a string.
 const SLACK: usize = 32;
@@ -20,32 +21,78 @@ const SLACK: usize = 32;
 /// assert_eq!(dict.gather(&[1, 0, 1], &mut lengths, &mut out), Some(8));
 /// assert_eq!((&out, lengths), (b"yesnoyes", [3, 2, 3]));
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct BytesDict {
-    /// Every entry ends `SLACK` bytes before the end of `data`, or earlier. Nothing changes the two after `new`.
-    entries: Vec<Entry>,
-    data: Vec<u8>,
+    /// Of every string its start, and from bit 32 on its length: one load for both. Every string ends `SLACK` bytes before
+    /// the end of `data`, or earlier. Nothing changes the two once they are full.
+    entries: PoolVec<u64>,
+    data: PoolBuf,
 }
 
-/// One load for both.
-#[derive(Copy, Clone, Debug)]
-struct Entry {
-    start: u32,
-    len: u32,
+/// Start and length.
+#[inline(always)]
+fn place(entry: u64) -> (usize, usize) {
+    (entry as u32 as usize, (entry >> 32) as usize)
+}
+
+/// A dictionary that is being filled.
+#[derive(Debug)]
+pub struct BytesDictBuilder {
+    dict: BytesDict,
+    /// Strings so far, and their bytes.
+    filled: usize,
+    end: usize,
+}
+
+impl BytesDictBuilder {
+    /// For `len` strings of `bytes` bytes in all; `None` when there is no memory for them, or they have 4 GiB or more.
+    pub fn new(len: usize, bytes: usize) -> Option<Self> {
+        u32::try_from(bytes).ok()?;
+        let dict = BytesDict { entries: PoolVec::new(len)?, data: PoolBuf::new(bytes + SLACK)? };
+        Some(Self { dict, filled: 0, end: 0 })
+    }
+
+    /// Where the next strings go, one after another; what is written behind them is overwritten by others.
+    pub fn room(&mut self) -> &mut [u8] {
+        &mut self.dict.data[self.end..]
+    }
+
+    /// The strings of these lengths stand in [`room`](Self::room): `false`, with nothing changed, where they cannot, as
+    /// there are more of them, or more bytes, than was said.
+    #[must_use]
+    pub fn push(&mut self, lengths: &[u32]) -> bool {
+        let left = self.dict.data.len() - SLACK - self.end;
+        let Some(entries) = self.dict.entries.get_mut(self.filled..self.filled + lengths.len()) else { return false };
+        if crate::sum_u32(lengths) > left as u64 {
+            return false;
+        }
+        let mut end = self.end;
+        for (entry, length) in entries.iter_mut().zip(lengths) {
+            *entry = end as u64 | u64::from(*length) << 32;
+            end += *length as usize;
+        }
+        (self.filled, self.end) = (self.filled + lengths.len(), end);
+        true
+    }
+
+    /// The dictionary; `None` where there are fewer strings or bytes than was said.
+    pub fn finish(self) -> Option<BytesDict> {
+        let full = self.filled == self.dict.entries.len() && self.end + SLACK == self.dict.data.len();
+        full.then_some(self.dict)
+    }
 }
 
 impl BytesDict {
     /// Of `n` strings; `offsets` are `n + 1`, must not decrease, and end inside of `data`. `None` otherwise.
     pub fn new(offsets: &[u32], data: &[u8]) -> Option<Self> {
-        let data = data.get(..*offsets.last()? as usize)?;
-        let entries = offsets
-            .windows(2)
-            .map(|o| Some(Entry { start: o[0], len: o[1].checked_sub(o[0])? }))
-            .collect::<Option<Vec<_>>>()?;
-        let mut padded = Vec::with_capacity(data.len() + SLACK);
-        padded.extend_from_slice(data);
-        padded.resize(data.len() + SLACK, 0);
-        Some(Self { entries, data: padded })
+        let (first, last) = (*offsets.first()?, *offsets.last()?);
+        let data = data.get(first as usize..last as usize)?;
+        let mut out = BytesDictBuilder::new(offsets.len() - 1, data.len())?;
+        out.room()[..data.len()].copy_from_slice(data);
+        for (entry, offsets) in out.dict.entries.iter_mut().zip(offsets.windows(2)) {
+            *entry = u64::from(offsets[0].wrapping_sub(first)) | u64::from(offsets[1].checked_sub(offsets[0])?) << 32;
+        }
+        Some(out.dict)
     }
 
     /// The number of strings.
@@ -63,13 +110,16 @@ impl BytesDict {
 
     /// Where they lie in the contents.
     pub fn ranges(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
-        self.entries.iter().map(|entry| entry.start as usize..entry.start as usize + entry.len as usize)
+        self.entries.iter().map(|entry| {
+            let (start, len) = place(*entry);
+            start..start + len
+        })
     }
 
     /// Bytes of memory that it holds.
     #[inline]
     pub fn bytes(&self) -> usize {
-        self.entries.len() * size_of::<Entry>() + self.data.len()
+        self.entries.len() * size_of::<u64>() + self.data.len()
     }
 
     /// Whether there are no strings.
@@ -81,8 +131,8 @@ impl BytesDict {
     /// String `i`.
     #[inline]
     pub fn get(&self, i: usize) -> Option<&[u8]> {
-        let entry = self.entries.get(i)?;
-        self.data.get(entry.start as usize..)?.get(..entry.len as usize)
+        let (start, len) = place(*self.entries.get(i)?);
+        self.data.get(start..)?.get(..len)
     }
 
     /// `lengths[i] = len(dict[codes[i]])`, and the strings one after another at the start of `out`: the bytes written.
@@ -116,12 +166,11 @@ fn gather_body(dict: &BytesDict, codes: &[u32], lengths: &mut [u32], out: &mut [
     if lengths.len() != codes.len() || !dict.covers(codes) {
         return None;
     }
-    let mut at = 0;
+    let (entries, mut at) = (&*dict.entries, 0);
     for (&code, length) in codes.iter().zip(lengths) {
         // SAFETY: `covers` has found every code below the number of entries.
-        let entry = unsafe { dict.entries.get_unchecked(code as usize) };
-        *length = entry.len;
-        let (start, len) = (entry.start as usize, entry.len as usize);
+        let (start, len) = place(unsafe { *entries.get_unchecked(code as usize) });
+        *length = len as u32;
         let room = out.len() - at;
         if room >= len + SLACK {
             // SAFETY: chunks begin before the string's end (or at it, an empty one's), so they reach at most 32 bytes past it; the data has 32 more by
@@ -171,8 +220,9 @@ fn gathered_bytes_body(dict: &BytesDict, codes: &[u32]) -> Option<u64> {
     if !dict.covers(codes) {
         return None;
     }
+    let entries = &*dict.entries;
     // SAFETY: `covers` has found every code below the number of entries.
-    Some(codes.iter().map(|&code| u64::from(unsafe { dict.entries.get_unchecked(code as usize) }.len)).sum())
+    Some(codes.iter().map(|&code| unsafe { *entries.get_unchecked(code as usize) } >> 32).sum())
 }
 
 dispatch! {

@@ -69,7 +69,7 @@ mod text;
 mod word;
 
 pub use bitpack::{pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail, unpack_tail};
-pub use bytes::{BytesDict, lengths_to_offsets_i32, lengths_to_offsets_i64, sum_u32};
+pub use bytes::{BytesDict, BytesDictBuilder, lengths_to_offsets_i32, lengths_to_offsets_i64, sum_u32};
 pub use decimal::{decimals_f32, decimals_f64};
 pub use delta::prefix_sum;
 pub use dispatch::{Level, level, lower_level};
@@ -81,7 +81,7 @@ pub use front::join_prefixes;
 pub use fsst::FsstTable;
 pub use gather::{gather, max_u32};
 pub use kept::{Kept, Lends};
-pub use pool::{PoolBuf, retained_bytes, set_retained_limit};
+pub use pool::{PoolBuf, PoolVec, retained_bytes, set_retained_limit};
 pub use range::{in_range, order_floats};
 pub use runs::fill_runs;
 pub use strings::{StringViews, rising_offsets, text_array};

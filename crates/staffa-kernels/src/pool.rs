@@ -10,8 +10,10 @@
 //! past it the oldest go back to the system. No thread runs behind this.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::borrow::Borrow;
 use std::collections::VecDeque;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -155,6 +157,62 @@ impl DerefMut for PoolBuf {
 impl fmt::Debug for PoolBuf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PoolBuf").field("len", &self.len).field("capacity", &self.capacity).finish_non_exhaustive()
+    }
+}
+
+/// Words in a [`PoolBuf`]: with what they last held when used again.
+///
+/// ```
+/// let mut words = staffa_kernels::PoolVec::<u32>::new(1000).unwrap();
+/// words.fill(7);
+/// assert_eq!(words[999], 7);
+/// ```
+pub struct PoolVec<T> {
+    /// Of `len` words or more.
+    memory: PoolBuf,
+    len: usize,
+    of: PhantomData<T>,
+}
+
+impl<T: Word> PoolVec<T> {
+    /// `len` words; `None` when there is no memory for them.
+    pub fn new(len: usize) -> Option<Self> {
+        Some(Self { memory: PoolBuf::new(len.checked_mul(T::BYTES)?)?, len, of: PhantomData })
+    }
+
+    /// Keeps the first `len` words; does nothing when there are no more than that.
+    #[inline]
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+}
+
+impl<T: Word> Borrow<[T]> for PoolVec<T> {
+    fn borrow(&self) -> &[T] {
+        self
+    }
+}
+
+impl<T: Word> Deref for PoolVec<T> {
+    type Target = [T];
+    #[inline]
+    fn deref(&self) -> &[T] {
+        // SAFETY: `new` asked for memory of `len` words, aligned for any; every bit pattern is a word.
+        unsafe { std::slice::from_raw_parts(self.memory.start.as_ptr().cast(), self.len) }
+    }
+}
+
+impl<T: Word> DerefMut for PoolVec<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above, owned.
+        unsafe { std::slice::from_raw_parts_mut(self.memory.start.as_ptr().cast(), self.len) }
+    }
+}
+
+impl<T> fmt::Debug for PoolVec<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PoolVec").field("len", &self.len).finish_non_exhaustive()
     }
 }
 

@@ -455,10 +455,10 @@ fn same(decoder: &AnyDecoder<'_>, values: Values<'_>, string_bytes: usize) -> Re
         (AnyDecoder::U128(decoder), Values::U128(words)) => words!(decoder, words),
         (AnyDecoder::U256(decoder), Values::U256(words)) => words!(decoder, words),
         (AnyDecoder::Bytes(decoder), Values::Bytes(strings)) => {
-            let mut budget = Budget::new(string_bytes as u64);
-            let (offsets, data) = decode_all_strings(decoder.as_ref(), &mut budget, "strings")?;
-            let rebased = strings.offsets.iter().map(|o| o - strings.offsets.first().copied().unwrap_or(0));
-            Ok(data == strings.contents() && rebased.eq(offsets))
+            let mut budget = Budget::new(8 * decoder.len() as u64 + string_bytes as u64);
+            let all = decode_all_strings(decoder.as_ref(), &mut budget, "strings")?;
+            let lengths = all.ranges().map(|range| range.len() as u32);
+            Ok(all.contents() == strings.contents() && lengths.eq(strings.lengths()))
         }
         _ => Ok(false),
     }

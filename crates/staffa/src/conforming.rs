@@ -184,8 +184,8 @@ pub(crate) fn strings_of(hex: &str, len: usize) -> Vec<String> {
     cursor.finish("the node").unwrap();
     let mut cx = crate::decode::OpenContext { budget: Budget::new(1 << 20), shared: &[], sources: Vec::new() };
     let decoder = cx.open_bytes(&node).unwrap();
-    let (offsets, data) = decode_all_strings(decoder.as_ref(), &mut Budget::new(1 << 20), "strings").unwrap();
-    offsets.windows(2).map(|o| String::from_utf8(data[o[0] as usize..o[1] as usize].to_vec()).unwrap()).collect()
+    let all = decode_all_strings(decoder.as_ref(), &mut Budget::new(1 << 20), "strings").unwrap();
+    all.ranges().map(|range| String::from_utf8(all.contents()[range].to_vec()).unwrap()).collect()
 }
 
 /// Strings of an encoding's own shape: they come back, and damage to them gives an answer or an error.
@@ -278,8 +278,8 @@ fn same(encoding: &dyn Encoding, bytes: &[u8], values: Values<'_>) -> Result<boo
                     return Ok(false);
                 }
             }
-            let (offsets, data) = decode_all_strings(d.as_ref(), &mut Budget::new(u64::MAX), "all")?;
-            Ok(data == v.contents() && offsets.len() == v.len() + 1)
+            let all = decode_all_strings(d.as_ref(), &mut Budget::new(u64::MAX), "all")?;
+            Ok(all.contents() == v.contents() && all.len() == v.len())
         }
         _ => Ok(false),
     }

@@ -8,7 +8,10 @@
 //! decoding answers with an error then, never with memory that is not its own.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{Int, U256, VECTOR, Word};
+use std::borrow::Borrow;
+use std::ops::Deref;
+
+use staffa_kernels::{BytesDict, BytesDictBuilder, Int, PoolVec, U256, VECTOR, Word};
 
 use crate::bitmap::Bitmap;
 use crate::encoding;
@@ -330,7 +333,7 @@ impl SharedPart {
     }
 
     /// Words as a shared part.
-    pub fn of_words<T: Physical>(words: Vec<T>) -> Self {
+    pub fn of_words<T: Physical>(words: PoolVec<T>) -> Self {
         let bytes = (words.len() * T::BYTES) as u64;
         Self::Words(Box::new(words), bytes)
     }
@@ -338,8 +341,26 @@ impl SharedPart {
     /// The words of type `T`, where they have this type.
     pub fn words<T: Physical>(&self) -> Option<&[T]> {
         match self {
-            Self::Words(any, _) => any.downcast_ref::<Vec<T>>().map(Vec::as_slice),
+            Self::Words(any, _) => any.downcast_ref::<PoolVec<T>>().map(|words| &**words),
             Self::Bytes(_) => None,
+        }
+    }
+}
+
+/// Values that are the chunk's, or a block's own.
+pub enum Entries<'a, B: ?Sized, O> {
+    /// Of a shared part.
+    Shared(&'a B),
+    /// Decoded when the block was opened.
+    Own(O),
+}
+
+impl<B: ?Sized, O: Borrow<B>> Deref for Entries<'_, B, O> {
+    type Target = B;
+    fn deref(&self) -> &B {
+        match self {
+            Self::Shared(values) => values,
+            Self::Own(values) => values.borrow(),
         }
     }
 }
@@ -399,23 +420,27 @@ impl<'a> OpenContext<'a> {
     }
 
     /// All values of a node, where an encoding needs them at hand.
-    pub fn all_words<T: Physical>(&mut self, node: &NodeRef<'a>, what: &str) -> Result<Vec<T>> {
+    pub fn all_words<T: Physical>(&mut self, node: &NodeRef<'a>, what: &str) -> Result<PoolVec<T>> {
         self.budget.take((node.len * T::BYTES) as u64, what)?;
         let decoder = self.open_words::<T>(node)?;
         decode_all(decoder.as_ref())
     }
 
-    /// All strings of a node as offsets and contents, where an encoding needs them at hand.
-    pub fn all_strings(&mut self, node: &NodeRef<'a>, what: &str) -> Result<(Vec<u32>, Vec<u8>)> {
-        self.budget.take((node.len as u64 + 1) * 4, what)?;
+    /// All strings of a node, where an encoding needs them at hand.
+    pub fn all_strings(&mut self, node: &NodeRef<'a>, what: &str) -> Result<BytesDict> {
         let decoder = self.open_bytes(node)?;
         decode_all_strings(decoder.as_ref(), &mut self.budget, what)
     }
 }
 
+/// Memory for so many words, out of the pool; they hold anything.
+pub fn words<T: Word>(len: usize) -> Result<PoolVec<T>> {
+    PoolVec::new(len).ok_or_else(|| Error::limit(format!("no memory for {len} values of {} bytes", T::BYTES)))
+}
+
 /// All values of a decoder.
-pub fn decode_all<T: Physical>(decoder: &dyn Decoder<T>) -> Result<Vec<T>> {
-    let mut out = vec![T::default(); decoder.len()];
+pub fn decode_all<T: Physical>(decoder: &dyn Decoder<T>) -> Result<PoolVec<T>> {
+    let mut out = words(decoder.len())?;
     let mut cx = Scratch::default();
     for (v, chunk) in out.chunks_mut(VECTOR).enumerate() {
         decoder.vector(v, &mut cx, chunk)?;
@@ -423,10 +448,11 @@ pub fn decode_all<T: Physical>(decoder: &dyn Decoder<T>) -> Result<Vec<T>> {
     Ok(out)
 }
 
-/// All strings of a decoder, as offsets and contents.
-pub fn decode_all_strings(decoder: &dyn BytesDecoder, budget: &mut Budget, what: &str) -> Result<(Vec<u32>, Vec<u8>)> {
+/// All strings of a decoder.
+pub fn decode_all_strings(decoder: &dyn BytesDecoder, budget: &mut Budget, what: &str) -> Result<BytesDict> {
     let mut cx = Scratch::default();
     let len = decoder.len();
+    budget.take(len as u64 * 8, what)?;
     let mut total = 0u64;
     for v in 0..len.div_ceil(VECTOR) {
         total += decoder.vector_bytes(v, &mut cx)? as u64;
@@ -435,22 +461,15 @@ pub fn decode_all_strings(decoder: &dyn BytesDecoder, budget: &mut Budget, what:
         }
     }
     budget.take(total, what)?;
-    let mut data = vec![0; total as usize];
-    let mut offsets = vec![0u32; len + 1];
-    let (mut at, mut end) = (0usize, 0u32);
+    let all = BytesDictBuilder::new(len, total as usize);
+    let mut all = all.ok_or_else(|| Error::limit(format!("{what}: no memory for {total} bytes")))?;
     let mut lengths = cx.take_u32();
-    let mut ends = offsets.iter_mut().skip(1);
     for v in 0..len.div_ceil(VECTOR) {
-        let n = vector_len(len, v);
-        let lengths = lengths.get_mut(..n).unwrap_or_default();
-        at += decoder.vector(v, &mut cx, lengths, data.get_mut(at..).unwrap_or_default())?;
-        for (&length, offset) in lengths.iter().zip(&mut ends) {
-            end = end.wrapping_add(length);
-            *offset = end;
+        let lengths = lengths.get_mut(..vector_len(len, v)).unwrap_or_default();
+        let written = decoder.vector(v, &mut cx, lengths, all.room())?;
+        if staffa_kernels::sum_u32(lengths) != written as u64 || !all.push(lengths) {
+            return Err(Error::corrupt(format!("{what}: strings of {total} bytes expected, found {written} more")));
         }
     }
-    if at as u64 != total || end as usize != at {
-        return Err(Error::corrupt(format!("{what}: strings of {total} bytes expected, found {at}")));
-    }
-    Ok((offsets, data))
+    all.finish().ok_or_else(|| Error::corrupt(format!("{what}: strings of {total} bytes expected, found fewer")))
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use staffa_kernels::{BytesDict, VECTOR};
+use staffa_kernels::{BytesDict, PoolVec, VECTOR};
 
 use crate::bitmap::Bitmap;
 use crate::block::Block;
@@ -26,9 +26,8 @@ pub(crate) fn decoded(block: &Block<'_>) -> Result<OpenBlock> {
             Some(AnyDecoder::Bits(Box::new(Bits(bits))))
         }
         Some(AnyDecoder::Bytes(decoder)) => {
-            let mut budget = Budget::new(block.string_bytes as u64);
-            let (offsets, data) = decode_all_strings(decoder.as_ref(), &mut budget, "a block")?;
-            let strings = BytesDict::new(&offsets, &data).ok_or_else(|| Error::corrupt("no strings"))?;
+            let mut budget = Budget::new(8 * decoder.len() as u64 + block.string_bytes as u64);
+            let strings = decode_all_strings(decoder.as_ref(), &mut budget, "a block")?;
             held += strings.bytes();
             Some(AnyDecoder::Bytes(Box::new(Strings(strings))))
         }
@@ -50,7 +49,7 @@ fn words<T: Physical>(decoder: &dyn Decoder<T>, held: &mut usize) -> Result<AnyD
     Ok(T::wrap(Box::new(Words(values))))
 }
 
-struct Words<T>(Vec<T>);
+struct Words<T>(PoolVec<T>);
 
 impl<T: Physical> Decoder<T> for Words<T> {
     fn len(&self) -> usize {

@@ -1,6 +1,6 @@
 //! Patches: exceptions as a mask of rows and a list of values, applied to a vector after a branch-free loop over it.
 
-use staffa_kernels::VECTOR;
+use staffa_kernels::{PoolVec, VECTOR};
 
 use crate::bitmap::Bitmap;
 use crate::choose::Cascade;
@@ -69,7 +69,7 @@ impl Mask {
 #[derive(Debug)]
 pub(crate) struct Patches<T> {
     mask: Mask,
-    values: Vec<T>,
+    values: PoolVec<T>,
 }
 
 impl<T: Physical> Patches<T> {

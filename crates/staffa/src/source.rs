@@ -5,11 +5,11 @@
 //! (the codes of a dictionary, the digits of ALP).
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::VECTOR;
+use staffa_kernels::{PoolVec, VECTOR};
 
 use crate::bitmap::Bitmap;
 use crate::block::{Parsed, expand};
-use crate::decode::{Budget, Decoder, Integer, OpenContext, Physical, Scratch, for_ints};
+use crate::decode::{Budget, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, words};
 use crate::error::{Error, Result};
 use crate::gather::no_row;
 use crate::node::NodeRef;
@@ -63,7 +63,7 @@ pub(crate) enum Words<'a, T> {
     /// A vector at a time: the rows are the same.
     Lazy(Box<dyn Decoder<T> + 'a>),
     /// Decoded and brought to the rows of the asking block.
-    Ready(Vec<T>),
+    Ready(PoolVec<T>),
 }
 
 impl<T: Physical> Words<'_, T> {
@@ -163,6 +163,10 @@ pub struct Source<'a> {
     pub(crate) rows: Option<Bitmap>,
 }
 
+fn misfit(expected: usize, found: usize) -> Error {
+    Error::corrupt(format!("a stream of {expected} values expected, found {found}"))
+}
+
 impl<'a> Source<'a> {
     /// The type of a stream; `None` where the block holds NULLs alone.
     pub(crate) fn physical_type(&self, from: StreamOf) -> Result<Option<PhysicalType>> {
@@ -177,7 +181,7 @@ impl<'a> Source<'a> {
         };
         let decoder = self.context(T::BYTES).open_words::<T>(from.node(root)?)?;
         if decoder.len() != len {
-            return Err(Error::corrupt(format!("a stream of {len} values expected, found {}", decoder.len())));
+            return Err(misfit(len, decoder.len()));
         }
         Ok(Words::Lazy(decoder))
     }
@@ -190,23 +194,29 @@ impl<'a> Source<'a> {
 
     /// A word of a stream for every value of the asking block, of which there are `len`; 0 where the source is NULL and
     /// has no value for it.
-    pub(crate) fn words<T: Physical>(&self, from: StreamOf, len: usize) -> Result<Vec<T>> {
+    pub(crate) fn words<T: Physical>(&self, from: StreamOf, len: usize) -> Result<PoolVec<T>> {
         let rows = self.block.len;
-        let mut words = match &self.block.values {
-            None => vec![T::default(); rows],
+        let mut words = words::<T>(rows)?;
+        let present = match &self.block.values {
+            None => {
+                words.fill(T::default());
+                rows
+            }
             Some(root) => {
-                let node = from.node(root)?;
-                self.context(T::BYTES).all_words::<T>(node, "stream of another column")?
+                let decoder = self.context(T::BYTES).open_words::<T>(from.node(root)?)?;
+                let (present, mut cx) = (decoder.len(), Scratch::default());
+                let found = words.get_mut(..present).ok_or_else(|| misfit(rows, present))?;
+                for (v, vector) in found.chunks_mut(VECTOR).enumerate() {
+                    decoder.vector(v, &mut cx, vector)?;
+                }
+                present
             }
         };
         if let Some(validity) = self.block.validity.as_ref().filter(|_| self.block.dense) {
             let validity = self.context(1).open_bits(validity)?.bits()?;
-            let present = words.len();
-            words.resize(rows, T::default());
             expand(&mut words, present, &validity)?;
-        }
-        if words.len() != rows {
-            return Err(Error::corrupt(format!("a stream of {rows} values expected, found {}", words.len())));
+        } else if present != rows {
+            return Err(misfit(rows, present));
         }
         if let Some(wanted) = &self.rows {
             let mut at = 0;
@@ -220,7 +230,7 @@ impl<'a> Source<'a> {
             words.truncate(at);
         }
         if words.len() != len {
-            return Err(Error::corrupt(format!("a stream of {len} values expected, found {}", words.len())));
+            return Err(misfit(len, words.len()));
         }
         Ok(words)
     }

@@ -11,9 +11,7 @@
 //! among the codes. Distinct values are counted exactly, never judged from a sample.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use std::borrow::Cow;
-
-use staffa_kernels::{BytesDict, gather};
+use staffa_kernels::{BytesDict, PoolVec, gather};
 
 use super::Encoding;
 use super::escape::Escape;
@@ -21,8 +19,8 @@ use super::front_coding::{self, FrontCoding};
 use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Coded, Sorted, Stats, rough_bytes};
 use crate::decode::{
-    AnyDecoder, BytesDecoder, CodedStrings, Decoder, Integer, OpenContext, Physical, Scratch, SharedPart, for_words,
-    vector_len,
+    AnyDecoder, BytesDecoder, CodedStrings, Decoder, Entries, Integer, OpenContext, Physical, Scratch, SharedPart,
+    for_words, vector_len,
 };
 use crate::error::{Error, Result};
 use crate::gather::{Appended, no_code};
@@ -102,17 +100,17 @@ impl Encoding for Dictionary {
         let codes = cx.open_words::<u32>(node.child(0, "codes", PhysicalType::U32, node.len)?)?;
         if node.ty == PhysicalType::Bytes {
             let values = match shared {
-                Some(part) => Cow::Borrowed(part.strings()?),
-                None => Cow::Owned(open_bytes_dict(node.any_child(1, "values")?, cx)?),
+                Some(part) => Entries::Shared(part.strings()?),
+                None => Entries::Own(cx.all_strings(node.any_child(1, "values")?, "values")?),
             };
             return Ok(AnyDecoder::Bytes(Box::new(CodedBytes { codes, values })));
         }
         for_words!(node.ty, T => {
-            let values: Cow<'a, [T]> = match shared {
-                Some(part) => Cow::Borrowed(part.words::<T>().ok_or_else(|| {
+            let values = match shared {
+                Some(part) => Entries::Shared(part.words::<T>().ok_or_else(|| {
                     Error::corrupt(format!("the shared part holds no {:?}", T::TYPE))
                 })?),
-                None => Cow::Owned(cx.all_words::<T>(node.any_child(1, "values")?, "values")?),
+                None => Entries::Own(cx.all_words::<T>(node.any_child(1, "values")?, "values")?),
             };
             Ok(T::wrap(Box::new(CodedWords { codes, values })))
         }, _ => Err(Error::corrupt("a dictionary holds no bits")))
@@ -232,25 +230,20 @@ pub(crate) fn shared_node(values: Values<'_>, codes: &[u32], part: u8, cascade: 
 /// Decodes a shared part, whose strings take `string_bytes`.
 pub(crate) fn open_shared<'a>(node: &NodeRef<'a>, string_bytes: u64, cx: &mut OpenContext<'a>) -> Result<SharedPart> {
     if node.ty == PhysicalType::Bytes {
-        let (offsets, data) = cx.all_strings(node, "values")?;
-        if data.len() as u64 != string_bytes {
-            return Err(Error::corrupt(format!("strings of {string_bytes} bytes expected, found {}", data.len())));
+        let values = cx.all_strings(node, "values")?;
+        let found = values.contents().len() as u64;
+        if found != string_bytes {
+            return Err(Error::corrupt(format!("strings of {string_bytes} bytes expected, found {found}")));
         }
-        let values = BytesDict::new(&offsets, &data).ok_or_else(|| Error::corrupt("values: no strings"))?;
         return Ok(SharedPart::Bytes(values));
     }
     for_words!(node.ty, T => Ok(SharedPart::of_words(cx.all_words::<T>(node, "values")?)),
         _ => Err(Error::corrupt("a dictionary holds no bits")))
 }
 
-fn open_bytes_dict<'a>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<BytesDict> {
-    let (offsets, data) = cx.all_strings(node, "values")?;
-    BytesDict::new(&offsets, &data).ok_or_else(|| Error::corrupt("values: no strings"))
-}
-
-struct CodedWords<'a, T: Clone> {
+struct CodedWords<'a, T> {
     codes: Box<dyn Decoder<u32> + 'a>,
-    values: Cow<'a, [T]>,
+    values: Entries<'a, [T], PoolVec<T>>,
 }
 
 impl<T: Physical> Decoder<T> for CodedWords<'_, T> {
@@ -288,12 +281,12 @@ impl<T: Physical> Decoder<T> for CodedWords<'_, T> {
 
 struct CodedBytes<'a> {
     codes: Box<dyn Decoder<u32> + 'a>,
-    values: Cow<'a, BytesDict>,
+    values: Entries<'a, BytesDict, BytesDict>,
 }
 
 impl CodedBytes<'_> {
     fn with_codes<R>(&self, v: usize, cx: &mut Scratch, f: impl FnOnce(&BytesDict, &[u32]) -> Option<R>) -> Result<R> {
-        let values = self.values.as_ref();
+        let values = &*self.values;
         let mut buffer = cx.take_u32();
         let codes = buffer.get_mut(..vector_len(self.codes.len(), v)).unwrap_or_default();
         self.codes.vector(v, cx, codes)?;
@@ -312,11 +305,11 @@ impl CodedBytes<'_> {
 
 impl CodedStrings for CodedBytes<'_> {
     fn strings(&self) -> &BytesDict {
-        self.values.as_ref()
+        &*self.values
     }
 
     fn shared(&self) -> bool {
-        matches!(self.values, Cow::Borrowed(_))
+        matches!(self.values, Entries::Shared(_))
     }
 
     fn codes(&self, v: usize, cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
@@ -344,7 +337,7 @@ impl BytesDecoder for CodedBytes<'_> {
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
         let mut codes = vec![0; rows.len()];
         self.codes.gather(rows, cx, &mut codes)?;
-        let values = self.values.as_ref();
+        let values = &*self.values;
         let bytes = values.gathered_bytes(&codes).ok_or_else(|| no_code(&codes, values.len()))?;
         out.push_all(codes.len(), bytes as usize, |lengths, out| values.gather(&codes, lengths, out))
     }

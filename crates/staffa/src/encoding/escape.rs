@@ -10,7 +10,7 @@
 //! gaps and differences have long tails. The escape itself, where it is a value, is an exception.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{VECTOR, Word as _, replace_escapes};
+use staffa_kernels::{PoolVec, VECTOR, Word as _, replace_escapes};
 
 use super::{Encoding, Offered, frame_of_reference};
 use crate::choose::{Cascade, Stats};
@@ -213,7 +213,7 @@ struct Escaped<'a, T> {
     /// Exceptions before every vector, and all of them.
     starts: Vec<u32>,
     values: Box<dyn Decoder<T> + 'a>,
-    exceptions: Vec<T>,
+    exceptions: PoolVec<T>,
 }
 
 impl<T: Integer> Decoder<T> for Escaped<'_, T> {

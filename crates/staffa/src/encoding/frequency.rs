@@ -6,7 +6,7 @@
 //! ```
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{BytesDict, VECTOR, Word as _};
+use staffa_kernels::{BytesDict, BytesDictBuilder, VECTOR, Word as _};
 
 use super::{Encoding, Offered};
 use crate::bitmap::Bitmap;
@@ -21,7 +21,7 @@ use crate::node::{Node, NodeRef};
 use crate::patches::{self, Mask, Patches};
 use crate::picked::{Picked, rows_where};
 use crate::select::StringTest;
-use crate::values::{Kind, PhysicalType, StringsBuf, Values};
+use crate::values::{Kind, PhysicalType, Values};
 
 /// See the [module](self).
 pub struct Frequency;
@@ -98,11 +98,9 @@ impl Encoding for Frequency {
             if let Some(coded) = decoder.coded() {
                 return FrequentBytes::of_codes(node.payload, coded, mask, cx).map(|f| AnyDecoder::Bytes(Box::new(f)));
             }
-            let (offsets, data) = decode_all_strings(decoder.as_ref(), &mut cx.budget, "exceptions")?;
-            cx.budget.take((node.payload.len() + data.len()) as u64, "exceptions")?;
-            let strings = crate::values::Strings { offsets: &offsets, data: &data };
-            let all: StringsBuf = std::iter::once(node.payload).chain(strings.iter()).collect();
-            let values = BytesDict::new(&all.offsets, &all.data).ok_or_else(|| Error::corrupt("no strings"))?;
+            let all = decode_all_strings(decoder.as_ref(), &mut cx.budget, "exceptions")?;
+            cx.budget.take((node.payload.len() + all.contents().len()) as u64, "exceptions")?;
+            let values = behind(node.payload, &all)?;
             return Ok(AnyDecoder::Bytes(Box::new(FrequentBytes { values, mask, codes: None })));
         }
         for_words!(node.ty, T => {
@@ -116,6 +114,20 @@ impl Encoding for Frequency {
     fn detail(&self, node: &NodeRef<'_>) -> String {
         node.children.get(1).map(|exceptions| format!("{} exceptions", exceptions.len)).unwrap_or_default()
     }
+}
+
+/// A string and others behind it.
+fn behind(top: &[u8], others: &BytesDict) -> Result<BytesDict> {
+    let no_memory = || Error::limit("exceptions: no memory for their strings");
+    let mut all = BytesDictBuilder::new(others.len() + 1, top.len() + others.contents().len()).ok_or_else(no_memory)?;
+    let lengths: Vec<u32> = others.ranges().map(|range| range.len() as u32).collect();
+    let mut put = |bytes: &[u8], lengths: &[u32]| {
+        all.room().get_mut(..bytes.len()).map(|room| room.copy_from_slice(bytes));
+        all.push(lengths)
+    };
+    // Below 4 GiB: it has been refused otherwise.
+    let done = put(top, &[top.len() as u32]) && put(others.contents(), &lengths);
+    done.then(|| all.finish()).flatten().ok_or_else(no_memory)
 }
 
 /// Rows with another value than that of row `top`.
@@ -171,9 +183,7 @@ impl FrequentBytes {
         let strings = exceptions.strings();
         let bytes = strings.contents().len() + top.len();
         cx.budget.take((strings.len() as u64 + 2) * 4 + 2 * bytes as u64, "exceptions")?;
-        let each = (0..strings.len()).map(|i| strings.get(i).unwrap_or_default());
-        let all: StringsBuf = std::iter::once(top).chain(each).collect();
-        let values = BytesDict::new(&all.offsets, &all.data).ok_or_else(|| Error::corrupt("no strings"))?;
+        let values = behind(top, strings)?;
         let mut codes = vec![0; mask.count()];
         let mut scratch = Scratch::default();
         for (v, codes) in codes.chunks_mut(VECTOR).enumerate() {

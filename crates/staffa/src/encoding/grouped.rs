@@ -10,7 +10,7 @@
 //! of their frequency, so that numbers are small. Without starts they are 0, 1, 2...
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{Int as _, Word as _, gather};
+use staffa_kernels::{Int as _, PoolVec, Word as _, gather};
 
 use super::Encoding;
 use super::constant::Constant;
@@ -187,12 +187,12 @@ struct Picks<'a, T> {
     /// Which group.
     others: Box<dyn Codes + 'a>,
     /// Of every group its first entry; where there are none, its own number.
-    starts: Option<Vec<u32>>,
+    starts: Option<PoolVec<u32>>,
     /// The entries there.
     firsts: Option<Vec<T>>,
     /// Where they are not all 0.
     numbers: Option<Box<dyn Decoder<u32> + 'a>>,
-    entries: Vec<T>,
+    entries: PoolVec<T>,
 }
 
 impl<T: Integer> Picks<'_, T> {
@@ -231,7 +231,7 @@ impl<T: Integer> Picks<'_, T> {
             self.pick(place, out)?;
         } else {
             // Most have the first entry of their group.
-            if !gather(self.firsts.as_ref().unwrap_or(&self.entries), group, out) {
+            if !gather(self.firsts.as_deref().unwrap_or(&self.entries), group, out) {
                 let worst = group.iter().max().copied().unwrap_or(0);
                 return Err(Error::corrupt(format!("no group {worst}")));
             }

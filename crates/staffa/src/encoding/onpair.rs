@@ -14,8 +14,6 @@
 
 mod tokens;
 
-use std::borrow::Cow;
-
 use staffa_kernels::{BytesDict, VECTOR, packed_bytes, tail_bytes};
 
 use super::bitpack::{unpack_vector, vector_bytes};
@@ -23,7 +21,7 @@ use super::plain::starts_within;
 use super::{Encoding, Offered};
 use crate::choose::{Cascade, Stats};
 use crate::cursor::Cursor;
-use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch, vector_len};
+use crate::decode::{AnyDecoder, BytesDecoder, Decoder, Entries, OpenContext, Scratch, vector_len};
 use crate::error::{Error, Result};
 use crate::gather::{Appended, by_vector, gather_strings, no_row};
 use crate::node::{Node, NodeRef};
@@ -97,8 +95,8 @@ impl Encoding for OnPair {
         }
         let mut cursor = node.cursor();
         let tokens = match cursor.u16()? {
-            SHARED => Cow::Borrowed(checked(cx.shared_part(usize::from(cursor.u8()?))?.strings()?)?),
-            last => Cow::Owned(open_own(usize::from(last) + 1, &mut cursor, cx)?),
+            SHARED => Entries::Shared(checked(cx.shared_part(usize::from(cursor.u8()?))?.strings()?)?),
+            last => Entries::Own(open_own(usize::from(last) + 1, &mut cursor, cx)?),
         };
         let count = tokens.len();
         let mut ends = vec![0u32];
@@ -217,7 +215,7 @@ fn checked(tokens: &BytesDict) -> Result<&BytesDict> {
 }
 
 struct Text<'a> {
-    tokens: Cow<'a, BytesDict>,
+    tokens: Entries<'a, BytesDict, BytesDict>,
     codes: &'a [u8],
     /// Codes in all.
     total: usize,

@@ -8,7 +8,7 @@
 //! than 31 bits of digits are exceptions. 32-bit floats are multiplied as doubles and rounded once.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::VECTOR;
+use staffa_kernels::{PoolVec, VECTOR};
 
 use super::{Encoding, Offered};
 use crate::choose::{Cascade, Stats};
@@ -143,8 +143,8 @@ fn open<'a, T: FloatBits>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Resul
 
 struct Decimals<'a, T> {
     digits: Box<dyn Decoder<u32> + 'a>,
-    exponents: Vec<u8>,
-    exceptions: Vec<T>,
+    exponents: PoolVec<u8>,
+    exceptions: PoolVec<T>,
     /// Exceptions before every vector.
     starts: Vec<usize>,
 }

@@ -9,7 +9,7 @@
 //! those before it, so the block is put together at `open`.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::VECTOR;
+use staffa_kernels::{PoolVec, VECTOR};
 
 use super::{Encoding, Offered, PointRead};
 use crate::choose::{Cascade, Sequences, Stats, repeats};
@@ -117,7 +117,7 @@ impl Encoding for Repeat {
 
 /// The children, opened. Those of the sequences are decoded a vector at a time.
 struct Parts<'a, T> {
-    literals: Vec<T>,
+    literals: PoolVec<T>,
     literal_lengths: Box<dyn Decoder<u32> + 'a>,
     match_lengths: Box<dyn Decoder<u32> + 'a>,
     offsets: Box<dyn Decoder<u32> + 'a>,
@@ -140,7 +140,7 @@ impl<'a, T: Integer> Parts<'a, T> {
 
     fn values(&self, len: usize) -> Result<Vec<T>> {
         let mut out = Vec::with_capacity(len);
-        let mut literals = self.literals.as_slice();
+        let mut literals = &*self.literals;
         let mut cx = Scratch::default();
         let mut buffers = [cx.take_u32(), cx.take_u32(), cx.take_u32()];
         let sequences = self.offsets.len();
@@ -227,7 +227,7 @@ mod tests {
         node.write(&mut bytes);
         let node = NodeRef::parse(&mut Cursor::new(&bytes), len, 9)?;
         let mut cx = OpenContext { budget: Budget::new(1 << 20), shared: &[], sources: Vec::new() };
-        decode_all(cx.open_words::<u32>(&node)?.as_ref())
+        decode_all(cx.open_words::<u32>(&node)?.as_ref()).map(|values| values.to_vec())
     }
 
     #[test]

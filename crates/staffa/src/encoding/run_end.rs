@@ -8,7 +8,7 @@
 //! Run-length encoding (BtrBlocks, section 2.2) with ends, not lengths: a vector finds its first run by binary search.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{BytesDict, VECTOR, fill_runs};
+use staffa_kernels::{BytesDict, PoolVec, VECTOR, fill_runs};
 
 use super::Encoding;
 use crate::bitmap::Bitmap;
@@ -121,8 +121,7 @@ impl Encoding for RunEnd {
         let ends = open_ends(node, 1, cx)?;
         if node.ty == PhysicalType::Bytes {
             let child = node.child(0, "values", PhysicalType::Bytes, ends.len())?;
-            let (offsets, data) = cx.all_strings(child, "values")?;
-            let values = BytesDict::new(&offsets, &data).ok_or_else(|| Error::corrupt("values: no strings"))?;
+            let values = cx.all_strings(child, "values")?;
             let ids = (0..ends.len() as u32).collect();
             return Ok(AnyDecoder::Bytes(Box::new(ByteRuns { values, ids, ends, len: node.len })));
         }
@@ -180,7 +179,7 @@ fn run_values<T: Physical>(values: &[T]) -> Vec<T> {
     values.first().copied().into_iter().chain(changes).collect()
 }
 
-fn open_ends<'a>(node: &NodeRef<'a>, child: usize, cx: &mut OpenContext<'a>) -> Result<Vec<u32>> {
+fn open_ends<'a>(node: &NodeRef<'a>, child: usize, cx: &mut OpenContext<'a>) -> Result<PoolVec<u32>> {
     let child = node.any_child(child, "ends")?;
     let ends = cx.all_words::<u32>(child, "ends")?;
     if let Some([a, b]) = ends.array_windows().find(|[a, b]| a >= b) {
@@ -194,8 +193,8 @@ fn open_ends<'a>(node: &NodeRef<'a>, child: usize, cx: &mut OpenContext<'a>) -> 
 }
 
 struct WordRuns<T> {
-    values: Vec<T>,
-    ends: Vec<u32>,
+    values: PoolVec<T>,
+    ends: PoolVec<u32>,
     len: usize,
 }
 
@@ -249,7 +248,7 @@ fn fill<T: Physical>(values: &[T], ends: &[u32], v: usize, out: &mut [T]) -> Res
 struct ByteRuns {
     values: BytesDict,
     ids: Vec<u32>,
-    ends: Vec<u32>,
+    ends: PoolVec<u32>,
     len: usize,
 }
 
@@ -317,7 +316,7 @@ impl BytesDecoder for ByteRuns {
 
 struct BitRuns {
     first: bool,
-    ends: Vec<u32>,
+    ends: PoolVec<u32>,
     len: usize,
 }
 

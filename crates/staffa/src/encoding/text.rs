@@ -18,7 +18,7 @@
 mod parsed;
 mod templates;
 
-use staffa_kernels::{BytesDict, Piece, Text as Printer, TextRows, VECTOR};
+use staffa_kernels::{BytesDict, Piece, PoolVec, Text as Printer, TextRows, VECTOR};
 
 use super::{Encoding, Offered};
 use crate::choose::{Cascade, Stats};
@@ -163,9 +163,7 @@ impl Encoding for Text {
         starts.push(sums.clone());
         cx.budget.take((starts.len() * sums.len() * 4) as u64, "positions of slots")?;
         let others = sums.first().copied().unwrap_or(0) as usize;
-        let (offsets, data) = cx.all_strings(node.child(1, "others", PhysicalType::Bytes, others)?, "others")?;
-        cx.budget.take(data.len() as u64, "others")?;
-        let others = BytesDict::new(&offsets, &data).ok_or_else(|| Error::corrupt("no strings"))?;
+        let others = cx.all_strings(node.child(1, "others", PhysicalType::Bytes, others)?, "others")?;
         let mut slots = Vec::new();
         for (child, sum) in node.children.iter().skip(2).zip(sums.iter().skip(1)) {
             let wide = child.ty == PhysicalType::U64;
@@ -262,7 +260,7 @@ impl Slot<'_> {
 
 struct Rows<'a> {
     printer: Printer,
-    codes: Vec<u8>,
+    codes: PoolVec<u8>,
     others: BytesDict,
     slots: Vec<Slot<'a>>,
     /// Before every vector, and at the end: other strings, and numbers of each slot.
