@@ -305,7 +305,7 @@ impl CodedBytes<'_> {
 
 impl CodedStrings for CodedBytes<'_> {
     fn strings(&self) -> &BytesDict {
-        &*self.values
+        &self.values
     }
 
     fn shared(&self) -> bool {

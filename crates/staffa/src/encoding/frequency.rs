@@ -122,7 +122,8 @@ fn behind(top: &[u8], others: &BytesDict) -> Result<BytesDict> {
     let mut all = BytesDictBuilder::new(others.len() + 1, top.len() + others.contents().len()).ok_or_else(no_memory)?;
     let lengths: Vec<u32> = others.ranges().map(|range| range.len() as u32).collect();
     let mut put = |bytes: &[u8], lengths: &[u32]| {
-        all.room().get_mut(..bytes.len()).map(|room| room.copy_from_slice(bytes));
+        let Some(room) = all.room().get_mut(..bytes.len()) else { return false };
+        room.copy_from_slice(bytes);
         all.push(lengths)
     };
     // Below 4 GiB: it has been refused otherwise.
