@@ -8,6 +8,7 @@
 //! word      what a value is: u8 .. u128, U256; views between words and bytes
 //! dispatch  which instruction set this machine has; the macro that compiles a body for each
 //! bitpack   1,024 values of `width` bits, interleaved; the shorter tail, consecutive
+//! bits      bits from and to marked places
 //! delta     inclusive prefix sum
 //! frame     the range of values, and how many bits they need
 //! escape    values that are an escape become exceptions
@@ -17,6 +18,7 @@
 //! bytes     dictionaries of byte strings; lengths to offsets
 //! strings   Arrow's string arrays over memory that was checked here
 //! front     shared prefixes and suffixes to strings
+//! sum       sums, of packed values too
 //! fsst      symbol codes to bytes
 //! text      numbers and literals to rows of text
 //! pool      output memory that is used again
@@ -47,6 +49,7 @@
 compile_error!("staffa-kernels views little-endian file bytes as words: a big-endian machine would need copies");
 
 mod bitpack;
+mod bits;
 mod bytes;
 mod decimal;
 mod delta;
@@ -62,10 +65,12 @@ mod pool;
 mod range;
 mod runs;
 mod strings;
+mod sum;
 mod text;
 mod word;
 
 pub use bitpack::{pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail, unpack_tail};
+pub use bits::{gather_bits, scatter_bits};
 pub use bytes::{BytesDict, lengths_to_offsets_i32, lengths_to_offsets_i64, sum_u32};
 pub use decimal::{decimals_f32, decimals_f64};
 pub use delta::prefix_sum;
@@ -81,6 +86,7 @@ pub use pool::{PoolBuf, retained_bytes, set_retained_limit};
 pub use range::{in_range, order_floats};
 pub use runs::fill_runs;
 pub use strings::{StringViews, rising_offsets, text_array};
+pub use sum::{sum, sum_packed, sum_runs};
 pub use text::{Piece, TEXT_FIELDS, Text, TextRows};
 pub use word::{Int, U256, Word, as_bytes, as_bytes_mut, cast_slice, cast_slice_mut, copy_from_le};
 

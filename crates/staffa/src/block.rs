@@ -264,6 +264,17 @@ impl<'a> Block<'a> {
         Ok(Wanted { places: Cow::Owned(valid.map(rank).collect()), validity: Some(validity) })
     }
 
+    /// Which of the values some rows have, or all; `None` where all values are wanted.
+    pub fn values_of<'r>(&'r self, rows: Option<&'r Bitmap>) -> Option<Cow<'r, Bitmap>> {
+        match (rows, &self.validity) {
+            (None, None) => None,
+            (None, Some(validity)) => (!self.dense).then_some(Cow::Borrowed(validity)),
+            (Some(rows), None) => Some(Cow::Borrowed(rows)),
+            (Some(rows), Some(validity)) if self.dense => Some(Cow::Owned(rows.gathered(validity))),
+            (Some(rows), Some(validity)) => Some(Cow::Owned(rows.and(validity))),
+        }
+    }
+
     /// All bits, those under a NULL being 0.
     pub fn bits(&self) -> Result<Bitmap> {
         let Some(AnyDecoder::Bits(decoder)) = &self.values else {

@@ -13,6 +13,7 @@ use staffa_kernels::{Int, U256, VECTOR, Word};
 use crate::bitmap::Bitmap;
 use crate::encoding;
 use crate::error::{Error, Result};
+use crate::fold::{Fold, fold_vectors};
 use crate::gather::{Appended, gather_strings, gather_vectors};
 use crate::node::NodeRef;
 use crate::select::{Range, StringTest, select_strings, select_vectors};
@@ -42,6 +43,15 @@ pub trait Decoder<T>: Send + Sync {
         T: Integer,
     {
         select_vectors(self, range, cx)
+    }
+
+    /// Hands out the values of some rows, or of all, to be made into something small. By default they are decoded; an
+    /// encoding hands out what it has, if that is enough for what is wanted.
+    fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()>
+    where
+        T: Copy + Default,
+    {
+        fold_vectors(self, rows, into, cx)
     }
 }
 

@@ -64,6 +64,24 @@ impl<'f> Unit<'f> {
         parts.any(|Part { block, rows }| bound.may_match(rows.len() as u64, &|column| self.zone(column, block)))
     }
 
+    /// Which rows match.
+    pub fn found(&mut self, bound: &Bound) -> Result<Bitmap> {
+        let mut within = Bitmap::default();
+        for Part { block, rows } in self.parts() {
+            let may = bound.may_match(rows.len() as u64, &|column| self.zone(column, block));
+            within.extend(&Bitmap::filled(rows.len(), may));
+        }
+        self.node(&bound.root, &within)
+    }
+
+    /// A block, opened now or for the filter.
+    pub fn opened(&self, leaf: usize, block: usize) -> Result<Arc<OpenBlock>> {
+        match self.opened.get(&(leaf, block)) {
+            Some(opened) => Ok(opened.clone()),
+            None => self.file.opened(leaf, self.row_group, block),
+        }
+    }
+
     /// The rows that match, with these columns; `None` where there are none. Loosely: with others too, where many match.
     pub fn matching(
         mut self,
@@ -72,12 +90,7 @@ impl<'f> Unit<'f> {
         schema: &SchemaRef,
         loose: bool,
     ) -> Result<Option<RecordBatch>> {
-        let mut within = Bitmap::default();
-        for Part { block, rows } in self.parts() {
-            let may = bound.may_match(rows.len() as u64, &|column| self.zone(column, block));
-            within.extend(&Bitmap::filled(rows.len(), may));
-        }
-        let found = self.node(&bound.root, &within)?;
+        let found = self.found(bound)?;
         let count = found.count_ones();
         if count == 0 {
             return Ok(None);
@@ -88,10 +101,7 @@ impl<'f> Unit<'f> {
         let first = self.rows.start as u64;
         let rows = found.ones_of(0..found.len()).into_iter().map(|row| first + u64::from(row)).collect();
         let groups = [self.file.group(self.row_group, rows)];
-        let open = |leaf, pick: &Pick| match self.opened.get(&(leaf, pick.block)) {
-            Some(opened) => Ok(opened.clone()),
-            None => self.file.opened(leaf, pick.row_group, pick.block),
-        };
+        let open = |leaf, pick: &Pick| self.opened(leaf, pick.block);
         let gathered = |column: &usize| self.file.gather_column(*column, schema, &groups, &open);
         let arrays = each_column(columns, count, gathered)?;
         let options = RecordBatchOptions::new().with_row_count(Some(count));
@@ -163,10 +173,7 @@ impl<'f> Unit<'f> {
                 found.extend(&if all { wanted } else { Bitmap::filled(rows.len(), false) });
                 continue;
             }
-            let opened = match self.opened.get(&(leaf, block)) {
-                Some(opened) => opened.clone(),
-                None => file.opened(leaf, self.row_group, block)?,
-            };
+            let opened = self.opened(leaf, block)?;
             let kind = file.leaf(leaf)?.kind;
             let tested = opened.with(|block| test(node, block, kind));
             let tested = tested.map_err(|e| e.at(|p| p.block = Some(block)).at(file.place(leaf, self.row_group)))?;

@@ -54,6 +54,7 @@ mod error;
 mod file;
 mod filter;
 mod float;
+mod fold;
 mod gather;
 mod inspect;
 mod limits;

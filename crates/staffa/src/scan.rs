@@ -278,7 +278,7 @@ impl Scan {
     }
 }
 
-fn is_flat(file: &File, column: usize) -> bool {
+pub(crate) fn is_flat(file: &File, column: usize) -> bool {
     let leaves = file.layout().leaves_of(column);
     leaves.len() <= 1 && leaves.clone().all(|leaf| file.leaf(leaf).is_ok_and(|l| l.flat))
 }

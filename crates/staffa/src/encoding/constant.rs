@@ -18,6 +18,7 @@ use crate::decode::{
     vector_len,
 };
 use crate::error::{Error, Result};
+use crate::fold::Fold;
 use crate::gather::Appended;
 use crate::node::{Node, NodeRef};
 use crate::select::{Range, StringTest};
@@ -128,6 +129,11 @@ impl<T: Physical> Decoder<T> for ConstantWord<T> {
         T: Integer,
     {
         Ok(Bitmap::filled(self.len, range.of_values(&[self.value]).get(0)))
+    }
+
+    fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, _: &mut Scratch) -> Result<()> {
+        let count = rows.map_or(self.len, Bitmap::count_ones);
+        if count > 0 { into.runs(&[self.value], &[count as u32]) } else { Ok(()) }
     }
 }
 

@@ -18,6 +18,7 @@ use crate::decode::{
     vector_len,
 };
 use crate::error::{Error, Result};
+use crate::fold::{Fold, fold_runs};
 use crate::gather::{Appended, by_vector, gather_vectors, many, no_row};
 use crate::node::{Node, NodeRef};
 use crate::picked::rows_where;
@@ -224,6 +225,10 @@ impl<T: Physical> Decoder<T> for WordRuns<T> {
     {
         let passing = range.of_values(&self.values);
         Ok(select_runs((0..passing.len()).map(|run| passing.get(run)), &self.ends, self.len))
+    }
+
+    fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {
+        fold_runs(self, (&self.values, &self.ends), rows, into, cx)
     }
 }
 
