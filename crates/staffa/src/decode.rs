@@ -13,7 +13,7 @@ use staffa_kernels::{Int, U256, VECTOR, Word};
 use crate::bitmap::Bitmap;
 use crate::encoding;
 use crate::error::{Error, Result};
-use crate::fold::{Fold, fold_vectors};
+use crate::fold::{Fold, FoldStrings, fold_strings, fold_vectors};
 use crate::gather::{Appended, gather_strings, gather_vectors};
 use crate::node::NodeRef;
 use crate::select::{Range, StringTest, select_strings, select_vectors};
@@ -80,6 +80,11 @@ pub trait BytesDecoder: Send + Sync {
     /// The length of every string, where it is known without its content.
     fn lengths(&self) -> Option<&dyn Decoder<u32>> {
         None
+    }
+
+    /// Hands out some strings, or all, to be made into something small; all that there are have at most `most` bytes.
+    fn fold(&self, rows: Option<&Bitmap>, most: usize, into: &mut dyn FoldStrings, cx: &mut Scratch) -> Result<()> {
+        fold_strings(self, rows, most, into, cx)
     }
 
     /// Which strings pass; a vector has at most `most` bytes of them.

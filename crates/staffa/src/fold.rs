@@ -49,12 +49,11 @@ pub trait Fold<T> {
 
 /// What strings are made into.
 pub trait FoldStrings {
-    /// Whether they must come in the order of their rows; of equal ones that follow one another the first is enough. Else
-    /// each is wanted once at least.
+    /// Whether all must come, in the order of their rows. Else each is wanted once at least.
     fn in_order(&self) -> bool;
 
-    /// One more.
-    fn string(&mut self, string: &[u8]) -> Result<()>;
+    /// One more, so many times.
+    fn string(&mut self, string: &[u8], count: u32) -> Result<()>;
 }
 
 /// The sum of integers of this kind.
@@ -275,7 +274,7 @@ pub fn fold_codes<T: Physical>(
 
 /// Strings, of which those of a block take `most` bytes: those of its dictionary, where it has one, else out of vectors.
 pub fn fold_strings(
-    decoder: &dyn BytesDecoder,
+    decoder: &(impl BytesDecoder + ?Sized),
     rows: Option<&Bitmap>,
     most: usize,
     into: &mut dyn FoldStrings,
@@ -320,7 +319,7 @@ fn each_string(lengths: &[u32], mut rest: &[u8], words: Option<&[u64]>, into: &m
         };
         rest = others;
         if words.is_none_or(|words| words.get(i / 64).is_some_and(|word| word >> (i % 64) & 1 == 1)) {
-            into.string(string)?;
+            into.string(string, 1)?;
         }
     }
     Ok(())
@@ -337,7 +336,8 @@ fn fold_coded(
     let strings = coded.strings();
     let string = |code: u32| strings.get(code as usize).ok_or_else(|| past(code, strings.len()));
     let mut there = Bitmap::filled(strings.len(), false);
-    let mut before = None;
+    // A code, and how often it has been there.
+    let mut run: Option<(u32, u32)> = None;
     let mut codes = cx.take_u32();
     for v in 0..len.div_ceil(VECTOR) {
         let wanted = rows.map(|rows| rows.vector(v));
@@ -348,18 +348,21 @@ fn fold_coded(
         coded.codes(v, cx, codes)?;
         for (i, code) in codes.iter().enumerate() {
             let skipped = wanted.is_some_and(|words| words.get(i / 64).is_none_or(|word| word >> (i % 64) & 1 == 0));
-            if skipped || before == Some(*code) {
-                continue;
-            }
-            before = Some(*code);
-            if into.in_order() {
-                into.string(string(*code)?)?;
-            } else {
-                string(*code)?;
-                there.set(*code as usize, true);
+            match &mut run {
+                _ if skipped => {}
+                Some((before, count)) if before == code => *count += 1,
+                before => {
+                    let done = before.replace((*code, 1)).filter(|_| into.in_order());
+                    done.map_or(Ok(()), |(code, count)| into.string(string(code)?, count))?;
+                    string(*code)?;
+                    there.set(*code as usize, true);
+                }
             }
         }
     }
     cx.give_u32(codes);
-    there.ones().try_for_each(|code| into.string(string(code)?))
+    if into.in_order() {
+        return run.map_or(Ok(()), |(code, count)| into.string(string(code)?, count));
+    }
+    there.ones().try_for_each(|code| into.string(string(code)?, 1))
 }

@@ -72,6 +72,7 @@ mod predicate;
 mod read;
 mod relate;
 mod rounding;
+mod runs;
 mod scan;
 mod select;
 mod source;
@@ -111,6 +112,7 @@ pub use options::{Access, Profile, WriteOptions, WriteSummary};
 pub use predicate::{Compare, Literal, Predicate};
 pub use read::File;
 pub use scan::{Part, Reader, Scan};
+pub use take::Selection;
 pub use write::{Writer, to_bytes};
 
 /// The examples of the guide for Rust.

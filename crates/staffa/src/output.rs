@@ -93,6 +93,9 @@ impl<'a> Output<'a> {
 
     /// Appends some rows of a block, which ascend and each of which stands there once.
     pub fn push_rows(&mut self, block: &Block<'_>, rows: &[u32]) -> Result<()> {
+        if rows.len() == block.len && rows.last().is_none_or(|row| (*row as usize) < block.len) {
+            return self.push_all_rows(block);
+        }
         let wanted = block.wanted(rows)?;
         self.extend_validity(wanted.validity.as_ref(), rows.len());
         match self.leaf.ty {
@@ -137,6 +140,27 @@ impl<'a> Output<'a> {
             }, _ => {}),
         }
         self.at += rows.len();
+        Ok(())
+    }
+
+    /// Appends all rows of a block, where of others only some may be wanted.
+    fn push_all_rows(&mut self, block: &Block<'_>) -> Result<()> {
+        if self.leaf.ty != Some(PhysicalType::Bytes) {
+            return self.push(block);
+        }
+        self.extend_validity(block.validity.as_ref(), block.len);
+        self.strings.allow(block.string_bytes);
+        let (mut found, cx) = (Ok(0), &mut self.cx);
+        let pushed = self.strings.push_all(block.len, block.string_bytes, |lengths, out| {
+            found = block.strings(cx, lengths, out);
+            found.as_ref().ok().copied()
+        });
+        found.and(pushed)?;
+        let lengths = std::mem::take(&mut self.strings.lengths);
+        self.push_offsets(&lengths, self.strings.len())?;
+        self.strings.lengths = lengths;
+        self.strings.lengths.clear();
+        self.at += block.len;
         Ok(())
     }
 

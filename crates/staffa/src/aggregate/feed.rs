@@ -10,7 +10,7 @@ use crate::bitmap::Bitmap;
 use crate::block::Block;
 use crate::decode::{AnyDecoder, Decoder, Scratch};
 use crate::error::Result;
-use crate::fold::{Fold, FoldStrings, Wants, fold_strings};
+use crate::fold::{Fold, FoldStrings, Wants};
 use crate::values::{Kind, PhysicalType};
 use arrow_schema::DataType;
 
@@ -60,7 +60,7 @@ impl FoldStrings for Feed<'_, '_> {
         self.parts.iter().any(|part| part.wants(self.kind, false) == Some(Wants::InOrder))
     }
 
-    fn string(&mut self, string: &[u8]) -> Result<()> {
+    fn string(&mut self, string: &[u8], _: u32) -> Result<()> {
         self.parts.iter_mut().try_for_each(|part| part.string(string))
     }
 }
@@ -86,7 +86,7 @@ pub(super) fn feed(parts: &mut [&mut Part], block: &Block<'_>, kind: Kind, rows:
             (0..bits.len()).for_each(|i| into.parts.iter_mut().for_each(|part| part.bit(bits.get(i))));
             Ok(())
         }
-        AnyDecoder::Bytes(decoder) => fold_strings(decoder.as_ref(), rows, block.string_bytes, &mut into, &mut cx),
+        AnyDecoder::Bytes(decoder) => decoder.fold(rows, block.string_bytes, &mut into, &mut cx),
         AnyDecoder::U8(decoder) => words(decoder.as_ref(), rows, &mut into, &mut cx),
         AnyDecoder::U16(decoder) => words(decoder.as_ref(), rows, &mut into, &mut cx),
         AnyDecoder::U32(decoder) => words(decoder.as_ref(), rows, &mut into, &mut cx),
