@@ -69,9 +69,26 @@ def aggregate_names(aggregates: Any) -> list[tuple[str, str]]:
     return pairs
 
 
-def row_indices(indices: Any) -> pa.Array:
-    """Row numbers as an Arrow array of int64 or uint64. Whether they are in range, the file knows."""
+def row_range(indices: Any, rows: int) -> range | None:
+    """The row numbers of a range or a slice, or None where they are another kind of selection."""
+    if isinstance(indices, slice):
+        try:
+            return range(*indices.indices(rows))
+        except (TypeError, ValueError) as error:
+            raise InvalidArgumentError(f"indices must be whole numbers: {error}") from error
+    if not isinstance(indices, range):
+        return None
+    for index in (indices[0], indices[-1]) if indices else ():
+        if not 0 <= index < rows:
+            raise InvalidArgumentError(f"index {index} is out of range: the file has {rows} rows")
+    return indices if indices else range(0)
+
+
+def row_indices(indices: Any, mask: bool = False) -> pa.Array:
+    """Row numbers as an Arrow array of int64 or uint64, or a mask. Whether they are in range, the file knows."""
     array = _as_array(indices)
+    if mask and pa.types.is_boolean(array.type):
+        return array
     if pa.types.is_null(array.type) and len(array) == 0:
         return pa.array([], pa.int64())
     if not pa.types.is_integer(array.type):

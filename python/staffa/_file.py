@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from staffa import _staffa
-from staffa._arguments import aggregate_names, column_names, path_text, row_indices, whole_number
+from staffa._arguments import aggregate_names, column_names, path_text, row_indices, row_range, whole_number
 from staffa._explain import Explain, Why, count_text, size_text
 from staffa._filter import Filter
 from staffa._html import of_file
@@ -51,6 +51,7 @@ def read_table(
     limit: int | None = None,
     string_views: bool = False,
     dictionaries: Sequence[str] = (),
+    run_ends: Sequence[str] = (),
 ) -> pa.Table:
     """Reads a table from a file: `open(path).to_table(...)`, which see.
 
@@ -59,7 +60,7 @@ def read_table(
     >>> staffa.read_table("x.staffa", filter=pc.field("x") > 997).to_pydict()
     {'x': [998, 999]}
     """
-    return open(path).to_table(columns, filter, limit, string_views, dictionaries)
+    return open(path).to_table(columns, filter, limit, string_views, dictionaries, run_ends)
 
 
 class File:
@@ -115,6 +116,7 @@ class File:
         limit: int | None = None,
         string_views: bool = False,
         dictionaries: Sequence[str] = (),
+        run_ends: Sequence[str] = (),
     ) -> pa.Table:
         """Reads a table.
 
@@ -125,6 +127,8 @@ class File:
             string_views: Give strings and binaries as views, which need not be copied out of dictionaries.
             dictionaries: Give these columns of strings or binaries as dictionaries: as they are stored, where they are
                 stored so. Each chunk has its own; `unify_dictionaries` makes them one.
+            run_ends: Give these columns, of any type that is not nested, as runs: as they are stored, where they are
+                stored so, else made of their values.
 
         Raises:
             InvalidArgumentError: An unknown column, a filter that does not suit the columns.
@@ -138,17 +142,19 @@ class File:
         {'name': ['oak', 'elm']}
         >>> file.to_table(dictionaries=["name"])["name"].type
         DictionaryType(dictionary<values=string, indices=int32, ordered=0>)
+        >>> file.to_table(run_ends=["height"])["height"].type
+        RunEndEncodedType(run_end_encoded<run_ends: int32, values: int64>)
         >>> file.to_table(limit=1).to_pylist()
         [{'name': 'oak', 'height': 21}]
         """
         names = column_names(columns)
         limit = whole_number("limit", limit, 0)
         string_views = bool(string_views)
-        coded = column_names(dictionaries) or []
+        coded, runs = column_names(dictionaries) or [], column_names(run_ends) or []
         bound = None if filter is None else Filter(filter, self._file.empty(), names)
         if bound and not bound.whole:
-            return self._filtered(bound, None, limit, string_views, coded).read_all()
-        return pa.table(self._file.read(names, bound.pushed if bound else None, limit, string_views, coded))
+            return self._filtered(bound, None, limit, string_views, coded, runs).read_all()
+        return pa.table(self._file.read(names, bound.pushed if bound else None, limit, string_views, coded, runs))
 
     def scan(
         self,
@@ -158,6 +164,7 @@ class File:
         limit: int | None = None,
         string_views: bool = False,
         dictionaries: Sequence[str] = (),
+        run_ends: Sequence[str] = (),
     ) -> Reader:
         """Reads batch by batch, in memory that does not grow with the file.
 
@@ -168,6 +175,7 @@ class File:
             limit: As of `to_table`.
             string_views: As of `to_table`.
             dictionaries: As of `to_table`.
+            run_ends: As of `to_table`.
 
         >>> staffa.write_table(pa.table({"x": range(100_000)}), "x.staffa").rows
         100000
@@ -179,12 +187,12 @@ class File:
         batch_rows = whole_number("batch_rows", batch_rows, 1)
         limit = whole_number("limit", limit, 0)
         string_views = bool(string_views)
-        coded = column_names(dictionaries) or []
+        coded, runs = column_names(dictionaries) or [], column_names(run_ends) or []
         bound = None if filter is None else Filter(filter, self._file.empty(), names)
         if bound and not bound.whole:
-            return self._filtered(bound, batch_rows, limit, string_views, coded)
+            return self._filtered(bound, batch_rows, limit, string_views, coded, runs)
         pushed = bound.pushed if bound else None
-        return Reader(self._file.scan(names, pushed, batch_rows, limit, string_views, coded))
+        return Reader(self._file.scan(names, pushed, batch_rows, limit, string_views, coded, runs))
 
     def _filtered(
         self,
@@ -192,10 +200,11 @@ class File:
         batch_rows: int | None,
         limit: int | None,
         string_views: bool,
-        dictionaries: Sequence[str] = (),
+        dictionaries: list[str] | None = None,
+        run_ends: list[str] | None = None,
     ) -> Reader:
         """What the library cannot filter alone; a limit counts what is left at the end."""
-        reader = self._file.scan(bound.columns, bound.pushed, batch_rows, None, string_views, list(dictionaries))
+        reader = self._file.scan(bound.columns, bound.pushed, batch_rows, None, string_views, dictionaries, run_ends)
         return Reader(reader, bound, limit)
 
     def take(
@@ -207,19 +216,29 @@ class File:
         """Reads single rows, by number.
 
         Args:
-            indices: Row numbers from 0, in any order, repeats allowed: a list, a NumPy or pyarrow array, a Series.
+            indices: Row numbers from 0, in any order, repeats allowed: a list, a NumPy or pyarrow array, a Series. A
+                `range` of them, or a `slice`, as of a list. A mask: a boolean for each row, those that are true.
             columns: As of `to_table`.
             string_views: As of `to_table`.
 
         Raises:
-            InvalidArgumentError: An index is negative or past the last row.
+            InvalidArgumentError: An index is negative or past the last row; a mask is shorter or longer than the file.
 
         >>> staffa.write_table(pa.table({"x": range(0, 1000, 10)}), "x.staffa").rows
         100
         >>> staffa.open("x.staffa").take([99, 0, 0]).to_pydict()
         {'x': [990, 0, 0]}
+        >>> staffa.open("x.staffa").take(slice(-2, None)).to_pydict()
+        {'x': [980, 990]}
         """
-        batch = self._file.take(row_indices(indices), column_names(columns), bool(string_views))
+        names, string_views = column_names(columns), bool(string_views)
+        rows = row_range(indices, self.num_rows)
+        if rows is None:
+            batch = self._file.take(row_indices(indices, mask=True), names, string_views)
+        elif rows.step == 1:
+            batch = self._file.take_range(rows.start, max(rows.start, rows.stop), names, string_views)
+        else:
+            batch = self._file.take(pa.array(rows, pa.int64()), names, string_views)
         return pa.Table.from_batches([pa.record_batch(batch)])
 
     def aggregate(

@@ -53,6 +53,7 @@ class File:
         limit: int | None = None,
         string_views: bool = False,
         dictionaries: list[str] | None = None,
+        run_ends: list[str] | None = None,
         offset: int = 0,
         unfolded: bool = False,
     ) -> Reader:
@@ -65,6 +66,7 @@ class File:
         limit: int | None = None,
         string_views: bool = False,
         dictionaries: list[str] | None = None,
+        run_ends: list[str] | None = None,
     ) -> Reader:
         """Reads everything now."""
 
@@ -75,7 +77,12 @@ class File:
         string_views: bool = False,
         unfolded: bool = False,
     ) -> Batch:
-        """The rows at these positions, an Arrow array of int64 or uint64 without NULLs."""
+        """The rows at these positions, an Arrow array of int64 or uint64 without NULLs, or those that a mask marks."""
+
+    def take_range(
+        self, start: int, end: int, columns: list[str] | None = None, string_views: bool = False
+    ) -> Batch:
+        """The rows from `start` up to `end`."""
 
     def aggregate(self, wanted: list[tuple[str, str]], filter: tuple[str, Any] | None = None) -> Batch:
         """Aggregates of columns by name, over the rows that the filter keeps: one row."""

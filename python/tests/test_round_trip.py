@@ -107,6 +107,44 @@ def test_dictionaries(stored: Callable[..., staffa.File]) -> None:
         file.to_table(dictionaries=["a"])
 
 
+def test_run_ends(stored: Callable[..., staffa.File]) -> None:
+    numbers = [i // 90 for i in range(1000)]
+    names = [None if i // 30 % 7 == 3 else f"name {i // 30 % 11}" for i in range(1000)]
+    table = pa.table({"a": range(1000), "s": names, "n": numbers, "l": [[i] for i in range(1000)]})
+    file = stored(table)
+    for keep in (None, pc.field("a") >= 500, pc.field("a") * 2 >= 1000, pc.utf8_upper(pc.field("s")) == "NAME 4"):
+        expected = table if keep is None else table.filter(keep)
+        found = file.to_table(columns=["s", "n"], filter=keep, run_ends=["s", "n"])
+        assert found["s"].type == pa.run_end_encoded(pa.int32(), pa.string())
+        for name in ("s", "n"):
+            plain = pc.run_end_decode(found[name].combine_chunks())
+            assert plain.to_pylist() == expected[name].to_pylist()
+            batches = file.scan(columns=[name], filter=keep, run_ends=[name], batch_rows=70)
+            read = [pc.run_end_decode(batch[name]).to_pylist() for batch in batches]
+            assert sum(read, []) == expected[name].to_pylist()
+    limited = file.to_table(columns=["n"], run_ends=["n"], limit=100)["n"].combine_chunks()
+    assert limited.run_ends.to_pylist() == [90, 100]
+    assert limited.values.to_pylist() == [0, 1]
+    for columns, message in ((["l"], "not nested"), (["nope"], "nope")):
+        with pytest.raises(staffa.InvalidArgumentError, match=message):
+            file.to_table(run_ends=columns)
+
+
+def test_rows_by_range_slice_and_mask(stored: Callable[..., staffa.File]) -> None:
+    table = pa.table({"a": range(1000), "s": [None if i % 7 == 3 else f"name {i}" for i in range(1000)]})
+    file = stored(table)
+    rows = list(range(1000))
+    for wanted in (slice(None), slice(10, 20), slice(-5, None), slice(None, None, -3), slice(20, 10), slice(2000, 3000)):
+        assert_same(file.take(wanted), table.take(pa.array(rows[wanted], pa.int64())))
+    for wanted in (range(1000), range(5, 900), range(900, 5, -7), range(3, 3), range(7, 2)):
+        assert_same(file.take(wanted, ["s"]), table.select(["s"]).take(pa.array(wanted, pa.int64())))
+    marked = [i % 3 == 0 and i > 100 for i in range(1000)]
+    expected = table.filter(pa.array(marked))
+    for mask in (marked, np.array(marked), pa.array(marked), pa.chunked_array([marked[:10], marked[10:]])):
+        assert_same(file.take(mask), expected)
+    assert file.take(pa.array([None] * 999 + [True]))["a"].to_pylist() == [999]
+
+
 def test_string_views(stored: Callable[..., staffa.File]) -> None:
     table = pa.table({"s": ["a", None, "a long one, not inlined"], "b": [b"x", b"", None], "i": [1, 2, 3]})
     file = stored(table)

@@ -103,65 +103,6 @@ fn filter_avx512<T: Word>(values: &[T], mask: &[u64], out: &mut [T]) {
     one_by_one(values, mask, whole, &mut out[at..]);
 }
 
-/// Appends to `out` the bits of the first `len` of `bits` whose bit of `mask` is set, from bit `out_len` of `out` on, behind
-/// which it must have none: how many bits `out` has then. Missing words are 0.
-///
-/// ```
-/// let mut out = vec![];
-/// assert_eq!(staffa_kernels::filter_bits(&[0b0110], &[0b1010], &mut out, 0), 2);
-/// assert_eq!(out, [0b01]);
-/// ```
-pub fn filter_bits(bits: &[u64], mask: &[u64], out: &mut Vec<u64>, out_len: usize) -> usize {
-    filter_bit_words(bits, mask, out, out_len)
-}
-
-dispatch! {
-    fn filter_bit_words<>(bits: &[u64], mask: &[u64], out: &mut Vec<u64>, out_len: usize) -> usize
-        = bits_scalar, avx2: bits_bmi2, avx512: bits_bmi2;
-}
-
-#[inline(always)]
-fn bits_scalar(bits: &[u64], mask: &[u64], out: &mut Vec<u64>, out_len: usize) -> usize {
-    pack_bits(bits, mask, out, out_len, |bits, mask| {
-        let (mut packed, mut left, mut at) = (0, mask, 0);
-        while left != 0 {
-            packed |= (bits >> left.trailing_zeros() & 1) << at;
-            at += 1;
-            left &= left - 1;
-        }
-        packed
-    })
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "bmi2,popcnt")]
-#[inline]
-fn bits_bmi2(bits: &[u64], mask: &[u64], out: &mut Vec<u64>, out_len: usize) -> usize {
-    pack_bits(bits, mask, out, out_len, |bits, mask| _pext_u64(bits, mask))
-}
-
-#[inline(always)]
-fn pack_bits(bits: &[u64], mask: &[u64], out: &mut Vec<u64>, out_len: usize, pack: impl Fn(u64, u64) -> u64) -> usize {
-    let mut at = out_len;
-    out.resize(at.div_ceil(64), 0);
-    for (bits, mask) in bits.iter().zip(mask) {
-        let (packed, count) = (pack(*bits, *mask), mask.count_ones() as usize);
-        let shift = at % 64;
-        match out.last_mut() {
-            Some(last) if shift > 0 => {
-                *last |= packed << shift;
-                if shift + count > 64 {
-                    out.push(packed >> (64 - shift));
-                }
-            }
-            _ if count > 0 => out.push(packed),
-            _ => {}
-        }
-        at += count;
-    }
-    at
-}
-
 /// Of strings that stand one after another in `bytes`, of these lengths, those whose bit of `mask` is set: one after
 /// another at the start of `out`, their lengths at the start of `kept`; how many strings and bytes they are.
 /// Up to 32 bytes of `out` behind them may be overwritten as well.
@@ -267,23 +208,6 @@ mod tests {
             agrees::<u64>(&mut rng);
             agrees::<u128>(&mut rng);
             agrees::<U256>(&mut rng);
-        });
-    }
-
-    #[test]
-    fn bits_agree_with_picking_one_by_one() {
-        on_every_level(|| {
-            let mut rng = Rng(0x5eed);
-            let (mut all, mut out, mut out_len) = (Vec::new(), Vec::new(), 0);
-            for (len, share) in LENS.iter().flat_map(|len| [0, 1, 8, 16].map(|share| (*len, share))) {
-                let ((values, bits), (wanted, mask)) = (mask(&mut rng, len, 8), mask(&mut rng, len, share));
-                all.extend(kept(&values, &wanted));
-                out_len = filter_bits(&bits, &mask, &mut out, out_len);
-                assert_eq!(out_len, all.len());
-                let found: Vec<bool> = (0..out_len).map(|i| out[i / 64] >> (i % 64) & 1 == 1).collect();
-                assert_eq!(found, all);
-                assert_eq!(out.len(), out_len.div_ceil(64));
-            }
         });
     }
 

@@ -8,17 +8,19 @@
 //! word      what a value is: u8 .. u128, U256; views between words and bytes
 //! dispatch  which instruction set this machine has; the macro that compiles a body for each
 //! bitpack   1,024 values of `width` bits, interleaved; the shorter tail, consecutive
+//! bits      bits from and to marked places
 //! delta     inclusive prefix sum
 //! frame     the range of values, and how many bits they need
 //! escape    values that are an escape become exceptions
 //! expand    values to the places of those that are not NULL
-//! filter    values, bits and strings whose bit is set
+//! filter    values and strings whose bit is set
 //! range     values to bits: which lie in a range
 //! gather    dictionary codes to values
 //! runs      run ends to values
 //! bytes     dictionaries of byte strings; lengths to offsets
 //! strings   Arrow's string arrays over memory that was checked here
 //! front     shared prefixes and suffixes to strings
+//! sum       sums, of packed values too
 //! fsst      symbol codes to bytes
 //! text      numbers and literals to rows of text
 //! pool      output memory that is used again
@@ -49,6 +51,7 @@
 compile_error!("staffa-kernels views little-endian file bytes as words: a big-endian machine would need copies");
 
 mod bitpack;
+mod bits;
 mod bytes;
 mod decimal;
 mod delta;
@@ -65,17 +68,19 @@ mod pool;
 mod range;
 mod runs;
 mod strings;
+mod sum;
 mod text;
 mod word;
 
 pub use bitpack::{pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail, unpack_tail};
+pub use bits::{gather_bits, scatter_bits};
 pub use bytes::{BytesDict, BytesDictBuilder, lengths_to_offsets_i32, lengths_to_offsets_i64, sum_u32};
 pub use decimal::{decimals_f32, decimals_f64};
 pub use delta::prefix_sum;
 pub use dispatch::{Level, level, lower_level};
 pub use escape::replace_escapes;
 pub use expand::expand;
-pub use filter::{filter, filter_bits, filter_strings};
+pub use filter::{filter, filter_strings};
 pub use frame::{bounds, changes, count_above, widths};
 pub use front::join_prefixes;
 pub use fsst::FsstTable;
@@ -85,6 +90,7 @@ pub use pool::{PoolBuf, PoolVec, retained_bytes, set_retained_limit};
 pub use range::{in_range, order_floats};
 pub use runs::fill_runs;
 pub use strings::{StringViews, rising_offsets, text_array};
+pub use sum::{sum, sum_packed, sum_runs};
 pub use text::{Piece, TEXT_FIELDS, Text, TextRows};
 pub use word::{Int, U256, Word, as_bytes, as_bytes_mut, cast_slice, cast_slice_mut, copy_from_le};
 

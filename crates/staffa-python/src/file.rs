@@ -86,8 +86,8 @@ impl File {
 
     /// Reads as it goes; `unfolded` in types that every engine knows.
     #[pyo3(signature = (
-        columns=None, filter=None, batch_rows=None, limit=None, string_views=false, dictionaries=None, offset=0,
-        unfolded=false
+        columns=None, filter=None, batch_rows=None, limit=None, string_views=false, dictionaries=None, run_ends=None,
+        offset=0, unfolded=false
     ))]
     #[expect(clippy::too_many_arguments, reason = "the keyword arguments of the Python method")]
     fn scan(
@@ -99,12 +99,14 @@ impl File {
         limit: Option<u64>,
         string_views: bool,
         dictionaries: Option<Vec<String>>,
+        run_ends: Option<Vec<String>>,
         offset: u64,
         unfolded: bool,
     ) -> PyResult<Reader> {
         let filter = filter.map(predicate).transpose()?;
         run(py, || {
-            let scan = self.asked(columns, filter, batch_rows, limit, string_views, dictionaries);
+            let scan = self.asked(columns, filter, batch_rows, limit, string_views);
+            let scan = scan.dictionaries(dictionaries.unwrap_or_default()).run_ends(run_ends.unwrap_or_default());
             let reader = scan.offset(offset).reader()?;
             let stored = reader.schema();
             let plain = Arc::new(unfolded_schema(&stored));
@@ -116,7 +118,9 @@ impl File {
     }
 
     /// Reads everything now.
-    #[pyo3(signature = (columns=None, filter=None, limit=None, string_views=false, dictionaries=None))]
+    #[pyo3(signature = (
+        columns=None, filter=None, limit=None, string_views=false, dictionaries=None, run_ends=None
+    ))]
     #[allow(clippy::too_many_arguments)] // Python's keyword arguments.
     fn read(
         &self,
@@ -126,11 +130,15 @@ impl File {
         limit: Option<u64>,
         string_views: bool,
         dictionaries: Option<Vec<String>>,
+        run_ends: Option<Vec<String>>,
     ) -> PyResult<Reader> {
         let filter = filter.map(predicate).transpose()?;
         // All of it: a row group at a time goes into huge pages, and all are kept anyway.
         let batch_rows = limit.is_none().then_some(1 << 20);
-        let scan = || self.asked(columns, filter, batch_rows, limit, string_views, dictionaries);
+        let scan = || {
+            let scan = self.asked(columns, filter, batch_rows, limit, string_views);
+            scan.dictionaries(dictionaries.unwrap_or_default()).run_ends(run_ends.unwrap_or_default())
+        };
         let mut reader = run(py, || scan().read_ahead(usize::MAX).reader())?;
         let schema = reader.schema();
         let mut batches = Vec::new();
@@ -141,7 +149,7 @@ impl File {
         Ok(Reader::new(schema, Box::new(batches.into_iter())))
     }
 
-    /// The rows at these positions, an array of int64 or uint64; `unfolded` as of `scan`.
+    /// The rows at these positions, an array of int64 or uint64, or those that a mask marks; `unfolded` as of `scan`.
     #[pyo3(signature = (indices, columns=None, string_views=false, unfolded=false))]
     fn take(
         &self,
@@ -153,10 +161,27 @@ impl File {
     ) -> PyResult<Batch> {
         let (indices, _) = indices.into_inner();
         run(py, || {
-            let rows = self.rows(&*indices)?;
-            let batch: RecordBatch = self.0.take(&rows, columns.as_deref(), string_views)?;
+            let batch: RecordBatch = if let Some(mask) = indices.as_boolean_opt() {
+                self.0.select(mask, columns.as_deref(), string_views)?
+            } else {
+                let rows = self.rows(&*indices)?;
+                self.0.take(&rows, columns.as_deref(), string_views)?
+            };
             Ok(Batch(if unfolded { unfold(&batch)? } else { batch }))
         })
+    }
+
+    /// The rows from `start` up to `end`.
+    #[pyo3(signature = (start, end, columns=None, string_views=false))]
+    fn take_range(
+        &self,
+        py: Python<'_>,
+        start: u64,
+        end: u64,
+        columns: Option<Vec<String>>,
+        string_views: bool,
+    ) -> PyResult<Batch> {
+        run(py, || Ok(Batch(self.0.select(start..end, columns.as_deref(), string_views)?)))
     }
 
     /// Aggregates, `(column, name)` each, over the rows that a predicate keeps: one row.
@@ -230,9 +255,8 @@ impl File {
         batch_rows: Option<usize>,
         limit: Option<u64>,
         string_views: bool,
-        dictionaries: Option<Vec<String>>,
     ) -> Scan {
-        let mut scan = self.0.scan().string_views(string_views).dictionaries(dictionaries.unwrap_or_default());
+        let mut scan = self.0.scan().string_views(string_views);
         if let Some(columns) = columns {
             scan = scan.columns(columns);
         }

@@ -1,5 +1,7 @@
 //! A bitmap: validity, booleans, selections. Bit `i` is bit `i % 64` of word `i / 64`; bits past the end are 0.
 
+use staffa_kernels::{VECTOR, gather_bits, scatter_bits};
+
 /// An owned bitmap of `len` bits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Bitmap {
@@ -116,6 +118,32 @@ impl Bitmap {
         ones
     }
 
+    /// How many are set among `range`.
+    pub fn count_of(&self, range: std::ops::Range<u32>) -> u32 {
+        let (first, last) = (range.start as usize / 64, range.end as usize / 64);
+        let word = |i: usize| self.words.get(i).copied().unwrap_or(0);
+        let (low, high) = (u64::MAX << (range.start % 64), !(u64::MAX << (range.end % 64)));
+        if first == last {
+            return (word(first) & low & high).count_ones();
+        }
+        let between = self.words.get(first + 1..last).unwrap_or_default().iter().map(|word| word.count_ones());
+        (word(first) & low).count_ones() + between.sum::<u32>() + (word(last) & high).count_ones()
+    }
+
+    /// The words of vector `v`.
+    pub fn vector(&self, v: usize) -> &[u64] {
+        let words = self.words.get(v * (VECTOR / 64)..).unwrap_or_default();
+        words.get(..VECTOR / 64).unwrap_or(words)
+    }
+
+    /// The bits at the places that are set in `places`, which has the same length, one after another.
+    #[must_use]
+    pub fn gathered(&self, places: &Self) -> Self {
+        let mut words = vec![0; places.count_ones().div_ceil(64) + 1];
+        let len = gather_bits(&self.words, &places.words, &mut words);
+        Self::from_words(words, len)
+    }
+
     /// Positions of the set bits, ascending.
     pub fn ones(&self) -> impl Iterator<Item = u32> + '_ {
         self.words.iter().enumerate().flat_map(|(i, &word)| {
@@ -127,30 +155,9 @@ impl Bitmap {
     /// The bits, in order, at the places that are set in `places`; the other places are 0.
     #[must_use]
     pub fn scattered(&self, places: &Self) -> Self {
-        let mut at = 0;
-        let word = |places: &u64| {
-            let (word, shift) = (at / 64, at % 64);
-            let low = self.words.get(word).copied().unwrap_or(0) >> shift;
-            let high = self.words.get(word + 1).copied().unwrap_or(0);
-            let mut bits = if shift == 0 { low } else { low | high << (64 - shift) };
-            at += places.count_ones() as usize;
-            let (mut out, mut left) = (0, *places);
-            while left != 0 && bits != 0 {
-                out |= (left & left.wrapping_neg()) * (bits & 1);
-                bits >>= 1;
-                left &= left - 1;
-            }
-            out
-        };
-        Self::from_words(places.words.iter().map(word).collect(), places.len())
-    }
-
-    /// The bits whose place is set in `wanted`, one after another.
-    #[must_use]
-    pub fn filtered(&self, wanted: &Self) -> Self {
-        let mut words = Vec::with_capacity(self.words.len().min(wanted.words.len()));
-        let len = staffa_kernels::filter_bits(&self.words, &wanted.words, &mut words, 0);
-        Self::from_words(words, len)
+        let mut words = vec![0; places.words.len()];
+        scatter_bits(&self.words, &places.words, &mut words);
+        Self::from_words(words, places.len())
     }
 
     /// Stretches of set bits, ascending.
@@ -270,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_and_filters_agree_with_single_bits() {
+    fn runs_agree_with_single_bits() {
         for share in [0, 1, 20, 31, 32] {
             let bits: Vec<bool> = (0..700u32).map(|i| i.wrapping_mul(2_654_435_761) >> 27 < share).collect();
             let all: Bitmap = bits.iter().copied().collect();
@@ -282,10 +289,21 @@ mod tests {
                 again.set_range(run.start as usize..run.end as usize);
             }
             assert_eq!(again, all);
-            let wanted: Bitmap = (0..650).map(|i| i % 7 < 3).collect();
-            let expected: Bitmap =
-                bits.iter().take(650).enumerate().filter(|(i, _)| i % 7 < 3).map(|(_, b)| *b).collect();
-            assert_eq!(all.filtered(&wanted), expected);
+        }
+    }
+
+    #[test]
+    fn counts_and_gathered_bits_agree_with_single_bits() {
+        let bits = |seed: u32| (0..1000u32).map(move |i| (i + seed).wrapping_mul(2_654_435_761) >> 28 < 9);
+        let all: Bitmap = bits(0).collect();
+        for (start, end) in [(0, 1000), (0, 0), (7, 7), (64, 128), (63, 65), (1, 63), (5, 640), (999, 1000)] {
+            let expected = (start..end).filter(|i| all.get(*i as usize)).count();
+            assert_eq!(all.count_of(start..end), expected as u32, "{start}..{end}");
+        }
+        for places in [bits(3).collect(), Bitmap::filled(1000, true), Bitmap::filled(1000, false)] {
+            let expected: Bitmap = places.ones().map(|i| all.get(i as usize)).collect();
+            assert_eq!(all.gathered(&places), expected);
+            assert_eq!(expected.scattered(&places), all.and(&places));
         }
     }
 

@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::gather::no_row;
 use crate::limits::Limits;
 use crate::node::{Node, NodeRef};
-use crate::selection::Selection;
+use crate::rows::BlockRows;
 use crate::source::Source;
 use crate::values::{Kind, PhysicalType, Values};
 
@@ -245,7 +245,7 @@ impl<'a> Block<'a> {
     }
 
     /// Where the values of `rows` are to be found.
-    pub fn wanted<'r>(&self, rows: &'r Selection) -> Result<Wanted<'r>> {
+    pub fn wanted<'r>(&self, rows: &'r BlockRows) -> Result<Wanted<'r>> {
         if rows.end() > self.len {
             return Err(no_row(rows.end() as u32 - 1, self.len));
         }
@@ -255,6 +255,17 @@ impl<'a> Block<'a> {
             None => Cow::Borrowed(rows),
         };
         Ok(Wanted { places, validity })
+    }
+
+    /// Which of the values some rows have, or all; `None` where all values are wanted.
+    pub fn values_of<'r>(&'r self, rows: Option<&'r Bitmap>) -> Option<Cow<'r, Bitmap>> {
+        match (rows, &self.validity) {
+            (None, None) => None,
+            (None, Some(validity)) => (!self.dense).then_some(Cow::Borrowed(validity)),
+            (Some(rows), None) => Some(Cow::Borrowed(rows)),
+            (Some(rows), Some(validity)) if self.dense => Some(Cow::Owned(rows.gathered(validity))),
+            (Some(rows), Some(validity)) => Some(Cow::Owned(rows.and(validity))),
+        }
     }
 
     /// All bits, those under a NULL being 0.
@@ -278,7 +289,7 @@ impl<'a> Block<'a> {
 /// Some rows of a block.
 pub(crate) struct Wanted<'r> {
     /// Where their values stand among those of the block; where it has none for NULLs, those of the others.
-    pub places: Cow<'r, Selection>,
+    pub places: Cow<'r, BlockRows>,
     /// Which of the rows are not NULL.
     pub validity: Option<Bitmap>,
 }

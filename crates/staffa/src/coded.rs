@@ -15,6 +15,7 @@ use crate::block::{Block, expand};
 use crate::decode::{AnyDecoder, CodedStrings, Scratch, vector_len};
 use crate::error::{Error, Result};
 use crate::read::File;
+use crate::runs::runs_anew;
 use crate::values::DecodedValues;
 
 /// The schema with these columns as dictionaries with keys of 32 bits: plain columns of strings or binaries.
@@ -42,18 +43,24 @@ pub(crate) fn with_dictionaries(schema: &Schema, names: &[String]) -> Result<Sch
     Ok(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// The leaf of a plain column of which a dictionary is wanted, and the field that its values have.
+/// The leaf of a plain column of which a dictionary, or runs, are wanted, and the field that its values have.
 pub(crate) fn to_be_coded(field: &Field, node: &Node) -> Option<(usize, Field)> {
     match (node, field.data_type()) {
         (Node::Leaf(leaf), DataType::Dictionary(_, values)) => {
             Some((*leaf, field.clone().with_data_type(values.as_ref().clone())))
         }
+        (Node::Leaf(leaf), DataType::RunEndEncoded(_, values)) => {
+            Some((*leaf, field.clone().with_data_type(values.data_type().clone())))
+        }
         _ => None,
     }
 }
 
-/// Plain values with a dictionary made for them.
+/// Plain values with a dictionary, or runs, made for them.
 pub(crate) fn coded_anew(field: &Field, plain: &ArrayRef) -> Result<ArrayRef> {
+    if matches!(field.data_type(), DataType::RunEndEncoded(..)) {
+        return runs_anew(plain);
+    }
     Ok(cast(plain, field.data_type())?)
 }
 

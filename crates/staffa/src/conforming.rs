@@ -18,9 +18,10 @@ use crate::bitmap::Bitmap;
 use crate::block::{self, Block, Parts, seal};
 use crate::choose::Cascade;
 use crate::cursor::{Cursor, put_varint};
-use crate::decode::{AnyDecoder, Budget, Decoder, Scratch, decode_all_strings, vector_len};
+use crate::decode::{AnyDecoder, Budget, Decoder, Physical, Scratch, decode_all_strings, vector_len};
 use crate::encoding::Encoding;
 use crate::error::Result;
+use crate::fold::{Fold, Wants};
 use crate::gather::Appended;
 use crate::limits::Limits;
 use crate::node::{Node, NodeRef};
@@ -223,7 +224,7 @@ fn round_trips(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
 
 /// Whether a block decodes to these values: vector by vector, in any order, and as a block.
 fn same(encoding: &dyn Encoding, bytes: &[u8], values: Values<'_>) -> Result<bool> {
-    fn words<T: PartialEq + Copy + Default>(decoder: &dyn Decoder<T>, expected: &[T]) -> Result<bool> {
+    fn words<T: Physical>(decoder: &dyn Decoder<T>, expected: &[T]) -> Result<bool> {
         let mut cx = Scratch::default();
         let vectors = expected.len().div_ceil(VECTOR);
         // Backwards: a vector must not need the one before it.
@@ -241,7 +242,7 @@ fn same(encoding: &dyn Encoding, bytes: &[u8], values: Values<'_>) -> Result<boo
                 return Ok(false);
             }
         }
-        Ok(decoder.len() == expected.len())
+        Ok(decoder.len() == expected.len() && folds(decoder, expected)?)
     }
     let limits = Limits::default();
     let parsed = block::parse(bytes, values.len(), Some(values.physical_type()), &limits)?;
@@ -283,6 +284,107 @@ fn same(encoding: &dyn Encoding, bytes: &[u8], values: Values<'_>) -> Result<boo
         }
         _ => Ok(false),
     }
+}
+
+/// Values folded: kept, with how often each was there, or their sum.
+struct Folded<T> {
+    wants: Wants,
+    values: Vec<T>,
+    sum: i128,
+}
+
+/// The low 128 bits of a word as an integer of a kind.
+fn integer<T: Physical>(value: T, kind: Kind) -> i128 {
+    let mut bytes = Vec::new();
+    value.write_le(&mut bytes);
+    let sign = if kind == Kind::Signed && bytes.last().is_some_and(|byte| *byte > 127) { 255 } else { 0 };
+    bytes.resize(bytes.len().max(16), sign);
+    i128::from_le_bytes(*bytes.first_chunk().unwrap())
+}
+
+impl<T: Physical> Fold<T> for Folded<T> {
+    fn wants(&self) -> Wants {
+        self.wants
+    }
+
+    fn values(&mut self, values: &[T]) -> Result<()> {
+        self.runs(values, &vec![1; values.len()])
+    }
+
+    fn runs(&mut self, values: &[T], counts: &[u32]) -> Result<()> {
+        assert_eq!(values.len(), counts.len());
+        for (value, count) in values.iter().zip(counts) {
+            assert!(*count > 0);
+            if let Wants::Sum(kind) = self.wants {
+                self.sum = self.sum.wrapping_add(integer(*value, kind).wrapping_mul((*count).into()));
+            }
+            self.values.extend(std::iter::repeat_n(*value, *count as usize));
+        }
+        Ok(())
+    }
+
+    fn sum(&mut self, sum: i128) -> Result<()> {
+        assert!(matches!(self.wants, Wants::Sum(_)));
+        self.sum = self.sum.wrapping_add(sum);
+        Ok(())
+    }
+}
+
+/// Whether what is handed out of all rows, and of some, is what is there.
+fn folds<T: Physical>(decoder: &dyn Decoder<T>, expected: &[T]) -> Result<bool> {
+    let sorted = |values: &[T]| {
+        let mut numbers: Vec<(i128, i128)> = values
+            .iter()
+            .map(|value| {
+                let mut bytes = Vec::new();
+                value.write_le(&mut bytes);
+                bytes.resize(32, 0);
+                let (low, high) = bytes.split_at(16);
+                (i128::from_le_bytes(low.try_into().unwrap()), i128::from_le_bytes(high.try_into().unwrap()))
+            })
+            .collect();
+        numbers.sort_unstable();
+        numbers
+    };
+    let some = selections(expected.len()).into_iter().map(|rows| {
+        let mut bits = Bitmap::filled(expected.len(), false);
+        rows.iter().for_each(|row| bits.set(*row as usize, true));
+        (rows, Some(bits))
+    });
+    let all = std::iter::once(((0..expected.len() as u32).collect(), None));
+    for (rows, bits) in all.chain(some) {
+        let there: Vec<T> = rows.iter().map(|row| expected[*row as usize]).collect();
+        let mut cx = Scratch::default();
+        for wants in
+            [Wants::InOrder, Wants::AnyOrder, Wants::Once, Wants::Sum(Kind::Signed), Wants::Sum(Kind::Unsigned)]
+        {
+            // Wider integers have a sign.
+            if wants == Wants::Sum(Kind::Unsigned) && T::BYTES > 8 {
+                continue;
+            }
+            let mut found = Folded { wants, values: Vec::new(), sum: 0 };
+            decoder.fold(bits.as_ref(), &mut found, &mut cx)?;
+            let right = match wants {
+                Wants::InOrder => found.values == there,
+                Wants::AnyOrder => sorted(&found.values) == sorted(&there),
+                Wants::Once => {
+                    let distinct = |values: &[T]| {
+                        let mut values = sorted(values);
+                        values.dedup();
+                        values
+                    };
+                    distinct(&found.values) == distinct(&there)
+                }
+                Wants::Sum(kind) => {
+                    found.sum == there.iter().fold(0i128, |sum, value| sum.wrapping_add(integer(*value, kind)))
+                }
+            };
+            if !right {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
 }
 
 /// Rows of so many: none, each of the first and last ones, few, some, most and all.

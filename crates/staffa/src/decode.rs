@@ -16,6 +16,7 @@ use staffa_kernels::{BytesDict, BytesDictBuilder, Int, PoolVec, U256, VECTOR, Wo
 use crate::bitmap::Bitmap;
 use crate::encoding;
 use crate::error::{Error, Result};
+use crate::fold::{Fold, FoldStrings, fold_strings, fold_vectors};
 use crate::gather::{Appended, gather_strings, gather_vectors};
 use crate::node::NodeRef;
 use crate::select::{Range, StringTest, select_strings, select_vectors};
@@ -46,6 +47,15 @@ pub trait Decoder<T>: Send + Sync {
     {
         select_vectors(self, range, cx)
     }
+
+    /// Hands out the values of some rows, or of all, to be made into something small. By default they are decoded; an
+    /// encoding hands out what it has, if that is enough for what is wanted.
+    fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()>
+    where
+        T: Copy + Default,
+    {
+        fold_vectors(self, rows, into, cx)
+    }
 }
 
 /// Decodes byte strings.
@@ -73,6 +83,11 @@ pub trait BytesDecoder: Send + Sync {
     /// The length of every string, where it is known without its content.
     fn lengths(&self) -> Option<&dyn Decoder<u32>> {
         None
+    }
+
+    /// Hands out some strings, or all, to be made into something small; all that there are have at most `most` bytes.
+    fn fold(&self, rows: Option<&Bitmap>, most: usize, into: &mut dyn FoldStrings, cx: &mut Scratch) -> Result<()> {
+        fold_strings(self, rows, most, into, cx)
     }
 
     /// Which strings pass; a vector has at most `most` bytes of them.

@@ -29,8 +29,8 @@ use crate::file::BlockEntry;
 use crate::pick::Pick;
 use crate::predicate::{Bound, Compare, Half, Node, Test, Value, may_be_true, must_be_true, true_rows};
 use crate::read::{File, each_column};
+use crate::rows::Rows;
 use crate::select::{self, StringTest};
-use crate::selection::Rows;
 use crate::values::Kind;
 use crate::zone::ZoneMap;
 
@@ -65,6 +65,24 @@ impl<'f> Unit<'f> {
         parts.any(|Part { block, rows }| bound.may_match(rows.len() as u64, &|column| self.zone(column, block)))
     }
 
+    /// Which rows match.
+    pub fn found(&mut self, bound: &Bound) -> Result<Bitmap> {
+        let mut within = Bitmap::default();
+        for Part { block, rows } in self.parts() {
+            let may = bound.may_match(rows.len() as u64, &|column| self.zone(column, block));
+            within.extend(&Bitmap::filled(rows.len(), may));
+        }
+        self.node(&bound.root, &within)
+    }
+
+    /// A block, opened now or for the filter.
+    pub fn opened(&self, leaf: usize, block: usize) -> Result<Arc<OpenBlock>> {
+        match self.opened.get(&(leaf, block)) {
+            Some(opened) => Ok(opened.clone()),
+            None => self.file.opened(leaf, self.row_group, block),
+        }
+    }
+
     /// The rows that match, with these columns; `None` where there are none. Loosely: with others too, where many match.
     pub fn matching(
         mut self,
@@ -73,12 +91,7 @@ impl<'f> Unit<'f> {
         schema: &SchemaRef,
         loose: bool,
     ) -> Result<Option<RecordBatch>> {
-        let mut within = Bitmap::default();
-        for Part { block, rows } in self.parts() {
-            let may = bound.may_match(rows.len() as u64, &|column| self.zone(column, block));
-            within.extend(&Bitmap::filled(rows.len(), may));
-        }
-        let found = self.node(&bound.root, &within)?;
+        let found = self.found(bound)?;
         let count = found.count_ones();
         if count == 0 {
             return Ok(None);
@@ -88,10 +101,7 @@ impl<'f> Unit<'f> {
         }
         let rows = Rows::of_bits(self.rows.start as u64, found);
         let groups = [self.file.group(self.row_group, rows)];
-        let open = |leaf, pick: &Pick| match self.opened.get(&(leaf, pick.block)) {
-            Some(opened) => Ok(opened.clone()),
-            None => self.file.opened(leaf, pick.row_group, pick.block),
-        };
+        let open = |leaf, pick: &Pick| self.opened(leaf, pick.block);
         let gathered = |column: &usize| self.file.gather_column(*column, schema, &groups, &open);
         let arrays = each_column(columns, count, gathered)?;
         let options = RecordBatchOptions::new().with_row_count(Some(count));
@@ -163,10 +173,7 @@ impl<'f> Unit<'f> {
                 found.extend(&if all { wanted } else { Bitmap::filled(rows.len(), false) });
                 continue;
             }
-            let opened = match self.opened.get(&(leaf, block)) {
-                Some(opened) => opened.clone(),
-                None => file.opened(leaf, self.row_group, block)?,
-            };
+            let opened = self.opened(leaf, block)?;
             let kind = file.leaf(leaf)?.kind;
             let tested = opened.with(|block| test(node, block, kind));
             let tested = tested.map_err(|e| e.at(|p| p.block = Some(block)).at(file.place(leaf, self.row_group)))?;

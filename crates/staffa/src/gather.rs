@@ -9,7 +9,7 @@ use staffa_kernels::{PoolBuf, VECTOR, Word, filter};
 use crate::bitmap::Bitmap;
 use crate::decode::{BytesDecoder, Decoder, Scratch, vector_len};
 use crate::error::{Error, Result};
-use crate::selection::{Selection, dense};
+use crate::rows::{BlockRows, dense};
 
 /// Rows of a vector from which on it is decoded: that takes some 100 ns, a value by itself 2 to 5 ns.
 const MANY: usize = 32;
@@ -89,26 +89,26 @@ pub fn gather_ones<T: Copy + Default>(
 /// Values of a decoder that are wanted into `out`, which has a place for each.
 pub fn gather_words<T: Word>(
     decoder: &dyn Decoder<T>,
-    wanted: &Selection,
+    wanted: &BlockRows,
     cx: &mut Scratch,
     out: &mut [T],
 ) -> Result<()> {
     match wanted {
-        Selection::List(rows) => decoder.gather(rows, cx, out),
-        Selection::Bits(bits, _) => filter_words(decoder, bits, cx, out),
+        BlockRows::List(rows) => decoder.gather(rows, cx, out),
+        BlockRows::Bits(bits, _) => filter_words(decoder, bits, cx, out),
     }
 }
 
 /// Strings of a decoder that are wanted, appended to `out`.
 pub fn gather_bytes(
     decoder: &dyn BytesDecoder,
-    wanted: &Selection,
+    wanted: &BlockRows,
     cx: &mut Scratch,
     out: &mut Appended,
 ) -> Result<()> {
     match wanted {
-        Selection::List(rows) => decoder.gather(rows, cx, out),
-        Selection::Bits(bits, count) => filter_strings(decoder, bits, *count, cx, out),
+        BlockRows::List(rows) => decoder.gather(rows, cx, out),
+        BlockRows::Bits(bits, count) => filter_strings(decoder, bits, *count, cx, out),
     }
 }
 

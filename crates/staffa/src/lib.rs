@@ -54,6 +54,7 @@ mod error;
 mod file;
 mod filter;
 mod float;
+mod fold;
 mod gather;
 mod inspect;
 mod limits;
@@ -71,9 +72,10 @@ mod predicate;
 mod read;
 mod relate;
 mod rounding;
+mod rows;
+mod runs;
 mod scan;
 mod select;
-mod selection;
 mod source;
 mod store;
 mod take;
@@ -111,6 +113,7 @@ pub use options::{Access, Profile, WriteOptions, WriteSummary};
 pub use predicate::{Compare, Literal, Predicate};
 pub use read::File;
 pub use scan::{Part, Reader, Scan};
+pub use take::Selection;
 pub use write::{Writer, to_bytes};
 
 /// The examples of the guide for Rust.

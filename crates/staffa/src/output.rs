@@ -14,7 +14,7 @@ use crate::block::{Block, Parsed, expand};
 use crate::decode::{AnyDecoder, Physical, Scratch, for_words, vector_len};
 use crate::error::{Error, Result};
 use crate::gather::{Appended, gather_bytes, gather_words, memory};
-use crate::selection::Selection;
+use crate::rows::BlockRows;
 use crate::values::{DecodedLeaf, DecodedValues, PhysicalType};
 
 /// Most bytes that are reserved for strings before they are seen.
@@ -93,7 +93,10 @@ impl<'a> Output<'a> {
     }
 
     /// Appends some rows of a block.
-    pub fn push_rows(&mut self, block: &Block<'_>, rows: &Selection) -> Result<()> {
+    pub fn push_rows(&mut self, block: &Block<'_>, rows: &BlockRows) -> Result<()> {
+        if rows.len() == block.len && rows.end() <= block.len {
+            return self.push_all_rows(block);
+        }
         let (wanted, count) = (block.wanted(rows)?, rows.len());
         self.extend_validity(wanted.validity.as_ref(), count);
         match self.leaf.ty {
@@ -135,6 +138,27 @@ impl<'a> Output<'a> {
             }, _ => {}),
         }
         self.at += count;
+        Ok(())
+    }
+
+    /// Appends all rows of a block, where of others only some may be wanted.
+    fn push_all_rows(&mut self, block: &Block<'_>) -> Result<()> {
+        if self.leaf.ty != Some(PhysicalType::Bytes) {
+            return self.push(block);
+        }
+        self.extend_validity(block.validity.as_ref(), block.len);
+        self.strings.allow(block.string_bytes);
+        let (mut found, cx) = (Ok(0), &mut self.cx);
+        let pushed = self.strings.push_all(block.len, block.string_bytes, |lengths, out| {
+            found = block.strings(cx, lengths, out);
+            found.as_ref().ok().copied()
+        });
+        found.and(pushed)?;
+        let lengths = std::mem::take(&mut self.strings.lengths);
+        self.push_offsets(&lengths, self.strings.len())?;
+        self.strings.lengths = lengths;
+        self.strings.lengths.clear();
+        self.at += block.len;
         Ok(())
     }
 

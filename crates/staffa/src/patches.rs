@@ -6,6 +6,7 @@ use crate::bitmap::Bitmap;
 use crate::choose::Cascade;
 use crate::decode::{OpenContext, Physical};
 use crate::error::Result;
+use crate::fold::Fold;
 use crate::node::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Values};
 
@@ -85,9 +86,26 @@ impl<T: Physical> Patches<T> {
         self.mask.len()
     }
 
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
     /// The exception at `row`, where it is one.
     pub(crate) fn at(&self, row: usize) -> Option<T> {
         self.values.get(self.mask.rank(row)?).copied()
+    }
+
+    /// Hands out the exceptions among some rows, or all; which of these rows are none.
+    pub(crate) fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>) -> Result<Bitmap> {
+        let Some(rows) = rows else {
+            into.values(&self.values)?;
+            return Ok(Bitmap::filled(self.len(), true).without(&self.mask.bits));
+        };
+        let found = rows.gathered(&self.mask.bits);
+        let values: Vec<T> = found.ones().filter_map(|i| self.values.get(i as usize).copied()).collect();
+        into.values(&values)?;
+        Ok(rows.without(&self.mask.bits))
     }
 
     /// Puts the exceptions among `rows` in their places.

@@ -21,7 +21,7 @@ use crate::coded::{coded_anew, to_be_coded};
 use crate::error::{Error, Result};
 use crate::output::Output;
 use crate::read::File;
-use crate::selection::{Rows, Selection};
+use crate::rows::{BlockRows, Rows};
 use crate::values::{DecodedLeaf, DecodedValues, PhysicalType};
 
 /// Wanted values of one block.
@@ -30,7 +30,7 @@ pub(crate) struct Pick {
     pub row_group: usize,
     pub block: usize,
     /// From the block's first value on.
-    pub rows: Selection,
+    pub rows: BlockRows,
 }
 
 /// Wanted rows of one row group.

@@ -321,7 +321,11 @@ impl File {
         let Some((leaf, plain)) = to_be_coded(field, node) else {
             return self.column_as(field, column, row_group, rows);
         };
-        let coded = self.coded_rows(leaf, plain.data_type(), row_group, &rows);
+        let ty = plain.data_type();
+        let coded = match field.data_type() {
+            DataType::RunEndEncoded(..) => self.run_rows(leaf, ty, row_group, &rows),
+            _ => self.coded_rows(leaf, ty, row_group, &rows),
+        };
         match coded.map_err(|e| e.at(self.place(leaf, row_group)))? {
             Some(coded) => Ok(coded),
             None => coded_anew(field, &self.column_as(&plain, column, row_group, rows)?),

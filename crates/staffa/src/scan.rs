@@ -20,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::filter::Unit;
 use crate::predicate::{Bound, Predicate};
 use crate::read::File;
+use crate::runs::with_run_ends;
 
 /// Bytes of batches that wait to be asked for: as many as the pool of memory keeps.
 const READ_AHEAD: usize = 64 << 20;
@@ -35,6 +36,7 @@ pub struct Scan {
     batch_rows: usize,
     string_views: bool,
     dictionaries: Vec<String>,
+    run_ends: Vec<String>,
     threads: Option<usize>,
     read_ahead: usize,
     ordered: bool,
@@ -61,7 +63,8 @@ impl Scan {
         let batch_rows = file.footer().block_rows as usize;
         let (columns, filter, limit) = (None, None, None);
         let (threads, read_ahead, ordered) = (None, READ_AHEAD, true);
-        let (offset, string_views, dictionaries) = (0, false, Vec::new());
+        let (offset, string_views) = (0, false);
+        let (dictionaries, run_ends) = (Vec::new(), Vec::new());
         Self {
             file,
             columns,
@@ -71,6 +74,7 @@ impl Scan {
             batch_rows,
             string_views,
             dictionaries,
+            run_ends,
             threads,
             read_ahead,
             ordered,
@@ -126,6 +130,30 @@ impl Scan {
     #[must_use]
     pub fn dictionaries<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
         self.dictionaries = columns.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// These columns as run-ends of 32 bits, of any type that is not nested: where they are stored in runs, these are handed
+    /// out as they are, those of several blocks one after another; else, and of a filter's rows, runs are made. Views are
+    /// plain strings in them.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Array, Int64Array, RecordBatch, cast::AsArray, types::Int32Type};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let n = Int64Array::from_iter_values((0..100_000).map(|i| i / 1000));
+    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(n) as _)])?;
+    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
+    /// let scan = staffa::File::from_bytes(bytes)?.scan().run_ends(["n"]);
+    /// let batch = scan.batch_rows(100_000).reader()?.next().unwrap()?;
+    /// let runs = batch.column(0).as_run::<Int32Type>();
+    /// assert_eq!((runs.len(), runs.values().len()), (100_000, 100));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn run_ends<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
+        self.run_ends = columns.into_iter().map(Into::into).collect();
         self
     }
 
@@ -220,12 +248,17 @@ impl Scan {
     pub fn reader(self) -> Result<Reader> {
         let file = self.file;
         let all = file.schema();
+        if let Some(name) = self.run_ends.iter().find(|name| self.dictionaries.contains(name)) {
+            return Err(Error::invalid(format!("column {name:?}: as a dictionary or as runs, not as both")));
+        }
         let read_schema = schema_for(all, self.string_views);
         let read_schema = if self.dictionaries.is_empty() {
             read_schema
         } else {
             Arc::new(with_dictionaries(&read_schema, &self.dictionaries)?)
         };
+        let read_schema =
+            if self.run_ends.is_empty() { read_schema } else { Arc::new(with_run_ends(&read_schema, &self.run_ends)?) };
         let columns = match &self.columns {
             Some(names) => file.column_positions(names)?,
             None => (0..all.fields().len()).collect(),
@@ -278,7 +311,7 @@ impl Scan {
     }
 }
 
-fn is_flat(file: &File, column: usize) -> bool {
+pub(crate) fn is_flat(file: &File, column: usize) -> bool {
     let leaves = file.layout().leaves_of(column);
     leaves.len() <= 1 && leaves.clone().all(|leaf| file.leaf(leaf).is_ok_and(|l| l.flat))
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float16Type, Float64Type, Int16Type};
+use arrow_array::types::{Float16Type, Float64Type, Int16Type, Int32Type};
 use arrow_array::{
     Array, ArrayRef, ArrowPrimitiveType, BooleanArray, DictionaryArray, FixedSizeBinaryArray, Float16Array,
     Float32Array, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, ListArray, RecordBatch,
@@ -61,6 +61,7 @@ fn round_trips(ty: &DataType, random: &mut Random) {
     takes(&file, ty, &expected, random);
     views(&file, ty, &expected);
     dictionaries(&file, ty, &expected);
+    run_ends(&file, ty, &expected);
 }
 
 fn scans(file: &File, ty: &DataType, expected: &[String], random: &mut Random) {
@@ -112,6 +113,23 @@ fn takes(file: &File, ty: &DataType, expected: &[String], random: &mut Random) {
         let rest = wanted.iter().map(|row| &expected[*row as usize]);
         assert!(rest.eq(&rows(found.column(0))), "{ty}: {wanted:?}");
     }
+    let columns = ["a".to_owned()];
+    for (start, end) in [(0, ROWS), (0, 0), (ROWS, ROWS), (5, 6), (32, 64), (30, 99), (90, 180), (100, ROWS)] {
+        let found = file.select(start as u64..end as u64, Some(&columns), false).unwrap();
+        check(&found);
+        assert_eq!(rows(found.column(0)), expected[start..end], "{ty}: {start}..{end}");
+    }
+    let some = |random: &mut Random, most: usize| (0..ROWS).map(|_| Some(random.below(10) < most)).collect();
+    let mut masks: Vec<BooleanArray> = [0, 1, 5, 9, 10].iter().map(|most| some(random, *most)).collect();
+    masks.push((0..ROWS).map(|row| [Some(true), Some(false), None][row % 3]).collect());
+    masks.push((0..ROWS + 7).map(|row| Some(row % 64 > 2)).collect::<BooleanArray>().slice(7, ROWS));
+    masks.push((0..ROWS).map(|row| Some((32..122).contains(&row))).collect());
+    for mask in &masks {
+        let found = file.select(mask, Some(&columns), false).unwrap();
+        check(&found);
+        let marked = mask.iter().zip(expected).filter(|(marked, _)| *marked == Some(true)).map(|(_, value)| value);
+        assert!(marked.eq(&rows(found.column(0))), "{ty}");
+    }
 }
 
 fn views(file: &File, ty: &DataType, expected: &[String]) {
@@ -141,6 +159,77 @@ fn dictionaries(file: &File, ty: &DataType, expected: &[String]) {
     assert_eq!(column(&read(scan().filter("b >= 80".parse().unwrap())), 0), expected[80..], "{ty}");
     let some = read(scan().filter("b in (3, 100, 101, 200)".parse().unwrap()));
     assert_eq!(column(&some, 0), [3, 100, 101, 200].map(|row: usize| expected[row].clone()), "{ty}");
+}
+
+fn run_ends(file: &File, ty: &DataType, expected: &[String]) {
+    use DataType as D;
+    let scan = || file.scan().run_ends(["a"]).columns(["a"]);
+    if ty.is_nested() && !matches!(ty, D::RunEndEncoded(..)) || matches!(ty, D::Null | D::Dictionary(..)) {
+        let refused = scan().reader().unwrap_err();
+        assert!(matches!(refused, staffa::Error::InvalidArgument(_)), "{ty}: {refused}");
+        return;
+    }
+    let found = read(scan());
+    assert!(matches!(found[0].column(0).data_type(), D::RunEndEncoded(..)), "{ty}");
+    assert_eq!(column(&found, 0), expected, "{ty}");
+    for rows in [7, 50, 230] {
+        let found = read(scan().offset(37).limit(70).batch_rows(rows));
+        assert_eq!(column(&found, 0), expected[37..107], "{ty}, {rows}");
+    }
+    assert_eq!(column(&read(scan().filter("b >= 80".parse().unwrap())), 0), expected[80..], "{ty}");
+    let some = read(scan().filter("b in (3, 100, 101, 200)".parse().unwrap()));
+    assert_eq!(column(&some, 0), [3, 100, 101, 200].map(|row: usize| expected[row].clone()), "{ty}");
+}
+
+#[test]
+fn run_ends_are_handed_out_as_they_are_stored() {
+    let mut random = Random(8);
+    for (row_group_rows, block_rows) in [(3000, 256), (3000, 3000), (900, 300)] {
+        for nulls in [0, 1, 30, 299] {
+            let mut value = 0;
+            let mut runs = Vec::new();
+            while runs.len() < 3000 {
+                value += 1 + random.below(5) as i64;
+                let null = nulls > 0 && random.below(300) < nulls;
+                runs.extend(std::iter::repeat_n((!null).then_some(value % 40), 1 + random.below(700)));
+            }
+            runs.truncate(3000);
+            let texts = runs.iter().map(|value| value.map(|value| format!("text {value}")));
+            let floats = runs.iter().map(|value| value.map(|value| if value % 2 == 0 { 0.0 } else { -0.0 }));
+            let columns: [ArrayRef; 4] = [
+                Arc::new(Int64Array::from_iter(runs.iter().copied())),
+                Arc::new(texts.collect::<StringArray>()),
+                Arc::new(floats.collect::<Float64Array>()),
+                Arc::new(runs.iter().map(|value| value.map(|value| value > 20)).collect::<BooleanArray>()),
+            ];
+            let batch = table(columns.to_vec());
+            let file = write(std::slice::from_ref(&batch), sized(row_group_rows, block_rows));
+            let scan = || file.scan().run_ends(["a", "b", "c", "d"]);
+            let found = read(scan().batch_rows(3000));
+            for (i, plain) in batch.columns().iter().enumerate() {
+                let expected = rows(plain);
+                assert_eq!(column(&found, i), expected);
+                let runs = expected.chunk_by(|a, b| a == b).count();
+                let kept: usize = found.iter().map(|b| b.column(i).as_run::<Int32Type>().values().len()).sum();
+                assert!(kept < runs + found.len(), "{kept} for {runs} runs in {} row groups", found.len());
+            }
+            for (skip, some) in [(0, 1), (255, 3), (256, 256), (1, 2999), (2999, 1)] {
+                let found = read(scan().offset(skip).limit(some).batch_rows(100));
+                for (i, plain) in batch.columns().iter().enumerate() {
+                    let cut = plain.slice(skip as usize, some as usize);
+                    assert_eq!(column(&found, i), rows(&cut), "{skip}, {some}");
+                }
+            }
+            let kept: BooleanArray = runs.iter().map(|value| Some(value.is_some_and(|value| value < 9))).collect();
+            let found = read(scan().filter("a < 9".parse().unwrap()));
+            for (i, plain) in batch.columns().iter().enumerate() {
+                assert_eq!(column(&found, i), rows(&arrow_select::filter::filter(plain, &kept).unwrap()));
+            }
+        }
+    }
+    let file = write(&[table(vec![Arc::new(Int64Array::from_iter_values(0..9))])], sized(60, 8));
+    let both = file.scan().run_ends(["a"]).dictionaries(["a"]).reader().unwrap_err().to_string();
+    assert!(both.contains("as a dictionary or as runs"), "{both}");
 }
 
 #[test]
@@ -281,6 +370,10 @@ fn tables_without_rows_and_without_columns() {
         assert_eq!(file.take(&[], None, false).unwrap(), RecordBatch::new_empty(schema.clone()));
         let message = file.take(&[0], None, false).unwrap_err().to_string();
         assert_eq!(message, "index 0 at position 0 is out of range, the table has 0 rows");
+        let message = file.select(0..1, None, false).unwrap_err().to_string();
+        assert_eq!(message, "rows 0 to 1 are out of range, the table has 0 rows");
+        let message = file.select(&BooleanArray::from(vec![true]), None, false).unwrap_err().to_string();
+        assert_eq!(message, "a mask of as many rows as the table has, 0, expected, found 1");
     }
     let options = RecordBatchOptions::new().with_row_count(Some(70));
     let none = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), vec![], &options).unwrap();

@@ -1,34 +1,39 @@
-//! Aggregates: counts, smallest, largest, sums, out of zone maps where these are exact, else a block at a time.
+//! Aggregates: counts, smallest, largest, sums, out of zone maps where these are exact, else by the encodings of a block.
 //!
 //! ```text
 //! for each column, block by block:   zone map knows -> taken from there
-//!                                    only distinct strings -> those of the dictionary that rows have
 //!                                    a bound of strings -> kept, decoded at the end if it could still win
-//!                                    else -> decoded, fed to what still asks
+//!                                    else -> opened; its encodings hand out what they have to what still asks
+//!                                    a filter's rows: a zone map tells whether they can change anything
 //! ```
 //!
 //! Columns go in parallel, each in the memory of one block; a column of dictionaries or run ends in that of a row group.
 
+mod feed;
+mod number;
 mod part;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
 use arrow_array::{Array as _, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::filter::filter;
 use rayon::prelude::*;
 
+use crate::arrow::boolean_buffer;
+use crate::bitmap::Bitmap;
 use crate::error::{Error, Result};
+use crate::filter::Unit;
 use crate::predicate::{Predicate, innermost};
 use crate::read::File;
-use crate::scan::Reader;
+use crate::scan::{Reader, is_flat};
 use crate::write::unknown_column;
+use feed::{feed, feeds};
 use part::{Block, Part};
 
 /// What is to be known of a column. NULLs count for nothing but `Rows` and `Nulls`.
@@ -118,10 +123,10 @@ impl File {
     ) -> Result<RecordBatch> {
         let mut all = Aggregation::new(self.schema(), wanted)?;
         if let Some(filter) = filter {
-            let names = all.columns.iter().map(|column| column.name.clone());
-            return self.scan().columns(names).filter(filter.clone()).reader()?.aggregate(wanted);
+            all.of_rows(self, filter)?;
+        } else {
+            each(&mut all.columns, |column| column.of_file(self))?;
         }
-        all.columns.par_iter_mut().try_for_each(|column| column.of_file(self))?;
         all.finish()
     }
 }
@@ -194,6 +199,39 @@ impl Aggregation {
         Ok(Self { columns, order })
     }
 
+    /// The rows of a file that match: as many units at once as there are threads.
+    fn of_rows(&mut self, file: &File, filter: &Predicate) -> Result<()> {
+        let tested = file.column_positions(&filter.columns())?;
+        let bound = filter.bind(file.schema())?;
+        let nested =
+            tested.iter().chain(self.columns.iter().map(|column| &column.position)).any(|c| !is_flat(file, *c));
+        let step = if nested { usize::MAX } else { file.footer().block_rows.max(1) as usize };
+        let groups = file.footer().row_groups.iter().enumerate();
+        let units = groups.flat_map(|(group, rows)| {
+            let rows = *rows as usize;
+            (0..rows).step_by(step).map(move |start| (group, start..start.saturating_add(step).min(rows)))
+        });
+        let units: Vec<(usize, Range<usize>)> = units.collect();
+        for units in units.chunks(rayon::current_num_threads()) {
+            let found = |(group, rows): &(usize, Range<usize>)| {
+                let mut unit = Unit::new(file, *group, rows.clone());
+                let found = unit.found(&bound)?;
+                let block = Block { group: *group, rows: rows.clone() };
+                Ok((block, unit, found))
+            };
+            let found: Vec<(Block, Unit<'_>, Bitmap)> = if units.len() > 1 {
+                units.par_iter().map(found).collect::<Result<_>>()?
+            } else {
+                units.iter().map(found).collect::<Result<_>>()?
+            };
+            let some = || found.iter().filter(|(_, _, found)| !found.is_zero());
+            each(&mut self.columns, |column| {
+                some().try_for_each(|(rows, unit, found)| column.of_rows(file, rows, Some((unit, found))))
+            })?;
+        }
+        each(&mut self.columns, |column| column.rest(file))
+    }
+
     fn finish(self) -> Result<RecordBatch> {
         let (mut fields, mut arrays) = (Vec::new(), Vec::new());
         for (at, part) in self.order {
@@ -214,46 +252,77 @@ impl Column {
         self.parts.iter_mut().try_for_each(|(_, part)| part.push(&array))
     }
 
-    /// All rows of a file.
-    fn of_file(&mut self, file: &File) -> Result<()> {
-        let schema = file.schema();
+    /// The leaf whose blocks hold the column's values, where there is one.
+    fn leaf(&self, file: &File) -> Result<Option<usize>> {
         let mut leaves = file.layout().leaves_of(self.position);
-        let flat = match (leaves.next(), leaves.next()) {
+        Ok(match (leaves.next(), leaves.next()) {
             (Some(leaf), None) if file.leaf(leaf)?.flat => Some(leaf),
             _ => None,
-        };
+        })
+    }
+
+    /// All rows of a file.
+    fn of_file(&mut self, file: &File) -> Result<()> {
         for (group, &rows) in file.footer().row_groups.iter().enumerate() {
-            let Some(leaf) = flat else {
-                self.push(&file.column(self.position, schema, group, 0..rows as usize)?)?;
-                continue;
-            };
-            for entry in &file.chunk(leaf, group)?.blocks {
-                let first = entry.first_value as usize;
-                let block = Block { group, rows: first..first + entry.values };
-                let asking = |(_, part): &mut (Aggregate, Part)| !part.by_zone_map(entry, &block);
-                let asking: Vec<bool> = self.parts.iter_mut().map(asking).collect();
-                if asking.contains(&true) {
-                    let mut parts: Vec<_> = self.parts.iter_mut().zip(asking).filter(|(_, asking)| *asking).collect();
-                    let distinct = parts.iter().all(|((which, _), _)| *which == Aggregate::Distinct);
-                    let strings = self.ty.is_string() || self.ty.is_binary();
-                    let coded = if distinct && strings {
-                        let place = file.place(leaf, group);
-                        file.coded_rows(leaf, &self.ty, group, &block.rows).map_err(|e| e.at(place))?
-                    } else {
-                        None
-                    };
-                    let array = match coded {
-                        Some(coded) => used(&coded)?,
-                        None => file.column(self.position, schema, group, block.rows)?,
-                    };
-                    parts.iter_mut().try_for_each(|((_, part), _)| part.push(&array))?;
-                }
-            }
+            self.of_rows(file, &Block { group, rows: 0..rows as usize }, None)?;
         }
-        // Strings whose bounds are cut off, the most promising block first, until no other can win.
+        self.rest(file)
+    }
+
+    /// Some blocks' rows: those that a filter has found, or all.
+    fn of_rows(&mut self, file: &File, rows: &Block, found: Option<(&Unit<'_>, &Bitmap)>) -> Result<()> {
+        let Some(leaf) = self.leaf(file)? else { return self.of_array(file, rows, found) };
+        let block_rows = file.footer().block_rows.max(1) as usize;
+        let blocks = rows.rows.start / block_rows..rows.rows.end.div_ceil(block_rows);
+        let chunk = file.chunk(leaf, rows.group)?;
+        for (number, entry) in chunk.blocks.iter().enumerate().take(blocks.end).skip(blocks.start) {
+            let first = entry.first_value as usize;
+            let block = Block { group: rows.group, rows: first..first + entry.values };
+            let own = found.map(|(_, found)| found.slice(first.saturating_sub(rows.rows.start), entry.values));
+            let wanted = own.as_ref().map_or(entry.values, Bitmap::count_ones);
+            if wanted == 0 {
+                continue;
+            }
+            let all = wanted == entry.values;
+            let parts = self.parts.iter_mut().map(|(_, part)| part);
+            let mut asking: Vec<&mut Part> = parts
+                .filter_map(|part| {
+                    let told = if all { part.by_zone_map(entry, &block) } else { part.settled(entry) };
+                    (!told).then_some(part)
+                })
+                .collect();
+            if asking.is_empty() {
+                continue;
+            }
+            let spec = file.leaf(leaf)?;
+            if !feeds(&self.ty, spec) {
+                let array = file.column(self.position, file.schema(), rows.group, block.rows)?;
+                let array = those(&array, own.as_ref().filter(|_| !all))?;
+                asking.iter_mut().try_for_each(|part| part.push(&array))?;
+                continue;
+            }
+            let opened = match found {
+                Some((unit, _)) => unit.opened(leaf, number)?,
+                None => file.opened(leaf, rows.group, number)?,
+            };
+            let fed = opened.with(|block| feed(&mut asking, block, spec.kind, own.as_ref().filter(|_| !all)));
+            fed.map_err(|e| e.at(|p| p.block = Some(number)).at(file.place(leaf, rows.group)))?;
+        }
+        Ok(())
+    }
+
+    /// The same of a column that is not stored by itself.
+    fn of_array(&mut self, file: &File, rows: &Block, found: Option<(&Unit<'_>, &Bitmap)>) -> Result<()> {
+        let array = file.column(self.position, file.schema(), rows.group, rows.rows.clone())?;
+        let array = those(&plain(&array)?, found.map(|(_, found)| found))?;
+        self.parts.iter_mut().try_for_each(|(_, part)| part.push(&array))
+    }
+
+    /// Strings whose bounds are cut off, the most promising block first, until no other can win.
+    fn rest(&mut self, file: &File) -> Result<()> {
         for (_, part) in &mut self.parts {
             while let Some(block) = part.next_open() {
-                let array = file.column(self.position, schema, block.group, block.rows)?;
+                let array = file.column(self.position, file.schema(), block.group, block.rows)?;
                 part.push(&array)?;
             }
         }
@@ -261,10 +330,18 @@ impl Column {
     }
 }
 
-/// The values of a dictionary that rows have.
-fn used(coded: &ArrayRef) -> Result<ArrayRef> {
-    let coded = coded.as_dictionary::<Int32Type>();
-    Ok(filter(coded.values(), &BooleanArray::new(coded.occupancy(), None))?)
+/// Something of every column, in parallel where there are several threads: to wake them takes a while.
+fn each(columns: &mut [Column], of: impl Fn(&mut Column) -> Result<()> + Send + Sync) -> Result<()> {
+    if columns.len() < 2 || rayon::current_num_threads() < 2 {
+        return columns.iter_mut().try_for_each(of);
+    }
+    columns.par_iter_mut().try_for_each(of)
+}
+
+/// Some rows of an array, or all.
+fn those(array: &ArrayRef, found: Option<&Bitmap>) -> Result<ArrayRef> {
+    let Some(found) = found else { return Ok(array.clone()) };
+    Ok(filter(array, &BooleanArray::new(boolean_buffer(found.clone()), None))?)
 }
 
 /// Runs and dictionaries as their values.

@@ -6,20 +6,23 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Float16Type;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Decimal128Array, Decimal256Array, Float64Array, Int64Array, UInt64Array, make_array,
     new_null_array,
 };
-use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, i256};
+use arrow_buffer::{Buffer, NullBuffer, i256};
 use arrow_data::ArrayData;
 use arrow_schema::{DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType};
 use hashbrown::HashSet;
+use staffa_kernels::{U256, as_bytes};
 
 use super::Aggregate;
+use super::number::{Number, kind_of, words_of};
 use crate::error::{Error, Result};
 use crate::file::BlockEntry;
+use crate::fold::Wants;
 use crate::predicate::{Value, array_of_one};
+use crate::values::Kind;
 use crate::zone::Bounds;
 
 /// Longest bound of a string that a zone map need not have cut.
@@ -84,19 +87,130 @@ impl Part {
         true
     }
 
-    /// Values of the column's innermost type.
-    pub(super) fn push(&mut self, array: &ArrayRef) -> Result<()> {
-        let rows = array.len() as u64;
-        let nulls = array.logical_null_count() as u64;
+    /// Whether a zone map told that among a block's rows there is none that changes anything, whichever are wanted.
+    pub(super) fn settled(&self, entry: &BlockEntry) -> bool {
+        match self {
+            Self::Extreme(part) => part.settled(&entry.zone.bounds),
+            Self::Sorted(part) => !part.so_far,
+            _ => false,
+        }
+    }
+
+    /// So many rows, NULLs among them.
+    pub(super) fn count(&mut self, rows: u64, nulls: u64) {
         match self {
             Self::Rows(all) => *all += rows,
             Self::Count(all) => *all += rows - nulls,
             Self::Nulls(all) => *all += nulls,
-            _ if rows == nulls => {}
-            Self::Extreme(part) => part.push(array),
-            Self::Sum(part) => part.push(array),
-            Self::Distinct(part) => return part.push(array),
-            Self::Sorted(part) => return part.push(array),
+            Self::Extreme(_) | Self::Sum(_) | Self::Distinct(_) | Self::Sorted(_) => {}
+        }
+    }
+
+    /// What values are wanted for; `None` where only their number is.
+    pub(super) fn wants(&self, kind: Kind, wide: bool) -> Option<Wants> {
+        match self {
+            Self::Rows(_) | Self::Count(_) | Self::Nulls(_) => None,
+            // Floats are added up in their order; where 256 bits may overflow, so are integers.
+            Self::Sum(_) if kind == Kind::Float || wide => Some(Wants::InOrder),
+            Self::Sum(_) => Some(Wants::Sum(kind)),
+            Self::Extreme(_) | Self::Distinct(_) => Some(Wants::Once),
+            Self::Sorted(_) => Some(Wants::InOrder),
+        }
+    }
+
+    /// Values of the column's innermost type.
+    pub(super) fn push(&mut self, array: &ArrayRef) -> Result<()> {
+        let nulls = array.logical_null_count();
+        self.count(array.len() as u64, nulls as u64);
+        if nulls == array.len() {
+            return Ok(());
+        }
+        let ty = array.data_type();
+        if let Some(bits) = array.as_boolean_opt() {
+            bits.iter().flatten().for_each(|bit| self.bit(bit));
+            return Ok(());
+        }
+        let Some((kind, width)) = kind_of(ty).zip(ty.primitive_width()) else {
+            let mut done = Ok(());
+            each_bytes(array, &mut |bytes| {
+                if done.is_ok() {
+                    done = self.string(bytes);
+                }
+            });
+            return done;
+        };
+        match width {
+            1 => self.array::<u8>(array, kind),
+            2 => self.array::<u16>(array, kind),
+            4 => self.array::<u32>(array, kind),
+            8 => self.array::<u64>(array, kind),
+            16 => self.array::<u128>(array, kind),
+            _ => self.array::<U256>(array, kind),
+        }
+    }
+
+    fn array<T: Number>(&mut self, array: &ArrayRef, kind: Kind) -> Result<()> {
+        let words = words_of::<T>(array);
+        for range in valid(words.len(), array.nulls()) {
+            self.numbers(words.get(range).unwrap_or_default(), None, kind)?;
+        }
+        Ok(())
+    }
+
+    /// Numbers, each once or so many times.
+    pub(super) fn numbers<T: Number>(&mut self, values: &[T], counts: Option<&[u32]>, kind: Kind) -> Result<()> {
+        if values.is_empty() {
+            return Ok(());
+        }
+        match self {
+            Self::Rows(_) | Self::Count(_) | Self::Nulls(_) => {}
+            Self::Extreme(part) => {
+                if let Some(value) = T::extreme(values, kind, part.largest) {
+                    part.offer(value.value(kind));
+                }
+            }
+            Self::Sum(part) => {
+                part.some = true;
+                match counts {
+                    Some(counts) => T::add_runs(values, counts, kind, part),
+                    None => T::add(values, kind, part),
+                }
+            }
+            Self::Distinct(part) => return part.numbers(values),
+            Self::Sorted(part) => part.numbers(values, kind),
+        }
+        Ok(())
+    }
+
+    /// The sum of some values.
+    pub(super) fn sum(&mut self, sum: i128) {
+        if let Self::Sum(part) = self {
+            part.some = true;
+            part.int(i256::from_i128(sum));
+        }
+    }
+
+    /// One more boolean.
+    pub(super) fn bit(&mut self, bit: bool) {
+        match self {
+            Self::Rows(_) | Self::Count(_) | Self::Nulls(_) => {}
+            Self::Extreme(part) => part.offer(Value::Bit(bit)),
+            Self::Sum(part) => {
+                part.some = true;
+                part.int(i256::from_i128(bit.into()));
+            }
+            Self::Distinct(part) => drop(part.words.insert(bit.into())),
+            Self::Sorted(part) => part.next(Value::Bit(bit)),
+        }
+    }
+
+    /// One more string.
+    pub(super) fn string(&mut self, string: &[u8]) -> Result<()> {
+        match self {
+            Self::Rows(_) | Self::Count(_) | Self::Nulls(_) | Self::Sum(_) => {}
+            Self::Extreme(part) => part.string(string),
+            Self::Distinct(part) => return part.string(string),
+            Self::Sorted(part) => part.string(string),
         }
         Ok(())
     }
@@ -188,137 +302,22 @@ impl Extreme {
         }
     }
 
-    fn push(&mut self, array: &ArrayRef) {
-        if let Some(value) = extreme(array, self.largest) {
-            self.offer(value);
+    fn settled(&self, bounds: &Bounds) -> bool {
+        let Some((best, (min, max))) = self.best.as_ref().zip(values_of(bounds)) else { return false };
+        !self.beats(if self.largest { &max } else { &min }, best)
+    }
+
+    fn string(&mut self, string: &[u8]) {
+        let beats = match &self.best {
+            Some(Value::Bytes(best)) if self.largest => string > best.as_slice(),
+            Some(Value::Bytes(best)) => string < best.as_slice(),
+            _ => true,
+        };
+        if beats {
+            self.best = Some(Value::Bytes(string.to_vec()));
         }
     }
 }
-
-/// Runs `$body` with `$values` bound to the native values of a primitive array, or `$other`.
-macro_rules! natives {
-    ($array:expr, $values:ident => $body:expr, $other:expr) => {{
-        let data = $array.to_data();
-        macro_rules! of {
-            ($native:ty) => {{
-                let buffer: Option<&Buffer> = data.buffers().first();
-                let all = buffer.map(|b| b.typed_data::<$native>()).unwrap_or_default();
-                let $values = all.get(data.offset()..data.offset() + data.len()).unwrap_or_default();
-                $body
-            }};
-        }
-        match data.data_type() {
-            DataType::Float16 => {
-                let halves: Vec<f32> =
-                    $array.as_primitive::<Float16Type>().values().iter().map(|h| h.to_f32()).collect();
-                let $values = halves.as_slice();
-                $body
-            }
-            DataType::Float32 => of!(f32),
-            DataType::Float64 => of!(f64),
-            DataType::UInt8 => of!(u8),
-            DataType::UInt16 => of!(u16),
-            DataType::UInt32 => of!(u32),
-            DataType::UInt64 => of!(u64),
-            ty if matches!(ty, DataType::Interval(_)) => $other,
-            ty => match ty.primitive_width() {
-                Some(1) => of!(i8),
-                Some(2) => of!(i16),
-                Some(4) => of!(i32),
-                Some(8) => of!(i64),
-                Some(16) => of!(i128),
-                Some(32) => of!(i256),
-                _ => $other,
-            },
-        }
-    }};
-}
-
-/// A number of an Arrow array.
-trait Native: ArrowNativeType {
-    fn value(self) -> Value;
-    fn less(self, other: Self) -> bool;
-    /// Adds values up.
-    fn add(values: &[Self], sum: &mut Sum);
-}
-
-macro_rules! native_ints {
-    ($($native:ty: $wide:ty),*) => {$(
-        impl Native for $native {
-            fn value(self) -> Value {
-                Value::Int(i256::from_i128(self.into()))
-            }
-
-            #[inline]
-            fn less(self, other: Self) -> bool {
-                self < other
-            }
-
-            fn add(values: &[Self], sum: &mut Sum) {
-                // So many of these fit the wider type.
-                for chunk in values.chunks(1 << 20) {
-                    let wide: $wide = chunk.iter().map(|v| <$wide>::from(*v)).sum();
-                    sum.int(i256::from_i128(wide.into()));
-                }
-            }
-        }
-    )*};
-}
-native_ints!(i8: i64, i16: i64, i32: i64, u8: i64, u16: i64, u32: i64, i64: i128, u64: i128);
-
-impl Native for i128 {
-    fn value(self) -> Value {
-        Value::Int(i256::from_i128(self))
-    }
-
-    fn less(self, other: Self) -> bool {
-        self < other
-    }
-
-    fn add(values: &[Self], sum: &mut Sum) {
-        let rest = values.iter().fold(0i128, |so_far, value| {
-            so_far.checked_add(*value).unwrap_or_else(|| {
-                sum.int(i256::from_i128(so_far));
-                *value
-            })
-        });
-        sum.int(i256::from_i128(rest));
-    }
-}
-
-impl Native for i256 {
-    fn value(self) -> Value {
-        Value::Int(self)
-    }
-
-    fn less(self, other: Self) -> bool {
-        self < other
-    }
-
-    fn add(values: &[Self], sum: &mut Sum) {
-        values.iter().for_each(|value| sum.int(*value));
-    }
-}
-
-macro_rules! native_floats {
-    ($($native:ty: $double:expr),*) => {$(
-        impl Native for $native {
-            fn value(self) -> Value {
-                Value::Float($double(self))
-            }
-
-            #[inline]
-            fn less(self, other: Self) -> bool {
-                self.total_cmp(&other).is_lt()
-            }
-
-            fn add(values: &[Self], sum: &mut Sum) {
-                sum.float = values.iter().fold(sum.float, |sum, value| sum + $double(*value));
-            }
-        }
-    )*};
-}
-native_floats!(f64: f64::from, f32: f64::from);
 
 /// Ranges of values that are not NULL.
 fn valid(len: usize, nulls: Option<&NullBuffer>) -> Vec<Range<usize>> {
@@ -326,32 +325,6 @@ fn valid(len: usize, nulls: Option<&NullBuffer>) -> Vec<Range<usize>> {
         Some(nulls) if nulls.null_count() > 0 => nulls.valid_slices().map(|(start, end)| start..end).collect(),
         _ => std::iter::once(0..len).collect(),
     }
-}
-
-/// The smallest or the largest value that is not NULL.
-fn extreme(array: &ArrayRef, largest: bool) -> Option<Value> {
-    fn of<T: Native>(values: &[T], nulls: Option<&NullBuffer>, largest: bool) -> Option<Value> {
-        let all = valid(values.len(), nulls);
-        let all = all.into_iter().flat_map(|range| values.get(range).unwrap_or_default()).copied();
-        let best = if largest {
-            all.reduce(|best, value| if best.less(value) { value } else { best })
-        } else {
-            all.reduce(|best, value| if value.less(best) { value } else { best })
-        };
-        best.map(T::value)
-    }
-    if let Some(bits) = array.as_boolean_opt() {
-        let all = bits.iter().flatten();
-        return if largest { all.max() } else { all.min() }.map(Value::Bit);
-    }
-    natives!(array, values => of(values, array.nulls(), largest), {
-        let mut best: Option<&[u8]> = None;
-        each_bytes(array, &mut |bytes| {
-            let beats = best.is_none_or(|best| if largest { bytes > best } else { bytes < best });
-            best = if beats { Some(bytes) } else { best };
-        });
-        best.map(|bytes| Value::Bytes(bytes.to_vec()))
-    })
 }
 
 /// All strings that are not NULL.
@@ -374,13 +347,13 @@ pub(super) struct Sum {
     /// Whether there are values.
     some: bool,
     int: i256,
-    float: f64,
+    pub(super) float: f64,
     /// Whether more than 256 bits would have been needed.
     beyond: bool,
 }
 
 impl Sum {
-    fn int(&mut self, value: i256) {
+    pub(super) fn int(&mut self, value: i256) {
         match self.int.checked_add(value) {
             Some(sum) => self.int = sum,
             None => self.beyond = true,
@@ -399,18 +372,6 @@ impl Sum {
         self.some = true;
         self.int(sum);
         true
-    }
-
-    fn push(&mut self, array: &ArrayRef) {
-        self.some = true;
-        if let Some(bits) = array.as_boolean_opt() {
-            return self.int(i256::from_i128(bits.true_count() as i128));
-        }
-        natives!(array, values => {
-            for range in valid(values.len(), array.nulls()) {
-                Native::add(values.get(range).unwrap_or_default(), self);
-            }
-        }, {});
     }
 
     fn finish(&self, ty: &DataType, column: &str) -> Result<ArrayRef> {
@@ -480,30 +441,31 @@ impl Distinct {
         }
     }
 
-    fn push(&mut self, array: &ArrayRef) -> Result<()> {
-        let data = array.to_data();
-        let width = array.data_type().primitive_width();
-        match width {
-            _ if array.as_boolean_opt().is_some() => {
-                self.words.extend(array.as_boolean().iter().flatten().map(u64::from));
+    fn numbers<T: Number>(&mut self, values: &[T]) -> Result<()> {
+        if T::BYTES > 8 {
+            let mut bytes = Vec::with_capacity(T::BYTES);
+            for value in values {
+                bytes.clear();
+                value.write_le(&mut bytes);
+                self.other(&bytes);
             }
-            Some(width) => {
-                let all = data.buffers().first().map(Buffer::as_slice).unwrap_or_default();
-                for range in valid(data.len(), data.nulls()) {
-                    let (start, end) = (data.offset() + range.start, data.offset() + range.end);
-                    for bytes in all.get(start * width..end * width).unwrap_or_default().chunks_exact(width) {
-                        if width > 8 {
-                            self.other(bytes);
-                        } else {
-                            let mut word = [0; 8];
-                            word.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-                            self.words.insert(u64::from_le_bytes(word));
-                        }
-                    }
-                }
-            }
-            None => each_bytes(array, &mut |bytes| self.other(bytes)),
+        } else {
+            let word = |value: &T| {
+                let mut word = [0; 8];
+                word.iter_mut().zip(as_bytes(std::slice::from_ref(value))).for_each(|(to, from)| *to = *from);
+                u64::from_le_bytes(word)
+            };
+            self.words.extend(values.iter().map(word));
         }
+        self.within_memory()
+    }
+
+    fn string(&mut self, string: &[u8]) -> Result<()> {
+        self.other(string);
+        self.within_memory()
+    }
+
+    fn within_memory(&self) -> Result<()> {
         let held = self.bytes + self.words.len() * 16;
         if held > DISTINCT_BYTES {
             let count = self.count();
@@ -540,28 +502,33 @@ impl Sorted {
         false
     }
 
-    fn push(&mut self, array: &ArrayRef) -> Result<()> {
-        if !self.so_far {
-            return Ok(());
-        }
-        let array = match array.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
-            Some(nulls) => arrow_select::filter::filter(array, &BooleanArray::new(nulls.into_inner(), None))?,
-            None => array.clone(),
-        };
-        let Some(end) = array.len().checked_sub(1) else { return Ok(()) };
-        let first = extreme(&array.slice(0, 1), false);
-        let follows = self.last.as_ref().zip(first.as_ref()).is_none_or(|(last, first)| order(last, first).is_le());
-        self.so_far = follows
-            && natives!(array, values => ascend(values), {
-                let compare = arrow_ord::ord::make_comparator(&array, &array, arrow_schema::SortOptions::default())?;
-                (0..end).all(|i| compare(i, i + 1).is_le())
-            });
-        self.last = extreme(&array.slice(end, 1), false);
-        Ok(())
+    fn follows(&self, value: &Value) -> bool {
+        self.last.as_ref().is_none_or(|last| order(last, value).is_le())
     }
-}
 
-/// Whether no value is less than the one before it.
-fn ascend<T: Native>(values: &[T]) -> bool {
-    values.iter().zip(values.iter().skip(1)).all(|(before, value)| !value.less(*before))
+    fn next(&mut self, value: Value) {
+        self.so_far = self.so_far && self.follows(&value);
+        self.last = Some(value);
+    }
+
+    fn numbers<T: Number>(&mut self, values: &[T], kind: Kind) {
+        if let (Some(first), Some(last)) = (values.first(), values.last())
+            && self.so_far
+        {
+            self.so_far = self.follows(&first.value(kind)) && T::ascend(values, kind);
+            self.last = Some(last.value(kind));
+        }
+    }
+
+    fn string(&mut self, string: &[u8]) {
+        match &mut self.last {
+            _ if !self.so_far => {}
+            Some(Value::Bytes(last)) => {
+                self.so_far = last.as_slice() <= string;
+                last.clear();
+                last.extend_from_slice(string);
+            }
+            last => *last = Some(Value::Bytes(string.to_vec())),
+        }
+    }
 }

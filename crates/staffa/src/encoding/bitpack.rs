@@ -14,9 +14,11 @@ use staffa_kernels::{
 };
 
 use super::{Encoding, PointRead};
+use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len};
 use crate::error::{Error, Result};
+use crate::fold::{Fold, Wants, fold_vectors, sum_above};
 use crate::gather::gather_ones;
 use crate::node::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Values};
@@ -154,6 +156,25 @@ impl<T: Integer> Decoder<T> for Packed<'_> {
             let (start, rows) = (v * packed_bytes(self.width), vector_len(self.len, v));
             unpack_value(self.packed.get(start..start + vector_bytes(rows, self.width))?, self.width, rows, i)
         })
+    }
+
+    fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {
+        let (Wants::Sum(kind), None) = (into.wants(), rows) else { return fold_vectors(self, rows, into, cx) };
+        let mut buffer = [T::ZERO; VECTOR];
+        for v in 0..self.len.div_ceil(VECTOR) {
+            let (n, start) = (vector_len(self.len, v), v * packed_bytes(self.width));
+            let packed = self.packed.get(start..start + vector_bytes(n, self.width)).unwrap_or_default();
+            if n == VECTOR
+                && let Some(sum) = sum_above(packed, self.width, T::ZERO, kind)
+            {
+                into.sum(sum)?;
+                continue;
+            }
+            let values = buffer.get_mut(..n).unwrap_or_default();
+            unpack_vector(packed, self.width, T::ZERO, values)?;
+            into.values(values)?;
+        }
+        Ok(())
     }
 }
 

@@ -18,6 +18,7 @@ use crate::decode::{
     vector_len,
 };
 use crate::error::{Error, Result};
+use crate::fold::{Fold, FoldStrings};
 use crate::gather::Appended;
 use crate::node::{Node, NodeRef};
 use crate::select::{Range, StringTest};
@@ -129,6 +130,11 @@ impl<T: Physical> Decoder<T> for ConstantWord<T> {
     {
         Ok(Bitmap::filled(self.len, range.of_values(&[self.value]).get(0)))
     }
+
+    fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, _: &mut Scratch) -> Result<()> {
+        let count = rows.map_or(self.len, Bitmap::count_ones);
+        if count > 0 { into.runs(&[self.value], &[count as u32]) } else { Ok(()) }
+    }
 }
 
 struct ConstantBits {
@@ -191,6 +197,11 @@ impl BytesDecoder for ConstantBytes {
 
     fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut Appended) -> Result<()> {
         rows.iter().try_for_each(|_| out.push(self.value()))
+    }
+
+    fn fold(&self, rows: Option<&Bitmap>, _: usize, into: &mut dyn FoldStrings, _: &mut Scratch) -> Result<()> {
+        let count = rows.map_or(self.len, Bitmap::count_ones);
+        if count > 0 { into.string(self.value(), count as u32) } else { Ok(()) }
     }
 
     fn select(&self, test: &StringTest<'_>, _: usize, _: &mut Scratch) -> Result<Bitmap> {

@@ -23,6 +23,7 @@ use crate::decode::{
     for_words, vector_len,
 };
 use crate::error::{Error, Result};
+use crate::fold::{Fold, fold_codes};
 use crate::gather::{Appended, no_code};
 use crate::node::{Node, NodeRef};
 use crate::picked::Picked;
@@ -276,6 +277,10 @@ impl<T: Physical> Decoder<T> for CodedWords<'_, T> {
         T: Integer,
     {
         select_codes(self.codes.as_ref(), &range.of_values(&self.values), cx)
+    }
+
+    fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {
+        fold_codes(self.codes.as_ref(), &self.values, rows, into, cx)
     }
 }
 

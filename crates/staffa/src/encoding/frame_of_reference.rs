@@ -23,6 +23,7 @@ use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len};
 use crate::error::{Error, Result};
+use crate::fold::{Fold, Wants, fold_vectors, integer, sum_above};
 use crate::gather::gather_ones;
 use crate::node::{Node, NodeRef};
 use crate::select::{Range, by_vector};
@@ -30,6 +31,9 @@ use crate::values::{Kind, PhysicalType, Values};
 
 /// Set in the exception bytes where exceptions may lie below the base.
 const SIGNED: u8 = 128;
+
+/// A vector with more exceptions is unpacked for its sum.
+const FEW: usize = 16;
 
 /// See the [module](self).
 pub struct FrameOfReference;
@@ -348,6 +352,28 @@ impl<T: Integer> Frames<'_, T> {
     }
 }
 
+impl<T: Integer> Frames<'_, T> {
+    /// The sum of a full vector: of its base, of what is packed, and of exceptions in the place of what is packed there.
+    fn sum(&self, vector: &Vector<T>, kind: Kind) -> Option<i128> {
+        let packed = self.packed(vector);
+        if vector.exceptions.len > FEW {
+            return None;
+        }
+        let mut sum = sum_above(packed, vector.width, vector.base, kind)?;
+        let base = integer(vector.base, kind);
+        let mut next = 0;
+        for (number, position) in self.positions(vector).as_chunks::<2>().0.iter().enumerate() {
+            let position = usize::from(u16::from_le_bytes(*position));
+            // They ascend; else one may stand in the place of another.
+            let low = unpack_value::<T>(packed, vector.width, VECTOR, position).filter(|_| position >= next)?;
+            let value = vector.base.wrapping_add(self.exception(vector.exceptions.start + number)?);
+            sum += integer(value, kind) - base - i128::from(low.to_u64());
+            next = position + 1;
+        }
+        Some(sum)
+    }
+}
+
 impl<T: Integer> Decoder<T> for Frames<'_, T> {
     fn len(&self) -> usize {
         self.len
@@ -383,6 +409,24 @@ impl<T: Integer> Decoder<T> for Frames<'_, T> {
             range.test(values, words);
             Ok(())
         })
+    }
+
+    fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {
+        let (Wants::Sum(kind), None) = (into.wants(), rows) else { return fold_vectors(self, rows, into, cx) };
+        let mut buffer = [T::ZERO; VECTOR];
+        for (v, vector) in self.vectors.iter().enumerate() {
+            let n = vector_len(self.len, v);
+            if n == VECTOR
+                && let Some(sum) = self.sum(vector, kind)
+            {
+                into.sum(sum)?;
+                continue;
+            }
+            let values = buffer.get_mut(..n).unwrap_or_default();
+            self.vector(v, cx, values)?;
+            into.values(values)?;
+        }
+        Ok(())
     }
 
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {

@@ -16,6 +16,7 @@ use crate::decode::{
     vector_len,
 };
 use crate::error::{Error, Result};
+use crate::fold::{Fold, Wants, fold_vectors};
 use crate::gather::{Appended, no_row};
 use crate::node::{Node, NodeRef};
 use crate::patches::{self, Mask, Patches};
@@ -167,6 +168,14 @@ impl<T: Physical> Decoder<T> for FrequentWords<T> {
         out.fill(self.top);
         self.exceptions.apply_at(rows, out);
         Ok(())
+    }
+
+    fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {
+        if into.wants() == Wants::InOrder {
+            return fold_vectors(self, rows, into, cx);
+        }
+        let count = self.exceptions.fold(rows, into)?.count_ones();
+        if count > 0 { into.runs(&[self.top], &[count as u32]) } else { Ok(()) }
     }
 }
 

@@ -10,9 +10,11 @@
 use staffa_kernels::U256;
 
 use super::Encoding;
+use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, Decoder, OpenContext, Physical, Scratch};
 use crate::error::{Error, Result};
+use crate::fold::{Fold, Wants, fold_vectors, sum_of};
 use crate::node::{Node, NodeRef};
 use crate::patches::{self, Patches};
 use crate::values::{Kind, PhysicalType, Values};
@@ -152,6 +154,46 @@ impl<T: Widen> Decoder<T> for Widened<'_, T> {
         out.iter_mut().zip(narrow).for_each(|(wide, narrow)| *wide = T::widen(narrow));
         self.exceptions.apply_at(rows, out);
         Ok(())
+    }
+
+    fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {
+        if self.exceptions.is_empty() {
+            return self.values.fold(rows, &mut Wide { into }, cx);
+        }
+        if into.wants() == Wants::InOrder {
+            return fold_vectors(self, rows, into, cx);
+        }
+        let others = self.exceptions.fold(rows, into)?;
+        self.values.fold(Some(&others), &mut Wide { into }, cx)
+    }
+}
+
+/// Hands narrow values on as wide ones.
+struct Wide<'f, T> {
+    into: &'f mut dyn Fold<T>,
+}
+
+impl<T: Widen> Fold<u64> for Wide<'_, T> {
+    fn wants(&self) -> Wants {
+        match self.into.wants() {
+            Wants::Sum(_) => Wants::Sum(Kind::Signed),
+            other => other,
+        }
+    }
+
+    fn values(&mut self, values: &[u64]) -> Result<()> {
+        match self.into.wants() {
+            Wants::Sum(_) => self.into.sum(sum_of(values, Kind::Signed)),
+            _ => self.into.values(&values.iter().map(|value| T::widen(*value)).collect::<Vec<T>>()),
+        }
+    }
+
+    fn runs(&mut self, values: &[u64], counts: &[u32]) -> Result<()> {
+        self.into.runs(&values.iter().map(|value| T::widen(*value)).collect::<Vec<T>>(), counts)
+    }
+
+    fn sum(&mut self, sum: i128) -> Result<()> {
+        self.into.sum(sum)
     }
 }
 

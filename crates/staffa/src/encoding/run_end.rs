@@ -18,6 +18,7 @@ use crate::decode::{
     vector_len,
 };
 use crate::error::{Error, Result};
+use crate::fold::{Fold, FoldStrings, fold_runs, fold_strings};
 use crate::gather::{Appended, by_vector, gather_vectors, many, no_row};
 use crate::node::{Node, NodeRef};
 use crate::picked::rows_where;
@@ -224,6 +225,10 @@ impl<T: Physical> Decoder<T> for WordRuns<T> {
         let passing = range.of_values(&self.values);
         Ok(select_runs((0..passing.len()).map(|run| passing.get(run)), &self.ends, self.len))
     }
+
+    fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {
+        fold_runs(self, (&self.values, &self.ends), rows, into, cx)
+    }
 }
 
 /// Every row with its run.
@@ -306,6 +311,18 @@ impl BytesDecoder for ByteRuns {
         let bytes = values.gathered_bytes(&runs).filter(|_| runs.len() == rows.len());
         let bytes = bytes.ok_or_else(|| no_row(rows.last().copied().unwrap_or(0), self.len))?;
         out.push_all(runs.len(), bytes as usize, |lengths, out| values.gather(&runs, lengths, out))
+    }
+
+    fn fold(&self, rows: Option<&Bitmap>, most: usize, into: &mut dyn FoldStrings, cx: &mut Scratch) -> Result<()> {
+        if rows.is_some() {
+            return fold_strings(self, rows, most, into, cx);
+        }
+        let mut start = 0;
+        for (run, end) in self.ends.iter().enumerate() {
+            into.string(self.values.get(run).unwrap_or_default(), end - start)?;
+            start = *end;
+        }
+        Ok(())
     }
 
     fn select(&self, test: &StringTest<'_>, _: usize, _: &mut Scratch) -> Result<Bitmap> {

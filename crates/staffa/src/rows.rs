@@ -5,6 +5,8 @@
 //! against bitmaps).
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use std::ops::Range;
+
 use crate::bitmap::Bitmap;
 use crate::error::{Error, Result};
 
@@ -19,14 +21,14 @@ pub(crate) fn dense(wanted: u64, among: u64) -> bool {
 
 /// Wanted values of a block.
 #[derive(Debug, Clone)]
-pub(crate) enum Selection {
+pub(crate) enum BlockRows {
     /// Their numbers, ascending, each once.
     List(Vec<u32>),
     /// A bit for each, up to the last one wanted or beyond; how many are set.
     Bits(Bitmap, usize),
 }
 
-impl Selection {
+impl BlockRows {
     /// How many are wanted.
     pub fn len(&self) -> usize {
         match self {
@@ -47,7 +49,7 @@ impl Selection {
     pub fn of(&self, bits: &Bitmap) -> Bitmap {
         match self {
             Self::List(rows) => rows.iter().map(|row| bits.get(*row as usize)).collect(),
-            Self::Bits(wanted, _) => bits.filtered(wanted),
+            Self::Bits(wanted, _) => bits.gathered(wanted),
         }
     }
 
@@ -56,7 +58,7 @@ impl Selection {
     pub fn among(&self, all: &Bitmap) -> Self {
         match self {
             Self::Bits(wanted, _) => {
-                let own = wanted.filtered(all);
+                let own = wanted.gathered(all);
                 let count = own.count_ones();
                 Self::Bits(own, count)
             }
@@ -98,6 +100,14 @@ impl Rows {
         Self::Bits { first, bits, count: rows.len() }
     }
 
+    /// Of neighbours.
+    pub fn of_range(rows: Range<u64>, block_rows: u64) -> Self {
+        let first = rows.start / block_rows.max(1) * block_rows;
+        let mut bits = Bitmap::filled(rows.end.saturating_sub(first) as usize, false);
+        bits.set_range((rows.start - first) as usize..bits.len());
+        Self::of_bits(first, bits)
+    }
+
     /// Of a bit for each from `first` on, with which a block begins.
     pub fn of_bits(first: u64, bits: Bitmap) -> Self {
         let count = bits.count_ones();
@@ -124,7 +134,7 @@ impl Rows {
     }
 
     /// The same by block: the number of each block that has wanted values, and which.
-    pub fn by_block(&self, block_rows: u64) -> Vec<(usize, Selection)> {
+    pub fn by_block(&self, block_rows: u64) -> Vec<(usize, BlockRows)> {
         let mut blocks = Vec::new();
         match self {
             Self::List(rows) => {
@@ -138,7 +148,7 @@ impl Rows {
                     let (own, others) = rest.split_at_checked(count.max(1)).unwrap_or_default();
                     // A block has at most 2^32 values.
                     let rows = own.iter().map(|value| (value - start) as u32).collect();
-                    blocks.push((block as usize, Selection::List(rows)));
+                    blocks.push((block as usize, BlockRows::List(rows)));
                     rest = others;
                 }
             }
@@ -149,8 +159,8 @@ impl Rows {
                     let count = own.count_ones();
                     let selection = match count {
                         0 => continue,
-                        _ if dense(count as u64, own.len() as u64) => Selection::Bits(own, count),
-                        _ => Selection::List(own.ones().collect()),
+                        _ if dense(count as u64, own.len() as u64) => BlockRows::Bits(own, count),
+                        _ => BlockRows::List(own.ones().collect()),
                     };
                     blocks.push(((first / block_rows) as usize + i, selection));
                 }
@@ -211,8 +221,8 @@ mod tests {
                 assert_eq!((rows.len(), rows.list()), (list.len(), list.clone()));
                 let blocks = rows.by_block(128).into_iter().flat_map(|(block, selection)| {
                     let own = match &selection {
-                        Selection::List(rows) => rows.clone(),
-                        Selection::Bits(bits, _) => bits.ones().collect(),
+                        BlockRows::List(rows) => rows.clone(),
+                        BlockRows::Bits(bits, _) => bits.ones().collect(),
                     };
                     assert!(own.len() == selection.len() && own.iter().all(|row| (*row as usize) < selection.end()));
                     own.into_iter().map(move |row| block as u64 * 128 + u64::from(row))
@@ -237,10 +247,10 @@ mod tests {
         for share in [0, 1, 5, 10] {
             let valid: Bitmap = (0..700).map(|_| random.below(10) < share).collect();
             let wanted: Bitmap = (0..650).map(|_| random.below(3) == 0).collect();
-            let list = Selection::List(wanted.ones().collect());
-            let bits = Selection::Bits(wanted.clone(), wanted.count_ones());
+            let list = BlockRows::List(wanted.ones().collect());
+            let bits = BlockRows::Bits(wanted.clone(), wanted.count_ones());
             assert_eq!(list.of(&valid), bits.of(&valid));
-            let (Selection::List(few), Selection::Bits(many, count)) = (list.among(&valid), bits.among(&valid)) else {
+            let (BlockRows::List(few), BlockRows::Bits(many, count)) = (list.among(&valid), bits.among(&valid)) else {
                 panic!("another form")
             };
             assert_eq!((many.ones().collect::<Vec<_>>(), count), (few.clone(), few.len()));
