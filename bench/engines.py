@@ -1,4 +1,4 @@
-"""Queries by DuckDB over the same tables as Parquet, as Staffa through the extension, and in DuckDB's own file."""
+"""Queries by DuckDB over the same tables as Parquet, as Staffa by the extension and by the dataset, and in its own file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 BENCH = Path(__file__).resolve().parent
 TPCH = ["customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier"]
 SSB = ["lineorder", "customer", "supplier", "part", "date"]
-KINDS = ["parquet", "staffa", "duckdb"]
+KINDS = ["parquet", "staffa", "dataset", "duckdb"]
 
 
 def tpch_queries(given: Path | None) -> dict[str, str]:
@@ -61,6 +61,7 @@ def measure(tables: list[str], queries: dict[str, str], folder: Path, rounds: in
     """CPU seconds of each query by each kind, on one core, in turn, the median; and whether the answers agree."""
     import duckdb
 
+    import staffa
     import staffa.duckdb
 
     cons = {}
@@ -68,6 +69,9 @@ def measure(tables: list[str], queries: dict[str, str], folder: Path, rounds: in
         con = staffa.duckdb.connect(config={"threads": "1", "memory_limit": "8GB"})
         if kind == "duckdb":
             con.execute(f"ATTACH '{folder}/tables.duckdb' AS file (READ_ONLY); USE file")
+        elif kind == "dataset":
+            for table in tables:
+                con.register(table, staffa.dataset(str(folder / f"{table}.staffa")))
         else:
             for table in tables:
                 con.execute(f"CREATE VIEW \"{table}\" AS FROM '{folder}/{table}.{kind}'")
@@ -88,7 +92,8 @@ def measure(tables: list[str], queries: dict[str, str], folder: Path, rounds: in
     for name, of_kind in times.items():
         out["queries"][name] = {kind: statistics.median(seconds[1:]) for kind, seconds in of_kind.items()}
         out["queries"][name]["same"] = same[name]
-    sizes = {kind: sum((folder / f"{table}.{kind}").stat().st_size for table in tables) for kind in KINDS[:2]}
+    files = ("parquet", "staffa")
+    sizes = {kind: sum((folder / f"{table}.{kind}").stat().st_size for table in tables) for kind in files}
     out["bytes"] = {**sizes, "duckdb": (folder / "tables.duckdb").stat().st_size}
     return out
 
