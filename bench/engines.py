@@ -1,4 +1,4 @@
-"""Queries by DuckDB over the same tables as Parquet, as Staffa by the extension and by the dataset, and in its own file."""
+"""Queries by DuckDB over the same tables as Parquet, as Staffa (extension and dataset), and in its own file."""
 
 from __future__ import annotations
 
