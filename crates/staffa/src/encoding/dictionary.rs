@@ -12,6 +12,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use staffa_kernels::{BytesDict, gather};
 
@@ -237,7 +238,7 @@ pub(crate) fn open_shared<'a>(node: &NodeRef<'a>, string_bytes: u64, cx: &mut Op
             return Err(Error::corrupt(format!("strings of {string_bytes} bytes expected, found {}", data.len())));
         }
         let values = BytesDict::new(&offsets, &data).ok_or_else(|| Error::corrupt("values: no strings"))?;
-        return Ok(SharedPart::Bytes(values));
+        return Ok(SharedPart::Bytes(values, OnceLock::new()));
     }
     for_words!(node.ty, T => Ok(SharedPart::of_words(cx.all_words::<T>(node, "values")?)),
         _ => Err(Error::corrupt("a dictionary holds no bits")))
