@@ -303,7 +303,12 @@ pub(crate) fn pack_tail_ints<T: Int>(values: &[T], width: u32, out: &mut Vec<u8>
     true
 }
 
-pub(crate) fn unpack_tail_ints<T: Int>(packed: &[u8], width: u32, base: T, out: &mut [T]) -> bool {
+dispatch! {
+    pub(crate) fn unpack_tail_ints<T: Int>(packed: &[u8], width: u32, base: T, out: &mut [T]) -> bool = unpack_tail_body;
+}
+
+#[inline(always)]
+fn unpack_tail_body<T: Int>(packed: &[u8], width: u32, base: T, out: &mut [T]) -> bool {
     if width > T::BITS || packed.len() != tail_bytes(out.len(), width) {
         return false;
     }
@@ -315,8 +320,9 @@ pub(crate) fn unpack_tail_ints<T: Int>(packed: &[u8], width: u32, base: T, out: 
         let mask = mask::<u64>(width);
         let (head, tail) = out.split_at_mut(whole);
         for out in head {
-            let Some(bytes) = packed.get(bit / 8..).and_then(|rest| rest.first_chunk()) else { return false };
-            *out = base.wrapping_add(T::from_u64((u64::from_le_bytes(*bytes) >> (bit % 8)) & mask));
+            // SAFETY: the value ends `8 * (packed.len() - 8)` bits from the start, or before that.
+            let bytes = unsafe { packed.as_ptr().add(bit / 8).cast::<u64>().read_unaligned() };
+            *out = base.wrapping_add(T::from_u64((u64::from_le(bytes) >> (bit % 8)) & mask));
             bit += width as usize;
         }
         out = tail;

@@ -14,8 +14,6 @@ use crate::word::Int;
 #[cfg(target_arch = "x86_64")]
 #[allow(clippy::wildcard_imports)] // As everybody does: two dozen intrinsics.
 use std::arch::x86_64::*;
-#[cfg(target_arch = "x86_64")]
-use std::marker::PhantomData;
 
 /// Sums `values` up in place, from `base`: `out[0] = base + d[0]`, `out[i] = out[i-1] + d[i]`, wrapping.
 ///
@@ -40,8 +38,8 @@ fn scalar<T: Int>(base: T, values: &mut [T]) {
 
 dispatch! { pub(crate) fn u8<>(base: u8, values: &mut [u8]) = scalar, avx2: scan_avx2, avx512: scan_avx2; }
 dispatch! { pub(crate) fn u16<>(base: u16, values: &mut [u16]) = scalar, avx2: scan_avx2, avx512: scan_avx2; }
-dispatch! { pub(crate) fn u32<>(base: u32, values: &mut [u32]) = scalar, avx2: scan_avx2, avx512: scan_avx512; }
-dispatch! { pub(crate) fn u64<>(base: u64, values: &mut [u64]) = scalar, avx2: scan_avx2, avx512: scan_avx512; }
+dispatch! { pub(crate) fn u32<>(base: u32, values: &mut [u32]) = scalar, avx2: scan_avx2, avx512: scan_avx512_u32; }
+dispatch! { pub(crate) fn u64<>(base: u64, values: &mut [u64]) = scalar, avx2: scan_avx2, avx512: scan_avx512_u64; }
 
 /// In each half of 16 bytes: add the values shifted by 1, by 2, by 4 ... ; then the lower half's sum to the upper half.
 #[cfg(target_arch = "x86_64")]
@@ -93,69 +91,86 @@ fn scan_avx2<T: Int>(base: T, values: &mut [T]) {
     scalar(whole.last().copied().unwrap_or(base), rest);
 }
 
-/// `u32` and `u64`.
+/// The sums so far in every lane, and the step from one register of `u64` to the next: adds the values shifted by 1, by 2 and
+/// by 4, then what came before.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn scan_avx512<T: Int>(base: T, values: &mut [T]) {
-    let mut sums = Sums::from(base);
-    let (whole, rest) = values.split_at_mut(values.len() - values.len() % (64 / T::BYTES));
-    for chunk in whole.chunks_exact_mut(64 / T::BYTES) {
-        // SAFETY: the chunk has 64 bytes.
+fn next_eight(bases: &mut __m512i, mut x: __m512i) -> __m512i {
+    let zero = _mm512_setzero_si512();
+    x = _mm512_add_epi64(x, _mm512_alignr_epi64::<7>(x, zero));
+    x = _mm512_add_epi64(x, _mm512_alignr_epi64::<6>(x, zero));
+    x = _mm512_add_epi64(x, _mm512_alignr_epi64::<4>(x, zero));
+    let sums = _mm512_add_epi64(x, *bases);
+    // The one addition that waits for the values before.
+    *bases = _mm512_add_epi64(*bases, _mm512_permutexvar_epi64(_mm512_set1_epi64(7), x));
+    sums
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn scan_avx512_u64(base: u64, values: &mut [u64]) {
+    let mut bases = _mm512_set1_epi64(base as i64);
+    let (whole, rest) = values.as_chunks_mut::<8>();
+    for chunk in &mut *whole {
+        // SAFETY (both): the chunk has 64 bytes.
         let x = unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) };
-        let x = sums.next(x);
-        // SAFETY: the chunk has 64 bytes.
+        let x = next_eight(&mut bases, x);
         unsafe { _mm512_storeu_si512(chunk.as_mut_ptr().cast(), x) };
     }
-    scalar(whole.last().copied().unwrap_or(base), rest);
+    scalar(whole.as_flattened().last().copied().unwrap_or(base), rest);
 }
 
-/// The last sum in every lane.
+/// In every 128 bits: value `i` of register `j` becomes value `j` of register `i`.
 #[cfg(target_arch = "x86_64")]
-struct Sums<T> {
-    bases: __m512i,
-    word: PhantomData<T>,
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn transposed(of: [__m512i; 4]) -> [__m512i; 4] {
+    let low = (_mm512_unpacklo_epi32(of[0], of[1]), _mm512_unpacklo_epi32(of[2], of[3]));
+    let high = (_mm512_unpackhi_epi32(of[0], of[1]), _mm512_unpackhi_epi32(of[2], of[3]));
+    [
+        _mm512_unpacklo_epi64(low.0, low.1),
+        _mm512_unpackhi_epi64(low.0, low.1),
+        _mm512_unpacklo_epi64(high.0, high.1),
+        _mm512_unpackhi_epi64(high.0, high.1),
+    ]
 }
 
+/// Four registers at a time, as 16 times four values: transposed, so that three additions sum the four, and only the totals
+/// are summed by shifts.
 #[cfg(target_arch = "x86_64")]
-impl<T: Int> Sums<T> {
-    const NARROW: bool = T::BYTES == 4;
-
-    #[target_feature(enable = "avx512f")]
-    #[inline]
-    fn from(base: T) -> Self {
-        let base = base.to_u64();
-        let bases = if Self::NARROW { _mm512_set1_epi32(base as i32) } else { _mm512_set1_epi64(base as i64) };
-        Self { bases, word: PhantomData }
-    }
-
-    #[target_feature(enable = "avx512f")]
-    #[inline]
-    fn add(a: __m512i, b: __m512i) -> __m512i {
-        if Self::NARROW { _mm512_add_epi32(a, b) } else { _mm512_add_epi64(a, b) }
-    }
-
-    /// Adds the values shifted by 1, by 2, by 4, and by 8 where there are 16; then what came before.
-    #[target_feature(enable = "avx512f")]
-    #[inline]
-    fn next(&mut self, mut x: __m512i) -> __m512i {
-        let zero = _mm512_setzero_si512();
-        if Self::NARROW {
-            x = Self::add(x, _mm512_alignr_epi32::<15>(x, zero));
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn scan_avx512_u32(base: u32, values: &mut [u32]) {
+    let zero = _mm512_setzero_si512();
+    // Fours in the order of the registers to fours in their own order, and back.
+    let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    let mut bases = _mm512_set1_epi32(base as i32);
+    let (whole, rest) = values.as_chunks_mut::<64>();
+    for chunk in &mut *whole {
+        let at = chunk.as_mut_ptr();
+        // SAFETY (all four): the chunk has four times 16 values.
+        let loaded = [0, 16, 32, 48].map(|i| unsafe { _mm512_loadu_si512(at.add(i).cast()) });
+        let [first, second, third, fourth] = transposed(loaded);
+        let second = _mm512_add_epi32(first, second);
+        let third = _mm512_add_epi32(second, third);
+        let fourth = _mm512_add_epi32(third, fourth);
+        let totals = _mm512_permutexvar_epi32(order, fourth);
+        let mut x = _mm512_add_epi32(totals, _mm512_alignr_epi32::<15>(totals, zero));
+        x = _mm512_add_epi32(x, _mm512_alignr_epi32::<14>(x, zero));
+        x = _mm512_add_epi32(x, _mm512_alignr_epi32::<12>(x, zero));
+        x = _mm512_add_epi32(x, _mm512_alignr_epi32::<8>(x, zero));
+        let before = _mm512_permutexvar_epi32(order, _mm512_add_epi32(_mm512_sub_epi32(x, totals), bases));
+        // The one addition that waits for the chunk before.
+        bases = _mm512_add_epi32(bases, _mm512_permutexvar_epi32(_mm512_set1_epi32(15), x));
+        let sums = [first, second, third, fourth].map(|x| _mm512_add_epi32(x, before));
+        for (i, x) in transposed(sums).into_iter().enumerate() {
+            // SAFETY: as above.
+            unsafe { _mm512_storeu_si512(at.add(16 * i).cast(), x) };
         }
-        x = Self::add(x, _mm512_alignr_epi64::<7>(x, zero));
-        x = Self::add(x, _mm512_alignr_epi64::<6>(x, zero));
-        x = Self::add(x, _mm512_alignr_epi64::<4>(x, zero));
-        let total = if Self::NARROW {
-            _mm512_permutexvar_epi32(_mm512_set1_epi32(15), x)
-        } else {
-            _mm512_permutexvar_epi64(_mm512_set1_epi64(7), x)
-        };
-        let sums = Self::add(x, self.bases);
-        // The one addition that waits for the values before.
-        self.bases = Self::add(self.bases, total);
-        sums
     }
+    scalar(whole.as_flattened().last().copied().unwrap_or(base), rest);
 }
 
 /// [`unpack`], then [`prefix_sum`] from `base`, without storing the differences between; `false` where `unpack` is.
@@ -172,31 +187,31 @@ pub fn unpack_prefix_sum<T: Int>(differences: Packed<'_, T>, base: T, out: &mut 
     T::unpack_prefix_sum(differences, base, out)
 }
 
-/// The plain twin, and what there is for bytes and 16 bits.
+/// The plain twin, and as good up to 32 bits.
 #[inline(always)]
-fn two_steps<T: Int>(differences: Packed<'_, T>, base: T, out: &mut [T]) -> bool {
+pub(crate) fn two_steps<T: Int>(differences: Packed<'_, T>, base: T, out: &mut [T]) -> bool {
     let done = unpack(differences.packed, differences.width, differences.base, out);
     prefix_sum(base, out);
     done
 }
 
 dispatch! {
-    pub(crate) fn unpack_sums<T: Int>(differences: Packed<'_, T>, base: T, out: &mut [T]) -> bool
+    pub(crate) fn unpack_sums_u64<>(differences: Packed<'_, u64>, base: u64, out: &mut [u64]) -> bool
         = two_steps, avx2: two_steps, avx512: unpack_scan_avx512;
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
-fn unpack_scan_avx512<T: Int>(differences: Packed<'_, T>, base: T, out: &mut [T]) -> bool {
+fn unpack_scan_avx512(differences: Packed<'_, u64>, base: u64, out: &mut [u64]) -> bool {
     let Packed { packed, width, base: step } = differences;
-    if T::BYTES < 4 || width == 0 || out.len() != VECTOR {
+    if width == 0 || out.len() != VECTOR {
         return two_steps(differences, base, out);
     }
-    let mut sums = Sums::from(base);
+    let mut bases = _mm512_set1_epi64(base as i64);
     rows_avx512(packed, width, step, |i, x| {
         // SAFETY: the values of a register from `i` on are among the 1,024.
-        unsafe { _mm512_storeu_si512(out.as_mut_ptr().add(i).cast(), sums.next(x)) };
+        unsafe { _mm512_storeu_si512(out.as_mut_ptr().add(i).cast(), next_eight(&mut bases, x)) };
     })
 }
 

@@ -68,35 +68,38 @@ dispatch! {
 #[inline(always)]
 fn copy_body<T: Word>(literals: &[T], repeats: Repeats<'_>, done: &mut Repeated, out: &mut [T]) -> Result<(), usize> {
     let Repeats { literals: before, lengths, offsets } = repeats;
-    if done.literals > literals.len() || done.values > out.len() {
-        return Err(0);
-    }
+    let (mut used, mut at) = (done.literals, done.values);
+    let (left, places) = (literals.len().checked_sub(used), out.len().checked_sub(at));
+    let (Some(mut left), Some(mut places)) = (left, places) else { return Err(0) };
+    let mut wrong = None;
     for (i, ((&before, &length), &offset)) in before.iter().zip(lengths).zip(offsets).enumerate() {
         let (before, length, offset) = (before as usize, length as usize, offset as usize);
-        let (used, at) = (done.literals, done.values);
-        if before > literals.len() - used || before > out.len() - at {
-            return Err(i);
+        // Past what is left both are far above any length; 0 less 1 is as well.
+        let (behind, room) = (left.wrapping_sub(before), places.wrapping_sub(before));
+        if behind > left
+            || room > places
+            || length.wrapping_sub(1) >= room.saturating_sub(behind)
+            || offset.wrapping_sub(1) >= at + before
+        {
+            wrong = Some(i);
+            break;
         }
-        let (left, places) = (literals.len() - used - before, out.len() - at - before);
-        if length.wrapping_sub(1) >= places.saturating_sub(left) || offset.wrapping_sub(1) >= at + before {
-            return Err(i);
-        }
-        if left >= slack::<T>() && places >= slack::<T>() {
-            // SAFETY: `slack` values more than are asked for are left in both.
-            unsafe { copy_wide(literals.as_ptr().add(used), out.as_mut_ptr().add(at), before) };
+        if behind >= slack::<T>() && room - length >= slack::<T>() {
+            // SAFETY: `slack` values more than are asked for are left in both, and `offset` values lie before the match.
+            unsafe {
+                let to = out.as_mut_ptr().add(at);
+                copy_wide(literals.as_ptr().add(used), to, before);
+                copy_match(to.add(before), offset, length);
+            }
         } else {
             out[at..at + before].copy_from_slice(&literals[used..used + before]);
+            copy_exactly(out, at + before, offset, length);
         }
-        let at = at + before;
-        if places - length >= slack::<T>() {
-            // SAFETY: `offset` values lie before `at`, `length` and `slack` more from there on.
-            unsafe { copy_match(out.as_mut_ptr().add(at), offset, length) };
-        } else {
-            copy_exactly(out, at, offset, length);
-        }
-        *done = Repeated { literals: used + before, values: at + length };
+        (used, at) = (used + before, at + before + length);
+        (left, places) = (behind, room - length);
     }
-    Ok(())
+    *done = Repeated { literals: used, values: at };
+    wrong.map_or(Ok(()), Err)
 }
 
 /// Values that a wide copy may read and write past what it is asked for.
@@ -148,16 +151,16 @@ unsafe fn copy_match<T: Word>(mut to: *mut T, offset: usize, mut length: usize) 
 /// values behind `from`.
 #[inline(always)]
 unsafe fn copy_wide<T: Word>(from: *const T, to: *mut T, count: usize) {
-    let (mut from, mut to, mut left) = (from.cast::<[u8; WIDE]>(), to.cast::<[u8; WIDE]>(), count);
+    let (mut from, mut to, mut left) = (from.cast::<u8>(), to.cast::<u8>(), count);
     loop {
         // SAFETY: begins below `count` (the first: at 0) and has `slack` values.
         unsafe {
-            to.write_unaligned(from.read_unaligned());
+            std::ptr::copy_nonoverlapping(from, to, WIDE);
             if left <= slack::<T>() {
                 return;
             }
             left -= slack::<T>();
-            (from, to) = (from.add(1), to.add(1));
+            (from, to) = (from.add(WIDE), to.add(WIDE));
         }
     }
 }

@@ -42,12 +42,13 @@ fn fill_body<T: Word>(values: &[T], ends: &[u32], first: u32, near: usize, out: 
     }
     let wide = wide::<T>();
     let len = out.len();
-    let mut run = run_of(ends, first, near);
-    let mut row = 0;
+    let run = run_of(ends, first, near);
+    let (values, ends) = (values.get(run..)?, ends.get(run..)?);
+    let (mut row, mut next) = (0, 0);
     // Wide stores straight into `out` while they cannot reach past its end ...
-    if let Some(safe) = len.checked_sub(wide) {
-        let mut rising = true;
-        for (&value, &end) in values.get(run..)?.iter().zip(ends.get(run..)?) {
+    let safe = len.checked_sub(wide);
+    if let Some(safe) = safe {
+        while let (Some(&value), Some(&end)) = (values.get(next), ends.get(next)) {
             // Far behind `safe` for an end before `first`.
             let end = end.wrapping_sub(first) as usize;
             // SAFETY: `row <= safe`, so `wide` words from `row` are inside of `out`.
@@ -62,34 +63,36 @@ fn fill_body<T: Word>(values: &[T], ends: &[u32], first: u32, near: usize, out: 
             }
             // One that goes on behind `safe` is looked at again below.
             if end > safe {
-                row = safe;
                 break;
             }
-            rising &= end > row;
             row = end;
-            run += 1;
+            next += 1;
         }
-        if !rising {
+        // By registers; the loop above does not wait for it.
+        let met = &ends[..next];
+        #[allow(clippy::needless_bitwise_bool)] // Vectorises without long steps, and so without a long rest.
+        let falls = met.iter().zip(met.get(1..).unwrap_or_default()).fold(false, |any, (a, b)| any | (a >= b));
+        if falls {
             return None;
         }
     }
-    // ... then the last rows, `wide` at most, by way of a buffer with room for a store from any of them.
-    let mut last = [T::default(); 2 * MOST];
-    let start = row;
+    // ... then the last rows, `wide` at most, in a register.
+    let start = safe.unwrap_or(0);
+    let mut last = [T::default(); MOST];
     while row < len {
-        let (&value, &end) = (values.get(run)?, ends.get(run)?);
+        let (&value, &end) = (values.get(next)?, ends.get(next)?);
         let end = end.saturating_sub(first) as usize;
         if end <= row {
             return None;
         }
-        // SAFETY: `start` is `safe` where there is such and a run was left, so `row - start < len - start <= wide`, and `last`
-        // holds twice that.
-        unsafe { splat(last.as_mut_ptr().add(row - start), value) };
+        for (i, place) in last[..wide].iter_mut().enumerate() {
+            *place = if start + i >= row { value } else { *place };
+        }
         row = end.min(len);
-        run += usize::from(end <= len);
+        next += usize::from(end <= len);
     }
     out[start..].copy_from_slice(&last[..len - start]);
-    Some(run)
+    Some(run + next)
 }
 
 /// Words in a store: 16 of up to 32 bits, 64 bytes of the wider ones.

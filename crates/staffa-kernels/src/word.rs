@@ -10,6 +10,7 @@ use std::hash::Hash;
 use std::ops::{BitAnd, BitOr, Shl, Shr};
 
 use crate::bitpack::Packed;
+use crate::delta::{two_steps, unpack_sums_u64};
 use crate::repeats::{Repeated, Repeats};
 
 /// A 256-bit word: little-endian limbs, the least significant first.
@@ -200,7 +201,7 @@ macro_rules! word_kernels {
 word_kernels!(u8 u16 u32 u64 u128 U256);
 
 macro_rules! int_kernels {
-    ($($t:ident)*) => {$(
+    ($($t:ident: $unpack_sums:path),*) => {$(
         impl sealed::IntKernels for $t {
             fn pack(values: &[Self], width: u32, out: &mut Vec<u8>) -> bool {
                 crate::bitpack::pack_ints(values, width, out)
@@ -218,12 +219,12 @@ macro_rules! int_kernels {
                 crate::delta::$t(base, values);
             }
             fn unpack_prefix_sum(differences: Packed<'_, Self>, base: Self, out: &mut [Self]) -> bool {
-                crate::delta::unpack_sums(differences, base, out)
+                $unpack_sums(differences, base, out)
             }
         }
     )*};
 }
-int_kernels!(u8 u16 u32 u64);
+int_kernels!(u8: two_steps, u16: two_steps, u32: two_steps, u64: unpack_sums_u64);
 
 /// Views bytes as words; `None` when they are misaligned or not a multiple of the word.
 ///
