@@ -5,12 +5,11 @@
 //! A plain loop waits a cycle or more for every sum, and no compiler vectorises it. In a register, `log2(lanes)` shifts
 //! and additions sum all lanes; from one register to the next only one addition waits.
 
-use crate::VECTOR;
-#[cfg(target_arch = "x86_64")]
-use crate::bitpack::rows_avx512;
 use crate::bitpack::{Packed, unpack};
 use crate::dispatch::dispatch;
 use crate::word::Int;
+#[cfg(target_arch = "x86_64")]
+use crate::{VECTOR, bitpack::rows_avx512};
 #[cfg(target_arch = "x86_64")]
 #[allow(clippy::wildcard_imports)] // As everybody does: two dozen intrinsics.
 use std::arch::x86_64::*;
@@ -218,6 +217,7 @@ fn unpack_scan_avx512(differences: Packed<'_, u64>, base: u64, out: &mut [u64]) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::VECTOR;
     use crate::dispatch::testing::on_every_level;
     use crate::testing::Rng;
 
