@@ -29,11 +29,10 @@ AT_OPEN = {"repeat", "zstd", "lz4"}
 
 # What `perf` shows where we are short.
 CAUSES = {
-    "ALP, cents": "ALP: unpacked digits go to memory and come back to be multiplied; a kernel that multiplies while it unpacks would save that. Pseudodecimal and the bytewise codecs are loops of the crate `staffa`, compiled for the baseline.",
-    "delta, u32 in steps of 0 to 15": "Delta: the prefix sum takes nearly three quarters of the time, unpacking the rest; four shifts and additions wait for one another in every register.",
-    "run-end, u32, runs of 8": "Run-end: half of the time stands at the store of 64 bytes for every run, which here (Zen 4) is two, and crosses a line more often than not; runs of 8 words fill 32. All ends and values are decoded at `open`, which takes as long again.",
-    "repeat, u32, matches of 30": "Repeat: a call of `memmove` for every match and every list of literals, into a vector that may grow; a kernel that copies 32 bytes without asking would not call. Its values are then copied once more.",
-    "OnPair, comments": "OnPair: every code loads a place and a length, stores the length, and copies 32 bytes where a token has 16 at the most; the prototype's dictionary had rows of 16 bytes.",
+    "delta, u32 in steps of 0 to 15": "Delta: the prefix sum takes three quarters of the time, unpacking the rest: the sum over the lanes of a register is shuffles and additions that wait for one another, though four registers share one.",
+    "run-end, u32, runs of 8": "Run-end: a store of 64 bytes for every run, which here (Zen 4) is two, and crosses a line more often than not; runs of 8 words fill 32, but a store of 32 is too short for every other run, and a wrong guess costs more. All ends and values are decoded at `open`, which takes nearly as long again.",
+    "repeat, u32, matches of 30": "Repeat: more than half of the time copies, 32 bytes at a time, and most of that are lengths wrongly guessed; then the lengths and offsets are decoded, and the values copied once more from where `open` puts them.",
+    "OnPair, comments": "OnPair: two loads and a store for every code, and the strings' lengths.",
     "dictionary, 256 strings, as views": "Views: a gather of 16 bytes a row, the table of the dictionary and the pool.",
 }
 

@@ -15,6 +15,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use staffa::WriteOptions;
 use staffa::opened::OpenColumn;
+use staffa_kernels::PoolBuf;
 
 use crate::Result;
 use crate::tables::{Random, Table, Turn, options, turns};
@@ -45,9 +46,9 @@ pub fn run(folder: &str, tpch: &str) -> Result<Value> {
             opened.reopen(0)?;
             decoder.decode(&mut opened)
         }));
-        let (from, mut to) = (vec![1u8; bytes], vec![0u8; bytes]);
+        let (from, mut to) = (memory(bytes), memory(bytes));
         runs.push(Box::new(move || {
-            std::hint::black_box(&mut to).copy_from_slice(std::hint::black_box(&from));
+            std::hint::black_box(to.as_mut_slice()).copy_from_slice(std::hint::black_box(from.as_slice()));
             Ok(())
         }));
     }
@@ -267,34 +268,38 @@ impl Encoded {
     }
 }
 
-/// Memory that is decoded to.
+/// Memory that is decoded to: of the pool, as a scan's, so it begins with a cache line.
 pub struct Decoder {
     way: Way,
     width: usize,
-    bytes: Vec<u8>,
-    words: (Vec<u16>, Vec<u32>, Vec<u64>),
+    out: PoolBuf,
     lengths: Vec<u32>,
 }
 
 impl Decoder {
     fn new(way: Way, bytes: usize, rows: usize) -> Self {
-        let width = bytes / rows;
-        let words = |of: usize| if matches!(way, Words) && width == of { rows } else { 0 };
-        let words = (vec![0; words(2)], vec![0; words(4)], vec![0; words(8)]);
         // Strings may be written to a little beyond their end.
-        Self { way, width, bytes: vec![0; bytes + 64], words, lengths: vec![0; rows] }
+        Self { way, width: bytes / rows, out: memory(bytes + 64), lengths: vec![0; rows] }
     }
 
     pub fn decode(&mut self, column: &mut OpenColumn) -> Result<()> {
+        let rows = self.lengths.len();
         match (self.way, self.width) {
-            (Words, 1) => column.words(0, &mut self.bytes[..self.lengths.len()])?,
-            (Words, 2) => column.words(0, &mut self.words.0)?,
-            (Words, 4) => column.words(0, &mut self.words.1)?,
-            (Words, _) => column.words(0, &mut self.words.2)?,
-            (Strings, _) => drop(column.strings(0, &mut self.lengths, &mut self.bytes)?),
+            (Words, 1) => column.words(0, &mut self.out.words_mut::<u8>()[..rows])?,
+            (Words, 2) => column.words(0, &mut self.out.words_mut::<u16>()[..rows])?,
+            (Words, 4) => column.words(0, &mut self.out.words_mut::<u32>()[..rows])?,
+            (Words, _) => column.words(0, &mut self.out.words_mut::<u64>()[..rows])?,
+            (Strings, _) => drop(column.strings(0, &mut self.lengths, self.out.as_mut_slice())?),
             (Views, _) => column.views(0)?,
             (Bits, _) => drop(std::hint::black_box(column.bits(0)?)),
         }
         Ok(())
     }
+}
+
+/// So many bytes that are written to once, as memory that is used again has been.
+pub fn memory(bytes: usize) -> PoolBuf {
+    let mut memory = PoolBuf::new(bytes).expect("memory");
+    memory.as_mut_slice().fill(1);
+    memory
 }

@@ -77,13 +77,13 @@ fn kernels() -> Result<Value> {
         let words: Vec<u64> = ends.iter().map(|_| random.next()).collect();
         let (mut a, mut b) = (vec![0u32; VECTOR], vec![0u32; VECTOR]);
         plain_runs(&values, &ends, &mut a);
-        assert!(fill_runs(&values, &ends, 0, &mut b) && a == b);
+        assert!(fill_runs(&values, &ends, 0, 0, &mut b).is_some() && a == b);
         let plain: Turn<'_> = Box::new(|| {
             plain_runs(std::hint::black_box(&values), &ends, &mut a);
             Ok(())
         });
         let kernel: Turn<'_> = Box::new(|| {
-            std::hint::black_box(fill_runs(std::hint::black_box(&values), &ends, 0, &mut b));
+            std::hint::black_box(fill_runs(std::hint::black_box(&values), &ends, 0, 0, &mut b));
             Ok(())
         });
         out.push(beside(format!("runs of {average}, u32"), 4 * VECTOR, plain, kernel)?);
@@ -93,7 +93,7 @@ fn kernels() -> Result<Value> {
             Ok(())
         });
         let kernel: Turn<'_> = Box::new(|| {
-            std::hint::black_box(fill_runs(std::hint::black_box(&words), &ends, 0, &mut b));
+            std::hint::black_box(fill_runs(std::hint::black_box(&words), &ends, 0, 0, &mut b));
             Ok(())
         });
         out.push(beside(format!("runs of {average}, u64"), 8 * VECTOR, plain, kernel)?);
@@ -104,13 +104,13 @@ fn kernels() -> Result<Value> {
         let (mut a, mut b) = (vec![0u64; VECTOR], vec![0u64; VECTOR]);
         let (mut every, mut each) = (vec![0u32; VECTOR], vec![0u64; codes.len()]);
         let plain: Turn<'_> = Box::new(|| {
-            fill_runs(std::hint::black_box(&codes), &ends, 0, &mut every);
+            fill_runs(std::hint::black_box(&codes), &ends, 0, 0, &mut every);
             std::hint::black_box(gather(&dictionary, &every, &mut a));
             Ok(())
         });
         let kernel: Turn<'_> = Box::new(|| {
             gather(&dictionary, std::hint::black_box(&codes), &mut each);
-            std::hint::black_box(fill_runs(&each, &ends, 0, &mut b));
+            std::hint::black_box(fill_runs(&each, &ends, 0, 0, &mut b));
             Ok(())
         });
         out.push(beside(format!("dictionary and runs of {average} fused, u64"), 8 * VECTOR, plain, kernel)?);

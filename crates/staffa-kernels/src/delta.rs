@@ -5,8 +5,11 @@
 //! A plain loop waits a cycle or more for every sum, and no compiler vectorises it. In a register, `log2(lanes)` shifts
 //! and additions sum all lanes; from one register to the next only one addition waits.
 
+use crate::bitpack::{Packed, unpack};
 use crate::dispatch::dispatch;
 use crate::word::Int;
+#[cfg(target_arch = "x86_64")]
+use crate::{VECTOR, bitpack::rows_avx512};
 #[cfg(target_arch = "x86_64")]
 #[allow(clippy::wildcard_imports)] // As everybody does: two dozen intrinsics.
 use std::arch::x86_64::*;
@@ -34,8 +37,8 @@ fn scalar<T: Int>(base: T, values: &mut [T]) {
 
 dispatch! { pub(crate) fn u8<>(base: u8, values: &mut [u8]) = scalar, avx2: scan_avx2, avx512: scan_avx2; }
 dispatch! { pub(crate) fn u16<>(base: u16, values: &mut [u16]) = scalar, avx2: scan_avx2, avx512: scan_avx2; }
-dispatch! { pub(crate) fn u32<>(base: u32, values: &mut [u32]) = scalar, avx2: scan_avx2, avx512: scan_avx512; }
-dispatch! { pub(crate) fn u64<>(base: u64, values: &mut [u64]) = scalar, avx2: scan_avx2, avx512: scan_avx512; }
+dispatch! { pub(crate) fn u32<>(base: u32, values: &mut [u32]) = scalar, avx2: scan_avx2, avx512: scan_avx512_u32; }
+dispatch! { pub(crate) fn u64<>(base: u64, values: &mut [u64]) = scalar, avx2: scan_avx2, avx512: scan_avx512_u64; }
 
 /// In each half of 16 bytes: add the values shifted by 1, by 2, by 4 ... ; then the lower half's sum to the upper half.
 #[cfg(target_arch = "x86_64")]
@@ -87,42 +90,134 @@ fn scan_avx2<T: Int>(base: T, values: &mut [T]) {
     scalar(whole.last().copied().unwrap_or(base), rest);
 }
 
-/// Add the values shifted by 1, by 2, by 4, and by 8 where there are 16; `u32` and `u64`.
+/// The sums so far in every lane, and the step from one register of `u64` to the next: adds the values shifted by 1, by 2 and
+/// by 4, then what came before.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn scan_avx512<T: Int>(base: T, values: &mut [T]) {
-    let narrow = T::BYTES == 4;
-    let add = |a, b| if narrow { _mm512_add_epi32(a, b) } else { _mm512_add_epi64(a, b) };
+fn next_eight(bases: &mut __m512i, mut x: __m512i) -> __m512i {
     let zero = _mm512_setzero_si512();
-    let mut bases =
-        if narrow { _mm512_set1_epi32(base.to_u64() as i32) } else { _mm512_set1_epi64(base.to_u64() as i64) };
-    let (whole, rest) = values.split_at_mut(values.len() - values.len() % (64 / T::BYTES));
-    for chunk in whole.chunks_exact_mut(64 / T::BYTES) {
-        // SAFETY: the chunk has 64 bytes.
-        let mut x = unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) };
-        if narrow {
-            x = add(x, _mm512_alignr_epi32::<15>(x, zero));
-        }
-        x = add(x, _mm512_alignr_epi64::<7>(x, zero));
-        x = add(x, _mm512_alignr_epi64::<6>(x, zero));
-        x = add(x, _mm512_alignr_epi64::<4>(x, zero));
-        let total = if narrow {
-            _mm512_permutexvar_epi32(_mm512_set1_epi32(15), x)
-        } else {
-            _mm512_permutexvar_epi64(_mm512_set1_epi64(7), x)
-        };
-        // SAFETY: the chunk has 64 bytes.
-        unsafe { _mm512_storeu_si512(chunk.as_mut_ptr().cast(), add(x, bases)) };
-        // The one addition that waits for the chunk before.
-        bases = add(bases, total);
+    x = _mm512_add_epi64(x, _mm512_alignr_epi64::<7>(x, zero));
+    x = _mm512_add_epi64(x, _mm512_alignr_epi64::<6>(x, zero));
+    x = _mm512_add_epi64(x, _mm512_alignr_epi64::<4>(x, zero));
+    let sums = _mm512_add_epi64(x, *bases);
+    // The one addition that waits for the values before.
+    *bases = _mm512_add_epi64(*bases, _mm512_permutexvar_epi64(_mm512_set1_epi64(7), x));
+    sums
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn scan_avx512_u64(base: u64, values: &mut [u64]) {
+    let mut bases = _mm512_set1_epi64(base as i64);
+    let (whole, rest) = values.as_chunks_mut::<8>();
+    for chunk in &mut *whole {
+        // SAFETY (both): the chunk has 64 bytes.
+        let x = unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) };
+        let x = next_eight(&mut bases, x);
+        unsafe { _mm512_storeu_si512(chunk.as_mut_ptr().cast(), x) };
     }
-    scalar(whole.last().copied().unwrap_or(base), rest);
+    scalar(whole.as_flattened().last().copied().unwrap_or(base), rest);
+}
+
+/// In every 128 bits: value `i` of register `j` becomes value `j` of register `i`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn transposed(of: [__m512i; 4]) -> [__m512i; 4] {
+    let low = (_mm512_unpacklo_epi32(of[0], of[1]), _mm512_unpacklo_epi32(of[2], of[3]));
+    let high = (_mm512_unpackhi_epi32(of[0], of[1]), _mm512_unpackhi_epi32(of[2], of[3]));
+    [
+        _mm512_unpacklo_epi64(low.0, low.1),
+        _mm512_unpackhi_epi64(low.0, low.1),
+        _mm512_unpacklo_epi64(high.0, high.1),
+        _mm512_unpackhi_epi64(high.0, high.1),
+    ]
+}
+
+/// Four registers at a time, as 16 times four values: transposed, so that three additions sum the four, and only the totals
+/// are summed by shifts.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn scan_avx512_u32(base: u32, values: &mut [u32]) {
+    let zero = _mm512_setzero_si512();
+    // Fours in the order of the registers to fours in their own order, and back.
+    let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    let mut bases = _mm512_set1_epi32(base as i32);
+    let (whole, rest) = values.as_chunks_mut::<64>();
+    for chunk in &mut *whole {
+        let at = chunk.as_mut_ptr();
+        // SAFETY (all four): the chunk has four times 16 values.
+        let loaded = [0, 16, 32, 48].map(|i| unsafe { _mm512_loadu_si512(at.add(i).cast()) });
+        let [first, second, third, fourth] = transposed(loaded);
+        let second = _mm512_add_epi32(first, second);
+        let third = _mm512_add_epi32(second, third);
+        let fourth = _mm512_add_epi32(third, fourth);
+        let totals = _mm512_permutexvar_epi32(order, fourth);
+        let mut x = _mm512_add_epi32(totals, _mm512_alignr_epi32::<15>(totals, zero));
+        x = _mm512_add_epi32(x, _mm512_alignr_epi32::<14>(x, zero));
+        x = _mm512_add_epi32(x, _mm512_alignr_epi32::<12>(x, zero));
+        x = _mm512_add_epi32(x, _mm512_alignr_epi32::<8>(x, zero));
+        let before = _mm512_permutexvar_epi32(order, _mm512_add_epi32(_mm512_sub_epi32(x, totals), bases));
+        // The one addition that waits for the chunk before.
+        bases = _mm512_add_epi32(bases, _mm512_permutexvar_epi32(_mm512_set1_epi32(15), x));
+        let sums = [first, second, third, fourth].map(|x| _mm512_add_epi32(x, before));
+        for (i, x) in transposed(sums).into_iter().enumerate() {
+            // SAFETY: as above.
+            unsafe { _mm512_storeu_si512(at.add(16 * i).cast(), x) };
+        }
+    }
+    scalar(whole.as_flattened().last().copied().unwrap_or(base), rest);
+}
+
+/// [`unpack`], then [`prefix_sum`] from `base`, without storing the differences between; `false` where `unpack` is.
+///
+/// ```
+/// use staffa_kernels::{Packed, VECTOR, pack, unpack_prefix_sum};
+/// let (mut packed, mut out) = (Vec::new(), [0u32; VECTOR]);
+/// pack(&[1u32; VECTOR], 2, &mut packed);
+/// assert!(unpack_prefix_sum(Packed { packed: &packed, width: 2, base: 4 }, 100, &mut out));
+/// assert_eq!(out[..3], [105, 110, 115]);
+/// ```
+#[inline]
+pub fn unpack_prefix_sum<T: Int>(differences: Packed<'_, T>, base: T, out: &mut [T]) -> bool {
+    T::unpack_prefix_sum(differences, base, out)
+}
+
+/// The plain twin, and as good up to 32 bits.
+#[inline(always)]
+pub(crate) fn two_steps<T: Int>(differences: Packed<'_, T>, base: T, out: &mut [T]) -> bool {
+    let done = unpack(differences.packed, differences.width, differences.base, out);
+    prefix_sum(base, out);
+    done
+}
+
+dispatch! {
+    pub(crate) fn unpack_sums_u64<>(differences: Packed<'_, u64>, base: u64, out: &mut [u64]) -> bool
+        = two_steps, avx2: two_steps, avx512: unpack_scan_avx512;
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn unpack_scan_avx512(differences: Packed<'_, u64>, base: u64, out: &mut [u64]) -> bool {
+    let Packed { packed, width, base: step } = differences;
+    if width == 0 || out.len() != VECTOR {
+        return two_steps(differences, base, out);
+    }
+    let mut bases = _mm512_set1_epi64(base as i64);
+    rows_avx512(packed, width, step, |i, x| {
+        // SAFETY: the values of a register from `i` on are among the 1,024.
+        unsafe { _mm512_storeu_si512(out.as_mut_ptr().add(i).cast(), next_eight(&mut bases, x)) };
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::VECTOR;
     use crate::dispatch::testing::on_every_level;
     use crate::testing::Rng;
 
@@ -136,6 +231,20 @@ mod tests {
             let mut out = values;
             prefix_sum(base, &mut out);
             assert_eq!(out, expected, "{len} values");
+        }
+        for width in 0..=T::BITS {
+            let values: Vec<T> = (0..VECTOR).map(|_| T::from_u64(rng.next())).collect();
+            let (step, base) = (T::from_u64(rng.next()), T::from_u64(rng.next()));
+            let mut packed = vec![9];
+            assert!(crate::pack(&values, width, &mut packed));
+            let differences = Packed { packed: &packed[1..], width, base: step };
+            let (mut expected, mut out) = (vec![T::ZERO; VECTOR], vec![T::ZERO; VECTOR]);
+            assert!(unpack(differences.packed, width, step, &mut expected));
+            scalar(base, &mut expected);
+            assert!(unpack_prefix_sum(differences, base, &mut out));
+            assert_eq!(out, expected, "{width} bits");
+            assert!(!unpack_prefix_sum(differences, base, &mut out[1..]));
+            assert!(!unpack_prefix_sum(Packed { width: width + 1, ..differences }, base, &mut out));
         }
     }
 

@@ -17,11 +17,13 @@
 //! range     values to bits: which lie in a range
 //! gather    dictionary codes to values
 //! runs      run ends to values
+//! repeats   lists of values that came before, copied again
 //! bytes     dictionaries of byte strings; lengths to offsets
 //! strings   Arrow's string arrays over memory that was checked here
 //! front     shared prefixes and suffixes to strings
 //! sum       sums, of packed values too
 //! fsst      symbol codes to bytes
+//! tokens    codes of short tokens to bytes
 //! text      numbers and literals to rows of text
 //! pool      output memory that is used again
 //! kept      a value beside what it borrows from
@@ -66,17 +68,21 @@ mod gather;
 mod kept;
 mod pool;
 mod range;
+mod repeats;
 mod runs;
 mod strings;
 mod sum;
 mod text;
+mod tokens;
 mod word;
 
-pub use bitpack::{pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail, unpack_tail};
+pub use bitpack::{
+    Packed, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail, unpack_tail,
+};
 pub use bits::{gather_bits, scatter_bits};
 pub use bytes::{BytesDict, BytesDictBuilder, lengths_to_offsets_i32, lengths_to_offsets_i64, sum_u32};
-pub use decimal::{decimals_f32, decimals_f64};
-pub use delta::prefix_sum;
+pub use decimal::{decimals_f32, decimals_f64, unpack_decimals_f32, unpack_decimals_f64};
+pub use delta::{prefix_sum, unpack_prefix_sum};
 pub use dispatch::{Level, level, lower_level};
 pub use escape::replace_escapes;
 pub use expand::expand;
@@ -88,10 +94,12 @@ pub use gather::{gather, max_u32};
 pub use kept::{Kept, Lends};
 pub use pool::{PoolBuf, PoolVec, retained_bytes, set_retained_limit};
 pub use range::{in_range, order_floats};
+pub use repeats::{Repeated, Repeats, copy_repeats};
 pub use runs::fill_runs;
 pub use strings::{StringViews, rising_offsets, text_array};
 pub use sum::{sum, sum_packed, sum_runs};
 pub use text::{Piece, TEXT_FIELDS, Text, TextRows};
+pub use tokens::TokenRows;
 pub use word::{Int, U256, Word, as_bytes, as_bytes_mut, cast_slice, cast_slice_mut, copy_from_le};
 
 /// Values in a vector: what one call of a kernel works on, what stays in the L1 cache.

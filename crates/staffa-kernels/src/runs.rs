@@ -6,74 +6,93 @@
 use crate::dispatch::dispatch;
 use crate::word::Word;
 
-/// Fills `out` with the rows `first..first + out.len()`. `ends` must increase strictly.
+/// Fills `out` with the rows `first..first + out.len()`. `ends` must increase strictly. Returns the run of the row behind
+/// them: what `near` is best given as when these are asked for next. Any other `near` does, too, after a search.
 ///
-/// `false` when the runs do not cover the range, the ends met on the way do not increase, or there are not as many values
+/// `None` when the runs do not cover the range, the ends met on the way do not increase, or there are not as many values
 /// as ends; `out` then holds anything.
 ///
 /// ```
 /// let mut out = [0u32; 4];
-/// assert!(staffa_kernels::fill_runs(&[7, 8, 9], &[2, 5, 6], 1, &mut out));
+/// assert_eq!(staffa_kernels::fill_runs(&[7, 8, 9], &[2, 5, 6], 1, 0, &mut out), Some(2));
 /// assert_eq!(out, [7, 8, 8, 8]);
 /// ```
 #[inline]
-pub fn fill_runs<T: Word>(values: &[T], ends: &[u32], first: u32, out: &mut [T]) -> bool {
-    T::fill_runs(values, ends, first, out)
+pub fn fill_runs<T: Word>(values: &[T], ends: &[u32], first: u32, near: usize, out: &mut [T]) -> Option<usize> {
+    T::fill_runs(values, ends, first, near, out)
 }
 
 dispatch! {
-    pub(crate) fn fill_words<T: Word>(values: &[T], ends: &[u32], first: u32, out: &mut [T]) -> bool = fill_body;
+    pub(crate) fn fill_words<T: Word>(values: &[T], ends: &[u32], first: u32, near: usize, out: &mut [T])
+        -> Option<usize> = fill_body;
+}
+
+/// The run of row `first`: a search over many ends takes as long as a dozen runs.
+#[inline(always)]
+fn run_of(ends: &[u32], first: u32, near: usize) -> usize {
+    let begins = near.checked_sub(1).map_or(Some(&0), |before| ends.get(before));
+    let is_near = begins.is_some_and(|&begin| begin <= first) && ends.get(near).is_some_and(|&end| end > first);
+    if is_near { near } else { ends.partition_point(|&end| end <= first) }
 }
 
 #[inline(always)]
-fn fill_body<T: Word>(values: &[T], ends: &[u32], first: u32, out: &mut [T]) -> bool {
+fn fill_body<T: Word>(values: &[T], ends: &[u32], first: u32, near: usize, out: &mut [T]) -> Option<usize> {
     if values.len() != ends.len() {
-        return false;
+        return None;
     }
     let wide = wide::<T>();
     let len = out.len();
-    let mut run = ends.partition_point(|&end| end <= first);
-    let mut row = 0;
+    let run = run_of(ends, first, near);
+    let (values, ends) = (values.get(run..)?, ends.get(run..)?);
+    let (mut row, mut next) = (0, 0);
     // Wide stores straight into `out` while they cannot reach past its end ...
-    let safe = len.saturating_sub(wide);
-    while row < safe {
-        let (Some(&value), Some(&end)) = (values.get(run), ends.get(run)) else { return false };
-        let end = end.saturating_sub(first) as usize;
-        if end <= row {
-            return false;
-        }
-        let stop = end.min(safe);
-        loop {
-            // SAFETY: `row < stop <= safe`, so `wide` words from `row` are inside of `out`.
+    let safe = len.checked_sub(wide);
+    if let Some(safe) = safe {
+        while let (Some(&value), Some(&end)) = (values.get(next), ends.get(next)) {
+            // Far behind `safe` for an end before `first`.
+            let end = end.wrapping_sub(first) as usize;
+            // SAFETY: `row <= safe`, so `wide` words from `row` are inside of `out`.
             unsafe { splat(out.as_mut_ptr().add(row), value) };
-            row += wide;
-            if row >= stop {
+            if end > row + wide {
+                let mut at = row + wide;
+                while at < end.min(safe) {
+                    // SAFETY: `at < safe`.
+                    unsafe { splat(out.as_mut_ptr().add(at), value) };
+                    at += wide;
+                }
+            }
+            // One that goes on behind `safe` is looked at again below.
+            if end > safe {
                 break;
             }
+            row = end;
+            next += 1;
         }
-        row = stop;
-        // A branch, so that the next run is loaded ahead; one that goes on behind `safe` is looked at again below.
-        if end > safe {
-            break;
+        // By registers; the loop above does not wait for it.
+        let met = &ends[..next];
+        #[allow(clippy::needless_bitwise_bool)] // Vectorises without long steps, and so without a long rest.
+        let falls = met.iter().zip(met.get(1..).unwrap_or_default()).fold(false, |any, (a, b)| any | (a >= b));
+        if falls {
+            return None;
         }
-        run += 1;
     }
-    // ... then the last rows, `wide` at most, by way of a buffer with room for a store from any of them.
-    let mut last = [T::default(); 2 * MOST];
-    let start = row;
+    // ... then the last rows, `wide` at most, in a register.
+    let start = safe.unwrap_or(0);
+    let mut last = [T::default(); MOST];
     while row < len {
-        let (Some(&value), Some(&end)) = (values.get(run), ends.get(run)) else { return false };
+        let (&value, &end) = (values.get(next)?, ends.get(next)?);
         let end = end.saturating_sub(first) as usize;
         if end <= row {
-            return false;
+            return None;
         }
-        // SAFETY: `row - start < len - start <= wide`, and `last` holds twice that.
-        unsafe { splat(last.as_mut_ptr().add(row - start), value) };
+        for (i, place) in last[..wide].iter_mut().enumerate() {
+            *place = if start + i >= row { value } else { *place };
+        }
         row = end.min(len);
-        run += 1;
+        next += usize::from(end <= len);
     }
     out[start..].copy_from_slice(&last[..len - start]);
-    true
+    Some(run + next)
 }
 
 /// Words in a store: 16 of up to 32 bits, 64 bytes of the wider ones.
@@ -124,15 +143,18 @@ mod tests {
                 for _ in 0..20 {
                     let first = rng.below(rows + 1);
                     let len = rng.below(rows - first + 1);
-                    let mut out = vec![T::default(); len];
-                    assert!(fill_runs(&values, &ends, first as u32, &mut out));
-                    assert_eq!(Some(out), scalar(&values, &ends, first as u32, len));
+                    let behind = ends.partition_point(|&end| end as usize <= first + len);
+                    for near in [0, behind, rng.below(runs + 2), ends.partition_point(|&end| end as usize <= first)] {
+                        let mut out = vec![T::default(); len];
+                        assert_eq!(fill_runs(&values, &ends, first as u32, near, &mut out), Some(behind));
+                        assert_eq!(Some(out), scalar(&values, &ends, first as u32, len));
+                    }
                 }
                 let mut all = vec![T::default(); rows];
-                assert!(fill_runs(&values, &ends, 0, &mut all));
-                assert!(!fill_runs(&values, &ends, 1, &mut all) || rows == 0);
-                assert!(fill_runs(&values, &ends, u32::MAX, &mut []));
-                assert!(runs == 0 || !fill_runs(&values[1..], &ends, 0, &mut all));
+                assert_eq!(fill_runs(&values, &ends, 0, 0, &mut all), Some(runs));
+                assert!(fill_runs(&values, &ends, 1, 0, &mut all).is_none() || rows == 0);
+                assert_eq!(fill_runs(&values, &ends, u32::MAX, usize::MAX, &mut []), Some(runs));
+                assert!(runs == 0 || fill_runs(&values[1..], &ends, 0, 0, &mut all).is_none());
             }
         }
     }
@@ -150,6 +172,15 @@ mod tests {
     }
 
     #[test]
+    fn ends_that_do_not_rise_are_refused() {
+        on_every_level(|| {
+            for wrong in [[100, 100, 250], [100, 90, 250], [100, 0, 250]] {
+                assert_eq!(fill_runs(&[1u32, 2, 3], &wrong, 0, 0, &mut [0; 250]), None, "{wrong:?}");
+            }
+        });
+    }
+
+    #[test]
     fn hostile_ends_stay_inside() {
         on_every_level(|| {
             let mut rng = Rng(0x5eed);
@@ -157,7 +188,7 @@ mod tests {
                 let ends: Vec<u32> = (0..rng.below(20)).map(|_| (rng.next() >> rng.below(64)) as u32).collect();
                 let values: Vec<u16> = ends.iter().map(|_| rng.next() as u16).collect();
                 let mut out = vec![0; rng.below(200)];
-                fill_runs(&values, &ends, (rng.next() >> rng.below(64)) as u32, &mut out);
+                fill_runs(&values, &ends, (rng.next() >> rng.below(64)) as u32, rng.below(22), &mut out);
             }
         });
     }

@@ -9,6 +9,10 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::{BitAnd, BitOr, Shl, Shr};
 
+use crate::bitpack::Packed;
+use crate::delta::{two_steps, unpack_sums_u64};
+use crate::repeats::{Repeated, Repeats};
+
 /// A 256-bit word: little-endian limbs, the least significant first.
 #[repr(transparent)]
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -70,9 +74,18 @@ pub trait Int:
 /// The kernels of a type, compiled in this crate once and not wherever a generic function is called: a debug build of a
 /// caller keeps the optimised kernels, and nobody compiles them again.
 pub(crate) mod sealed {
+    use crate::bitpack::Packed;
+    use crate::repeats::{Repeated, Repeats};
+
     pub trait WordKernels: Sized {
         fn gather(dict: &[Self], codes: &[u32], out: &mut [Self]) -> bool;
-        fn fill_runs(values: &[Self], ends: &[u32], first: u32, out: &mut [Self]) -> bool;
+        fn fill_runs(values: &[Self], ends: &[u32], first: u32, near: usize, out: &mut [Self]) -> Option<usize>;
+        fn copy_repeats(
+            literals: &[Self],
+            repeats: Repeats<'_>,
+            done: &mut Repeated,
+            out: &mut [Self],
+        ) -> Result<(), usize>;
     }
 
     pub trait IntKernels: Sized {
@@ -81,6 +94,7 @@ pub(crate) mod sealed {
         fn pack_tail(values: &[Self], width: u32, out: &mut Vec<u8>) -> bool;
         fn unpack_tail(packed: &[u8], width: u32, base: Self, out: &mut [Self]) -> bool;
         fn prefix_sum(base: Self, values: &mut [Self]);
+        fn unpack_prefix_sum(differences: Packed<'_, Self>, base: Self, out: &mut [Self]) -> bool;
     }
 }
 
@@ -170,8 +184,16 @@ macro_rules! word_kernels {
             fn gather(dict: &[Self], codes: &[u32], out: &mut [Self]) -> bool {
                 crate::gather::gather_words(dict, codes, out)
             }
-            fn fill_runs(values: &[Self], ends: &[u32], first: u32, out: &mut [Self]) -> bool {
-                crate::runs::fill_words(values, ends, first, out)
+            fn fill_runs(values: &[Self], ends: &[u32], first: u32, near: usize, out: &mut [Self]) -> Option<usize> {
+                crate::runs::fill_words(values, ends, first, near, out)
+            }
+            fn copy_repeats(
+                literals: &[Self],
+                repeats: Repeats<'_>,
+                done: &mut Repeated,
+                out: &mut [Self],
+            ) -> Result<(), usize> {
+                crate::repeats::copy_words(literals, repeats, done, out)
             }
         }
     )*};
@@ -179,7 +201,7 @@ macro_rules! word_kernels {
 word_kernels!(u8 u16 u32 u64 u128 U256);
 
 macro_rules! int_kernels {
-    ($($t:ident)*) => {$(
+    ($($t:ident: $unpack_sums:path),*) => {$(
         impl sealed::IntKernels for $t {
             fn pack(values: &[Self], width: u32, out: &mut Vec<u8>) -> bool {
                 crate::bitpack::pack_ints(values, width, out)
@@ -196,10 +218,13 @@ macro_rules! int_kernels {
             fn prefix_sum(base: Self, values: &mut [Self]) {
                 crate::delta::$t(base, values);
             }
+            fn unpack_prefix_sum(differences: Packed<'_, Self>, base: Self, out: &mut [Self]) -> bool {
+                $unpack_sums(differences, base, out)
+            }
         }
     )*};
 }
-int_kernels!(u8 u16 u32 u64);
+int_kernels!(u8: two_steps, u16: two_steps, u32: two_steps, u64: unpack_sums_u64);
 
 /// Views bytes as words; `None` when they are misaligned or not a multiple of the word.
 ///

@@ -10,8 +10,9 @@
 
 use std::borrow::Borrow;
 use std::ops::Deref;
+use std::sync::OnceLock;
 
-use staffa_kernels::{BytesDict, BytesDictBuilder, Int, PoolVec, U256, VECTOR, Word};
+use staffa_kernels::{BytesDict, BytesDictBuilder, Int, Packed, PoolVec, TokenRows, U256, VECTOR, Word};
 
 use crate::bitmap::Bitmap;
 use crate::encoding;
@@ -38,6 +39,11 @@ pub trait Decoder<T>: Send + Sync {
         T: Copy + Default,
     {
         gather_vectors(self, rows, cx, out)
+    }
+
+    /// Vector `v`, where it is a full one and nothing but packed bits.
+    fn packed(&self, _: usize) -> Option<Packed<'_, T>> {
+        None
     }
 
     /// Which values pass. By default they are decoded and compared; an encoding that can answer for many at once does.
@@ -317,15 +323,15 @@ impl Budget {
 pub enum SharedPart {
     /// A dictionary of words, a vector of their type, and their bytes.
     Words(Box<dyn std::any::Any + Send + Sync>, u64),
-    /// A dictionary of byte strings.
-    Bytes(staffa_kernels::BytesDict),
+    /// A dictionary of byte strings; its rows, where they are asked for and its strings are short.
+    Bytes(staffa_kernels::BytesDict, OnceLock<Option<TokenRows>>),
 }
 
 impl std::fmt::Debug for SharedPart {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Words(..) => "SharedPart::Words",
-            Self::Bytes(_) => "SharedPart::Bytes",
+            Self::Bytes(..) => "SharedPart::Bytes",
         })
     }
 }
@@ -334,16 +340,27 @@ impl SharedPart {
     /// The byte strings, where it has such.
     pub fn strings(&self) -> Result<&staffa_kernels::BytesDict> {
         match self {
-            Self::Bytes(strings) => Ok(strings),
+            Self::Bytes(strings, _) => Ok(strings),
             Self::Words(..) => Err(Error::corrupt("the shared part holds no byte strings")),
         }
     }
 
-    /// Bytes that it holds.
+    /// The byte strings as tokens, where none is longer than 16 bytes.
+    pub fn tokens(&self) -> Option<&TokenRows> {
+        match self {
+            Self::Bytes(strings, tokens) => tokens.get_or_init(|| TokenRows::of(strings)).as_ref(),
+            Self::Words(..) => None,
+        }
+    }
+
+    /// Bytes that it holds, or may come to hold.
     pub fn bytes(&self) -> u64 {
         match self {
             Self::Words(_, bytes) => *bytes,
-            Self::Bytes(strings) => strings.bytes() as u64,
+            Self::Bytes(strings, _) => {
+                let short = strings.ranges().all(|range| range.len() <= 16);
+                (strings.bytes() + if short { TokenRows::bytes_of(strings.len()) } else { 0 }) as u64
+            }
         }
     }
 
@@ -357,7 +374,7 @@ impl SharedPart {
     pub fn words<T: Physical>(&self) -> Option<&[T]> {
         match self {
             Self::Words(any, _) => any.downcast_ref::<PoolVec<T>>().map(|words| &**words),
-            Self::Bytes(_) => None,
+            Self::Bytes(..) => None,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Floats by their bits: what decimal encodings compute with.
 
+use staffa_kernels::Packed;
+
 use crate::decode::Physical;
 
 /// A word that holds an IEEE 754 float; arithmetic is done in doubles and rounded once.
@@ -12,6 +14,8 @@ pub(crate) trait FloatBits: Physical {
     fn from_f64(value: f64) -> Self;
     /// `digits * f * e` of signed digits, each.
     fn of_digits(digits: &[u64], f: f64, e: f64, out: &mut [Self]);
+    /// The same of packed digits; `false` where there is not a place for each of a vector.
+    fn of_packed(digits: Packed<'_, u64>, f: f64, e: f64, out: &mut [Self]) -> bool;
     /// The bits, zero-extended.
     fn to_bits64(self) -> u64;
     /// The low bits.
@@ -33,6 +37,10 @@ impl FloatBits for u32 {
 
     fn of_digits(digits: &[u64], f: f64, e: f64, out: &mut [Self]) {
         staffa_kernels::decimals_f32(digits, f, e, out);
+    }
+
+    fn of_packed(digits: Packed<'_, u64>, f: f64, e: f64, out: &mut [Self]) -> bool {
+        staffa_kernels::unpack_decimals_f32(digits, f, e, out)
     }
 
     #[inline]
@@ -61,6 +69,10 @@ impl FloatBits for u64 {
 
     fn of_digits(digits: &[u64], f: f64, e: f64, out: &mut [Self]) {
         staffa_kernels::decimals_f64(digits, f, e, out);
+    }
+
+    fn of_packed(digits: Packed<'_, u64>, f: f64, e: f64, out: &mut [Self]) -> bool {
+        staffa_kernels::unpack_decimals_f64(digits, f, e, out)
     }
 
     #[inline]

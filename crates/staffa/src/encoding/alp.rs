@@ -208,13 +208,16 @@ impl<T: FloatBits> Decoder<T> for Decimals<'_, T> {
     }
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let mut buffer = cx.take_u64();
-        let digits = buffer.get_mut(..out.len()).unwrap_or_default();
-        self.digits.vector(v, cx, digits)?;
         let (f, e) = self.scales.get(v).copied().ok_or_else(|| Error::corrupt(format!("no vector {v}")))?;
-        T::of_digits(digits, f, e, out);
+        // Packed digits need not be stored between.
+        if !self.digits.packed(v).is_some_and(|digits| T::of_packed(digits, f, e, out)) {
+            let mut buffer = cx.take_u64();
+            let digits = buffer.get_mut(..out.len()).unwrap_or_default();
+            self.digits.vector(v, cx, digits)?;
+            T::of_digits(digits, f, e, out);
+            cx.give_u64(buffer);
+        }
         self.exceptions.apply(v, out);
-        cx.give_u64(buffer);
         Ok(())
     }
 

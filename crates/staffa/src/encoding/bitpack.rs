@@ -10,7 +10,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{
-    VECTOR, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail, unpack_tail,
+    Packed, VECTOR, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail, unpack_tail,
 };
 
 use super::{Encoding, PointRead};
@@ -85,7 +85,7 @@ impl Encoding for BitPack {
             }
             let packed = cursor.bytes(packed_len(node.len, width))?;
             cursor.finish("packed values")?;
-            Ok(T::wrap(Box::new(Packed { packed, width, len: node.len })))
+            Ok(T::wrap(Box::new(Bits { packed, width, len: node.len })))
         }, other => Err(Error::corrupt(format!("integers expected, found {other:?}"))))
     }
 
@@ -134,13 +134,13 @@ pub(crate) fn vector_bytes(len: usize, width: u32) -> usize {
     if len == VECTOR { packed_bytes(width) } else { tail_bytes(len, width) }
 }
 
-struct Packed<'a> {
+struct Bits<'a> {
     packed: &'a [u8],
     width: u32,
     len: usize,
 }
 
-impl<T: Integer> Decoder<T> for Packed<'_> {
+impl<T: Integer> Decoder<T> for Bits<'_> {
     fn len(&self) -> usize {
         self.len
     }
@@ -149,6 +149,12 @@ impl<T: Integer> Decoder<T> for Packed<'_> {
         let start = v * packed_bytes(self.width);
         let packed = self.packed.get(start..start + vector_bytes(out.len(), self.width)).unwrap_or_default();
         unpack_vector(packed, self.width, T::ZERO, out)
+    }
+
+    fn packed(&self, v: usize) -> Option<Packed<'_, T>> {
+        let bytes = packed_bytes(self.width);
+        let packed = self.packed.get(v * bytes..(v + 1) * bytes).filter(|_| vector_len(self.len, v) == VECTOR)?;
+        Some(Packed { packed, width: self.width, base: T::ZERO })
     }
 
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {

@@ -10,7 +10,7 @@
 //! A vector's base is the value before it, so that the deltas of a sequence are one value throughout.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{Int as _, VECTOR, Word as _, prefix_sum};
+use staffa_kernels::{Int as _, VECTOR, Word as _, prefix_sum, unpack_prefix_sum};
 
 use super::Encoding;
 use crate::choose::{Cascade, Stats};
@@ -121,9 +121,12 @@ impl<T: Integer> Decoder<T> for Deltas<'_, T> {
     }
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        self.deltas.vector(v, cx, out)?;
-        let base = self.bases.get(v).ok_or_else(|| Error::corrupt(format!("no vector {v}")))?;
-        prefix_sum(*base, out);
+        let base = *self.bases.get(v).ok_or_else(|| Error::corrupt(format!("no vector {v}")))?;
+        // Packed deltas need not be stored between.
+        if !self.deltas.packed(v).is_some_and(|deltas| unpack_prefix_sum(deltas, base, out)) {
+            self.deltas.vector(v, cx, out)?;
+            prefix_sum(base, out);
+        }
         Ok(())
     }
 }

@@ -11,6 +11,8 @@
 //! among the codes. Distinct values are counted exactly, never judged from a sample.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use std::sync::OnceLock;
+
 use staffa_kernels::{BytesDict, PoolVec, gather};
 
 use super::Encoding;
@@ -236,7 +238,7 @@ pub(crate) fn open_shared<'a>(node: &NodeRef<'a>, string_bytes: u64, cx: &mut Op
         if found != string_bytes {
             return Err(Error::corrupt(format!("strings of {string_bytes} bytes expected, found {found}")));
         }
-        return Ok(SharedPart::Bytes(values));
+        return Ok(SharedPart::Bytes(values, OnceLock::new()));
     }
     for_words!(node.ty, T => Ok(SharedPart::of_words(cx.all_words::<T>(node, "values")?)),
         _ => Err(Error::corrupt("a dictionary holds no bits")))

@@ -10,6 +10,8 @@
 //! Elmore: Decomposed bounded floats for fast compression and queries, VLDB 2021).
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use staffa_kernels::{Packed, unpack_decimals_f64};
+
 use super::{Encoding, Offered};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, Decoder, OpenContext, Scratch};
@@ -85,6 +87,10 @@ trait Fixed: FloatBits {
     fn digits(whole: f64) -> Self;
     /// The float with these digits, `unit` being 2^-k.
     fn value(self, unit: f64) -> Self;
+    /// Those of packed digits; `false` where there is no kernel for it.
+    fn values_of(_: Packed<'_, Self>, _: f64, _: &mut [Self]) -> bool {
+        false
+    }
 }
 
 impl Fixed for u32 {
@@ -114,6 +120,10 @@ impl Fixed for u64 {
     #[inline]
     fn value(self, unit: f64) -> Self {
         (self.cast_signed() as f64 * unit).to_bits()
+    }
+
+    fn values_of(digits: Packed<'_, Self>, unit: f64, out: &mut [Self]) -> bool {
+        unpack_decimals_f64(digits, unit, 1.0, out)
     }
 }
 
@@ -210,8 +220,11 @@ impl<T: Fixed> Decoder<T> for Scaled<'_, T> {
     }
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        self.digits.vector(v, cx, out)?;
-        out.iter_mut().for_each(|place| *place = place.value(self.unit));
+        // Packed digits need not be stored between.
+        if !self.digits.packed(v).is_some_and(|digits| T::values_of(digits, self.unit, out)) {
+            self.digits.vector(v, cx, out)?;
+            out.iter_mut().for_each(|place| *place = place.value(self.unit));
+        }
         self.exceptions.apply(v, out);
         Ok(())
     }

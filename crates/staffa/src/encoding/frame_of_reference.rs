@@ -15,7 +15,7 @@
 //! of the upper half: then exceptions lie below the base as well.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{VECTOR, bounds, count_above, widths};
+use staffa_kernels::{Packed, VECTOR, bounds, count_above, widths};
 
 use super::Encoding;
 use super::bitpack::{pack_vector, unpack_value, unpack_vector, vector_bytes};
@@ -347,7 +347,7 @@ impl<T: Integer> Frames<'_, T> {
         Some(if self.signed { value.unzigzag() } else { value })
     }
 
-    fn packed(&self, vector: &Vector<T>) -> &[u8] {
+    fn bits(&self, vector: &Vector<T>) -> &[u8] {
         self.packed.get(vector.packed.start..vector.packed.start + vector.packed.len).unwrap_or_default()
     }
 }
@@ -355,7 +355,7 @@ impl<T: Integer> Frames<'_, T> {
 impl<T: Integer> Frames<'_, T> {
     /// The sum of a full vector: of its base, of what is packed, and of exceptions in the place of what is packed there.
     fn sum(&self, vector: &Vector<T>, kind: Kind) -> Option<i128> {
-        let packed = self.packed(vector);
+        let packed = self.bits(vector);
         if vector.exceptions.len > FEW {
             return None;
         }
@@ -381,7 +381,7 @@ impl<T: Integer> Decoder<T> for Frames<'_, T> {
 
     fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
         let vector = self.vectors.get(v).ok_or_else(|| Error::corrupt(format!("no vector {v}")))?;
-        unpack_vector(self.packed(vector), vector.width, vector.base, out)?;
+        unpack_vector(self.bits(vector), vector.width, vector.base, out)?;
         for (i, position) in self.positions(vector).as_chunks::<2>().0.iter().enumerate() {
             let position = usize::from(u16::from_le_bytes(*position));
             let value = self.exception(vector.exceptions.start + i).unwrap_or(T::ZERO);
@@ -391,6 +391,12 @@ impl<T: Integer> Decoder<T> for Frames<'_, T> {
             *place = vector.base.wrapping_add(value);
         }
         Ok(())
+    }
+
+    fn packed(&self, v: usize) -> Option<Packed<'_, T>> {
+        let vector = self.vectors.get(v).filter(|vector| vector.exceptions.len == 0)?;
+        let full = vector_len(self.len, v) == VECTOR;
+        full.then(|| Packed { packed: self.bits(vector), width: vector.width, base: vector.base })
     }
 
     fn select(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap> {
@@ -439,7 +445,7 @@ impl<T: Integer> Decoder<T> for Frames<'_, T> {
             }
             let above = match exception {
                 Some(number) => self.exception(vector.exceptions.start + number)?,
-                None => unpack_value(self.packed(vector), vector.width, vector_len(self.len, v), i)?,
+                None => unpack_value(self.bits(vector), vector.width, vector_len(self.len, v), i)?,
             };
             Some(vector.base.wrapping_add(above))
         })

@@ -14,14 +14,14 @@
 
 mod tokens;
 
-use staffa_kernels::{BytesDict, VECTOR, packed_bytes, tail_bytes};
+use staffa_kernels::{TokenRows, VECTOR, packed_bytes, tail_bytes};
 
 use super::bitpack::{unpack_vector, vector_bytes};
 use super::plain::starts_within;
 use super::{Encoding, Offered};
 use crate::choose::{Cascade, Stats};
 use crate::cursor::Cursor;
-use crate::decode::{AnyDecoder, BytesDecoder, Decoder, Entries, OpenContext, Scratch, vector_len};
+use crate::decode::{AnyDecoder, BytesDecoder, Decoder, Entries, OpenContext, Scratch, SharedPart, vector_len};
 use crate::error::{Error, Result};
 use crate::gather::{Appended, by_vector, gather_strings, no_row};
 use crate::node::{Node, NodeRef};
@@ -95,7 +95,7 @@ impl Encoding for OnPair {
         }
         let mut cursor = node.cursor();
         let tokens = match cursor.u16()? {
-            SHARED => Entries::Shared(checked(cx.shared_part(usize::from(cursor.u8()?))?.strings()?)?),
+            SHARED => Entries::Shared(shared(cx.shared_part(usize::from(cursor.u8()?))?)?),
             last => Entries::Own(open_own(usize::from(last) + 1, &mut cursor, cx)?),
         };
         let count = tokens.len();
@@ -188,34 +188,27 @@ fn too_long(len: usize) -> Error {
     Error::corrupt(format!("tokens of at most {LONGEST} bytes expected, found {len}"))
 }
 
-fn open_own(count: usize, cursor: &mut Cursor<'_>, cx: &mut OpenContext<'_>) -> Result<BytesDict> {
-    let mut offsets = vec![0u32];
-    let mut end = 0u32;
-    for &len in cursor.bytes(count)? {
-        if usize::from(len) > LONGEST {
-            return Err(too_long(usize::from(len)));
-        }
-        end += u32::from(len);
-        offsets.push(end);
+fn open_own(count: usize, cursor: &mut Cursor<'_>, cx: &mut OpenContext<'_>) -> Result<TokenRows> {
+    let lengths = cursor.bytes(count)?;
+    if let Some(&len) = lengths.iter().find(|len| usize::from(**len) > LONGEST) {
+        return Err(too_long(usize::from(len)));
     }
-    let data = cursor.bytes(end as usize)?;
-    cx.budget.take(u64::from(end) + 8 * count as u64, "tokens")?;
-    BytesDict::new(&offsets, data).ok_or_else(|| Error::corrupt("no tokens"))
+    let data = cursor.bytes(lengths.iter().map(|len| usize::from(*len)).sum())?;
+    cx.budget.take(TokenRows::bytes_of(count) as u64, "tokens")?;
+    TokenRows::new(lengths, data).ok_or_else(|| Error::corrupt("no tokens"))
 }
 
 /// Shared strings, where they can be tokens.
-fn checked(tokens: &BytesDict) -> Result<&BytesDict> {
-    if tokens.is_empty() || tokens.len() > usize::from(SHARED) {
-        return Err(Error::corrupt(format!("1 to {SHARED} tokens expected, found {}", tokens.len())));
+fn shared(part: &SharedPart) -> Result<&TokenRows> {
+    let strings = part.strings()?;
+    if strings.is_empty() || strings.len() > usize::from(SHARED) {
+        return Err(Error::corrupt(format!("1 to {SHARED} tokens expected, found {}", strings.len())));
     }
-    match (0..tokens.len()).filter_map(|i| tokens.get(i)).map(<[u8]>::len).find(|len| *len > LONGEST) {
-        Some(len) => Err(too_long(len)),
-        None => Ok(tokens),
-    }
+    part.tokens().ok_or_else(|| too_long(strings.ranges().map(|range| range.len()).max().unwrap_or(0)))
 }
 
 struct Text<'a> {
-    tokens: Entries<'a, BytesDict, BytesDict>,
+    tokens: Entries<'a, TokenRows, TokenRows>,
     codes: &'a [u8],
     /// Codes in all.
     total: usize,
@@ -257,7 +250,7 @@ impl Text<'_> {
             let mut most = MEASURED;
             while string.len() < length {
                 let some = codes.some(most)?;
-                let bytes = self.tokens.gathered_bytes(some).ok_or_else(|| no_token(v))? as usize;
+                let bytes = self.tokens.decoded_bytes(some).ok_or_else(|| no_token(v))? as usize;
                 if at + bytes <= start {
                     at += bytes;
                     codes.next += some.len();
@@ -359,20 +352,18 @@ impl BytesDecoder for Text<'_> {
         let Some(&[first, last]) = self.ends.get(v..v + 2) else {
             return Err(Error::corrupt(format!("no vector {v}")));
         };
-        let (mut codes, mut sizes) = (cx.take_u32(), cx.take_u32());
+        let mut codes = cx.take_u32();
         let (mut next, mut at) = (first as usize, 0);
         while next < last as usize {
             let count = self.unpack(next / VECTOR, &mut codes)?;
             let from = next % VECTOR;
             let to = count.min(from + last as usize - next);
             let wanted = codes.get(from..to).unwrap_or_default();
-            let sizes = sizes.get_mut(..wanted.len()).unwrap_or_default();
-            let written = self.tokens.gather(wanted, sizes, out.get_mut(at..).unwrap_or_default());
+            let written = self.tokens.decode(wanted, out.get_mut(at..).unwrap_or_default());
             at += written.ok_or_else(|| no_token(v))?;
             next += wanted.len().max(1);
         }
         cx.give_u32(codes);
-        cx.give_u32(sizes);
         if at != expected {
             return Err(Error::corrupt(format!(
                 "codes of vector {v} that decode to {expected} bytes expected, found {at}"

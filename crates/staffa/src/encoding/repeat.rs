@@ -9,11 +9,11 @@
 //! those before it, so the block is put together at `open`.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{PoolVec, VECTOR};
+use staffa_kernels::{self as kernels, PoolVec, VECTOR, copy_repeats};
 
 use super::{Encoding, Offered, PointRead};
 use crate::choose::{Cascade, Sequences, Stats, repeats};
-use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len};
+use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len, words};
 use crate::error::{Error, Result};
 use crate::gather::no_row;
 use crate::node::{Node, NodeRef};
@@ -103,7 +103,7 @@ impl Encoding for Repeat {
         node.cursor().finish("payload")?;
         for_ints!(node.ty, T => {
             let values = Parts::<T>::open(node, cx)?.values(node.len)?;
-            Ok(T::wrap(Box::new(Repeated { values })))
+            Ok(T::wrap(Box::new(Repeated::<T> { values })))
         }, other => Err(Error::corrupt(format!("words of 8 to 64 bits expected, found {other:?}"))))
     }
 
@@ -138,9 +138,10 @@ impl<'a, T: Integer> Parts<'a, T> {
         Ok(Self { literals: cx.all_words::<T>(literals, "literals")?, literal_lengths, match_lengths, offsets })
     }
 
-    fn values(&self, len: usize) -> Result<Vec<T>> {
-        let mut out = Vec::with_capacity(len);
-        let mut literals = &*self.literals;
+    fn values(&self, len: usize) -> Result<PoolVec<T>> {
+        let mut values = words::<T>(len)?;
+        let out = &mut *values;
+        let mut done = kernels::Repeated::default();
         let mut cx = Scratch::default();
         let mut buffers = [cx.take_u32(), cx.take_u32(), cx.take_u32()];
         let sequences = self.offsets.len();
@@ -150,47 +151,47 @@ impl<'a, T: Integer> Parts<'a, T> {
             self.literal_lengths.vector(v, &mut cx, before)?;
             self.match_lengths.vector(v, &mut cx, lengths)?;
             self.offsets.vector(v, &mut cx, offsets)?;
-            for ((&before, &length), &offset) in before.iter().zip(&*lengths).zip(&*offsets) {
-                let Some((head, rest)) = literals.split_at_checked(before as usize) else {
-                    return Err(Error::corrupt(format!("{before} literals expected, {} are left", literals.len())));
-                };
-                literals = rest;
-                out.extend_from_slice(head);
-                let (length, offset) = (length as usize, offset as usize);
-                // What is left of the literals ends the block.
-                let room = len.saturating_sub(out.len()).saturating_sub(literals.len());
-                if length == 0 || length > room {
-                    return Err(Error::corrupt(format!("a match of 1 to {room} values expected, found {length}")));
-                }
-                if offset == 0 || offset > out.len() {
-                    return Err(Error::corrupt(format!("an offset of 1 to {} expected, found {offset}", out.len())));
-                }
-                repeat(&mut out, offset, length);
+            let repeats = kernels::Repeats { literals: before, lengths, offsets };
+            copy_repeats(&self.literals, repeats, &mut done, out).map_err(|i| {
+                let [before, length, offset] = [&*before, lengths, offsets].map(|part| part.get(i).copied());
+                no_sequence(
+                    [before, length, offset].map(|value| value.unwrap_or(0) as usize),
+                    self.literals.len(),
+                    done,
+                    len,
+                )
+            })?;
+        }
+        let (rest, places) = (self.literals.get(done.literals..), out.get_mut(done.values..));
+        match (rest, places) {
+            (Some(rest), Some(places)) if rest.len() == places.len() => places.copy_from_slice(rest),
+            (rest, _) => {
+                let found = done.values + rest.map_or(0, <[T]>::len);
+                return Err(Error::corrupt(format!("{len} values expected, found {found}")));
             }
         }
-        out.extend_from_slice(literals);
-        if out.len() != len {
-            return Err(Error::corrupt(format!("{len} values expected, found {}", out.len())));
-        }
-        Ok(out)
+        Ok(values)
     }
 }
 
-/// Appends `length` values, the first of which is `offset` values back: 1 to as many as there are.
-#[inline]
-fn repeat<T: Copy>(out: &mut Vec<T>, offset: usize, length: usize) {
-    let start = out.len() - offset;
-    let mut left = length;
-    // A match that overlaps itself doubles what there is to copy: always whole periods, so it begins at `start` again.
-    while left > 0 {
-        let count = left.min(out.len() - start);
-        out.extend_from_within(start..start + count);
-        left -= count;
+/// What is wrong with a sequence.
+#[cold]
+fn no_sequence([before, length, offset]: [usize; 3], literals: usize, done: kernels::Repeated, len: usize) -> Error {
+    let left = literals.saturating_sub(done.literals);
+    let Some(behind) = left.checked_sub(before) else {
+        return Error::corrupt(format!("{before} literals expected, {left} are left"));
+    };
+    let there = done.values + before;
+    // What is left of the literals ends the block.
+    let room = len.saturating_sub(there).saturating_sub(behind);
+    if length == 0 || length > room {
+        return Error::corrupt(format!("a match of 1 to {room} values expected, found {length}"));
     }
+    Error::corrupt(format!("an offset of 1 to {there} expected, found {offset}"))
 }
 
 struct Repeated<T> {
-    values: Vec<T>,
+    values: PoolVec<T>,
 }
 
 impl<T: Integer> Decoder<T> for Repeated<T> {
@@ -205,8 +206,9 @@ impl<T: Integer> Decoder<T> for Repeated<T> {
     }
 
     fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut [T]) -> Result<()> {
+        let values = &*self.values;
         for (row, place) in rows.iter().zip(out) {
-            *place = *self.values.get(*row as usize).ok_or_else(|| no_row(*row, self.values.len()))?;
+            *place = *values.get(*row as usize).ok_or_else(|| no_row(*row, values.len()))?;
         }
         Ok(())
     }

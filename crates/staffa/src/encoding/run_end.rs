@@ -8,6 +8,8 @@
 //! Run-length encoding (BtrBlocks, section 2.2) with ends, not lengths: a vector finds its first run by binary search.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use staffa_kernels::{BytesDict, PoolVec, VECTOR, fill_runs};
 
 use super::Encoding;
@@ -124,11 +126,11 @@ impl Encoding for RunEnd {
             let child = node.child(0, "values", PhysicalType::Bytes, ends.len())?;
             let values = cx.all_strings(child, "values")?;
             let ids = (0..ends.len() as u32).collect();
-            return Ok(AnyDecoder::Bytes(Box::new(ByteRuns { values, ids, ends, len: node.len })));
+            return Ok(AnyDecoder::Bytes(Box::new(ByteRuns { values, ids, runs: Ends::new(ends), len: node.len })));
         }
         for_words!(node.ty, T => {
             let values = cx.all_words::<T>(node.child(0, "values", node.ty, ends.len())?, "values")?;
-            Ok(T::wrap(Box::new(WordRuns { values, ends, len: node.len })))
+            Ok(T::wrap(Box::new(WordRuns { values, runs: Ends::new(ends), len: node.len })))
         }, _ => Err(Error::corrupt("no such type")))
     }
 
@@ -193,9 +195,32 @@ fn open_ends<'a>(node: &NodeRef<'a>, child: usize, cx: &mut OpenContext<'a>) -> 
     Ok(ends)
 }
 
+/// Ends of runs.
+struct Ends {
+    ends: PoolVec<u32>,
+    /// The run that the vector behind the last one begins with: most are asked for in order.
+    near: AtomicUsize,
+}
+
+impl Ends {
+    fn new(ends: PoolVec<u32>) -> Self {
+        Self { ends, near: AtomicUsize::new(0) }
+    }
+
+    /// Vector `v` of runs of these values.
+    fn fill<T: Physical>(&self, values: &[T], v: usize, out: &mut [T]) -> Result<()> {
+        let near = self.near.load(Ordering::Relaxed);
+        let Some(next) = fill_runs(values, &self.ends, (v * VECTOR) as u32, near, out) else {
+            return Err(Error::corrupt(format!("the runs do not cover vector {v}")));
+        };
+        self.near.store(next, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
 struct WordRuns<T> {
     values: PoolVec<T>,
-    ends: PoolVec<u32>,
+    runs: Ends,
     len: usize,
 }
 
@@ -205,14 +230,14 @@ impl<T: Physical> Decoder<T> for WordRuns<T> {
     }
 
     fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
-        fill(&self.values, &self.ends, v, out)
+        self.runs.fill(&self.values, v, out)
     }
 
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         if many(rows) {
             return gather_vectors(self, rows, cx, out);
         }
-        for ((row, run), place) in runs_of(rows, &self.ends).zip(out) {
+        for ((row, run), place) in runs_of(rows, &self.runs.ends).zip(out) {
             *place = *self.values.get(run).ok_or_else(|| no_row(row, self.len))?;
         }
         Ok(())
@@ -223,11 +248,11 @@ impl<T: Physical> Decoder<T> for WordRuns<T> {
         T: Integer,
     {
         let passing = range.of_values(&self.values);
-        Ok(select_runs((0..passing.len()).map(|run| passing.get(run)), &self.ends, self.len))
+        Ok(select_runs((0..passing.len()).map(|run| passing.get(run)), &self.runs.ends, self.len))
     }
 
     fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {
-        fold_runs(self, (&self.values, &self.ends), rows, into, cx)
+        fold_runs(self, (&self.values, &self.runs.ends), rows, into, cx)
     }
 }
 
@@ -243,17 +268,10 @@ fn runs_of<'r>(rows: &'r [u32], ends: &'r [u32]) -> impl Iterator<Item = (u32, u
     })
 }
 
-fn fill<T: Physical>(values: &[T], ends: &[u32], v: usize, out: &mut [T]) -> Result<()> {
-    if !fill_runs(values, ends, (v * VECTOR) as u32, out) {
-        return Err(Error::corrupt(format!("the runs do not cover vector {v}")));
-    }
-    Ok(())
-}
-
 struct ByteRuns {
     values: BytesDict,
     ids: Vec<u32>,
-    ends: PoolVec<u32>,
+    runs: Ends,
     len: usize,
 }
 
@@ -261,7 +279,7 @@ impl ByteRuns {
     fn with_ids<R>(&self, v: usize, cx: &mut Scratch, f: impl FnOnce(&[u32]) -> Option<R>) -> Result<R> {
         let mut buffer = cx.take_u32();
         let ids = buffer.get_mut(..vector_len(self.len, v)).unwrap_or_default();
-        let result = fill(&self.ids, &self.ends, v, ids).map(|()| f(ids));
+        let result = self.runs.fill(&self.ids, v, ids).map(|()| f(ids));
         cx.give_u32(buffer);
         result?.ok_or_else(|| Error::corrupt("strings longer than declared"))
     }
@@ -273,7 +291,7 @@ impl CodedStrings for ByteRuns {
     }
 
     fn codes(&self, v: usize, _: &mut Scratch, out: &mut [u32]) -> Result<()> {
-        fill(&self.ids, &self.ends, v, out)
+        self.runs.fill(&self.ids, v, out)
     }
 }
 
@@ -300,12 +318,12 @@ impl BytesDecoder for ByteRuns {
             let mut buffer = cx.take_u32();
             for (v, rows) in by_vector(rows) {
                 let ids = buffer.get_mut(..vector_len(self.len, v)).unwrap_or_default();
-                fill(&self.ids, &self.ends, v, ids)?;
+                self.runs.fill(&self.ids, v, ids)?;
                 runs.extend(rows.iter().filter_map(|row| ids.get(*row as usize % VECTOR)));
             }
             cx.give_u32(buffer);
         } else {
-            runs.extend(runs_of(rows, &self.ends).map(|(_, run)| run as u32));
+            runs.extend(runs_of(rows, &self.runs.ends).map(|(_, run)| run as u32));
         }
         let values = &self.values;
         let bytes = values.gathered_bytes(&runs).filter(|_| runs.len() == rows.len());
@@ -318,7 +336,7 @@ impl BytesDecoder for ByteRuns {
             return fold_strings(self, rows, most, into, cx);
         }
         let mut start = 0;
-        for (run, end) in self.ends.iter().enumerate() {
+        for (run, end) in self.runs.ends.iter().enumerate() {
             into.string(self.values.get(run).unwrap_or_default(), end - start)?;
             start = *end;
         }
@@ -326,8 +344,8 @@ impl BytesDecoder for ByteRuns {
     }
 
     fn select(&self, test: &StringTest<'_>, _: usize, _: &mut Scratch) -> Result<Bitmap> {
-        let passing = (0..self.ends.len()).map(|run| self.values.get(run).is_some_and(test.passes));
-        Ok(select_runs(passing, &self.ends, self.len))
+        let passing = (0..self.runs.ends.len()).map(|run| self.values.get(run).is_some_and(test.passes));
+        Ok(select_runs(passing, &self.runs.ends, self.len))
     }
 }
 
