@@ -79,9 +79,7 @@ class File:
     ) -> Batch:
         """The rows at these positions, an Arrow array of int64 or uint64 without NULLs, or those that a mask marks."""
 
-    def take_range(
-        self, start: int, end: int, columns: list[str] | None = None, string_views: bool = False
-    ) -> Batch:
+    def take_range(self, start: int, end: int, columns: list[str] | None = None, string_views: bool = False) -> Batch:
         """The rows from `start` up to `end`."""
 
     def aggregate(self, wanted: list[tuple[str, str]], filter: tuple[str, Any] | None = None) -> Batch:

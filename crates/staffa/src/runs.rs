@@ -170,7 +170,16 @@ impl<T: Physical> Fold<T> for Words<T> {
     }
 
     fn runs(&mut self, values: &[T], counts: &[u32]) -> Result<()> {
-        values.iter().zip(counts).for_each(|(value, count)| self.push(*value, *count));
+        let (Some((first, others)), Some((count, other_counts))) = (values.split_first(), counts.split_first()) else {
+            return Ok(());
+        };
+        self.push(*first, *count);
+        if values.len() == counts.len() && values.array_windows().all(|[a, b]| a != b) {
+            self.values.extend_from_slice(others);
+            self.counts.extend_from_slice(other_counts);
+            return Ok(());
+        }
+        others.iter().zip(other_counts).for_each(|(value, count)| self.push(*value, *count));
         Ok(())
     }
 
@@ -310,7 +319,18 @@ impl Joined {
         let value = |i: u32| if i as usize == first { own as u32 } else { i };
         let mut runs = (first as u32..).map(value).zip(found.counts().iter().skip(first).copied());
         let Some(validity) = &block.validity else {
-            return runs.for_each(|(value, count)| self.push(Some(value), count as usize));
+            // The first may go on. Of a block whose rows are all wanted no other one does.
+            let whole = self.at >= self.wanted.start && self.at + block.len <= self.wanted.end;
+            runs.by_ref().take(1).for_each(|(value, count)| self.push(Some(value), count as usize));
+            if !whole {
+                return runs.for_each(|(value, count)| self.push(Some(value), count as usize));
+            }
+            for (value, count) in runs {
+                self.at += count as usize;
+                self.values.push(Some(value));
+                self.ends.push((self.at - self.wanted.start) as i32);
+            }
+            return;
         };
         let (mut value, mut left, mut row) = (0, 0, 0);
         // Of NULLs there may be values, which mean nothing.
