@@ -105,7 +105,7 @@ fn by_codes(block: &Block<'_>, coded: &dyn CodedStrings, count: usize, values: &
     }
     let nulls = block.validity.clone().map(|validity| NullBuffer::new(boolean_buffer(validity)));
     let keys = Int32Array::try_new(ScalarBuffer::new(Buffer::from_vec(codes), 0, block.len), nulls)?;
-    let strings = strings(coded.strings(), values)?;
+    let strings = strings(coded.strings()?, values)?;
     let array = DictionaryArray::try_new(keys, strings);
     Ok(Arc::new(array.map_err(|e| Error::corrupt(format!("codes of its dictionary expected: {e}")))?))
 }

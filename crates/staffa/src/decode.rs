@@ -105,7 +105,7 @@ pub trait BytesDecoder: Send + Sync {
 /// Strings by their codes in a dictionary.
 pub trait CodedStrings {
     /// The dictionary.
-    fn strings(&self) -> &staffa_kernels::BytesDict;
+    fn strings(&self) -> Result<&BytesDict>;
 
     /// Whether it is the chunk's, and not of this block alone.
     fn shared(&self) -> bool {
@@ -480,10 +480,9 @@ pub fn decode_all<T: Physical>(decoder: &dyn Decoder<T>) -> Result<PoolVec<T>> {
     Ok(out)
 }
 
-/// All strings of a decoder.
-pub fn decode_all_strings(decoder: &dyn BytesDecoder, budget: &mut Budget, what: &str) -> Result<BytesDict> {
-    let mut cx = Scratch::default();
-    let len = decoder.len();
+/// Bytes of all strings of a decoder, with which there is room for these in the budget.
+pub fn strings_bytes(decoder: &dyn BytesDecoder, budget: &mut Budget, what: &str) -> Result<usize> {
+    let (mut cx, len) = (Scratch::default(), decoder.len());
     budget.take(len as u64 * 8, what)?;
     let mut total = 0u64;
     for v in 0..len.div_ceil(VECTOR) {
@@ -493,15 +492,26 @@ pub fn decode_all_strings(decoder: &dyn BytesDecoder, budget: &mut Budget, what:
         }
     }
     budget.take(total, what)?;
-    let all = BytesDictBuilder::new(len, total as usize);
-    let mut all = all.ok_or_else(|| Error::limit(format!("{what}: no memory for {total} bytes")))?;
+    Ok(total as usize)
+}
+
+/// All strings of a decoder.
+pub fn decode_all_strings(decoder: &dyn BytesDecoder, budget: &mut Budget, what: &str) -> Result<BytesDict> {
+    decode_strings(decoder, strings_bytes(decoder, budget, what)?, what)
+}
+
+/// All strings of a decoder, which take so many bytes.
+pub fn decode_strings(decoder: &dyn BytesDecoder, bytes: usize, what: &str) -> Result<BytesDict> {
+    let (mut cx, len) = (Scratch::default(), decoder.len());
+    let all = BytesDictBuilder::new(len, bytes);
+    let mut all = all.ok_or_else(|| Error::limit(format!("{what}: no memory for {bytes} bytes")))?;
     let mut lengths = cx.take_u32();
     for v in 0..len.div_ceil(VECTOR) {
         let lengths = lengths.get_mut(..vector_len(len, v)).unwrap_or_default();
         let written = decoder.vector(v, &mut cx, lengths, all.room())?;
         if staffa_kernels::sum_u32(lengths) != written as u64 || !all.push(lengths) {
-            return Err(Error::corrupt(format!("{what}: strings of {total} bytes expected, found {written} more")));
+            return Err(Error::corrupt(format!("{what}: strings of {bytes} bytes expected, found {written} more")));
         }
     }
-    all.finish().ok_or_else(|| Error::corrupt(format!("{what}: strings of {total} bytes expected, found fewer")))
+    all.finish().ok_or_else(|| Error::corrupt(format!("{what}: strings of {bytes} bytes expected, found fewer")))
 }

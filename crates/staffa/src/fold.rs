@@ -333,7 +333,7 @@ fn fold_coded(
     into: &mut dyn FoldStrings,
     cx: &mut Scratch,
 ) -> Result<()> {
-    let strings = coded.strings();
+    let strings = coded.strings()?;
     let string = |code: u32| strings.get(code as usize).ok_or_else(|| past(code, strings.len()));
     let mut there = Bitmap::filled(strings.len(), false);
     // A code, and how often it has been there.

@@ -179,7 +179,7 @@ fn filter_strings(
             done += count;
         }
         cx.give_u32(buffer);
-        let values = coded.strings();
+        let values = coded.strings()?;
         let bytes = values.gathered_bytes(&codes).ok_or_else(|| no_code(&codes, values.len()))?;
         return out.push_all(count, bytes as usize, |lengths, out| values.gather(&codes, lengths, out));
     }
@@ -262,6 +262,12 @@ impl Appended {
     /// Bytes so far.
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// The length of every string, and the memory with all of them.
+    pub fn into_parts(mut self) -> Result<(Vec<u32>, PoolBuf)> {
+        let lengths = std::mem::take(&mut self.lengths);
+        Ok((lengths, self.into_data()?))
     }
 
     /// The memory with all strings.

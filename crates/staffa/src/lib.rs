@@ -57,6 +57,7 @@ mod float;
 mod fold;
 mod gather;
 mod inspect;
+mod later;
 mod limits;
 mod misfit;
 mod node;

@@ -204,7 +204,7 @@ impl<'a> Output<'a> {
             let data = Buffer::from(Bytes::from_owner(data));
             return (found == block.string_bytes && views.push_strings(lengths, &data)).then_some(()).ok_or_else(wrong);
         };
-        let dictionary = coded.strings();
+        let dictionary = coded.strings()?;
         let place = std::ptr::from_ref(dictionary).addr();
         let known = tables.get(&place).copied().filter(|_| coded.shared());
         let table = known.or_else(|| views.table(dictionary)).ok_or_else(wrong)?;

@@ -161,8 +161,8 @@ impl ConstantBytes {
 }
 
 impl CodedStrings for ConstantBytes {
-    fn strings(&self) -> &BytesDict {
-        &self.dictionary
+    fn strings(&self) -> Result<&BytesDict> {
+        Ok(&self.dictionary)
     }
 
     fn codes(&self, _: usize, _: &mut Scratch, out: &mut [u32]) -> Result<()> {

@@ -13,7 +13,7 @@
 
 use std::sync::OnceLock;
 
-use staffa_kernels::{BytesDict, PoolVec, gather};
+use staffa_kernels::{BytesDict, gather};
 
 use super::Encoding;
 use super::escape::Escape;
@@ -27,6 +27,7 @@ use crate::decode::{
 use crate::error::{Error, Result};
 use crate::fold::{Fold, fold_codes};
 use crate::gather::{Appended, no_code};
+use crate::later::{LaterStrings, LaterWords};
 use crate::node::{Node, NodeRef};
 use crate::picked::Picked;
 use crate::select::{Range, StringTest, select_codes};
@@ -104,7 +105,7 @@ impl Encoding for Dictionary {
         if node.ty == PhysicalType::Bytes {
             let values = match shared {
                 Some(part) => Entries::Shared(part.strings()?),
-                None => Entries::Own(cx.all_strings(node.any_child(1, "values")?, "values")?),
+                None => Entries::Own(LaterStrings::open(node.any_child(1, "values")?, cx, "values")?),
             };
             return Ok(AnyDecoder::Bytes(Box::new(CodedBytes { codes, values })));
         }
@@ -113,7 +114,7 @@ impl Encoding for Dictionary {
                 Some(part) => Entries::Shared(part.words::<T>().ok_or_else(|| {
                     Error::corrupt(format!("the shared part holds no {:?}", T::TYPE))
                 })?),
-                None => Entries::Own(cx.all_words::<T>(node.any_child(1, "values")?, "values")?),
+                None => Entries::Own(LaterWords::open(node.any_child(1, "values")?, cx, "values")?),
             };
             Ok(T::wrap(Box::new(CodedWords { codes, values })))
         }, _ => Err(Error::corrupt("a dictionary holds no bits")))
@@ -246,7 +247,16 @@ pub(crate) fn open_shared<'a>(node: &NodeRef<'a>, string_bytes: u64, cx: &mut Op
 
 struct CodedWords<'a, T> {
     codes: Box<dyn Decoder<u32> + 'a>,
-    values: Entries<'a, [T], PoolVec<T>>,
+    values: Entries<'a, [T], LaterWords<'a, T>>,
+}
+
+impl<T: Physical> CodedWords<'_, T> {
+    fn all(&self) -> Result<&[T]> {
+        match &self.values {
+            Entries::Shared(values) => Ok(values),
+            Entries::Own(values) => values.all(),
+        }
+    }
 }
 
 impl<T: Physical> Decoder<T> for CodedWords<'_, T> {
@@ -258,8 +268,9 @@ impl<T: Physical> Decoder<T> for CodedWords<'_, T> {
         let mut buffer = cx.take_u32();
         let codes = buffer.get_mut(..out.len()).unwrap_or_default();
         self.codes.vector(v, cx, codes)?;
-        if !gather(&self.values, codes, out) {
-            return Err(no_code(codes, self.values.len()));
+        let values = self.all()?;
+        if !gather(values, codes, out) {
+            return Err(no_code(codes, values.len()));
         }
         cx.give_u32(buffer);
         Ok(())
@@ -268,8 +279,14 @@ impl<T: Physical> Decoder<T> for CodedWords<'_, T> {
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         let mut codes = vec![0; rows.len()];
         self.codes.gather(rows, cx, &mut codes)?;
-        if !gather(&self.values, &codes, out) {
-            return Err(no_code(&codes, self.values.len()));
+        if let Entries::Own(values) = &self.values
+            && values.few(&codes, cx, out)?
+        {
+            return Ok(());
+        }
+        let values = self.all()?;
+        if !gather(values, &codes, out) {
+            return Err(no_code(&codes, values.len()));
         }
         Ok(())
     }
@@ -278,22 +295,22 @@ impl<T: Physical> Decoder<T> for CodedWords<'_, T> {
     where
         T: Integer,
     {
-        select_codes(self.codes.as_ref(), &range.of_values(&self.values), cx)
+        select_codes(self.codes.as_ref(), &range.of_values(self.all()?), cx)
     }
 
     fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {
-        fold_codes(self.codes.as_ref(), &self.values, rows, into, cx)
+        fold_codes(self.codes.as_ref(), self.all()?, rows, into, cx)
     }
 }
 
 struct CodedBytes<'a> {
     codes: Box<dyn Decoder<u32> + 'a>,
-    values: Entries<'a, BytesDict, BytesDict>,
+    values: Entries<'a, BytesDict, LaterStrings<'a>>,
 }
 
 impl CodedBytes<'_> {
     fn with_codes<R>(&self, v: usize, cx: &mut Scratch, f: impl FnOnce(&BytesDict, &[u32]) -> Option<R>) -> Result<R> {
-        let values = &*self.values;
+        let values = self.strings()?;
         let mut buffer = cx.take_u32();
         let codes = buffer.get_mut(..vector_len(self.codes.len(), v)).unwrap_or_default();
         self.codes.vector(v, cx, codes)?;
@@ -311,8 +328,11 @@ impl CodedBytes<'_> {
 }
 
 impl CodedStrings for CodedBytes<'_> {
-    fn strings(&self) -> &BytesDict {
-        &self.values
+    fn strings(&self) -> Result<&BytesDict> {
+        match &self.values {
+            Entries::Shared(values) => Ok(values),
+            Entries::Own(values) => values.all(),
+        }
     }
 
     fn shared(&self) -> bool {
@@ -344,13 +364,19 @@ impl BytesDecoder for CodedBytes<'_> {
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
         let mut codes = vec![0; rows.len()];
         self.codes.gather(rows, cx, &mut codes)?;
-        let values = &*self.values;
+        if let Entries::Own(values) = &self.values {
+            return values.gather(&codes, cx, out);
+        }
+        let values = self.strings()?;
         let bytes = values.gathered_bytes(&codes).ok_or_else(|| no_code(&codes, values.len()))?;
         out.push_all(codes.len(), bytes as usize, |lengths, out| values.gather(&codes, lengths, out))
     }
 
     fn select(&self, test: &StringTest<'_>, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
-        let passing: Bitmap = (0..self.values.len()).map(|i| self.values.get(i).is_some_and(test.passes)).collect();
+        let passing = match &self.values {
+            Entries::Shared(values) => (0..values.len()).map(|i| values.get(i).is_some_and(test.passes)).collect(),
+            Entries::Own(values) => values.select(test, cx)?,
+        };
         select_codes(self.codes.as_ref(), &passing, cx)
     }
 }

@@ -190,7 +190,7 @@ struct FrequentBytes {
 impl FrequentBytes {
     /// Of exceptions that have a dictionary.
     fn of_codes(top: &[u8], exceptions: &dyn CodedStrings, mask: Mask, cx: &mut OpenContext<'_>) -> Result<Self> {
-        let strings = exceptions.strings();
+        let strings = exceptions.strings()?;
         let bytes = strings.contents().len() + top.len();
         cx.budget.take((strings.len() as u64 + 2) * 4 + 2 * bytes as u64, "exceptions")?;
         let values = behind(top, strings)?;
@@ -251,8 +251,8 @@ impl FrequentBytes {
 }
 
 impl CodedStrings for FrequentBytes {
-    fn strings(&self) -> &BytesDict {
-        &self.values
+    fn strings(&self) -> Result<&BytesDict> {
+        Ok(&self.values)
     }
 
     fn codes(&self, v: usize, _: &mut Scratch, out: &mut [u32]) -> Result<()> {

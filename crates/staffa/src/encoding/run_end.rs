@@ -286,8 +286,8 @@ impl ByteRuns {
 }
 
 impl CodedStrings for ByteRuns {
-    fn strings(&self) -> &BytesDict {
-        &self.values
+    fn strings(&self) -> Result<&BytesDict> {
+        Ok(&self.values)
     }
 
     fn codes(&self, v: usize, _: &mut Scratch, out: &mut [u32]) -> Result<()> {

@@ -1,0 +1,139 @@
+//! Values that all rows refer to, decoded when more than a few of them are wanted: to read one row takes none of the others.
+//!
+//! What they take decoded is known, and asked for, when they are opened.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use std::sync::OnceLock;
+
+use staffa_kernels::{BytesDict, PoolVec};
+
+use crate::bitmap::Bitmap;
+use crate::decode::{BytesDecoder, Decoder, OpenContext, Physical, Scratch, decode_all, decode_strings, strings_bytes};
+use crate::error::{Error, Result};
+use crate::gather::{Appended, no_code};
+use crate::node::NodeRef;
+use crate::select::StringTest;
+
+/// All words are decoded unless fewer than one of so many are wanted: a word decoded with its neighbours takes some 0.3 ns.
+const WORDS: usize = 64;
+
+/// Likewise strings, each of which takes some 10 ns.
+const STRINGS: usize = 8;
+
+/// What a cell holds, made where it holds nothing.
+fn made<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+    if cell.get().is_none() {
+        // Another thread may have been quicker: both made the same.
+        let _ = cell.set(make()?);
+    }
+    cell.get().ok_or_else(|| Error::corrupt("no values"))
+}
+
+/// Words.
+pub struct LaterWords<'a, T> {
+    decoder: Box<dyn Decoder<T> + 'a>,
+    all: OnceLock<PoolVec<T>>,
+}
+
+impl<'a, T: Physical> LaterWords<'a, T> {
+    /// Those of a node.
+    pub fn open(node: &NodeRef<'a>, cx: &mut OpenContext<'a>, what: &str) -> Result<Self> {
+        cx.budget.take((node.len * T::BYTES) as u64, what)?;
+        Ok(Self { decoder: cx.open_words::<T>(node)?, all: OnceLock::new() })
+    }
+
+    /// All of them.
+    pub fn all(&self) -> Result<&[T]> {
+        made(&self.all, || decode_all(self.decoder.as_ref())).map(|all| &**all)
+    }
+
+    /// The value of each code, where these are few; `false` where all should be asked for.
+    pub fn few(&self, codes: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<bool> {
+        if self.all.get().is_some() || codes.len() * WORDS > self.decoder.len() {
+            return Ok(false);
+        }
+        let rows = distinct(codes, self.decoder.len())?;
+        let mut values = vec![T::default(); rows.len()];
+        self.decoder.gather(&rows, cx, &mut values)?;
+        for (code, place) in codes.iter().zip(out) {
+            *place = rows.binary_search(code).ok().and_then(|i| values.get(i)).copied().unwrap_or_default();
+        }
+        Ok(true)
+    }
+}
+
+/// Byte strings.
+pub struct LaterStrings<'a> {
+    decoder: Box<dyn BytesDecoder + 'a>,
+    /// Bytes of all strings.
+    bytes: usize,
+    all: OnceLock<BytesDict>,
+    what: &'static str,
+}
+
+impl<'a> LaterStrings<'a> {
+    /// Those of a node.
+    pub fn open(node: &NodeRef<'a>, cx: &mut OpenContext<'a>, what: &'static str) -> Result<Self> {
+        let decoder = cx.open_bytes(node)?;
+        let bytes = strings_bytes(decoder.as_ref(), &mut cx.budget, what)?;
+        Ok(Self { decoder, bytes, all: OnceLock::new(), what })
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.decoder.len()
+    }
+
+    /// All of them.
+    pub fn all(&self) -> Result<&BytesDict> {
+        made(&self.all, || decode_strings(self.decoder.as_ref(), self.bytes, self.what))
+    }
+
+    /// Appends the string of each code.
+    pub fn gather(&self, codes: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
+        if self.all.get().is_some() || codes.len() * STRINGS > self.len() {
+            let all = self.all()?;
+            let bytes = all.gathered_bytes(codes).ok_or_else(|| no_code(codes, all.len()))?;
+            return out.push_all(codes.len(), bytes as usize, |lengths, out| all.gather(codes, lengths, out));
+        }
+        let rows = distinct(codes, self.len())?;
+        let mut found = Appended::default();
+        found.allow(self.bytes);
+        self.decoder.gather(&rows, cx, &mut found)?;
+        let (lengths, data) = found.into_parts()?;
+        let mut end = 0;
+        let spans: Vec<_> = lengths
+            .iter()
+            .map(|length| {
+                let start = end;
+                end += *length as usize;
+                start..end
+            })
+            .collect();
+        for code in codes {
+            let span = rows.binary_search(code).ok().and_then(|i| spans.get(i)).cloned();
+            let string = span.and_then(|span| data.get(span)).ok_or_else(|| no_code(codes, self.len()))?;
+            out.push(string)?;
+        }
+        Ok(())
+    }
+
+    /// Which of them pass.
+    pub fn select(&self, test: &StringTest<'_>, cx: &mut Scratch) -> Result<Bitmap> {
+        match self.all.get() {
+            Some(all) => Ok((0..all.len()).map(|i| all.get(i).is_some_and(test.passes)).collect()),
+            None => self.decoder.select(test, self.bytes, cx),
+        }
+    }
+}
+
+/// Codes in order, each once; all below `len`.
+fn distinct(codes: &[u32], len: usize) -> Result<Vec<u32>> {
+    let mut rows = codes.to_vec();
+    rows.sort_unstable();
+    rows.dedup();
+    match rows.last() {
+        Some(last) if *last as usize >= len => Err(no_code(codes, len)),
+        _ => Ok(rows),
+    }
+}
