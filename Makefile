@@ -70,7 +70,7 @@ fmt: venv ## format all code
 	$(BIN)/ruff check --fix
 
 wheel: duckdb ## a wheel for this platform, into dist/
-	$(BIN)/maturin build --release --locked --strip --out dist
+	$(BIN)/maturin build --release --locked --strip --compression-level 9 --out dist
 
 docs: venv $(VENV)/.docs ## the documentation, into target/docs (the search needs a server: python -m http.server -d target/docs)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir "$(abspath $(CARGO_TARGET_DIR))/docs"

@@ -48,7 +48,11 @@ impl BlockRows {
     /// Of these bits, those of the values wanted.
     pub fn of(&self, bits: &Bitmap) -> Bitmap {
         match self {
-            Self::List(rows) => rows.iter().map(|row| bits.get(*row as usize)).collect(),
+            Self::List(rows) => {
+                let bit = |row: &u32| u64::from(bits.get(*row as usize));
+                let word = |rows: &[u32]| rows.iter().rev().fold(0, |word, row| word << 1 | bit(row));
+                Bitmap::from_words(rows.chunks(64).map(word).collect(), rows.len())
+            }
             Self::Bits(wanted, _) => bits.gathered(wanted),
         }
     }
