@@ -6,8 +6,10 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, NullArray, UInt32Array};
+use arrow_array::cast::AsArray as _;
+use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, FixedSizeListArray, NullArray, UInt32Array, make_array};
 use arrow_buffer::Buffer;
+use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field, Schema};
 
 use super::assemble::assemble;
@@ -24,6 +26,9 @@ pub(crate) fn pick(field: &Field, array: &ArrayRef, rows: &[u32]) -> Result<Arra
     if is_plain(field.data_type()) || matches!(field.data_type(), DataType::Dictionary(..)) {
         return Ok(arrow_select::take::take(array, &UInt32Array::from_iter_values(rows.iter().copied()), None)?);
     }
+    if let Some(picked) = pick_wide(array, rows)? {
+        return Ok(picked);
+    }
     if let Some(row) = rows.iter().find(|row| **row as usize >= array.len()) {
         return Err(Error::invalid(format!("row {row} of {:?} wanted, which has {}", field.name(), array.len())));
     }
@@ -36,6 +41,26 @@ pub(crate) fn pick(field: &Field, array: &ArrayRef, rows: &[u32]) -> Result<Arra
         None => Err(Error::invalid("the layout is of another schema")),
     };
     assemble(field, node, rows.len(), &mut next)
+}
+
+/// Lists of one size, of words without NULLs: rows of so many bytes, each copied at once. `None` where they are not such.
+fn pick_wide(array: &ArrayRef, rows: &[u32]) -> Result<Option<ArrayRef>> {
+    let Some(lists) = array.as_fixed_size_list_opt() else { return Ok(None) };
+    let (DataType::FixedSizeList(item, size), items) = (array.data_type(), lists.values().to_data()) else {
+        return Ok(None);
+    };
+    let width = items.data_type().primitive_width().filter(|_| items.null_count() == 0);
+    let bytes = width.zip(i32::try_from(*size).ok()).and_then(|(width, size)| size.checked_mul(width as i32));
+    let (Some(width), Some(bytes), [words]) = (width, bytes.filter(|bytes| *bytes > 0), items.buffers()) else {
+        return Ok(None);
+    };
+    let words = words.slice_with_length(items.offset() * width, items.len() * width);
+    let whole = FixedSizeBinaryArray::try_new(bytes, words, lists.nulls().cloned())?;
+    let picked = arrow_select::take::take(&whole, &UInt32Array::from_iter_values(rows.iter().copied()), None)?;
+    let Some(picked) = picked.as_fixed_size_binary_opt() else { return Ok(None) };
+    let items = ArrayData::builder(items.data_type().clone()).len(rows.len() * *size as usize);
+    let items = make_array(items.add_buffer(picked.values().clone()).build()?);
+    Ok(Some(Arc::new(FixedSizeListArray::try_new(item.clone(), *size, items, picked.nulls().cloned())?)))
 }
 
 /// Whether there are nothing but bits, words or strings of some width: all kernels of Arrow do these right.
@@ -70,6 +95,25 @@ mod tests {
 
     use super::super::testing::{Random, array, flat_types, nested_types, one, rows};
     use super::*;
+
+    #[test]
+    fn rows_of_many_words_are_picked() {
+        let words = arrow_array::Float32Array::from_iter_values((0..400u16).map(f32::from));
+        let item = Arc::new(Field::new("element", DataType::Float32, false));
+        let nulls = arrow_buffer::NullBuffer::from((0..40).map(|row| row % 7 != 3).collect::<Vec<_>>());
+        let lists = FixedSizeListArray::try_new(item, 10, Arc::new(words), Some(nulls)).unwrap();
+        for lists in [lists.clone(), lists.slice(5, 30)] {
+            let array: ArrayRef = Arc::new(lists.clone());
+            let field = Field::new("a", array.data_type().clone(), true);
+            for wanted in [vec![], vec![4], vec![29, 0, 3, 3, 17, 5]] {
+                let picked = pick(&field, &array, &wanted).unwrap();
+                picked.to_data().validate_full().unwrap();
+                let all = rows(&array);
+                assert_eq!(rows(&picked), wanted.iter().map(|row| all[*row as usize].clone()).collect::<Vec<_>>());
+                assert_eq!(picked.data_type(), array.data_type());
+            }
+        }
+    }
 
     #[test]
     fn rows_of_every_type_are_picked() {
