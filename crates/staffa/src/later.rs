@@ -1,9 +1,11 @@
-//! Values that all rows refer to, decoded when more than a few of them are wanted: to read one row takes none of the others.
+//! Values that all rows refer to, decoded when more than a few of them are wanted, or some for the second time: to read one
+//! row takes none of the others, and a block that is kept is likely to be asked again.
 //!
 //! What they take decoded is known, and asked for, when they are opened.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use staffa_kernels::{BytesDict, PoolVec};
 
@@ -33,13 +35,14 @@ fn made<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
 pub struct LaterWords<'a, T> {
     decoder: Box<dyn Decoder<T> + 'a>,
     all: OnceLock<PoolVec<T>>,
+    asked: AtomicBool,
 }
 
 impl<'a, T: Physical> LaterWords<'a, T> {
     /// Those of a node.
     pub fn open(node: &NodeRef<'a>, cx: &mut OpenContext<'a>, what: &str) -> Result<Self> {
         cx.budget.take((node.len * T::BYTES) as u64, what)?;
-        Ok(Self { decoder: cx.open_words::<T>(node)?, all: OnceLock::new() })
+        Ok(Self { decoder: cx.open_words::<T>(node)?, all: OnceLock::new(), asked: AtomicBool::new(false) })
     }
 
     /// All of them.
@@ -49,7 +52,10 @@ impl<'a, T: Physical> LaterWords<'a, T> {
 
     /// The value of each code, where these are few; `false` where all should be asked for.
     pub fn few(&self, codes: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<bool> {
-        if self.all.get().is_some() || codes.len() * WORDS > self.decoder.len() {
+        if self.all.get().is_some()
+            || codes.len() * WORDS > self.decoder.len()
+            || self.asked.swap(true, Ordering::Relaxed)
+        {
             return Ok(false);
         }
         let rows = distinct(codes, self.decoder.len())?;
@@ -68,6 +74,7 @@ pub struct LaterStrings<'a> {
     /// Bytes of all strings.
     bytes: usize,
     all: OnceLock<BytesDict>,
+    asked: AtomicBool,
     what: &'static str,
 }
 
@@ -76,7 +83,7 @@ impl<'a> LaterStrings<'a> {
     pub fn open(node: &NodeRef<'a>, cx: &mut OpenContext<'a>, what: &'static str) -> Result<Self> {
         let decoder = cx.open_bytes(node)?;
         let bytes = strings_bytes(decoder.as_ref(), &mut cx.budget, what)?;
-        Ok(Self { decoder, bytes, all: OnceLock::new(), what })
+        Ok(Self { decoder, bytes, all: OnceLock::new(), asked: AtomicBool::new(false), what })
     }
 
     /// How many there are.
@@ -91,7 +98,7 @@ impl<'a> LaterStrings<'a> {
 
     /// Appends the string of each code.
     pub fn gather(&self, codes: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
-        if self.all.get().is_some() || codes.len() * STRINGS > self.len() {
+        if self.all.get().is_some() || codes.len() * STRINGS > self.len() || self.asked.swap(true, Ordering::Relaxed) {
             let all = self.all()?;
             let bytes = all.gathered_bytes(codes).ok_or_else(|| no_code(codes, all.len()))?;
             return out.push_all(codes.len(), bytes as usize, |lengths, out| all.gather(codes, lengths, out));
