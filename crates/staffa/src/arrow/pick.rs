@@ -50,7 +50,7 @@ fn pick_wide(array: &ArrayRef, rows: &[u32]) -> Result<Option<ArrayRef>> {
         return Ok(None);
     };
     let width = items.data_type().primitive_width().filter(|_| items.null_count() == 0);
-    let bytes = width.zip(i32::try_from(*size).ok()).and_then(|(width, size)| size.checked_mul(width as i32));
+    let bytes = width.and_then(|width| size.checked_mul(width as i32));
     let (Some(width), Some(bytes), [words]) = (width, bytes.filter(|bytes| *bytes > 0), items.buffers()) else {
         return Ok(None);
     };
