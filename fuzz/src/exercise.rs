@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, BooleanArray, RecordBatch};
 use staffa::{Compare, Error, File, Limits, Literal, Predicate, Result};
 
 /// Far below the default ones, so that what goes beyond them is noticed.
@@ -34,6 +34,8 @@ pub fn exercise(bytes: Vec<u8>) -> Result<()> {
         ty.is_string() || ty.is_binary()
     });
     let _ = drain(file.scan().dictionaries(strings.map(|field| field.name().clone())).ordered(false), u64::MAX);
+    let flat = file.schema().fields().iter().filter(|field| !field.data_type().is_nested());
+    let _ = drain(file.scan().run_ends(flat.map(|field| field.name().clone())), u64::MAX);
     filters(&file);
     aggregates(&file);
     if verified.is_ok() {
@@ -109,9 +111,12 @@ fn filters(file: &File) {
 /// What is to be known of every column.
 fn aggregates(file: &File) {
     for field in file.schema().fields().iter().take(6) {
+        let some = Predicate::Compare { column: field.name().clone(), op: Compare::Lt, literal: Literal::Int(11) };
         for which in ["rows", "count", "nulls", "min", "max", "sum", "distinct", "sorted"] {
             let which = which.parse().expect("an aggregate");
-            let _ = file.aggregate(&[(field.name(), which)], None).map_err(told).map(|found| check(&found));
+            for filter in [None, Some(&some)] {
+                let _ = file.aggregate(&[(field.name(), which)], filter).map_err(told).map(|found| check(&found));
+            }
         }
     }
 }
@@ -126,12 +131,25 @@ fn points(file: &File, decoded: &File) {
     for (taken, again) in taken.columns().iter().zip(again.columns()) {
         assert!(taken.to_data() == again.to_data(), "{taken:?}, but {again:?} out of decoded blocks");
     }
+    let most: BooleanArray = (0..rows).map(|row| Some(row % 3 != 1)).collect();
+    let most = file.select(&most, None, false).map_err(told).expect("taken from, but not by a mask");
+    check(&most);
+    let some = file.select(rows / 3..rows, None, false).map_err(told).expect("taken from, but not by a range");
+    check(&some);
     for (i, row) in wanted.into_iter().enumerate() {
         let mut reader = file.scan().offset(row).limit(1).reader().expect("scanned, but not again");
         let found = reader.next().expect("the row is there").expect("scanned, but not from here");
         assert_eq!(found.num_rows(), 1);
         for (found, taken) in found.columns().iter().zip(taken.columns()) {
             assert!(found.to_data() == taken.slice(i, 1).to_data(), "row {row} is {found:?}, but {taken:?} at {i}");
+        }
+        let places = [(row % 3 != 1).then(|| row - (row + 1) / 3), row.checked_sub(rows / 3)];
+        for (place, batch) in places.into_iter().zip([&most, &some]) {
+            let Some(place) = place else { continue };
+            for (found, column) in found.columns().iter().zip(batch.columns()) {
+                let column = column.slice(place as usize, 1);
+                assert!(found.to_data() == column.to_data(), "row {row} is {found:?}, but {column:?} among many");
+            }
         }
     }
 }
