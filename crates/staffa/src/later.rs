@@ -16,11 +16,11 @@ use crate::gather::{Appended, no_code};
 use crate::node::NodeRef;
 use crate::select::StringTest;
 
-/// All words are decoded unless fewer than one of so many are wanted: a word decoded with its neighbours takes some 0.3 ns.
-const WORDS: usize = 64;
+/// All words are decoded unless fewer than one of so many are wanted: with its neighbours one takes some 0.3 ns, by itself 50.
+const WORDS: usize = 256;
 
-/// Likewise strings, each of which takes some 10 ns.
-const STRINGS: usize = 8;
+/// Likewise strings: more than two of a vector are most vectors, and each is decoded for one of them.
+const STRINGS: usize = 512;
 
 /// What a cell holds, made where it holds nothing.
 fn made<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
