@@ -188,13 +188,19 @@ impl Bitmap {
     /// Sets the bits of `range`; nothing past the end.
     pub fn set_range(&mut self, range: std::ops::Range<usize>) {
         let (start, end) = (range.start, range.end.min(self.len));
-        for word in start / 64..end.div_ceil(64) {
-            let low = u64::MAX << start.saturating_sub(word * 64).min(63);
-            let high = u64::MAX >> (64 - (end - word * 64).min(64));
-            if let Some(word) = self.words.get_mut(word) {
-                *word |= low & high;
-            }
+        if start >= end {
+            return;
         }
+        let (first, last) = (start / 64, end / 64);
+        let (low, high) = (u64::MAX << (start % 64), !(u64::MAX << (end % 64)));
+        let mut words = self.words.iter_mut().skip(first);
+        if first == last {
+            words.take(1).for_each(|word| *word |= low & high);
+            return;
+        }
+        words.by_ref().take(1).for_each(|word| *word |= low);
+        words.by_ref().take(last - first - 1).for_each(|word| *word = u64::MAX);
+        words.take(1).for_each(|word| *word |= high);
     }
 
     /// Whether none is set.

@@ -183,27 +183,12 @@ pub fn select_codes(codes: &dyn Decoder<u32>, passing: &Bitmap, cx: &mut Scratch
 
 /// Bits of runs: those of every run that passes, up to `len`.
 pub fn select_runs(passing: impl Iterator<Item = bool>, ends: &[u32], len: usize) -> Bitmap {
-    let mut words = vec![0u64; len.div_ceil(64)];
-    let mut start = 0;
+    let (mut bits, mut start) = (Bitmap::filled(len, false), 0);
     for (passes, &end) in passing.zip(ends) {
         if passes {
-            set_range(&mut words, start, end);
+            bits.set_range(start..end as usize);
         }
-        start = end;
+        start = end as usize;
     }
-    Bitmap::from_words(words, len)
-}
-
-/// Sets bits `start..end`.
-fn set_range(words: &mut [u64], start: u32, end: u32) {
-    let (first, last) = (start as usize / 64, end as usize / 64);
-    let low = u64::MAX << (start % 64);
-    let high = !(u64::MAX << (end % 64));
-    if first == last {
-        words.iter_mut().skip(first).take(1).for_each(|w| *w |= low & high);
-        return;
-    }
-    words.iter_mut().skip(first).take(1).for_each(|w| *w |= low);
-    words.iter_mut().take(last).skip(first + 1).for_each(|w| *w = u64::MAX);
-    words.iter_mut().skip(last).take(1).for_each(|w| *w |= high);
+    bits
 }

@@ -10,6 +10,8 @@
 //! `x < 300` holds for every byte.
 
 mod bind;
+#[cfg(test)]
+mod edges;
 mod evaluate;
 mod like;
 mod parse;
