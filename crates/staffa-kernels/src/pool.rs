@@ -1,13 +1,15 @@
 //! Output memory that is used again: page faults cost more than decoding (fresh 4K pages 2 GB/s, memory in use 20-80).
 //!
 //! ```text
-//! below 64 KiB   the heap, zeroed
-//! from 64 KiB    mappings of their own in size classes 4, 5, 6, 7, 8, 10, 12, 14, 16, ... x 16 KiB; kept when dropped
+//! below 1 KiB    the heap, zeroed
+//! from 1 KiB     the heap, in size classes 4, 5, 6, 7, 8, 10, 12, 14, 16, ... x 256 bytes; kept when dropped
+//! from 64 KiB    mappings of their own in such classes; kept when dropped
 //! from 2 MiB     the same, aligned to 2 MiB and advised to be huge pages
 //! ```
 //!
-//! Dropped mappings wait in one process-wide pool, the last in first out (it may still be in the cache), up to a limit;
-//! past it the oldest go back to the system. No thread runs behind this.
+//! Dropped buffers wait in one process-wide pool, the last in first out (it may still be in the cache), up to a limit;
+//! past it the oldest go back to the system. No thread runs behind this. Small ones are kept for the zeroing and the search
+//! of the heap: a point read opens dozens of blocks of a few KiB each.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::borrow::Borrow;
@@ -22,11 +24,13 @@ use crate::word::{Word, cast_slice_mut};
 
 /// Of every buffer, at least: a cache line, and what the widest word asks for.
 const ALIGN: usize = 64;
-/// From here on a buffer is a mapping in a size class.
-const SMALLEST: usize = 64 << 10;
+/// From here on a buffer has a size class.
+const SMALLEST: usize = 1 << 10;
+/// From here on it is a mapping.
+const MAPPED: usize = 64 << 10;
 const HUGE: usize = 2 << 20;
-/// Four classes for every power of two from 64 KiB to 2^47.
-const CLASSES: usize = 4 * 32;
+/// Four classes for every power of two from 1 KiB to 2^47.
+const CLASSES: usize = 4 * 38;
 const RETAINED_LIMIT: usize = 64 << 20;
 
 /// A buffer of initialised bytes: zero when fresh, and what they last held when used again. Aligned to 64 bytes.
@@ -63,7 +67,7 @@ impl PoolBuf {
             let retained = pool().pop(class);
             match retained {
                 Some(Free(start)) => (start, class_bytes(class)),
-                None => (map(class_bytes(class))?, class_bytes(class)),
+                None => (class_new(class)?, class_bytes(class)),
             }
         };
         Some(Self { start, len, capacity })
@@ -116,8 +120,8 @@ impl Drop for PoolBuf {
             return;
         }
         if self.capacity < SMALLEST {
-            // SAFETY: `from_heap` allocated it with this size and alignment.
-            unsafe { dealloc(self.start.as_ptr(), Layout::from_size_align_unchecked(self.capacity, ALIGN)) };
+            // SAFETY: `from_heap` allocated it with this size; it is this buffer's alone.
+            unsafe { to_heap(self.start, self.capacity) };
             return;
         }
         let Some(class) = class_of(self.capacity) else { return };
@@ -244,12 +248,12 @@ fn class_of(len: usize) -> Option<usize> {
     (class < CLASSES).then_some(class)
 }
 
-/// The size of a class: 4, 5, 6 or 7 quarters of a power of two; a multiple of 16 KiB.
+/// The size of a class: 4, 5, 6 or 7 quarters of a power of two; a mapping's is a multiple of 16 KiB.
 fn class_bytes(class: usize) -> usize {
     ((4 + class % 4) * (SMALLEST / 4)) << (class / 4)
 }
 
-/// A mapping that nobody uses.
+/// A buffer of a class that nobody uses.
 struct Free(NonNull<u8>);
 
 // SAFETY: it owns its bytes.
@@ -284,7 +288,7 @@ impl Pool {
         self.retained += class_bytes(class);
     }
 
-    /// Takes out the oldest until the limit is kept; they are to be unmapped after the lock is gone.
+    /// Takes out the oldest until the limit is kept; they are to be given back after the lock is gone.
     fn shrink(&mut self) -> Vec<(usize, Free)> {
         let mut surplus = Vec::new();
         while self.retained > self.limit {
@@ -300,9 +304,23 @@ impl Pool {
 
 fn release(surplus: Vec<(usize, Free)>) {
     for (class, Free(start)) in surplus {
-        // SAFETY: `map` gave it with the size of its class, and it came out of the pool: nobody else has it.
-        unsafe { unmap(start, class_bytes(class)) };
+        // SAFETY: `class_new` gave it, and it came out of the pool or of its owner's hands: nobody else has it.
+        unsafe { class_free(start, class) };
     }
+}
+
+/// Fresh zeroed memory of a class.
+fn class_new(class: usize) -> Option<NonNull<u8>> {
+    let bytes = class_bytes(class);
+    if bytes < MAPPED { from_heap(bytes) } else { map(bytes) }
+}
+
+/// # Safety
+/// `start` is from `class_new` of this class, and nothing refers to it.
+unsafe fn class_free(start: NonNull<u8>, class: usize) {
+    let bytes = class_bytes(class);
+    // SAFETY: the caller's; each is the counterpart of what `class_new` called.
+    unsafe { if bytes < MAPPED { to_heap(start, bytes) } else { unmap(start, bytes) } };
 }
 
 fn from_heap(len: usize) -> Option<NonNull<u8>> {
@@ -311,7 +329,14 @@ fn from_heap(len: usize) -> Option<NonNull<u8>> {
     NonNull::new(unsafe { alloc_zeroed(layout) })
 }
 
-/// Fresh zeroed memory of a class, aligned to 64 bytes at least.
+/// # Safety
+/// `start` is from `from_heap` with as many bytes, and nothing refers to it.
+unsafe fn to_heap(start: NonNull<u8>, bytes: usize) {
+    // SAFETY: the caller's; the layout is that of `from_heap`.
+    unsafe { dealloc(start.as_ptr(), Layout::from_size_align_unchecked(bytes, ALIGN)) };
+}
+
+/// A fresh zeroed mapping, aligned to 64 bytes at least.
 #[cfg(target_os = "linux")]
 fn map(bytes: usize) -> Option<NonNull<u8>> {
     let align = if bytes < HUGE { 0 } else { HUGE };
@@ -391,7 +416,7 @@ mod tests {
             assert_eq!(class_of(bytes), Some(class));
             assert_eq!(class_of(bytes + 1), Some(class + 1));
             assert!(class_bytes(class + 1) * 4 <= bytes * 5);
-            assert_eq!(bytes % (16 << 10), 0);
+            assert_eq!(bytes % if bytes < MAPPED { ALIGN } else { 16 << 10 }, 0);
         }
         assert_eq!(class_bytes(0), SMALLEST);
         assert_eq!(class_of(usize::MAX), None);
@@ -401,7 +426,20 @@ mod tests {
     fn buffers_are_aligned_zeroed_and_used_again() {
         let _turn = TURN.lock();
         set_retained_limit(0);
-        for len in [0, 1, 63, 4096, SMALLEST - 1, SMALLEST, SMALLEST + 1, HUGE - 1, HUGE, 5 * HUGE + 17] {
+        for len in [
+            0,
+            1,
+            63,
+            SMALLEST - 1,
+            SMALLEST,
+            SMALLEST + 1,
+            MAPPED - 1,
+            MAPPED,
+            MAPPED + 1,
+            HUGE - 1,
+            HUGE,
+            5 * HUGE + 17,
+        ] {
             let mut buffer = PoolBuf::new(len).unwrap();
             assert_eq!(buffer.len(), len);
             assert_eq!(buffer.as_ptr().align_offset(if len < HUGE { ALIGN } else { HUGE }), 0);
@@ -415,24 +453,27 @@ mod tests {
         }
         assert_eq!(retained_bytes(), 0);
 
-        set_retained_limit(3 * SMALLEST);
-        let mut first = PoolBuf::new(SMALLEST).unwrap();
-        first[9] = 42;
-        let place = first.as_ptr();
-        drop(first);
-        assert_eq!(retained_bytes(), SMALLEST);
-        let again = PoolBuf::new(SMALLEST - 1 + 1).unwrap();
-        assert_eq!((again.as_ptr(), again[9]), (place, 42));
-        assert_eq!(retained_bytes(), 0);
+        for smallest in [SMALLEST, MAPPED] {
+            set_retained_limit(3 * smallest);
+            let mut first = PoolBuf::new(smallest).unwrap();
+            first[9] = 42;
+            let place = first.as_ptr();
+            drop(first);
+            assert_eq!(retained_bytes(), smallest);
+            let again = PoolBuf::new(smallest).unwrap();
+            assert_eq!((again.as_ptr(), again[9]), (place, 42));
+            assert_eq!(retained_bytes(), 0);
 
-        // The oldest gives way, whatever its class.
-        drop(again);
-        drop((PoolBuf::new(SMALLEST), PoolBuf::new(2 * SMALLEST)));
-        drop(PoolBuf::new(3 * SMALLEST));
-        assert_eq!(retained_bytes(), 3 * SMALLEST);
-        // What is too large to keep pushes nothing out.
-        drop(PoolBuf::new(4 * SMALLEST));
-        assert_eq!(retained_bytes(), 3 * SMALLEST);
+            // The oldest gives way, whatever its class.
+            drop(again);
+            drop((PoolBuf::new(smallest), PoolBuf::new(2 * smallest)));
+            drop(PoolBuf::new(3 * smallest));
+            assert_eq!(retained_bytes(), 3 * smallest);
+            // What is too large to keep pushes nothing out.
+            drop(PoolBuf::new(4 * smallest));
+            assert_eq!(retained_bytes(), 3 * smallest);
+            set_retained_limit(0);
+        }
         set_retained_limit(RETAINED_LIMIT);
     }
 
@@ -450,7 +491,7 @@ mod tests {
             for t in 0..4u8 {
                 scope.spawn(move || {
                     for i in 0..200 {
-                        let mut buffer = PoolBuf::new(SMALLEST * (1 + i % 5)).unwrap();
+                        let mut buffer = PoolBuf::new((SMALLEST << (i % 8)) * (1 + i % 5)).unwrap();
                         buffer.fill(t);
                         std::thread::yield_now();
                         assert!(buffer.iter().all(|&b| b == t));

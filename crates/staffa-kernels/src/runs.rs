@@ -23,6 +23,25 @@ pub fn fill_runs<T: Word>(values: &[T], ends: &[u32], first: u32, near: usize, o
 }
 
 dispatch! {
+    /// Whether each is above the one before it: what [`fill_runs`] asks of ends.
+    ///
+    /// ```
+    /// assert!(staffa_kernels::ascends(&[2, 5, 6]));
+    /// assert!(!staffa_kernels::ascends(&[2, 5, 5]));
+    /// ```
+    pub fn ascends(ends: &[u32]) -> bool = ascend;
+}
+
+/// By registers: without an early end.
+#[inline(always)]
+fn ascend(ends: &[u32]) -> bool {
+    let next = ends.get(1..).unwrap_or_default();
+    #[allow(clippy::needless_bitwise_bool)] // Vectorises without long steps, and so without a long rest.
+    let falls = ends.iter().zip(next).fold(false, |any, (a, b)| any | (a >= b));
+    !falls
+}
+
+dispatch! {
     pub(crate) fn fill_words<T: Word>(values: &[T], ends: &[u32], first: u32, near: usize, out: &mut [T])
         -> Option<usize> = fill_body;
 }
@@ -69,10 +88,7 @@ fn fill_body<T: Word>(values: &[T], ends: &[u32], first: u32, near: usize, out: 
             next += 1;
         }
         // By registers; the loop above does not wait for it.
-        let met = &ends[..next];
-        #[allow(clippy::needless_bitwise_bool)] // Vectorises without long steps, and so without a long rest.
-        let falls = met.iter().zip(met.get(1..).unwrap_or_default()).fold(false, |any, (a, b)| any | (a >= b));
-        if falls {
+        if !ascend(&ends[..next]) {
             return None;
         }
     }

@@ -118,6 +118,26 @@ impl Bitmap {
         ones
     }
 
+    /// Positions of the set bits of these numbers, which ascend; `None` where there are not as many.
+    pub fn nth(&self, numbers: &[u32]) -> Option<Vec<u32>> {
+        let (mut i, mut before) = (0, 0);
+        let mut left = self.words.first().copied().unwrap_or(0);
+        let position = |&number: &u32| {
+            let mut skip = number.checked_sub(before)?;
+            while skip >= left.count_ones() {
+                skip -= left.count_ones();
+                i += 1;
+                left = self.words.get(i).copied()?;
+            }
+            for _ in 0..skip {
+                left &= left.wrapping_sub(1);
+            }
+            before = number;
+            Some(i as u32 * 64 + left.trailing_zeros())
+        };
+        numbers.iter().map(position).collect()
+    }
+
     /// How many are set among `range`.
     pub fn count_of(&self, range: std::ops::Range<u32>) -> u32 {
         let (first, last) = (range.start as usize / 64, range.end as usize / 64);
@@ -296,6 +316,21 @@ mod tests {
             }
             assert_eq!(again, all);
         }
+    }
+
+    #[test]
+    fn set_bits_are_found_by_their_number() {
+        for share in [1, 20, 32] {
+            let all: Bitmap = (0..700u32).map(|i| i.wrapping_mul(2_654_435_761) >> 27 < share).collect();
+            let ones: Vec<u32> = all.ones().collect();
+            for step in [1, 2, 7, 150] {
+                let numbers: Vec<u32> = (0..ones.len() as u32).step_by(step).collect();
+                let expected: Vec<u32> = ones.iter().copied().step_by(step).collect();
+                assert_eq!(all.nth(&numbers), Some(expected));
+            }
+            assert_eq!(all.nth(&[0, ones.len() as u32]), None);
+        }
+        assert_eq!(Bitmap::filled(0, false).nth(&[]), Some(Vec::new()));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use lru::LruCache;
-use staffa_kernels::{Kept, Lends};
+use staffa_kernels::{Kept, Lends, PoolVec};
 
 use crate::block::Block;
 use crate::decode::SharedPart;
@@ -37,21 +37,29 @@ pub(crate) struct Sources {
     pub shared: Arc<Vec<SharedPart>>,
 }
 
-/// Leaf, row group, and block, [`SHARED`] or [`OFFSETS`].
-pub(crate) type Key = (usize, usize, usize);
+/// Leaf, row group, and what of that chunk.
+type Key = (usize, usize, Part);
 
-/// In the place of a block: the chunk's shared parts.
-const SHARED: usize = usize::MAX;
-
-/// In the place of a block: where the lists begin that the leaf has the lengths of.
-const OFFSETS: usize = usize::MAX - 1;
+/// Of a column chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Part {
+    /// A block.
+    Block(usize),
+    /// The bytes of a block that tells others.
+    Bytes(usize),
+    /// The shared parts.
+    Shared,
+    /// Where the lists begin that the leaf has the lengths of.
+    Offsets,
+}
 
 /// For maps, allocations and the nodes of a tree.
 const OVERHEAD: u64 = 1 << 10;
 
 enum Entry {
-    Offsets(Arc<Vec<u64>>),
+    Offsets(Arc<PoolVec<u64>>),
     Block(Arc<OpenBlock>),
+    Bytes(Bytes),
     Shared(Arc<Vec<SharedPart>>),
 }
 
@@ -65,6 +73,7 @@ impl Entry {
                     let encoded = bytes.len() + tellers.iter().map(Bytes::len).sum::<usize>();
                     encoded as u64 + block.with(|block| block.held)
                 }
+                Self::Bytes(bytes) => bytes.len() as u64,
                 Self::Offsets(offsets) => offsets.len() as u64 * 8,
                 Self::Shared(parts) => parts.iter().map(SharedPart::bytes).sum(),
             }
@@ -101,37 +110,54 @@ impl Cache {
     pub fn block(&self, leaf: usize, row_group: usize, block: usize) -> Option<Arc<OpenBlock>> {
         let mut entries = self.entries();
         // Shared parts stay as long as a block that holds them: they are used whenever it is.
-        let _ = entries.by_use.get(&(leaf, row_group, SHARED));
-        match entries.by_use.get(&(leaf, row_group, block)) {
+        let _ = entries.by_use.get(&(leaf, row_group, Part::Shared));
+        match entries.by_use.get(&(leaf, row_group, Part::Block(block))) {
             Some((Entry::Block(block), _)) => Some(block.clone()),
             _ => None,
         }
     }
 
+    /// The bytes of a block, where it is opened or told another one.
+    pub fn bytes_of(&self, leaf: usize, row_group: usize, block: usize) -> Option<Bytes> {
+        let mut entries = self.entries();
+        let opened = match entries.by_use.get(&(leaf, row_group, Part::Block(block))) {
+            Some((Entry::Block(opened), _)) => Some(opened.owner().bytes.clone()),
+            _ => None,
+        };
+        opened.or_else(|| match entries.by_use.get(&(leaf, row_group, Part::Bytes(block))) {
+            Some((Entry::Bytes(bytes), _)) => Some(bytes.clone()),
+            _ => None,
+        })
+    }
+
     pub fn shared(&self, leaf: usize, row_group: usize) -> Option<Arc<Vec<SharedPart>>> {
-        match self.entries().by_use.get(&(leaf, row_group, SHARED)) {
+        match self.entries().by_use.get(&(leaf, row_group, Part::Shared)) {
             Some((Entry::Shared(parts), _)) => Some(parts.clone()),
             _ => None,
         }
     }
 
-    pub fn offsets(&self, leaf: usize, row_group: usize) -> Option<Arc<Vec<u64>>> {
-        match self.entries().by_use.get(&(leaf, row_group, OFFSETS)) {
+    pub fn offsets(&self, leaf: usize, row_group: usize) -> Option<Arc<PoolVec<u64>>> {
+        match self.entries().by_use.get(&(leaf, row_group, Part::Offsets)) {
             Some((Entry::Offsets(offsets), _)) => Some(offsets.clone()),
             _ => None,
         }
     }
 
-    pub fn keep_offsets(&self, leaf: usize, row_group: usize, offsets: &Arc<Vec<u64>>) {
-        self.keep((leaf, row_group, OFFSETS), Entry::Offsets(offsets.clone()));
+    pub fn keep_offsets(&self, leaf: usize, row_group: usize, offsets: &Arc<PoolVec<u64>>) {
+        self.keep((leaf, row_group, Part::Offsets), Entry::Offsets(offsets.clone()));
     }
 
     pub fn keep_block(&self, leaf: usize, row_group: usize, block: usize, opened: &Arc<OpenBlock>) {
-        self.keep((leaf, row_group, block), Entry::Block(opened.clone()));
+        self.keep((leaf, row_group, Part::Block(block)), Entry::Block(opened.clone()));
+    }
+
+    pub fn keep_bytes(&self, leaf: usize, row_group: usize, block: usize, bytes: &Bytes) {
+        self.keep((leaf, row_group, Part::Bytes(block)), Entry::Bytes(bytes.clone()));
     }
 
     pub fn keep_shared(&self, leaf: usize, row_group: usize, parts: &Arc<Vec<SharedPart>>) {
-        self.keep((leaf, row_group, SHARED), Entry::Shared(parts.clone()));
+        self.keep((leaf, row_group, Part::Shared), Entry::Shared(parts.clone()));
     }
 
     fn keep(&self, key: Key, entry: Entry) {

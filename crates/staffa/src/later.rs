@@ -7,7 +7,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use staffa_kernels::{BytesDict, PoolVec};
+use staffa_kernels::{BytesDict, PoolVec, gather};
 
 use crate::bitmap::Bitmap;
 use crate::decode::{BytesDecoder, Decoder, OpenContext, Physical, Scratch, decode_all, decode_strings, strings_bytes};
@@ -23,7 +23,7 @@ const WORDS: usize = 256;
 const STRINGS: usize = 512;
 
 /// What a cell holds, made where it holds nothing.
-fn made<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+pub(crate) fn made<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
     if cell.get().is_none() {
         // Another thread may have been quicker: both made the same.
         let _ = cell.set(make()?);
@@ -50,8 +50,13 @@ impl<'a, T: Physical> LaterWords<'a, T> {
         made(&self.all, || decode_all(self.decoder.as_ref())).map(|all| &**all)
     }
 
+    /// The value of each code; `false` where one is beyond them.
+    pub fn gather(&self, codes: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<bool> {
+        Ok(self.few(codes, cx, out)? || gather(self.all()?, codes, out))
+    }
+
     /// The value of each code, where these are few; `false` where all should be asked for.
-    pub fn few(&self, codes: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<bool> {
+    fn few(&self, codes: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<bool> {
         if self.all.get().is_some()
             || codes.len() * WORDS > self.decoder.len()
             || self.asked.swap(true, Ordering::Relaxed)

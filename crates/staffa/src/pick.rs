@@ -13,11 +13,12 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, new_empty_array};
 use arrow_schema::{Field, Schema};
-use staffa_kernels::cast_slice;
+use staffa_kernels::{PoolVec, cast_slice};
 
 use crate::arrow::{Node, assemble, concat, pick};
 use crate::cache::OpenBlock;
 use crate::coded::{coded_anew, to_be_coded};
+use crate::decode::words;
 use crate::error::{Error, Result};
 use crate::output::Output;
 use crate::read::File;
@@ -189,27 +190,21 @@ impl File {
     }
 
     /// Where the lists of a row group begin, and the end.
-    fn offsets(&self, lengths: usize, row_group: usize) -> Result<Arc<Vec<u64>>> {
+    fn offsets(&self, lengths: usize, row_group: usize) -> Result<Arc<PoolVec<u64>>> {
         if let Some(offsets) = self.cache().offsets(lengths, row_group) {
             return Ok(offsets);
         }
         let DecodedLeaf { validity, values } = self.decode_leaf(lengths, row_group, 0..usize::MAX)?;
-        let mut offsets = Vec::with_capacity(values.len() + 1);
-        let mut end = 0u64;
-        offsets.push(end);
-        let mut push = |(row, length): (usize, u64)| {
-            let length = if validity.as_ref().is_none_or(|valid| valid.get(row)) { length } else { 0 };
-            end = end.checked_add(length)?;
-            offsets.push(end);
-            Some(())
-        };
+        let mut offsets = words::<u64>(values.len() + 1)?;
+        let valid = |row| validity.as_ref().is_none_or(|valid| valid.get(row));
         let summed = match &values {
             DecodedValues::Words(PhysicalType::U32, words) => {
-                let words = cast_slice::<u32>(words.as_slice()).unwrap_or_default();
-                words.iter().map(|length| u64::from(*length)).enumerate().try_for_each(&mut push)
+                let lengths = cast_slice::<u32>(words.as_slice()).unwrap_or_default();
+                sums(lengths.iter().map(|length| u64::from(*length)), valid, &mut offsets)
             }
             DecodedValues::Words(PhysicalType::U64, words) => {
-                cast_slice::<u64>(words.as_slice()).unwrap_or_default().iter().copied().enumerate().try_for_each(push)
+                let lengths = cast_slice::<u64>(words.as_slice()).unwrap_or_default();
+                sums(lengths.iter().copied(), valid, &mut offsets)
             }
             _ => return Err(Error::corrupt("lengths of lists expected, found other values")),
         };
@@ -228,4 +223,16 @@ impl File {
         }
         out.finish()
     }
+}
+
+/// 0, and the sum of the lengths up to each; those of rows that are not `valid` do not count.
+fn sums(lengths: impl Iterator<Item = u64>, valid: impl Fn(usize) -> bool, out: &mut [u64]) -> Option<()> {
+    let (first, places) = out.split_first_mut()?;
+    *first = 0;
+    let mut end = 0u64;
+    for ((row, length), place) in lengths.enumerate().zip(places) {
+        end = end.checked_add(if valid(row) { length } else { 0 })?;
+        *place = end;
+    }
+    Some(())
 }

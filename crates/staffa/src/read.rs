@@ -174,8 +174,7 @@ impl File {
             chunk.ok_or_else(|| Error::corrupt(format!("no row group {row_group}")))
         };
         let chunk = of(leaf)?;
-        let Some(&by) = chunk.sources.first().filter(|_| chunk.same) else { return Ok(chunk) };
-        let by = by as usize;
+        let Some(by) = chunk.equal() else { return Ok(chunk) };
         let (other, spec, teller) = (of(by)?, self.leaf(leaf)?, self.leaf(by)?);
         if !other.sources.is_empty() || other.values != chunk.values || (teller.ty, teller.kind) != (spec.ty, spec.kind)
         {
@@ -184,6 +183,13 @@ impl File {
             return Err(Error::corrupt(what).at(self.place(leaf, row_group)));
         }
         Ok(other)
+    }
+
+    /// The leaf that has the blocks of a leaf in a row group: of equal columns the one that both are.
+    fn owner(&self, leaf: usize, row_group: usize) -> Result<usize> {
+        // Asked for its chunk first: that these two fit is seen there.
+        self.chunk(leaf, row_group)?;
+        Ok(self.index(leaf)?.chunks.get(row_group).and_then(|chunk| chunk.equal()).unwrap_or(leaf))
     }
 
     /// The column index of a leaf, read when it is first asked for.
@@ -258,11 +264,11 @@ impl File {
 
     /// A block, opened now or before, and kept for later: decoded, where that is asked for.
     pub(crate) fn opened_and_kept(&self, leaf: usize, row_group: usize, block: usize) -> Result<Arc<OpenBlock>> {
-        let cache = &self.inner.cache;
+        let (cache, leaf) = (&self.inner.cache, self.owner(leaf, row_group)?);
         if let Some(kept) = cache.block(leaf, row_group, block) {
             return Ok(kept);
         }
-        let mut opened = self.open_anew(leaf, row_group, block)?;
+        let mut opened = self.open_anew(leaf, row_group, block, true)?;
         let Limits { cache_decoded, cache_bytes, .. } = *self.limits();
         if cache_decoded && cache_bytes > 0 {
             opened = Arc::new(opened.with(decoded)?);
@@ -273,11 +279,13 @@ impl File {
 
     /// A block, opened now or before.
     pub(crate) fn opened(&self, leaf: usize, row_group: usize, block: usize) -> Result<Arc<OpenBlock>> {
+        let leaf = self.owner(leaf, row_group)?;
         let kept = self.inner.cache.block(leaf, row_group, block);
-        kept.map_or_else(|| self.open_anew(leaf, row_group, block), Ok)
+        kept.map_or_else(|| self.open_anew(leaf, row_group, block, false), Ok)
     }
 
-    fn open_anew(&self, leaf: usize, row_group: usize, block: usize) -> Result<Arc<OpenBlock>> {
+    /// `keep` the bytes of the blocks that tell this one: they may tell others, too, and be asked for themselves.
+    fn open_anew(&self, leaf: usize, row_group: usize, block: usize, keep: bool) -> Result<Arc<OpenBlock>> {
         let cache = &self.inner.cache;
         let chunk = self.chunk(leaf, row_group)?;
         let reader = LeafReader { file: self, leaf: self.leaf(leaf)?, chunk: &chunk };
@@ -293,7 +301,20 @@ impl File {
             }
             shared
         };
-        Ok(Arc::new(reader.open_block(block, &tellers, shared)?))
+        let read = |(reader, of): (&LeafReader<'_>, usize)| {
+            if let Some(bytes) = cache.bytes_of(of, row_group, block) {
+                return Ok(bytes);
+            }
+            let bytes = reader.block_bytes(reader.wanted(&(block..block.saturating_add(1))))?;
+            if keep && of != leaf {
+                cache.keep_bytes(of, row_group, block, &bytes);
+            }
+            Ok(bytes)
+        };
+        let bytes = read((&reader, leaf))?;
+        let others = tellers.iter().zip(chunk.sources.iter().map(|by| *by as usize)).map(read);
+        let sources = Sources { bytes, tellers: others.collect::<Result<_>>()?, shared };
+        Ok(Arc::new(reader.open_block(block, &tellers, sources)?))
     }
 
     /// The chunk of leaf `by`, in terms of which a chunk of `leaf` is.
@@ -436,12 +457,9 @@ impl LeafReader<'_> {
         out.finish()
     }
 
-    /// One block, opened to be kept.
-    fn open_block(&self, block: usize, tellers: &[LeafReader<'_>], shared: Arc<Vec<SharedPart>>) -> Result<OpenBlock> {
+    /// One block, opened to be kept with its bytes and those of the columns that tell it.
+    fn open_block(&self, block: usize, tellers: &[LeafReader<'_>], sources: Sources) -> Result<OpenBlock> {
         let blocks = block..block.saturating_add(1);
-        let bytes = |reader: &LeafReader<'_>| reader.block_bytes(reader.wanted(&blocks));
-        let sources =
-            Sources { bytes: bytes(self)?, tellers: tellers.iter().map(bytes).collect::<Result<_>>()?, shared };
         OpenBlock::try_new(sources, |Sources { bytes, tellers: others, shared }| {
             let parse = |reader: &LeafReader<'_>, bytes| {
                 reader.parse(reader.wanted(&blocks), block, bytes)?.pop().ok_or_else(|| Error::corrupt("no such block"))

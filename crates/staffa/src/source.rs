@@ -5,14 +5,18 @@
 //! (the codes of a dictionary, the digits of ALP).
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use std::sync::OnceLock;
+
 use staffa_kernels::{PoolVec, VECTOR};
 
 use crate::bitmap::Bitmap;
 use crate::block::{Parsed, expand};
-use crate::decode::{Budget, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, words};
+use crate::decode::{Budget, Decoder, Integer, OpenContext, Physical, Scratch, decode_all, for_ints, words};
 use crate::error::{Error, Result};
 use crate::gather::no_row;
+use crate::later::made;
 use crate::node::NodeRef;
+use crate::rows::BlockRows;
 use crate::values::{PhysicalType, Values};
 
 /// Which stream of a block.
@@ -58,21 +62,21 @@ pub struct Stream<'a> {
     pub times: i64,
 }
 
-/// A stream, ready to be decoded.
+/// A stream, ready to be decoded: a word for every value of the asking block.
 pub(crate) enum Words<'a, T> {
-    /// A vector at a time: the rows are the same.
-    Lazy(Box<dyn Decoder<T> + 'a>),
-    /// Decoded and brought to the rows of the asking block.
-    Ready(PoolVec<T>),
+    /// Its values are those of the stream.
+    Same(Box<dyn Decoder<T> + 'a>),
+    /// One of them has no values for its NULLs.
+    Placed(Box<Placed<'a, T>>),
 }
 
 impl<T: Physical> Words<'_, T> {
     /// Words of vector `v`.
     pub(crate) fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         match self {
-            Self::Lazy(decoder) => decoder.vector(v, cx, out),
-            Self::Ready(words) => {
-                let words = words.get(v * VECTOR..).unwrap_or_default();
+            Self::Same(decoder) => decoder.vector(v, cx, out),
+            Self::Placed(placed) => {
+                let words = placed.all()?.get(v * VECTOR..).unwrap_or_default();
                 out.iter_mut().zip(words).for_each(|(out, word)| *out = *word);
                 Ok(())
             }
@@ -82,14 +86,83 @@ impl<T: Physical> Words<'_, T> {
     /// Words at `rows`, which ascend.
     pub(crate) fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         match self {
-            Self::Lazy(decoder) => decoder.gather(rows, cx, out),
-            Self::Ready(words) => {
-                for (row, place) in rows.iter().zip(out) {
-                    *place = *words.get(*row as usize).ok_or_else(|| no_row(*row, words.len()))?;
+            Self::Same(decoder) => decoder.gather(rows, cx, out),
+            Self::Placed(placed) => placed.gather(rows, cx, out),
+        }
+    }
+}
+
+/// A stream whose values are not one for one those of the asking block; where the source is NULL and has no value, the
+/// word is 0.
+pub(crate) struct Placed<'a, T> {
+    /// The stream; `None` where the source is NULL everywhere.
+    decoder: Option<Box<dyn Decoder<T> + 'a>>,
+    /// Rows of both blocks.
+    rows: usize,
+    /// Of these rows, those for which the asking block has values.
+    asking: Option<Bitmap>,
+    /// Of these rows, those for which the source has values.
+    present: Option<Bitmap>,
+    /// The words of the asking block, once whole vectors are asked for.
+    all: OnceLock<PoolVec<T>>,
+}
+
+impl<T: Physical> Placed<'_, T> {
+    fn all(&self) -> Result<&[T]> {
+        made(&self.all, || self.decode()).map(|all| &**all)
+    }
+
+    fn decode(&self) -> Result<PoolVec<T>> {
+        let mut words = words::<T>(self.rows)?;
+        let Some(decoder) = &self.decoder else {
+            words.fill(T::default());
+            return Ok(words);
+        };
+        let mut cx = Scratch::default();
+        let found = words.get_mut(..decoder.len()).ok_or_else(|| misfit(self.rows, decoder.len()))?;
+        for (v, vector) in found.chunks_mut(VECTOR).enumerate() {
+            decoder.vector(v, &mut cx, vector)?;
+        }
+        if let Some(present) = &self.present {
+            expand(&mut words, decoder.len(), present)?;
+        }
+        if let Some(asking) = &self.asking {
+            let mut at = 0;
+            for row in asking.ones() {
+                let word = words.get(row as usize).copied().unwrap_or_default();
+                if let Some(place) = words.get_mut(at) {
+                    *place = word;
                 }
-                Ok(())
+                at += 1;
+            }
+            words.truncate(at);
+        }
+        Ok(words)
+    }
+
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        if let Some(all) = self.all.get() {
+            for (row, place) in rows.iter().zip(out) {
+                *place = *all.get(*row as usize).ok_or_else(|| no_row(*row, all.len()))?;
+            }
+            return Ok(());
+        }
+        let rows = match &self.asking {
+            Some(asking) => asking.nth(rows).ok_or_else(|| no_row(rows.last().copied().unwrap_or(0), self.rows))?,
+            None => rows.to_vec(),
+        };
+        match (&self.decoder, &self.present) {
+            (None, _) => out.fill(T::default()),
+            (Some(decoder), None) => decoder.gather(&rows, cx, out)?,
+            (Some(decoder), Some(present)) => {
+                let rows = BlockRows::List(rows);
+                let BlockRows::List(places) = rows.among(present) else { return Err(Error::corrupt("rows as bits")) };
+                let found = out.get_mut(..places.len()).ok_or_else(|| misfit(self.rows, places.len()))?;
+                decoder.gather(&places, cx, found)?;
+                expand(out, places.len(), &rows.of(present))?;
             }
         }
+        Ok(())
     }
 }
 
@@ -175,64 +248,40 @@ impl<'a> Source<'a> {
 
     /// A stream for a decoder: a word for every value of the asking block, of which there are `len`.
     pub(crate) fn open<T: Physical>(&self, from: StreamOf, len: usize) -> Result<Words<'a, T>> {
-        let aligned = self.rows.is_none() && (self.block.validity.is_none() || !self.block.dense);
-        let Some(root) = self.block.values.as_ref().filter(|_| aligned) else {
-            return Ok(Words::Ready(self.words(from, len)?));
+        let rows = self.block.len;
+        let open = |root: &NodeRef<'a>| self.context(T::BYTES).open_words::<T>(from.node(root)?);
+        let decoder = self.block.values.as_ref().map(open).transpose()?;
+        let validity = self.block.validity.as_ref().filter(|_| self.block.dense);
+        let (decoder, validity, asking) = match (decoder, validity, &self.rows) {
+            (Some(decoder), None, None) if decoder.len() == len => return Ok(Words::Same(decoder)),
+            others => others,
         };
-        let decoder = self.context(T::BYTES).open_words::<T>(from.node(root)?)?;
-        if decoder.len() != len {
-            return Err(misfit(len, decoder.len()));
+        let present = validity.map(|node| self.context(1).open_bits(node)?.bits()).transpose()?;
+        if let Some(decoder) = &decoder {
+            let expected = present.as_ref().map_or(rows, Bitmap::count_ones);
+            if decoder.len() != expected {
+                return Err(misfit(expected, decoder.len()));
+            }
         }
-        Ok(Words::Lazy(decoder))
+        let wanted = asking.as_ref().map_or(rows, Bitmap::count_ones);
+        if wanted != len || asking.as_ref().is_some_and(|asking| asking.len() != rows) {
+            return Err(misfit(len, wanted));
+        }
+        Ok(Words::Placed(Box::new(Placed { decoder, rows, asking: asking.clone(), present, all: OnceLock::new() })))
+    }
+
+    /// All words of a stream, as [`open`](Self::open) has them.
+    pub(crate) fn words<T: Physical>(&self, from: StreamOf, len: usize) -> Result<PoolVec<T>> {
+        match self.open::<T>(from, len)? {
+            Words::Same(decoder) => decode_all(decoder.as_ref()),
+            Words::Placed(placed) => placed.decode(),
+        }
     }
 
     /// As for any block; dictionaries of the whole chunk are not at hand.
     fn context(&self, width: usize) -> OpenContext<'a> {
         let budget = Budget::new((4 * width as u64 + 32) * self.block.len as u64 + (1 << 16));
         OpenContext { budget, shared: &[], sources: Vec::new() }
-    }
-
-    /// A word of a stream for every value of the asking block, of which there are `len`; 0 where the source is NULL and
-    /// has no value for it.
-    pub(crate) fn words<T: Physical>(&self, from: StreamOf, len: usize) -> Result<PoolVec<T>> {
-        let rows = self.block.len;
-        let mut words = words::<T>(rows)?;
-        let present = match &self.block.values {
-            None => {
-                words.fill(T::default());
-                rows
-            }
-            Some(root) => {
-                let decoder = self.context(T::BYTES).open_words::<T>(from.node(root)?)?;
-                let (present, mut cx) = (decoder.len(), Scratch::default());
-                let found = words.get_mut(..present).ok_or_else(|| misfit(rows, present))?;
-                for (v, vector) in found.chunks_mut(VECTOR).enumerate() {
-                    decoder.vector(v, &mut cx, vector)?;
-                }
-                present
-            }
-        };
-        if let Some(validity) = self.block.validity.as_ref().filter(|_| self.block.dense) {
-            let validity = self.context(1).open_bits(validity)?.bits()?;
-            expand(&mut words, present, &validity)?;
-        } else if present != rows {
-            return Err(misfit(rows, present));
-        }
-        if let Some(wanted) = &self.rows {
-            let mut at = 0;
-            for row in wanted.ones() {
-                let word = words.get(row as usize).copied().unwrap_or_default();
-                if let Some(place) = words.get_mut(at) {
-                    *place = word;
-                }
-                at += 1;
-            }
-            words.truncate(at);
-        }
-        if words.len() != len {
-            return Err(misfit(len, words.len()));
-        }
-        Ok(words)
     }
 
     /// A stream of bits, one for every value of the asking block, of which there are `len`; 0 where the source is NULL and

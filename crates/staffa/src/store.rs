@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use bytes::Bytes;
 use staffa_kernels::PoolBuf;
@@ -12,7 +13,13 @@ use crate::error::{Error, Result};
 #[derive(Debug)]
 pub(crate) enum Store {
     Memory(Bytes),
-    Local { file: fs::File, len: u64, path: PathBuf },
+    Local {
+        file: fs::File,
+        len: u64,
+        path: PathBuf,
+        /// Bytes at the end that are at hand, and their offset.
+        end: OnceLock<(u64, Bytes)>,
+    },
 }
 
 impl Store {
@@ -24,7 +31,7 @@ impl Store {
         if metadata.is_dir() {
             return Err(io(std::io::Error::from(std::io::ErrorKind::IsADirectory)));
         }
-        Ok(Self::Local { file, len: metadata.len(), path: path.to_owned() })
+        Ok(Self::Local { file, len: metadata.len(), path: path.to_owned(), end: OnceLock::new() })
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -50,12 +57,28 @@ impl Store {
         };
         match self {
             Self::Memory(bytes) => Ok(bytes.slice(start..end as usize)),
-            Self::Local { file, path, .. } => {
+            Self::Local { file, path, end: at_hand, .. } => {
+                if let Some((first, bytes)) = at_hand.get()
+                    && let Some(from) = offset.checked_sub(*first)
+                {
+                    // Within the file, and so within its end.
+                    return Ok(bytes.slice(from as usize..from as usize + count));
+                }
                 let mut buffer =
                     PoolBuf::new(count).ok_or_else(|| Error::limit(format!("no memory for {len} bytes")))?;
                 read_exact_at(file, buffer.as_mut_slice(), offset).map_err(|e| Error::io(path, e))?;
                 Ok(Bytes::from_owner(buffer))
             }
+        }
+    }
+
+    /// Keeps what is left of the file from `offset` on, a copy of the end of `tail`, the last bytes that were read: the
+    /// column indexes there are read without asking the system for each.
+    pub(crate) fn keep_end(&self, offset: u64, tail: &Bytes) {
+        let (Self::Local { len, end, .. }, Some(bytes)) = (self, self.len().checked_sub(offset)) else { return };
+        let from = usize::try_from(bytes).ok().and_then(|bytes| tail.len().checked_sub(bytes));
+        if let Some(kept) = from.and_then(|from| tail.get(from..)) {
+            let _ = end.set((len - bytes, Bytes::copy_from_slice(kept)));
         }
     }
 }

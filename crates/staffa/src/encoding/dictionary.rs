@@ -279,16 +279,11 @@ impl<T: Physical> Decoder<T> for CodedWords<'_, T> {
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         let mut codes = vec![0; rows.len()];
         self.codes.gather(rows, cx, &mut codes)?;
-        if let Entries::Own(values) = &self.values
-            && values.few(&codes, cx, out)?
-        {
-            return Ok(());
-        }
-        let values = self.all()?;
-        if !gather(values, &codes, out) {
-            return Err(no_code(&codes, values.len()));
-        }
-        Ok(())
+        let found = match &self.values {
+            Entries::Shared(values) => gather(values, &codes, out),
+            Entries::Own(values) => values.gather(&codes, cx, out)?,
+        };
+        if found { Ok(()) } else { Err(no_code(&codes, self.all()?.len())) }
     }
 
     fn select(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap>

@@ -10,7 +10,9 @@
 //! of their frequency, so that numbers are small. Without starts they are 0, 1, 2...
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{Int as _, PoolVec, Word as _, gather};
+use std::sync::OnceLock;
+
+use staffa_kernels::{Int as _, Word as _, gather};
 
 use super::Encoding;
 use super::constant::Constant;
@@ -19,6 +21,7 @@ use crate::choose::{Cascade, Stats};
 use crate::cursor::put_varint;
 use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints};
 use crate::error::{Error, Result};
+use crate::later::{LaterWords, made};
 use crate::node::{Node, NodeRef};
 use crate::source::{Codes, Stream, StreamOf};
 use crate::values::{Kind, PhysicalType, Values};
@@ -86,22 +89,18 @@ impl Encoding for Grouped {
             let child = node.child(0, "numbers", PhysicalType::U32, node.len)?;
             let zero = child.encoding == Constant.id() && child.payload.iter().all(|byte| *byte == 0);
             let numbers = if zero { None } else { Some(cx.open_words::<u32>(child)?) };
-            let entries = cx.all_words::<T>(node.any_child(1, "entries")?, "entries")?;
+            let entries = LaterWords::<T>::open(node.any_child(1, "entries")?, cx, "entries")?;
             let others = cx.source(0)?.codes(from, base, node.len)?;
-            let (len, mut firsts, mut starts) = (node.len, None, None);
-            if node.children.len() > 2 {
+            let starts = if node.children.len() > 2 {
                 node.expect_children(3)?;
-                let all = cx.all_words::<u32>(node.any_child(2, "starts")?, "starts")?;
-                cx.budget.take((all.len() * T::BYTES) as u64, "first entries")?;
-                let first = |start: &u32| entries.get(*start as usize).copied();
-                let found: Option<Vec<T>> = all.iter().map(first).collect();
-                let most = entries.len();
-                firsts = Some(found.ok_or_else(|| Error::corrupt(format!("starts below {most} expected")))?);
-                starts = Some(all);
+                let groups = node.any_child(2, "starts")?;
+                cx.budget.take((groups.len * T::BYTES) as u64, "first entries")?;
+                Some(LaterWords::open(groups, cx, "starts")?)
             } else {
                 node.expect_children(2)?;
-            }
-            Ok(T::wrap(Box::new(Picks { len, others, starts, firsts, numbers, entries })))
+                None
+            };
+            Ok(T::wrap(Box::new(Picks { len: node.len, others, starts, firsts: OnceLock::new(), numbers, entries })))
         }, other => Err(Error::corrupt(format!("integers expected, found {other:?}"))))
     }
 
@@ -187,62 +186,62 @@ struct Picks<'a, T> {
     /// Which group.
     others: Box<dyn Codes + 'a>,
     /// Of every group its first entry; where there are none, its own number.
-    starts: Option<PoolVec<u32>>,
+    starts: Option<LaterWords<'a, u32>>,
     /// The entries there.
-    firsts: Option<Vec<T>>,
+    firsts: OnceLock<Vec<T>>,
     /// Where they are not all 0.
     numbers: Option<Box<dyn Decoder<u32> + 'a>>,
-    entries: PoolVec<T>,
+    entries: LaterWords<'a, T>,
+}
+
+fn no_group(groups: &[u32], len: usize) -> Error {
+    let worst = groups.iter().max().copied().unwrap_or(0);
+    Error::corrupt(format!("a group below {len} expected, found {worst}"))
+}
+
+fn no_entry(places: &[u32], len: usize) -> Error {
+    let worst = places.iter().max().copied().unwrap_or(0);
+    Error::corrupt(format!("an entry below {len} expected, found {worst}"))
 }
 
 impl<T: Integer> Picks<'_, T> {
-    /// Entries of some places.
-    fn pick(&self, places: &[u32], out: &mut [T]) -> Result<()> {
-        if gather(&self.entries, places, out) {
-            return Ok(());
-        }
-        let worst = places.iter().max().copied().unwrap_or(0);
-        Err(Error::corrupt(format!("an entry below {} expected, found {worst}", self.entries.len())))
+    /// The first entry of every group.
+    fn firsts(&self) -> Result<&[T]> {
+        let entries = self.entries.all()?;
+        let Some(starts) = &self.starts else { return Ok(entries) };
+        let find = || {
+            let starts = starts.all()?;
+            let mut firsts = vec![T::ZERO; starts.len()];
+            if gather(entries, starts, &mut firsts) { Ok(firsts) } else { Err(no_entry(starts, entries.len())) }
+        };
+        made(&self.firsts, find).map(Vec::as_slice)
     }
 
-    /// Places of the first entries of some groups.
-    fn places(&self, groups: &[u32], out: &mut [u32]) -> Result<()> {
-        match &self.starts {
-            Some(starts) if gather(starts, groups, out) => Ok(()),
-            Some(starts) => {
-                let worst = groups.iter().max().copied().unwrap_or(0);
-                Err(Error::corrupt(format!("a group below {} expected, found {worst}", starts.len())))
-            }
-            None => {
-                out.copy_from_slice(groups);
-                Ok(())
-            }
-        }
-    }
-}
-
-impl<T: Integer> Picks<'_, T> {
-    /// Entries by group and number in it; `place` is scratch.
+    /// Entries by group and number in it, of many rows; `place` is scratch.
     fn entries(&self, group: &[u32], number: &[u32], place: &mut [u32], out: &mut [T]) -> Result<()> {
         let others = number.iter().filter(|number| **number > 0).count();
+        let entries = self.entries.all()?;
+        let starts = self.starts.as_ref().map(LaterWords::all).transpose()?;
         if others * 8 > out.len() {
-            self.places(group, place)?;
-            place.iter_mut().zip(number).for_each(|(place, number)| *place = place.wrapping_add(*number));
-            self.pick(place, out)?;
-        } else {
-            // Most have the first entry of their group.
-            if !gather(self.firsts.as_deref().unwrap_or(&self.entries), group, out) {
-                let worst = group.iter().max().copied().unwrap_or(0);
-                return Err(Error::corrupt(format!("no group {worst}")));
+            match starts {
+                Some(starts) if !gather(starts, group, place) => return Err(no_group(group, starts.len())),
+                Some(_) => {}
+                None => place.copy_from_slice(group),
             }
-            if others > 0 {
-                for ((out, group), number) in out.iter_mut().zip(group).zip(number).filter(|(_, n)| **n > 0) {
-                    let start =
-                        self.starts.as_ref().map_or(Some(*group), |starts| starts.get(*group as usize).copied());
-                    let entry = start.and_then(|start| self.entries.get(start.wrapping_add(*number) as usize));
-                    let most = self.entries.len();
-                    *out = *entry.ok_or_else(|| Error::corrupt(format!("an entry below {most} expected")))?;
-                }
+            place.iter_mut().zip(number).for_each(|(place, number)| *place = place.wrapping_add(*number));
+            return if gather(entries, place, out) { Ok(()) } else { Err(no_entry(place, entries.len())) };
+        }
+        // Most have the first entry of their group.
+        let firsts = self.firsts()?;
+        if !gather(firsts, group, out) {
+            return Err(no_group(group, firsts.len()));
+        }
+        if others > 0 {
+            for ((out, group), number) in out.iter_mut().zip(group).zip(number).filter(|(_, n)| **n > 0) {
+                let start = starts.map_or(Some(*group), |starts| starts.get(*group as usize).copied());
+                let place = start.unwrap_or(*group).wrapping_add(*number);
+                let entry = start.and_then(|_| entries.get(place as usize));
+                *out = *entry.ok_or_else(|| no_entry(&[place], entries.len()))?;
             }
         }
         Ok(())
@@ -273,12 +272,21 @@ impl<T: Integer> Decoder<T> for Picks<'_, T> {
     }
 
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let (mut groups, mut places, mut numbers) = (vec![0; rows.len()], vec![0; rows.len()], vec![0; rows.len()]);
+        let (mut groups, mut places) = (vec![0; rows.len()], vec![0; rows.len()]);
         self.others.gather(rows, cx, &mut groups)?;
-        if let Some(all) = &self.numbers {
-            all.gather(rows, cx, &mut numbers)?;
+        match &self.starts {
+            Some(starts) if !starts.gather(&groups, cx, &mut places)? => {
+                return Err(no_group(&groups, starts.all()?.len()));
+            }
+            Some(_) => {}
+            None => places.clone_from(&groups),
         }
-        self.entries(&groups, &numbers, &mut places, out)
+        if let Some(all) = &self.numbers {
+            let mut numbers = groups;
+            all.gather(rows, cx, &mut numbers)?;
+            places.iter_mut().zip(&numbers).for_each(|(place, number)| *place = place.wrapping_add(*number));
+        }
+        if self.entries.gather(&places, cx, out)? { Ok(()) } else { Err(no_entry(&places, self.entries.all()?.len())) }
     }
 }
 

@@ -26,6 +26,10 @@ pub(crate) struct Footer {
     pub offset: u64,
 }
 
+/// What is read from the end of a file at first: that of tables of some dozen columns, indexes included. More would be
+/// copied for nothing.
+const TAIL_BYTES: u64 = 16 << 10;
+
 impl Footer {
     /// The footer and the trailer.
     pub(crate) fn write(&self) -> Result<Vec<u8>> {
@@ -71,8 +75,8 @@ impl Footer {
         if front.as_ref() != expected {
             return Err(Error::corrupt(format!("header {expected:02x?} expected, found {:02x?}", front.as_ref())));
         }
-        // One read for footer and trailer, as long as the footer is small.
-        let tail_len = (len - HEADER_BYTES).min(64 << 10);
+        // One read for footer, trailer and column indexes, as long as these are small.
+        let tail_len = (len - HEADER_BYTES).min(TAIL_BYTES);
         let tail = store.read(len - tail_len, tail_len)?;
         let split = tail.len().saturating_sub(TRAILER_BYTES as usize);
         let mut trailer = Cursor::new(tail.get(split..).unwrap_or_default());
@@ -108,7 +112,13 @@ impl Footer {
         if flags != 0 {
             return Err(Error::unsupported(format!("file flags {flags:#x} are not known to this release")));
         }
-        Self::parse(&footer, version, offset, limits).map_err(|e| e.within("footer").at(|p| p.offset = Some(offset)))
+        let parsed = Self::parse(&footer, version, offset, limits);
+        let parsed = parsed.map_err(|e| e.within("footer").at(|p| p.offset = Some(offset)))?;
+        let indexes = parsed.leaves.iter().map(|(offset, _)| *offset).filter(|index| *index >= len - tail_len).min();
+        if let Some(first) = indexes {
+            store.keep_end(first, &tail);
+        }
+        Ok(parsed)
     }
 
     fn parse(bytes: &[u8], version: u16, offset: u64, limits: &Limits) -> Result<Self> {

@@ -56,6 +56,13 @@ pub(crate) struct ChunkEntry {
     pub blocks: Vec<BlockEntry>,
 }
 
+impl ChunkEntry {
+    /// The leaf whose chunk this is, where that is another one.
+    pub(crate) fn equal(&self) -> Option<usize> {
+        self.sources.first().filter(|_| self.same).map(|by| *by as usize)
+    }
+}
+
 /// The zone maps of some blocks together.
 pub(crate) fn zone_of<'a>(blocks: impl Iterator<Item = &'a BlockEntry>) -> ZoneMap {
     let mut all = ZoneMap { nulls: 0, bounds: Bounds::None };
