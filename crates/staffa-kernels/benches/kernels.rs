@@ -106,7 +106,8 @@ fn strings(c: &mut Criterion) {
     let lengths: Vec<u32> = (0..VECTOR).map(|_| (rng.next() % 40) as u32).collect();
     let mut offsets = vec![0; VECTOR];
     measure(c, "lengths_to_offsets_i32", 4 * VECTOR, || {
-        assert!(lengths_to_offsets_i32(5, black_box(&lengths), black_box(&mut offsets)).is_some());
+        offsets.copy_from_slice(black_box(&lengths));
+        assert!(lengths_to_offsets_i32(5, black_box(&mut offsets)).is_some());
     });
     measure(c, "sum_u32", 4 * VECTOR, || {
         black_box(sum_u32(black_box(&lengths)));

@@ -235,31 +235,26 @@ fn sum_body(values: &[u32]) -> u64 {
     values.iter().map(|&v| u64::from(v)).sum()
 }
 
-/// `offsets[i] = base + sum(lengths[..=i])`; the last one (`base` of none). `None` when it is past the type's maximum, or
-/// there are not as many offsets as lengths.
+/// Lengths become offsets, in place: each `base` and the sum of the lengths up to it. The last one (`base` of none); `None`
+/// when it is past the type's maximum, and nothing has changed.
 ///
 /// ```
-/// let mut offsets = [0; 3];
-/// assert_eq!(staffa_kernels::lengths_to_offsets_i32(10, &[1, 0, 2], &mut offsets), Some(13));
-/// assert_eq!(offsets, [11, 11, 13]);
+/// let mut lengths = [1, 0, 2];
+/// assert_eq!(staffa_kernels::lengths_to_offsets_i32(10, &mut lengths), Some(13));
+/// assert_eq!(lengths, [11, 11, 13]);
 /// ```
-pub fn lengths_to_offsets_i32(base: i32, lengths: &[u32], offsets: &mut [u32]) -> Option<i32> {
-    let last = last_offset(i64::from(base), lengths, offsets.len())?;
-    let last = i32::try_from(last).ok()?;
-    let mut base = base as u32;
-    // A piece at a time, so that the second pass finds it in the cache.
-    for (lengths, offsets) in lengths.chunks(crate::VECTOR).zip(offsets.chunks_mut(crate::VECTOR)) {
-        offsets.copy_from_slice(lengths);
-        crate::prefix_sum(base, offsets);
-        base = offsets.last().copied()?;
-    }
+pub fn lengths_to_offsets_i32(base: i32, lengths: &mut [u32]) -> Option<i32> {
+    let last = i32::try_from(last_offset(i64::from(base), lengths)?).ok()?;
+    crate::prefix_sum(base as u32, lengths);
     Some(last)
 }
 
-/// [`lengths_to_offsets_i32`] for large offsets.
+/// `offsets[i] = base + sum(lengths[..=i])`; the last one (`base` of none). `None` when it is past the type's maximum, or
+/// there are not as many offsets as lengths.
 pub fn lengths_to_offsets_i64(base: i64, lengths: &[u32], offsets: &mut [u64]) -> Option<i64> {
-    let last = last_offset(base, lengths, offsets.len())?;
+    let last = last_offset(base, lengths).filter(|_| lengths.len() == offsets.len())?;
     let mut base = base as u64;
+    // A piece at a time, so that the second pass finds it in the cache.
     for (lengths, offsets) in lengths.chunks(crate::VECTOR).zip(offsets.chunks_mut(crate::VECTOR)) {
         for (offset, &length) in offsets.iter_mut().zip(lengths) {
             *offset = u64::from(length);
@@ -270,10 +265,10 @@ pub fn lengths_to_offsets_i64(base: i64, lengths: &[u32], offsets: &mut [u64]) -
     Some(last)
 }
 
-/// The last offset, and so the largest; `None` when it overflows or the lengths differ.
-fn last_offset(base: i64, lengths: &[u32], offsets: usize) -> Option<i64> {
+/// The last offset, and so the largest; `None` when it overflows.
+fn last_offset(base: i64, lengths: &[u32]) -> Option<i64> {
     // Fewer than 2^32 lengths below 2^32 cannot overflow the sum.
-    if lengths.len() != offsets || u32::try_from(lengths.len()).is_err() {
+    if u32::try_from(lengths.len()).is_err() {
         return None;
     }
     base.checked_add_unsigned(sum_u32(lengths))
@@ -352,10 +347,10 @@ mod tests {
                 let lengths: Vec<u32> = (0..len).map(|_| rng.below(1000) as u32).collect();
                 let sum: u64 = lengths.iter().map(|&l| u64::from(l)).sum();
                 assert_eq!(sum_u32(&lengths), sum);
-                let (mut small, mut large) = (vec![0; len], vec![0; len]);
+                let (mut small, mut large) = (lengths.clone(), vec![0; len]);
                 let base = rng.next() as i32 >> 4;
                 let last = i64::from(base) + sum as i64;
-                assert_eq!(lengths_to_offsets_i32(base, &lengths, &mut small), Some(last as i32));
+                assert_eq!(lengths_to_offsets_i32(base, &mut small), Some(last as i32));
                 assert_eq!(lengths_to_offsets_i64(i64::from(base), &lengths, &mut large), Some(last));
                 let mut at = base;
                 for (i, &length) in lengths.iter().enumerate() {
@@ -363,16 +358,18 @@ mod tests {
                     assert_eq!((small[i], large[i]), (at as u32, at as u64));
                 }
                 let top = i32::MAX - sum as i32;
-                assert_eq!(lengths_to_offsets_i32(top, &lengths, &mut small), Some(i32::MAX));
+                assert_eq!(lengths_to_offsets_i32(top, &mut lengths.clone()), Some(i32::MAX));
                 let top = i64::MAX - sum as i64;
                 assert_eq!(lengths_to_offsets_i64(top, &lengths, &mut large), Some(i64::MAX));
                 if sum > 0 {
-                    assert_eq!(lengths_to_offsets_i32(i32::MAX - sum as i32 + 1, &lengths, &mut small), None);
+                    small.clone_from(&lengths);
+                    assert_eq!(lengths_to_offsets_i32(i32::MAX - sum as i32 + 1, &mut small), None);
+                    assert_eq!(small, lengths);
                     assert_eq!(lengths_to_offsets_i64(top + 1, &lengths, &mut large), None);
                     assert_eq!(lengths_to_offsets_i64(0, &lengths[1..], &mut large), None);
                 }
             }
-            assert_eq!(lengths_to_offsets_i32(0, &[u32::MAX; 3], &mut [0; 3]), None);
+            assert_eq!(lengths_to_offsets_i32(0, &mut [u32::MAX; 3]), None);
             assert_eq!(sum_u32(&[u32::MAX; 100]), 100 * u64::from(u32::MAX));
         });
     }

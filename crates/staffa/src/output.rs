@@ -232,36 +232,60 @@ impl<'a> Output<'a> {
     }
 
     fn push_strings(&mut self, block: &Block<'_>) -> Result<()> {
-        self.lengths.resize(block.len.max(self.lengths.len()), 0);
-        let lengths = self.lengths.get_mut(..block.len).unwrap_or_default();
         let data = self.data.as_mut().map(PoolBuf::as_mut_slice).unwrap_or_default();
         let end = self.data_at + block.string_bytes;
         let out = data.get_mut(self.data_at..end).ok_or_else(|| Error::corrupt("more bytes than declared"))?;
+        let mut large = std::mem::take(&mut self.lengths);
+        // Offsets as wide as lengths take these in their own place.
+        let lengths = if self.leaf.large {
+            large.resize(block.len.max(large.len()), 0);
+            large.get_mut(..block.len)
+        } else {
+            let offsets = self.words.as_mut().map(PoolBuf::words_mut::<u32>).unwrap_or_default();
+            offsets.get_mut(self.at + 1..=self.at + block.len)
+        };
+        let lengths = lengths.ok_or_else(|| Error::corrupt("more strings than declared"))?;
         let found = block.strings(&mut self.cx, lengths, out)?;
         if found != block.string_bytes {
             return Err(Error::corrupt(format!("strings of {} bytes expected, found {found}", block.string_bytes)));
         }
-        let lengths = std::mem::take(&mut self.lengths);
-        let done = self.push_offsets(lengths.get(..block.len).unwrap_or_default(), end);
-        self.lengths = lengths;
+        let done = if self.leaf.large {
+            self.push_offsets(large.get(..block.len).unwrap_or_default(), end)
+        } else {
+            self.lengths_to_offsets(block.len, end)
+        };
+        self.lengths = large;
         done
     }
 
     /// Appends offsets after strings of these lengths, which end at `end`.
     fn push_offsets(&mut self, lengths: &[u32], end: usize) -> Result<()> {
-        let places = self.words.as_mut();
-        let done = if self.leaf.large {
-            let offsets = places.map(PoolBuf::words_mut::<u64>).unwrap_or_default();
-            let offsets = offsets.get_mut(self.at + 1..=self.at + lengths.len()).unwrap_or_default();
-            lengths_to_offsets_i64(self.data_at as i64, lengths, offsets).map(|end| end as u64)
-        } else {
-            let base = i32::try_from(self.data_at).ok();
-            let offsets = places.map(PoolBuf::words_mut::<u32>).unwrap_or_default();
-            let offsets = offsets.get_mut(self.at + 1..=self.at + lengths.len()).unwrap_or_default();
-            base.and_then(|base| lengths_to_offsets_i32(base, lengths, offsets)).map(|end| end as u64)
-        };
-        if done != Some(end as u64) {
-            return Err(Error::corrupt(format!("offsets that end at {end} expected, found {done:?}")));
+        let (places, count) = (self.at + 1..=self.at + lengths.len(), lengths.len());
+        let words = self.words.as_mut();
+        let missing = || Error::corrupt("more strings than declared");
+        if !self.leaf.large {
+            let offsets = words.map(PoolBuf::words_mut::<u32>).unwrap_or_default();
+            offsets.get_mut(places).ok_or_else(missing)?.copy_from_slice(lengths);
+            return self.lengths_to_offsets(count, end);
+        }
+        let offsets = words.map(PoolBuf::words_mut::<u64>).unwrap_or_default();
+        let offsets = offsets.get_mut(places).ok_or_else(missing)?;
+        let done = lengths_to_offsets_i64(self.data_at as i64, lengths, offsets);
+        self.strings_end(done.map(i64::cast_unsigned), end)
+    }
+
+    /// The next `count` offsets, which are lengths as yet, after strings that end at `end`.
+    fn lengths_to_offsets(&mut self, count: usize, end: usize) -> Result<()> {
+        let offsets = self.words.as_mut().map(PoolBuf::words_mut::<u32>).unwrap_or_default();
+        let lengths = offsets.get_mut(self.at + 1..=self.at + count).unwrap_or_default();
+        let base = i32::try_from(self.data_at).ok();
+        let done = base.and_then(|base| lengths_to_offsets_i32(base, lengths));
+        self.strings_end(done.map(|end| end as u64), end)
+    }
+
+    fn strings_end(&mut self, found: Option<u64>, end: usize) -> Result<()> {
+        if found != Some(end as u64) {
+            return Err(Error::corrupt(format!("offsets that end at {end} expected, found {found:?}")));
         }
         self.data_at = end;
         Ok(())

@@ -188,9 +188,14 @@ impl BytesDecoder for ConstantBytes {
         lengths.fill(self.value().len() as u32);
         let bytes = self.value().len() * lengths.len();
         let out = out.get_mut(..bytes).ok_or_else(|| Error::corrupt("strings longer than declared"))?;
-        let value = self.value();
-        if !value.is_empty() {
-            out.chunks_exact_mut(value.len()).for_each(|place| place.copy_from_slice(value));
+        // Twice as many with every copy: one for each string would be as many calls.
+        let mut there = self.value().len().min(bytes);
+        out.get_mut(..there).unwrap_or_default().copy_from_slice(self.value().get(..there).unwrap_or_default());
+        while there < bytes {
+            let (from, to) = out.split_at_mut_checked(there).unwrap_or_default();
+            let count = from.len().min(to.len());
+            to.get_mut(..count).unwrap_or_default().copy_from_slice(from.get(..count).unwrap_or_default());
+            there += count;
         }
         Ok(bytes)
     }
