@@ -72,8 +72,8 @@ mod tests {
         on_every_level(|| {
             let mut rng = Rng(0x9ef1);
             for count in [0, 1, 63, 64, 65, 200, 1024] {
-                let string = |_| (0..rng.below(24)).map(|i| if i < 18 { b'a' } else { b'a' + rng.below(2) as u8 });
-                let strings: Vec<Vec<u8>> = (0..count).map(|i| string(i).collect()).collect();
+                let mut letter = |i| if i < 18 { b'a' } else { b'a' + rng.below(2) as u8 };
+                let strings: Vec<Vec<u8>> = (0..count).map(|i| (0..i * 7 % 24).map(&mut letter).collect()).collect();
                 let lengths: Vec<u32> = strings.iter().map(|string| string.len() as u32).collect();
                 let bytes = strings.concat();
                 let prefixes = (0..24).map(|len| vec![b'a'; len]);

@@ -270,18 +270,18 @@ mod tests {
                 let finder = Finder::new(text);
                 let has = |string: &[u8]| finder.find(string).is_some();
                 let begins = |string: &[u8]| string.starts_with(text);
-                let tests: [(&dyn Fn(&[u8]) -> bool, Bulk<'_>); 5] = [
-                    (&|string| string == text, Bulk::Equal(text)),
-                    (&begins, Bulk::Begin(text, false)),
-                    (&|string| !begins(string), Bulk::Begin(text, true)),
-                    (&has, Bulk::Contain(&finder, false)),
-                    (&|string| !has(string), Bulk::Contain(&finder, true)),
+                let tests = [
+                    StringTest { passes: &|string| string == text, bulk: Bulk::Equal(text) },
+                    StringTest { passes: &begins, bulk: Bulk::Begin(text, false) },
+                    StringTest { passes: &|string| !begins(string), bulk: Bulk::Begin(text, true) },
+                    StringTest { passes: &has, bulk: Bulk::Contain(&finder, false) },
+                    StringTest { passes: &|string| !has(string), bulk: Bulk::Contain(&finder, true) },
                 ];
-                for (passes, bulk) in tests {
+                for test in tests {
                     let mut words = vec![0; count.div_ceil(64)];
-                    StringTest { passes, bulk }.of_strings(&lengths, &bytes, &mut words).unwrap();
+                    test.of_strings(&lengths, &bytes, &mut words).unwrap();
                     let found = Bitmap::from_words(words, count);
-                    assert_eq!(found, strings.iter().map(|string| passes(string)).collect::<Bitmap>());
+                    assert_eq!(found, strings.iter().map(|string| (test.passes)(string)).collect::<Bitmap>());
                 }
                 if !bytes.is_empty() {
                     let test = StringTest { passes: &has, bulk: Bulk::Contain(&finder, false) };

@@ -1,4 +1,5 @@
 //! Rows of a filter, and rows by number, as views: the strings that plain ones are, and arrays that Arrow finds sound.
+#![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::sync::Arc;
 
