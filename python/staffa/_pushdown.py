@@ -300,16 +300,16 @@ def _only(message: Message, number: int) -> memoryview:
 def _message(data: memoryview) -> Message:
     """The fields of a protocol buffer by number: integers, and slices of the bytes of anything longer."""
     out: Message = {}
-    at = 0
-    while at < len(data):
-        key, at = _varint(data, at)
+    at, end = 0, len(data)
+    while at < end:
+        key, at = (data[at], at + 1) if data[at] < 0x80 else _varint(data, at)
         wire = key & 7
         value: int | memoryview
-        if wire == 0:
-            value, at = _varint(data, at)
-        elif wire == 2:
-            size, at = _varint(data, at)
+        if wire == 2:
+            size, at = (data[at], at + 1) if data[at] < 0x80 else _varint(data, at)
             value, at = data[at : at + size], at + size
+        elif wire == 0:
+            value, at = _varint(data, at)
         elif wire in (1, 5):
             size = 8 if wire == 1 else 4
             value, at = data[at : at + size], at + size

@@ -10,9 +10,16 @@ class Batch:
 
     @property
     def num_rows(self) -> int: ...
+    @property
+    def names(self) -> list[str]:
+        """Of the columns."""
+
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
     def unfolded(self) -> Batch:
         """All columns in types that every engine knows: no views, no run-ends, dictionaries at the top only."""
+
+    def project(self, columns: list[int]) -> Batch:
+        """The columns at these positions."""
 
     def plain(self, columns: list[int]) -> Batch:
         """The columns at these positions, each in a type that pyarrow can compare: views and run-ends unfolded."""

@@ -20,6 +20,7 @@
 //! repeats   lists of values that came before, copied again
 //! bytes     dictionaries of byte strings; lengths to offsets
 //! strings   Arrow's string arrays over memory that was checked here
+//! prefix    strings to bits: which begin with a text
 //! front     shared prefixes and suffixes to strings
 //! sum       sums, of packed values too
 //! fsst      symbol codes to bytes
@@ -67,6 +68,7 @@ mod fsst;
 mod gather;
 mod kept;
 mod pool;
+mod prefix;
 mod range;
 mod repeats;
 mod runs;
@@ -93,11 +95,12 @@ pub use fsst::FsstTable;
 pub use gather::{gather, max_u32};
 pub use kept::{Kept, Lends};
 pub use pool::{PoolBuf, PoolVec, retained_bytes, set_retained_limit};
-pub use range::{in_range, order_floats};
+pub use prefix::begin_with;
+pub use range::{in_range, in_set, order_floats};
 pub use repeats::{Repeated, Repeats, copy_repeats};
 pub use runs::{ascends, fill_runs};
 pub use strings::{StringViews, rising_offsets, text_array};
-pub use sum::{sum, sum_packed, sum_runs};
+pub use sum::{add_times, sum, sum_packed, sum_runs};
 pub use text::{Piece, TEXT_FIELDS, Text, TextRows};
 pub use tokens::TokenRows;
 pub use word::{Int, U256, Word, as_bytes, as_bytes_mut, cast_slice, cast_slice_mut, copy_from_le};

@@ -82,6 +82,68 @@ fn ranged_avx512<T: Int>(values: &[T], low: T, span: T, out: &mut [u64]) {
     scalar(&values[whole.len() * 64..], low, span, out.get_mut(whole.len()..).unwrap_or_default());
 }
 
+/// Sets bit `i % 64` of `out[i / 64]` where bit `values[i]` of `set` is set; clears it elsewhere, and the bits past the last
+/// value. Bits past the end of the set are not set; words of `out` that are missing are left out.
+///
+/// ```
+/// let mut out = [0];
+/// staffa_kernels::in_set(&[5, 63, 64, 0, u32::MAX], &[1 << 5 | 1 << 63], &mut out);
+/// assert_eq!(out, [0b00011]);
+/// ```
+#[inline]
+pub fn in_set(values: &[u32], set: &[u64], out: &mut [u64]) {
+    members(values, set, out);
+}
+
+dispatch! {
+    fn members<>(values: &[u32], set: &[u64], out: &mut [u64])
+        = members_scalar, avx2: members_scalar, avx512: members_avx512;
+}
+
+#[inline(always)]
+fn members_scalar(values: &[u32], set: &[u64], out: &mut [u64]) {
+    for (word, values) in out.iter_mut().zip(values.chunks(64)) {
+        let bit = |value: &u32| set.get(*value as usize / 64).map_or(0, |word| word >> (value % 64) & 1);
+        *word = values.iter().rev().fold(0, |word, value| word << 1 | bit(value));
+    }
+}
+
+/// Sixteen at a time: a set of 1,024 bits lies in two registers, of a larger one words are gathered.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn members_avx512(values: &[u32], set: &[u64], out: &mut [u64]) {
+    const SMALL: usize = 16;
+    let mut small = [0u64; SMALL];
+    let own = set.len().min(SMALL);
+    small[..own].copy_from_slice(&set[..own]);
+    // SAFETY: `small` has 128 bytes.
+    let (low, high) =
+        unsafe { (_mm512_loadu_si512(small.as_ptr().cast()), _mm512_loadu_si512(small.as_ptr().add(8).cast())) };
+    // What a value may be at most: sets of more bits than that have room for all.
+    let most = (set.len() as u64 * 64).min(1 << 32).wrapping_sub(1) as u32;
+    let (whole, _) = values.as_chunks::<64>();
+    for (word, values) in out.iter_mut().zip(whole) {
+        *word = 0;
+        for (i, part) in values.as_chunks::<16>().0.iter().enumerate() {
+            // SAFETY: the part has 64 bytes.
+            let x = unsafe { _mm512_loadu_si512(part.as_ptr().cast()) };
+            let there = if set.is_empty() { 0 } else { _mm512_cmple_epu32_mask(x, _mm512_set1_epi32(most as i32)) };
+            let place = _mm512_srli_epi32::<5>(x);
+            let words = if set.len() <= SMALL {
+                _mm512_permutex2var_epi32(low, place, high)
+            } else {
+                // SAFETY: places of values that are there are below twice the length of the set, which has so many words
+                // of 32 bits; they are below 2^27, so that none is negative.
+                unsafe { _mm512_mask_i32gather_epi32::<4>(_mm512_setzero_si512(), there, place, set.as_ptr().cast()) }
+            };
+            let bits = _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_and_si512(x, _mm512_set1_epi32(31)));
+            *word |= u64::from(_mm512_mask_test_epi32_mask(there, words, bits)) << (i * 16);
+        }
+    }
+    members_scalar(&values[whole.len() * 64..], set, out.get_mut(whole.len()..).unwrap_or_default());
+}
+
 dispatch! {
     /// Brings the bits of IEEE floats of any width into the order of unsigned integers: that of `total_cmp`.
     ///
@@ -134,6 +196,34 @@ mod tests {
             agree::<u16>();
             agree::<u32>();
             agree::<u64>();
+        });
+    }
+
+    #[test]
+    fn members_of_a_set_agree_with_one_at_a_time() {
+        on_every_level(|| {
+            let mut rng = Rng(0x5e7);
+            for words in [0, 1, 2, 15, 16, 17, 300] {
+                let set: Vec<u64> = (0..words).map(|_| rng.next()).collect();
+                for len in [0usize, 1, 63, 64, 65, 130, 1000, 1024] {
+                    let bits = words * 64;
+                    let value = |rng: &mut Rng| match rng.below(20) {
+                        0 => rng.next() as u32,
+                        1 => u32::MAX - rng.below(3) as u32,
+                        2 => (bits + rng.below(70)) as u32,
+                        _ => rng.below(bits) as u32,
+                    };
+                    let values: Vec<u32> = (0..len).map(|_| value(&mut rng)).collect();
+                    let (mut out, mut expected) = (vec![u64::MAX; len.div_ceil(64)], vec![0; len.div_ceil(64)]);
+                    in_set(&values, &set, &mut out);
+                    members_scalar(&values, &set, &mut expected);
+                    assert_eq!(out, expected, "{len} values, {words} words");
+                    for (i, value) in values.iter().enumerate() {
+                        let is = set.get(*value as usize / 64).is_some_and(|word| word >> (value % 64) & 1 == 1);
+                        assert_eq!(out[i / 64] >> (i % 64) & 1 == 1, is, "{value} of {bits}");
+                    }
+                }
+            }
         });
     }
 

@@ -99,6 +99,8 @@ pub struct StringViews {
     buffers: Vec<Buffer>,
     /// As the views.
     tables: Vec<Vec<u128>>,
+    /// Memory of a table that is no longer needed.
+    spare: Vec<u128>,
     text: bool,
 }
 
@@ -106,7 +108,7 @@ impl StringViews {
     /// For so many strings; `text`: of UTF-8. `None` where there is no memory for them.
     pub fn new(rows: usize, text: bool) -> Option<Self> {
         let views = PoolBuf::new(rows.checked_mul(size_of::<u128>())?)?;
-        Some(Self { views, len: 0, buffers: Vec::new(), tables: Vec::new(), text })
+        Some(Self { views, len: 0, buffers: Vec::new(), tables: Vec::new(), spare: Vec::new(), text })
     }
 
     /// How many strings there are so far.
@@ -127,16 +129,23 @@ impl StringViews {
             return None;
         }
         let mut any_long = false;
-        let view = |range: Range<usize>| {
+        let mut table = std::mem::take(&mut self.spare);
+        table.clear();
+        table.reserve_exact(strings.len());
+        for range in strings.ranges() {
             any_long |= range.len() > INLINE;
-            view(data, range, buffer)
-        };
-        let table = strings.ranges().map(view).collect::<Option<Vec<_>>>()?;
+            table.push(view(data, range, buffer)?);
+        }
         if any_long {
             self.buffers.push(Buffer::from(data));
         }
         self.tables.push(table);
         Some(self.tables.len() - 1)
+    }
+
+    /// Forgets the table that was made last, of which no more strings will be asked for: the next one has its memory.
+    pub fn forget_table(&mut self) {
+        self.spare = self.tables.pop().unwrap_or_default();
     }
 
     /// Appends strings of a table by code; `false`, and nothing appended, where a code or the table is not there, or there
@@ -166,13 +175,16 @@ impl StringViews {
         if self.text && !is_text(data, ends) {
             return false;
         }
-        let mut at = 0usize;
+        let (mut at, mut any_long) = (0usize, false);
         for (place, length) in places.iter_mut().zip(lengths) {
             let end = at.saturating_add(*length as usize);
             let Some(view) = view(data, at..end, buffer) else { return false };
+            any_long |= *length as usize > INLINE;
             (*place, at) = (view, end);
         }
-        self.buffers.push(data.clone());
+        if any_long {
+            self.buffers.push(data.clone());
+        }
         self.len = end;
         true
     }
@@ -271,6 +283,8 @@ mod tests {
                 let table = views.table(&BytesDict::new(&ends, &data).unwrap()).unwrap();
                 let codes: Vec<u32> = (0..500u32).rev().collect();
                 assert!(views.push_codes(table, &codes) && views.push_empty(3));
+                views.forget_table();
+                assert!(!views.push_codes(table, &[]), "forgotten");
                 assert!(!views.push_empty(1) && !views.push_codes(table, &[0]) && !views.push_codes(table + 1, &[]));
                 assert_eq!(views.len(), 1003);
                 let nulls: NullBuffer = (0..1003).map(|i| i % 7 > 0).collect();

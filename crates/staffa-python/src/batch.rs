@@ -24,6 +24,12 @@ impl Batch {
         self.0.num_rows()
     }
 
+    /// Of the columns.
+    #[getter]
+    fn names(&self) -> Vec<&str> {
+        self.0.schema_ref().fields().iter().map(|field| field.name().as_str()).collect()
+    }
+
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,
@@ -39,6 +45,11 @@ impl Batch {
     /// All columns, each in the type that every engine knows; names, metadata and extension types stay.
     fn unfolded(&self, py: Python<'_>) -> PyResult<Self> {
         run(py, || Ok(Self(unfold(&self.0)?)))
+    }
+
+    /// The columns at these positions.
+    fn project(&self, py: Python<'_>, columns: Vec<usize>) -> PyResult<Self> {
+        run(py, || Ok(Self(self.0.project(&columns)?)))
     }
 
     /// The columns at these positions, each in the type that pyarrow can compare: views and run-ends unfolded.

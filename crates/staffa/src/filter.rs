@@ -30,7 +30,7 @@ use crate::pick::Pick;
 use crate::predicate::{Bound, Compare, Half, Node, Test, Value, may_be_true, must_be_true, true_rows};
 use crate::read::{File, each_column};
 use crate::rows::Rows;
-use crate::select::{self, StringTest};
+use crate::select::{self, Bulk, StringTest};
 use crate::values::Kind;
 use crate::zone::ZoneMap;
 
@@ -239,10 +239,9 @@ fn test(node: &Node, block: &Block<'_>, kind: Kind) -> Result<Option<Bitmap>> {
             let equal = |string: &[u8]| string == value;
             let other = |string: &[u8]| holds(op, string.cmp(value));
             let test = if op == Compare::Eq {
-                // A string of the block is shorter than 4 GiB.
-                StringTest { passes: &equal, length: u32::try_from(value.len()).ok() }
+                StringTest { passes: &equal, bulk: Bulk::Equal(value) }
             } else {
-                StringTest { passes: &other, length: None }
+                StringTest { passes: &other, bulk: Bulk::Each }
             };
             Some(decoder.select(&test, block.string_bytes, &mut cx)?)
         }
@@ -261,12 +260,11 @@ fn matching(test: Test, text: &[u8], negated: bool, block: &Block<'_>) -> Result
     let (finder, mut cx) = (Finder::new(text), Scratch::default());
     let starts = |string: &[u8]| string.starts_with(text) != negated;
     let contains = |string: &[u8]| finder.find(string).is_some() != negated;
-    let passes: &dyn Fn(&[u8]) -> bool = match test {
-        Test::StartsWith => &starts,
-        Test::Contains => &contains,
+    let test = match test {
+        Test::StartsWith => StringTest { passes: &starts, bulk: Bulk::Begin(text, negated) },
+        Test::Contains => StringTest { passes: &contains, bulk: Bulk::Contain(&finder, negated) },
         Test::Like => return Ok(None),
     };
-    let test = StringTest { passes, length: None };
     let found = decoder.select(&test, block.string_bytes, &mut cx)?;
     Ok(Some(block.of_rows(found)))
 }

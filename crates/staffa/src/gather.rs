@@ -7,7 +7,7 @@
 use staffa_kernels::{PoolBuf, VECTOR, Word, filter};
 
 use crate::bitmap::Bitmap;
-use crate::decode::{BytesDecoder, Decoder, Scratch, vector_len};
+use crate::decode::{BytesDecoder, CodedStrings, Decoder, Scratch, vector_len};
 use crate::error::{Error, Result};
 use crate::rows::{BlockRows, dense};
 
@@ -167,18 +167,7 @@ fn filter_strings(
 ) -> Result<()> {
     let len = decoder.len();
     if let Some(coded) = decoder.coded() {
-        let (mut codes, mut done) = (vec![0; count], 0);
-        let mut buffer = cx.take_u32();
-        for (v, bits, count) in vectors_where(wanted) {
-            let all = buffer.get_mut(..vector_len(len, v)).unwrap_or_default();
-            coded.codes(v, cx, all)?;
-            let places = codes.get_mut(done..).unwrap_or_default();
-            if filter(all, &bits, places) != Some(count) {
-                return Err(no_row(wanted.len() as u32, len));
-            }
-            done += count;
-        }
-        cx.give_u32(buffer);
+        let codes = filter_codes(coded, len, wanted, count, cx)?;
         let values = coded.strings()?;
         let bytes = values.gathered_bytes(&codes).ok_or_else(|| no_code(&codes, values.len()))?;
         return out.push_all(count, bytes as usize, |lengths, out| values.gather(&codes, lengths, out));
@@ -198,6 +187,57 @@ fn filter_strings(
         cx.give_u32(lengths);
     }
     Ok(())
+}
+
+/// Codes whose bit is set, `count` of them among `len`.
+fn filter_codes(
+    coded: &dyn CodedStrings,
+    len: usize,
+    wanted: &Bitmap,
+    count: usize,
+    cx: &mut Scratch,
+) -> Result<Vec<u32>> {
+    let (mut codes, mut done) = (vec![0; count], 0);
+    let mut buffer = cx.take_u32();
+    for (v, bits, count) in vectors_where(wanted) {
+        let all = buffer.get_mut(..vector_len(len, v)).unwrap_or_default();
+        coded.codes(v, cx, all)?;
+        let places = codes.get_mut(done..).unwrap_or_default();
+        if filter(all, &bits, places) != Some(count) {
+            return Err(no_row(wanted.len() as u32, len));
+        }
+        done += count;
+    }
+    cx.give_u32(buffer);
+    Ok(codes)
+}
+
+/// Whether so many values are wanted that vectors are better decoded for them.
+pub fn many_wanted(wanted: &BlockRows) -> bool {
+    match wanted {
+        BlockRows::List(rows) => many(rows),
+        BlockRows::Bits(..) => true,
+    }
+}
+
+/// Codes of strings that are wanted, among `len`, out of decoded vectors.
+pub fn gather_codes(coded: &dyn CodedStrings, len: usize, wanted: &BlockRows, cx: &mut Scratch) -> Result<Vec<u32>> {
+    let rows = match wanted {
+        BlockRows::Bits(bits, count) => return filter_codes(coded, len, bits, *count, cx),
+        BlockRows::List(rows) => rows,
+    };
+    let mut codes = Vec::with_capacity(rows.len());
+    let mut buffer = cx.take_u32();
+    for (v, rows) in by_vector(rows) {
+        let all = buffer.get_mut(..vector_len(len, v)).unwrap_or_default();
+        coded.codes(v, cx, all)?;
+        codes.extend(rows.iter().map_while(|row| all.get(*row as usize % VECTOR)));
+    }
+    cx.give_u32(buffer);
+    match rows.last() {
+        Some(last) if codes.len() < rows.len() => Err(no_row(*last, len)),
+        _ => Ok(codes),
+    }
 }
 
 /// The error for codes past their dictionary.

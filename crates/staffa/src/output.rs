@@ -10,10 +10,10 @@ use staffa_kernels::{PoolBuf, StringViews, VECTOR, lengths_to_offsets_i32, lengt
 
 use crate::arrow::Leaf;
 use crate::bitmap::Bitmap;
-use crate::block::{Block, Parsed, expand};
+use crate::block::{Block, Parsed, Wanted, expand};
 use crate::decode::{AnyDecoder, Physical, Scratch, for_words, vector_len};
 use crate::error::{Error, Result};
-use crate::gather::{Appended, gather_bytes, gather_words, memory};
+use crate::gather::{Appended, gather_bytes, gather_codes, gather_words, many_wanted, memory, no_code};
 use crate::rows::BlockRows;
 use crate::values::{DecodedLeaf, DecodedValues, PhysicalType};
 
@@ -47,18 +47,26 @@ impl<'a> Output<'a> {
     pub fn of_blocks(leaf: &'a Leaf, blocks: &[Parsed<'_>], views: bool) -> Result<Self> {
         let len = blocks.iter().map(|b| b.len).sum();
         if views && leaf.ty == Some(PhysicalType::Bytes) {
-            let views = StringViews::new(len, leaf.utf8);
-            let views = views.ok_or_else(|| Error::limit(format!("no memory for {len} views")))?;
-            let mut out = Self::new(leaf, 0, Some(0))?;
-            (out.len, out.views) = (len, Some((views, HashMap::new())));
-            return Ok(out);
+            return Self::of_views(leaf, len);
         }
         Self::new(leaf, len, Some(blocks.iter().map(|b| b.string_bytes).sum()))
     }
 
-    /// For some rows of some blocks.
-    pub fn of_rows(leaf: &'a Leaf, rows: usize) -> Result<Self> {
+    /// For some rows of some blocks; strings as views on request.
+    pub fn of_rows(leaf: &'a Leaf, rows: usize, views: bool) -> Result<Self> {
+        if views && leaf.ty == Some(PhysicalType::Bytes) {
+            return Self::of_views(leaf, rows);
+        }
         Self::new(leaf, rows, None)
+    }
+
+    /// For strings as views.
+    fn of_views(leaf: &'a Leaf, len: usize) -> Result<Self> {
+        let views = StringViews::new(len, leaf.utf8);
+        let views = views.ok_or_else(|| Error::limit(format!("no memory for {len} views")))?;
+        let mut out = Self::new(leaf, 0, Some(0))?;
+        (out.len, out.views) = (len, Some((views, HashMap::new())));
+        Ok(out)
     }
 
     fn new(leaf: &'a Leaf, len: usize, string_bytes: Option<usize>) -> Result<Self> {
@@ -102,6 +110,7 @@ impl<'a> Output<'a> {
         match self.leaf.ty {
             None => {}
             Some(PhysicalType::Bits) => self.bits.extend(&rows.of(&block.bits()?)),
+            Some(PhysicalType::Bytes) if self.views.is_some() => self.push_views_of(block, &wanted, count)?,
             Some(PhysicalType::Bytes) => {
                 self.strings.allow(block.string_bytes);
                 if self.strings.len() == 0 {
@@ -109,15 +118,19 @@ impl<'a> Output<'a> {
                     let likely = block.string_bytes as u64 * self.len as u64 / block.len.max(1) as u64;
                     self.strings.reserve((likely + likely / 8).min(LIKELY) as usize)?;
                 }
-                let before = self.strings.lengths.len();
                 if let Some(AnyDecoder::Bytes(decoder)) = &block.values {
                     gather_bytes(decoder.as_ref(), &wanted.places, &mut self.cx, &mut self.strings)?;
                 }
-                let found = self.strings.lengths.get(before..).unwrap_or_default();
-                let mut lengths = vec![0; count];
-                wanted.put(found, &mut lengths)?;
-                self.strings.lengths.truncate(before);
-                self.push_offsets(&lengths, self.strings.len())?;
+                let (mut found, end) = (std::mem::take(&mut self.strings.lengths), self.strings.len());
+                if found.len() == count {
+                    self.push_offsets(&found, end)?;
+                } else {
+                    let mut lengths = vec![0; count];
+                    wanted.put(&found, &mut lengths)?;
+                    self.push_offsets(&lengths, end)?;
+                }
+                found.clear();
+                self.strings.lengths = found;
             }
             Some(ty) => for_words!(ty, T => {
                 let out = self.words.as_mut().map(PoolBuf::words_mut::<T>).unwrap_or_default();
@@ -143,7 +156,7 @@ impl<'a> Output<'a> {
 
     /// Appends all rows of a block, where of others only some may be wanted.
     fn push_all_rows(&mut self, block: &Block<'_>) -> Result<()> {
-        if self.leaf.ty != Some(PhysicalType::Bytes) {
+        if self.leaf.ty != Some(PhysicalType::Bytes) || self.views.is_some() {
             return self.push(block);
         }
         self.extend_validity(block.validity.as_ref(), block.len);
@@ -225,10 +238,60 @@ impl<'a> Output<'a> {
             expand(&mut codes, count, validity)?;
             pushed = views.push_codes(table, &codes);
         }
+        if !coded.shared() {
+            views.forget_table();
+        }
         pushed.then_some(()).ok_or_else(|| {
             let worst = codes.iter().max().copied().unwrap_or(0);
             Error::corrupt(format!("codes below {} expected, found {worst}", dictionary.len()))
         })
+    }
+
+    /// Strings of some rows, as views: by a dictionary that is not much larger than they are many, else out of memory of
+    /// their own.
+    fn push_views_of(&mut self, block: &Block<'_>, wanted: &Wanted<'_>, count: usize) -> Result<()> {
+        let Some((views, tables)) = &mut self.views else { return Ok(()) };
+        let wrong = || Error::corrupt("text expected, found other bytes, or more of them than declared");
+        let Some(AnyDecoder::Bytes(decoder)) = &block.values else {
+            return views.push_empty(count).then_some(()).ok_or_else(wrong);
+        };
+        let places = &wanted.places;
+        if let Some(coded) = decoder.coded().filter(|_| many_wanted(places)) {
+            let dictionary = coded.strings()?;
+            let place = std::ptr::from_ref(dictionary).addr();
+            let known = tables.get(&place).copied().filter(|_| coded.shared());
+            let among = if coded.shared() { self.len } else { places.len() };
+            if known.is_some() || dictionary.len() + dictionary.contents().len() / 16 <= among.saturating_mul(2) {
+                let table = known.or_else(|| views.table(dictionary)).ok_or_else(wrong)?;
+                if coded.shared() {
+                    tables.insert(place, table);
+                }
+                let mut codes = gather_codes(coded, decoder.len(), places, &mut self.cx)?;
+                if codes.len() < count {
+                    let mut all = vec![0; count];
+                    wanted.put(&codes, &mut all)?;
+                    codes = all;
+                }
+                let pushed = views.push_codes(table, &codes);
+                if !coded.shared() {
+                    views.forget_table();
+                }
+                return pushed.then_some(()).ok_or_else(|| no_code(&codes, dictionary.len()));
+            }
+        }
+        let mut strings = Appended::default();
+        strings.allow(block.string_bytes);
+        let likely = block.string_bytes as u64 * count as u64 / block.len.max(1) as u64;
+        strings.reserve((likely + likely / 8).min(LIKELY) as usize)?;
+        gather_bytes(decoder.as_ref(), places, &mut self.cx, &mut strings)?;
+        let (mut lengths, data) = strings.into_parts()?;
+        if lengths.len() < count {
+            let mut all = vec![0; count];
+            wanted.put(&lengths, &mut all)?;
+            lengths = all;
+        }
+        let data = Buffer::from(Bytes::from_owner(data));
+        (lengths.len() == count && views.push_strings(&lengths, &data)).then_some(()).ok_or_else(wrong)
     }
 
     fn push_strings(&mut self, block: &Block<'_>) -> Result<()> {

@@ -15,7 +15,7 @@ use arrow_array::{ArrayRef, RecordBatch, new_empty_array};
 use arrow_schema::{Field, Schema};
 use staffa_kernels::{PoolVec, cast_slice};
 
-use crate::arrow::{Node, assemble, concat, pick};
+use crate::arrow::{Node, assemble, concat, pick, reads_views};
 use crate::cache::OpenBlock;
 use crate::coded::{coded_anew, to_be_coded};
 use crate::decode::words;
@@ -99,10 +99,11 @@ impl File {
         groups: &[Group],
         open: &Opener<'_>,
     ) -> Result<ArrayRef> {
+        let views = |leaf| reads_views(field.data_type(), node, leaf);
         if let Node::Leaf(leaf) = node {
             let picks: Vec<&Pick> = groups.iter().flat_map(|group| &group.picks).collect();
             let len = groups.iter().map(|group| group.rows.len()).sum();
-            return assemble(field, node, len, &mut |_| self.gather_leaf(*leaf, &picks, len, open));
+            return assemble(field, node, len, &mut |_| self.gather_leaf(*leaf, &picks, len, views(*leaf), open));
         }
         let gathers = self.gathers(column);
         let of_group = |group: &Group| {
@@ -119,7 +120,7 @@ impl File {
                 let found = leaves.iter().find(|(of, _)| *of == leaf);
                 let (_, values) = found.ok_or_else(|| Error::corrupt(format!("no leaf {leaf}")))?;
                 let picks = self.picks(group.row_group, values);
-                self.gather_leaf(leaf, &picks.iter().collect::<Vec<_>>(), values.len(), open)
+                self.gather_leaf(leaf, &picks.iter().collect::<Vec<_>>(), values.len(), views(leaf), open)
             };
             assemble(field, node, group.rows.len(), &mut gather)
         };
@@ -214,9 +215,16 @@ impl File {
         Ok(offsets)
     }
 
-    /// Values of one leaf, `len` in all.
-    fn gather_leaf(&self, leaf: usize, picks: &[&Pick], len: usize, open: &Opener<'_>) -> Result<DecodedLeaf> {
-        let mut out = Output::of_rows(self.leaf(leaf)?, len)?;
+    /// Values of one leaf, `len` in all; strings as views on request.
+    fn gather_leaf(
+        &self,
+        leaf: usize,
+        picks: &[&Pick],
+        len: usize,
+        views: bool,
+        open: &Opener<'_>,
+    ) -> Result<DecodedLeaf> {
+        let mut out = Output::of_rows(self.leaf(leaf)?, len, views)?;
         for pick in picks {
             let pushed = open(leaf, pick).and_then(|opened| opened.with(|block| out.push_rows(block, &pick.rows)));
             pushed.map_err(|e| e.at(|p| p.block = Some(pick.block)).at(self.place(leaf, pick.row_group)))?;

@@ -13,7 +13,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use bytes::Bytes;
 use rayon::prelude::*;
 
-use crate::arrow::{Layout, Leaf, assemble_within};
+use crate::arrow::{Layout, Leaf, assemble_within, reads_views};
 use crate::block::{self, Block, Parsed};
 use crate::cache::{Cache, OpenBlock, Sources};
 use crate::coded::{coded_anew, to_be_coded};
@@ -372,8 +372,8 @@ impl File {
         let (first, last) =
             if flat { (rows.start / block_rows, rows.end.div_ceil(block_rows)) } else { (0, usize::MAX) };
         let (start, end) = if flat { (first * block_rows, (last * block_rows).min(total)) } else { (0, total) };
-        let views = flat && matches!(field.data_type(), DataType::Utf8View | DataType::BinaryView);
-        let mut fetch = |leaf| self.decode_leaf_as(leaf, row_group, first..last, views);
+        let views = |leaf| reads_views(field.data_type(), node, leaf);
+        let mut fetch = |leaf| self.decode_leaf_as(leaf, row_group, first..last, views(leaf));
         let most = usize::try_from(self.limits().row_group_values).unwrap_or(usize::MAX);
         let array = assemble_within(most, field, node, end - start, &mut fetch);
         let array = array.map_err(|e| e.at(self.place(leaves.start, row_group)))?;

@@ -5,7 +5,8 @@
 //! Elsewhere a vector is decoded and compared while it is in the L1 cache.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{VECTOR, in_range, order_floats};
+use memchr::memmem::Finder;
+use staffa_kernels::{VECTOR, begin_with, in_range, in_set, order_floats, sum_u32};
 
 use crate::bitmap::Bitmap;
 use crate::decode::{BytesDecoder, Decoder, Integer, Scratch, vector_len};
@@ -94,8 +95,8 @@ pub fn select_vectors<T: Integer>(
     range: &Range<T>,
     cx: &mut Scratch,
 ) -> Result<Bitmap> {
+    let mut buffer = [T::ZERO; VECTOR];
     by_vector(decoder.len(), |v, words| {
-        let mut buffer = [T::ZERO; VECTOR];
         let values = buffer.get_mut(..vector_len(decoder.len(), v)).unwrap_or_default();
         decoder.vector(v, cx, values)?;
         range.test(values, words);
@@ -114,8 +115,78 @@ pub fn by_vector(len: usize, mut bits: impl FnMut(usize, &mut [u64]) -> Result<(
 pub struct StringTest<'t> {
     /// Whether a string passes.
     pub passes: &'t dyn Fn(&[u8]) -> bool,
-    /// The length that all strings have which pass, where there is one: of equality.
-    pub length: Option<u32>,
+    /// The same for many.
+    pub bulk: Bulk<'t>,
+}
+
+/// What many strings that stand one after another are searched for at once.
+#[derive(Clone, Copy)]
+pub enum Bulk<'t> {
+    /// Each is tested by itself.
+    Each,
+    /// They are equal to this.
+    Equal(&'t [u8]),
+    /// They begin with this, or they do not.
+    Begin(&'t [u8], bool),
+    /// They contain this, or they do not.
+    Contain(&'t Finder<'t>, bool),
+}
+
+impl StringTest<'_> {
+    /// The length that all strings have which pass, where there is one.
+    fn length(&self) -> Option<u32> {
+        // A string of a block is shorter than 4 GiB.
+        if let Bulk::Equal(value) = self.bulk { u32::try_from(value.len()).ok() } else { None }
+    }
+
+    /// Which strings pass that stand one after another in `bytes`; `None` where they have more bytes than there are.
+    fn of_strings(&self, lengths: &[u32], bytes: &[u8], words: &mut [u64]) -> Option<()> {
+        let (done, negated) = match self.bulk {
+            Bulk::Equal(value) => (begin_with(lengths, bytes, value, true, words), false),
+            Bulk::Begin(text, negated) => (begin_with(lengths, bytes, text, false, words), negated),
+            Bulk::Contain(finder, negated) if !finder.needle().is_empty() => {
+                contain(lengths, bytes, finder, words)?;
+                (true, negated)
+            }
+            Bulk::Each | Bulk::Contain(..) => {
+                let mut rest = bytes;
+                for (word, lengths) in words.iter_mut().zip(lengths.chunks(64)) {
+                    for (i, length) in lengths.iter().enumerate() {
+                        let (string, others) = rest.split_at_checked(*length as usize)?;
+                        *word |= u64::from((self.passes)(string)) << i;
+                        rest = others;
+                    }
+                }
+                (true, false)
+            }
+        };
+        if negated {
+            words.iter_mut().for_each(|word| *word = !*word);
+        }
+        done.then_some(())
+    }
+}
+
+/// Which strings contain a text that is not empty: all of them are searched as one, and what is found across the end of a
+/// string does not count.
+fn contain(lengths: &[u32], bytes: &[u8], finder: &Finder<'_>, words: &mut [u64]) -> Option<()> {
+    let total = usize::try_from(sum_u32(lengths)).ok()?;
+    let bytes = bytes.get(..total)?;
+    let (mut i, mut end, mut from) = (0, lengths.first().map_or(0, |length| *length as usize), 0);
+    while let Some(found) = finder.find(bytes.get(from..)?) {
+        let at = from + found;
+        while end <= at {
+            i += 1;
+            end += *lengths.get(i)? as usize;
+        }
+        if at + finder.needle().len() <= end {
+            *words.get_mut(i / 64)? |= 1 << (i % 64);
+            from = end;
+        } else {
+            from = at + 1;
+        }
+    }
+    Some(())
 }
 
 /// [`BytesDecoder::select`] by whole vectors: those in which there is a string of the length, where all that pass have
@@ -126,7 +197,7 @@ pub fn select_strings(
     most: usize,
     cx: &mut Scratch,
 ) -> Result<Bitmap> {
-    let candidates = match (test.length, decoder.lengths()) {
+    let candidates = match (test.length(), decoder.lengths()) {
         (Some(length), Some(lengths)) => Some(lengths.select(&Range::between(length, length), cx)?),
         _ => None,
     };
@@ -145,16 +216,8 @@ pub fn select_strings(
         let (mut bytes, mut buffer) = (cx.take_bytes(size), cx.take_u32());
         let lengths = buffer.get_mut(..vector_len(decoder.len(), v)).unwrap_or_default();
         decoder.vector(v, cx, lengths, &mut bytes)?;
-        let mut rest = bytes.as_slice();
-        for (word, lengths) in words.iter_mut().zip(lengths.chunks(64)) {
-            for (i, length) in lengths.iter().enumerate() {
-                let Some((string, others)) = rest.split_at_checked(*length as usize) else {
-                    return Err(Error::corrupt(format!("strings of vector {v} longer than declared")));
-                };
-                *word |= u64::from((test.passes)(string)) << i;
-                rest = others;
-            }
-        }
+        let longer = || Error::corrupt(format!("strings of vector {v} longer than declared"));
+        test.of_strings(lengths, &bytes, words).ok_or_else(longer)?;
         cx.give_bytes(bytes);
         cx.give_u32(buffer);
         Ok(())
@@ -172,10 +235,7 @@ pub fn select_codes(codes: &dyn Decoder<u32>, passing: &Bitmap, cx: &mut Scratch
         let mut buffer = cx.take_u32();
         let codes_of = buffer.get_mut(..vector_len(codes.len(), v)).unwrap_or_default();
         codes.vector(v, cx, codes_of)?;
-        for (word, codes) in words.iter_mut().zip(codes_of.chunks(64)) {
-            let bit = |code: &u32| u64::from(passing.get(*code as usize));
-            *word = codes.iter().rev().fold(0, |word, code| word << 1 | bit(code));
-        }
+        in_set(codes_of, passing.words(), words);
         cx.give_u32(buffer);
         Ok(())
     })
@@ -191,4 +251,43 @@ pub fn select_runs(passing: impl Iterator<Item = bool>, ends: &[u32], len: usize
         start = end as usize;
     }
     bits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrow::testing::Random;
+
+    #[test]
+    fn many_strings_are_tested_as_one_by_one() {
+        let mut random = Random(11);
+        for count in [0, 1, 64, 65, 300, VECTOR] {
+            let mut string = |_| (0..random.below(7)).map(|_| b"ab"[random.below(2)]).collect::<Vec<u8>>();
+            let strings: Vec<Vec<u8>> = (0..count).map(&mut string).collect();
+            let lengths: Vec<u32> = strings.iter().map(|string| string.len() as u32).collect();
+            let bytes = strings.concat();
+            for text in ["", "a", "b", "ab", "aba", "bbbb", "abababa", "c"].map(str::as_bytes) {
+                let finder = Finder::new(text);
+                let has = |string: &[u8]| finder.find(string).is_some();
+                let begins = |string: &[u8]| string.starts_with(text);
+                let tests = [
+                    StringTest { passes: &|string| string == text, bulk: Bulk::Equal(text) },
+                    StringTest { passes: &begins, bulk: Bulk::Begin(text, false) },
+                    StringTest { passes: &|string| !begins(string), bulk: Bulk::Begin(text, true) },
+                    StringTest { passes: &has, bulk: Bulk::Contain(&finder, false) },
+                    StringTest { passes: &|string| !has(string), bulk: Bulk::Contain(&finder, true) },
+                ];
+                for test in tests {
+                    let mut words = vec![0; count.div_ceil(64)];
+                    test.of_strings(&lengths, &bytes, &mut words).unwrap();
+                    let found = Bitmap::from_words(words, count);
+                    assert_eq!(found, strings.iter().map(|string| (test.passes)(string)).collect::<Bitmap>());
+                }
+                if !bytes.is_empty() {
+                    let test = StringTest { passes: &has, bulk: Bulk::Contain(&finder, false) };
+                    assert!(test.of_strings(&lengths, &bytes[1..], &mut [0; VECTOR / 64]).is_none());
+                }
+            }
+        }
+    }
 }

@@ -83,6 +83,20 @@ impl<T: Physical> Words<'_, T> {
         }
     }
 
+    /// Words of vector `v`, as they are at hand or by way of `buffer`, which has a place for each.
+    pub(crate) fn vector_in<'b>(&'b self, v: usize, cx: &mut Scratch, buffer: &'b mut [T]) -> Result<&'b [T]> {
+        match self {
+            Self::Lazy(decoder) => {
+                decoder.vector(v, cx, buffer)?;
+                Ok(buffer)
+            }
+            Self::Ready(words) => {
+                let words = words.get(v * VECTOR..).unwrap_or_default();
+                Ok(words.get(..buffer.len()).unwrap_or(words))
+            }
+        }
+    }
+
     /// Words at `rows`, which ascend.
     pub(crate) fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         match self {

@@ -74,6 +74,26 @@ fn view_field(field: &FieldRef) -> FieldRef {
     Arc::new(field.as_ref().clone().with_data_type(ty))
 }
 
+/// Whether a leaf's strings are read as views.
+pub(crate) fn reads_views(ty: &DataType, node: &Node, leaf: usize) -> bool {
+    match (node, ty) {
+        (Node::Leaf(own), DataType::Utf8View | DataType::BinaryView) => *own == leaf,
+        (
+            Node::List { item, .. } | Node::FixedList { item, .. },
+            DataType::List(field)
+            | DataType::LargeList(field)
+            | DataType::ListView(field)
+            | DataType::LargeListView(field)
+            | DataType::FixedSizeList(field, _)
+            | DataType::Map(field, _),
+        ) => reads_views(field.data_type(), item, leaf),
+        (Node::Struct { children, .. }, DataType::Struct(fields)) => {
+            children.iter().zip(fields).any(|(node, field)| reads_views(field.data_type(), node, leaf))
+        }
+        _ => false,
+    }
+}
+
 struct Assembler<'a> {
     leaves: &'a mut dyn FnMut(usize) -> Result<DecodedLeaf>,
     most: usize,

@@ -10,7 +10,7 @@
 //! told so as well as integers, and validity by validity. All is modulo 2 to the bits of a word.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{Int as _, VECTOR};
+use staffa_kernels::{Int as _, add_times, as_bytes_mut, cast_slice_mut};
 
 use super::Encoding;
 use crate::bitmap::Bitmap;
@@ -156,12 +156,12 @@ impl<T: Integer> Decoder<T> for Differences<'_, T> {
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         self.differences.vector(v, cx, out)?;
-        let mut buffer = [T::ZERO; VECTOR];
-        let others = buffer.get_mut(..out.len()).unwrap_or_default();
+        let mut buffer = cx.take_u64();
         for (words, times) in &self.others {
-            words.vector(v, cx, others)?;
-            out.iter_mut().zip(&*others).for_each(|(out, other)| *out = out.wrapping_add(other.wrapping_mul(*times)));
+            let places = cast_slice_mut::<T>(as_bytes_mut(&mut buffer)).and_then(|places| places.get_mut(..out.len()));
+            add_times(out, words.vector_in(v, cx, places.unwrap_or_default())?, *times);
         }
+        cx.give_u64(buffer);
         Ok(())
     }
 
@@ -170,7 +170,7 @@ impl<T: Integer> Decoder<T> for Differences<'_, T> {
         let mut others = vec![T::ZERO; rows.len()];
         for (words, times) in &self.others {
             words.gather(rows, cx, &mut others)?;
-            out.iter_mut().zip(&others).for_each(|(out, other)| *out = out.wrapping_add(other.wrapping_mul(*times)));
+            add_times(out, &others, *times);
         }
         Ok(())
     }
