@@ -66,6 +66,7 @@ mod front;
 mod fsst;
 mod gather;
 mod kept;
+mod malloc;
 mod pool;
 mod range;
 mod repeats;

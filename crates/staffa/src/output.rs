@@ -6,15 +6,17 @@ use std::collections::HashMap;
 
 use arrow_buffer::Buffer;
 use bytes::Bytes;
-use staffa_kernels::{PoolBuf, StringViews, VECTOR, lengths_to_offsets_i32, lengths_to_offsets_i64};
+use rayon::prelude::*;
+use staffa_kernels::{PoolBuf, StringViews, VECTOR};
 
 use crate::arrow::Leaf;
 use crate::bitmap::Bitmap;
 use crate::block::{Block, Parsed, expand};
-use crate::decode::{AnyDecoder, Physical, Scratch, for_words, vector_len};
+use crate::decode::{AnyDecoder, Physical, for_words, vector_len};
 use crate::error::{Error, Result};
 use crate::gather::{Appended, gather_bytes, gather_words, memory};
 use crate::rows::BlockRows;
+use crate::slots::{Hand, Slot, put_ends};
 use crate::values::{DecodedLeaf, DecodedValues, PhysicalType};
 
 /// Most bytes that are reserved for strings before they are seen.
@@ -23,7 +25,7 @@ const LIKELY: u64 = 16 << 20;
 /// One leaf being put together.
 pub(crate) struct Output<'a> {
     leaf: &'a Leaf,
-    cx: Scratch,
+    hand: Hand,
     len: usize,
     /// Values so far.
     at: usize,
@@ -33,7 +35,6 @@ pub(crate) struct Output<'a> {
     data: Option<PoolBuf>,
     /// Bytes of strings so far.
     data_at: usize,
-    lengths: Vec<u32>,
     /// Strings by views, and of the chunk's dictionaries, by their places in memory, the tables.
     views: Option<(StringViews, HashMap<usize, usize>)>,
     /// Strings where only some are wanted, so that nothing tells how long they are.
@@ -73,10 +74,9 @@ impl<'a> Output<'a> {
             Some(ty) => words = ty.width_bytes().map(|width| memory(len * width)).transpose()?,
             None => {}
         }
-        let (cx, bits, lengths) = (Scratch::default(), Bitmap::default(), Vec::new());
-        let strings = Appended::default();
+        let (hand, bits, strings) = (Hand::default(), Bitmap::default(), Appended::default());
         let (validity, views) = (None, None);
-        Ok(Self { leaf, cx, len, at: 0, validity, bits, words, data, data_at: 0, lengths, views, strings })
+        Ok(Self { leaf, hand, len, at: 0, validity, bits, words, data, data_at: 0, views, strings })
     }
 
     /// The validity of `len` more values.
@@ -111,7 +111,7 @@ impl<'a> Output<'a> {
                 }
                 let before = self.strings.lengths.len();
                 if let Some(AnyDecoder::Bytes(decoder)) = &block.values {
-                    gather_bytes(decoder.as_ref(), &wanted.places, &mut self.cx, &mut self.strings)?;
+                    gather_bytes(decoder.as_ref(), &wanted.places, &mut self.hand.cx, &mut self.strings)?;
                 }
                 let found = self.strings.lengths.get(before..).unwrap_or_default();
                 let mut lengths = vec![0; count];
@@ -127,10 +127,10 @@ impl<'a> Output<'a> {
                     Some(decoder) => {
                         let decoder = T::peek(decoder).ok_or_else(|| Error::corrupt(format!("values of {:?} expected", T::TYPE)))?;
                         if wanted.places.len() == count {
-                            gather_words(decoder, &wanted.places, &mut self.cx, out)?;
+                            gather_words(decoder, &wanted.places, &mut self.hand.cx, out)?;
                         } else {
                             let mut values = vec![T::default(); wanted.places.len()];
-                            gather_words(decoder, &wanted.places, &mut self.cx, &mut values)?;
+                            gather_words(decoder, &wanted.places, &mut self.hand.cx, &mut values)?;
                             wanted.put(&values, out)?;
                         }
                     }
@@ -148,7 +148,7 @@ impl<'a> Output<'a> {
         }
         self.extend_validity(block.validity.as_ref(), block.len);
         self.strings.allow(block.string_bytes);
-        let (mut found, cx) = (Ok(0), &mut self.cx);
+        let (mut found, cx) = (Ok(0), &mut self.hand.cx);
         let pushed = self.strings.push_all(block.len, block.string_bytes, |lengths, out| {
             found = block.strings(cx, lengths, out);
             found.as_ref().ok().copied()
@@ -164,29 +164,68 @@ impl<'a> Output<'a> {
 
     /// Appends all values of a block.
     pub fn push(&mut self, block: &Block<'_>) -> Result<()> {
-        self.extend_validity(block.validity.as_ref(), block.len);
-        match self.leaf.ty {
-            None => {}
-            Some(PhysicalType::Bits) => self.bits.extend(&block.bits()?),
-            Some(PhysicalType::Bytes) if self.views.is_some() => self.push_views(block)?,
-            Some(PhysicalType::Bytes) => self.push_strings(block)?,
-            Some(ty) => for_words!(ty, T => self.push_words::<T>(block)?, _ => {}),
+        if self.views.is_some() {
+            self.push_views(block)?;
+            self.extend_validity(block.validity.as_ref(), block.len);
+            self.at += block.len;
+            return Ok(());
         }
-        self.at += block.len;
+        let mut hand = std::mem::take(&mut self.hand);
+        let slots = self.slots(std::iter::once((block.len, block.string_bytes)))?;
+        let filled = slots.into_iter().try_fold(Bitmap::default(), |_, slot| slot.fill(block, &mut hand));
+        self.hand = hand;
+        self.join(block.len, block.string_bytes, block.validity.as_ref(), &filled?);
         Ok(())
     }
 
-    fn push_words<T: Physical>(&mut self, block: &Block<'_>) -> Result<()> {
-        let words = self.words.as_mut().map(PoolBuf::words_mut::<T>).unwrap_or_default();
-        let Some(out) = words.get_mut(self.at..self.at + block.len) else {
-            return Err(Error::corrupt("more values than declared"));
+    /// Appends all values of some blocks, which several threads fill where there are such.
+    ///
+    /// `each` opens a block by its number among these and hands it on.
+    pub fn push_all(
+        &mut self,
+        blocks: &[Parsed<'_>],
+        each: impl Fn(usize, &mut dyn FnMut(&Block<'_>) -> Result<()>) -> Result<()> + Sync,
+    ) -> Result<()> {
+        if self.views.is_some() || blocks.len() < 2 || rayon::current_num_threads() < 2 {
+            return (0..blocks.len()).try_for_each(|i| each(i, &mut |block| self.push(block)));
+        }
+        let slots = self.slots(blocks.iter().map(|block| (block.len, block.string_bytes)))?;
+        let fill = |hand: &mut Hand, (i, slot): (usize, Slot<'_>)| {
+            let (mut slot, mut found) = (Some(slot), (None, Bitmap::default()));
+            each(i, &mut |block| {
+                let bits = slot.take().map(|slot| slot.fill(block, hand)).transpose()?;
+                found = (block.validity.clone(), bits.unwrap_or_default());
+                Ok(())
+            })?;
+            Ok(found)
         };
-        let Some(decoder) = &block.values else {
-            out.fill(T::default());
-            return Ok(());
+        let filled: Vec<Result<_>> = slots.into_par_iter().enumerate().map_init(Hand::default, fill).collect();
+        for (block, filled) in blocks.iter().zip(filled) {
+            let (validity, bits) = filled?;
+            self.join(block.len, block.string_bytes, validity.as_ref(), &bits);
+        }
+        Ok(())
+    }
+
+    /// Slots for the next blocks, of so many values and bytes of strings each.
+    fn slots(&mut self, blocks: impl Iterator<Item = (usize, usize)>) -> Result<Vec<Slot<'_>>> {
+        // Before the ends of strings stands where the first begins.
+        let (width, first) = match self.leaf.ty {
+            Some(PhysicalType::Bytes) => (if self.leaf.large { 8 } else { 4 }, self.at + 1),
+            ty => (ty.and_then(PhysicalType::width_bytes).unwrap_or(0), self.at),
         };
-        let decoder = T::peek(decoder).ok_or_else(|| Error::corrupt(format!("values of {:?} expected", T::TYPE)))?;
-        block.words(decoder, &mut self.cx, out)
+        let words = self.words.as_mut().map(PoolBuf::as_mut_slice).unwrap_or_default();
+        let strings = self.data.as_mut().map(PoolBuf::as_mut_slice).unwrap_or_default();
+        let words = words.get_mut(first * width..).unwrap_or_default();
+        Slot::cut(self.leaf, words, strings.get_mut(self.data_at..).unwrap_or_default(), self.data_at, blocks)
+    }
+
+    /// What of a block is no whole byte, after its slot was filled.
+    fn join(&mut self, len: usize, string_bytes: usize, validity: Option<&Bitmap>, bits: &Bitmap) {
+        self.extend_validity(validity, len);
+        self.bits.extend(bits);
+        self.at += len;
+        self.data_at += string_bytes;
     }
 
     /// Strings of a dictionary are checked and laid down once, and each row is a copy of a view.
@@ -197,10 +236,11 @@ impl<'a> Output<'a> {
             return views.push_empty(block.len).then_some(()).ok_or_else(wrong);
         };
         let Some(coded) = decoder.coded() else {
-            self.lengths.resize(block.len.max(self.lengths.len()), 0);
-            let lengths = self.lengths.get_mut(..block.len).unwrap_or_default();
+            let Hand { cx, lengths } = &mut self.hand;
+            lengths.resize(block.len.max(lengths.len()), 0);
+            let lengths = lengths.get_mut(..block.len).unwrap_or_default();
             let mut data = memory(block.string_bytes)?;
-            let found = block.strings(&mut self.cx, lengths, data.as_mut_slice())?;
+            let found = block.strings(cx, lengths, data.as_mut_slice())?;
             let data = Buffer::from(Bytes::from_owner(data));
             return (found == block.string_bytes && views.push_strings(lengths, &data)).then_some(()).ok_or_else(wrong);
         };
@@ -218,7 +258,7 @@ impl<'a> Output<'a> {
         for v in 0..count.div_ceil(VECTOR) {
             let start = if validity.is_some() { v * VECTOR } else { 0 };
             let codes = codes.get_mut(start..start + vector_len(count, v)).unwrap_or_default();
-            coded.codes(v, &mut self.cx, codes)?;
+            coded.codes(v, &mut self.hand.cx, codes)?;
             pushed &= validity.is_some() || views.push_codes(table, codes);
         }
         if let Some(validity) = validity {
@@ -231,38 +271,12 @@ impl<'a> Output<'a> {
         })
     }
 
-    fn push_strings(&mut self, block: &Block<'_>) -> Result<()> {
-        self.lengths.resize(block.len.max(self.lengths.len()), 0);
-        let lengths = self.lengths.get_mut(..block.len).unwrap_or_default();
-        let data = self.data.as_mut().map(PoolBuf::as_mut_slice).unwrap_or_default();
-        let end = self.data_at + block.string_bytes;
-        let out = data.get_mut(self.data_at..end).ok_or_else(|| Error::corrupt("more bytes than declared"))?;
-        let found = block.strings(&mut self.cx, lengths, out)?;
-        if found != block.string_bytes {
-            return Err(Error::corrupt(format!("strings of {} bytes expected, found {found}", block.string_bytes)));
-        }
-        let lengths = std::mem::take(&mut self.lengths);
-        let done = self.push_offsets(lengths.get(..block.len).unwrap_or_default(), end);
-        self.lengths = lengths;
-        done
-    }
-
     /// Appends offsets after strings of these lengths, which end at `end`.
     fn push_offsets(&mut self, lengths: &[u32], end: usize) -> Result<()> {
-        let places = self.words.as_mut();
-        let done = if self.leaf.large {
-            let offsets = places.map(PoolBuf::words_mut::<u64>).unwrap_or_default();
-            let offsets = offsets.get_mut(self.at + 1..=self.at + lengths.len()).unwrap_or_default();
-            lengths_to_offsets_i64(self.data_at as i64, lengths, offsets).map(|end| end as u64)
-        } else {
-            let base = i32::try_from(self.data_at).ok();
-            let offsets = places.map(PoolBuf::words_mut::<u32>).unwrap_or_default();
-            let offsets = offsets.get_mut(self.at + 1..=self.at + lengths.len()).unwrap_or_default();
-            base.and_then(|base| lengths_to_offsets_i32(base, lengths, offsets)).map(|end| end as u64)
-        };
-        if done != Some(end as u64) {
-            return Err(Error::corrupt(format!("offsets that end at {end} expected, found {done:?}")));
-        }
+        let width = if self.leaf.large { 8 } else { 4 };
+        let ends = self.words.as_mut().map(PoolBuf::as_mut_slice).unwrap_or_default();
+        let ends = ends.get_mut((self.at + 1) * width..(self.at + 1 + lengths.len()) * width).unwrap_or_default();
+        put_ends(self.leaf.large, self.data_at, end - self.data_at, lengths, ends)?;
         self.data_at = end;
         Ok(())
     }

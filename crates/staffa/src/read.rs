@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use bytes::Bytes;
+use hashbrown::HashMap;
 use rayon::prelude::*;
 
 use crate::arrow::{Layout, Leaf, assemble_within};
@@ -152,10 +153,21 @@ impl File {
 
     /// Positions of columns by name.
     pub(crate) fn column_positions<S: AsRef<str>>(&self, names: &[S]) -> Result<Vec<usize>> {
-        let schema = self.schema();
+        const FEW: usize = 8;
+        let fields = self.schema().fields();
+        // Of many, each is looked up; to build the table costs as much as to search for some.
+        let many = names.len() > FEW;
+        let all: HashMap<&str, usize> = fields
+            .iter()
+            .take(if many { fields.len() } else { 0 })
+            .zip(0..)
+            .map(|(f, i)| (f.name().as_str(), i))
+            .collect();
         let position = |name: &S| {
-            let found = schema.fields().iter().position(|field| field.name() == name.as_ref());
-            found.ok_or_else(|| unknown_column(name.as_ref(), schema))
+            let name = name.as_ref();
+            let search = || fields.iter().position(|field| field.name() == name);
+            let found = if many { all.get(name).copied() } else { search() };
+            found.ok_or_else(|| unknown_column(name, self.schema()))
         };
         names.iter().map(position).collect()
     }
@@ -429,10 +441,11 @@ impl LeafReader<'_> {
             return Err(Error::limit(format!("a chunk of at most {most} bytes is allowed, found {found}")));
         }
         let mut out = Output::of_blocks(self.leaf, &parsed, views)?;
-        for (i, block) in parsed.iter().enumerate() {
+        out.push_all(&parsed, |i, push| {
+            let block = parsed.get(i).ok_or_else(|| Error::corrupt("no such block"))?;
             let open = Block::open(block, &shared, others.get(i).map(Vec::as_slice).unwrap_or_default(), limits);
-            open.and_then(|block| out.push(&block)).map_err(|e| e.at(at(i)))?;
-        }
+            open.and_then(|block| push(&block)).map_err(|e| e.at(at(i)))
+        })?;
         out.finish()
     }
 
