@@ -97,7 +97,7 @@ pub use pool::{PoolBuf, PoolVec, retained_bytes, set_retained_limit};
 pub use range::{in_range, order_floats};
 pub use repeats::{Repeated, Repeats, copy_repeats};
 pub use runs::fill_runs;
-pub use strings::{StringViews, rising_offsets, text_array};
+pub use strings::{StringViews, ViewSlot, rising_offsets, text_array};
 pub use sum::{sum, sum_packed, sum_runs};
 pub use text::{Piece, TEXT_FIELDS, Text, TextRows};
 pub use tokens::TokenRows;

@@ -2,21 +2,19 @@
 //! rows are gathered.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use std::collections::HashMap;
-
 use arrow_buffer::Buffer;
 use bytes::Bytes;
 use rayon::prelude::*;
-use staffa_kernels::{PoolBuf, StringViews, VECTOR};
+use staffa_kernels::{PoolBuf, StringViews};
 
 use crate::arrow::Leaf;
 use crate::bitmap::Bitmap;
-use crate::block::{Block, Parsed, expand};
-use crate::decode::{AnyDecoder, Physical, for_words, vector_len};
+use crate::block::{Block, Parsed};
+use crate::decode::{AnyDecoder, Physical, for_words};
 use crate::error::{Error, Result};
 use crate::gather::{Appended, gather_bytes, gather_words, memory};
 use crate::rows::BlockRows;
-use crate::slots::{Hand, Slot, put_ends};
+use crate::slots::{Hand, PlainSlot, Slot, put_ends};
 use crate::values::{DecodedLeaf, DecodedValues, PhysicalType};
 
 /// Most bytes that are reserved for strings before they are seen.
@@ -35,8 +33,8 @@ pub(crate) struct Output<'a> {
     data: Option<PoolBuf>,
     /// Bytes of strings so far.
     data_at: usize,
-    /// Strings by views, and of the chunk's dictionaries, by their places in memory, the tables.
-    views: Option<(StringViews, HashMap<usize, usize>)>,
+    /// Strings by views.
+    views: Option<StringViews>,
     /// Strings where only some are wanted, so that nothing tells how long they are.
     strings: Appended,
 }
@@ -51,7 +49,7 @@ impl<'a> Output<'a> {
             let views = StringViews::new(len, leaf.utf8);
             let views = views.ok_or_else(|| Error::limit(format!("no memory for {len} views")))?;
             let mut out = Self::new(leaf, 0, Some(0))?;
-            (out.len, out.views) = (len, Some((views, HashMap::new())));
+            (out.len, out.views) = (len, Some(views));
             return Ok(out);
         }
         Self::new(leaf, len, Some(blocks.iter().map(|b| b.string_bytes).sum()))
@@ -164,18 +162,12 @@ impl<'a> Output<'a> {
 
     /// Appends all values of a block.
     pub fn push(&mut self, block: &Block<'_>) -> Result<()> {
-        if self.views.is_some() {
-            self.push_views(block)?;
-            self.extend_validity(block.validity.as_ref(), block.len);
-            self.at += block.len;
-            return Ok(());
-        }
         let mut hand = std::mem::take(&mut self.hand);
         let slots = self.slots(std::iter::once((block.len, block.string_bytes)))?;
         let filled = slots.into_iter().try_fold(Bitmap::default(), |_, slot| slot.fill(block, &mut hand));
         self.hand = hand;
-        self.join(block.len, block.string_bytes, block.validity.as_ref(), &filled?);
-        Ok(())
+        let bits = filled?;
+        self.join([(block.len, block.string_bytes, block.validity.as_ref(), &bits)])
     }
 
     /// Appends all values of some blocks, which several threads fill where there are such.
@@ -186,7 +178,7 @@ impl<'a> Output<'a> {
         blocks: &[Parsed<'_>],
         each: impl Fn(usize, &mut dyn FnMut(&Block<'_>) -> Result<()>) -> Result<()> + Sync,
     ) -> Result<()> {
-        if self.views.is_some() || blocks.len() < 2 || rayon::current_num_threads() < 2 {
+        if blocks.len() < 2 || rayon::current_num_threads() < 2 {
             return (0..blocks.len()).try_for_each(|i| each(i, &mut |block| self.push(block)));
         }
         let slots = self.slots(blocks.iter().map(|block| (block.len, block.string_bytes)))?;
@@ -200,15 +192,18 @@ impl<'a> Output<'a> {
             Ok(found)
         };
         let filled: Vec<Result<_>> = slots.into_par_iter().enumerate().map_init(Hand::default, fill).collect();
-        for (block, filled) in blocks.iter().zip(filled) {
-            let (validity, bits) = filled?;
-            self.join(block.len, block.string_bytes, validity.as_ref(), &bits);
-        }
-        Ok(())
+        let filled = filled.into_iter().collect::<Result<Vec<_>>>()?;
+        let joined = blocks.iter().zip(&filled);
+        self.join(joined.map(|(block, (validity, bits))| (block.len, block.string_bytes, validity.as_ref(), bits)))
     }
 
     /// Slots for the next blocks, of so many values and bytes of strings each.
     fn slots(&mut self, blocks: impl Iterator<Item = (usize, usize)>) -> Result<Vec<Slot<'_>>> {
+        if let Some(views) = &mut self.views {
+            let slots = views.slots(blocks.map(|(values, _)| values));
+            let slots = slots.ok_or_else(|| Error::corrupt("more values than declared"))?;
+            return Ok(slots.into_iter().map(Slot::Views).collect());
+        }
         // Before the ends of strings stands where the first begins.
         let (width, first) = match self.leaf.ty {
             Some(PhysicalType::Bytes) => (if self.leaf.large { 8 } else { 4 }, self.at + 1),
@@ -217,58 +212,31 @@ impl<'a> Output<'a> {
         let words = self.words.as_mut().map(PoolBuf::as_mut_slice).unwrap_or_default();
         let strings = self.data.as_mut().map(PoolBuf::as_mut_slice).unwrap_or_default();
         let words = words.get_mut(first * width..).unwrap_or_default();
-        Slot::cut(self.leaf, words, strings.get_mut(self.data_at..).unwrap_or_default(), self.data_at, blocks)
+        let slots = PlainSlot::cut(
+            self.leaf,
+            words,
+            strings.get_mut(self.data_at..).unwrap_or_default(),
+            self.data_at,
+            blocks,
+        )?;
+        Ok(slots.into_iter().map(Slot::Plain).collect())
     }
 
-    /// What of a block is no whole byte, after its slot was filled.
-    fn join(&mut self, len: usize, string_bytes: usize, validity: Option<&Bitmap>, bits: &Bitmap) {
-        self.extend_validity(validity, len);
-        self.bits.extend(bits);
-        self.at += len;
-        self.data_at += string_bytes;
-    }
-
-    /// Strings of a dictionary are checked and laid down once, and each row is a copy of a view.
-    fn push_views(&mut self, block: &Block<'_>) -> Result<()> {
-        let Some((views, tables)) = &mut self.views else { return Ok(()) };
-        let wrong = || Error::corrupt("text expected, found other bytes, or more of them than declared");
-        let Some(AnyDecoder::Bytes(decoder)) = &block.values else {
-            return views.push_empty(block.len).then_some(()).ok_or_else(wrong);
-        };
-        let Some(coded) = decoder.coded() else {
-            let Hand { cx, lengths } = &mut self.hand;
-            lengths.resize(block.len.max(lengths.len()), 0);
-            let lengths = lengths.get_mut(..block.len).unwrap_or_default();
-            let mut data = memory(block.string_bytes)?;
-            let found = block.strings(cx, lengths, data.as_mut_slice())?;
-            let data = Buffer::from(Bytes::from_owner(data));
-            return (found == block.string_bytes && views.push_strings(lengths, &data)).then_some(()).ok_or_else(wrong);
-        };
-        let dictionary = coded.strings()?;
-        let place = std::ptr::from_ref(dictionary).addr();
-        let known = tables.get(&place).copied().filter(|_| coded.shared());
-        let table = known.or_else(|| views.table(dictionary)).ok_or_else(wrong)?;
-        if coded.shared() {
-            tables.insert(place, table);
+    /// Takes in blocks whose slots were filled: of each its values, bytes of strings, and what need not begin with a byte.
+    fn join<'f>(
+        &mut self,
+        blocks: impl IntoIterator<Item = (usize, usize, Option<&'f Bitmap>, &'f Bitmap)>,
+    ) -> Result<()> {
+        if self.views.as_mut().is_some_and(|views| !views.join()) {
+            return Err(Error::corrupt("as many strings as declared expected"));
         }
-        let count = decoder.len();
-        let validity = block.validity.as_ref().filter(|_| block.dense);
-        let mut codes = vec![0; if validity.is_some() { block.len.max(count) } else { VECTOR.min(count) }];
-        let mut pushed = true;
-        for v in 0..count.div_ceil(VECTOR) {
-            let start = if validity.is_some() { v * VECTOR } else { 0 };
-            let codes = codes.get_mut(start..start + vector_len(count, v)).unwrap_or_default();
-            coded.codes(v, &mut self.hand.cx, codes)?;
-            pushed &= validity.is_some() || views.push_codes(table, codes);
+        for (len, string_bytes, validity, bits) in blocks {
+            self.extend_validity(validity, len);
+            self.bits.extend(bits);
+            self.at += len;
+            self.data_at += string_bytes;
         }
-        if let Some(validity) = validity {
-            expand(&mut codes, count, validity)?;
-            pushed = views.push_codes(table, &codes);
-        }
-        pushed.then_some(()).ok_or_else(|| {
-            let worst = codes.iter().max().copied().unwrap_or(0);
-            Error::corrupt(format!("codes below {} expected, found {worst}", dictionary.len()))
-        })
+        Ok(())
     }
 
     /// Appends offsets after strings of these lengths, which end at `end`.
@@ -291,7 +259,7 @@ impl<'a> Output<'a> {
             None => DecodedValues::Empty(self.len),
             Some(PhysicalType::Bits) => DecodedValues::Bits(self.bits),
             Some(PhysicalType::Bytes) => {
-                if let Some((views, _)) = self.views {
+                if let Some(views) = self.views {
                     DecodedValues::Views(views)
                 } else {
                     let data = self.data.map_or_else(|| self.strings.into_data(), Ok)?;

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use hashbrown::HashMap;
 use rayon::prelude::*;
 
-use crate::arrow::{Layout, Leaf, assemble_within};
+use crate::arrow::{Layout, Leaf, assemble_within, view_leaves};
 use crate::block::{self, Block, Parsed};
 use crate::cache::{Cache, OpenBlock, Sources};
 use crate::coded::{coded_anew, to_be_coded};
@@ -363,8 +363,18 @@ impl File {
         let (first, last) =
             if flat { (rows.start / block_rows, rows.end.div_ceil(block_rows)) } else { (0, usize::MAX) };
         let (start, end) = if flat { (first * block_rows, (last * block_rows).min(total)) } else { (0, total) };
-        let views = flat && matches!(field.data_type(), DataType::Utf8View | DataType::BinaryView);
-        let mut fetch = |leaf| self.decode_leaf_as(leaf, row_group, first..last, views);
+        let mut views = Vec::new();
+        view_leaves(field.data_type(), node, &mut views);
+        let decode = |leaf| self.decode_leaf_as(leaf, row_group, first..last, views.binary_search(&leaf).is_ok());
+        // Several leaves at once where there are threads for them.
+        let ahead = leaves.len() > 1 && leaves.len() * total >= WORTH_THREADS && rayon::current_num_threads() > 1;
+        let ahead = if ahead { leaves.clone() } else { 0..0 };
+        let mut ahead: Vec<_> = ahead.into_par_iter().map(|leaf| Some(decode(leaf))).collect();
+        let mut fetch = |leaf: usize| {
+            let place = leaf.checked_sub(leaves.start);
+            let found = place.and_then(|place| ahead.get_mut(place)).and_then(Option::take);
+            found.unwrap_or_else(|| decode(leaf))
+        };
         let most = usize::try_from(self.limits().row_group_values).unwrap_or(usize::MAX);
         let array = assemble_within(most, field, node, end - start, &mut fetch);
         let array = array.map_err(|e| e.at(self.place(leaves.start, row_group)))?;

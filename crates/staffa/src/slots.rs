@@ -8,17 +8,26 @@
 //! How much each takes was declared and checked before, so every block goes to its place at once.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{Word, cast_slice_mut, lengths_to_offsets_i32, lengths_to_offsets_i64};
+use arrow_buffer::Buffer;
+use bytes::Bytes;
+use staffa_kernels::{VECTOR, ViewSlot, Word, cast_slice_mut, lengths_to_offsets_i32, lengths_to_offsets_i64};
 
 use crate::arrow::Leaf;
 use crate::bitmap::Bitmap;
-use crate::block::Block;
-use crate::decode::{Physical, Scratch, for_words};
+use crate::block::{Block, expand};
+use crate::decode::{AnyDecoder, Physical, Scratch, for_words, vector_len};
 use crate::error::{Error, Result};
+use crate::gather::memory;
 use crate::values::PhysicalType;
 
 /// Where the values of one block go.
-pub(crate) struct Slot<'o> {
+pub(crate) enum Slot<'o> {
+    Plain(PlainSlot<'o>),
+    Views(ViewSlot<'o>),
+}
+
+/// Where values go one after another.
+pub(crate) struct PlainSlot<'o> {
     leaf: &'o Leaf,
     words: &'o mut [u8],
     strings: &'o mut [u8],
@@ -33,7 +42,17 @@ pub(crate) struct Hand {
     pub lengths: Vec<u32>,
 }
 
-impl<'o> Slot<'o> {
+impl Slot<'_> {
+    /// All values of a block; gives back bits, which need not begin with a byte there.
+    pub fn fill(self, block: &Block<'_>, hand: &mut Hand) -> Result<Bitmap> {
+        match self {
+            Self::Plain(slot) => slot.fill(block, hand),
+            Self::Views(mut slot) => fill_views(&mut slot, block, hand).map(|()| Bitmap::default()),
+        }
+    }
+}
+
+impl<'o> PlainSlot<'o> {
     /// The slots of blocks of so many values and bytes of strings each, in memory for all of them.
     ///
     /// `words` begins with the place of the first value, of strings with that of its end; `before`: bytes of strings before.
@@ -60,8 +79,7 @@ impl<'o> Slot<'o> {
         blocks.map(slot).collect()
     }
 
-    /// All values of a block; gives back bits, which need not begin with a byte there.
-    pub fn fill(self, block: &Block<'_>, hand: &mut Hand) -> Result<Bitmap> {
+    fn fill(self, block: &Block<'_>, hand: &mut Hand) -> Result<Bitmap> {
         match self.leaf.ty {
             None => {}
             Some(PhysicalType::Bits) => return block.bits(),
@@ -90,6 +108,45 @@ impl<'o> Slot<'o> {
         }
         put_ends(self.leaf.large, self.before, found, lengths, self.words)
     }
+}
+
+/// Strings of a dictionary are checked and laid down once, and each row is a copy of a view.
+fn fill_views(views: &mut ViewSlot<'_>, block: &Block<'_>, hand: &mut Hand) -> Result<()> {
+    let wrong = || Error::corrupt("text expected, found other bytes, or more of them than declared");
+    let Hand { cx, lengths } = hand;
+    let Some(AnyDecoder::Bytes(decoder)) = &block.values else {
+        return views.push_empty(block.len).then_some(()).ok_or_else(wrong);
+    };
+    let Some(coded) = decoder.coded() else {
+        lengths.resize(block.len.max(lengths.len()), 0);
+        let lengths = lengths.get_mut(..block.len).unwrap_or_default();
+        let mut data = memory(block.string_bytes)?;
+        let found = block.strings(cx, lengths, data.as_mut_slice())?;
+        let data = Buffer::from(Bytes::from_owner(data));
+        return (found == block.string_bytes && views.push_strings(lengths, &data)).then_some(()).ok_or_else(wrong);
+    };
+    let dictionary = coded.strings()?;
+    if !views.use_table(dictionary, coded.shared()) {
+        return Err(wrong());
+    }
+    let count = decoder.len();
+    let validity = block.validity.as_ref().filter(|_| block.dense);
+    let mut codes = vec![0; if validity.is_some() { block.len.max(count) } else { VECTOR.min(count) }];
+    let mut pushed = true;
+    for v in 0..count.div_ceil(VECTOR) {
+        let start = if validity.is_some() { v * VECTOR } else { 0 };
+        let codes = codes.get_mut(start..start + vector_len(count, v)).unwrap_or_default();
+        coded.codes(v, cx, codes)?;
+        pushed &= validity.is_some() || views.push_codes(codes);
+    }
+    if let Some(validity) = validity {
+        expand(&mut codes, count, validity)?;
+        pushed = views.push_codes(&codes);
+    }
+    pushed.then_some(()).ok_or_else(|| {
+        let worst = codes.iter().max().copied().unwrap_or(0);
+        Error::corrupt(format!("codes below {} expected, found {worst}", dictionary.len()))
+    })
 }
 
 /// Where strings of these lengths end, of `bytes` bytes in all, after `before` bytes.

@@ -74,6 +74,27 @@ fn view_field(field: &FieldRef) -> FieldRef {
     Arc::new(field.as_ref().clone().with_data_type(ty))
 }
 
+/// Appends the leaves, in order, that this type has as views of strings.
+pub(crate) fn view_leaves(ty: &DataType, node: &Node, out: &mut Vec<usize>) {
+    match (node, ty) {
+        (Node::Leaf(leaf), DataType::Utf8View | DataType::BinaryView) => out.push(*leaf),
+        (
+            Node::List { item, .. } | Node::FixedList { item, .. },
+            DataType::List(field)
+            | DataType::LargeList(field)
+            | DataType::ListView(field)
+            | DataType::LargeListView(field)
+            | DataType::FixedSizeList(field, _)
+            | DataType::Map(field, _),
+        ) => view_leaves(field.data_type(), item, out),
+        (Node::Struct { children, .. }, DataType::Struct(fields)) => {
+            children.iter().zip(fields).for_each(|(child, field)| view_leaves(field.data_type(), child, out));
+        }
+        // The values of dictionaries and of runs are plain.
+        _ => {}
+    }
+}
+
 struct Assembler<'a> {
     leaves: &'a mut dyn FnMut(usize) -> Result<DecodedLeaf>,
     most: usize,

@@ -22,7 +22,7 @@ mod shred;
 mod shred_leaf;
 mod shred_list;
 
-pub(crate) use assemble::{assemble, assemble_within, with_string_views};
+pub(crate) use assemble::{assemble, assemble_within, view_leaves, with_string_views};
 pub(crate) use assemble_leaf::leaf_array;
 pub(crate) use build::boolean_buffer;
 pub(crate) use concat::concat;
