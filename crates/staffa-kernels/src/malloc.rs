@@ -15,7 +15,7 @@ pub(crate) fn told_to_keep() -> Option<usize> {
 fn told(tunables: Option<&str>, threshold: Option<&str>) -> Option<usize> {
     let settings = tunables.unwrap_or_default().split(':').filter_map(|setting| setting.split_once('='));
     let values = settings.filter(|(name, _)| *name == TUNABLE).map(|(_, value)| value);
-    values.chain(threshold).filter_map(bytes).next()
+    values.chain(threshold).find_map(bytes)
 }
 
 /// A number as glibc reads it: decimal, hexadecimal after `0x`, octal after `0`; below zero stands for no bound.

@@ -172,14 +172,18 @@ impl<'a> Output<'a> {
 
     /// Appends all values of some blocks, which several threads fill where there are such.
     ///
-    /// `each` opens a block by its number among these and hands it on.
+    /// `each` opens a block by its number among these and hands it on; `shared`: there may be a dictionary that is theirs.
     pub fn push_all(
         &mut self,
         blocks: &[Parsed<'_>],
+        shared: bool,
         each: impl Fn(usize, &mut dyn FnMut(&Block<'_>) -> Result<()>) -> Result<()> + Sync,
     ) -> Result<()> {
         if blocks.len() < 2 || rayon::current_num_threads() < 2 {
             return (0..blocks.len()).try_for_each(|i| each(i, &mut |block| self.push(block)));
+        }
+        if shared {
+            each(0, &mut |block| self.share(block))?;
         }
         let slots = self.slots(blocks.iter().map(|block| (block.len, block.string_bytes)))?;
         let fill = |hand: &mut Hand, (i, slot): (usize, Slot<'_>)| {
@@ -195,6 +199,19 @@ impl<'a> Output<'a> {
         let filled = filled.into_iter().collect::<Result<Vec<_>>>()?;
         let joined = blocks.iter().zip(&filled);
         self.join(joined.map(|(block, (validity, bits))| (block.len, block.string_bytes, validity.as_ref(), bits)))
+    }
+
+    /// Decodes the dictionary that a block shares with others, for which threads would wait idly while one decodes it.
+    fn share(&mut self, block: &Block<'_>) -> Result<()> {
+        let Some(AnyDecoder::Bytes(decoder)) = &block.values else { return Ok(()) };
+        let Some(coded) = decoder.coded().filter(|coded| coded.shared()) else { return Ok(()) };
+        let strings = coded.strings()?;
+        let slots = self.views.as_mut().and_then(|views| views.slots([0])).unwrap_or_default();
+        for mut slot in slots {
+            // What is no text is found again, and named, where it is used.
+            let _ = slot.use_table(strings, true);
+        }
+        Ok(())
     }
 
     /// Slots for the next blocks, of so many values and bytes of strings each.

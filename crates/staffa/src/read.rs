@@ -451,7 +451,7 @@ impl LeafReader<'_> {
             return Err(Error::limit(format!("a chunk of at most {most} bytes is allowed, found {found}")));
         }
         let mut out = Output::of_blocks(self.leaf, &parsed, views)?;
-        out.push_all(&parsed, |i, push| {
+        out.push_all(&parsed, !shared.is_empty(), |i, push| {
             let block = parsed.get(i).ok_or_else(|| Error::corrupt("no such block"))?;
             let open = Block::open(block, &shared, others.get(i).map(Vec::as_slice).unwrap_or_default(), limits);
             open.and_then(|block| push(&block)).map_err(|e| e.at(at(i)))
