@@ -369,7 +369,7 @@ impl File {
         // Several leaves at once where there are threads for them.
         let ahead = leaves.len() > 1 && leaves.len() * total >= WORTH_THREADS && rayon::current_num_threads() > 1;
         let ahead = if ahead { leaves.clone() } else { 0..0 };
-        let mut ahead: Vec<_> = ahead.into_par_iter().map(|leaf| Some(decode(leaf))).collect();
+        let mut ahead: Vec<_> = ahead.into_par_iter().with_max_len(1).map(|leaf| Some(decode(leaf))).collect();
         let mut fetch = |leaf: usize| {
             let place = leaf.checked_sub(leaves.start);
             let found = place.and_then(|place| ahead.get_mut(place)).and_then(Option::take);
@@ -410,7 +410,8 @@ pub(crate) fn each_column<T: Send>(
     if columns.len() < 2 || columns.len() * rows < WORTH_THREADS || rayon::current_num_threads() < 2 {
         return columns.iter().map(of).collect();
     }
-    columns.par_iter().map(of).collect()
+    // One by one: some columns cost many times what others do.
+    columns.par_iter().with_max_len(1).map(of).collect()
 }
 
 /// Values in all from which on several threads read them.
