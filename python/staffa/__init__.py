@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from staffa._dataset import Dataset, dataset
     from staffa._explain import Explain, Why
     from staffa._file import File, Reader, open, read_table
+    from staffa._memory import retained_memory, set_retained_memory
     from staffa._pandas import read_pandas, write_pandas
     from staffa._polars import scan_polars, write_polars
     from staffa._sql import sql
@@ -63,7 +64,9 @@ __all__ = [
     "open",
     "read_pandas",
     "read_table",
+    "retained_memory",
     "scan_polars",
+    "set_retained_memory",
     "sql",
     "torch",
     "write_pandas",
@@ -76,6 +79,7 @@ _MODULES = {
     "_dataset": ["Dataset", "dataset"],
     "_explain": ["Explain", "Why"],
     "_file": ["File", "Reader", "open", "read_table"],
+    "_memory": ["retained_memory", "set_retained_memory"],
     "_pandas": ["read_pandas", "write_pandas"],
     "_polars": ["scan_polars", "write_polars"],
     "_sql": ["sql"],

@@ -130,4 +130,10 @@ def write_table(
 def encodings() -> list[tuple[str, str]]:
     """The names of all encodings, each with one line about it."""
 
+def set_retained_memory(bytes: int) -> int:
+    """Sets how many bytes of freed output memory are kept; gives the limit before."""
+
+def retained_memory() -> int:
+    """The bytes of freed output memory that are kept now."""
+
 def cli(arguments: list[str]) -> int: ...

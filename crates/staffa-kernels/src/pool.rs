@@ -18,8 +18,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
+use crate::malloc::told_to_keep;
 use crate::word::{Word, cast_slice_mut};
 
 /// Of every buffer, at least: a cache line, and what the widest word asks for.
@@ -31,6 +32,7 @@ const MAPPED: usize = 64 << 10;
 const HUGE: usize = 2 << 20;
 /// Four classes for every power of two from 1 KiB to 2^47.
 const CLASSES: usize = 4 * 38;
+/// Unless malloc was told to keep more.
 const RETAINED_LIMIT: usize = 64 << 20;
 
 /// A buffer of initialised bytes: zero when fresh, and what they last held when used again. Aligned to 64 bytes.
@@ -220,13 +222,15 @@ impl<T> fmt::Debug for PoolVec<T> {
     }
 }
 
-/// How many bytes of free buffers the pool keeps (64 MiB at first); what is above it goes back to the system.
-pub fn set_retained_limit(bytes: usize) {
+/// How many bytes of free buffers the pool keeps from now on; what is above goes back to the system at once. Gives the
+/// limit before: at first 64 MiB, or what the process has told glibc's malloc to keep, if that is more.
+pub fn set_retained_limit(bytes: usize) -> usize {
     let mut pool = pool();
-    pool.limit = bytes;
+    let before = std::mem::replace(&mut pool.limit, bytes);
     let surplus = pool.shrink();
     drop(pool);
     release(surplus);
+    before
 }
 
 /// The bytes of free buffers in the pool.
@@ -267,8 +271,10 @@ struct Pool {
     limit: usize,
 }
 
-static POOL: Mutex<Pool> =
-    Mutex::new(Pool { free: [const { VecDeque::new() }; CLASSES], clock: 0, retained: 0, limit: RETAINED_LIMIT });
+static POOL: LazyLock<Mutex<Pool>> = LazyLock::new(|| {
+    let limit = told_to_keep().unwrap_or(0).max(RETAINED_LIMIT);
+    Mutex::new(Pool { free: [const { VecDeque::new() }; CLASSES], clock: 0, retained: 0, limit })
+});
 
 fn pool() -> MutexGuard<'static, Pool> {
     // Nothing that holds the lock can leave the pool half changed.
@@ -454,7 +460,7 @@ mod tests {
         assert_eq!(retained_bytes(), 0);
 
         for smallest in [SMALLEST, MAPPED] {
-            set_retained_limit(3 * smallest);
+            assert_eq!(set_retained_limit(3 * smallest), 0);
             let mut first = PoolBuf::new(smallest).unwrap();
             first[9] = 42;
             let place = first.as_ptr();

@@ -8,7 +8,7 @@
 //! ```
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{ArrayRef, BinaryViewArray, GenericStringArray, OffsetSizeTrait, StringViewArray};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
@@ -17,7 +17,7 @@ use bytes::Bytes;
 use crate::bytes::BytesDict;
 use crate::dispatch::dispatch;
 use crate::gather::gather_words;
-use crate::pool::PoolBuf;
+use crate::pool::{PoolBuf, PoolVec};
 
 /// Longest string within a view.
 const INLINE: usize = 12;
@@ -91,16 +91,54 @@ pub fn text_array<O: OffsetSizeTrait>(
 }
 
 /// Views of strings being put together: every string is checked when it comes in, views are only copied from then on.
+///
+/// Several threads fill slots of it. Whatever they do, `len` counts only what was filled, and buffers stay once they are in.
+///
+/// ```
+/// let mut views = staffa_kernels::StringViews::new(5, true).unwrap();
+/// let mut slots = views.slots([2, 3]).unwrap();
+/// assert!(slots[1].push_strings(&[1, 1, 1], &b"cde"[..].into()));
+/// assert!(slots[0].push_empty(2));
+/// assert!(views.join());
+/// assert_eq!(views.len(), 5);
+/// ```
 #[derive(Debug)]
 pub struct StringViews {
-    /// The first `len` are views of strings in `buffers`, each of them UTF-8 where `text`.
+    /// The first `len` are views of strings in the buffers, each of them UTF-8 where `text`.
     views: PoolBuf,
     len: usize,
-    buffers: Vec<Buffer>,
-    /// As the views.
-    tables: Vec<Vec<u128>>,
-    /// Memory of a table that is no longer needed.
-    spare: Vec<u128>,
+    held: Held,
+    text: bool,
+    /// Of the slots cut last: strings that there is room for, and that there are.
+    cut: Vec<(usize, usize)>,
+}
+
+/// What the views of all slots refer to.
+#[derive(Debug, Default)]
+struct Held {
+    buffers: Mutex<Vec<Buffer>>,
+    /// Dictionaries that several slots share, as views, by where they lie.
+    tables: Mutex<Vec<(usize, Arc<PoolVec<u128>>)>>,
+}
+
+impl Held {
+    /// Keeps a buffer; its number.
+    fn keep(&self, buffer: Buffer) -> Option<u32> {
+        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = u32::try_from(buffers.len()).ok()?;
+        buffers.push(buffer);
+        Some(number)
+    }
+}
+
+/// Room for some of the strings of [`StringViews`].
+#[derive(Debug)]
+pub struct ViewSlot<'a> {
+    views: &'a mut [u128],
+    /// So many of them are views of strings in the buffers held, each UTF-8 where `text`.
+    filled: &'a mut usize,
+    held: &'a Held,
+    table: Option<Arc<PoolVec<u128>>>,
     text: bool,
 }
 
@@ -108,7 +146,7 @@ impl StringViews {
     /// For so many strings; `text`: of UTF-8. `None` where there is no memory for them.
     pub fn new(rows: usize, text: bool) -> Option<Self> {
         let views = PoolBuf::new(rows.checked_mul(size_of::<u128>())?)?;
-        Some(Self { views, len: 0, buffers: Vec::new(), tables: Vec::new(), spare: Vec::new(), text })
+        Some(Self { views, len: 0, held: Held::default(), text, cut: Vec::new() })
     }
 
     /// How many strings there are so far.
@@ -121,81 +159,25 @@ impl StringViews {
         self.len == 0
     }
 
-    /// Strings that rows refer to by code: the table's number. `None` where one is no text, or they are too many or long.
-    pub fn table(&mut self, strings: &BytesDict) -> Option<usize> {
-        let buffer = u32::try_from(self.buffers.len()).ok()?;
-        let data = strings.contents();
-        if self.text && !is_text(data, strings.ranges().flat_map(|range| [range.start, range.end])) {
-            return None;
+    /// Slots for the next strings, so many in each; `None` where there is no room for them.
+    pub fn slots(&mut self, rows: impl IntoIterator<Item = usize>) -> Option<Vec<ViewSlot<'_>>> {
+        self.cut = rows.into_iter().map(|rows| (rows, 0)).collect();
+        let (mut rest, held, text) = (self.views.words_mut::<u128>().get_mut(self.len..)?, &self.held, self.text);
+        let mut slots = Vec::with_capacity(self.cut.len());
+        for (rows, filled) in &mut self.cut {
+            let (views, behind) = rest.split_at_mut_checked(*rows)?;
+            slots.push(ViewSlot { views, filled, held, table: None, text });
+            rest = behind;
         }
-        let mut any_long = false;
-        let mut table = std::mem::take(&mut self.spare);
-        table.clear();
-        table.reserve_exact(strings.len());
-        for range in strings.ranges() {
-            any_long |= range.len() > INLINE;
-            table.push(view(data, range, buffer)?);
-        }
-        if any_long {
-            self.buffers.push(Buffer::from(data));
-        }
-        self.tables.push(table);
-        Some(self.tables.len() - 1)
+        Some(slots)
     }
 
-    /// Forgets the table that was made last, of which no more strings will be asked for: the next one has its memory.
-    pub fn forget_table(&mut self) {
-        self.spare = self.tables.pop().unwrap_or_default();
-    }
-
-    /// Appends strings of a table by code; `false`, and nothing appended, where a code or the table is not there, or there
-    /// is no room.
-    pub fn push_codes(&mut self, table: usize, codes: &[u32]) -> bool {
-        let (Some(table), Some(end)) = (self.tables.get(table), self.len.checked_add(codes.len())) else {
-            return false;
-        };
-        let Some(places) = self.views.words_mut::<u128>().get_mut(self.len..end) else { return false };
-        if !gather_words(table, codes, places) {
-            return false;
-        }
-        self.len = end;
-        true
-    }
-
-    /// Appends strings that lie one after another in `data`, by their lengths; `false`, and nothing appended, where one is
-    /// no text, they are longer than the data or more than there is room for.
-    pub fn push_strings(&mut self, lengths: &[u32], data: &Buffer) -> bool {
-        let Ok(buffer) = u32::try_from(self.buffers.len()) else { return false };
-        let Some(end) = self.len.checked_add(lengths.len()) else { return false };
-        let Some(places) = self.views.words_mut::<u128>().get_mut(self.len..end) else { return false };
-        let ends = lengths.iter().scan(0usize, |end, length| {
-            *end = end.saturating_add(*length as usize);
-            Some(*end)
-        });
-        if self.text && !is_text(data, ends) {
-            return false;
-        }
-        let (mut at, mut any_long) = (0usize, false);
-        for (place, length) in places.iter_mut().zip(lengths) {
-            let end = at.saturating_add(*length as usize);
-            let Some(view) = view(data, at..end, buffer) else { return false };
-            any_long |= *length as usize > INLINE;
-            (*place, at) = (view, end);
-        }
-        if any_long {
-            self.buffers.push(data.clone());
-        }
-        self.len = end;
-        true
-    }
-
-    /// Appends empty strings; `false` where there is no room for them.
-    pub fn push_empty(&mut self, count: usize) -> bool {
-        let Some(end) = self.len.checked_add(count) else { return false };
-        let Some(places) = self.views.words_mut::<u128>().get_mut(self.len..end) else { return false };
-        places.fill(0);
-        self.len = end;
-        true
+    /// Takes in the slots cut last; `false`, and nothing taken in, where one of them is not full.
+    pub fn join(&mut self) -> bool {
+        let cut = std::mem::take(&mut self.cut);
+        let full = cut.iter().all(|(rows, filled)| rows == filled);
+        self.len += if full { cut.iter().map(|(rows, _)| rows).sum() } else { 0 };
+        full
     }
 
     /// The array; `None` where there are not as many validity bits as strings.
@@ -205,10 +187,10 @@ impl StringViews {
         }
         let views = Buffer::from(Bytes::from_owner(self.views));
         let views = ScalarBuffer::<u128>::new(views, 0, self.len);
-        let buffers: Arc<[Buffer]> = self.buffers.into();
-        // SAFETY: every view was made by `view` of a string in a buffer that has been kept at its number, or is 0, the
-        // empty string, and only copied since; with `text` every string was found to be UTF-8. There are as many
-        // validity bits as views.
+        let buffers: Arc<[Buffer]> = self.held.buffers.into_inner().unwrap_or_else(PoisonError::into_inner).into();
+        // SAFETY: every view below `len` is in a slot that was full: it was made by `view` of a string in a buffer that
+        // has been kept at its number, or is 0, the empty string, and only copied since, from a table of these buffers
+        // alone; with `text` every string was found to be UTF-8. There are as many validity bits as views.
         Some(unsafe {
             if self.text {
                 Arc::new(StringViewArray::new_unchecked(views, buffers, nulls))
@@ -217,6 +199,95 @@ impl StringViews {
             }
         })
     }
+}
+
+impl ViewSlot<'_> {
+    /// Takes the strings that codes refer to from now on; `false` where one is no text, or they are too many or long.
+    ///
+    /// `shared`: other slots use them, too, from the same place.
+    pub fn use_table(&mut self, strings: &BytesDict, shared: bool) -> bool {
+        let place = std::ptr::from_ref(strings).addr();
+        // Others that wait here want the same table.
+        let mut tables = shared.then(|| self.held.tables.lock().unwrap_or_else(PoisonError::into_inner));
+        let known = tables.iter().flat_map(|tables| tables.iter()).find(|(of, _)| *of == place);
+        self.table = known.map(|(_, table)| table.clone());
+        if self.table.is_none() {
+            self.table = self.new_table(strings).map(Arc::new);
+            if let (Some(tables), Some(table)) = (&mut tables, &self.table) {
+                tables.push((place, table.clone()));
+            }
+        }
+        self.table.is_some()
+    }
+
+    /// Whether the slots have a table of these strings that they share.
+    pub fn shares_table(&self, strings: &BytesDict) -> bool {
+        let place = std::ptr::from_ref(strings).addr();
+        let tables = self.held.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        tables.iter().any(|(of, _)| *of == place)
+    }
+
+    fn new_table(&self, strings: &BytesDict) -> Option<PoolVec<u128>> {
+        let data = strings.contents();
+        if self.text && !is_text(data, strings.ranges().flat_map(|range| [range.start, range.end])) {
+            return None;
+        }
+        let any_long = strings.ranges().any(|range| range.len() > INLINE);
+        let buffer = if any_long { self.held.keep(Buffer::from(data))? } else { 0 };
+        let mut table = PoolVec::new(strings.len())?;
+        for (place, range) in table.iter_mut().zip(strings.ranges()) {
+            *place = view(data, range, buffer)?;
+        }
+        Some(table)
+    }
+
+    /// Appends strings of the table by code; `false`, and nothing appended, where a code or a table is not there, or there
+    /// is no room.
+    pub fn push_codes(&mut self, codes: &[u32]) -> bool {
+        let (Some(table), Some(places)) = (&self.table, room(self.views, *self.filled, codes.len())) else {
+            return false;
+        };
+        let done = gather_words(table, codes, places);
+        *self.filled += if done { codes.len() } else { 0 };
+        done
+    }
+
+    /// Appends strings that lie one after another in `data`, by their lengths; `false`, and nothing appended, where one is
+    /// no text, they are longer than the data or more than there is room for.
+    pub fn push_strings(&mut self, lengths: &[u32], data: &Buffer) -> bool {
+        let Some(places) = room(self.views, *self.filled, lengths.len()) else { return false };
+        let ends = lengths.iter().scan(0usize, |end, length| {
+            *end = end.saturating_add(*length as usize);
+            Some(*end)
+        });
+        if self.text && !is_text(data, ends) {
+            return false;
+        }
+        let any_long = lengths.iter().any(|length| *length as usize > INLINE);
+        let buffer = if any_long { self.held.keep(data.clone()) } else { Some(0) };
+        let Some(buffer) = buffer else { return false };
+        let mut at = 0usize;
+        for (place, length) in places.iter_mut().zip(lengths) {
+            let end = at.saturating_add(*length as usize);
+            let Some(view) = view(data, at..end, buffer) else { return false };
+            (*place, at) = (view, end);
+        }
+        *self.filled += lengths.len();
+        true
+    }
+
+    /// Appends empty strings; `false` where there is no room for them.
+    pub fn push_empty(&mut self, count: usize) -> bool {
+        let Some(places) = room(self.views, *self.filled, count) else { return false };
+        places.fill(0);
+        *self.filled += count;
+        true
+    }
+}
+
+/// The places after `filled` ones.
+fn room(views: &mut [u128], filled: usize, count: usize) -> Option<&mut [u128]> {
+    views.get_mut(filled..filled.checked_add(count)?)
 }
 
 /// The view of a string in the data of a buffer; `None` where it leaves them, or is too long or too far behind for 32 bits
@@ -278,14 +349,25 @@ mod tests {
                 array.to_data().validate_full().unwrap();
                 assert!(array.iter().zip(&strings).all(|(a, b)| a.unwrap().as_bytes() == b));
                 let mut views = StringViews::new(1003, true).unwrap();
-                assert!(views.push_strings(&lengths, &data));
                 let ends: Vec<u32> = offsets.iter().map(|o| *o as u32).collect();
-                let table = views.table(&BytesDict::new(&ends, &data).unwrap()).unwrap();
+                let dictionary = BytesDict::new(&ends, &data).unwrap();
                 let codes: Vec<u32> = (0..500u32).rev().collect();
-                assert!(views.push_codes(table, &codes) && views.push_empty(3));
-                views.forget_table();
-                assert!(!views.push_codes(table, &[]), "forgotten");
-                assert!(!views.push_empty(1) && !views.push_codes(table, &[0]) && !views.push_codes(table + 1, &[]));
+                let mut slots = views.slots([500, 400, 103]).unwrap();
+                // In any order, and from any thread; the last two have one table.
+                let [first, second, third] = slots.as_mut_slice() else { panic!() };
+                std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        assert!(third.use_table(&dictionary, true) && third.push_codes(&codes[400..]));
+                        assert!(third.push_empty(3) && !third.push_empty(1) && !third.push_codes(&[0]));
+                    });
+                    scope.spawn(|| {
+                        assert!(!second.push_codes(&codes[..400]), "no table yet");
+                        assert!(second.use_table(&dictionary, true) && second.push_codes(&codes[..400]));
+                    });
+                });
+                assert!(first.push_strings(&lengths, &data));
+                assert!(views.join() && views.slots([1]).is_none());
+                assert!(views.held.buffers.lock().unwrap().len() == 2);
                 assert_eq!(views.len(), 1003);
                 let nulls: NullBuffer = (0..1003).map(|i| i % 7 > 0).collect();
                 let array = views.finish(Some(nulls)).unwrap();
@@ -302,14 +384,18 @@ mod tests {
     fn what_is_no_text_or_not_there_is_refused() {
         let (lengths, data) = (vec![2u32, 3], Buffer::from_vec(b"ab\xff\xfec".to_vec()));
         let mut views = StringViews::new(10, true).unwrap();
-        assert!(!views.push_strings(&lengths, &data) && !views.push_strings(&[6], &data));
-        assert!(views.table(&BytesDict::new(&[0, 2, 5], &data).unwrap()).is_none());
+        assert!(views.slots([4, 7]).is_none());
+        let mut slots = views.slots([10]).unwrap();
+        let slot = &mut slots[0];
+        assert!(!slot.push_strings(&lengths, &data) && !slot.push_strings(&[6], &data));
+        assert!(!slot.use_table(&BytesDict::new(&[0, 2, 5], &data).unwrap(), false) && !slot.push_codes(&[]));
         let split = Buffer::from_vec("ä".as_bytes().to_vec());
-        assert!(!views.push_strings(&[1, 1], &split), "half a character");
-        assert!(views.is_empty());
+        assert!(!slot.push_strings(&[1, 1], &split), "half a character");
+        assert!(slot.push_empty(9));
+        assert!(!views.join() && views.is_empty(), "what is not full is not taken in");
         assert!(views.finish(Some(NullBuffer::new_null(1))).is_none());
         let mut bytes = StringViews::new(2, false).unwrap();
-        assert!(bytes.push_strings(&lengths, &data));
+        assert!(bytes.slots([2]).unwrap()[0].push_strings(&lengths, &data) && bytes.join());
         let array = bytes.finish(None).unwrap();
         array.to_data().validate_full().unwrap();
         assert_eq!(array.as_binary_view().value(1), b"\xff\xfec");

@@ -11,6 +11,7 @@ mod batch;
 mod errors;
 mod file;
 mod fork;
+mod memory;
 mod predicate;
 mod reader;
 mod write;
@@ -28,6 +29,8 @@ fn _staffa(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(file::open, module)?)?;
     module.add_function(wrap_pyfunction!(write::write_table, module)?)?;
     module.add_function(wrap_pyfunction!(write::encodings, module)?)?;
+    module.add_function(wrap_pyfunction!(memory::set_retained_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(memory::retained_memory, module)?)?;
     module.add_function(wrap_pyfunction!(cli, module)?)?;
     Ok(())
 }

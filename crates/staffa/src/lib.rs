@@ -59,6 +59,7 @@ mod gather;
 mod inspect;
 mod later;
 mod limits;
+mod memory;
 mod misfit;
 mod node;
 #[cfg(feature = "experiments")]
@@ -77,6 +78,7 @@ mod rows;
 mod runs;
 mod scan;
 mod select;
+mod slots;
 mod source;
 mod store;
 mod take;
@@ -110,6 +112,7 @@ pub use inspect::{
     PartInfo, RelationWhy, RowGroupInfo, SharedExplain, SharedWhy, VerifyReport,
 };
 pub use limits::Limits;
+pub use memory::{retained_memory, set_retained_memory};
 pub use options::{Access, Profile, WriteOptions, WriteSummary};
 pub use predicate::{Compare, Literal, Predicate};
 pub use read::File;

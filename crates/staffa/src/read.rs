@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use bytes::Bytes;
+use hashbrown::HashMap;
 use rayon::prelude::*;
 
 use crate::arrow::{Layout, Leaf, assemble_within, reads_views};
@@ -152,10 +153,21 @@ impl File {
 
     /// Positions of columns by name.
     pub(crate) fn column_positions<S: AsRef<str>>(&self, names: &[S]) -> Result<Vec<usize>> {
-        let schema = self.schema();
+        const FEW: usize = 8;
+        let fields = self.schema().fields();
+        // Of many, each is looked up; to build the table costs as much as to search for some.
+        let many = names.len() > FEW;
+        let all: HashMap<&str, usize> = fields
+            .iter()
+            .take(if many { fields.len() } else { 0 })
+            .zip(0..)
+            .map(|(f, i)| (f.name().as_str(), i))
+            .collect();
         let position = |name: &S| {
-            let found = schema.fields().iter().position(|field| field.name() == name.as_ref());
-            found.ok_or_else(|| unknown_column(name.as_ref(), schema))
+            let name = name.as_ref();
+            let search = || fields.iter().position(|field| field.name() == name);
+            let found = if many { all.get(name).copied() } else { search() };
+            found.ok_or_else(|| unknown_column(name, self.schema()))
         };
         names.iter().map(position).collect()
     }
@@ -373,7 +385,16 @@ impl File {
             if flat { (rows.start / block_rows, rows.end.div_ceil(block_rows)) } else { (0, usize::MAX) };
         let (start, end) = if flat { (first * block_rows, (last * block_rows).min(total)) } else { (0, total) };
         let views = |leaf| reads_views(field.data_type(), node, leaf);
-        let mut fetch = |leaf| self.decode_leaf_as(leaf, row_group, first..last, views(leaf));
+        let decode = |leaf| self.decode_leaf_as(leaf, row_group, first..last, views(leaf));
+        // Several leaves at once where there are threads for them.
+        let ahead = leaves.len() > 1 && leaves.len() * total >= WORTH_THREADS && rayon::current_num_threads() > 1;
+        let ahead = if ahead { leaves.clone() } else { 0..0 };
+        let mut ahead: Vec<_> = ahead.into_par_iter().with_max_len(1).map(|leaf| Some(decode(leaf))).collect();
+        let mut fetch = |leaf: usize| {
+            let place = leaf.checked_sub(leaves.start);
+            let found = place.and_then(|place| ahead.get_mut(place)).and_then(Option::take);
+            found.unwrap_or_else(|| decode(leaf))
+        };
         let most = usize::try_from(self.limits().row_group_values).unwrap_or(usize::MAX);
         let array = assemble_within(most, field, node, end - start, &mut fetch);
         let array = array.map_err(|e| e.at(self.place(leaves.start, row_group)))?;
@@ -409,7 +430,8 @@ pub(crate) fn each_column<T: Send>(
     if columns.len() < 2 || columns.len() * rows < WORTH_THREADS || rayon::current_num_threads() < 2 {
         return columns.iter().map(of).collect();
     }
-    columns.par_iter().map(of).collect()
+    // One by one: some columns cost many times what others do.
+    columns.par_iter().with_max_len(1).map(of).collect()
 }
 
 /// Values in all from which on several threads read them.
@@ -450,10 +472,11 @@ impl LeafReader<'_> {
             return Err(Error::limit(format!("a chunk of at most {most} bytes is allowed, found {found}")));
         }
         let mut out = Output::of_blocks(self.leaf, &parsed, views)?;
-        for (i, block) in parsed.iter().enumerate() {
+        out.push_all(&parsed, !shared.is_empty(), |i, push| {
+            let block = parsed.get(i).ok_or_else(|| Error::corrupt("no such block"))?;
             let open = Block::open(block, &shared, others.get(i).map(Vec::as_slice).unwrap_or_default(), limits);
-            open.and_then(|block| out.push(&block)).map_err(|e| e.at(at(i)))?;
-        }
+            open.and_then(|block| push(&block)).map_err(|e| e.at(at(i)))
+        })?;
         out.finish()
     }
 

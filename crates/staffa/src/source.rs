@@ -86,12 +86,12 @@ impl<T: Physical> Words<'_, T> {
     /// Words of vector `v`, as they are at hand or by way of `buffer`, which has a place for each.
     pub(crate) fn vector_in<'b>(&'b self, v: usize, cx: &mut Scratch, buffer: &'b mut [T]) -> Result<&'b [T]> {
         match self {
-            Self::Lazy(decoder) => {
+            Self::Same(decoder) => {
                 decoder.vector(v, cx, buffer)?;
                 Ok(buffer)
             }
-            Self::Ready(words) => {
-                let words = words.get(v * VECTOR..).unwrap_or_default();
+            Self::Placed(placed) => {
+                let words = placed.all()?.get(v * VECTOR..).unwrap_or_default();
                 Ok(words.get(..buffer.len()).unwrap_or(words))
             }
         }

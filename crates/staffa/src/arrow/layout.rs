@@ -33,10 +33,10 @@
 //! have two fields of one name, a column may be called `a.b`) ends in `#2`, `#3` and so on; one that would be longer
 //! than 256 bytes is cut in the middle.
 
-use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use arrow_schema::{DataType, Field, Schema};
+use hashbrown::{HashMap, HashSet};
 
 use crate::error::{Error, Result};
 use crate::values::{Kind, PhysicalType};
@@ -127,13 +127,18 @@ impl Layout {
     ///
     /// Refuses unions, by their path, and columns of one name.
     pub(crate) fn new(schema: &Schema) -> Result<Self> {
-        let mut planner = Planner::default();
+        // A table of 10,000 columns is opened for one of them: nothing here is done twice, or grows as it goes.
+        let columns = schema.fields().len();
+        let mut planner = Planner { leaves: Vec::with_capacity(columns), ..Planner::default() };
+        planner.names.reserve(columns);
         for field in schema.fields() {
-            if !planner.taken.insert(field.name().clone()) {
+            if !planner.names.insert(field.name()) {
                 return Err(Error::invalid(format!("two columns are called {:?}", field.name())));
             }
         }
-        let mut layout = Self { fields: Vec::new(), leaves: Vec::new(), starts: vec![0] };
+        let mut starts = Vec::with_capacity(columns + 1);
+        starts.push(0);
+        let mut layout = Self { fields: Vec::with_capacity(columns), leaves: Vec::new(), starts };
         for (column, field) in schema.fields().iter().enumerate() {
             planner.column = column;
             let first = planner.leaves.len();
@@ -201,15 +206,18 @@ pub(super) fn physical(ty: &DataType) -> Option<(PhysicalType, Kind)> {
 }
 
 #[derive(Default)]
-struct Planner {
+struct Planner<'a> {
     leaves: Vec<Leaf>,
     column: usize,
+    /// Of the columns.
+    names: HashSet<&'a str>,
+    /// Paths below them.
     taken: HashSet<String>,
     /// The next number to try after a path that is taken: many fields of one name cost no more than others.
     next: HashMap<String, usize>,
 }
 
-impl Planner {
+impl Planner<'_> {
     fn node(&mut self, ty: &DataType, path: &str) -> Result<Node> {
         let locate = |e: Error| e.at(|p| p.column = Some(path.to_owned()));
         super::schema::check(ty).map_err(|what| Error::invalid(format!("column {path:?}: {what}")))?;
@@ -289,17 +297,23 @@ impl Planner {
         if path.len() > 256 {
             path = format!("{}..{}", head(&path, HALF_BYTES), tail(&path, HALF_BYTES));
         }
-        if self.taken.insert(path.clone()) {
+        if self.take(&path) {
             return path;
         }
-        let next = self.next.entry(path.clone()).or_insert(2);
+        let mut next = self.next.get(&path).copied().unwrap_or(2);
         loop {
             let numbered = format!("{path}#{next}");
-            *next += 1;
-            if self.taken.insert(numbered.clone()) {
+            next += 1;
+            if self.take(&numbered) {
+                self.next.insert(path, next);
                 return numbered;
             }
         }
+    }
+
+    /// Whether no node had this path before.
+    fn take(&mut self, path: &str) -> bool {
+        !self.names.contains(path) && self.taken.insert(path.to_owned())
     }
 }
 

@@ -272,16 +272,20 @@ fn metadata(cursor: &mut Cursor<'_>) -> Result<HashMap<String, String>> {
 }
 
 fn fields(cursor: &mut Cursor<'_>, depth: u32) -> Result<Fields> {
-    let fields = count(cursor, 3, "fields")?;
-    (0..fields).map(|_| field(cursor, depth)).collect()
+    let count = count(cursor, 3, "fields")?;
+    let mut fields = Vec::with_capacity(count);
+    for _ in 0..count {
+        fields.push(field(cursor, depth)?);
+    }
+    Ok(fields.into())
 }
 
 fn field(cursor: &mut Cursor<'_>, depth: u32) -> Result<FieldRef> {
     let name = cursor.text("a field's name")?;
     let flags = cursor.u8()?;
-    let metadata = if flags & METADATA == 0 { HashMap::new() } else { metadata(cursor)? };
+    let metadata = (flags & METADATA != 0).then(|| metadata(cursor)).transpose()?;
     // Nothing, said at length: one form for one schema.
-    if flags & !(NULLABLE | ORDERED | METADATA) != 0 || flags & METADATA != 0 && metadata.is_empty() {
+    if flags & !(NULLABLE | ORDERED | METADATA) != 0 || metadata.as_ref().is_some_and(HashMap::is_empty) {
         return Err(Error::corrupt(format!("field {name:?}: flags {flags:#04x} are unknown or say what is not there")));
     }
     let ty = data_type(cursor, depth)?;
@@ -289,7 +293,10 @@ fn field(cursor: &mut Cursor<'_>, depth: u32) -> Result<FieldRef> {
     if ordered && !matches!(ty, DataType::Dictionary(..)) {
         return Err(Error::corrupt(format!("field {name:?} is flagged as an ordered dictionary, but is {ty}")));
     }
-    let mut field = Field::new(name, ty, flags & NULLABLE != 0).with_metadata(metadata);
+    let mut field = Field::new(name, ty, flags & NULLABLE != 0);
+    if let Some(metadata) = metadata {
+        field = field.with_metadata(metadata);
+    }
     if ordered {
         field = field.with_dict_is_ordered(true);
     }

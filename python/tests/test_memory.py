@@ -1,0 +1,84 @@
+"""Freed memory is kept for the next table, up to a limit."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import staffa
+
+MIB = 1 << 20
+TABLE = pa.table({"x": np.arange(1_000_000)})  # 8 MB
+
+
+@pytest.fixture(autouse=True)
+def limit() -> Iterator[None]:
+    before = staffa.set_retained_memory(64 * MIB)
+    yield
+    staffa.set_retained_memory(before)
+
+
+def read(path: Path) -> None:
+    assert staffa.read_table(path).num_rows == TABLE.num_rows
+    gc.collect()
+
+
+def test_freed_memory_is_kept_up_to_the_limit(path: Path) -> None:
+    staffa.write_table(TABLE, path)
+    read(path)
+    assert TABLE.nbytes <= staffa.retained_memory() <= 64 * MIB
+    table = staffa.read_table(path)
+    while_alive = staffa.retained_memory()
+    assert staffa.set_retained_memory(3 * MIB) == 64 * MIB
+    assert staffa.retained_memory() <= 3 * MIB
+    assert staffa.set_retained_memory(0) == 3 * MIB
+    assert staffa.retained_memory() == 0
+    assert table["x"].equals(TABLE["x"])
+    del table
+    read(path)
+    assert staffa.retained_memory() == 0
+    assert while_alive <= 64 * MIB
+
+
+def test_a_forked_process_has_a_limit_of_its_own(path: Path) -> None:
+    staffa.write_table(TABLE, path)
+    read(path)
+    kept = staffa.retained_memory()
+    child = os.fork()
+    if child == 0:
+        good = staffa.retained_memory() == kept and staffa.set_retained_memory(0) == 64 * MIB
+        good = good and staffa.read_table(path).equals(TABLE) and staffa.retained_memory() == 0
+        os._exit(0 if good else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert staffa.retained_memory() == kept
+    read(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("GLIBC_TUNABLES", f"glibc.malloc.arena_max=1:glibc.malloc.trim_threshold={200 * MIB}", 200 * MIB),
+        ("MALLOC_TRIM_THRESHOLD_", str(300 * MIB), 300 * MIB),
+        ("MALLOC_TRIM_THRESHOLD_", "100", 64 * MIB),
+    ],
+)
+def test_the_limit_follows_what_malloc_was_told(name: str, value: str, expected: int) -> None:
+    program = "import staffa; print(staffa.set_retained_memory(0))"
+    others = {k: v for k, v in os.environ.items() if k not in ("GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_")}
+    for more, limit in ({}, 64 * MIB), ({name: value}, expected):
+        done = subprocess.run([sys.executable, "-c", program], env=others | more, capture_output=True, check=True)
+        assert int(done.stdout) == limit
+
+
+@pytest.mark.parametrize("bad", [None, -1, "much", 1.5, True, 2**64])
+def test_a_limit_is_a_whole_number(bad: object) -> None:
+    with pytest.raises(staffa.InvalidArgumentError, match="bytes must be a whole number"):
+        staffa.set_retained_memory(bad)  # type: ignore[arg-type]
