@@ -6,6 +6,7 @@ over what is left. One batch is in memory at a time.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import pyarrow as pa
@@ -60,13 +61,10 @@ class Filter:
         self._positions = [self.columns.index(name) for name in used]
         positions = [names.index(name) for name in used]
         # Of these columns alone: pyarrow takes a microsecond for each column that it is told of.
-        stored = pa.record_batch(empty.project(positions)).schema
-        plain = pa.record_batch(empty.plain(positions)).schema
-        self._plain = plain
-        same = {name for name, a, b in zip(used, plain.types, stored.types, strict=True) if a == b}
-        self._condition = Condition(expression, plain, names)
+        question = _Question(expression, empty.project(positions))
         #: What the library tests, and whether that is all.
-        self.pushed, self.whole = self._condition.pushed(same)
+        self._plain, self.pushed, self.whole = question.answer()
+        self._condition = Condition(expression, self._plain, names)
         if not self.whole:
             self._condition.check()
 
@@ -76,6 +74,43 @@ class Filter:
         # Columns that are handed out as dictionaries are not what the expression was bound to.
         keep = self._condition.holds(plain if plain.schema.types == self._plain.types else plain.cast(self._plain))
         return pa.record_batch(batch.filter(keep, self.num_wanted))
+
+
+class _Question:
+    """What of an expression the library can test in these columns: the same question has the same answer.
+
+    To have pyarrow write an expression, and to read that, takes as long as to answer it from a small file.
+    """
+
+    def __init__(self, expression: Any, columns: _staffa.Batch) -> None:
+        self._expression = expression
+        self._columns = columns
+        self._words = (str(expression), columns.described())
+
+    def __hash__(self) -> int:
+        return hash(self._words)
+
+    def __eq__(self, other: object) -> bool:
+        # What is written the same may differ, in the type of a literal.
+        same = isinstance(other, _Question) and self._words == other._words
+        return same and bool(self._expression.equals(other._expression))
+
+    def answer(self) -> tuple[pa.Schema, Predicate | None, bool]:
+        """The columns as pyarrow compares them, what the library tests, and whether that is all."""
+        # Long lists of values are not worth their memory.
+        return _answer(self) if len(self._words[0]) < _LONG_TEXT else _answer.__wrapped__(self)
+
+
+_LONG_TEXT = 10_000
+
+
+@functools.lru_cache(maxsize=64)
+def _answer(question: _Question) -> tuple[pa.Schema, Predicate | None, bool]:
+    columns = question._columns
+    stored = pa.record_batch(columns).schema
+    plain = pa.record_batch(columns.plain(list(range(len(stored))))).schema
+    same = {field.name for field, other in zip(plain, stored, strict=True) if field.type == other.type}
+    return plain, *translate(question._expression, plain, same)
 
 
 def check_expression(argument: str, expression: Any) -> None:

@@ -14,6 +14,9 @@ class Batch:
     def names(self) -> list[str]:
         """Of the columns."""
 
+    def described(self) -> str:
+        """Names, types and metadata of the columns, as text to tell them from others."""
+
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
     def unfolded(self) -> Batch:
         """All columns in types that every engine knows: no views, no run-ends, dictionaries at the top only."""

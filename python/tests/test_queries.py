@@ -264,6 +264,40 @@ def test_long_lists(stored: Callable[..., staffa.File]) -> None:
         assert_same(file.to_table(filter=expression), table.filter(expression))
 
 
+def test_filters_that_read_the_same_are_told_apart(stored: Callable[..., staffa.File]) -> None:
+    """What one was found to mean is remembered, for expressions and columns that are the same in all."""
+    values = [None, -1.5, -1.0, 0.0, 1.0, 3.0]
+    types = [pa.float64(), pa.int8(), pa.int64(), pa.string_view(), pa.string(), pa.large_string()]
+    tables = []
+    for data_type in types:
+        texts = pa.types.is_string_view(data_type) or not pa.types.is_primitive(data_type)
+        rows = ["1" if value == 1 else None if value is None else str(value) for value in values] if texts else values
+        rows = [None if row == -1.5 and pa.types.is_integer(data_type) else row for row in rows]
+        tables.append(pa.table({"a": pa.array(rows, data_type)}))
+    one = pa.scalar(1)
+    literals = [
+        one,
+        one.cast(pa.int8()),
+        one.cast(pa.uint64()),
+        one.cast(pa.float32()),
+        pa.scalar(True),
+        pa.scalar("1"),
+    ]
+    for _ in range(2):
+        for table in tables:
+            file = stored(table)
+            plain = table.cast(pa.schema({"a": pa.string()})) if table.schema.types == [pa.string_view()] else table
+            for literal in literals:
+                question = pc.field("a") == literal
+                try:
+                    expected = plain.filter(question)["a"].to_pylist()
+                except pa.ArrowException:
+                    with pytest.raises(staffa.errors.InvalidArgumentError):
+                        file.to_table(filter=question)
+                else:
+                    assert file.to_table(filter=question)["a"].to_pylist() == expected
+
+
 def test_a_filter_without_columns(stored: Callable[..., staffa.File]) -> None:
     file = stored(pa.table({"a": [1, 2, 3]}))
     assert file.to_table([], pc.scalar(True)).num_rows == 3

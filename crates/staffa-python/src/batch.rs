@@ -30,6 +30,11 @@ impl Batch {
         self.0.schema_ref().fields().iter().map(|field| field.name().as_str()).collect()
     }
 
+    /// Names, types and metadata of the columns, as text to tell them from others.
+    fn described(&self) -> String {
+        format!("{:?}", self.0.schema_ref().fields())
+    }
+
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,

@@ -3,7 +3,7 @@
 /// How many bytes of freed output memory the process keeps for the next batch or table, from now on. What is above goes
 /// back to the system at once. Gives the limit before.
 ///
-/// Buffers of 64 KiB and more that were handed out and dropped are kept and used again: page faults, by which the system
+/// Buffers of 1 KiB and more that were handed out and dropped are kept and used again: page faults, by which the system
 /// gives out fresh memory, cost more than decoding. The limit is 64 MiB at first, or what the process has told glibc's
 /// malloc to keep, if that is more (`GLIBC_TUNABLES=glibc.malloc.trim_threshold=...` or `MALLOC_TRIM_THRESHOLD_`). Who reads
 /// tables one after another that are larger sets it to the size of one of them.
