@@ -133,6 +133,6 @@ The paper's: ORC is best, Parquet before Arrow for Q1, Q4 and Q5.
 
 - In the geometric mean of the eleven cases Staffa takes {against("Parquet zstd")} of the time of Parquet with zstd, {against("Parquet")} of Parquet, {against("Feather zstd")} of Feather with zstd, {against("Feather")} of Feather, {against("ORC zstd")} of ORC with zstd, {against("ORC")} of ORC.
 - Slower than the fastest other: {slower or "none"}. Feather that is not compressed is copied, not decoded, and is {measured["sizes"]["catalog_sales"]["Feather"] / measured["sizes"]["catalog_sales"]["Staffa"]:.0f} times as large (catalog_sales).
-- A predicate over numbers costs more than to read the column: {measured["filters"]["an integer, > n"]["seconds"]["Staffa"] * 1e3:.1f} ms for {measured["projections"]["an integer"]["Staffa"] * 1e3:.1f} (integer), {measured["filters"]["a double, > n"]["seconds"]["Staffa"] * 1e3:.1f} for {measured["projections"]["a double"]["Staffa"] * 1e3:.1f} (double): `aggregate` is not as fast here as decoding and counting would be.
+- To count the rows that a predicate over numbers leaves takes {measured["filters"]["an integer, > n"]["seconds"]["Staffa"] * 1e3:.1f} ms where to read the column takes {measured["projections"]["an integer"]["Staffa"] * 1e3:.1f} (integer), and {measured["filters"]["a double, > n"]["seconds"]["Staffa"] * 1e3:.1f} where that takes {measured["projections"]["a double"]["Staffa"] * 1e3:.1f} (double).
 - One of {wide["columns"]:,} columns takes {share:.3f} of the time of pyarrow's Parquet (asked: at most 0.1).
 """
