@@ -205,7 +205,8 @@ impl<'a> Block<'a> {
         }
         let values = parsed.values.as_ref().map(|node| cx.open(node)).transpose()?;
         let (len, dense, string_bytes) = (parsed.len, parsed.dense, parsed.string_bytes);
-        let held = most - cx.budget.left() + validity.as_ref().map_or(0, |v| v.words().len() as u64 * 8);
+        let held =
+            most - cx.budget.left() + cx.budget.beside() + validity.as_ref().map_or(0, |v| v.words().len() as u64 * 8);
         Ok(Self { len, validity, values, dense, string_bytes, held })
     }
 

@@ -297,17 +297,28 @@ impl Scratch {
 #[derive(Debug)]
 pub struct Budget {
     left: u64,
+    beside: u64,
 }
 
 impl Budget {
     /// So many bytes.
     pub fn new(bytes: u64) -> Self {
-        Self { left: bytes }
+        Self { left: bytes, beside: 0 }
     }
 
     /// What is left of it.
     pub fn left(&self) -> u64 {
         self.left
+    }
+
+    /// What may be held beside it, for other columns.
+    pub fn beside(&self) -> u64 {
+        self.beside
+    }
+
+    /// Counts what may be held for another column, which the size of that bounds.
+    pub fn count_beside(&mut self, bytes: u64) {
+        self.beside = self.beside.saturating_add(bytes);
     }
 
     /// Takes `bytes` out of the budget, before they are allocated.

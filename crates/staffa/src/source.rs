@@ -83,6 +83,14 @@ impl<T: Physical> Words<'_, T> {
         }
     }
 
+    /// Bytes that it holds, or may come to hold.
+    pub(crate) fn held(&self) -> u64 {
+        match self {
+            Self::Same(_) => 0,
+            Self::Placed(placed) => (placed.rows * T::BYTES + placed.rows / 4) as u64,
+        }
+    }
+
     /// Words of vector `v`, as they are at hand or by way of `buffer`, which has a place for each.
     pub(crate) fn vector_in<'b>(&'b self, v: usize, cx: &mut Scratch, buffer: &'b mut [T]) -> Result<&'b [T]> {
         match self {
@@ -122,16 +130,22 @@ pub(crate) struct Placed<'a, T> {
 }
 
 impl<T: Physical> Placed<'_, T> {
+    /// Values of the asking block.
+    fn len(&self) -> usize {
+        self.asking.as_ref().map_or(self.rows, Bitmap::count_ones)
+    }
+
     fn all(&self) -> Result<&[T]> {
         made(&self.all, || self.decode()).map(|all| &**all)
     }
 
     fn decode(&self) -> Result<PoolVec<T>> {
-        let mut words = words::<T>(self.rows)?;
         let Some(decoder) = &self.decoder else {
+            let mut words = words::<T>(self.len())?;
             words.fill(T::default());
             return Ok(words);
         };
+        let mut words = words::<T>(self.rows)?;
         let mut cx = Scratch::default();
         let found = words.get_mut(..decoder.len()).ok_or_else(|| misfit(self.rows, decoder.len()))?;
         for (v, vector) in found.chunks_mut(VECTOR).enumerate() {
@@ -182,6 +196,9 @@ impl<T: Physical> Placed<'_, T> {
 
 /// Codes of any width: words less a base. A word below the base, or too far above it, becomes a code beyond any group.
 pub(crate) trait Codes: Send + Sync {
+    /// Bytes that they hold, or may come to hold.
+    fn held(&self) -> u64;
+
     /// Codes of vector `v`.
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [u32]) -> Result<()>;
 
@@ -203,6 +220,10 @@ impl<T: Integer> CodesOf<'_, T> {
 }
 
 impl<T: Integer> Codes for CodesOf<'_, T> {
+    fn held(&self) -> u64 {
+        self.words.held()
+    }
+
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
         let mut buffer = [T::ZERO; VECTOR];
         let words = buffer.get_mut(..out.len()).unwrap_or_default();
@@ -226,6 +247,10 @@ struct CodesOfU32<'a> {
 }
 
 impl Codes for CodesOfU32<'_> {
+    fn held(&self) -> u64 {
+        self.words.held()
+    }
+
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
         self.words.vector(v, cx, out)?;
         if self.base > 0 {
@@ -277,11 +302,11 @@ impl<'a> Source<'a> {
                 return Err(misfit(expected, decoder.len()));
             }
         }
-        let wanted = asking.as_ref().map_or(rows, Bitmap::count_ones);
-        if wanted != len || asking.as_ref().is_some_and(|asking| asking.len() != rows) {
-            return Err(misfit(len, wanted));
+        let placed = Placed { decoder, rows, asking: asking.clone(), present, all: OnceLock::new() };
+        if placed.len() != len || asking.as_ref().is_some_and(|asking| asking.len() != rows) {
+            return Err(misfit(len, placed.len()));
         }
-        Ok(Words::Placed(Box::new(Placed { decoder, rows, asking: asking.clone(), present, all: OnceLock::new() })))
+        Ok(Words::Placed(Box::new(placed)))
     }
 
     /// All words of a stream, as [`open`](Self::open) has them.

@@ -99,6 +99,7 @@ impl Encoding for Difference {
         for_ints!(node.ty, T => {
             let others = terms.iter().map(|term| {
                 let words = cx.source(term.column)?.open::<T>(term.from, node.len)?;
+                cx.budget.count_beside(words.held());
                 Ok((words, T::from_u64(term.times as u64)))
             });
             let others = others.collect::<Result<Vec<_>>>()?;

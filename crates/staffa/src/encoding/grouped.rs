@@ -91,6 +91,7 @@ impl Encoding for Grouped {
             let numbers = if zero { None } else { Some(cx.open_words::<u32>(child)?) };
             let entries = LaterWords::<T>::open(node.any_child(1, "entries")?, cx, "entries")?;
             let others = cx.source(0)?.codes(from, base, node.len)?;
+            cx.budget.count_beside(others.held());
             let starts = if node.children.len() > 2 {
                 node.expect_children(3)?;
                 let groups = node.any_child(2, "starts")?;
