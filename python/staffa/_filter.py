@@ -91,9 +91,10 @@ class _Question:
         return hash(self._words)
 
     def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Question):
+            return NotImplemented
         # What is written the same may differ, in the type of a literal.
-        same = isinstance(other, _Question) and self._words == other._words
-        return same and bool(self._expression.equals(other._expression))
+        return self._words == other._words and bool(self._expression.equals(other._expression))
 
     def answer(self) -> tuple[pa.Schema, Predicate | None, bool]:
         """The columns as pyarrow compares them, what the library tests, and whether that is all."""
