@@ -82,21 +82,16 @@ fn ranged_avx512<T: Int>(values: &[T], low: T, span: T, out: &mut [u64]) {
     scalar(&values[whole.len() * 64..], low, span, out.get_mut(whole.len()..).unwrap_or_default());
 }
 
-/// Sets bit `i % 64` of `out[i / 64]` where bit `values[i]` of `set` is set; clears it elsewhere, and the bits past the last
-/// value. Bits past the end of the set are not set; words of `out` that are missing are left out.
-///
-/// ```
-/// let mut out = [0];
-/// staffa_kernels::in_set(&[5, 63, 64, 0, u32::MAX], &[1 << 5 | 1 << 63], &mut out);
-/// assert_eq!(out, [0b00011]);
-/// ```
-#[inline]
-pub fn in_set(values: &[u32], set: &[u64], out: &mut [u64]) {
-    members(values, set, out);
-}
-
 dispatch! {
-    fn members<>(values: &[u32], set: &[u64], out: &mut [u64])
+    /// Sets bit `i % 64` of `out[i / 64]` where bit `values[i]` of `set` is set; clears it elsewhere, and the bits past the
+    /// last value. Bits past the end of the set are not set; words of `out` that are missing are left out.
+    ///
+    /// ```
+    /// let mut out = [0];
+    /// staffa_kernels::in_set(&[5, 63, 64, 0, u32::MAX], &[1 << 5 | 1 << 63], &mut out);
+    /// assert_eq!(out, [0b00011]);
+    /// ```
+    pub fn in_set<>(values: &[u32], set: &[u64], out: &mut [u64])
         = members_scalar, avx2: members_scalar, avx512: members_avx512;
 }
 

@@ -307,6 +307,16 @@ impl Wanted<'_> {
         present.copy_from_slice(values);
         expand(out, values.len(), validity)
     }
+
+    /// Words of the places as words of all `count` rows.
+    pub fn of_rows(&self, found: Vec<u32>, count: usize) -> Result<Vec<u32>> {
+        if found.len() == count {
+            return Ok(found);
+        }
+        let mut all = vec![0; count];
+        self.put(&found, &mut all)?;
+        Ok(all)
+    }
 }
 
 /// Moves the first `count` values to the places whose bit is set; the others become 0.

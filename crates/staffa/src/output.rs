@@ -114,16 +114,11 @@ impl<'a> Output<'a> {
                 if let Some(AnyDecoder::Bytes(decoder)) = &block.values {
                     gather_bytes(decoder.as_ref(), &wanted.places, &mut self.hand.cx, &mut self.strings)?;
                 }
-                let (mut found, end) = (std::mem::take(&mut self.strings.lengths), self.strings.len());
-                if found.len() == count {
-                    self.push_offsets(&found, end)?;
-                } else {
-                    let mut lengths = vec![0; count];
-                    wanted.put(&found, &mut lengths)?;
-                    self.push_offsets(&lengths, end)?;
-                }
-                found.clear();
-                self.strings.lengths = found;
+                let found = std::mem::take(&mut self.strings.lengths);
+                let mut lengths = wanted.of_rows(found, count)?;
+                self.push_offsets(&lengths, self.strings.len())?;
+                lengths.clear();
+                self.strings.lengths = lengths;
             }
             Some(ty) => for_words!(ty, T => {
                 let out = self.words.as_mut().map(PoolBuf::words_mut::<T>).unwrap_or_default();

@@ -182,7 +182,7 @@ pub(crate) fn fill_views_of(
             if !views.use_table(strings, shared) {
                 return Err(wrong());
             }
-            let codes = put_all(wanted, gather_codes(coded, decoder.len(), places, cx)?, count)?;
+            let codes = wanted.of_rows(gather_codes(coded, decoder.len(), places, cx)?, count)?;
             return views.push_codes(&codes).then_some(()).ok_or_else(|| no_code(&codes, strings.len()));
         }
     }
@@ -191,18 +191,8 @@ pub(crate) fn fill_views_of(
     strings.reserve(likely_bytes(block, count))?;
     gather_bytes(decoder.as_ref(), places, cx, &mut strings)?;
     let (lengths, data) = strings.into_parts()?;
-    let lengths = put_all(wanted, lengths, count)?;
+    let lengths = wanted.of_rows(lengths, count)?;
     views.push_strings(&lengths, &Buffer::from(Bytes::from_owner(data))).then_some(()).ok_or_else(wrong)
-}
-
-/// Words of the rows that have values, as words of all `count` rows.
-fn put_all(wanted: &Wanted<'_>, found: Vec<u32>, count: usize) -> Result<Vec<u32>> {
-    if found.len() == count {
-        return Ok(found);
-    }
-    let mut all = vec![0; count];
-    wanted.put(&found, &mut all)?;
-    Ok(all)
 }
 
 /// Most bytes that are reserved for strings before they are seen.

@@ -7,7 +7,7 @@
 
 use std::sync::OnceLock;
 
-use staffa_kernels::{PoolVec, VECTOR};
+use staffa_kernels::{PoolVec, VECTOR, filter};
 
 use crate::bitmap::Bitmap;
 use crate::block::{Parsed, expand};
@@ -141,31 +141,24 @@ impl<T: Physical> Placed<'_, T> {
 
     fn decode(&self) -> Result<PoolVec<T>> {
         let Some(decoder) = &self.decoder else {
-            let mut words = words::<T>(self.len())?;
-            words.fill(T::default());
-            return Ok(words);
+            let mut none = words::<T>(self.len())?;
+            none.fill(T::default());
+            return Ok(none);
         };
-        let mut words = words::<T>(self.rows)?;
-        let mut cx = Scratch::default();
-        let found = words.get_mut(..decoder.len()).ok_or_else(|| misfit(self.rows, decoder.len()))?;
+        let (mut all, mut cx) = (words::<T>(self.rows)?, Scratch::default());
+        let found = all.get_mut(..decoder.len()).ok_or_else(|| misfit(self.rows, decoder.len()))?;
         for (v, vector) in found.chunks_mut(VECTOR).enumerate() {
             decoder.vector(v, &mut cx, vector)?;
         }
         if let Some(present) = &self.present {
-            expand(&mut words, decoder.len(), present)?;
+            expand(&mut all, decoder.len(), present)?;
         }
-        if let Some(asking) = &self.asking {
-            let mut at = 0;
-            for row in asking.ones() {
-                let word = words.get(row as usize).copied().unwrap_or_default();
-                if let Some(place) = words.get_mut(at) {
-                    *place = word;
-                }
-                at += 1;
-            }
-            words.truncate(at);
+        let Some(asking) = &self.asking else { return Ok(all) };
+        let mut asked = words::<T>(self.len())?;
+        match filter(&all, asking.words(), &mut asked) {
+            Some(count) if count == asked.len() => Ok(asked),
+            _ => Err(misfit(asked.len(), asking.len())),
         }
-        Ok(words)
     }
 
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
