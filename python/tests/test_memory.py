@@ -16,6 +16,7 @@ import pytest
 import staffa
 
 MIB = 1 << 20
+DEFAULT = 1024 * MIB if sys.platform == "linux" else 64 * MIB
 TABLE = pa.table({"x": np.arange(1_000_000)})  # 8 MB
 
 
@@ -48,6 +49,22 @@ def test_freed_memory_is_kept_up_to_the_limit(path: Path) -> None:
     assert while_alive <= 64 * MIB
 
 
+def test_what_is_not_held_is_offered_and_used_again(path: Path) -> None:
+    staffa.set_retained_memory(DEFAULT)
+    large = pa.table({str(c): np.arange(1_000_000) * c for c in range(12)})  # 96 MB
+    staffa.write_table(large, path)
+    for _ in range(3):
+        table = staffa.read_table(path)
+        assert table.equals(large)
+        del table
+        gc.collect()
+        kept = staffa.retained_memory()
+        assert kept <= DEFAULT
+        assert kept >= min(large.nbytes, DEFAULT // 2)
+    assert staffa.set_retained_memory(0) == DEFAULT
+    assert staffa.retained_memory() == 0
+
+
 def test_a_forked_process_has_a_limit_of_its_own(path: Path) -> None:
     staffa.write_table(TABLE, path)
     read(path)
@@ -65,15 +82,15 @@ def test_a_forked_process_has_a_limit_of_its_own(path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "expected"),
     [
-        ("GLIBC_TUNABLES", f"glibc.malloc.arena_max=1:glibc.malloc.trim_threshold={200 * MIB}", 200 * MIB),
-        ("MALLOC_TRIM_THRESHOLD_", str(300 * MIB), 300 * MIB),
-        ("MALLOC_TRIM_THRESHOLD_", "100", 64 * MIB),
+        ("GLIBC_TUNABLES", f"glibc.malloc.arena_max=1:glibc.malloc.trim_threshold={2000 * MIB}", 2000 * MIB),
+        ("MALLOC_TRIM_THRESHOLD_", str(3000 * MIB), 3000 * MIB),
+        ("MALLOC_TRIM_THRESHOLD_", "100", DEFAULT),
     ],
 )
 def test_the_limit_follows_what_malloc_was_told(name: str, value: str, expected: int) -> None:
     program = "import staffa; print(staffa.set_retained_memory(0))"
     others = {k: v for k, v in os.environ.items() if k not in ("GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_")}
-    for more, limit in ({}, 64 * MIB), ({name: value}, expected):
+    for more, limit in ({}, DEFAULT), ({name: value}, expected):
         done = subprocess.run([sys.executable, "-c", program], env=others | more, capture_output=True, check=True)
         assert int(done.stdout) == limit
 

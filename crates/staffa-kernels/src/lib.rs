@@ -26,7 +26,7 @@
 //! fsst      symbol codes to bytes
 //! tokens    codes of short tokens to bytes
 //! text      numbers and literals to rows of text
-//! pool      output memory that is used again
+//! pool      output memory that is used again; from the system (`mapping`), within limits (`malloc`)
 //! kept      a value beside what it borrows from
 //! ```
 //!
@@ -68,6 +68,7 @@ mod fsst;
 mod gather;
 mod kept;
 mod malloc;
+mod mapping;
 mod pool;
 mod prefix;
 mod range;

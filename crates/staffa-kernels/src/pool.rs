@@ -21,19 +21,21 @@ use std::ptr::NonNull;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use crate::malloc::told_to_keep;
+use crate::mapping::{HUGE, OFFERS, Region, has_regions, map, offer, take_back, unmap};
 use crate::word::{Word, cast_slice_mut};
 
 /// Of every buffer, at least: a cache line, and what the widest word asks for.
 const ALIGN: usize = 64;
 /// From here on a buffer has a size class.
 const SMALLEST: usize = 1 << 10;
-/// From here on it is a mapping.
+/// From here on it is from the system.
 const MAPPED: usize = 64 << 10;
-const HUGE: usize = 2 << 20;
 /// Four classes for every power of two from 1 KiB to 2^47.
 const CLASSES: usize = 4 * 38;
-/// Unless malloc was told to keep more.
-const RETAINED_LIMIT: usize = 64 << 20;
+/// Of what is kept as it is, unless malloc was told to keep more.
+const HELD_LIMIT: usize = 64 << 20;
+/// Of what is kept at all, unless malloc was told to keep more.
+const LIMIT: usize = if OFFERS { 1 << 30 } else { HELD_LIMIT };
 
 /// A buffer of initialised bytes: zero when fresh, and what they last held when used again. Aligned to 64 bytes.
 ///
@@ -66,11 +68,7 @@ impl PoolBuf {
             (from_heap(len)?, len)
         } else {
             let class = class_of(len)?;
-            let retained = pool().pop(class);
-            match retained {
-                Some(Free(start)) => (start, class_bytes(class)),
-                None => (class_new(class)?, class_bytes(class)),
-            }
+            (used(class).or_else(|| fresh(class))?, class_bytes(class))
         };
         Some(Self { start, len, capacity })
     }
@@ -128,14 +126,15 @@ impl Drop for PoolBuf {
         }
         let Some(class) = class_of(self.capacity) else { return };
         let mut pool = pool();
-        if self.capacity > pool.limit {
+        let (time, free) = (pool.tick(), Free(self.start));
+        if self.capacity > pool.held_limit() {
+            // It would push out everything else.
+            let room = pool.limit.saturating_sub(pool.held.bytes);
             drop(pool);
-            return release(vec![(class, Free(self.start))]);
+            return hand_over(vec![Surplus { class, time, free }], room);
         }
-        pool.push(class, Free(self.start));
-        let surplus = pool.shrink();
-        drop(pool);
-        release(surplus);
+        pool.held.push(class, time, free);
+        settle(pool);
     }
 }
 
@@ -222,20 +221,20 @@ impl<T> fmt::Debug for PoolVec<T> {
     }
 }
 
-/// How many bytes of free buffers the pool keeps from now on; what is above goes back to the system at once. Gives the
-/// limit before: at first 64 MiB, or what the process has told glibc's malloc to keep, if that is more.
+/// How many bytes of free buffers the pool keeps from now on, those offered to the system included; what is above goes
+/// back at once. Gives the limit before: at first 1 GiB, or what the process has told glibc's malloc to keep, if that is
+/// more; 64 MiB where nothing can be offered.
 pub fn set_retained_limit(bytes: usize) -> usize {
     let mut pool = pool();
     let before = std::mem::replace(&mut pool.limit, bytes);
-    let surplus = pool.shrink();
-    drop(pool);
-    release(surplus);
+    settle(pool);
     before
 }
 
-/// The bytes of free buffers in the pool.
+/// The bytes of free buffers in the pool, those offered to the system included.
 pub fn retained_bytes() -> usize {
-    pool().retained
+    let pool = pool();
+    pool.held.bytes + pool.offered.bytes
 }
 
 #[repr(align(64))]
@@ -263,17 +262,64 @@ struct Free(NonNull<u8>);
 // SAFETY: it owns its bytes.
 unsafe impl Send for Free {}
 
-struct Pool {
-    /// By class, the oldest in front: (when it came, itself).
+/// Free buffers by class.
+struct Shelf {
+    /// The oldest in front: (when it came, itself).
     free: [VecDeque<(u64, Free)>; CLASSES],
+    bytes: usize,
+}
+
+impl Shelf {
+    const EMPTY: Self = Self { free: [const { VecDeque::new() }; CLASSES], bytes: 0 };
+
+    fn push(&mut self, class: usize, time: u64, free: Free) {
+        self.free[class].push_back((time, free));
+        self.bytes += class_bytes(class);
+    }
+
+    fn pop(&mut self, class: usize) -> Option<Free> {
+        let (_, free) = self.free[class].pop_back()?;
+        self.bytes -= class_bytes(class);
+        Some(free)
+    }
+
+    /// Takes out the oldest until no more than `limit` bytes are left.
+    fn shrink(&mut self, limit: usize) -> Vec<Surplus> {
+        let mut surplus = Vec::new();
+        while self.bytes > limit {
+            let oldest = (0..CLASSES).filter_map(|c| Some((self.free[c].front()?.0, c))).min();
+            let Some((_, class)) = oldest else { break };
+            let Some((time, free)) = self.free[class].pop_front() else { break };
+            self.bytes -= class_bytes(class);
+            surplus.push(Surplus { class, time, free });
+        }
+        surplus
+    }
+}
+
+/// What a shelf holds no longer.
+struct Surplus {
+    class: usize,
+    time: u64,
+    free: Free,
+}
+
+struct Pool {
+    held: Shelf,
+    offered: Shelf,
+    region: Region,
     clock: u64,
-    retained: usize,
+    /// Of `held`.
+    held_limit: usize,
+    /// Of both together.
     limit: usize,
 }
 
 static POOL: LazyLock<Mutex<Pool>> = LazyLock::new(|| {
-    let limit = told_to_keep().unwrap_or(0).max(RETAINED_LIMIT);
-    Mutex::new(Pool { free: [const { VecDeque::new() }; CLASSES], clock: 0, retained: 0, limit })
+    let held_limit = told_to_keep().unwrap_or(0).max(HELD_LIMIT);
+    let limit = held_limit.max(LIMIT);
+    let (held, offered, region) = (Shelf::EMPTY, Shelf::EMPTY, Region::default());
+    Mutex::new(Pool { held, offered, region, clock: 0, held_limit, limit })
 });
 
 fn pool() -> MutexGuard<'static, Pool> {
@@ -282,51 +328,103 @@ fn pool() -> MutexGuard<'static, Pool> {
 }
 
 impl Pool {
-    fn pop(&mut self, class: usize) -> Option<Free> {
-        let (_, free) = self.free[class].pop_back()?;
-        self.retained -= class_bytes(class);
-        Some(free)
+    fn held_limit(&self) -> usize {
+        self.held_limit.min(self.limit)
     }
 
-    fn push(&mut self, class: usize, free: Free) {
+    /// The time of a buffer that comes now.
+    fn tick(&mut self) -> u64 {
         self.clock += 1;
-        self.free[class].push_back((self.clock, free));
-        self.retained += class_bytes(class);
+        self.clock
     }
 
-    /// Takes out the oldest until the limit is kept; they are to be given back after the lock is gone.
-    fn shrink(&mut self) -> Vec<(usize, Free)> {
-        let mut surplus = Vec::new();
-        while self.retained > self.limit {
-            let oldest = (0..CLASSES).filter_map(|c| Some((self.free[c].front()?.0, c))).min();
-            let Some((_, class)) = oldest else { break };
-            let Some((_, free)) = self.free[class].pop_front() else { break };
-            self.retained -= class_bytes(class);
-            surplus.push((class, free));
+    /// A fresh piece of a region; what is left of the one before is kept.
+    fn cut(&mut self, class: usize) -> Option<NonNull<u8>> {
+        let mut left = None;
+        let piece = self.region.cut(class_bytes(class), |start, bytes| left = Some((start, bytes)));
+        while let Some((start, bytes)) = left {
+            // The largest class that has room.
+            let class = class_of(bytes + 1).map_or(0, |next| next - 1);
+            let taken = class_bytes(class);
+            if taken < MAPPED {
+                // SAFETY: what was not cut of a region.
+                unsafe { unmap(start, bytes) };
+                break;
+            }
+            let time = self.tick();
+            self.held.push(class, time, Free(start));
+            // SAFETY: `taken <= bytes` of one mapping.
+            left = (bytes > taken).then(|| (unsafe { start.add(taken) }, bytes - taken));
         }
-        surplus
+        piece
     }
 }
 
-fn release(surplus: Vec<(usize, Free)>) {
-    for (class, Free(start)) in surplus {
-        // SAFETY: `class_new` gave it, and it came out of the pool or of its owner's hands: nobody else has it.
-        unsafe { class_free(start, class) };
+/// Keeps the pool's limits: the oldest of what is held is offered to the system, the oldest of what is offered goes back.
+/// The system is called without the lock.
+fn settle(mut pool: MutexGuard<'_, Pool>) {
+    let held_limit = pool.held_limit();
+    let surplus = pool.held.shrink(held_limit);
+    let room = pool.limit - pool.held.bytes;
+    let gone = pool.offered.shrink(room);
+    drop(pool);
+    release(gone);
+    hand_over(surplus, room);
+}
+
+/// Offers to the system what fits into `room`, the bytes of the pool's limit that nothing held has.
+fn hand_over(surplus: Vec<Surplus>, room: usize) {
+    let offers = |s: &Surplus| {
+        let bytes = class_bytes(s.class);
+        // SAFETY: nobody else has it, and what is on that shelf is taken back before it is used.
+        bytes >= MAPPED && bytes <= room && unsafe { offer(s.free.0, bytes) }
+    };
+    let (offered, mut gone): (Vec<_>, Vec<_>) = surplus.into_iter().partition(offers);
+    if !offered.is_empty() {
+        let mut pool = pool();
+        for Surplus { class, time, free } in offered {
+            pool.offered.push(class, time, free);
+        }
+        let room = pool.limit.saturating_sub(pool.held.bytes);
+        gone.extend(pool.offered.shrink(room));
     }
+    release(gone);
+}
+
+fn release(surplus: Vec<Surplus>) {
+    for Surplus { class, free: Free(start), .. } in surplus {
+        let bytes = class_bytes(class);
+        // SAFETY: `fresh` gave it, and it came out of the pool or of its owner's hands: nobody else has it.
+        unsafe { if bytes < MAPPED { to_heap(start, bytes) } else { unmap(start, bytes) } };
+    }
+}
+
+/// A buffer of a class that was used before.
+fn used(class: usize) -> Option<NonNull<u8>> {
+    let mut pool = pool();
+    if let Some(Free(start)) = pool.held.pop(class) {
+        return Some(start);
+    }
+    let Free(start) = pool.offered.pop(class)?;
+    drop(pool);
+    // SAFETY: it is out of the pool; its class is of mappings, as only those are offered.
+    unsafe { take_back(start, class_bytes(class)) };
+    Some(start)
 }
 
 /// Fresh zeroed memory of a class.
-fn class_new(class: usize) -> Option<NonNull<u8>> {
+fn fresh(class: usize) -> Option<NonNull<u8>> {
     let bytes = class_bytes(class);
-    if bytes < MAPPED { from_heap(bytes) } else { map(bytes) }
-}
-
-/// # Safety
-/// `start` is from `class_new` of this class, and nothing refers to it.
-unsafe fn class_free(start: NonNull<u8>, class: usize) {
-    let bytes = class_bytes(class);
-    // SAFETY: the caller's; each is the counterpart of what `class_new` called.
-    unsafe { if bytes < MAPPED { to_heap(start, bytes) } else { unmap(start, bytes) } };
+    if bytes < MAPPED {
+        return from_heap(bytes);
+    }
+    if bytes >= HUGE || !has_regions() {
+        return map(bytes);
+    }
+    let mut pool = pool();
+    let piece = pool.cut(class);
+    settle(pool);
+    piece
 }
 
 fn from_heap(len: usize) -> Option<NonNull<u8>> {
@@ -340,72 +438,6 @@ fn from_heap(len: usize) -> Option<NonNull<u8>> {
 unsafe fn to_heap(start: NonNull<u8>, bytes: usize) {
     // SAFETY: the caller's; the layout is that of `from_heap`.
     unsafe { dealloc(start.as_ptr(), Layout::from_size_align_unchecked(bytes, ALIGN)) };
-}
-
-/// A fresh zeroed mapping, aligned to 64 bytes at least.
-#[cfg(target_os = "linux")]
-fn map(bytes: usize) -> Option<NonNull<u8>> {
-    let align = if bytes < HUGE { 0 } else { HUGE };
-    // Room to find an aligned start in; what is before and behind it is given back.
-    let room = bytes + align;
-    // SAFETY: a new private mapping, wherever the system likes; nothing is overlaid.
-    let mapped = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            room,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-            -1,
-            0,
-        )
-    };
-    if mapped == libc::MAP_FAILED {
-        return None;
-    }
-    let mapped = mapped.cast::<u8>();
-    if align > 0 {
-        let before = mapped.align_offset(align).min(align);
-        let behind = align - before;
-        // SAFETY: both pieces are whole pages of the mapping above, outside of the `bytes` that are kept; unmapping and
-        // advice touch nothing else. Neither failing loses more than address space.
-        unsafe {
-            if before > 0 {
-                libc::munmap(mapped.cast(), before);
-            }
-            if behind > 0 {
-                libc::munmap(mapped.add(before + bytes).cast(), behind);
-            }
-            libc::madvise(mapped.add(before).cast(), bytes, libc::MADV_HUGEPAGE);
-            return NonNull::new(mapped.add(before));
-        }
-    }
-    NonNull::new(mapped)
-}
-
-/// # Safety
-/// `start` and `bytes` are from `map`, and nothing refers to them.
-#[cfg(target_os = "linux")]
-unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
-    // SAFETY: the caller's.
-    unsafe { libc::munmap(start.as_ptr().cast(), bytes) };
-}
-
-#[cfg(not(target_os = "linux"))]
-fn map(bytes: usize) -> Option<NonNull<u8>> {
-    let layout = Layout::from_size_align(bytes, if bytes < HUGE { ALIGN } else { HUGE }).ok()?;
-    // SAFETY: a class has at least one byte.
-    NonNull::new(unsafe { alloc_zeroed(layout) })
-}
-
-/// # Safety
-/// `start` and `bytes` are from `map`, and nothing refers to them.
-#[cfg(not(target_os = "linux"))]
-unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
-    // SAFETY: the caller's; the layout is that of `map`.
-    unsafe {
-        let align = if bytes < HUGE { ALIGN } else { HUGE };
-        dealloc(start.as_ptr(), Layout::from_size_align_unchecked(bytes, align));
-    }
 }
 
 #[cfg(test)]
@@ -480,7 +512,73 @@ mod tests {
             assert_eq!(retained_bytes(), 3 * smallest);
             set_retained_limit(0);
         }
-        set_retained_limit(RETAINED_LIMIT);
+        set_retained_limit(LIMIT);
+    }
+
+    #[test]
+    fn pieces_of_a_region_are_apart_and_go_back_one_by_one() {
+        let _turn = TURN.lock();
+        set_retained_limit(0);
+        // Rests of regions of every size: 1,100 KiB have no room for 1,000 more, and so on.
+        let sizes = [1100, 1000, 64, 700, 90, 130, 210, 500, 1790, 80, 80, 1300, 333, 65].map(|kib: usize| kib << 10);
+        for round in 0..3u8 {
+            let mut buffers: Vec<_> = sizes.iter().map(|&len| PoolBuf::new(len).unwrap()).collect();
+            for (i, buffer) in buffers.iter_mut().enumerate() {
+                assert!(buffer.iter().all(|&b| b == 0));
+                buffer.fill(i as u8 + 1);
+            }
+            for (i, buffer) in buffers.iter().enumerate() {
+                assert!(buffer.iter().all(|&b| b == i as u8 + 1));
+            }
+            // In another order each time.
+            buffers.rotate_left(usize::from(round) * 5);
+            drop(buffers);
+            assert_eq!(retained_bytes(), 0);
+        }
+        set_retained_limit(LIMIT);
+    }
+
+    #[test]
+    fn what_is_above_the_held_is_offered_and_taken_back() {
+        let _turn = TURN.lock();
+        set_retained_limit(0);
+        assert_eq!(set_retained_limit(LIMIT), 0);
+        let offered = || pool().offered.bytes;
+        for len in [HUGE, MAPPED] {
+            let count = HELD_LIMIT / len + 8;
+            let fill = |buffers: &mut Vec<PoolBuf>, first: usize| {
+                for (i, buffer) in buffers.iter_mut().enumerate() {
+                    buffer.words_mut::<u64>().fill((first + i) as u64);
+                }
+            };
+            let mut buffers: Vec<_> = (0..count).map(|_| PoolBuf::new(len).unwrap()).collect();
+            fill(&mut buffers, 1);
+            drop(buffers);
+            assert!(retained_bytes() <= LIMIT);
+            assert!(!OFFERS || (retained_bytes() >= count * len && offered() >= 8 * len));
+
+            let mut again: Vec<_> = (0..count).map(|_| PoolBuf::new(len).unwrap()).collect();
+            assert_eq!(offered(), 0);
+            fill(&mut again, 1000);
+            for (i, buffer) in again.iter().enumerate() {
+                assert!(buffer.chunks_exact(8).all(|word| word == (1000 + i as u64).to_le_bytes()));
+            }
+            drop(again);
+            // A limit counts both, and the oldest goes first: what is offered.
+            let limit = HELD_LIMIT + if OFFERS { 3 * len } else { 0 };
+            set_retained_limit(limit);
+            // Tests beside this one may have left some.
+            assert!(retained_bytes() <= limit && retained_bytes() > limit - len);
+            set_retained_limit(0);
+            assert_eq!((retained_bytes(), offered()), (0, 0));
+            set_retained_limit(LIMIT);
+        }
+        // One that is larger than all that is held pushes nothing out.
+        drop(PoolBuf::new(MAPPED));
+        let held = pool().held.bytes;
+        drop(PoolBuf::new(HELD_LIMIT + 1));
+        assert_eq!(pool().held.bytes, held);
+        assert_eq!(offered() > 0, OFFERS);
     }
 
     #[test]
@@ -505,6 +603,6 @@ mod tests {
                 });
             }
         });
-        assert!(retained_bytes() <= RETAINED_LIMIT);
+        assert!(retained_bytes() <= LIMIT);
     }
 }
