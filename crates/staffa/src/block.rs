@@ -3,7 +3,6 @@
 //! ```text
 //! block       = values: varint | flags: u8 | if byte strings: decoded bytes: varint
 //!             | if flags & 1: validity: node of bits | if flags & 2: values: node | CRC-32C of all before: u32
-//! shared part = values: varint | decoded bytes: varint | node | CRC-32C of all before: u32
 //! ```
 //!
 //! Where there is no validity node all values are valid. Flag 4: the values are dense, there is none for a NULL. Else a
@@ -17,13 +16,13 @@ use staffa_kernels::{VECTOR, Word};
 use crate::bitmap::Bitmap;
 use crate::choose::Cascade;
 use crate::cursor::{Cursor, put_varint};
-use crate::decode::{AnyDecoder, Budget, Decoder, OpenContext, Physical, Scratch, SharedPart};
-use crate::encoding::dictionary;
+use crate::decode::{AnyDecoder, Budget, Decoder, OpenContext, Physical, Scratch};
 use crate::error::{Error, Result};
 use crate::gather::no_row;
 use crate::limits::Limits;
 use crate::node::{Node, NodeRef};
 use crate::rows::BlockRows;
+use crate::shared::SharedPart;
 use crate::source::Source;
 use crate::values::{Kind, PhysicalType, Values};
 
@@ -98,16 +97,6 @@ pub(crate) fn write(parts: &Parts<'_>) -> Vec<u8> {
 /// The tree of a validity.
 pub(crate) fn validity(valid: &Bitmap, without: u64) -> Result<Node> {
     Cascade::default().without(without).child(Values::Bits(valid), Kind::Unsigned)
-}
-
-/// A sealed shared part.
-pub(crate) fn write_shared(node: &Node, string_bytes: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(node.size() + 16);
-    put_varint(&mut out, node.len as u64);
-    put_varint(&mut out, string_bytes as u64);
-    node.write(&mut out);
-    seal(&mut out);
-    out
 }
 
 /// The header and the trees of a block, its checksum found right, nothing opened yet.
@@ -323,35 +312,4 @@ impl Wanted<'_> {
 pub(crate) fn expand<T: Word>(out: &mut [T], count: usize, validity: &Bitmap) -> Result<()> {
     let done = staffa_kernels::expand(out, count, validity.words());
     done.then_some(()).ok_or_else(|| Error::corrupt(format!("as many values as are valid expected, found {count}")))
-}
-
-/// Opens a shared part.
-///
-/// A dictionary never has more values than the chunk: `most` bounds what a few bytes can claim.
-pub(crate) fn open_shared(bytes: &[u8], most: usize, limits: &Limits) -> Result<SharedPart> {
-    let (node, string_bytes) = parse_shared(bytes, most, limits)?;
-    let plain = (node.len * node.ty.width_bytes().unwrap_or(1)) as u64 + string_bytes;
-    if plain > limits.block_bytes {
-        let most = limits.block_bytes;
-        return Err(Error::limit(format!("a shared part of at most {most} bytes is allowed, found {plain}")));
-    }
-    let mut cx = OpenContext {
-        budget: Budget::new(4 * plain + 32 * node.len as u64 + (1 << 16)),
-        shared: &[],
-        sources: Vec::new(),
-    };
-    dictionary::open_shared(&node, string_bytes, &mut cx)
-}
-
-/// Checks and parses a shared part; with its decoded bytes.
-pub(crate) fn parse_shared<'a>(bytes: &'a [u8], most: usize, limits: &Limits) -> Result<(NodeRef<'a>, u64)> {
-    let mut cursor = Cursor::new(checked(bytes, "a shared part")?);
-    let len = cursor.varint_up_to(most as u64, "number of values")?;
-    let decoded = cursor.varint_up_to(limits.block_bytes, "decoded bytes")? as u64;
-    let node = NodeRef::parse(&mut cursor, len, limits.depth)?;
-    cursor.finish("the shared part")?;
-    if node.len != len {
-        return Err(Error::corrupt(format!("{len} values expected, found {}", node.len)));
-    }
-    Ok((node, decoded))
 }

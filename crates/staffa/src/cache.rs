@@ -14,7 +14,7 @@ use lru::LruCache;
 use staffa_kernels::{Kept, Lends, PoolVec};
 
 use crate::block::Block;
-use crate::decode::SharedPart;
+use crate::shared::SharedPart;
 
 /// An opened block beside its bytes.
 pub(crate) type OpenBlock = Kept<Sources, Opened>;

@@ -12,13 +12,14 @@ use staffa_kernels::VECTOR;
 use crate::bitmap::Bitmap;
 use crate::block::{self, Block, Parts};
 use crate::choose::{Cascade, Coded, Hint, Stats, code};
-use crate::decode::{AnyDecoder, Budget, Physical, Scratch, SharedPart, decode_all_strings, for_words, vector_len};
+use crate::decode::{AnyDecoder, Budget, Physical, Scratch, decode_all_strings, for_words, vector_len};
 use crate::encoding::{dictionary, onpair};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::node::Node;
 use crate::options::{Access, Profile};
 use crate::picked::Picked;
+use crate::shared::{self, SharedPart};
 use crate::values::{Kind, LeafArray, LeafValues, PhysicalType, Strings, Values};
 use crate::zone::ZoneMap;
 
@@ -160,7 +161,7 @@ pub(crate) fn choose<'a>(array: &'a LeafArray, options: ChunkOptions<'a>) -> Res
     if let Some(tokens) = onpair::share(&mut nodes, shared.len() as u8) {
         let strings = tokens.as_strings();
         let plain = cascade.plainly(Values::Bytes(strings), &Stats::new(Values::Bytes(strings), options.kind))?;
-        shared.push(block::write_shared(&plain, strings.contents().len()));
+        shared.push(shared::write(&plain, strings.contents().len()));
     }
     let validity = inputs
         .par_iter()
@@ -182,7 +183,7 @@ impl Chosen<'_> {
     /// The chunk, its blocks decoded and compared if so wished; `tellers` are those in terms of which it is.
     pub fn finish(&self, tellers: &[Teller<'_>]) -> Result<EncodedChunk> {
         let opened = if self.options.verify {
-            let open = |part: &Vec<u8>| block::open_shared(part, self.len, &Limits::default());
+            let open = |part: &Vec<u8>| SharedPart::open(&part.clone().into(), self.len, &Limits::default());
             self.shared.iter().map(open).collect::<Result<Vec<_>>>()?
         } else {
             Vec::new()
@@ -402,7 +403,7 @@ fn share(
     }
     let tree = cascade.child(distinct.borrow(), options.kind)?;
     let string_bytes = if let Values::Bytes(strings) = distinct.borrow() { strings.contents().len() } else { 0 };
-    let part = block::write_shared(&tree, string_bytes);
+    let part = shared::write(&tree, string_bytes);
     let coded = like_the_first(inputs, cascade, |i, input, cascade| {
         let codes = codes.blocks.get(i).map(|block| block.codes.as_slice()).unwrap_or_default();
         input.values.values().map(|values| dictionary::shared_node(values, codes, 0, &cascade)).transpose()

@@ -10,9 +10,8 @@
 
 use std::borrow::Borrow;
 use std::ops::Deref;
-use std::sync::OnceLock;
 
-use staffa_kernels::{BytesDict, BytesDictBuilder, Int, Packed, PoolVec, TokenRows, U256, VECTOR, Word};
+use staffa_kernels::{BytesDict, BytesDictBuilder, Int, Packed, PoolVec, U256, VECTOR, Word};
 
 use crate::bitmap::Bitmap;
 use crate::encoding;
@@ -21,6 +20,7 @@ use crate::fold::{Fold, FoldStrings, fold_strings, fold_vectors};
 use crate::gather::{Appended, gather_strings, gather_vectors};
 use crate::node::NodeRef;
 use crate::select::{Range, StringTest, select_strings, select_vectors};
+use crate::shared::SharedPart;
 use crate::source::Source;
 use crate::values::{PhysicalType, Values};
 
@@ -327,66 +327,6 @@ impl Budget {
             Error::limit(format!("{what}: {bytes} bytes needed, {} left of what the block declares", self.left))
         })?;
         Ok(())
-    }
-}
-
-/// A shared part of a column chunk, decoded once and used by its blocks.
-pub enum SharedPart {
-    /// A dictionary of words, a vector of their type, and their bytes.
-    Words(Box<dyn std::any::Any + Send + Sync>, u64),
-    /// A dictionary of byte strings; its rows, where they are asked for and its strings are short.
-    Bytes(staffa_kernels::BytesDict, OnceLock<Option<TokenRows>>),
-}
-
-impl std::fmt::Debug for SharedPart {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Words(..) => "SharedPart::Words",
-            Self::Bytes(..) => "SharedPart::Bytes",
-        })
-    }
-}
-
-impl SharedPart {
-    /// The byte strings, where it has such.
-    pub fn strings(&self) -> Result<&staffa_kernels::BytesDict> {
-        match self {
-            Self::Bytes(strings, _) => Ok(strings),
-            Self::Words(..) => Err(Error::corrupt("the shared part holds no byte strings")),
-        }
-    }
-
-    /// The byte strings as tokens, where none is longer than 16 bytes.
-    pub fn tokens(&self) -> Option<&TokenRows> {
-        match self {
-            Self::Bytes(strings, tokens) => tokens.get_or_init(|| TokenRows::of(strings)).as_ref(),
-            Self::Words(..) => None,
-        }
-    }
-
-    /// Bytes that it holds, or may come to hold.
-    pub fn bytes(&self) -> u64 {
-        match self {
-            Self::Words(_, bytes) => *bytes,
-            Self::Bytes(strings, _) => {
-                let short = strings.ranges().all(|range| range.len() <= 16);
-                (strings.bytes() + if short { TokenRows::bytes_of(strings.len()) } else { 0 }) as u64
-            }
-        }
-    }
-
-    /// Words as a shared part.
-    pub fn of_words<T: Physical>(words: PoolVec<T>) -> Self {
-        let bytes = (words.len() * T::BYTES) as u64;
-        Self::Words(Box::new(words), bytes)
-    }
-
-    /// The words of type `T`, where they have this type.
-    pub fn words<T: Physical>(&self) -> Option<&[T]> {
-        match self {
-            Self::Words(any, _) => any.downcast_ref::<PoolVec<T>>().map(|words| &**words),
-            Self::Bytes(..) => None,
-        }
     }
 }
 

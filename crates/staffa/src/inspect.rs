@@ -20,6 +20,7 @@ use crate::file::{ChunkEntry, HEADER_BYTES, zone_of};
 use crate::node::NodeRef;
 use crate::picked::Picked;
 use crate::read::File;
+use crate::shared;
 use crate::values::{DecodedLeaf, DecodedValues, PhysicalType, Strings, Values};
 use crate::zone::{Bounds, ZoneMap};
 
@@ -352,8 +353,7 @@ impl File {
             for part in &chunk.shared {
                 let place = self.place(leaf, row_group);
                 let bytes = self.store().read(part.offset, part.bytes)?;
-                let (node, _) =
-                    block::parse_shared(&bytes, chunk.values as usize, self.limits()).map_err(|e| e.at(place))?;
+                let (node, _) = shared::parse(&bytes, chunk.values as usize, self.limits()).map_err(|e| e.at(place))?;
                 shared.push(SharedExplain { row_group, bytes: part.bytes, tree: EncodingTree::of(&node, "values") });
             }
             let tellers = self.tellers(chunk);

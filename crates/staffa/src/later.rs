@@ -52,24 +52,10 @@ impl<'a, T: Physical> LaterWords<'a, T> {
 
     /// The value of each code; `false` where one is beyond them.
     pub fn gather(&self, codes: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<bool> {
-        Ok(self.few(codes, cx, out)? || gather(self.all()?, codes, out))
-    }
-
-    /// The value of each code, where these are few; `false` where all should be asked for.
-    fn few(&self, codes: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<bool> {
-        if self.all.get().is_some()
-            || codes.len() * WORDS > self.decoder.len()
-            || self.asked.swap(true, Ordering::Relaxed)
-        {
-            return Ok(false);
+        if self.all.get().is_none() && is_few_words(codes, self.decoder.len(), &self.asked) {
+            return few_words(self.decoder.as_ref(), codes, cx, out);
         }
-        let rows = distinct(codes, self.decoder.len())?;
-        let mut values = vec![T::default(); rows.len()];
-        self.decoder.gather(&rows, cx, &mut values)?;
-        for (code, place) in codes.iter().zip(out) {
-            *place = rows.binary_search(code).ok().and_then(|i| values.get(i)).copied().unwrap_or_default();
-        }
-        Ok(true)
+        Ok(gather(self.all()?, codes, out))
     }
 }
 
@@ -103,31 +89,12 @@ impl<'a> LaterStrings<'a> {
 
     /// Appends the string of each code.
     pub fn gather(&self, codes: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
-        if self.all.get().is_some() || codes.len() * STRINGS > self.len() || self.asked.swap(true, Ordering::Relaxed) {
-            let all = self.all()?;
-            let bytes = all.gathered_bytes(codes).ok_or_else(|| no_code(codes, all.len()))?;
-            return out.push_all(codes.len(), bytes as usize, |lengths, out| all.gather(codes, lengths, out));
+        if self.all.get().is_none() && is_few_strings(codes, self.len(), &self.asked) {
+            return few_strings(self.decoder.as_ref(), self.bytes, codes, cx, out);
         }
-        let rows = distinct(codes, self.len())?;
-        let mut found = Appended::default();
-        found.allow(self.bytes);
-        self.decoder.gather(&rows, cx, &mut found)?;
-        let (lengths, data) = found.into_parts()?;
-        let mut end = 0;
-        let spans: Vec<_> = lengths
-            .iter()
-            .map(|length| {
-                let start = end;
-                end += *length as usize;
-                start..end
-            })
-            .collect();
-        for code in codes {
-            let span = rows.binary_search(code).ok().and_then(|i| spans.get(i)).cloned();
-            let string = span.and_then(|span| data.get(span)).ok_or_else(|| no_code(codes, self.len()))?;
-            out.push(string)?;
-        }
-        Ok(())
+        let all = self.all()?;
+        let bytes = all.gathered_bytes(codes).ok_or_else(|| no_code(codes, all.len()))?;
+        out.push_all(codes.len(), bytes as usize, |lengths, out| all.gather(codes, lengths, out))
     }
 
     /// Which of them pass.
@@ -139,13 +106,66 @@ impl<'a> LaterStrings<'a> {
     }
 }
 
-/// Codes in order, each once; all below `len`.
-fn distinct(codes: &[u32], len: usize) -> Result<Vec<u32>> {
+/// Whether words of these codes are to be read by themselves; `asked`: whether some were.
+pub(crate) fn is_few_words(codes: &[u32], len: usize, asked: &AtomicBool) -> bool {
+    codes.len() * WORDS <= len && !asked.swap(true, Ordering::Relaxed)
+}
+
+/// Likewise strings.
+pub(crate) fn is_few_strings(codes: &[u32], len: usize, asked: &AtomicBool) -> bool {
+    codes.len() * STRINGS <= len && !asked.swap(true, Ordering::Relaxed)
+}
+
+/// The word of each code, each read once; `false` where one is beyond them.
+pub(crate) fn few_words<T: Physical>(
+    decoder: &dyn Decoder<T>,
+    codes: &[u32],
+    cx: &mut Scratch,
+    out: &mut [T],
+) -> Result<bool> {
+    let Some(rows) = distinct(codes, decoder.len()) else { return Ok(false) };
+    let mut values = vec![T::default(); rows.len()];
+    decoder.gather(&rows, cx, &mut values)?;
+    for (code, place) in codes.iter().zip(out) {
+        *place = rows.binary_search(code).ok().and_then(|i| values.get(i)).copied().unwrap_or_default();
+    }
+    Ok(true)
+}
+
+/// Appends the string of each code, each read once; all of them take `bytes`.
+pub(crate) fn few_strings(
+    decoder: &dyn BytesDecoder,
+    bytes: usize,
+    codes: &[u32],
+    cx: &mut Scratch,
+    out: &mut Appended,
+) -> Result<()> {
+    let no_code = || no_code(codes, decoder.len());
+    let rows = distinct(codes, decoder.len()).ok_or_else(no_code)?;
+    let mut found = Appended::default();
+    found.allow(bytes);
+    decoder.gather(&rows, cx, &mut found)?;
+    let (lengths, data) = found.into_parts()?;
+    let mut end = 0;
+    let spans: Vec<_> = lengths
+        .iter()
+        .map(|length| {
+            let start = end;
+            end += *length as usize;
+            start..end
+        })
+        .collect();
+    for code in codes {
+        let span = rows.binary_search(code).ok().and_then(|i| spans.get(i)).cloned();
+        out.push(span.and_then(|span| data.get(span)).ok_or_else(no_code)?)?;
+    }
+    Ok(())
+}
+
+/// Codes in order, each once; `None` where one is not below `len`.
+fn distinct(codes: &[u32], len: usize) -> Option<Vec<u32>> {
     let mut rows = codes.to_vec();
     rows.sort_unstable();
     rows.dedup();
-    match rows.last() {
-        Some(last) if *last as usize >= len => Err(no_code(codes, len)),
-        _ => Ok(rows),
-    }
+    rows.last().is_none_or(|last| (*last as usize) < len).then_some(rows)
 }

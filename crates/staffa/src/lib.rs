@@ -78,6 +78,7 @@ mod rows;
 mod runs;
 mod scan;
 mod select;
+mod shared;
 mod slots;
 mod source;
 mod store;

@@ -18,13 +18,13 @@ use crate::arrow::{Layout, Leaf, assemble_within, reads_views};
 use crate::block::{self, Block, Parsed};
 use crate::cache::{Cache, OpenBlock, Sources};
 use crate::coded::{coded_anew, to_be_coded};
-use crate::decode::SharedPart;
 use crate::decoded::decoded;
 use crate::error::{Error, Place, Result};
 use crate::file::{BlockEntry, ChunkEntry, ColumnIndex, Footer};
 use crate::limits::Limits;
 use crate::output::Output;
 use crate::scan::Scan;
+use crate::shared::SharedPart;
 use crate::store::Store;
 use crate::values::{DecodedLeaf, PhysicalType};
 use crate::write::unknown_column;
@@ -269,7 +269,9 @@ impl File {
             let chunks = chunks.collect::<Result<Vec<_>>>()?;
             let tellers: Vec<LeafReader<'_>> =
                 chunks.iter().map(|(leaf, chunk)| LeafReader { file: self, leaf, chunk }).collect();
-            reader.decode(blocks, &tellers, views)
+            // Who reads a part of the chunk is likely to read the next, too.
+            let shared = self.shared(leaf, row_group, &reader, blocks.len() < chunk.blocks.len())?;
+            reader.decode(blocks, &shared, &tellers, views)
         };
         decode().map_err(|e| e.at(&place))
     }
@@ -304,15 +306,7 @@ impl File {
         let tellers = chunk.sources.iter().map(|by| self.teller(leaf, &chunk, *by as usize, row_group));
         let tellers = tellers.collect::<Result<Vec<_>>>()?;
         let tellers: Vec<_> = tellers.iter().map(|(leaf, chunk)| LeafReader { file: self, leaf, chunk }).collect();
-        let shared = if let Some(shared) = cache.shared(leaf, row_group) {
-            shared
-        } else {
-            let shared = Arc::new(reader.open_shared(&reader.shared_bytes()?)?);
-            if !shared.is_empty() {
-                cache.keep_shared(leaf, row_group, &shared);
-            }
-            shared
-        };
+        let shared = self.shared(leaf, row_group, &reader, true)?;
         let read = |(reader, of): (&LeafReader<'_>, usize)| {
             if let Some(bytes) = cache.bytes_of(of, row_group, block) {
                 return Ok(bytes);
@@ -327,6 +321,28 @@ impl File {
         let others = tellers.iter().zip(chunk.sources.iter().map(|by| *by as usize)).map(read);
         let sources = Sources { bytes, tellers: others.collect::<Result<_>>()?, shared };
         Ok(Arc::new(reader.open_block(block, &tellers, sources)?))
+    }
+
+    /// The shared parts of a chunk, opened now or before.
+    fn shared(
+        &self,
+        leaf: usize,
+        row_group: usize,
+        reader: &LeafReader<'_>,
+        keep: bool,
+    ) -> Result<Arc<Vec<SharedPart>>> {
+        let cache = &self.inner.cache;
+        if reader.chunk.shared.is_empty() {
+            return Ok(Arc::default());
+        }
+        if let Some(shared) = cache.shared(leaf, row_group) {
+            return Ok(shared);
+        }
+        let shared = Arc::new(reader.open_shared()?);
+        if keep {
+            cache.keep_shared(leaf, row_group, &shared);
+        }
+        Ok(shared)
     }
 
     /// The chunk of leaf `by`, in terms of which a chunk of `leaf` is.
@@ -445,14 +461,18 @@ pub(crate) struct LeafReader<'a> {
 }
 
 impl LeafReader<'_> {
-    /// The bytes from the first shared part, or the first block wanted, to the last.
+    /// The values of some blocks.
     ///
     /// `tellers` are the columns in terms of which this one is.
-    fn decode(&self, blocks: Range<usize>, tellers: &[LeafReader<'_>], views: bool) -> Result<DecodedLeaf> {
+    fn decode(
+        &self,
+        blocks: Range<usize>,
+        shared: &[SharedPart],
+        tellers: &[LeafReader<'_>],
+        views: bool,
+    ) -> Result<DecodedLeaf> {
         let limits = self.file.limits();
         let wanted = self.wanted(&blocks);
-        let parts = self.shared_bytes()?;
-        let shared = self.open_shared(&parts)?;
         let bytes = self.block_bytes(wanted)?;
         let parsed = self.parse(wanted, blocks.start, &bytes)?;
         let other_bytes = tellers.iter().map(|t| t.block_bytes(t.wanted(&blocks))).collect::<Result<Vec<_>>>()?;
@@ -474,7 +494,7 @@ impl LeafReader<'_> {
         let mut out = Output::of_blocks(self.leaf, &parsed, views)?;
         out.push_all(&parsed, !shared.is_empty(), |i, push| {
             let block = parsed.get(i).ok_or_else(|| Error::corrupt("no such block"))?;
-            let open = Block::open(block, &shared, others.get(i).map(Vec::as_slice).unwrap_or_default(), limits);
+            let open = Block::open(block, shared, others.get(i).map(Vec::as_slice).unwrap_or_default(), limits);
             open.and_then(|block| push(&block)).map_err(|e| e.at(at(i)))
         })?;
         out.finish()
@@ -544,17 +564,15 @@ impl LeafReader<'_> {
         (block.len as u64).saturating_mul(width as u64).saturating_add(block.string_bytes as u64)
     }
 
-    /// All shared parts' bytes, one after another.
-    fn shared_bytes(&self) -> Result<Bytes> {
+    /// All shared parts, which lie one after another.
+    fn open_shared(&self) -> Result<Vec<SharedPart>> {
         let bytes = self.chunk.shared.iter().map(|part| part.bytes).sum();
-        self.file.store().read(self.chunk.offset, bytes)
-    }
-
-    fn open_shared(&self, bytes: &[u8]) -> Result<Vec<SharedPart>> {
+        let bytes = self.file.store().read(self.chunk.offset, bytes)?;
         let open = |part: &crate::file::PartEntry| {
             let from = (part.offset - self.chunk.offset) as usize;
-            let bytes = bytes.get(from..from + part.bytes as usize).unwrap_or_default();
-            let shared = block::open_shared(bytes, self.chunk.values as usize, self.file.limits());
+            let part_bytes = bytes.get(from..from + part.bytes as usize).map(|found| bytes.slice_ref(found));
+            let shared =
+                SharedPart::open(&part_bytes.unwrap_or_default(), self.chunk.values as usize, self.file.limits());
             shared.map_err(|e| e.within("shared part").at(|p| p.offset = Some(part.offset)))
         };
         self.chunk.shared.iter().map(open).collect()

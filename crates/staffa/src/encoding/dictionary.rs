@@ -11,8 +11,6 @@
 //! among the codes. Distinct values are counted exactly, never judged from a sample.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use std::sync::OnceLock;
-
 use staffa_kernels::{BytesDict, gather};
 
 use super::Encoding;
@@ -21,8 +19,8 @@ use super::front_coding::{self, FrontCoding};
 use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Coded, Sorted, Stats, rough_bytes};
 use crate::decode::{
-    AnyDecoder, BytesDecoder, CodedStrings, Decoder, Entries, Integer, OpenContext, Physical, Scratch, SharedPart,
-    for_words, vector_len,
+    AnyDecoder, BytesDecoder, CodedStrings, Decoder, Entries, Integer, OpenContext, Physical, Scratch, for_words,
+    vector_len,
 };
 use crate::error::{Error, Result};
 use crate::fold::{Fold, fold_codes};
@@ -31,6 +29,7 @@ use crate::later::{LaterStrings, LaterWords};
 use crate::node::{Node, NodeRef};
 use crate::picked::Picked;
 use crate::select::{Range, StringTest, select_codes};
+use crate::shared::SharedPart;
 use crate::values::{Kind, PhysicalType, Strings, Values};
 
 /// Bytes of distinct strings from which on it is tried to sort them.
@@ -102,18 +101,17 @@ impl Encoding for Dictionary {
         cursor.finish("payload")?;
         node.expect_children(if shared.is_some() { 1 } else { 2 })?;
         let codes = cx.open_words::<u32>(node.child(0, "codes", PhysicalType::U32, node.len)?)?;
+        shared.map(|part| part.expect(node.ty)).transpose()?;
         if node.ty == PhysicalType::Bytes {
             let values = match shared {
-                Some(part) => Entries::Shared(part.strings()?),
+                Some(part) => Entries::Shared(part),
                 None => Entries::Own(LaterStrings::open(node.any_child(1, "values")?, cx, "values")?),
             };
             return Ok(AnyDecoder::Bytes(Box::new(CodedBytes { codes, values })));
         }
         for_words!(node.ty, T => {
             let values = match shared {
-                Some(part) => Entries::Shared(part.words::<T>().ok_or_else(|| {
-                    Error::corrupt(format!("the shared part holds no {:?}", T::TYPE))
-                })?),
+                Some(part) => Entries::Shared(part),
                 None => Entries::Own(LaterWords::open(node.any_child(1, "values")?, cx, "values")?),
             };
             Ok(T::wrap(Box::new(CodedWords { codes, values })))
@@ -231,29 +229,15 @@ pub(crate) fn shared_node(values: Values<'_>, codes: &[u32], part: u8, cascade: 
     Ok(Node { encoding: 6, ty, len, payload: vec![1, part], children: vec![codes] })
 }
 
-/// Decodes a shared part, whose strings take `string_bytes`.
-pub(crate) fn open_shared<'a>(node: &NodeRef<'a>, string_bytes: u64, cx: &mut OpenContext<'a>) -> Result<SharedPart> {
-    if node.ty == PhysicalType::Bytes {
-        let values = cx.all_strings(node, "values")?;
-        let found = values.contents().len() as u64;
-        if found != string_bytes {
-            return Err(Error::corrupt(format!("strings of {string_bytes} bytes expected, found {found}")));
-        }
-        return Ok(SharedPart::Bytes(values, OnceLock::new()));
-    }
-    for_words!(node.ty, T => Ok(SharedPart::of_words(cx.all_words::<T>(node, "values")?)),
-        _ => Err(Error::corrupt("a dictionary holds no bits")))
-}
-
 struct CodedWords<'a, T> {
     codes: Box<dyn Decoder<u32> + 'a>,
-    values: Entries<'a, [T], LaterWords<'a, T>>,
+    values: Entries<'a, SharedPart, LaterWords<'a, T>>,
 }
 
 impl<T: Physical> CodedWords<'_, T> {
     fn all(&self) -> Result<&[T]> {
         match &self.values {
-            Entries::Shared(values) => Ok(values),
+            Entries::Shared(part) => part.words::<T>(),
             Entries::Own(values) => values.all(),
         }
     }
@@ -280,7 +264,7 @@ impl<T: Physical> Decoder<T> for CodedWords<'_, T> {
         let mut codes = vec![0; rows.len()];
         self.codes.gather(rows, cx, &mut codes)?;
         let found = match &self.values {
-            Entries::Shared(values) => gather(values, &codes, out),
+            Entries::Shared(part) => part.gather_words(&codes, cx, out)?,
             Entries::Own(values) => values.gather(&codes, cx, out)?,
         };
         if found { Ok(()) } else { Err(no_code(&codes, self.all()?.len())) }
@@ -300,7 +284,7 @@ impl<T: Physical> Decoder<T> for CodedWords<'_, T> {
 
 struct CodedBytes<'a> {
     codes: Box<dyn Decoder<u32> + 'a>,
-    values: Entries<'a, BytesDict, LaterStrings<'a>>,
+    values: Entries<'a, SharedPart, LaterStrings<'a>>,
 }
 
 impl CodedBytes<'_> {
@@ -325,7 +309,7 @@ impl CodedBytes<'_> {
 impl CodedStrings for CodedBytes<'_> {
     fn strings(&self) -> Result<&BytesDict> {
         match &self.values {
-            Entries::Shared(values) => Ok(values),
+            Entries::Shared(part) => part.strings(),
             Entries::Own(values) => values.all(),
         }
     }
@@ -359,17 +343,18 @@ impl BytesDecoder for CodedBytes<'_> {
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
         let mut codes = vec![0; rows.len()];
         self.codes.gather(rows, cx, &mut codes)?;
-        if let Entries::Own(values) = &self.values {
-            return values.gather(&codes, cx, out);
+        match &self.values {
+            Entries::Shared(part) => part.gather_strings(&codes, cx, out),
+            Entries::Own(values) => values.gather(&codes, cx, out),
         }
-        let values = self.strings()?;
-        let bytes = values.gathered_bytes(&codes).ok_or_else(|| no_code(&codes, values.len()))?;
-        out.push_all(codes.len(), bytes as usize, |lengths, out| values.gather(&codes, lengths, out))
     }
 
     fn select(&self, test: &StringTest<'_>, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
         let passing = match &self.values {
-            Entries::Shared(values) => (0..values.len()).map(|i| values.get(i).is_some_and(test.passes)).collect(),
+            Entries::Shared(part) => {
+                let values = part.strings()?;
+                (0..values.len()).map(|i| values.get(i).is_some_and(test.passes)).collect()
+            }
             Entries::Own(values) => values.select(test, cx)?,
         };
         select_codes(self.codes.as_ref(), &passing, cx)

@@ -14,17 +14,18 @@
 
 mod tokens;
 
-use staffa_kernels::{TokenRows, VECTOR, packed_bytes, tail_bytes};
+use staffa_kernels::{BytesDict, TokenRows, VECTOR, packed_bytes, tail_bytes};
 
 use super::bitpack::{unpack_vector, vector_bytes};
 use super::plain::starts_within;
 use super::{Encoding, Offered};
 use crate::choose::{Cascade, Stats};
 use crate::cursor::Cursor;
-use crate::decode::{AnyDecoder, BytesDecoder, Decoder, Entries, OpenContext, Scratch, SharedPart, vector_len};
+use crate::decode::{AnyDecoder, BytesDecoder, Decoder, Entries, OpenContext, Scratch, vector_len};
 use crate::error::{Error, Result};
 use crate::gather::{Appended, by_vector, gather_strings, no_row};
 use crate::node::{Node, NodeRef};
+use crate::shared::SharedPart;
 use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values};
 use tokens::{LONGEST, MOST, SHARED, TRAINED, Tokens, code_width, sample, strings_of, table};
 
@@ -200,11 +201,12 @@ fn open_own(count: usize, cursor: &mut Cursor<'_>, cx: &mut OpenContext<'_>) -> 
 
 /// Shared strings, where they can be tokens.
 fn shared(part: &SharedPart) -> Result<&TokenRows> {
-    let strings = part.strings()?;
-    if strings.is_empty() || strings.len() > usize::from(SHARED) {
-        return Err(Error::corrupt(format!("1 to {SHARED} tokens expected, found {}", strings.len())));
+    part.expect(PhysicalType::Bytes)?;
+    if part.len() == 0 || part.len() > usize::from(SHARED) {
+        return Err(Error::corrupt(format!("1 to {SHARED} tokens expected, found {}", part.len())));
     }
-    part.tokens().ok_or_else(|| too_long(strings.ranges().map(|range| range.len()).max().unwrap_or(0)))
+    let longest = |strings: &BytesDict| strings.ranges().map(|range| range.len()).max().unwrap_or(0);
+    part.tokens()?.map_or_else(|| Err(too_long(longest(part.strings()?))), Ok)
 }
 
 struct Text<'a> {

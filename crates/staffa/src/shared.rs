@@ -1,0 +1,203 @@
+//! Shared parts of a column chunk: a dictionary, or tokens, that its blocks have in common.
+//!
+//! ```text
+//! shared part = values: varint | decoded bytes: varint | node | CRC-32C of all before: u32
+//! ```
+//!
+//! Checksum and header are checked when the part is opened. Its values are decoded when more than a few of them are wanted,
+//! or some for the second time, and then once for all blocks.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use std::any::Any;
+use std::fmt;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use bytes::Bytes;
+use staffa_kernels::{BytesDict, PoolVec, TokenRows, gather};
+
+use crate::block::{checked, seal};
+use crate::cursor::{Cursor, put_varint};
+use crate::decode::{Budget, OpenContext, Physical, Scratch};
+use crate::error::{Error, Result};
+use crate::gather::{Appended, no_code};
+use crate::later::{few_strings, few_words, is_few_strings, is_few_words, made};
+use crate::limits::Limits;
+use crate::node::{Node, NodeRef};
+use crate::values::PhysicalType;
+
+/// A sealed shared part.
+pub(crate) fn write(node: &Node, string_bytes: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(node.size() + 16);
+    put_varint(&mut out, node.len as u64);
+    put_varint(&mut out, string_bytes as u64);
+    node.write(&mut out);
+    seal(&mut out);
+    out
+}
+
+/// Checks and parses a shared part; with its decoded bytes.
+///
+/// A dictionary never has more values than the chunk: `most` bounds what a few bytes can claim.
+pub(crate) fn parse<'a>(bytes: &'a [u8], most: usize, limits: &Limits) -> Result<(NodeRef<'a>, u64)> {
+    parse_body(checked(bytes, "a shared part")?, most, limits)
+}
+
+fn parse_body<'a>(body: &'a [u8], most: usize, limits: &Limits) -> Result<(NodeRef<'a>, u64)> {
+    let mut cursor = Cursor::new(body);
+    let len = cursor.varint_up_to(most as u64, "number of values")?;
+    let decoded = cursor.varint_up_to(limits.block_bytes, "decoded bytes")? as u64;
+    let node = NodeRef::parse(&mut cursor, len, limits.depth)?;
+    cursor.finish("the shared part")?;
+    if node.len != len {
+        return Err(Error::corrupt(format!("{len} values expected, found {}", node.len)));
+    }
+    Ok((node, decoded))
+}
+
+/// A shared part of a column chunk, decoded once and used by its blocks.
+pub struct SharedPart {
+    /// Without its checksum, which was found right.
+    body: Bytes,
+    limits: Limits,
+    ty: PhysicalType,
+    len: usize,
+    /// Of all strings.
+    string_bytes: u64,
+    /// A vector of the type's words.
+    words: OnceLock<Box<dyn Any + Send + Sync>>,
+    strings: OnceLock<BytesDict>,
+    /// The strings as tokens, where these are asked for and none is too long.
+    tokens: OnceLock<Option<TokenRows>>,
+    /// Held while the values are decoded, so that no two threads do it.
+    making: Mutex<()>,
+    asked: AtomicBool,
+}
+
+impl fmt::Debug for SharedPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedPart").field("ty", &self.ty).field("len", &self.len).finish_non_exhaustive()
+    }
+}
+
+impl SharedPart {
+    /// Checks and parses a part; `most`: see [`parse`].
+    pub fn open(bytes: &Bytes, most: usize, limits: &Limits) -> Result<Self> {
+        let body = bytes.slice(..checked(bytes, "a shared part")?.len());
+        let (node, string_bytes) = parse_body(&body, most, limits)?;
+        let (ty, len) = (node.ty, node.len);
+        let plain = plain_bytes(ty, len, string_bytes);
+        if plain > limits.block_bytes {
+            let most = limits.block_bytes;
+            return Err(Error::limit(format!("a shared part of at most {most} bytes is allowed, found {plain}")));
+        }
+        if ty == PhysicalType::Bits {
+            return Err(Error::corrupt("a dictionary holds no bits"));
+        }
+        Ok(Self {
+            body,
+            limits: *limits,
+            ty,
+            len,
+            string_bytes,
+            words: OnceLock::new(),
+            strings: OnceLock::new(),
+            tokens: OnceLock::new(),
+            making: Mutex::new(()),
+            asked: AtomicBool::new(false),
+        })
+    }
+
+    /// How many values it has.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// That its values are of a type.
+    pub fn expect(&self, ty: PhysicalType) -> Result<()> {
+        match self.ty {
+            found if found == ty => Ok(()),
+            PhysicalType::Bytes => Err(Error::corrupt(format!("the shared part holds no {ty:?}"))),
+            found => Err(Error::corrupt(format!("a shared part of {ty:?} expected, found {found:?}"))),
+        }
+    }
+
+    /// Bytes that it holds, or may come to hold.
+    pub fn bytes(&self) -> u64 {
+        let tokens = self.ty == PhysicalType::Bytes && u16::try_from(self.len).is_ok();
+        let tokens = if tokens { TokenRows::bytes_of(self.len) } else { 0 };
+        let ends = if self.ty == PhysicalType::Bytes { 4 * self.len } else { 0 };
+        self.body.len() as u64 + plain_bytes(self.ty, self.len, self.string_bytes) + (ends + tokens) as u64
+    }
+
+    /// All words; `T` is their type.
+    pub fn words<T: Physical>(&self) -> Result<&[T]> {
+        self.expect(T::TYPE)?;
+        let words = self.once(&self.words, |node, cx| Ok(Box::new(cx.all_words::<T>(node, "values")?) as Box<_>))?;
+        words.downcast_ref::<PoolVec<T>>().map(|words| &**words).ok_or_else(|| Error::corrupt("words of another type"))
+    }
+
+    /// All byte strings.
+    pub fn strings(&self) -> Result<&BytesDict> {
+        self.expect(PhysicalType::Bytes)?;
+        self.once(&self.strings, |node, cx| {
+            let values = cx.all_strings(node, "values")?;
+            let found = values.contents().len() as u64;
+            if found != self.string_bytes {
+                return Err(Error::corrupt(format!("strings of {} bytes expected, found {found}", self.string_bytes)));
+            }
+            Ok(values)
+        })
+    }
+
+    /// The byte strings as tokens, where none is longer than 16 bytes.
+    pub fn tokens(&self) -> Result<Option<&TokenRows>> {
+        let strings = self.strings()?;
+        Ok(self.tokens.get_or_init(|| TokenRows::of(strings)).as_ref())
+    }
+
+    /// The word of each code; `false` where one is beyond them.
+    pub fn gather_words<T: Physical>(&self, codes: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<bool> {
+        if self.words.get().is_none() && is_few_words(codes, self.len, &self.asked) {
+            return self.opened(|node, open| few_words(open.open_words::<T>(node)?.as_ref(), codes, cx, out));
+        }
+        Ok(gather(self.words::<T>()?, codes, out))
+    }
+
+    /// Appends the string of each code.
+    pub fn gather_strings(&self, codes: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
+        if self.strings.get().is_none() && is_few_strings(codes, self.len, &self.asked) {
+            let bytes = self.string_bytes as usize;
+            return self.opened(|node, open| few_strings(open.open_bytes(node)?.as_ref(), bytes, codes, cx, out));
+        }
+        let all = self.strings()?;
+        let bytes = all.gathered_bytes(codes).ok_or_else(|| no_code(codes, all.len()))?;
+        out.push_all(codes.len(), bytes as usize, |lengths, out| all.gather(codes, lengths, out))
+    }
+
+    /// What a cell holds, made by one thread.
+    fn once<'s, T>(
+        &'s self,
+        cell: &'s OnceLock<T>,
+        make: impl for<'a> FnOnce(&NodeRef<'a>, &mut OpenContext<'a>) -> Result<T>,
+    ) -> Result<&'s T> {
+        let _one = cell.get().is_none().then(|| self.making.lock().unwrap_or_else(PoisonError::into_inner));
+        made(cell, || self.opened(make))
+    }
+
+    /// Does something with the tree.
+    fn opened<R>(&self, f: impl for<'a> FnOnce(&NodeRef<'a>, &mut OpenContext<'a>) -> Result<R>) -> Result<R> {
+        let run = || {
+            let (node, _) = parse_body(&self.body, self.len, &self.limits)?;
+            let plain = plain_bytes(self.ty, self.len, self.string_bytes);
+            let budget = Budget::new(4 * plain + 32 * self.len as u64 + (1 << 16));
+            f(&node, &mut OpenContext { budget, shared: &[], sources: Vec::new() })
+        };
+        run().map_err(|e| e.within("shared part"))
+    }
+}
+
+/// What the values take as Arrow has them, but for the ends of strings.
+fn plain_bytes(ty: PhysicalType, len: usize, string_bytes: u64) -> u64 {
+    (len * ty.width_bytes().unwrap_or(1)) as u64 + string_bytes
+}
