@@ -4,8 +4,8 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use staffa_kernels::{
-    BytesDict, FsstTable, Int, Piece, PoolBuf, Text, TextRows, VECTOR, Word, fill_runs, gather, lengths_to_offsets_i32,
-    max_u32, pack, pack_tail, prefix_sum, sum_u32, unpack, unpack_tail,
+    BytesDict, FsstTable, Int, Piece, PoolBuf, Text, TextRows, VECTOR, Word, fill_runs, gather, join_prefixes,
+    lengths_to_offsets_i32, max_u32, pack, pack_tail, prefix_sum, sum_u32, unpack, unpack_tail,
 };
 use std::hint::black_box;
 use std::time::Duration;
@@ -99,10 +99,25 @@ fn strings(c: &mut Criterion) {
         measure(c, &format!("BytesDict::gather {name}"), bytes, || {
             assert!(dict.gather(black_box(&codes), &mut lengths, black_box(&mut out)).is_some());
         });
+        let run = vec![codes[0]; VECTOR];
+        let run_bytes = dict.gathered_bytes(&run).unwrap_or(0) as usize;
+        measure(c, &format!("BytesDict::gather one, {name}"), run_bytes, || {
+            assert!(dict.gather(black_box(&run), &mut lengths, black_box(&mut out)).is_some());
+        });
         measure(c, &format!("BytesDict::gathered_bytes {name}"), bytes, || {
             black_box(dict.gathered_bytes(black_box(&codes)));
         });
     }
+    // Names in order: they share most of their bytes.
+    let prefixes: Vec<u32> = (0..VECTOR).map(|i| if i == 0 { 0 } else { (rng.next() % 6) as u32 }).collect();
+    let suffixes: Vec<u32> = prefixes.iter().map(|_| 5 + (rng.next() % 4) as u32).collect();
+    let data: Vec<u8> = (0..suffixes.iter().sum()).map(|_| rng.next() as u8).collect();
+    let bytes = (prefixes.iter().sum::<u32>() + suffixes.iter().sum::<u32>()) as usize;
+    let (mut lengths, mut out) = (suffixes.clone(), vec![0; bytes + 64]);
+    measure(c, "join_prefixes", bytes, || {
+        lengths.copy_from_slice(&suffixes);
+        assert!(join_prefixes(black_box(&prefixes), black_box(&data), &mut lengths, black_box(&mut out)).is_some());
+    });
     let lengths: Vec<u32> = (0..VECTOR).map(|_| (rng.next() % 40) as u32).collect();
     let mut offsets = vec![0; VECTOR];
     measure(c, "lengths_to_offsets_i32", 4 * VECTOR, || {

@@ -166,6 +166,10 @@ fn gather_body(dict: &BytesDict, codes: &[u32], lengths: &mut [u32], out: &mut [
     if lengths.len() != codes.len() || !dict.covers(codes) {
         return None;
     }
+    if let Some(code) = the_same(codes) {
+        lengths.fill(u32::try_from(dict.get(code as usize)?.len()).ok()?);
+        return repeat(dict.get(code as usize)?, codes.len(), out);
+    }
     let (entries, mut at) = (&*dict.entries, 0);
     for (&code, length) in codes.iter().zip(lengths) {
         // SAFETY: `covers` has found every code below the number of entries.
@@ -182,6 +186,28 @@ fn gather_body(dict: &BytesDict, codes: &[u32], lengths: &mut [u32], out: &mut [
         at += len;
     }
     Some(at)
+}
+
+/// What all codes are, where these are many and of one run.
+#[inline(always)]
+fn the_same(codes: &[u32]) -> Option<u32> {
+    let (first, middle, last) = (*codes.first()?, *codes.get(codes.len() / 2)?, *codes.last()?);
+    let one = codes.len() >= 64 && first == middle && first == last;
+    (one && codes.iter().fold(0, |other, code| other | code ^ first) == 0).then_some(first)
+}
+
+/// A string so many times at the start of `out`, each time twice as much of it at once; the bytes written.
+#[inline(always)]
+fn repeat(string: &[u8], times: usize, out: &mut [u8]) -> Option<usize> {
+    let out = out.get_mut(..string.len().checked_mul(times)?)?;
+    let mut done = string.len().min(out.len());
+    out.get_mut(..done)?.copy_from_slice(string.get(..done)?);
+    while done < out.len() {
+        let more = done.min(out.len() - done);
+        out.copy_within(..more, done);
+        done += more;
+    }
+    Some(out.len())
 }
 
 /// Copies the first `len` bytes, up to 32 more where both have them. `None` where one has fewer.
@@ -299,8 +325,9 @@ mod tests {
                     let dict = BytesDict::new(&offsets, &data).unwrap();
                     assert_eq!(dict.len(), entries);
                     let string = |i: u32| &data[offsets[i as usize] as usize..offsets[i as usize + 1] as usize];
-                    for len in [0, 1, 2, 33, 300] {
-                        let mut codes: Vec<u32> = (0..len).map(|_| rng.below(entries) as u32).collect();
+                    for (len, run) in [(0, false), (1, false), (2, false), (33, false), (300, false), (300, true)] {
+                        let code = |_| if run { entries - 1 } else { rng.below(entries) } as u32;
+                        let mut codes: Vec<u32> = (0..len).map(code).collect();
                         let expected: Vec<u8> = codes.iter().flat_map(|&c| string(c)).copied().collect();
                         let bytes = expected.len();
                         let mut lengths = vec![0; len];

@@ -3,7 +3,15 @@
 //!
 //!   string[i] = string[i - 1][..prefixes[i]] + suffix[i]        string[-1] is empty
 //!
-//! Both parts are copied 16 bytes at a time, past their ends; what follows overwrites that.
+//! Both parts are copied 16 bytes at a time, past their ends; what follows overwrites that. With AVX-512 the string before
+//! stays in a register, and the suffix is loaded into it behind the prefix: to read back what two stores have just written
+//! waits for both.
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{
+    _bzhi_u64, _mm256_storeu_si256, _mm512_castsi512_si256, _mm512_mask_loadu_epi8, _mm512_maskz_loadu_epi8,
+    _mm512_setzero_si512, _mm512_storeu_si512,
+};
 
 use crate::dispatch::dispatch;
 
@@ -21,17 +29,35 @@ dispatch! {
     /// assert_eq!(staffa_kernels::join_prefixes(&[0, 4, 2], b"islanseas", &mut lengths, &mut out), Some(15));
     /// assert_eq!((&out[..15], lengths), (&b"islanislasiseas"[..], [5, 5, 5]));
     /// ```
-    pub fn join_prefixes(prefixes: &[u32], suffixes: &[u8], lengths: &mut [u32], out: &mut [u8]) -> Option<usize> = body;
+    pub fn join_prefixes<>(prefixes: &[u32], suffixes: &[u8], lengths: &mut [u32], out: &mut [u8]) -> Option<usize>
+        = scalar, avx2: scalar, avx512: join_avx512;
 }
 
 #[inline(always)]
-fn body(prefixes: &[u32], suffixes: &[u8], lengths: &mut [u32], out: &mut [u8]) -> Option<usize> {
+fn scalar(prefixes: &[u32], suffixes: &[u8], lengths: &mut [u32], out: &mut [u8]) -> Option<usize> {
     if prefixes.len() != lengths.len() {
         return None;
     }
-    let (mut before, mut at, mut next) = (0, 0, 0);
+    let mut places = Places::default();
     for (&prefix, length) in prefixes.iter().zip(lengths) {
-        let (prefix, suffix) = (prefix as usize, *length as usize);
+        *length = places.join(prefix as usize, *length as usize, suffixes, out)?;
+    }
+    (places.next == suffixes.len()).then_some(places.at)
+}
+
+/// Where the string before begins, the string to be made, and its suffix.
+#[derive(Default)]
+struct Places {
+    before: usize,
+    at: usize,
+    next: usize,
+}
+
+impl Places {
+    /// The next string, of whose length.
+    #[inline(always)]
+    fn join(&mut self, prefix: usize, suffix: usize, suffixes: &[u8], out: &mut [u8]) -> Option<u32> {
+        let Self { before, at, next } = *self;
         if prefix > at - before {
             return None;
         }
@@ -56,11 +82,54 @@ fn body(prefixes: &[u32], suffixes: &[u8], lengths: &mut [u32], out: &mut [u8]) 
             out.copy_within(before..before + prefix, at);
             out.get_mut(at + prefix..end)?.copy_from_slice(suffixes.get(next..next + suffix)?);
         }
-        *length = u32::try_from(prefix + suffix).ok()?;
-        next += suffix;
-        (before, at) = (at, end);
+        *self = Self { before: at, at: end, next: next + suffix };
+        u32::try_from(prefix + suffix).ok()
     }
-    (next == suffixes.len()).then_some(at)
+}
+
+/// Strings of up to 64 bytes in a register.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx2,bmi2")]
+#[inline]
+fn join_avx512(prefixes: &[u32], suffixes: &[u8], lengths: &mut [u32], out: &mut [u8]) -> Option<usize> {
+    if prefixes.len() != lengths.len() {
+        return None;
+    }
+    // The first bytes of the string before, as many as it has.
+    let (mut held, mut places) = (_mm512_setzero_si512(), Places::default());
+    for (&prefix, length) in prefixes.iter().zip(lengths) {
+        let (prefix, suffix) = (prefix as usize, *length as usize);
+        let Places { before, at, next } = places;
+        let len = prefix + suffix;
+        if prefix > at - before || suffix > suffixes.len() - next {
+            return None;
+        }
+        if len <= 64 && out.len() - at >= 64 {
+            let own = _bzhi_u64(u64::MAX, suffix as u32).wrapping_shl(prefix as u32);
+            // SAFETY: the load takes bytes `prefix..len` alone, which lie at `next..next + suffix` of the suffixes (none where
+            // `suffix` is 0, also where the shift is by 64); the stores have room for 64 bytes.
+            unsafe {
+                let from = suffixes.as_ptr().wrapping_add(next).wrapping_sub(prefix);
+                held = _mm512_mask_loadu_epi8(held, own, from.cast());
+                let to = out.as_mut_ptr().add(at);
+                if len <= 32 {
+                    _mm256_storeu_si256(to.cast(), _mm512_castsi512_si256(held));
+                } else {
+                    _mm512_storeu_si512(to.cast(), held);
+                }
+            }
+            places = Places { before: at, at: at + len, next: next + suffix };
+            *length = len as u32;
+        } else {
+            *length = places.join(prefix, suffix, suffixes, out)?;
+            let string = out.get(places.before..places.at)?;
+            // SAFETY: takes as many of the string's bytes as there are, 64 at the most.
+            held = unsafe {
+                _mm512_maskz_loadu_epi8(_bzhi_u64(u64::MAX, string.len().min(64) as u32), string.as_ptr().cast())
+            };
+        }
+    }
+    (places.next == suffixes.len()).then_some(places.at)
 }
 
 #[cfg(test)]
@@ -73,7 +142,7 @@ mod tests {
     fn agrees_with_the_scalar_twin() {
         on_every_level(|| {
             let mut rng = Rng(0x5eed);
-            for longest in [0, 1, 5, 16, 17, 60] {
+            for longest in [0, 1, 5, 16, 17, 60, 90] {
                 for count in [0, 1, 2, 50] {
                     let (mut prefixes, mut lengths, mut suffixes) = (Vec::new(), Vec::new(), Vec::new());
                     let (mut whole, mut strings, mut last) = (Vec::new(), Vec::new(), Vec::new());
@@ -88,7 +157,7 @@ mod tests {
                         lengths.push(suffix.len() as u32);
                         suffixes.extend(suffix);
                     }
-                    for slack in [0, 1, 16, 100] {
+                    for slack in [0, 1, 16, 64, 100] {
                         let (mut found, mut out) = (lengths.clone(), vec![0; whole.len() + slack]);
                         assert_eq!(join_prefixes(&prefixes, &suffixes, &mut found, &mut out), Some(whole.len()));
                         assert_eq!((&out[..whole.len()], &found), (whole.as_slice(), &strings));
