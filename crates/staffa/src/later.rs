@@ -63,14 +63,25 @@ impl<'a, T: Physical> LaterWords<'a, T> {
         {
             return Ok(false);
         }
-        let rows = distinct(codes, self.decoder.len())?;
-        let mut values = vec![T::default(); rows.len()];
-        self.decoder.gather(&rows, cx, &mut values)?;
-        for (code, place) in codes.iter().zip(out) {
-            *place = rows.binary_search(code).ok().and_then(|i| values.get(i)).copied().unwrap_or_default();
-        }
+        pick(self.decoder.as_ref(), codes, cx, out)?;
         Ok(true)
     }
+}
+
+/// The value of each code, whatever their order, without the others.
+pub(crate) fn pick<T: Physical>(
+    decoder: &dyn Decoder<T>,
+    codes: &[u32],
+    cx: &mut Scratch,
+    out: &mut [T],
+) -> Result<()> {
+    let rows = distinct(codes, decoder.len())?;
+    let mut values = vec![T::default(); rows.len()];
+    decoder.gather(&rows, cx, &mut values)?;
+    for (code, place) in codes.iter().zip(out) {
+        *place = rows.binary_search(code).ok().and_then(|i| values.get(i)).copied().unwrap_or_default();
+    }
+    Ok(())
 }
 
 /// Byte strings.
