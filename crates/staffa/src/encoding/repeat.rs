@@ -217,24 +217,33 @@ impl<'a, T: Integer> Parts<'a, T> {
 
     /// The values of rows, where these are few and the first that are asked for.
     fn few(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<bool> {
-        // The matches take no more than the values for which there is room.
+        if rows.is_empty() {
+            return Ok(true);
+        }
+        let matches = self.offsets.len();
+        // A chain may be as long as there are matches; these take no more memory than the values, for which there is room.
         if self.all.get().is_some()
-            || rows.len() * FEW > self.len
-            || self.offsets.len() * size_of::<Match>() > self.len * T::BYTES
+            || rows.len() * FEW.max(matches) > self.len
+            || matches * size_of::<Match>() > self.len * T::BYTES
             || self.asked.swap(true, Ordering::Relaxed)
         {
             return Ok(false);
         }
         let matches = self.matches(cx)?;
-        let mut steps = self.len / STEP;
+        // The last rows first, as the chains of these are the longest; with a share for each, it is soon known if they are
+        // too long.
+        let most = self.len / STEP;
+        let mut steps = most / 8;
         let mut places = Vec::with_capacity(rows.len());
-        for row in rows {
+        for row in rows.iter().rev() {
             if *row as usize >= self.len {
                 return Err(no_row(*row, self.len));
             }
+            steps += most / rows.len();
             let Some(place) = literal_of(&matches, *row, &mut steps) else { return Ok(false) };
             places.push(place);
         }
+        places.reverse();
         pick(self.literals.as_ref(), &places, cx, out)?;
         Ok(true)
     }
