@@ -6,8 +6,10 @@
 //! ```
 //!
 //! Run-length encoding (BtrBlocks, section 2.2) with ends, not lengths: a vector finds its first run by binary search.
+//! The ends are decoded at `open`; the values when more than a few are wanted, or some for the second time.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use staffa_kernels::{BytesDict, PoolVec, VECTOR, ascends, fill_runs};
@@ -22,6 +24,7 @@ use crate::decode::{
 use crate::error::{Error, Result};
 use crate::fold::{Fold, FoldStrings, fold_runs, fold_strings};
 use crate::gather::{Appended, by_vector, gather_vectors, many, no_row};
+use crate::later::{LaterStrings, LaterWords, made};
 use crate::node::{Node, NodeRef};
 use crate::picked::rows_where;
 use crate::select::{Range, StringTest, select_runs};
@@ -124,12 +127,12 @@ impl Encoding for RunEnd {
         let ends = open_ends(node, 1, cx)?;
         if node.ty == PhysicalType::Bytes {
             let child = node.child(0, "values", PhysicalType::Bytes, ends.len())?;
-            let values = cx.all_strings(child, "values")?;
-            let ids = (0..ends.len() as u32).collect();
-            return Ok(AnyDecoder::Bytes(Box::new(ByteRuns { values, ids, runs: Ends::new(ends), len: node.len })));
+            let values = LaterStrings::open(child, cx, "values")?;
+            let (ids, runs) = (OnceLock::new(), Ends::new(ends));
+            return Ok(AnyDecoder::Bytes(Box::new(ByteRuns { values, ids, runs, len: node.len })));
         }
         for_words!(node.ty, T => {
-            let values = cx.all_words::<T>(node.child(0, "values", node.ty, ends.len())?, "values")?;
+            let values = LaterWords::<T>::open(node.child(0, "values", node.ty, ends.len())?, cx, "values")?;
             Ok(T::wrap(Box::new(WordRuns { values, runs: Ends::new(ends), len: node.len })))
         }, _ => Err(Error::corrupt("no such type")))
     }
@@ -220,84 +223,95 @@ impl Ends {
     }
 }
 
-struct WordRuns<T> {
-    values: PoolVec<T>,
+struct WordRuns<'a, T> {
+    values: LaterWords<'a, T>,
     runs: Ends,
     len: usize,
 }
 
-impl<T: Physical> Decoder<T> for WordRuns<T> {
+impl<T: Physical> Decoder<T> for WordRuns<'_, T> {
     fn len(&self) -> usize {
         self.len
     }
 
     fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
-        self.runs.fill(&self.values, v, out)
+        self.runs.fill(self.values.all()?, v, out)
     }
 
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         if many(rows) {
             return gather_vectors(self, rows, cx, out);
         }
-        for ((row, run), place) in runs_of(rows, &self.runs.ends).zip(out) {
-            *place = *self.values.get(run).ok_or_else(|| no_row(row, self.len))?;
-        }
-        Ok(())
+        let runs = runs_of(rows, &self.runs.ends);
+        if self.values.gather(&runs, cx, out)? { Ok(()) } else { Err(no_row_of(rows, self.len)) }
     }
 
     fn select(&self, range: &Range<T>, _: &mut Scratch) -> Result<Bitmap>
     where
         T: Integer,
     {
-        let passing = range.of_values(&self.values);
+        let passing = range.of_values(self.values.all()?);
         Ok(select_runs((0..passing.len()).map(|run| passing.get(run)), &self.runs.ends, self.len))
     }
 
     fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {
-        fold_runs(self, (&self.values, &self.runs.ends), rows, into, cx)
+        fold_runs(self, (self.values.all()?, &self.runs.ends), rows, into, cx)
     }
 }
 
-/// Every row with its run.
-fn runs_of<'r>(rows: &'r [u32], ends: &'r [u32]) -> impl Iterator<Item = (u32, usize)> {
+/// The run of every row.
+fn runs_of(rows: &[u32], ends: &[u32]) -> Vec<u32> {
     let mut run = 0;
-    rows.iter().map(move |row| {
+    let next = rows.iter().map(|row| {
         // The next one is near where many rows are wanted, else anywhere.
         let rest = ends.get(run..).unwrap_or_default();
         let near = rest.iter().take(8).position(|end| row < end);
         run += near.unwrap_or_else(|| rest.partition_point(|end| end <= row));
-        (*row, run)
-    })
+        run as u32
+    });
+    next.collect()
 }
 
-struct ByteRuns {
-    values: BytesDict,
-    ids: Vec<u32>,
+/// The error for rows of which one is not there.
+fn no_row_of(rows: &[u32], len: usize) -> Error {
+    no_row(rows.last().copied().unwrap_or(0), len)
+}
+
+struct ByteRuns<'a> {
+    values: LaterStrings<'a>,
+    /// The number of each run.
+    ids: OnceLock<Vec<u32>>,
     runs: Ends,
     len: usize,
 }
 
-impl ByteRuns {
+impl ByteRuns<'_> {
+    /// The run of each row of vector `v`.
+    fn runs(&self, v: usize, out: &mut [u32]) -> Result<()> {
+        let ids = made(&self.ids, || Ok((0..self.runs.ends.len() as u32).collect()))?;
+        self.runs.fill(ids, v, out)
+    }
+
     fn with_ids<R>(&self, v: usize, cx: &mut Scratch, f: impl FnOnce(&[u32]) -> Option<R>) -> Result<R> {
         let mut buffer = cx.take_u32();
         let ids = buffer.get_mut(..vector_len(self.len, v)).unwrap_or_default();
-        let result = self.runs.fill(&self.ids, v, ids).map(|()| f(ids));
+        let result = self.runs(v, ids).map(|()| f(ids));
         cx.give_u32(buffer);
         result?.ok_or_else(|| Error::corrupt("strings longer than declared"))
     }
 }
 
-impl CodedStrings for ByteRuns {
+impl CodedStrings for ByteRuns<'_> {
     fn strings(&self) -> Result<&BytesDict> {
-        Ok(&self.values)
+        self.values.all()
     }
 
     fn codes(&self, v: usize, _: &mut Scratch, out: &mut [u32]) -> Result<()> {
-        self.runs.fill(&self.ids, v, out)
+        self.runs(v, out)
     }
 }
 
-impl BytesDecoder for ByteRuns {
+impl BytesDecoder for ByteRuns<'_> {
     fn len(&self) -> usize {
         self.len
     }
@@ -307,47 +321,48 @@ impl BytesDecoder for ByteRuns {
     }
 
     fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize> {
-        self.with_ids(v, cx, |ids| self.values.gathered_bytes(ids)).map(|bytes| bytes as usize)
+        let values = self.values.all()?;
+        self.with_ids(v, cx, |ids| values.gathered_bytes(ids)).map(|bytes| bytes as usize)
     }
 
     fn vector(&self, v: usize, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
-        self.with_ids(v, cx, |ids| self.values.gather(ids, lengths, out))
+        let values = self.values.all()?;
+        self.with_ids(v, cx, |ids| values.gather(ids, lengths, out))
     }
 
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
-        let mut runs = Vec::with_capacity(rows.len());
-        if many(rows) {
-            let mut buffer = cx.take_u32();
-            for (v, rows) in by_vector(rows) {
-                let ids = buffer.get_mut(..vector_len(self.len, v)).unwrap_or_default();
-                self.runs.fill(&self.ids, v, ids)?;
-                runs.extend(rows.iter().filter_map(|row| ids.get(*row as usize % VECTOR)));
-            }
-            cx.give_u32(buffer);
-        } else {
-            runs.extend(runs_of(rows, &self.runs.ends).map(|(_, run)| run as u32));
+        if !many(rows) {
+            return self.values.gather(&runs_of(rows, &self.runs.ends), cx, out);
         }
-        let values = &self.values;
-        let bytes = values.gathered_bytes(&runs).filter(|_| runs.len() == rows.len());
-        let bytes = bytes.ok_or_else(|| no_row(rows.last().copied().unwrap_or(0), self.len))?;
-        out.push_all(runs.len(), bytes as usize, |lengths, out| values.gather(&runs, lengths, out))
+        let mut runs = Vec::with_capacity(rows.len());
+        let mut buffer = cx.take_u32();
+        for (v, rows) in by_vector(rows) {
+            let ids = buffer.get_mut(..vector_len(self.len, v)).unwrap_or_default();
+            self.runs(v, ids)?;
+            runs.extend(rows.iter().filter_map(|row| ids.get(*row as usize % VECTOR)));
+        }
+        cx.give_u32(buffer);
+        if runs.len() < rows.len() {
+            return Err(no_row_of(rows, self.len));
+        }
+        self.values.gather(&runs, cx, out)
     }
 
     fn fold(&self, rows: Option<&Bitmap>, most: usize, into: &mut dyn FoldStrings, cx: &mut Scratch) -> Result<()> {
         if rows.is_some() {
             return fold_strings(self, rows, most, into, cx);
         }
-        let mut start = 0;
+        let (values, mut start) = (self.values.all()?, 0);
         for (run, end) in self.runs.ends.iter().enumerate() {
-            into.string(self.values.get(run).unwrap_or_default(), end - start)?;
+            into.string(values.get(run).unwrap_or_default(), end - start)?;
             start = *end;
         }
         Ok(())
     }
 
-    fn select(&self, test: &StringTest<'_>, _: usize, _: &mut Scratch) -> Result<Bitmap> {
-        let passing = (0..self.runs.ends.len()).map(|run| self.values.get(run).is_some_and(test.passes));
-        Ok(select_runs(passing, &self.runs.ends, self.len))
+    fn select(&self, test: &StringTest<'_>, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
+        let passing = self.values.select(test, cx)?;
+        Ok(select_runs((0..passing.len()).map(|run| passing.get(run)), &self.runs.ends, self.len))
     }
 }
 
