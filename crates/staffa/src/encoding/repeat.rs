@@ -87,6 +87,7 @@ impl Encoding for Repeat {
         Ok(Some(bytes + bytes / 8))
     }
 
+    /// More than a few rows, and the second ones, take the block.
     fn point_read(&self) -> PointRead {
         PointRead::Block
     }
@@ -394,7 +395,7 @@ mod tests {
         for round in 0..400 {
             let most = [4, 60, 900][round % 3];
             let (mut lists, mut used, mut len) = ([vec![], vec![], vec![]], 0, 0);
-            for _ in 0..random.below(40) + 1 {
+            for _ in 0..=random.below(40) {
                 let before = random.below(most) + usize::from(len == 0);
                 // Near ones overlap themselves.
                 let farthest = (len + before).min(1 << random.below(12));
