@@ -6,11 +6,11 @@
 //! ```
 //!
 //! Run-length encoding (BtrBlocks, section 2.2) with ends, not lengths: a vector finds its first run by binary search.
-//! The ends are decoded at `open`; the values when more than a few are wanted, or some for the second time.
+//! Values are decoded when more than a few are wanted, or some for the second time.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use staffa_kernels::{BytesDict, PoolVec, VECTOR, ascends, fill_runs};
 
@@ -18,8 +18,8 @@ use super::Encoding;
 use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Stats};
 use crate::decode::{
-    AnyDecoder, BitsDecoder, BytesDecoder, CodedStrings, Decoder, Integer, OpenContext, Physical, Scratch, for_words,
-    vector_len,
+    AnyDecoder, BitsDecoder, BytesDecoder, CodedStrings, Decoder, Integer, OpenContext, Physical, Scratch, decode_all,
+    for_words, vector_len,
 };
 use crate::error::{Error, Result};
 use crate::fold::{Fold, FoldStrings, fold_runs, fold_strings};
@@ -29,6 +29,9 @@ use crate::node::{Node, NodeRef};
 use crate::picked::rows_where;
 use crate::select::{Range, StringTest, select_runs};
 use crate::values::{Kind, PhysicalType, StringsBuf, Values};
+
+/// A row is searched for in no fewer vectors of ends than that; in fewer, to decode all takes less.
+const SEARCHED: usize = 6;
 
 /// See the [module](self).
 pub struct RunEnd;
@@ -119,21 +122,20 @@ impl Encoding for RunEnd {
             if first > 1 {
                 return Err(Error::corrupt(format!("0 or 1 expected, found {first}")));
             }
-            let ends = open_ends(node, 0, cx)?;
-            return Ok(AnyDecoder::Bits(Box::new(BitRuns { first: first == 1, ends, len: node.len })));
+            let ends = Ends::open(node, 0, cx)?;
+            return Ok(AnyDecoder::Bits(Box::new(BitRuns { first: first == 1, ends })));
         }
         node.expect_children(2)?;
         node.cursor().finish("payload")?;
-        let ends = open_ends(node, 1, cx)?;
+        let runs = Ends::open(node, 1, cx)?;
         if node.ty == PhysicalType::Bytes {
-            let child = node.child(0, "values", PhysicalType::Bytes, ends.len())?;
+            let child = node.child(0, "values", PhysicalType::Bytes, runs.count())?;
             let values = LaterStrings::open(child, cx, "values")?;
-            let (ids, runs) = (OnceLock::new(), Ends::new(ends));
-            return Ok(AnyDecoder::Bytes(Box::new(ByteRuns { values, ids, runs, len: node.len })));
+            return Ok(AnyDecoder::Bytes(Box::new(ByteRuns { values, ids: OnceLock::new(), runs, len: node.len })));
         }
         for_words!(node.ty, T => {
-            let values = LaterWords::<T>::open(node.child(0, "values", node.ty, ends.len())?, cx, "values")?;
-            Ok(T::wrap(Box::new(WordRuns { values, runs: Ends::new(ends), len: node.len })))
+            let values = LaterWords::<T>::open(node.child(0, "values", node.ty, runs.count())?, cx, "values")?;
+            Ok(T::wrap(Box::new(WordRuns { values, runs, len: node.len })))
         }, _ => Err(Error::corrupt("no such type")))
     }
 
@@ -185,37 +187,103 @@ fn run_values<T: Physical>(values: &[T]) -> Vec<T> {
     values.first().copied().into_iter().chain(changes).collect()
 }
 
-fn open_ends<'a>(node: &NodeRef<'a>, child: usize, cx: &mut OpenContext<'a>) -> Result<PoolVec<u32>> {
-    let child = node.any_child(child, "ends")?;
-    let ends = cx.all_words::<u32>(child, "ends")?;
-    if !ascends(&ends)
-        && let Some([a, b]) = ends.array_windows().find(|[a, b]| a >= b)
-    {
-        return Err(Error::corrupt(format!("run ends must increase, found {b} after {a}")));
-    }
-    let last = ends.last().copied().unwrap_or(0);
-    if last as usize != node.len || ends.first() == Some(&0) {
-        return Err(Error::corrupt(format!("runs of {} values expected, found an end at {last}", node.len)));
-    }
-    Ok(ends)
-}
-
 /// Ends of runs.
-struct Ends {
-    ends: PoolVec<u32>,
+struct Ends<'a> {
+    decoder: Box<dyn Decoder<u32> + 'a>,
+    /// Rows of all runs.
+    rows: usize,
+    all: OnceLock<PoolVec<u32>>,
+    asked: AtomicBool,
     /// The run that the vector behind the last one begins with: most are asked for in order.
     near: AtomicUsize,
 }
 
-impl Ends {
-    fn new(ends: PoolVec<u32>) -> Self {
-        Self { ends, near: AtomicUsize::new(0) }
+impl<'a> Ends<'a> {
+    fn open(node: &NodeRef<'a>, child: usize, cx: &mut OpenContext<'a>) -> Result<Self> {
+        let child = node.any_child(child, "ends")?;
+        cx.budget.take(child.len as u64 * 4, "ends")?;
+        let ends = Self {
+            decoder: cx.open_words::<u32>(child)?,
+            rows: node.len,
+            all: OnceLock::new(),
+            asked: AtomicBool::new(false),
+            near: AtomicUsize::new(0),
+        };
+        // There is nothing to save.
+        if child.len < SEARCHED * VECTOR {
+            ends.all()?;
+        }
+        Ok(ends)
+    }
+
+    /// How many runs there are.
+    fn count(&self) -> usize {
+        self.decoder.len()
+    }
+
+    /// All of them.
+    fn all(&self) -> Result<&[u32]> {
+        made(&self.all, || self.decoded()).map(|all| &**all)
+    }
+
+    fn decoded(&self) -> Result<PoolVec<u32>> {
+        let ends = decode_all(self.decoder.as_ref())?;
+        if !ascends(&ends)
+            && let Some([a, b]) = ends.array_windows().find(|[a, b]| a >= b)
+        {
+            return Err(Error::corrupt(format!("run ends must increase, found {b} after {a}")));
+        }
+        let last = ends.last().copied().unwrap_or(0);
+        if last as usize != self.rows || ends.first() == Some(&0) {
+            return Err(Error::corrupt(format!("runs of {} values expected, found an end at {last}", self.rows)));
+        }
+        Ok(ends)
+    }
+
+    /// The run of every row.
+    fn runs(&self, rows: &[u32], cx: &mut Scratch) -> Result<Vec<u32>> {
+        if self.all.get().is_some()
+            || rows.len() * SEARCHED > self.count().div_ceil(VECTOR)
+            || self.asked.swap(true, Ordering::Relaxed)
+        {
+            return Ok(runs_of(rows, self.all()?));
+        }
+        rows.iter().map(|row| self.search(*row, cx)).collect()
+    }
+
+    /// The run of a row, by as few vectors of ends as need be: where it is to be expected between those that were seen, and
+    /// every other time in the middle, should they be uneven.
+    fn search(&self, row: u32, cx: &mut Scratch) -> Result<u32> {
+        let mut buffer = cx.take_u32();
+        let (mut low, mut high) = (0, self.count().div_ceil(VECTOR));
+        let (mut first, mut last) = (0, self.rows as u32);
+        let (mut run, mut middle) = (None, false);
+        while low < high && first <= row && row < last {
+            let expected = low + (row - first) as usize * (high - low) / (last - first) as usize;
+            let v = if middle { low.midpoint(high) } else { expected };
+            middle = !middle;
+            let ends = buffer.get_mut(..vector_len(self.count(), v)).unwrap_or_default();
+            self.decoder.vector(v, cx, ends)?;
+            let i = ends.partition_point(|end| *end <= row);
+            if i == ends.len() {
+                (low, first) = (v + 1, ends.last().copied().unwrap_or(row));
+                continue;
+            }
+            run = Some((v * VECTOR + i) as u32);
+            if i > 0 {
+                break;
+            }
+            // The first one of these, unless it ends in the vector before.
+            (high, last) = (v, ends.first().copied().unwrap_or(row));
+        }
+        cx.give_u32(buffer);
+        run.ok_or_else(|| no_row(row, self.rows))
     }
 
     /// Vector `v` of runs of these values.
     fn fill<T: Physical>(&self, values: &[T], v: usize, out: &mut [T]) -> Result<()> {
         let near = self.near.load(Ordering::Relaxed);
-        let Some(next) = fill_runs(values, &self.ends, (v * VECTOR) as u32, near, out) else {
+        let Some(next) = fill_runs(values, self.all()?, (v * VECTOR) as u32, near, out) else {
             return Err(Error::corrupt(format!("the runs do not cover vector {v}")));
         };
         self.near.store(next, Ordering::Relaxed);
@@ -225,7 +293,7 @@ impl Ends {
 
 struct WordRuns<'a, T> {
     values: LaterWords<'a, T>,
-    runs: Ends,
+    runs: Ends<'a>,
     len: usize,
 }
 
@@ -242,7 +310,7 @@ impl<T: Physical> Decoder<T> for WordRuns<'_, T> {
         if many(rows) {
             return gather_vectors(self, rows, cx, out);
         }
-        let runs = runs_of(rows, &self.runs.ends);
+        let runs = self.runs.runs(rows, cx)?;
         if self.values.gather(&runs, cx, out)? { Ok(()) } else { Err(no_row_of(rows, self.len)) }
     }
 
@@ -251,11 +319,11 @@ impl<T: Physical> Decoder<T> for WordRuns<'_, T> {
         T: Integer,
     {
         let passing = range.of_values(self.values.all()?);
-        Ok(select_runs((0..passing.len()).map(|run| passing.get(run)), &self.runs.ends, self.len))
+        Ok(select_runs((0..passing.len()).map(|run| passing.get(run)), self.runs.all()?, self.len))
     }
 
     fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {
-        fold_runs(self, (self.values.all()?, &self.runs.ends), rows, into, cx)
+        fold_runs(self, (self.values.all()?, self.runs.all()?), rows, into, cx)
     }
 }
 
@@ -281,14 +349,14 @@ struct ByteRuns<'a> {
     values: LaterStrings<'a>,
     /// The number of each run.
     ids: OnceLock<Vec<u32>>,
-    runs: Ends,
+    runs: Ends<'a>,
     len: usize,
 }
 
 impl ByteRuns<'_> {
     /// The run of each row of vector `v`.
     fn runs(&self, v: usize, out: &mut [u32]) -> Result<()> {
-        let ids = made(&self.ids, || Ok((0..self.runs.ends.len() as u32).collect()))?;
+        let ids = made(&self.ids, || Ok((0..self.runs.count() as u32).collect()))?;
         self.runs.fill(ids, v, out)
     }
 
@@ -332,7 +400,7 @@ impl BytesDecoder for ByteRuns<'_> {
 
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
         if !many(rows) {
-            return self.values.gather(&runs_of(rows, &self.runs.ends), cx, out);
+            return self.values.gather(&self.runs.runs(rows, cx)?, cx, out);
         }
         let mut runs = Vec::with_capacity(rows.len());
         let mut buffer = cx.take_u32();
@@ -353,7 +421,7 @@ impl BytesDecoder for ByteRuns<'_> {
             return fold_strings(self, rows, most, into, cx);
         }
         let (values, mut start) = (self.values.all()?, 0);
-        for (run, end) in self.runs.ends.iter().enumerate() {
+        for (run, end) in self.runs.all()?.iter().enumerate() {
             into.string(values.get(run).unwrap_or_default(), end - start)?;
             start = *end;
         }
@@ -362,24 +430,79 @@ impl BytesDecoder for ByteRuns<'_> {
 
     fn select(&self, test: &StringTest<'_>, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
         let passing = self.values.select(test, cx)?;
-        Ok(select_runs((0..passing.len()).map(|run| passing.get(run)), &self.runs.ends, self.len))
+        Ok(select_runs((0..passing.len()).map(|run| passing.get(run)), self.runs.all()?, self.len))
     }
 }
 
-struct BitRuns {
+struct BitRuns<'a> {
     first: bool,
-    ends: PoolVec<u32>,
-    len: usize,
+    ends: Ends<'a>,
 }
 
-impl BitsDecoder for BitRuns {
+impl BitsDecoder for BitRuns<'_> {
     fn bits(&self) -> Result<Bitmap> {
         let mut value = !self.first;
         let values = std::iter::from_fn(|| {
             value = !value;
             Some(value)
         });
-        Ok(select_runs(values, &self.ends, self.len))
+        Ok(select_runs(values, self.ends.all()?, self.ends.rows))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrow::testing::Random;
+    use crate::cursor::Cursor;
+    use crate::decode::Budget;
+
+    /// Some rows of runs that have their number as value, asked for once and again; whether they were searched for.
+    fn gathered(ends: &[u32], len: usize, rows: &[u32]) -> Result<(Vec<u32>, bool)> {
+        let cascade = Cascade::default();
+        let numbers: Vec<u32> = (0..ends.len() as u32).collect();
+        let children = [&numbers, ends].map(|child| cascade.child(Values::U32(child), Kind::Unsigned));
+        let children = children.into_iter().collect::<Result<Vec<Node>>>()?;
+        let node = Node { encoding: 5, ty: PhysicalType::U32, len, payload: Vec::new(), children };
+        let mut bytes = Vec::new();
+        node.write(&mut bytes);
+        let node = NodeRef::parse(&mut Cursor::new(&bytes), len, 9)?;
+        let mut cx = OpenContext { budget: Budget::new(1 << 20), shared: &[], sources: Vec::new() };
+        let runs = Ends::open(&node, 1, &mut cx)?;
+        let values = LaterWords::open(node.child(0, "values", PhysicalType::U32, runs.count())?, &mut cx, "values")?;
+        let decoder = WordRuns::<u32> { values, runs, len };
+        let (mut cx, mut first, mut second) = (Scratch::default(), vec![0; rows.len()], vec![0; rows.len()]);
+        decoder.gather(rows, &mut cx, &mut first)?;
+        let searched = decoder.runs.all.get().is_none();
+        decoder.gather(rows, &mut cx, &mut second)?;
+        assert!(decoder.runs.all.get().is_some() && first == second);
+        Ok((first, searched))
+    }
+
+    #[test]
+    fn few_rows_are_searched_for() {
+        let mut random = Random(5);
+        for round in 0..60 {
+            // Even ones, and some that are long at one end.
+            let most = |i: usize| if (round % 3 == 0) == (i < 8000) { 12 } else { 2 };
+            let mut len = 0;
+            let ends: Vec<u32> = (0..9000 + random.below(3000))
+                .map(|i| {
+                    len += 1 + random.below(most(i));
+                    len as u32
+                })
+                .collect();
+            let edges = [0, ends[1023] - 1, ends[1023], ends[2047], ends[ends.len() - 2], len as u32 - 1];
+            let row = edges.get(round).copied().unwrap_or_else(|| random.below(len) as u32);
+            let expected = ends.partition_point(|end| *end <= row) as u32;
+            assert_eq!(gathered(&ends, len, &[row]).unwrap(), (vec![expected], true));
+            assert!(gathered(&ends, len, &[len as u32]).is_err());
+            // Ends that do not ascend: an error when all are decoded, at the latest.
+            let mut wrong = ends.clone();
+            wrong.swap(random.below(4000), 4000 + random.below(4000));
+            assert!(gathered(&wrong, len, &[row]).is_err());
+            assert!(gathered(&ends, len + 1, &[row]).is_err());
+        }
     }
 }
 
