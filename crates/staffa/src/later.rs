@@ -1,4 +1,4 @@
-//! Values that all rows refer to, decoded when more than a few of them are wanted, or some for the second time: to read one
+//! Values that rows refer to, decoded when more than a few of them are wanted, or some for the second time: to read one
 //! row takes none of the others, and a block that is kept is likely to be asked again.
 //!
 //! What they take decoded is known, and asked for, when they are opened.

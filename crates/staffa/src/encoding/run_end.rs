@@ -6,9 +6,11 @@
 //! ```
 //!
 //! Run-length encoding (BtrBlocks, section 2.2) with ends, not lengths: a vector finds its first run by binary search.
+//! Values are decoded when more than a few are wanted, or some for the second time.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use staffa_kernels::{BytesDict, PoolVec, VECTOR, ascends, fill_runs};
 
@@ -16,16 +18,20 @@ use super::Encoding;
 use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Stats};
 use crate::decode::{
-    AnyDecoder, BitsDecoder, BytesDecoder, CodedStrings, Decoder, Integer, OpenContext, Physical, Scratch, for_words,
-    vector_len,
+    AnyDecoder, BitsDecoder, BytesDecoder, CodedStrings, Decoder, Integer, OpenContext, Physical, Scratch, decode_all,
+    for_words, vector_len,
 };
 use crate::error::{Error, Result};
 use crate::fold::{Fold, FoldStrings, fold_runs, fold_strings};
 use crate::gather::{Appended, by_vector, gather_vectors, many, no_row};
+use crate::later::{LaterStrings, LaterWords, made};
 use crate::node::{Node, NodeRef};
 use crate::picked::rows_where;
 use crate::select::{Range, StringTest, select_runs};
 use crate::values::{Kind, PhysicalType, StringsBuf, Values};
+
+/// A row is searched for in no fewer vectors of ends than that; in fewer, to decode all takes less.
+const SEARCHED: usize = 6;
 
 /// See the [module](self).
 pub struct RunEnd;
@@ -116,21 +122,20 @@ impl Encoding for RunEnd {
             if first > 1 {
                 return Err(Error::corrupt(format!("0 or 1 expected, found {first}")));
             }
-            let ends = open_ends(node, 0, cx)?;
-            return Ok(AnyDecoder::Bits(Box::new(BitRuns { first: first == 1, ends, len: node.len })));
+            let ends = Ends::open(node, 0, cx)?;
+            return Ok(AnyDecoder::Bits(Box::new(BitRuns { first: first == 1, ends })));
         }
         node.expect_children(2)?;
         node.cursor().finish("payload")?;
-        let ends = open_ends(node, 1, cx)?;
+        let runs = Ends::open(node, 1, cx)?;
         if node.ty == PhysicalType::Bytes {
-            let child = node.child(0, "values", PhysicalType::Bytes, ends.len())?;
-            let values = cx.all_strings(child, "values")?;
-            let ids = (0..ends.len() as u32).collect();
-            return Ok(AnyDecoder::Bytes(Box::new(ByteRuns { values, ids, runs: Ends::new(ends), len: node.len })));
+            let child = node.child(0, "values", PhysicalType::Bytes, runs.count())?;
+            let values = LaterStrings::open(child, cx, "values")?;
+            return Ok(AnyDecoder::Bytes(Box::new(ByteRuns { values, ids: OnceLock::new(), runs, len: node.len })));
         }
         for_words!(node.ty, T => {
-            let values = cx.all_words::<T>(node.child(0, "values", node.ty, ends.len())?, "values")?;
-            Ok(T::wrap(Box::new(WordRuns { values, runs: Ends::new(ends), len: node.len })))
+            let values = LaterWords::<T>::open(node.child(0, "values", node.ty, runs.count())?, cx, "values")?;
+            Ok(T::wrap(Box::new(WordRuns { values, runs, len: node.len })))
         }, _ => Err(Error::corrupt("no such type")))
     }
 
@@ -182,37 +187,103 @@ fn run_values<T: Physical>(values: &[T]) -> Vec<T> {
     values.first().copied().into_iter().chain(changes).collect()
 }
 
-fn open_ends<'a>(node: &NodeRef<'a>, child: usize, cx: &mut OpenContext<'a>) -> Result<PoolVec<u32>> {
-    let child = node.any_child(child, "ends")?;
-    let ends = cx.all_words::<u32>(child, "ends")?;
-    if !ascends(&ends)
-        && let Some([a, b]) = ends.array_windows().find(|[a, b]| a >= b)
-    {
-        return Err(Error::corrupt(format!("run ends must increase, found {b} after {a}")));
-    }
-    let last = ends.last().copied().unwrap_or(0);
-    if last as usize != node.len || ends.first() == Some(&0) {
-        return Err(Error::corrupt(format!("runs of {} values expected, found an end at {last}", node.len)));
-    }
-    Ok(ends)
-}
-
 /// Ends of runs.
-struct Ends {
-    ends: PoolVec<u32>,
+struct Ends<'a> {
+    decoder: Box<dyn Decoder<u32> + 'a>,
+    /// Rows of all runs.
+    rows: usize,
+    all: OnceLock<PoolVec<u32>>,
+    asked: AtomicBool,
     /// The run that the vector behind the last one begins with: most are asked for in order.
     near: AtomicUsize,
 }
 
-impl Ends {
-    fn new(ends: PoolVec<u32>) -> Self {
-        Self { ends, near: AtomicUsize::new(0) }
+impl<'a> Ends<'a> {
+    fn open(node: &NodeRef<'a>, child: usize, cx: &mut OpenContext<'a>) -> Result<Self> {
+        let child = node.any_child(child, "ends")?;
+        cx.budget.take(child.len as u64 * 4, "ends")?;
+        let ends = Self {
+            decoder: cx.open_words::<u32>(child)?,
+            rows: node.len,
+            all: OnceLock::new(),
+            asked: AtomicBool::new(false),
+            near: AtomicUsize::new(0),
+        };
+        // There is nothing to save.
+        if child.len < SEARCHED * VECTOR {
+            ends.all()?;
+        }
+        Ok(ends)
+    }
+
+    /// How many runs there are.
+    fn count(&self) -> usize {
+        self.decoder.len()
+    }
+
+    /// All of them.
+    fn all(&self) -> Result<&[u32]> {
+        made(&self.all, || self.decoded()).map(|all| &**all)
+    }
+
+    fn decoded(&self) -> Result<PoolVec<u32>> {
+        let ends = decode_all(self.decoder.as_ref())?;
+        if !ascends(&ends)
+            && let Some([a, b]) = ends.array_windows().find(|[a, b]| a >= b)
+        {
+            return Err(Error::corrupt(format!("run ends must increase, found {b} after {a}")));
+        }
+        let last = ends.last().copied().unwrap_or(0);
+        if last as usize != self.rows || ends.first() == Some(&0) {
+            return Err(Error::corrupt(format!("runs of {} values expected, found an end at {last}", self.rows)));
+        }
+        Ok(ends)
+    }
+
+    /// The run of every row.
+    fn runs(&self, rows: &[u32], cx: &mut Scratch) -> Result<Vec<u32>> {
+        if self.all.get().is_some()
+            || rows.len() * SEARCHED > self.count().div_ceil(VECTOR)
+            || self.asked.swap(true, Ordering::Relaxed)
+        {
+            return Ok(runs_of(rows, self.all()?));
+        }
+        rows.iter().map(|row| self.search(*row, cx)).collect()
+    }
+
+    /// The run of a row, by as few vectors of ends as need be: where it is to be expected between those that were seen, and
+    /// every other time in the middle, should they be uneven.
+    fn search(&self, row: u32, cx: &mut Scratch) -> Result<u32> {
+        let mut buffer = cx.take_u32();
+        let (mut low, mut high) = (0, self.count().div_ceil(VECTOR));
+        let (mut first, mut last) = (0, self.rows as u32);
+        let (mut run, mut middle) = (None, false);
+        while low < high && first <= row && row < last {
+            let expected = low + (row - first) as usize * (high - low) / (last - first) as usize;
+            let v = if middle { low.midpoint(high) } else { expected };
+            middle = !middle;
+            let ends = buffer.get_mut(..vector_len(self.count(), v)).unwrap_or_default();
+            self.decoder.vector(v, cx, ends)?;
+            let i = ends.partition_point(|end| *end <= row);
+            if i == ends.len() {
+                (low, first) = (v + 1, ends.last().copied().unwrap_or(row));
+                continue;
+            }
+            run = Some((v * VECTOR + i) as u32);
+            if i > 0 {
+                break;
+            }
+            // The first one of these, unless it ends in the vector before.
+            (high, last) = (v, ends.first().copied().unwrap_or(row));
+        }
+        cx.give_u32(buffer);
+        run.ok_or_else(|| no_row(row, self.rows))
     }
 
     /// Vector `v` of runs of these values.
     fn fill<T: Physical>(&self, values: &[T], v: usize, out: &mut [T]) -> Result<()> {
         let near = self.near.load(Ordering::Relaxed);
-        let Some(next) = fill_runs(values, &self.ends, (v * VECTOR) as u32, near, out) else {
+        let Some(next) = fill_runs(values, self.all()?, (v * VECTOR) as u32, near, out) else {
             return Err(Error::corrupt(format!("the runs do not cover vector {v}")));
         };
         self.near.store(next, Ordering::Relaxed);
@@ -220,84 +291,95 @@ impl Ends {
     }
 }
 
-struct WordRuns<T> {
-    values: PoolVec<T>,
-    runs: Ends,
+struct WordRuns<'a, T> {
+    values: LaterWords<'a, T>,
+    runs: Ends<'a>,
     len: usize,
 }
 
-impl<T: Physical> Decoder<T> for WordRuns<T> {
+impl<T: Physical> Decoder<T> for WordRuns<'_, T> {
     fn len(&self) -> usize {
         self.len
     }
 
     fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
-        self.runs.fill(&self.values, v, out)
+        self.runs.fill(self.values.all()?, v, out)
     }
 
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         if many(rows) {
             return gather_vectors(self, rows, cx, out);
         }
-        for ((row, run), place) in runs_of(rows, &self.runs.ends).zip(out) {
-            *place = *self.values.get(run).ok_or_else(|| no_row(row, self.len))?;
-        }
-        Ok(())
+        let runs = self.runs.runs(rows, cx)?;
+        if self.values.gather(&runs, cx, out)? { Ok(()) } else { Err(no_row_of(rows, self.len)) }
     }
 
     fn select(&self, range: &Range<T>, _: &mut Scratch) -> Result<Bitmap>
     where
         T: Integer,
     {
-        let passing = range.of_values(&self.values);
-        Ok(select_runs((0..passing.len()).map(|run| passing.get(run)), &self.runs.ends, self.len))
+        let passing = range.of_values(self.values.all()?);
+        Ok(select_runs((0..passing.len()).map(|run| passing.get(run)), self.runs.all()?, self.len))
     }
 
     fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {
-        fold_runs(self, (&self.values, &self.runs.ends), rows, into, cx)
+        fold_runs(self, (self.values.all()?, self.runs.all()?), rows, into, cx)
     }
 }
 
-/// Every row with its run.
-fn runs_of<'r>(rows: &'r [u32], ends: &'r [u32]) -> impl Iterator<Item = (u32, usize)> {
+/// The run of every row.
+fn runs_of(rows: &[u32], ends: &[u32]) -> Vec<u32> {
     let mut run = 0;
-    rows.iter().map(move |row| {
+    let next = rows.iter().map(|row| {
         // The next one is near where many rows are wanted, else anywhere.
         let rest = ends.get(run..).unwrap_or_default();
         let near = rest.iter().take(8).position(|end| row < end);
         run += near.unwrap_or_else(|| rest.partition_point(|end| end <= row));
-        (*row, run)
-    })
+        run as u32
+    });
+    next.collect()
 }
 
-struct ByteRuns {
-    values: BytesDict,
-    ids: Vec<u32>,
-    runs: Ends,
+/// The error for rows of which one is not there.
+fn no_row_of(rows: &[u32], len: usize) -> Error {
+    no_row(rows.last().copied().unwrap_or(0), len)
+}
+
+struct ByteRuns<'a> {
+    values: LaterStrings<'a>,
+    /// The number of each run.
+    ids: OnceLock<Vec<u32>>,
+    runs: Ends<'a>,
     len: usize,
 }
 
-impl ByteRuns {
+impl ByteRuns<'_> {
+    /// The run of each row of vector `v`.
+    fn runs(&self, v: usize, out: &mut [u32]) -> Result<()> {
+        let ids = made(&self.ids, || Ok((0..self.runs.count() as u32).collect()))?;
+        self.runs.fill(ids, v, out)
+    }
+
     fn with_ids<R>(&self, v: usize, cx: &mut Scratch, f: impl FnOnce(&[u32]) -> Option<R>) -> Result<R> {
         let mut buffer = cx.take_u32();
         let ids = buffer.get_mut(..vector_len(self.len, v)).unwrap_or_default();
-        let result = self.runs.fill(&self.ids, v, ids).map(|()| f(ids));
+        let result = self.runs(v, ids).map(|()| f(ids));
         cx.give_u32(buffer);
         result?.ok_or_else(|| Error::corrupt("strings longer than declared"))
     }
 }
 
-impl CodedStrings for ByteRuns {
+impl CodedStrings for ByteRuns<'_> {
     fn strings(&self) -> Result<&BytesDict> {
-        Ok(&self.values)
+        self.values.all()
     }
 
     fn codes(&self, v: usize, _: &mut Scratch, out: &mut [u32]) -> Result<()> {
-        self.runs.fill(&self.ids, v, out)
+        self.runs(v, out)
     }
 }
 
-impl BytesDecoder for ByteRuns {
+impl BytesDecoder for ByteRuns<'_> {
     fn len(&self) -> usize {
         self.len
     }
@@ -307,64 +389,120 @@ impl BytesDecoder for ByteRuns {
     }
 
     fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize> {
-        self.with_ids(v, cx, |ids| self.values.gathered_bytes(ids)).map(|bytes| bytes as usize)
+        let values = self.values.all()?;
+        self.with_ids(v, cx, |ids| values.gathered_bytes(ids)).map(|bytes| bytes as usize)
     }
 
     fn vector(&self, v: usize, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
-        self.with_ids(v, cx, |ids| self.values.gather(ids, lengths, out))
+        let values = self.values.all()?;
+        self.with_ids(v, cx, |ids| values.gather(ids, lengths, out))
     }
 
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
-        let mut runs = Vec::with_capacity(rows.len());
-        if many(rows) {
-            let mut buffer = cx.take_u32();
-            for (v, rows) in by_vector(rows) {
-                let ids = buffer.get_mut(..vector_len(self.len, v)).unwrap_or_default();
-                self.runs.fill(&self.ids, v, ids)?;
-                runs.extend(rows.iter().filter_map(|row| ids.get(*row as usize % VECTOR)));
-            }
-            cx.give_u32(buffer);
-        } else {
-            runs.extend(runs_of(rows, &self.runs.ends).map(|(_, run)| run as u32));
+        if !many(rows) {
+            return self.values.gather(&self.runs.runs(rows, cx)?, cx, out);
         }
-        let values = &self.values;
-        let bytes = values.gathered_bytes(&runs).filter(|_| runs.len() == rows.len());
-        let bytes = bytes.ok_or_else(|| no_row(rows.last().copied().unwrap_or(0), self.len))?;
-        out.push_all(runs.len(), bytes as usize, |lengths, out| values.gather(&runs, lengths, out))
+        let mut runs = Vec::with_capacity(rows.len());
+        let mut buffer = cx.take_u32();
+        for (v, rows) in by_vector(rows) {
+            let ids = buffer.get_mut(..vector_len(self.len, v)).unwrap_or_default();
+            self.runs(v, ids)?;
+            runs.extend(rows.iter().filter_map(|row| ids.get(*row as usize % VECTOR)));
+        }
+        cx.give_u32(buffer);
+        if runs.len() < rows.len() {
+            return Err(no_row_of(rows, self.len));
+        }
+        self.values.gather(&runs, cx, out)
     }
 
     fn fold(&self, rows: Option<&Bitmap>, most: usize, into: &mut dyn FoldStrings, cx: &mut Scratch) -> Result<()> {
         if rows.is_some() {
             return fold_strings(self, rows, most, into, cx);
         }
-        let mut start = 0;
-        for (run, end) in self.runs.ends.iter().enumerate() {
-            into.string(self.values.get(run).unwrap_or_default(), end - start)?;
+        let (values, mut start) = (self.values.all()?, 0);
+        for (run, end) in self.runs.all()?.iter().enumerate() {
+            into.string(values.get(run).unwrap_or_default(), end - start)?;
             start = *end;
         }
         Ok(())
     }
 
-    fn select(&self, test: &StringTest<'_>, _: usize, _: &mut Scratch) -> Result<Bitmap> {
-        let passing = (0..self.runs.ends.len()).map(|run| self.values.get(run).is_some_and(test.passes));
-        Ok(select_runs(passing, &self.runs.ends, self.len))
+    fn select(&self, test: &StringTest<'_>, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
+        let passing = self.values.select(test, cx)?;
+        Ok(select_runs((0..passing.len()).map(|run| passing.get(run)), self.runs.all()?, self.len))
     }
 }
 
-struct BitRuns {
+struct BitRuns<'a> {
     first: bool,
-    ends: PoolVec<u32>,
-    len: usize,
+    ends: Ends<'a>,
 }
 
-impl BitsDecoder for BitRuns {
+impl BitsDecoder for BitRuns<'_> {
     fn bits(&self) -> Result<Bitmap> {
         let mut value = !self.first;
         let values = std::iter::from_fn(|| {
             value = !value;
             Some(value)
         });
-        Ok(select_runs(values, &self.ends, self.len))
+        Ok(select_runs(values, self.ends.all()?, self.ends.rows))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrow::testing::Random;
+    use crate::cursor::Cursor;
+    use crate::decode::Budget;
+
+    /// Some rows of runs that have their number as value, asked for once and again; whether they were searched for.
+    fn gathered(ends: &[u32], len: usize, rows: &[u32]) -> Result<(Vec<u32>, bool)> {
+        let cascade = Cascade::default();
+        let numbers: Vec<u32> = (0..ends.len() as u32).collect();
+        let children = [&numbers, ends].map(|child| cascade.child(Values::U32(child), Kind::Unsigned));
+        let children = children.into_iter().collect::<Result<Vec<Node>>>()?;
+        let node = Node { encoding: 5, ty: PhysicalType::U32, len, payload: Vec::new(), children };
+        let mut bytes = Vec::new();
+        node.write(&mut bytes);
+        let node = NodeRef::parse(&mut Cursor::new(&bytes), len, 9)?;
+        let mut cx = OpenContext { budget: Budget::new(1 << 20), shared: &[], sources: Vec::new() };
+        let runs = Ends::open(&node, 1, &mut cx)?;
+        let values = LaterWords::open(node.child(0, "values", PhysicalType::U32, runs.count())?, &mut cx, "values")?;
+        let decoder = WordRuns::<u32> { values, runs, len };
+        let (mut cx, mut first, mut second) = (Scratch::default(), vec![0; rows.len()], vec![0; rows.len()]);
+        decoder.gather(rows, &mut cx, &mut first)?;
+        let searched = decoder.runs.all.get().is_none();
+        decoder.gather(rows, &mut cx, &mut second)?;
+        assert!(decoder.runs.all.get().is_some() && first == second);
+        Ok((first, searched))
+    }
+
+    #[test]
+    fn few_rows_are_searched_for() {
+        let mut random = Random(5);
+        for round in 0..60 {
+            // Even ones, and some that are long at one end.
+            let most = |i: usize| if (round % 3 == 0) == (i < 8000) { 12 } else { 2 };
+            let mut len = 0;
+            let ends: Vec<u32> = (0..9000 + random.below(3000))
+                .map(|i| {
+                    len += 1 + random.below(most(i));
+                    len as u32
+                })
+                .collect();
+            let edges = [0, ends[1023] - 1, ends[1023], ends[2047], ends[ends.len() - 2], len as u32 - 1];
+            let row = edges.get(round).copied().unwrap_or_else(|| random.below(len) as u32);
+            let expected = ends.partition_point(|end| *end <= row) as u32;
+            assert_eq!(gathered(&ends, len, &[row]).unwrap(), (vec![expected], true));
+            assert!(gathered(&ends, len, &[len as u32]).is_err());
+            // Ends that do not ascend: an error when all are decoded, at the latest.
+            let mut wrong = ends.clone();
+            wrong.swap(random.below(4000), 4000 + random.below(4000));
+            assert!(gathered(&wrong, len, &[row]).is_err());
+            assert!(gathered(&ends, len + 1, &[row]).is_err());
+        }
     }
 }
 
