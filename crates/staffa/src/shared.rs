@@ -201,3 +201,78 @@ impl SharedPart {
 fn plain_bytes(ty: PhysicalType, len: usize, string_bytes: u64) -> u64 {
     (len * ty.width_bytes().unwrap_or(1)) as u64 + string_bytes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrow::testing::Random;
+    use crate::choose::Cascade;
+    use crate::values::{Kind, StringsBuf, Values};
+
+    const LEN: usize = 5000;
+
+    fn opened(values: Values<'_>, string_bytes: usize) -> Result<SharedPart> {
+        let node = Cascade::default().child(values, Kind::Unsigned)?;
+        SharedPart::open(&write(&node, string_bytes).into(), LEN, &Limits::default())
+    }
+
+    #[test]
+    fn few_words_are_those_of_all() {
+        let mut random = Random(7);
+        let words: Vec<u32> = (0..LEN).map(|_| random.below(1 << 20) as u32).collect();
+        let part = opened(Values::U32(&words), 0).unwrap();
+        for (count, all) in [(3, false), (3, true), (300, true)] {
+            let codes: Vec<u32> = (0..count).map(|_| random.below(LEN) as u32).collect();
+            let mut out = vec![0; count];
+            assert!(part.gather_words(&codes, &mut Scratch::default(), &mut out).unwrap());
+            assert!(out.iter().zip(&codes).all(|(word, code)| *word == words[*code as usize]));
+            assert_eq!(part.words.get().is_some(), all);
+        }
+        assert!(!part.gather_words(&[LEN as u32], &mut Scratch::default(), &mut [0u32]).unwrap());
+        assert_eq!(part.words::<u32>().unwrap(), words);
+        assert!(part.words::<u64>().is_err() && part.strings().is_err() && part.expect(PhysicalType::U32).is_ok());
+    }
+
+    #[test]
+    fn few_strings_are_those_of_all() {
+        let mut random = Random(9);
+        let name = |i: usize| format!("{}:{i}", "name".repeat(i % 5)).into_bytes();
+        let names: Vec<Vec<u8>> = (0..LEN).map(name).collect();
+        let strings: StringsBuf = names.iter().map(Vec::as_slice).collect();
+        let strings = strings.as_strings();
+        let part = opened(Values::Bytes(strings), strings.contents().len()).unwrap();
+        for (count, all) in [(3, false), (3, true), (300, true)] {
+            let codes: Vec<u32> = (0..count).map(|_| random.below(LEN) as u32).collect();
+            let mut out = Appended::default();
+            out.allow(strings.contents().len());
+            part.gather_strings(&codes, &mut Scratch::default(), &mut out).unwrap();
+            let expected: StringsBuf = codes.iter().map(|code| strings.get(*code as usize)).collect();
+            assert_eq!(out.lengths, expected.as_strings().lengths());
+            assert_eq!(out.into_data().unwrap().as_slice(), expected.as_strings().contents());
+            assert_eq!(part.strings.get().is_some(), all);
+        }
+        assert!(part.gather_strings(&[LEN as u32], &mut Scratch::default(), &mut Appended::default()).is_err());
+        // Some are too long to be tokens.
+        assert!(part.tokens().unwrap().is_none() && part.bytes() > strings.contents().len() as u64);
+        for wrong in [strings.contents().len() - 1, strings.contents().len() + 1] {
+            assert!(opened(Values::Bytes(strings), wrong).unwrap().strings().is_err());
+        }
+    }
+
+    #[test]
+    fn parts_that_lie_are_refused() {
+        let words = vec![7u32; 100];
+        let node = Cascade::default().child(Values::U32(&words), Kind::Unsigned).unwrap();
+        let bytes = Bytes::from(write(&node, 0));
+        assert!(SharedPart::open(&bytes, 100, &Limits::default()).is_ok());
+        assert!(SharedPart::open(&bytes, 99, &Limits::default()).is_err());
+        let small = Limits { block_bytes: 399, ..Limits::default() };
+        assert!(SharedPart::open(&bytes, 100, &small).is_err());
+        for i in 0..bytes.len() {
+            let mut changed = bytes.to_vec();
+            changed[i] ^= 1;
+            assert!(SharedPart::open(&changed.into(), 100, &Limits::default()).is_err());
+        }
+        assert!(SharedPart::open(&Bytes::new(), 100, &Limits::default()).is_err());
+    }
+}
