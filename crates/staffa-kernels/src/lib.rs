@@ -26,7 +26,8 @@
 //! fsst      symbol codes to bytes
 //! tokens    codes of short tokens to bytes
 //! text      numbers and literals to rows of text
-//! pool      output memory that is used again; from the system (`mapping`), within limits (`malloc`)
+//! pool      output memory that is used again
+//! retained  what of it waits: from the system (`mapping`), within limits (`malloc`)
 //! kept      a value beside what it borrows from
 //! ```
 //!
@@ -73,6 +74,7 @@ mod pool;
 mod prefix;
 mod range;
 mod repeats;
+mod retained;
 mod runs;
 mod strings;
 mod sum;
@@ -96,10 +98,11 @@ pub use front::join_prefixes;
 pub use fsst::FsstTable;
 pub use gather::{gather, max_u32};
 pub use kept::{Kept, Lends};
-pub use pool::{PoolBuf, PoolVec, retained_bytes, set_retained_limit};
+pub use pool::{PoolBuf, PoolVec};
 pub use prefix::begin_with;
 pub use range::{in_range, in_set, order_floats};
 pub use repeats::{Repeated, Repeats, copy_repeats};
+pub use retained::{retained_bytes, set_retained_limit};
 pub use runs::{ascends, fill_runs};
 pub use strings::{StringViews, ViewSlot, rising_offsets, text_array};
 pub use sum::{add_times, sum, sum_packed, sum_runs};

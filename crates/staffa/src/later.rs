@@ -92,9 +92,7 @@ impl<'a> LaterStrings<'a> {
         if self.all.get().is_none() && is_few_strings(codes, self.len(), &self.asked) {
             return few_strings(self.decoder.as_ref(), self.bytes, codes, cx, out);
         }
-        let all = self.all()?;
-        let bytes = all.gathered_bytes(codes).ok_or_else(|| no_code(codes, all.len()))?;
-        out.push_all(codes.len(), bytes as usize, |lengths, out| all.gather(codes, lengths, out))
+        strings_of(self.all()?, codes, out)
     }
 
     /// Which of them pass.
@@ -130,6 +128,12 @@ pub(crate) fn few_words<T: Physical>(
         *place = rows.binary_search(code).ok().and_then(|i| values.get(i)).copied().unwrap_or_default();
     }
     Ok(true)
+}
+
+/// Appends the string of each code.
+pub(crate) fn strings_of(all: &BytesDict, codes: &[u32], out: &mut Appended) -> Result<()> {
+    let bytes = all.gathered_bytes(codes).ok_or_else(|| no_code(codes, all.len()))?;
+    out.push_all(codes.len(), bytes as usize, |lengths, out| all.gather(codes, lengths, out))
 }
 
 /// Appends the string of each code, each read once; all of them take `bytes`.

@@ -323,6 +323,16 @@ impl File {
         Ok(Arc::new(reader.open_block(block, &tellers, sources)?))
     }
 
+    /// That the shared parts of a chunk can be decoded, whether blocks use them or not.
+    pub(crate) fn check_shared(&self, leaf: usize, row_group: usize) -> Result<()> {
+        let check = || {
+            let chunk = self.chunk(leaf, row_group)?;
+            let reader = LeafReader { file: self, leaf: self.leaf(leaf)?, chunk: &chunk };
+            self.shared(leaf, row_group, &reader, true)?.iter().try_for_each(SharedPart::check)
+        };
+        check().map_err(|e| e.at(self.place(leaf, row_group)))
+    }
+
     /// The shared parts of a chunk, opened now or before.
     fn shared(
         &self,

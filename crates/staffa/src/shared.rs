@@ -18,10 +18,10 @@ use staffa_kernels::{BytesDict, PoolVec, TokenRows, gather};
 
 use crate::block::{checked, seal};
 use crate::cursor::{Cursor, put_varint};
-use crate::decode::{Budget, OpenContext, Physical, Scratch};
+use crate::decode::{Budget, OpenContext, Physical, Scratch, for_words};
 use crate::error::{Error, Result};
-use crate::gather::{Appended, no_code};
-use crate::later::{few_strings, few_words, is_few_strings, is_few_words, made};
+use crate::gather::Appended;
+use crate::later::{few_strings, few_words, is_few_strings, is_few_words, made, strings_of};
 use crate::limits::Limits;
 use crate::node::{Node, NodeRef};
 use crate::values::PhysicalType;
@@ -150,6 +150,11 @@ impl SharedPart {
         })
     }
 
+    /// That all values can be decoded.
+    pub fn check(&self) -> Result<()> {
+        for_words!(self.ty, T => self.words::<T>().map(drop), _ => self.strings().map(drop))
+    }
+
     /// The byte strings as tokens, where none is longer than 16 bytes.
     pub fn tokens(&self) -> Result<Option<&TokenRows>> {
         let strings = self.strings()?;
@@ -170,9 +175,7 @@ impl SharedPart {
             let bytes = self.string_bytes as usize;
             return self.opened(|node, open| few_strings(open.open_bytes(node)?.as_ref(), bytes, codes, cx, out));
         }
-        let all = self.strings()?;
-        let bytes = all.gathered_bytes(codes).ok_or_else(|| no_code(codes, all.len()))?;
-        out.push_all(codes.len(), bytes as usize, |lengths, out| all.gather(codes, lengths, out))
+        strings_of(self.strings()?, codes, out)
     }
 
     /// What a cell holds, made by one thread.
@@ -255,7 +258,7 @@ mod tests {
         // Some are too long to be tokens.
         assert!(part.tokens().unwrap().is_none() && part.bytes() > strings.contents().len() as u64);
         for wrong in [strings.contents().len() - 1, strings.contents().len() + 1] {
-            assert!(opened(Values::Bytes(strings), wrong).unwrap().strings().is_err());
+            assert!(opened(Values::Bytes(strings), wrong).unwrap().check().is_err());
         }
     }
 

@@ -37,6 +37,7 @@ impl File {
         for (row_group, &rows) in self.footer().row_groups.iter().enumerate() {
             let check = |column: &usize| {
                 for leaf in self.layout().leaves_of(*column) {
+                    self.check_shared(leaf, row_group)?;
                     self.check_zones(leaf, row_group)?;
                 }
                 self.column(*column, self.schema(), row_group, 0..rows as usize).map(|_| ())
