@@ -31,28 +31,56 @@ pub(crate) fn made<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> R
     cell.get().ok_or_else(|| Error::corrupt("no values"))
 }
 
+/// All of some values, once they are decoded, and whether a few were read without that.
+pub(crate) struct Later<T> {
+    all: OnceLock<T>,
+    asked: AtomicBool,
+}
+
+impl<T> Default for Later<T> {
+    fn default() -> Self {
+        Self { all: OnceLock::new(), asked: AtomicBool::new(false) }
+    }
+}
+
+impl<T> Later<T> {
+    /// All of them, where they are decoded.
+    pub fn get(&self) -> Option<&T> {
+        self.all.get()
+    }
+
+    /// All of them, decoded now or before.
+    pub fn all(&self, decode: impl FnOnce() -> Result<T>) -> Result<&T> {
+        made(&self.all, decode)
+    }
+
+    /// Whether some are to be read by themselves: `few` of them, the first that are asked for.
+    pub fn spared(&self, few: bool) -> bool {
+        few && self.all.get().is_none() && !self.asked.swap(true, Ordering::Relaxed)
+    }
+}
+
 /// Words.
 pub struct LaterWords<'a, T> {
     decoder: Box<dyn Decoder<T> + 'a>,
-    all: OnceLock<PoolVec<T>>,
-    asked: AtomicBool,
+    all: Later<PoolVec<T>>,
 }
 
 impl<'a, T: Physical> LaterWords<'a, T> {
     /// Those of a node.
     pub fn open(node: &NodeRef<'a>, cx: &mut OpenContext<'a>, what: &str) -> Result<Self> {
         cx.budget.take((node.len * T::BYTES) as u64, what)?;
-        Ok(Self { decoder: cx.open_words::<T>(node)?, all: OnceLock::new(), asked: AtomicBool::new(false) })
+        Ok(Self { decoder: cx.open_words::<T>(node)?, all: Later::default() })
     }
 
     /// All of them.
     pub fn all(&self) -> Result<&[T]> {
-        made(&self.all, || decode_all(self.decoder.as_ref())).map(|all| &**all)
+        self.all.all(|| decode_all(self.decoder.as_ref())).map(|all| &**all)
     }
 
     /// The value of each code; `false` where one is beyond them.
     pub fn gather(&self, codes: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<bool> {
-        if self.all.get().is_none() && is_few_words(codes, self.decoder.len(), &self.asked) {
+        if self.all.spared(is_few_words(codes, self.decoder.len())) {
             return few_words(self.decoder.as_ref(), codes, cx, out);
         }
         Ok(gather(self.all()?, codes, out))
@@ -64,8 +92,7 @@ pub struct LaterStrings<'a> {
     decoder: Box<dyn BytesDecoder + 'a>,
     /// Bytes of all strings.
     bytes: usize,
-    all: OnceLock<BytesDict>,
-    asked: AtomicBool,
+    all: Later<BytesDict>,
     what: &'static str,
 }
 
@@ -74,7 +101,7 @@ impl<'a> LaterStrings<'a> {
     pub fn open(node: &NodeRef<'a>, cx: &mut OpenContext<'a>, what: &'static str) -> Result<Self> {
         let decoder = cx.open_bytes(node)?;
         let bytes = strings_bytes(decoder.as_ref(), &mut cx.budget, what)?;
-        Ok(Self { decoder, bytes, all: OnceLock::new(), asked: AtomicBool::new(false), what })
+        Ok(Self { decoder, bytes, all: Later::default(), what })
     }
 
     /// How many there are.
@@ -84,12 +111,12 @@ impl<'a> LaterStrings<'a> {
 
     /// All of them.
     pub fn all(&self) -> Result<&BytesDict> {
-        made(&self.all, || decode_strings(self.decoder.as_ref(), self.bytes, self.what))
+        self.all.all(|| decode_strings(self.decoder.as_ref(), self.bytes, self.what))
     }
 
     /// Appends the string of each code.
     pub fn gather(&self, codes: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
-        if self.all.get().is_none() && is_few_strings(codes, self.len(), &self.asked) {
+        if self.all.spared(is_few_strings(codes, self.len())) {
             return few_strings(self.decoder.as_ref(), self.bytes, codes, cx, out);
         }
         strings_of(self.all()?, codes, out)
@@ -104,14 +131,14 @@ impl<'a> LaterStrings<'a> {
     }
 }
 
-/// Whether words of these codes are to be read by themselves; `asked`: whether some were.
-pub(crate) fn is_few_words(codes: &[u32], len: usize, asked: &AtomicBool) -> bool {
-    codes.len() * WORDS <= len && !asked.swap(true, Ordering::Relaxed)
+/// Whether words of these codes are few among all.
+pub(crate) fn is_few_words(codes: &[u32], len: usize) -> bool {
+    codes.len() * WORDS <= len
 }
 
 /// Likewise strings.
-pub(crate) fn is_few_strings(codes: &[u32], len: usize, asked: &AtomicBool) -> bool {
-    codes.len() * STRINGS <= len && !asked.swap(true, Ordering::Relaxed)
+pub(crate) fn is_few_strings(codes: &[u32], len: usize) -> bool {
+    codes.len() * STRINGS <= len
 }
 
 /// The word of each code, each read once; `false` where one is beyond them.

@@ -10,7 +10,6 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
@@ -21,7 +20,7 @@ use crate::cursor::{Cursor, put_varint};
 use crate::decode::{Budget, OpenContext, Physical, Scratch, for_words};
 use crate::error::{Error, Result};
 use crate::gather::Appended;
-use crate::later::{few_strings, few_words, is_few_strings, is_few_words, made, strings_of};
+use crate::later::{Later, few_strings, few_words, is_few_strings, is_few_words, strings_of};
 use crate::limits::Limits;
 use crate::node::{Node, NodeRef};
 use crate::values::PhysicalType;
@@ -65,13 +64,12 @@ pub struct SharedPart {
     /// Of all strings.
     string_bytes: u64,
     /// A vector of the type's words.
-    words: OnceLock<Box<dyn Any + Send + Sync>>,
-    strings: OnceLock<BytesDict>,
+    words: Later<Box<dyn Any + Send + Sync>>,
+    strings: Later<BytesDict>,
     /// The strings as tokens, where these are asked for and none is too long.
     tokens: OnceLock<Option<TokenRows>>,
     /// Held while the values are decoded, so that no two threads do it.
     making: Mutex<()>,
-    asked: AtomicBool,
 }
 
 impl fmt::Debug for SharedPart {
@@ -100,11 +98,10 @@ impl SharedPart {
             ty,
             len,
             string_bytes,
-            words: OnceLock::new(),
-            strings: OnceLock::new(),
+            words: Later::default(),
+            strings: Later::default(),
             tokens: OnceLock::new(),
             making: Mutex::new(()),
-            asked: AtomicBool::new(false),
         })
     }
 
@@ -163,7 +160,7 @@ impl SharedPart {
 
     /// The word of each code; `false` where one is beyond them.
     pub fn gather_words<T: Physical>(&self, codes: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<bool> {
-        if self.words.get().is_none() && is_few_words(codes, self.len, &self.asked) {
+        if self.words.spared(is_few_words(codes, self.len)) {
             return self.opened(|node, open| few_words(open.open_words::<T>(node)?.as_ref(), codes, cx, out));
         }
         Ok(gather(self.words::<T>()?, codes, out))
@@ -171,21 +168,21 @@ impl SharedPart {
 
     /// Appends the string of each code.
     pub fn gather_strings(&self, codes: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
-        if self.strings.get().is_none() && is_few_strings(codes, self.len, &self.asked) {
+        if self.strings.spared(is_few_strings(codes, self.len)) {
             let bytes = self.string_bytes as usize;
             return self.opened(|node, open| few_strings(open.open_bytes(node)?.as_ref(), bytes, codes, cx, out));
         }
         strings_of(self.strings()?, codes, out)
     }
 
-    /// What a cell holds, made by one thread.
+    /// All values, decoded by one thread.
     fn once<'s, T>(
         &'s self,
-        cell: &'s OnceLock<T>,
+        values: &'s Later<T>,
         make: impl for<'a> FnOnce(&NodeRef<'a>, &mut OpenContext<'a>) -> Result<T>,
     ) -> Result<&'s T> {
-        let _one = cell.get().is_none().then(|| self.making.lock().unwrap_or_else(PoisonError::into_inner));
-        made(cell, || self.opened(make))
+        let _one = values.get().is_none().then(|| self.making.lock().unwrap_or_else(PoisonError::into_inner));
+        values.all(|| self.opened(make))
     }
 
     /// Does something with the tree.

@@ -10,9 +10,6 @@
 //! through the matches to their literals, which takes the lists alone; the block is put together for the next ones.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use staffa_kernels::{PoolVec, Repeated, Repeats, VECTOR, copy_repeats};
 
 use super::{Encoding, Offered, PointRead};
@@ -22,7 +19,7 @@ use crate::decode::{
 };
 use crate::error::{Error, Result};
 use crate::gather::no_row;
-use crate::later::{few_words, made};
+use crate::later::{Later, few_words};
 use crate::node::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Values};
 
@@ -135,8 +132,7 @@ struct Parts<'a, T> {
     literal_lengths: Box<dyn Decoder<u32> + 'a>,
     match_lengths: Box<dyn Decoder<u32> + 'a>,
     offsets: Box<dyn Decoder<u32> + 'a>,
-    all: OnceLock<PoolVec<T>>,
-    asked: AtomicBool,
+    all: Later<PoolVec<T>>,
 }
 
 impl<'a, T: Integer> Parts<'a, T> {
@@ -153,8 +149,7 @@ impl<'a, T: Integer> Parts<'a, T> {
         cx.budget.take((node.len * T::BYTES) as u64, "values")?;
         cx.budget.take((literals.len * T::BYTES) as u64, "literals")?;
         let literals = cx.open_words::<T>(literals)?;
-        let (all, asked) = (OnceLock::new(), AtomicBool::new(false));
-        Ok(Self { len: node.len, literals, literal_lengths, match_lengths, offsets, all, asked })
+        Ok(Self { len: node.len, literals, literal_lengths, match_lengths, offsets, all: Later::default() })
     }
 
     /// Hands out the sequences, a vector at a time.
@@ -175,7 +170,7 @@ impl<'a, T: Integer> Parts<'a, T> {
 
     /// All values.
     fn all(&self, cx: &mut Scratch) -> Result<&[T]> {
-        made(&self.all, || self.put_together(cx)).map(|all| &**all)
+        self.all.all(|| self.put_together(cx)).map(|all| &**all)
     }
 
     fn put_together(&self, cx: &mut Scratch) -> Result<PoolVec<T>> {
@@ -223,11 +218,8 @@ impl<'a, T: Integer> Parts<'a, T> {
         }
         let matches = self.offsets.len();
         // A chain may be as long as there are matches; these take no more memory than the values, for which there is room.
-        if self.all.get().is_some()
-            || rows.len() * FEW.max(matches) > self.len
-            || matches * size_of::<Match>() > self.len * T::BYTES
-            || self.asked.swap(true, Ordering::Relaxed)
-        {
+        let few = rows.len() * FEW.max(matches) <= self.len && matches * size_of::<Match>() <= self.len * T::BYTES;
+        if !self.all.spared(few) {
             return Ok(false);
         }
         let matches = self.matches(cx)?;

@@ -10,7 +10,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use staffa_kernels::{BytesDict, PoolVec, VECTOR, ascends, fill_runs};
 
@@ -24,7 +24,7 @@ use crate::decode::{
 use crate::error::{Error, Result};
 use crate::fold::{Fold, FoldStrings, fold_runs, fold_strings};
 use crate::gather::{Appended, by_vector, gather_vectors, many, no_row};
-use crate::later::{LaterStrings, LaterWords, made};
+use crate::later::{Later, LaterStrings, LaterWords, made};
 use crate::node::{Node, NodeRef};
 use crate::picked::rows_where;
 use crate::select::{Range, StringTest, select_runs};
@@ -192,8 +192,7 @@ struct Ends<'a> {
     decoder: Box<dyn Decoder<u32> + 'a>,
     /// Rows of all runs.
     rows: usize,
-    all: OnceLock<PoolVec<u32>>,
-    asked: AtomicBool,
+    all: Later<PoolVec<u32>>,
     /// The run that the vector behind the last one begins with: most are asked for in order.
     near: AtomicUsize,
 }
@@ -205,8 +204,7 @@ impl<'a> Ends<'a> {
         let ends = Self {
             decoder: cx.open_words::<u32>(child)?,
             rows: node.len,
-            all: OnceLock::new(),
-            asked: AtomicBool::new(false),
+            all: Later::default(),
             near: AtomicUsize::new(0),
         };
         // There is nothing to save.
@@ -223,7 +221,7 @@ impl<'a> Ends<'a> {
 
     /// All of them.
     fn all(&self) -> Result<&[u32]> {
-        made(&self.all, || self.decoded()).map(|all| &**all)
+        self.all.all(|| self.decoded()).map(|all| &**all)
     }
 
     fn decoded(&self) -> Result<PoolVec<u32>> {
@@ -242,10 +240,7 @@ impl<'a> Ends<'a> {
 
     /// The run of every row.
     fn runs(&self, rows: &[u32], cx: &mut Scratch) -> Result<Vec<u32>> {
-        if self.all.get().is_some()
-            || rows.len() * SEARCHED > self.count().div_ceil(VECTOR)
-            || self.asked.swap(true, Ordering::Relaxed)
-        {
+        if !self.all.spared(rows.len() * SEARCHED <= self.count().div_ceil(VECTOR)) {
             return Ok(runs_of(rows, self.all()?));
         }
         rows.iter().map(|row| self.search(*row, cx)).collect()
