@@ -87,6 +87,8 @@ def row_range(indices: Any, rows: int) -> range | None:
 def row_indices(indices: Any, mask: bool = False) -> pa.Array:
     """Row numbers as an Arrow array of int64 or uint64, or a mask. Whether they are in range, the file knows."""
     array = _as_array(indices)
+    if array.type in _ROW_NUMBERS and not array.null_count:
+        return array
     if mask and pa.types.is_boolean(array.type):
         return array
     if pa.types.is_null(array.type) and len(array) == 0:
@@ -96,7 +98,10 @@ def row_indices(indices: Any, mask: bool = False) -> pa.Array:
         raise InvalidArgumentError(f"indices must be whole numbers, found {array.type}{hint}")
     if array.null_count:
         raise InvalidArgumentError(f"indices must not be NULL, found {array.null_count} NULLs")
-    return array if array.type in (pa.int64(), pa.uint64()) else array.cast(pa.int64())
+    return array.cast(pa.int64())
+
+
+_ROW_NUMBERS = (pa.int64(), pa.uint64())
 
 
 def _as_array(indices: Any) -> pa.Array:

@@ -82,7 +82,41 @@ class File:
         self._path = path_text(path)
         self._cache_bytes = whole_number("cache_bytes", cache_bytes, 0)
         self._cache_decoded = bool(cache_decoded)
-        self._file = _staffa.open(self._path, self._cache_bytes, self._cache_decoded)
+        self._opened: _staffa.File | None = _staffa.open(self._path, self._cache_bytes, self._cache_decoded)
+
+    @property
+    def _file(self) -> _staffa.File:
+        if self._opened is None:
+            raise InvalidArgumentError(f"{self._path}: this file is closed")
+        return self._opened
+
+    def close(self) -> None:
+        """Closes the file and forgets what is kept of it. To ask anything of it then is an `InvalidArgumentError`; what
+        reads already goes on. A file that nobody holds closes itself; `with` does it at the end of a block.
+
+        >>> staffa.write_table(pa.table({"x": [1, 2, 3]}), "x.staffa").rows
+        3
+        >>> with staffa.open("x.staffa") as file:
+        ...     len(file)
+        3
+        >>> file.closed
+        True
+        """
+        self._opened = None
+        self.__dict__.pop("schema", None)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._opened is None
+
+    def __enter__(self) -> File:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
 
     @property
     def path(self) -> str:
@@ -154,7 +188,7 @@ class File:
         bound = None if filter is None else Filter(filter, self._file.empty(), names)
         if bound and not bound.whole:
             return self._filtered(bound, None, limit, string_views, coded, runs).read_all()
-        return pa.table(self._file.read(names, bound.pushed if bound else None, limit, string_views, coded, runs))
+        return self._file.read(names, bound.pushed if bound else None, limit, string_views, coded, runs)
 
     def scan(
         self,
@@ -239,7 +273,7 @@ class File:
             batch = self._file.take_range(rows.start, max(rows.start, rows.stop), names, string_views)
         else:
             batch = self._file.take(pa.array(rows, pa.int64()), names, string_views)
-        return pa.Table.from_batches([pa.record_batch(batch)])
+        return pa.Table.from_batches([batch.to_pyarrow()])
 
     def aggregate(
         self,
@@ -279,7 +313,7 @@ class File:
         else:
             found = self._file.aggregate(wanted, bound.pushed if bound else None)
         out: dict[str, dict[str, pa.Scalar]] = {name: {} for name in names}
-        for (name, which), column in zip(wanted, pa.record_batch(found).columns, strict=True):
+        for (name, which), column in zip(wanted, found.to_pyarrow().columns, strict=True):
             out[name][which] = column[0]
         return out
 
@@ -353,12 +387,16 @@ class File:
         return self.num_rows
 
     def __repr__(self) -> str:
+        if self.closed:
+            return f"<staffa.File {self._path!r}: closed>"
         return (
             f"<staffa.File {self._path!r}: {self.num_rows:,} rows, {len(self.schema)} columns, "
             f"{size_text(self.nbytes)}>"
         )
 
     def _repr_html_(self) -> str:
+        if self.closed:
+            return of_file(self._path, ["closed"], pa.schema([]), [])
         facts = [
             count_text(self.num_rows, "row"),
             count_text(len(self.schema), "column"),
@@ -428,7 +466,7 @@ class Reader:
             if batch is None:
                 break
             if self._filter is None:
-                return pa.record_batch(batch)
+                return batch.to_pyarrow()
             kept = self._filter.apply(batch)
             if self._left is not None:
                 kept = kept.slice(0, self._left)

@@ -70,10 +70,10 @@ class Filter:
 
     def apply(self, batch: _staffa.Batch) -> pa.RecordBatch:
         """The wanted columns of the rows for which the expression is true."""
-        plain = pa.record_batch(batch.plain(self._positions))
+        plain = batch.plain(self._positions).to_pyarrow()
         # Columns that are handed out as dictionaries are not what the expression was bound to.
         keep = self._condition.holds(plain if plain.schema.types == self._plain.types else plain.cast(self._plain))
-        return pa.record_batch(batch.filter(keep, self.num_wanted))
+        return batch.filter(keep, self.num_wanted).to_pyarrow()
 
 
 class _Question:
@@ -108,8 +108,8 @@ _LONG_TEXT = 10_000
 @functools.lru_cache(maxsize=64)
 def _answer(question: _Question) -> tuple[pa.Schema, Predicate | None, bool]:
     columns = question._columns
-    stored = pa.record_batch(columns).schema
-    plain = pa.record_batch(columns.plain(list(range(len(stored))))).schema
+    stored = columns.to_pyarrow().schema
+    plain = columns.plain(list(range(len(stored)))).to_pyarrow().schema
     same = {field.name for field, other in zip(plain, stored, strict=True) if field.type == other.type}
     return plain, *translate(question._expression, plain, same)
 

@@ -45,7 +45,7 @@ class OpenPiece:
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns, in types that every engine knows."""
-        return pa.record_batch(self._file.empty().unfolded()).schema
+        return self._file.empty().unfolded().to_pyarrow().schema
 
     @cached_property
     def _folded(self) -> set[str]:
@@ -139,7 +139,7 @@ class OpenPiece:
 
     def _adapted(self, raw: _staffa.Batch, plan: _Plan, constants: Keys) -> pa.RecordBatch:
         """A batch of the file as columns and types of the dataset."""
-        batch, rows = pa.record_batch(raw), raw.num_rows
+        batch, rows = raw.to_pyarrow(), raw.num_rows
         if not plan.schema.names:
             return pa.record_batch({"": pa.nulls(rows)}).select([])
         if batch.schema.equals(plan.schema, check_metadata=True):

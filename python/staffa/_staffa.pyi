@@ -3,10 +3,12 @@
 import os
 from typing import Any
 
+import pyarrow as pa
+
 __version__: str
 
 class Batch:
-    """A record batch; `pyarrow.record_batch(batch)` takes it over without copying."""
+    """A record batch."""
 
     @property
     def num_rows(self) -> int: ...
@@ -17,7 +19,9 @@ class Batch:
     def described(self) -> str:
         """Names, types and metadata of the columns, as text to tell them from others."""
 
-    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+    def to_pyarrow(self) -> pa.RecordBatch:
+        """The same, without copying."""
+
     def unfolded(self) -> Batch:
         """All columns in types that every engine knows: no views, no run-ends, dictionaries at the top only."""
 
@@ -77,7 +81,7 @@ class File:
         string_views: bool = False,
         dictionaries: list[str] | None = None,
         run_ends: list[str] | None = None,
-    ) -> Reader:
+    ) -> pa.Table:
         """Reads everything now."""
 
     def take(

@@ -269,3 +269,29 @@ def test_interrupt_ends_a_write(path: Path) -> None:
     finally:
         signal.signal(signal.SIGINT, before)
     assert list(path.parent.iterdir()) == []
+
+
+def test_a_closed_file(stored: Callable[..., staffa.File]) -> None:
+    with stored(TABLE) as file:
+        reader = file.scan()
+        assert file.schema == TABLE.schema and not file.closed
+    assert file.closed and "closed" in repr(file) and "closed" in file._repr_html_()
+    asked: list[Callable[[], Any]] = [
+        lambda: file.schema,
+        lambda: file.num_rows,
+        lambda: file.to_table(),
+        lambda: file.take([0]),
+        lambda: pa.table(file),
+    ]
+    for ask in asked:
+        with pytest.raises(InvalidArgumentError, match=r"\.staffa: this file is closed"):
+            ask()
+    # What reads already goes on.
+    assert reader.read_all() == TABLE
+    file.close()
+
+
+def test_an_error_within_a_file_passes(stored: Callable[..., staffa.File]) -> None:
+    with pytest.raises(KeyError), stored(TABLE) as file:
+        raise KeyError
+    assert file.closed

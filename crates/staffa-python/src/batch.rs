@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, StructArray, cast::AsArray};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, cast::AsArray};
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 use arrow_select::filter::FilterBuilder;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyTuple};
 use pyo3_arrow::PyArray;
-use pyo3_arrow::ffi::to_array_pycapsules;
 use staffa::Error;
 
 use crate::errors::{run, run_attached};
+use crate::import;
 
-/// A record batch; `pyarrow.record_batch(batch)` takes it over without copying.
+/// A record batch.
 #[pyclass(frozen, module = "staffa._staffa")]
 pub(crate) struct Batch(pub(crate) RecordBatch);
 
@@ -35,16 +34,9 @@ impl Batch {
         format!("{:?}", self.0.schema_ref().fields())
     }
 
-    #[pyo3(signature = (requested_schema=None))]
-    fn __arrow_c_array__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyCapsule>>,
-    ) -> PyResult<Bound<'py, PyTuple>> {
-        run_attached(py, || {
-            let array = StructArray::from(self.0.clone());
-            Ok(to_array_pycapsules(py, row_field(self.0.schema_ref()), &array, requested_schema)?)
-        })
+    /// As a `pyarrow.RecordBatch`, without copying.
+    fn to_pyarrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        run_attached(py, || import::record_batch(py, &self.0))
     }
 
     /// All columns, each in the type that every engine knows; names, metadata and extension types stay.
@@ -91,11 +83,6 @@ impl Batch {
 fn with_rows(schema: Schema, arrays: Vec<ArrayRef>, rows: usize) -> staffa::Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     Ok(RecordBatch::try_new_with_options(Arc::new(schema), arrays, &options)?)
-}
-
-/// Record batches cross as struct arrays; the schema's metadata goes with the struct.
-pub(crate) fn row_field(schema: &Schema) -> FieldRef {
-    Arc::new(Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone()))
 }
 
 /// The batch in types that every engine knows: see [`plain_type`].

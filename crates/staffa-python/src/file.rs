@@ -19,6 +19,7 @@ use staffa::{Aggregate, ColumnExplain, EncodingTree, Error, Limits, Predicate, R
 
 use crate::batch::{Batch, unfold, unfolded_schema};
 use crate::errors::{run, run_attached};
+use crate::import;
 use crate::predicate::predicate;
 use crate::reader::Reader;
 
@@ -117,21 +118,21 @@ impl File {
         })
     }
 
-    /// Reads everything now.
+    /// Reads everything now, into a `pyarrow.Table`.
     #[pyo3(signature = (
         columns=None, filter=None, limit=None, string_views=false, dictionaries=None, run_ends=None
     ))]
     #[allow(clippy::too_many_arguments)] // Python's keyword arguments.
-    fn read(
+    fn read<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         columns: Option<Vec<String>>,
         filter: Option<&Bound<'_, PyAny>>,
         limit: Option<u64>,
         string_views: bool,
         dictionaries: Option<Vec<String>>,
         run_ends: Option<Vec<String>>,
-    ) -> PyResult<Reader> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         let filter = filter.map(predicate).transpose()?;
         // All of it: a row group at a time goes into huge pages, and all are kept anyway.
         let batch_rows = limit.is_none().then_some(1 << 20);
@@ -143,10 +144,10 @@ impl File {
         let schema = reader.schema();
         let mut batches = Vec::new();
         while let Some(batch) = run(py, || reader.next().transpose())? {
-            batches.push(Ok(batch));
+            batches.push(batch);
             py.check_signals()?;
         }
-        Ok(Reader::new(schema, Box::new(batches.into_iter())))
+        run_attached(py, || import::table(py, &schema, &batches))
     }
 
     /// The rows at these positions, an array of int64 or uint64, or those that a mask marks; `unfolded` as of `scan`.

@@ -11,6 +11,7 @@ mod batch;
 mod errors;
 mod file;
 mod fork;
+mod import;
 mod memory;
 mod predicate;
 mod reader;

@@ -4,12 +4,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::{ArrayRef, RecordBatch, StructArray};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, Field, FieldRef, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
 
-use crate::batch::{Batch, row_field};
+use crate::batch::Batch;
 use crate::errors::{invalid, panicked, run, run_attached};
 use crate::fork::on_own_threads;
 
@@ -99,4 +99,9 @@ impl Iterator for Arrays {
         self.failed = true;
         Some(Err(ArrowError::ExternalError(message.replace('\0', "\\0").into())))
     }
+}
+
+/// Record batches cross as struct arrays; the schema's metadata goes with the struct.
+fn row_field(schema: &Schema) -> FieldRef {
+    Arc::new(Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone()))
 }
