@@ -17,8 +17,14 @@ def needed(expressions: Sequence[Any], names: list[str]) -> list[str]:
     A name that occurs in the text may stand for something else: then a column too many is read, never one too few. A
     position counts from the first column, so all must be there.
     """
+    text = searched(expressions)
+    return names if text is None else [name for name in names if name in text]
+
+
+def searched(expressions: Sequence[Any]) -> str | None:
+    """The text in which the names of columns are looked for, or None where all columns are needed."""
     text = "\n".join(map(str, expressions))
-    return names if "FieldPath(" in text else [name for name in names if name in text]
+    return None if "FieldPath(" in text else text
 
 
 def evaluate(expressions: Mapping[str, Any], batch: pa.RecordBatch, what: str, names: list[str]) -> pa.Table:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from staffa import _staffa
 from staffa._arguments import aggregate_names, column_names, path_text, row_indices, row_range, whole_number
 from staffa._explain import Explain, Why, count_text, size_text
-from staffa._filter import Filter
+from staffa._filter import Filter, bind
 from staffa._html import of_file
 from staffa.errors import InvalidArgumentError
 
@@ -185,10 +185,10 @@ class File:
         limit = whole_number("limit", limit, 0)
         string_views = bool(string_views)
         coded, runs = column_names(dictionaries) or [], column_names(run_ends) or []
-        bound = None if filter is None else Filter(filter, self._file.empty(), names)
-        if bound and not bound.whole:
-            return self._filtered(bound, None, limit, string_views, coded, runs).read_all()
-        return self._file.read(names, bound.pushed if bound else None, limit, string_views, coded, runs)
+        pushed, rest = (None, None) if filter is None else bind(filter, self._file, names)
+        if rest:
+            return self._filtered(rest, None, limit, string_views, coded, runs).read_all()
+        return self._file.read(names, pushed, limit, string_views, coded, runs)
 
     def scan(
         self,
@@ -222,15 +222,14 @@ class File:
         limit = whole_number("limit", limit, 0)
         string_views = bool(string_views)
         coded, runs = column_names(dictionaries) or [], column_names(run_ends) or []
-        bound = None if filter is None else Filter(filter, self._file.empty(), names)
-        if bound and not bound.whole:
-            return self._filtered(bound, batch_rows, limit, string_views, coded, runs)
-        pushed = bound.pushed if bound else None
+        pushed, rest = (None, None) if filter is None else bind(filter, self._file, names)
+        if rest:
+            return self._filtered(rest, batch_rows, limit, string_views, coded, runs)
         return Reader(self._file.scan(names, pushed, batch_rows, limit, string_views, coded, runs))
 
     def _filtered(
         self,
-        bound: Filter,
+        rest: Filter,
         batch_rows: int | None,
         limit: int | None,
         string_views: bool,
@@ -238,8 +237,8 @@ class File:
         run_ends: list[str] | None = None,
     ) -> Reader:
         """What the library cannot filter alone; a limit counts what is left at the end."""
-        reader = self._file.scan(bound.columns, bound.pushed, batch_rows, None, string_views, dictionaries, run_ends)
-        return Reader(reader, bound, limit)
+        reader = self._file.scan(rest.columns, rest.pushed, batch_rows, None, string_views, dictionaries, run_ends)
+        return Reader(reader, rest, limit)
 
     def take(
         self,
@@ -307,11 +306,11 @@ class File:
         """
         wanted = aggregate_names(aggregates)
         names = list(aggregates)
-        bound = None if filter is None else Filter(filter, self._file.empty(), column_names(names))
-        if bound and not bound.whole:
-            found = self._file.aggregate_batches(self._filtered(bound, None, None, False), wanted)
+        pushed, rest = (None, None) if filter is None else bind(filter, self._file, column_names(names))
+        if rest:
+            found = self._file.aggregate_batches(self._filtered(rest, None, None, False), wanted)
         else:
-            found = self._file.aggregate(wanted, bound.pushed if bound else None)
+            found = self._file.aggregate(wanted, pushed)
         out: dict[str, dict[str, pa.Scalar]] = {name: {} for name in names}
         for (name, which), column in zip(wanted, found.to_pyarrow().columns, strict=True):
             out[name][which] = column[0]

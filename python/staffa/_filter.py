@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from staffa import _staffa
-from staffa._evaluate import evaluate, needed, no_rows
+from staffa._evaluate import evaluate, no_rows, searched
 from staffa._pushdown import Predicate, translate
 from staffa.errors import InvalidArgumentError
 
@@ -43,30 +43,41 @@ class Condition:
         return pa.concat_arrays(keep.chunks) if keep.num_chunks else pa.array([], pa.bool_())
 
 
+def bind(expression: Any, file: _staffa.File, columns: list[str] | None) -> tuple[Predicate | None, Filter | None]:
+    """Binds an expression to the schema of a file, to read these columns: what cannot work is refused.
+
+    Gives what the library tests, and the filter that pyarrow applies after it: None where the library tests all.
+    """
+    check_expression("filter", expression)
+    # Of the columns that it may need alone: every other one costs time as well.
+    plain, pushed, whole = _Question(expression, file.empty(searched([expression]))).answer()
+    return pushed, None if whole else Filter(expression, plain, pushed, file.names, columns)
+
+
 class Filter:
-    """An expression bound to the schema of a file.
+    """An expression that pyarrow evaluates over batches of a file.
 
     The extension module selects the rows, because pyarrow has no selection for views and run-ends.
     """
 
-    def __init__(self, expression: Any, empty: _staffa.Batch, columns: list[str] | None) -> None:
-        """Binds to the columns of `empty`: what cannot work is refused before anything is read."""
-        check_expression("filter", expression)
-        names = empty.names
-        used = needed([expression], names)
+    def __init__(
+        self,
+        expression: Any,
+        plain: pa.Schema,
+        pushed: Predicate | None,
+        names: list[str],
+        columns: list[str] | None,
+    ) -> None:
+        """Binds to the columns of `plain`, out of all `names`; `pushed` is what the library tests before."""
         wanted = names if columns is None else columns
         self.num_wanted = len(wanted)
+        self.pushed = pushed
         #: What must be read: the columns wanted, then those that only the filter needs.
-        self.columns = [*wanted, *(name for name in used if name not in wanted)]
-        self._positions = [self.columns.index(name) for name in used]
-        positions = [names.index(name) for name in used]
-        # Of these columns alone: pyarrow takes a microsecond for each column that it is told of.
-        question = _Question(expression, empty.project(positions))
-        #: What the library tests, and whether that is all.
-        self._plain, self.pushed, self.whole = question.answer()
-        self._condition = Condition(expression, self._plain, names)
-        if not self.whole:
-            self._condition.check()
+        self.columns = [*wanted, *(name for name in plain.names if name not in wanted)]
+        self._positions = [self.columns.index(name) for name in plain.names]
+        self._plain = plain
+        self._condition = Condition(expression, plain, names)
+        self._condition.check()
 
     def apply(self, batch: _staffa.Batch) -> pa.RecordBatch:
         """The wanted columns of the rows for which the expression is true."""

@@ -12,10 +12,6 @@ class Batch:
 
     @property
     def num_rows(self) -> int: ...
-    @property
-    def names(self) -> list[str]:
-        """Of the columns."""
-
     def described(self) -> str:
         """Names, types and metadata of the columns, as text to tell them from others."""
 
@@ -24,9 +20,6 @@ class Batch:
 
     def unfolded(self) -> Batch:
         """All columns in types that every engine knows: no views, no run-ends, dictionaries at the top only."""
-
-    def project(self, columns: list[int]) -> Batch:
-        """The columns at these positions."""
 
     def plain(self, columns: list[int]) -> Batch:
         """The columns at these positions, each in a type that pyarrow can compare: views and run-ends unfolded."""
@@ -56,8 +49,12 @@ class File:
     @property
     def nbytes(self) -> int: ...
     def __arrow_c_schema__(self) -> object: ...
-    def empty(self) -> Batch:
-        """No rows of all columns: what a filter is bound to."""
+    @property
+    def names(self) -> list[str]:
+        """Of the columns."""
+
+    def empty(self, text: str | None = None) -> Batch:
+        """No rows of the columns whose names are in `text`, of all without one: what a filter is bound to."""
 
     def scan(
         self,

@@ -23,12 +23,6 @@ impl Batch {
         self.0.num_rows()
     }
 
-    /// Of the columns.
-    #[getter]
-    fn names(&self) -> Vec<&str> {
-        self.0.schema_ref().fields().iter().map(|field| field.name().as_str()).collect()
-    }
-
     /// Names, types and metadata of the columns, as text to tell them from others.
     fn described(&self) -> String {
         format!("{:?}", self.0.schema_ref().fields())
@@ -42,11 +36,6 @@ impl Batch {
     /// All columns, each in the type that every engine knows; names, metadata and extension types stay.
     fn unfolded(&self, py: Python<'_>) -> PyResult<Self> {
         run(py, || Ok(Self(unfold(&self.0)?)))
-    }
-
-    /// The columns at these positions.
-    fn project(&self, py: Python<'_>, columns: Vec<usize>) -> PyResult<Self> {
-        run(py, || Ok(Self(self.0.project(&columns)?)))
     }
 
     /// The columns at these positions, each in the type that pyarrow can compare: views and run-ends unfolded.

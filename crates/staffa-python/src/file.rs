@@ -80,9 +80,19 @@ impl File {
         run_attached(py, || Ok(to_schema_pycapsule(py, self.0.schema().as_ref())?))
     }
 
-    /// No rows of all columns: what a filter is bound to.
-    fn empty(&self) -> Batch {
-        Batch(RecordBatch::new_empty(self.0.schema().clone()))
+    /// Of the columns.
+    #[getter]
+    fn names(&self) -> Vec<&str> {
+        self.0.schema().fields().iter().map(|field| field.name().as_str()).collect()
+    }
+
+    /// No rows of the columns whose names are in a text, of all without one: what a filter is bound to.
+    #[pyo3(signature = (text=None))]
+    fn empty(&self, text: Option<&str>) -> Batch {
+        let schema = self.0.schema();
+        let named = |field: &&FieldRef| text.is_none_or(|text| text.contains(field.name().as_str()));
+        let fields: Vec<_> = schema.fields().iter().filter(named).cloned().collect();
+        Batch(RecordBatch::new_empty(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))))
     }
 
     /// Reads as it goes; `unfolded` in types that every engine knows.
