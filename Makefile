@@ -28,7 +28,7 @@ demo: ## convert, measure and query the tables in testdata/tables (no Python nee
 test: test-rust test-python ## all tests: Rust with its examples, then Python with its examples
 
 test-rust: ## the tests of the Rust crates, with their examples
-	$(CARGO) test --workspace --exclude staffa-python --exclude staffa-duckdb
+	$(CARGO) test --workspace --exclude staffa-python --exclude staffa-duckdb --features staffa-kernels/small-pieces
 
 test-python: extension duckdb-dev ## the tests of the Python package, with its examples
 	$(BIN)/python -m pytest

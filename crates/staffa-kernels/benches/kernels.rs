@@ -4,8 +4,9 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use staffa_kernels::{
-    BytesDict, FsstTable, Int, Piece, PoolBuf, Text, TextRows, VECTOR, Word, fill_runs, gather, join_prefixes,
-    lengths_to_offsets_i32, max_u32, pack, pack_tail, prefix_sum, sum_u32, unpack, unpack_tail,
+    BytesDict, FsstTable, Int, Piece, PoolBuf, Repeated, Repeats, Text, TextRows, VECTOR, Word, copy_repeats,
+    fill_runs, gather, join_prefixes, lengths_to_offsets_i32, max_u32, pack, pack_tail, prefix_sum, sum_u32, unpack,
+    unpack_tail,
 };
 use std::hint::black_box;
 use std::time::Duration;
@@ -79,6 +80,41 @@ fn words<T: Word>(c: &mut Criterion, name: &str, word: impl Fn(u64) -> T) {
         let near = ends.partition_point(|&end| end <= 300);
         measure(c, &format!("fill_runs {name} of {average}"), bytes, || {
             assert!(fill_runs(black_box(&values), black_box(&ends), 300, near, black_box(&mut out)).is_some());
+        });
+    }
+}
+
+/// Blocks of 65,536 values, put together from what came before.
+fn repeats<T: Word>(c: &mut Criterion, name: &str, word: impl Fn(u64) -> T) {
+    const LEN: usize = 65_536;
+    let mut rng = Rng(7);
+    let mut out = vec![T::default(); LEN];
+    let values: Vec<T> = (0..LEN).map(|_| word(rng.next())).collect();
+    measure(c, &format!("memcpy of a block, {name}"), LEN * T::BYTES, || {
+        black_box(&mut out).copy_from_slice(black_box(&values));
+    });
+    let mut cases = vec![("matches of 30 far back", Vec::new()), ("matches of 30 near", Vec::new())];
+    for (farthest, (_, case)) in [20_000, 200].into_iter().zip(&mut cases) {
+        let mut there = 0;
+        while there + 60 < LEN {
+            let before = 1 + rng.next() as usize % 4 + if there == 0 { 300 } else { 0 };
+            let length = 20 + rng.next() as usize % 21;
+            case.push([before, length, 1 + rng.next() as usize % (there + before).min(farthest)]);
+            there += before + length;
+        }
+    }
+    for (period, name) in [(107, "a period of 107"), (7, "a period of 7")] {
+        cases.push((name, vec![[period, LEN - period, period]]));
+    }
+    for (case, sequences) in cases {
+        let [before, lengths, offsets] =
+            [0, 1, 2].map(|part| sequences.iter().map(|parts| parts[part] as u32).collect::<Vec<_>>());
+        let used: u32 = before.iter().sum();
+        let len = (used + lengths.iter().sum::<u32>()) as usize;
+        let (literals, out) = (&values[..used as usize], &mut out[..len]);
+        measure(c, &format!("copy_repeats {name}, {case}"), len * T::BYTES, || {
+            let repeats = Repeats { literals: &before, lengths: &lengths, offsets: &offsets };
+            assert!(copy_repeats(black_box(literals), repeats, &mut Repeated::default(), black_box(out)).is_ok());
         });
     }
 }
@@ -194,6 +230,9 @@ fn kernels(c: &mut Criterion) {
     words(c, "u32", |v| v as u32);
     words(c, "u64", |v| v);
     words(c, "u128", u128::from);
+    repeats(c, "u8", |v| v as u8);
+    repeats(c, "u32", |v| v as u32);
+    repeats(c, "u64", |v| v);
     strings(c);
     text(c);
     pool(c);

@@ -20,6 +20,7 @@
 //! repeats   lists of values that came before, copied again
 //! bytes     dictionaries of byte strings; lengths to offsets
 //! strings   Arrow's string arrays over memory that was checked here
+//! plain     plain strings put together, each checked while it is in the cache
 //! prefix    strings to bits: which begin with a text
 //! front     shared prefixes and suffixes to strings
 //! sum       sums, of packed values too
@@ -70,12 +71,15 @@ mod gather;
 mod kept;
 mod malloc;
 mod mapping;
+mod plain;
 mod pool;
 mod prefix;
 mod range;
 mod repeats;
 mod retained;
 mod runs;
+#[cfg(feature = "small-pieces")]
+mod small;
 mod strings;
 mod sum;
 mod text;
@@ -98,12 +102,15 @@ pub use front::join_prefixes;
 pub use fsst::FsstTable;
 pub use gather::{gather, max_u32};
 pub use kept::{Kept, Lends};
+pub use plain::{Misfit, PlainStrings, StringSlot};
 pub use pool::{PoolBuf, PoolVec};
 pub use prefix::begin_with;
 pub use range::{in_range, in_set, order_floats};
 pub use repeats::{Repeated, Repeats, copy_repeats};
 pub use retained::{retained_bytes, set_retained_limit};
 pub use runs::{ascends, fill_runs};
+#[cfg(feature = "small-pieces")]
+pub use small::SmallPieces;
 pub use strings::{StringViews, ViewSlot, rising_offsets, text_array};
 pub use sum::{add_times, sum, sum_packed, sum_runs};
 pub use text::{Piece, TEXT_FIELDS, Text, TextRows};

@@ -11,6 +11,10 @@ use crate::word::Word;
 /// Bytes that are copied at once.
 const WIDE: usize = 32;
 
+/// Bytes behind which a read does not wait for what was written: processors hold back the last 50 to 70 writes, and a read
+/// of parts of two of them takes ten times as long.
+const FAR: usize = 4096;
+
 /// Sequences, as many as there are of each.
 #[derive(Clone, Copy, Debug)]
 pub struct Repeats<'a> {
@@ -84,7 +88,8 @@ fn copy_body<T: Word>(literals: &[T], repeats: Repeats<'_>, done: &mut Repeated,
             wrong = Some(i);
             break;
         }
-        if behind >= slack::<T>() && room - length >= slack::<T>() {
+        let wide = length.min(room.saturating_sub(slack::<T>()));
+        if behind >= slack::<T>() && wide == length {
             // SAFETY: `slack` values more than are asked for are left in both, and `offset` values lie before the match.
             unsafe {
                 let to = out.as_mut_ptr().add(at);
@@ -92,8 +97,13 @@ fn copy_body<T: Word>(literals: &[T], repeats: Repeats<'_>, done: &mut Repeated,
                 copy_match(to.add(before), offset, length);
             }
         } else {
-            out[at..at + before].copy_from_slice(&literals[used..used + before]);
-            copy_exactly(out, at + before, offset, length);
+            let there = at + before;
+            out[at..there].copy_from_slice(&literals[used..used + before]);
+            if wide > 0 {
+                // SAFETY: `slack` values more than these are left, and `offset` values lie before them.
+                unsafe { copy_match(out.as_mut_ptr().add(there), offset, wide) };
+            }
+            copy_exactly(out, there + wide, offset, length - wide);
         }
         (used, at) = (used + before, at + before + length);
         (left, places) = (behind, room - length);
@@ -127,6 +137,7 @@ unsafe fn copy_match<T: Word>(mut to: *mut T, offset: usize, mut length: usize) 
     // written, since `from` is before `to`.
     unsafe {
         let mut from = to.sub(offset);
+        let mut offset = offset;
         if offset < slack::<T>() {
             // So many whole periods that what they were copied from is far enough back for the rest.
             let near = slack::<T>().div_ceil(offset) * offset;
@@ -138,7 +149,13 @@ unsafe fn copy_match<T: Word>(mut to: *mut T, offset: usize, mut length: usize) 
                 return;
             }
             length -= near;
+            offset = near;
             from = to.sub(near);
+        }
+        // Twice as many periods each time, until what is read was written long ago.
+        while offset < FAR / T::BYTES && length > 2 * offset {
+            copy_wide(from, to, offset);
+            (to, length, offset) = (to.add(offset), length - offset, 2 * offset);
         }
         copy_wide(from, to, length);
     }

@@ -68,7 +68,7 @@ pub fn rising_offsets<O: OffsetSizeTrait>(
 
 /// Whether bytes are UTF-8, and every string in them, which begin at `starts`, begins with a character.
 #[inline]
-fn is_text(bytes: &[u8], mut starts: impl Iterator<Item = usize>) -> bool {
+pub(crate) fn is_text(bytes: &[u8], mut starts: impl Iterator<Item = usize>) -> bool {
     let begins = |start| bytes.get(start).is_none_or(|byte| !(0x80..0xc0).contains(byte));
     is_ascii(bytes) || simdutf8::basic::from_utf8(bytes).is_ok() && starts.all(begins)
 }

@@ -18,6 +18,10 @@ mod reader;
 mod write;
 
 use pyo3::prelude::*;
+use staffa_kernels::SmallPieces;
+
+#[global_allocator]
+static ALLOCATOR: SmallPieces = SmallPieces;
 
 /// The extension module.
 #[pymodule]

@@ -6,6 +6,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use staffa_kernels::Misfit;
+
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -166,6 +168,15 @@ impl Error {
 impl From<std::io::Error> for Error {
     fn from(source: std::io::Error) -> Self {
         Self::Io { path: None, source }
+    }
+}
+
+impl From<Misfit> for Error {
+    fn from(misfit: Misfit) -> Self {
+        match misfit {
+            Misfit::Long => Self::limit(misfit.to_string()),
+            other => Self::corrupt(other.to_string()),
+        }
     }
 }
 

@@ -392,7 +392,7 @@ fn with_present<R>(decoded: &DecodedLeaf, f: impl FnOnce(Values<'_>, u64) -> Res
     let valid = decoded.validity.as_ref().unwrap_or(&all);
     let rows: Vec<u32> = valid.ones().collect();
     let nulls = (len - rows.len()) as u64;
-    let offsets;
+    let offsets: Vec<u32>;
     let values = match &decoded.values {
         // Not asked for here.
         DecodedValues::Views(_) | DecodedValues::Empty(_) => return f(Values::U8(&[]), nulls),
@@ -400,6 +400,10 @@ fn with_present<R>(decoded: &DecodedLeaf, f: impl FnOnce(Values<'_>, u64) -> Res
         DecodedValues::Words(ty, data) => for_words!(ty, T => {
             T::values(cast_slice(data.as_slice()).ok_or_else(|| Error::corrupt("misaligned words"))?)
         }, _ => Values::U8(&[])),
+        DecodedValues::Strings(strings) => {
+            offsets = strings.offsets().map(|offset| offset as u32).collect();
+            Values::Bytes(Strings { offsets: &offsets, data: strings.data() })
+        }
         DecodedValues::Bytes { large, offsets: buffer, data } => {
             offsets = if *large {
                 cast_slice::<u64>(buffer).unwrap_or_default().iter().map(|o| *o as u32).collect()

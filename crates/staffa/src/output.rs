@@ -5,7 +5,7 @@
 use arrow_buffer::Buffer;
 use bytes::Bytes;
 use rayon::prelude::*;
-use staffa_kernels::{PoolBuf, StringViews};
+use staffa_kernels::{PlainStrings, PoolBuf, StringViews};
 
 use crate::arrow::Leaf;
 use crate::bitmap::Bitmap;
@@ -27,11 +27,12 @@ pub(crate) struct Output<'a> {
     validity: Option<Bitmap>,
     bits: Bitmap,
     words: Option<PoolBuf>,
-    data: Option<PoolBuf>,
     /// Bytes of strings so far.
     data_at: usize,
     /// Strings by views.
     views: Option<StringViews>,
+    /// All strings, one after another.
+    plain: Option<PlainStrings>,
     /// Strings where only some are wanted, so that nothing tells how long they are.
     strings: Appended,
 }
@@ -45,7 +46,13 @@ impl<'a> Output<'a> {
         if views && leaf.ty == Some(PhysicalType::Bytes) {
             return Self::of_views(leaf, len);
         }
-        Self::new(leaf, len, Some(blocks.iter().map(|b| b.string_bytes).sum()))
+        let string_bytes = blocks.iter().map(|b| b.string_bytes).sum();
+        if leaf.ty == Some(PhysicalType::Bytes) {
+            let plain = PlainStrings::new(len, string_bytes, leaf.utf8, leaf.large);
+            let plain = plain.ok_or_else(|| Error::limit(format!("no memory for strings of {string_bytes} bytes")))?;
+            return Ok(Self { plain: Some(plain), ..Self::without_memory(leaf, len) });
+        }
+        Self::new(leaf, len)
     }
 
     /// For some rows of some blocks; strings as views on request.
@@ -53,33 +60,34 @@ impl<'a> Output<'a> {
         if views && leaf.ty == Some(PhysicalType::Bytes) {
             return Self::of_views(leaf, rows);
         }
-        Self::new(leaf, rows, None)
+        Self::new(leaf, rows)
     }
 
     /// For strings as views.
     fn of_views(leaf: &'a Leaf, len: usize) -> Result<Self> {
         let views = StringViews::new(len, leaf.utf8);
         let views = views.ok_or_else(|| Error::limit(format!("no memory for {len} views")))?;
-        let mut out = Self::new(leaf, 0, Some(0))?;
-        (out.len, out.views) = (len, Some(views));
-        Ok(out)
+        Ok(Self { views: Some(views), ..Self::without_memory(leaf, len) })
     }
 
-    fn new(leaf: &'a Leaf, len: usize, string_bytes: Option<usize>) -> Result<Self> {
-        let (mut words, mut data) = (None, None);
+    fn without_memory(leaf: &'a Leaf, len: usize) -> Self {
+        let (hand, bits, strings) = (Hand::default(), Bitmap::default(), Appended::default());
+        let (validity, words, views, plain) = (None, None, None, None);
+        Self { leaf, hand, len, at: 0, validity, bits, words, data_at: 0, views, plain, strings }
+    }
+
+    fn new(leaf: &'a Leaf, len: usize) -> Result<Self> {
+        let mut words = None;
         match leaf.ty {
             Some(PhysicalType::Bytes) => {
                 let mut offsets = memory((len + 1) * if leaf.large { 8 } else { 4 })?;
                 offsets.as_mut_slice().iter_mut().take(8).for_each(|byte| *byte = 0);
                 words = Some(offsets);
-                data = string_bytes.map(memory).transpose()?;
             }
             Some(ty) => words = ty.width_bytes().map(|width| memory(len * width)).transpose()?,
             None => {}
         }
-        let (hand, bits, strings) = (Hand::default(), Bitmap::default(), Appended::default());
-        let (validity, views) = (None, None);
-        Ok(Self { leaf, hand, len, at: 0, validity, bits, words, data, data_at: 0, views, strings })
+        Ok(Self { words, ..Self::without_memory(leaf, len) })
     }
 
     /// The validity of `len` more values.
@@ -234,21 +242,14 @@ impl<'a> Output<'a> {
             let slots = slots.ok_or_else(|| Error::corrupt("more values than declared"))?;
             return Ok(slots.into_iter().map(Slot::Views).collect());
         }
-        // Before the ends of strings stands where the first begins.
-        let (width, first) = match self.leaf.ty {
-            Some(PhysicalType::Bytes) => (if self.leaf.large { 8 } else { 4 }, self.at + 1),
-            ty => (ty.and_then(PhysicalType::width_bytes).unwrap_or(0), self.at),
-        };
+        if let Some(plain) = &mut self.plain {
+            let slots = plain.slots(blocks).ok_or_else(|| Error::corrupt("more strings than declared"))?;
+            return Ok(slots.into_iter().map(Slot::Strings).collect());
+        }
+        let width = self.leaf.ty.and_then(PhysicalType::width_bytes).unwrap_or(0);
         let words = self.words.as_mut().map(PoolBuf::as_mut_slice).unwrap_or_default();
-        let strings = self.data.as_mut().map(PoolBuf::as_mut_slice).unwrap_or_default();
-        let words = words.get_mut(first * width..).unwrap_or_default();
-        let slots = PlainSlot::cut(
-            self.leaf,
-            words,
-            strings.get_mut(self.data_at..).unwrap_or_default(),
-            self.data_at,
-            blocks,
-        )?;
+        let words = words.get_mut(self.at * width..).unwrap_or_default();
+        let slots = PlainSlot::cut(self.leaf, words, blocks.map(|(values, _)| values))?;
         Ok(slots.into_iter().map(Slot::Plain).collect())
     }
 
@@ -257,7 +258,9 @@ impl<'a> Output<'a> {
         &mut self,
         blocks: impl IntoIterator<Item = (usize, usize, Option<&'f Bitmap>, &'f Bitmap)>,
     ) -> Result<()> {
-        if self.views.as_mut().is_some_and(|views| !views.join()) {
+        let joined =
+            self.views.as_mut().is_none_or(StringViews::join) && self.plain.as_mut().is_none_or(PlainStrings::join);
+        if !joined {
             return Err(Error::corrupt("as many strings as declared expected"));
         }
         for (len, string_bytes, validity, bits) in blocks {
@@ -291,10 +294,11 @@ impl<'a> Output<'a> {
             Some(PhysicalType::Bytes) => {
                 if let Some(views) = self.views {
                     DecodedValues::Views(views)
+                } else if let Some(plain) = self.plain {
+                    DecodedValues::Strings(plain)
                 } else {
-                    let data = self.data.map_or_else(|| self.strings.into_data(), Ok)?;
                     let (large, offsets) = (self.leaf.large, buffer(self.words));
-                    DecodedValues::Bytes { large, offsets, data: buffer(Some(data)) }
+                    DecodedValues::Bytes { large, offsets, data: buffer(Some(self.strings.into_data()?)) }
                 }
             }
             Some(ty) => DecodedValues::Words(ty, buffer(self.words)),

@@ -1,7 +1,7 @@
 //! The memory of a leaf cut into a slot for each block, so that several threads fill them.
 //!
 //! ```text
-//! words of block 0 | words of block 1 | ...          of strings their ends, counted from the first block's beginning
+//! words of block 0 | words of block 1 | ...          of strings their ends or views
 //! bytes of block 0 | bytes of block 1 | ...          of strings
 //! ```
 //!
@@ -10,7 +10,9 @@
 
 use arrow_buffer::Buffer;
 use bytes::Bytes;
-use staffa_kernels::{VECTOR, ViewSlot, Word, cast_slice_mut, lengths_to_offsets_i32, lengths_to_offsets_i64};
+use staffa_kernels::{
+    StringSlot, VECTOR, ViewSlot, Word, cast_slice_mut, lengths_to_offsets_i32, lengths_to_offsets_i64,
+};
 
 use crate::arrow::Leaf;
 use crate::bitmap::Bitmap;
@@ -23,16 +25,14 @@ use crate::values::PhysicalType;
 /// Where the values of one block go.
 pub(crate) enum Slot<'o> {
     Plain(PlainSlot<'o>),
+    Strings(StringSlot<'o>),
     Views(ViewSlot<'o>),
 }
 
-/// Where values go one after another.
+/// Where words go one after another.
 pub(crate) struct PlainSlot<'o> {
     leaf: &'o Leaf,
     words: &'o mut [u8],
-    strings: &'o mut [u8],
-    /// Bytes of strings before.
-    before: usize,
 }
 
 /// What a thread uses again for its next block.
@@ -46,45 +46,31 @@ impl Slot<'_> {
     /// All values of a block; gives back bits, which need not begin with a byte there.
     pub fn fill(self, block: &Block<'_>, hand: &mut Hand) -> Result<Bitmap> {
         match self {
-            Self::Plain(slot) => slot.fill(block, hand),
+            Self::Plain(slot) => slot.fill(block, &mut hand.cx),
+            Self::Strings(slot) => fill_strings(slot, block, &mut hand.cx).map(|()| Bitmap::default()),
             Self::Views(mut slot) => fill_views(&mut slot, block, hand).map(|()| Bitmap::default()),
         }
     }
 }
 
 impl<'o> PlainSlot<'o> {
-    /// The slots of blocks of so many values and bytes of strings each, in memory for all of them.
-    ///
-    /// `words` begins with the place of the first value, of strings with that of its end; `before`: bytes of strings before.
-    pub fn cut(
-        leaf: &'o Leaf,
-        mut words: &'o mut [u8],
-        mut strings: &'o mut [u8],
-        mut before: usize,
-        blocks: impl Iterator<Item = (usize, usize)>,
-    ) -> Result<Vec<Self>> {
-        let width = match leaf.ty {
-            Some(PhysicalType::Bytes) if leaf.large => 8,
-            Some(PhysicalType::Bytes) => 4,
-            ty => ty.and_then(PhysicalType::width_bytes).unwrap_or(0),
-        };
-        let slot = |(values, bytes): (usize, usize)| {
+    /// The slots of blocks of so many values each, in memory for all of them.
+    pub fn cut(leaf: &'o Leaf, mut words: &'o mut [u8], blocks: impl Iterator<Item = usize>) -> Result<Vec<Self>> {
+        let width = leaf.ty.and_then(PhysicalType::width_bytes).unwrap_or(0);
+        let slot = |values: usize| {
             let declared = || Error::corrupt("more values than declared");
             let (head, tail) = std::mem::take(&mut words).split_at_mut_checked(values * width).ok_or_else(declared)?;
-            let (text, rest) = std::mem::take(&mut strings).split_at_mut_checked(bytes).ok_or_else(declared)?;
-            let slot = Self { leaf, words: head, strings: text, before };
-            (words, strings, before) = (tail, rest, before + bytes);
-            Ok(slot)
+            words = tail;
+            Ok(Self { leaf, words: head })
         };
         blocks.map(slot).collect()
     }
 
-    fn fill(self, block: &Block<'_>, hand: &mut Hand) -> Result<Bitmap> {
+    fn fill(self, block: &Block<'_>, cx: &mut Scratch) -> Result<Bitmap> {
         match self.leaf.ty {
             None => {}
             Some(PhysicalType::Bits) => return block.bits(),
-            Some(PhysicalType::Bytes) => self.fill_strings(block, hand)?,
-            Some(ty) => for_words!(ty, T => self.fill_words::<T>(block, &mut hand.cx)?, _ => {}),
+            Some(ty) => for_words!(ty, T => self.fill_words::<T>(block, cx)?, _ => {}),
         }
         Ok(Bitmap::default())
     }
@@ -98,27 +84,17 @@ impl<'o> PlainSlot<'o> {
         let decoder = T::peek(decoder).ok_or_else(|| Error::corrupt(format!("values of {:?} expected", T::TYPE)))?;
         block.words(decoder, cx, out)
     }
+}
 
-    fn fill_strings(self, block: &Block<'_>, hand: &mut Hand) -> Result<()> {
-        let Hand { cx, lengths } = hand;
-        let mut fill = |lengths: &mut [u32]| {
-            let found = block.strings(cx, lengths, self.strings)?;
-            if found != block.string_bytes {
-                return Err(Error::corrupt(format!("strings of {} bytes expected, found {found}", block.string_bytes)));
-            }
-            Ok(())
-        };
-        if !self.leaf.large {
-            // Ends as wide as lengths take these in their own place.
-            let ends = places::<u32>(self.words, block.len)?;
-            fill(ends)?;
-            return lengths_to_ends(self.before, block.string_bytes, ends);
-        }
-        lengths.resize(block.len.max(lengths.len()), 0);
-        let lengths = lengths.get_mut(..block.len).unwrap_or_default();
-        fill(lengths)?;
-        put_ends(true, self.before, block.string_bytes, lengths, self.words)
+/// Strings one after another.
+fn fill_strings(mut slot: StringSlot<'_>, block: &Block<'_>, cx: &mut Scratch) -> Result<()> {
+    let Some(AnyDecoder::Bytes(decoder)) = &block.values else { return Ok(slot.finish(None)?) };
+    let count = decoder.len();
+    for v in 0..count.div_ceil(VECTOR) {
+        slot.push(vector_len(count, v), |lengths, out| decoder.vector(v, cx, lengths, out))?;
     }
+    let validity = block.validity.as_ref().filter(|_| block.dense);
+    Ok(slot.finish(validity.map(Bitmap::words))?)
 }
 
 /// Strings of a dictionary are checked and laid down once, and each row is a copy of a view.

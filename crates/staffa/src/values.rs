@@ -4,7 +4,7 @@
 //! are ordered. NULLs are not values: validity is a column of its own.
 
 use arrow_buffer::Buffer;
-use staffa_kernels::{StringViews, U256, Word, cast_slice};
+use staffa_kernels::{PlainStrings, StringViews, U256, Word, cast_slice};
 
 use crate::bitmap::Bitmap;
 
@@ -300,6 +300,8 @@ pub enum DecodedValues {
     Words(PhysicalType, Buffer),
     /// Byte strings by views.
     Views(StringViews),
+    /// Byte strings one after another, checked.
+    Strings(PlainStrings),
     /// Byte strings with `len + 1` offsets that begin with 0: of 64 bits when `large`, else of 32.
     Bytes {
         /// Whether offsets have 64 bits.
@@ -319,6 +321,7 @@ impl DecodedValues {
             Self::Bits(bits) => bits.len(),
             Self::Words(ty, data) => data.len() / ty.width_bytes().unwrap_or(1),
             Self::Views(views) => views.len(),
+            Self::Strings(strings) => strings.len(),
             Self::Bytes { large, offsets, .. } => (offsets.len() / if *large { 8 } else { 4 }).saturating_sub(1),
         }
     }

@@ -10,7 +10,7 @@ use arrow_array::{
 };
 use arrow_buffer::{ArrowNativeType, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
-use staffa_kernels::{rising_offsets, text_array};
+use staffa_kernels::{PlainStrings, rising_offsets, text_array};
 
 use super::assemble::unlike;
 use super::build::{self, boolean_buffer, refused, scalars};
@@ -31,7 +31,17 @@ fn name(values: &DecodedValues) -> String {
         DecodedValues::Empty(_) => "no values".to_owned(),
         DecodedValues::Bits(_) => "Bits".to_owned(),
         DecodedValues::Words(ty, _) => format!("{ty:?}"),
-        DecodedValues::Bytes { .. } | DecodedValues::Views(_) => "Bytes".to_owned(),
+        DecodedValues::Bytes { .. } | DecodedValues::Strings(_) | DecodedValues::Views(_) => "Bytes".to_owned(),
+    }
+}
+
+/// The type of the array that plain strings are as they are.
+fn plain(strings: &PlainStrings) -> DataType {
+    match (strings.is_text(), strings.is_large()) {
+        (true, false) => DataType::Utf8,
+        (true, true) => DataType::LargeUtf8,
+        (false, false) => DataType::Binary,
+        (false, true) => DataType::LargeBinary,
     }
 }
 
@@ -40,6 +50,14 @@ pub(crate) fn leaf_array(ty: &DataType, values: DecodedValues, nulls: Option<Nul
     let (values, nulls) = match (ty, values) {
         (DataType::Utf8View | DataType::BinaryView, DecodedValues::Views(views)) => {
             return views.finish(nulls).ok_or_else(|| Error::corrupt("as many bits of validity as strings expected"));
+        }
+        (ty, DecodedValues::Strings(strings)) if plain(&strings) == *ty => {
+            return strings.finish(nulls).ok_or_else(|| Error::corrupt("as many bits of validity as strings expected"));
+        }
+        (_, DecodedValues::Strings(strings)) => {
+            let large = strings.is_large();
+            let (offsets, data) = strings.into_parts();
+            (DecodedValues::Bytes { large, offsets, data }, nulls)
         }
         (_, values) => (values, nulls),
     };

@@ -89,7 +89,7 @@ pub(crate) fn damaged(leaf: DecodedLeaf, random: &mut Random) -> DecodedLeaf {
         (_, DecodedValues::Words(_, data)) | (3, DecodedValues::Bytes { data, .. }) => *data = touch(data, random),
         (4, DecodedValues::Bytes { large, .. }) => *large = !*large,
         (_, DecodedValues::Bytes { offsets, .. }) => *offsets = touch(offsets, random),
-        (_, DecodedValues::Views(_)) => {}
+        (_, DecodedValues::Views(_) | DecodedValues::Strings(_)) => {}
     }
     DecodedLeaf { validity, values }
 }
