@@ -5,8 +5,8 @@
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use staffa_kernels::{
     BytesDict, FsstTable, Int, Piece, PoolBuf, Repeated, Repeats, Text, TextRows, VECTOR, Word, copy_repeats,
-    fill_runs, gather, join_prefixes, lengths_to_offsets_i32, max_u32, pack, pack_tail, prefix_sum, sum_u32, unpack,
-    unpack_tail,
+    fill_past_cache, fill_runs, gather, join_prefixes, lengths_to_offsets_i32, max_u32, pack, pack_tail, prefix_sum,
+    sum_u32, unpack, unpack_tail,
 };
 use std::hint::black_box;
 use std::time::Duration;
@@ -221,6 +221,24 @@ fn pool(c: &mut Criterion) {
     });
 }
 
+/// Vectors in the L1 cache to 64 MiB that no cache holds.
+fn past(c: &mut Criterion) {
+    let mut rng = Rng(7);
+    let values: Vec<u64> = (0..VECTOR).map(|_| rng.next()).collect();
+    let mut out = vec![0u64; 8 << 20];
+    let bytes = out.len() * 8;
+    measure(c, "memory by plain stores", bytes, || {
+        black_box(&mut out).chunks_mut(VECTOR).for_each(|out| out.copy_from_slice(black_box(&values)));
+    });
+    measure(c, "memory by fill_past_cache", bytes, || {
+        let filled = fill_past_cache(black_box(&mut out), |_, out| {
+            out.copy_from_slice(black_box(&values));
+            Ok::<_, ()>(())
+        });
+        assert!(filled.is_ok());
+    });
+}
+
 fn kernels(c: &mut Criterion) {
     ints::<u8>(c, &[5]);
     ints::<u16>(c, &[11]);
@@ -236,6 +254,7 @@ fn kernels(c: &mut Criterion) {
     strings(c);
     text(c);
     pool(c);
+    past(c);
 }
 
 criterion_group! {

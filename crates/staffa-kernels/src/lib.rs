@@ -20,6 +20,7 @@
 //! repeats   lists of values that came before, copied again
 //! bytes     dictionaries of byte strings; lengths to offsets
 //! strings   Arrow's string arrays over memory that was checked here
+//! past      decoded values past the caches to memory
 //! plain     plain strings put together, each checked while it is in the cache
 //! prefix    strings to bits: which begin with a text
 //! front     shared prefixes and suffixes to strings
@@ -71,6 +72,7 @@ mod gather;
 mod kept;
 mod malloc;
 mod mapping;
+mod past;
 mod plain;
 mod pool;
 mod prefix;
@@ -102,6 +104,7 @@ pub use front::join_prefixes;
 pub use fsst::FsstTable;
 pub use gather::{gather, max_u32};
 pub use kept::{Kept, Lends};
+pub use past::fill_past_cache;
 pub use plain::{Misfit, PlainStrings, StringSlot};
 pub use pool::{PoolBuf, PoolVec};
 pub use prefix::begin_with;

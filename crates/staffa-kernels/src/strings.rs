@@ -17,6 +17,7 @@ use bytes::Bytes;
 use crate::bytes::BytesDict;
 use crate::dispatch::dispatch;
 use crate::gather::gather_words;
+use crate::past::gather_past_cache;
 use crate::pool::{PoolBuf, PoolVec};
 
 /// Longest string within a view.
@@ -109,6 +110,7 @@ pub struct StringViews {
     len: usize,
     held: Held,
     text: bool,
+    past_cache: bool,
     /// Of the slots cut last: strings that there is room for, and that there are.
     cut: Vec<(usize, usize)>,
 }
@@ -140,13 +142,20 @@ pub struct ViewSlot<'a> {
     held: &'a Held,
     table: Option<Arc<PoolVec<u128>>>,
     text: bool,
+    past_cache: bool,
 }
 
 impl StringViews {
     /// For so many strings; `text`: of UTF-8. `None` where there is no memory for them.
     pub fn new(rows: usize, text: bool) -> Option<Self> {
         let views = PoolBuf::new(rows.checked_mul(size_of::<u128>())?)?;
-        Some(Self { views, len: 0, held: Held::default(), text, cut: Vec::new() })
+        Some(Self { views, len: 0, held: Held::default(), text, past_cache: false, cut: Vec::new() })
+    }
+
+    /// Writes views of tables past the caches.
+    #[must_use]
+    pub fn past_cache(self, on: bool) -> Self {
+        Self { past_cache: on, ..self }
     }
 
     /// How many strings there are so far.
@@ -162,11 +171,12 @@ impl StringViews {
     /// Slots for the next strings, so many in each; `None` where there is no room for them.
     pub fn slots(&mut self, rows: impl IntoIterator<Item = usize>) -> Option<Vec<ViewSlot<'_>>> {
         self.cut = rows.into_iter().map(|rows| (rows, 0)).collect();
-        let (mut rest, held, text) = (self.views.words_mut::<u128>().get_mut(self.len..)?, &self.held, self.text);
+        let (mut rest, held) = (self.views.words_mut::<u128>().get_mut(self.len..)?, &self.held);
+        let (text, past_cache) = (self.text, self.past_cache);
         let mut slots = Vec::with_capacity(self.cut.len());
         for (rows, filled) in &mut self.cut {
             let (views, behind) = rest.split_at_mut_checked(*rows)?;
-            slots.push(ViewSlot { views, filled, held, table: None, text });
+            slots.push(ViewSlot { views, filled, held, table: None, text, past_cache });
             rest = behind;
         }
         Some(slots)
@@ -247,7 +257,8 @@ impl ViewSlot<'_> {
         let (Some(table), Some(places)) = (&self.table, room(self.views, *self.filled, codes.len())) else {
             return false;
         };
-        let done = gather_words(table, codes, places);
+        let gather = if self.past_cache { gather_past_cache } else { gather_words };
+        let done = gather(table, codes, places);
         *self.filled += if done { codes.len() } else { 0 };
         done
     }

@@ -11,12 +11,12 @@
 
 use std::borrow::Cow;
 
-use staffa_kernels::{VECTOR, Word};
+use staffa_kernels::{VECTOR, Word, fill_past_cache};
 
 use crate::bitmap::Bitmap;
 use crate::choose::Cascade;
 use crate::cursor::{Cursor, put_varint};
-use crate::decode::{AnyDecoder, Budget, Decoder, OpenContext, Physical, Scratch};
+use crate::decode::{AnyDecoder, Budget, Decoder, OpenContext, Physical, Scratch, words};
 use crate::error::{Error, Result};
 use crate::gather::no_row;
 use crate::limits::Limits;
@@ -212,6 +212,29 @@ impl<'a> Block<'a> {
             expand(out, count, validity)?;
         }
         Ok(())
+    }
+
+    /// As [`words`](Self::words), past the caches.
+    pub fn words_past_cache<T: Physical>(
+        &self,
+        decoder: &dyn Decoder<T>,
+        cx: &mut Scratch,
+        out: &mut [T],
+    ) -> Result<()> {
+        if self.dense && self.validity.is_some() {
+            // Put apart in the L2 cache.
+            let mut all = words::<T>(out.len())?;
+            self.words(decoder, cx, &mut all)?;
+            return fill_past_cache(out, |v, values| {
+                let from = all.get(v * VECTOR..v * VECTOR + values.len());
+                values.copy_from_slice(from.ok_or_else(|| Error::corrupt(format!("vector {v} is not there")))?);
+                Ok(())
+            });
+        }
+        let found = out.get_mut(..decoder.len());
+        let found =
+            found.ok_or_else(|| Error::corrupt(format!("{} values expected, found {}", self.len, decoder.len())))?;
+        fill_past_cache(found, |v, values| decoder.vector(v, cx, values))
     }
 
     /// All strings at the start of `out`, and the length of each, NULLs being empty. Returns the bytes they take.

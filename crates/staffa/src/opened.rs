@@ -9,7 +9,7 @@ use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, Integer, Physical, Scratch};
 use crate::error::{Error, Result};
 use crate::options::Profile;
-use crate::output::Output;
+use crate::output::{Form, Output};
 use crate::read::File;
 use crate::values::Kind;
 
@@ -96,7 +96,8 @@ impl OpenColumn {
         block.with(|block| {
             let (len, string_bytes) = (block.len, block.string_bytes);
             let shape = Parsed { len, dense: block.dense, string_bytes, validity: None, values: None };
-            let mut out = Output::of_blocks(self.file.leaf(self.leaf)?, &[shape], true)?;
+            let mut out =
+                Output::of_blocks(self.file.leaf(self.leaf)?, &[shape], Form { views: true, past_cache: false })?;
             out.push(block)?;
             out.finish().map(drop)
         })

@@ -17,9 +17,19 @@ use crate::rows::BlockRows;
 use crate::slots::{Hand, PlainSlot, Slot, fill_views_of, likely_bytes, put_ends};
 use crate::values::{DecodedLeaf, DecodedValues, PhysicalType};
 
+/// How values are laid down.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Form {
+    /// Strings as views, where there are such.
+    pub views: bool,
+    /// Past the caches, which could not hold them until they are read.
+    pub past_cache: bool,
+}
+
 /// One leaf being put together.
 pub(crate) struct Output<'a> {
     leaf: &'a Leaf,
+    past_cache: bool,
     hand: Hand,
     len: usize,
     /// Values so far.
@@ -39,12 +49,10 @@ pub(crate) struct Output<'a> {
 
 impl<'a> Output<'a> {
     /// For all values of some blocks.
-    ///
-    /// `views`: of strings, where the leaf has such.
-    pub fn of_blocks(leaf: &'a Leaf, blocks: &[Parsed<'_>], views: bool) -> Result<Self> {
-        let len = blocks.iter().map(|b| b.len).sum();
-        if views && leaf.ty == Some(PhysicalType::Bytes) {
-            return Self::of_views(leaf, len);
+    pub fn of_blocks(leaf: &'a Leaf, blocks: &[Parsed<'_>], form: Form) -> Result<Self> {
+        let (len, past_cache) = (blocks.iter().map(|b| b.len).sum(), form.past_cache);
+        if form.views && leaf.ty == Some(PhysicalType::Bytes) {
+            return Self::of_views(leaf, len, past_cache);
         }
         let string_bytes = blocks.iter().map(|b| b.string_bytes).sum();
         if leaf.ty == Some(PhysicalType::Bytes) {
@@ -52,28 +60,28 @@ impl<'a> Output<'a> {
             let plain = plain.ok_or_else(|| Error::limit(format!("no memory for strings of {string_bytes} bytes")))?;
             return Ok(Self { plain: Some(plain), ..Self::without_memory(leaf, len) });
         }
-        Self::new(leaf, len)
+        Ok(Self { past_cache, ..Self::new(leaf, len)? })
     }
 
     /// For some rows of some blocks; strings as views on request.
     pub fn of_rows(leaf: &'a Leaf, rows: usize, views: bool) -> Result<Self> {
         if views && leaf.ty == Some(PhysicalType::Bytes) {
-            return Self::of_views(leaf, rows);
+            return Self::of_views(leaf, rows, false);
         }
         Self::new(leaf, rows)
     }
 
     /// For strings as views.
-    fn of_views(leaf: &'a Leaf, len: usize) -> Result<Self> {
+    fn of_views(leaf: &'a Leaf, len: usize, past_cache: bool) -> Result<Self> {
         let views = StringViews::new(len, leaf.utf8);
         let views = views.ok_or_else(|| Error::limit(format!("no memory for {len} views")))?;
-        Ok(Self { views: Some(views), ..Self::without_memory(leaf, len) })
+        Ok(Self { views: Some(views.past_cache(past_cache)), ..Self::without_memory(leaf, len) })
     }
 
     fn without_memory(leaf: &'a Leaf, len: usize) -> Self {
         let (hand, bits, strings) = (Hand::default(), Bitmap::default(), Appended::default());
         let (validity, words, views, plain) = (None, None, None, None);
-        Self { leaf, hand, len, at: 0, validity, bits, words, data_at: 0, views, plain, strings }
+        Self { leaf, past_cache: false, hand, len, at: 0, validity, bits, words, data_at: 0, views, plain, strings }
     }
 
     fn new(leaf: &'a Leaf, len: usize) -> Result<Self> {
@@ -249,7 +257,7 @@ impl<'a> Output<'a> {
         let width = self.leaf.ty.and_then(PhysicalType::width_bytes).unwrap_or(0);
         let words = self.words.as_mut().map(PoolBuf::as_mut_slice).unwrap_or_default();
         let words = words.get_mut(self.at * width..).unwrap_or_default();
-        let slots = PlainSlot::cut(self.leaf, words, blocks.map(|(values, _)| values))?;
+        let slots = PlainSlot::cut(self.leaf, words, self.past_cache, blocks.map(|(values, _)| values))?;
         Ok(slots.into_iter().map(Slot::Plain).collect())
     }
 

@@ -109,7 +109,7 @@ impl File {
         let of_group = |group: &Group| {
             if !gathers {
                 let total = self.footer().row_groups.get(group.row_group).copied().unwrap_or(0);
-                let whole = self.column_as(field, column, group.row_group, 0..total as usize)?;
+                let whole = self.column_as(field, column, group.row_group, 0..total as usize, false)?;
                 // Row groups have less than 2^32 rows.
                 let rows: Vec<u32> = group.rows.list().into_iter().map(|row| row as u32).collect();
                 return pick(field, &whole, &rows).map_err(|e| e.at(|p| p.column = Some(field.name().clone())));

@@ -22,7 +22,7 @@ use crate::decoded::decoded;
 use crate::error::{Error, Place, Result};
 use crate::file::{BlockEntry, ChunkEntry, ColumnIndex, Footer};
 use crate::limits::Limits;
-use crate::output::Output;
+use crate::output::{Form, Output};
 use crate::scan::Scan;
 use crate::shared::SharedPart;
 use crate::store::Store;
@@ -256,11 +256,11 @@ impl File {
 
     /// Blocks of one leaf of one row group, decoded.
     pub(crate) fn decode_leaf(&self, leaf: usize, row_group: usize, blocks: Range<usize>) -> Result<DecodedLeaf> {
-        self.decode_leaf_as(leaf, row_group, blocks, false)
+        self.decode_leaf_as(leaf, row_group, blocks, Form::default())
     }
 
-    /// As [`decode_leaf`](Self::decode_leaf); strings as views on request.
-    fn decode_leaf_as(&self, leaf: usize, row_group: usize, blocks: Range<usize>, views: bool) -> Result<DecodedLeaf> {
+    /// As [`decode_leaf`](Self::decode_leaf), in some form.
+    fn decode_leaf_as(&self, leaf: usize, row_group: usize, blocks: Range<usize>, form: Form) -> Result<DecodedLeaf> {
         let place = self.place(leaf, row_group);
         let decode = || {
             let chunk = self.chunk(leaf, row_group)?;
@@ -271,7 +271,7 @@ impl File {
                 chunks.iter().map(|(leaf, chunk)| LeafReader { file: self, leaf, chunk }).collect();
             // Who reads a part of the chunk is likely to read the next, too.
             let shared = self.shared(leaf, row_group, &reader, blocks.len() < chunk.blocks.len())?;
-            reader.decode(blocks, &shared, &tellers, views)
+            reader.decode(blocks, &shared, &tellers, form)
         };
         decode().map_err(|e| e.at(&place))
     }
@@ -366,19 +366,21 @@ impl File {
         Ok((self.leaf(by)?, other))
     }
 
-    /// One column of one row group: rows `rows` of it, which need not begin or end with a block.
+    /// One column of one row group: rows `rows` of it, which need not begin or end with a block; `past_cache`: written past
+    /// the caches.
     pub(crate) fn column(
         &self,
         column: usize,
         schema: &Schema,
         row_group: usize,
         rows: Range<usize>,
+        past_cache: bool,
     ) -> Result<ArrayRef> {
         let (Some(node), Some(field)) = (self.layout().fields.get(column), schema.fields().get(column)) else {
             return Err(Error::corrupt(format!("no column {column}")));
         };
         let Some((leaf, plain)) = to_be_coded(field, node) else {
-            return self.column_as(field, column, row_group, rows);
+            return self.column_as(field, column, row_group, rows, past_cache);
         };
         let ty = plain.data_type();
         let coded = match field.data_type() {
@@ -387,7 +389,7 @@ impl File {
         };
         match coded.map_err(|e| e.at(self.place(leaf, row_group)))? {
             Some(coded) => Ok(coded),
-            None => coded_anew(field, &self.column_as(&plain, column, row_group, rows)?),
+            None => coded_anew(field, &self.column_as(&plain, column, row_group, rows, false)?),
         }
     }
 
@@ -398,6 +400,7 @@ impl File {
         column: usize,
         row_group: usize,
         rows: Range<usize>,
+        past_cache: bool,
     ) -> Result<ArrayRef> {
         let total = self.footer().row_groups.get(row_group).copied().unwrap_or(0) as usize;
         let Some(node) = self.layout().fields.get(column) else {
@@ -410,8 +413,8 @@ impl File {
         let (first, last) =
             if flat { (rows.start / block_rows, rows.end.div_ceil(block_rows)) } else { (0, usize::MAX) };
         let (start, end) = if flat { (first * block_rows, (last * block_rows).min(total)) } else { (0, total) };
-        let views = |leaf| reads_views(field.data_type(), node, leaf);
-        let decode = |leaf| self.decode_leaf_as(leaf, row_group, first..last, views(leaf));
+        let form = |leaf| Form { views: reads_views(field.data_type(), node, leaf), past_cache };
+        let decode = |leaf| self.decode_leaf_as(leaf, row_group, first..last, form(leaf));
         // Several leaves at once where there are threads for them.
         let ahead = leaves.len() > 1 && leaves.len() * total >= WORTH_THREADS && rayon::current_num_threads() > 1;
         let ahead = if ahead { leaves.clone() } else { 0..0 };
@@ -438,13 +441,34 @@ impl File {
         row_group: usize,
         rows: Range<usize>,
     ) -> Result<RecordBatch> {
-        let read = |column: &usize| self.column(*column, schema, row_group, rows.clone());
+        let past_cache = self.decoded_bytes(columns, row_group, rows.len()) > IN_CACHE;
+        let read = |column: &usize| self.column(*column, schema, row_group, rows.clone(), past_cache);
         let arrays = each_column(columns, rows.len(), read)?;
         let schema = Arc::new(schema.project(columns)?);
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
     }
+
+    /// About as many bytes as so many rows of some columns have decoded.
+    fn decoded_bytes(&self, columns: &[usize], row_group: usize, rows: usize) -> u64 {
+        let bytes = |leaf: usize| {
+            // What is wrong with one is found when it is read.
+            let (Ok(of), Ok(chunk)) = (self.leaf(leaf), self.chunk(leaf, row_group)) else { return 0 };
+            let width = of.ty.map_or(0, |ty| ty.width_bytes().unwrap_or(STRING_BYTES));
+            chunk.values.saturating_mul(width as u64)
+        };
+        let leaves = columns.iter().flat_map(|column| self.layout().leaves_of(*column));
+        let all = leaves.map(bytes).fold(0, u64::saturating_add);
+        let total = self.footer().row_groups.get(row_group).copied().unwrap_or(0).max(1);
+        (u128::from(all) * rows as u128 / u128::from(total)) as u64
+    }
 }
+
+/// What a scan has in flight may stay in the caches until it is read; larger batches do not.
+const IN_CACHE: u64 = 8 << 20;
+
+/// What a string is taken to have, with its offset or as a view.
+const STRING_BYTES: usize = 16;
 
 /// Something of every column, in parallel where that is worth while: for `rows` rows each.
 pub(crate) fn each_column<T: Send>(
@@ -479,7 +503,7 @@ impl LeafReader<'_> {
         blocks: Range<usize>,
         shared: &[SharedPart],
         tellers: &[LeafReader<'_>],
-        views: bool,
+        form: Form,
     ) -> Result<DecodedLeaf> {
         let limits = self.file.limits();
         let wanted = self.wanted(&blocks);
@@ -501,7 +525,7 @@ impl LeafReader<'_> {
         if found > most {
             return Err(Error::limit(format!("a chunk of at most {most} bytes is allowed, found {found}")));
         }
-        let mut out = Output::of_blocks(self.leaf, &parsed, views)?;
+        let mut out = Output::of_blocks(self.leaf, &parsed, form)?;
         out.push_all(&parsed, !shared.is_empty(), |i, push| {
             let block = parsed.get(i).ok_or_else(|| Error::corrupt("no such block"))?;
             let open = Block::open(block, shared, others.get(i).map(Vec::as_slice).unwrap_or_default(), limits);
@@ -586,5 +610,38 @@ impl LeafReader<'_> {
             shared.map_err(|e| e.within("shared part").at(|p| p.offset = Some(part.offset)))
         };
         self.chunk.shared.iter().map(open).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_schema::Schema;
+
+    use super::File;
+    use crate::arrow::testing::{Random, array, flat_types, one};
+    use crate::options::WriteOptions;
+    use crate::scan::schema_for;
+
+    /// Blocks that end within a vector, with NULLs and without; strings plain and as views.
+    #[test]
+    fn values_past_the_caches_are_those_that_go_through_them() {
+        let mut random = Random(8);
+        for (i, ty) in flat_types().into_iter().enumerate() {
+            let batch = one("a", true, array(&ty, i % 4 > 0, 3300, &mut random));
+            let options = WriteOptions { block_rows: 1536, ..WriteOptions::default() };
+            let bytes = crate::to_bytes(batch.schema(), std::slice::from_ref(&batch), options).unwrap();
+            let file = File::from_bytes(bytes).unwrap();
+            for views in [false, true] {
+                let schema: Arc<Schema> = schema_for(file.schema(), views);
+                for rows in [0..3300, 1600..3100] {
+                    let read = |past| file.column(0, &schema, 0, rows.clone(), past).unwrap();
+                    let found = read(true);
+                    found.to_data().validate_full().unwrap();
+                    assert_eq!(&found, &read(false), "{ty}");
+                }
+            }
+        }
     }
 }

@@ -33,6 +33,7 @@ pub(crate) enum Slot<'o> {
 pub(crate) struct PlainSlot<'o> {
     leaf: &'o Leaf,
     words: &'o mut [u8],
+    past_cache: bool,
 }
 
 /// What a thread uses again for its next block.
@@ -55,13 +56,18 @@ impl Slot<'_> {
 
 impl<'o> PlainSlot<'o> {
     /// The slots of blocks of so many values each, in memory for all of them.
-    pub fn cut(leaf: &'o Leaf, mut words: &'o mut [u8], blocks: impl Iterator<Item = usize>) -> Result<Vec<Self>> {
+    pub fn cut(
+        leaf: &'o Leaf,
+        mut words: &'o mut [u8],
+        past_cache: bool,
+        blocks: impl Iterator<Item = usize>,
+    ) -> Result<Vec<Self>> {
         let width = leaf.ty.and_then(PhysicalType::width_bytes).unwrap_or(0);
         let slot = |values: usize| {
             let declared = || Error::corrupt("more values than declared");
             let (head, tail) = std::mem::take(&mut words).split_at_mut_checked(values * width).ok_or_else(declared)?;
             words = tail;
-            Ok(Self { leaf, words: head })
+            Ok(Self { leaf, words: head, past_cache })
         };
         blocks.map(slot).collect()
     }
@@ -82,7 +88,7 @@ impl<'o> PlainSlot<'o> {
             return Ok(());
         };
         let decoder = T::peek(decoder).ok_or_else(|| Error::corrupt(format!("values of {:?} expected", T::TYPE)))?;
-        block.words(decoder, cx, out)
+        if self.past_cache { block.words_past_cache(decoder, cx, out) } else { block.words(decoder, cx, out) }
     }
 }
 

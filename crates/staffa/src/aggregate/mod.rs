@@ -296,7 +296,7 @@ impl Column {
             }
             let spec = file.leaf(leaf)?;
             if !feeds(&self.ty, spec) {
-                let array = file.column(self.position, file.schema(), rows.group, block.rows)?;
+                let array = file.column(self.position, file.schema(), rows.group, block.rows, false)?;
                 let array = those(&array, own.as_ref().filter(|_| !all))?;
                 asking.iter_mut().try_for_each(|part| part.push(&array))?;
                 continue;
@@ -313,7 +313,7 @@ impl Column {
 
     /// The same of a column that is not stored by itself.
     fn of_array(&mut self, file: &File, rows: &Block, found: Option<(&Unit<'_>, &Bitmap)>) -> Result<()> {
-        let array = file.column(self.position, file.schema(), rows.group, rows.rows.clone())?;
+        let array = file.column(self.position, file.schema(), rows.group, rows.rows.clone(), false)?;
         let array = those(&plain(&array)?, found.map(|(_, found)| found))?;
         self.parts.iter_mut().try_for_each(|(_, part)| part.push(&array))
     }
@@ -322,7 +322,7 @@ impl Column {
     fn rest(&mut self, file: &File) -> Result<()> {
         for (_, part) in &mut self.parts {
             while let Some(block) = part.next_open() {
-                let array = file.column(self.position, file.schema(), block.group, block.rows)?;
+                let array = file.column(self.position, file.schema(), block.group, block.rows, false)?;
                 part.push(&array)?;
             }
         }

@@ -40,7 +40,7 @@ impl File {
                     self.check_shared(leaf, row_group)?;
                     self.check_zones(leaf, row_group)?;
                 }
-                self.column(*column, self.schema(), row_group, 0..rows as usize).map(|_| ())
+                self.column(*column, self.schema(), row_group, 0..rows as usize, false).map(|_| ())
             };
             columns.par_iter().try_for_each(check)?;
             done += u64::from(rows);
