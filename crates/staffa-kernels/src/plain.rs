@@ -19,7 +19,7 @@ use crate::word::{cast_slice, cast_slice_mut};
 /// Strings that do not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Misfit {
-    /// String so many of a vector is no UTF-8.
+    /// String so many of a slot is no UTF-8.
     NoText(usize),
     /// Lengths that make other than so many bytes.
     Lengths(usize),
@@ -32,7 +32,7 @@ pub enum Misfit {
 impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoText(i) => write!(f, "text expected, found string {i} of a vector that is not UTF-8"),
+            Self::NoText(i) => write!(f, "text expected, found string {i} that is not UTF-8"),
             Self::Lengths(bytes) => write!(f, "lengths of {bytes} bytes expected, found others"),
             Self::Room([rows, bytes], [found, found_bytes]) => {
                 write!(f, "{rows} strings of {bytes} bytes expected, found {found} of {found_bytes}")
@@ -241,7 +241,7 @@ impl StringSlot<'_> {
         }
         let starts = lengths.iter().scan(0, |end, length| Some(std::mem::replace(end, *end + *length as usize)));
         if self.text && !is_text(strings, starts) {
-            return Err(Misfit::NoText(no_text(strings, lengths)).into());
+            return Err(Misfit::NoText(self.len + no_text(strings, lengths)).into());
         }
         (self.len, self.bytes) = (self.len + count, self.bytes + found);
         Ok(())

@@ -58,6 +58,7 @@ mod fold;
 mod gather;
 mod inspect;
 mod later;
+mod leaf_reader;
 mod limits;
 mod memory;
 mod misfit;
