@@ -27,8 +27,9 @@ demo: ## convert, measure and query the tables in testdata/tables (no Python nee
 
 test: test-rust test-python ## all tests: Rust with its examples, then Python with its examples
 
+# The extensions have no tests here; asked for with the others, all is built of the same dependencies with the same features.
 test-rust: ## the tests of the Rust crates, with their examples
-	$(CARGO) test --workspace --exclude staffa-python --exclude staffa-duckdb --features staffa-kernels/small-pieces
+	$(CARGO) test --workspace --features staffa-kernels/small-pieces
 
 test-python: extension duckdb-dev ## the tests of the Python package, with its examples
 	$(BIN)/python -m pytest

@@ -5,8 +5,8 @@
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use staffa_kernels::{
     BytesDict, FsstTable, Int, Piece, PoolBuf, Repeated, Repeats, Text, TextRows, VECTOR, Word, copy_repeats,
-    fill_past_cache, fill_runs, gather, join_prefixes, lengths_to_offsets_i32, max_u32, pack, pack_tail, prefix_sum,
-    sum_u32, unpack, unpack_tail,
+    fill_past_cache, fill_runs, gather, join_prefixes, lengths_to_offsets_i32, max_u32, pack, pack_tail, positions,
+    prefix_sum, sum_u32, unpack, unpack_tail,
 };
 use std::hint::black_box;
 use std::time::Duration;
@@ -239,6 +239,22 @@ fn past(c: &mut Criterion) {
     });
 }
 
+/// Of 65,536 bits, of which one of so many is set.
+fn bits(c: &mut Criterion) {
+    let mut rng = Rng(7);
+    for among in [1000, 100, 20, 5] {
+        let words: Vec<u64> =
+            (0..1024).map(|_| (0..64).fold(0, |w, i| w | u64::from(rng.next().is_multiple_of(among)) << i)).collect();
+        let all = positions(&words, 0);
+        let mut out = all.clone();
+        let bytes = all.len() * 4;
+        measure(c, &format!("memcpy positions, 1 of {among}"), bytes, || black_box(&mut out).copy_from_slice(&all));
+        measure(c, &format!("positions, 1 of {among}"), bytes, || {
+            black_box(positions(black_box(&words), 0));
+        });
+    }
+}
+
 fn kernels(c: &mut Criterion) {
     ints::<u8>(c, &[5]);
     ints::<u16>(c, &[11]);
@@ -255,6 +271,7 @@ fn kernels(c: &mut Criterion) {
     text(c);
     pool(c);
     past(c);
+    bits(c);
 }
 
 criterion_group! {

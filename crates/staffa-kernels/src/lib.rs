@@ -14,6 +14,7 @@
 //! escape    values that are an escape become exceptions
 //! expand    values to the places of those that are not NULL
 //! filter    values and strings whose bit is set
+//! positions of bits that are set
 //! range     values to bits: which lie in a range
 //! gather    dictionary codes to values
 //! runs      run ends to values
@@ -75,6 +76,7 @@ mod mapping;
 mod past;
 mod plain;
 mod pool;
+mod positions;
 mod prefix;
 mod range;
 mod repeats;
@@ -107,6 +109,7 @@ pub use kept::{Kept, Lends};
 pub use past::fill_past_cache;
 pub use plain::{Misfit, PlainStrings, StringSlot};
 pub use pool::{PoolBuf, PoolVec};
+pub use positions::positions;
 pub use prefix::begin_with;
 pub use range::{in_range, in_set, order_floats};
 pub use repeats::{Repeated, Repeats, copy_repeats};

@@ -1,6 +1,6 @@
 //! A bitmap: validity, booleans, selections. Bit `i` is bit `i % 64` of word `i / 64`; bits past the end are 0.
 
-use staffa_kernels::{VECTOR, gather_bits, scatter_bits};
+use staffa_kernels::{VECTOR, gather_bits, positions, scatter_bits};
 
 /// An owned bitmap of `len` bits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -99,23 +99,9 @@ impl Bitmap {
         Self::from_words((first..first + len.div_ceil(64)).map(word).collect(), len)
     }
 
-    /// Positions of the set bits among `range`, ascending, from its start on.
-    pub fn ones_of(&self, range: std::ops::Range<usize>) -> Vec<u32> {
-        let bits = self.slice(range.start, range.len());
-        let mut ones = vec![0; bits.count_ones()];
-        let mut places = ones.iter_mut();
-        for (start, &word) in (0u32..).step_by(64).zip(&bits.words) {
-            if word == u64::MAX {
-                places.by_ref().zip(start..start + 64).for_each(|(place, one)| *place = one);
-                continue;
-            }
-            let mut left = word;
-            for place in places.by_ref().take(word.count_ones() as usize) {
-                *place = start + left.trailing_zeros();
-                left &= left.wrapping_sub(1);
-            }
-        }
-        ones
+    /// Positions of the set bits, ascending; [`ones`](Self::ones) without a stop at each.
+    pub fn positions(&self) -> Vec<u32> {
+        positions(&self.words, 0)
     }
 
     /// Positions of the set bits of these numbers, which ascend; `None` where there are not as many.
@@ -323,6 +309,7 @@ mod tests {
         for share in [1, 20, 32] {
             let all: Bitmap = (0..700u32).map(|i| i.wrapping_mul(2_654_435_761) >> 27 < share).collect();
             let ones: Vec<u32> = all.ones().collect();
+            assert_eq!(all.positions(), ones);
             for step in [1, 2, 7, 150] {
                 let numbers: Vec<u32> = (0..ones.len() as u32).step_by(step).collect();
                 let expected: Vec<u32> = ones.iter().copied().step_by(step).collect();

@@ -303,7 +303,7 @@ pub(crate) fn input(array: &LeafArray, start: usize, len: usize) -> Input<'_> {
     };
     let dense = matches!(all, Values::Bytes(_)) || (len - valid) * DENSE_SHARE >= len;
     let rows: Vec<u32> = if dense {
-        validity.ones().collect()
+        validity.positions()
     } else {
         // A NULL takes the value before it, which costs the least in most encodings.
         let mut before = validity.ones().next().unwrap_or(0);

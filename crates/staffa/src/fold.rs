@@ -86,7 +86,7 @@ pub fn fold_vectors<T: Copy + Default>(
 ) -> Result<()> {
     let len = decoder.len();
     if let Some(some) = rows.filter(|rows| rows.count_ones() < len / FEW) {
-        let some = some.ones_of(0..len);
+        let some = some.positions();
         let mut values = vec![T::default(); some.len()];
         decoder.gather(&some, cx, &mut values)?;
         return into.values(&values);
@@ -284,7 +284,7 @@ pub fn fold_strings(
     if let Some(some) = rows.filter(|rows| rows.count_ones() < len / FEW) {
         let mut out = Appended::default();
         out.allow(most);
-        decoder.gather(&some.ones_of(0..len), cx, &mut out)?;
+        decoder.gather(&some.positions(), cx, &mut out)?;
         let lengths = std::mem::take(&mut out.lengths);
         let data = out.into_data()?;
         return each_string(&lengths, data.as_slice(), None, into);

@@ -4,7 +4,7 @@
 //! decoding all of it takes less (Super-Scalar RAM-CPU Cache Compression, section 3.1.2: entry points).
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{PoolBuf, VECTOR, Word, filter};
+use staffa_kernels::{PoolBuf, VECTOR, Word, filter, positions};
 
 use crate::bitmap::Bitmap;
 use crate::decode::{BytesDecoder, CodedStrings, Decoder, Scratch, vector_len};
@@ -127,10 +127,7 @@ fn vectors_where(wanted: &Bitmap) -> impl Iterator<Item = (usize, [u64; WORDS], 
 
 /// The rows of vector `v` whose bit is set.
 fn rows_of(wanted: &Bitmap, v: usize) -> Vec<u32> {
-    let start = v * VECTOR;
-    let mut rows = wanted.ones_of(start..start + VECTOR);
-    rows.iter_mut().for_each(|row| *row += start as u32);
-    rows
+    positions(wanted.vector(v), (v * VECTOR) as u32)
 }
 
 /// Values whose bit is set: of vectors that are decoded, but where few are wanted.

@@ -390,7 +390,7 @@ fn with_present<R>(decoded: &DecodedLeaf, f: impl FnOnce(Values<'_>, u64) -> Res
     let len = decoded.values.len();
     let all = Bitmap::filled(len, true);
     let valid = decoded.validity.as_ref().unwrap_or(&all);
-    let rows: Vec<u32> = valid.ones().collect();
+    let rows: Vec<u32> = valid.positions();
     let nulls = (len - rows.len()) as u64;
     let offsets: Vec<u32>;
     let values = match &decoded.values {

@@ -73,6 +73,11 @@ impl<'a, T: Physical> LaterWords<'a, T> {
         Ok(Self { decoder: cx.open_words::<T>(node)?, all: Later::default() })
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.decoder.len()
+    }
+
     /// All of them.
     pub fn all(&self) -> Result<&[T]> {
         self.all.all(|| decode_all(self.decoder.as_ref())).map(|all| &**all)

@@ -1,12 +1,13 @@
 //! Patches: exceptions as a mask of rows and a list of values, applied to a vector after a branch-free loop over it.
 
-use staffa_kernels::{PoolVec, VECTOR};
+use staffa_kernels::VECTOR;
 
 use crate::bitmap::Bitmap;
 use crate::choose::Cascade;
-use crate::decode::{OpenContext, Physical};
-use crate::error::Result;
+use crate::decode::{OpenContext, Physical, Scratch};
+use crate::error::{Error, Result};
 use crate::fold::Fold;
+use crate::later::LaterWords;
 use crate::node::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Values};
 
@@ -66,19 +67,18 @@ impl Mask {
     }
 }
 
-/// Exceptions of a block.
-#[derive(Debug)]
-pub(crate) struct Patches<T> {
+/// Exceptions of a block, decoded when there are some among the rows that are wanted.
+pub(crate) struct Patches<'a, T> {
     mask: Mask,
-    values: PoolVec<T>,
+    values: LaterWords<'a, T>,
 }
 
-impl<T: Physical> Patches<T> {
+impl<'a, T: Physical> Patches<'a, T> {
     /// Opens the children `mask` and `values` of a node.
-    pub(crate) fn open<'a>(node: &NodeRef<'a>, mask: usize, values: usize, cx: &mut OpenContext<'a>) -> Result<Self> {
+    pub(crate) fn open(node: &NodeRef<'a>, mask: usize, values: usize, cx: &mut OpenContext<'a>) -> Result<Self> {
         let mask = Mask::open(node, mask, cx)?;
         let child = node.child(values, "exceptions", T::TYPE, mask.count())?;
-        Ok(Self { values: cx.all_words(child, "exceptions")?, mask })
+        Ok(Self { values: LaterWords::open(child, cx, "exceptions")?, mask })
     }
 
     /// How many rows there are.
@@ -88,40 +88,48 @@ impl<T: Physical> Patches<T> {
 
     /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
-
-    /// The exception at `row`, where it is one.
-    pub(crate) fn at(&self, row: usize) -> Option<T> {
-        self.values.get(self.mask.rank(row)?).copied()
+        self.values.len() == 0
     }
 
     /// Hands out the exceptions among some rows, or all; which of these rows are none.
     pub(crate) fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>) -> Result<Bitmap> {
+        let all = self.values.all()?;
         let Some(rows) = rows else {
-            into.values(&self.values)?;
+            into.values(all)?;
             return Ok(Bitmap::filled(self.len(), true).without(&self.mask.bits));
         };
         let found = rows.gathered(&self.mask.bits);
-        let values: Vec<T> = found.ones().filter_map(|i| self.values.get(i as usize).copied()).collect();
+        let values: Vec<T> = found.ones().filter_map(|i| all.get(i as usize).copied()).collect();
         into.values(&values)?;
         Ok(rows.without(&self.mask.bits))
     }
 
     /// Puts the exceptions among `rows` in their places.
-    pub(crate) fn apply_at(&self, rows: &[u32], out: &mut [T]) {
-        if !self.values.is_empty() {
-            rows.iter().zip(out).for_each(|(row, place)| *place = self.at(*row as usize).unwrap_or(*place));
+    pub(crate) fn apply_at(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        if self.is_empty() {
+            return Ok(());
         }
+        let found =
+            rows.iter().zip(out).filter_map(|(row, place)| Some((self.mask.rank(*row as usize)? as u32, place)));
+        let (numbers, places): (Vec<u32>, Vec<&mut T>) = found.unzip();
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        let mut values = vec![T::default(); numbers.len()];
+        if !self.values.gather(&numbers, cx, &mut values)? {
+            return Err(Error::corrupt("more exceptions than there are"));
+        }
+        places.into_iter().zip(values).for_each(|(place, value)| *place = value);
+        Ok(())
     }
 
     /// Puts the exceptions of vector `v` in their places.
-    pub(crate) fn apply(&self, v: usize, out: &mut [T]) {
-        if self.values.is_empty() {
-            return;
-        }
+    pub(crate) fn apply(&self, v: usize, out: &mut [T]) -> Result<()> {
         let (start, words) = self.mask.vector(v);
-        let mut values = self.values.get(start..).unwrap_or_default().iter();
+        if self.is_empty() || words.iter().all(|word| *word == 0) {
+            return Ok(());
+        }
+        let mut values = self.values.all()?.get(start..).unwrap_or_default().iter();
         for (word, places) in words.iter().zip(out.chunks_mut(64)) {
             let mut word = *word;
             while word != 0 {
@@ -131,5 +139,6 @@ impl<T: Physical> Patches<T> {
                 word &= word - 1;
             }
         }
+        Ok(())
     }
 }

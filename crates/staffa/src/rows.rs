@@ -68,17 +68,31 @@ impl BlockRows {
             }
             Self::List(rows) => {
                 let (mut before, mut word) = (0, 0);
-                let rank = |row: &u32| {
-                    let own = *row as usize / 64;
+                let mut rank = |row: u32| {
+                    let own = row as usize / 64;
                     before +=
                         all.words().get(word..own).unwrap_or_default().iter().map(|w| w.count_ones()).sum::<u32>();
                     word = own;
                     before + all.words().get(own).map_or(0, |w| (w & ((1 << (row % 64)) - 1)).count_ones())
                 };
-                Self::List(rows.iter().filter(|row| all.get(**row as usize)).map(rank).collect())
+                // Each is written, and stays where its bit is set: nothing is guessed.
+                let (mut own, mut count) = (vec![0; rows.len()], 0);
+                for &row in rows {
+                    if let Some(place) = own.get_mut(count) {
+                        *place = rank(row);
+                    }
+                    count += usize::from(all.get(row as usize));
+                }
+                own.truncate(count);
+                Self::List(own)
             }
         }
     }
+}
+
+/// The places of set bits, counted from `first`.
+fn numbers(first: u64, bits: &Bitmap) -> Vec<u64> {
+    bits.positions().into_iter().map(|place| first + u64::from(place)).collect()
 }
 
 /// Wanted values of a column chunk.
@@ -118,7 +132,7 @@ impl Rows {
         if dense(count as u64, bits.len() as u64) {
             return Self::Bits { first, bits, count };
         }
-        Self::List(bits.ones().map(|row| first + u64::from(row)).collect())
+        Self::List(numbers(first, &bits))
     }
 
     /// How many are wanted.
@@ -133,7 +147,7 @@ impl Rows {
     pub fn list(&self) -> Vec<u64> {
         match self {
             Self::List(rows) => rows.clone(),
-            Self::Bits { first, bits, .. } => bits.ones().map(|row| first + u64::from(row)).collect(),
+            Self::Bits { first, bits, .. } => numbers(*first, bits),
         }
     }
 
@@ -164,7 +178,7 @@ impl Rows {
                     let selection = match count {
                         0 => continue,
                         _ if dense(count as u64, own.len() as u64) => BlockRows::Bits(own, count),
-                        _ => BlockRows::List(own.ones().collect()),
+                        _ => BlockRows::List(own.positions()),
                     };
                     blocks.push(((first / block_rows) as usize + i, selection));
                 }

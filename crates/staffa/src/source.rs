@@ -333,7 +333,7 @@ impl<'a> Source<'a> {
             }
         };
         let bits = match &self.rows {
-            Some(wanted) => wanted.ones().map(|row| bits.get(row as usize)).collect(),
+            Some(wanted) => bits.gathered(wanted),
             None => bits,
         };
         if bits.len() != len {

@@ -199,7 +199,7 @@ struct Decimals<'a, T> {
     /// Of every vector: 10^f and 10^-e.
     scales: Vec<(f64, f64)>,
     digits: Box<dyn Decoder<u64> + 'a>,
-    exceptions: Patches<T>,
+    exceptions: Patches<'a, T>,
 }
 
 impl<T: FloatBits> Decoder<T> for Decimals<'_, T> {
@@ -217,8 +217,7 @@ impl<T: FloatBits> Decoder<T> for Decimals<'_, T> {
             T::of_digits(digits, f, e, out);
             cx.give_u64(buffer);
         }
-        self.exceptions.apply(v, out);
-        Ok(())
+        self.exceptions.apply(v, out)
     }
 
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
@@ -231,8 +230,7 @@ impl<T: FloatBits> Decoder<T> for Decimals<'_, T> {
             let (f, e) = self.scales.get(*row as usize / VECTOR).copied().ok_or_else(|| no_row(*row, self.len()))?;
             *place = T::from_f64(digits as i64 as f64 * f * e);
         }
-        self.exceptions.apply_at(rows, out);
-        Ok(())
+        self.exceptions.apply_at(rows, cx, out)
     }
 }
 

@@ -10,13 +10,14 @@
 //! gaps and differences have long tails. The escape itself, where it is a value, is an exception.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{PoolVec, VECTOR, Word as _, replace_escapes};
+use staffa_kernels::{VECTOR, Word as _, replace_escapes};
 
 use super::{Encoding, Offered, frame_of_reference};
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len};
 use crate::error::{Error, Result};
 use crate::gather::{by_vector, gather_vectors, many};
+use crate::later::LaterWords;
 use crate::node::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Values};
 
@@ -82,7 +83,8 @@ impl Encoding for Escape {
             let escape = T::read_le(cursor.bytes(T::BYTES)?).unwrap_or_default();
             let counts = cursor.bytes(node.len.div_ceil(VECTOR) * 2)?.chunks_exact(2);
             cursor.finish("counts")?;
-            let (mut starts, mut sum) = (vec![0u32], 0u32);
+            let (mut starts, mut sum) = (Vec::with_capacity(counts.len() + 1), 0u32);
+            starts.push(sum);
             for (v, count) in counts.enumerate() {
                 let count = count.iter().rev().fold(0, |count, byte| count << 8 | u32::from(*byte));
                 let rows = vector_len(node.len, v);
@@ -94,7 +96,7 @@ impl Encoding for Escape {
             }
             let values = cx.open_words::<T>(node.child(0, "values", T::TYPE, node.len)?)?;
             let exceptions = node.child(1, "exceptions", T::TYPE, sum as usize)?;
-            let exceptions = cx.all_words(exceptions, "exceptions")?;
+            let exceptions = LaterWords::open(exceptions, cx, "exceptions")?;
             Ok(T::wrap(Box::new(Escaped { escape, starts, values, exceptions })))
         }, other => Err(Error::corrupt(format!("integers expected, found {other:?}"))))
     }
@@ -213,7 +215,7 @@ struct Escaped<'a, T> {
     /// Exceptions before every vector, and all of them.
     starts: Vec<u32>,
     values: Box<dyn Decoder<T> + 'a>,
-    exceptions: PoolVec<T>,
+    exceptions: LaterWords<'a, T>,
 }
 
 impl<T: Integer> Decoder<T> for Escaped<'_, T> {
@@ -226,7 +228,7 @@ impl<T: Integer> Decoder<T> for Escaped<'_, T> {
         let start = self.starts.get(v).map_or(0, |start| *start as usize);
         let end = self.starts.get(v + 1).map_or(0, |end| *end as usize);
         // Those of later vectors as well: the kernel loads many at a time.
-        let exceptions = self.exceptions.get(start..).unwrap_or_default();
+        let exceptions = if start < end { self.exceptions.all()?.get(start..).unwrap_or_default() } else { &[] };
         let (expected, found) = (end - start, replace_escapes(out, self.escape, exceptions));
         if found != expected {
             return Err(Error::corrupt(format!("{expected} exceptions expected in vector {v}, found {found}")));
@@ -245,6 +247,9 @@ impl<T: Integer> Decoder<T> for Escaped<'_, T> {
             // Which exception it is, all those before it in the vector tell.
             let escapes: Vec<(u32, &mut T)> =
                 rows.iter().copied().zip(places).filter(|(_, value)| **value == self.escape).collect();
+            if escapes.is_empty() {
+                continue;
+            }
             let escaped: Vec<u32> = escapes.iter().map(|(row, _)| *row).collect();
             let mut values = vec![T::ZERO; escaped.len()];
             gather_vectors(self, &escaped, cx, &mut values)?;

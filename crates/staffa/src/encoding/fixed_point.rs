@@ -211,7 +211,7 @@ fn open<'a, T: Fixed>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<An
 struct Scaled<'a, T> {
     unit: f64,
     digits: Box<dyn Decoder<T> + 'a>,
-    exceptions: Patches<T>,
+    exceptions: Patches<'a, T>,
 }
 
 impl<T: Fixed> Decoder<T> for Scaled<'_, T> {
@@ -225,15 +225,13 @@ impl<T: Fixed> Decoder<T> for Scaled<'_, T> {
             self.digits.vector(v, cx, out)?;
             out.iter_mut().for_each(|place| *place = place.value(self.unit));
         }
-        self.exceptions.apply(v, out);
-        Ok(())
+        self.exceptions.apply(v, out)
     }
 
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         self.digits.gather(rows, cx, out)?;
         out.iter_mut().for_each(|place| *place = place.value(self.unit));
-        self.exceptions.apply_at(rows, out);
-        Ok(())
+        self.exceptions.apply_at(rows, cx, out)
     }
 }
 

@@ -148,26 +148,24 @@ fn exceptions(values: Values<'_>, top: u32) -> Vec<u32> {
     }
 }
 
-struct FrequentWords<T> {
+struct FrequentWords<'a, T> {
     top: T,
-    exceptions: Patches<T>,
+    exceptions: Patches<'a, T>,
 }
 
-impl<T: Physical> Decoder<T> for FrequentWords<T> {
+impl<T: Physical> Decoder<T> for FrequentWords<'_, T> {
     fn len(&self) -> usize {
         self.exceptions.len()
     }
 
     fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
         out.fill(self.top);
-        self.exceptions.apply(v, out);
-        Ok(())
+        self.exceptions.apply(v, out)
     }
 
-    fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut [T]) -> Result<()> {
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         out.fill(self.top);
-        self.exceptions.apply_at(rows, out);
-        Ok(())
+        self.exceptions.apply_at(rows, cx, out)
     }
 
     fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {

@@ -130,7 +130,7 @@ impl Widen for U256 {
 
 struct Widened<'a, T> {
     values: Box<dyn Decoder<u64> + 'a>,
-    exceptions: Patches<T>,
+    exceptions: Patches<'a, T>,
 }
 
 impl<T: Widen> Decoder<T> for Widened<'_, T> {
@@ -143,17 +143,15 @@ impl<T: Widen> Decoder<T> for Widened<'_, T> {
         let narrow = buffer.get_mut(..out.len()).unwrap_or_default();
         self.values.vector(v, cx, narrow)?;
         out.iter_mut().zip(narrow).for_each(|(wide, narrow)| *wide = T::widen(*narrow));
-        self.exceptions.apply(v, out);
         cx.give_u64(buffer);
-        Ok(())
+        self.exceptions.apply(v, out)
     }
 
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         let mut narrow = vec![0; rows.len()];
         self.values.gather(rows, cx, &mut narrow)?;
         out.iter_mut().zip(narrow).for_each(|(wide, narrow)| *wide = T::widen(narrow));
-        self.exceptions.apply_at(rows, out);
-        Ok(())
+        self.exceptions.apply_at(rows, cx, out)
     }
 
     fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {

@@ -151,7 +151,8 @@ fn read_chunk(cursor: &mut Cursor<'_>, block_rows: u64, file_end: u64, limits: &
         let bytes = cursor.varint()?;
         shared.push(PartEntry { offset: place(bytes)?, bytes });
     }
-    let mut entries = Vec::new();
+    // No more beforehand than is usual: the number is only claimed so far.
+    let mut entries = Vec::with_capacity(blocks.min(64) as usize);
     for block in 0..blocks {
         let bytes = cursor.varint()?;
         let string_bytes = cursor.varint_up_to(limits.block_bytes, "bytes of a block's strings")? as u64;
