@@ -4,9 +4,9 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use staffa_kernels::{
-    BytesDict, FsstTable, Int, Piece, PoolBuf, Repeated, Repeats, Text, TextRows, VECTOR, Word, copy_repeats,
+    BytesDict, FsstTable, Int, Packed, Piece, PoolBuf, Repeated, Repeats, Text, TextRows, VECTOR, Word, copy_repeats,
     fill_past_cache, fill_runs, gather, join_prefixes, lengths_to_offsets_i32, max_u32, pack, pack_tail, positions,
-    prefix_sum, sum_u32, unpack, unpack_tail,
+    prefix_sum, sum_u32, unpack, unpack_prefix_sum, unpack_tail,
 };
 use std::hint::black_box;
 use std::time::Duration;
@@ -53,6 +53,14 @@ fn ints<T: Int>(c: &mut Criterion, widths: &[u32]) {
                 assert!(pack(black_box(&values), width, black_box(&mut packed)));
             });
         }
+    }
+    for width in [4, 5] {
+        let mut packed = Vec::new();
+        pack(&values, width, &mut packed);
+        let differences = Packed { packed: &packed, width, base: T::ZERO };
+        measure(c, &format!("unpack_prefix_sum {name} {width} bits"), bytes, || {
+            assert!(unpack_prefix_sum(black_box(differences), T::from_u64(3), black_box(&mut out)));
+        });
     }
     measure(c, &format!("prefix_sum {name}"), bytes, || prefix_sum(T::from_u64(3), black_box(&mut out)));
 }

@@ -3,13 +3,17 @@
 //!   out[0] = base + d[0],  out[i] = out[i-1] + d[i]   (wrapping)
 //!
 //! A plain loop waits a cycle or more for every sum, and no compiler vectorises it. In a register, `log2(lanes)` shifts
-//! and additions sum all lanes; from one register to the next only one addition waits.
+//! and additions sum all lanes; from one register to the next only one addition waits. Differences of 1, 2, 4 and 8 bits are
+//! summed while they are packed, several to a word.
 
 use crate::bitpack::{Packed, unpack};
 use crate::dispatch::dispatch;
 use crate::word::Int;
 #[cfg(target_arch = "x86_64")]
-use crate::{VECTOR, bitpack::rows_avx512};
+use crate::{
+    VECTOR,
+    bitpack::{packed_bytes, rows_avx512},
+};
 #[cfg(target_arch = "x86_64")]
 #[allow(clippy::wildcard_imports)] // As everybody does: two dozen intrinsics.
 use std::arch::x86_64::*;
@@ -90,16 +94,30 @@ fn scan_avx2<T: Int>(base: T, values: &mut [T]) {
     scalar(whole.last().copied().unwrap_or(base), rest);
 }
 
-/// The sums so far in every lane, and the step from one register of `u64` to the next: adds the values shifted by 1, by 2 and
-/// by 4, then what came before.
+/// The sum of every lane and those before it, of 32 bits or 64.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn next_eight(bases: &mut __m512i, mut x: __m512i) -> __m512i {
+fn lane_sums<T: Int>(x: __m512i) -> __m512i {
     let zero = _mm512_setzero_si512();
-    x = _mm512_add_epi64(x, _mm512_alignr_epi64::<7>(x, zero));
-    x = _mm512_add_epi64(x, _mm512_alignr_epi64::<6>(x, zero));
-    x = _mm512_add_epi64(x, _mm512_alignr_epi64::<4>(x, zero));
+    if T::BYTES == 4 {
+        let x = _mm512_add_epi32(x, _mm512_alignr_epi32::<15>(x, zero));
+        let x = _mm512_add_epi32(x, _mm512_alignr_epi32::<14>(x, zero));
+        let x = _mm512_add_epi32(x, _mm512_alignr_epi32::<12>(x, zero));
+        _mm512_add_epi32(x, _mm512_alignr_epi32::<8>(x, zero))
+    } else {
+        let x = _mm512_add_epi64(x, _mm512_alignr_epi64::<7>(x, zero));
+        let x = _mm512_add_epi64(x, _mm512_alignr_epi64::<6>(x, zero));
+        _mm512_add_epi64(x, _mm512_alignr_epi64::<4>(x, zero))
+    }
+}
+
+/// The sums so far in every lane, and the step from one register of `u64` to the next.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn next_eight(bases: &mut __m512i, x: __m512i) -> __m512i {
+    let x = lane_sums::<u64>(x);
     let sums = _mm512_add_epi64(x, *bases);
     // The one addition that waits for the values before.
     *bases = _mm512_add_epi64(*bases, _mm512_permutexvar_epi64(_mm512_set1_epi64(7), x));
@@ -142,7 +160,6 @@ fn transposed(of: [__m512i; 4]) -> [__m512i; 4] {
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn scan_avx512_u32(base: u32, values: &mut [u32]) {
-    let zero = _mm512_setzero_si512();
     // Fours in the order of the registers to fours in their own order, and back.
     let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     let mut bases = _mm512_set1_epi32(base as i32);
@@ -156,10 +173,7 @@ fn scan_avx512_u32(base: u32, values: &mut [u32]) {
         let third = _mm512_add_epi32(second, third);
         let fourth = _mm512_add_epi32(third, fourth);
         let totals = _mm512_permutexvar_epi32(order, fourth);
-        let mut x = _mm512_add_epi32(totals, _mm512_alignr_epi32::<15>(totals, zero));
-        x = _mm512_add_epi32(x, _mm512_alignr_epi32::<14>(x, zero));
-        x = _mm512_add_epi32(x, _mm512_alignr_epi32::<12>(x, zero));
-        x = _mm512_add_epi32(x, _mm512_alignr_epi32::<8>(x, zero));
+        let x = lane_sums::<u32>(totals);
         let before = _mm512_permutexvar_epi32(order, _mm512_add_epi32(_mm512_sub_epi32(x, totals), bases));
         // The one addition that waits for the chunk before.
         bases = _mm512_add_epi32(bases, _mm512_permutexvar_epi32(_mm512_set1_epi32(15), x));
@@ -186,7 +200,7 @@ pub fn unpack_prefix_sum<T: Int>(differences: Packed<'_, T>, base: T, out: &mut 
     T::unpack_prefix_sum(differences, base, out)
 }
 
-/// The plain twin, and as good up to 32 bits.
+/// The plain twin, and as good of 8 and 16 bits.
 #[inline(always)]
 pub(crate) fn two_steps<T: Int>(differences: Packed<'_, T>, base: T, out: &mut [T]) -> bool {
     let done = unpack(differences.packed, differences.width, differences.base, out);
@@ -195,23 +209,119 @@ pub(crate) fn two_steps<T: Int>(differences: Packed<'_, T>, base: T, out: &mut [
 }
 
 dispatch! {
+    pub(crate) fn unpack_sums_u32<>(differences: Packed<'_, u32>, base: u32, out: &mut [u32]) -> bool
+        = two_steps, avx2: two_steps, avx512: unpack_scan_u32;
+}
+dispatch! {
     pub(crate) fn unpack_sums_u64<>(differences: Packed<'_, u64>, base: u64, out: &mut [u64]) -> bool
-        = two_steps, avx2: two_steps, avx512: unpack_scan_avx512;
+        = two_steps, avx2: two_steps, avx512: unpack_scan_u64;
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
-fn unpack_scan_avx512(differences: Packed<'_, u64>, base: u64, out: &mut [u64]) -> bool {
+fn unpack_scan_u32(differences: Packed<'_, u32>, base: u32, out: &mut [u32]) -> bool {
+    scan_fields(differences, base, out) || two_steps(differences, base, out)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn unpack_scan_u64(differences: Packed<'_, u64>, base: u64, out: &mut [u64]) -> bool {
     let Packed { packed, width, base: step } = differences;
     if width == 0 || out.len() != VECTOR {
         return two_steps(differences, base, out);
+    }
+    if scan_fields(differences, base, out) {
+        return true;
     }
     let mut bases = _mm512_set1_epi64(base as i64);
     rows_avx512(packed, width, step, |i, x| {
         // SAFETY: the values of a register from `i` on are among the 1,024.
         unsafe { _mm512_storeu_si512(out.as_mut_ptr().add(i).cast(), next_eight(&mut bases, x)) };
     })
+}
+
+/// [`scan_fields_of`], where the width is one of those that it is for.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn scan_fields<T: Int>(differences: Packed<'_, T>, base: T, out: &mut [T]) -> bool {
+    match differences.width {
+        1 => scan_fields_of::<T, 1>(differences, base, out),
+        2 => scan_fields_of::<T, 2>(differences, base, out),
+        4 => scan_fields_of::<T, 4>(differences, base, out),
+        8 => scan_fields_of::<T, 8>(differences, base, out),
+        _ => false,
+    }
+}
+
+/// Sums up two rows (of 64 bits: four) by the additions of one. A packed word has a value of every row; those whose bits
+/// begin 16 apart are masked, all at once, and summed with their words: the sum of a row takes no more than 16 bits. Only
+/// the sums are unpacked. Of 32 and 64 bits.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn scan_fields_of<T: Int, const W: usize>(differences: Packed<'_, T>, base: T, out: &mut [T]) -> bool {
+    let Packed { packed, width, base: step } = differences;
+    // Rows of 128 bytes: `W` of words, each of which is as many of values as a word has values, each of `2 * lanes`.
+    let (rows, lanes) = (T::BITS as usize / W, 64 / T::BYTES);
+    if width as usize != W || packed.len() != packed_bytes(width) || out.len() != VECTOR {
+        return false;
+    }
+    let splat = |value: T| match T::BYTES {
+        4 => _mm512_set1_epi32(value.to_u64() as i32),
+        _ => _mm512_set1_epi64(value.to_u64() as i64),
+    };
+    let add = |a, b| match T::BYTES {
+        4 => _mm512_add_epi32(a, b),
+        _ => _mm512_add_epi64(a, b),
+    };
+    let right = |x, bits: usize| match T::BYTES {
+        4 => _mm512_srl_epi32(x, _mm_cvtsi32_si128(bits as i32)),
+        _ => _mm512_srl_epi64(x, _mm_cvtsi32_si128(bits as i32)),
+    };
+    let last = |x| match T::BYTES {
+        4 => _mm512_permutexvar_epi32(_mm512_set1_epi32(15), x),
+        _ => _mm512_permutexvar_epi64(_mm512_set1_epi64(7), x),
+    };
+    // One value of W bits in every 16.
+    let one = splat(T::from_u64(((1 << W) - 1) * 0x0001_0001_0001_0001));
+    let field = splat(T::from_u64(0xffff));
+    // What comes before a row, and the steps to each of its lanes.
+    let mut to_lanes = [T::ZERO; 32];
+    let mut before_lane = base;
+    for place in &mut to_lanes {
+        before_lane = before_lane.wrapping_add(step);
+        *place = before_lane;
+    }
+    // SAFETY (both): 16 words of at most 8 bytes, of 32.
+    let mut before = [0, lanes].map(|i| unsafe { _mm512_loadu_si512(to_lanes.as_ptr().add(i).cast()) });
+    let steps = splat(step.wrapping_mul(T::from_u64(2 * lanes as u64)));
+    for word in 0..W {
+        // SAFETY: `packed` has `W` rows of 128 bytes.
+        let halves = [0, 64].map(|half| unsafe { _mm512_loadu_si512(packed.as_ptr().add(word * 128 + half).cast()) });
+        // Values 0, 16 / W, 2 * 16 / W and so on of the words; then values 1, 16 / W + 1 ...; of the second half all
+        // before it, too; and of the whole row.
+        let mut held = [[_mm512_setzero_si512(); 3]; 16];
+        for (i, held) in held.iter_mut().enumerate().take(16 / W) {
+            let [low, high] = halves.map(|x| lane_sums::<T>(_mm512_and_si512(right(x, i * W), one)));
+            let high = add(high, last(low));
+            *held = [low, high, last(high)];
+        }
+        for row in 0..rows {
+            let [low, high, total] =
+                held[row % (16 / W)].map(|x| _mm512_and_si512(right(x, row / (16 / W) * 16), field));
+            // SAFETY: `W * rows` is as many as a word has bits, `2 * lanes` of those are 1,024.
+            unsafe {
+                let to = out.as_mut_ptr().add((word * rows + row) * 2 * lanes);
+                _mm512_storeu_si512(to.cast(), add(before[0], low));
+                _mm512_storeu_si512(to.add(lanes).cast(), add(before[1], high));
+            }
+            before = before.map(|before| add(before, add(total, steps)));
+        }
+    }
+    true
 }
 
 #[cfg(test)]

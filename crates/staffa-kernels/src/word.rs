@@ -10,7 +10,7 @@ use std::hash::Hash;
 use std::ops::{BitAnd, BitOr, Shl, Shr};
 
 use crate::bitpack::Packed;
-use crate::delta::{two_steps, unpack_sums_u64};
+use crate::delta::{two_steps, unpack_sums_u32, unpack_sums_u64};
 use crate::repeats::{Repeated, Repeats};
 
 /// A 256-bit word: little-endian limbs, the least significant first.
@@ -224,7 +224,7 @@ macro_rules! int_kernels {
         }
     )*};
 }
-int_kernels!(u8: two_steps, u16: two_steps, u32: two_steps, u64: unpack_sums_u64);
+int_kernels!(u8: two_steps, u16: two_steps, u32: unpack_sums_u32, u64: unpack_sums_u64);
 
 /// Views bytes as words; `None` when they are misaligned or not a multiple of the word.
 ///
