@@ -11,19 +11,13 @@ use crate::dispatch::dispatch;
 #[allow(clippy::wildcard_imports)] // As everybody does.
 use std::arch::x86_64::*;
 
-/// Positions of the set bits, ascending, `first` being that of the first bit; modulo 2^32.
-///
-/// ```
-/// assert_eq!(staffa_kernels::positions(&[0b101, 1 << 63], 10), [10, 12, 137]);
-/// ```
-pub fn positions(words: &[u64], first: u32) -> Vec<u32> {
-    let mut out = Vec::new();
-    append(words, first, &mut out);
-    out
-}
-
 dispatch! {
-    fn append<>(words: &[u64], first: u32, out: &mut Vec<u32>) = by_fours, avx2: by_fours, avx512: by_registers;
+    /// Positions of the set bits, ascending, `first` being that of the first bit; modulo 2^32.
+    ///
+    /// ```
+    /// assert_eq!(staffa_kernels::positions(&[0b101, 1 << 63], 10), [10, 12, 137]);
+    /// ```
+    pub fn positions<>(words: &[u64], first: u32) -> Vec<u32> = by_fours, avx2: by_fours, avx512: by_registers;
 }
 
 /// Positions that a word may write at once, past its last one, too.
@@ -32,10 +26,9 @@ const MOST: usize = 64;
 /// Gives `put(word, position of its first bit, where to)` every word with set bits. It writes at most `MOST` positions, as
 /// many as the word has bits at least.
 #[inline(always)]
-fn each_word(words: &[u64], first: u32, out: &mut Vec<u32>, put: impl Fn(u64, u32, &mut [MaybeUninit<u32>; MOST])) {
+fn each_word(words: &[u64], first: u32, put: impl Fn(u64, u32, &mut [MaybeUninit<u32>; MOST])) -> Vec<u32> {
     let count: usize = words.iter().map(|word| word.count_ones() as usize).sum();
-    out.clear();
-    out.reserve_exact(count + MOST);
+    let mut out = Vec::with_capacity(count + MOST);
     let (room, mut at) = (out.spare_capacity_mut(), 0);
     for (i, &word) in words.iter().enumerate() {
         if word != 0 {
@@ -46,6 +39,7 @@ fn each_word(words: &[u64], first: u32, out: &mut Vec<u32>, put: impl Fn(u64, u3
     }
     // SAFETY: each word has written as many as it has bits, from where those of the one before it ended.
     unsafe { out.set_len(at) };
+    out
 }
 
 /// The next four positions of a word, or what follows its last one: `64` and so on.
@@ -58,23 +52,23 @@ fn four(left: &mut u64, start: u32, places: &mut [MaybeUninit<u32>]) {
 }
 
 #[inline(always)]
-fn by_fours(words: &[u64], first: u32, out: &mut Vec<u32>) {
-    each_word(words, first, out, |mut word, start, places| {
+fn by_fours(words: &[u64], first: u32) -> Vec<u32> {
+    each_word(words, first, |mut word, start, places| {
         for places in places.chunks_exact_mut(4) {
             four(&mut word, start, places);
             if word == 0 {
                 break;
             }
         }
-    });
+    })
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn by_registers(words: &[u64], first: u32, out: &mut Vec<u32>) {
+fn by_registers(words: &[u64], first: u32) -> Vec<u32> {
     let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    each_word(words, first, out, |mut word, start, places| {
+    each_word(words, first, |mut word, start, places| {
         let mut left = word;
         four(&mut left, start, places);
         if left == 0 {
@@ -89,7 +83,7 @@ fn by_registers(words: &[u64], first: u32, out: &mut Vec<u32>) {
             at += (word as u16).count_ones() as usize;
             word >>= 16;
         }
-    });
+    })
 }
 
 #[cfg(test)]
