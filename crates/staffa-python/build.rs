@@ -1,4 +1,5 @@
-//! Functions that compile to the same code are kept once: a tenth of the library. Where rustc links by LLD.
+//! Functions that compile to the same code are kept once: a tenth of the library. Where rustc links
+//! by LLD.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

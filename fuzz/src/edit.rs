@@ -64,13 +64,21 @@ impl Patch {
         let len = bytes.len();
         match *self {
             Self::Set { at, to } => place(at, len).into_iter().for_each(|at| bytes[at] = to),
-            Self::Flip { at, bit } => place(at, len).into_iter().for_each(|at| bytes[at] ^= 1 << (bit % 8)),
+            Self::Flip { at, bit } => place(at, len)
+                .into_iter()
+                .for_each(|at| bytes[at] ^= 1 << (bit % 8)),
             Self::Add { at, by } => {
-                place(at, len).into_iter().for_each(|at| bytes[at] = bytes[at].wrapping_add_signed(by));
+                place(at, len)
+                    .into_iter()
+                    .for_each(|at| bytes[at] = bytes[at].wrapping_add_signed(by));
             }
             Self::Word { at, width, to } => {
                 let Some(at) = place(at, len) else { return };
-                let old = bytes[at..].iter().take(8).rev().fold(0, |all, byte| all << 8 | u64::from(*byte));
+                let old = bytes[at..]
+                    .iter()
+                    .take(8)
+                    .rev()
+                    .fold(0, |all, byte| all << 8 | u64::from(*byte));
                 let (old, size) = match width {
                     Width::Two => (old & 0xffff, 2),
                     Width::Four => (old & 0xffff_ffff, 4),
@@ -90,20 +98,42 @@ impl Patch {
                         return;
                     }
                 };
-                bytes[at..].iter_mut().zip(to.of(old).to_le_bytes()).take(size).for_each(|(to, from)| *to = from);
+                bytes[at..]
+                    .iter_mut()
+                    .zip(to.of(old).to_le_bytes())
+                    .take(size)
+                    .for_each(|(to, from)| *to = from);
             }
-            Self::Insert { at, bytes: new, len: count } => {
+            Self::Insert {
+                at,
+                bytes: new,
+                len: count,
+            } => {
                 let at = usize::from(at) % (len + 1);
                 bytes.splice(at..at, new.into_iter().take(usize::from(count) % 5));
             }
-            Self::Fill { at, len: count, with } => {
-                stretch(at, count, len).into_iter().for_each(|range| bytes[range].fill(with));
+            Self::Fill {
+                at,
+                len: count,
+                with,
+            } => {
+                stretch(at, count, len)
+                    .into_iter()
+                    .for_each(|range| bytes[range].fill(with));
             }
             Self::Remove { at, len: count } => {
-                stretch(at, count, len).into_iter().for_each(|range| _ = bytes.drain(range));
+                stretch(at, count, len)
+                    .into_iter()
+                    .for_each(|range| _ = bytes.drain(range));
             }
-            Self::Repeat { at, len: count, times } => {
-                let Some(range) = stretch(at, count, len) else { return };
+            Self::Repeat {
+                at,
+                len: count,
+                times,
+            } => {
+                let Some(range) = stretch(at, count, len) else {
+                    return;
+                };
                 let again = bytes[range.clone()].repeat(usize::from(times % 32));
                 bytes.splice(range.end..range.end, again);
             }
@@ -243,7 +273,9 @@ impl Edit {
                 let chunk = pick(parts.chunks_mut(), chunk)?;
                 chunk.values = to.of(chunk.values);
             }
-            Self::Source { chunk, to } => pick(parts.chunks_mut(), chunk)?.sources.push(u64::from(to % 8)),
+            Self::Source { chunk, to } => pick(parts.chunks_mut(), chunk)?
+                .sources
+                .push(u64::from(to % 8)),
             Self::AddBlock { chunk, block } => {
                 let Chunk { blocks, .. } = pick(parts.chunks_mut(), chunk)?;
                 let copy = pick(blocks.iter(), block)?.clone();
@@ -268,7 +300,10 @@ impl Edit {
                 let last = *parts.row_groups.last()?;
                 parts.row_groups.push(last);
                 parts.rows = parts.rows.wrapping_add(last.into());
-                parts.leaves.iter_mut().for_each(|leaf| leaf.chunks.extend(leaf.chunks.last().cloned()));
+                parts
+                    .leaves
+                    .iter_mut()
+                    .for_each(|leaf| leaf.chunks.extend(leaf.chunks.last().cloned()));
             }
             Self::AddLeaf { leaf } => {
                 let leaf = pick(parts.leaves.iter(), leaf)?.clone();
@@ -282,12 +317,21 @@ impl Edit {
             Self::Schema { patch } => patch.apply(&mut parts.schema),
             Self::Footer { patch } => parts.footer_patches.push(patch),
             Self::Ends { patch } => {
-                let at_end = matches!(patch, Patch::Set { at, .. } | Patch::Flip { at, .. } if at & 8 > 0);
-                let mut bytes = if at_end { parts.trailer.clone() } else { parts.header.clone() };
+                let at_end =
+                    matches!(patch, Patch::Set { at, .. } | Patch::Flip { at, .. } if at & 8 > 0);
+                let mut bytes = if at_end {
+                    parts.trailer.clone()
+                } else {
+                    parts.header.clone()
+                };
                 patch.apply(&mut bytes);
                 // Their length is fixed.
                 bytes.resize(8, 0);
-                *(if at_end { &mut parts.trailer } else { &mut parts.header }) = bytes;
+                *(if at_end {
+                    &mut parts.trailer
+                } else {
+                    &mut parts.header
+                }) = bytes;
             }
             Self::File { patch } => parts.file_patches.push(patch),
         }
@@ -303,11 +347,21 @@ fn stretch(parts: &mut Parts, to: Number) -> Option<()> {
     parts.rows = parts.row_groups.iter().map(|rows| u64::from(*rows)).sum();
     parts.block_rows = parts.block_rows.max(to);
     let (from, to) = (u64::from(from), u64::from(to));
-    for chunk in parts.leaves.iter_mut().filter_map(|leaf| leaf.chunks.first_mut()) {
-        let ([block], true) = (&mut chunk.blocks[..], chunk.values == from) else { continue };
+    for chunk in parts
+        .leaves
+        .iter_mut()
+        .filter_map(|leaf| leaf.chunks.first_mut())
+    {
+        let ([block], true) = (&mut chunk.blocks[..], chunk.values == from) else {
+            continue;
+        };
         chunk.values = to;
         block.body.values = to;
-        block.body.trees.iter_mut().for_each(|tree| tree.stretch(from, to));
+        block
+            .body
+            .trees
+            .iter_mut()
+            .for_each(|tree| tree.stretch(from, to));
     }
     Some(())
 }

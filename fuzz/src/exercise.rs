@@ -24,7 +24,9 @@ pub fn exercise(bytes: Vec<u8>) -> Result<()> {
     let explained = file.explain().map_err(told);
     if let Ok(columns) = &explained {
         let blocks = columns.iter().flat_map(|column| &column.blocks);
-        blocks.flat_map(|block| &block.values).for_each(|tree| drop(tree.to_string()));
+        blocks
+            .flat_map(|block| &block.values)
+            .for_each(|tree| drop(tree.to_string()));
     }
     let verified = file.verify(&mut |_| {}).map_err(told);
     let scanned = drain(file.scan(), u64::MAX);
@@ -33,14 +35,33 @@ pub fn exercise(bytes: Vec<u8>) -> Result<()> {
         let ty = field.data_type();
         ty.is_string() || ty.is_binary()
     });
-    let _ = drain(file.scan().dictionaries(strings.map(|field| field.name().clone())).ordered(false), u64::MAX);
-    let flat = file.schema().fields().iter().filter(|field| !field.data_type().is_nested());
-    let _ = drain(file.scan().run_ends(flat.map(|field| field.name().clone())), u64::MAX);
+    let _ = drain(
+        file.scan()
+            .dictionaries(strings.map(|field| field.name().clone()))
+            .ordered(false),
+        u64::MAX,
+    );
+    let flat = file
+        .schema()
+        .fields()
+        .iter()
+        .filter(|field| !field.data_type().is_nested());
+    let _ = drain(
+        file.scan().run_ends(flat.map(|field| field.name().clone())),
+        u64::MAX,
+    );
     filters(&file);
     aggregates(&file);
     if verified.is_ok() {
-        assert!(inspected.is_ok() && explained.is_ok(), "verified, but cannot be looked into");
-        assert_eq!(scanned.as_ref().ok(), Some(&file.num_rows()), "verified, but cannot be read");
+        assert!(
+            inspected.is_ok() && explained.is_ok(),
+            "verified, but cannot be looked into"
+        );
+        assert_eq!(
+            scanned.as_ref().ok(),
+            Some(&file.num_rows()),
+            "verified, but cannot be read"
+        );
     }
     if scanned.is_ok() {
         let mut limits = limits();
@@ -75,7 +96,11 @@ fn drain(scan: staffa::Scan, most: u64) -> Result<u64> {
         };
         check(&batch);
         rows += batch.num_rows() as u64;
-        if rows < most { ControlFlow::Continue(()) } else { ControlFlow::Break(Ok(())) }
+        if rows < most {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(Ok(()))
+        }
     });
     match read {
         ControlFlow::Break(Err(error)) => Err(error),
@@ -95,12 +120,21 @@ fn filters(file: &File) {
     ];
     for field in file.schema().fields().iter().take(3) {
         let column = || field.name().clone();
-        let compare =
-            |literal: &Literal| Predicate::Compare { column: column(), op: Compare::Gt, literal: literal.clone() };
+        let compare = |literal: &Literal| Predicate::Compare {
+            column: column(),
+            op: Compare::Gt,
+            literal: literal.clone(),
+        };
         let null = Predicate::IsNull { column: column() };
         let text = "Main Street 3".to_owned();
-        let like = Predicate::Like { column: column(), pattern: "M%n_S%".into() };
-        let starts = Predicate::StartsWith { column: column(), prefix: text };
+        let like = Predicate::Like {
+            column: column(),
+            pattern: "M%n_S%".into(),
+        };
+        let starts = Predicate::StartsWith {
+            column: column(),
+            prefix: text,
+        };
         let others = [null.clone(), Predicate::Not(Box::new(null)), like, starts];
         for predicate in literals.iter().map(compare).chain(others) {
             let _ = drain(file.scan().filter(predicate), u64::MAX);
@@ -111,11 +145,20 @@ fn filters(file: &File) {
 /// What is to be known of every column.
 fn aggregates(file: &File) {
     for field in file.schema().fields().iter().take(6) {
-        let some = Predicate::Compare { column: field.name().clone(), op: Compare::Lt, literal: Literal::Int(11) };
-        for which in ["rows", "count", "nulls", "min", "max", "sum", "distinct", "sorted"] {
+        let some = Predicate::Compare {
+            column: field.name().clone(),
+            op: Compare::Lt,
+            literal: Literal::Int(11),
+        };
+        for which in [
+            "rows", "count", "nulls", "min", "max", "sum", "distinct", "sorted",
+        ] {
             let which = which.parse().expect("an aggregate");
             for filter in [None, Some(&some)] {
-                let _ = file.aggregate(&[(field.name(), which)], filter).map_err(told).map(|found| check(&found));
+                let _ = file
+                    .aggregate(&[(field.name(), which)], filter)
+                    .map_err(told)
+                    .map(|found| check(&found));
             }
         }
     }
@@ -124,31 +167,66 @@ fn aggregates(file: &File) {
 /// Rows by number, which must be those that a scan finds there, also where blocks are kept decoded.
 fn points(file: &File, decoded: &File) {
     let rows = file.num_rows();
-    let wanted: Vec<u64> = [rows.wrapping_sub(1), 0, rows / 2, 0].into_iter().filter(|row| *row < rows).collect();
-    let taken = file.take(&wanted, None, false).map_err(told).expect("scanned, but cannot be taken from");
+    let wanted: Vec<u64> = [rows.wrapping_sub(1), 0, rows / 2, 0]
+        .into_iter()
+        .filter(|row| *row < rows)
+        .collect();
+    let taken = file
+        .take(&wanted, None, false)
+        .map_err(told)
+        .expect("scanned, but cannot be taken from");
     check(&taken);
-    let again = decoded.take(&wanted, None, false).map_err(told).expect("taken, but not out of decoded blocks");
+    let again = decoded
+        .take(&wanted, None, false)
+        .map_err(told)
+        .expect("taken, but not out of decoded blocks");
     for (taken, again) in taken.columns().iter().zip(again.columns()) {
-        assert!(taken.to_data() == again.to_data(), "{taken:?}, but {again:?} out of decoded blocks");
+        assert!(
+            taken.to_data() == again.to_data(),
+            "{taken:?}, but {again:?} out of decoded blocks"
+        );
     }
     let most: BooleanArray = (0..rows).map(|row| Some(row % 3 != 1)).collect();
-    let most = file.select(&most, None, false).map_err(told).expect("taken from, but not by a mask");
+    let most = file
+        .select(&most, None, false)
+        .map_err(told)
+        .expect("taken from, but not by a mask");
     check(&most);
-    let some = file.select(rows / 3..rows, None, false).map_err(told).expect("taken from, but not by a range");
+    let some = file
+        .select(rows / 3..rows, None, false)
+        .map_err(told)
+        .expect("taken from, but not by a range");
     check(&some);
     for (i, row) in wanted.into_iter().enumerate() {
-        let mut reader = file.scan().offset(row).limit(1).reader().expect("scanned, but not again");
-        let found = reader.next().expect("the row is there").expect("scanned, but not from here");
+        let mut reader = file
+            .scan()
+            .offset(row)
+            .limit(1)
+            .reader()
+            .expect("scanned, but not again");
+        let found = reader
+            .next()
+            .expect("the row is there")
+            .expect("scanned, but not from here");
         assert_eq!(found.num_rows(), 1);
         for (found, taken) in found.columns().iter().zip(taken.columns()) {
-            assert!(found.to_data() == taken.slice(i, 1).to_data(), "row {row} is {found:?}, but {taken:?} at {i}");
+            assert!(
+                found.to_data() == taken.slice(i, 1).to_data(),
+                "row {row} is {found:?}, but {taken:?} at {i}"
+            );
         }
-        let places = [(row % 3 != 1).then(|| row - (row + 1) / 3), row.checked_sub(rows / 3)];
+        let places = [
+            (row % 3 != 1).then(|| row - (row + 1) / 3),
+            row.checked_sub(rows / 3),
+        ];
         for (place, batch) in places.into_iter().zip([&most, &some]) {
             let Some(place) = place else { continue };
             for (found, column) in found.columns().iter().zip(batch.columns()) {
                 let column = column.slice(place as usize, 1);
-                assert!(found.to_data() == column.to_data(), "row {row} is {found:?}, but {column:?} among many");
+                assert!(
+                    found.to_data() == column.to_data(),
+                    "row {row} is {found:?}, but {column:?} among many"
+                );
             }
         }
     }

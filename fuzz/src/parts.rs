@@ -1,7 +1,8 @@
 //! A file taken apart, and put together again with its sizes, places and checksums made right.
 //!
-//! Follows the layout as it is documented (the file, its column indexes, blocks, nodes and zone maps) and uses no code of
-//! the library for it: what is put together without an edit must be the very bytes that the library wrote.
+//! Follows the layout as it is documented (the file, its column indexes, blocks, nodes and zone
+//! maps) and uses no code of the library for it: what is put together without an edit must be the
+//! very bytes that the library wrote.
 
 use crate::edit::Patch;
 
@@ -75,7 +76,8 @@ pub struct Tree {
     pub children: Vec<Tree>,
 }
 
-/// Takes numbers and bytes off the front; the files are the library's own, so what is not there is a bug here.
+/// Takes numbers and bytes off the front; the files are the library's own, so what is not there is
+/// a bug here.
 struct Front<'a>(&'a [u8]);
 
 impl<'a> Front<'a> {
@@ -132,7 +134,13 @@ impl<'a> Front<'a> {
         let (encoding, kind) = (self.u8(), self.u8());
         let (len, bytes) = (self.varint(), self.varint() as usize);
         let payload = self.bytes(bytes).to_vec();
-        Tree { encoding, ty: kind & 15, len, payload, children: (0..kind >> 4).map(|_| self.tree()).collect() }
+        Tree {
+            encoding,
+            ty: kind & 15,
+            len,
+            payload,
+            children: (0..kind >> 4).map(|_| self.tree()).collect(),
+        }
     }
 }
 
@@ -183,7 +191,9 @@ impl Tree {
         if self.len == from {
             self.len = to;
         }
-        self.children.iter_mut().for_each(|child| child.stretch(from, to));
+        self.children
+            .iter_mut()
+            .for_each(|child| child.stretch(from, to));
     }
 }
 
@@ -192,23 +202,41 @@ impl Body {
         let mut front = Front(&sealed[..sealed.len() - 4]);
         let (values, flags) = (front.varint(), front.u8());
         let decoded = strings.then(|| front.varint());
-        let trees = (0..(flags & 3).count_ones()).map(|_| front.tree()).collect();
-        Self { values, flags: Some(flags), decoded, trees, patches: Vec::new() }
+        let trees = (0..(flags & 3).count_ones())
+            .map(|_| front.tree())
+            .collect();
+        Self {
+            values,
+            flags: Some(flags),
+            decoded,
+            trees,
+            patches: Vec::new(),
+        }
     }
 
     fn shared(sealed: &[u8]) -> Self {
         let mut front = Front(&sealed[..sealed.len() - 4]);
         let (values, decoded) = (front.varint(), Some(front.varint()));
-        Self { values, flags: None, decoded, trees: vec![front.tree()], patches: Vec::new() }
+        Self {
+            values,
+            flags: None,
+            decoded,
+            trees: vec![front.tree()],
+            patches: Vec::new(),
+        }
     }
 
     fn write(&self, out: &mut Vec<u8>) -> u64 {
         let mut bytes = Vec::new();
         put_varint(&mut bytes, self.values);
         bytes.extend(self.flags);
-        self.decoded.iter().for_each(|decoded| put_varint(&mut bytes, *decoded));
+        self.decoded
+            .iter()
+            .for_each(|decoded| put_varint(&mut bytes, *decoded));
         self.trees.iter().for_each(|tree| tree.write(&mut bytes));
-        self.patches.iter().for_each(|patch| patch.apply(&mut bytes));
+        self.patches
+            .iter()
+            .for_each(|patch| patch.apply(&mut bytes));
         seal(&mut bytes);
         out.extend_from_slice(&bytes);
         bytes.len() as u64
@@ -225,11 +253,20 @@ impl Parts {
         let (groups, leaves, block_rows) = (footer.u32(), footer.u32(), footer.u32());
         let row_groups: Vec<u32> = (0..groups).map(|_| footer.u32()).collect();
         let places: Vec<(u64, u32)> = (0..leaves).map(|_| (footer.u64(), footer.u32())).collect();
-        let leaves = places.iter().zip(strings).map(|(&(offset, bytes), &strings)| {
-            let mut index = Front(&file[offset as usize..][..bytes as usize - 4]);
-            let chunks = row_groups.iter().map(|_| chunk(file, &mut index, strings)).collect();
-            Leaf { chunks, patches: Vec::new() }
-        });
+        let leaves = places
+            .iter()
+            .zip(strings)
+            .map(|(&(offset, bytes), &strings)| {
+                let mut index = Front(&file[offset as usize..][..bytes as usize - 4]);
+                let chunks = row_groups
+                    .iter()
+                    .map(|_| chunk(file, &mut index, strings))
+                    .collect();
+                Leaf {
+                    chunks,
+                    patches: Vec::new(),
+                }
+            });
         Self {
             header: file[..8].to_vec(),
             rows,
@@ -247,14 +284,35 @@ impl Parts {
     pub fn assemble(&self) -> Vec<u8> {
         let mut out = self.header.clone();
         let mut indexes = vec![Vec::new(); self.leaves.len()];
-        for group in 0..self.leaves.iter().map(|leaf| leaf.chunks.len()).max().unwrap_or(0) {
+        for group in 0..self
+            .leaves
+            .iter()
+            .map(|leaf| leaf.chunks.len())
+            .max()
+            .unwrap_or(0)
+        {
             for (leaf, index) in self.leaves.iter().zip(&mut indexes) {
-                let Some(chunk) = leaf.chunks.get(group) else { continue };
+                let Some(chunk) = leaf.chunks.get(group) else {
+                    continue;
+                };
                 put_varint(index, chunk.sources.len() as u64);
-                chunk.sources.iter().for_each(|leaf| put_varint(index, *leaf));
-                let counts = [out.len(), chunk.values as usize, chunk.shared.len(), chunk.blocks.len()];
-                counts.iter().for_each(|count| put_varint(index, *count as u64));
-                chunk.shared.iter().for_each(|part| put_varint(index, part.write(&mut out)));
+                chunk
+                    .sources
+                    .iter()
+                    .for_each(|leaf| put_varint(index, *leaf));
+                let counts = [
+                    out.len(),
+                    chunk.values as usize,
+                    chunk.shared.len(),
+                    chunk.blocks.len(),
+                ];
+                counts
+                    .iter()
+                    .for_each(|count| put_varint(index, *count as u64));
+                chunk
+                    .shared
+                    .iter()
+                    .for_each(|part| put_varint(index, part.write(&mut out)));
                 for block in &chunk.blocks {
                     put_varint(index, block.body.write(&mut out));
                     put_varint(index, block.string_bytes);
@@ -263,17 +321,28 @@ impl Parts {
             }
         }
         let mut footer = self.rows.to_le_bytes().to_vec();
-        let counts = [self.row_groups.len() as u32, self.leaves.len() as u32, self.block_rows];
-        counts.iter().chain(&self.row_groups).for_each(|number| footer.extend(number.to_le_bytes()));
+        let counts = [
+            self.row_groups.len() as u32,
+            self.leaves.len() as u32,
+            self.block_rows,
+        ];
+        counts
+            .iter()
+            .chain(&self.row_groups)
+            .for_each(|number| footer.extend(number.to_le_bytes()));
         for (leaf, mut index) in self.leaves.iter().zip(indexes) {
-            leaf.patches.iter().for_each(|patch| patch.apply(&mut index));
+            leaf.patches
+                .iter()
+                .for_each(|patch| patch.apply(&mut index));
             seal(&mut index);
             footer.extend((out.len() as u64).to_le_bytes());
             footer.extend((index.len() as u32).to_le_bytes());
             out.extend(index);
         }
         footer.extend_from_slice(&self.schema);
-        self.footer_patches.iter().for_each(|patch| patch.apply(&mut footer));
+        self.footer_patches
+            .iter()
+            .for_each(|patch| patch.apply(&mut footer));
         let bytes = (footer.len() as u32).to_le_bytes();
         // The checksum covers the trailer's numbers around it, the magic at the end apart.
         let sum = checksum(&[&footer, &bytes[..], &self.trailer[..4]].concat());
@@ -281,7 +350,9 @@ impl Parts {
         out.extend(bytes);
         out.extend(sum.to_le_bytes());
         out.extend_from_slice(&self.trailer);
-        self.file_patches.iter().for_each(|patch| patch.apply(&mut out));
+        self.file_patches
+            .iter()
+            .for_each(|patch| patch.apply(&mut out));
         out
     }
 
@@ -297,15 +368,25 @@ impl Parts {
 
     /// What every block and shared part holds.
     pub fn bodies_mut(&mut self) -> impl Iterator<Item = &mut Body> {
-        self.chunks_mut()
-            .flat_map(|chunk| chunk.shared.iter_mut().chain(chunk.blocks.iter_mut().map(|block| &mut block.body)))
+        self.chunks_mut().flat_map(|chunk| {
+            chunk
+                .shared
+                .iter_mut()
+                .chain(chunk.blocks.iter_mut().map(|block| &mut block.body))
+        })
     }
 
     /// Node `n` of all, counted around.
     pub fn node_mut(&mut self, n: u16) -> Option<&mut Tree> {
-        let count: usize = self.bodies_mut().flat_map(|body| &body.trees).map(Tree::count).sum();
+        let count: usize = self
+            .bodies_mut()
+            .flat_map(|body| &body.trees)
+            .map(Tree::count)
+            .sum();
         let mut n = usize::from(n).checked_rem(count)?;
-        self.bodies_mut().flat_map(|body| &mut body.trees).find_map(|tree| tree.nth(&mut n))
+        self.bodies_mut()
+            .flat_map(|body| &mut body.trees)
+            .find_map(|tree| tree.nth(&mut n))
     }
 }
 
@@ -317,7 +398,16 @@ fn chunk(file: &[u8], index: &mut Front<'_>, strings: bool) -> Chunk {
     let shared = (0..shared).map(|_| Body::shared(next(index))).collect();
     let block = |_| {
         let body = Body::block(next(index), strings);
-        Block { body, string_bytes: index.varint(), zone: index.zone() }
+        Block {
+            body,
+            string_bytes: index.varint(),
+            zone: index.zone(),
+        }
     };
-    Chunk { sources, values, shared, blocks: (0..blocks).map(block).collect() }
+    Chunk {
+        sources,
+        values,
+        shared,
+        blocks: (0..blocks).map(block).collect(),
+    }
 }

@@ -33,10 +33,13 @@ impl Seed {
     }
 }
 
-/// All files. Made before the first input is run, so that the writer does not count as covered by one.
+/// All files. Made before the first input is run, so that the writer does not count as covered by
+/// one.
 pub static SEEDS: LazyLock<Vec<(Recipe, Parts)>> = LazyLock::new(|| {
     let recipes = Recipe::all();
-    recipes.filter_map(|recipe| Some((recipe, recipe.parts(&recipe.file()?)))).collect()
+    recipes
+        .filter_map(|recipe| Some((recipe, recipe.parts(&recipe.file()?))))
+        .collect()
 });
 
 /// What a file is made of.
@@ -73,12 +76,15 @@ const SIZES: [(usize, usize, usize); 8] = [
 /// Shapes of numbers.
 const SHAPES: u8 = 9;
 
-/// The first types, one for every way in which values lie, come in every encoding; the others in some.
+/// The first types, one for every way in which values lie, come in every encoding; the others in
+/// some.
 const PRIMARY: usize = 21;
 
 /// Every type: those without children, then those with, of two types each.
 pub static TYPES: LazyLock<Vec<DataType>> = LazyLock::new(|| {
-    let nested = [DataType::Utf8, DataType::Int16].into_iter().flat_map(|ty| nested(&ty));
+    let nested = [DataType::Utf8, DataType::Int16]
+        .into_iter()
+        .flat_map(|ty| nested(&ty));
     flat().into_iter().chain(nested).collect()
 });
 
@@ -121,8 +127,17 @@ fn flat() -> Vec<DataType> {
         D::Decimal256(76, 0),
         D::Null,
     ];
-    for unit in [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond] {
-        out.extend([D::Duration(unit), D::Timestamp(unit, None), D::Timestamp(unit, Some("+01:30".into()))]);
+    for unit in [
+        TimeUnit::Second,
+        TimeUnit::Millisecond,
+        TimeUnit::Microsecond,
+        TimeUnit::Nanosecond,
+    ] {
+        out.extend([
+            D::Duration(unit),
+            D::Timestamp(unit, None),
+            D::Timestamp(unit, Some("+01:30".into())),
+        ]);
     }
     out
 }
@@ -136,9 +151,19 @@ fn nested(ty: &DataType) -> Vec<DataType> {
     use DataType as D;
     let item = || field("item", ty.clone());
     let ends = |ty| Arc::new(Field::new("run_ends", ty, false));
-    let fields = vec![Arc::new(Field::new("keys", D::Utf8, false)), field("values", ty.clone())];
+    let fields = vec![
+        Arc::new(Field::new("keys", D::Utf8, false)),
+        field("values", ty.clone()),
+    ];
     let entries = Arc::new(Field::new("entries", D::Struct(fields.into()), false));
-    let structs = D::Struct(vec![field("a", ty.clone()), field("b", D::Int32), field("n", D::Null)].into());
+    let structs = D::Struct(
+        vec![
+            field("a", ty.clone()),
+            field("b", D::Int32),
+            field("n", D::Null),
+        ]
+        .into(),
+    );
     let dictionary = |key, ty: &DataType| D::Dictionary(Box::new(key), Box::new(ty.clone()));
     let runs = D::RunEndEncoded(ends(D::Int32), item());
     vec![
@@ -221,8 +246,12 @@ impl Numbers {
 }
 
 fn text(number: i64) -> String {
-    let street =
-        ["Main Street", "Breadalbane Street", "Straße des 17. Juni", "Rue"][number.unsigned_abs() as usize % 4];
+    let street = [
+        "Main Street",
+        "Breadalbane Street",
+        "Straße des 17. Juni",
+        "Rue",
+    ][number.unsigned_abs() as usize % 4];
     format!("{street} {number}")
 }
 
@@ -252,11 +281,17 @@ fn array(ty: &DataType, nullable: bool, rows: usize, numbers: &mut Numbers) -> A
         | DataType::BinaryView => {
             let valid = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
             let strings = numbers.make(rows).into_iter().enumerate();
-            let strings: StringArray = strings.map(|(row, number)| valid(row).then(|| text(number))).collect();
+            let strings: StringArray = strings
+                .map(|(row, number)| valid(row).then(|| text(number)))
+                .collect();
             return arrow_cast::cast(&strings, ty).expect("text becomes any kind of string");
         }
         DataType::Boolean => {
-            let bits = numbers.make(rows).into_iter().map(|number| number % 2 == 1).collect::<NullBuffer>();
+            let bits = numbers
+                .make(rows)
+                .into_iter()
+                .map(|number| number % 2 == 1)
+                .collect::<NullBuffer>();
             builder.add_buffer(bits.buffer().clone()).nulls(nulls)
         }
         DataType::List(item)
@@ -264,39 +299,66 @@ fn array(ty: &DataType, nullable: bool, rows: usize, numbers: &mut Numbers) -> A
         | DataType::LargeList(item)
         | DataType::ListView(item)
         | DataType::LargeListView(item) => {
-            let lengths: Vec<i64> = numbers.make(rows).iter().map(|number| number.rem_euclid(4)).collect();
+            let lengths: Vec<i64> = numbers
+                .make(rows)
+                .iter()
+                .map(|number| number.rem_euclid(4))
+                .collect();
             let mut offsets = vec![0];
-            lengths.iter().for_each(|length| offsets.push(offsets[offsets.len() - 1] + length));
+            lengths
+                .iter()
+                .for_each(|length| offsets.push(offsets[offsets.len() - 1] + length));
             let items = child(item, offsets[rows] as usize, numbers);
             let buffer = |numbers: &[i64]| match ty {
-                DataType::LargeList(_) | DataType::LargeListView(_) => Buffer::from_slice_ref(numbers),
+                DataType::LargeList(_) | DataType::LargeListView(_) => {
+                    Buffer::from_slice_ref(numbers)
+                }
                 _ => numbers.iter().map(|number| *number as i32).collect(),
             };
             let mut builder = builder.add_child_data(items).nulls(nulls);
             if let DataType::ListView(_) | DataType::LargeListView(_) = ty {
                 offsets.pop();
-                builder = builder.add_buffer(buffer(&offsets)).add_buffer(buffer(&lengths));
+                builder = builder
+                    .add_buffer(buffer(&offsets))
+                    .add_buffer(buffer(&lengths));
             } else {
                 builder = builder.add_buffer(buffer(&offsets));
             }
             builder
         }
-        DataType::FixedSizeList(item, size) => {
-            builder.add_child_data(child(item, rows * *size as usize, numbers)).nulls(nulls)
-        }
-        DataType::Struct(fields) => {
-            builder.child_data(fields.iter().map(|field| child(field, rows, numbers)).collect()).nulls(nulls)
-        }
+        DataType::FixedSizeList(item, size) => builder
+            .add_child_data(child(item, rows * *size as usize, numbers))
+            .nulls(nulls),
+        DataType::Struct(fields) => builder
+            .child_data(
+                fields
+                    .iter()
+                    .map(|field| child(field, rows, numbers))
+                    .collect(),
+            )
+            .nulls(nulls),
         DataType::Dictionary(key, value) => {
             let values = array(value, true, 11, numbers);
-            let keys: Int32Array = numbers.make(rows).iter().map(|number| number.rem_euclid(11) as i32).collect();
+            let keys: Int32Array = numbers
+                .make(rows)
+                .iter()
+                .map(|number| number.rem_euclid(11) as i32)
+                .collect();
             let keys = arrow_cast::cast(&keys, key).expect("small integers become any kind of key");
-            keys.to_data().into_builder().nulls(nulls).data_type(ty.clone()).add_child_data(values.to_data())
+            keys.to_data()
+                .into_builder()
+                .nulls(nulls)
+                .data_type(ty.clone())
+                .add_child_data(values.to_data())
         }
         DataType::RunEndEncoded(ends, values) => {
             let numbers_of_rows = numbers.make(rows);
-            let changes = (1..rows).filter(|&row| numbers_of_rows[row] != numbers_of_rows[row - 1] || row % 9 == 0);
-            let at: Int32Array = changes.chain((rows > 0).then_some(rows)).map(|row| row as i32).collect();
+            let changes = (1..rows)
+                .filter(|&row| numbers_of_rows[row] != numbers_of_rows[row - 1] || row % 9 == 0);
+            let at: Int32Array = changes
+                .chain((rows > 0).then_some(rows))
+                .map(|row| row as i32)
+                .collect();
             let runs = child(values, at.len(), numbers);
             let at = arrow_cast::cast(&at, ends.data_type()).expect("rows fit any kind of run end");
             builder.child_data(vec![at.to_data(), runs])
@@ -306,8 +368,13 @@ fn array(ty: &DataType, nullable: bool, rows: usize, numbers: &mut Numbers) -> A
                 DataType::FixedSizeBinary(size) => *size as usize,
                 ty => ty.primitive_width().expect("all other types have words"),
             };
-            let words = numbers.make(rows).into_iter().flat_map(|number| word(ty, number, width));
-            builder.add_buffer(words.collect::<Vec<u8>>().into()).nulls(nulls)
+            let words = numbers
+                .make(rows)
+                .into_iter()
+                .flat_map(|number| word(ty, number, width));
+            builder
+                .add_buffer(words.collect::<Vec<u8>>().into())
+                .nulls(nulls)
         }
     };
     make_array(data.align_buffers(true).build().expect("the parts fit"))
@@ -315,7 +382,11 @@ fn array(ty: &DataType, nullable: bool, rows: usize, numbers: &mut Numbers) -> A
 
 impl Recipe {
     fn all() -> impl Iterator<Item = Self> {
-        let names = staffa::encodings().into_iter().filter(|e| e.by_name).map(|e| Some(e.name)).chain([None]);
+        let names = staffa::encodings()
+            .into_iter()
+            .filter(|e| e.by_name)
+            .map(|e| Some(e.name))
+            .chain([None]);
         let names: Vec<Option<&str>> = names.collect();
         let pairs = TYPES.iter().enumerate().flat_map(move |(i, ty)| {
             let names = names.clone().into_iter().enumerate();
@@ -327,26 +398,56 @@ impl Recipe {
         twice.map(|((ty, encoding), turn)| {
             let (rows, block_rows, row_group_rows) = SIZES[turn / 2 % SIZES.len()];
             // A shape that the encoding is made for, or the writer would refuse it.
-            let shape = if encoding == Some("constant") { 1 } else { (turn % usize::from(SHAPES)) as u8 };
-            let nulls = if turn % 2 == 0 { 0 } else { (turn / 2 % 4) as u8 };
-            let (two_columns, profile) = (turn % 5 == 0, [Profile::Balanced, Profile::Small, Profile::Fast][turn % 3]);
-            Self { ty, encoding, shape, nulls, rows, block_rows, row_group_rows, two_columns, profile }
+            let shape = if encoding == Some("constant") {
+                1
+            } else {
+                (turn % usize::from(SHAPES)) as u8
+            };
+            let nulls = if turn % 2 == 0 {
+                0
+            } else {
+                (turn / 2 % 4) as u8
+            };
+            let (two_columns, profile) = (
+                turn % 5 == 0,
+                [Profile::Balanced, Profile::Small, Profile::Fast][turn % 3],
+            );
+            Self {
+                ty,
+                encoding,
+                shape,
+                nulls,
+                rows,
+                block_rows,
+                row_group_rows,
+                two_columns,
+                profile,
+            }
         })
     }
 
     /// The file; `None` where no leaf can have the encoding.
     pub fn file(&self) -> Option<Vec<u8>> {
-        let mut numbers = Numbers { shape: self.shape, nulls: self.nulls, state: 0x5eed };
+        let mut numbers = Numbers {
+            shape: self.shape,
+            nulls: self.nulls,
+            state: 0x5eed,
+        };
         let mut columns = vec![array(self.ty, true, self.rows, &mut numbers)];
         if self.two_columns {
             // Often one that tells the other.
             let again = self.encoding.is_none().then(|| columns[0].clone());
-            columns.push(again.unwrap_or_else(|| array(&DataType::Int64, true, self.rows, &mut numbers)));
+            columns.push(
+                again.unwrap_or_else(|| array(&DataType::Int64, true, self.rows, &mut numbers)),
+            );
         }
-        let field = |(i, array): (usize, &ArrayRef)| Field::new(["c", "d"][i], array.data_type().clone(), true);
+        let field = |(i, array): (usize, &ArrayRef)| {
+            Field::new(["c", "d"][i], array.data_type().clone(), true)
+        };
         let fields: Vec<Field> = columns.iter().enumerate().map(field).collect();
         let schema = Arc::new(Schema::new(fields));
-        let batch = RecordBatch::try_new(schema.clone(), columns).expect("the columns fit their schema");
+        let batch =
+            RecordBatch::try_new(schema.clone(), columns).expect("the columns fit their schema");
         let mut options = WriteOptions::default();
         (options.block_rows, options.row_group_rows) = (self.block_rows, self.row_group_rows);
         options.profile = self.profile;
@@ -355,21 +456,35 @@ impl Recipe {
             options.encodings = encodings.to_vec();
             staffa::to_bytes(schema.clone(), batches, options)
         };
-        let Some(name) = self.encoding else { return Some(write(&[batch], &[]).expect("any table can be written")) };
+        let Some(name) = self.encoding else {
+            return Some(write(&[batch], &[]).expect("any table can be written"));
+        };
         let empty = File::from_bytes(write(&[], &[]).expect("no rows can be written"));
-        let leaves = empty.and_then(|file| file.inspect()).expect("what was written can be read").columns;
+        let leaves = empty
+            .and_then(|file| file.inspect())
+            .expect("what was written can be read")
+            .columns;
         let wanted = leaves.into_iter().map(|leaf| (leaf.path, name.to_owned()));
         // Some leaves cannot have it at all, and some not with these values.
         let possible = wanted.filter(|one| write(&[], std::slice::from_ref(one)).is_ok());
-        let holds = |one: &(String, String)| write(std::slice::from_ref(&batch), std::slice::from_ref(one)).is_ok();
+        let holds = |one: &(String, String)| {
+            write(std::slice::from_ref(&batch), std::slice::from_ref(one)).is_ok()
+        };
         let possible: Vec<_> = possible.filter(holds).collect();
-        (!possible.is_empty()).then(|| write(&[batch], &possible).expect("what each can have, all can have"))
+        (!possible.is_empty())
+            .then(|| write(&[batch], &possible).expect("what each can have, all can have"))
     }
 
     /// Takes the file apart.
     fn parts(&self, file: &[u8]) -> Parts {
-        let leaves = File::from_bytes(file.to_vec()).and_then(|file| file.inspect()).expect("it is valid").columns;
-        let strings: Vec<bool> = leaves.iter().map(|leaf| leaf.physical_type == "bytes").collect();
+        let leaves = File::from_bytes(file.to_vec())
+            .and_then(|file| file.inspect())
+            .expect("it is valid")
+            .columns;
+        let strings: Vec<bool> = leaves
+            .iter()
+            .map(|leaf| leaf.physical_type == "bytes")
+            .collect();
         Parts::of(file, &strings)
     }
 }
@@ -381,10 +496,20 @@ mod tests {
 
     #[test]
     fn seeds_are_valid_and_come_together_again() {
-        let told = SEEDS.iter().any(|(_, parts)| parts.clone().chunks_mut().any(|chunk| !chunk.sources.is_empty()));
+        let told = SEEDS.iter().any(|(_, parts)| {
+            parts
+                .clone()
+                .chunks_mut()
+                .any(|chunk| !chunk.sources.is_empty())
+        });
         assert!(told, "no column is in terms of another");
         for encoding in staffa::encodings().into_iter().filter(|e| e.by_name) {
-            assert!(SEEDS.iter().any(|(recipe, _)| recipe.encoding == Some(encoding.name)), "{encoding:?}");
+            assert!(
+                SEEDS
+                    .iter()
+                    .any(|(recipe, _)| recipe.encoding == Some(encoding.name)),
+                "{encoding:?}"
+            );
         }
         for (recipe, parts) in SEEDS.iter() {
             let file = recipe.file().expect("it was there before");

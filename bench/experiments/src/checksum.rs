@@ -1,4 +1,5 @@
-//! What checking CRC-32C costs a scan: time of the scan, and of the checksum alone over the same parts of the file.
+//! What checking CRC-32C costs a scan: time of the scan, and of the checksum alone over the same
+//! parts of the file.
 
 use serde_json::{Value, json};
 
@@ -19,7 +20,12 @@ pub fn run(folder: &str) -> Result<Value> {
         let chunks = inspected.columns.iter().flat_map(|leaf| &leaf.chunks);
         let mut parts: Vec<(u64, u64)> = Vec::new();
         for chunk in chunks {
-            parts.extend(chunk.shared_parts.iter().map(|part| (part.offset, part.bytes)));
+            parts.extend(
+                chunk
+                    .shared_parts
+                    .iter()
+                    .map(|part| (part.offset, part.bytes)),
+            );
             parts.extend(chunk.blocks.iter().map(|block| (block.offset, block.bytes)));
         }
         let checked: u64 = parts.iter().map(|(_, len)| len).sum();
@@ -32,12 +38,19 @@ pub fn run(folder: &str) -> Result<Value> {
             Ok(())
         };
         let sums = || {
-            let part = |(offset, len): &(u64, u64)| &bytes[*offset as usize..(offset + len) as usize - 4];
-            let sum = parts.iter().fold(0, |sum, at| sum ^ staffa::opened::checksum(part(at)));
+            let part =
+                |(offset, len): &(u64, u64)| &bytes[*offset as usize..(offset + len) as usize - 4];
+            let sum = parts
+                .iter()
+                .fold(0, |sum, at| sum ^ staffa::opened::checksum(part(at)));
             std::hint::black_box(sum);
             Ok(())
         };
-        let runs: Vec<Turn<'_>> = vec![Box::new(|| scan(false)), Box::new(|| scan(true)), Box::new(sums)];
+        let runs: Vec<Turn<'_>> = vec![
+            Box::new(|| scan(false)),
+            Box::new(|| scan(true)),
+            Box::new(sums),
+        ];
         let seconds = turns(ROUNDS, 5e-3, runs)?;
         eprintln!("{} {:.1}%", table.name, 100.0 * seconds[2] / seconds[0]);
         tables.push(json!({"table": table.name, "arrow": table.arrow_bytes(), "bytes": bytes.len(),

@@ -19,13 +19,27 @@ use crate::tables::{Table, class, least, options, scan};
 /// A page of PosDB, for what compresses bytes.
 const PAGE: usize = 1 << 16;
 /// Of ours, asked for by name.
-const BY_NAME: [&str; 5] = ["bitpack", "frame_of_reference", "delta", "dictionary", "run_end"];
+const BY_NAME: [&str; 5] = [
+    "bitpack",
+    "frame_of_reference",
+    "delta",
+    "dictionary",
+    "run_end",
+];
 
 pub fn run(file: &str, rows: usize) -> Result<Value> {
     let table = Table::read(Path::new(file), rows)?;
     let mut columns = Vec::new();
-    for field in table.schema.fields().iter().filter(|field| class(field.data_type()) == "integer") {
-        let arrays = table.batches.iter().filter_map(|batch| batch.column_by_name(field.name()));
+    for field in table
+        .schema
+        .fields()
+        .iter()
+        .filter(|field| class(field.data_type()) == "integer")
+    {
+        let arrays = table
+            .batches
+            .iter()
+            .filter_map(|batch| batch.column_by_name(field.name()));
         let arrays: Vec<&dyn Array> = arrays.map(|array| &**array).collect();
         let array = cast(&concat(&arrays)?, &DataType::UInt32)?;
         if array.null_count() > 0 {
@@ -33,20 +47,33 @@ pub fn run(file: &str, rows: usize) -> Result<Value> {
         }
         let values = array.as_primitive::<UInt32Type>().values().to_vec();
         eprintln!("{}", field.name());
-        columns.push(json!({"column": field.name(), "values": values.len(), "codecs": codecs(&values)?}));
+        columns.push(
+            json!({"column": field.name(), "values": values.len(), "codecs": codecs(&values)?}),
+        );
     }
-    let others = table.of(|ty| class(ty) != "integer")?.map_or(0, |table| table.arrow_bytes());
-    let rows = table.batches.iter().map(RecordBatch::num_rows).sum::<usize>();
+    let others = table
+        .of(|ty| class(ty) != "integer")?
+        .map_or(0, |table| table.arrow_bytes());
+    let rows = table
+        .batches
+        .iter()
+        .map(RecordBatch::num_rows)
+        .sum::<usize>();
     let (bytes, write) = table.write(&options())?;
     let seconds = scan(&bytes, 3)?;
-    Ok(json!({"rows": rows, "other columns": others, "columns": columns,
-        "whole": {"bytes": bytes.len(), "encode": write, "decode": seconds}}))
+    Ok(
+        json!({"rows": rows, "other columns": others, "columns": columns,
+        "whole": {"bytes": bytes.len(), "encode": write, "decode": seconds}}),
+    )
 }
 
 fn codecs(values: &[u32]) -> Result<Value> {
     let mut out = Map::new();
     let mut put = |name: &str, bytes: usize, encode: f64, decode: f64| {
-        out.insert(name.to_owned(), json!({"bytes": bytes, "encode": encode, "decode": decode}));
+        out.insert(
+            name.to_owned(),
+            json!({"bytes": bytes, "encode": encode, "decode": decode}),
+        );
     };
     put("raw", values.len() * 4, 0.0, 0.0);
 
@@ -112,8 +139,15 @@ fn codecs(values: &[u32]) -> Result<Value> {
         Ok(out)
     })?;
     let mut to = vec![0; values.len()];
-    let (_, decode) =
-        least(3, || Ok(stream_vbyte::decode::decode::<stream_vbyte::scalar::Scalar>(&packed, values.len(), &mut to)))?;
+    let (_, decode) = least(3, || {
+        Ok(
+            stream_vbyte::decode::decode::<stream_vbyte::scalar::Scalar>(
+                &packed,
+                values.len(),
+                &mut to,
+            ),
+        )
+    })?;
     assert_eq!(to, values);
     put("Stream VByte", packed.len(), encode, decode);
 
@@ -123,7 +157,11 @@ fn codecs(values: &[u32]) -> Result<Value> {
         let mut pages = Vec::new();
         for page in raw.chunks(PAGE) {
             let mut out = Vec::new();
-            let parameters = brotli::enc::BrotliEncoderParams { quality: 9, lgwin: 22, ..Default::default() };
+            let parameters = brotli::enc::BrotliEncoderParams {
+                quality: 9,
+                lgwin: 22,
+                ..Default::default()
+            };
             brotli::BrotliCompress(&mut &*page, &mut out, &parameters)?;
             pages.push(out);
         }
@@ -136,10 +174,18 @@ fn codecs(values: &[u32]) -> Result<Value> {
         }
         Ok(())
     })?;
-    put("Brotli", packed.iter().map(|page| page.len() + 4).sum(), encode, decode);
+    put(
+        "Brotli",
+        packed.iter().map(|page| page.len() + 4).sum(),
+        encode,
+        decode,
+    );
 
     let (packed, encode) = least(1, || {
-        Ok(raw.chunks(PAGE).map(|page| zstd::bulk::compress(page, 3)).collect::<std::io::Result<Vec<_>>>()?)
+        Ok(raw
+            .chunks(PAGE)
+            .map(|page| zstd::bulk::compress(page, 3))
+            .collect::<std::io::Result<Vec<_>>>()?)
     })?;
     let mut page = vec![0; PAGE];
     let ((), decode) = least(3, || {
@@ -148,18 +194,36 @@ fn codecs(values: &[u32]) -> Result<Value> {
         }
         Ok(())
     })?;
-    put("Zstd", packed.iter().map(|page| page.len() + 4).sum(), encode, decode);
+    put(
+        "Zstd",
+        packed.iter().map(|page| page.len() + 4).sum(),
+        encode,
+        decode,
+    );
 
-    let (packed, encode) = least(1, || Ok(pco::standalone::simple_compress(values, &pco::ChunkConfig::default())?))?;
-    let (_, decode) = least(3, || Ok(pco::standalone::simple_decompress_into(&packed, &mut to)?))?;
+    let (packed, encode) = least(1, || {
+        Ok(pco::standalone::simple_compress(
+            values,
+            &pco::ChunkConfig::default(),
+        )?)
+    })?;
+    let (_, decode) = least(3, || {
+        Ok(pco::standalone::simple_decompress_into(&packed, &mut to)?)
+    })?;
     put("pco", packed.len(), encode, decode);
 
     let array: Arc<dyn Array> = Arc::new(UInt32Array::from(values.to_vec()));
     let batch = RecordBatch::try_from_iter([("x", array)])?;
-    let table = Table { name: String::new(), schema: batch.schema(), batches: vec![batch] };
+    let table = Table {
+        name: String::new(),
+        schema: batch.schema(),
+        batches: vec![batch],
+    };
     for name in BY_NAME.into_iter().chain([""]) {
         let mut options = options();
-        options.encodings.extend((!name.is_empty()).then(|| ("x".to_owned(), name.to_owned())));
+        options
+            .encodings
+            .extend((!name.is_empty()).then(|| ("x".to_owned(), name.to_owned())));
         let (bytes, encode) = table.write(&options)?;
         let name = if name.is_empty() { "balanced" } else { name };
         put(name, bytes.len(), encode, scan(&bytes, 3)?);

@@ -17,15 +17,20 @@ const ROUNDS: usize = 9;
 
 pub fn run(file: &str) -> Result<Value> {
     let text = String::from_utf8_lossy(&std::fs::read(file)?).to_lowercase();
-    let mut documents: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let mut documents: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
     let found = orders(&documents)?;
     let mut random = Random(1);
     for i in (1..documents.len()).rev() {
         documents.swap(i, random.below(i as u64 + 1) as usize);
     }
     let shuffled = orders(&documents)?;
-    Ok(json!({"bytes": text.len(), "documents": documents.len(), "least": LEAST,
-        "orders": {"as found": found, "shuffled": shuffled}}))
+    Ok(
+        json!({"bytes": text.len(), "documents": documents.len(), "least": LEAST,
+        "orders": {"as found": found, "shuffled": shuffled}}),
+    )
 }
 
 /// Documents of every word, in rising order of their numbers; the lists by word.
@@ -33,7 +38,10 @@ fn lists(documents: &[&str]) -> Vec<Vec<u32>> {
     let mut numbers: HashMap<&str, usize> = HashMap::new();
     let mut lists: Vec<(&str, Vec<u32>)> = Vec::new();
     for (document, line) in (0u32..).zip(documents) {
-        for word in line.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
+        for word in line
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .filter(|word| !word.is_empty())
+        {
             let number = *numbers.entry(word).or_insert_with(|| {
                 lists.push((word, Vec::new()));
                 lists.len() - 1
@@ -52,9 +60,18 @@ fn lists(documents: &[&str]) -> Vec<Vec<u32>> {
 fn orders(documents: &[&str]) -> Result<Value> {
     let lists = lists(documents);
     let ids: Vec<u32> = lists.concat();
-    let gaps = |list: &Vec<u32>| list.iter().scan(0, |before, id| Some(id - std::mem::replace(before, *id))).collect();
+    let gaps = |list: &Vec<u32>| {
+        list.iter()
+            .scan(0, |before, id| Some(id - std::mem::replace(before, *id)))
+            .collect()
+    };
     let gaps: Vec<u32> = lists.iter().map(gaps).collect::<Vec<Vec<u32>>>().concat();
-    eprintln!("{} documents, {} lists, {} postings", documents.len(), lists.len(), ids.len());
+    eprintln!(
+        "{} documents, {} lists, {} postings",
+        documents.len(),
+        lists.len(),
+        ids.len()
+    );
     let mut out = Map::new();
     for name in ["frame_of_reference", "escape", "balanced"] {
         out.insert(format!("gaps: {name}"), column(&gaps, name)?);
@@ -62,7 +79,10 @@ fn orders(documents: &[&str]) -> Result<Value> {
     for name in ["delta", "balanced"] {
         out.insert(format!("documents: {name}"), column(&ids, name)?);
     }
-    out.insert("gaps: SIMDFastPFor".to_owned(), codec::<FastPForSimd128>(&gaps)?);
+    out.insert(
+        "gaps: SIMDFastPFor".to_owned(),
+        codec::<FastPForSimd128>(&gaps)?,
+    );
     out.insert("gaps: VByte".to_owned(), codec::<VariableByte<u32>>(&gaps)?);
     let ones = gaps.iter().filter(|gap| **gap == 1).count();
     Ok(json!({"lists": lists.len(), "postings": ids.len(), "ones": ones, "codecs": out}))
@@ -72,14 +92,23 @@ fn orders(documents: &[&str]) -> Result<Value> {
 fn column(values: &[u32], name: &str) -> Result<Value> {
     let array: ArrayRef = Arc::new(UInt32Array::from(values.to_vec()));
     let batch = RecordBatch::try_from_iter([("x", array)])?;
-    let table = Table { name: String::new(), schema: batch.schema(), batches: vec![batch] };
+    let table = Table {
+        name: String::new(),
+        schema: batch.schema(),
+        batches: vec![batch],
+    };
     let mut options = options();
-    options.encodings.extend((name != "balanced").then(|| ("x".to_owned(), name.to_owned())));
+    options
+        .encodings
+        .extend((name != "balanced").then(|| ("x".to_owned(), name.to_owned())));
     let (bytes, encode) = least(3, || Ok(table.write(&options)?.0))?;
     let file = staffa::File::from_bytes(bytes)?;
     let explained = file.explain()?;
     let leaf = explained.first().ok_or("no column")?;
-    let tree = leaf.blocks.first().and_then(|block| block.values.as_ref().map(ToString::to_string));
+    let tree = leaf
+        .blocks
+        .first()
+        .and_then(|block| block.values.as_ref().map(ToString::to_string));
     let (mut opened, mut anew) = (OpenColumn::new(&file, "x")?, OpenColumn::new(&file, "x")?);
     let lens = opened.lens();
     let most = lens.iter().copied().max().unwrap_or(0);
@@ -91,7 +120,12 @@ fn column(values: &[u32], name: &str) -> Result<Value> {
         at += len;
     }
     let runs: Vec<Turn<'_>> = vec![
-        Box::new(|| Ok(lens.iter().enumerate().try_for_each(|(i, len)| opened.words(i, &mut out[..*len]))?)),
+        Box::new(|| {
+            Ok(lens
+                .iter()
+                .enumerate()
+                .try_for_each(|(i, len)| opened.words(i, &mut out[..*len]))?)
+        }),
         Box::new(|| {
             Ok(lens.iter().enumerate().try_for_each(|(i, len)| {
                 anew.reopen(i)?;
@@ -100,8 +134,10 @@ fn column(values: &[u32], name: &str) -> Result<Value> {
         }),
     ];
     let seconds = turns(ROUNDS, 2e-3, runs)?;
-    Ok(json!({"bytes": leaf.bytes, "encode": encode, "decode": seconds[0], "open and decode": seconds[1],
-        "tree": tree}))
+    Ok(
+        json!({"bytes": leaf.bytes, "encode": encode, "decode": seconds[0], "open and decode": seconds[1],
+        "tree": tree}),
+    )
 }
 
 /// In parts of a block's length, as ours.

@@ -11,7 +11,8 @@
 //! experiments checksum FOLDER_OF_PARQUET_TABLES
 //! ```
 //!
-//! Everything runs in one thread, in memory; times are CPU time, the least or the median of a few rounds.
+//! Everything runs in one thread, in memory; times are CPU time, the least or the median of a few
+//! rounds.
 
 mod checksum;
 mod codecs;
@@ -49,11 +50,19 @@ fn main() -> Result<()> {
         "without" => without::run(data)?,
         "codecs" => codecs::run(data, number.unwrap_or(usize::MAX))?,
         "selections" => selections::run(data, number.unwrap_or(2_000_000))?,
-        "decode" => decode::run(data, rest.first().ok_or("a folder of TPC-H's tables expected, too")?)?,
+        "decode" => decode::run(
+            data,
+            rest.first()
+                .ok_or("a folder of TPC-H's tables expected, too")?,
+        )?,
         "checksum" => checksum::run(data)?,
         "superscalar" => superscalar::run(data)?,
         "inverted" => inverted::run(data)?,
-        "simd" => simd::run(data, rest.first().ok_or("a folder of TPC-H's tables expected, too")?)?,
+        "simd" => simd::run(
+            data,
+            rest.first()
+                .ok_or("a folder of TPC-H's tables expected, too")?,
+        )?,
         "positions" => positions::run(number.unwrap_or(1 << 22))?,
         other => return Err(format!("no experiment is called {other:?}").into()),
     };

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use crate::Result;
 use crate::tables::{Table, class, files, options, scan};
 
-/// Of every type: what is there from the start besides `plain` and `bitmap`, then what is added, a step at a time. The
-/// last of the paper's steps has a `|` behind it; what no step names comes last.
+/// Of every type: what is there from the start besides `plain` and `bitmap`, then what is added, a
+/// step at a time. The last of the paper's steps has a `|` behind it; what no step names comes
+/// last.
 const STEPS: &[(&str, &[&str])] = &[
     (
         "integer",
@@ -80,17 +81,25 @@ pub fn run(folder: &str) -> Result<Value> {
             }
             let mut options = options();
             options.relate = i > steps.len();
-            options.without = all.iter().filter(|name| !there.contains(name)).map(|name| (*name).to_owned()).collect();
+            options.without = all
+                .iter()
+                .filter(|name| !there.contains(name))
+                .map(|name| (*name).to_owned())
+                .collect();
             let mut measured = Vec::new();
             for table in &tables {
                 let (bytes, write) = table.write(&options)?;
                 let scan = scan(&bytes, 3)?;
-                measured.push(json!({"table": table.name, "arrow": table.arrow_bytes(), "bytes": bytes.len(),
-                    "write": write, "scan": scan}));
+                measured.push(
+                    json!({"table": table.name, "arrow": table.arrow_bytes(), "bytes": bytes.len(),
+                    "write": write, "scan": scan}),
+                );
             }
             eprintln!("{ty} +{names}");
-            rows.push(json!({"added": if i == 0 { "plain" } else { names }, "paper": step.ends_with('|'),
-                "tables": measured}));
+            rows.push(
+                json!({"added": if i == 0 { "plain" } else { names }, "paper": step.ends_with('|'),
+                "tables": measured}),
+            );
         }
         out.push(json!({"type": ty, "steps": rows}));
     }

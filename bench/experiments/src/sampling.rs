@@ -1,4 +1,5 @@
-//! BtrBlocks, figures 5 and 6: samples of other shapes, beside the best that trying everything finds.
+//! BtrBlocks, figures 5 and 6: samples of other shapes, beside the best that trying everything
+//! finds.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -10,8 +11,18 @@ use crate::Result;
 use crate::tables::{Table, class, files};
 
 /// Runs, and values of a run: 640 values in all.
-const STRATEGIES: [(usize, usize); 10] =
-    [(640, 1), (320, 2), (160, 4), (80, 8), (40, 16), (20, 32), (10, 64), (5, 128), (2, 320), (1, 640)];
+const STRATEGIES: [(usize, usize); 10] = [
+    (640, 1),
+    (320, 2),
+    (160, 4),
+    (80, 8),
+    (40, 16),
+    (20, 32),
+    (10, 64),
+    (5, 128),
+    (2, 320),
+    (1, 640),
+];
 /// Runs of 64 values.
 const SIZES: [(usize, usize); 6] = [(1, 64), (3, 64), (20, 64), (40, 64), (100, 64), (300, 64)];
 
@@ -22,15 +33,26 @@ pub fn run(folder: &str, blocks: usize) -> Result<Value> {
         (table, column).hash(&mut hasher);
         hasher.finish()
     };
-    // Of every table the same share of columns would be those of the widest: from each of them in turn.
+    // Of every table the same share of columns would be those of the widest: from each of them in
+    // turn.
     let mut columns: Vec<(usize, u64, &str, String, String)> = Vec::new();
     for path in files(folder)? {
         let table = Table::read(&path, 1)?;
-        let mut own: Vec<_> = table.schema.fields().iter().map(|f| (hash(&table.name, f.name()), f)).collect();
+        let mut own: Vec<_> = table
+            .schema
+            .fields()
+            .iter()
+            .map(|f| (hash(&table.name, f.name()), f))
+            .collect();
         own.sort_by_key(|(hash, _)| *hash);
         for ty in ["integer", "double", "string"] {
-            let of_type = own.iter().filter(|(_, f)| class(f.data_type()) == ty).enumerate();
-            columns.extend(of_type.map(|(turn, (h, f))| (turn, *h, ty, table.name.clone(), f.name().clone())));
+            let of_type = own
+                .iter()
+                .filter(|(_, f)| class(f.data_type()) == ty)
+                .enumerate();
+            columns.extend(
+                of_type.map(|(turn, (h, f))| (turn, *h, ty, table.name.clone(), f.name().clone())),
+            );
         }
     }
     columns.sort();
@@ -39,14 +61,22 @@ pub fn run(folder: &str, blocks: usize) -> Result<Value> {
     let mut counts = [0usize; 3];
     let tables = files(folder)?;
     for (_, _, ty, name, column) in columns {
-        let place = ["integer", "double", "string"].iter().position(|t| *t == ty).unwrap_or(0);
+        let place = ["integer", "double", "string"]
+            .iter()
+            .position(|t| *t == ty)
+            .unwrap_or(0);
         if counts[place] >= blocks / 3 {
             continue;
         }
-        let Some(path) = tables.iter().find(|path| path.file_stem().is_some_and(|stem| *stem == *name)) else {
+        let Some(path) = tables
+            .iter()
+            .find(|path| path.file_stem().is_some_and(|stem| *stem == *name))
+        else {
             continue;
         };
-        let Some(table) = Table::read(path, 1 << 16)?.only(&column)? else { continue };
+        let Some(table) = Table::read(path, 1 << 16)?.only(&column)? else {
+            continue;
+        };
         let batch = concat_batches(&table.schema, &table.batches)?;
         for trial in experiment::sampling(&batch, &shapes, |_, _| true)? {
             counts[place] += 1;

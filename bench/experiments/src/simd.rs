@@ -1,4 +1,5 @@
-//! BtrBlocks, sections 5 and 6.8: what each decode optimisation brings, and how much of the speed is SIMD.
+//! BtrBlocks, sections 5 and 6.8: what each decode optimisation brings, and how much of the speed
+//! is SIMD.
 
 use serde_json::{Value, json};
 use staffa_kernels::{BytesDict, FsstTable, Level, VECTOR, fill_runs, gather, level, lower_level};
@@ -13,8 +14,10 @@ const LEAST_BYTES: usize = 1_000_000;
 
 pub fn run(folder: &str, tpch: &str) -> Result<Value> {
     let best = level();
-    let levels: Vec<Level> =
-        [Level::Avx512, Level::Avx2, Level::Baseline].into_iter().filter(|level| *level <= best).collect();
+    let levels: Vec<Level> = [Level::Avx512, Level::Avx2, Level::Baseline]
+        .into_iter()
+        .filter(|level| *level <= best)
+        .collect();
     let names: Vec<String> = levels.iter().map(|level| format!("{level:?}")).collect();
 
     let cases = encoded_cases(folder, tpch)?;
@@ -34,7 +37,9 @@ pub fn run(folder: &str, tpch: &str) -> Result<Value> {
     let encodings: Vec<Value> = cases
         .iter()
         .zip(seconds.chunks(levels.len()))
-        .map(|(case, seconds)| json!({"case": case.name, "output": case.output, "seconds": seconds}))
+        .map(
+            |(case, seconds)| json!({"case": case.name, "output": case.output, "seconds": seconds}),
+        )
         .collect();
 
     let mut tables = Vec::new();
@@ -48,7 +53,9 @@ pub fn run(folder: &str, tpch: &str) -> Result<Value> {
         let scan = |level| -> Turn<'_> {
             Box::new(move || {
                 lower_level(level);
-                file.scan().reader()?.try_for_each(|batch| batch.map(drop))?;
+                file.scan()
+                    .reader()?
+                    .try_for_each(|batch| batch.map(drop))?;
                 Ok(())
             })
         };
@@ -60,7 +67,8 @@ pub fn run(folder: &str, tpch: &str) -> Result<Value> {
     Ok(json!({"levels": names, "encodings": encodings, "tables": tables, "kernels": kernels()?}))
 }
 
-/// Kernels beside the plain loops that they stand for, over vectors in the first cache. Names, output, seconds of both.
+/// Kernels beside the plain loops that they stand for, over vectors in the first cache. Names,
+/// output, seconds of both.
 fn kernels() -> Result<Value> {
     let mut random = Random(7);
     let mut out = Vec::new();
@@ -83,10 +91,21 @@ fn kernels() -> Result<Value> {
             Ok(())
         });
         let kernel: Turn<'_> = Box::new(|| {
-            std::hint::black_box(fill_runs(std::hint::black_box(&values), &ends, 0, 0, &mut b));
+            std::hint::black_box(fill_runs(
+                std::hint::black_box(&values),
+                &ends,
+                0,
+                0,
+                &mut b,
+            ));
             Ok(())
         });
-        out.push(beside(format!("runs of {average}, u32"), 4 * VECTOR, plain, kernel)?);
+        out.push(beside(
+            format!("runs of {average}, u32"),
+            4 * VECTOR,
+            plain,
+            kernel,
+        )?);
         let (mut a, mut b) = (vec![0u64; VECTOR], vec![0u64; VECTOR]);
         let plain: Turn<'_> = Box::new(|| {
             plain_runs(std::hint::black_box(&words), &ends, &mut a);
@@ -96,9 +115,15 @@ fn kernels() -> Result<Value> {
             std::hint::black_box(fill_runs(std::hint::black_box(&words), &ends, 0, 0, &mut b));
             Ok(())
         });
-        out.push(beside(format!("runs of {average}, u64"), 8 * VECTOR, plain, kernel)?);
+        out.push(beside(
+            format!("runs of {average}, u64"),
+            8 * VECTOR,
+            plain,
+            kernel,
+        )?);
 
-        // Codes of a dictionary in runs: the dictionary looked up for every run, or codes first and then for every value.
+        // Codes of a dictionary in runs: the dictionary looked up for every run, or codes first and
+        // then for every value.
         let dictionary: Vec<u64> = (0..256).map(|_| random.next()).collect();
         let codes: Vec<u32> = ends.iter().map(|_| random.below(256) as u32).collect();
         let (mut a, mut b) = (vec![0u64; VECTOR], vec![0u64; VECTOR]);
@@ -113,7 +138,12 @@ fn kernels() -> Result<Value> {
             std::hint::black_box(fill_runs(&each, &ends, 0, 0, &mut b));
             Ok(())
         });
-        out.push(beside(format!("dictionary and runs of {average} fused, u64"), 8 * VECTOR, plain, kernel)?);
+        out.push(beside(
+            format!("dictionary and runs of {average} fused, u64"),
+            8 * VECTOR,
+            plain,
+            kernel,
+        )?);
     }
     for (name, entries) in [("1,000", 1000u64), ("60,000", 60_000)] {
         let codes: Vec<u32> = (0..VECTOR).map(|_| random.below(entries) as u32).collect();
@@ -128,7 +158,12 @@ fn kernels() -> Result<Value> {
             std::hint::black_box(gather(&ints, std::hint::black_box(&codes), &mut b));
             Ok(())
         });
-        out.push(beside(format!("dictionary of {name}, u32"), 4 * VECTOR, plain, kernel)?);
+        out.push(beside(
+            format!("dictionary of {name}, u32"),
+            4 * VECTOR,
+            plain,
+            kernel,
+        )?);
         let (mut a, mut b) = (vec![0u64; VECTOR], vec![0u64; VECTOR]);
         let plain: Turn<'_> = Box::new(|| {
             plain_gather(&doubles, std::hint::black_box(&codes), &mut a);
@@ -138,13 +173,22 @@ fn kernels() -> Result<Value> {
             std::hint::black_box(gather(&doubles, std::hint::black_box(&codes), &mut b));
             Ok(())
         });
-        out.push(beside(format!("dictionary of {name}, doubles"), 8 * VECTOR, plain, kernel)?);
+        out.push(beside(
+            format!("dictionary of {name}, doubles"),
+            8 * VECTOR,
+            plain,
+            kernel,
+        )?);
     }
-    let symbols: Vec<_> = (0..255).map(|_| (random.next().to_le_bytes(), 1 + random.below(8) as u8)).collect();
+    let symbols: Vec<_> = (0..255)
+        .map(|_| (random.next().to_le_bytes(), 1 + random.below(8) as u8))
+        .collect();
     let table = FsstTable::new(&symbols).ok_or("no table")?;
     for (name, codes) in [("8", 2), ("27", 6), ("90", 20)] {
         let ends: Vec<usize> = (1..=VECTOR).map(|i| i * codes).collect();
-        let input: Vec<u8> = (0..VECTOR * codes).map(|_| random.below(255) as u8).collect();
+        let input: Vec<u8> = (0..VECTOR * codes)
+            .map(|_| random.below(255) as u8)
+            .collect();
         let mut whole = vec![0; 8 * input.len() + 64];
         let mut parts = whole.clone();
         let bytes = table.decode(&input, &mut whole).ok_or("no codes")?;
@@ -162,11 +206,18 @@ fn kernels() -> Result<Value> {
             std::hint::black_box(table.decode(std::hint::black_box(&input), &mut whole));
             Ok(())
         });
-        out.push(beside(format!("FSST, strings of {name} bytes at once"), bytes, plain, kernel)?);
+        out.push(beside(
+            format!("FSST, strings of {name} bytes at once"),
+            bytes,
+            plain,
+            kernel,
+        )?);
     }
     let mut offsets = vec![0u32];
     (0..256).for_each(|i| offsets.push(offsets[i] + 6 + random.below(19) as u32));
-    let data: Vec<u8> = (0..offsets[256]).map(|_| b'a' + random.below(26) as u8).collect();
+    let data: Vec<u8> = (0..offsets[256])
+        .map(|_| b'a' + random.below(26) as u8)
+        .collect();
     let strings = BytesDict::new(&offsets, &data).ok_or("no strings")?;
     let codes: Vec<u32> = (0..VECTOR).map(|_| random.below(256) as u32).collect();
     let bytes = strings.gathered_bytes(&codes).ok_or("no codes")? as usize;
@@ -185,7 +236,12 @@ fn kernels() -> Result<Value> {
         std::hint::black_box(strings.gather(std::hint::black_box(&codes), &mut lengths, &mut b));
         Ok(())
     });
-    out.push(beside("dictionary of 256 strings, copied".to_owned(), bytes, plain, kernel)?);
+    out.push(beside(
+        "dictionary of 256 strings, copied".to_owned(),
+        bytes,
+        plain,
+        kernel,
+    )?);
     let views: Vec<u128> = (0..256).map(|_| u128::from(random.next())).collect();
     let (mut a, mut b) = (vec![0u128; VECTOR], vec![0u8; bytes + 64]);
     let plain: Turn<'_> = Box::new(|| {
@@ -196,7 +252,12 @@ fn kernels() -> Result<Value> {
         std::hint::black_box(gather(&views, std::hint::black_box(&codes), &mut a));
         Ok(())
     });
-    out.push(beside("dictionary of 256 strings, views not copies".to_owned(), bytes, plain, kernel)?);
+    out.push(beside(
+        "dictionary of 256 strings, views not copies".to_owned(),
+        bytes,
+        plain,
+        kernel,
+    )?);
     Ok(json!(out))
 }
 

@@ -1,4 +1,5 @@
-//! Super-Scalar RAM-CPU Cache Compression: patching against branches, page-wise against vector-wise, single values.
+//! Super-Scalar RAM-CPU Cache Compression: patching against branches, page-wise against
+//! vector-wise, single values.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -37,7 +38,9 @@ pub fn run(tpch: &str) -> Result<Value> {
     }
     let pages = PAGES.into_iter().map(pages).collect::<Result<Vec<_>>>()?;
     let points = PAGES.into_iter().map(points).collect::<Result<Vec<_>>>()?;
-    Ok(json!({"kernels": kernels, "widths": widths, "pages": pages, "points": points, "query": query(tpch)?}))
+    Ok(
+        json!({"kernels": kernels, "widths": widths, "pages": pages, "points": points, "query": query(tpch)?}),
+    )
 }
 
 /// Values of `width` bits above the base, some of them of 32 bits, at random.
@@ -46,7 +49,11 @@ fn values(count: usize, width: u32, percent: u64) -> Vec<u64> {
     let most = 1 << width;
     let value = |_| {
         let exception = random.below(100) < percent;
-        BASE + if exception { most + random.below((1 << 32) - most) } else { random.below(most - u64::from(width > 1)) }
+        BASE + if exception {
+            most + random.below((1 << 32) - most)
+        } else {
+            random.below(most - u64::from(width > 1))
+        }
     };
     (0..count).map(value).collect()
 }
@@ -54,14 +61,27 @@ fn values(count: usize, width: u32, percent: u64) -> Vec<u64> {
 /// By one encoding, all blocks open.
 fn opened(array: ArrayRef, encoding: &str) -> Result<(OpenColumn, u64, String)> {
     let batch = RecordBatch::try_from_iter([("x", array)])?;
-    let table = Table { name: String::new(), schema: batch.schema(), batches: vec![batch] };
+    let table = Table {
+        name: String::new(),
+        schema: batch.schema(),
+        batches: vec![batch],
+    };
     let mut options = options();
-    options.encodings.push(("x".to_owned(), encoding.to_owned()));
+    options
+        .encodings
+        .push(("x".to_owned(), encoding.to_owned()));
     let file = staffa::File::from_bytes(Bytes::from(table.write(&options)?.0))?;
     let explained = file.explain()?;
     let leaf = explained.first().ok_or("no column")?;
-    let detail = leaf.blocks.first().and_then(|block| Some(block.values.as_ref()?.detail.clone()));
-    Ok((OpenColumn::new(&file, "x")?, leaf.bytes, detail.unwrap_or_default()))
+    let detail = leaf
+        .blocks
+        .first()
+        .and_then(|block| Some(block.values.as_ref()?.detail.clone()));
+    Ok((
+        OpenColumn::new(&file, "x")?,
+        leaf.bytes,
+        detail.unwrap_or_default(),
+    ))
 }
 
 /// What stands in the place of an exception.
@@ -87,7 +107,10 @@ struct Coded {
 
 impl Coded {
     fn new(values: &[u64], mark: Mark) -> Self {
-        let mut out = Self { starts: vec![0], ..Self::default() };
+        let mut out = Self {
+            starts: vec![0],
+            ..Self::default()
+        };
         for vector in values.chunks(VECTOR) {
             let mut codes: Vec<u64> = vector.iter().map(|value| value - BASE).collect();
             let mut missing: Vec<usize> = (0..VECTOR).filter(|i| codes[*i] >= ESCAPE).collect();
@@ -119,10 +142,18 @@ impl Coded {
         &'a self,
         out: &'a mut [u64],
     ) -> impl Iterator<Item = (&'a [u8], &'a [u64], &'a [u16], &'a mut [u64])> {
-        let packed =
-            self.packed.chunks(packed_bytes(WIDTH)).zip(out.chunks_mut(VECTOR)).zip(self.starts.array_windows());
+        let packed = self
+            .packed
+            .chunks(packed_bytes(WIDTH))
+            .zip(out.chunks_mut(VECTOR))
+            .zip(self.starts.array_windows());
         packed.map(|((packed, out), [start, end])| {
-            (packed, &self.exceptions[*start..*end], &self.positions[*start..*end], out)
+            (
+                packed,
+                &self.exceptions[*start..*end],
+                &self.positions[*start..*end],
+                out,
+            )
         })
     }
 
@@ -142,7 +173,8 @@ impl Coded {
         }
     }
 
-    /// The paper's: all decoded, then the linked list of exceptions walked. In steps of a vector, not of 128 values.
+    /// The paper's: all decoded, then the linked list of exceptions walked. In steps of a vector,
+    /// not of 128 values.
     fn linked(&self, out: &mut [u64]) {
         for (packed, exceptions, positions, out) in self.vectors(out) {
             unpack(packed, WIDTH, BASE, out);
@@ -177,14 +209,28 @@ struct Encoder {
 impl Encoder {
     fn new() -> Self {
         let (codes, missing) = (vec![0; VECTOR], vec![0; VECTOR + 1]);
-        Self { codes, missing, exceptions: Vec::new(), packed: Vec::new() }
+        Self {
+            codes,
+            missing,
+            exceptions: Vec::new(),
+            packed: Vec::new(),
+        }
     }
 
-    fn encode(&mut self, values: &[u64], find: impl Fn(&[u64], &mut [u64], &mut [usize], &mut Vec<u64>)) {
+    fn encode(
+        &mut self,
+        values: &[u64],
+        find: impl Fn(&[u64], &mut [u64], &mut [usize], &mut Vec<u64>),
+    ) {
         self.exceptions.clear();
         self.packed.clear();
         for vector in values.chunks(VECTOR) {
-            find(vector, &mut self.codes, &mut self.missing, &mut self.exceptions);
+            find(
+                vector,
+                &mut self.codes,
+                &mut self.missing,
+                &mut self.exceptions,
+            );
             pack(&self.codes, WIDTH, &mut self.packed);
         }
     }
@@ -214,13 +260,23 @@ fn predicated(values: &[u64], codes: &mut [u64], missing: &mut [usize], exceptio
 }
 
 /// Double-cursor predication: from the start and from the middle at once.
-fn double_cursor(values: &[u64], codes: &mut [u64], missing: &mut [usize], exceptions: &mut Vec<u64>) {
+fn double_cursor(
+    values: &[u64],
+    codes: &mut [u64],
+    missing: &mut [usize],
+    exceptions: &mut Vec<u64>,
+) {
     let half = values.len() / 2;
     let (first, second) = missing.split_at_mut(half);
     let (mut a, mut b) = (0, 0);
     let (low, high) = values.split_at(half);
     let (low_codes, high_codes) = codes.split_at_mut(half);
-    for (i, ((x, y), (p, q))) in low.iter().zip(high).zip(low_codes.iter_mut().zip(high_codes.iter_mut())).enumerate() {
+    for (i, ((x, y), (p, q))) in low
+        .iter()
+        .zip(high)
+        .zip(low_codes.iter_mut().zip(high_codes.iter_mut()))
+        .enumerate()
+    {
         (*p, *q) = (x - BASE, y - BASE);
         // There is a place more than values, and none is noted behind the last.
         first[a.min(half - 1)] = i;
@@ -248,8 +304,11 @@ fn kernels(percent: u64) -> Result<Value> {
     eprintln!("exceptions {percent}%");
     let values = &values(16 * VECTOR, WIDTH, percent);
     let array = || -> ArrayRef { Arc::new(UInt64Array::from(values.clone())) };
-    let (naive, linked, patched) =
-        (Coded::new(values, Mark::Escape), Coded::new(values, Mark::Distance), Coded::new(values, Mark::None));
+    let (naive, linked, patched) = (
+        Coded::new(values, Mark::Escape),
+        Coded::new(values, Mark::Distance),
+        Coded::new(values, Mark::None),
+    );
     let (mut codes, mut out) = (vec![0; VECTOR], vec![0; values.len()]);
     naive.naive(&mut codes, &mut out);
     assert_eq!(out, *values);
@@ -300,13 +359,18 @@ fn kernels(percent: u64) -> Result<Value> {
     ];
     let encode = turns(ROUNDS, 4e-4, runs)?;
     let bytes = json!({"frame_of_reference": bytes, "escape": escaped_bytes});
-    Ok(json!({"percent": percent, "output": values.len() * 8, "decode": decode, "encode": encode, "bytes": bytes,
-        "detail": detail, "linked exceptions": linked.exceptions.len(), "exceptions": patched.exceptions.len()}))
+    Ok(
+        json!({"percent": percent, "output": values.len() * 8, "decode": decode, "encode": encode, "bytes": bytes,
+        "detail": detail, "linked exceptions": linked.exceptions.len(), "exceptions": patched.exceptions.len()}),
+    )
 }
 
 /// Figure 6: values of few bits, and what exceptions among them cost.
 fn compulsory(width: u32, percent: u64) -> Result<Value> {
-    let values: Vec<u32> = values(1 << 16, width, percent).into_iter().map(|v| (v - BASE) as u32).collect();
+    let values: Vec<u32> = values(1 << 16, width, percent)
+        .into_iter()
+        .map(|v| (v - BASE) as u32)
+        .collect();
     let limit = 1u32 << width;
     let (mut real, mut linked) = (0, 0);
     for part in values.chunks(ENTRY) {
@@ -314,13 +378,18 @@ fn compulsory(width: u32, percent: u64) -> Result<Value> {
         real += places.len();
         linked += places.len();
         // A code says how far it is to the next one: at most 2^b.
-        linked += places.array_windows().map(|[a, b]| (b - a - 1) >> width).sum::<usize>();
+        linked += places
+            .array_windows()
+            .map(|[a, b]| (b - a - 1) >> width)
+            .sum::<usize>();
     }
     let array: ArrayRef = Arc::new(UInt32Array::from(values.clone()));
     let (_, bytes, detail) = opened(array.clone(), "frame_of_reference")?;
     let (_, escape, _) = opened(array, "escape")?;
-    Ok(json!({"width": width, "percent": percent, "values": values.len(), "real": real, "linked": linked,
-        "bytes": bytes, "detail": detail, "escape": escape}))
+    Ok(
+        json!({"width": width, "percent": percent, "values": values.len(), "real": real, "linked": linked,
+        "bytes": bytes, "detail": detail, "escape": escape}),
+    )
 }
 
 /// Sum of all words.
@@ -333,7 +402,10 @@ fn pages(percent: u64) -> Result<Value> {
     eprintln!("pages, exceptions {percent}%");
     let values = values(1 << 23, WIDTH, percent);
     let expected = sum(&values);
-    let (column, bytes, _) = opened(Arc::new(UInt64Array::from(values.clone())), "frame_of_reference")?;
+    let (column, bytes, _) = opened(
+        Arc::new(UInt64Array::from(values.clone())),
+        "frame_of_reference",
+    )?;
     let lens = column.lens();
     let column = std::cell::RefCell::new(column);
     let memory = std::cell::RefCell::new(vec![1u64; values.len()]);
@@ -360,46 +432,73 @@ fn pages(percent: u64) -> Result<Value> {
         Ok(())
     };
     let rows = [VECTOR, 1 << 16, 1 << 20, 1 << 23];
-    let mut runs: Vec<Run<'_>> = rows.iter().map(|rows| Box::new(|| by(*rows)) as Run<'_>).collect();
+    let mut runs: Vec<Run<'_>> = rows
+        .iter()
+        .map(|rows| Box::new(|| by(*rows)) as Run<'_>)
+        .collect();
     runs.push(Box::new(|| {
         assert_eq!(sum(std::hint::black_box(&values)), expected);
         Ok(())
     }));
     let seconds = medians(5, &runs)?;
-    Ok(json!({"percent": percent, "output": values.len() * 8, "bytes": bytes, "rows": rows, "seconds": seconds}))
+    Ok(
+        json!({"percent": percent, "output": values.len() * 8, "bytes": bytes, "rows": rows, "seconds": seconds}),
+    )
 }
 
 /// One value at a time, out of an opened block in the cache.
 fn points(percent: u64) -> Result<Value> {
     let values = values(1 << 16, WIDTH, percent);
     let mut random = Random(9);
-    let rows: Vec<u32> = (0..4096).map(|_| random.below(values.len() as u64) as u32).collect();
-    let (mut column, _, _) = opened(Arc::new(UInt64Array::from(values.clone())), "frame_of_reference")?;
-    let ordered: Vec<u64> = values.iter().scan(0u64, |sum, v| Some(std::mem::replace(sum, *sum + (v & 255)))).collect();
+    let rows: Vec<u32> = (0..4096)
+        .map(|_| random.below(values.len() as u64) as u32)
+        .collect();
+    let (mut column, _, _) = opened(
+        Arc::new(UInt64Array::from(values.clone())),
+        "frame_of_reference",
+    )?;
+    let ordered: Vec<u64> = values
+        .iter()
+        .scan(0u64, |sum, v| {
+            Some(std::mem::replace(sum, *sum + (v & 255)))
+        })
+        .collect();
     let (mut deltas, _, _) = opened(Arc::new(UInt64Array::from(ordered.clone())), "delta")?;
     for row in &rows[..100] {
         assert_eq!(column.value::<u64>(0, *row)?, values[*row as usize]);
         assert_eq!(deltas.value::<u64>(0, *row)?, ordered[*row as usize]);
     }
     let mut memory = vec![0u64; VECTOR];
-    let (mut again, _, _) = opened(Arc::new(UInt64Array::from(values.clone())), "frame_of_reference")?;
+    let (mut again, _, _) = opened(
+        Arc::new(UInt64Array::from(values.clone())),
+        "frame_of_reference",
+    )?;
     let runs: Vec<Turn<'_>> = vec![
         Box::new(|| {
-            let total =
-                rows.iter().try_fold(0u64, |sum, row| column.value::<u64>(0, *row).map(|v| sum.wrapping_add(v)));
+            let total = rows.iter().try_fold(0u64, |sum, row| {
+                column.value::<u64>(0, *row).map(|v| sum.wrapping_add(v))
+            });
             std::hint::black_box(total?);
             Ok(())
         }),
         Box::new(|| {
-            let total =
-                rows.iter().try_fold(0u64, |sum, row| deltas.value::<u64>(0, *row).map(|v| sum.wrapping_add(v)));
+            let total = rows.iter().try_fold(0u64, |sum, row| {
+                deltas.value::<u64>(0, *row).map(|v| sum.wrapping_add(v))
+            });
             std::hint::black_box(total?);
             Ok(())
         }),
-        Box::new(|| Ok(rows.iter().try_for_each(|row| again.vector(0, *row as usize / VECTOR, &mut memory))?)),
+        Box::new(|| {
+            Ok(rows
+                .iter()
+                .try_for_each(|row| again.vector(0, *row as usize / VECTOR, &mut memory))?)
+        }),
     ];
     let seconds = turns(ROUNDS, 4e-4, runs)?;
-    let each: Vec<f64> = seconds.iter().map(|s| s * 1e9 / rows.len() as f64).collect();
+    let each: Vec<f64> = seconds
+        .iter()
+        .map(|s| s * 1e9 / rows.len() as f64)
+        .collect();
     Ok(json!({"percent": percent, "nanoseconds": each, "gigahertz": gigahertz()}))
 }
 
@@ -422,22 +521,43 @@ fn gigahertz() -> Option<f64> {
 fn query(tpch: &str) -> Result<Value> {
     eprintln!("query 6");
     let names = ["l_shipdate", "l_discount", "l_quantity", "l_extendedprice"];
-    let table = Table::read_columns(&Path::new(tpch).join("lineitem.parquet"), &names, usize::MAX)?;
+    let table = Table::read_columns(
+        &Path::new(tpch).join("lineitem.parquet"),
+        &names,
+        usize::MAX,
+    )?;
     let mut columns: Vec<(&str, ArrayRef)> = Vec::new();
     for name in names {
         let only = table.only(name)?.ok_or(name)?;
-        let arrays: Vec<&dyn Array> = only.batches.iter().map(|batch| &**batch.column(0)).collect();
-        let ty = if name == "l_shipdate" { DataType::Int32 } else { DataType::Float64 };
+        let arrays: Vec<&dyn Array> = only
+            .batches
+            .iter()
+            .map(|batch| &**batch.column(0))
+            .collect();
+        let ty = if name == "l_shipdate" {
+            DataType::Int32
+        } else {
+            DataType::Float64
+        };
         columns.push((name, cast(&concat(&arrays)?, &ty)?));
     }
     drop(table);
     let batch = RecordBatch::try_from_iter(columns)?;
     let rows = batch.num_rows();
-    let table = Table { name: String::new(), schema: batch.schema(), batches: vec![batch] };
+    let table = Table {
+        name: String::new(),
+        schema: batch.schema(),
+        batches: vec![batch],
+    };
     let file = staffa::File::from_bytes(Bytes::from(table.write(&options())?.0))?;
     let explained = file.explain()?;
     let bytes: u64 = explained.iter().map(|leaf| leaf.bytes).sum();
-    let open = || names.iter().map(|name| Ok(OpenColumn::new(&file, name)?)).collect::<Result<Vec<_>>>();
+    let open = || {
+        names
+            .iter()
+            .map(|name| Ok(OpenColumn::new(&file, name)?))
+            .collect::<Result<Vec<_>>>()
+    };
     let opened = std::cell::RefCell::new(open()?);
     let lens = opened.borrow()[0].lens();
     let group = 1 << 20;
@@ -449,9 +569,17 @@ fn query(tpch: &str) -> Result<Value> {
         let [a, b, c] = [words.next(), words.next(), words.next()].map(Option::unwrap_or_default);
         let (mut revenue, mut filled) = (0.0, 0);
         for (i, len) in lens.iter().enumerate() {
-            let pieces = if at_once == VECTOR { len.div_ceil(VECTOR) } else { 1 };
+            let pieces = if at_once == VECTOR {
+                len.div_ceil(VECTOR)
+            } else {
+                1
+            };
             for v in 0..pieces {
-                let n = if at_once == VECTOR { VECTOR.min(len - v * VECTOR) } else { *len };
+                let n = if at_once == VECTOR {
+                    VECTOR.min(len - v * VECTOR)
+                } else {
+                    *len
+                };
                 let to = filled..filled + n;
                 if at_once == VECTOR {
                     columns[0].vector(i, v, &mut dates[to.clone()])?;
@@ -476,14 +604,30 @@ fn query(tpch: &str) -> Result<Value> {
     let batch = &table.batches[0];
     let float = |name: &str| -> Result<Vec<u64>> {
         let array = batch.column_by_name(name).ok_or("no column")?;
-        let array = array.as_any().downcast_ref::<Float64Array>().ok_or("doubles expected")?;
+        let array = array
+            .as_any()
+            .downcast_ref::<Float64Array>()
+            .ok_or("doubles expected")?;
         Ok(array.values().iter().map(|value| value.to_bits()).collect())
     };
-    let dates = batch.column(0).as_any().downcast_ref::<arrow_array::Int32Array>().ok_or("days expected")?;
-    let dates: Vec<u32> = dates.values().iter().map(|day| day.cast_unsigned()).collect();
+    let dates = batch
+        .column(0)
+        .as_any()
+        .downcast_ref::<arrow_array::Int32Array>()
+        .ok_or("days expected")?;
+    let dates: Vec<u32> = dates
+        .values()
+        .iter()
+        .map(|day| day.cast_unsigned())
+        .collect();
     let (discount, quantity, price) = (float(names[1])?, float(names[2])?, float(names[3])?);
     let expected = earned(&dates, &discount, &quantity, &price);
-    let close = |revenue: f64| assert!((revenue / expected - 1.0).abs() < 1e-9, "{revenue} for {expected}");
+    let close = |revenue: f64| {
+        assert!(
+            (revenue / expected - 1.0).abs() < 1e-9,
+            "{revenue} for {expected}"
+        )
+    };
     let sizes = [VECTOR, 1 << 16, group, rows];
     let mut runs: Vec<Run<'_>> = Vec::new();
     for size in &sizes {
@@ -493,11 +637,18 @@ fn query(tpch: &str) -> Result<Value> {
         }));
     }
     runs.push(Box::new(|| {
-        close(earned(std::hint::black_box(&dates), &discount, &quantity, &price));
+        close(earned(
+            std::hint::black_box(&dates),
+            &discount,
+            &quantity,
+            &price,
+        ));
         Ok(())
     }));
     let seconds = medians(5, &runs)?;
-    Ok(json!({"table rows": rows, "bytes": bytes, "output": rows * 28, "rows": sizes, "seconds": seconds}))
+    Ok(
+        json!({"table rows": rows, "bytes": bytes, "output": rows * 28, "rows": sizes, "seconds": seconds}),
+    )
 }
 
 /// Revenue of 1994 at discounts of 5 to 7% and quantities below 24.
@@ -506,9 +657,13 @@ fn earned(dates: &[u32], discounts: &[u64], quantities: &[u64], prices: &[u64]) 
     // Four sums: one would wait for itself.
     let mut sums = [0.0; 4];
     for (i, (((day, discount), quantity), price)) in rows.enumerate() {
-        let (discount, quantity, price) =
-            (f64::from_bits(*discount), f64::from_bits(*quantity), f64::from_bits(*price));
-        let wanted = (8766..9131).contains(day) & (0.0499..0.0701).contains(&discount) & (quantity < 24.0);
+        let (discount, quantity, price) = (
+            f64::from_bits(*discount),
+            f64::from_bits(*quantity),
+            f64::from_bits(*price),
+        );
+        let wanted =
+            (8766..9131).contains(day) & (0.0499..0.0701).contains(&discount) & (quantity < 24.0);
         sums[i % 4] += if wanted { discount * price } else { 0.0 };
     }
     sums.iter().sum()

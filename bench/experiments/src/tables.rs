@@ -47,26 +47,43 @@ impl Table {
         }
         let batches = reader.with_batch_size(1 << 16).with_limit(rows).build()?;
         let schema = batches.schema();
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Self { name, schema, batches: batches.collect::<std::result::Result<_, _>>()? })
+        let name = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        Ok(Self {
+            name,
+            schema,
+            batches: batches.collect::<std::result::Result<_, _>>()?,
+        })
     }
 
     /// The columns whose type is wanted; `None` where there are none.
     pub fn of(&self, wanted: impl Fn(&DataType) -> bool) -> Result<Option<Self>> {
         let fields = self.schema.fields().iter().enumerate();
-        let columns: Vec<usize> = fields.filter(|(_, f)| wanted(f.data_type())).map(|(i, _)| i).collect();
+        let columns: Vec<usize> = fields
+            .filter(|(_, f)| wanted(f.data_type()))
+            .map(|(i, _)| i)
+            .collect();
         if columns.is_empty() {
             return Ok(None);
         }
         let batches = self.batches.iter().map(|batch| batch.project(&columns));
         let batches = batches.collect::<std::result::Result<_, _>>()?;
-        Ok(Some(Self { name: self.name.clone(), schema: self.schema.project(&columns)?.into(), batches }))
+        Ok(Some(Self {
+            name: self.name.clone(),
+            schema: self.schema.project(&columns)?.into(),
+            batches,
+        }))
     }
 
     /// What the table takes as Arrow.
     pub fn arrow_bytes(&self) -> usize {
         let columns = self.batches.iter().flat_map(RecordBatch::columns);
-        columns.map(|column| column.to_data().get_slice_memory_size().unwrap_or(0)).sum()
+        columns
+            .map(|column| column.to_data().get_slice_memory_size().unwrap_or(0))
+            .sum()
     }
 
     /// Writes the table; the file, and CPU seconds.
@@ -115,9 +132,9 @@ pub fn least<T>(rounds: usize, mut run: impl FnMut() -> Result<T>) -> Result<(T,
 /// Something to measure.
 pub type Run<'a> = Box<dyn Fn() -> Result<()> + 'a>;
 
-/// CPU seconds of each, the medians of some rounds. All take turns: what disturbs the machine for a while does not fall on
-/// one of them. At its turn each runs twice and the second time counts: none finds the processor's caches as another left
-/// them.
+/// CPU seconds of each, the medians of some rounds. All take turns: what disturbs the machine for a
+/// while does not fall on one of them. At its turn each runs twice and the second time counts: none
+/// finds the processor's caches as another left them.
 pub fn medians(rounds: usize, runs: &[Run<'_>]) -> Result<Vec<f64>> {
     let mut times = vec![Vec::new(); runs.len()];
     for _ in 0..rounds {
@@ -128,15 +145,17 @@ pub fn medians(rounds: usize, runs: &[Run<'_>]) -> Result<Vec<f64>> {
             times.push((cpu() - start).as_secs_f64());
         }
     }
-    times.iter_mut().for_each(|times| times.sort_by(f64::total_cmp));
+    times
+        .iter_mut()
+        .for_each(|times| times.sort_by(f64::total_cmp));
     Ok(times.iter().map(|times| times[rounds / 2]).collect())
 }
 
 /// Something short to measure, again and again.
 pub type Turn<'a> = Box<dyn FnMut() -> Result<()> + 'a>;
 
-/// As [`medians`], of what takes far less than a clock can tell: at its turn each runs for at least so many seconds. The
-/// seconds of one run.
+/// As [`medians`], of what takes far less than a clock can tell: at its turn each runs for at least
+/// so many seconds. The seconds of one run.
 pub fn turns(rounds: usize, least: f64, mut runs: Vec<Turn<'_>>) -> Result<Vec<f64>> {
     let mut repeats = Vec::new();
     for run in &mut runs {
@@ -148,7 +167,11 @@ pub fn turns(rounds: usize, least: f64, mut runs: Vec<Turn<'_>>) -> Result<Vec<f
             if spent >= least {
                 break repeats.push(times);
             }
-            times = if spent < least / 100.0 { times * 10 } else { (times as f64 * 1.2 * least / spent) as usize + 1 };
+            times = if spent < least / 100.0 {
+                times * 10
+            } else {
+                (times as f64 * 1.2 * least / spent) as usize + 1
+            };
         }
     }
     let mut found = vec![Vec::new(); runs.len()];
@@ -160,7 +183,9 @@ pub fn turns(rounds: usize, least: f64, mut runs: Vec<Turn<'_>>) -> Result<Vec<f
             found.push((cpu() - start).as_secs_f64() / *times as f64);
         }
     }
-    found.iter_mut().for_each(|found| found.sort_by(f64::total_cmp));
+    found
+        .iter_mut()
+        .for_each(|found| found.sort_by(f64::total_cmp));
     Ok(found.iter().map(|found| found[rounds / 2]).collect())
 }
 
@@ -184,7 +209,10 @@ impl Random {
 
 /// CPU time of this process.
 pub fn cpu() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: the pointer is to a timespec of our own.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
@@ -206,9 +234,15 @@ pub fn class(ty: &DataType) -> &'static str {
 impl Table {
     /// One column.
     pub fn only(&self, column: &str) -> Result<Option<Self>> {
-        let Ok(at) = self.schema.index_of(column) else { return Ok(None) };
+        let Ok(at) = self.schema.index_of(column) else {
+            return Ok(None);
+        };
         let batches = self.batches.iter().map(|batch| batch.project(&[at]));
         let batches = batches.collect::<std::result::Result<_, _>>()?;
-        Ok(Some(Self { name: self.name.clone(), schema: self.schema.project(&[at])?.into(), batches }))
+        Ok(Some(Self {
+            name: self.name.clone(),
+            schema: self.schema.project(&[at])?.into(),
+            batches,
+        }))
     }
 }

@@ -1,4 +1,5 @@
-//! BtrBlocks, table 2: types by volume and ratio. Bytes of every column; the script measures Parquet.
+//! BtrBlocks, table 2: types by volume and ratio. Bytes of every column; the script measures
+//! Parquet.
 
 use serde_json::{Value, json};
 
@@ -13,7 +14,9 @@ pub fn run(folder: &str) -> Result<Value> {
         let explained = staffa::File::from_bytes(bytes)?.explain()?;
         for (i, field) in table.schema.fields().iter().enumerate() {
             let arrays = table.batches.iter().map(|batch| batch.column(i).to_data());
-            let arrow: usize = arrays.map(|data| data.get_slice_memory_size().unwrap_or(0)).sum();
+            let arrow: usize = arrays
+                .map(|data| data.get_slice_memory_size().unwrap_or(0))
+                .sum();
             let own = explained.iter().filter(|leaf| leaf.column == *field.name());
             let bytes: u64 = own.map(|leaf| leaf.bytes).sum();
             columns.push(json!({"table": table.name, "column": field.name(), "class": class(field.data_type()),

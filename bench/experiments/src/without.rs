@@ -20,12 +20,15 @@ pub fn run(folder: &str) -> Result<Value> {
         let mut measured = Vec::new();
         for name in &variants {
             let mut options = options();
-            options.without.extend((!name.is_empty()).then(|| (*name).to_owned()));
+            options
+                .without
+                .extend((!name.is_empty()).then(|| (*name).to_owned()));
             let (bytes, write) = table.write(&options)?;
             measured.push(json!({"without": name, "bytes": bytes.len(), "write": write, "scan": scan(&bytes, 3)?}));
         }
         eprintln!("{}", table.name);
-        tables.push(json!({"table": table.name, "arrow": table.arrow_bytes(), "variants": measured}));
+        tables
+            .push(json!({"table": table.name, "arrow": table.arrow_bytes(), "variants": measured}));
     }
     Ok(json!(tables))
 }

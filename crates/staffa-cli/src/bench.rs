@@ -1,7 +1,9 @@
-//! The measure of `staffa bench`: one table in memory, written and scanned on one core as Staffa and as Parquet.
+//! The measure of `staffa bench`: one table in memory, written and scanned on one core as Staffa
+//! and as Parquet.
 //!
-//! The variants take turns within a round, so that a machine that slows down disturbs all of them alike, and the median
-//! of the rounds counts. Nothing touches a disk: what is measured is encoding and decoding.
+//! The variants take turns within a round, so that a machine that slows down disturbs all of them
+//! alike, and the median of the rounds counts. Nothing touches a disk: what is measured is encoding
+//! and decoding.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -30,14 +32,29 @@ impl TableInMemory {
     pub(crate) fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
         let rows = batches.iter().map(|batch| batch.num_rows() as u64).sum();
         let arrow_bytes = batches.iter().map(arrow_bytes).sum();
-        Self { schema, batches, rows, arrow_bytes }
+        Self {
+            schema,
+            batches,
+            rows,
+            arrow_bytes,
+        }
     }
 }
 
-/// Bytes of the values, offsets and validity of a batch, without what its buffers hold beyond its slice.
+/// Bytes of the values, offsets and validity of a batch, without what its buffers hold beyond its
+/// slice.
 pub(crate) fn arrow_bytes(batch: &RecordBatch) -> u64 {
-    let size = |column: &dyn Array| column.to_data().get_slice_memory_size().unwrap_or(column.get_array_memory_size());
-    batch.columns().iter().map(|column| size(column) as u64).sum()
+    let size = |column: &dyn Array| {
+        column
+            .to_data()
+            .get_slice_memory_size()
+            .unwrap_or(column.get_array_memory_size())
+    };
+    batch
+        .columns()
+        .iter()
+        .map(|column| size(column) as u64)
+        .sum()
 }
 
 /// What is compared.
@@ -74,18 +91,25 @@ impl Variant {
                 options.profile = profile;
                 options.threads = Some(1);
                 let bytes = staffa::to_bytes(table.schema.clone(), &table.batches, options);
-                bytes.map(Bytes::from).map_err(|error| Failure::staffa("bench".as_ref(), error))
+                bytes
+                    .map(Bytes::from)
+                    .map_err(|error| Failure::staffa("bench".as_ref(), error))
             }
             Self::Parquet(compression) => {
-                let properties = WriterProperties::builder().set_compression(compression).build();
+                let properties = WriterProperties::builder()
+                    .set_compression(compression)
+                    .build();
                 let run = || {
-                    let mut writer = ArrowWriter::try_new(Vec::new(), table.schema.clone(), Some(properties))?;
+                    let mut writer =
+                        ArrowWriter::try_new(Vec::new(), table.schema.clone(), Some(properties))?;
                     for batch in &table.batches {
                         writer.write(batch)?;
                     }
                     writer.into_inner()
                 };
-                run().map(Bytes::from).map_err(|error| Failure::parquet("bench", &error))
+                run()
+                    .map(Bytes::from)
+                    .map_err(|error| Failure::parquet("bench", &error))
             }
         }
     }
@@ -96,7 +120,10 @@ impl Variant {
             Self::Staffa(_) => {
                 let mut run = || -> staffa::Result<()> {
                     let file = staffa::File::from_bytes(file.clone())?;
-                    file.scan().threads(Some(1)).reader()?.try_for_each(|batch| batch.map(&mut each))
+                    file.scan()
+                        .threads(Some(1))
+                        .reader()?
+                        .try_for_each(|batch| batch.map(&mut each))
                 };
                 run().map_err(|error| Failure::staffa("bench".as_ref(), error))
             }
@@ -105,7 +132,9 @@ impl Variant {
                 let builder = ParquetRecordBatchReaderBuilder::try_new(file.clone());
                 let reader = builder.and_then(|builder| builder.with_batch_size(8192).build());
                 let mut reader = reader.map_err(|error| Failure::parquet("bench", &error))?;
-                reader.try_for_each(|batch| batch.map(&mut each)).map_err(|error| Failure::arrow("bench", &error))
+                reader
+                    .try_for_each(|batch| batch.map(&mut each))
+                    .map_err(|error| Failure::arrow("bench", &error))
             }
         }
     }
@@ -153,15 +182,31 @@ pub(crate) fn measure(
             (Ok(file), Variant::Staffa(_)) => Some(comes_back(*variant, file, table)?),
             _ => None,
         };
-        contenders.push(Contender { variant: *variant, file, verified, writes: Vec::new(), scans: Vec::new() });
+        contenders.push(Contender {
+            variant: *variant,
+            file,
+            verified,
+            writes: Vec::new(),
+            scans: Vec::new(),
+        });
     }
     for run in 1..=runs {
         for contender in &mut contenders {
-            tell(&format!("round {run} of {runs}: {}", contender.variant.name()));
+            tell(&format!(
+                "round {run} of {runs}: {}",
+                contender.variant.name()
+            ));
             interrupt::check()?;
             let Ok(file) = &contender.file else { continue };
-            contender.writes.push(seconds(|| contender.variant.write(table).map(|file| drop(black_box(file))))?);
-            contender.scans.push(seconds(|| contender.variant.scan(file, |batch| drop(black_box(batch))))?);
+            contender.writes.push(seconds(|| {
+                contender
+                    .variant
+                    .write(table)
+                    .map(|file| drop(black_box(file)))
+            })?);
+            contender.scans.push(seconds(|| {
+                contender.variant.scan(file, |batch| drop(black_box(batch)))
+            })?);
         }
     }
     Ok(contenders.into_iter().map(Contender::figures).collect())
@@ -171,8 +216,16 @@ impl Contender {
     fn figures(mut self) -> Measured {
         let (write_seconds, scan_seconds) = (median(&mut self.writes), median(&mut self.scans));
         let verified = self.verified;
-        let figures = |file: Bytes| Figures { bytes: file.len() as u64, write_seconds, scan_seconds, verified };
-        Measured { variant: self.variant, result: self.file.map(figures) }
+        let figures = |file: Bytes| Figures {
+            bytes: file.len() as u64,
+            write_seconds,
+            scan_seconds,
+            verified,
+        };
+        Measured {
+            variant: self.variant,
+            result: self.file.map(figures),
+        }
     }
 }
 
@@ -223,8 +276,8 @@ fn comes_back(variant: Variant, file: &Bytes, table: &TableInMemory) -> Result<b
     Ok(equal && rest.is_none() && expected.next().is_none())
 }
 
-/// CPU time of the process where the system tells it, which other programs cannot disturb much; time on the wall
-/// elsewhere.
+/// CPU time of the process where the system tells it, which other programs cannot disturb much;
+/// time on the wall elsewhere.
 struct Clock {
     wall: Instant,
     cpu: Option<f64>,
@@ -232,7 +285,10 @@ struct Clock {
 
 impl Clock {
     fn now() -> Self {
-        Self { wall: Instant::now(), cpu: cpu_seconds() }
+        Self {
+            wall: Instant::now(),
+            cpu: cpu_seconds(),
+        }
     }
 
     fn elapsed(&self) -> f64 {
@@ -245,7 +301,11 @@ impl Clock {
 
 /// Which clock `measure` reads.
 pub(crate) fn clock_name() -> &'static str {
-    if cpu_seconds().is_some() { "cpu" } else { "wall" }
+    if cpu_seconds().is_some() {
+        "cpu"
+    } else {
+        "wall"
+    }
 }
 
 #[cfg(unix)]
@@ -288,7 +348,11 @@ mod tests {
         let file = variant.write(&ours).unwrap();
         assert_eq!((ours.rows, ours.arrow_bytes), (3, 24));
         assert!(comes_back(variant, &file, &ours).unwrap());
-        for other in [vec![1.0, f64::NAN], vec![1.0, f64::NAN, 0.0], vec![1.0, f64::NAN, -0.0, 2.0]] {
+        for other in [
+            vec![1.0, f64::NAN],
+            vec![1.0, f64::NAN, 0.0],
+            vec![1.0, f64::NAN, -0.0, 2.0],
+        ] {
             assert!(!comes_back(variant, &file, &table(vec![batch(other)])).unwrap());
         }
     }

@@ -41,12 +41,15 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Measure a table as Staffa and as Parquet: size, write and scan speed
     Bench(Bench),
-    /// Ask in SQL, by DuckDB: `staffa sql "select count(*) from 'x.staffa'"`; with the Python package only
+    /// Ask in SQL, by DuckDB: `staffa sql "select count(*) from 'x.staffa'"`; with the Python
+    /// package only
     Sql(Sql),
     /// List the encodings that `convert --encoding` takes
     Encodings(Encodings),
     /// Print a completion script for a shell
-    #[command(after_help = "Example:\n  staffa completions bash > ~/.local/share/bash-completion/completions/staffa")]
+    #[command(
+        after_help = "Example:\n  staffa completions bash > ~/.local/share/bash-completion/completions/staffa"
+    )]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
@@ -119,8 +122,8 @@ Examples:
   staffa convert trips.staffa - --to csv | sort"
 )]
 pub(crate) struct Convert {
-    /// Files to read, wildcards allowed, and last the file to write; `-` is the standard input (with --from) or output
-    /// (with --to)
+    /// Files to read, wildcards allowed, and last the file to write; `-` is the standard input
+    /// (with --from) or output (with --to)
     // One list, not two arguments: clap would take a lone input before an option for the output.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
@@ -160,7 +163,8 @@ pub(crate) struct Writing {
     /// Round the floats of a column, each by at most this much (repeatable); all else is exact
     #[arg(long, value_name = "COLUMN=BOUND", value_parser = max_error)]
     pub(crate) max_error: Vec<(String, f64)>,
-    /// Never choose this encoding (repeatable), to keep reading cheap, say; by name a column can still have it
+    /// Never choose this encoding (repeatable), to keep reading cheap, say; by name a column can
+    /// still have it
     #[arg(long, value_name = "NAME")]
     pub(crate) without: Vec<String>,
     /// Most rows of a row group
@@ -244,7 +248,10 @@ pub(crate) struct Aggregate {
 impl Aggregate {
     /// The filter as other commands have it.
     pub(crate) fn selecting(&self) -> Selecting {
-        Selecting { columns: None, filter: self.filter.clone() }
+        Selecting {
+            columns: None,
+            filter: self.filter.clone(),
+        }
     }
 }
 
@@ -293,7 +300,12 @@ pub(crate) struct Cat {
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Printing {
     /// How to print: table, csv, json (one object per line), arrow (an IPC stream)
-    #[arg(long, value_name = "FORMAT", default_value = "table", hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "table",
+        hide_possible_values = true
+    )]
     pub(crate) format: PrintFormat,
     /// The same as --format json: one object per line
     #[arg(long, conflicts_with = "format")]
@@ -329,7 +341,9 @@ pub(crate) struct Inspect {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  staffa size trips.staffa\n  staffa size trips.staffa --json | jq '.columns[0]'")]
+#[command(
+    after_help = "Examples:\n  staffa size trips.staffa\n  staffa size trips.staffa --json | jq '.columns[0]'"
+)]
 pub(crate) struct Size {
     /// A Staffa file
     pub(crate) file: PathBuf,
@@ -353,8 +367,8 @@ pub(crate) struct Explain {
     /// The encodings of each block, one per line
     #[arg(long)]
     pub(crate) blocks: bool,
-    /// What the chooser thinks of every encoding for a column's first block, of a shared dictionary, and of the other
-    /// columns in terms of which it could be; and why what lost did
+    /// What the chooser thinks of every encoding for a column's first block, of a shared
+    /// dictionary, and of the other columns in terms of which it could be; and why what lost did
     #[arg(long, conflicts_with = "blocks")]
     pub(crate) why: bool,
     /// For programs; always with blocks
@@ -387,8 +401,14 @@ pub(crate) struct Report {
     /// Rows to show: the first three and others from all over the table; 0 shows none
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u64).range(..=1000))]
     pub(crate) rows: u64,
-    /// Write the table as Parquet, to nowhere, for its sizes: auto (up to 2 GB in memory), always, never
-    #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    /// Write the table as Parquet, to nowhere, for its sizes: auto (up to 2 GB in memory), always,
+    /// never
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
     pub(crate) parquet: ParquetWhen,
 }
 
@@ -445,7 +465,9 @@ pub(crate) struct Bench {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  staffa encodings\n  staffa convert t.csv t.staffa --encoding city=fsst")]
+#[command(
+    after_help = "Examples:\n  staffa encodings\n  staffa convert t.csv t.staffa --encoding city=fsst"
+)]
 pub(crate) struct Encodings {
     /// For programs
     #[arg(long)]
@@ -457,7 +479,9 @@ fn delimiter(text: &str) -> Result<u8, String> {
         "tab" | "\\t" => Ok(b'\t'),
         _ => match text.as_bytes() {
             [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(*byte),
-            _ => Err("expected one ASCII character other than a quote or a line end, or `tab`".into()),
+            _ => Err(
+                "expected one ASCII character other than a quote or a line end, or `tab`".into(),
+            ),
         },
     }
 }
@@ -470,23 +494,36 @@ fn encoding(text: &str) -> Result<(String, String), String> {
 fn column_profile(text: &str) -> Result<(String, ProfileName), String> {
     let (column, name) = of_column(text, "COLUMN=NAME, as in `city=small`")?;
     let profile = ProfileName::from_str(name, false);
-    Ok((column.into(), profile.map_err(|_| format!("expected fast, balanced or small, found {name:?}"))?))
+    Ok((
+        column.into(),
+        profile.map_err(|_| format!("expected fast, balanced or small, found {name:?}"))?,
+    ))
 }
 
 fn max_error(text: &str) -> Result<(String, f64), String> {
     let (column, bound) = of_column(text, "COLUMN=BOUND, as in `embedding=0.001`")?;
-    Ok((column.into(), bound.parse().map_err(|_| format!("expected a number, found {bound:?}"))?))
+    Ok((
+        column.into(),
+        bound
+            .parse()
+            .map_err(|_| format!("expected a number, found {bound:?}"))?,
+    ))
 }
 
 fn aggregates(text: &str) -> Result<(String, Vec<staffa::Aggregate>), String> {
     let (column, names) = of_column(text, "COLUMN=AGGREGATE, as in `price=min,max`")?;
-    let all = names.split(',').map(|name| name.parse().map_err(|error: staffa::Error| error.to_string()));
+    let all = names.split(',').map(|name| {
+        name.parse()
+            .map_err(|error: staffa::Error| error.to_string())
+    });
     Ok((column.into(), all.collect::<Result<_, _>>()?))
 }
 
 fn of_column<'a>(text: &'a str, expected: &str) -> Result<(&'a str, &'a str), String> {
     // The last `=`: a column's name may hold one, what is asked for never does.
-    let parts = text.rsplit_once('=').filter(|(column, asked)| !column.is_empty() && !asked.is_empty());
+    let parts = text
+        .rsplit_once('=')
+        .filter(|(column, asked)| !column.is_empty() && !asked.is_empty());
     parts.ok_or_else(|| format!("expected {expected}"))
 }
 
@@ -507,7 +544,10 @@ mod tests {
         assert_eq!(delimiter(";"), Ok(b';'));
         assert!(delimiter("ab").is_err() && delimiter("\"").is_err() && delimiter("é").is_err());
         assert_eq!(encoding("a=b=alp"), Ok(("a=b".into(), "alp".into())));
-        assert_eq!(column_profile("a=b=small"), Ok(("a=b".into(), ProfileName::Small)));
+        assert_eq!(
+            column_profile("a=b=small"),
+            Ok(("a=b".into(), ProfileName::Small))
+        );
         assert_eq!(max_error("a=1e-3"), Ok(("a".into(), 1e-3)));
         assert!(column_profile("a=tiny").is_err() && max_error("a=b").is_err());
         assert!(encoding("alp").is_err() && encoding("=alp").is_err() && encoding("a=").is_err());

@@ -47,27 +47,45 @@ pub(crate) struct Failure {
 
 impl Failure {
     pub(crate) fn data(message: impl Into<String>) -> Self {
-        Self { exit: Exit::Data, message: message.into() }
+        Self {
+            exit: Exit::Data,
+            message: message.into(),
+        }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self { exit: Exit::Usage, message: message.into() }
+        Self {
+            exit: Exit::Usage,
+            message: message.into(),
+        }
     }
 
     pub(crate) fn unsupported(message: impl Into<String>) -> Self {
-        Self { exit: Exit::Unsupported, message: message.into() }
+        Self {
+            exit: Exit::Unsupported,
+            message: message.into(),
+        }
     }
 
     pub(crate) fn interrupted() -> Self {
-        Self { exit: Exit::Interrupted, message: "interrupted, no file was written".into() }
+        Self {
+            exit: Exit::Interrupted,
+            message: "interrupted, no file was written".into(),
+        }
     }
 
     /// A refusal of the system. A closed pipe is no failure: whoever read our output had enough.
     pub(crate) fn io(place: &str, error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            return Self { exit: Exit::Ok, message: String::new() };
+            return Self {
+                exit: Exit::Ok,
+                message: String::new(),
+            };
         }
-        Self { exit: Exit::Io, message: format!("{place}: {}", system(error)) }
+        Self {
+            exit: Exit::Io,
+            message: format!("{place}: {}", system(error)),
+        }
     }
 
     /// Something that the library says of the file at `path`.
@@ -80,7 +98,9 @@ impl Failure {
             staffa::Error::Arrow(error) => return Self::arrow(&shown.to_string(), error),
             _ => Exit::Data,
         };
-        let message = error.at(|place| place.path = Some(path.to_path_buf())).to_string();
+        let message = error
+            .at(|place| place.path = Some(path.to_path_buf()))
+            .to_string();
         Self { exit, message }
     }
 
@@ -90,7 +110,9 @@ impl Failure {
             ArrowError::IoError(_, source) => return Self::io(place, source),
             ArrowError::ExternalError(inner) => return Self::external(place, inner.as_ref()),
             ArrowError::NotYetImplemented(what) => (Exit::Unsupported, what.clone()),
-            ArrowError::MemoryError(_) | ArrowError::OffsetOverflowError(_) => (Exit::Unsupported, error.to_string()),
+            ArrowError::MemoryError(_) | ArrowError::OffsetOverflowError(_) => {
+                (Exit::Unsupported, error.to_string())
+            }
             ArrowError::CsvError(what)
             | ArrowError::JsonError(what)
             | ArrowError::IpcError(what)
@@ -102,8 +124,15 @@ impl Failure {
             | ArrowError::InvalidArgumentError(what) => (Exit::Data, what.clone()),
             other => (Exit::Data, other.to_string()),
         };
-        let exit = if what.contains("not supported") { Exit::Unsupported } else { exit };
-        Self { exit, message: format!("{place}: {what}") }
+        let exit = if what.contains("not supported") {
+            Exit::Unsupported
+        } else {
+            exit
+        };
+        Self {
+            exit,
+            message: format!("{place}: {what}"),
+        }
     }
 
     /// Something that the Parquet reader or writer says of the file called `place`.
@@ -111,15 +140,19 @@ impl Failure {
         let (exit, what) = match error {
             ParquetError::NYI(what) => (Exit::Unsupported, what.clone()),
             ParquetError::External(inner) => return Self::external(place, inner.as_ref()),
-            ParquetError::General(what) if what.contains("Disabled feature") => {
-                (Exit::Unsupported, format!("this Parquet file needs a codec that is not built in ({what})"))
-            }
-            ParquetError::General(what) | ParquetError::EOF(what) | ParquetError::ArrowError(what) => {
-                (Exit::Data, what.clone())
-            }
+            ParquetError::General(what) if what.contains("Disabled feature") => (
+                Exit::Unsupported,
+                format!("this Parquet file needs a codec that is not built in ({what})"),
+            ),
+            ParquetError::General(what)
+            | ParquetError::EOF(what)
+            | ParquetError::ArrowError(what) => (Exit::Data, what.clone()),
             other => (Exit::Data, other.to_string()),
         };
-        Self { exit, message: format!("{place}: {what}") }
+        Self {
+            exit,
+            message: format!("{place}: {what}"),
+        }
     }
 
     fn external(place: &str, inner: &(dyn std::error::Error + 'static)) -> Self {
@@ -138,12 +171,17 @@ impl Failure {
 impl fmt::Display for Failure {
     /// One line, whatever a library put into its message.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let line = self.message.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = self
+            .message
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
         write!(f, "staffa: {}", line.trim_end_matches('.'))
     }
 }
 
-/// What is written straight to the standard output fails through here; files are named by `Failure::io`.
+/// What is written straight to the standard output fails through here; files are named by
+/// `Failure::io`.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::io("the standard output", &error)
@@ -177,7 +215,10 @@ mod tests {
     fn system_errors_name_the_file_and_drop_the_number() {
         let failure = Failure::io("a.staffa", &io::Error::from_raw_os_error(2));
         assert_eq!(failure.exit, Exit::Io);
-        assert_eq!(failure.to_string(), "staffa: a.staffa: no such file or directory");
+        assert_eq!(
+            failure.to_string(),
+            "staffa: a.staffa: no such file or directory"
+        );
     }
 
     #[test]
@@ -195,6 +236,9 @@ mod tests {
     fn errors_within_errors_keep_their_kind() {
         let inner = ArrowError::ExternalError(Box::new(io::Error::from_raw_os_error(28)));
         let failure = Failure::parquet("x", &ParquetError::External(Box::new(inner)));
-        assert_eq!((failure.exit, failure.message.as_str()), (Exit::Io, "x: no space left on device"));
+        assert_eq!(
+            (failure.exit, failure.message.as_str()),
+            (Exit::Io, "x: no space left on device")
+        );
     }
 }

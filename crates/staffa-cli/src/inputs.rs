@@ -1,4 +1,5 @@
-//! The files that a command reads: wildcards expanded, schemas agreed on, batches one after the other.
+//! The files that a command reads: wildcards expanded, schemas agreed on, batches one after the
+//! other.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -28,7 +29,10 @@ pub(crate) struct Input {
 impl Input {
     #[cfg(test)]
     pub(crate) fn standard() -> Self {
-        Self { path: STANDARD.into(), format: Format::Csv }
+        Self {
+            path: STANDARD.into(),
+            format: Format::Csv,
+        }
     }
 
     pub(crate) fn is_standard(&self) -> bool {
@@ -38,17 +42,28 @@ impl Input {
     /// A file that is not there is said to be missing, whatever its name says of a format.
     fn new(path: &Path, reading: &Reading) -> Result<Self> {
         if path != Path::new(STANDARD) {
-            let about = fs::metadata(path).map_err(|error| Failure::io(&path.display().to_string(), &error))?;
+            let about = fs::metadata(path)
+                .map_err(|error| Failure::io(&path.display().to_string(), &error))?;
             if about.is_dir() {
-                return Err(Failure::io(&path.display().to_string(), &io::ErrorKind::IsADirectory.into()));
+                return Err(Failure::io(
+                    &path.display().to_string(),
+                    &io::ErrorKind::IsADirectory.into(),
+                ));
             }
         }
-        Ok(Self { path: path.to_path_buf(), format: Format::of(path, reading.from, "--from")? })
+        Ok(Self {
+            path: path.to_path_buf(),
+            format: Format::of(path, reading.from, "--from")?,
+        })
     }
 
     /// What to call it in a message.
     pub(crate) fn name(&self) -> String {
-        if self.is_standard() { "the standard input".into() } else { self.path.display().to_string() }
+        if self.is_standard() {
+            "the standard input".into()
+        } else {
+            self.path.display().to_string()
+        }
     }
 
     /// A refusal of the system that concerns it.
@@ -62,23 +77,35 @@ impl Input {
 
     /// The length of a file; a pipe has none.
     fn bytes(&self) -> Option<u64> {
-        fs::metadata(&self.path).ok().filter(fs::Metadata::is_file).map(|about| about.len())
+        fs::metadata(&self.path)
+            .ok()
+            .filter(fs::Metadata::is_file)
+            .map(|about| about.len())
     }
 
     /// A path for formats that are read from their end; a pipe is copied to a temporary file first.
     pub(crate) fn seekable(&self) -> Result<Seekable> {
         if self.bytes().is_some() {
-            return Ok(Seekable { path: self.path.clone(), _copy: None });
+            return Ok(Seekable {
+                path: self.path.clone(),
+                _copy: None,
+            });
         }
-        let mut source: Box<dyn Read> =
-            if self.is_standard() { Box::new(io::stdin().lock()) } else { Box::new(self.open_file()?) };
+        let mut source: Box<dyn Read> = if self.is_standard() {
+            Box::new(io::stdin().lock())
+        } else {
+            Box::new(self.open_file()?)
+        };
         let mut copy = || -> io::Result<TempPath> {
             let mut file = tempfile::NamedTempFile::new()?;
             io::copy(&mut source, &mut file)?;
             Ok(file.into_temp_path())
         };
         let copy = copy().map_err(|error| self.io(&error))?;
-        Ok(Seekable { path: copy.to_path_buf(), _copy: Some(copy) })
+        Ok(Seekable {
+            path: copy.to_path_buf(),
+            _copy: Some(copy),
+        })
     }
 }
 
@@ -88,7 +115,8 @@ pub(crate) struct Seekable {
     _copy: Option<TempPath>,
 }
 
-/// Wildcards become the files they match, in the order of their names. A file of that very name comes first.
+/// Wildcards become the files they match, in the order of their names. A file of that very name
+/// comes first.
 pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut out = Vec::new();
     for path in paths {
@@ -97,17 +125,25 @@ pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
             out.push(path.clone());
             continue;
         }
-        let found = glob::glob(&pattern)
-            .map_err(|error| Failure::usage(format!("{pattern}: this wildcard does not parse: {}", error.msg)))?;
+        let found = glob::glob(&pattern).map_err(|error| {
+            Failure::usage(format!(
+                "{pattern}: this wildcard does not parse: {}",
+                error.msg
+            ))
+        })?;
         let before = out.len();
         for entry in found {
-            let entry = entry.map_err(|error| Failure::io(&error.path().display().to_string(), error.error()))?;
+            let entry = entry
+                .map_err(|error| Failure::io(&error.path().display().to_string(), error.error()))?;
             if entry.is_file() {
                 out.push(entry);
             }
         }
         if out.len() == before {
-            return Err(Failure { exit: Exit::Io, message: format!("{pattern}: no file matches") });
+            return Err(Failure {
+                exit: Exit::Io,
+                message: format!("{pattern}: no file matches"),
+            });
         }
     }
     Ok(out)
@@ -128,8 +164,8 @@ pub(crate) struct Inputs {
 impl Inputs {
     /// Opens every file and compares their schemas; wildcards are expanded before.
     pub(crate) fn open(paths: &[PathBuf], reading: &Reading) -> Result<Self> {
-        // So many stay open between this and the scan; of thousands of files, the rest are opened again.
-        // A pipe cannot be.
+        // So many stay open between this and the scan; of thousands of files, the rest are opened
+        // again. A pipe cannot be.
         const KEPT_OPEN: usize = 32;
         let mut parts = VecDeque::new();
         let mut agreed: Option<(Input, Schema)> = None;
@@ -151,7 +187,13 @@ impl Inputs {
             parts.push_back((input, keep.then_some(table)));
         }
         let schema = agreed.map_or_else(Schema::empty, |(first, schema)| settle(&first, schema));
-        Ok(Self { parts, reading: reading.clone(), schema: Arc::new(schema), rows, bytes })
+        Ok(Self {
+            parts,
+            reading: reading.clone(),
+            schema: Arc::new(schema),
+            rows,
+            bytes,
+        })
     }
 
     /// The wanted rows and columns of all files, and their schema.
@@ -196,12 +238,18 @@ impl Chain {
                 // Files that agree may still differ in metadata and in what may be NULL.
                 let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
                 let columns = batch.columns().to_vec();
-                let batch = RecordBatch::try_new_with_options(self.output.clone(), columns, &options);
-                return batch.map(Some).map_err(|error| Failure::arrow("the input", &error));
+                let batch =
+                    RecordBatch::try_new_with_options(self.output.clone(), columns, &options);
+                return batch
+                    .map(Some)
+                    .map_err(|error| Failure::arrow("the input", &error));
             }
-            let Some((input, table)) = self.parts.pop_front() else { return Ok(None) };
+            let Some((input, table)) = self.parts.pop_front() else {
+                return Ok(None);
+            };
             let table = table.map_or_else(|| formats::open(&input, &self.reading), Ok)?;
-            self.current = Some(table.scan(self.schema.clone(), &self.wanted, self.meter.clone())?);
+            self.current =
+                Some(table.scan(self.schema.clone(), &self.wanted, self.meter.clone())?);
         }
     }
 }
@@ -220,7 +268,11 @@ fn agree(first: &Input, sum: &Schema, input: &Input, schema: &Schema) -> Result<
     let mut fields = Vec::with_capacity(sum.fields().len());
     for (at, ours) in sum.fields().iter().enumerate() {
         let Some(theirs) = schema.fields().get(at) else {
-            return Err(refuse(format!("the column {:?} is missing, which {} has", ours.name(), first.name())));
+            return Err(refuse(format!(
+                "the column {:?} is missing, which {} has",
+                ours.name(),
+                first.name()
+            )));
         };
         if ours.name() != theirs.name() {
             return Err(refuse(format!(
@@ -231,7 +283,12 @@ fn agree(first: &Input, sum: &Schema, input: &Input, schema: &Schema) -> Result<
                 first.name()
             )));
         }
-        let Some(data_type) = common(ours.data_type(), theirs.data_type(), first.format, input.format) else {
+        let Some(data_type) = common(
+            ours.data_type(),
+            theirs.data_type(),
+            first.format,
+            input.format,
+        ) else {
             let hint = if first.format.is_text() || input.format.is_text() {
                 format!("; --text {} reads it as text everywhere", ours.name())
             } else {
@@ -246,10 +303,19 @@ fn agree(first: &Input, sum: &Schema, input: &Input, schema: &Schema) -> Result<
             )));
         };
         let nullable = ours.is_nullable() || theirs.is_nullable();
-        fields.push(Arc::new(ours.as_ref().clone().with_data_type(data_type).with_nullable(nullable)));
+        fields.push(Arc::new(
+            ours.as_ref()
+                .clone()
+                .with_data_type(data_type)
+                .with_nullable(nullable),
+        ));
     }
     if let Some(more) = schema.fields().get(fields.len()) {
-        return Err(refuse(format!("the column {:?} is one more than {} has", more.name(), first.name())));
+        return Err(refuse(format!(
+            "the column {:?} is one more than {} has",
+            more.name(),
+            first.name()
+        )));
     }
     Ok(Schema::new_with_metadata(fields, sum.metadata().clone()))
 }
@@ -274,13 +340,28 @@ fn settle(first: &Input, schema: Schema) -> Schema {
     if !first.format.is_text() {
         return schema;
     }
-    let fields: Vec<Field> =
-        schema.fields().iter().map(|field| field.as_ref().clone().with_data_type(settled(field.data_type()))).collect();
+    let fields: Vec<Field> = schema
+        .fields()
+        .iter()
+        .map(|field| {
+            field
+                .as_ref()
+                .clone()
+                .with_data_type(settled(field.data_type()))
+        })
+        .collect();
     Schema::new_with_metadata(fields, schema.metadata)
 }
 
 fn settled(data_type: &DataType) -> DataType {
-    let inner = |field: &Arc<Field>| Arc::new(field.as_ref().clone().with_data_type(settled(field.data_type())));
+    let inner = |field: &Arc<Field>| {
+        Arc::new(
+            field
+                .as_ref()
+                .clone()
+                .with_data_type(settled(field.data_type())),
+        )
+    };
     match data_type {
         DataType::Null => DataType::Utf8,
         DataType::List(item) => DataType::List(inner(item)),
@@ -295,11 +376,19 @@ mod tests {
     use super::*;
 
     fn schema(fields: &[(&str, DataType)]) -> Schema {
-        Schema::new(fields.iter().map(|(name, of)| Field::new(*name, of.clone(), true)).collect::<Vec<_>>())
+        Schema::new(
+            fields
+                .iter()
+                .map(|(name, of)| Field::new(*name, of.clone(), true))
+                .collect::<Vec<_>>(),
+        )
     }
 
     fn input(name: &str) -> Input {
-        Input { format: Format::of(Path::new(name), None, "--from").unwrap(), path: name.into() }
+        Input {
+            format: Format::of(Path::new(name), None, "--from").unwrap(),
+            path: name.into(),
+        }
     }
 
     #[test]
@@ -310,8 +399,14 @@ mod tests {
                 schema(&[("id", DataType::Int64), ("price", DataType::Utf8)]),
                 "b.pq: column \"price\" is Utf8, but Float64",
             ),
-            (schema(&[("id", DataType::Int64)]), "b.pq: the column \"price\" is missing, which a.pq has"),
-            (schema(&[("di", DataType::Int64)]), "b.pq: column 1 is \"di\", but \"id\" in a.pq"),
+            (
+                schema(&[("id", DataType::Int64)]),
+                "b.pq: the column \"price\" is missing, which a.pq has",
+            ),
+            (
+                schema(&[("di", DataType::Int64)]),
+                "b.pq: column 1 is \"di\", but \"id\" in a.pq",
+            ),
         ];
         for (theirs, message) in cases {
             let failure = agree(&input("a.pq"), &ours, &input("b.pq"), &theirs).unwrap_err();
@@ -325,10 +420,19 @@ mod tests {
         let whole = schema(&[("x", DataType::Int64), ("y", DataType::Null)]);
         let parts = schema(&[("x", DataType::Float64), ("y", DataType::Boolean)]);
         let both = agree(&input("a.csv"), &whole, &input("b.csv"), &parts).unwrap();
-        assert_eq!(both, schema(&[("x", DataType::Float64), ("y", DataType::Boolean)]));
+        assert_eq!(
+            both,
+            schema(&[("x", DataType::Float64), ("y", DataType::Boolean)])
+        );
         assert!(agree(&input("a.pq"), &whole, &input("b.pq"), &parts).is_err());
-        assert_eq!(settle(&input("a.csv"), whole.clone()).field(1).data_type(), &DataType::Utf8);
-        assert_eq!(settle(&input("a.pq"), whole).field(1).data_type(), &DataType::Null);
+        assert_eq!(
+            settle(&input("a.csv"), whole.clone()).field(1).data_type(),
+            &DataType::Utf8
+        );
+        assert_eq!(
+            settle(&input("a.pq"), whole).field(1).data_type(),
+            &DataType::Null
+        );
     }
 
     #[test]
@@ -338,8 +442,17 @@ mod tests {
             std::fs::write(folder.path().join(name), "").unwrap();
         }
         let found = expand(&[folder.path().join("*.csv")]).unwrap();
-        assert_eq!(found, [folder.path().join("a.csv"), folder.path().join("b.csv")]);
-        assert_eq!(expand(&[folder.path().join("*.pq")]).unwrap_err().exit, Exit::Io);
-        assert_eq!(expand(&["no-such-file".into()]).unwrap(), [PathBuf::from("no-such-file")]);
+        assert_eq!(
+            found,
+            [folder.path().join("a.csv"), folder.path().join("b.csv")]
+        );
+        assert_eq!(
+            expand(&[folder.path().join("*.pq")]).unwrap_err().exit,
+            Exit::Io
+        );
+        assert_eq!(
+            expand(&["no-such-file".into()]).unwrap(),
+            [PathBuf::from("no-such-file")]
+        );
     }
 }

@@ -12,8 +12,9 @@ use crate::error::{Exit, Failure, Result};
 /// The name of the standard input or output on the command line.
 pub(crate) const STANDARD: &str = "-";
 
-/// A place to write to. A file is written under a temporary name beside its own; `finish` syncs and renames it. Where
-/// it is dropped before, nothing remains. A stream (the standard output, a pipe, `/dev/null`) is written to as it is.
+/// A place to write to. A file is written under a temporary name beside its own; `finish` syncs and
+/// renames it. Where it is dropped before, nothing remains. A stream (the standard output, a pipe,
+/// `/dev/null`) is written to as it is.
 pub(crate) struct Output {
     target: Target,
     trouble: Trouble,
@@ -21,19 +22,30 @@ pub(crate) struct Output {
 }
 
 enum Target {
-    Stream { writer: BufWriter<Box<dyn Write + Send>>, name: String },
-    File { writer: BufWriter<NamedTempFile>, path: PathBuf, replace: bool },
+    Stream {
+        writer: BufWriter<Box<dyn Write + Send>>,
+        name: String,
+    },
+    File {
+        writer: BufWriter<NamedTempFile>,
+        path: PathBuf,
+        replace: bool,
+    },
 }
 
-/// The first error of the system. Writers of formats turn it into text on its way up; here its kind is kept, so that a
-/// full disk is not mistaken for bad data, nor a closed pipe for an error.
+/// The first error of the system. Writers of formats turn it into text on its way up; here its kind
+/// is kept, so that a full disk is not mistaken for bad data, nor a closed pipe for an error.
 #[derive(Clone, Default)]
 pub(crate) struct Trouble(Arc<Mutex<Option<Failure>>>);
 
 impl Trouble {
     /// The system's error, where there was one; what the writer made of it otherwise.
     pub(crate) fn or(&self, failure: Failure) -> Failure {
-        self.0.lock().ok().and_then(|mut first| first.take()).unwrap_or(failure)
+        self.0
+            .lock()
+            .ok()
+            .and_then(|mut first| first.take())
+            .unwrap_or(failure)
     }
 
     fn note(&self, place: &str, error: &io::Error) {
@@ -56,9 +68,18 @@ impl Output {
         }
         refuse_existing(path, replace)?;
         let path = resolved(path);
-        let file = temporary(&path).map_err(|error| Failure::io(&path.display().to_string(), &error))?;
+        let file =
+            temporary(&path).map_err(|error| Failure::io(&path.display().to_string(), &error))?;
         let writer = BufWriter::with_capacity(1 << 20, file);
-        Ok(Self { target: Target::File { writer, path, replace }, trouble: Trouble::default(), written: 0 })
+        Ok(Self {
+            target: Target::File {
+                writer,
+                path,
+                replace,
+            },
+            trouble: Trouble::default(),
+            written: 0,
+        })
     }
 
     pub(crate) fn standard() -> Self {
@@ -67,7 +88,11 @@ impl Output {
 
     fn stream(writer: Box<dyn Write + Send>, name: String) -> Self {
         let writer = BufWriter::with_capacity(1 << 16, writer);
-        Self { target: Target::Stream { writer, name }, trouble: Trouble::default(), written: 0 }
+        Self {
+            target: Target::Stream { writer, name },
+            trouble: Trouble::default(),
+            written: 0,
+        }
     }
 
     pub(crate) fn trouble(&self) -> Trouble {
@@ -88,8 +113,14 @@ impl Output {
         let io = |error: io::Error| Failure::io(&name, &error);
         match self.target {
             Target::Stream { mut writer, .. } => writer.flush().map_err(io)?,
-            Target::File { writer, path, replace } => {
-                let file = writer.into_inner().map_err(|error| io(error.into_error()))?;
+            Target::File {
+                writer,
+                path,
+                replace,
+            } => {
+                let file = writer
+                    .into_inner()
+                    .map_err(|error| io(error.into_error()))?;
                 file.as_file().sync_all().map_err(io)?;
                 persist(file, &path, replace)?;
             }
@@ -123,14 +154,20 @@ impl Write for Output {
     }
 }
 
-/// Whether bytes go straight there, without a name to appear under: `-`, a pipe, a device. Never to be renamed over.
+/// Whether bytes go straight there, without a name to appear under: `-`, a pipe, a device. Never to
+/// be renamed over.
 pub(crate) fn is_stream(path: &Path) -> bool {
-    path == Path::new(STANDARD) || fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())
+    path == Path::new(STANDARD)
+        || fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())
 }
 
 /// What a link points to is replaced, not the link.
 pub(crate) fn resolved(path: &Path) -> PathBuf {
-    if path.is_symlink() { fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()) } else { path.to_path_buf() }
+    if path.is_symlink() {
+        fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
+    } else {
+        path.to_path_buf()
+    }
 }
 
 /// The one rule about files that are there already.
@@ -139,12 +176,18 @@ pub(crate) fn refuse_existing(path: &Path, replace: bool) -> Result<()> {
         return Ok(());
     }
     if path.is_dir() {
-        return Err(Failure::io(&path.display().to_string(), &io::Error::from(io::ErrorKind::IsADirectory)));
+        return Err(Failure::io(
+            &path.display().to_string(),
+            &io::Error::from(io::ErrorKind::IsADirectory),
+        ));
     }
     if !replace && fs::symlink_metadata(path).is_ok() {
         return Err(Failure {
             exit: Exit::Io,
-            message: format!("{}: the file exists already; --force replaces it", path.display()),
+            message: format!(
+                "{}: the file exists already; --force replaces it",
+                path.display()
+            ),
         });
     }
     Ok(())
@@ -152,7 +195,10 @@ pub(crate) fn refuse_existing(path: &Path, replace: bool) -> Result<()> {
 
 /// A new file beside `path`, readable by whom any new file would be.
 fn temporary(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     let mut builder = Builder::new();
     builder.prefix(".staffa-").suffix(".tmp");
     #[cfg(unix)]
@@ -161,11 +207,17 @@ fn temporary(path: &Path) -> io::Result<NamedTempFile> {
 }
 
 fn persist(file: NamedTempFile, path: &Path, replace: bool) -> Result<()> {
-    let result = if replace { file.persist(path) } else { file.persist_noclobber(path) };
+    let result = if replace {
+        file.persist(path)
+    } else {
+        file.persist_noclobber(path)
+    };
     match result {
         Ok(_) => Ok(()),
         // It came into being while we wrote.
-        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => refuse_existing(path, false),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
+            refuse_existing(path, false)
+        }
         Err(error) => Err(Failure::io(&path.display().to_string(), &error.error)),
     }
 }
@@ -197,7 +249,10 @@ mod tests {
         let path = folder.path().join("a.csv");
         let late = Output::create(&path, false).unwrap();
         fs::write(&path, "mine").unwrap();
-        assert!(matches!(Output::create(&path, false), Err(Failure { exit: Exit::Io, .. })));
+        assert!(matches!(
+            Output::create(&path, false),
+            Err(Failure { exit: Exit::Io, .. })
+        ));
         assert_eq!(late.finish().unwrap_err().exit, Exit::Io);
         assert_eq!(fs::read(&path).unwrap(), b"mine");
         Output::create(&path, true).unwrap().finish().unwrap();

@@ -29,7 +29,8 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     /// Bytes of input that were read.
     input: Meter,
-    /// Bytes that the rows take in memory, which is what people mean by speed; input may be compressed to nothing.
+    /// Bytes that the rows take in memory, which is what people mean by speed; input may be
+    /// compressed to nothing.
     moved: Meter,
 }
 
@@ -38,7 +39,11 @@ impl Progress {
     pub(crate) fn new(total: Option<u64>, quiet: bool) -> Self {
         let (input, moved) = (Meter::default(), Meter::default());
         // Draws nothing where stderr is no terminal.
-        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(8) };
+        let target = if quiet {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr_with_hz(8)
+        };
         let bar = ProgressBar::with_draw_target(total, target);
         let template = if total.is_some() {
             "{bar:30} {percent:>3}%  {msg}, {speed}, {left} left"
@@ -54,7 +59,12 @@ impl Progress {
             let left = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
                 let _ = write!(out, "{}", duration(state.eta()));
             };
-            bar.set_style(style.with_key("speed", speed).with_key("left", left).progress_chars("█▉▊▋▌▍▎▏ "));
+            bar.set_style(
+                style
+                    .with_key("speed", speed)
+                    .with_key("left", left)
+                    .progress_chars("█▉▊▋▌▍▎▏ "),
+            );
         }
         Self { bar, input, moved }
     }
@@ -116,7 +126,10 @@ mod tests {
     #[test]
     fn durations_read_well() {
         let shown = |seconds| duration(Duration::from_secs_f64(seconds));
-        assert_eq!([shown(0.042), shown(0.42), shown(42.0)], ["42 ms", "0.4 s", "42 s"]);
+        assert_eq!(
+            [shown(0.042), shown(0.42), shown(42.0)],
+            ["42 ms", "0.4 s", "42 s"]
+        );
         assert_eq!([shown(200.0), shown(7260.0)], ["3 min 20 s", "2 h 1 min"]);
     }
 }

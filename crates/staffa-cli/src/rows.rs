@@ -1,7 +1,8 @@
 //! Which rows and columns: names checked against the schema, the filter, the limit.
 //!
-//! A Staffa file answers these itself, block by block. The batches of other formats pass through here, by the library's
-//! own evaluation, so that the same `--where` keeps the same rows in every format.
+//! A Staffa file answers these itself, block by block. The batches of other formats pass through
+//! here, by the library's own evaluation, so that the same `--where` keeps the same rows in every
+//! format.
 
 use std::sync::Arc;
 
@@ -26,12 +27,23 @@ pub(crate) struct Wanted {
 impl Wanted {
     /// Parses the filter; columns are looked up later, by `check`.
     pub(crate) fn new(selecting: &Selecting) -> Result<Self> {
-        let filter = selecting.filter.as_deref().map(str::parse::<Predicate>).transpose();
+        let filter = selecting
+            .filter
+            .as_deref()
+            .map(str::parse::<Predicate>)
+            .transpose();
         let filter = filter.map_err(|error| {
             let what = error.to_string();
-            Failure::usage(format!("--where: {}", what.trim_start_matches("predicate, ")))
+            Failure::usage(format!(
+                "--where: {}",
+                what.trim_start_matches("predicate, ")
+            ))
         })?;
-        Ok(Self { columns: selecting.columns.clone(), filter, ..Self::default() })
+        Ok(Self {
+            columns: selecting.columns.clone(),
+            filter,
+            ..Self::default()
+        })
     }
 
     /// The schema of the result, once every name and the types of the filter fit `schema`.
@@ -39,26 +51,39 @@ impl Wanted {
         if let Some(filter) = &self.filter {
             let _fits = row_filter(filter, schema)?;
         }
-        let Some(columns) = &self.columns else { return Ok(Arc::new(schema.clone())) };
+        let Some(columns) = &self.columns else {
+            return Ok(Arc::new(schema.clone()));
+        };
         let mut places = Vec::with_capacity(columns.len());
         for name in columns {
             let place = find(schema, name)?;
             if places.contains(&place) {
-                return Err(Failure::usage(format!("--columns: {name:?} is asked for twice")));
+                return Err(Failure::usage(format!(
+                    "--columns: {name:?} is asked for twice"
+                )));
             }
             places.push(place);
         }
-        schema.project(&places).map(Arc::new).map_err(|error| Failure::arrow("--columns", &error))
+        schema
+            .project(&places)
+            .map(Arc::new)
+            .map_err(|error| Failure::arrow("--columns", &error))
     }
 
-    /// The places in `schema` of what must be read: the columns and those of the filter, in the order of the file.
+    /// The places in `schema` of what must be read: the columns and those of the filter, in the
+    /// order of the file.
     pub(crate) fn needed(&self, schema: &Schema) -> Result<Option<Vec<usize>>> {
-        let Some(columns) = &self.columns else { return Ok(None) };
+        let Some(columns) = &self.columns else {
+            return Ok(None);
+        };
         let mut names: Vec<&str> = columns.iter().map(String::as_str).collect();
         if let Some(filter) = &self.filter {
             names.extend(filter.columns());
         }
-        let mut places = names.into_iter().map(|name| find(schema, name)).collect::<Result<Vec<_>>>()?;
+        let mut places = names
+            .into_iter()
+            .map(|name| find(schema, name))
+            .collect::<Result<Vec<_>>>()?;
         places.sort_unstable();
         places.dedup();
         Ok(Some(places))
@@ -77,10 +102,14 @@ impl Wanted {
                 let batch = match (&wanted.filter, &mut filter) {
                     (None, _) => batch,
                     (Some(_), Some(filter)) => filter(&batch)?,
-                    (Some(predicate), empty) => empty.insert(row_filter(predicate, &batch.schema())?)(&batch)?,
+                    (Some(predicate), empty) => {
+                        empty.insert(row_filter(predicate, &batch.schema())?)(&batch)?
+                    }
                 };
                 let batch = project(&batch, wanted.columns.as_deref())?;
-                let rows = batch.num_rows().min(usize::try_from(left).unwrap_or(usize::MAX));
+                let rows = batch
+                    .num_rows()
+                    .min(usize::try_from(left).unwrap_or(usize::MAX));
                 left -= rows as u64;
                 Ok(batch.slice(0, rows))
             });
@@ -90,21 +119,39 @@ impl Wanted {
 }
 
 fn project(batch: &RecordBatch, columns: Option<&[String]>) -> Result<RecordBatch> {
-    let Some(columns) = columns else { return Ok(batch.clone()) };
+    let Some(columns) = columns else {
+        return Ok(batch.clone());
+    };
     let schema = batch.schema();
-    let places = columns.iter().map(|name| find(&schema, name)).collect::<Result<Vec<_>>>()?;
-    batch.project(&places).map_err(|error| Failure::arrow("--columns", &error))
+    let places = columns
+        .iter()
+        .map(|name| find(&schema, name))
+        .collect::<Result<Vec<_>>>()?;
+    batch
+        .project(&places)
+        .map_err(|error| Failure::arrow("--columns", &error))
 }
 
 /// Where the column is, or which columns there are.
 pub(crate) fn find(schema: &Schema, name: &str) -> Result<usize> {
     schema.index_of(name).map_err(|_| {
         const SHOWN: usize = 12;
-        let mut known: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        let mut known: Vec<&str> = schema
+            .fields()
+            .iter()
+            .map(|field| field.name().as_str())
+            .collect();
         let hidden = known.len().saturating_sub(SHOWN);
         known.truncate(SHOWN);
-        let more = if hidden > 0 { format!(" and {hidden} more") } else { String::new() };
-        Failure::usage(format!("there is no column {name:?}; the columns are {}{more}", known.join(", ")))
+        let more = if hidden > 0 {
+            format!(" and {hidden} more")
+        } else {
+            String::new()
+        };
+        Failure::usage(format!(
+            "there is no column {name:?}; the columns are {}{more}",
+            known.join(", ")
+        ))
     })
 }
 
@@ -113,9 +160,13 @@ type RowFilter = Box<dyn Fn(&RecordBatch) -> Result<RecordBatch> + Send>;
 
 /// A filter for batches of one schema; columns and types are checked here.
 fn row_filter(predicate: &Predicate, schema: &Schema) -> Result<RowFilter> {
-    let bound = predicate.bind(schema).map_err(|error| Failure::usage(format!("--where: {error}")))?;
+    let bound = predicate
+        .bind(schema)
+        .map_err(|error| Failure::usage(format!("--where: {error}")))?;
     Ok(Box::new(move |batch| {
-        let kept = bound.evaluate(batch).map_err(|error| Failure::unsupported(format!("--where: {error}")))?;
+        let kept = bound
+            .evaluate(batch)
+            .map_err(|error| Failure::unsupported(format!("--where: {error}")))?;
         filter_record_batch(batch, &kept).map_err(|error| Failure::arrow("--where", &error))
     }))
 }
@@ -129,38 +180,65 @@ mod tests {
     use crate::error::Exit;
 
     fn batch() -> RecordBatch {
-        let ids: ArrayRef = Arc::new((0..100).map(|i| (i % 10 != 0).then_some(i)).collect::<Int64Array>());
-        let names: ArrayRef = Arc::new(StringArray::from_iter_values((0..100).map(|i| format!("n{}", i % 7))));
-        RecordBatch::try_from_iter_with_nullable([("id", ids, true), ("name", names, false)]).unwrap()
+        let ids: ArrayRef = Arc::new(
+            (0..100)
+                .map(|i| (i % 10 != 0).then_some(i))
+                .collect::<Int64Array>(),
+        );
+        let names: ArrayRef = Arc::new(StringArray::from_iter_values(
+            (0..100).map(|i| format!("n{}", i % 7)),
+        ));
+        RecordBatch::try_from_iter_with_nullable([("id", ids, true), ("name", names, false)])
+            .unwrap()
     }
 
     fn wanted(columns: Option<&str>, filter: Option<&str>) -> Wanted {
         let columns = columns.map(|names| names.split(',').map(Into::into).collect());
-        Wanted::new(&Selecting { columns, filter: filter.map(Into::into) }).unwrap()
+        Wanted::new(&Selecting {
+            columns,
+            filter: filter.map(Into::into),
+        })
+        .unwrap()
     }
 
     #[test]
     fn batches_of_any_format_are_filtered_projected_and_cut() {
         let mut wanted = wanted(Some("name"), Some("id < 20 and name = 'n1'"));
-        let all: Vec<_> = wanted.select(Box::new([Ok(batch()), Ok(batch())].into_iter())).map(Result::unwrap).collect();
+        let all: Vec<_> = wanted
+            .select(Box::new([Ok(batch()), Ok(batch())].into_iter()))
+            .map(Result::unwrap)
+            .collect();
         // 1, 8 and 15.
-        assert_eq!(all.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(), [3, 3]);
+        assert_eq!(
+            all.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(),
+            [3, 3]
+        );
         assert_eq!(all[0].schema().fields().len(), 1);
         wanted.limit = Some(4);
-        let cut = wanted.select(Box::new([Ok(batch()), Ok(batch()), Ok(batch())].into_iter()));
+        let cut = wanted.select(Box::new(
+            [Ok(batch()), Ok(batch()), Ok(batch())].into_iter(),
+        ));
         assert_eq!(cut.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 4);
     }
 
     #[test]
     fn unknown_names_and_wrong_types_are_usage_errors() {
         let schema = batch().schema();
-        for (columns, filter) in [(Some("nope"), None), (None, Some("nope = 1")), (None, Some("id = 'x'"))] {
+        for (columns, filter) in [
+            (Some("nope"), None),
+            (None, Some("nope = 1")),
+            (None, Some("id = 'x'")),
+        ] {
             let failure = wanted(columns, filter).check(&schema).unwrap_err();
             assert_eq!(failure.exit, Exit::Usage, "{failure}");
         }
         let twice = wanted(Some("id,id"), None).check(&schema).unwrap_err();
         assert_eq!(twice.message, "--columns: \"id\" is asked for twice");
-        let syntax = Wanted::new(&Selecting { columns: None, filter: Some("id <".into()) }).unwrap_err();
+        let syntax = Wanted::new(&Selecting {
+            columns: None,
+            filter: Some("id <".into()),
+        })
+        .unwrap_err();
         assert_eq!(syntax.exit, Exit::Usage);
     }
 
@@ -168,6 +246,11 @@ mod tests {
     fn what_must_be_read_includes_the_filter() {
         let schema = batch().schema();
         assert_eq!(wanted(None, Some("id = 1")).needed(&schema).unwrap(), None);
-        assert_eq!(wanted(Some("name"), Some("id = 1")).needed(&schema).unwrap(), Some(vec![0, 1]));
+        assert_eq!(
+            wanted(Some("name"), Some("id = 1"))
+                .needed(&schema)
+                .unwrap(),
+            Some(vec![0, 1])
+        );
     }
 }

@@ -24,7 +24,8 @@ pub(crate) struct TablePrinter {
 
 /// Rows whose widths are looked at together.
 const ROWS_AT_ONCE: usize = 1000;
-/// Widest cell on a terminal, and elsewhere: a list of a thousand numbers is no cell. The other formats cut nothing.
+/// Widest cell on a terminal, and elsewhere: a list of a thousand numbers is no cell. The other
+/// formats cut nothing.
 const CELL_WIDTH: (usize, usize) = (48, 120);
 
 impl TablePrinter {
@@ -42,14 +43,31 @@ impl TablePrinter {
         let align = schema
             .fields()
             .iter()
-            .map(|field| if field.data_type().is_numeric() { Align::Right } else { Align::Left })
+            .map(|field| {
+                if field.data_type().is_numeric() {
+                    Align::Right
+                } else {
+                    Align::Left
+                }
+            })
             .collect();
         let widths = schema
             .fields()
             .iter()
-            .map(|field| printable(field.name()).width().max(type_name(field.data_type()).width()))
+            .map(|field| {
+                printable(field.name())
+                    .width()
+                    .max(type_name(field.data_type()).width())
+            })
             .collect();
-        Self { schema, align, widths, terminal, shown: Vec::new(), started: false }
+        Self {
+            schema,
+            align,
+            widths,
+            terminal,
+            shown: Vec::new(),
+            started: false,
+        }
     }
 
     pub(crate) fn print(&mut self, out: &mut dyn Write, batch: &RecordBatch) -> Result<()> {
@@ -69,7 +87,11 @@ impl TablePrinter {
         }
         let hidden = self.schema.fields().len() - self.shown.len();
         if hidden > 0 {
-            writeln!(out, "({hidden} of {} columns do not fit; --columns a,b chooses)", self.schema.fields().len())?;
+            writeln!(
+                out,
+                "({hidden} of {} columns do not fit; --columns a,b chooses)",
+                self.schema.fields().len()
+            )?;
         }
         Ok(())
     }
@@ -77,13 +99,21 @@ impl TablePrinter {
     fn print_some(&mut self, out: &mut dyn Write, batch: &RecordBatch) -> Result<()> {
         let cells = self.cells(batch)?;
         for (column, width) in cells.iter().zip(&mut self.widths) {
-            *width = column.iter().map(|cell| cell.width()).fold(*width, usize::max);
+            *width = column
+                .iter()
+                .map(|cell| cell.width())
+                .fold(*width, usize::max);
         }
         if !self.started {
             self.header(out)?;
         }
         for row in 0..batch.num_rows() {
-            self.line(out, |column| cells.get(column).and_then(|cells| cells.get(row)).map_or("", String::as_str))?;
+            self.line(out, |column| {
+                cells
+                    .get(column)
+                    .and_then(|cells| cells.get(row))
+                    .map_or("", String::as_str)
+            })?;
         }
         Ok(())
     }
@@ -98,7 +128,11 @@ impl TablePrinter {
             let formatter = ArrayFormatter::try_new(column, &options)
                 .map_err(|error| Failure::arrow("this column cannot be printed", &error))?;
             let cell = |row| {
-                let width = if self.terminal.is_some() { CELL_WIDTH.0 } else { CELL_WIDTH.1 };
+                let width = if self.terminal.is_some() {
+                    CELL_WIDTH.0
+                } else {
+                    CELL_WIDTH.1
+                };
                 shortened(&printable(&formatter.value(row).to_string()), width)
             };
             columns.push((0..batch.num_rows()).map(cell).collect());
@@ -109,18 +143,31 @@ impl TablePrinter {
     fn header(&mut self, out: &mut dyn Write) -> Result<()> {
         self.started = true;
         self.shown = self.fitting();
-        let names: Vec<String> = self.schema.fields().iter().map(|field| printable(field.name())).collect();
-        let types: Vec<String> = self.schema.fields().iter().map(|field| type_name(field.data_type())).collect();
+        let names: Vec<String> = self
+            .schema
+            .fields()
+            .iter()
+            .map(|field| printable(field.name()))
+            .collect();
+        let types: Vec<String> = self
+            .schema
+            .fields()
+            .iter()
+            .map(|field| type_name(field.data_type()))
+            .collect();
         self.line(out, |column| names.get(column).map_or("", String::as_str))?;
         self.line(out, |column| types.get(column).map_or("", String::as_str))?;
         let rules: Vec<String> = self.widths.iter().map(|width| "─".repeat(*width)).collect();
         self.line(out, |column| rules.get(column).map_or("", String::as_str))
     }
 
-    /// The first and the last columns as far as the terminal is wide, the first ones before the last.
+    /// The first and the last columns as far as the terminal is wide, the first ones before the
+    /// last.
     fn fitting(&self) -> Vec<usize> {
         let all = 0..self.widths.len();
-        let Some(terminal) = self.terminal else { return all.collect() };
+        let Some(terminal) = self.terminal else {
+            return all.collect();
+        };
         let needed = self.widths.iter().map(|width| width + 2).sum::<usize>();
         if needed <= terminal + 2 {
             return all.collect();
@@ -130,7 +177,11 @@ impl TablePrinter {
         let mut shown = Vec::new();
         let (mut first, mut last) = (0, self.widths.len());
         while first < last {
-            let next = if shown.len() % 3 == 2 { last - 1 } else { first };
+            let next = if shown.len() % 3 == 2 {
+                last - 1
+            } else {
+                first
+            };
             let width = self.widths.get(next).map_or(0, |width| width + 2);
             if width > left && !shown.is_empty() {
                 break;
@@ -151,8 +202,15 @@ impl TablePrinter {
                 line.push_str("…  ");
             }
             expected = column + 1;
-            let (width, align) = (self.widths.get(*column).copied(), self.align.get(*column).copied());
-            line.push_str(&padded(cell(*column), width.unwrap_or(0), align.unwrap_or(Align::Left)));
+            let (width, align) = (
+                self.widths.get(*column).copied(),
+                self.align.get(*column).copied(),
+            );
+            line.push_str(&padded(
+                cell(*column),
+                width.unwrap_or(0),
+                align.unwrap_or(Align::Left),
+            ));
             line.push_str("  ");
         }
         if expected != self.widths.len() {
@@ -183,7 +241,8 @@ mod tests {
     fn batch() -> RecordBatch {
         let price: ArrayRef = Arc::new(Float64Array::from(vec![Some(9.5), None]));
         let name: ArrayRef = Arc::new(StringArray::from(vec![Some("tea\n"), Some("coffee")]));
-        RecordBatch::try_from_iter_with_nullable([("price", price, true), ("name", name, true)]).unwrap()
+        RecordBatch::try_from_iter_with_nullable([("price", price, true), ("name", name, true)])
+            .unwrap()
     }
 
     fn printed(terminal: Option<usize>) -> String {
@@ -196,7 +255,8 @@ mod tests {
 
     #[test]
     fn numbers_stand_right_and_controls_are_spelt_out() {
-        let expected = "  price  name\nFloat64  Utf8\n───────  ──────\n    9.5  tea\\n\n   NULL  coffee\n";
+        let expected =
+            "  price  name\nFloat64  Utf8\n───────  ──────\n    9.5  tea\\n\n   NULL  coffee\n";
         assert_eq!(printed(None), expected);
     }
 
@@ -204,6 +264,9 @@ mod tests {
     fn what_does_not_fit_is_mentioned() {
         let text = printed(Some(12));
         assert!(text.starts_with("  price  …\n"), "{text}");
-        assert!(text.ends_with("(1 of 2 columns do not fit; --columns a,b chooses)\n"), "{text}");
+        assert!(
+            text.ends_with("(1 of 2 columns do not fit; --columns a,b chooses)\n"),
+            "{text}"
+        );
     }
 }

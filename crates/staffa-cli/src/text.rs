@@ -17,7 +17,11 @@ pub(crate) fn bytes(count: u64) -> String {
         value /= 1000.0;
         unit += 1;
     }
-    let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    let decimals = if value < 9.995 {
+        2
+    } else {
+        usize::from(value < 99.95)
+    };
     format!("{value:.decimals$} {}", UNITS[unit])
 }
 
@@ -36,7 +40,11 @@ pub(crate) fn number(count: u64) -> String {
 
 /// `1 row`, `2 rows`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
-    format!("{} {noun}{}", number(count), if count == 1 { "" } else { "s" })
+    format!(
+        "{} {noun}{}",
+        number(count),
+        if count == 1 { "" } else { "s" }
+    )
 }
 
 /// How many times smaller: `6.7x`; a dash where there is nothing to compare.
@@ -45,12 +53,20 @@ pub(crate) fn ratio(before: u64, after: u64) -> String {
         return "-".into();
     }
     let ratio = before as f64 / after as f64;
-    if ratio >= 99.95 { format!("{}x", number(ratio.round() as u64)) } else { format!("{ratio:.1}x") }
+    if ratio >= 99.95 {
+        format!("{}x", number(ratio.round() as u64))
+    } else {
+        format!("{ratio:.1}x")
+    }
 }
 
 /// `15.9%`.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
-    if whole == 0 { "-".into() } else { format!("{:.1}%", part as f64 * 100.0 / whole as f64) }
+    if whole == 0 {
+        "-".into()
+    } else {
+        format!("{:.1}%", part as f64 * 100.0 / whole as f64)
+    }
 }
 
 /// A bar of at most `width` characters, an eighth of one exactly; what is not nothing shows.
@@ -59,7 +75,9 @@ pub(crate) fn bar(part: u64, whole: u64, width: usize) -> String {
     if part == 0 || whole == 0 {
         return String::new();
     }
-    let eighths = (part as f64 / whole as f64 * width as f64 * 8.0).round().max(1.0) as usize;
+    let eighths = (part as f64 / whole as f64 * width as f64 * 8.0)
+        .round()
+        .max(1.0) as usize;
     let mut out = "█".repeat(eighths / 8);
     if !eighths.is_multiple_of(8) {
         out.push(EIGHTHS[eighths % 8]);
@@ -67,19 +85,21 @@ pub(crate) fn bar(part: u64, whole: u64, width: usize) -> String {
     out
 }
 
-/// Text of a file as one printable line: control characters could move a terminal's cursor or worse.
+/// Text of a file as one printable line: control characters could move a terminal's cursor or
+/// worse.
 pub(crate) fn printable(text: &str) -> String {
     if !text.chars().any(char::is_control) {
         return text.to_string();
     }
-    text.chars().fold(String::with_capacity(text.len() + 8), |mut out, c| {
-        if c.is_control() {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
-        out
-    })
+    text.chars()
+        .fold(String::with_capacity(text.len() + 8), |mut out, c| {
+            if c.is_control() {
+                out.extend(c.escape_default());
+            } else {
+                out.push(c);
+            }
+            out
+        })
 }
 
 /// Cut to `width` columns of a terminal, with an ellipsis where something is missing.
@@ -114,10 +134,17 @@ pub(crate) fn padded(text: &str, width: usize, align: Align) -> String {
     }
 }
 
-/// Rows of cells, each column as wide as its widest cell, two spaces between; the first row is the header.
+/// Rows of cells, each column as wide as its widest cell, two spaces between; the first row is the
+/// header.
 pub(crate) fn grid(out: &mut dyn Write, align: &[Align], rows: &[Vec<String>]) -> io::Result<()> {
     let widths: Vec<usize> = (0..align.len())
-        .map(|column| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max().unwrap_or(0))
+        .map(|column| {
+            rows.iter()
+                .filter_map(|row| row.get(column))
+                .map(|cell| cell.width())
+                .max()
+                .unwrap_or(0)
+        })
         .collect();
     for row in rows {
         let mut line = String::new();
@@ -153,7 +180,10 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped() {
-        assert_eq!([number(0), number(999), number(1000), number(1_048_576)], ["0", "999", "1,000", "1,048,576"]);
+        assert_eq!(
+            [number(0), number(999), number(1000), number(1_048_576)],
+            ["0", "999", "1,000", "1,048,576"]
+        );
         assert_eq!(counted(1, "row"), "1 row");
         assert_eq!(counted(2000, "row"), "2,000 rows");
     }

@@ -14,7 +14,9 @@ fn the_commands_of_the_readme_run() {
 fn the_commands_of_the_documentation_run() {
     let mut pages = Vec::new();
     for folder in ["docs", "docs/guides"] {
-        let found = std::fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        let found = std::fs::read_dir(root().join(folder))
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
         pages.extend(found.filter(|path| path.extension().is_some_and(|end| end == "md")));
     }
     let ran: usize = pages.iter().map(|page| commands_run(page)).sum();
@@ -34,13 +36,27 @@ fn commands_run(page: &Path) -> usize {
         std::fs::copy(root().join(&table), folder.path().join(&table)).unwrap();
     }
     let text = std::fs::read_to_string(page).unwrap();
-    let blocks = text.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap());
+    let blocks = text
+        .split("```sh\n")
+        .skip(1)
+        .map(|block| block.split("```").next().unwrap());
     let mut ran = 0;
     for line in blocks.flat_map(str::lines) {
         // At the start, and behind a pipe.
-        let command = format!(" {line}").replace(" staffa ", concat!(" ", env!("CARGO_BIN_EXE_staffa"), " "));
-        let output = Command::new("sh").arg("-c").arg(command).current_dir(folder.path()).output().unwrap();
-        assert!(output.status.success(), "{}: {line}: {}", page.display(), String::from_utf8_lossy(&output.stderr));
+        let command =
+            format!(" {line}").replace(" staffa ", concat!(" ", env!("CARGO_BIN_EXE_staffa"), " "));
+        let output = Command::new("sh")
+            .arg("-c")
+            .arg(command)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}: {line}: {}",
+            page.display(),
+            String::from_utf8_lossy(&output.stderr)
+        );
         ran += 1;
     }
     ran

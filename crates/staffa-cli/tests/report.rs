@@ -21,12 +21,20 @@ const HOSTILE: [&str; 6] = [
 ];
 
 fn staffa(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_staffa")).current_dir(folder).args(args).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_staffa"))
+        .current_dir(folder)
+        .args(args)
+        .output()
+        .unwrap()
 }
 
 #[track_caller]
 fn fine(output: &Output) {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 /// The table as `t.staffa` in a new folder.
@@ -36,7 +44,10 @@ fn stored(table: &RecordBatch) -> tempfile::TempDir {
     let mut writer = ArrowWriter::try_new(file, table.schema(), None).unwrap();
     writer.write(table).unwrap();
     writer.close().unwrap();
-    fine(&staffa(folder.path(), &["convert", "-q", "--no-relate", "t.parquet", "t.staffa"]));
+    fine(&staffa(
+        folder.path(),
+        &["convert", "-q", "--no-relate", "t.parquet", "t.staffa"],
+    ));
     folder
 }
 
@@ -48,41 +59,74 @@ fn reported(folder: &Path, more: &[&str]) -> String {
 }
 
 fn table(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
-    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true))).unwrap()
+    RecordBatch::try_from_iter_with_nullable(
+        columns
+            .into_iter()
+            .map(|(name, column)| (name, column, true)),
+    )
+    .unwrap()
 }
 
 fn numbers(rows: i64) -> ArrayRef {
-    Arc::new((0..rows).map(|i| (i % 5 != 2).then_some(i)).collect::<Int64Array>())
+    Arc::new(
+        (0..rows)
+            .map(|i| (i % 5 != 2).then_some(i))
+            .collect::<Int64Array>(),
+    )
 }
 
-/// Every element is closed in its turn, attributes are quoted, ids are there once and what is pointed to is there.
+/// Every element is closed in its turn, attributes are quoted, ids are there once and what is
+/// pointed to is there.
 #[track_caller]
 fn well_formed(page: &str) {
     const VOID: [&str; 7] = ["meta", "link", "input", "br", "wbr", "img", "path"];
     let (mut open, mut ids, mut targets) = (Vec::new(), Vec::new(), Vec::new());
     let mut rest = page.strip_prefix("<!DOCTYPE html>").unwrap();
     while let Some(at) = rest.find('<') {
-        assert!(!rest[..at].contains('>'), "a stray > before {:?}", &rest[at..(at + 40).min(rest.len())]);
+        assert!(
+            !rest[..at].contains('>'),
+            "a stray > before {:?}",
+            &rest[at..(at + 40).min(rest.len())]
+        );
         let end = at + tag_end(&rest[at..]);
         let tag = &rest[at + 1..end];
         rest = &rest[end + 1..];
         if let Some(name) = tag.strip_prefix('/') {
-            assert_eq!(open.pop(), Some(name), "before {:?}", rest.chars().take(60).collect::<String>());
+            assert_eq!(
+                open.pop(),
+                Some(name),
+                "before {:?}",
+                rest.chars().take(60).collect::<String>()
+            );
             continue;
         }
         let name = tag.split([' ', '/']).next().unwrap();
-        assert!(!name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric()), "<{tag}>");
-        let attribute =
-            |which: &str| tag.split(&format!(" {which}=\"")).nth(1).and_then(|value| value.split('"').next());
+        assert!(
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric()),
+            "<{tag}>"
+        );
+        let attribute = |which: &str| {
+            tag.split(&format!(" {which}=\""))
+                .nth(1)
+                .and_then(|value| value.split('"').next())
+        };
         ids.extend(attribute("id"));
         targets.extend(attribute("href").and_then(|href| href.strip_prefix('#')));
         targets.extend(attribute("aria-labelledby"));
-        assert!(!tag.split('"').step_by(2).any(|names| names.starts_with(" on")), "a handler in <{tag}>");
+        assert!(
+            !tag.split('"')
+                .step_by(2)
+                .any(|names| names.starts_with(" on")),
+            "a handler in <{tag}>"
+        );
         if name == "script" || name == "style" {
             let close = rest.find(&format!("</{name}>")).unwrap();
             let text = &rest[..close];
             rest = &rest[close..];
-            assert!(!text.contains("<!--") && !text.contains("<script"), "{text}");
+            assert!(
+                !text.contains("<!--") && !text.contains("<script"),
+                "{text}"
+            );
             if tag.contains("text/plain") {
                 well_formed(&format!("<!DOCTYPE html>{text}"));
             }
@@ -117,11 +161,22 @@ fn tag_end(text: &str) -> usize {
 fn every_column_and_every_part_of_the_page_is_there() {
     let rows = 150_000;
     let sorted: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows));
-    let text: ArrayRef = Arc::new(StringArray::from_iter_values((0..rows).map(|i| format!("city {}", i * 7919 % 90))));
-    let part: ArrayRef = Arc::new(Float64Array::from_iter_values((0..rows).map(|i| i as f64 / 4.0)));
-    let nested: ArrayRef =
-        Arc::new(StructArray::from(vec![(Arc::new(Field::new("x.y", DataType::Float64, true)), part)]));
-    let folder = stored(&table(vec![("id", sorted), ("holes", numbers(rows)), ("city", text), ("point", nested)]));
+    let text: ArrayRef = Arc::new(StringArray::from_iter_values(
+        (0..rows).map(|i| format!("city {}", i * 7919 % 90)),
+    ));
+    let part: ArrayRef = Arc::new(Float64Array::from_iter_values(
+        (0..rows).map(|i| i as f64 / 4.0),
+    ));
+    let nested: ArrayRef = Arc::new(StructArray::from(vec![(
+        Arc::new(Field::new("x.y", DataType::Float64, true)),
+        part,
+    )]));
+    let folder = stored(&table(vec![
+        ("id", sorted),
+        ("holes", numbers(rows)),
+        ("city", text),
+        ("point", nested),
+    ]));
     let page = reported(folder.path(), &[]);
     well_formed(&page);
     for part in [
@@ -145,7 +200,10 @@ fn every_column_and_every_part_of_the_page_is_there() {
     ] {
         assert!(page.contains(part), "{part}");
     }
-    assert!(!page.contains("http") || page.matches("http").count() == page.matches("http-equiv").count());
+    assert!(
+        !page.contains("http")
+            || page.matches("http").count() == page.matches("http-equiv").count()
+    );
     let without = reported(folder.path(), &["--parquet", "never", "--rows", "0"]);
     well_formed(&without);
     assert!(without.contains("Not measured.") && !without.contains("<td>city 89</td>"));
@@ -153,8 +211,11 @@ fn every_column_and_every_part_of_the_page_is_there() {
 
 #[test]
 fn names_and_values_of_strangers_are_only_text() {
-    let text =
-        |i: usize| -> ArrayRef { Arc::new(StringArray::from_iter_values((0..50).map(|row| HOSTILE[(i + row) % 6]))) };
+    let text = |i: usize| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(
+            (0..50).map(|row| HOSTILE[(i + row) % 6]),
+        ))
+    };
     let columns = (0..6).map(|i| (HOSTILE[i], text(i))).collect();
     let folder = stored(&table(columns));
     let name = "<i>&.staffa";
@@ -163,13 +224,27 @@ fn names_and_values_of_strangers_are_only_text() {
     let few = String::from_utf8(output.stdout).unwrap();
     // Of many columns, the details wait as text in the page.
     let names: Vec<String> = (0..250).map(|i| format!("{}{i}", HOSTILE[i % 6])).collect();
-    let folder = stored(&table(names.iter().enumerate().map(|(i, name)| (name.as_str(), text(i))).collect()));
+    let folder = stored(&table(
+        names
+            .iter()
+            .enumerate()
+            .map(|(i, name)| (name.as_str(), text(i)))
+            .collect(),
+    ));
     for page in [few, reported(folder.path(), &[])] {
         well_formed(&page);
-        assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && page.contains("a&#39;b&amp;amp;c"));
-        for (hostile, times) in
-            [("<img", 0), ("alert(1)</script", 0), ("<!--", 0), ("\u{202e}", 0), ("\u{1b}", 0), ("<i>&", 0)]
-        {
+        assert!(
+            page.contains("&lt;script&gt;alert(1)&lt;/script&gt;")
+                && page.contains("a&#39;b&amp;amp;c")
+        );
+        for (hostile, times) in [
+            ("<img", 0),
+            ("alert(1)</script", 0),
+            ("<!--", 0),
+            ("\u{202e}", 0),
+            ("\u{1b}", 0),
+            ("<i>&", 0),
+        ] {
             assert_eq!(page.matches(hostile).count(), times, "{hostile:?}");
         }
     }
@@ -178,7 +253,12 @@ fn names_and_values_of_strangers_are_only_text() {
 #[test]
 fn two_thousand_columns_make_a_page_of_a_few_megabytes() {
     let names: Vec<String> = (0..2000).map(|i| format!("sensor_{i:04}")).collect();
-    let folder = stored(&table(names.iter().map(|name| (name.as_str(), numbers(200))).collect()));
+    let folder = stored(&table(
+        names
+            .iter()
+            .map(|name| (name.as_str(), numbers(200)))
+            .collect(),
+    ));
     let page = reported(folder.path(), &[]);
     well_formed(&page);
     assert!(page.len() < 5_000_000, "{}", page.len());
@@ -200,11 +280,18 @@ fn a_page_appears_whole_or_not_at_all() {
     };
     fine(&run(&["t.staffa", "-o", "t.html"]));
     let page = fs::read(folder.path().join("t.html")).unwrap();
-    assert!(page == reported(folder.path(), &[]).into_bytes(), "the same file makes the same page");
+    assert!(
+        page == reported(folder.path(), &[]).into_bytes(),
+        "the same file makes the same page"
+    );
     refused(&["t.staffa", "-o", "t.html"], 3, "--force");
     fine(&run(&["t.staffa", "-q", "--force", "-o", "t.html"]));
     let table = fs::read(folder.path().join("t.staffa")).unwrap();
-    refused(&["t.staffa", "--force", "-o", "t.staffa"], 2, "would replace the table");
+    refused(
+        &["t.staffa", "--force", "-o", "t.staffa"],
+        2,
+        "would replace the table",
+    );
     refused(&["none.staffa", "-o", "n.html"], 3, "no such file");
     refused(&["t.parquet", "-o", "n.html"], 1, "t.parquet");
     refused(&["t.staffa", "-o", "none/n.html"], 3, "none/n.html");

@@ -1,7 +1,8 @@
 //! The border to DuckDB: record batches become its chunks and back, by Arrow's C interface.
 //!
-//! This file alone holds `unsafe`: the structs of Arrow's C interface change hands between two libraries' names for them,
-//! and an importer is kept between two calls of DuckDB (docs/decisions/0016-duckdb.md).
+//! This file alone holds `unsafe`: the structs of Arrow's C interface change hands between two
+//! libraries' names for them, and an importer is kept between two calls of DuckDB
+//! (docs/decisions/0016-duckdb.md).
 
 use std::mem::{size_of, transmute};
 use std::ptr::null_mut;
@@ -29,8 +30,8 @@ const _: () = assert!(size_of::<FFI_ArrowArray>() == size_of::<ffi::ArrowArray>(
 
 fn to_duckdb_schema(schema: &Schema) -> Result<ArrowSchema> {
     let schema = FFI_ArrowSchema::try_from(schema).map_err(of_text)?;
-    // SAFETY: both are the `struct ArrowSchema` of Arrow's C interface, which fixes fields and layout; it is moved, and
-    // from here on released by its new owner alone.
+    // SAFETY: both are the `struct ArrowSchema` of Arrow's C interface, which fixes fields and
+    // layout; it is moved, and from here on released by its new owner alone.
     Ok(unsafe { ArrowSchema::from_raw(transmute::<FFI_ArrowSchema, ffi::ArrowSchema>(schema)) })
 }
 
@@ -42,26 +43,34 @@ fn to_duckdb_array(batch: RecordBatch) -> ArrowArray {
 
 /// The columns of a schema as DuckDB will have them: names and types.
 pub(crate) fn columns(context: &Context, schema: &Schema) -> Result<Vec<(String, LogicalType)>> {
-    ArrowImporter::new(context, to_duckdb_schema(schema)?, Some(VECTOR_ROWS))?.schema()?.get_all()
+    ArrowImporter::new(context, to_duckdb_schema(schema)?, Some(VECTOR_ROWS))?
+        .schema()?
+        .get_all()
 }
 
-/// Hands batches of one schema to DuckDB, a chunk at a time. Its vectors refer to the batch's memory.
+/// Hands batches of one schema to DuckDB, a chunk at a time. Its vectors refer to the batch's
+/// memory.
 pub(crate) struct Importer {
     importer: ArrowImporter<'static>,
     /// What the output refers to: kept until the next chunk takes its place.
     last: Option<DataChunk<'static>>,
 }
 
-// SAFETY: it stands in the local state of a scan, which one thread at a time uses; it holds no thread-local state.
+// SAFETY: it stands in the local state of a scan, which one thread at a time uses; it holds no
+// thread-local state.
 unsafe impl Send for Importer {}
 
 impl Importer {
     pub(crate) fn new(context: &Context, schema: &Schema) -> Result<Self> {
         let importer = ArrowImporter::new(context, to_duckdb_schema(schema)?, Some(VECTOR_ROWS))?;
-        // SAFETY: the importer keeps a pointer to DuckDB's client context. It is dropped with the local state of a scan,
-        // which belongs to the query, and the client context owns the query and ends after it.
+        // SAFETY: the importer keeps a pointer to DuckDB's client context. It is dropped with the
+        // local state of a scan, which belongs to the query, and the client context owns the query
+        // and ends after it.
         let importer = unsafe { transmute::<ArrowImporter<'_>, ArrowImporter<'static>>(importer) };
-        Ok(Self { importer, last: None })
+        Ok(Self {
+            importer,
+            last: None,
+        })
     }
 
     /// Takes a batch; what is left of the one before is dropped.
@@ -71,33 +80,52 @@ impl Importer {
 
     /// Makes a column of the output the next rows of the batch, of which it has one column.
     pub(crate) fn pull(&mut self, output: &mut DataChunkRef<'_>, column: usize) -> Result<()> {
-        let chunk = self.importer.next_chunk()?.ok_or_else(|| Error::api_error("fewer rows than handed over"))?;
-        // SAFETY: DuckDB's vectors share their buffers, and the chunk is kept until the output is filled again.
-        unsafe { output.get_vector_at_mut::<Unknown>(column)?.reference(chunk.get_vector_at::<Unknown>(0)?)? };
+        let chunk = self
+            .importer
+            .next_chunk()?
+            .ok_or_else(|| Error::api_error("fewer rows than handed over"))?;
+        // SAFETY: DuckDB's vectors share their buffers, and the chunk is kept until the output is
+        // filled again.
+        unsafe {
+            output
+                .get_vector_at_mut::<Unknown>(column)?
+                .reference(chunk.get_vector_at::<Unknown>(0)?)?
+        };
         self.last = Some(chunk);
         Ok(())
     }
 }
 
 /// The memory of a flat vector of the output, of the width of its values.
-pub(crate) fn memory<'o>(output: &'o mut DataChunkRef<'_>, column: usize, width: usize) -> Result<&'o mut [u8]> {
+pub(crate) fn memory<'o>(
+    output: &'o mut DataChunkRef<'_>,
+    column: usize,
+    width: usize,
+) -> Result<&'o mut [u8]> {
     let mut data = null_mut();
     // SAFETY: the handles are those of the chunk that DuckDB lends for this call.
-    refused(unsafe { ffi::duckdb_v2_vector_get_data_mutable(handle(output, column)?, &raw mut data, null_mut()) })?;
+    refused(unsafe {
+        ffi::duckdb_v2_vector_get_data_mutable(handle(output, column)?, &raw mut data, null_mut())
+    })?;
     if data.is_null() {
         return Err(Error::api_error("a vector without memory"));
     }
-    // SAFETY: the vectors of the output are flat and hold `VECTOR_ROWS` values of their type, whose width the caller knows
-    // by it (`fill.rs`); the borrow of the chunk keeps others away.
+    // SAFETY: the vectors of the output are flat and hold `VECTOR_ROWS` values of their type, whose
+    // width the caller knows by it (`fill.rs`); the borrow of the chunk keeps others away.
     Ok(unsafe { from_raw_parts_mut(data.cast(), VECTOR_ROWS * width) })
 }
 
 /// The validity of a flat vector of the output, a bit for each row, all of them set.
-pub(crate) fn validity<'o>(output: &'o mut DataChunkRef<'_>, column: usize) -> Result<&'o mut [u64]> {
+pub(crate) fn validity<'o>(
+    output: &'o mut DataChunkRef<'_>,
+    column: usize,
+) -> Result<&'o mut [u64]> {
     let mut words = null_mut();
     let handle = handle(output, column)?;
     // SAFETY: as above.
-    refused(unsafe { ffi::duckdb_v2_vector_flat_get_validity_mutable(handle, &raw mut words, null_mut()) })?;
+    refused(unsafe {
+        ffi::duckdb_v2_vector_flat_get_validity_mutable(handle, &raw mut words, null_mut())
+    })?;
     if words.is_null() {
         return Err(Error::api_error("a vector without validity"));
     }
@@ -116,7 +144,12 @@ fn handle(output: &DataChunkRef<'_>, column: usize) -> Result<ffi::duckdb_v2_vec
     let mut vector = null_mut();
     // SAFETY: the chunk is DuckDB's and lent for this call; DuckDB checks the number of the column.
     refused(unsafe {
-        ffi::duckdb_v2_data_chunk_get_vector(output.get_raw(), column as u64, &raw mut vector, null_mut())
+        ffi::duckdb_v2_data_chunk_get_vector(
+            output.get_raw(),
+            column as u64,
+            &raw mut vector,
+            null_mut(),
+        )
     })?;
     Ok(vector)
 }
@@ -124,7 +157,10 @@ fn handle(output: &DataChunkRef<'_>, column: usize) -> Result<ffi::duckdb_v2_vec
 fn refused(code: ffi::DUCKDB_V2_ERROR) -> Result<()> {
     match code {
         ffi::DUCKDB_V2_ERROR::DUCKDB_V2_ERROR_NONE => Ok(()),
-        code => Err(Error { code: code.try_into()?, message: "DuckDB refused its own vector".to_owned() }),
+        code => Err(Error {
+            code: code.try_into()?,
+            message: "DuckDB refused its own vector".to_owned(),
+        }),
     }
 }
 
@@ -147,7 +183,10 @@ impl<'c> Exporter<'c> {
         rows: usize,
         schema: SchemaRef,
     ) -> Result<Self> {
-        Ok(Self(ArrowExporter::new(context, columns, Some(rows.max(1)))?, schema))
+        Ok(Self(
+            ArrowExporter::new(context, columns, Some(rows.max(1)))?,
+            schema,
+        ))
     }
 
     pub(crate) fn push(&mut self, chunk: &DataChunkRef<'_>) -> Result<()> {

@@ -11,7 +11,10 @@ pub(crate) fn of_staffa(error: &staffa::Error) -> Error {
         staffa::Error::Io { .. } => DuckDBError::IoGeneral,
         _ => DuckDBError::InputInvalid,
     };
-    Error { code, message: error.to_string() }
+    Error {
+        code,
+        message: error.to_string(),
+    }
 }
 
 /// Arrow's errors, or others that have only a text.
@@ -23,7 +26,11 @@ pub(crate) fn of_text(error: impl std::fmt::Display) -> Error {
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
-        Err(Error::invalid_input(format!("staffa: a defect of the extension, please report it: {text}")))
+        let text = text
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("unknown");
+        Err(Error::invalid_input(format!(
+            "staffa: a defect of the extension, please report it: {text}"
+        )))
     })
 }

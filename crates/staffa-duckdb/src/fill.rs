@@ -1,8 +1,8 @@
 //! Batches become DuckDB's vectors of 2,048 values.
 //!
-//! Where both lay values out alike (numbers, dates, most timestamps, strings of up to 12 bytes) they are copied, decimals
-//! in the width that DuckDB has for them. All else goes through DuckDB's own importer of Arrow, and its vectors refer to
-//! the batch.
+//! Where both lay values out alike (numbers, dates, most timestamps, strings of up to 12 bytes)
+//! they are copied, decimals in the width that DuckDB has for them. All else goes through DuckDB's
+//! own importer of Arrow, and its vectors refer to the batch.
 
 use std::sync::Arc;
 
@@ -53,7 +53,11 @@ pub(crate) struct Filler {
 impl Filler {
     pub(crate) fn new(context: &Context, handed: &Schema) -> Result<Self> {
         let types = border::columns(context, handed)?;
-        let ways = handed.fields().iter().zip(&types).map(|(field, (_, ty))| way(field.data_type(), ty));
+        let ways = handed
+            .fields()
+            .iter()
+            .zip(&types)
+            .map(|(field, (_, ty))| way(field.data_type(), ty));
         let ways = ways.collect::<Result<Vec<_>>>()?;
         let importers = handed.fields().iter().zip(&ways).map(|(field, way)| {
             if !matches!(way, Way::Views | Way::Import) {
@@ -63,20 +67,35 @@ impl Filler {
             Ok(Some((schema.clone(), Importer::new(context, &schema)?)))
         });
         let importers = importers.collect::<Result<_>>()?;
-        Ok(Self { ways, importers, values: Vec::new(), rows: 0, at: 0 })
+        Ok(Self {
+            ways,
+            importers,
+            values: Vec::new(),
+            rows: 0,
+            at: 0,
+        })
     }
 
     /// Takes the next batch.
     pub(crate) fn push(&mut self, batch: &RecordBatch) -> Result<()> {
         self.values.clear();
-        for ((column, way), importer) in batch.columns().iter().zip(&self.ways).zip(&mut self.importers) {
+        for ((column, way), importer) in batch
+            .columns()
+            .iter()
+            .zip(&self.ways)
+            .zip(&mut self.importers)
+        {
             let data = column.to_data();
             let own = *way != Way::Import && (*way != Way::Views || all_short(&data));
             self.values.push(if own {
                 Values::Own(*way, data)
             } else {
-                let (schema, importer) = importer.as_mut().ok_or_else(|| Error::api_error("no importer"))?;
-                importer.push(RecordBatch::try_new(schema.clone(), vec![column.clone()]).map_err(of_text)?)?;
+                let (schema, importer) = importer
+                    .as_mut()
+                    .ok_or_else(|| Error::api_error("no importer"))?;
+                importer.push(
+                    RecordBatch::try_new(schema.clone(), vec![column.clone()]).map_err(of_text)?,
+                )?;
                 Values::Imported
             });
         }
@@ -91,7 +110,8 @@ impl Filler {
             self.values.clear();
             return Ok(false);
         }
-        // Own ones first: the size stands in the first vector, and one that refers to another has it already.
+        // Own ones first: the size stands in the first vector, and one that refers to another has
+        // it already.
         for (column, values) in self.values.iter().enumerate() {
             match values {
                 Values::Own(way, data) => copy(*way, data, at, rows, output, column)?,
@@ -138,10 +158,15 @@ fn way(arrow: &DataType, duckdb: &LogicalType) -> Result<Way> {
 
 /// Whether all strings lie in their views.
 fn all_short(data: &ArrayData) -> bool {
-    let Some((views, longer)) = data.buffers().split_first() else { return false };
+    let Some((views, longer)) = data.buffers().split_first() else {
+        return false;
+    };
     let (views, _) = views.as_slice().as_chunks::<16>();
     let views = views.iter().skip(data.offset()).take(data.len());
-    let length = |view: &[u8; 16]| view.first_chunk().map_or(u32::MAX, |length| u32::from_le_bytes(*length));
+    let length = |view: &[u8; 16]| {
+        view.first_chunk()
+            .map_or(u32::MAX, |length| u32::from_le_bytes(*length))
+    };
     longer.is_empty() || views.fold(true, |all, view| all & (length(view) <= 12))
 }
 
@@ -156,8 +181,16 @@ fn copy(
 ) -> Result<()> {
     let short = || Error::api_error("an array shorter than its batch");
     let first = data.offset() + at;
-    let buffer = data.buffers().first().map(Buffer::as_slice).unwrap_or_default();
-    let words = |width: usize| buffer.get(first * width..(first + rows) * width).ok_or_else(short);
+    let buffer = data
+        .buffers()
+        .first()
+        .map(Buffer::as_slice)
+        .unwrap_or_default();
+    let words = |width: usize| {
+        buffer
+            .get(first * width..(first + rows) * width)
+            .ok_or_else(short)
+    };
     match way {
         Way::Words(width) => copy_words(words(width)?, border::memory(output, column, width)?),
         Way::Views => copy_words(words(16)?, border::memory(output, column, 16)?),
@@ -173,9 +206,16 @@ fn copy(
             }
         }
         Way::Bits => {
-            let bits = BooleanBuffer::new(data.buffers().first().cloned().ok_or_else(short)?, first, rows);
+            let bits = BooleanBuffer::new(
+                data.buffers().first().cloned().ok_or_else(short)?,
+                first,
+                rows,
+            );
             let bytes = border::memory(output, column, 1)?;
-            bytes.iter_mut().zip(&bits).for_each(|(byte, bit)| *byte = bit.into());
+            bytes
+                .iter_mut()
+                .zip(&bits)
+                .for_each(|(byte, bit)| *byte = bit.into());
         }
         Way::Import => return Err(Error::api_error("no way to copy this column")),
     }
@@ -184,7 +224,10 @@ fn copy(
         if nulls.null_count() > 0 {
             let words = border::validity(output, column)?;
             let valid = nulls.inner().bit_chunks();
-            words.iter_mut().zip(valid.iter_padded()).for_each(|(word, valid)| *word = valid);
+            words
+                .iter_mut()
+                .zip(valid.iter_padded())
+                .for_each(|(word, valid)| *word = valid);
         }
     }
     border::set_rows(output, column, rows)
@@ -219,7 +262,8 @@ fn past(value: [u8; 16], width: usize) -> i128 {
 /// A value without room is an error, unless it stands under a NULL.
 fn all_fit(from: &[u8], width: usize, data: &ArrayData, at: usize) -> Result<()> {
     let (from, _) = from.as_chunks::<16>();
-    let wrong = |(row, value): &(usize, &[u8; 16])| past(**value, width) != 0 && data.is_valid(at + row);
+    let wrong =
+        |(row, value): &(usize, &[u8; 16])| past(**value, width) != 0 && data.is_valid(at + row);
     match from.iter().enumerate().find(wrong) {
         Some((_, value)) => Err(Error::invalid_input(format!(
             "fewer digits expected in a column of {}, found {}",

@@ -7,7 +7,8 @@
 //! execute       part -> batches -> vectors                          table.rs, fill.rs, border.rs
 //! ```
 //!
-//! DuckDB tests every filter again (see `pushdown.rs`), so that scans need not be exact, only never lose a row.
+//! DuckDB tests every filter again (see `pushdown.rs`), so that scans need not be exact, only never
+//! lose a row.
 
 mod border;
 mod copy;
@@ -25,8 +26,13 @@ use duckdb_neo::extension::Extension;
 #[duckdb_entrypoint_c_api_v2(extension_name = "staffa", api_version = "v2.0.0")]
 fn load(extension: &Extension) -> duckdb_neo::Result<()> {
     error::guarded(|| {
-        // DuckDB's threads decode: a pool of one thread means "where you are". It fails where there is one already.
-        drop(rayon::ThreadPoolBuilder::new().num_threads(1).build_global());
+        // DuckDB's threads decode: a pool of one thread means "where you are". It fails where there
+        // is one already.
+        drop(
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(1)
+                .build_global(),
+        );
         table::register(extension)?;
         replacement::register(extension)?;
         copy::register(extension)

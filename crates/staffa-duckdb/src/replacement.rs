@@ -19,15 +19,26 @@ pub(crate) fn register(extension: &Extension) -> Result<()> {
 struct Names;
 
 impl ReplacementScanCallbacks for Names {
-    fn scan(&self, context: &Context, name: &QualifiedName, found: ReplacementHandle<'_>) -> Result<()> {
+    fn scan(
+        &self,
+        context: &Context,
+        name: &QualifiedName,
+        found: ReplacementHandle<'_>,
+    ) -> Result<()> {
         guarded(|| {
-            let [path] = &name.parts()?[..] else { return Ok(()) };
+            let [path] = &name.parts()?[..] else {
+                return Ok(());
+            };
             let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
-            let Some((stem, extension)) = file.rsplit_once('.') else { return Ok(()) };
+            let Some((stem, extension)) = file.rsplit_once('.') else {
+                return Ok(());
+            };
             if !extension.eq_ignore_ascii_case("staffa") {
                 return Ok(());
             }
-            found.set_reference(ReplacementType::Table(QualifiedName::from_parts(&[table::NAME])?))?;
+            found.set_reference(ReplacementType::Table(QualifiedName::from_parts(&[
+                table::NAME,
+            ])?))?;
             found.add_parameter(path.value(context)?)?;
             found.set_alias(stem)
         })

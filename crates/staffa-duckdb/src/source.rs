@@ -23,8 +23,8 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Opens what a path, a glob or a list of them names. DuckDB's own file system finds the files, so that what it is
-    /// not allowed to look at is refused.
+    /// Opens what a path, a glob or a list of them names. DuckDB's own file system finds the files,
+    /// so that what it is not allowed to look at is refused.
     pub(crate) fn open(context: &Context, names: &Value) -> Result<Self> {
         let mut paths = Vec::new();
         let system = FileSystem::new(context)?;
@@ -39,30 +39,49 @@ impl Source {
             found.sort_unstable();
             paths.append(&mut found);
         }
-        let open = |path: &String| File::open(path.strip_prefix("file://").unwrap_or(path)).map_err(|e| of_staffa(&e));
+        let open = |path: &String| {
+            File::open(path.strip_prefix("file://").unwrap_or(path)).map_err(|e| of_staffa(&e))
+        };
         let files = paths.iter().map(open).collect::<Result<Vec<_>>>()?;
-        let Some(first) = files.first() else { return Err(Error::invalid_input("a list of no files")) };
+        let Some(first) = files.first() else {
+            return Err(Error::invalid_input("a list of no files"));
+        };
         let schema = first.schema().clone();
         for (file, path) in files.iter().zip(&paths) {
-            same(&schema, file.schema(), paths.first().map_or("", String::as_str), path)?;
+            same(
+                &schema,
+                file.schema(),
+                paths.first().map_or("", String::as_str),
+                path,
+            )?;
         }
         for field in schema.fields() {
             if let Some(why) = not_held(field.data_type()) {
                 let path = paths.first().map_or("", String::as_str);
-                return Err(Error::invalid_input(format!("{path}: column {:?}: DuckDB has no {why}", field.name())));
+                return Err(Error::invalid_input(format!(
+                    "{path}: column {:?}: DuckDB has no {why}",
+                    field.name()
+                )));
             }
         }
         let fields = schema.fields().iter().map(|field| handed(field));
         let handed = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let rows = files.iter().map(File::num_rows).sum();
-        Ok(Self { files, schema, handed, rows })
+        Ok(Self {
+            files,
+            schema,
+            handed,
+            rows,
+        })
     }
 }
 
 /// The paths and globs of an argument.
 fn patterns(names: &Value) -> Result<Vec<String>> {
     let text = |value: &Value| match value.get::<String>()? {
-        Some(path) if path.contains('\0') => Err(Error::invalid_input(format!("a path with a NUL byte: {path:?}"))),
+        Some(path) if path.contains('\0') => Err(Error::invalid_input(format!(
+            "a path with a NUL byte: {path:?}"
+        ))),
         Some(path) => Ok(path),
         None => Err(Error::invalid_input("a path expected, found NULL")),
     };
@@ -71,8 +90,9 @@ fn patterns(names: &Value) -> Result<Vec<String>> {
         LogicalTypeID::Varchar => Ok(vec![text(names)?]),
         LogicalTypeID::List | LogicalTypeID::Array => {
             let paths = names.children()?;
-            let other =
-                |value: &Value| value.logical_type().and_then(|ty| ty.id()).ok() != Some(LogicalTypeID::Varchar);
+            let other = |value: &Value| {
+                value.logical_type().and_then(|ty| ty.id()).ok() != Some(LogicalTypeID::Varchar)
+            };
             if let Some(other) = paths.iter().find(|value| other(value)) {
                 return Err(Error::invalid_input(format!(
                     "a list of paths expected, found {} in it",
@@ -81,7 +101,10 @@ fn patterns(names: &Value) -> Result<Vec<String>> {
             }
             paths.iter().map(text).collect()
         }
-        _ => Err(Error::invalid_input(format!("a path or a list of paths expected, found {}", ty.to_text()?))),
+        _ => Err(Error::invalid_input(format!(
+            "a path or a list of paths expected, found {}",
+            ty.to_text()?
+        ))),
     }
 }
 
@@ -89,7 +112,12 @@ fn patterns(names: &Value) -> Result<Vec<String>> {
 fn same(schema: &Schema, other: &Schema, first: &str, path: &str) -> Result<()> {
     for field in schema.fields() {
         match other.column_with_name(field.name()) {
-            None => return Err(Error::invalid_input(format!("{path}: no column {:?}, as in {first}", field.name()))),
+            None => {
+                return Err(Error::invalid_input(format!(
+                    "{path}: no column {:?}, as in {first}",
+                    field.name()
+                )));
+            }
             Some((_, found)) if !found.data_type().equals_datatype(field.data_type()) => {
                 return Err(Error::invalid_input(format!(
                     "{path}: column {:?} is of type {}, in {first} of type {}",
@@ -101,8 +129,15 @@ fn same(schema: &Schema, other: &Schema, first: &str, path: &str) -> Result<()> 
             Some(_) => {}
         }
     }
-    if let Some(more) = other.fields().iter().find(|field| schema.column_with_name(field.name()).is_none()) {
-        return Err(Error::invalid_input(format!("{path}: column {:?} is not in {first}", more.name())));
+    if let Some(more) = other
+        .fields()
+        .iter()
+        .find(|field| schema.column_with_name(field.name()).is_none())
+    {
+        return Err(Error::invalid_input(format!(
+            "{path}: column {:?} is not in {first}",
+            more.name()
+        )));
     }
     Ok(())
 }
@@ -110,7 +145,9 @@ fn same(schema: &Schema, other: &Schema, first: &str, path: &str) -> Result<()> 
 /// What of a type DuckDB cannot hold, and does not say itself.
 fn not_held(ty: &DataType) -> Option<String> {
     match ty {
-        DataType::Decimal32(_, scale) | DataType::Decimal64(_, scale) | DataType::Decimal128(_, scale)
+        DataType::Decimal32(_, scale)
+        | DataType::Decimal64(_, scale)
+        | DataType::Decimal128(_, scale)
             if *scale < 0 =>
         {
             Some(format!("decimals of a scale below zero, as {ty}"))

@@ -14,8 +14,9 @@ use duckdb_neo::extension::Extension;
 use duckdb_neo::logical_type::{LogicalType, LogicalTypeID};
 use duckdb_neo::signature::{FunctionParameter, SignatureBuilder};
 use duckdb_neo::table_function::{
-    BindFunctionHandle, ExecColumnInfo, InitColumnData, OrderPreservation, PartitionData, PushdownData,
-    TableFilterPushdownCallbacks, TableFunctionBuilder, TableFunctionCallbacks, TablePartitioningCallbacks,
+    BindFunctionHandle, ExecColumnInfo, InitColumnData, OrderPreservation, PartitionData,
+    PushdownData, TableFilterPushdownCallbacks, TableFunctionBuilder, TableFunctionCallbacks,
+    TablePartitioningCallbacks,
 };
 use duckdb_neo::{Error, Parameters, Result};
 use staffa::{Part, Predicate, Reader, Scan};
@@ -92,17 +93,30 @@ impl TableFunctionCallbacks for ReadStaffa {
     type GlobalState = Work;
     type LocalState = Thread;
 
-    fn bind(&self, context: &Context, arguments: Vec<BindArgument>, bind: BindFunctionHandle<'_>) -> Result<Call> {
+    fn bind(
+        &self,
+        context: &Context,
+        arguments: Vec<BindArgument>,
+        bind: BindFunctionHandle<'_>,
+    ) -> Result<Call> {
         guarded(|| {
-            let files = arguments.into_iter().next().and_then(|argument| argument.value);
-            let files = files.ok_or_else(|| Error::invalid_input("read_staffa: a constant path or list expected"))?;
+            let files = arguments
+                .into_iter()
+                .next()
+                .and_then(|argument| argument.value);
+            let files = files.ok_or_else(|| {
+                Error::invalid_input("read_staffa: a constant path or list expected")
+            })?;
             let source = Source::open(context, &files)?;
             for (name, ty) in border::columns(context, &source.handed)? {
                 bind.add_result_column(&name, &ty)?;
             }
             bind.set_cardinality(usize::try_from(source.rows).unwrap_or(usize::MAX), true)?;
             bind.set_order(OrderPreservation::Insertion)?;
-            Ok(Call { source, filter: Mutex::new(None) })
+            Ok(Call {
+                source,
+                filter: Mutex::new(None),
+            })
         })
     }
 
@@ -115,23 +129,52 @@ impl TableFunctionCallbacks for ReadStaffa {
         guarded(|| {
             let source = &call.source;
             let count = columns.count()?;
-            let columns = (0..count).map(|i| columns.get_column_index(i)).collect::<Result<Vec<_>>>()?;
+            let columns = (0..count)
+                .map(|i| columns.get_column_index(i))
+                .collect::<Result<Vec<_>>>()?;
             let handed = source.handed.project(&columns).map_err(of_text)?.into();
             let fields = source.schema.fields();
-            let names: Vec<_> = columns.iter().filter_map(|i| fields.get(*i)).map(|field| field.name()).collect();
-            let filter = call.filter.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let (mut scans, mut untested, mut parts) = (Vec::new(), filter.is_some().then(Vec::new), Vec::new());
+            let names: Vec<_> = columns
+                .iter()
+                .filter_map(|i| fields.get(*i))
+                .map(|field| field.name())
+                .collect();
+            let filter = call
+                .filter
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone();
+            let (mut scans, mut untested, mut parts) =
+                (Vec::new(), filter.is_some().then(Vec::new), Vec::new());
             for (number, file) in source.files.iter().enumerate() {
-                let mut scan = file.scan().columns(names.iter().copied()).string_views(true).loose(true);
+                let mut scan = file
+                    .scan()
+                    .columns(names.iter().copied())
+                    .string_views(true)
+                    .loose(true);
                 if let (Some(filter), Some(untested)) = (&filter, &mut untested) {
                     untested.push(scan.clone());
                     scan = scan.filter(filter.clone());
                 }
-                parts.extend(scan.parts(PART_ROWS).map_err(|e| of_staffa(&e))?.into_iter().map(|part| (number, part)));
+                parts.extend(
+                    scan.parts(PART_ROWS)
+                        .map_err(|e| of_staffa(&e))?
+                        .into_iter()
+                        .map(|part| (number, part)),
+                );
                 scans.push(scan);
             }
             let threads = parts.len().max(1);
-            Ok((Some(Work { scans, untested, parts, next: AtomicUsize::new(0), handed }), Some(threads)))
+            Ok((
+                Some(Work {
+                    scans,
+                    untested,
+                    parts,
+                    next: AtomicUsize::new(0),
+                    handed,
+                }),
+                Some(threads),
+            ))
         })
     }
 
@@ -146,7 +189,16 @@ impl TableFunctionCallbacks for ReadStaffa {
             let work = work.ok_or_else(|| Error::api_error("no scan begun"))?;
             let filler = Filler::new(context, &work.handed)?;
             let (reader, part, rows, kept, tested, skip, skipped) = (None, 0, 0, 0, false, 0, 0);
-            Ok(Some(Thread { filler, reader, part, rows, kept, tested, skip, skipped }))
+            Ok(Some(Thread {
+                filler,
+                reader,
+                part,
+                rows,
+                kept,
+                tested,
+                skip,
+                skipped,
+            }))
         })
     }
 
@@ -160,7 +212,9 @@ impl TableFunctionCallbacks for ReadStaffa {
         _: ExecColumnInfo<'_>,
     ) -> Result<()> {
         guarded(|| {
-            let (Some(work), Some(thread)) = (work, thread) else { return Err(Error::api_error("no scan begun")) };
+            let (Some(work), Some(thread)) = (work, thread) else {
+                return Err(Error::api_error("no scan begun"));
+            };
             loop {
                 if thread.filler.fill(&mut output)? {
                     return Ok(());
@@ -174,7 +228,8 @@ impl TableFunctionCallbacks for ReadStaffa {
     }
 
     fn progress(&self, _: &Call, work: Option<&Work>, _: &Context) -> Result<Option<f64>> {
-        let done = |work: &Work| work.next.load(Ordering::Relaxed) as f64 / work.parts.len().max(1) as f64;
+        let done =
+            |work: &Work| work.next.load(Ordering::Relaxed) as f64 / work.parts.len().max(1) as f64;
         Ok(work.map(|work| done(work).min(1.0)))
     }
 }
@@ -192,12 +247,25 @@ impl Thread {
                 self.learn();
             }
             self.part = work.next.fetch_add(1, Ordering::Relaxed);
-            let Some((file, part)) = work.parts.get(self.part) else { return Ok(None) };
+            let Some((file, part)) = work.parts.get(self.part) else {
+                return Ok(None);
+            };
             (self.rows, self.kept) = (part.num_rows(), 0);
             self.tested = self.skip == 0 || work.untested.is_none();
-            let scans = work.untested.as_ref().filter(|_| !self.tested).unwrap_or(&work.scans);
-            let Some(scan) = scans.get(*file) else { return Ok(None) };
-            self.reader = Some(scan.clone().part(part.clone()).reader().map_err(|e| of_staffa(&e))?);
+            let scans = work
+                .untested
+                .as_ref()
+                .filter(|_| !self.tested)
+                .unwrap_or(&work.scans);
+            let Some(scan) = scans.get(*file) else {
+                return Ok(None);
+            };
+            self.reader = Some(
+                scan.clone()
+                    .part(part.clone())
+                    .reader()
+                    .map_err(|e| of_staffa(&e))?,
+            );
         }
     }
 
@@ -216,31 +284,43 @@ impl Thread {
 
 /// The batch with types that DuckDB takes as they are.
 fn unpacked(batch: RecordBatch, handed: &SchemaRef) -> Result<RecordBatch> {
-    let fits = |(array, field): (&ArrayRef, &arrow_schema::FieldRef)| array.data_type() == field.data_type();
+    let fits = |(array, field): (&ArrayRef, &arrow_schema::FieldRef)| {
+        array.data_type() == field.data_type()
+    };
     if batch.columns().iter().zip(handed.fields()).all(fits) {
         return Ok(batch);
     }
-    let arrays = batch.columns().iter().zip(handed.fields()).map(|(array, field)| {
-        if array.data_type() == field.data_type() {
-            return Ok(array.clone());
-        }
-        // One at a time: Arrow's kernel for views forgets that a dictionary's value may be NULL, and none unpacks runs of a
-        // dictionary.
-        let array = match array.data_type() {
-            DataType::RunEndEncoded(_, values) => cast(array, values.data_type()),
-            _ => Ok(array.clone()),
-        };
-        let array = array.and_then(|array| match array.data_type() {
-            DataType::Dictionary(_, values) if dictionary_of_nulls(&array) => cast(&array, values),
-            _ => Ok(array),
+    let arrays = batch
+        .columns()
+        .iter()
+        .zip(handed.fields())
+        .map(|(array, field)| {
+            if array.data_type() == field.data_type() {
+                return Ok(array.clone());
+            }
+            // One at a time: Arrow's kernel for views forgets that a dictionary's value may be NULL,
+            // and none unpacks runs of a dictionary.
+            let array = match array.data_type() {
+                DataType::RunEndEncoded(_, values) => cast(array, values.data_type()),
+                _ => Ok(array.clone()),
+            };
+            let array = array.and_then(|array| match array.data_type() {
+                DataType::Dictionary(_, values) if dictionary_of_nulls(&array) => {
+                    cast(&array, values)
+                }
+                _ => Ok(array),
+            });
+            array
+                .and_then(|array| cast(&array, field.data_type()))
+                .map_err(of_text)
         });
-        array.and_then(|array| cast(&array, field.data_type())).map_err(of_text)
-    });
     RecordBatch::try_new(handed.clone(), arrays.collect::<Result<_>>()?).map_err(of_text)
 }
 
 fn dictionary_of_nulls(array: &ArrayRef) -> bool {
-    array.as_any_dictionary_opt().is_some_and(|dictionary| dictionary.values().null_count() > 0)
+    array
+        .as_any_dictionary_opt()
+        .is_some_and(|dictionary| dictionary.values().null_count() > 0)
 }
 
 impl TableFilterPushdownCallbacks for ReadStaffa {

@@ -1,13 +1,18 @@
-//! Bit packing: 1,024 values of `width` bits, interleaved as in `FastLanes`, so that plain loops vectorise.
+//! Bit packing: 1,024 values of `width` bits, interleaved as in `FastLanes`, so that plain loops
+//! vectorise.
 //!
-//!   packed = width rows of 128 bytes; for a type of B bits, LANES = 1024 / B words of B bits to the row
+//!   packed = width rows of 128 bytes; for a type of B bits, LANES = 1024 / B words of B bits to
+//!   the row
 //!   value  = row * LANES + lane        row in 0..B, lane in 0..LANES: values stay in order
-//!   lane   = its B values one after another, a little-endian bit string, in the words lane, LANES + lane, ...
-//!   tail   = fewer than 1,024 values: one consecutive little-endian bit string, ceil(len * width / 8) bytes
+//!   lane   = its B values one after another, a little-endian bit string, in the words lane, LANES
+//!   + lane, ...
+//!   tail   = fewer than 1,024 values: one consecutive little-endian bit string, ceil(len * width /
+//!   8) bytes
 //!
-//! Row `r` of the values begins at bit `r * width` of every lane: one shift for a whole row, and a second one where it
-//! reaches into the next word. Any byte alignment. Afroozeh and Boncz, The `FastLanes` Compression Layout, VLDB 2023 (their
-//! layout also permutes the rows, for delta with a base per lane; we keep one base, and the rows in order).
+//! Row `r` of the values begins at bit `r * width` of every lane: one shift for a whole row, and a
+//! second one where it reaches into the next word. Any byte alignment. Afroozeh and Boncz, The
+//! `FastLanes` Compression Layout, VLDB 2023 (their layout also permutes the rows, for delta with a
+//! base per lane; we keep one base, and the rows in order).
 
 use crate::VECTOR;
 use crate::dispatch::dispatch;
@@ -41,7 +46,8 @@ pub fn pack<T: Int>(values: &[T], width: u32, out: &mut Vec<u8>) -> bool {
 
 /// `out[i] = base + unpacked[i]`, wrapping.
 ///
-/// `false` unless `width` is at most the type's, `packed` has [`packed_bytes`] and `out` has 1,024 values.
+/// `false` unless `width` is at most the type's, `packed` has [`packed_bytes`] and `out` has 1,024
+/// values.
 #[inline]
 pub fn unpack<T: Int>(packed: &[u8], width: u32, base: T, out: &mut [T]) -> bool {
     T::unpack(packed, width, base, out)
@@ -78,14 +84,15 @@ pub fn unpack_one<T: Int>(packed: &[u8], width: u32, index: usize) -> Option<T> 
     Some(value & mask(width))
 }
 
-/// Appends any number of values as one bit string, each cut to its low `width` bits; `false` when `width` is above the
-/// type's.
+/// Appends any number of values as one bit string, each cut to its low `width` bits; `false` when
+/// `width` is above the type's.
 #[inline]
 pub fn pack_tail<T: Int>(values: &[T], width: u32, out: &mut Vec<u8>) -> bool {
     T::pack_tail(values, width, out)
 }
 
-/// `out[i] = base + unpacked[i]`, wrapping, of a bit string; `false` unless `width` is at most the type's and `packed` has
+/// `out[i] = base + unpacked[i]`, wrapping, of a bit string; `false` unless `width` is at most the
+/// type's and `packed` has
 /// [`tail_bytes`].
 #[inline]
 pub fn unpack_tail<T: Int>(packed: &[u8], width: u32, base: T, out: &mut [T]) -> bool {
@@ -105,7 +112,11 @@ pub fn unpack_one_tail<T: Int>(packed: &[u8], width: u32, index: usize) -> Optio
 /// The low `width` bits.
 #[inline(always)]
 fn mask<T: Int>(width: u32) -> T {
-    if width == 0 { T::ZERO } else { T::MAX >> (T::BITS - width) }
+    if width == 0 {
+        T::ZERO
+    } else {
+        T::MAX >> (T::BITS - width)
+    }
 }
 
 /// Where a row of values begins: (row of words, bit inside of the word).
@@ -148,7 +159,8 @@ dispatch! {
         = unpack_body, avx2: unpack_body, avx512: unpack_avx512;
 }
 
-/// Two registers a row, whatever the type: what the compiler makes of the plain loop takes half as long again.
+/// Two registers a row, whatever the type: what the compiler makes of the plain loop takes half as
+/// long again.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
@@ -162,12 +174,18 @@ fn unpack_avx512<T: Int>(packed: &[u8], width: u32, base: T, out: &mut [T]) -> b
     })
 }
 
-/// Gives `put(i, values)` a register of unpacked values above `base` after another, `i` being the number of the first;
-/// every one of them lies below 1,024. Not of bytes. `false` unless the width is 1 to the type's and fits `packed`.
+/// Gives `put(i, values)` a register of unpacked values above `base` after another, `i` being the
+/// number of the first; every one of them lies below 1,024. Not of bytes. `false` unless the width
+/// is 1 to the type's and fits `packed`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
-pub(crate) fn rows_avx512<T: Int>(packed: &[u8], width: u32, base: T, mut put: impl FnMut(usize, __m512i)) -> bool {
+pub(crate) fn rows_avx512<T: Int>(
+    packed: &[u8],
+    width: u32,
+    base: T,
+    mut put: impl FnMut(usize, __m512i),
+) -> bool {
     if width == 0 || width > T::BITS || packed.len() != packed_bytes(width) {
         return false;
     }
@@ -203,13 +221,22 @@ pub(crate) fn rows_avx512<T: Int>(packed: &[u8], width: u32, base: T, mut put: i
         if shift + width <= T::BITS {
             for half in 0..2 {
                 let low = right(read(word, half), down);
-                put(row * lanes + half * lanes / 2, above(_mm512_and_si512(low, mask)));
+                put(
+                    row * lanes + half * lanes / 2,
+                    above(_mm512_and_si512(low, mask)),
+                );
             }
         } else {
             let up = _mm_cvtsi32_si128((T::BITS - shift) as i32);
             for half in 0..2 {
-                let (low, high) = (right(read(word, half), down), left(read(word + 1, half), up));
-                put(row * lanes + half * lanes / 2, above(_mm512_and_si512(_mm512_or_si512(low, high), mask)));
+                let (low, high) = (
+                    right(read(word, half), down),
+                    left(read(word + 1, half), up),
+                );
+                put(
+                    row * lanes + half * lanes / 2,
+                    above(_mm512_and_si512(_mm512_or_si512(low, high), mask)),
+                );
             }
         }
     }
@@ -220,11 +247,19 @@ pub(crate) fn rows_avx512<T: Int>(packed: &[u8], width: u32, base: T, mut put: i
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 #[inline]
-pub(crate) fn rows_avx2(packed: &[u8], width: u32, base: u64, mut put: impl FnMut(usize, __m256i)) -> bool {
+pub(crate) fn rows_avx2(
+    packed: &[u8],
+    width: u32,
+    base: u64,
+    mut put: impl FnMut(usize, __m256i),
+) -> bool {
     if width == 0 || width > 64 || packed.len() != packed_bytes(width) {
         return false;
     }
-    let (mask, base) = (_mm256_set1_epi64x(mask::<u64>(width) as i64), _mm256_set1_epi64x(base as i64));
+    let (mask, base) = (
+        _mm256_set1_epi64x(mask::<u64>(width) as i64),
+        _mm256_set1_epi64x(base as i64),
+    );
     for row in 0..64 {
         let (word, shift) = place::<u64>(row, width);
         // SAFETY (all reads): as in `unpack_body`; four registers of 32 bytes are a row of words.
@@ -235,14 +270,22 @@ pub(crate) fn rows_avx2(packed: &[u8], width: u32, base: u64, mut put: impl FnMu
         if shift + width <= 64 {
             for part in 0..4 {
                 let low = _mm256_srl_epi64(read(word, part), down);
-                put(row * 16 + part * 4, _mm256_add_epi64(base, _mm256_and_si256(low, mask)));
+                put(
+                    row * 16 + part * 4,
+                    _mm256_add_epi64(base, _mm256_and_si256(low, mask)),
+                );
             }
         } else {
             let up = _mm_cvtsi32_si128((64 - shift) as i32);
             for part in 0..4 {
-                let (low, high) =
-                    (_mm256_srl_epi64(read(word, part), down), _mm256_sll_epi64(read(word + 1, part), up));
-                put(row * 16 + part * 4, _mm256_add_epi64(base, _mm256_and_si256(_mm256_or_si256(low, high), mask)));
+                let (low, high) = (
+                    _mm256_srl_epi64(read(word, part), down),
+                    _mm256_sll_epi64(read(word + 1, part), up),
+                );
+                put(
+                    row * 16 + part * 4,
+                    _mm256_add_epi64(base, _mm256_and_si256(_mm256_or_si256(low, high), mask)),
+                );
             }
         }
     }
@@ -263,8 +306,9 @@ fn unpack_body<T: Int>(packed: &[u8], width: u32, base: T, out: &mut [T]) -> boo
     let words = packed.as_ptr().cast::<T>();
     for (row, out) in out.chunks_exact_mut(lanes).enumerate() {
         let (word, shift) = place::<T>(row, width);
-        // SAFETY (both reads): the last bit of the last row is bit `BITS * width` of a lane, so `word`, and `word + 1` where
-        // the row reaches into it, are below `width`; `packed` has `width` rows of `lanes` words.
+        // SAFETY (both reads): the last bit of the last row is bit `BITS * width` of a lane, so
+        // `word`, and `word + 1` where the row reaches into it, are below `width`; `packed` has
+        // `width` rows of `lanes` words.
         if shift + width <= T::BITS {
             for (lane, out) in out.iter_mut().enumerate() {
                 let low = unsafe { words.add(word * lanes + lane).read_unaligned() } >> shift;
@@ -273,7 +317,8 @@ fn unpack_body<T: Int>(packed: &[u8], width: u32, base: T, out: &mut [T]) -> boo
         } else {
             for (lane, out) in out.iter_mut().enumerate() {
                 let low = unsafe { words.add(word * lanes + lane).read_unaligned() } >> shift;
-                let high = unsafe { words.add((word + 1) * lanes + lane).read_unaligned() } << (T::BITS - shift);
+                let high = unsafe { words.add((word + 1) * lanes + lane).read_unaligned() }
+                    << (T::BITS - shift);
                 *out = base.wrapping_add((low | high) & mask);
             }
         }
@@ -315,8 +360,12 @@ fn unpack_tail_body<T: Int>(packed: &[u8], width: u32, base: T, out: &mut [T]) -
     let mut bit = 0;
     let mut out = out;
     if width <= 56 {
-        // Up to 7 bits of the byte before and 56 of the value fit into eight bytes; the last few have fewer behind them.
-        let whole = (packed.len().saturating_sub(8) * 8).checked_div(width as usize).unwrap_or(0).min(out.len());
+        // Up to 7 bits of the byte before and 56 of the value fit into eight bytes; the last few
+        // have fewer behind them.
+        let whole = (packed.len().saturating_sub(8) * 8)
+            .checked_div(width as usize)
+            .unwrap_or(0)
+            .min(out.len());
         let mask = mask::<u64>(width);
         let (head, tail) = out.split_at_mut(whole);
         for out in head {
@@ -416,16 +465,37 @@ mod tests {
                 for (i, &value) in cut[..len].iter().enumerate() {
                     assert_eq!(unpack_one_tail(packed, width, i), Some(value));
                 }
-                assert!(packed.is_empty() || !unpack_tail(&packed[1..], width, base, &mut out[..len]));
-                assert_eq!(unpack_one_tail::<T>(packed, width, len + 8).is_none(), width > 0);
+                assert!(
+                    packed.is_empty() || !unpack_tail(&packed[1..], width, base, &mut out[..len])
+                );
+                assert_eq!(
+                    unpack_one_tail::<T>(packed, width, len + 8).is_none(),
+                    width > 0
+                );
             }
         }
         let too_wide = T::BITS + 1;
         let values = vec![T::ZERO; VECTOR];
-        assert!(!pack(&values, too_wide, &mut Vec::new()) && !pack_tail(&values, too_wide, &mut Vec::new()));
-        assert!(!unpack(&vec![0; packed_bytes(too_wide)], too_wide, T::ZERO, &mut values.clone()));
-        assert!(!unpack_tail(&vec![0; packed_bytes(too_wide)], too_wide, T::ZERO, &mut values.clone()));
-        assert_eq!(unpack_one::<T>(&vec![0; packed_bytes(too_wide)], too_wide, 0), None);
+        assert!(
+            !pack(&values, too_wide, &mut Vec::new())
+                && !pack_tail(&values, too_wide, &mut Vec::new())
+        );
+        assert!(!unpack(
+            &vec![0; packed_bytes(too_wide)],
+            too_wide,
+            T::ZERO,
+            &mut values.clone()
+        ));
+        assert!(!unpack_tail(
+            &vec![0; packed_bytes(too_wide)],
+            too_wide,
+            T::ZERO,
+            &mut values.clone()
+        ));
+        assert_eq!(
+            unpack_one::<T>(&vec![0; packed_bytes(too_wide)], too_wide, 0),
+            None
+        );
         assert_eq!(unpack_one_tail::<T>(&[0; 100], too_wide, 0), None);
         assert_eq!(unpack_one_tail::<T>(&[0; 100], u32::MAX, usize::MAX), None);
     }

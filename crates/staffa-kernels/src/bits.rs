@@ -7,8 +7,8 @@ use crate::dispatch::dispatch;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{_pdep_u64, _pext_u64};
 
-/// Appends the bits of `bits` at the places that are set in `places` to `out`, which must have a word for all of them and
-/// one more, and is 0. Returns how many these are.
+/// Appends the bits of `bits` at the places that are set in `places` to `out`, which must have a
+/// word for all of them and one more, and is 0. Returns how many these are.
 ///
 /// ```
 /// let mut out = [0; 2];
@@ -24,7 +24,8 @@ dispatch! {
         = gather_scalar, avx2: gather_bmi, avx512: gather_bmi;
 }
 
-/// The bits, one after another, to the places that are set in `places`; 0 to the others, and where there are no more.
+/// The bits, one after another, to the places that are set in `places`; 0 to the others, and where
+/// there are no more.
 ///
 /// ```
 /// let mut out = [0];
@@ -41,7 +42,12 @@ dispatch! {
 }
 
 #[inline(always)]
-fn gather_with(bits: &[u64], places: &[u64], out: &mut [u64], word: impl Fn(u64, u64) -> u64) -> usize {
+fn gather_with(
+    bits: &[u64],
+    places: &[u64],
+    out: &mut [u64],
+    word: impl Fn(u64, u64) -> u64,
+) -> usize {
     let mut len = 0;
     for (bits, places) in bits.iter().zip(places) {
         let (own, at, shift) = (word(*bits, *places), len / 64, len % 64);
@@ -60,7 +66,9 @@ fn scatter_with(bits: &[u64], places: &[u64], out: &mut [u64], word: impl Fn(u64
     for (out, places) in out.iter_mut().zip(places) {
         let (first, shift) = (at / 64, at % 64);
         let low = bits.get(first).map_or(0, |word| word >> shift);
-        let high = bits.get(first + 1).map_or(0, |word| word << 1 << (63 - shift));
+        let high = bits
+            .get(first + 1)
+            .map_or(0, |word| word << 1 << (63 - shift));
         *out = word(low | high, *places);
         at += places.count_ones() as usize;
     }
@@ -128,16 +136,32 @@ mod tests {
                 };
                 let (bits, places) = (words(round % 20), words(round % 20));
                 let set = |words: &[u64], i: usize| words[i / 64] >> (i % 64) & 1 == 1;
-                let expected: Vec<bool> =
-                    (0..bits.len() * 64).filter(|i| set(&places, *i)).map(|i| set(&bits, i)).collect();
+                let expected: Vec<bool> = (0..bits.len() * 64)
+                    .filter(|i| set(&places, *i))
+                    .map(|i| set(&bits, i))
+                    .collect();
                 let mut out = vec![0; expected.len() / 64 + 2];
                 assert_eq!(gather_bits(&bits, &places, &mut out), expected.len());
-                assert!(expected.iter().enumerate().all(|(i, bit)| set(&out, i) == *bit));
+                assert!(
+                    expected
+                        .iter()
+                        .enumerate()
+                        .all(|(i, bit)| set(&out, i) == *bit)
+                );
                 let ones = expected.iter().filter(|bit| **bit).count();
-                assert_eq!(out.iter().map(|word| word.count_ones() as usize).sum::<usize>(), ones);
+                assert_eq!(
+                    out.iter()
+                        .map(|word| word.count_ones() as usize)
+                        .sum::<usize>(),
+                    ones
+                );
                 let mut back = vec![7; bits.len()];
                 scatter_bits(&out, &places, &mut back);
-                assert!(back.iter().zip(bits.iter().zip(&places)).all(|(back, (a, b))| *back == a & b));
+                assert!(
+                    back.iter()
+                        .zip(bits.iter().zip(&places))
+                        .all(|(back, (a, b))| *back == a & b)
+                );
             }
         });
     }

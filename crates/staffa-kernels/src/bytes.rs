@@ -2,9 +2,9 @@
 //!
 //!   offsets = n + 1 of u32, not decreasing      string i = data[offsets[i]..offsets[i + 1]]
 //!
-//! A string of unknown length costs a call of memcpy and a mispredicted branch or two. So the dictionary keeps its own copy
-//! of the data, padded, and every copy takes 32 bytes unconditionally, past the string's end where it is shorter; the next
-//! string overwrites them.
+//! A string of unknown length costs a call of memcpy and a mispredicted branch or two. So the
+//! dictionary keeps its own copy of the data, padded, and every copy takes 32 bytes
+//! unconditionally, past the string's end where it is shorter; the next string overwrites them.
 
 use crate::dispatch::dispatch;
 use crate::gather::max_u32;
@@ -23,8 +23,9 @@ const SLACK: usize = 32;
 /// ```
 #[derive(Debug)]
 pub struct BytesDict {
-    /// Of every string its start, and from bit 32 on its length: one load for both. Every string ends `SLACK` bytes before
-    /// the end of `data`, or earlier. Nothing changes the two once they are full.
+    /// Of every string its start, and from bit 32 on its length: one load for both. Every string
+    /// ends `SLACK` bytes before the end of `data`, or earlier. Nothing changes the two once they
+    /// are full.
     entries: PoolVec<u64>,
     data: PoolBuf,
 }
@@ -45,24 +46,39 @@ pub struct BytesDictBuilder {
 }
 
 impl BytesDictBuilder {
-    /// For `len` strings of `bytes` bytes in all; `None` when there is no memory for them, or they have 4 GiB or more.
+    /// For `len` strings of `bytes` bytes in all; `None` when there is no memory for them, or they
+    /// have 4 GiB or more.
     pub fn new(len: usize, bytes: usize) -> Option<Self> {
         u32::try_from(bytes).ok()?;
-        let dict = BytesDict { entries: PoolVec::new(len)?, data: PoolBuf::new(bytes + SLACK)? };
-        Some(Self { dict, filled: 0, end: 0 })
+        let dict = BytesDict {
+            entries: PoolVec::new(len)?,
+            data: PoolBuf::new(bytes + SLACK)?,
+        };
+        Some(Self {
+            dict,
+            filled: 0,
+            end: 0,
+        })
     }
 
-    /// Where the next strings go, one after another; what is written behind them is overwritten by others.
+    /// Where the next strings go, one after another; what is written behind them is overwritten by
+    /// others.
     pub fn room(&mut self) -> &mut [u8] {
         &mut self.dict.data[self.end..]
     }
 
-    /// The strings of these lengths stand in [`room`](Self::room): `false`, with nothing changed, where they cannot, as
-    /// there are more of them, or more bytes, than was said.
+    /// The strings of these lengths stand in [`room`](Self::room): `false`, with nothing changed,
+    /// where they cannot, as there are more of them, or more bytes, than was said.
     #[must_use]
     pub fn push(&mut self, lengths: &[u32]) -> bool {
         let left = self.dict.data.len() - SLACK - self.end;
-        let Some(entries) = self.dict.entries.get_mut(self.filled..self.filled + lengths.len()) else { return false };
+        let Some(entries) = self
+            .dict
+            .entries
+            .get_mut(self.filled..self.filled + lengths.len())
+        else {
+            return false;
+        };
         if crate::sum_u32(lengths) > left as u64 {
             return false;
         }
@@ -77,20 +93,23 @@ impl BytesDictBuilder {
 
     /// The dictionary; `None` where there are fewer strings or bytes than was said.
     pub fn finish(self) -> Option<BytesDict> {
-        let full = self.filled == self.dict.entries.len() && self.end + SLACK == self.dict.data.len();
+        let full =
+            self.filled == self.dict.entries.len() && self.end + SLACK == self.dict.data.len();
         full.then_some(self.dict)
     }
 }
 
 impl BytesDict {
-    /// Of `n` strings; `offsets` are `n + 1`, must not decrease, and end inside of `data`. `None` otherwise.
+    /// Of `n` strings; `offsets` are `n + 1`, must not decrease, and end inside of `data`. `None`
+    /// otherwise.
     pub fn new(offsets: &[u32], data: &[u8]) -> Option<Self> {
         let (first, last) = (*offsets.first()?, *offsets.last()?);
         let data = data.get(first as usize..last as usize)?;
         let mut out = BytesDictBuilder::new(offsets.len() - 1, data.len())?;
         out.room()[..data.len()].copy_from_slice(data);
         for (entry, offsets) in out.dict.entries.iter_mut().zip(offsets.windows(2)) {
-            *entry = u64::from(offsets[0].wrapping_sub(first)) | u64::from(offsets[1].checked_sub(offsets[0])?) << 32;
+            *entry = u64::from(offsets[0].wrapping_sub(first))
+                | u64::from(offsets[1].checked_sub(offsets[0])?) << 32;
         }
         Some(out.dict)
     }
@@ -135,11 +154,11 @@ impl BytesDict {
         self.data.get(start..)?.get(..len)
     }
 
-    /// `lengths[i] = len(dict[codes[i]])`, and the strings one after another at the start of `out`: the bytes written.
-    /// Up to 32 bytes of `out` behind them may be overwritten as well.
+    /// `lengths[i] = len(dict[codes[i]])`, and the strings one after another at the start of `out`:
+    /// the bytes written. Up to 32 bytes of `out` behind them may be overwritten as well.
     ///
-    /// `None` when a code is out of range, there are not as many lengths as codes, or `out` is too small; `lengths` and
-    /// `out` then hold anything.
+    /// `None` when a code is out of range, there are not as many lengths as codes, or `out` is too
+    /// small; `lengths` and `out` then hold anything.
     #[inline]
     pub fn gather(&self, codes: &[u32], lengths: &mut [u32], out: &mut [u8]) -> Option<usize> {
         gather_strings(self, codes, lengths, out)
@@ -162,7 +181,12 @@ dispatch! {
 }
 
 #[inline(always)]
-fn gather_body(dict: &BytesDict, codes: &[u32], lengths: &mut [u32], out: &mut [u8]) -> Option<usize> {
+fn gather_body(
+    dict: &BytesDict,
+    codes: &[u32],
+    lengths: &mut [u32],
+    out: &mut [u8],
+) -> Option<usize> {
     if lengths.len() != codes.len() || !dict.covers(codes) {
         return None;
     }
@@ -177,11 +201,13 @@ fn gather_body(dict: &BytesDict, codes: &[u32], lengths: &mut [u32], out: &mut [
         *length = len as u32;
         let room = out.len() - at;
         if room >= len + SLACK {
-            // SAFETY: chunks begin before the string's end (or at it, an empty one's), so they reach at most 32 bytes past it; the data has 32 more by
-            // construction, `out` by the test of `room`. The two do not overlap: one is borrowed mutably.
+            // SAFETY: chunks begin before the string's end (or at it, an empty one's), so they
+            // reach at most 32 bytes past it; the data has 32 more by construction, `out` by the
+            // test of `room`. The two do not overlap: one is borrowed mutably.
             unsafe { copy_wide(dict.data.as_ptr().add(start), out.as_mut_ptr().add(at), len) };
         } else {
-            out.get_mut(at..at + len)?.copy_from_slice(dict.data.get(start..start + len)?);
+            out.get_mut(at..at + len)?
+                .copy_from_slice(dict.data.get(start..start + len)?);
         }
         at += len;
     }
@@ -191,12 +217,17 @@ fn gather_body(dict: &BytesDict, codes: &[u32], lengths: &mut [u32], out: &mut [
 /// What all codes are, where these are many and of one run.
 #[inline(always)]
 fn the_same(codes: &[u32]) -> Option<u32> {
-    let (first, middle, last) = (*codes.first()?, *codes.get(codes.len() / 2)?, *codes.last()?);
+    let (first, middle, last) = (
+        *codes.first()?,
+        *codes.get(codes.len() / 2)?,
+        *codes.last()?,
+    );
     let one = codes.len() >= 64 && first == middle && first == last;
     (one && codes.iter().fold(0, |other, code| other | code ^ first) == 0).then_some(first)
 }
 
-/// A string so many times at the start of `out`, each time twice as much of it at once; the bytes written.
+/// A string so many times at the start of `out`, each time twice as much of it at once; the bytes
+/// written.
 #[inline(always)]
 fn repeat(string: &[u8], times: usize, out: &mut [u8]) -> Option<usize> {
     let out = out.get_mut(..string.len().checked_mul(times)?)?;
@@ -214,7 +245,8 @@ fn repeat(string: &[u8], times: usize, out: &mut [u8]) -> Option<usize> {
 #[inline(always)]
 pub(crate) fn copy_string(from: &[u8], to: &mut [u8], len: usize) -> Option<()> {
     if from.len().min(to.len()) >= len.saturating_add(SLACK) {
-        // SAFETY: both have 32 bytes behind the string. They do not overlap: one is borrowed mutably.
+        // SAFETY: both have 32 bytes behind the string. They do not overlap: one is borrowed
+        // mutably.
         unsafe { copy_wide(from.as_ptr(), to.as_mut_ptr(), len) };
     } else {
         to.get_mut(..len)?.copy_from_slice(from.get(..len)?);
@@ -225,7 +257,8 @@ pub(crate) fn copy_string(from: &[u8], to: &mut [u8], len: usize) -> Option<()> 
 /// Copies `len` bytes, and what follows them, 32 at a time.
 ///
 /// # Safety
-/// `from` must be valid for reads and `to` for writes of `len + 32` bytes, and they must not overlap.
+/// `from` must be valid for reads and `to` for writes of `len + 32` bytes, and they must not
+/// overlap.
 #[inline(always)]
 unsafe fn copy_wide(from: *const u8, to: *mut u8, len: usize) {
     // SAFETY: each chunk begins below `len` (the first: at 0) and has at most 32 bytes.
@@ -248,7 +281,12 @@ fn gathered_bytes_body(dict: &BytesDict, codes: &[u32]) -> Option<u64> {
     }
     let entries = &*dict.entries;
     // SAFETY: `covers` has found every code below the number of entries.
-    Some(codes.iter().map(|&code| unsafe { *entries.get_unchecked(code as usize) } >> 32).sum())
+    Some(
+        codes
+            .iter()
+            .map(|&code| unsafe { *entries.get_unchecked(code as usize) } >> 32)
+            .sum(),
+    )
 }
 
 dispatch! {
@@ -261,8 +299,8 @@ fn sum_body(values: &[u32]) -> u64 {
     values.iter().map(|&v| u64::from(v)).sum()
 }
 
-/// Lengths become offsets, in place: each `base` and the sum of the lengths up to it. The last one (`base` of none); `None`
-/// when it is past the type's maximum, and nothing has changed.
+/// Lengths become offsets, in place: each `base` and the sum of the lengths up to it. The last one
+/// (`base` of none); `None` when it is past the type's maximum, and nothing has changed.
 ///
 /// ```
 /// let mut lengths = [1, 0, 2];
@@ -275,13 +313,16 @@ pub fn lengths_to_offsets_i32(base: i32, lengths: &mut [u32]) -> Option<i32> {
     Some(last)
 }
 
-/// `offsets[i] = base + sum(lengths[..=i])`; the last one (`base` of none). `None` when it is past the type's maximum, or
-/// there are not as many offsets as lengths.
+/// `offsets[i] = base + sum(lengths[..=i])`; the last one (`base` of none). `None` when it is past
+/// the type's maximum, or there are not as many offsets as lengths.
 pub fn lengths_to_offsets_i64(base: i64, lengths: &[u32], offsets: &mut [u64]) -> Option<i64> {
     let last = last_offset(base, lengths).filter(|_| lengths.len() == offsets.len())?;
     let mut base = base as u64;
     // A piece at a time, so that the second pass finds it in the cache.
-    for (lengths, offsets) in lengths.chunks(crate::VECTOR).zip(offsets.chunks_mut(crate::VECTOR)) {
+    for (lengths, offsets) in lengths
+        .chunks(crate::VECTOR)
+        .zip(offsets.chunks_mut(crate::VECTOR))
+    {
         for (offset, &length) in offsets.iter_mut().zip(lengths) {
             *offset = u64::from(length);
         }
@@ -324,11 +365,21 @@ mod tests {
                     let (offsets, data) = dictionary(&mut rng, entries, longest);
                     let dict = BytesDict::new(&offsets, &data).unwrap();
                     assert_eq!(dict.len(), entries);
-                    let string = |i: u32| &data[offsets[i as usize] as usize..offsets[i as usize + 1] as usize];
-                    for (len, run) in [(0, false), (1, false), (2, false), (33, false), (300, false), (300, true)] {
+                    let string = |i: u32| {
+                        &data[offsets[i as usize] as usize..offsets[i as usize + 1] as usize]
+                    };
+                    for (len, run) in [
+                        (0, false),
+                        (1, false),
+                        (2, false),
+                        (33, false),
+                        (300, false),
+                        (300, true),
+                    ] {
                         let code = |_| if run { entries - 1 } else { rng.below(entries) } as u32;
                         let mut codes: Vec<u32> = (0..len).map(code).collect();
-                        let expected: Vec<u8> = codes.iter().flat_map(|&c| string(c)).copied().collect();
+                        let expected: Vec<u8> =
+                            codes.iter().flat_map(|&c| string(c)).copied().collect();
                         let bytes = expected.len();
                         let mut lengths = vec![0; len];
                         assert_eq!(dict.gathered_bytes(&codes), Some(bytes as u64));
@@ -337,15 +388,29 @@ mod tests {
                             assert_eq!(dict.gather(&codes, &mut lengths, &mut out), Some(bytes));
                             assert_eq!(out[..bytes], expected);
                             assert!(out[bytes..].iter().skip(SLACK).all(|&b| b == 0xaa));
-                            assert!(codes.iter().zip(&lengths).all(|(&c, &l)| string(c).len() == l as usize));
+                            assert!(
+                                codes
+                                    .iter()
+                                    .zip(&lengths)
+                                    .all(|(&c, &l)| string(c).len() == l as usize)
+                            );
                         }
                         if bytes > 0 {
-                            assert_eq!(dict.gather(&codes, &mut lengths, &mut vec![0; bytes - 1]), None);
+                            assert_eq!(
+                                dict.gather(&codes, &mut lengths, &mut vec![0; bytes - 1]),
+                                None
+                            );
                         }
                         if len > 0 {
-                            assert_eq!(dict.gather(&codes[1..], &mut lengths, &mut vec![0; bytes]), None);
+                            assert_eq!(
+                                dict.gather(&codes[1..], &mut lengths, &mut vec![0; bytes]),
+                                None
+                            );
                             codes[rng.below(len)] = entries as u32;
-                            assert_eq!(dict.gather(&codes, &mut lengths, &mut vec![0; bytes + 300]), None);
+                            assert_eq!(
+                                dict.gather(&codes, &mut lengths, &mut vec![0; bytes + 300]),
+                                None
+                            );
                             assert_eq!(dict.gathered_bytes(&codes), None);
                         }
                     }
@@ -363,7 +428,10 @@ mod tests {
         assert!(BytesDict::new(&[0, 2, 1], b"abc").is_none());
         assert!(BytesDict::new(&[0, u32::MAX, 1], b"abc").is_none());
         assert!(BytesDict::new(&[2], b"abc").unwrap().is_empty());
-        assert_eq!(BytesDict::new(&[1, 1, 3], b"abc").unwrap().get(1), Some(&b"bc"[..]));
+        assert_eq!(
+            BytesDict::new(&[1, 1, 3], b"abc").unwrap().get(1),
+            Some(&b"bc"[..])
+        );
     }
 
     #[test]
@@ -378,19 +446,31 @@ mod tests {
                 let base = rng.next() as i32 >> 4;
                 let last = i64::from(base) + sum as i64;
                 assert_eq!(lengths_to_offsets_i32(base, &mut small), Some(last as i32));
-                assert_eq!(lengths_to_offsets_i64(i64::from(base), &lengths, &mut large), Some(last));
+                assert_eq!(
+                    lengths_to_offsets_i64(i64::from(base), &lengths, &mut large),
+                    Some(last)
+                );
                 let mut at = base;
                 for (i, &length) in lengths.iter().enumerate() {
                     at += length as i32;
                     assert_eq!((small[i], large[i]), (at as u32, at as u64));
                 }
                 let top = i32::MAX - sum as i32;
-                assert_eq!(lengths_to_offsets_i32(top, &mut lengths.clone()), Some(i32::MAX));
+                assert_eq!(
+                    lengths_to_offsets_i32(top, &mut lengths.clone()),
+                    Some(i32::MAX)
+                );
                 let top = i64::MAX - sum as i64;
-                assert_eq!(lengths_to_offsets_i64(top, &lengths, &mut large), Some(i64::MAX));
+                assert_eq!(
+                    lengths_to_offsets_i64(top, &lengths, &mut large),
+                    Some(i64::MAX)
+                );
                 if sum > 0 {
                     small.clone_from(&lengths);
-                    assert_eq!(lengths_to_offsets_i32(i32::MAX - sum as i32 + 1, &mut small), None);
+                    assert_eq!(
+                        lengths_to_offsets_i32(i32::MAX - sum as i32 + 1, &mut small),
+                        None
+                    );
                     assert_eq!(small, lengths);
                     assert_eq!(lengths_to_offsets_i64(top + 1, &lengths, &mut large), None);
                     assert_eq!(lengths_to_offsets_i64(0, &lengths[1..], &mut large), None);

@@ -2,9 +2,10 @@
 //!
 //!   out[0] = base + d[0],  out[i] = out[i-1] + d[i]   (wrapping)
 //!
-//! A plain loop waits a cycle or more for every sum, and no compiler vectorises it. In a register, `log2(lanes)` shifts
-//! and additions sum all lanes; from one register to the next only one addition waits. Differences of 1, 2, 4 and 8 bits are
-//! summed while they are packed, several to a word.
+//! A plain loop waits a cycle or more for every sum, and no compiler vectorises it. In a register,
+//! `log2(lanes)` shifts and additions sum all lanes; from one register to the next only one
+//! addition waits. Differences of 1, 2, 4 and 8 bits are summed while they are packed, several to a
+//! word.
 
 use crate::bitpack::{Packed, unpack};
 use crate::dispatch::dispatch;
@@ -18,7 +19,8 @@ use crate::{
 #[allow(clippy::wildcard_imports)] // As everybody does: two dozen intrinsics.
 use std::arch::x86_64::*;
 
-/// Sums `values` up in place, from `base`: `out[0] = base + d[0]`, `out[i] = out[i-1] + d[i]`, wrapping.
+/// Sums `values` up in place, from `base`: `out[0] = base + d[0]`, `out[i] = out[i-1] + d[i]`,
+/// wrapping.
 ///
 /// ```
 /// let mut values = [1u32, 2, 3];
@@ -44,7 +46,8 @@ dispatch! { pub(crate) fn u16<>(base: u16, values: &mut [u16]) = scalar, avx2: s
 dispatch! { pub(crate) fn u32<>(base: u32, values: &mut [u32]) = scalar, avx2: scan_avx2, avx512: scan_avx512_u32; }
 dispatch! { pub(crate) fn u64<>(base: u64, values: &mut [u64]) = scalar, avx2: scan_avx2, avx512: scan_avx512_u64; }
 
-/// In each half of 16 bytes: add the values shifted by 1, by 2, by 4 ... ; then the lower half's sum to the upper half.
+/// In each half of 16 bytes: add the values shifted by 1, by 2, by 4 ... ; then the lower half's
+/// sum to the upper half.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 #[inline]
@@ -144,8 +147,14 @@ fn scan_avx512_u64(base: u64, values: &mut [u64]) {
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn transposed(of: [__m512i; 4]) -> [__m512i; 4] {
-    let low = (_mm512_unpacklo_epi32(of[0], of[1]), _mm512_unpacklo_epi32(of[2], of[3]));
-    let high = (_mm512_unpackhi_epi32(of[0], of[1]), _mm512_unpackhi_epi32(of[2], of[3]));
+    let low = (
+        _mm512_unpacklo_epi32(of[0], of[1]),
+        _mm512_unpacklo_epi32(of[2], of[3]),
+    );
+    let high = (
+        _mm512_unpackhi_epi32(of[0], of[1]),
+        _mm512_unpackhi_epi32(of[2], of[3]),
+    );
     [
         _mm512_unpacklo_epi64(low.0, low.1),
         _mm512_unpackhi_epi64(low.0, low.1),
@@ -154,8 +163,8 @@ fn transposed(of: [__m512i; 4]) -> [__m512i; 4] {
     ]
 }
 
-/// Four registers at a time, as 16 times four values: transposed, so that three additions sum the four, and only the totals
-/// are summed by shifts.
+/// Four registers at a time, as 16 times four values: transposed, so that three additions sum the
+/// four, and only the totals are summed by shifts.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 #[inline]
@@ -174,7 +183,8 @@ fn scan_avx512_u32(base: u32, values: &mut [u32]) {
         let fourth = _mm512_add_epi32(third, fourth);
         let totals = _mm512_permutexvar_epi32(order, fourth);
         let x = lane_sums::<u32>(totals);
-        let before = _mm512_permutexvar_epi32(order, _mm512_add_epi32(_mm512_sub_epi32(x, totals), bases));
+        let before =
+            _mm512_permutexvar_epi32(order, _mm512_add_epi32(_mm512_sub_epi32(x, totals), bases));
         // The one addition that waits for the chunk before.
         bases = _mm512_add_epi32(bases, _mm512_permutexvar_epi32(_mm512_set1_epi32(15), x));
         let sums = [first, second, third, fourth].map(|x| _mm512_add_epi32(x, before));
@@ -186,7 +196,8 @@ fn scan_avx512_u32(base: u32, values: &mut [u32]) {
     scalar(whole.as_flattened().last().copied().unwrap_or(base), rest);
 }
 
-/// [`unpack`], then [`prefix_sum`] from `base`, without storing the differences between; `false` where `unpack` is.
+/// [`unpack`], then [`prefix_sum`] from `base`, without storing the differences between; `false`
+/// where `unpack` is.
 ///
 /// ```
 /// use staffa_kernels::{Packed, VECTOR, pack, unpack_prefix_sum};
@@ -228,7 +239,11 @@ fn unpack_scan_u32(differences: Packed<'_, u32>, base: u32, out: &mut [u32]) -> 
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn unpack_scan_u64(differences: Packed<'_, u64>, base: u64, out: &mut [u64]) -> bool {
-    let Packed { packed, width, base: step } = differences;
+    let Packed {
+        packed,
+        width,
+        base: step,
+    } = differences;
     if width == 0 || out.len() != VECTOR {
         return two_steps(differences, base, out);
     }
@@ -256,15 +271,24 @@ fn scan_fields<T: Int>(differences: Packed<'_, T>, base: T, out: &mut [T]) -> bo
     }
 }
 
-/// Sums up two rows (of 64 bits: four) by the additions of one. A packed word has a value of every row; those whose bits
-/// begin 16 apart are masked, all at once, and summed with their words: the sum of a row takes no more than 16 bits. Only
-/// the sums are unpacked. Of 32 and 64 bits.
+/// Sums up two rows (of 64 bits: four) by the additions of one. A packed word has a value of every
+/// row; those whose bits begin 16 apart are masked, all at once, and summed with their words: the
+/// sum of a row takes no more than 16 bits. Only the sums are unpacked. Of 32 and 64 bits.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
-fn scan_fields_of<T: Int, const W: usize>(differences: Packed<'_, T>, base: T, out: &mut [T]) -> bool {
-    let Packed { packed, width, base: step } = differences;
-    // Rows of 128 bytes: `W` of words, each of which is as many of values as a word has values, each of `2 * lanes`.
+fn scan_fields_of<T: Int, const W: usize>(
+    differences: Packed<'_, T>,
+    base: T,
+    out: &mut [T],
+) -> bool {
+    let Packed {
+        packed,
+        width,
+        base: step,
+    } = differences;
+    // Rows of 128 bytes: `W` of words, each of which is as many of values as a word has values,
+    // each of `2 * lanes`.
     let (rows, lanes) = (T::BITS as usize / W, 64 / T::BYTES);
     if width as usize != W || packed.len() != packed_bytes(width) || out.len() != VECTOR {
         return false;
@@ -296,22 +320,26 @@ fn scan_fields_of<T: Int, const W: usize>(differences: Packed<'_, T>, base: T, o
         *place = before_lane;
     }
     // SAFETY (both): 16 words of at most 8 bytes, of 32.
-    let mut before = [0, lanes].map(|i| unsafe { _mm512_loadu_si512(to_lanes.as_ptr().add(i).cast()) });
+    let mut before =
+        [0, lanes].map(|i| unsafe { _mm512_loadu_si512(to_lanes.as_ptr().add(i).cast()) });
     let steps = splat(step.wrapping_mul(T::from_u64(2 * lanes as u64)));
     for word in 0..W {
         // SAFETY: `packed` has `W` rows of 128 bytes.
-        let halves = [0, 64].map(|half| unsafe { _mm512_loadu_si512(packed.as_ptr().add(word * 128 + half).cast()) });
-        // Values 0, 16 / W, 2 * 16 / W and so on of the words; then values 1, 16 / W + 1 ...; of the second half all
-        // before it, too; and of the whole row.
+        let halves = [0, 64].map(|half| unsafe {
+            _mm512_loadu_si512(packed.as_ptr().add(word * 128 + half).cast())
+        });
+        // Values 0, 16 / W, 2 * 16 / W and so on of the words; then values 1, 16 / W + 1 ...; of
+        // the second half all before it, too; and of the whole row.
         let mut held = [[_mm512_setzero_si512(); 3]; 16];
         for (i, held) in held.iter_mut().enumerate().take(16 / W) {
-            let [low, high] = halves.map(|x| lane_sums::<T>(_mm512_and_si512(right(x, i * W), one)));
+            let [low, high] =
+                halves.map(|x| lane_sums::<T>(_mm512_and_si512(right(x, i * W), one)));
             let high = add(high, last(low));
             *held = [low, high, last(high)];
         }
         for row in 0..rows {
-            let [low, high, total] =
-                held[row % (16 / W)].map(|x| _mm512_and_si512(right(x, row / (16 / W) * 16), field));
+            let [low, high, total] = held[row % (16 / W)]
+                .map(|x| _mm512_and_si512(right(x, row / (16 / W) * 16), field));
             // SAFETY: `W * rows` is as many as a word has bits, `2 * lanes` of those are 1,024.
             unsafe {
                 let to = out.as_mut_ptr().add((word * rows + row) * 2 * lanes);
@@ -347,14 +375,25 @@ mod tests {
             let (step, base) = (T::from_u64(rng.next()), T::from_u64(rng.next()));
             let mut packed = vec![9];
             assert!(crate::pack(&values, width, &mut packed));
-            let differences = Packed { packed: &packed[1..], width, base: step };
+            let differences = Packed {
+                packed: &packed[1..],
+                width,
+                base: step,
+            };
             let (mut expected, mut out) = (vec![T::ZERO; VECTOR], vec![T::ZERO; VECTOR]);
             assert!(unpack(differences.packed, width, step, &mut expected));
             scalar(base, &mut expected);
             assert!(unpack_prefix_sum(differences, base, &mut out));
             assert_eq!(out, expected, "{width} bits");
             assert!(!unpack_prefix_sum(differences, base, &mut out[1..]));
-            assert!(!unpack_prefix_sum(Packed { width: width + 1, ..differences }, base, &mut out));
+            assert!(!unpack_prefix_sum(
+                Packed {
+                    width: width + 1,
+                    ..differences
+                },
+                base,
+                &mut out
+            ));
         }
     }
 

@@ -1,8 +1,9 @@
 //! Which instruction set this machine has, and the macro that compiles a body for each.
 //!
-//! A kernel is a plain loop, `#[inline(always)]`. [`dispatch!`] puts it into one wrapper per instruction set, which the
-//! compiler vectorises for that set, and picks the wrapper by a cached level: a load and a well-predicted branch. The
-//! crate itself is built for the baseline (x86-64, or anything else, where there is one body and no choice).
+//! A kernel is a plain loop, `#[inline(always)]`. [`dispatch!`] puts it into one wrapper per
+//! instruction set, which the compiler vectorises for that set, and picks the wrapper by a cached
+//! level: a load and a well-predicted branch. The crate itself is built for the baseline (x86-64,
+//! or anything else, where there is one body and no choice).
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -68,9 +69,11 @@ fn detect() -> Level {
     Level::Baseline
 }
 
-/// `pub fn name<T: Bound>(args) -> R = body;` is the function `body`, compiled for each level and chosen at run time.
+/// `pub fn name<T: Bound>(args) -> R = body;` is the function `body`, compiled for each level and
+/// chosen at run time.
 ///
-/// `fn name(args) = body, avx2: other, avx512: another;` has hand-written bodies for the upper levels.
+/// `fn name(args) = body, avx2: other, avx512: another;` has hand-written bodies for the upper
+/// levels.
 macro_rules! dispatch {
     ($(#[$meta:meta])* $vis:vis fn $name:ident $args:tt $(-> $ret:ty)? = $body:path;) => {
         dispatch! { $(#[$meta])* $vis fn $name<> $args $(-> $ret)? = $body, avx2: $body, avx512: $body; }

@@ -1,7 +1,7 @@
 //! Escapes: every value that is the escape is replaced by the next of the exceptions, in place.
 //!
-//! A loop that looks for escapes mispredicts at most of them. In a register, one comparison finds them all, and an
-//! expansion puts the next exceptions where they belong.
+//! A loop that looks for escapes mispredicts at most of them. In a register, one comparison finds
+//! them all, and an expansion puts the next exceptions where they belong.
 
 use crate::dispatch::dispatch;
 use crate::word::Int;
@@ -9,8 +9,8 @@ use crate::word::Int;
 #[allow(clippy::wildcard_imports)] // As everybody does.
 use std::arch::x86_64::*;
 
-/// Replaces values that are `escape` by the next of `exceptions`, as far as there are any; returns how many values were
-/// the escape.
+/// Replaces values that are `escape` by the next of `exceptions`, as far as there are any; returns
+/// how many values were the escape.
 ///
 /// ```
 /// let mut values = [1u32, 9, 2, 9];
@@ -32,7 +32,11 @@ fn scalar<T: Int>(values: &mut [T], escape: T, exceptions: &[T]) -> usize {
     let mut found = 0;
     for places in values.chunks_mut(64) {
         let bit = |(i, place): (usize, &T)| u64::from(*place == escape) << i;
-        let mut mask = places.iter().enumerate().map(bit).fold(0, |mask, bit| mask | bit);
+        let mut mask = places
+            .iter()
+            .enumerate()
+            .map(bit)
+            .fold(0, |mask, bit| mask | bit);
         while mask != 0 {
             let place = &mut places[mask.trailing_zeros() as usize];
             *place = exceptions.get(found).copied().unwrap_or(*place);
@@ -53,15 +57,21 @@ fn expand_avx512<T: Int>(values: &mut [T], escape: T, exceptions: &[T]) -> usize
     }
     let lanes = 64 / T::BYTES;
     let narrow = T::BYTES == 4;
-    let escapes =
-        if narrow { _mm512_set1_epi32(escape.to_u64() as i32) } else { _mm512_set1_epi64(escape.to_u64() as i64) };
+    let escapes = if narrow {
+        _mm512_set1_epi32(escape.to_u64() as i32)
+    } else {
+        _mm512_set1_epi64(escape.to_u64() as i64)
+    };
     let mut found = 0;
     let mut chunks = values.chunks_exact_mut(lanes);
     for chunk in &mut chunks {
         // SAFETY: the chunk has 64 bytes.
         let x = unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) };
-        let mask =
-            if narrow { _mm512_cmpeq_epi32_mask(x, escapes) } else { u16::from(_mm512_cmpeq_epi64_mask(x, escapes)) };
+        let mask = if narrow {
+            _mm512_cmpeq_epi32_mask(x, escapes)
+        } else {
+            u16::from(_mm512_cmpeq_epi64_mask(x, escapes))
+        };
         if mask == 0 {
             continue;
         }
@@ -81,7 +91,12 @@ fn expand_avx512<T: Int>(values: &mut [T], escape: T, exceptions: &[T]) -> usize
         unsafe { _mm512_storeu_si512(chunk.as_mut_ptr().cast(), x) };
         found += mask.count_ones() as usize;
     }
-    found + scalar(chunks.into_remainder(), escape, &exceptions[found.min(exceptions.len())..])
+    found
+        + scalar(
+            chunks.into_remainder(),
+            escape,
+            &exceptions[found.min(exceptions.len())..],
+        )
 }
 
 #[cfg(test)]
@@ -92,10 +107,19 @@ mod tests {
 
     fn agree<T: Int>() {
         let mut rng = Rng(0x5eed);
-        for (len, often) in (0..200).chain([1023, 1024, 1025]).flat_map(|len| [(len, 2), (len, 9), (len, 100)]) {
+        for (len, often) in (0..200)
+            .chain([1023, 1024, 1025])
+            .flat_map(|len| [(len, 2), (len, 9), (len, 100)])
+        {
             let escape = T::from_u64(100);
             let values: Vec<T> = (0..len)
-                .map(|_| if rng.next().is_multiple_of(often) { escape } else { T::from_u64(rng.next() % 100) })
+                .map(|_| {
+                    if rng.next().is_multiple_of(often) {
+                        escape
+                    } else {
+                        T::from_u64(rng.next() % 100)
+                    }
+                })
                 .collect();
             let count = values.iter().filter(|v| **v == escape).count();
             for held in [count, count / 2, count + 20] {
@@ -104,7 +128,10 @@ mod tests {
                 assert_eq!(scalar(&mut expected, escape, &exceptions), count);
                 let mut out = values.clone();
                 assert_eq!(replace_escapes(&mut out, escape, &exceptions), count);
-                assert!(out == expected, "{len} values, {held} of {count} exceptions");
+                assert!(
+                    out == expected,
+                    "{len} values, {held} of {count} exceptions"
+                );
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Values moved to the places of those that are not NULL: the last step of a block that stores none for NULLs.
+//! Values moved to the places of those that are not NULL: the last step of a block that stores none
+//! for NULLs.
 //!
 //!   out[i] = validity bit i ? the next of the first `count` values : 0
 //!
@@ -11,7 +12,8 @@ use crate::word::Word;
 #[allow(clippy::wildcard_imports)] // As everybody does.
 use std::arch::x86_64::*;
 
-/// Moves the first `count` values of `out` to the places whose bit of `validity` is set; the others become 0.
+/// Moves the first `count` values of `out` to the places whose bit of `validity` is set; the others
+/// become 0.
 ///
 /// `false`, with nothing moved, where not exactly `count` of the first `out.len()` bits are set.
 ///
@@ -44,7 +46,12 @@ fn scalar<T: Word>(out: &mut [T], count: usize, validity: &[u64]) {
 
 /// The places of `range`, the last first; returns how many values are left.
 #[inline(always)]
-fn one_by_one<T: Word>(out: &mut [T], range: std::ops::Range<usize>, mut from: usize, validity: &[u64]) -> usize {
+fn one_by_one<T: Word>(
+    out: &mut [T],
+    range: std::ops::Range<usize>,
+    mut from: usize,
+    validity: &[u64],
+) -> usize {
     for i in range.rev() {
         let valid = validity[i / 64] >> (i % 64) & 1 == 1;
         from -= usize::from(valid);
@@ -90,11 +97,15 @@ fn expand_avx512<T: Word>(out: &mut [T], count: usize, validity: &[u64]) {
             return;
         }
         let mask = validity[start / 64] >> (start % 64);
-        let mask = if lanes == 16 { mask & 0xffff } else { mask & 0xff };
+        let mask = if lanes == 16 {
+            mask & 0xffff
+        } else {
+            mask & 0xff
+        };
         from -= mask.count_ones() as usize;
         let values = &mut out[..start + lanes];
-        // SAFETY: `from` values belong to places before `start`, so it is at most `start`: the load and the store of 64
-        // bytes end within `values`.
+        // SAFETY: `from` values belong to places before `start`, so it is at most `start`: the load
+        // and the store of 64 bytes end within `values`.
         unsafe {
             let base = values.as_mut_ptr();
             let packed = _mm512_loadu_si512(base.add(from).cast());
@@ -118,14 +129,29 @@ mod tests {
     fn agrees<T: Word>(rng: &mut Rng) {
         for len in [0usize, 1, 15, 16, 63, 64, 65, 200, 1000, 1024] {
             for share in [0, 1, 8, 15, 16] {
-                let bits: Vec<bool> = (0..len).map(|i| rng.below(16) < share || share == 1 && i / 64 == 1).collect();
+                let bits: Vec<bool> = (0..len)
+                    .map(|i| rng.below(16) < share || share == 1 && i / 64 == 1)
+                    .collect();
                 let mut validity = vec![0u64; len.div_ceil(64)];
-                bits.iter().enumerate().for_each(|(i, bit)| validity[i / 64] |= u64::from(*bit) << (i % 64));
+                bits.iter()
+                    .enumerate()
+                    .for_each(|(i, bit)| validity[i / 64] |= u64::from(*bit) << (i % 64));
                 let bytes: Vec<u8> = (0..len * T::BYTES).map(|_| rng.next() as u8).collect();
-                let values: Vec<T> = bytes.chunks(T::BYTES).map(|bytes| T::read_le(bytes).unwrap()).collect();
+                let values: Vec<T> = bytes
+                    .chunks(T::BYTES)
+                    .map(|bytes| T::read_le(bytes).unwrap())
+                    .collect();
                 let mut next = values.iter().copied();
-                let expected: Vec<T> =
-                    bits.iter().map(|bit| if *bit { next.next().unwrap() } else { T::default() }).collect();
+                let expected: Vec<T> = bits
+                    .iter()
+                    .map(|bit| {
+                        if *bit {
+                            next.next().unwrap()
+                        } else {
+                            T::default()
+                        }
+                    })
+                    .collect();
                 let count = len - next.count();
                 let mut out = values.clone();
                 assert!(expand(&mut out, count, &validity));
@@ -157,7 +183,12 @@ mod tests {
     #[test]
     fn other_counts_are_refused() {
         on_every_level(|| {
-            for (count, validity) in [(3, vec![0b11u64]), (1, vec![0b11]), (2, vec![]), (6, vec![u64::MAX])] {
+            for (count, validity) in [
+                (3, vec![0b11u64]),
+                (1, vec![0b11]),
+                (2, vec![]),
+                (6, vec![u64::MAX]),
+            ] {
                 let mut out = [1u32, 2, 3, 4, 5];
                 assert!(!expand(&mut out, count, &validity), "{count}");
                 assert_eq!(out, [1, 2, 3, 4, 5]);

@@ -1,9 +1,10 @@
-//! Of many values those whose bit is set, one after another: what a filter keeps of a vector that was decoded.
+//! Of many values those whose bit is set, one after another: what a filter keeps of a vector that
+//! was decoded.
 //!
 //!   out[k] = values[position of the k-th set bit]
 //!
-//! Where a register is wide enough for it (AVX-512), it is packed at once; else every value is written, and the place to
-//! write to moves on by its bit, so that nothing is guessed.
+//! Where a register is wide enough for it (AVX-512), it is packed at once; else every value is
+//! written, and the place to write to moves on by its bit, so that nothing is guessed.
 
 use crate::bytes::copy_string;
 use crate::dispatch::dispatch;
@@ -12,9 +13,11 @@ use crate::word::Word;
 #[allow(clippy::wildcard_imports)] // As everybody does.
 use std::arch::x86_64::*;
 
-/// Writes the values whose bit of `mask` is set to the start of `out`: how many they are. More of `out` may be written.
+/// Writes the values whose bit of `mask` is set to the start of `out`: how many they are. More of
+/// `out` may be written.
 ///
-/// `None` where there are fewer bits than values, or `out` is too small; bits past the last value count for nothing.
+/// `None` where there are fewer bits than values, or `out` is too small; bits past the last value
+/// count for nothing.
 ///
 /// ```
 /// let mut out = [0u32; 2];
@@ -29,7 +32,11 @@ pub fn filter<T: Word>(values: &[T], mask: &[u64], out: &mut [T]) -> Option<usiz
 
 /// How many of the first `len` bits are set; `None` where there are fewer bits.
 pub(crate) fn ones(mask: &[u64], len: usize) -> Option<usize> {
-    let whole: u32 = mask.get(..len / 64)?.iter().map(|word| word.count_ones()).sum();
+    let whole: u32 = mask
+        .get(..len / 64)?
+        .iter()
+        .map(|word| word.count_ones())
+        .sum();
     let rest = match len % 64 {
         0 => 0,
         bits => (mask.get(len / 64)? & !(u64::MAX << bits)).count_ones(),
@@ -78,23 +85,35 @@ fn filter_avx512<T: Word>(values: &[T], mask: &[u64], out: &mut [T]) {
     let whole = values.len() / 64 * 64;
     for start in (0..whole).step_by(lanes) {
         let own = mask[start / 64] >> (start % 64);
-        let own = if lanes == 16 { own & 0xffff } else { own & 0xff };
+        let own = if lanes == 16 {
+            own & 0xffff
+        } else {
+            own & 0xff
+        };
         let count = own.count_ones() as usize;
         let (from, to) = (&values[start..start + lanes], &mut out[at..]);
         let room = to.len() >= lanes;
         assert!(to.len() >= count);
-        // SAFETY: the load takes the `lanes` values of `from`; the store writes as many to `to`, if that has room for
-        // them, else the first `count`, for which it has.
+        // SAFETY: the load takes the `lanes` values of `from`; the store writes as many to `to`, if
+        // that has room for them, else the first `count`, for which it has.
         unsafe {
             let loaded = _mm512_loadu_si512(from.as_ptr().cast());
             let to: *mut T = to.as_mut_ptr();
             if lanes == 16 {
                 let packed = _mm512_maskz_compress_epi32(own as u16, loaded);
-                let kept = if room { 0xffff } else { (1u32 << count).wrapping_sub(1) as u16 };
+                let kept = if room {
+                    0xffff
+                } else {
+                    (1u32 << count).wrapping_sub(1) as u16
+                };
                 _mm512_mask_storeu_epi32(to.cast(), kept, packed);
             } else {
                 let packed = _mm512_maskz_compress_epi64(own as u8, loaded);
-                let kept = if room { 0xff } else { (1u32 << count).wrapping_sub(1) as u8 };
+                let kept = if room {
+                    0xff
+                } else {
+                    (1u32 << count).wrapping_sub(1) as u8
+                };
                 _mm512_mask_storeu_epi64(to.cast(), kept, packed);
             }
         }
@@ -103,11 +122,12 @@ fn filter_avx512<T: Word>(values: &[T], mask: &[u64], out: &mut [T]) {
     one_by_one(values, mask, whole, &mut out[at..]);
 }
 
-/// Of strings that stand one after another in `bytes`, of these lengths, those whose bit of `mask` is set: one after
-/// another at the start of `out`, their lengths at the start of `kept`; how many strings and bytes they are.
-/// Up to 32 bytes of `out` behind them may be overwritten as well.
+/// Of strings that stand one after another in `bytes`, of these lengths, those whose bit of `mask`
+/// is set: one after another at the start of `out`, their lengths at the start of `kept`; how many
+/// strings and bytes they are. Up to 32 bytes of `out` behind them may be overwritten as well.
 ///
-/// `None` where there are fewer bits or bytes than the lengths say, or `kept` or `out` is too small; both then hold anything.
+/// `None` where there are fewer bits or bytes than the lengths say, or `kept` or `out` is too
+/// small; both then hold anything.
 ///
 /// ```
 /// let (mut kept, mut out) = ([0; 2], [0; 4]);
@@ -137,7 +157,11 @@ pub fn filter_strings(
             end += length;
             *place = end;
         }
-        let mut left = if lengths.len() < 64 { word & !(u64::MAX << lengths.len()) } else { *word };
+        let mut left = if lengths.len() < 64 {
+            word & !(u64::MAX << lengths.len())
+        } else {
+            *word
+        };
         while left != 0 {
             let i = left.trailing_zeros() as usize;
             left &= left - 1;
@@ -163,21 +187,36 @@ mod tests {
     const LENS: [usize; 10] = [0, 1, 15, 16, 63, 64, 65, 200, 1000, 1024];
 
     fn mask(rng: &mut Rng, len: usize, share: usize) -> (Vec<bool>, Vec<u64>) {
-        let bits: Vec<bool> = (0..len).map(|i| rng.below(16) < share || share == 1 && i / 64 == 1).collect();
+        let bits: Vec<bool> = (0..len)
+            .map(|i| rng.below(16) < share || share == 1 && i / 64 == 1)
+            .collect();
         let mut words = vec![0u64; len.div_ceil(64)];
-        bits.iter().enumerate().for_each(|(i, bit)| words[i / 64] |= u64::from(*bit) << (i % 64));
+        bits.iter()
+            .enumerate()
+            .for_each(|(i, bit)| words[i / 64] |= u64::from(*bit) << (i % 64));
         (bits, words)
     }
 
     fn kept<T: Copy>(values: &[T], bits: &[bool]) -> Vec<T> {
-        values.iter().zip(bits).filter(|(_, bit)| **bit).map(|(value, _)| *value).collect()
+        values
+            .iter()
+            .zip(bits)
+            .filter(|(_, bit)| **bit)
+            .map(|(value, _)| *value)
+            .collect()
     }
 
     fn agrees<T: Word>(rng: &mut Rng) {
-        for (len, share) in LENS.iter().flat_map(|len| [0, 1, 8, 15, 16].map(|share| (*len, share))) {
+        for (len, share) in LENS
+            .iter()
+            .flat_map(|len| [0, 1, 8, 15, 16].map(|share| (*len, share)))
+        {
             let (bits, mut words) = mask(rng, len, share);
             let bytes: Vec<u8> = (0..len * T::BYTES).map(|_| rng.next() as u8).collect();
-            let values: Vec<T> = bytes.chunks(T::BYTES).map(|bytes| T::read_le(bytes).unwrap()).collect();
+            let values: Vec<T> = bytes
+                .chunks(T::BYTES)
+                .map(|bytes| T::read_le(bytes).unwrap())
+                .collect();
             let expected = kept(&values, &bits);
             for room in [0, 1, 100] {
                 let mut out = vec![T::default(); expected.len() + room];
@@ -185,8 +224,14 @@ mod tests {
                 assert_eq!(out[..expected.len()], expected, "{len} {share}");
             }
             if !expected.is_empty() {
-                assert_eq!(filter(&values, &words, &mut vec![T::default(); expected.len() - 1]), None);
-                assert_eq!(filter(&values, &words[1..], &mut vec![T::default(); len]), None);
+                assert_eq!(
+                    filter(&values, &words, &mut vec![T::default(); expected.len() - 1]),
+                    None
+                );
+                assert_eq!(
+                    filter(&values, &words[1..], &mut vec![T::default(); len]),
+                    None
+                );
             }
             // Bits past the last value count for nothing.
             if len % 64 > 0 {
@@ -215,11 +260,18 @@ mod tests {
     fn strings_agree_with_picking_one_by_one() {
         on_every_level(|| {
             let mut rng = Rng(0x5eed);
-            for (len, share) in LENS.iter().flat_map(|len| [0, 1, 8, 16].map(|share| (*len, share))) {
+            for (len, share) in LENS
+                .iter()
+                .flat_map(|len| [0, 1, 8, 16].map(|share| (*len, share)))
+            {
                 for longest in [0, 1, 16, 33, 200] {
                     let (bits, words) = mask(&mut rng, len, share);
-                    let lengths: Vec<u32> = (0..len).map(|_| rng.below(longest + 1) as u32).collect();
-                    let bytes: Vec<u8> = lengths.iter().flat_map(|l| vec![rng.next() as u8; *l as usize]).collect();
+                    let lengths: Vec<u32> =
+                        (0..len).map(|_| rng.below(longest + 1) as u32).collect();
+                    let bytes: Vec<u8> = lengths
+                        .iter()
+                        .flat_map(|l| vec![rng.next() as u8; *l as usize])
+                        .collect();
                     let mut rest = bytes.as_slice();
                     let mut expected = Vec::new();
                     for (length, bit) in lengths.iter().zip(&bits) {
@@ -231,24 +283,45 @@ mod tests {
                     }
                     let wanted = kept(&lengths, &bits);
                     for slack in [0, 1, 31, 32, 100] {
-                        let (mut found, mut out) = (vec![0; wanted.len()], vec![0xaa; expected.len() + slack]);
+                        let (mut found, mut out) =
+                            (vec![0; wanted.len()], vec![0xaa; expected.len() + slack]);
                         let done = filter_strings(&lengths, &bytes, &words, &mut found, &mut out);
                         assert_eq!(done, Some((wanted.len(), expected.len())));
-                        assert_eq!((&found, &out[..expected.len()]), (&wanted, expected.as_slice()));
-                        assert!(out[expected.len()..].iter().skip(32).all(|byte| *byte == 0xaa));
+                        assert_eq!(
+                            (&found, &out[..expected.len()]),
+                            (&wanted, expected.as_slice())
+                        );
+                        assert!(
+                            out[expected.len()..]
+                                .iter()
+                                .skip(32)
+                                .all(|byte| *byte == 0xaa)
+                        );
                     }
                     let mut found = vec![0; len];
                     if !expected.is_empty() {
                         let mut out = vec![0; expected.len() - 1];
-                        assert_eq!(filter_strings(&lengths, &bytes, &words, &mut found, &mut out), None);
+                        assert_eq!(
+                            filter_strings(&lengths, &bytes, &words, &mut found, &mut out),
+                            None
+                        );
                         let mut out = vec![0; bytes.len()];
-                        assert_eq!(filter_strings(&lengths, &bytes, &words[1..], &mut found, &mut out), None);
+                        assert_eq!(
+                            filter_strings(&lengths, &bytes, &words[1..], &mut found, &mut out),
+                            None
+                        );
                         let short = &bytes[..bytes.len() - 1];
-                        assert_eq!(filter_strings(&lengths, short, &words, &mut found, &mut out), None);
+                        assert_eq!(
+                            filter_strings(&lengths, short, &words, &mut found, &mut out),
+                            None
+                        );
                     }
                 }
             }
-            assert_eq!(filter_strings(&[u32::MAX; 3], b"", &[7], &mut [0; 3], &mut []), None);
+            assert_eq!(
+                filter_strings(&[u32::MAX; 3], b"", &[7], &mut [0; 3], &mut []),
+                None
+            );
         });
     }
 }

@@ -1,13 +1,15 @@
 //! Frames: the range that values are in, and how many of them need how many bits.
 //!
-//! Plain loops, which the compiler vectorises where the instruction set has minima and comparisons of the width.
+//! Plain loops, which the compiler vectorises where the instruction set has minima and comparisons
+//! of the width.
 
 use crate::dispatch::dispatch;
 use crate::word::{Int, Word};
 
 dispatch! {
-    /// The least and the greatest value in the order of `value + flip`, modulo 2^BITS: `flip` is 0 for unsigned numbers and
-    /// the sign bit for signed ones. `(MAX - flip, 0 - flip)` where there are none.
+    /// The least and the greatest value in the order of `value + flip`, modulo 2^BITS: `flip` is 0
+    /// for unsigned numbers and the sign bit for signed ones. `(MAX - flip, 0 - flip)` where there
+    /// are none.
     ///
     /// ```
     /// let values = [3i8, -1, 2].map(|v| v as u8);
@@ -42,7 +44,9 @@ fn changes_body<T: Word>(values: &[T]) -> usize {
     let later = values.get(1..).unwrap_or_default();
     // In parts, so that counters need not be wide.
     let parts = values.chunks(1 << 16).zip(later.chunks(1 << 16));
-    parts.map(|(a, b)| a.iter().zip(b).map(|(a, b)| u32::from(a != b)).sum::<u32>() as usize).sum()
+    parts
+        .map(|(a, b)| a.iter().zip(b).map(|(a, b)| u32::from(a != b)).sum::<u32>() as usize)
+        .sum()
 }
 
 dispatch! {
@@ -57,7 +61,11 @@ dispatch! {
 #[inline(always)]
 fn count_body<T: Int>(values: &[T], base: T, least: T) -> usize {
     // In parts, so that counters need not be wide.
-    let part = |part: &[T]| part.iter().map(|v| u32::from(v.wrapping_sub(base) >= least)).sum::<u32>() as usize;
+    let part = |part: &[T]| {
+        part.iter()
+            .map(|v| u32::from(v.wrapping_sub(base) >= least))
+            .sum::<u32>() as usize
+    };
     values.chunks(1 << 16).map(part).sum()
 }
 
@@ -90,7 +98,10 @@ fn widths_body<T: Int>(values: &[T], base: T) -> [u32; 65] {
     }
     rest.iter().for_each(|value| counts[bits(value)] += 1);
     for part in more {
-        counts.iter_mut().zip(part).for_each(|(sum, count)| *sum += count);
+        counts
+            .iter_mut()
+            .zip(part)
+            .for_each(|(sum, count)| *sum += count);
     }
     counts
 }
@@ -104,21 +115,34 @@ mod tests {
     fn agree<T: Int>() {
         let mut rng = Rng(0x5eed);
         for len in (0..70).chain([127, 128, 129, 1023, 1024, 1025]) {
-            let values: Vec<T> = (0..len).map(|_| T::from_u64(rng.next() >> (rng.next() % 64))).collect();
+            let values: Vec<T> = (0..len)
+                .map(|_| T::from_u64(rng.next() >> (rng.next() % 64)))
+                .collect();
             let (base, flip) = (T::from_u64(rng.next()), T::from_u64(1 << (T::BITS - 1)));
             for flip in [T::ZERO, flip] {
-                assert!(bounds(&values, flip) == bounds_body(&values, flip), "{len} values");
+                assert!(
+                    bounds(&values, flip) == bounds_body(&values, flip),
+                    "{len} values"
+                );
             }
-            let signed = values.iter().copied().reduce(|a, b| if b.signed_lt(a) { b } else { a });
+            let signed = values
+                .iter()
+                .copied()
+                .reduce(|a, b| if b.signed_lt(a) { b } else { a });
             assert!(signed.is_none_or(|least| least == bounds(&values, flip).0));
             for least in [T::ZERO, T::from_u64(rng.next()), T::MAX] {
-                let expected = values.iter().filter(|v| v.wrapping_sub(base) >= least).count();
+                let expected = values
+                    .iter()
+                    .filter(|v| v.wrapping_sub(base) >= least)
+                    .count();
                 assert_eq!(count_above(&values, base, least), expected);
             }
             let expected = values.array_windows().filter(|[a, b]| a != b).count();
             assert_eq!(changes(&values), expected);
             let mut expected = [0; 65];
-            values.iter().for_each(|v| expected[(T::BITS - v.wrapping_sub(base).leading_zeros()) as usize] += 1);
+            values.iter().for_each(|v| {
+                expected[(T::BITS - v.wrapping_sub(base).leading_zeros()) as usize] += 1
+            });
             assert_eq!(widths(&values, base), expected);
         }
     }

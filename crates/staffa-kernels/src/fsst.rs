@@ -2,9 +2,9 @@
 //!
 //!   code 0..=254 = that symbol      code 255 = an escape: the next byte stands for itself
 //!
-//! Eight codes at a time, when none of them is an escape (nor without a symbol): a store of 8 bytes for each, then a step
-//! by the symbol's length; the next store overwrites what was too much. Boncz, Neumann and Leis, FSST: Fast Random Access
-//! String Compression, VLDB 2020.
+//! Eight codes at a time, when none of them is an escape (nor without a symbol): a store of 8 bytes
+//! for each, then a step by the symbol's length; the next store overwrites what was too much.
+//! Boncz, Neumann and Leis, FSST: Fast Random Access String Compression, VLDB 2020.
 
 use crate::dispatch::dispatch;
 
@@ -22,7 +22,9 @@ pub struct FsstTable {
 
 impl std::fmt::Debug for FsstTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FsstTable").field("count", &self.count).finish_non_exhaustive()
+        f.debug_struct("FsstTable")
+            .field("count", &self.count)
+            .finish_non_exhaustive()
     }
 }
 
@@ -37,21 +39,27 @@ impl FsstTable {
     /// ```
     pub fn new(symbols: &[([u8; 8], u8)]) -> Option<Self> {
         let count = u8::try_from(symbols.len()).ok()?;
-        let mut table = Self { symbols: [0; 256], lengths: [0; 256], count };
+        let mut table = Self {
+            symbols: [0; 256],
+            lengths: [0; 256],
+            count,
+        };
         for (code, &(bytes, length)) in symbols.iter().enumerate() {
             if !(1..=8).contains(&length) {
                 return None;
             }
-            table.symbols[code] = u64::from_le_bytes(bytes) & (u64::MAX >> (64 - 8 * u32::from(length)));
+            table.symbols[code] =
+                u64::from_le_bytes(bytes) & (u64::MAX >> (64 - 8 * u32::from(length)));
             table.lengths[code] = length;
         }
         Some(table)
     }
 
-    /// Decodes all of `input` to the start of `out`: the bytes written. Up to 8 bytes of `out` behind them may be
-    /// overwritten as well.
+    /// Decodes all of `input` to the start of `out`: the bytes written. Up to 8 bytes of `out`
+    /// behind them may be overwritten as well.
     ///
-    /// `None` when a code has no symbol, the input ends in an escape, or `out` is too small; `out` then holds anything.
+    /// `None` when a code has no symbol, the input ends in an escape, or `out` is too small; `out`
+    /// then holds anything.
     #[inline]
     pub fn decode(&self, input: &[u8], out: &mut [u8]) -> Option<usize> {
         decode(self, input, out)
@@ -85,7 +93,9 @@ fn decode_body(table: &FsstTable, input: &[u8], out: &mut [u8]) -> Option<usize>
                 at += unsafe { put(table, (codes >> (8 * i)) as u8, out, at) };
             }
             input = &input[plain as usize..];
-            let [ESCAPE, literal, rest @ ..] = input else { return None };
+            let [ESCAPE, literal, rest @ ..] = input else {
+                return None;
+            };
             // At most 7 symbols come before, of 56 bytes.
             *out.get_mut(at)? = *literal;
             at += 1;
@@ -102,13 +112,23 @@ fn decode_body(table: &FsstTable, input: &[u8], out: &mut [u8]) -> Option<usize>
 #[inline(always)]
 unsafe fn put(table: &FsstTable, code: u8, out: &mut [u8], at: usize) -> usize {
     // SAFETY: the caller's.
-    unsafe { out.as_mut_ptr().add(at).cast::<u64>().write_unaligned(table.symbols[code as usize].to_le()) };
+    unsafe {
+        out.as_mut_ptr()
+            .add(at)
+            .cast::<u64>()
+            .write_unaligned(table.symbols[code as usize].to_le())
+    };
     table.lengths[code as usize] as usize
 }
 
 /// The plain twin: from `at` on, a code at a time, not a byte past the end.
 #[inline(always)]
-fn decode_exactly(table: &FsstTable, mut input: &[u8], out: &mut [u8], mut at: usize) -> Option<usize> {
+fn decode_exactly(
+    table: &FsstTable,
+    mut input: &[u8],
+    out: &mut [u8],
+    mut at: usize,
+) -> Option<usize> {
     while let [code, rest @ ..] = input {
         if *code < table.count {
             let length = table.lengths[*code as usize] as usize;
@@ -116,12 +136,15 @@ fn decode_exactly(table: &FsstTable, mut input: &[u8], out: &mut [u8], mut at: u
             if let Some(wide) = out.get_mut(at..at + 8) {
                 wide.copy_from_slice(&symbol);
             } else {
-                out.get_mut(at..at + length)?.copy_from_slice(&symbol[..length]);
+                out.get_mut(at..at + length)?
+                    .copy_from_slice(&symbol[..length]);
             }
             at += length;
             input = rest;
         } else {
-            let ([ESCAPE, literal, rest @ ..], Some(byte)) = (input, out.get_mut(at)) else { return None };
+            let ([ESCAPE, literal, rest @ ..], Some(byte)) = (input, out.get_mut(at)) else {
+                return None;
+            };
             *byte = *literal;
             at += 1;
             input = rest;
@@ -130,7 +153,8 @@ fn decode_exactly(table: &FsstTable, mut input: &[u8], out: &mut [u8], mut at: u
     Some(at)
 }
 
-/// Marks the bytes of a word that are at least a bound: a carry-free comparison of the low 7 bits, then the highest bit.
+/// Marks the bytes of a word that are at least a bound: a carry-free comparison of the low 7 bits,
+/// then the highest bit.
 #[derive(Copy, Clone)]
 struct AtLeast {
     low: u64,
@@ -143,7 +167,10 @@ impl AtLeast {
 
     #[inline(always)]
     fn new(bound: u8) -> Self {
-        Self { low: u64::from(bound & 127) * 0x0101_0101_0101_0101, high: if bound < 128 { 0 } else { u64::MAX } }
+        Self {
+            low: u64::from(bound & 127) * 0x0101_0101_0101_0101,
+            high: if bound < 128 { 0 } else { u64::MAX },
+        }
     }
 
     /// The top bit of each such byte.
@@ -166,7 +193,9 @@ mod tests {
         while let [code, rest @ ..] = input {
             input = rest;
             if *code == ESCAPE {
-                let [literal, rest @ ..] = input else { return None };
+                let [literal, rest @ ..] = input else {
+                    return None;
+                };
                 out.push(*literal);
                 input = rest;
             } else {
@@ -178,7 +207,9 @@ mod tests {
     }
 
     fn table(rng: &mut Rng, count: usize) -> Vec<([u8; 8], u8)> {
-        (0..count).map(|_| (rng.next().to_le_bytes(), 1 + rng.below(8) as u8)).collect()
+        (0..count)
+            .map(|_| (rng.next().to_le_bytes(), 1 + rng.below(8) as u8))
+            .collect()
     }
 
     #[test]
@@ -191,18 +222,34 @@ mod tests {
                 for len in (0..40).chain([1000]) {
                     for escapes in [0, 3, 50] {
                         let input: Vec<u8> = (0..len)
-                            .map(|_| if rng.below(100) < escapes { 255 } else { rng.below(count + (len & 1)) as u8 })
+                            .map(|_| {
+                                if rng.below(100) < escapes {
+                                    255
+                                } else {
+                                    rng.below(count + (len & 1)) as u8
+                                }
+                            })
                             .collect();
                         let expected = scalar(&symbols, &input);
                         let bytes = expected.as_ref().map_or(8 * len, Vec::len);
                         for slack in [0, 1, 7, 8, 64, 100] {
                             let mut out = vec![0xaa; bytes + slack];
                             let written = table.decode(&input, &mut out);
-                            assert_eq!(written.map(|n| &out[..n]), expected.as_deref(), "{count} symbols, {len} codes");
-                            assert!(written.is_none() || out[bytes..].iter().skip(8).all(|&b| b == 0xaa));
+                            assert_eq!(
+                                written.map(|n| &out[..n]),
+                                expected.as_deref(),
+                                "{count} symbols, {len} codes"
+                            );
+                            assert!(
+                                written.is_none()
+                                    || out[bytes..].iter().skip(8).all(|&b| b == 0xaa)
+                            );
                         }
                         if bytes > 0 {
-                            assert!(expected.is_none() || table.decode(&input, &mut vec![0; bytes - 1]).is_none());
+                            assert!(
+                                expected.is_none()
+                                    || table.decode(&input, &mut vec![0; bytes - 1]).is_none()
+                            );
                         }
                     }
                 }
@@ -221,7 +268,10 @@ mod tests {
                 let input: Vec<u8> = (0..rng.below(60)).map(|_| rng.next() as u8).collect();
                 let mut out = vec![0; rng.below(500)];
                 let expected = scalar(&symbols, &input).filter(|e| e.len() <= out.len());
-                assert_eq!(table.decode(&input, &mut out).map(|n| &out[..n]), expected.as_deref());
+                assert_eq!(
+                    table.decode(&input, &mut out).map(|n| &out[..n]),
+                    expected.as_deref()
+                );
             }
         });
     }
@@ -230,8 +280,10 @@ mod tests {
     fn marks_are_exact() {
         for bound in 0..=255u8 {
             for byte in 0..=255u8 {
-                let marks = AtLeast::new(bound).mark(u64::from_le_bytes([byte, 0, 255, byte, byte, 1, 127, 128]));
-                let expected = [byte, 0, 255, byte, byte, 1, 127, 128].map(|b| if b >= bound { 128 } else { 0 });
+                let marks = AtLeast::new(bound)
+                    .mark(u64::from_le_bytes([byte, 0, 255, byte, byte, 1, 127, 128]));
+                let expected = [byte, 0, 255, byte, byte, 1, 127, 128]
+                    .map(|b| if b >= bound { 128 } else { 0 });
                 assert_eq!(marks, u64::from_le_bytes(expected), "{byte} {bound}");
             }
         }

@@ -1,12 +1,13 @@
 //! Dictionary codes to values: `out[i] = dict[codes[i]]`.
 //!
-//! Codes come from the file. Their maximum is found first, in a pass of its own that vectorises, so that the copying loop
-//! needs no check.
+//! Codes come from the file. Their maximum is found first, in a pass of its own that vectorises, so
+//! that the copying loop needs no check.
 
 use crate::dispatch::dispatch;
 use crate::word::Word;
 
-/// `out[i] = dict[codes[i]]`; `false` when a code is out of range (then `out` holds anything) or the lengths differ.
+/// `out[i] = dict[codes[i]]`; `false` when a code is out of range (then `out` holds anything) or
+/// the lengths differ.
 ///
 /// ```
 /// let mut out = [0u64; 3];
@@ -29,7 +30,8 @@ fn max_body(values: &[u32]) -> u32 {
     values.iter().fold(0, |max, &v| max.max(v))
 }
 
-/// Not compiled for other levels: the gathers of AVX-512 take a quarter longer than loads one by one (Zen 5).
+/// Not compiled for other levels: the gathers of AVX-512 take a quarter longer than loads one by
+/// one (Zen 5).
 pub(crate) fn gather_words<T: Word>(dict: &[T], codes: &[u32], out: &mut [T]) -> bool {
     if codes.len() != out.len() {
         return false;
@@ -52,7 +54,10 @@ mod tests {
     use crate::word::U256;
 
     fn scalar<T: Word>(dict: &[T], codes: &[u32]) -> Option<Vec<T>> {
-        codes.iter().map(|&c| dict.get(c as usize).copied()).collect()
+        codes
+            .iter()
+            .map(|&c| dict.get(c as usize).copied())
+            .collect()
     }
 
     fn agree<T: Word>(word: impl Fn(u64) -> T) {

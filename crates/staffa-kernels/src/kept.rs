@@ -23,7 +23,8 @@ pub trait Lends {
 
 /// A value and its owner, from which it borrows.
 pub struct Kept<O, F: Lends> {
-    /// In truth it lives as long as `owner`, not for ever; declared first, so that it is dropped first.
+    /// In truth it lives as long as `owner`, not for ever; declared first, so that it is dropped
+    /// first.
     value: F::Of<'static>,
     /// Never given out but for reading, and never moved: an `Arc` stays where it is.
     owner: Arc<O>,
@@ -34,12 +35,16 @@ impl<O, F: Lends> Kept<O, F> {
     ///
     /// # Errors
     /// That of `make`.
-    pub fn try_new<E>(owner: O, make: impl for<'a> FnOnce(&'a O) -> Result<F::Of<'a>, E>) -> Result<Self, E> {
+    pub fn try_new<E>(
+        owner: O,
+        make: impl for<'a> FnOnce(&'a O) -> Result<F::Of<'a>, E>,
+    ) -> Result<Self, E> {
         let owner = Arc::new(owner);
         let value = ManuallyDrop::new(make(&owner)?);
-        // SAFETY: the two types differ in a lifetime alone. What the value borrows from is the content of `owner`, which
-        // is kept until the value has been dropped, and does not move. `with` shows the value only for a lifetime that
-        // its caller cannot choose, so that no reference out of it outlasts `self`.
+        // SAFETY: the two types differ in a lifetime alone. What the value borrows from is the
+        // content of `owner`, which is kept until the value has been dropped, and does not move.
+        // `with` shows the value only for a lifetime that its caller cannot choose, so that no
+        // reference out of it outlasts `self`.
         let value = unsafe { transmute_copy::<ManuallyDrop<F::Of<'_>>, F::Of<'static>>(&value) };
         Ok(Self { value, owner })
     }
@@ -71,7 +76,11 @@ mod tests {
 
     impl Drop for Owner<'_> {
         fn drop(&mut self) {
-            assert_eq!(self.1.fetch_add(1, Ordering::SeqCst), 1, "the value is dropped before its owner");
+            assert_eq!(
+                self.1.fetch_add(1, Ordering::SeqCst),
+                1,
+                "the value is dropped before its owner"
+            );
             self.0.fill(0);
         }
     }
@@ -94,7 +103,9 @@ mod tests {
     #[test]
     fn a_value_is_dropped_before_its_owner_wherever_both_have_moved() {
         let drops = AtomicUsize::new(0);
-        let kept = Kept::<_, Slices>::try_new(Owner(vec![1, 2, 3], &drops), |o| Ok::<_, ()>(Borrowed(&o.0, o.1)));
+        let kept = Kept::<_, Slices>::try_new(Owner(vec![1, 2, 3], &drops), |o| {
+            Ok::<_, ()>(Borrowed(&o.0, o.1))
+        });
         let boxed = Box::new(kept.unwrap());
         let moved = *boxed;
         assert_eq!(moved.with(|value| value.0.len()) + moved.owner().0.len(), 6);

@@ -1,8 +1,9 @@
-//! The kernels of Staffa: plain loops over slices, compiled three times, and the memory they write to.
+//! The kernels of Staffa: plain loops over slices, compiled three times, and the memory they write
+//! to.
 //!
-//! Everything here works on values that are already in memory and knows nothing of files, but the bytes that it is given
-//! are hostile: every size is checked up front, and a wrong one gives `false` or `None`; no input panics or leaves its
-//! slices.
+//! Everything here works on values that are already in memory and knows nothing of files, but the
+//! bytes that it is given are hostile: every size is checked up front, and a wrong one gives
+//! `false` or `None`; no input panics or leaves its slices.
 //!
 //! ```text
 //! word      what a value is: u8 .. u128, U256; views between words and bytes
@@ -34,8 +35,8 @@
 //! kept      a value beside what it borrows from
 //! ```
 //!
-//! This is the only crate of Staffa with `unsafe` in it. Each kernel stands beside a plain scalar twin, which the tests
-//! hold it against on every instruction set of the machine.
+//! This is the only crate of Staffa with `unsafe` in it. Each kernel stands beside a plain scalar
+//! twin, which the tests hold it against on every instruction set of the machine.
 //!
 //! ```
 //! use staffa_kernels::{VECTOR, pack, packed_bytes, unpack};
@@ -50,12 +51,15 @@
 //! assert_eq!(out[42], 1_042);
 //! ```
 
-// A body must be inlined into each of its wrappers, or it is compiled for the baseline: this is what the dispatch is.
+// A body must be inlined into each of its wrappers, or it is compiled for the baseline: this is
+// what the dispatch is.
 #![allow(clippy::inline_always)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 #[cfg(target_endian = "big")]
-compile_error!("staffa-kernels views little-endian file bytes as words: a big-endian machine would need copies");
+compile_error!(
+    "staffa-kernels views little-endian file bytes as words: a big-endian machine would need copies"
+);
 
 mod bitpack;
 mod bits;
@@ -91,10 +95,13 @@ mod tokens;
 mod word;
 
 pub use bitpack::{
-    Packed, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail, unpack_tail,
+    Packed, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail,
+    unpack_tail,
 };
 pub use bits::{gather_bits, scatter_bits};
-pub use bytes::{BytesDict, BytesDictBuilder, lengths_to_offsets_i32, lengths_to_offsets_i64, sum_u32};
+pub use bytes::{
+    BytesDict, BytesDictBuilder, lengths_to_offsets_i32, lengths_to_offsets_i64, sum_u32,
+};
 pub use decimal::{decimals_f32, decimals_f64, unpack_decimals_f32, unpack_decimals_f64};
 pub use delta::{prefix_sum, unpack_prefix_sum};
 pub use dispatch::{Level, level, lower_level};

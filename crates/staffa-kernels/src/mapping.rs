@@ -5,9 +5,9 @@
 //! below            a piece of such a mapping of 2 MiB, a region; each goes back by itself
 //! ```
 //!
-//! What is mapped may be offered: the system takes pages of it when it runs short, and gives zeroed ones in their place;
-//! what it has not taken is used again without a page fault. On other systems than Linux memory is from the heap, without
-//! regions and offers.
+//! What is mapped may be offered: the system takes pages of it when it runs short, and gives zeroed
+//! ones in their place; what it has not taken is used again without a page fault. On other systems
+//! than Linux memory is from the heap, without regions and offers.
 
 use std::ptr::NonNull;
 
@@ -30,10 +30,15 @@ pub(crate) struct Region {
 unsafe impl Send for Region {}
 
 impl Region {
-    /// A piece of `bytes`, a multiple of [`GRAIN`] below [`HUGE`], fresh and zeroed; `None` when there is no memory.
+    /// A piece of `bytes`, a multiple of [`GRAIN`] below [`HUGE`], fresh and zeroed; `None` when
+    /// there is no memory.
     ///
     /// The rest of a region in which the piece has no room is handed to `left`, as (start, bytes).
-    pub(crate) fn cut(&mut self, bytes: usize, left: impl FnOnce(NonNull<u8>, usize)) -> Option<NonNull<u8>> {
+    pub(crate) fn cut(
+        &mut self,
+        bytes: usize,
+        left: impl FnOnce(NonNull<u8>, usize),
+    ) -> Option<NonNull<u8>> {
         if self.bytes < bytes {
             let fresh = map(HUGE)?;
             if let Some(rest) = self.rest.replace(fresh).filter(|_| self.bytes > 0) {
@@ -90,8 +95,9 @@ mod system {
         if align > 0 {
             let before = mapped.align_offset(align).min(align);
             let behind = align - before;
-            // SAFETY: both pieces are whole pages of the mapping above, outside of the `bytes` that are kept; unmapping and
-            // advice touch nothing else. Neither failing loses more than address space.
+            // SAFETY: both pieces are whole pages of the mapping above, outside of the `bytes` that
+            // are kept; unmapping and advice touch nothing else. Neither failing loses more than
+            // address space.
             unsafe {
                 if before > 0 {
                     libc::munmap(mapped.cast(), before);
@@ -122,7 +128,8 @@ mod system {
         unsafe { libc::madvise(start.as_ptr().cast(), bytes, libc::MADV_FREE) == 0 }
     }
 
-    /// Ends an offer: what the memory holds, or zeros in place of a page that was taken, stays from now on.
+    /// Ends an offer: what the memory holds, or zeros in place of a page that was taken, stays from
+    /// now on.
     ///
     /// # Safety
     /// As of [`unmap`].

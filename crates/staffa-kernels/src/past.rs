@@ -1,14 +1,16 @@
-//! Stores that go past the caches (non-temporal): for output of many megabytes, which nobody reads soon.
+//! Stores that go past the caches (non-temporal): for output of many megabytes, which nobody reads
+//! soon.
 //!
-//! A plain store first reads the line of memory that it changes, and pushes another out of the caches. Decoded tables are
-//! written once, from begin to end: a vector is decoded into the L1 cache, and copied from there. On x86-64; elsewhere
-//! these are plain copies.
+//! A plain store first reads the line of memory that it changes, and pushes another out of the
+//! caches. Decoded tables are written once, from begin to end: a vector is decoded into the L1
+//! cache, and copied from there. On x86-64; elsewhere these are plain copies.
 
 use crate::VECTOR;
 use crate::gather::max_u32;
 use crate::word::{Word, as_bytes, as_bytes_mut};
 
-/// Orders the stores before whatever comes after it, for other threads as well, however the work before it ends.
+/// Orders the stores before whatever comes after it, for other threads as well, however the work
+/// before it ends.
 struct Fence;
 
 impl Drop for Fence {
@@ -24,8 +26,8 @@ impl Drop for Fence {
 #[repr(align(64))]
 struct Aligned<T>([T; VECTOR]);
 
-/// Fills `out` a vector at a time, by way of memory in the L1 cache: `fill` gets the number of each and a place for each of
-/// its values. After an error `out` holds anything.
+/// Fills `out` a vector at a time, by way of memory in the L1 cache: `fill` gets the number of each
+/// and a place for each of its values. After an error `out` holds anything.
 ///
 /// ```
 /// let mut out = vec![0u32; 3000];
@@ -74,7 +76,10 @@ fn stream(from: &[u8], to: &mut [u8]) {
     let (first, rest) = from[..len].split_at(head.len());
     head.copy_from_slice(first);
     let (values, last) = rest.as_chunks();
-    places.iter_mut().zip(values).for_each(|(place, value)| put(place, u128::from_ne_bytes(*value)));
+    places
+        .iter_mut()
+        .zip(values)
+        .for_each(|(place, value)| put(place, u128::from_ne_bytes(*value)));
     tail.copy_from_slice(last);
 }
 
@@ -113,7 +118,12 @@ mod tests {
             stream(&from[start..start + len], &mut out[to..to + len]);
             drop(fence);
             assert_eq!(out[to..to + len], from[start..start + len]);
-            assert!(out[..to].iter().chain(&out[to + len..]).all(|byte| *byte == 7));
+            assert!(
+                out[..to]
+                    .iter()
+                    .chain(&out[to + len..])
+                    .all(|byte| *byte == 7)
+            );
         }
     }
 
@@ -122,14 +132,29 @@ mod tests {
             let mut all = vec![T::default(); len + 3];
             let filled = fill_past_cache(&mut all[3..], |v, values| {
                 assert_eq!(values.len(), (len - v * VECTOR).min(VECTOR));
-                values.iter_mut().enumerate().for_each(|(i, value)| *value = word((v * VECTOR + i) as u64));
+                values
+                    .iter_mut()
+                    .enumerate()
+                    .for_each(|(i, value)| *value = word((v * VECTOR + i) as u64));
                 Ok::<_, ()>(())
             });
             filled.unwrap();
             assert!(all[..3].iter().all(|v| *v == T::default()));
-            assert!(all[3..].iter().enumerate().all(|(i, v)| *v == word(i as u64)));
+            assert!(
+                all[3..]
+                    .iter()
+                    .enumerate()
+                    .all(|(i, v)| *v == word(i as u64))
+            );
         }
-        assert_eq!(fill_past_cache(&mut [T::default(); 3000], |v, _| if v < 2 { Ok(()) } else { Err(v) }), Err(2));
+        assert_eq!(
+            fill_past_cache(&mut [T::default(); 3000], |v, _| if v < 2 {
+                Ok(())
+            } else {
+                Err(v)
+            }),
+            Err(2)
+        );
     }
 
     #[test]

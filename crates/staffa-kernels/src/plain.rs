@@ -1,7 +1,8 @@
-//! Plain strings being put together: offsets, and contents one after another, each string checked when it comes in.
+//! Plain strings being put together: offsets, and contents one after another, each string checked
+//! when it comes in.
 //!
-//! Checked a vector at a time, while its bytes are in the cache. To read all of them once more at the end took a tenth of
-//! the scan of a table of text.
+//! Checked a vector at a time, while its bytes are in the cache. To read all of them once more at
+//! the end took a tenth of the scan of a table of text.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,7 +24,8 @@ pub enum Misfit {
     NoText(usize),
     /// Lengths that make other than so many bytes.
     Lengths(usize),
-    /// More or fewer strings or bytes than there are places for: of both, what was expected and found.
+    /// More or fewer strings or bytes than there are places for: of both, what was expected and
+    /// found.
     Room([usize; 2], [usize; 2]),
     /// More bytes than offsets tell.
     Long,
@@ -35,9 +37,15 @@ impl fmt::Display for Misfit {
             Self::NoText(i) => write!(f, "text expected, found string {i} that is not UTF-8"),
             Self::Lengths(bytes) => write!(f, "lengths of {bytes} bytes expected, found others"),
             Self::Room([rows, bytes], [found, found_bytes]) => {
-                write!(f, "{rows} strings of {bytes} bytes expected, found {found} of {found_bytes}")
+                write!(
+                    f,
+                    "{rows} strings of {bytes} bytes expected, found {found} of {found_bytes}"
+                )
             }
-            Self::Long => write!(f, "less than 2 GiB of strings expected, found more: ask for the large type"),
+            Self::Long => write!(
+                f,
+                "less than 2 GiB of strings expected, found more: ask for the large type"
+            ),
         }
     }
 }
@@ -73,7 +81,8 @@ pub struct PlainStrings {
     large: bool,
     len: usize,
     bytes: usize,
-    /// Of the slots cut last: strings and bytes that there are places for, and whether all were filled.
+    /// Of the slots cut last: strings and bytes that there are places for, and whether all were
+    /// filled.
     cut: Vec<(usize, usize, bool)>,
 }
 
@@ -91,7 +100,8 @@ pub struct StringSlot<'a> {
     full: &'a mut bool,
 }
 
-/// Where the strings of a slot end, put there at last: as wide as lengths, these stand in their place until then.
+/// Where the strings of a slot end, put there at last: as wide as lengths, these stand in their
+/// place until then.
 #[derive(Debug)]
 enum Ends<'a> {
     Narrow(&'a mut [u32]),
@@ -108,11 +118,20 @@ impl Ends<'_> {
 }
 
 impl PlainStrings {
-    /// For so many strings of so many bytes; `text`: of UTF-8. `None` where there is no memory for them.
+    /// For so many strings of so many bytes; `text`: of UTF-8. `None` where there is no memory for
+    /// them.
     pub fn new(rows: usize, bytes: usize, text: bool, large: bool) -> Option<Self> {
         let mut offsets = PoolBuf::new(rows.checked_add(1)?.checked_mul(width(large))?)?;
         offsets.as_mut_slice().get_mut(..width(large))?.fill(0);
-        Some(Self { offsets, data: PoolBuf::new(bytes)?, text, large, len: 0, bytes: 0, cut: Vec::new() })
+        Some(Self {
+            offsets,
+            data: PoolBuf::new(bytes)?,
+            text,
+            large,
+            len: 0,
+            bytes: 0,
+            cut: Vec::new(),
+        })
     }
 
     /// How many strings there are so far.
@@ -138,9 +157,18 @@ impl PlainStrings {
     /// Where the strings so far begin and end.
     pub fn offsets(&self) -> impl Iterator<Item = u64> + '_ {
         let all = self.offsets.as_slice();
-        let (narrow, wide) = if self.large { (None, cast_slice(all)) } else { (cast_slice(all), None) };
-        let narrow = narrow.unwrap_or_default().iter().map(|offset: &u32| u64::from(*offset));
-        narrow.chain(wide.unwrap_or_default().iter().copied()).take(self.len + 1)
+        let (narrow, wide) = if self.large {
+            (None, cast_slice(all))
+        } else {
+            (cast_slice(all), None)
+        };
+        let narrow = narrow
+            .unwrap_or_default()
+            .iter()
+            .map(|offset: &u32| u64::from(*offset));
+        narrow
+            .chain(wide.unwrap_or_default().iter().copied())
+            .take(self.len + 1)
     }
 
     /// Their bytes.
@@ -148,11 +176,21 @@ impl PlainStrings {
         self.data.as_slice().get(..self.bytes).unwrap_or_default()
     }
 
-    /// Slots for the next strings, so many of so many bytes in each; `None` where there is no room for them.
-    pub fn slots(&mut self, slots: impl IntoIterator<Item = (usize, usize)>) -> Option<Vec<StringSlot<'_>>> {
-        self.cut = slots.into_iter().map(|(rows, bytes)| (rows, bytes, false)).collect();
+    /// Slots for the next strings, so many of so many bytes in each; `None` where there is no room
+    /// for them.
+    pub fn slots(
+        &mut self,
+        slots: impl IntoIterator<Item = (usize, usize)>,
+    ) -> Option<Vec<StringSlot<'_>>> {
+        self.cut = slots
+            .into_iter()
+            .map(|(rows, bytes)| (rows, bytes, false))
+            .collect();
         let (mut before, text, width) = (self.bytes, self.text, width(self.large));
-        let mut ends = self.offsets.as_mut_slice().get_mut((self.len + 1) * width..)?;
+        let mut ends = self
+            .offsets
+            .as_mut_slice()
+            .get_mut((self.len + 1) * width..)?;
         let mut data = self.data.as_mut_slice().get_mut(before..)?;
         let mut slots = Vec::with_capacity(self.cut.len());
         for (rows, bytes, full) in &mut self.cut {
@@ -163,7 +201,15 @@ impl PlainStrings {
             } else {
                 Ends::Narrow(cast_slice_mut(these)?)
             };
-            slots.push(StringSlot { ends: these, data: content, text, before, len: 0, bytes: 0, full });
+            slots.push(StringSlot {
+                ends: these,
+                data: content,
+                text,
+                before,
+                len: 0,
+                bytes: 0,
+                full,
+            });
             (ends, data, before) = (rest, behind, before + *bytes);
         }
         Some(slots)
@@ -187,9 +233,14 @@ impl PlainStrings {
         (buffer(self.offsets), buffer(self.data))
     }
 
-    /// The array, of strings where they are text, else of bytes; `None` where there are not as many validity bits as strings.
+    /// The array, of strings where they are text, else of bytes; `None` where there are not as many
+    /// validity bits as strings.
     pub fn finish(self, nulls: Option<NullBuffer>) -> Option<ArrayRef> {
-        if self.large { self.array::<i64>(nulls) } else { self.array::<i32>(nulls) }
+        if self.large {
+            self.array::<i64>(nulls)
+        } else {
+            self.array::<i32>(nulls)
+        }
     }
 
     fn array<O: OffsetSizeTrait>(self, nulls: Option<NullBuffer>) -> Option<ArrayRef> {
@@ -199,10 +250,11 @@ impl PlainStrings {
         }
         let (offsets, data) = self.into_parts();
         let offsets = ScalarBuffer::<O>::new(offsets, 0, len + 1);
-        // SAFETY: the first offset is 0. Those of a slot that was full go on from where the one before ends, by sums of
-        // lengths that were found not to pass the largest offset, to where its bytes end. Of text, every vector of strings was
-        // UTF-8, and each of its strings began with a character and ended before one; an empty one put between two
-        // changes nothing of that. There are as many validity bits as strings.
+        // SAFETY: the first offset is 0. Those of a slot that was full go on from where the one
+        // before ends, by sums of lengths that were found not to pass the largest offset, to where
+        // its bytes end. Of text, every vector of strings was UTF-8, and each of its strings began
+        // with a character and ended before one; an empty one put between two changes nothing of
+        // that. There are as many validity bits as strings.
         Some(unsafe {
             let offsets = OffsetBuffer::new_unchecked(offsets);
             if text {
@@ -216,12 +268,16 @@ impl PlainStrings {
 
 /// Bytes of an offset.
 fn width(large: bool) -> usize {
-    if large { size_of::<u64>() } else { size_of::<u32>() }
+    if large {
+        size_of::<u64>()
+    } else {
+        size_of::<u32>()
+    }
 }
 
 impl StringSlot<'_> {
-    /// Takes the next `count` strings: `decode` writes their lengths, and them to the beginning of its memory, beyond which
-    /// it may write, too; it gives back how many bytes they have.
+    /// Takes the next `count` strings: `decode` writes their lengths, and them to the beginning of
+    /// its memory, beyond which it may write, too; it gives back how many bytes they have.
     ///
     /// # Errors
     /// Those of `decode`; strings that do not fit.
@@ -231,15 +287,26 @@ impl StringSlot<'_> {
         decode: impl FnOnce(&mut [u32], &mut [u8]) -> Result<usize, E>,
     ) -> Result<(), E> {
         let (all, bytes) = (self.ends.lengths(), self.data.len());
-        let full = Misfit::Room([all.len(), bytes], [self.len.saturating_add(count), self.bytes]);
-        let lengths = self.len.checked_add(count).and_then(|end| all.get_mut(self.len..end)).ok_or(full)?;
+        let full = Misfit::Room(
+            [all.len(), bytes],
+            [self.len.saturating_add(count), self.bytes],
+        );
+        let lengths = self
+            .len
+            .checked_add(count)
+            .and_then(|end| all.get_mut(self.len..end))
+            .ok_or(full)?;
         let out = self.data.get_mut(self.bytes..).unwrap_or_default();
         let found = decode(lengths, out)?;
-        let strings = out.get(..found).ok_or(Misfit::Room([0, out.len()], [0, found]))?;
+        let strings = out
+            .get(..found)
+            .ok_or(Misfit::Room([0, out.len()], [0, found]))?;
         if sum_u32(lengths) != found as u64 {
             return Err(Misfit::Lengths(found).into());
         }
-        let starts = lengths.iter().scan(0, |end, length| Some(std::mem::replace(end, *end + *length as usize)));
+        let starts = lengths.iter().scan(0, |end, length| {
+            Some(std::mem::replace(end, *end + *length as usize))
+        });
         if self.text && !is_text(strings, starts) {
             return Err(Misfit::NoText(self.len + no_text(strings, lengths)).into());
         }
@@ -247,8 +314,8 @@ impl StringSlot<'_> {
         Ok(())
     }
 
-    /// Ends the slot, where all of it is filled: with empty strings between the others where there are fewer, which a bit of
-    /// 0 for each tells.
+    /// Ends the slot, where all of it is filled: with empty strings between the others where there
+    /// are fewer, which a bit of 0 for each tells.
     ///
     /// # Errors
     /// [`Misfit::Room`], [`Misfit::Long`].
@@ -265,14 +332,18 @@ impl StringSlot<'_> {
             None => false,
         };
         if !spread || self.bytes != self.data.len() {
-            return Err(Misfit::Room([rows, self.data.len()], [self.len, self.bytes]));
+            return Err(Misfit::Room(
+                [rows, self.data.len()],
+                [self.len, self.bytes],
+            ));
         }
         let before = i64::try_from(self.before).map_err(|_| Misfit::Long)?;
         let last = match &mut self.ends {
             Ends::Wide(ends, lengths) => lengths_to_offsets_i64(before, lengths, ends),
-            Ends::Narrow(ends) => {
-                i32::try_from(before).ok().and_then(|before| lengths_to_offsets_i32(before, ends)).map(i64::from)
-            }
+            Ends::Narrow(ends) => i32::try_from(before)
+                .ok()
+                .and_then(|before| lengths_to_offsets_i32(before, ends))
+                .map(i64::from),
         };
         last.ok_or(Misfit::Long)?;
         *self.full = true;
@@ -289,7 +360,11 @@ fn no_text(strings: &[u8], lengths: &[u32]) -> usize {
         rest = behind;
         std::str::from_utf8(string).is_ok()
     };
-    lengths.iter().map(text).position(|text| !text).unwrap_or(lengths.len())
+    lengths
+        .iter()
+        .map(text)
+        .position(|text| !text)
+        .unwrap_or(lengths.len())
 }
 
 #[cfg(test)]
@@ -303,8 +378,13 @@ mod tests {
     fn push(slot: &mut StringSlot<'_>, strings: &[&[u8]]) -> Result<(), Misfit> {
         slot.push(strings.len(), |lengths, out| {
             let all = strings.concat();
-            lengths.iter_mut().zip(strings).for_each(|(length, string)| *length = string.len() as u32);
-            out.get_mut(..all.len()).ok_or(Misfit::Long)?.copy_from_slice(&all);
+            lengths
+                .iter_mut()
+                .zip(strings)
+                .for_each(|(length, string)| *length = string.len() as u32);
+            out.get_mut(..all.len())
+                .ok_or(Misfit::Long)?
+                .copy_from_slice(&all);
             // Whatever is behind them is not theirs.
             out[all.len()..].fill(0xff);
             Ok(all.len())
@@ -316,7 +396,11 @@ mod tests {
         let mut rng = Rng(0x91a1);
         for round in 0..200 {
             let letters: Vec<char> = ["abc", "aäb漢c𝄞"][round % 2].chars().collect();
-            let string = |_| (0..rng.below(20)).map(|_| letters[rng.below(letters.len())]).collect::<String>();
+            let string = |_| {
+                (0..rng.below(20))
+                    .map(|_| letters[rng.below(letters.len())])
+                    .collect::<String>()
+            };
             let strings: Vec<String> = (0..300).map(string).collect();
             let cut = rng.below(300);
             let parts = [&strings[..cut], &strings[cut..]];
@@ -339,7 +423,11 @@ mod tests {
             assert!(next.next().is_none());
             for (mut slot, part) in slots.into_iter().zip(parts) {
                 for vector in part.chunks(64) {
-                    push(&mut slot, &vector.iter().map(String::as_bytes).collect::<Vec<_>>()).unwrap();
+                    push(
+                        &mut slot,
+                        &vector.iter().map(String::as_bytes).collect::<Vec<_>>(),
+                    )
+                    .unwrap();
                 }
                 slot.finish(Some(&bits)).unwrap();
             }
@@ -348,9 +436,21 @@ mod tests {
             let array = all.finish(None).unwrap();
             array.to_data().validate_full().unwrap();
             if round % 4 < 2 {
-                assert!(array.as_string::<i64>().iter().map(Option::unwrap).eq(expected));
+                assert!(
+                    array
+                        .as_string::<i64>()
+                        .iter()
+                        .map(Option::unwrap)
+                        .eq(expected)
+                );
             } else {
-                assert!(array.as_string::<i32>().iter().map(Option::unwrap).eq(expected));
+                assert!(
+                    array
+                        .as_string::<i32>()
+                        .iter()
+                        .map(Option::unwrap)
+                        .eq(expected)
+                );
             }
         }
     }
@@ -366,15 +466,29 @@ mod tests {
             found.map(|()| strings.finish(None).unwrap())
         };
         let pushed = |strings: &'static [&'static [u8]]| {
-            move |mut slot: StringSlot<'_>| push(&mut slot, strings).and_then(|()| slot.finish(None))
+            move |mut slot: StringSlot<'_>| {
+                push(&mut slot, strings).and_then(|()| slot.finish(None))
+            }
         };
         let halves: &[&[u8]] = &[b"a\xc3", b"\xa4b"];
-        assert_eq!(slot_of(2, 4, true, &pushed(halves)).unwrap_err(), Misfit::NoText(0));
+        assert_eq!(
+            slot_of(2, 4, true, &pushed(halves)).unwrap_err(),
+            Misfit::NoText(0)
+        );
         let bytes = slot_of(2, 4, false, &pushed(halves)).unwrap();
         assert_eq!(bytes.as_binary::<i32>().value(1), b"\xa4b");
-        assert!(matches!(slot_of(3, 4, false, &pushed(halves)), Err(Misfit::Room([3, 4], [2, 4]))));
-        assert!(matches!(slot_of(1, 4, false, &pushed(halves)), Err(Misfit::Room(..))));
-        assert!(matches!(slot_of(2, 5, false, &pushed(halves)), Err(Misfit::Room(..))));
+        assert!(matches!(
+            slot_of(3, 4, false, &pushed(halves)),
+            Err(Misfit::Room([3, 4], [2, 4]))
+        ));
+        assert!(matches!(
+            slot_of(1, 4, false, &pushed(halves)),
+            Err(Misfit::Room(..))
+        ));
+        assert!(matches!(
+            slot_of(2, 5, false, &pushed(halves)),
+            Err(Misfit::Room(..))
+        ));
         let claims = |length, bytes| {
             move |mut slot: StringSlot<'_>| {
                 slot.push(1, |lengths, out| {
@@ -385,15 +499,28 @@ mod tests {
                 slot.finish(None)
             }
         };
-        assert_eq!(slot_of(1, 3, true, &claims(2, 3)).unwrap_err(), Misfit::Lengths(3));
-        assert!(matches!(slot_of(1, 3, true, &claims(4, 4)), Err(Misfit::Room(..))));
+        assert_eq!(
+            slot_of(1, 3, true, &claims(2, 3)).unwrap_err(),
+            Misfit::Lengths(3)
+        );
+        assert!(matches!(
+            slot_of(1, 3, true, &claims(4, 4)),
+            Err(Misfit::Room(..))
+        ));
         assert!(slot_of(1, 3, true, &claims(3, 3)).is_ok());
         // The bits of another number of strings.
-        let other = |mut slot: StringSlot<'_>| push(&mut slot, &[b"ab"]).and_then(|()| slot.finish(Some(&[0b11])));
+        let other = |mut slot: StringSlot<'_>| {
+            push(&mut slot, &[b"ab"]).and_then(|()| slot.finish(Some(&[0b11])))
+        };
         assert!(matches!(slot_of(3, 2, true, &other), Err(Misfit::Room(..))));
         let mut two = PlainStrings::new(2, 0, true, true).unwrap();
         assert!(two.slots([(3, 0)]).is_none() && two.slots([(1, 1)]).is_none());
-        two.slots([(1, 0)]).unwrap().pop().unwrap().finish(None).unwrap();
+        two.slots([(1, 0)])
+            .unwrap()
+            .pop()
+            .unwrap()
+            .finish(None)
+            .unwrap();
         assert!(two.join() && two.finish(Some(NullBuffer::new_null(2))).is_none());
     }
 }

@@ -1,4 +1,5 @@
-//! Output memory that is used again: page faults cost more than decoding (fresh 4K pages 2 GB/s, memory in use 20-80).
+//! Output memory that is used again: page faults cost more than decoding (fresh 4K pages 2 GB/s,
+//! memory in use 20-80).
 //!
 //! Buffers that are dropped wait for the next ones; where, and how many of them: `retained`.
 
@@ -11,7 +12,8 @@ use std::ptr::NonNull;
 use crate::retained::{self, ALIGN, SMALLEST, from_heap, to_heap};
 use crate::word::{Word, cast_slice_mut};
 
-/// A buffer of initialised bytes: zero when fresh, and what they last held when used again. Aligned to 64 bytes.
+/// A buffer of initialised bytes: zero when fresh, and what they last held when used again. Aligned
+/// to 64 bytes.
 ///
 /// Goes back to a process-wide pool on drop.
 ///
@@ -43,7 +45,11 @@ impl PoolBuf {
         } else {
             retained::take(len)?
         };
-        Some(Self { start, len, capacity })
+        Some(Self {
+            start,
+            len,
+            capacity,
+        })
     }
 
     /// The number of bytes.
@@ -125,7 +131,10 @@ impl DerefMut for PoolBuf {
 
 impl fmt::Debug for PoolBuf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PoolBuf").field("len", &self.len).field("capacity", &self.capacity).finish_non_exhaustive()
+        f.debug_struct("PoolBuf")
+            .field("len", &self.len)
+            .field("capacity", &self.capacity)
+            .finish_non_exhaustive()
     }
 }
 
@@ -146,7 +155,11 @@ pub struct PoolVec<T> {
 impl<T: Word> PoolVec<T> {
     /// `len` words; `None` when there is no memory for them.
     pub fn new(len: usize) -> Option<Self> {
-        Some(Self { memory: PoolBuf::new(len.checked_mul(T::BYTES)?)?, len, of: PhantomData })
+        Some(Self {
+            memory: PoolBuf::new(len.checked_mul(T::BYTES)?)?,
+            len,
+            of: PhantomData,
+        })
     }
 
     /// Keeps the first `len` words; does nothing when there are no more than that.
@@ -166,7 +179,8 @@ impl<T: Word> Deref for PoolVec<T> {
     type Target = [T];
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: `new` asked for memory of `len` words, aligned for any; every bit pattern is a word.
+        // SAFETY: `new` asked for memory of `len` words, aligned for any; every bit pattern is a
+        // word.
         unsafe { std::slice::from_raw_parts(self.memory.start.as_ptr().cast(), self.len) }
     }
 }
@@ -181,7 +195,9 @@ impl<T: Word> DerefMut for PoolVec<T> {
 
 impl<T> fmt::Debug for PoolVec<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PoolVec").field("len", &self.len).finish_non_exhaustive()
+        f.debug_struct("PoolVec")
+            .field("len", &self.len)
+            .finish_non_exhaustive()
     }
 }
 

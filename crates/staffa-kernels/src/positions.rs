@@ -1,8 +1,9 @@
 //! Positions of set bits: the rows that a filter leaves, where they are few.
 //!
-//! A loop over the bits of a word ends at another one each time, and a wrong guess costs more than the bits do. So four
-//! positions are written for every word that has any, wanted or not: what comes next overwrites those past its last bit.
-//! Where a register can be packed (AVX-512), a word of more takes four times 16 positions, whatever it holds.
+//! A loop over the bits of a word ends at another one each time, and a wrong guess costs more than
+//! the bits do. So four positions are written for every word that has any, wanted or not: what
+//! comes next overwrites those past its last bit. Where a register can be packed (AVX-512), a word
+//! of more takes four times 16 positions, whatever it holds.
 
 use std::mem::MaybeUninit;
 
@@ -23,21 +24,28 @@ dispatch! {
 /// Positions that a word may write at once, past its last one, too.
 const MOST: usize = 64;
 
-/// Gives `put(word, position of its first bit, where to)` every word with set bits. It writes at most `MOST` positions, as
-/// many as the word has bits at least.
+/// Gives `put(word, position of its first bit, where to)` every word with set bits. It writes at
+/// most `MOST` positions, as many as the word has bits at least.
 #[inline(always)]
-fn each_word(words: &[u64], first: u32, put: impl Fn(u64, u32, &mut [MaybeUninit<u32>; MOST])) -> Vec<u32> {
+fn each_word(
+    words: &[u64],
+    first: u32,
+    put: impl Fn(u64, u32, &mut [MaybeUninit<u32>; MOST]),
+) -> Vec<u32> {
     let count: usize = words.iter().map(|word| word.count_ones() as usize).sum();
     let mut out = Vec::with_capacity(count + MOST);
     let (room, mut at) = (out.spare_capacity_mut(), 0);
     for (i, &word) in words.iter().enumerate() {
         if word != 0 {
-            let Some(places) = room.get_mut(at..).and_then(|room| room.first_chunk_mut()) else { break };
+            let Some(places) = room.get_mut(at..).and_then(|room| room.first_chunk_mut()) else {
+                break;
+            };
             put(word, first.wrapping_add(64 * i as u32), places);
             at += word.count_ones() as usize;
         }
     }
-    // SAFETY: each word has written as many as it has bits, from where those of the one before it ended.
+    // SAFETY: each word has written as many as it has bits, from where those of the one before it
+    // ended.
     unsafe { out.set_len(at) };
     out
 }
@@ -76,7 +84,10 @@ fn by_registers(words: &[u64], first: u32) -> Vec<u32> {
         }
         let mut at = 0;
         for part in 0..4 {
-            let here = _mm512_add_epi32(lanes, _mm512_set1_epi32(start.wrapping_add(16 * part) as i32));
+            let here = _mm512_add_epi32(
+                lanes,
+                _mm512_set1_epi32(start.wrapping_add(16 * part) as i32),
+            );
             let packed = _mm512_maskz_compress_epi32(word as u16, here);
             // SAFETY: at most 16 more each time, so that 16 from here on are among the 64.
             unsafe { _mm512_storeu_si512(places.as_mut_ptr().add(at).cast(), packed) };
@@ -97,7 +108,8 @@ mod tests {
         let mut rng = Rng(0x5eed);
         for round in 0..200 {
             let share = [0, 1, 30, 300, 990, 1000][round % 6];
-            let words = (0..rng.below(40)).map(|_| (0..64).fold(0, |w, i| w | u64::from(rng.below(1000) < share) << i));
+            let words = (0..rng.below(40))
+                .map(|_| (0..64).fold(0, |w, i| w | u64::from(rng.below(1000) < share) << i));
             let words: Vec<u64> = words.collect();
             let first = [0, 7, u32::MAX - 70][round % 3];
             let set = (0..64 * words.len()).filter(|i| words[i / 64] >> (i % 64) & 1 == 1);

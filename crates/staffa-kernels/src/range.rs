@@ -2,8 +2,8 @@
 //!
 //!   bit i = (values[i] - low) mod 2^BITS <= span
 //!
-//! One subtraction and one comparison serve every comparison with a literal, of signed values as of unsigned ones. Floats
-//! are brought into the order of unsigned integers first.
+//! One subtraction and one comparison serve every comparison with a literal, of signed values as of
+//! unsigned ones. Floats are brought into the order of unsigned integers first.
 
 use crate::dispatch::dispatch;
 use crate::word::Int;
@@ -11,8 +11,9 @@ use crate::word::Int;
 #[allow(clippy::wildcard_imports)] // As everybody does.
 use std::arch::x86_64::*;
 
-/// Sets bit `i % 64` of `out[i / 64]` where `values[i]` is in the range from `low` to `low + span`, both included and both
-/// modulo 2^BITS; clears it elsewhere, and the bits past the last value. Words that are missing are left out.
+/// Sets bit `i % 64` of `out[i / 64]` where `values[i]` is in the range from `low` to `low + span`,
+/// both included and both modulo 2^BITS; clears it elsewhere, and the bits past the last value.
+/// Words that are missing are left out.
 ///
 /// ```
 /// let mut out = [0];
@@ -59,7 +60,10 @@ fn ranged_avx512<T: Int>(values: &[T], low: T, span: T, out: &mut [u64]) {
             // SAFETY: the part has 64 bytes.
             let x = unsafe { _mm512_loadu_si512(part.as_ptr().cast()) };
             let mask = match T::BYTES {
-                1 => _mm512_cmple_epu8_mask(_mm512_sub_epi8(x, _mm512_set1_epi8(l as i8)), _mm512_set1_epi8(s as i8)),
+                1 => _mm512_cmple_epu8_mask(
+                    _mm512_sub_epi8(x, _mm512_set1_epi8(l as i8)),
+                    _mm512_set1_epi8(s as i8),
+                ),
                 2 => _mm512_cmple_epu16_mask(
                     _mm512_sub_epi16(x, _mm512_set1_epi16(l as i16)),
                     _mm512_set1_epi16(s as i16),
@@ -79,12 +83,18 @@ fn ranged_avx512<T: Int>(values: &[T], low: T, span: T, out: &mut [u64]) {
             *word |= mask << (i * (64 / T::BYTES));
         }
     }
-    scalar(&values[whole.len() * 64..], low, span, out.get_mut(whole.len()..).unwrap_or_default());
+    scalar(
+        &values[whole.len() * 64..],
+        low,
+        span,
+        out.get_mut(whole.len()..).unwrap_or_default(),
+    );
 }
 
 dispatch! {
-    /// Sets bit `i % 64` of `out[i / 64]` where bit `values[i]` of `set` is set; clears it elsewhere, and the bits past the
-    /// last value. Bits past the end of the set are not set; words of `out` that are missing are left out.
+    /// Sets bit `i % 64` of `out[i / 64]` where bit `values[i]` of `set` is set; clears it
+    /// elsewhere, and the bits past the last value. Bits past the end of the set are not set; words
+    /// of `out` that are missing are left out.
     ///
     /// ```
     /// let mut out = [0];
@@ -98,12 +108,19 @@ dispatch! {
 #[inline(always)]
 fn members_scalar(values: &[u32], set: &[u64], out: &mut [u64]) {
     for (word, values) in out.iter_mut().zip(values.chunks(64)) {
-        let bit = |value: &u32| set.get(*value as usize / 64).map_or(0, |word| word >> (value % 64) & 1);
-        *word = values.iter().rev().fold(0, |word, value| word << 1 | bit(value));
+        let bit = |value: &u32| {
+            set.get(*value as usize / 64)
+                .map_or(0, |word| word >> (value % 64) & 1)
+        };
+        *word = values
+            .iter()
+            .rev()
+            .fold(0, |word, value| word << 1 | bit(value));
     }
 }
 
-/// Sixteen at a time: a set of 1,024 bits lies in two registers, of a larger one words are gathered.
+/// Sixteen at a time: a set of 1,024 bits lies in two registers, of a larger one words are
+/// gathered.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 #[inline]
@@ -113,8 +130,12 @@ fn members_avx512(values: &[u32], set: &[u64], out: &mut [u64]) {
     let own = set.len().min(SMALL);
     small[..own].copy_from_slice(&set[..own]);
     // SAFETY: `small` has 128 bytes.
-    let (low, high) =
-        unsafe { (_mm512_loadu_si512(small.as_ptr().cast()), _mm512_loadu_si512(small.as_ptr().add(8).cast())) };
+    let (low, high) = unsafe {
+        (
+            _mm512_loadu_si512(small.as_ptr().cast()),
+            _mm512_loadu_si512(small.as_ptr().add(8).cast()),
+        )
+    };
     // What a value may be at most: sets of more bits than that have room for all.
     let most = (set.len() as u64 * 64).min(1 << 32).wrapping_sub(1) as u32;
     let (whole, _) = values.as_chunks::<64>();
@@ -123,24 +144,44 @@ fn members_avx512(values: &[u32], set: &[u64], out: &mut [u64]) {
         for (i, part) in values.as_chunks::<16>().0.iter().enumerate() {
             // SAFETY: the part has 64 bytes.
             let x = unsafe { _mm512_loadu_si512(part.as_ptr().cast()) };
-            let there = if set.is_empty() { 0 } else { _mm512_cmple_epu32_mask(x, _mm512_set1_epi32(most as i32)) };
+            let there = if set.is_empty() {
+                0
+            } else {
+                _mm512_cmple_epu32_mask(x, _mm512_set1_epi32(most as i32))
+            };
             let place = _mm512_srli_epi32::<5>(x);
             let words = if set.len() <= SMALL {
                 _mm512_permutex2var_epi32(low, place, high)
             } else {
-                // SAFETY: places of values that are there are below twice the length of the set, which has so many words
-                // of 32 bits; they are below 2^27, so that none is negative.
-                unsafe { _mm512_mask_i32gather_epi32::<4>(_mm512_setzero_si512(), there, place, set.as_ptr().cast()) }
+                // SAFETY: places of values that are there are below twice the length of the set,
+                // which has so many words of 32 bits; they are below 2^27, so that none is
+                // negative.
+                unsafe {
+                    _mm512_mask_i32gather_epi32::<4>(
+                        _mm512_setzero_si512(),
+                        there,
+                        place,
+                        set.as_ptr().cast(),
+                    )
+                }
             };
-            let bits = _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_and_si512(x, _mm512_set1_epi32(31)));
+            let bits = _mm512_sllv_epi32(
+                _mm512_set1_epi32(1),
+                _mm512_and_si512(x, _mm512_set1_epi32(31)),
+            );
             *word |= u64::from(_mm512_mask_test_epi32_mask(there, words, bits)) << (i * 16);
         }
     }
-    members_scalar(&values[whole.len() * 64..], set, out.get_mut(whole.len()..).unwrap_or_default());
+    members_scalar(
+        &values[whole.len() * 64..],
+        set,
+        out.get_mut(whole.len()..).unwrap_or_default(),
+    );
 }
 
 dispatch! {
-    /// Brings the bits of IEEE floats of any width into the order of unsigned integers: that of `total_cmp`.
+    /// Brings the bits of IEEE floats of any width into the order of unsigned integers: that of
+    /// `total_cmp`.
     ///
     /// ```
     /// let mut values = [1.5f32, -0.0, 0.0, -2.0].map(f32::to_bits);
@@ -169,11 +210,18 @@ mod tests {
     fn agree<T: Int>() {
         let mut rng = Rng(0x7a6e);
         for len in (0..70).chain([127, 128, 129, 1000, 1024]) {
-            let values: Vec<T> = (0..len).map(|_| T::from_u64(rng.next() >> rng.below(64))).collect();
+            let values: Vec<T> = (0..len)
+                .map(|_| T::from_u64(rng.next() >> rng.below(64)))
+                .collect();
             for _ in 0..6 {
                 let pick = values.get(rng.below(len)).copied().unwrap_or(T::ZERO);
-                let low = if rng.below(2) == 0 { pick } else { T::from_u64(rng.next()) };
-                let span = [T::ZERO, T::MAX, T::from_u64(rng.next() >> rng.below(64))][rng.below(3)];
+                let low = if rng.below(2) == 0 {
+                    pick
+                } else {
+                    T::from_u64(rng.next())
+                };
+                let span =
+                    [T::ZERO, T::MAX, T::from_u64(rng.next() >> rng.below(64))][rng.below(3)];
                 let mut out = vec![u64::MAX; len.div_ceil(64)];
                 in_range(&values, low, span, &mut out);
                 for i in 0..out.len() * 64 {
@@ -209,12 +257,15 @@ mod tests {
                         _ => rng.below(bits) as u32,
                     };
                     let values: Vec<u32> = (0..len).map(|_| value(&mut rng)).collect();
-                    let (mut out, mut expected) = (vec![u64::MAX; len.div_ceil(64)], vec![0; len.div_ceil(64)]);
+                    let (mut out, mut expected) =
+                        (vec![u64::MAX; len.div_ceil(64)], vec![0; len.div_ceil(64)]);
                     in_set(&values, &set, &mut out);
                     members_scalar(&values, &set, &mut expected);
                     assert_eq!(out, expected, "{len} values, {words} words");
                     for (i, value) in values.iter().enumerate() {
-                        let is = set.get(*value as usize / 64).is_some_and(|word| word >> (value % 64) & 1 == 1);
+                        let is = set
+                            .get(*value as usize / 64)
+                            .is_some_and(|word| word >> (value % 64) & 1 == 1);
                         assert_eq!(out[i / 64] >> (i % 64) & 1 == 1, is, "{value} of {bits}");
                     }
                 }
@@ -227,7 +278,16 @@ mod tests {
         on_every_level(|| {
             let mut rng = Rng(0xf10a);
             let mut values: Vec<f64> = (0..999).map(|_| f64::from_bits(rng.next())).collect();
-            values.extend([0.0, -0.0, f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MIN, f64::MAX]);
+            values.extend([
+                0.0,
+                -0.0,
+                f64::NAN,
+                -f64::NAN,
+                f64::INFINITY,
+                f64::NEG_INFINITY,
+                f64::MIN,
+                f64::MAX,
+            ]);
             let mut ordered: Vec<u64> = values.iter().map(|v| v.to_bits()).collect();
             order_floats(&mut ordered);
             for i in 0..values.len() {

@@ -1,9 +1,10 @@
 //! Lists of values that came before, copied again (Lempel, Ziv 1977, of whole values).
 //!
-//!   a sequence = so many literals, then a match: so many values from `offset` values back, which may overlap itself
+//!   a sequence = so many literals, then a match: so many values from `offset` values back, which
+//!   may overlap itself
 //!
-//! Most are short, and a call of memcpy costs more than they do. So both are copied 32 bytes at a time, past their end: what
-//! comes next overwrites that.
+//! Most are short, and a call of memcpy costs more than they do. So both are copied 32 bytes at a
+//! time, past their end: what comes next overwrites that.
 
 use crate::dispatch::dispatch;
 use crate::word::Word;
@@ -11,8 +12,8 @@ use crate::word::Word;
 /// Bytes that are copied at once.
 const WIDE: usize = 32;
 
-/// Bytes behind which a read does not wait for what was written: processors hold back the last 50 to 70 writes, and a read
-/// of parts of two of them takes ten times as long.
+/// Bytes behind which a read does not wait for what was written: processors hold back the last 50
+/// to 70 writes, and a read of parts of two of them takes ten times as long.
 const FAR: usize = 4096;
 
 /// Sequences, as many as there are of each.
@@ -35,10 +36,11 @@ pub struct Repeated {
     pub values: usize,
 }
 
-/// Goes on with some sequences; `out` has a place for each value, those of the literals that are left included.
+/// Goes on with some sequences; `out` has a place for each value, those of the literals that are
+/// left included.
 ///
-/// The number of the first sequence that asks for what is not there, and `done` as it was before it; `out` then holds
-/// anything behind it.
+/// The number of the first sequence that asks for what is not there, and `done` as it was before
+/// it; `out` then holds anything behind it.
 ///
 /// ```
 /// use staffa_kernels::{Repeated, Repeats, copy_repeats};
@@ -70,11 +72,22 @@ dispatch! {
 }
 
 #[inline(always)]
-fn copy_body<T: Word>(literals: &[T], repeats: Repeats<'_>, done: &mut Repeated, out: &mut [T]) -> Result<(), usize> {
-    let Repeats { literals: before, lengths, offsets } = repeats;
+fn copy_body<T: Word>(
+    literals: &[T],
+    repeats: Repeats<'_>,
+    done: &mut Repeated,
+    out: &mut [T],
+) -> Result<(), usize> {
+    let Repeats {
+        literals: before,
+        lengths,
+        offsets,
+    } = repeats;
     let (mut used, mut at) = (done.literals, done.values);
     let (left, places) = (literals.len().checked_sub(used), out.len().checked_sub(at));
-    let (Some(mut left), Some(mut places)) = (left, places) else { return Err(0) };
+    let (Some(mut left), Some(mut places)) = (left, places) else {
+        return Err(0);
+    };
     let mut wrong = None;
     for (i, ((&before, &length), &offset)) in before.iter().zip(lengths).zip(offsets).enumerate() {
         let (before, length, offset) = (before as usize, length as usize, offset as usize);
@@ -90,7 +103,8 @@ fn copy_body<T: Word>(literals: &[T], repeats: Repeats<'_>, done: &mut Repeated,
         }
         let wide = length.min(room.saturating_sub(slack::<T>()));
         if behind >= slack::<T>() && wide == length {
-            // SAFETY: `slack` values more than are asked for are left in both, and `offset` values lie before the match.
+            // SAFETY: `slack` values more than are asked for are left in both, and `offset` values
+            // lie before the match.
             unsafe {
                 let to = out.as_mut_ptr().add(at);
                 copy_wide(literals.as_ptr().add(used), to, before);
@@ -100,7 +114,8 @@ fn copy_body<T: Word>(literals: &[T], repeats: Repeats<'_>, done: &mut Repeated,
             let there = at + before;
             out[at..there].copy_from_slice(&literals[used..used + before]);
             if wide > 0 {
-                // SAFETY: `slack` values more than these are left, and `offset` values lie before them.
+                // SAFETY: `slack` values more than these are left, and `offset` values lie before
+                // them.
                 unsafe { copy_match(out.as_mut_ptr().add(there), offset, wide) };
             }
             copy_exactly(out, there + wide, offset, length - wide);
@@ -108,7 +123,10 @@ fn copy_body<T: Word>(literals: &[T], repeats: Repeats<'_>, done: &mut Repeated,
         (used, at) = (used + before, at + before + length);
         (left, places) = (behind, room - length);
     }
-    *done = Repeated { literals: used, values: at };
+    *done = Repeated {
+        literals: used,
+        values: at,
+    };
     wrong.map_or(Ok(()), Err)
 }
 
@@ -129,17 +147,18 @@ fn copy_exactly<T: Word>(out: &mut [T], at: usize, offset: usize, length: usize)
 /// Copies `length` values from `offset` values before `to`.
 ///
 /// # Safety
-/// `to` must be valid for reads of `offset` values before it and for writes of `length` and `slack` behind it; `offset` and
-/// `length` are not 0.
+/// `to` must be valid for reads of `offset` values before it and for writes of `length` and `slack`
+/// behind it; `offset` and `length` are not 0.
 #[inline(always)]
 unsafe fn copy_match<T: Word>(mut to: *mut T, offset: usize, mut length: usize) {
-    // SAFETY: the caller's; a wide copy reads up to `slack` values past `length`, which lie before or within what may be
-    // written, since `from` is before `to`.
+    // SAFETY: the caller's; a wide copy reads up to `slack` values past `length`, which lie before
+    // or within what may be written, since `from` is before `to`.
     unsafe {
         let mut from = to.sub(offset);
         let mut offset = offset;
         if offset < slack::<T>() {
-            // So many whole periods that what they were copied from is far enough back for the rest.
+            // So many whole periods that what they were copied from is far enough back for the
+            // rest.
             let near = slack::<T>().div_ceil(offset) * offset;
             for _ in 0..near.min(length) {
                 to.write(from.read());
@@ -164,8 +183,8 @@ unsafe fn copy_match<T: Word>(mut to: *mut T, offset: usize, mut length: usize) 
 /// Copies `count` values and what follows them, 32 bytes at a time, the first always.
 ///
 /// # Safety
-/// `from` must be valid for reads and `to` for writes of `count` values and `slack` more; `to` must not lie within `slack`
-/// values behind `from`.
+/// `from` must be valid for reads and `to` for writes of `count` values and `slack` more; `to` must
+/// not lie within `slack` values behind `from`.
 #[inline(always)]
 unsafe fn copy_wide<T: Word>(from: *const T, to: *mut T, count: usize) {
     let (mut from, mut to, mut left) = (from.cast::<u8>(), to.cast::<u8>(), count);
@@ -190,10 +209,18 @@ mod tests {
     use crate::word::U256;
 
     /// By a vector that grows; the number of sequences that are there.
-    fn scalar<T: Word>(literals: &[T], sequences: &[[u32; 3]], len: usize) -> (Vec<T>, Repeated, usize) {
+    fn scalar<T: Word>(
+        literals: &[T],
+        sequences: &[[u32; 3]],
+        len: usize,
+    ) -> (Vec<T>, Repeated, usize) {
         let (mut out, mut done) = (Vec::new(), Repeated::default());
-        for (i, [before, length, offset]) in sequences.iter().map(|s| s.map(|v| v as usize)).enumerate() {
-            let Some(some) = literals.get(done.literals..done.literals + before) else { return (out, done, i) };
+        for (i, [before, length, offset]) in
+            sequences.iter().map(|s| s.map(|v| v as usize)).enumerate()
+        {
+            let Some(some) = literals.get(done.literals..done.literals + before) else {
+                return (out, done, i);
+            };
             let there = out.len() + before;
             if length == 0
                 || there + length + literals.len() - done.literals - before > len
@@ -203,7 +230,10 @@ mod tests {
             }
             out.extend_from_slice(some);
             (0..length).for_each(|_| out.push(out[out.len() - offset]));
-            done = Repeated { literals: done.literals + before, values: out.len() };
+            done = Repeated {
+                literals: done.literals + before,
+                values: out.len(),
+            };
         }
         (out, done, sequences.len())
     }
@@ -232,16 +262,33 @@ mod tests {
                 len = (len + rng.below(3)).saturating_sub(rng.below(3));
             }
             let (expected, state, good) = scalar(&literals, &sequences, len);
-            let parts = [0, 1, 2].map(|part| sequences.iter().map(|s| s[part]).collect::<Vec<u32>>());
+            let parts =
+                [0, 1, 2].map(|part| sequences.iter().map(|s| s[part]).collect::<Vec<u32>>());
             // In two calls.
             let half = rng.below(sequences.len() + 1);
             let [before, lengths, offsets] = parts.each_ref().map(|part| part.split_at(half));
-            let first = Repeats { literals: before.0, lengths: lengths.0, offsets: offsets.0 };
-            let second = Repeats { literals: before.1, lengths: lengths.1, offsets: offsets.1 };
+            let first = Repeats {
+                literals: before.0,
+                lengths: lengths.0,
+                offsets: offsets.0,
+            };
+            let second = Repeats {
+                literals: before.1,
+                lengths: lengths.1,
+                offsets: offsets.1,
+            };
             let (mut done, mut out) = (Repeated::default(), vec![T::default(); len]);
-            let found = copy_repeats(&literals, first, &mut done, &mut out)
-                .and_then(|()| copy_repeats(&literals, second, &mut done, &mut out).map_err(|i| i + half));
-            assert_eq!(found, if good < sequences.len() { Err(good) } else { Ok(()) });
+            let found = copy_repeats(&literals, first, &mut done, &mut out).and_then(|()| {
+                copy_repeats(&literals, second, &mut done, &mut out).map_err(|i| i + half)
+            });
+            assert_eq!(
+                found,
+                if good < sequences.len() {
+                    Err(good)
+                } else {
+                    Ok(())
+                }
+            );
             assert_eq!(done, state);
             assert_eq!(out[..done.values], expected);
         }
@@ -261,10 +308,26 @@ mod tests {
 
     #[test]
     fn more_than_there_is_is_refused() {
-        let none = Repeats { literals: &[0], lengths: &[1], offsets: &[1] };
-        let mut done = Repeated { literals: 4, values: 0 };
-        assert_eq!(copy_repeats(&[1u8; 3], none, &mut done, &mut [0; 9]), Err(0));
-        let mut done = Repeated { literals: 0, values: 10 };
-        assert_eq!(copy_repeats(&[1u8; 3], none, &mut done, &mut [0; 9]), Err(0));
+        let none = Repeats {
+            literals: &[0],
+            lengths: &[1],
+            offsets: &[1],
+        };
+        let mut done = Repeated {
+            literals: 4,
+            values: 0,
+        };
+        assert_eq!(
+            copy_repeats(&[1u8; 3], none, &mut done, &mut [0; 9]),
+            Err(0)
+        );
+        let mut done = Repeated {
+            literals: 0,
+            values: 10,
+        };
+        assert_eq!(
+            copy_repeats(&[1u8; 3], none, &mut done, &mut [0; 9]),
+            Err(0)
+        );
     }
 }

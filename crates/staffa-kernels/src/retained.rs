@@ -5,10 +5,11 @@
 //! from 64 KiB    huge pages from the system, in such classes
 //! ```
 //!
-//! They wait in one process-wide pool, the last in first out (it may still be in the cache): up to 64 MiB as they are, then,
-//! the oldest first, offered to the system, which takes the pages it needs; past a limit of both together they go back to
-//! it. No thread runs behind this. Small ones are kept for the zeroing and the search of the heap: a point read opens
-//! dozens of blocks of a few KiB each.
+//! They wait in one process-wide pool, the last in first out (it may still be in the cache): up to
+//! 64 MiB as they are, then, the oldest first, offered to the system, which takes the pages it
+//! needs; past a limit of both together they go back to it. No thread runs behind this. Small ones
+//! are kept for the zeroing and the search of the heap: a point read opens dozens of blocks of a
+//! few KiB each.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::VecDeque;
@@ -31,9 +32,9 @@ const HELD_LIMIT: usize = 64 << 20;
 /// Of what is kept at all, unless malloc was told to keep more.
 const LIMIT: usize = if OFFERS { 1 << 30 } else { HELD_LIMIT };
 
-/// How many bytes of free buffers the pool keeps from now on, those offered to the system included; what is above goes
-/// back at once. Gives the limit before: at first 1 GiB, or what the process has told glibc's malloc to keep, if that is
-/// more; 64 MiB where nothing can be offered.
+/// How many bytes of free buffers the pool keeps from now on, those offered to the system included;
+/// what is above goes back at once. Gives the limit before: at first 1 GiB, or what the process has
+/// told glibc's malloc to keep, if that is more; 64 MiB where nothing can be offered.
 pub fn set_retained_limit(bytes: usize) -> usize {
     let mut pool = pool();
     let before = std::mem::replace(&mut pool.limit, bytes);
@@ -47,8 +48,8 @@ pub fn retained_bytes() -> usize {
     pool.held.bytes + pool.offered.bytes
 }
 
-/// Memory for `len` bytes, at least [`SMALLEST`], and how much it is: zero when fresh, and what it last held when used
-/// again. `None` when there is none.
+/// Memory for `len` bytes, at least [`SMALLEST`], and how much it is: zero when fresh, and what it
+/// last held when used again. `None` when there is none.
 pub(crate) fn take(len: usize) -> Option<(NonNull<u8>, usize)> {
     let class = class_of(len)?;
     Some((used(class).or_else(|| fresh(class))?, class_bytes(class)))
@@ -59,7 +60,9 @@ pub(crate) fn take(len: usize) -> Option<(NonNull<u8>, usize)> {
 /// # Safety
 /// `start` and `capacity` are from [`take`], and nothing refers to them.
 pub(crate) unsafe fn give(start: NonNull<u8>, capacity: usize) {
-    let Some(class) = class_of(capacity) else { return };
+    let Some(class) = class_of(capacity) else {
+        return;
+    };
     let mut pool = pool();
     let (time, free) = (pool.tick(), Free(start));
     if capacity > pool.held_limit() {
@@ -82,7 +85,8 @@ fn class_of(len: usize) -> Option<usize> {
     (class < CLASSES).then_some(class)
 }
 
-/// The size of a class: 4, 5, 6 or 7 quarters of a power of two; a mapping's is a multiple of 16 KiB.
+/// The size of a class: 4, 5, 6 or 7 quarters of a power of two; a mapping's is a multiple of 16
+/// KiB.
 fn class_bytes(class: usize) -> usize {
     ((4 + class % 4) * (SMALLEST / 4)) << (class / 4)
 }
@@ -101,7 +105,10 @@ struct Shelf {
 }
 
 impl Shelf {
-    const EMPTY: Self = Self { free: [const { VecDeque::new() }; CLASSES], bytes: 0 };
+    const EMPTY: Self = Self {
+        free: [const { VecDeque::new() }; CLASSES],
+        bytes: 0,
+    };
 
     fn push(&mut self, class: usize, time: u64, free: Free) {
         self.free[class].push_back((time, free));
@@ -118,9 +125,13 @@ impl Shelf {
     fn shrink(&mut self, limit: usize) -> Vec<Surplus> {
         let mut surplus = Vec::new();
         while self.bytes > limit {
-            let oldest = (0..CLASSES).filter_map(|c| Some((self.free[c].front()?.0, c))).min();
+            let oldest = (0..CLASSES)
+                .filter_map(|c| Some((self.free[c].front()?.0, c)))
+                .min();
             let Some((_, class)) = oldest else { break };
-            let Some((time, free)) = self.free[class].pop_front() else { break };
+            let Some((time, free)) = self.free[class].pop_front() else {
+                break;
+            };
             self.bytes -= class_bytes(class);
             surplus.push(Surplus { class, time, free });
         }
@@ -150,7 +161,14 @@ static POOL: LazyLock<Mutex<Pool>> = LazyLock::new(|| {
     let held_limit = told_to_keep().unwrap_or(0).max(HELD_LIMIT);
     let limit = held_limit.max(LIMIT);
     let (held, offered, region) = (Shelf::EMPTY, Shelf::EMPTY, Region::default());
-    Mutex::new(Pool { held, offered, region, clock: 0, held_limit, limit })
+    Mutex::new(Pool {
+        held,
+        offered,
+        region,
+        clock: 0,
+        held_limit,
+        limit,
+    })
 });
 
 fn pool() -> MutexGuard<'static, Pool> {
@@ -172,7 +190,9 @@ impl Pool {
     /// A fresh piece of a region; what is left of the one before is kept.
     fn cut(&mut self, class: usize) -> Option<NonNull<u8>> {
         let mut left = None;
-        let piece = self.region.cut(class_bytes(class), |start, bytes| left = Some((start, bytes)));
+        let piece = self.region.cut(class_bytes(class), |start, bytes| {
+            left = Some((start, bytes))
+        });
         while let Some((start, bytes)) = left {
             // The largest class that has room.
             let class = class_of(bytes + 1).map_or(0, |next| next - 1);
@@ -191,8 +211,8 @@ impl Pool {
     }
 }
 
-/// Keeps the pool's limits: the oldest of what is held is offered to the system, the oldest of what is offered goes back.
-/// The system is called without the lock.
+/// Keeps the pool's limits: the oldest of what is held is offered to the system, the oldest of what
+/// is offered goes back. The system is called without the lock.
 fn settle(mut pool: MutexGuard<'_, Pool>) {
     let held_limit = pool.held_limit();
     let surplus = pool.held.shrink(held_limit);
@@ -223,10 +243,22 @@ fn hand_over(surplus: Vec<Surplus>, room: usize) {
 }
 
 fn release(surplus: Vec<Surplus>) {
-    for Surplus { class, free: Free(start), .. } in surplus {
+    for Surplus {
+        class,
+        free: Free(start),
+        ..
+    } in surplus
+    {
         let bytes = class_bytes(class);
-        // SAFETY: `fresh` gave it, and it came out of the pool or of its owner's hands: nobody else has it.
-        unsafe { if bytes < MAPPED { to_heap(start, bytes) } else { unmap(start, bytes) } };
+        // SAFETY: `fresh` gave it, and it came out of the pool or of its owner's hands: nobody else
+        // has it.
+        unsafe {
+            if bytes < MAPPED {
+                to_heap(start, bytes)
+            } else {
+                unmap(start, bytes)
+            }
+        };
     }
 }
 
@@ -269,7 +301,12 @@ pub(crate) fn from_heap(len: usize) -> Option<NonNull<u8>> {
 /// `start` is from `from_heap` with as many bytes, and nothing refers to it.
 pub(crate) unsafe fn to_heap(start: NonNull<u8>, bytes: usize) {
     // SAFETY: the caller's; the layout is that of `from_heap`.
-    unsafe { dealloc(start.as_ptr(), Layout::from_size_align_unchecked(bytes, ALIGN)) };
+    unsafe {
+        dealloc(
+            start.as_ptr(),
+            Layout::from_size_align_unchecked(bytes, ALIGN),
+        )
+    };
 }
 
 #[cfg(test)]
@@ -313,7 +350,12 @@ mod tests {
         ] {
             let mut buffer = PoolBuf::new(len).unwrap();
             assert_eq!(buffer.len(), len);
-            assert_eq!(buffer.as_ptr().align_offset(if len < HUGE { ALIGN } else { HUGE }), 0);
+            assert_eq!(
+                buffer
+                    .as_ptr()
+                    .align_offset(if len < HUGE { ALIGN } else { HUGE }),
+                0
+            );
             assert!(buffer.iter().all(|&b| b == 0));
             buffer.fill(1);
             assert_eq!(buffer.words_mut::<u128>().len(), len / 16);
@@ -353,9 +395,15 @@ mod tests {
         let _turn = TURN.lock();
         set_retained_limit(0);
         // Rests of regions of every size: 1,100 KiB have no room for 1,000 more, and so on.
-        let sizes = [1100, 1000, 64, 700, 90, 130, 210, 500, 1790, 80, 80, 1300, 333, 65].map(|kib: usize| kib << 10);
+        let sizes = [
+            1100, 1000, 64, 700, 90, 130, 210, 500, 1790, 80, 80, 1300, 333, 65,
+        ]
+        .map(|kib: usize| kib << 10);
         for round in 0..3u8 {
-            let mut buffers: Vec<_> = sizes.iter().map(|&len| PoolBuf::new(len).unwrap()).collect();
+            let mut buffers: Vec<_> = sizes
+                .iter()
+                .map(|&len| PoolBuf::new(len).unwrap())
+                .collect();
             for (i, buffer) in buffers.iter_mut().enumerate() {
                 assert!(buffer.iter().all(|&b| b == 0));
                 buffer.fill(i as u8 + 1);
@@ -394,7 +442,11 @@ mod tests {
             assert_eq!(offered(), 0);
             fill(&mut again, 1000);
             for (i, buffer) in again.iter().enumerate() {
-                assert!(buffer.chunks_exact(8).all(|word| word == (1000 + i as u64).to_le_bytes()));
+                assert!(
+                    buffer
+                        .chunks_exact(8)
+                        .all(|word| word == (1000 + i as u64).to_le_bytes())
+                );
             }
             drop(again);
             // A limit counts both, and the oldest goes first: what is offered.

@@ -1,16 +1,18 @@
 //! Run ends to values: run `k` covers the rows `ends[k-1]..ends[k]`.
 //!
-//! Most runs are short, and a loop over a short run costs a mispredicted branch. So the first 16 values of each run are
-//! stored unconditionally, past its end where it is shorter: the next run overwrites them.
+//! Most runs are short, and a loop over a short run costs a mispredicted branch. So the first 16
+//! values of each run are stored unconditionally, past its end where it is shorter: the next run
+//! overwrites them.
 
 use crate::dispatch::dispatch;
 use crate::word::Word;
 
-/// Fills `out` with the rows `first..first + out.len()`. `ends` must increase strictly. Returns the run of the row behind
-/// them: what `near` is best given as when these are asked for next. Any other `near` does, too, after a search.
+/// Fills `out` with the rows `first..first + out.len()`. `ends` must increase strictly. Returns the
+/// run of the row behind them: what `near` is best given as when these are asked for next. Any
+/// other `near` does, too, after a search.
 ///
-/// `None` when the runs do not cover the range, the ends met on the way do not increase, or there are not as many values
-/// as ends; `out` then holds anything.
+/// `None` when the runs do not cover the range, the ends met on the way do not increase, or there
+/// are not as many values as ends; `out` then holds anything.
 ///
 /// ```
 /// let mut out = [0u32; 4];
@@ -18,7 +20,13 @@ use crate::word::Word;
 /// assert_eq!(out, [7, 8, 8, 8]);
 /// ```
 #[inline]
-pub fn fill_runs<T: Word>(values: &[T], ends: &[u32], first: u32, near: usize, out: &mut [T]) -> Option<usize> {
+pub fn fill_runs<T: Word>(
+    values: &[T],
+    ends: &[u32],
+    first: u32,
+    near: usize,
+    out: &mut [T],
+) -> Option<usize> {
     T::fill_runs(values, ends, first, near, out)
 }
 
@@ -36,8 +44,12 @@ dispatch! {
 #[inline(always)]
 fn ascend(ends: &[u32]) -> bool {
     let next = ends.get(1..).unwrap_or_default();
-    #[allow(clippy::needless_bitwise_bool)] // Vectorises without long steps, and so without a long rest.
-    let falls = ends.iter().zip(next).fold(false, |any, (a, b)| any | (a >= b));
+    #[allow(clippy::needless_bitwise_bool)]
+    // Vectorises without long steps, and so without a long rest.
+    let falls = ends
+        .iter()
+        .zip(next)
+        .fold(false, |any, (a, b)| any | (a >= b));
     !falls
 }
 
@@ -49,13 +61,26 @@ dispatch! {
 /// The run of row `first`: a search over many ends takes as long as a dozen runs.
 #[inline(always)]
 fn run_of(ends: &[u32], first: u32, near: usize) -> usize {
-    let begins = near.checked_sub(1).map_or(Some(&0), |before| ends.get(before));
-    let is_near = begins.is_some_and(|&begin| begin <= first) && ends.get(near).is_some_and(|&end| end > first);
-    if is_near { near } else { ends.partition_point(|&end| end <= first) }
+    let begins = near
+        .checked_sub(1)
+        .map_or(Some(&0), |before| ends.get(before));
+    let is_near = begins.is_some_and(|&begin| begin <= first)
+        && ends.get(near).is_some_and(|&end| end > first);
+    if is_near {
+        near
+    } else {
+        ends.partition_point(|&end| end <= first)
+    }
 }
 
 #[inline(always)]
-fn fill_body<T: Word>(values: &[T], ends: &[u32], first: u32, near: usize, out: &mut [T]) -> Option<usize> {
+fn fill_body<T: Word>(
+    values: &[T],
+    ends: &[u32],
+    first: u32,
+    near: usize,
+    out: &mut [T],
+) -> Option<usize> {
     if values.len() != ends.len() {
         return None;
     }
@@ -140,7 +165,9 @@ mod tests {
 
     fn scalar<T: Word>(values: &[T], ends: &[u32], first: u32, len: usize) -> Option<Vec<T>> {
         let run_of = |row: u32| ends.iter().position(|&end| end > row);
-        (0..len as u32).map(|i| run_of(first + i).map(|run| values[run])).collect()
+        (0..len as u32)
+            .map(|i| run_of(first + i).map(|run| values[run]))
+            .collect()
     }
 
     fn agree<T: Word>(word: impl Fn(u64) -> T) {
@@ -160,16 +187,27 @@ mod tests {
                     let first = rng.below(rows + 1);
                     let len = rng.below(rows - first + 1);
                     let behind = ends.partition_point(|&end| end as usize <= first + len);
-                    for near in [0, behind, rng.below(runs + 2), ends.partition_point(|&end| end as usize <= first)] {
+                    for near in [
+                        0,
+                        behind,
+                        rng.below(runs + 2),
+                        ends.partition_point(|&end| end as usize <= first),
+                    ] {
                         let mut out = vec![T::default(); len];
-                        assert_eq!(fill_runs(&values, &ends, first as u32, near, &mut out), Some(behind));
+                        assert_eq!(
+                            fill_runs(&values, &ends, first as u32, near, &mut out),
+                            Some(behind)
+                        );
                         assert_eq!(Some(out), scalar(&values, &ends, first as u32, len));
                     }
                 }
                 let mut all = vec![T::default(); rows];
                 assert_eq!(fill_runs(&values, &ends, 0, 0, &mut all), Some(runs));
                 assert!(fill_runs(&values, &ends, 1, 0, &mut all).is_none() || rows == 0);
-                assert_eq!(fill_runs(&values, &ends, u32::MAX, usize::MAX, &mut []), Some(runs));
+                assert_eq!(
+                    fill_runs(&values, &ends, u32::MAX, usize::MAX, &mut []),
+                    Some(runs)
+                );
                 assert!(runs == 0 || fill_runs(&values[1..], &ends, 0, 0, &mut all).is_none());
             }
         }
@@ -191,7 +229,11 @@ mod tests {
     fn ends_that_do_not_rise_are_refused() {
         on_every_level(|| {
             for wrong in [[100, 100, 250], [100, 90, 250], [100, 0, 250]] {
-                assert_eq!(fill_runs(&[1u32, 2, 3], &wrong, 0, 0, &mut [0; 250]), None, "{wrong:?}");
+                assert_eq!(
+                    fill_runs(&[1u32, 2, 3], &wrong, 0, 0, &mut [0; 250]),
+                    None,
+                    "{wrong:?}"
+                );
             }
         });
     }
@@ -201,10 +243,18 @@ mod tests {
         on_every_level(|| {
             let mut rng = Rng(0x5eed);
             for _ in 0..10_000 {
-                let ends: Vec<u32> = (0..rng.below(20)).map(|_| (rng.next() >> rng.below(64)) as u32).collect();
+                let ends: Vec<u32> = (0..rng.below(20))
+                    .map(|_| (rng.next() >> rng.below(64)) as u32)
+                    .collect();
                 let values: Vec<u16> = ends.iter().map(|_| rng.next() as u16).collect();
                 let mut out = vec![0; rng.below(200)];
-                fill_runs(&values, &ends, (rng.next() >> rng.below(64)) as u32, rng.below(22), &mut out);
+                fill_runs(
+                    &values,
+                    &ends,
+                    (rng.next() >> rng.below(64)) as u32,
+                    rng.below(22),
+                    &mut out,
+                );
             }
         });
     }

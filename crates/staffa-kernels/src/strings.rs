@@ -1,7 +1,8 @@
-//! Arrow's string arrays over memory that was checked here, and not once more by Arrow's constructors.
+//! Arrow's string arrays over memory that was checked here, and not once more by Arrow's
+//! constructors.
 //!
-//! Where all bytes are ASCII, as they mostly are, one pass at the speed of memory says that every string is text. A
-//! dictionary's strings are checked once, not once for every row.
+//! Where all bytes are ASCII, as they mostly are, one pass at the speed of memory says that every
+//! string is text. A dictionary's strings are checked once, not once for every row.
 //!
 //! ```text
 //! view of 16 bytes = length: u32 | up to 12 bytes: the string | more: its first 4 bytes | buffer: u32 | offset: u32
@@ -10,7 +11,9 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::{ArrayRef, BinaryViewArray, GenericStringArray, OffsetSizeTrait, StringViewArray};
+use arrow_array::{
+    ArrayRef, BinaryViewArray, GenericStringArray, OffsetSizeTrait, StringViewArray,
+};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use bytes::Bytes;
 
@@ -31,7 +34,9 @@ dispatch! {
 #[inline(always)]
 fn ascii_body(bytes: &[u8]) -> bool {
     // A few KB at a time, so that a text of another language is known as such at once.
-    bytes.chunks(4096).all(|chunk| chunk.iter().fold(0, |any, byte| any | byte) < 0x80)
+    bytes
+        .chunks(4096)
+        .all(|chunk| chunk.iter().fold(0, |any, byte| any | byte) < 0x80)
 }
 
 dispatch! { fn rise_i32(offsets: &[i32]) -> bool = rise_body_i32; }
@@ -40,15 +45,26 @@ dispatch! { fn rise_i64(offsets: &[i64]) -> bool = rise_body_i64; }
 // Counted without an early end, so that it goes as fast as memory.
 #[inline(always)]
 fn rise_body_i32(offsets: &[i32]) -> bool {
-    offsets.iter().zip(offsets.iter().skip(1)).map(|(a, b)| u32::from(a > b)).sum::<u32>() == 0
+    offsets
+        .iter()
+        .zip(offsets.iter().skip(1))
+        .map(|(a, b)| u32::from(a > b))
+        .sum::<u32>()
+        == 0
 }
 
 #[inline(always)]
 fn rise_body_i64(offsets: &[i64]) -> bool {
-    offsets.iter().zip(offsets.iter().skip(1)).map(|(a, b)| u64::from(a > b)).sum::<u64>() == 0
+    offsets
+        .iter()
+        .zip(offsets.iter().skip(1))
+        .map(|(a, b)| u64::from(a > b))
+        .sum::<u64>()
+        == 0
 }
 
-/// Offsets that do not decrease and lie within `bytes`; they come back as they are where they do not.
+/// Offsets that do not decrease and lie within `bytes`; they come back as they are where they do
+/// not.
 ///
 /// # Errors
 /// The offsets.
@@ -58,8 +74,11 @@ pub fn rising_offsets<O: OffsetSizeTrait>(
 ) -> Result<OffsetBuffer<O>, ScalarBuffer<O>> {
     let within = offsets.first().is_some_and(|first| *first >= O::zero())
         && offsets.last().is_some_and(|last| last.as_usize() <= bytes);
-    let rise =
-        if O::IS_LARGE { rise_i64(offsets.inner().typed_data()) } else { rise_i32(offsets.inner().typed_data()) };
+    let rise = if O::IS_LARGE {
+        rise_i64(offsets.inner().typed_data())
+    } else {
+        rise_i32(offsets.inner().typed_data())
+    };
     if !within || !rise {
         return Err(offsets);
     }
@@ -67,15 +86,20 @@ pub fn rising_offsets<O: OffsetSizeTrait>(
     Ok(unsafe { OffsetBuffer::new_unchecked(offsets) })
 }
 
-/// Whether bytes are UTF-8, and every string in them, which begin at `starts`, begins with a character.
+/// Whether bytes are UTF-8, and every string in them, which begin at `starts`, begins with a
+/// character.
 #[inline]
 pub(crate) fn is_text(bytes: &[u8], mut starts: impl Iterator<Item = usize>) -> bool {
-    let begins = |start| bytes.get(start).is_none_or(|byte| !(0x80..0xc0).contains(byte));
+    let begins = |start| {
+        bytes
+            .get(start)
+            .is_none_or(|byte| !(0x80..0xc0).contains(byte))
+    };
     is_ascii(bytes) || simdutf8::basic::from_utf8(bytes).is_ok() && starts.all(begins)
 }
 
-/// The array of strings that are UTF-8; `None` where they are not, where the offsets leave the data or where there are not
-/// as many validity bits as strings.
+/// The array of strings that are UTF-8; `None` where they are not, where the offsets leave the data
+/// or where there are not as many validity bits as strings.
 pub fn text_array<O: OffsetSizeTrait>(
     offsets: &OffsetBuffer<O>,
     data: &Buffer,
@@ -83,17 +107,24 @@ pub fn text_array<O: OffsetSizeTrait>(
 ) -> Option<GenericStringArray<O>> {
     let (first, last) = (offsets.first()?.as_usize(), offsets.last()?.as_usize());
     let starts = offsets.iter().map(|offset| offset.as_usize() - first);
-    if nulls.is_some_and(|nulls| nulls.len() != offsets.len() - 1) || !is_text(data.get(first..last)?, starts) {
+    if nulls.is_some_and(|nulls| nulls.len() != offsets.len() - 1)
+        || !is_text(data.get(first..last)?, starts)
+    {
         return None;
     }
-    // SAFETY: the offsets are monotonic, by their type, and within the data; all strings together are UTF-8, and each
-    // begins with a character, where the one before ends; there are as many validity bits as strings.
-    Some(unsafe { GenericStringArray::new_unchecked(offsets.clone(), data.clone(), nulls.cloned()) })
+    // SAFETY: the offsets are monotonic, by their type, and within the data; all strings together
+    // are UTF-8, and each begins with a character, where the one before ends; there are as many
+    // validity bits as strings.
+    Some(unsafe {
+        GenericStringArray::new_unchecked(offsets.clone(), data.clone(), nulls.cloned())
+    })
 }
 
-/// Views of strings being put together: every string is checked when it comes in, views are only copied from then on.
+/// Views of strings being put together: every string is checked when it comes in, views are only
+/// copied from then on.
 ///
-/// Several threads fill slots of it. Whatever they do, `len` counts only what was filled, and buffers stay once they are in.
+/// Several threads fill slots of it. Whatever they do, `len` counts only what was filled, and
+/// buffers stay once they are in.
 ///
 /// ```
 /// let mut views = staffa_kernels::StringViews::new(5, true).unwrap();
@@ -149,13 +180,23 @@ impl StringViews {
     /// For so many strings; `text`: of UTF-8. `None` where there is no memory for them.
     pub fn new(rows: usize, text: bool) -> Option<Self> {
         let views = PoolBuf::new(rows.checked_mul(size_of::<u128>())?)?;
-        Some(Self { views, len: 0, held: Held::default(), text, past_cache: false, cut: Vec::new() })
+        Some(Self {
+            views,
+            len: 0,
+            held: Held::default(),
+            text,
+            past_cache: false,
+            cut: Vec::new(),
+        })
     }
 
     /// Writes views of tables past the caches.
     #[must_use]
     pub fn past_cache(self, on: bool) -> Self {
-        Self { past_cache: on, ..self }
+        Self {
+            past_cache: on,
+            ..self
+        }
     }
 
     /// How many strings there are so far.
@@ -171,12 +212,22 @@ impl StringViews {
     /// Slots for the next strings, so many in each; `None` where there is no room for them.
     pub fn slots(&mut self, rows: impl IntoIterator<Item = usize>) -> Option<Vec<ViewSlot<'_>>> {
         self.cut = rows.into_iter().map(|rows| (rows, 0)).collect();
-        let (mut rest, held) = (self.views.words_mut::<u128>().get_mut(self.len..)?, &self.held);
+        let (mut rest, held) = (
+            self.views.words_mut::<u128>().get_mut(self.len..)?,
+            &self.held,
+        );
         let (text, past_cache) = (self.text, self.past_cache);
         let mut slots = Vec::with_capacity(self.cut.len());
         for (rows, filled) in &mut self.cut {
             let (views, behind) = rest.split_at_mut_checked(*rows)?;
-            slots.push(ViewSlot { views, filled, held, table: None, text, past_cache });
+            slots.push(ViewSlot {
+                views,
+                filled,
+                held,
+                table: None,
+                text,
+                past_cache,
+            });
             rest = behind;
         }
         Some(slots)
@@ -186,7 +237,11 @@ impl StringViews {
     pub fn join(&mut self) -> bool {
         let cut = std::mem::take(&mut self.cut);
         let full = cut.iter().all(|(rows, filled)| rows == filled);
-        self.len += if full { cut.iter().map(|(rows, _)| rows).sum() } else { 0 };
+        self.len += if full {
+            cut.iter().map(|(rows, _)| rows).sum()
+        } else {
+            0
+        };
         full
     }
 
@@ -197,10 +252,16 @@ impl StringViews {
         }
         let views = Buffer::from(Bytes::from_owner(self.views));
         let views = ScalarBuffer::<u128>::new(views, 0, self.len);
-        let buffers: Arc<[Buffer]> = self.held.buffers.into_inner().unwrap_or_else(PoisonError::into_inner).into();
-        // SAFETY: every view below `len` is in a slot that was full: it was made by `view` of a string in a buffer that
-        // has been kept at its number, or is 0, the empty string, and only copied since, from a table of these buffers
-        // alone; with `text` every string was found to be UTF-8. There are as many validity bits as views.
+        let buffers: Arc<[Buffer]> = self
+            .held
+            .buffers
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .into();
+        // SAFETY: every view below `len` is in a slot that was full: it was made by `view` of a
+        // string in a buffer that has been kept at its number, or is 0, the empty string, and only
+        // copied since, from a table of these buffers alone; with `text` every string was found to
+        // be UTF-8. There are as many validity bits as views.
         Some(unsafe {
             if self.text {
                 Arc::new(StringViewArray::new_unchecked(views, buffers, nulls))
@@ -212,14 +273,23 @@ impl StringViews {
 }
 
 impl ViewSlot<'_> {
-    /// Takes the strings that codes refer to from now on; `false` where one is no text, or they are too many or long.
+    /// Takes the strings that codes refer to from now on; `false` where one is no text, or they are
+    /// too many or long.
     ///
     /// `shared`: other slots use them, too, from the same place.
     pub fn use_table(&mut self, strings: &BytesDict, shared: bool) -> bool {
         let place = std::ptr::from_ref(strings).addr();
         // Others that wait here want the same table.
-        let mut tables = shared.then(|| self.held.tables.lock().unwrap_or_else(PoisonError::into_inner));
-        let known = tables.iter().flat_map(|tables| tables.iter()).find(|(of, _)| *of == place);
+        let mut tables = shared.then(|| {
+            self.held
+                .tables
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        });
+        let known = tables
+            .iter()
+            .flat_map(|tables| tables.iter())
+            .find(|(of, _)| *of == place);
         self.table = known.map(|(_, table)| table.clone());
         if self.table.is_none() {
             self.table = self.new_table(strings).map(Arc::new);
@@ -233,17 +303,30 @@ impl ViewSlot<'_> {
     /// Whether the slots have a table of these strings that they share.
     pub fn shares_table(&self, strings: &BytesDict) -> bool {
         let place = std::ptr::from_ref(strings).addr();
-        let tables = self.held.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let tables = self
+            .held
+            .tables
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         tables.iter().any(|(of, _)| *of == place)
     }
 
     fn new_table(&self, strings: &BytesDict) -> Option<PoolVec<u128>> {
         let data = strings.contents();
-        if self.text && !is_text(data, strings.ranges().flat_map(|range| [range.start, range.end])) {
+        if self.text
+            && !is_text(
+                data,
+                strings.ranges().flat_map(|range| [range.start, range.end]),
+            )
+        {
             return None;
         }
         let any_long = strings.ranges().any(|range| range.len() > INLINE);
-        let buffer = if any_long { self.held.keep(Buffer::from(data))? } else { 0 };
+        let buffer = if any_long {
+            self.held.keep(Buffer::from(data))?
+        } else {
+            0
+        };
         let mut table = PoolVec::new(strings.len())?;
         for (place, range) in table.iter_mut().zip(strings.ranges()) {
             *place = view(data, range, buffer)?;
@@ -251,22 +334,31 @@ impl ViewSlot<'_> {
         Some(table)
     }
 
-    /// Appends strings of the table by code; `false`, and nothing appended, where a code or a table is not there, or there
-    /// is no room.
+    /// Appends strings of the table by code; `false`, and nothing appended, where a code or a table
+    /// is not there, or there is no room.
     pub fn push_codes(&mut self, codes: &[u32]) -> bool {
-        let (Some(table), Some(places)) = (&self.table, room(self.views, *self.filled, codes.len())) else {
+        let (Some(table), Some(places)) =
+            (&self.table, room(self.views, *self.filled, codes.len()))
+        else {
             return false;
         };
-        let gather = if self.past_cache { gather_past_cache } else { gather_words };
+        let gather = if self.past_cache {
+            gather_past_cache
+        } else {
+            gather_words
+        };
         let done = gather(table, codes, places);
         *self.filled += if done { codes.len() } else { 0 };
         done
     }
 
-    /// Appends strings that lie one after another in `data`, by their lengths; `false`, and nothing appended, where one is
-    /// no text, they are longer than the data or more than there is room for.
+    /// Appends strings that lie one after another in `data`, by their lengths; `false`, and nothing
+    /// appended, where one is no text, they are longer than the data or more than there is room
+    /// for.
     pub fn push_strings(&mut self, lengths: &[u32], data: &Buffer) -> bool {
-        let Some(places) = room(self.views, *self.filled, lengths.len()) else { return false };
+        let Some(places) = room(self.views, *self.filled, lengths.len()) else {
+            return false;
+        };
         let ends = lengths.iter().scan(0usize, |end, length| {
             *end = end.saturating_add(*length as usize);
             Some(*end)
@@ -275,12 +367,18 @@ impl ViewSlot<'_> {
             return false;
         }
         let any_long = lengths.iter().any(|length| *length as usize > INLINE);
-        let buffer = if any_long { self.held.keep(data.clone()) } else { Some(0) };
+        let buffer = if any_long {
+            self.held.keep(data.clone())
+        } else {
+            Some(0)
+        };
         let Some(buffer) = buffer else { return false };
         let mut at = 0usize;
         for (place, length) in places.iter_mut().zip(lengths) {
             let end = at.saturating_add(*length as usize);
-            let Some(view) = view(data, at..end, buffer) else { return false };
+            let Some(view) = view(data, at..end, buffer) else {
+                return false;
+            };
             (*place, at) = (view, end);
         }
         *self.filled += lengths.len();
@@ -289,7 +387,9 @@ impl ViewSlot<'_> {
 
     /// Appends empty strings; `false` where there is no room for them.
     pub fn push_empty(&mut self, count: usize) -> bool {
-        let Some(places) = room(self.views, *self.filled, count) else { return false };
+        let Some(places) = room(self.views, *self.filled, count) else {
+            return false;
+        };
         places.fill(0);
         *self.filled += count;
         true
@@ -301,17 +401,23 @@ fn room(views: &mut [u128], filled: usize, count: usize) -> Option<&mut [u128]> 
     views.get_mut(filled..filled.checked_add(count)?)
 }
 
-/// The view of a string in the data of a buffer; `None` where it leaves them, or is too long or too far behind for 32 bits
-/// with a sign.
+/// The view of a string in the data of a buffer; `None` where it leaves them, or is too long or too
+/// far behind for 32 bits with a sign.
 #[inline(always)]
 fn view(data: &[u8], range: Range<usize>, buffer: u32) -> Option<u128> {
-    let (length, offset) = (i32::try_from(range.len()).ok()?, i32::try_from(range.start).ok()?);
+    let (length, offset) = (
+        i32::try_from(range.len()).ok()?,
+        i32::try_from(range.start).ok()?,
+    );
     // Most have 16 bytes from their beginning on: one load.
     let rest = data.get(range.start..)?;
     let head = rest.first_chunk().map_or_else(
         || {
             let mut bytes = [0; 16];
-            bytes.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+            bytes
+                .iter_mut()
+                .zip(rest)
+                .for_each(|(to, from)| *to = *from);
             u128::from_le_bytes(bytes)
         },
         |bytes| u128::from_le_bytes(*bytes),
@@ -340,12 +446,20 @@ mod tests {
         let mut rng = Rng(0x57_1e);
         let letters = if text { "abcdefgh" } else { "aäb漢c𝄞de" };
         let letters: Vec<char> = letters.chars().collect();
-        let string = |_| (0..rng.below(30)).map(|_| letters[rng.below(letters.len())]).collect::<String>().into_bytes();
+        let string = |_| {
+            (0..rng.below(30))
+                .map(|_| letters[rng.below(letters.len())])
+                .collect::<String>()
+                .into_bytes()
+        };
         (0..500).map(string).collect()
     }
 
     fn packed(strings: &[Vec<u8>]) -> (Vec<u32>, Vec<u8>) {
-        (strings.iter().map(|s| s.len() as u32).collect(), strings.concat())
+        (
+            strings.iter().map(|s| s.len() as u32).collect(),
+            strings.concat(),
+        )
     }
 
     #[test]
@@ -354,26 +468,40 @@ mod tests {
             for ascii in [true, false] {
                 let strings = strings(ascii);
                 let (lengths, data) = packed(&strings);
-                let offsets = OffsetBuffer::<i32>::from_lengths(lengths.iter().map(|l| *l as usize));
+                let offsets =
+                    OffsetBuffer::<i32>::from_lengths(lengths.iter().map(|l| *l as usize));
                 let data = Buffer::from_vec(data);
                 let array = text_array(&offsets, &data, None).unwrap();
                 array.to_data().validate_full().unwrap();
-                assert!(array.iter().zip(&strings).all(|(a, b)| a.unwrap().as_bytes() == b));
+                assert!(
+                    array
+                        .iter()
+                        .zip(&strings)
+                        .all(|(a, b)| a.unwrap().as_bytes() == b)
+                );
                 let mut views = StringViews::new(1003, true).unwrap();
                 let ends: Vec<u32> = offsets.iter().map(|o| *o as u32).collect();
                 let dictionary = BytesDict::new(&ends, &data).unwrap();
                 let codes: Vec<u32> = (0..500u32).rev().collect();
                 let mut slots = views.slots([500, 400, 103]).unwrap();
                 // In any order, and from any thread; the last two have one table.
-                let [first, second, third] = slots.as_mut_slice() else { panic!() };
+                let [first, second, third] = slots.as_mut_slice() else {
+                    panic!()
+                };
                 std::thread::scope(|scope| {
                     scope.spawn(|| {
-                        assert!(third.use_table(&dictionary, true) && third.push_codes(&codes[400..]));
-                        assert!(third.push_empty(3) && !third.push_empty(1) && !third.push_codes(&[0]));
+                        assert!(
+                            third.use_table(&dictionary, true) && third.push_codes(&codes[400..])
+                        );
+                        assert!(
+                            third.push_empty(3) && !third.push_empty(1) && !third.push_codes(&[0])
+                        );
                     });
                     scope.spawn(|| {
                         assert!(!second.push_codes(&codes[..400]), "no table yet");
-                        assert!(second.use_table(&dictionary, true) && second.push_codes(&codes[..400]));
+                        assert!(
+                            second.use_table(&dictionary, true) && second.push_codes(&codes[..400])
+                        );
                     });
                 });
                 assert!(first.push_strings(&lengths, &data));
@@ -383,8 +511,14 @@ mod tests {
                 let nulls: NullBuffer = (0..1003).map(|i| i % 7 > 0).collect();
                 let array = views.finish(Some(nulls)).unwrap();
                 array.to_data().validate_full().unwrap();
-                let expected = strings.iter().chain(strings.iter().rev()).map(Vec::as_slice).chain([&b""[..]; 3]);
-                for (i, (found, expected)) in array.as_string_view().iter().zip(expected).enumerate() {
+                let expected = strings
+                    .iter()
+                    .chain(strings.iter().rev())
+                    .map(Vec::as_slice)
+                    .chain([&b""[..]; 3]);
+                for (i, (found, expected)) in
+                    array.as_string_view().iter().zip(expected).enumerate()
+                {
                     assert_eq!(found.map(str::as_bytes), (i % 7 > 0).then_some(expected));
                 }
             }
@@ -399,11 +533,17 @@ mod tests {
         let mut slots = views.slots([10]).unwrap();
         let slot = &mut slots[0];
         assert!(!slot.push_strings(&lengths, &data) && !slot.push_strings(&[6], &data));
-        assert!(!slot.use_table(&BytesDict::new(&[0, 2, 5], &data).unwrap(), false) && !slot.push_codes(&[]));
+        assert!(
+            !slot.use_table(&BytesDict::new(&[0, 2, 5], &data).unwrap(), false)
+                && !slot.push_codes(&[])
+        );
         let split = Buffer::from_vec("ä".as_bytes().to_vec());
         assert!(!slot.push_strings(&[1, 1], &split), "half a character");
         assert!(slot.push_empty(9));
-        assert!(!views.join() && views.is_empty(), "what is not full is not taken in");
+        assert!(
+            !views.join() && views.is_empty(),
+            "what is not full is not taken in"
+        );
         assert!(views.finish(Some(NullBuffer::new_null(1))).is_none());
         let mut bytes = StringViews::new(2, false).unwrap();
         assert!(bytes.slots([2]).unwrap()[0].push_strings(&lengths, &data) && bytes.join());
@@ -412,10 +552,28 @@ mod tests {
         assert_eq!(array.as_binary_view().value(1), b"\xff\xfec");
         let offsets = |offsets: Vec<i32>| rising_offsets(ScalarBuffer::from(offsets), 5);
         assert!(offsets(vec![0, 2, 5]).is_ok());
-        assert!([vec![], vec![0, 3, 2], vec![-1, 2], vec![0, 6]].map(offsets).iter().all(Result::is_err));
-        assert!(text_array(&offsets(vec![0, 1, 2]).unwrap(), &split, None).is_none(), "half a character");
+        assert!(
+            [vec![], vec![0, 3, 2], vec![-1, 2], vec![0, 6]]
+                .map(offsets)
+                .iter()
+                .all(Result::is_err)
+        );
+        assert!(
+            text_array(&offsets(vec![0, 1, 2]).unwrap(), &split, None).is_none(),
+            "half a character"
+        );
         let ok = offsets(vec![0, 2, 5]).unwrap();
-        assert!(text_array(&ok, &Buffer::from_vec(b"abcd".to_vec()), None).is_none(), "past the data");
-        assert!(text_array(&ok, &Buffer::from_vec(b"abcde".to_vec()), Some(&NullBuffer::new_null(3))).is_none());
+        assert!(
+            text_array(&ok, &Buffer::from_vec(b"abcd".to_vec()), None).is_none(),
+            "past the data"
+        );
+        assert!(
+            text_array(
+                &ok,
+                &Buffer::from_vec(b"abcde".to_vec()),
+                Some(&NullBuffer::new_null(3))
+            )
+            .is_none()
+        );
     }
 }

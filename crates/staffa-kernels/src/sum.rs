@@ -1,7 +1,7 @@
 //! Sums: of values, and of packed ones without unpacking them.
 //!
-//! Plain loops, which the compiler vectorises: sums of halves of a word for as long as these fit, sums by lane of packed
-//! words where no lane can overflow.
+//! Plain loops, which the compiler vectorises: sums of halves of a word for as long as these fit,
+//! sums by lane of packed words where no lane can overflow.
 
 use crate::VECTOR;
 use crate::bitpack::packed_bytes;
@@ -12,8 +12,8 @@ use crate::word::Int;
 const ROW: usize = VECTOR / 8;
 
 dispatch! {
-    /// The sum of all `value + flip`, each modulo 2^BITS: `flip` is 0 for unsigned numbers and the sign bit for signed ones,
-    /// which thereby are without a sign, and larger by as much.
+    /// The sum of all `value + flip`, each modulo 2^BITS: `flip` is 0 for unsigned numbers and the
+    /// sign bit for signed ones, which thereby are without a sign, and larger by as much.
     ///
     /// ```
     /// let values = [3i8, -1, 2].map(|v| v as u8);
@@ -39,7 +39,8 @@ fn sum_body<T: Int>(values: &[T], flip: T) -> u128 {
 }
 
 dispatch! {
-    /// Adds to every value the other in its place, so many times, modulo 2^BITS; as far as there are both.
+    /// Adds to every value the other in its place, so many times, modulo 2^BITS; as far as there
+    /// are both.
     ///
     /// ```
     /// let mut values = [1u8, 250];
@@ -51,14 +52,24 @@ dispatch! {
 
 #[inline(always)]
 fn add_times_body<T: Int>(values: &mut [T], others: &[T], times: T) {
-    // Mostly they are told apart by a sign: a product of 64 bits takes three times as long as a sum.
+    // Mostly they are told apart by a sign: a product of 64 bits takes three times as long as a
+    // sum.
     if times.to_u64() == 1 {
-        values.iter_mut().zip(others).for_each(|(value, other)| *value = value.wrapping_add(*other));
+        values
+            .iter_mut()
+            .zip(others)
+            .for_each(|(value, other)| *value = value.wrapping_add(*other));
     } else if times == T::MAX {
-        values.iter_mut().zip(others).for_each(|(value, other)| *value = value.wrapping_sub(*other));
+        values
+            .iter_mut()
+            .zip(others)
+            .for_each(|(value, other)| *value = value.wrapping_sub(*other));
     } else {
         let product = |other: &T| other.wrapping_mul(times);
-        values.iter_mut().zip(others).for_each(|(value, other)| *value = value.wrapping_add(product(other)));
+        values
+            .iter_mut()
+            .zip(others)
+            .for_each(|(value, other)| *value = value.wrapping_add(product(other)));
     }
 }
 
@@ -76,7 +87,11 @@ fn runs_body<T: Int>(values: &[T], counts: &[u32], flip: T) -> u128 {
     let all: u64 = counts.iter().map(|count| u64::from(*count)).sum();
     let runs = values.iter().zip(counts);
     if all > u64::from(u32::MAX) {
-        return runs.map(|(value, count)| u128::from(value.wrapping_add(flip).to_u64()) * u128::from(*count)).sum();
+        return runs
+            .map(|(value, count)| {
+                u128::from(value.wrapping_add(flip).to_u64()) * u128::from(*count)
+            })
+            .sum();
     }
     // Less than 2^32 halves of 32 bits fit 64 bits.
     let (mut low, mut high) = (0u64, 0u64);
@@ -88,8 +103,8 @@ fn runs_body<T: Int>(values: &[T], counts: &[u32], flip: T) -> u128 {
     u128::from(low) + (u128::from(high) << 32)
 }
 
-/// The sum of a full vector, packed as by [`pack`](crate::pack); `None` where the width is too large for that, or the bytes
-/// are not those of such a vector.
+/// The sum of a full vector, packed as by [`pack`](crate::pack); `None` where the width is too
+/// large for that, or the bytes are not those of such a vector.
 ///
 /// ```
 /// let (values, mut packed) = ([5u32; 1024], Vec::new());
@@ -152,12 +167,22 @@ mod tests {
         for len in (0..40).chain([1000, 1024, 1 << 17]) {
             let values: Vec<T> = (0..len).map(|_| T::from_u64(rng.next())).collect();
             for flip in [T::ZERO, T::from_u64(1 << (T::BITS - 1))] {
-                let expected: u128 = values.iter().map(|v| u128::from(v.wrapping_add(flip).to_u64())).sum();
+                let expected: u128 = values
+                    .iter()
+                    .map(|v| u128::from(v.wrapping_add(flip).to_u64()))
+                    .sum();
                 assert_eq!(sum(&values, flip), expected);
                 for bits in [4, 16, 32] {
-                    let counts: Vec<u32> = (0..len).map(|_| (rng.next() >> (64 - bits)) as u32).collect();
-                    let each = values.iter().map(|v| u128::from(v.wrapping_add(flip).to_u64()));
-                    let expected = each.zip(&counts).map(|(v, count)| v * u128::from(*count)).sum();
+                    let counts: Vec<u32> = (0..len)
+                        .map(|_| (rng.next() >> (64 - bits)) as u32)
+                        .collect();
+                    let each = values
+                        .iter()
+                        .map(|v| u128::from(v.wrapping_add(flip).to_u64()));
+                    let expected = each
+                        .zip(&counts)
+                        .map(|(v, count)| v * u128::from(*count))
+                        .sum();
                     assert_eq!(sum_runs(&values, &counts, flip), expected);
                 }
             }
@@ -173,14 +198,28 @@ mod tests {
                         T::from_u64(rng.next())
                     }
                 })
-                .map(|value| if width == 0 { value } else { value & (T::MAX >> (T::BITS - width)) })
+                .map(|value| {
+                    if width == 0 {
+                        value
+                    } else {
+                        value & (T::MAX >> (T::BITS - width))
+                    }
+                })
                 .collect();
             let mut packed = Vec::new();
             assert!(crate::pack(&values, width, &mut packed));
             let expected: u64 = values.iter().map(|v| v.to_u64()).fold(0, u64::wrapping_add);
             let fits = width <= most_bits::<T>();
-            assert_eq!(sum_packed::<T>(&packed, width), fits.then_some(expected), "{width} of {}", T::BITS);
-            assert_eq!(sum_packed::<T>(packed.get(1..).unwrap_or(&[0]), width), None);
+            assert_eq!(
+                sum_packed::<T>(&packed, width),
+                fits.then_some(expected),
+                "{width} of {}",
+                T::BITS
+            );
+            assert_eq!(
+                sum_packed::<T>(packed.get(1..).unwrap_or(&[0]), width),
+                None
+            );
         }
     }
 
@@ -189,13 +228,22 @@ mod tests {
         fn agree<T: Int>() {
             let mut rng = Rng(0xadd);
             for len in [0, 1, 7, 64, 100, 1024] {
-                let mut random = || (0..len).map(|_| T::from_u64(rng.next())).collect::<Vec<T>>();
+                let mut random = || {
+                    (0..len)
+                        .map(|_| T::from_u64(rng.next()))
+                        .collect::<Vec<T>>()
+                };
                 let (values, others) = (random(), random());
-                for times in [0u64, 1, u64::MAX, 2, 60, 1 << 63, 0x1234_5678_9abc_def1].map(T::from_u64) {
+                for times in
+                    [0u64, 1, u64::MAX, 2, 60, 1 << 63, 0x1234_5678_9abc_def1].map(T::from_u64)
+                {
                     let mut out = values.clone();
                     add_times(&mut out, &others, times);
                     let sum = |(a, b): (&T, &T)| {
-                        T::from_u64(a.to_u64().wrapping_add(b.to_u64().wrapping_mul(times.to_u64())))
+                        T::from_u64(
+                            a.to_u64()
+                                .wrapping_add(b.to_u64().wrapping_mul(times.to_u64())),
+                        )
                     };
                     assert!(out == values.iter().zip(&others).map(sum).collect::<Vec<_>>());
                 }

@@ -3,9 +3,9 @@
 //!   template = pieces: literal | decimal | fixed decimal | grouped decimal | hex | word of a list
 //!   row      = its template's code, and the next number of each of that template's slots
 //!
-//! A slot holds one field, or several joined by mixed radix. Digits are made eight at a time in one register; a piece is
-//! stored 8 or 16 bytes wide and the next one overwrites what was too much. Rows at the very end of the output are
-//! printed elsewhere and copied.
+//! A slot holds one field, or several joined by mixed radix. Digits are made eight at a time in one
+//! register; a piece is stored 8 or 16 bytes wide and the next one overwrites what was too much.
+//! Rows at the very end of the output are printed elsewhere and copied.
 
 mod digits;
 
@@ -25,7 +25,8 @@ pub enum Piece {
     Literal(Vec<u8>),
     /// A number in as few digits as it needs.
     Decimal,
-    /// A number in exactly so many digits, with leading zeros: 1 to 18. Of a larger one, the last digits.
+    /// A number in exactly so many digits, with leading zeros: 1 to 18. Of a larger one, the last
+    /// digits.
     Fixed(u8),
     /// A number with a comma before every three digits.
     Grouped,
@@ -78,7 +79,8 @@ struct Template {
     /// Fields of each slot: first, and one past the last.
     slots: Vec<(usize, usize)>,
     radices: Vec<Radix>,
-    /// Of templates of fixed length: where each field stands, its digits, and the letters of hexadecimal ones.
+    /// Of templates of fixed length: where each field stands, its digits, and the letters of
+    /// hexadecimal ones.
     places: Vec<(usize, usize, Option<u8>)>,
     /// Bytes of literals and of fields that have the same length in every row.
     fixed: usize,
@@ -146,15 +148,25 @@ impl Template {
                 Piece::Decimal => Step::Decimal,
                 Piece::Grouped => Step::Grouped,
                 &Piece::Fixed(digits) if (1..=18).contains(&digits) => Step::Fixed(digits),
-                &Piece::Hex { digits, upper } if (1..=16).contains(&digits) => {
-                    Step::Hex(digits, if upper { b'A' - b'0' - 10 } else { b'a' - b'0' - 10 })
+                &Piece::Hex { digits, upper } if (1..=16).contains(&digits) => Step::Hex(
+                    digits,
+                    if upper {
+                        b'A' - b'0' - 10
+                    } else {
+                        b'a' - b'0' - 10
+                    },
+                ),
+                Piece::Word(words) => {
+                    Step::Word(words.iter().map(|w| wide(w)).collect::<Option<_>>()?)
                 }
-                Piece::Word(words) => Step::Word(words.iter().map(|w| wide(w)).collect::<Option<_>>()?),
                 _ => return None,
             };
             match &step {
                 Step::Fixed(digits) => out.places.push((out.fixed, usize::from(*digits), None)),
-                Step::Hex(digits, letters) => out.places.push((out.fixed, usize::from(*digits), Some(*letters))),
+                Step::Hex(digits, letters) => {
+                    out.places
+                        .push((out.fixed, usize::from(*digits), Some(*letters)))
+                }
                 _ => out.variable = true,
             }
             if let Step::Fixed(digits) | Step::Hex(digits, _) = &step {
@@ -169,14 +181,22 @@ impl Template {
                 None if radix != 0 => return None,
                 _ => out.slots.push((field, field + 1)),
             }
-            out.radices.push(Radix { radix, inverse: u64::MAX.checked_div(radix).unwrap_or(0) });
+            out.radices.push(Radix {
+                radix,
+                inverse: u64::MAX.checked_div(radix).unwrap_or(0),
+            });
         }
         (out.radices.len() == radices.len() && radices.len() <= TEXT_FIELDS).then_some(out)
     }
 
     /// The fields of the next row of this template.
     #[inline(always)]
-    fn values(&self, slots: &[&[u64]], next: &mut [usize; TEXT_FIELDS], fields: &mut [u64; TEXT_FIELDS]) -> Option<()> {
+    fn values(
+        &self,
+        slots: &[&[u64]],
+        next: &mut [usize; TEXT_FIELDS],
+        fields: &mut [u64; TEXT_FIELDS],
+    ) -> Option<()> {
         for ((&(first, end), slot), next) in self.slots.iter().zip(slots).zip(next) {
             let mut value = *slot.get(*next)?;
             *next += 1;
@@ -221,7 +241,8 @@ impl Template {
         for step in &self.steps {
             match step {
                 Step::Literal(bytes, n) => {
-                    out.get_mut(at..at + usize::from(*n))?.copy_from_slice(bytes.get(..usize::from(*n))?);
+                    out.get_mut(at..at + usize::from(*n))?
+                        .copy_from_slice(bytes.get(..usize::from(*n))?);
                     at += usize::from(*n);
                 }
                 Step::Fixed(n) | Step::Hex(n, _) => at += usize::from(*n),
@@ -238,7 +259,9 @@ impl Template {
             let mut places = self.places.iter().rev();
             for (&(first, end), slot) in self.slots.iter().zip(rows.slots).rev() {
                 let mut values = [0; ROWS];
-                values.get_mut(..count)?.copy_from_slice(slot.get(i * ROWS..i * ROWS + count)?);
+                values
+                    .get_mut(..count)?
+                    .copy_from_slice(slot.get(i * ROWS..i * ROWS + count)?);
                 for field in (first..end).rev() {
                     let mut field_values = values;
                     if field > first {
@@ -248,11 +271,17 @@ impl Template {
                         }
                     }
                     let &(at, digits, letters) = places.next()?;
-                    let rows_out = rows_out.chunks_exact_mut(len).map(|row| row.get_mut(at..at + digits));
+                    let rows_out = rows_out
+                        .chunks_exact_mut(len)
+                        .map(|row| row.get_mut(at..at + digits));
                     match letters {
-                        None => rows_out.zip(field_values).try_for_each(|(row, v)| exact_decimal(row?, v))?,
+                        None => rows_out
+                            .zip(field_values)
+                            .try_for_each(|(row, v)| exact_decimal(row?, v))?,
                         Some(letters) => {
-                            rows_out.zip(field_values).try_for_each(|(row, v)| exact_hex(row?, v, letters))?;
+                            rows_out
+                                .zip(field_values)
+                                .try_for_each(|(row, v)| exact_hex(row?, v, letters))?;
                         }
                     }
                 }
@@ -295,11 +324,16 @@ impl Template {
 }
 
 impl Text {
-    /// Of templates: pieces, and for every field of them a radix, which is 0 for a field that begins a slot. `None` for
-    /// digits or words out of bounds, too many fields, or radices that do not fit them.
+    /// Of templates: pieces, and for every field of them a radix, which is 0 for a field that
+    /// begins a slot. `None` for digits or words out of bounds, too many fields, or radices that do
+    /// not fit them.
     pub fn new(templates: &[(Vec<Piece>, Vec<u64>)]) -> Option<Self> {
-        let templates = templates.iter().map(|(pieces, radices)| Template::new(pieces, radices));
-        Some(Self { templates: templates.collect::<Option<_>>()? })
+        let templates = templates
+            .iter()
+            .map(|(pieces, radices)| Template::new(pieces, radices));
+        Some(Self {
+            templates: templates.collect::<Option<_>>()?,
+        })
     }
 
     /// Slots of each template.
@@ -307,7 +341,8 @@ impl Text {
         self.templates.iter().map(|t| t.slots.len())
     }
 
-    /// The bytes of every row, where that is the same for all rows of templates: there is only one, of fixed length.
+    /// The bytes of every row, where that is the same for all rows of templates: there is only one,
+    /// of fixed length.
     pub fn fixed(&self) -> Option<usize> {
         match self.templates.as_slice() {
             [one] if !one.variable => Some(one.fixed),
@@ -315,11 +350,11 @@ impl Text {
         }
     }
 
-    /// `lengths[i]` = bytes of row `i`, and the rows one after another at the start of `out`: the bytes written. What is
-    /// behind them may be overwritten as well.
+    /// `lengths[i]` = bytes of row `i`, and the rows one after another at the start of `out`: the
+    /// bytes written. What is behind them may be overwritten as well.
     ///
-    /// `None` when a code, a slot or a word is out of range, there are not as many lengths as codes, or `out` is too
-    /// small; `lengths` and `out` then hold anything.
+    /// `None` when a code, a slot or a word is out of range, there are not as many lengths as
+    /// codes, or `out` is too small; `lengths` and `out` then hold anything.
     #[inline]
     pub fn print(&self, rows: &TextRows<'_>, lengths: &mut [u32], out: &mut [u8]) -> Option<usize> {
         print(self, rows, lengths, out)
@@ -337,7 +372,12 @@ dispatch! {
 }
 
 #[inline(always)]
-fn print_body(text: &Text, rows: &TextRows<'_>, lengths: &mut [u32], out: &mut [u8]) -> Option<usize> {
+fn print_body(
+    text: &Text,
+    rows: &TextRows<'_>,
+    lengths: &mut [u32],
+    out: &mut [u8],
+) -> Option<usize> {
     if lengths.len() != rows.codes.len() {
         return None;
     }
@@ -348,7 +388,8 @@ fn print_body(text: &Text, rows: &TextRows<'_>, lengths: &mut [u32], out: &mut [
         lengths.fill(template.fixed as u32);
         return template.print_columns(rows, out);
     }
-    let (mut at, mut other, mut next, mut fields) = (0, rows.first_other, [0; TEXT_FIELDS], [0; TEXT_FIELDS]);
+    let (mut at, mut other, mut next, mut fields) =
+        (0, rows.first_other, [0; TEXT_FIELDS], [0; TEXT_FIELDS]);
     for (&code, length) in rows.codes.iter().zip(lengths) {
         let rest = out.get_mut(at..)?;
         let written = if code == 0 {
@@ -378,7 +419,8 @@ dispatch! { fn printed_bytes(text: &Text, rows: &TextRows<'_>) -> Option<usize> 
 
 #[inline(always)]
 fn printed_bytes_body(text: &Text, rows: &TextRows<'_>) -> Option<usize> {
-    let (mut sum, mut other, mut next, mut fields) = (0, rows.first_other, [0; TEXT_FIELDS], [0; TEXT_FIELDS]);
+    let (mut sum, mut other, mut next, mut fields) =
+        (0, rows.first_other, [0; TEXT_FIELDS], [0; TEXT_FIELDS]);
     for &code in rows.codes {
         sum += if code == 0 {
             other += 1;
@@ -386,7 +428,11 @@ fn printed_bytes_body(text: &Text, rows: &TextRows<'_>) -> Option<usize> {
         } else {
             let template = text.templates.get(usize::from(code) - 1)?;
             template.values(rows.slots, &mut next, &mut fields)?;
-            if template.variable { template.length(&fields)? } else { template.fixed }
+            if template.variable {
+                template.length(&fields)?
+            } else {
+                template.fixed
+            }
         };
     }
     Some(sum)
@@ -421,7 +467,11 @@ mod tests {
                 }
                 Piece::Hex { digits, upper } => {
                     let value = fields.next()?;
-                    let padded = if *upper { format!("{value:016X}") } else { format!("{value:016x}") };
+                    let padded = if *upper {
+                        format!("{value:016X}")
+                    } else {
+                        format!("{value:016x}")
+                    };
                     out += &padded[16 - usize::from(*digits)..];
                 }
                 Piece::Word(words) => {
@@ -447,7 +497,10 @@ mod tests {
             1 => Piece::Decimal,
             2 => Piece::Fixed(1 + rng.below(18) as u8),
             3 => Piece::Grouped,
-            4 => Piece::Hex { digits: 1 + rng.below(16) as u8, upper: rng.below(2) == 0 },
+            4 => Piece::Hex {
+                digits: 1 + rng.below(16) as u8,
+                upper: rng.below(2) == 0,
+            },
             _ => Piece::Word((0..3).map(|i| vec![b'A' + i; rng.below(17)]).collect()),
         }
     }
@@ -457,13 +510,19 @@ mod tests {
         on_every_level(|| {
             let mut rng = Rng(0x5eed);
             for _ in 0..300 {
-                let pieces: Vec<Vec<Piece>> =
-                    (0..=rng.below(3)).map(|_| (0..rng.below(7)).map(|_| piece(&mut rng)).collect()).collect();
-                let fields = |t: &[Piece]| t.iter().filter(|p| !matches!(p, Piece::Literal(_))).count();
-                let templates: Vec<_> = pieces.iter().map(|t| (t.clone(), vec![0; fields(t)])).collect();
+                let pieces: Vec<Vec<Piece>> = (0..=rng.below(3))
+                    .map(|_| (0..rng.below(7)).map(|_| piece(&mut rng)).collect())
+                    .collect();
+                let fields =
+                    |t: &[Piece]| t.iter().filter(|p| !matches!(p, Piece::Literal(_))).count();
+                let templates: Vec<_> = pieces
+                    .iter()
+                    .map(|t| (t.clone(), vec![0; fields(t)]))
+                    .collect();
                 let text = Text::new(&templates).unwrap();
                 let others = BytesDict::new(&[0, 0, 5, 9], b"otherones").unwrap();
-                let (mut codes, mut expected, mut slots) = (Vec::new(), Vec::<String>::new(), vec![Vec::new(); 7]);
+                let (mut codes, mut expected, mut slots) =
+                    (Vec::new(), Vec::<String>::new(), vec![Vec::new(); 7]);
                 for _ in 0..rng.below(40) {
                     let code = rng.below(pieces.len() + 1);
                     let others_seen = codes.iter().filter(|c| **c == 0).count();
@@ -476,22 +535,41 @@ mod tests {
                         let row: Vec<u64> = pieces[code - 1]
                             .iter()
                             .filter(|p| !matches!(p, Piece::Literal(_)))
-                            .map(|p| if matches!(p, Piece::Word(_)) { rng.below(3) as u64 } else { number(&mut rng) })
+                            .map(|p| {
+                                if matches!(p, Piece::Word(_)) {
+                                    rng.below(3) as u64
+                                } else {
+                                    number(&mut rng)
+                                }
+                            })
                             .collect();
                         expected.push(scalar(&pieces[code - 1], &row).unwrap());
-                        row.iter().zip(&mut slots).for_each(|(value, slot)| slot.push(*value));
+                        row.iter()
+                            .zip(&mut slots)
+                            .for_each(|(value, slot)| slot.push(*value));
                     }
                     codes.push(code as u8);
                 }
                 let slots: Vec<&[u64]> = slots.iter().map(Vec::as_slice).collect();
-                let rows = TextRows { codes: &codes, slots: &slots, others: &others, first_other: 1 };
+                let rows = TextRows {
+                    codes: &codes,
+                    slots: &slots,
+                    others: &others,
+                    first_other: 1,
+                };
                 let whole = expected.concat();
                 assert_eq!(text.printed_bytes(&rows), Some(whole.len()));
                 for slack in [0, 1, 8, 200] {
-                    let (mut lengths, mut out) = (vec![0; codes.len()], vec![0; whole.len() + slack]);
+                    let (mut lengths, mut out) =
+                        (vec![0; codes.len()], vec![0; whole.len() + slack]);
                     assert_eq!(text.print(&rows, &mut lengths, &mut out), Some(whole.len()));
                     assert_eq!(std::str::from_utf8(&out[..whole.len()]).unwrap(), whole);
-                    assert!(expected.iter().zip(&lengths).all(|(e, l)| e.len() == *l as usize));
+                    assert!(
+                        expected
+                            .iter()
+                            .zip(&lengths)
+                            .all(|(e, l)| e.len() == *l as usize)
+                    );
                 }
                 if !whole.is_empty() {
                     let (mut lengths, mut out) = (vec![0; codes.len()], vec![0; whole.len() - 1]);
@@ -506,7 +584,11 @@ mod tests {
         let mut rng = Rng(0x5eed);
         for _ in 0..10_000 {
             let (value, radix) = (number(&mut rng), number(&mut rng).max(1));
-            let divided = Radix { radix, inverse: u64::MAX / radix }.divide(value);
+            let divided = Radix {
+                radix,
+                inverse: u64::MAX / radix,
+            }
+            .divide(value);
             assert_eq!(divided, (value / radix, value % radix), "{value} / {radix}");
             assert_eq!(digits(value), value.to_string().len());
         }
@@ -516,7 +598,14 @@ mod tests {
     #[test]
     fn wrong_templates_and_rows_are_refused() {
         let none = BytesDict::new(&[0], b"").unwrap();
-        for pieces in [Piece::Fixed(0), Piece::Fixed(19), Piece::Hex { digits: 17, upper: false }] {
+        for pieces in [
+            Piece::Fixed(0),
+            Piece::Fixed(19),
+            Piece::Hex {
+                digits: 17,
+                upper: false,
+            },
+        ] {
             assert!(Text::new(&[(vec![pieces], vec![0])]).is_none());
         }
         assert!(Text::new(&[(vec![Piece::Word(vec![vec![0; 17]])], vec![0])]).is_none());
@@ -526,11 +615,21 @@ mod tests {
         assert!(Text::new(&[(vec![Piece::Decimal; 33], vec![0; 33])]).is_none());
         let text = Text::new(&[(vec![Piece::Word(vec![b"a".to_vec()])], vec![0])]).unwrap();
         for (code, slot) in [(2, 0), (1, 1), (0, 0)] {
-            let rows = TextRows { codes: &[code], slots: &[&[slot]], others: &none, first_other: 0 };
+            let rows = TextRows {
+                codes: &[code],
+                slots: &[&[slot]],
+                others: &none,
+                first_other: 0,
+            };
             assert_eq!(text.print(&rows, &mut [0], &mut [0; 100]), None);
             assert_eq!(text.printed_bytes(&rows), None);
         }
-        let rows = TextRows { codes: &[1, 1], slots: &[&[0]], others: &none, first_other: 0 };
+        let rows = TextRows {
+            codes: &[1, 1],
+            slots: &[&[0]],
+            others: &none,
+            first_other: 0,
+        };
         assert_eq!(text.print(&rows, &mut [0; 2], &mut [0; 100]), None);
     }
 }

@@ -1,9 +1,11 @@
 //! Tokens of at most 16 bytes: codes to bytes.
 //!
-//!   row = a token's bytes and whatever follows, 16 in all      length = one byte, in a table of its own
+//!   row = a token's bytes and whatever follows, 16 in all      length = one byte, in a table of
+//!   its own
 //!
-//! A row is copied whole, then `out` goes on by the token's length, so that the next row overwrites what was too much: no
-//! branch for a token. Rows of one size need no place to be loaded before their bytes, and never cross a cache line.
+//! A row is copied whole, then `out` goes on by the token's length, so that the next row overwrites
+//! what was too much: no branch for a token. Rows of one size need no place to be loaded before
+//! their bytes, and never cross a cache line.
 
 use crate::bytes::BytesDict;
 use crate::dispatch::dispatch;
@@ -32,8 +34,8 @@ pub struct TokenRows {
 }
 
 impl TokenRows {
-    /// Of tokens of these lengths, one after another in `data`. `None` when one has more than 16 bytes, or `data` ends
-    /// before them or behind them.
+    /// Of tokens of these lengths, one after another in `data`. `None` when one has more than 16
+    /// bytes, or `data` ends before them or behind them.
     pub fn new(lengths: &[u8], data: &[u8]) -> Option<Self> {
         let mut rows = Vec::with_capacity(lengths.len());
         let mut rest = data;
@@ -43,18 +45,29 @@ impl TokenRows {
             }
             // Bytes behind the token do not matter.
             let (token, behind) = rest.split_at_checked(length.into())?;
-            rows.push(rest.first_chunk().map_or_else(|| padded(token), |row| u128::from_le_bytes(*row)));
+            rows.push(
+                rest.first_chunk()
+                    .map_or_else(|| padded(token), |row| u128::from_le_bytes(*row)),
+            );
             rest = behind;
         }
-        rest.is_empty().then(|| Self { rows, lengths: lengths.to_vec() })
+        rest.is_empty().then(|| Self {
+            rows,
+            lengths: lengths.to_vec(),
+        })
     }
 
     /// Of a dictionary's strings. `None` when one has more than 16 bytes.
     pub fn of(strings: &BytesDict) -> Option<Self> {
         let bytes_of = |range: std::ops::Range<usize>| strings.contents().get(range);
-        let rows = strings.ranges().map(|range| Some(padded(bytes_of(range).filter(|token| token.len() <= ROW)?)));
+        let rows = strings
+            .ranges()
+            .map(|range| Some(padded(bytes_of(range).filter(|token| token.len() <= ROW)?)));
         let lengths = strings.ranges().map(|range| range.len() as u8).collect();
-        Some(Self { rows: rows.collect::<Option<_>>()?, lengths })
+        Some(Self {
+            rows: rows.collect::<Option<_>>()?,
+            lengths,
+        })
     }
 
     /// The number of tokens.
@@ -82,8 +95,8 @@ impl TokenRows {
         crate::as_bytes(row).get(..usize::from(*self.lengths.get(i)?))
     }
 
-    /// The tokens of these codes one after another at the start of `out`: the bytes written. Up to 16 bytes of `out` behind
-    /// them may be overwritten as well.
+    /// The tokens of these codes one after another at the start of `out`: the bytes written. Up to
+    /// 16 bytes of `out` behind them may be overwritten as well.
     ///
     /// `None` when a code is out of range, or `out` is too small; `out` then holds anything.
     #[inline]
@@ -91,7 +104,8 @@ impl TokenRows {
         decode(self, codes, out)
     }
 
-    /// The sum of the lengths of the tokens that these codes stand for; `None` when one is out of range.
+    /// The sum of the lengths of the tokens that these codes stand for; `None` when one is out of
+    /// range.
     #[inline]
     pub fn decoded_bytes(&self, codes: &[u32]) -> Option<u64> {
         decoded_bytes(self, codes)
@@ -123,7 +137,8 @@ fn decode_body(tokens: &TokenRows, codes: &[u32], out: &mut [u8]) -> Option<usiz
     for step in steps.by_ref() {
         if out.len() - at >= STEP * ROW {
             for &code in step {
-                // SAFETY: `covers` has found every code below the number of tokens. At most 7 of 16 bytes come before it.
+                // SAFETY: `covers` has found every code below the number of tokens. At most 7 of 16
+                // bytes come before it.
                 at += unsafe { put(tokens, code, out, at) };
             }
         } else {
@@ -141,7 +156,12 @@ fn decoded_bytes_body(tokens: &TokenRows, codes: &[u32]) -> Option<u64> {
         return None;
     }
     // SAFETY: `covers` has found every code below the number of tokens.
-    Some(codes.iter().map(|&code| u64::from(unsafe { *tokens.lengths.get_unchecked(code as usize) })).sum())
+    Some(
+        codes
+            .iter()
+            .map(|&code| u64::from(unsafe { *tokens.lengths.get_unchecked(code as usize) }))
+            .sum(),
+    )
 }
 
 /// Stores the row of `code` at `at`; the token's length.
@@ -160,7 +180,12 @@ unsafe fn put(tokens: &TokenRows, code: u32, out: &mut [u8], at: usize) -> usize
 
 /// From `at` on, a code at a time, not a byte past the end.
 #[inline(always)]
-fn decode_exactly(tokens: &TokenRows, codes: &[u32], out: &mut [u8], mut at: usize) -> Option<usize> {
+fn decode_exactly(
+    tokens: &TokenRows,
+    codes: &[u32],
+    out: &mut [u8],
+    mut at: usize,
+) -> Option<usize> {
     for &code in codes {
         if out.len() - at >= ROW {
             // SAFETY: `covers` has found every code below the number of tokens; there is room.
@@ -186,8 +211,13 @@ mod tests {
             let mut rng = Rng(0x5eed);
             for longest in [0, 1, 3, 15, 16] {
                 for count in [1, 2, 50, 4096] {
-                    let tokens: Vec<Vec<u8>> =
-                        (0..count).map(|_| (0..rng.below(longest + 1)).map(|_| rng.next() as u8).collect()).collect();
+                    let tokens: Vec<Vec<u8>> = (0..count)
+                        .map(|_| {
+                            (0..rng.below(longest + 1))
+                                .map(|_| rng.next() as u8)
+                                .collect()
+                        })
+                        .collect();
                     let lengths: Vec<u8> = tokens.iter().map(|token| token.len() as u8).collect();
                     let rows = TokenRows::new(&lengths, &tokens.concat()).unwrap();
                     let mut offsets = vec![0];
@@ -195,12 +225,21 @@ mod tests {
                         *end += token.len() as u32;
                         Some(*end)
                     }));
-                    let same = TokenRows::of(&BytesDict::new(&offsets, &tokens.concat()).unwrap()).unwrap();
-                    assert!((0..count).all(|i| rows.get(i) == Some(&tokens[i]) && same.get(i) == rows.get(i)));
+                    let same = TokenRows::of(&BytesDict::new(&offsets, &tokens.concat()).unwrap())
+                        .unwrap();
+                    assert!(
+                        (0..count)
+                            .all(|i| rows.get(i) == Some(&tokens[i]) && same.get(i) == rows.get(i))
+                    );
                     assert!((rows.len(), rows.is_empty(), rows.get(count)) == (count, false, None));
                     for len in [0, 1, 7, 8, 9, 100, 1024] {
-                        let mut codes: Vec<u32> = (0..len).map(|_| rng.below(count) as u32).collect();
-                        let expected: Vec<u8> = codes.iter().flat_map(|c| &tokens[*c as usize]).copied().collect();
+                        let mut codes: Vec<u32> =
+                            (0..len).map(|_| rng.below(count) as u32).collect();
+                        let expected: Vec<u8> = codes
+                            .iter()
+                            .flat_map(|c| &tokens[*c as usize])
+                            .copied()
+                            .collect();
                         let bytes = expected.len();
                         assert_eq!(rows.decoded_bytes(&codes), Some(bytes as u64));
                         for slack in [0, 1, 15, 16, 127, 128, 300] {

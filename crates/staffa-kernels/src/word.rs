@@ -2,8 +2,8 @@
 //!
 //!   u8 u16 u32 u64 u128 | U256 = 4 limbs of u64, the least significant first
 //!
-//! Signed integers, floats, dates and decimals are these words underneath. A file's bytes are viewed as words where they
-//! happen to be aligned, and copied where not.
+//! Signed integers, floats, dates and decimals are these words underneath. A file's bytes are
+//! viewed as words where they happen to be aligned, and copied where not.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -21,7 +21,9 @@ pub struct U256(pub [u64; 4]);
 /// A fixed-width physical value: `u8`, `u16`, `u32`, `u64`, `u128` and [`U256`].
 ///
 /// Sealed: the views below rest on its types having no padding and no invalid bit pattern.
-pub trait Word: sealed::WordKernels + Copy + Eq + Hash + Debug + Default + Send + Sync + 'static {
+pub trait Word:
+    sealed::WordKernels + Copy + Eq + Hash + Debug + Default + Send + Sync + 'static
+{
     /// The size of a value.
     const BYTES: usize;
     /// The first `BYTES` bytes as a value; `None` when there are fewer.
@@ -71,15 +73,21 @@ pub trait Int:
     fn signed_lt(self, o: Self) -> bool;
 }
 
-/// The kernels of a type, compiled in this crate once and not wherever a generic function is called: a debug build of a
-/// caller keeps the optimised kernels, and nobody compiles them again.
+/// The kernels of a type, compiled in this crate once and not wherever a generic function is
+/// called: a debug build of a caller keeps the optimised kernels, and nobody compiles them again.
 pub(crate) mod sealed {
     use crate::bitpack::Packed;
     use crate::repeats::{Repeated, Repeats};
 
     pub trait WordKernels: Sized {
         fn gather(dict: &[Self], codes: &[u32], out: &mut [Self]) -> bool;
-        fn fill_runs(values: &[Self], ends: &[u32], first: u32, near: usize, out: &mut [Self]) -> Option<usize>;
+        fn fill_runs(
+            values: &[Self],
+            ends: &[u32],
+            first: u32,
+            near: usize,
+            out: &mut [Self],
+        ) -> Option<usize>;
         fn copy_repeats(
             literals: &[Self],
             repeats: Repeats<'_>,
@@ -258,7 +266,8 @@ pub fn cast_slice_mut<T: Word>(bytes: &mut [u8]) -> Option<&mut [T]> {
     if !words.is_aligned() || !bytes.len().is_multiple_of(T::BYTES) {
         return None;
     }
-    // SAFETY: aligned, as long as the bytes, every bit pattern is a `T`, and a `T` has no padding to leave bytes unset.
+    // SAFETY: aligned, as long as the bytes, every bit pattern is a `T`, and a `T` has no padding
+    // to leave bytes unset.
     Some(unsafe { std::slice::from_raw_parts_mut(words, bytes.len() / T::BYTES) })
 }
 

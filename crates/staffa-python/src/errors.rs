@@ -1,7 +1,8 @@
-//! The library's errors and panics as Python exceptions, and the one door through which the library is called.
+//! The library's errors and panics as Python exceptions, and the one door through which the library
+//! is called.
 //!
-//! The classes stand in `python/staffa/errors.py`, because an exception with two bases (`InvalidArgumentError` is a
-//! `ValueError` too) is a line of Python.
+//! The classes stand in `python/staffa/errors.py`, because an exception with two bases
+//! (`InvalidArgumentError` is a `ValueError` too) is a line of Python.
 
 use std::any::Any;
 use std::io::ErrorKind;
@@ -15,7 +16,10 @@ use staffa::{Error, Place};
 use crate::fork::on_own_threads;
 
 /// Runs `work` without the GIL. An error becomes its exception, a panic a `StaffaError`.
-pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> staffa::Result<T> + Send) -> PyResult<T> {
+pub(crate) fn run<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> staffa::Result<T> + Send,
+) -> PyResult<T> {
     match py.detach(|| catch_unwind(AssertUnwindSafe(|| on_own_threads(work)))) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(exception(py, error)),
@@ -61,7 +65,10 @@ pub(crate) fn exception(py: Python<'_>, error: Error) -> PyErr {
 /// An instance of `staffa.errors.<class>`, with what is known of the place as attributes.
 fn new(py: Python<'_>, class: &str, message: &str, place: Option<&Place>) -> PyErr {
     let make = || -> PyResult<PyErr> {
-        let exception = py.import("staffa.errors")?.getattr(class)?.call1((message,))?;
+        let exception = py
+            .import("staffa.errors")?
+            .getattr(class)?
+            .call1((message,))?;
         if let Some(place) = place {
             exception.setattr("path", place.path.as_deref())?;
             exception.setattr("column", place.column.as_deref())?;
@@ -76,8 +83,8 @@ fn new(py: Python<'_>, class: &str, message: &str, place: Option<&Place>) -> PyE
 
 /// `OSError(errno, text, path)` makes itself a `FileNotFoundError`, a `PermissionError` and so on.
 fn os_error(path: Option<&Path>, source: &std::io::Error, message: String) -> PyErr {
-    // An error that another crate wrapped has lost its number but not its kind. The numbers are the same on every
-    // system that has them.
+    // An error that another crate wrapped has lost its number but not its kind. The numbers are the
+    // same on every system that has them.
     let errno = source.raw_os_error().or(match source.kind() {
         ErrorKind::NotFound => Some(2),
         ErrorKind::PermissionDenied => Some(13),
@@ -88,7 +95,9 @@ fn os_error(path: Option<&Path>, source: &std::io::Error, message: String) -> Py
         ErrorKind::ReadOnlyFilesystem => Some(30),
         _ => None,
     });
-    let Some(errno) = errno else { return PyOSError::new_err(message) };
+    let Some(errno) = errno else {
+        return PyOSError::new_err(message);
+    };
     // Rust appends "(os error 2)"; Python prints the number itself.
     let text = source.to_string();
     let text = text.split(" (os error").next().unwrap_or(&text).to_owned();

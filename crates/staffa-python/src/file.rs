@@ -26,7 +26,12 @@ use crate::reader::Reader;
 /// Opens a file: reads and checks its footer.
 #[pyfunction]
 #[pyo3(signature = (path, cache_bytes=None, cache_decoded=false))]
-pub(crate) fn open(py: Python<'_>, path: PathBuf, cache_bytes: Option<u64>, cache_decoded: bool) -> PyResult<File> {
+pub(crate) fn open(
+    py: Python<'_>,
+    path: PathBuf,
+    cache_bytes: Option<u64>,
+    cache_decoded: bool,
+) -> PyResult<File> {
     run(py, || {
         let mut limits = Limits::default();
         limits.cache_bytes = cache_bytes.unwrap_or(limits.cache_bytes);
@@ -37,21 +42,28 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, cache_bytes: Option<u64>, cach
     })
 }
 
-/// Arrow's C interface ends names at NUL and arrow-rs panics on one: such a table can be read from Rust only.
+/// Arrow's C interface ends names at NUL and arrow-rs panics on one: such a table can be read from
+/// Rust only.
 fn check_names(schema: &Schema) -> Result<()> {
     // Of thousands of flat columns nothing is converted where no string among them can be at fault.
     let suspect = |field: &FieldRef| match field.data_type() {
         DataType::Timestamp(_, Some(zone)) if zone.contains('\0') => true,
         DataType::Boolean => field.name().contains('\0'),
-        ty => field.name().contains('\0') || !ty.is_primitive() && !ty.is_string() && !ty.is_binary(),
+        ty => {
+            field.name().contains('\0') || !ty.is_primitive() && !ty.is_string() && !ty.is_binary()
+        }
     };
     if !schema.fields().iter().any(suspect) {
         return Ok(());
     }
     match catch_unwind(AssertUnwindSafe(|| FFI_ArrowSchema::try_from(schema))) {
         Ok(Ok(_)) => Ok(()),
-        Ok(Err(error)) => Err(Error::unsupported(format!("this schema cannot be handed to Python: {error}"))),
-        Err(_) => Err(Error::unsupported("this schema cannot be handed to Python: a name holds a NUL byte")),
+        Ok(Err(error)) => Err(Error::unsupported(format!(
+            "this schema cannot be handed to Python: {error}"
+        ))),
+        Err(_) => Err(Error::unsupported(
+            "this schema cannot be handed to Python: a name holds a NUL byte",
+        )),
     }
 }
 
@@ -77,22 +89,34 @@ impl File {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        run_attached(py, || Ok(to_schema_pycapsule(py, self.0.schema().as_ref())?))
+        run_attached(py, || {
+            Ok(to_schema_pycapsule(py, self.0.schema().as_ref())?)
+        })
     }
 
     /// Of the columns.
     #[getter]
     fn names(&self) -> Vec<&str> {
-        self.0.schema().fields().iter().map(|field| field.name().as_str()).collect()
+        self.0
+            .schema()
+            .fields()
+            .iter()
+            .map(|field| field.name().as_str())
+            .collect()
     }
 
-    /// No rows of the columns whose names are in a text, of all without one: what a filter is bound to.
+    /// No rows of the columns whose names are in a text, of all without one: what a filter is bound
+    /// to.
     #[pyo3(signature = (text=None))]
     fn empty(&self, text: Option<&str>) -> Batch {
         let schema = self.0.schema();
-        let named = |field: &&FieldRef| text.is_none_or(|text| text.contains(field.name().as_str()));
+        let named =
+            |field: &&FieldRef| text.is_none_or(|text| text.contains(field.name().as_str()));
         let fields: Vec<_> = schema.fields().iter().filter(named).cloned().collect();
-        Batch(RecordBatch::new_empty(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))))
+        Batch(RecordBatch::new_empty(Arc::new(Schema::new_with_metadata(
+            fields,
+            schema.metadata().clone(),
+        ))))
     }
 
     /// Reads as it goes; `unfolded` in types that every engine knows.
@@ -100,7 +124,10 @@ impl File {
         columns=None, filter=None, batch_rows=None, limit=None, string_views=false, dictionaries=None, run_ends=None,
         offset=0, unfolded=false
     ))]
-    #[expect(clippy::too_many_arguments, reason = "the keyword arguments of the Python method")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the keyword arguments of the Python method"
+    )]
     fn scan(
         &self,
         py: Python<'_>,
@@ -117,14 +144,19 @@ impl File {
         let filter = filter.map(predicate).transpose()?;
         run(py, || {
             let scan = self.asked(columns, filter, batch_rows, limit, string_views);
-            let scan = scan.dictionaries(dictionaries.unwrap_or_default()).run_ends(run_ends.unwrap_or_default());
+            let scan = scan
+                .dictionaries(dictionaries.unwrap_or_default())
+                .run_ends(run_ends.unwrap_or_default());
             let reader = scan.offset(offset).reader()?;
             let stored = reader.schema();
             let plain = Arc::new(unfolded_schema(&stored));
             if !unfolded || plain == stored {
                 return Ok(Reader::new(stored, Box::new(reader)));
             }
-            Ok(Reader::new(plain, Box::new(reader.map(|batch| unfold(&batch?)))))
+            Ok(Reader::new(
+                plain,
+                Box::new(reader.map(|batch| unfold(&batch?))),
+            ))
         })
     }
 
@@ -148,7 +180,8 @@ impl File {
         let batch_rows = limit.is_none().then_some(1 << 20);
         let scan = || {
             let scan = self.asked(columns, filter, batch_rows, limit, string_views);
-            scan.dictionaries(dictionaries.unwrap_or_default()).run_ends(run_ends.unwrap_or_default())
+            scan.dictionaries(dictionaries.unwrap_or_default())
+                .run_ends(run_ends.unwrap_or_default())
         };
         let mut reader = run(py, || scan().read_ahead(usize::MAX).reader())?;
         let schema = reader.schema();
@@ -160,7 +193,8 @@ impl File {
         run_attached(py, || import::table(py, &schema, &batches))
     }
 
-    /// The rows at these positions, an array of int64 or uint64, or those that a mask marks; `unfolded` as of `scan`.
+    /// The rows at these positions, an array of int64 or uint64, or those that a mask marks;
+    /// `unfolded` as of `scan`.
     #[pyo3(signature = (indices, columns=None, string_views=false, unfolded=false))]
     fn take(
         &self,
@@ -192,7 +226,13 @@ impl File {
         columns: Option<Vec<String>>,
         string_views: bool,
     ) -> PyResult<Batch> {
-        run(py, || Ok(Batch(self.0.select(start..end, columns.as_deref(), string_views)?)))
+        run(py, || {
+            Ok(Batch(self.0.select(
+                start..end,
+                columns.as_deref(),
+                string_views,
+            )?))
+        })
     }
 
     /// Aggregates, `(column, name)` each, over the rows that a predicate keeps: one row.
@@ -204,7 +244,9 @@ impl File {
         filter: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Batch> {
         let filter = filter.map(predicate).transpose()?;
-        run(py, || Ok(Batch(self.0.aggregate(&named(wanted)?, filter.as_ref())?)))
+        run(py, || {
+            Ok(Batch(self.0.aggregate(&named(wanted)?, filter.as_ref())?))
+        })
     }
 
     /// The same over batches of columns of this file, which something else has filtered.
@@ -217,16 +259,30 @@ impl File {
         let batches = run_attached(py, || batches.into_reader())?;
         let schema = batches.schema();
         // The import of an empty slice keeps offsets into a buffer that it drops.
-        let filled = |batch: &staffa::Result<RecordBatch>| batch.as_ref().map_or(true, |batch| batch.num_rows() > 0);
-        let batches = batches.map(|batch| batch.map_err(Error::from)).filter(filled);
-        run(py, || Ok(Batch(staffa::aggregate_batches(&schema, batches, &named(wanted)?)?)))
+        let filled = |batch: &staffa::Result<RecordBatch>| {
+            batch.as_ref().map_or(true, |batch| batch.num_rows() > 0)
+        };
+        let batches = batches
+            .map(|batch| batch.map_err(Error::from))
+            .filter(filled);
+        run(py, || {
+            Ok(Batch(staffa::aggregate_batches(
+                &schema,
+                batches,
+                &named(wanted)?,
+            )?))
+        })
     }
 
     /// The trees of encodings, as JSON.
     fn explain(&self, py: Python<'_>) -> PyResult<String> {
         run(py, || {
             let columns = self.0.explain()?;
-            columns.iter().map(with_text).collect::<Result<Vec<_>>>().and_then(|columns| to_json(&columns))
+            columns
+                .iter()
+                .map(with_text)
+                .collect::<Result<Vec<_>>>()
+                .and_then(|columns| to_json(&columns))
         })
     }
 
@@ -235,10 +291,20 @@ impl File {
         run(py, || {
             let with_text = |column: &staffa::ColumnWhy| -> Result<Value> {
                 let mut value = serde_json::to_value(column).map_err(not_json)?;
-                value["chosen"] = column.chosen.as_ref().map(tree_with_text).transpose()?.into();
+                value["chosen"] = column
+                    .chosen
+                    .as_ref()
+                    .map(tree_with_text)
+                    .transpose()?
+                    .into();
                 Ok(value)
             };
-            self.0.why()?.iter().map(with_text).collect::<Result<Vec<_>>>().and_then(|columns| to_json(&columns))
+            self.0
+                .why()?
+                .iter()
+                .map(with_text)
+                .collect::<Result<Vec<_>>>()
+                .and_then(|columns| to_json(&columns))
         })
     }
 
@@ -255,7 +321,10 @@ impl File {
 
 /// Aggregates by name.
 fn named(wanted: Vec<(String, String)>) -> Result<Vec<(String, Aggregate)>> {
-    wanted.into_iter().map(|(column, name)| Ok((column, name.parse()?))).collect()
+    wanted
+        .into_iter()
+        .map(|(column, name)| Ok((column, name.parse()?)))
+        .collect()
 }
 
 impl File {
@@ -287,17 +356,32 @@ impl File {
     fn rows(&self, indices: &dyn Array) -> Result<Vec<u64>> {
         let count = self.0.num_rows();
         let out_of_range = |index: &dyn std::fmt::Display| {
-            Error::invalid(format!("index {index} is out of range: the file has {count} rows"))
+            Error::invalid(format!(
+                "index {index} is out of range: the file has {count} rows"
+            ))
         };
         if let Some(indices) = indices.as_primitive_opt::<Int64Type>() {
-            let in_range =
-                |&index: &i64| u64::try_from(index).ok().filter(|&row| row < count).ok_or_else(|| out_of_range(&index));
+            let in_range = |&index: &i64| {
+                u64::try_from(index)
+                    .ok()
+                    .filter(|&row| row < count)
+                    .ok_or_else(|| out_of_range(&index))
+            };
             indices.values().iter().map(in_range).collect()
         } else if let Some(indices) = indices.as_primitive_opt::<UInt64Type>() {
-            let in_range = |&row: &u64| if row < count { Ok(row) } else { Err(out_of_range(&row)) };
+            let in_range = |&row: &u64| {
+                if row < count {
+                    Ok(row)
+                } else {
+                    Err(out_of_range(&row))
+                }
+            };
             indices.values().iter().map(in_range).collect()
         } else {
-            Err(Error::invalid(format!("indices must be int64 or uint64, found {}", indices.data_type())))
+            Err(Error::invalid(format!(
+                "indices must be int64 or uint64, found {}",
+                indices.data_type()
+            )))
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Threads do not survive a fork: a child that gave work to the threads of its parent would wait for ever. Programs that
-//! train models fork their readers, so a child gets threads of its own.
+//! Threads do not survive a fork: a child that gave work to the threads of its parent would wait
+//! for ever. Programs that train models fork their readers, so a child gets threads of its own.
 
 use std::process;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

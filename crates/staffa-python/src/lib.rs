@@ -1,11 +1,14 @@
 //! The extension module `staffa._staffa`: the library's doors, for Python.
 //!
-//! Thin on purpose. What can be written in Python (defaults, filters by pyarrow expressions, help texts) stands in
-//! `python/staffa`; here is only what needs the library: each call releases the GIL, turns errors into the
-//! exceptions of `staffa.errors`, and lets no panic through.
+//! Thin on purpose. What can be written in Python (defaults, filters by pyarrow expressions, help
+//! texts) stands in `python/staffa`; here is only what needs the library: each call releases the
+//! GIL, turns errors into the exceptions of `staffa.errors`, and lets no panic through.
 
 #![forbid(unsafe_code)]
-#![allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over by value")]
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "pyo3 hands arguments over by value"
+)]
 
 mod batch;
 mod errors;

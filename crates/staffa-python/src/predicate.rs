@@ -8,15 +8,25 @@ use staffa::{Compare, Literal, Predicate};
 /// Reads one tuple: what it is, and its parts.
 pub(crate) fn predicate(value: &Bound<'_, PyAny>) -> PyResult<Predicate> {
     let (kind, parts): (String, Bound<'_, PyAny>) = value.extract()?;
-    let all = || parts.try_iter()?.map(|part| predicate(&part?)).collect::<PyResult<Vec<_>>>();
+    let all = || {
+        parts
+            .try_iter()?
+            .map(|part| predicate(&part?))
+            .collect::<PyResult<Vec<_>>>()
+    };
     Ok(match kind.as_str() {
         "and" => Predicate::And(all()?),
         "or" => Predicate::Or(all()?),
         "not" => Predicate::Not(Box::new(predicate(&parts)?)),
-        "is_null" => Predicate::IsNull { column: parts.extract()? },
+        "is_null" => Predicate::IsNull {
+            column: parts.extract()?,
+        },
         "in" => {
             let (column, literals): (String, Vec<Bound<'_, PyAny>>) = parts.extract()?;
-            Predicate::In { column, literals: literals.iter().map(literal).collect::<PyResult<_>>()? }
+            Predicate::In {
+                column,
+                literals: literals.iter().map(literal).collect::<PyResult<_>>()?,
+            }
         }
         "starts_with" => {
             let (column, prefix) = parts.extract()?;
@@ -32,7 +42,11 @@ pub(crate) fn predicate(value: &Bound<'_, PyAny>) -> PyResult<Predicate> {
         }
         operator => {
             let (column, value): (String, Bound<'_, PyAny>) = parts.extract()?;
-            Predicate::Compare { column, op: compare(operator)?, literal: literal(&value)? }
+            Predicate::Compare {
+                column,
+                op: compare(operator)?,
+                literal: literal(&value)?,
+            }
         }
     })
 }
@@ -45,7 +59,11 @@ fn compare(operator: &str) -> PyResult<Compare> {
         "<=" => Compare::LtEq,
         ">" => Compare::Gt,
         ">=" => Compare::GtEq,
-        other => return Err(PyTypeError::new_err(format!("no predicate is called {other:?}"))),
+        other => {
+            return Err(PyTypeError::new_err(format!(
+                "no predicate is called {other:?}"
+            )));
+        }
     })
 }
 
@@ -60,6 +78,9 @@ fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
     } else if value.is_instance_of::<PyString>() {
         Ok(Literal::Text(value.extract()?))
     } else {
-        Err(PyTypeError::new_err(format!("no literal of {}", value.get_type().name()?)))
+        Err(PyTypeError::new_err(format!(
+            "no literal of {}",
+            value.get_type().name()?
+        )))
     }
 }

@@ -1,4 +1,5 @@
-//! A stream of record batches: pulled one at a time by Python, or handed over whole as an Arrow C stream.
+//! A stream of record batches: pulled one at a time by Python, or handed over whole as an Arrow C
+//! stream.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +26,10 @@ pub(crate) struct Reader {
 
 impl Reader {
     pub(crate) fn new(schema: SchemaRef, batches: Batches) -> Self {
-        Self { schema, batches: Mutex::new(Some(batches)) }
+        Self {
+            schema,
+            batches: Mutex::new(Some(batches)),
+        }
     }
 
     /// Only ever locked without the GIL, or for a moment: who holds the lock may wait for the GIL.
@@ -40,7 +44,9 @@ impl Reader {
     fn next(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
         let next = run(py, || match self.lock().as_mut() {
             Some(batches) => batches.next().transpose(),
-            None => Err(staffa::Error::invalid("this reader is closed or was handed over already")),
+            None => Err(staffa::Error::invalid(
+                "this reader is closed or was handed over already",
+            )),
         })?;
         py.check_signals()?;
         Ok(next.map(Batch))
@@ -67,17 +73,26 @@ impl Reader {
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let Some(batches) = py.detach(|| self.lock().take()) else {
-            return Err(invalid(py, "this reader is closed or was handed over already"));
+            return Err(invalid(
+                py,
+                "this reader is closed or was handed over already",
+            ));
         };
         run_attached(py, || {
-            let arrays = ArrayIterator::new(Arrays { batches, failed: false }, row_field(&self.schema));
+            let arrays = ArrayIterator::new(
+                Arrays {
+                    batches,
+                    failed: false,
+                },
+                row_field(&self.schema),
+            );
             Ok(to_stream_pycapsule(py, Box::new(arrays), requested_schema)?)
         })
     }
 }
 
-/// Batches as the struct arrays of a C stream. They are pulled by foreign code, so no panic may pass, and no message
-/// may hold a NUL byte, at which a C string ends.
+/// Batches as the struct arrays of a C stream. They are pulled by foreign code, so no panic may
+/// pass, and no message may hold a NUL byte, at which a C string ends.
 struct Arrays {
     batches: Batches,
     failed: bool,
@@ -90,18 +105,24 @@ impl Iterator for Arrays {
         if self.failed {
             return None;
         }
-        let message = match catch_unwind(AssertUnwindSafe(|| on_own_threads(|| self.batches.next()))) {
-            Ok(None) => return None,
-            Ok(Some(Ok(batch))) => return Some(Ok(Arc::new(StructArray::from(batch)))),
-            Ok(Some(Err(error))) => error.to_string(),
-            Err(payload) => panicked(&*payload),
-        };
+        let message =
+            match catch_unwind(AssertUnwindSafe(|| on_own_threads(|| self.batches.next()))) {
+                Ok(None) => return None,
+                Ok(Some(Ok(batch))) => return Some(Ok(Arc::new(StructArray::from(batch)))),
+                Ok(Some(Err(error))) => error.to_string(),
+                Err(payload) => panicked(&*payload),
+            };
         self.failed = true;
-        Some(Err(ArrowError::ExternalError(message.replace('\0', "\\0").into())))
+        Some(Err(ArrowError::ExternalError(
+            message.replace('\0', "\\0").into(),
+        )))
     }
 }
 
 /// Record batches cross as struct arrays; the schema's metadata goes with the struct.
 fn row_field(schema: &Schema) -> FieldRef {
-    Arc::new(Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone()))
+    Arc::new(
+        Field::new_struct("", schema.fields().clone(), false)
+            .with_metadata(schema.metadata().clone()),
+    )
 }

@@ -9,10 +9,14 @@ use staffa::{Error, Result, WriteOptions, Writer};
 
 use crate::errors::{run, run_attached};
 
-/// Writes `data`, an Arrow stream, to `path`; gives rows, row groups, bytes as Arrow and bytes in the file.
+/// Writes `data`, an Arrow stream, to `path`; gives rows, row groups, bytes as Arrow and bytes in
+/// the file.
 #[pyfunction]
 #[pyo3(signature = (data, path, profile, column_profiles, access, encodings, max_error, without, row_group_rows, threads, relate, verify))]
-#[expect(clippy::too_many_arguments, reason = "the keyword arguments of the Python function")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the keyword arguments of the Python function"
+)]
 pub(crate) fn write_table(
     py: Python<'_>,
     data: &Bound<'_, PyAny>,
@@ -48,8 +52,10 @@ pub(crate) fn write_table(
     while run(py, || match batches.next() {
         None => Ok(false),
         Some(batch) => {
-            let batch = batch.map_err(|error| Error::invalid(format!("the input failed: {error}")))?;
-            // The import of an empty slice keeps offsets into a buffer that it drops, which no check would pass.
+            let batch =
+                batch.map_err(|error| Error::invalid(format!("the input failed: {error}")))?;
+            // The import of an empty slice keeps offsets into a buffer that it drops, which no
+            // check would pass.
             if batch.num_rows() > 0 {
                 check(&batch)?;
                 writer.write(&batch)?;
@@ -61,22 +67,35 @@ pub(crate) fn write_table(
         py.check_signals()?;
     }
     let summary = run(py, || writer.finish())?;
-    Ok((summary.rows, summary.row_groups, summary.arrow_bytes, summary.file_bytes))
+    Ok((
+        summary.rows,
+        summary.row_groups,
+        summary.arrow_bytes,
+        summary.file_bytes,
+    ))
 }
 
 /// The names of all encodings, each with one line about it.
 #[pyfunction]
 pub(crate) fn encodings(py: Python<'_>) -> PyResult<Vec<(&'static str, &'static str)>> {
-    run(py, || Ok(staffa::encodings().into_iter().map(|encoding| (encoding.name, encoding.about)).collect()))
+    run(py, || {
+        Ok(staffa::encodings()
+            .into_iter()
+            .map(|encoding| (encoding.name, encoding.about))
+            .collect())
+    })
 }
 
-/// Arrow's C interface trusts the other side: offsets, UTF-8 and dictionary keys are checked before they are stored.
+/// Arrow's C interface trusts the other side: offsets, UTF-8 and dictionary keys are checked before
+/// they are stored.
 fn check(batch: &RecordBatch) -> Result<()> {
     for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
-        column
-            .to_data()
-            .validate_full()
-            .map_err(|error| Error::invalid(format!("column {:?} holds invalid data: {error}", field.name())))?;
+        column.to_data().validate_full().map_err(|error| {
+            Error::invalid(format!(
+                "column {:?} holds invalid data: {error}",
+                field.name()
+            ))
+        })?;
     }
     Ok(())
 }

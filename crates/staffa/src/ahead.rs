@@ -9,9 +9,11 @@ use std::thread;
 
 use rayon::{ThreadPool, Yield};
 
-/// Pieces of work that were begun and whose results were not taken yet: how many, the caller bounds.
+/// Pieces of work that were begun and whose results were not taken yet: how many, the caller
+/// bounds.
 ///
-/// What was not begun when this is dropped is left undone. A panic comes out where the result would.
+/// What was not begun when this is dropped is left undone. A panic comes out where the result
+/// would.
 #[derive(Debug)]
 pub(crate) struct Ahead<T> {
     /// Results come in the order of the beginning, not as they arrive.
@@ -28,7 +30,15 @@ pub(crate) struct Ahead<T> {
 impl<T: Send + 'static> Ahead<T> {
     pub fn new(ordered: bool) -> Self {
         let (sender, arriving) = channel();
-        Self { ordered, begun: 0, taken: 0, early: BTreeMap::new(), sender, arriving, dropped: Arc::default() }
+        Self {
+            ordered,
+            begun: 0,
+            taken: 0,
+            early: BTreeMap::new(),
+            sender,
+            arriving,
+            dropped: Arc::default(),
+        }
     }
 
     /// Pieces begun and not taken.
@@ -120,7 +130,12 @@ mod tests {
 
     #[test]
     fn the_only_thread_of_a_pool_may_wait() {
-        let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
+        let pool = Arc::new(
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(1)
+                .build()
+                .unwrap(),
+        );
         let found = pool.install(|| {
             let mut ahead = Ahead::new(true);
             (0..10).for_each(|i| ahead.begin(Some(&pool), move || i));

@@ -27,27 +27,51 @@ pub(crate) fn asked(
     layout: &Layout,
     schema: &Schema,
 ) -> Result<(Vec<Asked>, Vec<Option<Rounding>>)> {
-    let any = Asked { encoding: None, profile: options.profile, rounding: None };
+    let any = Asked {
+        encoding: None,
+        profile: options.profile,
+        rounding: None,
+    };
     let mut asked = vec![any; layout.leaves().len()];
     let mut roundings = vec![None; schema.fields().len()];
     for (path, name) in &options.encodings {
         let leaf = find_leaf(layout, schema, path)?;
         check_encoding(path, name, layout.leaves().get(leaf))?;
-        asked.iter_mut().skip(leaf).take(1).for_each(|asked| asked.encoding = Some(name.clone()));
+        asked
+            .iter_mut()
+            .skip(leaf)
+            .take(1)
+            .for_each(|asked| asked.encoding = Some(name.clone()));
     }
     for (path, profile) in &options.profiles {
-        let leaves = match schema.fields().iter().position(|field| field.name() == path) {
+        let leaves = match schema
+            .fields()
+            .iter()
+            .position(|field| field.name() == path)
+        {
             Some(column) => layout.leaves_of(column),
             None => find_leaf(layout, schema, path).map(|leaf| leaf..leaf + 1)?,
         };
-        asked.iter_mut().take(leaves.end).skip(leaves.start).for_each(|asked| asked.profile = *profile);
+        asked
+            .iter_mut()
+            .take(leaves.end)
+            .skip(leaves.start)
+            .for_each(|asked| asked.profile = *profile);
     }
     for (path, bound) in &options.max_errors {
         let (column, rounding) = rounding(layout, schema, path, *bound)?;
-        for (asked, leaf) in asked.iter_mut().zip(layout.leaves()).filter(|(_, leaf)| leaf.column == column) {
+        for (asked, leaf) in asked
+            .iter_mut()
+            .zip(layout.leaves())
+            .filter(|(_, leaf)| leaf.column == column)
+        {
             asked.rounding = Some(rounding).filter(|_| leaf.kind == Kind::Float);
         }
-        roundings.iter_mut().skip(column).take(1).for_each(|place| *place = Some(rounding));
+        roundings
+            .iter_mut()
+            .skip(column)
+            .take(1)
+            .for_each(|place| *place = Some(rounding));
     }
     Ok((asked, roundings))
 }
@@ -63,24 +87,48 @@ fn check_encoding(path: &str, name: &str, leaf: Option<&Leaf>) -> Result<()> {
     if form.is_some_and(|(ty, kind)| encoding.accepts(ty, kind)) {
         return Ok(());
     }
-    let able = form.map(|(ty, kind)| encoding::able(ty, kind)).unwrap_or_default();
-    Err(Error::invalid(format!("encoding {name} cannot hold column {path:?}; these can: {}", able.join(", "))))
+    let able = form
+        .map(|(ty, kind)| encoding::able(ty, kind))
+        .unwrap_or_default();
+    Err(Error::invalid(format!(
+        "encoding {name} cannot hold column {path:?}; these can: {}",
+        able.join(", ")
+    )))
 }
 
 /// The column that a path names, and how its floats are rounded: all of them alike.
 fn rounding(layout: &Layout, schema: &Schema, path: &str, bound: f64) -> Result<(usize, Rounding)> {
-    let column = match schema.fields().iter().position(|field| field.name() == path) {
+    let column = match schema
+        .fields()
+        .iter()
+        .position(|field| field.name() == path)
+    {
         Some(column) => column,
-        None => find_leaf(layout, schema, path).map(|leaf| layout.leaves().get(leaf).map_or(0, |leaf| leaf.column))?,
+        None => find_leaf(layout, schema, path)
+            .map(|leaf| layout.leaves().get(leaf).map_or(0, |leaf| leaf.column))?,
     };
-    let floats = layout.leaves_of(column).filter_map(|i| layout.leaves().get(i)).filter(|l| l.kind == Kind::Float);
+    let floats = layout
+        .leaves_of(column)
+        .filter_map(|i| layout.leaves().get(i))
+        .filter(|l| l.kind == Kind::Float);
     let floats: Vec<&Leaf> = floats.collect();
-    let name = schema.fields().get(column).map_or(path, |field| field.name());
-    let refused = |what: String| Err(Error::invalid(format!("column {path:?}: a bound on the error {what}")));
+    let name = schema
+        .fields()
+        .get(column)
+        .map_or(path, |field| field.name());
+    let refused = |what: String| {
+        Err(Error::invalid(format!(
+            "column {path:?}: a bound on the error {what}"
+        )))
+    };
     if name != path && !matches!(floats.as_slice(), [only] if only.path == path) {
         return refused(format!("is for all floats of a column: name {name:?}"));
     }
-    if floats.is_empty() || !floats.iter().all(|l| matches!(l.ty, Some(PhysicalType::U32 | PhysicalType::U64))) {
+    if floats.is_empty()
+        || !floats
+            .iter()
+            .all(|l| matches!(l.ty, Some(PhysicalType::U32 | PhysicalType::U64)))
+    {
         return refused("is for floats of 32 and 64 bits".to_owned());
     }
     match Rounding::within(bound) {
@@ -93,10 +141,20 @@ fn find_leaf(layout: &Layout, schema: &Schema, path: &str) -> Result<usize> {
     if let Some(leaf) = layout.leaves().iter().position(|leaf| leaf.path == path) {
         return Ok(leaf);
     }
-    let Some(column) = schema.fields().iter().position(|field| field.name() == path) else {
+    let Some(column) = schema
+        .fields()
+        .iter()
+        .position(|field| field.name() == path)
+    else {
         return Err(unknown_column(path, schema));
     };
-    let own: Vec<&str> =
-        layout.leaves_of(column).filter_map(|i| layout.leaves().get(i)).map(|leaf| leaf.path.as_str()).collect();
-    Err(Error::invalid(format!("column {path:?} has several parts, name one of them: {}", own.join(", "))))
+    let own: Vec<&str> = layout
+        .leaves_of(column)
+        .filter_map(|i| layout.leaves().get(i))
+        .map(|leaf| leaf.path.as_str())
+        .collect();
+    Err(Error::invalid(format!(
+        "column {path:?} has several parts, name one of them: {}",
+        own.join(", ")
+    )))
 }

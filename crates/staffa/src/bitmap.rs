@@ -1,4 +1,5 @@
-//! A bitmap: validity, booleans, selections. Bit `i` is bit `i % 64` of word `i / 64`; bits past the end are 0.
+//! A bitmap: validity, booleans, selections. Bit `i` is bit `i % 64` of word `i / 64`; bits past
+//! the end are 0.
 
 use staffa_kernels::{VECTOR, gather_bits, positions, scatter_bits};
 
@@ -12,7 +13,10 @@ pub struct Bitmap {
 impl Bitmap {
     /// `len` bits, all of them `value`.
     pub fn filled(len: usize, value: bool) -> Self {
-        let mut out = Self { words: vec![if value { u64::MAX } else { 0 }; len.div_ceil(64)], len };
+        let mut out = Self {
+            words: vec![if value { u64::MAX } else { 0 }; len.div_ceil(64)],
+            len,
+        };
         out.clear_tail();
         out
     }
@@ -33,7 +37,11 @@ impl Bitmap {
             let (whole, rest) = bytes.as_chunks::<8>();
             let mut last = [0; 8];
             last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-            let mut words: Vec<u64> = whole.iter().chain([&last]).map(|bytes| u64::from_le_bytes(*bytes)).collect();
+            let mut words: Vec<u64> = whole
+                .iter()
+                .chain([&last])
+                .map(|bytes| u64::from_le_bytes(*bytes))
+                .collect();
             words.resize(len.div_ceil(64), 0);
             return Self::from_words(words, len);
         }
@@ -59,7 +67,11 @@ impl Bitmap {
 
     /// Bit `i`; false past the end.
     pub fn get(&self, i: usize) -> bool {
-        i < self.len && self.words.get(i / 64).is_some_and(|w| w >> (i % 64) & 1 == 1)
+        i < self.len
+            && self
+                .words
+                .get(i / 64)
+                .is_some_and(|w| w >> (i % 64) & 1 == 1)
     }
 
     /// Sets bit `i`; nothing past the end.
@@ -93,7 +105,11 @@ impl Bitmap {
         let word = |i: usize| {
             let low = self.words.get(i).copied().unwrap_or(0) >> shift;
             let high = self.words.get(i + 1).copied().unwrap_or(0);
-            if shift == 0 { low } else { low | high << (64 - shift) }
+            if shift == 0 {
+                low
+            } else {
+                low | high << (64 - shift)
+            }
         };
         let first = offset / 64;
         Self::from_words((first..first + len.div_ceil(64)).map(word).collect(), len)
@@ -104,7 +120,8 @@ impl Bitmap {
         positions(&self.words, 0)
     }
 
-    /// Positions of the set bits of these numbers, which ascend; `None` where there are not as many.
+    /// Positions of the set bits of these numbers, which ascend; `None` where there are not as
+    /// many.
     pub fn nth(&self, numbers: &[u32]) -> Option<Vec<u32>> {
         let (mut i, mut before) = (0, 0);
         let mut left = self.words.first().copied().unwrap_or(0);
@@ -128,11 +145,19 @@ impl Bitmap {
     pub fn count_of(&self, range: std::ops::Range<u32>) -> u32 {
         let (first, last) = (range.start as usize / 64, range.end as usize / 64);
         let word = |i: usize| self.words.get(i).copied().unwrap_or(0);
-        let (low, high) = (u64::MAX << (range.start % 64), !(u64::MAX << (range.end % 64)));
+        let (low, high) = (
+            u64::MAX << (range.start % 64),
+            !(u64::MAX << (range.end % 64)),
+        );
         if first == last {
             return (word(first) & low & high).count_ones();
         }
-        let between = self.words.get(first + 1..last).unwrap_or_default().iter().map(|word| word.count_ones());
+        let between = self
+            .words
+            .get(first + 1..last)
+            .unwrap_or_default()
+            .iter()
+            .map(|word| word.count_ones());
         (word(first) & low).count_ones() + between.sum::<u32>() + (word(last) & high).count_ones()
     }
 
@@ -142,7 +167,8 @@ impl Bitmap {
         words.get(..VECTOR / 64).unwrap_or(words)
     }
 
-    /// The bits at the places that are set in `places`, which has the same length, one after another.
+    /// The bits at the places that are set in `places`, which has the same length, one after
+    /// another.
     #[must_use]
     pub fn gathered(&self, places: &Self) -> Self {
         let mut words = vec![0; places.count_ones().div_ceil(64) + 1];
@@ -153,8 +179,10 @@ impl Bitmap {
     /// Positions of the set bits, ascending.
     pub fn ones(&self) -> impl Iterator<Item = u32> + '_ {
         self.words.iter().enumerate().flat_map(|(i, &word)| {
-            std::iter::successors((word != 0).then_some(word), |w| Some(w & (w - 1)).filter(|w| *w != 0))
-                .map(move |w| i as u32 * 64 + w.trailing_zeros())
+            std::iter::successors((word != 0).then_some(word), |w| {
+                Some(w & (w - 1)).filter(|w| *w != 0)
+            })
+            .map(move |w| i as u32 * 64 + w.trailing_zeros())
         })
     }
 
@@ -184,7 +212,8 @@ impl Bitmap {
         for (i, word) in self.words.iter().enumerate().skip(at / 64) {
             let found = (word ^ flip) & mask;
             if found != 0 {
-                return Some(i * 64 + found.trailing_zeros() as usize).filter(|place| *place < self.len);
+                return Some(i * 64 + found.trailing_zeros() as usize)
+                    .filter(|place| *place < self.len);
             }
             mask = u64::MAX;
         }
@@ -205,7 +234,10 @@ impl Bitmap {
             return;
         }
         words.by_ref().take(1).for_each(|word| *word |= low);
-        words.by_ref().take(last - first - 1).for_each(|word| *word = u64::MAX);
+        words
+            .by_ref()
+            .take(last - first - 1)
+            .for_each(|word| *word = u64::MAX);
         words.take(1).for_each(|word| *word |= high);
     }
 
@@ -215,7 +247,14 @@ impl Bitmap {
     }
 
     fn zip(&self, other: &Self, of: impl Fn(u64, u64) -> u64) -> Self {
-        Self::from_words(self.words.iter().zip(&other.words).map(|(a, b)| of(*a, *b)).collect(), self.len)
+        Self::from_words(
+            self.words
+                .iter()
+                .zip(&other.words)
+                .map(|(a, b)| of(*a, *b))
+                .collect(),
+            self.len,
+        )
     }
 
     /// The bits that both have set, which have the same length.
@@ -291,7 +330,9 @@ mod tests {
     #[test]
     fn runs_agree_with_single_bits() {
         for share in [0, 1, 20, 31, 32] {
-            let bits: Vec<bool> = (0..700u32).map(|i| i.wrapping_mul(2_654_435_761) >> 27 < share).collect();
+            let bits: Vec<bool> = (0..700u32)
+                .map(|i| i.wrapping_mul(2_654_435_761) >> 27 < share)
+                .collect();
             let all: Bitmap = bits.iter().copied().collect();
             let mut again = Bitmap::filled(700, false);
             let mut before = None;
@@ -307,7 +348,9 @@ mod tests {
     #[test]
     fn set_bits_are_found_by_their_number() {
         for share in [1, 20, 32] {
-            let all: Bitmap = (0..700u32).map(|i| i.wrapping_mul(2_654_435_761) >> 27 < share).collect();
+            let all: Bitmap = (0..700u32)
+                .map(|i| i.wrapping_mul(2_654_435_761) >> 27 < share)
+                .collect();
             let ones: Vec<u32> = all.ones().collect();
             assert_eq!(all.positions(), ones);
             for step in [1, 2, 7, 150] {
@@ -322,13 +365,27 @@ mod tests {
 
     #[test]
     fn counts_and_gathered_bits_agree_with_single_bits() {
-        let bits = |seed: u32| (0..1000u32).map(move |i| (i + seed).wrapping_mul(2_654_435_761) >> 28 < 9);
+        let bits =
+            |seed: u32| (0..1000u32).map(move |i| (i + seed).wrapping_mul(2_654_435_761) >> 28 < 9);
         let all: Bitmap = bits(0).collect();
-        for (start, end) in [(0, 1000), (0, 0), (7, 7), (64, 128), (63, 65), (1, 63), (5, 640), (999, 1000)] {
+        for (start, end) in [
+            (0, 1000),
+            (0, 0),
+            (7, 7),
+            (64, 128),
+            (63, 65),
+            (1, 63),
+            (5, 640),
+            (999, 1000),
+        ] {
             let expected = (start..end).filter(|i| all.get(*i as usize)).count();
             assert_eq!(all.count_of(start..end), expected as u32, "{start}..{end}");
         }
-        for places in [bits(3).collect(), Bitmap::filled(1000, true), Bitmap::filled(1000, false)] {
+        for places in [
+            bits(3).collect(),
+            Bitmap::filled(1000, true),
+            Bitmap::filled(1000, false),
+        ] {
             let expected: Bitmap = places.ones().map(|i| all.get(i as usize)).collect();
             assert_eq!(all.gathered(&places), expected);
             assert_eq!(expected.scattered(&places), all.and(&places));
@@ -337,17 +394,29 @@ mod tests {
 
     #[test]
     fn slices_and_appends_agree_with_single_bits() {
-        let bits: Vec<bool> = (0..1000u32).map(|i| i.wrapping_mul(2_654_435_761) >> 28 < 5).collect();
+        let bits: Vec<bool> = (0..1000u32)
+            .map(|i| i.wrapping_mul(2_654_435_761) >> 28 < 5)
+            .collect();
         let all: Bitmap = bits.iter().copied().collect();
         let bytes: Vec<u8> = all.words().iter().flat_map(|w| w.to_le_bytes()).collect();
-        for (offset, len) in [(0, 1000), (1, 999), (63, 130), (64, 64), (100, 0), (999, 1), (7, 65)] {
+        for (offset, len) in [
+            (0, 1000),
+            (1, 999),
+            (63, 130),
+            (64, 64),
+            (100, 0),
+            (999, 1),
+            (7, 65),
+        ] {
             let expected: Bitmap = bits[offset..offset + len].iter().copied().collect();
             assert_eq!(all.slice(offset, len), expected);
             assert_eq!(Bitmap::from_bytes(&bytes, offset, len), expected);
             let mut joined = all.slice(0, offset);
             joined.extend(&expected);
             assert_eq!(joined, all.slice(0, offset + len));
-            let ones: Vec<u32> = (0..len as u32).filter(|i| bits[offset + *i as usize]).collect();
+            let ones: Vec<u32> = (0..len as u32)
+                .filter(|i| bits[offset + *i as usize])
+                .collect();
             assert_eq!(expected.ones().collect::<Vec<_>>(), ones);
             assert_eq!(expected.count_ones(), ones.len());
         }

@@ -5,8 +5,8 @@
 //!             | if flags & 1: validity: node of bits | if flags & 2: values: node | CRC-32C of all before: u32
 //! ```
 //!
-//! Where there is no validity node all values are valid. Flag 4: the values are dense, there is none for a NULL. Else a
-//! NULL has a value that is cheap to store and means nothing.
+//! Where there is no validity node all values are valid. Flag 4: the values are dense, there is
+//! none for a NULL. Else a NULL has a value that is cheap to store and means nothing.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::borrow::Cow;
@@ -38,7 +38,10 @@ pub(crate) fn checksum(bytes: &[u8]) -> u32 {
 /// Bytes without their trailing checksum, once it has been found right.
 pub(crate) fn checked<'a>(bytes: &'a [u8], what: &str) -> Result<&'a [u8]> {
     let Some((body, stored)) = bytes.split_last_chunk::<4>() else {
-        return Err(Error::truncated(format!("{what} of at least 4 bytes expected, found {}", bytes.len())));
+        return Err(Error::truncated(format!(
+            "{what} of at least 4 bytes expected, found {}",
+            bytes.len()
+        )));
     };
     let (stored, found) = (u32::from_le_bytes(*stored), checksum(body));
     if stored != found {
@@ -96,7 +99,9 @@ pub(crate) fn write(parts: &Parts<'_>) -> Vec<u8> {
 
 /// The tree of a validity.
 pub(crate) fn validity(valid: &Bitmap, without: u64) -> Result<Node> {
-    Cascade::default().without(without).child(Values::Bits(valid), Kind::Unsigned)
+    Cascade::default()
+        .without(without)
+        .child(Values::Bits(valid), Kind::Unsigned)
 }
 
 /// The header and the trees of a block, its checksum found right, nothing opened yet.
@@ -115,32 +120,61 @@ pub(crate) struct Parsed<'a> {
 }
 
 /// Checks and parses a block of `len` values of type `ty` (`None` for a leaf of validity alone).
-pub(crate) fn parse<'a>(bytes: &'a [u8], len: usize, ty: Option<PhysicalType>, limits: &Limits) -> Result<Parsed<'a>> {
+pub(crate) fn parse<'a>(
+    bytes: &'a [u8],
+    len: usize,
+    ty: Option<PhysicalType>,
+    limits: &Limits,
+) -> Result<Parsed<'a>> {
     let mut cursor = Cursor::new(checked(bytes, "a block")?);
     let found = cursor.varint_up_to(limits.row_group_values, "number of values")?;
     if found != len {
-        return Err(Error::corrupt(format!("{len} values expected, found {found}")));
+        return Err(Error::corrupt(format!(
+            "{len} values expected, found {found}"
+        )));
     }
     let flags = cursor.u8()?;
     if flags > 7 {
-        return Err(Error::corrupt(format!("flags of at most 7 expected, found {flags}")));
+        return Err(Error::corrupt(format!(
+            "flags of at most 7 expected, found {flags}"
+        )));
     }
-    let string_bytes =
-        if ty == Some(PhysicalType::Bytes) { cursor.varint_up_to(limits.block_bytes, "decoded bytes")? } else { 0 };
-    let validity = (flags & HAS_VALIDITY != 0).then(|| NodeRef::parse(&mut cursor, len, limits.depth)).transpose()?;
-    let values = (flags & HAS_VALUES != 0).then(|| NodeRef::parse(&mut cursor, len, limits.depth)).transpose()?;
+    let string_bytes = if ty == Some(PhysicalType::Bytes) {
+        cursor.varint_up_to(limits.block_bytes, "decoded bytes")?
+    } else {
+        0
+    };
+    let validity = (flags & HAS_VALIDITY != 0)
+        .then(|| NodeRef::parse(&mut cursor, len, limits.depth))
+        .transpose()?;
+    let values = (flags & HAS_VALUES != 0)
+        .then(|| NodeRef::parse(&mut cursor, len, limits.depth))
+        .transpose()?;
     cursor.finish("the block")?;
     let dense = flags & DENSE != 0;
-    if validity.as_ref().is_some_and(|v| v.ty != PhysicalType::Bits || v.len != len) {
+    if validity
+        .as_ref()
+        .is_some_and(|v| v.ty != PhysicalType::Bits || v.len != len)
+    {
         return Err(Error::corrupt(format!("a validity of {len} bits expected")));
     }
     match (&values, ty) {
         (Some(node), Some(ty)) if node.ty == ty && (dense || node.len == len) => {}
         (None, None) => {}
         (None, Some(_)) if dense => {}
-        _ => return Err(Error::corrupt(format!("{len} values of {ty:?} expected, found other ones"))),
+        _ => {
+            return Err(Error::corrupt(format!(
+                "{len} values of {ty:?} expected, found other ones"
+            )));
+        }
     }
-    Ok(Parsed { len, dense, string_bytes, validity, values })
+    Ok(Parsed {
+        len,
+        dense,
+        string_bytes,
+        validity,
+        values,
+    })
 }
 
 /// A block, ready to be decoded.
@@ -169,7 +203,11 @@ impl<'a> Block<'a> {
         sources: &[Parsed<'a>],
         limits: &Limits,
     ) -> Result<Self> {
-        let width = parsed.values.as_ref().and_then(|v| v.ty.width_bytes()).unwrap_or(1);
+        let width = parsed
+            .values
+            .as_ref()
+            .and_then(|v| v.ty.width_bytes())
+            .unwrap_or(1);
         let plain = (parsed.len * width + parsed.string_bytes) as u64;
         if plain > limits.block_bytes {
             return Err(Error::limit(format!(
@@ -177,33 +215,70 @@ impl<'a> Block<'a> {
                 limits.block_bytes
             )));
         }
-        // What decoders hold beside the output: dictionaries, runs, exceptions, none larger than the values themselves.
+        // What decoders hold beside the output: dictionaries, runs, exceptions, none larger than
+        // the values themselves.
         let most = 4 * plain + 32 * parsed.len as u64 + (1 << 16);
         let budget = Budget::new(most);
         let told = |rows: Option<&Bitmap>| {
-            sources.iter().map(|block| Source { block: block.clone(), rows: rows.cloned() }).collect()
+            sources
+                .iter()
+                .map(|block| Source {
+                    block: block.clone(),
+                    rows: rows.cloned(),
+                })
+                .collect()
         };
-        let mut cx = OpenContext { budget, shared, sources: told(None) };
-        let validity = parsed.validity.as_ref().map(|node| cx.open_bits(node)?.bits()).transpose()?;
+        let mut cx = OpenContext {
+            budget,
+            shared,
+            sources: told(None),
+        };
+        let validity = parsed
+            .validity
+            .as_ref()
+            .map(|node| cx.open_bits(node)?.bits())
+            .transpose()?;
         let valid = validity.as_ref().map_or(parsed.len, Bitmap::count_ones);
         if parsed.dense && parsed.values.as_ref().map_or(0, |v| v.len) != valid {
-            return Err(Error::corrupt(format!("{valid} values expected, as many as are valid")));
+            return Err(Error::corrupt(format!(
+                "{valid} values expected, as many as are valid"
+            )));
         }
         if let Some(rows) = validity.as_ref().filter(|_| parsed.dense) {
             cx.sources = told(Some(rows));
         }
-        let values = parsed.values.as_ref().map(|node| cx.open(node)).transpose()?;
+        let values = parsed
+            .values
+            .as_ref()
+            .map(|node| cx.open(node))
+            .transpose()?;
         let (len, dense, string_bytes) = (parsed.len, parsed.dense, parsed.string_bytes);
-        let held =
-            most - cx.budget.left() + cx.budget.beside() + validity.as_ref().map_or(0, |v| v.words().len() as u64 * 8);
-        Ok(Self { len, validity, values, dense, string_bytes, held })
+        let held = most - cx.budget.left()
+            + cx.budget.beside()
+            + validity.as_ref().map_or(0, |v| v.words().len() as u64 * 8);
+        Ok(Self {
+            len,
+            validity,
+            values,
+            dense,
+            string_bytes,
+            held,
+        })
     }
 
     /// All words into `out`, which has a place for every value; those under a NULL mean nothing.
-    pub fn words<T: Physical>(&self, decoder: &dyn Decoder<T>, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+    pub fn words<T: Physical>(
+        &self,
+        decoder: &dyn Decoder<T>,
+        cx: &mut Scratch,
+        out: &mut [T],
+    ) -> Result<()> {
         let count = decoder.len();
         let Some(present) = out.get_mut(..count) else {
-            return Err(Error::corrupt(format!("at most {} values expected, found {count}", self.len)));
+            return Err(Error::corrupt(format!(
+                "at most {} values expected, found {count}",
+                self.len
+            )));
         };
         for (v, vector) in present.chunks_mut(VECTOR).enumerate() {
             decoder.vector(v, cx, vector)?;
@@ -227,17 +302,25 @@ impl<'a> Block<'a> {
             self.words(decoder, cx, &mut all)?;
             return fill_past_cache(out, |v, values| {
                 let from = all.get(v * VECTOR..v * VECTOR + values.len());
-                values.copy_from_slice(from.ok_or_else(|| Error::corrupt(format!("vector {v} is not there")))?);
+                values.copy_from_slice(
+                    from.ok_or_else(|| Error::corrupt(format!("vector {v} is not there")))?,
+                );
                 Ok(())
             });
         }
         let found = out.get_mut(..decoder.len());
-        let found =
-            found.ok_or_else(|| Error::corrupt(format!("{} values expected, found {}", self.len, decoder.len())))?;
+        let found = found.ok_or_else(|| {
+            Error::corrupt(format!(
+                "{} values expected, found {}",
+                self.len,
+                decoder.len()
+            ))
+        })?;
         fill_past_cache(found, |v, values| decoder.vector(v, cx, values))
     }
 
-    /// All strings at the start of `out`, and the length of each, NULLs being empty. Returns the bytes they take.
+    /// All strings at the start of `out`, and the length of each, NULLs being empty. Returns the
+    /// bytes they take.
     pub fn strings(&self, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
         let Some(AnyDecoder::Bytes(decoder)) = &self.values else {
             lengths.fill(0);
@@ -245,7 +328,10 @@ impl<'a> Block<'a> {
         };
         let count = decoder.len();
         let Some(present) = lengths.get_mut(..count) else {
-            return Err(Error::corrupt(format!("at most {} values expected, found {count}", self.len)));
+            return Err(Error::corrupt(format!(
+                "at most {} values expected, found {count}",
+                self.len
+            )));
         };
         let mut at = 0;
         for (v, vector) in present.chunks_mut(VECTOR).enumerate() {
@@ -301,7 +387,8 @@ impl<'a> Block<'a> {
 
 /// Some rows of a block.
 pub(crate) struct Wanted<'r> {
-    /// Where their values stand among those of the block; where it has none for NULLs, those of the others.
+    /// Where their values stand among those of the block; where it has none for NULLs, those of the
+    /// others.
     pub places: Cow<'r, BlockRows>,
     /// Which of the rows are not NULL.
     pub validity: Option<Bitmap>,
@@ -334,5 +421,9 @@ impl Wanted<'_> {
 /// Moves the first `count` values to the places whose bit is set; the others become 0.
 pub(crate) fn expand<T: Word>(out: &mut [T], count: usize, validity: &Bitmap) -> Result<()> {
     let done = staffa_kernels::expand(out, count, validity.words());
-    done.then_some(()).ok_or_else(|| Error::corrupt(format!("as many values as are valid expected, found {count}")))
+    done.then_some(()).ok_or_else(|| {
+        Error::corrupt(format!(
+            "as many values as are valid expected, found {count}"
+        ))
+    })
 }

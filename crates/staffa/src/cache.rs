@@ -1,9 +1,9 @@
 //! Opened blocks, kept for the next read: what a point read would open again.
 //!
-//! A block is kept as it lies in the file, with what its decoders hold beside that (dictionaries, runs, exceptions):
-//! encoded, in the sense of Super-Scalar RAM-CPU Cache Compression, section 2. On request it is kept decoded, as in
-//! Compression in Disk-Based Column Stores: larger, and not decoded again. Every kept byte counts; the least recently used
-//! go first.
+//! A block is kept as it lies in the file, with what its decoders hold beside that (dictionaries,
+//! runs, exceptions): encoded, in the sense of Super-Scalar RAM-CPU Cache Compression, section 2.
+//! On request it is kept decoded, as in Compression in Disk-Based Column Stores: larger, and not
+//! decoded again. Every kept byte counts; the least recently used go first.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::fmt;
@@ -94,7 +94,13 @@ struct Entries {
 impl Cache {
     /// Of at most so many bytes.
     pub fn new(budget: u64) -> Self {
-        Self { budget, kept: Mutex::new(Entries { by_use: LruCache::unbounded(), bytes: 0 }) }
+        Self {
+            budget,
+            kept: Mutex::new(Entries {
+                by_use: LruCache::unbounded(),
+                bytes: 0,
+            }),
+        }
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {
@@ -122,13 +128,17 @@ impl Cache {
         let mut entries = self.entries();
         let opened = match entries.by_use.get(&(leaf, row_group, Part::Block(block))) {
             // One that is kept decoded has none left.
-            Some((Entry::Block(opened), _)) => Some(opened.owner().bytes.clone()).filter(|bytes| !bytes.is_empty()),
+            Some((Entry::Block(opened), _)) => {
+                Some(opened.owner().bytes.clone()).filter(|bytes| !bytes.is_empty())
+            }
             _ => None,
         };
-        opened.or_else(|| match entries.by_use.get(&(leaf, row_group, Part::Bytes(block))) {
-            Some((Entry::Bytes(bytes), _)) => Some(bytes.clone()),
-            _ => None,
-        })
+        opened.or_else(
+            || match entries.by_use.get(&(leaf, row_group, Part::Bytes(block))) {
+                Some((Entry::Bytes(bytes), _)) => Some(bytes.clone()),
+                _ => None,
+            },
+        )
     }
 
     pub fn shared(&self, leaf: usize, row_group: usize) -> Option<Arc<Vec<SharedPart>>> {
@@ -146,19 +156,31 @@ impl Cache {
     }
 
     pub fn keep_offsets(&self, leaf: usize, row_group: usize, offsets: &Arc<PoolVec<u64>>) {
-        self.keep((leaf, row_group, Part::Offsets), Entry::Offsets(offsets.clone()));
+        self.keep(
+            (leaf, row_group, Part::Offsets),
+            Entry::Offsets(offsets.clone()),
+        );
     }
 
     pub fn keep_block(&self, leaf: usize, row_group: usize, block: usize, opened: &Arc<OpenBlock>) {
-        self.keep((leaf, row_group, Part::Block(block)), Entry::Block(opened.clone()));
+        self.keep(
+            (leaf, row_group, Part::Block(block)),
+            Entry::Block(opened.clone()),
+        );
     }
 
     pub fn keep_bytes(&self, leaf: usize, row_group: usize, block: usize, bytes: &Bytes) {
-        self.keep((leaf, row_group, Part::Bytes(block)), Entry::Bytes(bytes.clone()));
+        self.keep(
+            (leaf, row_group, Part::Bytes(block)),
+            Entry::Bytes(bytes.clone()),
+        );
     }
 
     pub fn keep_shared(&self, leaf: usize, row_group: usize, parts: &Arc<Vec<SharedPart>>) {
-        self.keep((leaf, row_group, Part::Shared), Entry::Shared(parts.clone()));
+        self.keep(
+            (leaf, row_group, Part::Shared),
+            Entry::Shared(parts.clone()),
+        );
     }
 
     fn keep(&self, key: Key, entry: Entry) {
@@ -170,7 +192,9 @@ impl Cache {
         let before = entries.by_use.put(key, (entry, bytes));
         entries.bytes = entries.bytes + bytes - before.map_or(0, |(_, bytes)| bytes);
         while entries.bytes > self.budget {
-            let Some((_, (_, bytes))) = entries.by_use.pop_lru() else { break };
+            let Some((_, (_, bytes))) = entries.by_use.pop_lru() else {
+                break;
+            };
             entries.bytes -= bytes;
         }
     }
@@ -178,7 +202,10 @@ impl Cache {
 
 impl fmt::Debug for Cache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cache").field("budget", &self.budget).field("bytes", &self.bytes()).finish_non_exhaustive()
+        f.debug_struct("Cache")
+            .field("budget", &self.budget)
+            .field("bytes", &self.bytes())
+            .finish_non_exhaustive()
     }
 }
 
@@ -194,39 +221,86 @@ mod tests {
     #[test]
     fn what_is_kept_stays_within_its_budget_and_changes_no_row() {
         let rows = 20_000;
-        let names = StringArray::from_iter_values((0..rows).map(|i| format!("name {}", i * 7 % 613)));
+        let names =
+            StringArray::from_iter_values((0..rows).map(|i| format!("name {}", i * 7 % 613)));
         let lists = (0..rows).map(|i| (i % 9 > 0).then(|| (0..i % 4).map(move |k| Some(i * k))));
         let batch = arrow_array::RecordBatch::try_from_iter([
-            ("n", Arc::new(Int64Array::from_iter_values((0..rows).map(|i| i * i % 10_007))) as _),
+            (
+                "n",
+                Arc::new(Int64Array::from_iter_values(
+                    (0..rows).map(|i| i * i % 10_007),
+                )) as _,
+            ),
             // In terms of the one before, and equal to it.
-            ("more", Arc::new(Int64Array::from_iter_values((0..rows).map(|i| i * i % 10_007 + i % 3))) as _),
-            ("same", Arc::new(Int64Array::from_iter_values((0..rows).map(|i| i * i % 10_007))) as _),
+            (
+                "more",
+                Arc::new(Int64Array::from_iter_values(
+                    (0..rows).map(|i| i * i % 10_007 + i % 3),
+                )) as _,
+            ),
+            (
+                "same",
+                Arc::new(Int64Array::from_iter_values(
+                    (0..rows).map(|i| i * i % 10_007),
+                )) as _,
+            ),
             ("name", Arc::new(names) as _),
-            ("list", Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(lists)) as _),
+            (
+                "list",
+                Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(lists)) as _,
+            ),
         ]);
         let batch = batch.unwrap();
-        let options = WriteOptions { block_rows: 1024, row_group_rows: 8192, ..WriteOptions::default() };
+        let options = WriteOptions {
+            block_rows: 1024,
+            row_group_rows: 8192,
+            ..WriteOptions::default()
+        };
         let bytes = crate::to_bytes(batch.schema(), std::slice::from_ref(&batch), options).unwrap();
         let told = crate::File::from_bytes(bytes.clone()).unwrap();
         assert!((1..3).all(|leaf| !told.index(leaf).unwrap().chunks[0].sources.is_empty()));
         let mut most_kept = Vec::new();
-        for (budget, cache_decoded) in [(0, false), (30_000, false), (1 << 30, false), (30_000, true), (1 << 30, true)]
-        {
-            let limits = Limits { cache_bytes: budget, cache_decoded, ..Limits::default() };
+        for (budget, cache_decoded) in [
+            (0, false),
+            (30_000, false),
+            (1 << 30, false),
+            (30_000, true),
+            (1 << 30, true),
+        ] {
+            let limits = Limits {
+                cache_bytes: budget,
+                cache_decoded,
+                ..Limits::default()
+            };
             let file = crate::File::from_bytes_with(bytes.clone(), limits).unwrap();
             let (mut random, mut most) = (Random(5), 0);
             for count in [1, 1, 40, 1, 700, 3] {
-                let wanted: Vec<u64> = (0..count).map(|_| random.below(rows as usize) as u64).collect();
+                let wanted: Vec<u64> = (0..count)
+                    .map(|_| random.below(rows as usize) as u64)
+                    .collect();
                 let found = file.take(&wanted, None, false).unwrap();
                 let expected = arrow_array::UInt64Array::from(wanted);
-                assert_eq!(found, arrow_select::take::take_record_batch(&batch, &expected).unwrap());
-                assert!(file.cache().bytes() <= budget, "{} of {budget}", file.cache().bytes());
+                assert_eq!(
+                    found,
+                    arrow_select::take::take_record_batch(&batch, &expected).unwrap()
+                );
+                assert!(
+                    file.cache().bytes() <= budget,
+                    "{} of {budget}",
+                    file.cache().bytes()
+                );
                 most = most.max(file.cache().bytes());
             }
             assert_eq!(file.take(&[3], None, true).unwrap().column(3).len(), 1);
             most_kept.push(most);
         }
-        assert!(most_kept[0] == 0 && most_kept[1] > 10_000 && most_kept[2] > 2 * most_kept[1], "{most_kept:?}");
-        assert!(most_kept[3] > 10_000 && most_kept[4] > most_kept[2], "{most_kept:?}");
+        assert!(
+            most_kept[0] == 0 && most_kept[1] > 10_000 && most_kept[2] > 2 * most_kept[1],
+            "{most_kept:?}"
+        );
+        assert!(
+            most_kept[3] > 10_000 && most_kept[4] > most_kept[2],
+            "{most_kept:?}"
+        );
     }
 }

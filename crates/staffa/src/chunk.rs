@@ -12,7 +12,9 @@ use staffa_kernels::VECTOR;
 use crate::bitmap::Bitmap;
 use crate::block::{self, Block, Parts};
 use crate::choose::{Cascade, Coded, Hint, Stats, code};
-use crate::decode::{AnyDecoder, Budget, Physical, Scratch, decode_all_strings, for_words, vector_len};
+use crate::decode::{
+    AnyDecoder, Budget, Physical, Scratch, decode_all_strings, for_words, vector_len,
+};
 use crate::encoding::{dictionary, onpair};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -71,9 +73,14 @@ pub(crate) struct Chosen<'a> {
 pub(crate) enum Sharing {
     /// Nothing was tried, and why.
     Skipped(&'static str),
-    /// Bytes of the blocks' own trees, and of the dictionary with the smaller of these and its codes; that is encoded, or
-    /// an estimate which was no less.
-    Tried { distinct: usize, own: usize, shared: usize, encoded: bool },
+    /// Bytes of the blocks' own trees, and of the dictionary with the smaller of these and its
+    /// codes; that is encoded, or an estimate which was no less.
+    Tried {
+        distinct: usize,
+        own: usize,
+        shared: usize,
+        encoded: bool,
+    },
 }
 
 /// The chunk in terms of which another one is.
@@ -148,11 +155,18 @@ pub(crate) fn choose<'a>(array: &'a LeafArray, options: ChunkOptions<'a>) -> Res
     let codes = chunk_codes(&inputs, options);
     let cascade = options.cascade();
     let mut nodes = like_the_first(&inputs, cascade, |i, input, cascade| {
-        tree(input, codes.as_ref().and_then(|c| c.blocks.get(i)), cascade, options.kind)
+        tree(
+            input,
+            codes.as_ref().and_then(|c| c.blocks.get(i)),
+            cascade,
+            options.kind,
+        )
     })?;
     let (shared, sharing) = match &codes {
         _ if options.forced.is_some() => (None, Sharing::Skipped("an encoding was asked for")),
-        _ if !cascade.offers(&dictionary::Dictionary) => (None, Sharing::Skipped("dictionaries are left out")),
+        _ if !cascade.offers(&dictionary::Dictionary) => {
+            (None, Sharing::Skipped("dictionaries are left out"))
+        }
         _ if inputs.len() < 2 => (None, Sharing::Skipped("there is one block")),
         Some(codes) => share(&inputs, codes, &mut nodes, options)?,
         None => (None, Sharing::Skipped("most values are distinct")),
@@ -160,30 +174,58 @@ pub(crate) fn choose<'a>(array: &'a LeafArray, options: ChunkOptions<'a>) -> Res
     let mut shared: Vec<Vec<u8>> = shared.into_iter().collect();
     if let Some(tokens) = onpair::share(&mut nodes, shared.len() as u8) {
         let strings = tokens.as_strings();
-        let plain = cascade.plainly(Values::Bytes(strings), &Stats::new(Values::Bytes(strings), options.kind))?;
+        let plain = cascade.plainly(
+            Values::Bytes(strings),
+            &Stats::new(Values::Bytes(strings), options.kind),
+        )?;
         shared.push(shared::write(&plain, strings.contents().len()));
     }
-    let validity = inputs
-        .par_iter()
-        .map(|input| input.validity.as_ref().map(|valid| block::validity(valid, options.without)).transpose());
+    let validity = inputs.par_iter().map(|input| {
+        input
+            .validity
+            .as_ref()
+            .map(|valid| block::validity(valid, options.without))
+            .transpose()
+    });
     let validity = validity.collect::<Result<Vec<_>>>()?;
-    Ok(Chosen { options, ty: array.values.physical_type(), inputs, nodes, validity, shared, sharing, len, same: false })
+    Ok(Chosen {
+        options,
+        ty: array.values.physical_type(),
+        inputs,
+        nodes,
+        validity,
+        shared,
+        sharing,
+        len,
+        same: false,
+    })
 }
 
 impl Chosen<'_> {
     /// Block `i` as it will be written.
     pub fn sealed<'n>(&'n self, i: usize) -> Vec<u8> {
-        let Some(input) = self.inputs.get(i) else { return Vec::new() };
+        let Some(input) = self.inputs.get(i) else {
+            return Vec::new();
+        };
         let string_bytes = input.string_bytes(self.ty);
         let node = |nodes: &'n [Option<Node>]| nodes.get(i).and_then(Option::as_ref);
         let (validity, values) = (node(&self.validity), node(&self.nodes));
-        block::write(&Parts { len: input.len, validity, values, dense: input.dense, string_bytes })
+        block::write(&Parts {
+            len: input.len,
+            validity,
+            values,
+            dense: input.dense,
+            string_bytes,
+        })
     }
 
-    /// The chunk, its blocks decoded and compared if so wished; `tellers` are those in terms of which it is.
+    /// The chunk, its blocks decoded and compared if so wished; `tellers` are those in terms of
+    /// which it is.
     pub fn finish(&self, tellers: &[Teller<'_>]) -> Result<EncodedChunk> {
         let opened = if self.options.verify {
-            let open = |part: &Vec<u8>| SharedPart::open(&part.clone().into(), self.len, &Limits::default());
+            let open = |part: &Vec<u8>| {
+                SharedPart::open(&part.clone().into(), self.len, &Limits::default())
+            };
             self.shared.iter().map(open).collect::<Result<Vec<_>>>()?
         } else {
             Vec::new()
@@ -191,19 +233,41 @@ impl Chosen<'_> {
         let sources = tellers.iter().map(|teller| teller.leaf).collect();
         if let Some(teller) = tellers.first().filter(|_| self.same) {
             let same = |(i, input): (usize, &Input<'_>)| match teller.chunk.blocks.get(i) {
-                Some(block) if self.options.verify => self.verify(&block.bytes, i, input, &opened, &[]),
+                Some(block) if self.options.verify => {
+                    self.verify(&block.bytes, i, input, &opened, &[])
+                }
                 block => Ok(block.is_some()),
             };
-            let same = self.inputs.par_iter().enumerate().map(same).collect::<Result<Vec<_>>>()?;
+            let same = self
+                .inputs
+                .par_iter()
+                .enumerate()
+                .map(same)
+                .collect::<Result<Vec<_>>>()?;
             if !same.into_iter().all(|same| same) {
                 let what = "a column that seemed equal to another is not, nothing was committed; please report this";
                 return Err(Error::corrupt(what));
             }
-            return Ok(EncodedChunk { sources, values: self.len, shared: Vec::new(), blocks: Vec::new() });
+            return Ok(EncodedChunk {
+                sources,
+                values: self.len,
+                shared: Vec::new(),
+                blocks: Vec::new(),
+            });
         }
         let finish = |(i, input)| self.finish_block(i, input, &opened, tellers);
-        let blocks = self.inputs.par_iter().enumerate().map(finish).collect::<Result<Vec<_>>>()?;
-        Ok(EncodedChunk { sources, values: self.len, shared: self.shared.clone(), blocks })
+        let blocks = self
+            .inputs
+            .par_iter()
+            .enumerate()
+            .map(finish)
+            .collect::<Result<Vec<_>>>()?;
+        Ok(EncodedChunk {
+            sources,
+            values: self.len,
+            shared: self.shared.clone(),
+            blocks,
+        })
     }
 
     fn finish_block(
@@ -217,15 +281,28 @@ impl Chosen<'_> {
         if self.options.verify {
             let same = self
                 .verify(&bytes, i, input, shared, tellers)
-                .map_err(|e| e.within("a block just written does not decode, please report this"))?;
+                .map_err(|e| {
+                    e.within("a block just written does not decode, please report this")
+                })?;
             if !same {
                 let what = "a block just written decodes to other values, nothing was committed; please report this";
                 return Err(Error::corrupt(what));
             }
         }
-        let nulls = input.validity.as_ref().map_or(0, |v| v.len() - v.count_ones());
-        let zone = ZoneMap::of(input.values().unwrap_or(Values::U8(&[])), self.options.kind, nulls as u64);
-        Ok(EncodedBlock { bytes, string_bytes: input.string_bytes(self.ty).unwrap_or(0), zone })
+        let nulls = input
+            .validity
+            .as_ref()
+            .map_or(0, |v| v.len() - v.count_ones());
+        let zone = ZoneMap::of(
+            input.values().unwrap_or(Values::U8(&[])),
+            self.options.kind,
+            nulls as u64,
+        );
+        Ok(EncodedBlock {
+            bytes,
+            string_bytes: input.string_bytes(self.ty).unwrap_or(0),
+            zone,
+        })
     }
 
     /// Whether a block decodes to what it was made of.
@@ -239,7 +316,9 @@ impl Chosen<'_> {
     ) -> Result<bool> {
         let limits = Limits::default();
         let parsed = block::parse(bytes, input.len, self.ty, &limits)?;
-        let others = tellers.iter().filter_map(|teller| Some((teller.chunk.blocks.get(i)?, teller.ty)));
+        let others = tellers
+            .iter()
+            .filter_map(|teller| Some((teller.chunk.blocks.get(i)?, teller.ty)));
         let others = others.map(|(block, ty)| block::parse(&block.bytes, input.len, ty, &limits));
         let others = others.collect::<Result<Vec<_>>>()?;
         let block = Block::open(&parsed, shared, &others, &limits)?;
@@ -253,17 +332,26 @@ impl Chosen<'_> {
     }
 }
 
-/// A tree for every block: for the first that has values by choice, for the others by its example where that holds.
+/// A tree for every block: for the first that has values by choice, for the others by its example
+/// where that holds.
 fn like_the_first(
     inputs: &[Input<'_>],
     cascade: Cascade<'_>,
     tree: impl Fn(usize, &Input<'_>, Cascade<'_>) -> Result<Option<Node>> + Sync,
 ) -> Result<Vec<Option<Node>>> {
-    let Some(first) = inputs.iter().position(|input| input.values.values().is_some()) else {
+    let Some(first) = inputs
+        .iter()
+        .position(|input| input.values.values().is_some())
+    else {
         return Ok(inputs.iter().map(|_| None).collect());
     };
     let (before, rest) = inputs.split_at(first + 1);
-    let Some(example) = before.last().map(|input| tree(first, input, cascade)).transpose()?.flatten() else {
+    let Some(example) = before
+        .last()
+        .map(|input| tree(first, input, cascade))
+        .transpose()?
+        .flatten()
+    else {
         return Ok(inputs.iter().map(|_| None).collect());
     };
     let rest = rest.par_iter().enumerate().map(|(i, input)| {
@@ -271,14 +359,21 @@ fn like_the_first(
         tree(first + 1 + i, input, cascade.like(Some(&hint)))
     });
     let rest = rest.collect::<Result<Vec<_>>>()?;
-    Ok(std::iter::repeat_with(|| None).take(first).chain([Some(example)]).chain(rest).collect())
+    Ok(std::iter::repeat_with(|| None)
+        .take(first)
+        .chain([Some(example)])
+        .chain(rest)
+        .collect())
 }
 
 /// What the blocks of a leaf are made of.
 pub(crate) fn inputs(array: &LeafArray, block_rows: usize) -> Vec<Input<'_>> {
     let len = array.values.len();
     let starts: Vec<usize> = (0..len).step_by(block_rows).collect();
-    starts.par_iter().map(|&start| input(array, start, block_rows.min(len - start))).collect()
+    starts
+        .par_iter()
+        .map(|&start| input(array, start, block_rows.min(len - start)))
+        .collect()
 }
 
 /// The part of a leaf that belongs to one block.
@@ -289,17 +384,31 @@ pub(crate) fn input(array: &LeafArray, start: usize, len: usize) -> Input<'_> {
     if valid == 0 || matches!(array.values, LeafValues::Empty(_)) {
         // A leaf of validity alone has no values to be dense.
         let dense = !matches!(array.values, LeafValues::Empty(_));
-        return Input { len, validity, dense, values: Present::None };
+        return Input {
+            len,
+            validity,
+            dense,
+            values: Present::None,
+        };
     }
     let bits = match &array.values {
         LeafValues::Bits(all) => Some(all.slice(start, len)),
         _ => None,
     };
-    let all = bits.as_ref().map_or_else(|| borrow(array, start, len), Values::Bits);
+    let all = bits
+        .as_ref()
+        .map_or_else(|| borrow(array, start, len), Values::Bits);
     let Some(validity) = validity else {
-        let values =
-            bits.map_or_else(|| Present::Borrowed(borrow(array, start, len)), |b| Present::Owned(Picked::Bits(b)));
-        return Input { len, validity: None, dense: false, values };
+        let values = bits.map_or_else(
+            || Present::Borrowed(borrow(array, start, len)),
+            |b| Present::Owned(Picked::Bits(b)),
+        );
+        return Input {
+            len,
+            validity: None,
+            dense: false,
+            values,
+        };
     };
     let dense = matches!(all, Values::Bytes(_)) || (len - valid) * DENSE_SHARE >= len;
     let rows: Vec<u32> = if dense {
@@ -316,15 +425,24 @@ pub(crate) fn input(array: &LeafArray, start: usize, len: usize) -> Input<'_> {
         (0..len as u32).map(fill).collect()
     };
     let values = Present::Owned(Picked::of(all, &rows));
-    Input { len, validity: Some(validity), dense, values }
+    Input {
+        len,
+        validity: Some(validity),
+        dense,
+        values,
+    }
 }
 
 /// Strings or words of a block, where they lie.
 fn borrow(array: &LeafArray, start: usize, len: usize) -> Values<'_> {
     match &array.values {
-        LeafValues::Bytes { offsets, data } => {
-            Values::Bytes(Strings { offsets, data: data.as_slice() }.slice(start, len))
-        }
+        LeafValues::Bytes { offsets, data } => Values::Bytes(
+            Strings {
+                offsets,
+                data: data.as_slice(),
+            }
+            .slice(start, len),
+        ),
         LeafValues::Words(ty, _) => for_words!(ty, T => {
             T::values(array.values.words::<T>().get(start..start + len).unwrap_or_default())
         }, _ => Values::U8(&[])),
@@ -345,21 +463,38 @@ fn chunk_codes(inputs: &[Input<'_>], options: ChunkOptions<'_>) -> Option<ChunkC
     let present: Vec<Values<'_>> = inputs.iter().filter_map(|i| i.values.values()).collect();
     let mut blocks = code::of_blocks(&present, u32::MAX as usize, 0.75)?.into_iter();
     // Blocks of NULLs alone have no values and no codes.
-    let codes = |input: &Input<'_>| input.values.values().and_then(|_| blocks.next()).unwrap_or_default();
+    let codes = |input: &Input<'_>| {
+        input
+            .values
+            .values()
+            .and_then(|_| blocks.next())
+            .unwrap_or_default()
+    };
     let blocks: Vec<Coded> = inputs.iter().map(codes).collect();
     let distinct = blocks.iter().map(|b| b.firsts.len()).sum();
     Some(ChunkCodes { blocks, distinct })
 }
 
 /// The tree of one block.
-fn tree(input: &Input<'_>, codes: Option<&Coded>, cascade: Cascade<'_>, kind: Kind) -> Result<Option<Node>> {
-    let Some(values) = input.values.values() else { return Ok(None) };
+fn tree(
+    input: &Input<'_>,
+    codes: Option<&Coded>,
+    cascade: Cascade<'_>,
+    kind: Kind,
+) -> Result<Option<Node>> {
+    let Some(values) = input.values.values() else {
+        return Ok(None);
+    };
     let stats = match codes {
         Some(codes) => {
             let most = codes.codes.iter().max().map_or(0, |max| *max as usize + 1);
             // Those of the first block are its own.
             let own = most == codes.firsts.len();
-            let local = if own { codes.clone() } else { Coded::localised(&codes.codes, most) };
+            let local = if own {
+                codes.clone()
+            } else {
+                Coded::localised(&codes.codes, most)
+            };
             Stats::with_codes(values, kind, local)
         }
         None => Stats::new(values, kind),
@@ -367,8 +502,8 @@ fn tree(input: &Input<'_>, codes: Option<&Coded>, cascade: Cascade<'_>, kind: Ki
     cascade.choose(values, &stats).map(Some)
 }
 
-/// A dictionary for the whole chunk, and for each block the smaller of its own tree and codes of that dictionary; `None`
-/// where all that would not be smaller.
+/// A dictionary for the whole chunk, and for each block the smaller of its own tree and codes of
+/// that dictionary; `None` where all that would not be smaller.
 fn share(
     inputs: &[Input<'_>],
     codes: &ChunkCodes,
@@ -381,15 +516,24 @@ fn share(
     }
     let mut distinct: Option<Picked> = None;
     for (input, coded) in inputs.iter().zip(&codes.blocks) {
-        let Some(values) = input.values.values() else { continue };
+        let Some(values) = input.values.values() else {
+            continue;
+        };
         let firsts = Picked::of(values, &coded.firsts);
         match &mut distinct {
             Some(all) => all.append(firsts),
             none => *none = Some(firsts),
         }
     }
-    let Some(distinct) = distinct else { return Ok((None, Sharing::Skipped("there are no values"))) };
-    let tried = |shared, encoded| Sharing::Tried { distinct: codes.distinct, own: before, shared, encoded };
+    let Some(distinct) = distinct else {
+        return Ok((None, Sharing::Skipped("there are no values")));
+    };
+    let tried = |shared, encoded| Sharing::Tried {
+        distinct: codes.distinct,
+        own: before,
+        shared,
+        encoded,
+    };
     let cascade = options.cascade().below(&dictionary::Dictionary);
     let mut estimate = cascade.estimate_child(distinct.borrow(), options.kind)?;
     for (coded, node) in codes.blocks.iter().zip(nodes.iter()) {
@@ -402,11 +546,23 @@ fn share(
         return Ok((None, tried(estimate, false)));
     }
     let tree = cascade.child(distinct.borrow(), options.kind)?;
-    let string_bytes = if let Values::Bytes(strings) = distinct.borrow() { strings.contents().len() } else { 0 };
+    let string_bytes = if let Values::Bytes(strings) = distinct.borrow() {
+        strings.contents().len()
+    } else {
+        0
+    };
     let part = shared::write(&tree, string_bytes);
     let coded = like_the_first(inputs, cascade, |i, input, cascade| {
-        let codes = codes.blocks.get(i).map(|block| block.codes.as_slice()).unwrap_or_default();
-        input.values.values().map(|values| dictionary::shared_node(values, codes, 0, &cascade)).transpose()
+        let codes = codes
+            .blocks
+            .get(i)
+            .map(|block| block.codes.as_slice())
+            .unwrap_or_default();
+        input
+            .values
+            .values()
+            .map(|values| dictionary::shared_node(values, codes, 0, &cascade))
+            .transpose()
     })?;
     let size = |node: &Option<Node>| node.as_ref().map_or(usize::MAX, Node::size);
     let after: usize = nodes
@@ -416,8 +572,8 @@ fn share(
         .map(|(own, shared)| size(own).min(size(shared)))
         .sum();
     // Codes hide numbers from the columns that are in terms of them.
-    let number =
-        matches!(options.kind, Kind::Signed | Kind::Unsigned) && !matches!(distinct.borrow(), Values::Bytes(_));
+    let number = matches!(options.kind, Kind::Signed | Kind::Unsigned)
+        && !matches!(distinct.borrow(), Values::Bytes(_));
     let hurdle = if number { before / 24 } else { 0 };
     let sharing = tried(after + part.len(), true);
     if after + part.len() + hurdle >= before {
@@ -438,7 +594,9 @@ fn same(decoder: &AnyDecoder<'_>, values: Values<'_>, string_bytes: usize) -> Re
         ($decoder:expr, $words:expr) => {{
             let mut buffer = vec![Default::default(); VECTOR];
             for (v, expected) in $words.chunks(VECTOR).enumerate() {
-                let out = buffer.get_mut(..vector_len($words.len(), v)).unwrap_or_default();
+                let out = buffer
+                    .get_mut(..vector_len($words.len(), v))
+                    .unwrap_or_default();
                 $decoder.vector(v, &mut cx, out)?;
                 if out != expected {
                     return Ok(false);

@@ -18,7 +18,8 @@ use crate::read::File;
 use crate::runs::runs_anew;
 use crate::values::DecodedValues;
 
-/// The schema with these columns as dictionaries with keys of 32 bits: plain columns of strings or binaries.
+/// The schema with these columns as dictionaries with keys of 32 bits: plain columns of strings or
+/// binaries.
 pub(crate) fn with_dictionaries(schema: &Schema, names: &[String]) -> Result<Schema> {
     let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
     for name in names {
@@ -34,7 +35,9 @@ pub(crate) fn with_dictionaries(schema: &Schema, names: &[String]) -> Result<Sch
             DataType::Dictionary(..) => continue,
             other => {
                 let expected = "strings and binaries are handed out as dictionaries";
-                return Err(Error::invalid(format!("column {name:?}: {expected}, it has {other}")));
+                return Err(Error::invalid(format!(
+                    "column {name:?}: {expected}, it has {other}"
+                )));
             }
         };
         let ty = DataType::Dictionary(Box::new(DataType::Int32), Box::new(values));
@@ -43,15 +46,17 @@ pub(crate) fn with_dictionaries(schema: &Schema, names: &[String]) -> Result<Sch
     Ok(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// The leaf of a plain column of which a dictionary, or runs, are wanted, and the field that its values have.
+/// The leaf of a plain column of which a dictionary, or runs, are wanted, and the field that its
+/// values have.
 pub(crate) fn to_be_coded(field: &Field, node: &Node) -> Option<(usize, Field)> {
     match (node, field.data_type()) {
         (Node::Leaf(leaf), DataType::Dictionary(_, values)) => {
             Some((*leaf, field.clone().with_data_type(values.as_ref().clone())))
         }
-        (Node::Leaf(leaf), DataType::RunEndEncoded(_, values)) => {
-            Some((*leaf, field.clone().with_data_type(values.data_type().clone())))
-        }
+        (Node::Leaf(leaf), DataType::RunEndEncoded(_, values)) => Some((
+            *leaf,
+            field.clone().with_data_type(values.data_type().clone()),
+        )),
         _ => None,
     }
 }
@@ -65,7 +70,8 @@ pub(crate) fn coded_anew(field: &Field, plain: &ArrayRef) -> Result<ArrayRef> {
 }
 
 impl File {
-    /// Rows of a leaf by the dictionary of their block; `None` where they are not in one block, or it has none.
+    /// Rows of a leaf by the dictionary of their block; `None` where they are not in one block, or
+    /// it has none.
     pub(crate) fn coded_rows(
         &self,
         leaf: usize,
@@ -93,21 +99,38 @@ impl File {
 }
 
 /// All rows of a block; `count` of them have codes.
-fn by_codes(block: &Block<'_>, coded: &dyn CodedStrings, count: usize, values: &DataType) -> Result<ArrayRef> {
+fn by_codes(
+    block: &Block<'_>,
+    coded: &dyn CodedStrings,
+    count: usize,
+    values: &DataType,
+) -> Result<ArrayRef> {
     let mut codes = vec![0u32; block.len.max(count)];
     let mut cx = Scratch::default();
-    for (v, codes) in codes.chunks_mut(VECTOR).enumerate().take(count.div_ceil(VECTOR)) {
+    for (v, codes) in codes
+        .chunks_mut(VECTOR)
+        .enumerate()
+        .take(count.div_ceil(VECTOR))
+    {
         let codes = codes.get_mut(..vector_len(count, v)).unwrap_or_default();
         coded.codes(v, &mut cx, codes)?;
     }
     if let Some(validity) = block.validity.as_ref().filter(|_| block.dense) {
         expand(&mut codes, count, validity)?;
     }
-    let nulls = block.validity.clone().map(|validity| NullBuffer::new(boolean_buffer(validity)));
-    let keys = Int32Array::try_new(ScalarBuffer::new(Buffer::from_vec(codes), 0, block.len), nulls)?;
+    let nulls = block
+        .validity
+        .clone()
+        .map(|validity| NullBuffer::new(boolean_buffer(validity)));
+    let keys = Int32Array::try_new(
+        ScalarBuffer::new(Buffer::from_vec(codes), 0, block.len),
+        nulls,
+    )?;
     let strings = strings(coded.strings()?, values)?;
     let array = DictionaryArray::try_new(keys, strings);
-    Ok(Arc::new(array.map_err(|e| Error::corrupt(format!("codes of its dictionary expected: {e}")))?))
+    Ok(Arc::new(array.map_err(|e| {
+        Error::corrupt(format!("codes of its dictionary expected: {e}"))
+    })?))
 }
 
 /// The strings of a dictionary as an array.
@@ -115,9 +138,16 @@ fn strings(dictionary: &BytesDict, ty: &DataType) -> Result<ArrayRef> {
     let mut offsets = vec![0u32];
     offsets.extend(dictionary.ranges().map(|range| range.end as u32));
     if let Some(first) = dictionary.ranges().next() {
-        offsets.first_mut().into_iter().for_each(|offset| *offset = first.start as u32);
+        offsets
+            .first_mut()
+            .into_iter()
+            .for_each(|offset| *offset = first.start as u32);
     }
     let data = Buffer::from(dictionary.contents());
-    let values = DecodedValues::Bytes { large: false, offsets: Buffer::from_vec(offsets), data };
+    let values = DecodedValues::Bytes {
+        large: false,
+        offsets: Buffer::from_vec(offsets),
+        data,
+    };
     leaf_array(ty, values, None)
 }

@@ -1,8 +1,9 @@
 //! The conformance suite: what every encoding must do, run for each by the last line of its file.
 //!
-//! Round trip of generated values, one vector at a time, all at once, and rows gathered one by one. Through a file: take is decode then gather, filter
-//! is decode then compare. Every truncation, every bit flip, every byte and every header field at 0, 1, its maximum, +1
-//! and -1 behind a resealed checksum gives an answer or an error, within the block's memory budget.
+//! Round trip of generated values, one vector at a time, all at once, and rows gathered one by one.
+//! Through a file: take is decode then gather, filter is decode then compare. Every truncation,
+//! every bit flip, every byte and every header field at 0, 1, its maximum, +1 and -1 behind a
+//! resealed checksum gives an answer or an error, within the block's memory budget.
 
 use arrow_array::{Array as _, ArrayRef, RecordBatch, UInt64Array, make_array};
 use arrow_buffer::{Buffer, NullBuffer};
@@ -18,7 +19,9 @@ use crate::bitmap::Bitmap;
 use crate::block::{self, Block, Parts};
 use crate::choose::Cascade;
 use crate::cursor::Cursor;
-use crate::decode::{AnyDecoder, Budget, Decoder, Physical, Scratch, decode_all_strings, vector_len};
+use crate::decode::{
+    AnyDecoder, Budget, Decoder, Physical, Scratch, decode_all_strings, vector_len,
+};
 use crate::encoding::Encoding;
 use crate::error::Result;
 use crate::fold::{Fold, Wants};
@@ -52,12 +55,21 @@ pub(crate) fn run(encoding: &dyn Encoding) {
 
 /// Shapes of data that encodings live on, and values at the edges.
 fn shapes(ty: PhysicalType) -> impl Strategy<Value = Picked> {
-    let len = prop_oneof![Just(0usize), Just(1), Just(2), 3..70usize, Just(VECTOR), Just(VECTOR + 1), 1000..2600usize];
+    let len = prop_oneof![
+        Just(0usize),
+        Just(1),
+        Just(2),
+        3..70usize,
+        Just(VECTOR),
+        Just(VECTOR + 1),
+        1000..2600usize
+    ];
     let shape = (len, 0..10u8, any::<u64>(), 1..64u32);
     shape.prop_map(move |(len, shape, seed, bits)| picked(ty, &numbers(len, shape, seed, bits)))
 }
 
-/// Numbers with structure: constant, sorted, runs, few distinct, decimals, one outlier, noise, lists, edges.
+/// Numbers with structure: constant, sorted, runs, few distinct, decimals, one outlier, noise,
+/// lists, edges.
 pub(crate) fn numbers(len: usize, shape: u8, seed: u64, bits: u32) -> Vec<u64> {
     let mut state = seed | 1;
     let mut random = move || {
@@ -67,15 +79,27 @@ pub(crate) fn numbers(len: usize, shape: u8, seed: u64, bits: u32) -> Vec<u64> {
         state
     };
     let mask = (1u64 << bits) - 1;
-    let edges =
-        [0, 1, u64::MAX, 1 << 63, (1 << 63) - 1, f64::NAN.to_bits(), (-0.0f64).to_bits(), 0xfff8_0000_0000_0001];
+    let edges = [
+        0,
+        1,
+        u64::MAX,
+        1 << 63,
+        (1 << 63) - 1,
+        f64::NAN.to_bits(),
+        (-0.0f64).to_bits(),
+        0xfff8_0000_0000_0001,
+    ];
     let mut last = random() & mask;
     (0..len as u64)
         .map(|i| match shape {
             0 => seed,
             1 => i.wrapping_mul(bits.into()).wrapping_add(seed),
             2 => {
-                last = if random() % 5 == 0 { random() & mask } else { last };
+                last = if random() % 5 == 0 {
+                    random() & mask
+                } else {
+                    last
+                };
                 last
             }
             3 => random() % 7,
@@ -99,7 +123,11 @@ pub(crate) fn numbers(len: usize, shape: u8, seed: u64, bits: u32) -> Vec<u64> {
             8 => {
                 let period = u64::from(bits) * 5 + 20;
                 let word = (i % period + 1).wrapping_mul(seed | 1);
-                if i % 61 == 7 { random() } else { word ^ word >> 29 }
+                if i % 61 == 7 {
+                    random()
+                } else {
+                    word ^ word >> 29
+                }
             }
             _ => edges[(random() % edges.len() as u64) as usize],
         })
@@ -114,14 +142,30 @@ pub(crate) fn picked(ty: PhysicalType, numbers: &[u64]) -> Picked {
         PhysicalType::U32 => Picked::U32(
             numbers
                 .iter()
-                .map(|n| if n >> 52 > 0x3f0 { (f64::from_bits(*n) as f32).to_bits() } else { *n as u32 })
+                .map(|n| {
+                    if n >> 52 > 0x3f0 {
+                        (f64::from_bits(*n) as f32).to_bits()
+                    } else {
+                        *n as u32
+                    }
+                })
                 .collect(),
         ),
         PhysicalType::U64 => Picked::U64(numbers.to_vec()),
-        PhysicalType::U128 => Picked::U128(numbers.iter().map(|n| i128::from(*n as i64) as u128).collect()),
+        PhysicalType::U128 => Picked::U128(
+            numbers
+                .iter()
+                .map(|n| i128::from(*n as i64) as u128)
+                .collect(),
+        ),
         PhysicalType::U256 => {
             let wide = |n: &u64| {
-                U256([*n, ((*n as i64) >> 63) as u64, ((*n as i64) >> 63) as u64, ((*n as i64) >> 63) as u64])
+                U256([
+                    *n,
+                    ((*n as i64) >> 63) as u64,
+                    ((*n as i64) >> 63) as u64,
+                    ((*n as i64) >> 63) as u64,
+                ])
             };
             Picked::U256(numbers.iter().map(wide).collect())
         }
@@ -152,9 +196,21 @@ fn other_column(ty: PhysicalType, len: usize) -> Picked {
 fn other_block(encoding: &dyn Encoding, ty: PhysicalType, len: usize) -> Option<Vec<u8>> {
     let other = encoding.needs_source().then(|| other_column(ty, len))?;
     let stats = crate::choose::Stats::new(other.borrow(), Kind::Unsigned);
-    let plain = if ty == PhysicalType::Bits { "bitmap" } else { "plain" };
-    let node = Cascade::root(Profile::Balanced, Some(plain)).choose(other.borrow(), &stats).unwrap();
-    let parts = Parts { len, validity: None, values: Some(&node), dense: false, string_bytes: None };
+    let plain = if ty == PhysicalType::Bits {
+        "bitmap"
+    } else {
+        "plain"
+    };
+    let node = Cascade::root(Profile::Balanced, Some(plain))
+        .choose(other.borrow(), &stats)
+        .unwrap();
+    let parts = Parts {
+        len,
+        validity: None,
+        values: Some(&node),
+        dense: false,
+        string_bytes: None,
+    };
     Some(block::write(&parts))
 }
 
@@ -162,13 +218,31 @@ fn other_block(encoding: &dyn Encoding, ty: PhysicalType, len: usize) -> Option<
 fn encoded(encoding: &dyn Encoding, values: Values<'_>, kind: Kind) -> Option<Vec<u8>> {
     let cascade = Cascade::root(Profile::Balanced, Some(encoding.name()));
     let other = other_column(values.physical_type(), values.len());
-    let streams = [Stream { from: StreamOf::Values, words: other.borrow(), times: 1 }];
-    let cascade = if encoding.needs_source() { cascade.told_by(&streams) } else { cascade };
+    let streams = [Stream {
+        from: StreamOf::Values,
+        words: other.borrow(),
+        times: 1,
+    }];
+    let cascade = if encoding.needs_source() {
+        cascade.told_by(&streams)
+    } else {
+        cascade
+    };
     let stats = crate::choose::Stats::new(values, kind);
     let node = cascade.choose(values, &stats).ok()?;
     assert_eq!(node.encoding, encoding.id());
-    let string_bytes = if let Values::Bytes(strings) = values { Some(strings.contents().len()) } else { None };
-    let parts = Parts { len: values.len(), validity: None, values: Some(&node), dense: false, string_bytes };
+    let string_bytes = if let Values::Bytes(strings) = values {
+        Some(strings.contents().len())
+    } else {
+        None
+    };
+    let parts = Parts {
+        len: values.len(),
+        validity: None,
+        values: Some(&node),
+        dense: false,
+        string_bytes,
+    };
     Some(block::write(&parts))
 }
 
@@ -177,22 +251,34 @@ pub(crate) fn tree(encoding: &dyn Encoding, strings: &[Vec<u8>]) -> Node {
     let strings: StringsBuf = strings.iter().map(Vec::as_slice).collect();
     let values = Values::Bytes(strings.as_strings());
     let stats = crate::choose::Stats::new(values, Kind::Unsigned);
-    Cascade::root(Profile::Balanced, Some(encoding.name())).choose(values, &stats).unwrap()
+    Cascade::root(Profile::Balanced, Some(encoding.name()))
+        .choose(values, &stats)
+        .unwrap()
 }
 
 /// The strings of a node as it stands in FORMAT.md: hexadecimal bytes.
 pub(crate) fn strings_of(hex: &str, len: usize) -> Vec<String> {
-    let bytes: Vec<u8> = hex.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
+    let bytes: Vec<u8> = hex
+        .split_whitespace()
+        .map(|byte| u8::from_str_radix(byte, 16).unwrap())
+        .collect();
     let mut cursor = Cursor::new(&bytes);
     let node = NodeRef::parse(&mut cursor, len, 8).unwrap();
     cursor.finish("the node").unwrap();
-    let mut cx = crate::decode::OpenContext { budget: Budget::new(1 << 20), shared: &[], sources: Vec::new() };
+    let mut cx = crate::decode::OpenContext {
+        budget: Budget::new(1 << 20),
+        shared: &[],
+        sources: Vec::new(),
+    };
     let decoder = cx.open_bytes(&node).unwrap();
     let all = decode_all_strings(decoder.as_ref(), &mut Budget::new(1 << 20), "strings").unwrap();
-    all.ranges().map(|range| String::from_utf8(all.contents()[range].to_vec()).unwrap()).collect()
+    all.ranges()
+        .map(|range| String::from_utf8(all.contents()[range].to_vec()).unwrap())
+        .collect()
 }
 
-/// Strings of an encoding's own shape: they come back, and damage to them gives an answer or an error.
+/// Strings of an encoding's own shape: they come back, and damage to them gives an answer or an
+/// error.
 pub(crate) fn holds(encoding: &dyn Encoding, strings: &[Vec<u8>], damaged: bool) {
     let rows = strings.len();
     let strings: StringsBuf = strings.iter().map(Vec::as_slice).collect();
@@ -207,7 +293,11 @@ pub(crate) fn holds(encoding: &dyn Encoding, strings: &[Vec<u8>], damaged: bool)
 
 fn round_trips(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
     let held = std::cell::Cell::new(0);
-    let mut runner = TestRunner::new(Config { cases: 48, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(Config {
+        cases: 48,
+        failure_persistence: None,
+        ..Config::default()
+    });
     let result = runner.run(&shapes(ty), |values| {
         let values = values.borrow();
         if let Some(bytes) = encoded(encoding, values, kind) {
@@ -222,7 +312,11 @@ fn round_trips(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
     if let Err(e) = result {
         panic!("{} of {ty:?} {kind:?}: {e}", encoding.name());
     }
-    assert!(held.get() > 0, "{} holds no {ty:?} {kind:?}", encoding.name());
+    assert!(
+        held.get() > 0,
+        "{} holds no {ty:?} {kind:?}",
+        encoding.name()
+    );
 }
 
 /// Whether a block decodes to these values: vector by vector, in any order, and as a block.
@@ -243,10 +337,13 @@ fn same(encoding: &dyn Encoding, bytes: &[u8], values: Values<'_>) -> Result<boo
     let limits = Limits::default();
     let parsed = block::parse(bytes, values.len(), Some(values.physical_type()), &limits)?;
     let other = other_block(encoding, values.physical_type(), values.len());
-    let other = other.as_ref().map(|b| block::parse(b, values.len(), Some(values.physical_type()), &limits));
+    let other = other
+        .as_ref()
+        .map(|b| block::parse(b, values.len(), Some(values.physical_type()), &limits));
     let other = other.transpose()?;
     let block = Block::open(&parsed, &[], other.as_slice(), &limits)?;
-    // What is decoded later is decoded for few rows of a new block, and for more of one that was asked.
+    // What is decoded later is decoded for few rows of a new block, and for more of one that was
+    // asked.
     for rows in selections(values.len()) {
         let block = Block::open(&parsed, &[], other.as_slice(), &limits)?;
         if !(gathers(&block, &rows, values)? && gathers(&block, &rows, values)?) {
@@ -285,7 +382,9 @@ fn gathers(block: &Block<'_>, rows: &[u32], values: Values<'_>) -> Result<bool> 
     fn words<T: Physical>(decoder: &dyn Decoder<T>, rows: &[u32], expected: &[T]) -> Result<bool> {
         let mut out = vec![T::default(); rows.len()];
         decoder.gather(rows, &mut Scratch::default(), &mut out)?;
-        Ok(out.iter().eq(rows.iter().map(|row| &expected[*row as usize])))
+        Ok(out
+            .iter()
+            .eq(rows.iter().map(|row| &expected[*row as usize])))
     }
     match (block.values.as_ref().unwrap(), values) {
         (AnyDecoder::U8(d), Values::U8(v)) => words(d.as_ref(), rows, v),
@@ -300,7 +399,8 @@ fn gathers(block: &Block<'_>, rows: &[u32], values: Values<'_>) -> Result<bool> 
             d.gather(rows, &mut Scratch::default(), &mut out)?;
             let expected: StringsBuf = rows.iter().map(|row| v.get(*row as usize)).collect();
             let expected = expected.as_strings();
-            Ok(out.lengths == expected.lengths() && out.into_data()?.as_slice() == expected.contents())
+            Ok(out.lengths == expected.lengths()
+                && out.into_data()?.as_slice() == expected.contents())
         }
         _ => Ok(true),
     }
@@ -317,7 +417,11 @@ struct Folded<T> {
 fn integer<T: Physical>(value: T, kind: Kind) -> i128 {
     let mut bytes = Vec::new();
     value.write_le(&mut bytes);
-    let sign = if kind == Kind::Signed && bytes.last().is_some_and(|byte| *byte > 127) { 255 } else { 0 };
+    let sign = if kind == Kind::Signed && bytes.last().is_some_and(|byte| *byte > 127) {
+        255
+    } else {
+        0
+    };
     bytes.resize(bytes.len().max(16), sign);
     i128::from_le_bytes(*bytes.first_chunk().unwrap())
 }
@@ -336,9 +440,12 @@ impl<T: Physical> Fold<T> for Folded<T> {
         for (value, count) in values.iter().zip(counts) {
             assert!(*count > 0);
             if let Wants::Sum(kind) = self.wants {
-                self.sum = self.sum.wrapping_add(integer(*value, kind).wrapping_mul((*count).into()));
+                self.sum = self
+                    .sum
+                    .wrapping_add(integer(*value, kind).wrapping_mul((*count).into()));
             }
-            self.values.extend(std::iter::repeat_n(*value, *count as usize));
+            self.values
+                .extend(std::iter::repeat_n(*value, *count as usize));
         }
         Ok(())
     }
@@ -360,7 +467,10 @@ fn folds<T: Physical>(decoder: &dyn Decoder<T>, expected: &[T]) -> Result<bool> 
                 value.write_le(&mut bytes);
                 bytes.resize(32, 0);
                 let (low, high) = bytes.split_at(16);
-                (i128::from_le_bytes(low.try_into().unwrap()), i128::from_le_bytes(high.try_into().unwrap()))
+                (
+                    i128::from_le_bytes(low.try_into().unwrap()),
+                    i128::from_le_bytes(high.try_into().unwrap()),
+                )
             })
             .collect();
         numbers.sort_unstable();
@@ -375,14 +485,22 @@ fn folds<T: Physical>(decoder: &dyn Decoder<T>, expected: &[T]) -> Result<bool> 
     for (rows, bits) in all.chain(some) {
         let there: Vec<T> = rows.iter().map(|row| expected[*row as usize]).collect();
         let mut cx = Scratch::default();
-        for wants in
-            [Wants::InOrder, Wants::AnyOrder, Wants::Once, Wants::Sum(Kind::Signed), Wants::Sum(Kind::Unsigned)]
-        {
+        for wants in [
+            Wants::InOrder,
+            Wants::AnyOrder,
+            Wants::Once,
+            Wants::Sum(Kind::Signed),
+            Wants::Sum(Kind::Unsigned),
+        ] {
             // Wider integers have a sign.
             if wants == Wants::Sum(Kind::Unsigned) && T::BYTES > 8 {
                 continue;
             }
-            let mut found = Folded { wants, values: Vec::new(), sum: 0 };
+            let mut found = Folded {
+                wants,
+                values: Vec::new(),
+                sum: 0,
+            };
             decoder.fold(bits.as_ref(), &mut found, &mut cx)?;
             let right = match wants {
                 Wants::InOrder => found.values == there,
@@ -396,7 +514,10 @@ fn folds<T: Physical>(decoder: &dyn Decoder<T>, expected: &[T]) -> Result<bool> 
                     distinct(&found.values) == distinct(&there)
                 }
                 Wants::Sum(kind) => {
-                    found.sum == there.iter().fold(0i128, |sum, value| sum.wrapping_add(integer(*value, kind)))
+                    found.sum
+                        == there
+                            .iter()
+                            .fold(0i128, |sum, value| sum.wrapping_add(integer(*value, kind)))
                 }
             };
             if !right {
@@ -409,22 +530,50 @@ fn folds<T: Physical>(decoder: &dyn Decoder<T>, expected: &[T]) -> Result<bool> 
 
 /// Rows of so many: none, each of the first and last ones, one, few, some, most and all.
 fn selections(len: usize) -> Vec<Vec<u32>> {
-    let rows = |step: usize, first: usize| (first..len).step_by(step).map(|row| row as u32).collect::<Vec<_>>();
-    let ends = [0, 1, 2, VECTOR - 1, VECTOR, len.saturating_sub(2), len.saturating_sub(1)];
-    let mut ends: Vec<u32> = ends.iter().filter(|row| **row < len).map(|row| *row as u32).collect();
+    let rows = |step: usize, first: usize| {
+        (first..len)
+            .step_by(step)
+            .map(|row| row as u32)
+            .collect::<Vec<_>>()
+    };
+    let ends = [
+        0,
+        1,
+        2,
+        VECTOR - 1,
+        VECTOR,
+        len.saturating_sub(2),
+        len.saturating_sub(1),
+    ];
+    let mut ends: Vec<u32> = ends
+        .iter()
+        .filter(|row| **row < len)
+        .map(|row| *row as u32)
+        .collect();
     ends.sort_unstable();
     ends.dedup();
-    vec![vec![], ends, rows(usize::MAX, len / 2), rows(997, 5), rows(53, 7), rows(3, 1), rows(1, 0)]
+    vec![
+        vec![],
+        ends,
+        rows(usize::MAX, len / 2),
+        rows(997, 5),
+        rows(53, 7),
+        rows(3, 1),
+        rows(1, 0),
+    ]
 }
 
-/// Through a file of two row groups, several blocks and some NULLs: take is decode then gather, filter is decode then
-/// compare.
+/// Through a file of two row groups, several blocks and some NULLs: take is decode then gather,
+/// filter is decode then compare.
 fn selects(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
-    let Some(data_type) = arrow_type(ty, kind) else { return };
+    let Some(data_type) = arrow_type(ty, kind) else {
+        return;
+    };
     let mut random = Random(u64::from(encoding.id()) << 8 | ty as u64);
     for shape in 0..10 {
         let numbers = numbers(2600, shape, random.next(), 11);
-        let nulls: Option<NullBuffer> = (shape % 2 == 0).then(|| (0..2600).map(|_| random.below(9) > 0).collect());
+        let nulls: Option<NullBuffer> =
+            (shape % 2 == 0).then(|| (0..2600).map(|_| random.below(9) > 0).collect());
         let values = arrow_array(&data_type, picked(ty, &numbers), nulls);
         let batch = one("a", true, values);
         let options = WriteOptions {
@@ -433,22 +582,54 @@ fn selects(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
             block_rows: 1100,
             ..WriteOptions::default()
         };
-        let Ok(bytes) = crate::to_bytes(batch.schema(), std::slice::from_ref(&batch), options) else { continue };
+        let Ok(bytes) = crate::to_bytes(batch.schema(), std::slice::from_ref(&batch), options)
+        else {
+            continue;
+        };
         let file = crate::File::from_bytes(bytes).unwrap();
         let rows: Vec<u64> = (0..200).map(|_| random.below(2600) as u64).collect();
-        let gathered =
-            arrow_select::take::take_record_batch(&batch, &UInt64Array::from_iter_values(rows.iter().copied()));
-        assert_eq!(file.take(&rows, None, false).unwrap(), gathered.unwrap(), "{} {data_type}", encoding.name());
-        for op in [Compare::Eq, Compare::NotEq, Compare::Lt, Compare::LtEq, Compare::Gt, Compare::GtEq] {
+        let gathered = arrow_select::take::take_record_batch(
+            &batch,
+            &UInt64Array::from_iter_values(rows.iter().copied()),
+        );
+        assert_eq!(
+            file.take(&rows, None, false).unwrap(),
+            gathered.unwrap(),
+            "{} {data_type}",
+            encoding.name()
+        );
+        for op in [
+            Compare::Eq,
+            Compare::NotEq,
+            Compare::Lt,
+            Compare::LtEq,
+            Compare::Gt,
+            Compare::GtEq,
+        ] {
             let row = random.below(2600);
-            let Some(literal) = literal(batch.column(0), &numbers, row) else { continue };
-            let predicate = Predicate::Compare { column: "a".into(), op, literal };
-            let kept = predicate.bind(&batch.schema()).unwrap().evaluate(&batch).unwrap();
+            let Some(literal) = literal(batch.column(0), &numbers, row) else {
+                continue;
+            };
+            let predicate = Predicate::Compare {
+                column: "a".into(),
+                op,
+                literal,
+            };
+            let kept = predicate
+                .bind(&batch.schema())
+                .unwrap()
+                .evaluate(&batch)
+                .unwrap();
             let compared = arrow_select::filter::filter_record_batch(&batch, &kept).unwrap();
             let reader = file.scan().filter(predicate.clone()).reader().unwrap();
             let found: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
             let found = arrow_select::concat::concat_batches(&batch.schema(), &found).unwrap();
-            assert_eq!(found, compared, "{} {data_type}: {predicate}", encoding.name());
+            assert_eq!(
+                found,
+                compared,
+                "{} {data_type}: {predicate}",
+                encoding.name()
+            );
         }
     }
 }
@@ -479,7 +660,9 @@ fn arrow_type(ty: PhysicalType, kind: Kind) -> Option<DataType> {
 }
 
 fn arrow_array(data_type: &DataType, values: Picked, nulls: Option<NullBuffer>) -> ArrayRef {
-    let data = ArrayData::builder(data_type.clone()).len(values.borrow().len()).nulls(nulls);
+    let data = ArrayData::builder(data_type.clone())
+        .len(values.borrow().len())
+        .nulls(nulls);
     let data = match values {
         Picked::Bits(bits) => data.add_buffer((0..bits.len()).map(|i| bits.get(i)).collect()),
         Picked::Bytes(strings) => data
@@ -489,7 +672,9 @@ fn arrow_array(data_type: &DataType, values: Picked, nulls: Option<NullBuffer>) 
         Picked::U16(words) => data.add_buffer(Buffer::from_vec(words)),
         Picked::U32(words) => data.add_buffer(Buffer::from_vec(words)),
         Picked::U64(words) => data.add_buffer(Buffer::from_vec(words)),
-        Picked::U128(words) => data.add_buffer(words.iter().flat_map(|w| w.to_le_bytes()).collect()),
+        Picked::U128(words) => {
+            data.add_buffer(words.iter().flat_map(|w| w.to_le_bytes()).collect())
+        }
         Picked::U256(words) => data.add_buffer(words.iter().flat_map(|w| w.0).collect()),
     };
     make_array(data.align_buffers(true).build().unwrap())
@@ -505,7 +690,10 @@ fn literal(array: &ArrayRef, numbers: &[u64], row: usize) -> Option<Literal> {
         _ if array.is_null(row) => Literal::Null,
         _ => {
             let shown = arrow_cast::display::array_value_to_string(array, row).unwrap();
-            shown.parse().map_or_else(|_| shown.parse().ok().map(Literal::Float), |int| Some(Literal::Int(int)))?
+            shown.parse().map_or_else(
+                |_| shown.parse().ok().map(Literal::Float),
+                |int| Some(Literal::Int(int)),
+            )?
         }
     })
 }

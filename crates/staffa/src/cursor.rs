@@ -28,7 +28,10 @@ impl<'a> Cursor<'a> {
 
     /// The next `count` bytes.
     pub fn bytes(&mut self, count: usize) -> Result<&'a [u8]> {
-        let found = self.position.checked_add(count).and_then(|end| self.bytes.get(self.position..end));
+        let found = self
+            .position
+            .checked_add(count)
+            .and_then(|end| self.bytes.get(self.position..end));
         let Some(found) = found else {
             return Err(Error::truncated(format!(
                 "{count} bytes expected after {}, found {}",
@@ -66,7 +69,8 @@ impl<'a> Cursor<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A LEB128 number of at most 64 bits; longer than needed is refused, so that a number has one form.
+    /// A LEB128 number of at most 64 bits; longer than needed is refused, so that a number has one
+    /// form.
     pub fn varint(&mut self) -> Result<u64> {
         let start = self.position;
         let mut value = 0u64;
@@ -81,14 +85,18 @@ impl<'a> Cursor<'a> {
                 return Ok(value);
             }
         }
-        Err(Error::corrupt(format!("a LEB128 number of at most 64 bits in its shortest form expected at {start}")))
+        Err(Error::corrupt(format!(
+            "a LEB128 number of at most 64 bits in its shortest form expected at {start}"
+        )))
     }
 
     /// A LEB128 number that must not exceed `max`; `what` names it.
     pub fn varint_up_to(&mut self, max: u64, what: &str) -> Result<usize> {
         let value = self.varint()?;
         if value > max {
-            return Err(Error::corrupt(format!("{what} at most {max} expected, found {value}")));
+            return Err(Error::corrupt(format!(
+                "{what} at most {max} expected, found {value}"
+            )));
         }
         Ok(value as usize)
     }
@@ -101,7 +109,8 @@ impl<'a> Cursor<'a> {
 
     /// UTF-8 text preceded by its length in bytes.
     pub fn text(&mut self, what: &str) -> Result<&'a str> {
-        std::str::from_utf8(self.prefixed()?).map_err(|e| Error::corrupt(format!("{what} must be UTF-8: {e}")))
+        std::str::from_utf8(self.prefixed()?)
+            .map_err(|e| Error::corrupt(format!("{what} must be UTF-8: {e}")))
     }
 
     /// Refuses what is left over.
@@ -138,15 +147,28 @@ mod tests {
 
     #[test]
     fn varints_round_trip_and_have_one_form() {
-        for value in [0, 1, 127, 128, 300, u64::from(u32::MAX), u64::MAX - 1, u64::MAX] {
+        for value in [
+            0,
+            1,
+            127,
+            128,
+            300,
+            u64::from(u32::MAX),
+            u64::MAX - 1,
+            u64::MAX,
+        ] {
             let mut bytes = Vec::new();
             put_varint(&mut bytes, value);
             let mut cursor = Cursor::new(&bytes);
             assert_eq!(cursor.varint().unwrap(), value);
             cursor.finish("number").unwrap();
         }
-        for bad in [&[0x80u8, 0][..], &[0xff; 10], &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2], &[0x80]]
-        {
+        for bad in [
+            &[0x80u8, 0][..],
+            &[0xff; 10],
+            &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2],
+            &[0x80],
+        ] {
             assert!(Cursor::new(bad).varint().is_err(), "{bad:?}");
         }
     }

@@ -1,11 +1,12 @@
 //! Decoders: opened nodes, ready to answer a vector of 1,024 values at a time.
 //!
-//! Decoding goes through the whole cascade one vector at a time (MonetDB/X100; Super-Scalar RAM-CPU Cache Compression,
-//! section 3): a parent asks its child for the same 1,024 values into scratch that stays in the L1 cache, and the root
-//! writes straight into the output.
+//! Decoding goes through the whole cascade one vector at a time (MonetDB/X100; Super-Scalar RAM-CPU
+//! Cache Compression, section 3): a parent asks its child for the same 1,024 values into scratch
+//! that stays in the L1 cache, and the root writes straight into the output.
 //!
-//! What an `open` has accepted may still turn out to lie when its vectors are looked at (a code past the dictionary):
-//! decoding answers with an error then, never with memory that is not its own.
+//! What an `open` has accepted may still turn out to lie when its vectors are looked at (a code
+//! past the dictionary): decoding answers with an error then, never with memory that is not its
+//! own.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::borrow::Borrow;
@@ -32,8 +33,8 @@ pub trait Decoder<T>: Send + Sync {
     /// Values of vector `v` into `out`, which has exactly [`vector_len`] places.
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()>;
 
-    /// Values at `rows`, which ascend, into `out`, which has a place for each. By default the vectors that they are in are
-    /// decoded; an encoding that can do better than that does.
+    /// Values at `rows`, which ascend, into `out`, which has a place for each. By default the
+    /// vectors that they are in are decoded; an encoding that can do better than that does.
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()>
     where
         T: Copy + Default,
@@ -46,7 +47,8 @@ pub trait Decoder<T>: Send + Sync {
         None
     }
 
-    /// Which values pass. By default they are decoded and compared; an encoding that can answer for many at once does.
+    /// Which values pass. By default they are decoded and compared; an encoding that can answer for
+    /// many at once does.
     fn select(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap>
     where
         T: Integer,
@@ -54,8 +56,8 @@ pub trait Decoder<T>: Send + Sync {
         select_vectors(self, range, cx)
     }
 
-    /// Hands out the values of some rows, or of all, to be made into something small. By default they are decoded; an
-    /// encoding hands out what it has, if that is enough for what is wanted.
+    /// Hands out the values of some rows, or of all, to be made into something small. By default
+    /// they are decoded; an encoding hands out what it has, if that is enough for what is wanted.
     fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()>
     where
         T: Copy + Default,
@@ -72,11 +74,19 @@ pub trait BytesDecoder: Send + Sync {
     /// Bytes of all strings of vector `v`.
     fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize>;
 
-    /// Strings of vector `v`, one after another, at the start of `out`, which may be written to beyond them; their
-    /// lengths to `lengths`, which has exactly [`vector_len`] places. Returns the bytes they take.
-    fn vector(&self, v: usize, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize>;
+    /// Strings of vector `v`, one after another, at the start of `out`, which may be written to
+    /// beyond them; their lengths to `lengths`, which has exactly [`vector_len`] places. Returns
+    /// the bytes they take.
+    fn vector(
+        &self,
+        v: usize,
+        cx: &mut Scratch,
+        lengths: &mut [u32],
+        out: &mut [u8],
+    ) -> Result<usize>;
 
-    /// Strings at `rows`, which ascend, appended to `out`. By default the vectors that they are in are decoded.
+    /// Strings at `rows`, which ascend, appended to `out`. By default the vectors that they are in
+    /// are decoded.
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
         gather_strings(self, rows, cx, out)
     }
@@ -91,8 +101,15 @@ pub trait BytesDecoder: Send + Sync {
         None
     }
 
-    /// Hands out some strings, or all, to be made into something small; all that there are have at most `most` bytes.
-    fn fold(&self, rows: Option<&Bitmap>, most: usize, into: &mut dyn FoldStrings, cx: &mut Scratch) -> Result<()> {
+    /// Hands out some strings, or all, to be made into something small; all that there are have at
+    /// most `most` bytes.
+    fn fold(
+        &self,
+        rows: Option<&Bitmap>,
+        most: usize,
+        into: &mut dyn FoldStrings,
+        cx: &mut Scratch,
+    ) -> Result<()> {
         fold_strings(self, rows, most, into, cx)
     }
 
@@ -225,7 +242,8 @@ macro_rules! for_words {
 }
 pub(crate) use for_words;
 
-/// Runs `$body` with `$T` bound to the integer type of `$ty`, or `$other` where arithmetic has no meaning.
+/// Runs `$body` with `$T` bound to the integer type of `$ty`, or `$other` where arithmetic has no
+/// meaning.
 macro_rules! for_ints {
     ($ty:expr, $T:ident => $body:expr, $other_ty:pat => $other:expr) => {
         match $ty {
@@ -303,7 +321,10 @@ pub struct Budget {
 impl Budget {
     /// So many bytes.
     pub fn new(bytes: u64) -> Self {
-        Self { left: bytes, beside: 0 }
+        Self {
+            left: bytes,
+            beside: 0,
+        }
     }
 
     /// What is left of it.
@@ -324,7 +345,10 @@ impl Budget {
     /// Takes `bytes` out of the budget, before they are allocated.
     pub fn take(&mut self, bytes: u64, what: &str) -> Result<()> {
         self.left = self.left.checked_sub(bytes).ok_or_else(|| {
-            Error::limit(format!("{what}: {bytes} bytes needed, {} left of what the block declares", self.left))
+            Error::limit(format!(
+                "{what}: {bytes} bytes needed, {} left of what the block declares",
+                self.left
+            ))
         })?;
         Ok(())
     }
@@ -362,28 +386,44 @@ impl<'a> OpenContext<'a> {
     /// A column in terms of which this one is.
     pub fn source(&self, i: usize) -> Result<&Source<'a>> {
         let named = self.sources.len();
-        let missing = || Error::corrupt(format!("in terms of other column {i}, but the column index names {named}"));
+        let missing = || {
+            Error::corrupt(format!(
+                "in terms of other column {i}, but the column index names {named}"
+            ))
+        };
         self.sources.get(i).ok_or_else(missing)
     }
 
     /// A shared part of the chunk.
     pub fn shared_part(&self, i: usize) -> Result<&'a SharedPart> {
-        let missing = || Error::corrupt(format!("shared part {i} is not there, the chunk has {}", self.shared.len()));
+        let missing = || {
+            Error::corrupt(format!(
+                "shared part {i} is not there, the chunk has {}",
+                self.shared.len()
+            ))
+        };
         self.shared.get(i).ok_or_else(missing)
     }
 
     /// A decoder of `T` for a node.
-    pub fn open_words<T: Physical>(&mut self, node: &NodeRef<'a>) -> Result<Box<dyn Decoder<T> + 'a>> {
+    pub fn open_words<T: Physical>(
+        &mut self,
+        node: &NodeRef<'a>,
+    ) -> Result<Box<dyn Decoder<T> + 'a>> {
         let found = node.ty;
-        T::unwrap(self.open(node)?)
-            .ok_or_else(|| Error::corrupt(format!("values of {:?} expected, found {found:?}", T::TYPE)))
+        T::unwrap(self.open(node)?).ok_or_else(|| {
+            Error::corrupt(format!("values of {:?} expected, found {found:?}", T::TYPE))
+        })
     }
 
     /// A decoder of byte strings for a node.
     pub fn open_bytes(&mut self, node: &NodeRef<'a>) -> Result<Box<dyn BytesDecoder + 'a>> {
         match self.open(node)? {
             AnyDecoder::Bytes(decoder) => Ok(decoder),
-            _ => Err(Error::corrupt(format!("byte strings expected, found {:?}", node.ty))),
+            _ => Err(Error::corrupt(format!(
+                "byte strings expected, found {:?}",
+                node.ty
+            ))),
         }
     }
 
@@ -391,15 +431,24 @@ impl<'a> OpenContext<'a> {
     pub fn open_bits(&mut self, node: &NodeRef<'a>) -> Result<Box<dyn BitsDecoder + 'a>> {
         match self.open(node)? {
             AnyDecoder::Bits(decoder) => Ok(decoder),
-            _ => Err(Error::corrupt(format!("bits expected, found {:?}", node.ty))),
+            _ => Err(Error::corrupt(format!(
+                "bits expected, found {:?}",
+                node.ty
+            ))),
         }
     }
 
     /// A decoder for a node, by the one list of encodings.
     pub fn open(&mut self, node: &NodeRef<'a>) -> Result<AnyDecoder<'a>> {
-        let encoding = encoding::by_id(node.encoding)
-            .ok_or_else(|| Error::unsupported(format!("encoding {} is not known to this release", node.encoding)))?;
-        encoding.open(node, self).map_err(|e| e.within(encoding.name()))
+        let encoding = encoding::by_id(node.encoding).ok_or_else(|| {
+            Error::unsupported(format!(
+                "encoding {} is not known to this release",
+                node.encoding
+            ))
+        })?;
+        encoding
+            .open(node, self)
+            .map_err(|e| e.within(encoding.name()))
     }
 
     /// All values of a node, where an encoding needs them at hand.
@@ -418,7 +467,8 @@ impl<'a> OpenContext<'a> {
 
 /// Memory for so many words, out of the pool; they hold anything.
 pub fn words<T: Word>(len: usize) -> Result<PoolVec<T>> {
-    PoolVec::new(len).ok_or_else(|| Error::limit(format!("no memory for {len} values of {} bytes", T::BYTES)))
+    PoolVec::new(len)
+        .ok_or_else(|| Error::limit(format!("no memory for {len} values of {} bytes", T::BYTES)))
 }
 
 /// All values of a decoder.
@@ -447,7 +497,11 @@ pub fn strings_bytes(decoder: &dyn BytesDecoder, budget: &mut Budget, what: &str
 }
 
 /// All strings of a decoder.
-pub fn decode_all_strings(decoder: &dyn BytesDecoder, budget: &mut Budget, what: &str) -> Result<BytesDict> {
+pub fn decode_all_strings(
+    decoder: &dyn BytesDecoder,
+    budget: &mut Budget,
+    what: &str,
+) -> Result<BytesDict> {
     decode_strings(decoder, strings_bytes(decoder, budget, what)?, what)
 }
 
@@ -455,14 +509,21 @@ pub fn decode_all_strings(decoder: &dyn BytesDecoder, budget: &mut Budget, what:
 pub fn decode_strings(decoder: &dyn BytesDecoder, bytes: usize, what: &str) -> Result<BytesDict> {
     let (mut cx, len) = (Scratch::default(), decoder.len());
     let all = BytesDictBuilder::new(len, bytes);
-    let mut all = all.ok_or_else(|| Error::limit(format!("{what}: no memory for {bytes} bytes")))?;
+    let mut all =
+        all.ok_or_else(|| Error::limit(format!("{what}: no memory for {bytes} bytes")))?;
     let mut lengths = cx.take_u32();
     for v in 0..len.div_ceil(VECTOR) {
         let lengths = lengths.get_mut(..vector_len(len, v)).unwrap_or_default();
         let written = decoder.vector(v, &mut cx, lengths, all.room())?;
         if staffa_kernels::sum_u32(lengths) != written as u64 || !all.push(lengths) {
-            return Err(Error::corrupt(format!("{what}: strings of {bytes} bytes expected, found {written} more")));
+            return Err(Error::corrupt(format!(
+                "{what}: strings of {bytes} bytes expected, found {written} more"
+            )));
         }
     }
-    all.finish().ok_or_else(|| Error::corrupt(format!("{what}: strings of {bytes} bytes expected, found fewer")))
+    all.finish().ok_or_else(|| {
+        Error::corrupt(format!(
+            "{what}: strings of {bytes} bytes expected, found fewer"
+        ))
+    })
 }

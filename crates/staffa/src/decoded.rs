@@ -9,15 +9,18 @@ use crate::bitmap::Bitmap;
 use crate::block::Block;
 use crate::cache::{OpenBlock, Sources};
 use crate::decode::{
-    AnyDecoder, BitsDecoder, Budget, BytesDecoder, Decoder, Physical, Scratch, decode_all, decode_all_strings,
-    vector_len,
+    AnyDecoder, BitsDecoder, Budget, BytesDecoder, Decoder, Physical, Scratch, decode_all,
+    decode_all_strings, vector_len,
 };
 use crate::error::{Error, Result};
 use crate::gather::{Appended, no_row};
 
 /// A block without its encodings, which borrows from nothing.
 pub(crate) fn decoded(block: &Block<'_>) -> Result<OpenBlock> {
-    let mut held = block.validity.as_ref().map_or(0, |validity| validity.words().len() * 8);
+    let mut held = block
+        .validity
+        .as_ref()
+        .map_or(0, |validity| validity.words().len() * 8);
     let values = match &block.values {
         None => None,
         Some(AnyDecoder::Bits(decoder)) => {
@@ -38,9 +41,27 @@ pub(crate) fn decoded(block: &Block<'_>) -> Result<OpenBlock> {
         Some(AnyDecoder::U128(decoder)) => Some(words(decoder.as_ref(), &mut held)?),
         Some(AnyDecoder::U256(decoder)) => Some(words(decoder.as_ref(), &mut held)?),
     };
-    let (len, dense, string_bytes, validity) = (block.len, block.dense, block.string_bytes, block.validity.clone());
-    let nothing = Sources { bytes: bytes::Bytes::new(), tellers: Vec::new(), shared: Arc::default() };
-    OpenBlock::try_new(nothing, |_| Ok(Block { len, validity, values, dense, string_bytes, held: held as u64 }))
+    let (len, dense, string_bytes, validity) = (
+        block.len,
+        block.dense,
+        block.string_bytes,
+        block.validity.clone(),
+    );
+    let nothing = Sources {
+        bytes: bytes::Bytes::new(),
+        tellers: Vec::new(),
+        shared: Arc::default(),
+    };
+    OpenBlock::try_new(nothing, |_| {
+        Ok(Block {
+            len,
+            validity,
+            values,
+            dense,
+            string_bytes,
+            held: held as u64,
+        })
+    })
 }
 
 fn words<T: Physical>(decoder: &dyn Decoder<T>, held: &mut usize) -> Result<AnyDecoder<'static>> {
@@ -57,14 +78,20 @@ impl<T: Physical> Decoder<T> for Words<T> {
     }
 
     fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let values = self.0.get(v * VECTOR..).and_then(|values| values.get(..out.len()));
+        let values = self
+            .0
+            .get(v * VECTOR..)
+            .and_then(|values| values.get(..out.len()));
         out.copy_from_slice(values.ok_or_else(|| Error::corrupt(format!("no vector {v}")))?);
         Ok(())
     }
 
     fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut [T]) -> Result<()> {
         for (row, place) in rows.iter().zip(out) {
-            *place = *self.0.get(*row as usize).ok_or_else(|| no_row(*row, self.0.len()))?;
+            *place = *self
+                .0
+                .get(*row as usize)
+                .ok_or_else(|| no_row(*row, self.0.len()))?;
         }
         Ok(())
     }
@@ -87,18 +114,31 @@ impl BytesDecoder for Strings {
 
     fn vector_bytes(&self, v: usize, _: &mut Scratch) -> Result<usize> {
         let bytes = self.0.gathered_bytes(&self.rows(v));
-        bytes.map(|bytes| bytes as usize).ok_or_else(|| Error::corrupt(format!("no vector {v}")))
+        bytes
+            .map(|bytes| bytes as usize)
+            .ok_or_else(|| Error::corrupt(format!("no vector {v}")))
     }
 
-    fn vector(&self, v: usize, _: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
+    fn vector(
+        &self,
+        v: usize,
+        _: &mut Scratch,
+        lengths: &mut [u32],
+        out: &mut [u8],
+    ) -> Result<usize> {
         let written = self.0.gather(&self.rows(v), lengths, out);
         written.ok_or_else(|| Error::corrupt(format!("strings of vector {v} longer than declared")))
     }
 
     fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut Appended) -> Result<()> {
         let worst = rows.last().copied().unwrap_or(0);
-        let bytes = self.0.gathered_bytes(rows).ok_or_else(|| no_row(worst, self.0.len()))?;
-        out.push_all(rows.len(), bytes as usize, |lengths, out| self.0.gather(rows, lengths, out))
+        let bytes = self
+            .0
+            .gathered_bytes(rows)
+            .ok_or_else(|| no_row(worst, self.0.len()))?;
+        out.push_all(rows.len(), bytes as usize, |lengths, out| {
+            self.0.gather(rows, lengths, out)
+        })
     }
 }
 

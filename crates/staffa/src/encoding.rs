@@ -1,7 +1,8 @@
 //! Encodings: the trait, and the one list of them.
 //!
-//! An encoding is one file below and one line in [`POOL`]. It sees [`Values`] without NULLs, makes a [`Node`] of them
-//! (whose children go back to the chooser: a cascade), and opens a node to a decoder.
+//! An encoding is one file below and one line in [`POOL`]. It sees [`Values`] without NULLs, makes
+//! a [`Node`] of them (whose children go back to the chooser: a cascade), and opens a node to a
+//! decoder.
 
 use crate::choose::{Cascade, Stats};
 use crate::decode::{AnyDecoder, OpenContext};
@@ -52,9 +53,11 @@ pub mod zstd;
 pub enum Offered {
     /// With every profile.
     Always,
-    /// Strings with the profile `fast`: quick to write, if not as small or as quick to read as others.
+    /// Strings with the profile `fast`: quick to write, if not as small or as quick to read as
+    /// others.
     Fast,
-    /// With the profile `balanced` where this other one is not, and with `small`, which tries everything.
+    /// With the profile `balanced` where this other one is not, and with `small`, which tries
+    /// everything.
     Instead(&'static dyn Encoding),
     /// With the profiles `balanced` and `small`: slow to write.
     Slow,
@@ -135,7 +138,8 @@ pub trait Encoding: Sync {
         PointRead::Vector
     }
 
-    /// Picoseconds that a value takes to decode, in the cache, its children apart: measured by `decode_times`.
+    /// Picoseconds that a value takes to decode, in the cache, its children apart: measured by
+    /// `decode_times`.
     fn decode_picos(&self) -> u32 {
         100
     }
@@ -145,14 +149,25 @@ pub trait Encoding: Sync {
         self.roles().is_empty()
     }
 
-    /// Bytes that these values would take, or `None` where it does not suit. By default the sample is encoded and the
-    /// size scaled (BtrBlocks, section 3.1); overridden where a closed form is exact or the sample would mislead.
-    fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
+    /// Bytes that these values would take, or `None` where it does not suit. By default the sample
+    /// is encoded and the size scaled (BtrBlocks, section 3.1); overridden where a closed form is
+    /// exact or the sample would mislead.
+    fn estimate(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<usize>> {
         cascade.estimate_by_sample(self.id(), values, stats)
     }
 
     /// The node, or `None` where these values cannot be held or it is plainly not worth it.
-    fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>>;
+    fn encode(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>>;
 
     /// The first value that it cannot hold, where it was asked for by name and declined.
     fn misfit(&self, _values: Values<'_>) -> Option<Misfit> {
@@ -214,18 +229,26 @@ pub fn by_id(id: u8) -> Option<&'static dyn Encoding> {
 
 /// An encoding by its name.
 pub fn by_name(name: &str) -> Option<&'static dyn Encoding> {
-    POOL.iter().copied().find(|encoding| encoding.name() == name)
+    POOL.iter()
+        .copied()
+        .find(|encoding| encoding.name() == name)
 }
 
 /// Names of the encodings that have a form for a type.
 pub(crate) fn able(ty: PhysicalType, kind: Kind) -> Vec<&'static str> {
-    POOL.iter().filter(|e| e.accepts(ty, kind)).map(|e| e.name()).collect()
+    POOL.iter()
+        .filter(|e| e.accepts(ty, kind))
+        .map(|e| e.name())
+        .collect()
 }
 
 /// The error for a name that nothing has.
 pub(crate) fn unknown(name: &str) -> Error {
     let known: Vec<&str> = POOL.iter().map(|e| e.name()).collect();
-    Error::invalid(format!("no encoding is called {name:?}; there are {}", known.join(", ")))
+    Error::invalid(format!(
+        "no encoding is called {name:?}; there are {}",
+        known.join(", ")
+    ))
 }
 
 /// Encodings that are not to be chosen, one bit per id.
@@ -233,7 +256,9 @@ pub(crate) fn left_out(names: &[String]) -> Result<u64> {
     names.iter().try_fold(0, |all, name| {
         let encoding = by_name(name).ok_or_else(|| unknown(name))?;
         if [plain::Plain.id(), bitmap::PlainBits.id()].contains(&encoding.id()) {
-            return Err(Error::invalid(format!("{name} cannot be left out: it holds what nothing else does")));
+            return Err(Error::invalid(format!(
+                "{name} cannot be left out: it holds what nothing else does"
+            )));
         }
         Ok(all | 1 << encoding.id())
     })
@@ -256,5 +281,11 @@ pub struct EncodingInfo {
 /// assert!(staffa::encodings().iter().any(|e| e.name == "run_end"));
 /// ```
 pub fn list() -> Vec<EncodingInfo> {
-    POOL.iter().map(|e| EncodingInfo { name: e.name(), about: e.about(), by_name: !e.needs_source() }).collect()
+    POOL.iter()
+        .map(|e| EncodingInfo {
+            name: e.name(),
+            about: e.about(),
+            by_name: !e.needs_source(),
+        })
+        .collect()
 }

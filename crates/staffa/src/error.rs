@@ -1,7 +1,7 @@
 //! What can go wrong, by what the caller can do about it.
 //!
-//! Every message says where, what was found and what was expected: `block 7 of column "price" at byte 8000: run ends
-//! must increase, found 12 after 12`.
+//! Every message says where, what was found and what was expected:
+//! `block 7 of column "price" at byte 8000: run ends must increase, found 12 after 12`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,8 @@ use staffa_kernels::Misfit;
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Where in a file, or in which file, something is wrong. Every part is optional; what is known is printed.
+/// Where in a file, or in which file, something is wrong. Every part is optional; what is known is
+/// printed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place {
     /// The file, where there is one.
@@ -41,7 +42,10 @@ impl fmt::Display for Place {
         if let Some(column) = &self.column {
             parts.push(format!("column {column:?}"));
         }
-        let at = self.offset.map(|offset| format!(" at byte {offset}")).unwrap_or_default();
+        let at = self
+            .offset
+            .map(|offset| format!(" at byte {offset}"))
+            .unwrap_or_default();
         if parts.is_empty() && at.is_empty() {
             return Ok(());
         }
@@ -85,7 +89,8 @@ pub enum Error {
         /// Where.
         place: Box<Place>,
     },
-    /// What the caller asked for makes no sense for this table: an unknown column, an index out of range.
+    /// What the caller asked for makes no sense for this table: an unknown column, an index out of
+    /// range.
     #[error("{0}")]
     InvalidArgument(String),
     /// The system refused a read or a write.
@@ -104,22 +109,34 @@ pub enum Error {
 impl Error {
     /// A structure that does not hold.
     pub fn corrupt(what: impl Into<String>) -> Self {
-        Self::Corrupt { what: what.into(), place: Box::default() }
+        Self::Corrupt {
+            what: what.into(),
+            place: Box::default(),
+        }
     }
 
     /// Bytes that end too early.
     pub fn truncated(what: impl Into<String>) -> Self {
-        Self::Truncated { what: what.into(), place: Box::default() }
+        Self::Truncated {
+            what: what.into(),
+            place: Box::default(),
+        }
     }
 
     /// Something this release does not know.
     pub fn unsupported(what: impl Into<String>) -> Self {
-        Self::Unsupported { what: what.into(), place: Box::default() }
+        Self::Unsupported {
+            what: what.into(),
+            place: Box::default(),
+        }
     }
 
     /// More than is allowed.
     pub fn limit(what: impl Into<String>) -> Self {
-        Self::Limit { what: what.into(), place: Box::default() }
+        Self::Limit {
+            what: what.into(),
+            place: Box::default(),
+        }
     }
 
     /// A request that makes no sense.
@@ -129,7 +146,10 @@ impl Error {
 
     /// A refusal of the system, with the file it concerns.
     pub fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
-        Self::Io { path: Some(path.into()), source }
+        Self::Io {
+            path: Some(path.into()),
+            source,
+        }
     }
 
     /// Puts the part it concerns before the message: `dictionary: codes: ...`.

@@ -6,8 +6,9 @@
 //! rows that match             -> per block: gather them, by themselves or out of decoded vectors
 //! ```
 //!
-//! Of a conjunction, later parts look only at blocks in which rows are left. Columns without a plain flat form (nested
-//! ones, Arrow's dictionaries and runs) are decoded and compared by Arrow's kernels.
+//! Of a conjunction, later parts look only at blocks in which rows are left. Columns without a
+//! plain flat form (nested ones, Arrow's dictionaries and runs) are decoded and compared by Arrow's
+//! kernels.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::cmp::Ordering;
@@ -27,7 +28,9 @@ use crate::decode::{AnyDecoder, Decoder, Integer, Scratch};
 use crate::error::Result;
 use crate::file::BlockEntry;
 use crate::pick::Pick;
-use crate::predicate::{Bound, Compare, Half, Node, Test, Value, may_be_true, must_be_true, true_rows};
+use crate::predicate::{
+    Bound, Compare, Half, Node, Test, Value, may_be_true, must_be_true, true_rows,
+};
 use crate::read::{File, each_column};
 use crate::rows::Rows;
 use crate::select::{self, Bulk, StringTest};
@@ -56,13 +59,20 @@ struct Part {
 impl<'f> Unit<'f> {
     /// Rows `rows` of a row group, which begin with a block and end with one.
     pub fn new(file: &'f File, row_group: usize, rows: Range<usize>) -> Self {
-        Self { file, row_group, rows, opened: HashMap::new() }
+        Self {
+            file,
+            row_group,
+            rows,
+            opened: HashMap::new(),
+        }
     }
 
     /// Whether zone maps leave room for a match.
     pub fn may_match(&self, bound: &Bound) -> bool {
         let mut parts = self.parts();
-        parts.any(|Part { block, rows }| bound.may_match(rows.len() as u64, &|column| self.zone(column, block)))
+        parts.any(|Part { block, rows }| {
+            bound.may_match(rows.len() as u64, &|column| self.zone(column, block))
+        })
     }
 
     /// Which rows match.
@@ -83,7 +93,8 @@ impl<'f> Unit<'f> {
         }
     }
 
-    /// The rows that match, with these columns; `None` where there are none. Loosely: with others too, where many match.
+    /// The rows that match, with these columns; `None` where there are none. Loosely: with others
+    /// too, where many match.
     pub fn matching(
         mut self,
         bound: &Bound,
@@ -97,7 +108,10 @@ impl<'f> Unit<'f> {
             return Ok(None);
         }
         if count == self.rows.len() || loose && count > self.rows.len() / LOOSE {
-            return self.file.batch(columns, schema, self.row_group, self.rows).map(Some);
+            return self
+                .file
+                .batch(columns, schema, self.row_group, self.rows)
+                .map(Some);
         }
         let rows = Rows::of_bits(self.rows.start as u64, found);
         let groups = [self.file.group(self.row_group, rows)];
@@ -105,21 +119,32 @@ impl<'f> Unit<'f> {
         let gathered = |column: &usize| self.file.gather_column(*column, schema, &groups, &open);
         let arrays = each_column(columns, count, gathered)?;
         let options = RecordBatchOptions::new().with_row_count(Some(count));
-        Ok(Some(RecordBatch::try_new_with_options(Arc::new(schema.project(columns)?), arrays, &options)?))
+        Ok(Some(RecordBatch::try_new_with_options(
+            Arc::new(schema.project(columns)?),
+            arrays,
+            &options,
+        )?))
     }
 
     fn parts(&self) -> impl Iterator<Item = Part> + use<> {
-        let (block_rows, Range { start, end }) = (self.file.footer().block_rows as usize, self.rows.clone());
+        let (block_rows, Range { start, end }) =
+            (self.file.footer().block_rows as usize, self.rows.clone());
         (start / block_rows..end.div_ceil(block_rows)).map(move |block| {
             let first = (block * block_rows).max(start);
-            Part { block, rows: first - start..((block + 1) * block_rows).min(end) - start }
+            Part {
+                block,
+                rows: first - start..((block + 1) * block_rows).min(end) - start,
+            }
         })
     }
 
-    /// The zone map of a flat column's block; `None` where there is none, or it cannot be read: the test will say why.
+    /// The zone map of a flat column's block; `None` where there is none, or it cannot be read: the
+    /// test will say why.
     fn zone(&self, column: &str, block: usize) -> Option<ZoneMap> {
         let (position, _) = self.file.schema().column_with_name(column)?;
-        let Some(arrow::Node::Leaf(leaf)) = self.file.layout().fields.get(position) else { return None };
+        let Some(arrow::Node::Leaf(leaf)) = self.file.layout().fields.get(position) else {
+            return None;
+        };
         let chunk = self.file.chunk(*leaf, self.row_group).ok()?;
         Some(chunk.blocks.get(block)?.zone.clone())
     }
@@ -149,9 +174,10 @@ impl<'f> Unit<'f> {
                 }
                 Ok(any)
             }
-            Node::Null(column) | Node::NotNull(column) | Node::Compare(column, ..) | Node::Match { column, .. } => {
-                self.leaf(node, column, within)
-            }
+            Node::Null(column)
+            | Node::NotNull(column)
+            | Node::Compare(column, ..)
+            | Node::Match { column, .. } => self.leaf(node, column, within),
         }
     }
 
@@ -160,7 +186,9 @@ impl<'f> Unit<'f> {
         let (file, schema) = (self.file, self.file.schema());
         let position = schema.index_of(column)?;
         let Some(arrow::Node::Leaf(leaf)) = file.layout().fields.get(position) else {
-            return Ok(self.by_arrow(node, position, schema, self.rows.clone())?.and(within));
+            return Ok(self
+                .by_arrow(node, position, schema, self.rows.clone())?
+                .and(within));
         };
         let leaf = *leaf;
         let chunk = file.chunk(leaf, self.row_group)?;
@@ -168,15 +196,26 @@ impl<'f> Unit<'f> {
         for Part { block, rows } in self.parts() {
             let wanted = within.slice(rows.start, rows.len());
             let entry = chunk.blocks.get(block);
-            let all = if wanted.is_zero() { Some(false) } else { entry.and_then(|entry| decided(node, entry)) };
+            let all = if wanted.is_zero() {
+                Some(false)
+            } else {
+                entry.and_then(|entry| decided(node, entry))
+            };
             if let Some(all) = all {
-                found.extend(&if all { wanted } else { Bitmap::filled(rows.len(), false) });
+                found.extend(&if all {
+                    wanted
+                } else {
+                    Bitmap::filled(rows.len(), false)
+                });
                 continue;
             }
             let opened = self.opened(leaf, block)?;
             let kind = file.leaf(leaf)?.kind;
             let tested = opened.with(|block| test(node, block, kind));
-            let tested = tested.map_err(|e| e.at(|p| p.block = Some(block)).at(file.place(leaf, self.row_group)))?;
+            let tested = tested.map_err(|e| {
+                e.at(|p| p.block = Some(block))
+                    .at(file.place(leaf, self.row_group))
+            })?;
             self.opened.insert((leaf, block), opened);
             let tested = if let Some(tested) = tested {
                 tested
@@ -190,17 +229,30 @@ impl<'f> Unit<'f> {
     }
 
     /// Decoded and compared.
-    fn by_arrow(&self, node: &Node, column: usize, schema: &Schema, rows: Range<usize>) -> Result<Bitmap> {
+    fn by_arrow(
+        &self,
+        node: &Node,
+        column: usize,
+        schema: &Schema,
+        rows: Range<usize>,
+    ) -> Result<Bitmap> {
         let batch = self.file.batch(&[column], schema, self.row_group, rows)?;
         let found = true_rows(node, &batch)?;
-        Ok(Bitmap::from_bytes(found.values(), found.offset(), found.len()))
+        Ok(Bitmap::from_bytes(
+            found.values(),
+            found.offset(),
+            found.len(),
+        ))
     }
 }
 
 /// Whether all rows of a block match, or none, by its zone map.
 fn decided(node: &Node, entry: &BlockEntry) -> Option<bool> {
     let (rows, zone) = (entry.values as u64, &|_: &str| Some(entry.zone.clone()));
-    match (may_be_true(node, rows, zone), must_be_true(node, rows, zone)) {
+    match (
+        may_be_true(node, rows, zone),
+        must_be_true(node, rows, zone),
+    ) {
         (false, _) => Some(false),
         (true, true) => Some(true),
         (true, false) => None,
@@ -209,12 +261,22 @@ fn decided(node: &Node, entry: &BlockEntry) -> Option<bool> {
 
 /// The rows of a block for which a test is true; `None` where Arrow's kernels must say.
 fn test(node: &Node, block: &Block<'_>, kind: Kind) -> Result<Option<Bitmap>> {
-    let valid = || block.validity.clone().unwrap_or_else(|| Bitmap::filled(block.len, true));
+    let valid = || {
+        block
+            .validity
+            .clone()
+            .unwrap_or_else(|| Bitmap::filled(block.len, true))
+    };
     let (op, value) = match node {
         Node::Null(_) => return Ok(Some(Bitmap::filled(block.len, true).without(&valid()))),
         Node::NotNull(_) => return Ok(Some(valid())),
         Node::Compare(_, op, literal) => (*op, &literal.value),
-        Node::Match { test, text, negated, .. } => return matching(*test, text, *negated, block),
+        Node::Match {
+            test,
+            text,
+            negated,
+            ..
+        } => return matching(*test, text, *negated, block),
         Node::All(_) | Node::Any(_) => return Ok(None),
     };
     let mut cx = Scratch::default();
@@ -230,18 +292,32 @@ fn test(node: &Node, block: &Block<'_>, kind: Kind) -> Result<Option<Bitmap>> {
                 (true, true) => Some(all),
             }
         }
-        (Some(AnyDecoder::U8(decoder)), value) => words(decoder.as_ref(), op, value, kind, &mut cx)?,
-        (Some(AnyDecoder::U16(decoder)), value) => words(decoder.as_ref(), op, value, kind, &mut cx)?,
-        (Some(AnyDecoder::U32(decoder)), value) => words(decoder.as_ref(), op, value, kind, &mut cx)?,
-        (Some(AnyDecoder::U64(decoder)), value) => words(decoder.as_ref(), op, value, kind, &mut cx)?,
+        (Some(AnyDecoder::U8(decoder)), value) => {
+            words(decoder.as_ref(), op, value, kind, &mut cx)?
+        }
+        (Some(AnyDecoder::U16(decoder)), value) => {
+            words(decoder.as_ref(), op, value, kind, &mut cx)?
+        }
+        (Some(AnyDecoder::U32(decoder)), value) => {
+            words(decoder.as_ref(), op, value, kind, &mut cx)?
+        }
+        (Some(AnyDecoder::U64(decoder)), value) => {
+            words(decoder.as_ref(), op, value, kind, &mut cx)?
+        }
         (Some(AnyDecoder::Bytes(decoder)), Value::Bytes(value)) => {
             let value = value.as_slice();
             let equal = |string: &[u8]| string == value;
             let other = |string: &[u8]| holds(op, string.cmp(value));
             let test = if op == Compare::Eq {
-                StringTest { passes: &equal, bulk: Bulk::Equal(value) }
+                StringTest {
+                    passes: &equal,
+                    bulk: Bulk::Equal(value),
+                }
             } else {
-                StringTest { passes: &other, bulk: Bulk::Each }
+                StringTest {
+                    passes: &other,
+                    bulk: Bulk::Each,
+                }
             };
             Some(decoder.select(&test, block.string_bytes, &mut cx)?)
         }
@@ -261,8 +337,14 @@ fn matching(test: Test, text: &[u8], negated: bool, block: &Block<'_>) -> Result
     let starts = |string: &[u8]| string.starts_with(text) != negated;
     let contains = |string: &[u8]| finder.find(string).is_some() != negated;
     let test = match test {
-        Test::StartsWith => StringTest { passes: &starts, bulk: Bulk::Begin(text, negated) },
-        Test::Contains => StringTest { passes: &contains, bulk: Bulk::Contain(&finder, negated) },
+        Test::StartsWith => StringTest {
+            passes: &starts,
+            bulk: Bulk::Begin(text, negated),
+        },
+        Test::Contains => StringTest {
+            passes: &contains,
+            bulk: Bulk::Contain(&finder, negated),
+        },
         Test::Like => return Ok(None),
     };
     let found = decoder.select(&test, block.string_bytes, &mut cx)?;
@@ -284,7 +366,9 @@ fn words<T: Integer>(
         (Value::Float(value), Kind::Float, 8) => value.to_bits(),
         _ => return Ok(None),
     };
-    decoder.select(&select::Range::of(op, T::from_u64(word), kind), cx).map(Some)
+    decoder
+        .select(&select::Range::of(op, T::from_u64(word), kind), cx)
+        .map(Some)
 }
 
 /// Whether a comparison holds, of values that stand in this order.

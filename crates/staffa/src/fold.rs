@@ -1,8 +1,10 @@
-//! Folds: values made into something small, a sum, an extreme, a set, with no array of them between.
+//! Folds: values made into something small, a sum, an extreme, a set, with no array of them
+//! between.
 //!
-//! An encoding hands out what it has: runs as they are, the entries of a dictionary and how often each is there, the sum
-//! of packed words above a base. By default vectors are decoded, and what is wanted of them is handed out while it is in
-//! the L1 cache; or single values are read, where few are wanted.
+//! An encoding hands out what it has: runs as they are, the entries of a dictionary and how often
+//! each is there, the sum of packed words above a base. By default vectors are decoded, and what is
+//! wanted of them is handed out while it is in the L1 cache; or single values are read, where few
+//! are wanted.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{VECTOR, gather, sum, sum_packed};
@@ -58,7 +60,11 @@ pub trait FoldStrings {
 
 /// The sum of integers of this kind.
 pub fn sum_of<T: Integer>(values: &[T], kind: Kind) -> i128 {
-    let flip = if kind == Kind::Signed { 1u64 << (T::BITS - 1) } else { 0 };
+    let flip = if kind == Kind::Signed {
+        1u64 << (T::BITS - 1)
+    } else {
+        0
+    };
     // Far fewer than 2^63 values of at most 64 bits.
     sum(values, T::from_u64(flip)) as i128 - values.len() as i128 * i128::from(flip)
 }
@@ -66,14 +72,24 @@ pub fn sum_of<T: Integer>(values: &[T], kind: Kind) -> i128 {
 /// A word as an integer of this kind.
 pub fn integer<T: Integer>(word: T, kind: Kind) -> i128 {
     let (word, unused) = (word.to_u64(), 64 - T::BITS);
-    if kind == Kind::Signed { i128::from((word << unused).cast_signed() >> unused) } else { i128::from(word) }
+    if kind == Kind::Signed {
+        i128::from((word << unused).cast_signed() >> unused)
+    } else {
+        i128::from(word)
+    }
 }
 
-/// The sum of a packed vector's values above a base, as integers of this kind, where none of them can wrap around.
+/// The sum of a packed vector's values above a base, as integers of this kind, where none of them
+/// can wrap around.
 pub fn sum_above<T: Integer>(packed: &[u8], width: u32, base: T, kind: Kind) -> Option<i128> {
     let sum = i128::from(sum_packed::<T>(packed, width)?);
     let base = integer(base, kind);
-    let past = 1i128 << if kind == Kind::Signed { T::BITS - 1 } else { T::BITS };
+    let past = 1i128
+        << if kind == Kind::Signed {
+            T::BITS - 1
+        } else {
+            T::BITS
+        };
     (base + (1i128 << width) <= past).then(|| base * VECTOR as i128 + sum)
 }
 
@@ -95,7 +111,9 @@ pub fn fold_vectors<T: Copy + Default>(
     for v in 0..len.div_ceil(VECTOR) {
         let n = vector_len(len, v);
         let wanted = rows.map(|rows| rows.vector(v));
-        let count = wanted.map_or(n, |words| words.iter().map(|word| word.count_ones() as usize).sum());
+        let count = wanted.map_or(n, |words| {
+            words.iter().map(|word| word.count_ones() as usize).sum()
+        });
         if count == 0 {
             continue;
         }
@@ -125,7 +143,11 @@ fn compact<T: Copy>(values: &mut [T], words: &[u64]) {
                     values.copy_within(stretch, at);
                 }
                 at += len as usize;
-                left = if first + len < 64 { left & u64::MAX << (first + len) } else { 0 };
+                left = if first + len < 64 {
+                    left & u64::MAX << (first + len)
+                } else {
+                    0
+                };
             }
             continue;
         }
@@ -140,7 +162,8 @@ fn compact<T: Copy>(values: &mut [T], words: &[u64]) {
     }
 }
 
-/// [`Decoder::fold`] of runs up to these ends: run by run, unless so many are asked for by row that vectors take less.
+/// [`Decoder::fold`] of runs up to these ends: run by run, unless so many are asked for by row that
+/// vectors take less.
 pub fn fold_runs<T: Copy + Default>(
     decoder: &impl Decoder<T>,
     (values, ends): (&[T], &[u32]),
@@ -189,7 +212,10 @@ struct Histogram {
 impl Histogram {
     fn add(&mut self, code: u32, count: u32) -> Result<()> {
         let codes = self.counts.len();
-        let place = self.counts.get_mut(code as usize).ok_or_else(|| past(code, codes))?;
+        let place = self
+            .counts
+            .get_mut(code as usize)
+            .ok_or_else(|| past(code, codes))?;
         *place = if self.once { 1 } else { *place + count };
         Ok(())
     }
@@ -201,7 +227,11 @@ fn past(code: u32, len: usize) -> Error {
 
 impl Fold<u32> for Histogram {
     fn wants(&self) -> Wants {
-        if self.once { Wants::Once } else { Wants::AnyOrder }
+        if self.once {
+            Wants::Once
+        } else {
+            Wants::AnyOrder
+        }
     }
 
     fn values(&mut self, codes: &[u32]) -> Result<()> {
@@ -209,7 +239,10 @@ impl Fold<u32> for Histogram {
     }
 
     fn runs(&mut self, codes: &[u32], counts: &[u32]) -> Result<()> {
-        codes.iter().zip(counts).try_for_each(|(code, count)| self.add(*code, *count))
+        codes
+            .iter()
+            .zip(counts)
+            .try_for_each(|(code, count)| self.add(*code, *count))
     }
 
     fn sum(&mut self, _: i128) -> Result<()> {
@@ -228,7 +261,8 @@ impl<T: Physical> Translated<'_, T> {
         let mut values = vec![T::default(); codes.len()];
         let worst = || codes.iter().max().copied().unwrap_or(0);
         let done = gather(self.dictionary, codes, &mut values);
-        done.then_some(values).ok_or_else(|| past(worst(), self.dictionary.len()))
+        done.then_some(values)
+            .ok_or_else(|| past(worst(), self.dictionary.len()))
     }
 }
 
@@ -265,14 +299,21 @@ pub fn fold_codes<T: Physical>(
     if matches!(into.wants(), Wants::InOrder | Wants::Sum(_)) || dictionary.len() > wanted {
         return codes.fold(rows, &mut Translated { dictionary, into }, cx);
     }
-    let mut found = Histogram { counts: vec![0; dictionary.len()], once: into.wants() == Wants::Once };
+    let mut found = Histogram {
+        counts: vec![0; dictionary.len()],
+        once: into.wants() == Wants::Once,
+    };
     codes.fold(rows, &mut found, cx)?;
-    let there = dictionary.iter().zip(found.counts).filter(|(_, count)| *count > 0);
+    let there = dictionary
+        .iter()
+        .zip(found.counts)
+        .filter(|(_, count)| *count > 0);
     let (values, counts): (Vec<T>, Vec<u32>) = there.map(|(value, count)| (*value, count)).unzip();
     into.runs(&values, &counts)
 }
 
-/// Strings, of which those of a block take `most` bytes: those of its dictionary, where it has one, else out of vectors.
+/// Strings, of which those of a block take `most` bytes: those of its dictionary, where it has one,
+/// else out of vectors.
 pub fn fold_strings(
     decoder: &(impl BytesDecoder + ?Sized),
     rows: Option<&Bitmap>,
@@ -299,7 +340,9 @@ pub fn fold_strings(
         }
         let size = decoder.vector_bytes(v, cx)?;
         if size > most {
-            return Err(Error::corrupt(format!("strings of at most {most} bytes expected, found {size}")));
+            return Err(Error::corrupt(format!(
+                "strings of at most {most} bytes expected, found {size}"
+            )));
         }
         let (mut bytes, mut buffer) = (cx.take_bytes(size), cx.take_u32());
         let lengths = buffer.get_mut(..vector_len(len, v)).unwrap_or_default();
@@ -312,13 +355,22 @@ pub fn fold_strings(
 }
 
 /// Strings that lie one after another, all or those whose bit is set.
-fn each_string(lengths: &[u32], mut rest: &[u8], words: Option<&[u64]>, into: &mut dyn FoldStrings) -> Result<()> {
+fn each_string(
+    lengths: &[u32],
+    mut rest: &[u8],
+    words: Option<&[u64]>,
+    into: &mut dyn FoldStrings,
+) -> Result<()> {
     for (i, length) in lengths.iter().enumerate() {
         let Some((string, others)) = rest.split_at_checked(*length as usize) else {
             return Err(Error::corrupt("strings longer than declared"));
         };
         rest = others;
-        if words.is_none_or(|words| words.get(i / 64).is_some_and(|word| word >> (i % 64) & 1 == 1)) {
+        if words.is_none_or(|words| {
+            words
+                .get(i / 64)
+                .is_some_and(|word| word >> (i % 64) & 1 == 1)
+        }) {
             into.string(string, 1)?;
         }
     }
@@ -334,7 +386,11 @@ fn fold_coded(
     cx: &mut Scratch,
 ) -> Result<()> {
     let strings = coded.strings()?;
-    let string = |code: u32| strings.get(code as usize).ok_or_else(|| past(code, strings.len()));
+    let string = |code: u32| {
+        strings
+            .get(code as usize)
+            .ok_or_else(|| past(code, strings.len()))
+    };
     let mut there = Bitmap::filled(strings.len(), false);
     // A code, and how often it has been there.
     let mut run: Option<(u32, u32)> = None;
@@ -347,7 +403,11 @@ fn fold_coded(
         let codes = codes.get_mut(..vector_len(len, v)).unwrap_or_default();
         coded.codes(v, cx, codes)?;
         for (i, code) in codes.iter().enumerate() {
-            let skipped = wanted.is_some_and(|words| words.get(i / 64).is_none_or(|word| word >> (i % 64) & 1 == 0));
+            let skipped = wanted.is_some_and(|words| {
+                words
+                    .get(i / 64)
+                    .is_none_or(|word| word >> (i % 64) & 1 == 0)
+            });
             match &mut run {
                 _ if skipped => {}
                 Some((before, count)) if before == code => *count += 1,
@@ -364,5 +424,7 @@ fn fold_coded(
     if into.in_order() {
         return run.map_or(Ok(()), |(code, count)| into.string(string(code)?, count));
     }
-    there.ones().try_for_each(|code| into.string(string(code)?, 1))
+    there
+        .ones()
+        .try_for_each(|code| into.string(string(code)?, 1))
 }

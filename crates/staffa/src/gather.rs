@@ -1,7 +1,8 @@
 //! Point and list reads: values of some rows out of a decoder.
 //!
-//! Rows ascend. Where an encoding can read a value by itself it does so, unless so many rows of a vector are wanted that
-//! decoding all of it takes less (Super-Scalar RAM-CPU Cache Compression, section 3.1.2: entry points).
+//! Rows ascend. Where an encoding can read a value by itself it does so, unless so many rows of a
+//! vector are wanted that decoding all of it takes less (Super-Scalar RAM-CPU Cache Compression,
+//! section 3.1.2: entry points).
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{PoolBuf, VECTOR, Word, filter, positions};
@@ -11,7 +12,8 @@ use crate::decode::{BytesDecoder, CodedStrings, Decoder, Scratch, vector_len};
 use crate::error::{Error, Result};
 use crate::rows::{BlockRows, dense};
 
-/// Rows of a vector from which on it is decoded: that takes some 100 ns, a value by itself 2 to 5 ns.
+/// Rows of a vector from which on it is decoded: that takes some 100 ns, a value by itself 2 to 5
+/// ns.
 const MANY: usize = 32;
 
 /// Whether so many rows of the vectors are wanted that these are better decoded.
@@ -56,12 +58,19 @@ pub fn gather_vectors<T: Copy + Default>(
             decoder.vector(v, cx, places)?;
             continue;
         }
-        decoder.vector(v, cx, buffer.get_mut(..vector_len(len, v)).unwrap_or_default())?;
+        decoder.vector(
+            v,
+            cx,
+            buffer.get_mut(..vector_len(len, v)).unwrap_or_default(),
+        )?;
         if let Some(row) = rows.last().filter(|row| **row as usize >= len) {
             return Err(no_row(*row, len));
         }
         for (row, place) in rows.iter().zip(places) {
-            *place = buffer.get(*row as usize % VECTOR).copied().unwrap_or_default();
+            *place = buffer
+                .get(*row as usize % VECTOR)
+                .copied()
+                .unwrap_or_default();
         }
     }
     Ok(())
@@ -80,7 +89,8 @@ pub fn gather_ones<T: Copy + Default>(
     }
     let len = decoder.len();
     for (row, place) in rows.iter().zip(out) {
-        let value = one(*row as usize / VECTOR, *row as usize % VECTOR).filter(|_| (*row as usize) < len);
+        let value =
+            one(*row as usize / VECTOR, *row as usize % VECTOR).filter(|_| (*row as usize) < len);
         *place = value.ok_or_else(|| no_row(*row, len))?;
     }
     Ok(())
@@ -117,12 +127,18 @@ const WORDS: usize = VECTOR / 64;
 
 /// Every vector that has set bits: its number, a bit for each of its values, and how many are set.
 fn vectors_where(wanted: &Bitmap) -> impl Iterator<Item = (usize, [u64; WORDS], usize)> {
-    wanted.words().chunks(WORDS).enumerate().filter_map(|(v, words)| {
-        let mut bits = [0; WORDS];
-        bits.iter_mut().zip(words).for_each(|(to, from)| *to = *from);
-        let count = words.iter().map(|word| word.count_ones() as usize).sum();
-        (count > 0).then_some((v, bits, count))
-    })
+    wanted
+        .words()
+        .chunks(WORDS)
+        .enumerate()
+        .filter_map(|(v, words)| {
+            let mut bits = [0; WORDS];
+            bits.iter_mut()
+                .zip(words)
+                .for_each(|(to, from)| *to = *from);
+            let count = words.iter().map(|word| word.count_ones() as usize).sum();
+            (count > 0).then_some((v, bits, count))
+        })
 }
 
 /// The rows of vector `v` whose bit is set.
@@ -131,12 +147,19 @@ fn rows_of(wanted: &Bitmap, v: usize) -> Vec<u32> {
 }
 
 /// Values whose bit is set: of vectors that are decoded, but where few are wanted.
-fn filter_words<T: Word>(decoder: &dyn Decoder<T>, wanted: &Bitmap, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+fn filter_words<T: Word>(
+    decoder: &dyn Decoder<T>,
+    wanted: &Bitmap,
+    cx: &mut Scratch,
+    out: &mut [T],
+) -> Result<()> {
     let len = decoder.len();
     let mut buffer = [T::default(); VECTOR];
     let mut rest = out;
     for (v, bits, count) in vectors_where(wanted) {
-        let (places, others) = rest.split_at_mut_checked(count).ok_or_else(|| no_row(wanted.len() as u32, len))?;
+        let (places, others) = rest
+            .split_at_mut_checked(count)
+            .ok_or_else(|| no_row(wanted.len() as u32, len))?;
         rest = others;
         let there = vector_len(len, v);
         if count == there {
@@ -166,8 +189,12 @@ fn filter_strings(
     if let Some(coded) = decoder.coded() {
         let codes = filter_codes(coded, len, wanted, count, cx)?;
         let values = coded.strings()?;
-        let bytes = values.gathered_bytes(&codes).ok_or_else(|| no_code(&codes, values.len()))?;
-        return out.push_all(count, bytes as usize, |lengths, out| values.gather(&codes, lengths, out));
+        let bytes = values
+            .gathered_bytes(&codes)
+            .ok_or_else(|| no_code(&codes, values.len()))?;
+        return out.push_all(count, bytes as usize, |lengths, out| {
+            values.gather(&codes, lengths, out)
+        });
     }
     for (v, bits, count) in vectors_where(wanted) {
         if !dense(count as u64, vector_len(len, v) as u64) {
@@ -218,7 +245,12 @@ pub fn many_wanted(wanted: &BlockRows) -> bool {
 }
 
 /// Codes of strings that are wanted, among `len`, out of decoded vectors.
-pub fn gather_codes(coded: &dyn CodedStrings, len: usize, wanted: &BlockRows, cx: &mut Scratch) -> Result<Vec<u32>> {
+pub fn gather_codes(
+    coded: &dyn CodedStrings,
+    len: usize,
+    wanted: &BlockRows,
+    cx: &mut Scratch,
+) -> Result<Vec<u32>> {
     let rows = match wanted {
         BlockRows::Bits(bits, count) => return filter_codes(coded, len, bits, *count, cx),
         BlockRows::List(rows) => rows,
@@ -291,7 +323,10 @@ impl Appended {
     /// Refuses strings that are longer than allowed.
     pub fn expect(&self, bytes: usize) -> Result<()> {
         if bytes > self.room {
-            return Err(Error::corrupt(format!("strings of at most {} bytes expected, found {bytes}", self.room)));
+            return Err(Error::corrupt(format!(
+                "strings of at most {} bytes expected, found {bytes}",
+                self.room
+            )));
         }
         Ok(())
     }
@@ -316,20 +351,38 @@ impl Appended {
 
     /// Memory behind the strings, for so many bytes more; once, for about as many as are expected.
     pub fn reserve(&mut self, more: usize) -> Result<&mut [u8]> {
-        let (had, needed) = (self.data.as_ref().map_or(0, PoolBuf::len), self.len.saturating_add(more));
+        let (had, needed) = (
+            self.data.as_ref().map_or(0, PoolBuf::len),
+            self.len.saturating_add(more),
+        );
         if needed > had {
             let mut larger = memory(needed.max(had.saturating_mul(2)).max(4096))?;
-            let old = self.data.as_ref().and_then(|data| data.as_slice().get(..self.len)).unwrap_or_default();
-            larger.as_mut_slice().get_mut(..old.len()).unwrap_or_default().copy_from_slice(old);
+            let old = self
+                .data
+                .as_ref()
+                .and_then(|data| data.as_slice().get(..self.len))
+                .unwrap_or_default();
+            larger
+                .as_mut_slice()
+                .get_mut(..old.len())
+                .unwrap_or_default()
+                .copy_from_slice(old);
             self.data = Some(larger);
         }
-        Ok(self.data.as_mut().and_then(|data| data.as_mut_slice().get_mut(self.len..)).unwrap_or_default())
+        Ok(self
+            .data
+            .as_mut()
+            .and_then(|data| data.as_mut_slice().get_mut(self.len..))
+            .unwrap_or_default())
     }
 
     /// Appends a string.
     pub fn push(&mut self, string: &[u8]) -> Result<()> {
         self.expect(string.len())?;
-        self.reserve(string.len())?.get_mut(..string.len()).unwrap_or_default().copy_from_slice(string);
+        self.reserve(string.len())?
+            .get_mut(..string.len())
+            .unwrap_or_default()
+            .copy_from_slice(string);
         self.room -= string.len();
         self.lengths.push(string.len() as u32);
         self.len += string.len();
@@ -347,16 +400,27 @@ impl Appended {
         let mut lengths = std::mem::take(&mut self.lengths);
         let before = lengths.len();
         lengths.resize(before + count, 0);
-        let done = put(lengths.get_mut(before..).unwrap_or_default(), self.reserve(bytes)?);
+        let done = put(
+            lengths.get_mut(before..).unwrap_or_default(),
+            self.reserve(bytes)?,
+        );
         if done != Some(bytes) {
-            return Err(Error::corrupt(format!("strings of {bytes} bytes expected, found {done:?}")));
+            return Err(Error::corrupt(format!(
+                "strings of {bytes} bytes expected, found {done:?}"
+            )));
         }
         (self.lengths, self.room, self.len) = (lengths, self.room - bytes, self.len + bytes);
         Ok(())
     }
 
     /// Appends the strings of a vector whose bit is set, `count` of them.
-    fn push_where(&mut self, lengths: &[u32], bytes: &[u8], wanted: &[u64], count: usize) -> Result<()> {
+    fn push_where(
+        &mut self,
+        lengths: &[u32],
+        bytes: &[u8],
+        wanted: &[u64],
+        count: usize,
+    ) -> Result<()> {
         let mut all = std::mem::take(&mut self.lengths);
         let before = all.len();
         all.resize(before + count, 0);
@@ -364,7 +428,9 @@ impl Appended {
         // Wide copies write past the end of what they copy.
         let out = self.reserve(bytes.len().saturating_add(32))?;
         let done = staffa_kernels::filter_strings(lengths, bytes, wanted, kept, out);
-        let (_, written) = done.filter(|(found, _)| *found == count).ok_or_else(|| no_row(0, lengths.len()))?;
+        let (_, written) = done
+            .filter(|(found, _)| *found == count)
+            .ok_or_else(|| no_row(0, lengths.len()))?;
         self.expect(written)?;
         (self.lengths, self.room, self.len) = (all, self.room - written, self.len + written);
         Ok(())
@@ -375,9 +441,16 @@ impl Appended {
         let (mut next, mut at) = (0, 0);
         for row in rows {
             let i = *row as usize % VECTOR;
-            at += lengths.get(next..i).unwrap_or_default().iter().map(|length| *length as usize).sum::<usize>();
+            at += lengths
+                .get(next..i)
+                .unwrap_or_default()
+                .iter()
+                .map(|length| *length as usize)
+                .sum::<usize>();
             next = i;
-            let string = lengths.get(i).and_then(|length| bytes.get(at..at.checked_add(*length as usize)?));
+            let string = lengths
+                .get(i)
+                .and_then(|length| bytes.get(at..at.checked_add(*length as usize)?));
             self.push(string.ok_or_else(|| no_row(*row, lengths.len()))?)?;
         }
         Ok(())

@@ -1,4 +1,5 @@
-//! Looking inside a file: its parts, its trees of encodings and why they are so, and whether all of it is sound.
+//! Looking inside a file: its parts, its trees of encodings and why they are so, and whether all of
+//! it is sound.
 
 mod verify;
 mod why;
@@ -135,8 +136,8 @@ pub struct BlockInfo {
     pub min: Option<String>,
     /// At least the largest value.
     pub max: Option<String>,
-    /// Where both stand between the bounds of the column, 0 being its smallest and 1 its largest: a picture of the zone
-    /// maps needs no more.
+    /// Where both stand between the bounds of the column, 0 being its smallest and 1 its largest: a
+    /// picture of the zone maps needs no more.
     pub span: Option<[f64; 2]>,
 }
 
@@ -207,15 +208,24 @@ impl EncodingTree {
         let known = encoding::by_id(node.encoding);
         let roles = known.map_or(&[][..], |e| e.roles());
         // Bits have no value per run: the child that is there is the last of the roles.
-        let skipped = if node.ty == PhysicalType::Bits { roles.len().saturating_sub(node.children.len()) } else { 0 };
+        let skipped = if node.ty == PhysicalType::Bits {
+            roles.len().saturating_sub(node.children.len())
+        } else {
+            0
+        };
         let children = node.children.iter().enumerate();
         Self {
-            encoding: known.map_or_else(|| format!("unknown {}", node.encoding), |e| e.name().to_owned()),
+            encoding: known.map_or_else(
+                || format!("unknown {}", node.encoding),
+                |e| e.name().to_owned(),
+            ),
             detail: known.map(|e| e.detail(node)).unwrap_or_default(),
             role: role.to_owned(),
             values: node.len as u64,
             bytes: node.bytes as u64,
-            children: children.map(|(i, c)| Self::of(c, roles.get(i + skipped).copied().unwrap_or_default())).collect(),
+            children: children
+                .map(|(i, c)| Self::of(c, roles.get(i + skipped).copied().unwrap_or_default()))
+                .collect(),
         }
     }
 }
@@ -224,7 +234,14 @@ impl EncodingTree {
     /// Of a column that is equal to another.
     fn of_equal(path: &str, values: u64) -> Self {
         let (encoding, detail) = ("equal".to_owned(), format!("to {path:?}"));
-        Self { encoding, detail, role: String::new(), values, bytes: 0, children: Vec::new() }
+        Self {
+            encoding,
+            detail,
+            role: String::new(),
+            values,
+            bytes: 0,
+            children: Vec::new(),
+        }
     }
 
     /// Names the other columns where an encoding is in terms of some.
@@ -234,7 +251,9 @@ impl EncodingTree {
                 self.detail = self.detail.replace(&format!("#{i}"), &format!("{path:?}"));
             }
         }
-        self.children.iter_mut().for_each(|child| child.told_by(paths));
+        self.children
+            .iter_mut()
+            .for_each(|child| child.told_by(paths));
     }
 }
 
@@ -246,7 +265,12 @@ impl fmt::Display for EncodingTree {
         }
         f.write_str("(")?;
         for (i, child) in self.children.iter().enumerate() {
-            write!(f, "{}{}: {child}", if i > 0 { ", " } else { "" }, child.role)?;
+            write!(
+                f,
+                "{}{}: {child}",
+                if i > 0 { ", " } else { "" },
+                child.role
+            )?;
         }
         f.write_str(")")
     }
@@ -256,10 +280,16 @@ impl File {
     /// The parts of the file, from footer and column indexes alone.
     pub fn inspect(&self) -> Result<Inspection> {
         let footer = self.footer();
-        let columns = (0..footer.leaves.len()).map(|leaf| self.leaf_info(leaf)).collect::<Result<Vec<_>>>()?;
+        let columns = (0..footer.leaves.len())
+            .map(|leaf| self.leaf_info(leaf))
+            .collect::<Result<Vec<_>>>()?;
         let mut first_row = 0;
         let row_groups = footer.row_groups.iter().enumerate().map(|(i, &rows)| {
-            let chunks = || columns.iter().filter_map(move |c: &LeafInfo| c.chunks.get(i));
+            let chunks = || {
+                columns
+                    .iter()
+                    .filter_map(move |c: &LeafInfo| c.chunks.get(i))
+            };
             let info = RowGroupInfo {
                 first_row,
                 rows: u64::from(rows),
@@ -277,7 +307,11 @@ impl File {
             rows: footer.rows,
             block_rows: footer.block_rows,
             footer_bytes: self.byte_len() - footer.offset,
-            index_bytes: footer.leaves.iter().map(|(_, bytes)| u64::from(*bytes)).sum(),
+            index_bytes: footer
+                .leaves
+                .iter()
+                .map(|(_, bytes)| u64::from(*bytes))
+                .sum(),
             row_groups,
             columns,
         })
@@ -288,40 +322,63 @@ impl File {
         let contents = self.contents(leaf)?;
         let shown = Shown { file: self, leaf };
         let zone = zone_of(contents.iter().flat_map(|c| &c.blocks));
-        let chunks = index.chunks.iter().zip(&contents).enumerate().map(|(row_group, (chunk, content))| ChunkInfo {
-            row_group,
-            offset: content.offset,
-            bytes: chunk.bytes,
-            values: chunk.values,
-            nulls: content.blocks.iter().map(|b| b.zone.nulls).sum(),
-            told_by: self.tellers(chunk),
-            shared_parts: chunk.shared.iter().map(|p| PartInfo { offset: p.offset, bytes: p.bytes }).collect(),
-            blocks: chunk
-                .blocks
+        let chunks =
+            index
+                .chunks
                 .iter()
-                .map(|b| {
-                    let (min, max) = shown.bounds(&b.zone);
-                    BlockInfo {
-                        offset: b.offset,
-                        bytes: b.bytes,
-                        first_value: b.first_value,
-                        values: b.values as u64,
-                        nulls: b.zone.nulls,
-                        min,
-                        max,
-                        span: b.zone.bounds.span_in(&zone.bounds),
-                    }
-                })
-                .collect(),
-        });
+                .zip(&contents)
+                .enumerate()
+                .map(|(row_group, (chunk, content))| ChunkInfo {
+                    row_group,
+                    offset: content.offset,
+                    bytes: chunk.bytes,
+                    values: chunk.values,
+                    nulls: content.blocks.iter().map(|b| b.zone.nulls).sum(),
+                    told_by: self.tellers(chunk),
+                    shared_parts: chunk
+                        .shared
+                        .iter()
+                        .map(|p| PartInfo {
+                            offset: p.offset,
+                            bytes: p.bytes,
+                        })
+                        .collect(),
+                    blocks: chunk
+                        .blocks
+                        .iter()
+                        .map(|b| {
+                            let (min, max) = shown.bounds(&b.zone);
+                            BlockInfo {
+                                offset: b.offset,
+                                bytes: b.bytes,
+                                first_value: b.first_value,
+                                values: b.values as u64,
+                                nulls: b.zone.nulls,
+                                min,
+                                max,
+                                span: b.zone.bounds.span_in(&zone.bounds),
+                            }
+                        })
+                        .collect(),
+                });
         let (min, max) = shown.bounds(&zone);
-        let index_bytes = self.footer().leaves.get(leaf).map_or(0, |(_, bytes)| u64::from(*bytes));
+        let index_bytes = self
+            .footer()
+            .leaves
+            .get(leaf)
+            .map_or(0, |(_, bytes)| u64::from(*bytes));
         Ok(LeafInfo {
             path: spec.path.clone(),
             column: column_name(self.schema(), spec.column),
-            physical_type: spec.ty.map_or_else(|| "validity".to_owned(), |ty| format!("{ty:?}").to_lowercase()),
+            physical_type: spec.ty.map_or_else(
+                || "validity".to_owned(),
+                |ty| format!("{ty:?}").to_lowercase(),
+            ),
             bytes: index_bytes + index.chunks.iter().map(|c| c.bytes).sum::<u64>(),
-            decoded_bytes: contents.iter().map(|c| decoded_bytes(spec.ty, spec.large, c)).sum(),
+            decoded_bytes: contents
+                .iter()
+                .map(|c| decoded_bytes(spec.ty, spec.large, c))
+                .sum(),
             values: contents.iter().map(|c| c.values).sum(),
             nulls: zone.nulls,
             min,
@@ -332,18 +389,27 @@ impl File {
 
     /// Paths of the leaves in terms of which a chunk is.
     fn tellers(&self, chunk: &ChunkEntry) -> Vec<String> {
-        let path = |by: &u32| self.leaf(*by as usize).map_or_else(|_| format!("leaf {by}"), |leaf| leaf.path.clone());
+        let path = |by: &u32| {
+            self.leaf(*by as usize)
+                .map_or_else(|_| format!("leaf {by}"), |leaf| leaf.path.clone())
+        };
         chunk.sources.iter().map(path).collect()
     }
 
     /// All chunks of a leaf, of equal columns those that both are.
     fn contents(&self, leaf: usize) -> Result<Vec<Arc<ChunkEntry>>> {
-        (0..self.num_row_groups()).map(|row_group| self.chunk(leaf, row_group)).collect()
+        (0..self.num_row_groups())
+            .map(|row_group| self.chunk(leaf, row_group))
+            .collect()
     }
 
-    /// The trees of encodings of every leaf column, read from the blocks' headers; nothing is decoded.
+    /// The trees of encodings of every leaf column, read from the blocks' headers; nothing is
+    /// decoded.
     pub fn explain(&self) -> Result<Vec<ColumnExplain>> {
-        (0..self.footer().leaves.len()).into_par_iter().map(|leaf| self.explain_leaf(leaf)).collect()
+        (0..self.footer().leaves.len())
+            .into_par_iter()
+            .map(|leaf| self.explain_leaf(leaf))
+            .collect()
     }
 
     fn explain_leaf(&self, leaf: usize) -> Result<ColumnExplain> {
@@ -353,24 +419,43 @@ impl File {
             for part in &chunk.shared {
                 let place = self.place(leaf, row_group);
                 let bytes = self.store().read(part.offset, part.bytes)?;
-                let (node, _) = shared::parse(&bytes, chunk.values as usize, self.limits()).map_err(|e| e.at(place))?;
-                shared.push(SharedExplain { row_group, bytes: part.bytes, tree: EncodingTree::of(&node, "values") });
+                let (node, _) = shared::parse(&bytes, chunk.values as usize, self.limits())
+                    .map_err(|e| e.at(place))?;
+                shared.push(SharedExplain {
+                    row_group,
+                    bytes: part.bytes,
+                    tree: EncodingTree::of(&node, "values"),
+                });
             }
             let tellers = self.tellers(chunk);
             if let Some(by) = tellers.first().filter(|_| chunk.same) {
                 for (block, entry) in self.chunk(leaf, row_group)?.blocks.iter().enumerate() {
                     let rows = entry.values as u64;
                     let tree = EncodingTree::of_equal(by, rows);
-                    blocks.push(BlockExplain { row_group, block, rows, bytes: 0, validity: None, values: Some(tree) });
+                    blocks.push(BlockExplain {
+                        row_group,
+                        block,
+                        rows,
+                        bytes: 0,
+                        validity: None,
+                        values: Some(tree),
+                    });
                 }
             }
             for (i, entry) in chunk.blocks.iter().enumerate() {
                 let place = self.place(leaf, row_group);
                 let bytes = self.store().read(entry.offset, entry.bytes)?;
-                let parsed = block::parse(&bytes, entry.values, spec.ty, self.limits())
-                    .map_err(|e| e.at(|p| (p.block, p.offset) = (Some(i), Some(entry.offset))).at(place))?;
+                let parsed =
+                    block::parse(&bytes, entry.values, spec.ty, self.limits()).map_err(|e| {
+                        e.at(|p| (p.block, p.offset) = (Some(i), Some(entry.offset)))
+                            .at(place)
+                    })?;
                 let mut block = explained(&parsed, row_group, i, entry.bytes);
-                block.values.iter_mut().chain(&mut block.validity).for_each(|tree| tree.told_by(&tellers));
+                block
+                    .values
+                    .iter_mut()
+                    .chain(&mut block.validity)
+                    .for_each(|tree| tree.told_by(&tellers));
                 blocks.push(block);
             }
         }
@@ -378,7 +463,11 @@ impl File {
             path: spec.path.clone(),
             column: column_name(self.schema(), spec.column),
             bytes: index.chunks.iter().map(|c| c.bytes).sum(),
-            decoded_bytes: self.contents(leaf)?.iter().map(|c| decoded_bytes(spec.ty, spec.large, c)).sum(),
+            decoded_bytes: self
+                .contents(leaf)?
+                .iter()
+                .map(|c| decoded_bytes(spec.ty, spec.large, c))
+                .sum(),
             shared,
             blocks,
         })
@@ -386,7 +475,10 @@ impl File {
 }
 
 /// The values of a decoded leaf that are not NULL, and how many are NULL.
-fn with_present<R>(decoded: &DecodedLeaf, f: impl FnOnce(Values<'_>, u64) -> Result<R>) -> Result<R> {
+fn with_present<R>(
+    decoded: &DecodedLeaf,
+    f: impl FnOnce(Values<'_>, u64) -> Result<R>,
+) -> Result<R> {
     let len = decoded.values.len();
     let all = Bitmap::filled(len, true);
     let valid = decoded.validity.as_ref().unwrap_or(&all);
@@ -402,22 +494,40 @@ fn with_present<R>(decoded: &DecodedLeaf, f: impl FnOnce(Values<'_>, u64) -> Res
         }, _ => Values::U8(&[])),
         DecodedValues::Strings(strings) => {
             offsets = strings.offsets().map(|offset| offset as u32).collect();
-            Values::Bytes(Strings { offsets: &offsets, data: strings.data() })
+            Values::Bytes(Strings {
+                offsets: &offsets,
+                data: strings.data(),
+            })
         }
-        DecodedValues::Bytes { large, offsets: buffer, data } => {
+        DecodedValues::Bytes {
+            large,
+            offsets: buffer,
+            data,
+        } => {
             offsets = if *large {
-                cast_slice::<u64>(buffer).unwrap_or_default().iter().map(|o| *o as u32).collect()
+                cast_slice::<u64>(buffer)
+                    .unwrap_or_default()
+                    .iter()
+                    .map(|o| *o as u32)
+                    .collect()
             } else {
                 cast_slice::<u32>(buffer).unwrap_or_default().to_vec()
             };
-            Values::Bytes(Strings { offsets: &offsets, data })
+            Values::Bytes(Strings {
+                offsets: &offsets,
+                data,
+            })
         }
     };
     f(Picked::of(values, &rows).borrow(), nulls)
 }
 
 fn column_name(schema: &Schema, column: usize) -> String {
-    schema.fields().get(column).map(|f| f.name().clone()).unwrap_or_default()
+    schema
+        .fields()
+        .get(column)
+        .map(|f| f.name().clone())
+        .unwrap_or_default()
 }
 
 fn explained(parsed: &Parsed<'_>, row_group: usize, block: usize, bytes: u64) -> BlockExplain {
@@ -426,15 +536,25 @@ fn explained(parsed: &Parsed<'_>, row_group: usize, block: usize, bytes: u64) ->
         block,
         rows: parsed.len as u64,
         bytes,
-        validity: parsed.validity.as_ref().map(|node| EncodingTree::of(node, "")),
-        values: parsed.values.as_ref().map(|node| EncodingTree::of(node, "")),
+        validity: parsed
+            .validity
+            .as_ref()
+            .map(|node| EncodingTree::of(node, "")),
+        values: parsed
+            .values
+            .as_ref()
+            .map(|node| EncodingTree::of(node, "")),
     }
 }
 
 /// Bytes in Arrow memory: values, offsets, and a bitmap where there are NULLs.
 fn decoded_bytes(ty: Option<PhysicalType>, large: bool, chunk: &ChunkEntry) -> u64 {
     let nulls: u64 = chunk.blocks.iter().map(|b| b.zone.nulls).sum();
-    let validity = if nulls > 0 { chunk.values.div_ceil(8) } else { 0 };
+    let validity = if nulls > 0 {
+        chunk.values.div_ceil(8)
+    } else {
+        0
+    };
     validity
         + match ty {
             None => 0,
@@ -477,8 +597,14 @@ impl Shown<'_> {
         let bytes = arrow_buffer::Buffer::from(value.to_le_bytes().get(..width)?);
         let node = self.file.layout().fields.get(leaf.column)?;
         let array = crate::arrow::assemble(field, node, 1, &mut |_| {
-            let values = crate::values::DecodedValues::Words(leaf.ty.unwrap_or(PhysicalType::U8), bytes.clone());
-            Ok(crate::values::DecodedLeaf { validity: None, values })
+            let values = crate::values::DecodedValues::Words(
+                leaf.ty.unwrap_or(PhysicalType::U8),
+                bytes.clone(),
+            );
+            Ok(crate::values::DecodedLeaf {
+                validity: None,
+                values,
+            })
         });
         let array = array.ok()?;
         let options = FormatOptions::default();

@@ -1,5 +1,6 @@
-//! Values that rows refer to, decoded when more than a few of them are wanted, or some for the second time: to read one
-//! row takes none of the others, and a block that is kept is likely to be asked again.
+//! Values that rows refer to, decoded when more than a few of them are wanted, or some for the
+//! second time: to read one row takes none of the others, and a block that is kept is likely to be
+//! asked again.
 //!
 //! What they take decoded is known, and asked for, when they are opened.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -10,16 +11,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use staffa_kernels::{BytesDict, PoolVec, gather};
 
 use crate::bitmap::Bitmap;
-use crate::decode::{BytesDecoder, Decoder, OpenContext, Physical, Scratch, decode_all, decode_strings, strings_bytes};
+use crate::decode::{
+    BytesDecoder, Decoder, OpenContext, Physical, Scratch, decode_all, decode_strings,
+    strings_bytes,
+};
 use crate::error::{Error, Result};
 use crate::gather::{Appended, no_code};
 use crate::node::NodeRef;
 use crate::select::StringTest;
 
-/// All words are decoded unless fewer than one of so many are wanted: with its neighbours one takes some 0.3 ns, by itself 50.
+/// All words are decoded unless fewer than one of so many are wanted: with its neighbours one takes
+/// some 0.3 ns, by itself 50.
 const WORDS: usize = 256;
 
-/// Likewise strings: more than two of a vector are most vectors, and each is decoded for one of them.
+/// Likewise strings: more than two of a vector are most vectors, and each is decoded for one of
+/// them.
 const STRINGS: usize = 512;
 
 /// What a cell holds, made where it holds nothing.
@@ -39,7 +45,10 @@ pub(crate) struct Later<T> {
 
 impl<T> Default for Later<T> {
     fn default() -> Self {
-        Self { all: OnceLock::new(), asked: AtomicBool::new(false) }
+        Self {
+            all: OnceLock::new(),
+            asked: AtomicBool::new(false),
+        }
     }
 }
 
@@ -70,7 +79,10 @@ impl<'a, T: Physical> LaterWords<'a, T> {
     /// Those of a node.
     pub fn open(node: &NodeRef<'a>, cx: &mut OpenContext<'a>, what: &str) -> Result<Self> {
         cx.budget.take((node.len * T::BYTES) as u64, what)?;
-        Ok(Self { decoder: cx.open_words::<T>(node)?, all: Later::default() })
+        Ok(Self {
+            decoder: cx.open_words::<T>(node)?,
+            all: Later::default(),
+        })
     }
 
     /// How many there are.
@@ -80,7 +92,9 @@ impl<'a, T: Physical> LaterWords<'a, T> {
 
     /// All of them.
     pub fn all(&self) -> Result<&[T]> {
-        self.all.all(|| decode_all(self.decoder.as_ref())).map(|all| &**all)
+        self.all
+            .all(|| decode_all(self.decoder.as_ref()))
+            .map(|all| &**all)
     }
 
     /// The value of each code; `false` where one is beyond them.
@@ -106,7 +120,12 @@ impl<'a> LaterStrings<'a> {
     pub fn open(node: &NodeRef<'a>, cx: &mut OpenContext<'a>, what: &'static str) -> Result<Self> {
         let decoder = cx.open_bytes(node)?;
         let bytes = strings_bytes(decoder.as_ref(), &mut cx.budget, what)?;
-        Ok(Self { decoder, bytes, all: Later::default(), what })
+        Ok(Self {
+            decoder,
+            bytes,
+            all: Later::default(),
+            what,
+        })
     }
 
     /// How many there are.
@@ -116,7 +135,8 @@ impl<'a> LaterStrings<'a> {
 
     /// All of them.
     pub fn all(&self) -> Result<&BytesDict> {
-        self.all.all(|| decode_strings(self.decoder.as_ref(), self.bytes, self.what))
+        self.all
+            .all(|| decode_strings(self.decoder.as_ref(), self.bytes, self.what))
     }
 
     /// Appends the string of each code.
@@ -130,7 +150,9 @@ impl<'a> LaterStrings<'a> {
     /// Which of them pass.
     pub fn select(&self, test: &StringTest<'_>, cx: &mut Scratch) -> Result<Bitmap> {
         match self.all.get() {
-            Some(all) => Ok((0..all.len()).map(|i| all.get(i).is_some_and(test.passes)).collect()),
+            Some(all) => Ok((0..all.len())
+                .map(|i| all.get(i).is_some_and(test.passes))
+                .collect()),
             None => self.decoder.select(test, self.bytes, cx),
         }
     }
@@ -153,19 +175,30 @@ pub(crate) fn few_words<T: Physical>(
     cx: &mut Scratch,
     out: &mut [T],
 ) -> Result<bool> {
-    let Some(rows) = distinct(codes, decoder.len()) else { return Ok(false) };
+    let Some(rows) = distinct(codes, decoder.len()) else {
+        return Ok(false);
+    };
     let mut values = vec![T::default(); rows.len()];
     decoder.gather(&rows, cx, &mut values)?;
     for (code, place) in codes.iter().zip(out) {
-        *place = rows.binary_search(code).ok().and_then(|i| values.get(i)).copied().unwrap_or_default();
+        *place = rows
+            .binary_search(code)
+            .ok()
+            .and_then(|i| values.get(i))
+            .copied()
+            .unwrap_or_default();
     }
     Ok(true)
 }
 
 /// Appends the string of each code.
 pub(crate) fn strings_of(all: &BytesDict, codes: &[u32], out: &mut Appended) -> Result<()> {
-    let bytes = all.gathered_bytes(codes).ok_or_else(|| no_code(codes, all.len()))?;
-    out.push_all(codes.len(), bytes as usize, |lengths, out| all.gather(codes, lengths, out))
+    let bytes = all
+        .gathered_bytes(codes)
+        .ok_or_else(|| no_code(codes, all.len()))?;
+    out.push_all(codes.len(), bytes as usize, |lengths, out| {
+        all.gather(codes, lengths, out)
+    })
 }
 
 /// Appends the string of each code, each read once; all of them take `bytes`.
@@ -192,7 +225,11 @@ pub(crate) fn few_strings(
         })
         .collect();
     for code in codes {
-        let span = rows.binary_search(code).ok().and_then(|i| spans.get(i)).cloned();
+        let span = rows
+            .binary_search(code)
+            .ok()
+            .and_then(|i| spans.get(i))
+            .cloned();
         out.push(span.and_then(|span| data.get(span)).ok_or_else(no_code)?)?;
     }
     Ok(())
@@ -203,5 +240,7 @@ fn distinct(codes: &[u32], len: usize) -> Option<Vec<u32>> {
     let mut rows = codes.to_vec();
     rows.sort_unstable();
     rows.dedup();
-    rows.last().is_none_or(|last| (*last as usize) < len).then_some(rows)
+    rows.last()
+        .is_none_or(|last| (*last as usize) < len)
+        .then_some(rows)
 }

@@ -29,10 +29,18 @@
 //! # }
 //! ```
 //!
-//! Whatever bytes are read, the answer is right or an [`Error`] says what is wrong: no panic, no memory beyond what a
-//! block declares and [`Limits`] allow.
+//! Whatever bytes are read, the answer is right or an [`Error`] says what is wrong: no panic, no
+//! memory beyond what a block declares and [`Limits`] allow.
 #![forbid(unsafe_code)]
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing
+    )
+)]
 
 mod aggregate;
 mod ahead;
@@ -110,8 +118,9 @@ pub use encoding::{EncodingInfo, list as encodings};
 pub use error::{Error, Place, Result};
 pub use file::FORMAT_VERSION;
 pub use inspect::{
-    BlockExplain, BlockInfo, ChunkInfo, ColumnExplain, ColumnWhy, Considered, EncodingTree, Inspection, LeafInfo,
-    PartInfo, RelationWhy, RowGroupInfo, SharedExplain, SharedWhy, VerifyReport,
+    BlockExplain, BlockInfo, ChunkInfo, ColumnExplain, ColumnWhy, Considered, EncodingTree,
+    Inspection, LeafInfo, PartInfo, RelationWhy, RowGroupInfo, SharedExplain, SharedWhy,
+    VerifyReport,
 };
 pub use limits::Limits;
 pub use memory::{retained_memory, set_retained_memory};

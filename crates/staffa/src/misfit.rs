@@ -15,7 +15,8 @@ use crate::values::{Kind, LeafArray, PhysicalType, Values};
 /// Bytes of a string that are shown.
 const SHOWN: usize = 60;
 
-/// Names the column in an error of its chunk, and the first value that does not fit where that is the reason.
+/// Names the column in an error of its chunk, and the first value that does not fit where that is
+/// the reason.
 pub(crate) fn explained(
     error: Error,
     (array, leaf): (&LeafArray, &Leaf),
@@ -41,7 +42,10 @@ fn first(
 ) -> Option<String> {
     let encoding = encoding::by_name(options.forced?)?;
     for (block, input) in chunk::inputs(array, options.block_rows).iter().enumerate() {
-        let Some((values, misfit)) = input.values().and_then(|v| Some((v, encoding.misfit(v)?))) else { continue };
+        let Some((values, misfit)) = input.values().and_then(|v| Some((v, encoding.misfit(v)?)))
+        else {
+            continue;
+        };
         // Values are stored for the valid rows alone, or for all.
         let row = match input.validity.as_ref().filter(|_| input.dense) {
             Some(validity) => validity.ones().nth(misfit.at)? as usize,
@@ -55,16 +59,27 @@ fn first(
         } else {
             format!("value {value}, number {row} in the row group that begins at row {first_row}")
         };
-        return Some(format!("{} cannot hold {place}: it holds {}", encoding.name(), misfit.holds));
+        return Some(format!(
+            "{} cannot hold {place}: it holds {}",
+            encoding.name(),
+            misfit.holds
+        ));
     }
     None
 }
 
 /// A value as its column's type shows it: a date, a decimal.
 fn typed(batch: &RecordBatch, leaf: &Leaf, row: usize) -> Result<String> {
-    let column = batch.columns().get(leaf.column).filter(|_| leaf.ty != Some(PhysicalType::Bytes));
+    let column = batch
+        .columns()
+        .get(leaf.column)
+        .filter(|_| leaf.ty != Some(PhysicalType::Bytes));
     let column = column.ok_or_else(|| Error::invalid("bytes are shown as they are"))?;
-    Ok(ArrayFormatter::try_new(column.as_ref(), &FormatOptions::default())?.value(row).try_to_string()?)
+    Ok(
+        ArrayFormatter::try_new(column.as_ref(), &FormatOptions::default())?
+            .value(row)
+            .try_to_string()?,
+    )
 }
 
 fn shown(values: Values<'_>, at: usize, leaf: &Leaf) -> String {
@@ -75,7 +90,10 @@ fn shown(values: Values<'_>, at: usize, leaf: &Leaf) -> String {
             let cut = string.get(..SHOWN).unwrap_or(string);
             let more = if cut.len() < string.len() { "..." } else { "" };
             match std::str::from_utf8(string) {
-                Ok(_) => format!("{:?}{more}", String::from_utf8_lossy(cut).trim_end_matches('\u{fffd}')),
+                Ok(_) => format!(
+                    "{:?}{more}",
+                    String::from_utf8_lossy(cut).trim_end_matches('\u{fffd}')
+                ),
                 Err(_) => format!("{cut:02x?}{more}"),
             }
         }

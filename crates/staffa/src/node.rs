@@ -1,10 +1,12 @@
-//! Nodes: an encoding's payload and its children. A cascade is a tree of nodes, and a block holds one or two trees.
+//! Nodes: an encoding's payload and its children. A cascade is a tree of nodes, and a block holds
+//! one or two trees.
 //!
 //! ```text
 //! node = encoding: u8 | type and children: u8 | values: varint | payload bytes: varint | payload | child...
 //! ```
 //!
-//! The second byte holds the [`PhysicalType`] in its low four bits and the number of children in its high four bits.
+//! The second byte holds the [`PhysicalType`] in its low four bits and the number of children in
+//! its high four bits.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use crate::cursor::{Cursor, put_varint};
@@ -65,16 +67,22 @@ pub struct NodeRef<'a> {
 }
 
 impl<'a> NodeRef<'a> {
-    /// Reads a tree of nodes, none of which may declare more than `max_len` values or lie deeper than `depth`.
+    /// Reads a tree of nodes, none of which may declare more than `max_len` values or lie deeper
+    /// than `depth`.
     pub fn parse(cursor: &mut Cursor<'a>, max_len: usize, depth: u32) -> Result<Self> {
         let start = cursor.position();
         let Some(depth) = depth.checked_sub(1) else {
-            return Err(Error::limit(format!("the cascade at {start} is deeper than the limit")));
+            return Err(Error::limit(format!(
+                "the cascade at {start} is deeper than the limit"
+            )));
         };
         let encoding = cursor.u8()?;
         let kind = cursor.u8()?;
         let Some(ty) = PhysicalType::from_byte(kind & 0x0f) else {
-            return Err(Error::corrupt(format!("physical type at most 7 expected at {start}, found {}", kind & 0x0f)));
+            return Err(Error::corrupt(format!(
+                "physical type at most 7 expected at {start}, found {}",
+                kind & 0x0f
+            )));
         };
         let len = cursor.varint_up_to(max_len as u64, "number of values of a node")?;
         let payload = cursor.prefixed()?;
@@ -82,11 +90,24 @@ impl<'a> NodeRef<'a> {
         for _ in 0..kind >> 4 {
             children.push(Self::parse(cursor, max_len, depth)?);
         }
-        Ok(Self { encoding, ty, len, payload, children, bytes: cursor.position() - start })
+        Ok(Self {
+            encoding,
+            ty,
+            len,
+            payload,
+            children,
+            bytes: cursor.position() - start,
+        })
     }
 
     /// Child `i`, which must decode to `len` values of type `ty`; `role` names it.
-    pub fn child(&self, i: usize, role: &str, ty: PhysicalType, len: usize) -> Result<&NodeRef<'a>> {
+    pub fn child(
+        &self,
+        i: usize,
+        role: &str,
+        ty: PhysicalType,
+        len: usize,
+    ) -> Result<&NodeRef<'a>> {
         let child = self.any_child(i, role)?;
         if child.ty != ty || child.len != len {
             return Err(Error::corrupt(format!(
@@ -99,9 +120,15 @@ impl<'a> NodeRef<'a> {
 
     /// Child `i`, whatever it decodes to, but never more values than the node itself.
     pub fn any_child(&self, i: usize, role: &str) -> Result<&NodeRef<'a>> {
-        let child = self.children.get(i).ok_or_else(|| Error::corrupt(format!("{role}: the node has no child {i}")))?;
+        let child = self
+            .children
+            .get(i)
+            .ok_or_else(|| Error::corrupt(format!("{role}: the node has no child {i}")))?;
         if child.len > self.len {
-            return Err(Error::corrupt(format!("{role}: at most {} values expected, found {}", self.len, child.len)));
+            return Err(Error::corrupt(format!(
+                "{role}: at most {} values expected, found {}",
+                self.len, child.len
+            )));
         }
         Ok(child)
     }
@@ -110,7 +137,10 @@ impl<'a> NodeRef<'a> {
     pub fn child_of_same_length(&self, i: usize, role: &str) -> Result<&NodeRef<'a>> {
         let child = self.any_child(i, role)?;
         if child.len != self.len {
-            return Err(Error::corrupt(format!("{role}: {} values expected, found {}", self.len, child.len)));
+            return Err(Error::corrupt(format!(
+                "{role}: {} values expected, found {}",
+                self.len, child.len
+            )));
         }
         Ok(child)
     }
@@ -123,7 +153,10 @@ impl<'a> NodeRef<'a> {
     /// Refuses a number of children that the encoding does not have.
     pub fn expect_children(&self, count: usize) -> Result<()> {
         if self.children.len() != count {
-            return Err(Error::corrupt(format!("{count} children expected, found {}", self.children.len())));
+            return Err(Error::corrupt(format!(
+                "{count} children expected, found {}",
+                self.children.len()
+            )));
         }
         Ok(())
     }
@@ -135,7 +168,13 @@ mod tests {
 
     #[test]
     fn a_tree_round_trips_and_every_truncation_is_refused() {
-        let leaf = |len| Node { encoding: 9, ty: PhysicalType::U32, len, payload: vec![1, 2, 3], children: vec![] };
+        let leaf = |len| Node {
+            encoding: 9,
+            ty: PhysicalType::U32,
+            len,
+            payload: vec![1, 2, 3],
+            children: vec![],
+        };
         let tree = Node {
             encoding: 7,
             ty: PhysicalType::Bytes,
@@ -147,8 +186,14 @@ mod tests {
         tree.write(&mut bytes);
         assert_eq!(bytes.len(), tree.size());
         let read = NodeRef::parse(&mut Cursor::new(&bytes), 300, 3).unwrap();
-        assert_eq!((read.encoding, read.len, read.payload.len(), read.bytes), (7, 300, 200, bytes.len()));
-        assert_eq!(read.child(1, "ends", PhysicalType::U32, 2).unwrap().payload, [1, 2, 3]);
+        assert_eq!(
+            (read.encoding, read.len, read.payload.len(), read.bytes),
+            (7, 300, 200, bytes.len())
+        );
+        assert_eq!(
+            read.child(1, "ends", PhysicalType::U32, 2).unwrap().payload,
+            [1, 2, 3]
+        );
         assert!(read.child(1, "ends", PhysicalType::U32, 3).is_err());
         for cut in 0..bytes.len() {
             assert!(NodeRef::parse(&mut Cursor::new(&bytes[..cut]), 300, 3).is_err());

@@ -1,4 +1,5 @@
-//! Decoders by themselves: a column opened once, then decoded into memory of the caller's. For the program in `bench/`.
+//! Decoders by themselves: a column opened once, then decoded into memory of the caller's. For the
+//! program in `bench/`.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::Arc;
@@ -28,24 +29,43 @@ impl OpenColumn {
     /// Opens all blocks of a flat column.
     pub fn new(file: &File, column: &str) -> Result<Self> {
         let position = file.column_positions(&[column])?;
-        let leaf = file.layout().leaves_of(position.first().copied().unwrap_or_default()).start;
+        let leaf = file
+            .layout()
+            .leaves_of(position.first().copied().unwrap_or_default())
+            .start;
         let mut places = Vec::new();
         for row_group in 0..file.num_row_groups() {
-            places.extend((0..file.chunk(leaf, row_group)?.blocks.len()).map(|block| (row_group, block)));
+            places.extend(
+                (0..file.chunk(leaf, row_group)?.blocks.len()).map(|block| (row_group, block)),
+            );
         }
-        let blocks = places.iter().map(|(row_group, block)| file.opened(leaf, *row_group, *block));
+        let blocks = places
+            .iter()
+            .map(|(row_group, block)| file.opened(leaf, *row_group, *block));
         let blocks = blocks.collect::<Result<_>>()?;
-        Ok(Self { file: file.clone(), leaf, places, blocks, cx: Scratch::default() })
+        Ok(Self {
+            file: file.clone(),
+            leaf,
+            places,
+            blocks,
+            cx: Scratch::default(),
+        })
     }
 
     /// Values of each block.
     pub fn lens(&self) -> Vec<usize> {
-        self.blocks.iter().map(|block| block.with(|block| block.len)).collect()
+        self.blocks
+            .iter()
+            .map(|block| block.with(|block| block.len))
+            .collect()
     }
 
-    /// Opens a block anew: checksum, header, trees, and what its encodings do before their first vector.
+    /// Opens a block anew: checksum, header, trees, and what its encodings do before their first
+    /// vector.
     pub fn reopen(&mut self, i: usize) -> Result<()> {
-        if let (Some((row_group, block)), Some(place)) = (self.places.get(i), self.blocks.get_mut(i)) {
+        if let (Some((row_group, block)), Some(place)) =
+            (self.places.get(i), self.blocks.get_mut(i))
+        {
             *place = self.file.opened(self.leaf, *row_group, *block)?;
         }
         Ok(())
@@ -55,7 +75,9 @@ impl OpenColumn {
     pub fn words<T: Physical>(&mut self, i: usize, out: &mut [T]) -> Result<()> {
         let block = self.blocks.get(i).ok_or_else(|| no_block(i))?;
         block.with(|block| match &block.values {
-            Some(decoder) => block.words(T::peek(decoder).ok_or_else(other_type)?, &mut self.cx, out),
+            Some(decoder) => {
+                block.words(T::peek(decoder).ok_or_else(other_type)?, &mut self.cx, out)
+            }
             None => Ok(()),
         })
     }
@@ -64,16 +86,25 @@ impl OpenColumn {
     pub fn vector<T: Physical>(&mut self, i: usize, v: usize, out: &mut [T]) -> Result<()> {
         let block = self.blocks.get(i).ok_or_else(|| no_block(i))?;
         block.with(|block| match &block.values {
-            Some(decoder) => T::peek(decoder).ok_or_else(other_type)?.vector(v, &mut self.cx, out),
+            Some(decoder) => T::peek(decoder)
+                .ok_or_else(other_type)?
+                .vector(v, &mut self.cx, out),
             None => Ok(()),
         })
     }
 
     /// One value of a block without NULLs.
     pub fn value<T: Physical>(&mut self, i: usize, row: u32) -> Result<T> {
-        let (block, mut out) = (self.blocks.get(i).ok_or_else(|| no_block(i))?, [T::default()]);
+        let (block, mut out) = (
+            self.blocks.get(i).ok_or_else(|| no_block(i))?,
+            [T::default()],
+        );
         block.with(|block| match &block.values {
-            Some(decoder) => T::peek(decoder).ok_or_else(other_type)?.gather(&[row], &mut self.cx, &mut out),
+            Some(decoder) => {
+                T::peek(decoder)
+                    .ok_or_else(other_type)?
+                    .gather(&[row], &mut self.cx, &mut out)
+            }
             None => Ok(()),
         })?;
         Ok(out.first().copied().unwrap_or_default())
@@ -81,7 +112,9 @@ impl OpenColumn {
 
     /// Bytes of all strings of a block.
     pub fn string_bytes(&self, i: usize) -> usize {
-        self.blocks.get(i).map_or(0, |block| block.with(|block| block.string_bytes))
+        self.blocks
+            .get(i)
+            .map_or(0, |block| block.with(|block| block.string_bytes))
     }
 
     /// All strings of a block, one after another, and the length of each.
@@ -90,14 +123,27 @@ impl OpenColumn {
         block.with(|block| block.strings(&mut self.cx, lengths, out))
     }
 
-    /// All strings of a block as views, as a scan makes them; the memory comes out of the pool and goes back.
+    /// All strings of a block as views, as a scan makes them; the memory comes out of the pool and
+    /// goes back.
     pub fn views(&mut self, i: usize) -> Result<()> {
         let block = self.blocks.get(i).ok_or_else(|| no_block(i))?;
         block.with(|block| {
             let (len, string_bytes) = (block.len, block.string_bytes);
-            let shape = Parsed { len, dense: block.dense, string_bytes, validity: None, values: None };
-            let mut out =
-                Output::of_blocks(self.file.leaf(self.leaf)?, &[shape], Form { views: true, past_cache: false })?;
+            let shape = Parsed {
+                len,
+                dense: block.dense,
+                string_bytes,
+                validity: None,
+                values: None,
+            };
+            let mut out = Output::of_blocks(
+                self.file.leaf(self.leaf)?,
+                &[shape],
+                Form {
+                    views: true,
+                    past_cache: false,
+                },
+            )?;
             out.push(block)?;
             out.finish().map(drop)
         })
@@ -125,7 +171,9 @@ fn other_type() -> Error {
 pub fn encode<T: Integer>(values: &[T], encoding: &str) -> Result<usize> {
     let values = T::values(values);
     let cascade = Cascade::root(Profile::Balanced, Some(encoding));
-    Ok(cascade.choose(values, &Stats::new(values, Kind::Unsigned))?.size())
+    Ok(cascade
+        .choose(values, &Stats::new(values, Kind::Unsigned))?
+        .size())
 }
 
 /// What blocks, shared parts and footers are sealed with.

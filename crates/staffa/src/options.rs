@@ -36,7 +36,9 @@ impl FromStr for Profile {
             "fast" => Ok(Self::Fast),
             "balanced" => Ok(Self::Balanced),
             "small" => Ok(Self::Small),
-            other => Err(Error::invalid(format!("no profile is called {other:?}; there are fast, balanced, small"))),
+            other => Err(Error::invalid(format!(
+                "no profile is called {other:?}; there are fast, balanced, small"
+            ))),
         }
     }
 }
@@ -58,7 +60,8 @@ pub enum Access {
     /// The default: whole columns, or long parts of them.
     #[default]
     Scan,
-    /// Single rows by number: what must decode a whole block for one value has to be half as large as anything else.
+    /// Single rows by number: what must decode a whole block for one value has to be half as large
+    /// as anything else.
     Random,
 }
 
@@ -69,7 +72,9 @@ impl FromStr for Access {
         match name {
             "scan" => Ok(Self::Scan),
             "random" => Ok(Self::Random),
-            other => Err(Error::invalid(format!("no access is called {other:?}; there are scan, random"))),
+            other => Err(Error::invalid(format!(
+                "no access is called {other:?}; there are scan, random"
+            ))),
         }
     }
 }
@@ -95,11 +100,13 @@ pub struct WriteOptions {
     pub access: Access,
     /// Encodings asked for by name: path of the leaf column, name of the encoding.
     pub encodings: Vec<(String, String)>,
-    /// Columns of floats that need not be exact: the column's name, and the most by which a value may differ from what
-    /// was written. Each float becomes the nearest multiple of a power of two, the largest whose half is within the
-    /// bound; NaN, infinities and -0.0 stay. The column's field says so under `staffa.max_error`. All else is exact.
+    /// Columns of floats that need not be exact: the column's name, and the most by which a value
+    /// may differ from what was written. Each float becomes the nearest multiple of a power of two,
+    /// the largest whose half is within the bound; NaN, infinities and -0.0 stay. The column's
+    /// field says so under `staffa.max_error`. All else is exact.
     pub max_errors: Vec<(String, f64)>,
-    /// Names of encodings that are not chosen: what is costly to decode, say. By name a column can still have them.
+    /// Names of encodings that are not chosen: what is costly to decode, say. By name a column can
+    /// still have them.
     pub without: Vec<String>,
     /// Most rows of a row group.
     pub row_group_rows: usize,
@@ -109,7 +116,8 @@ pub struct WriteOptions {
     pub block_rows: usize,
     /// Threads to encode with; `None`: all that the process may use.
     pub threads: Option<usize>,
-    /// Encode columns in terms of others where that is smaller; else each stands by itself. Not with `fast`.
+    /// Encode columns in terms of others where that is smaller; else each stands by itself. Not
+    /// with `fast`.
     pub relate: bool,
     /// Decode each block again and compare it before it is written.
     pub verify: bool,

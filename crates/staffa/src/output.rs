@@ -1,5 +1,5 @@
-//! Where the blocks of a leaf are decoded to: memory of exactly the declared size, out of the pool; or where some of their
-//! rows are gathered.
+//! Where the blocks of a leaf are decoded to: memory of exactly the declared size, out of the pool;
+//! or where some of their rows are gathered.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use arrow_buffer::Buffer;
@@ -57,10 +57,18 @@ impl<'a> Output<'a> {
         let string_bytes = blocks.iter().map(|b| b.string_bytes).sum();
         if leaf.ty == Some(PhysicalType::Bytes) {
             let plain = PlainStrings::new(len, string_bytes, leaf.utf8, leaf.large);
-            let plain = plain.ok_or_else(|| Error::limit(format!("no memory for strings of {string_bytes} bytes")))?;
-            return Ok(Self { plain: Some(plain), ..Self::without_memory(leaf, len) });
+            let plain = plain.ok_or_else(|| {
+                Error::limit(format!("no memory for strings of {string_bytes} bytes"))
+            })?;
+            return Ok(Self {
+                plain: Some(plain),
+                ..Self::without_memory(leaf, len)
+            });
         }
-        Ok(Self { past_cache, ..Self::new(leaf, len)? })
+        Ok(Self {
+            past_cache,
+            ..Self::new(leaf, len)?
+        })
     }
 
     /// For some rows of some blocks; strings as views on request.
@@ -75,13 +83,29 @@ impl<'a> Output<'a> {
     fn of_views(leaf: &'a Leaf, len: usize, past_cache: bool) -> Result<Self> {
         let views = StringViews::new(len, leaf.utf8);
         let views = views.ok_or_else(|| Error::limit(format!("no memory for {len} views")))?;
-        Ok(Self { views: Some(views.past_cache(past_cache)), ..Self::without_memory(leaf, len) })
+        Ok(Self {
+            views: Some(views.past_cache(past_cache)),
+            ..Self::without_memory(leaf, len)
+        })
     }
 
     fn without_memory(leaf: &'a Leaf, len: usize) -> Self {
         let (hand, bits, strings) = (Hand::default(), Bitmap::default(), Appended::default());
         let (validity, words, views, plain) = (None, None, None, None);
-        Self { leaf, past_cache: false, hand, len, at: 0, validity, bits, words, data_at: 0, views, plain, strings }
+        Self {
+            leaf,
+            past_cache: false,
+            hand,
+            len,
+            at: 0,
+            validity,
+            bits,
+            words,
+            data_at: 0,
+            views,
+            plain,
+            strings,
+        }
     }
 
     fn new(leaf: &'a Leaf, len: usize) -> Result<Self> {
@@ -89,13 +113,25 @@ impl<'a> Output<'a> {
         match leaf.ty {
             Some(PhysicalType::Bytes) => {
                 let mut offsets = memory((len + 1) * if leaf.large { 8 } else { 4 })?;
-                offsets.as_mut_slice().iter_mut().take(8).for_each(|byte| *byte = 0);
+                offsets
+                    .as_mut_slice()
+                    .iter_mut()
+                    .take(8)
+                    .for_each(|byte| *byte = 0);
                 words = Some(offsets);
             }
-            Some(ty) => words = ty.width_bytes().map(|width| memory(len * width)).transpose()?,
+            Some(ty) => {
+                words = ty
+                    .width_bytes()
+                    .map(|width| memory(len * width))
+                    .transpose()?
+            }
             None => {}
         }
-        Ok(Self { words, ..Self::without_memory(leaf, len) })
+        Ok(Self {
+            words,
+            ..Self::without_memory(leaf, len)
+        })
     }
 
     /// The validity of `len` more values.
@@ -121,14 +157,21 @@ impl<'a> Output<'a> {
         match self.leaf.ty {
             None => {}
             Some(PhysicalType::Bits) => self.bits.extend(&rows.of(&block.bits()?)),
-            Some(PhysicalType::Bytes) if self.views.is_some() => self.push_views(block, &wanted, count)?,
+            Some(PhysicalType::Bytes) if self.views.is_some() => {
+                self.push_views(block, &wanted, count)?
+            }
             Some(PhysicalType::Bytes) => {
                 self.strings.allow(block.string_bytes);
                 if self.strings.len() == 0 {
                     self.strings.reserve(likely_bytes(block, self.len))?;
                 }
                 if let Some(AnyDecoder::Bytes(decoder)) = &block.values {
-                    gather_bytes(decoder.as_ref(), &wanted.places, &mut self.hand.cx, &mut self.strings)?;
+                    gather_bytes(
+                        decoder.as_ref(),
+                        &wanted.places,
+                        &mut self.hand.cx,
+                        &mut self.strings,
+                    )?;
                 }
                 let found = std::mem::take(&mut self.strings.lengths);
                 let mut lengths = wanted.of_rows(found, count)?;
@@ -164,8 +207,13 @@ impl<'a> Output<'a> {
         let declared = || Error::corrupt("more strings than declared");
         let views = self.views.as_mut().ok_or_else(declared)?;
         let slots = views.slots([count]).ok_or_else(declared)?;
-        slots.into_iter().try_for_each(|mut slot| fill_views_of(&mut slot, block, wanted, (count, all), cx))?;
-        views.join().then_some(()).ok_or_else(|| Error::corrupt("as many strings as declared expected"))
+        slots
+            .into_iter()
+            .try_for_each(|mut slot| fill_views_of(&mut slot, block, wanted, (count, all), cx))?;
+        views
+            .join()
+            .then_some(())
+            .ok_or_else(|| Error::corrupt("as many strings as declared expected"))
     }
 
     /// Appends all rows of a block, where of others only some may be wanted.
@@ -176,10 +224,12 @@ impl<'a> Output<'a> {
         self.extend_validity(block.validity.as_ref(), block.len);
         self.strings.allow(block.string_bytes);
         let (mut found, cx) = (Ok(0), &mut self.hand.cx);
-        let pushed = self.strings.push_all(block.len, block.string_bytes, |lengths, out| {
-            found = block.strings(cx, lengths, out);
-            found.as_ref().ok().copied()
-        });
+        let pushed = self
+            .strings
+            .push_all(block.len, block.string_bytes, |lengths, out| {
+                found = block.strings(cx, lengths, out);
+                found.as_ref().ok().copied()
+            });
         found.and(pushed)?;
         let lengths = std::mem::take(&mut self.strings.lengths);
         self.push_offsets(&lengths, self.strings.len())?;
@@ -193,15 +243,23 @@ impl<'a> Output<'a> {
     pub fn push(&mut self, block: &Block<'_>) -> Result<()> {
         let mut hand = std::mem::take(&mut self.hand);
         let slots = self.slots(std::iter::once((block.len, block.string_bytes)))?;
-        let filled = slots.into_iter().try_fold(Bitmap::default(), |_, slot| slot.fill(block, &mut hand));
+        let filled = slots
+            .into_iter()
+            .try_fold(Bitmap::default(), |_, slot| slot.fill(block, &mut hand));
         self.hand = hand;
         let bits = filled?;
-        self.join([(block.len, block.string_bytes, block.validity.as_ref(), &bits)])
+        self.join([(
+            block.len,
+            block.string_bytes,
+            block.validity.as_ref(),
+            &bits,
+        )])
     }
 
     /// Appends all values of some blocks, which several threads fill where there are such.
     ///
-    /// `each` opens a block by its number among these and hands it on; `shared`: there may be a dictionary that is theirs.
+    /// `each` opens a block by its number among these and hands it on; `shared`: there may be a
+    /// dictionary that is theirs.
     pub fn push_all(
         &mut self,
         blocks: &[Parsed<'_>],
@@ -224,18 +282,33 @@ impl<'a> Output<'a> {
             })?;
             Ok(found)
         };
-        let filled: Vec<Result<_>> = slots.into_par_iter().enumerate().map_init(Hand::default, fill).collect();
+        let filled: Vec<Result<_>> = slots
+            .into_par_iter()
+            .enumerate()
+            .map_init(Hand::default, fill)
+            .collect();
         let filled = filled.into_iter().collect::<Result<Vec<_>>>()?;
         let joined = blocks.iter().zip(&filled);
-        self.join(joined.map(|(block, (validity, bits))| (block.len, block.string_bytes, validity.as_ref(), bits)))
+        self.join(joined.map(|(block, (validity, bits))| {
+            (block.len, block.string_bytes, validity.as_ref(), bits)
+        }))
     }
 
-    /// Decodes the dictionary that a block shares with others, for which threads would wait idly while one decodes it.
+    /// Decodes the dictionary that a block shares with others, for which threads would wait idly
+    /// while one decodes it.
     fn share(&mut self, block: &Block<'_>) -> Result<()> {
-        let Some(AnyDecoder::Bytes(decoder)) = &block.values else { return Ok(()) };
-        let Some(coded) = decoder.coded().filter(|coded| coded.shared()) else { return Ok(()) };
+        let Some(AnyDecoder::Bytes(decoder)) = &block.values else {
+            return Ok(());
+        };
+        let Some(coded) = decoder.coded().filter(|coded| coded.shared()) else {
+            return Ok(());
+        };
         let strings = coded.strings()?;
-        let slots = self.views.as_mut().and_then(|views| views.slots([0])).unwrap_or_default();
+        let slots = self
+            .views
+            .as_mut()
+            .and_then(|views| views.slots([0]))
+            .unwrap_or_default();
         for mut slot in slots {
             // What is no text is found again, and named, where it is used.
             let _ = slot.use_table(strings, true);
@@ -251,23 +324,39 @@ impl<'a> Output<'a> {
             return Ok(slots.into_iter().map(Slot::Views).collect());
         }
         if let Some(plain) = &mut self.plain {
-            let slots = plain.slots(blocks).ok_or_else(|| Error::corrupt("more strings than declared"))?;
+            let slots = plain
+                .slots(blocks)
+                .ok_or_else(|| Error::corrupt("more strings than declared"))?;
             return Ok(slots.into_iter().map(Slot::Strings).collect());
         }
-        let width = self.leaf.ty.and_then(PhysicalType::width_bytes).unwrap_or(0);
-        let words = self.words.as_mut().map(PoolBuf::as_mut_slice).unwrap_or_default();
+        let width = self
+            .leaf
+            .ty
+            .and_then(PhysicalType::width_bytes)
+            .unwrap_or(0);
+        let words = self
+            .words
+            .as_mut()
+            .map(PoolBuf::as_mut_slice)
+            .unwrap_or_default();
         let words = words.get_mut(self.at * width..).unwrap_or_default();
-        let slots = PlainSlot::cut(self.leaf, words, self.past_cache, blocks.map(|(values, _)| values))?;
+        let slots = PlainSlot::cut(
+            self.leaf,
+            words,
+            self.past_cache,
+            blocks.map(|(values, _)| values),
+        )?;
         Ok(slots.into_iter().map(Slot::Plain).collect())
     }
 
-    /// Takes in blocks whose slots were filled: of each its values, bytes of strings, and what need not begin with a byte.
+    /// Takes in blocks whose slots were filled: of each its values, bytes of strings, and what need
+    /// not begin with a byte.
     fn join<'f>(
         &mut self,
         blocks: impl IntoIterator<Item = (usize, usize, Option<&'f Bitmap>, &'f Bitmap)>,
     ) -> Result<()> {
-        let joined =
-            self.views.as_mut().is_none_or(StringViews::join) && self.plain.as_mut().is_none_or(PlainStrings::join);
+        let joined = self.views.as_mut().is_none_or(StringViews::join)
+            && self.plain.as_mut().is_none_or(PlainStrings::join);
         if !joined {
             return Err(Error::corrupt("as many strings as declared expected"));
         }
@@ -283,9 +372,21 @@ impl<'a> Output<'a> {
     /// Appends offsets after strings of these lengths, which end at `end`.
     fn push_offsets(&mut self, lengths: &[u32], end: usize) -> Result<()> {
         let width = if self.leaf.large { 8 } else { 4 };
-        let ends = self.words.as_mut().map(PoolBuf::as_mut_slice).unwrap_or_default();
-        let ends = ends.get_mut((self.at + 1) * width..(self.at + 1 + lengths.len()) * width).unwrap_or_default();
-        put_ends(self.leaf.large, self.data_at, end - self.data_at, lengths, ends)?;
+        let ends = self
+            .words
+            .as_mut()
+            .map(PoolBuf::as_mut_slice)
+            .unwrap_or_default();
+        let ends = ends
+            .get_mut((self.at + 1) * width..(self.at + 1 + lengths.len()) * width)
+            .unwrap_or_default();
+        put_ends(
+            self.leaf.large,
+            self.data_at,
+            end - self.data_at,
+            lengths,
+            ends,
+        )?;
         self.data_at = end;
         Ok(())
     }
@@ -294,7 +395,10 @@ impl<'a> Output<'a> {
     pub fn finish(self) -> Result<DecodedLeaf> {
         debug_assert_eq!(self.at, self.len);
         let buffer = |memory: Option<PoolBuf>| {
-            memory.map_or_else(|| Buffer::from(&[][..]), |m| Buffer::from(Bytes::from_owner(m)))
+            memory.map_or_else(
+                || Buffer::from(&[][..]),
+                |m| Buffer::from(Bytes::from_owner(m)),
+            )
         };
         let values = match self.leaf.ty {
             None => DecodedValues::Empty(self.len),
@@ -306,11 +410,18 @@ impl<'a> Output<'a> {
                     DecodedValues::Strings(plain)
                 } else {
                     let (large, offsets) = (self.leaf.large, buffer(self.words));
-                    DecodedValues::Bytes { large, offsets, data: buffer(Some(self.strings.into_data()?)) }
+                    DecodedValues::Bytes {
+                        large,
+                        offsets,
+                        data: buffer(Some(self.strings.into_data()?)),
+                    }
                 }
             }
             Some(ty) => DecodedValues::Words(ty, buffer(self.words)),
         };
-        Ok(DecodedLeaf { validity: self.validity, values })
+        Ok(DecodedLeaf {
+            validity: self.validity,
+            values,
+        })
     }
 }

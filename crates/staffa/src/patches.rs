@@ -1,4 +1,5 @@
-//! Patches: exceptions as a mask of rows and a list of values, applied to a vector after a branch-free loop over it.
+//! Patches: exceptions as a mask of rows and a list of values, applied to a vector after a
+//! branch-free loop over it.
 
 use staffa_kernels::VECTOR;
 
@@ -27,15 +28,24 @@ pub(crate) struct Mask {
 
 impl Mask {
     /// Opens child `child` of a node.
-    pub(crate) fn open<'a>(node: &NodeRef<'a>, child: usize, cx: &mut OpenContext<'a>) -> Result<Self> {
-        let bits = cx.open_bits(node.child(child, "mask", PhysicalType::Bits, node.len)?)?.bits()?;
+    pub(crate) fn open<'a>(
+        node: &NodeRef<'a>,
+        child: usize,
+        cx: &mut OpenContext<'a>,
+    ) -> Result<Self> {
+        let bits = cx
+            .open_bits(node.child(child, "mask", PhysicalType::Bits, node.len)?)?
+            .bits()?;
         let mut sum = 0;
         let vectors = bits.words().chunks(VECTOR / 64).map(|words| {
             let before = sum;
             sum += words.iter().map(|w| w.count_ones()).sum::<u32>();
             before
         });
-        Ok(Self { starts: vectors.collect(), bits })
+        Ok(Self {
+            starts: vectors.collect(),
+            bits,
+        })
     }
 
     /// How many rows there are.
@@ -55,15 +65,28 @@ impl Mask {
         }
         let (start, words) = self.vector(row / VECTOR);
         let (word, bit) = (row % VECTOR / 64, row % 64);
-        let before = words.iter().take(word).map(|w| w.count_ones() as usize).sum::<usize>();
-        let own = words.get(word).map_or(0, |w| (w & ((1 << bit) - 1)).count_ones() as usize);
+        let before = words
+            .iter()
+            .take(word)
+            .map(|w| w.count_ones() as usize)
+            .sum::<usize>();
+        let own = words
+            .get(word)
+            .map_or(0, |w| (w & ((1 << bit) - 1)).count_ones() as usize);
         Some(start + before + own)
     }
 
     /// Exceptions before vector `v`, and the words of the mask that belong to it.
     pub(crate) fn vector(&self, v: usize) -> (usize, &[u64]) {
-        let words = self.bits.words().get(v * (VECTOR / 64)..).unwrap_or_default();
-        (self.starts.get(v).copied().unwrap_or(0) as usize, words.get(..VECTOR / 64).unwrap_or(words))
+        let words = self
+            .bits
+            .words()
+            .get(v * (VECTOR / 64)..)
+            .unwrap_or_default();
+        (
+            self.starts.get(v).copied().unwrap_or(0) as usize,
+            words.get(..VECTOR / 64).unwrap_or(words),
+        )
     }
 }
 
@@ -75,10 +98,18 @@ pub(crate) struct Patches<'a, T> {
 
 impl<'a, T: Physical> Patches<'a, T> {
     /// Opens the children `mask` and `values` of a node.
-    pub(crate) fn open(node: &NodeRef<'a>, mask: usize, values: usize, cx: &mut OpenContext<'a>) -> Result<Self> {
+    pub(crate) fn open(
+        node: &NodeRef<'a>,
+        mask: usize,
+        values: usize,
+        cx: &mut OpenContext<'a>,
+    ) -> Result<Self> {
         let mask = Mask::open(node, mask, cx)?;
         let child = node.child(values, "exceptions", T::TYPE, mask.count())?;
-        Ok(Self { values: LaterWords::open(child, cx, "exceptions")?, mask })
+        Ok(Self {
+            values: LaterWords::open(child, cx, "exceptions")?,
+            mask,
+        })
     }
 
     /// How many rows there are.
@@ -99,7 +130,10 @@ impl<'a, T: Physical> Patches<'a, T> {
             return Ok(Bitmap::filled(self.len(), true).without(&self.mask.bits));
         };
         let found = rows.gathered(&self.mask.bits);
-        let values: Vec<T> = found.ones().filter_map(|i| all.get(i as usize).copied()).collect();
+        let values: Vec<T> = found
+            .ones()
+            .filter_map(|i| all.get(i as usize).copied())
+            .collect();
         into.values(&values)?;
         Ok(rows.without(&self.mask.bits))
     }
@@ -109,8 +143,10 @@ impl<'a, T: Physical> Patches<'a, T> {
         if self.is_empty() {
             return Ok(());
         }
-        let found =
-            rows.iter().zip(out).filter_map(|(row, place)| Some((self.mask.rank(*row as usize)? as u32, place)));
+        let found = rows
+            .iter()
+            .zip(out)
+            .filter_map(|(row, place)| Some((self.mask.rank(*row as usize)? as u32, place)));
         let (numbers, places): (Vec<u32>, Vec<&mut T>) = found.unzip();
         if numbers.is_empty() {
             return Ok(());
@@ -119,7 +155,10 @@ impl<'a, T: Physical> Patches<'a, T> {
         if !self.values.gather(&numbers, cx, &mut values)? {
             return Err(Error::corrupt("more exceptions than there are"));
         }
-        places.into_iter().zip(values).for_each(|(place, value)| *place = value);
+        places
+            .into_iter()
+            .zip(values)
+            .for_each(|(place, value)| *place = value);
         Ok(())
     }
 
@@ -133,7 +172,10 @@ impl<'a, T: Physical> Patches<'a, T> {
         for (word, places) in words.iter().zip(out.chunks_mut(64)) {
             let mut word = *word;
             while word != 0 {
-                if let (Some(place), Some(value)) = (places.get_mut(word.trailing_zeros() as usize), values.next()) {
+                if let (Some(place), Some(value)) = (
+                    places.get_mut(word.trailing_zeros() as usize),
+                    values.next(),
+                ) {
                     *place = *value;
                 }
                 word &= word - 1;

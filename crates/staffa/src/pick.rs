@@ -51,16 +51,29 @@ impl File {
     /// Rows of a row group.
     pub(crate) fn group(&self, row_group: usize, rows: Rows) -> Group {
         let picks = self.picks(row_group, &rows);
-        Group { row_group, rows: Arc::new(rows), picks }
+        Group {
+            row_group,
+            rows: Arc::new(rows),
+            picks,
+        }
     }
 
     /// Values of a leaf by block.
     fn picks(&self, row_group: usize, values: &Rows) -> Vec<Pick> {
-        let blocks = values.by_block(u64::from(self.footer().block_rows)).into_iter();
-        blocks.map(|(block, rows)| Pick { row_group, block, rows }).collect()
+        let blocks = values
+            .by_block(u64::from(self.footer().block_rows))
+            .into_iter();
+        blocks
+            .map(|(block, rows)| Pick {
+                row_group,
+                block,
+                rows,
+            })
+            .collect()
     }
 
-    /// Whether rows of a column can be gathered out of its blocks: nothing in it is a dictionary or runs of Arrow's.
+    /// Whether rows of a column can be gathered out of its blocks: nothing in it is a dictionary or
+    /// runs of Arrow's.
     fn gathers(&self, column: usize) -> bool {
         fn gathers(node: &Node) -> bool {
             match node {
@@ -81,11 +94,17 @@ impl File {
         groups: &[Group],
         open: &Opener<'_>,
     ) -> Result<ArrayRef> {
-        let (Some(node), Some(field)) = (self.layout().fields.get(column), schema.fields().get(column)) else {
+        let (Some(node), Some(field)) = (
+            self.layout().fields.get(column),
+            schema.fields().get(column),
+        ) else {
             return Err(Error::corrupt(format!("no column {column}")));
         };
         match to_be_coded(field, node) {
-            Some((_, plain)) => coded_anew(field, &self.gather_column_as(&plain, node, column, groups, open)?),
+            Some((_, plain)) => coded_anew(
+                field,
+                &self.gather_column_as(&plain, node, column, groups, open)?,
+            ),
             None => self.gather_column_as(field, node, column, groups, open),
         }
     }
@@ -103,16 +122,30 @@ impl File {
         if let Node::Leaf(leaf) = node {
             let picks: Vec<&Pick> = groups.iter().flat_map(|group| &group.picks).collect();
             let len = groups.iter().map(|group| group.rows.len()).sum();
-            return assemble(field, node, len, &mut |_| self.gather_leaf(*leaf, &picks, len, views(*leaf), open));
+            return assemble(field, node, len, &mut |_| {
+                self.gather_leaf(*leaf, &picks, len, views(*leaf), open)
+            });
         }
         let gathers = self.gathers(column);
         let of_group = |group: &Group| {
             if !gathers {
-                let total = self.footer().row_groups.get(group.row_group).copied().unwrap_or(0);
-                let whole = self.column_as(field, column, group.row_group, 0..total as usize, false)?;
+                let total = self
+                    .footer()
+                    .row_groups
+                    .get(group.row_group)
+                    .copied()
+                    .unwrap_or(0);
+                let whole =
+                    self.column_as(field, column, group.row_group, 0..total as usize, false)?;
                 // Row groups have less than 2^32 rows.
-                let rows: Vec<u32> = group.rows.list().into_iter().map(|row| row as u32).collect();
-                return pick(field, &whole, &rows).map_err(|e| e.at(|p| p.column = Some(field.name().clone())));
+                let rows: Vec<u32> = group
+                    .rows
+                    .list()
+                    .into_iter()
+                    .map(|row| row as u32)
+                    .collect();
+                return pick(field, &whole, &rows)
+                    .map_err(|e| e.at(|p| p.column = Some(field.name().clone())));
             }
             let mut leaves = Vec::new();
             self.leaves(node, group.row_group, &group.rows, &mut leaves)?;
@@ -120,17 +153,28 @@ impl File {
                 let found = leaves.iter().find(|(of, _)| *of == leaf);
                 let (_, values) = found.ok_or_else(|| Error::corrupt(format!("no leaf {leaf}")))?;
                 let picks = self.picks(group.row_group, values);
-                self.gather_leaf(leaf, &picks.iter().collect::<Vec<_>>(), values.len(), views(leaf), open)
+                self.gather_leaf(
+                    leaf,
+                    &picks.iter().collect::<Vec<_>>(),
+                    values.len(),
+                    views(leaf),
+                    open,
+                )
             };
             assemble(field, node, group.rows.len(), &mut gather)
         };
         let mut arrays = groups.iter().map(of_group).collect::<Result<Vec<_>>>()?;
         if arrays.len() < 2 {
-            return Ok(arrays.pop().unwrap_or_else(|| new_empty_array(field.data_type())));
+            return Ok(arrays
+                .pop()
+                .unwrap_or_else(|| new_empty_array(field.data_type())));
         }
         let schema = Arc::new(Schema::new(vec![field.clone()]));
         let batch = |array| RecordBatch::try_new(schema.clone(), vec![array]);
-        let batches = arrays.into_iter().map(batch).collect::<Result<Vec<_>, _>>()?;
+        let batches = arrays
+            .into_iter()
+            .map(batch)
+            .collect::<Result<Vec<_>, _>>()?;
         let all = concat(&schema, &batches)?;
         let all = all.ok_or_else(|| {
             let what = "rows of several row groups do not go into one array of this type: ask for fewer rows at once";
@@ -141,7 +185,13 @@ impl File {
     }
 
     /// Which values of every leaf below `node` these rows have.
-    fn leaves(&self, node: &Node, row_group: usize, rows: &Arc<Rows>, out: &mut Vec<(usize, Arc<Rows>)>) -> Result<()> {
+    fn leaves(
+        &self,
+        node: &Node,
+        row_group: usize,
+        rows: &Arc<Rows>,
+        out: &mut Vec<(usize, Arc<Rows>)>,
+    ) -> Result<()> {
         match node {
             Node::Null => Ok(()),
             Node::Leaf(leaf) => {
@@ -150,9 +200,15 @@ impl File {
             }
             Node::Struct { validity, children } => {
                 out.push((*validity, rows.clone()));
-                children.iter().try_for_each(|child| self.leaves(child, row_group, rows, out))
+                children
+                    .iter()
+                    .try_for_each(|child| self.leaves(child, row_group, rows, out))
             }
-            Node::FixedList { validity, size, item } => {
+            Node::FixedList {
+                validity,
+                size,
+                item,
+            } => {
                 out.push((*validity, rows.clone()));
                 let size = *size as u64;
                 let items = self.items(item, row_group, rows, |row| row.checked_mul(size))?;
@@ -161,11 +217,17 @@ impl File {
             Node::List { lengths, item } => {
                 out.push((*lengths, rows.clone()));
                 let offsets = self.offsets(*lengths, row_group)?;
-                let offset = |row| usize::try_from(row).ok().and_then(|row| offsets.get(row).copied());
+                let offset = |row| {
+                    usize::try_from(row)
+                        .ok()
+                        .and_then(|row| offsets.get(row).copied())
+                };
                 let items = self.items(item, row_group, rows, offset)?;
                 self.leaves(item, row_group, &items, out)
             }
-            Node::Dictionary { .. } | Node::RunEnd { .. } => Err(Error::invalid("a column that does not gather")),
+            Node::Dictionary { .. } | Node::RunEnd { .. } => {
+                Err(Error::invalid("a column that does not gather"))
+            }
         }
     }
 
@@ -187,7 +249,8 @@ impl File {
         };
         let there = self.chunk(*leaf, row_group)?.values;
         let most = self.limits().block_bytes / 8;
-        rows.items(offset, there, most, u64::from(self.footer().block_rows)).map(Arc::new)
+        rows.items(offset, there, most, u64::from(self.footer().block_rows))
+            .map(Arc::new)
     }
 
     /// Where the lists of a row group begin, and the end.
@@ -195,21 +258,31 @@ impl File {
         if let Some(offsets) = self.cache().offsets(lengths, row_group) {
             return Ok(offsets);
         }
-        let DecodedLeaf { validity, values } = self.decode_leaf(lengths, row_group, 0..usize::MAX)?;
+        let DecodedLeaf { validity, values } =
+            self.decode_leaf(lengths, row_group, 0..usize::MAX)?;
         let mut offsets = words::<u64>(values.len() + 1)?;
         let valid = |row| validity.as_ref().is_none_or(|valid| valid.get(row));
         let summed = match &values {
             DecodedValues::Words(PhysicalType::U32, words) => {
                 let lengths = cast_slice::<u32>(words.as_slice()).unwrap_or_default();
-                sums(lengths.iter().map(|length| u64::from(*length)), valid, &mut offsets)
+                sums(
+                    lengths.iter().map(|length| u64::from(*length)),
+                    valid,
+                    &mut offsets,
+                )
             }
             DecodedValues::Words(PhysicalType::U64, words) => {
                 let lengths = cast_slice::<u64>(words.as_slice()).unwrap_or_default();
                 sums(lengths.iter().copied(), valid, &mut offsets)
             }
-            _ => return Err(Error::corrupt("lengths of lists expected, found other values")),
+            _ => {
+                return Err(Error::corrupt(
+                    "lengths of lists expected, found other values",
+                ));
+            }
         };
-        summed.ok_or_else(|| Error::corrupt("the lengths of the lists add up to more than 2^64"))?;
+        summed
+            .ok_or_else(|| Error::corrupt("the lengths of the lists add up to more than 2^64"))?;
         let offsets = Arc::new(offsets);
         self.cache().keep_offsets(lengths, row_group, &offsets);
         Ok(offsets)
@@ -226,15 +299,23 @@ impl File {
     ) -> Result<DecodedLeaf> {
         let mut out = Output::of_rows(self.leaf(leaf)?, len, views)?;
         for pick in picks {
-            let pushed = open(leaf, pick).and_then(|opened| opened.with(|block| out.push_rows(block, &pick.rows)));
-            pushed.map_err(|e| e.at(|p| p.block = Some(pick.block)).at(self.place(leaf, pick.row_group)))?;
+            let pushed = open(leaf, pick)
+                .and_then(|opened| opened.with(|block| out.push_rows(block, &pick.rows)));
+            pushed.map_err(|e| {
+                e.at(|p| p.block = Some(pick.block))
+                    .at(self.place(leaf, pick.row_group))
+            })?;
         }
         out.finish()
     }
 }
 
 /// 0, and the sum of the lengths up to each; those of rows that are not `valid` do not count.
-fn sums(lengths: impl Iterator<Item = u64>, valid: impl Fn(usize) -> bool, out: &mut [u64]) -> Option<()> {
+fn sums(
+    lengths: impl Iterator<Item = u64>,
+    valid: impl Fn(usize) -> bool,
+    out: &mut [u64],
+) -> Option<()> {
     let (first, places) = out.split_first_mut()?;
     *first = 0;
     let mut end = 0u64;

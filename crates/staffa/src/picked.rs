@@ -19,7 +19,9 @@ pub(crate) enum Picked {
 }
 
 fn words<T: Copy + Default>(values: &[T], rows: &[u32]) -> Vec<T> {
-    rows.iter().map(|&row| values.get(row as usize).copied().unwrap_or_default()).collect()
+    rows.iter()
+        .map(|&row| values.get(row as usize).copied().unwrap_or_default())
+        .collect()
 }
 
 /// The rows for which something holds, found without a branch.
@@ -54,8 +56,12 @@ impl Picked {
     /// The values at `rows`.
     pub(crate) fn of(values: Values<'_>, rows: &[u32]) -> Self {
         match values {
-            Values::Bits(bits) => Self::Bits(rows.iter().map(|&row| bits.get(row as usize)).collect()),
-            Values::Bytes(strings) => Self::Bytes(rows.iter().map(|&row| strings.get(row as usize)).collect()),
+            Values::Bits(bits) => {
+                Self::Bits(rows.iter().map(|&row| bits.get(row as usize)).collect())
+            }
+            Values::Bytes(strings) => {
+                Self::Bytes(rows.iter().map(|&row| strings.get(row as usize)).collect())
+            }
             Values::U8(v) => Self::U8(words(v, rows)),
             Values::U16(v) => Self::U16(words(v, rows)),
             Values::U32(v) => Self::U32(words(v, rows)),

@@ -92,14 +92,27 @@ impl File {
             other => named(other),
         })?;
         if layout.leaves().len() != footer.leaves.len() {
-            let what =
-                format!("{} leaves expected by the schema, found {}", layout.leaves().len(), footer.leaves.len());
+            let what = format!(
+                "{} leaves expected by the schema, found {}",
+                layout.leaves().len(),
+                footer.leaves.len()
+            );
             return Err(named(Error::corrupt(what)));
         }
         let indexes = footer.leaves.iter().map(|_| OnceLock::new()).collect();
         let schema = Arc::new(footer.schema.clone());
         let cache = Cache::new(limits.cache_bytes);
-        Ok(Self { inner: Arc::new(Inner { store, limits, footer, schema, layout, indexes, cache }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                store,
+                limits,
+                footer,
+                schema,
+                layout,
+                indexes,
+                cache,
+            }),
+        })
     }
 
     /// The table's schema, exactly as it was given to the writer.
@@ -148,7 +161,10 @@ impl File {
     }
 
     pub(crate) fn leaf(&self, leaf: usize) -> Result<&Leaf> {
-        self.layout().leaves().get(leaf).ok_or_else(|| Error::corrupt(format!("no leaf {leaf}")))
+        self.layout()
+            .leaves()
+            .get(leaf)
+            .ok_or_else(|| Error::corrupt(format!("no leaf {leaf}")))
     }
 
     /// Positions of columns by name.
@@ -166,7 +182,11 @@ impl File {
         let position = |name: &S| {
             let name = name.as_ref();
             let search = || fields.iter().position(|field| field.name() == name);
-            let found = if many { all.get(name).copied() } else { search() };
+            let found = if many {
+                all.get(name).copied()
+            } else {
+                search()
+            };
             found.ok_or_else(|| unknown_column(name, self.schema()))
         };
         names.iter().map(position).collect()
@@ -186,28 +206,41 @@ impl File {
             chunk.ok_or_else(|| Error::corrupt(format!("no row group {row_group}")))
         };
         let chunk = of(leaf)?;
-        let Some(by) = chunk.equal() else { return Ok(chunk) };
+        let Some(by) = chunk.equal() else {
+            return Ok(chunk);
+        };
         let (other, spec, teller) = (of(by)?, self.leaf(leaf)?, self.leaf(by)?);
-        if !other.sources.is_empty() || other.values != chunk.values || (teller.ty, teller.kind) != (spec.ty, spec.kind)
+        if !other.sources.is_empty()
+            || other.values != chunk.values
+            || (teller.ty, teller.kind) != (spec.ty, spec.kind)
         {
-            let what =
-                format!("equal to leaf {by}: a column of the same type and length that is in terms of none expected");
+            let what = format!(
+                "equal to leaf {by}: a column of the same type and length that is in terms of none expected"
+            );
             return Err(Error::corrupt(what).at(self.place(leaf, row_group)));
         }
         Ok(other)
     }
 
-    /// The leaf that has the blocks of a leaf in a row group: of equal columns the one that both are.
+    /// The leaf that has the blocks of a leaf in a row group: of equal columns the one that both
+    /// are.
     fn owner(&self, leaf: usize, row_group: usize) -> Result<usize> {
         // Asked for its chunk first: that these two fit is seen there.
         self.chunk(leaf, row_group)?;
-        Ok(self.index(leaf)?.chunks.get(row_group).and_then(|chunk| chunk.equal()).unwrap_or(leaf))
+        Ok(self
+            .index(leaf)?
+            .chunks
+            .get(row_group)
+            .and_then(|chunk| chunk.equal())
+            .unwrap_or(leaf))
     }
 
     /// The column index of a leaf, read when it is first asked for.
     pub(crate) fn index(&self, leaf: usize) -> Result<Arc<ColumnIndex>> {
         let inner = &self.inner;
-        let (Some(cell), Some(&(offset, bytes))) = (inner.indexes.get(leaf), inner.footer.leaves.get(leaf)) else {
+        let (Some(cell), Some(&(offset, bytes))) =
+            (inner.indexes.get(leaf), inner.footer.leaves.get(leaf))
+        else {
             return Err(Error::corrupt(format!("no leaf {leaf}")));
         };
         if let Some(index) = cell.get() {
@@ -216,7 +249,9 @@ impl File {
         let read = || {
             if u64::from(bytes) > inner.limits.metadata_bytes {
                 let most = inner.limits.metadata_bytes;
-                return Err(Error::limit(format!("a column index of at most {most} bytes is allowed, found {bytes}")));
+                return Err(Error::limit(format!(
+                    "a column index of at most {most} bytes is allowed, found {bytes}"
+                )));
             }
             let bytes = inner.store.read(offset, u64::from(bytes))?;
             let block_rows = u64::from(inner.footer.block_rows);
@@ -230,7 +265,10 @@ impl File {
             let spec = self.leaf(leaf)?;
             let fits = |b: &BlockEntry| b.zone.bounds.suits(spec.ty, spec.kind);
             if !index.chunks.iter().flat_map(|c| &c.blocks).all(fits) {
-                return Err(Error::corrupt(format!("zone maps of {:?} {:?} expected", spec.kind, spec.ty)));
+                return Err(Error::corrupt(format!(
+                    "zone maps of {:?} {:?} expected",
+                    spec.kind, spec.ty
+                )));
             }
             if self.leaf(leaf)?.flat {
                 for (chunk, &rows) in index.chunks.iter().zip(&inner.footer.row_groups) {
@@ -255,35 +293,69 @@ impl File {
     }
 
     /// Blocks of one leaf of one row group, decoded.
-    pub(crate) fn decode_leaf(&self, leaf: usize, row_group: usize, blocks: Range<usize>) -> Result<DecodedLeaf> {
+    pub(crate) fn decode_leaf(
+        &self,
+        leaf: usize,
+        row_group: usize,
+        blocks: Range<usize>,
+    ) -> Result<DecodedLeaf> {
         self.decode_leaf_as(leaf, row_group, blocks, Form::default())
     }
 
     /// As [`decode_leaf`](Self::decode_leaf), in some form.
-    fn decode_leaf_as(&self, leaf: usize, row_group: usize, blocks: Range<usize>, form: Form) -> Result<DecodedLeaf> {
+    fn decode_leaf_as(
+        &self,
+        leaf: usize,
+        row_group: usize,
+        blocks: Range<usize>,
+        form: Form,
+    ) -> Result<DecodedLeaf> {
         let place = self.place(leaf, row_group);
         let decode = || {
             let chunk = self.chunk(leaf, row_group)?;
-            let reader = LeafReader { file: self, leaf: self.leaf(leaf)?, chunk: &chunk };
-            let chunks = chunk.sources.iter().map(|by| self.teller(leaf, &chunk, *by as usize, row_group));
+            let reader = LeafReader {
+                file: self,
+                leaf: self.leaf(leaf)?,
+                chunk: &chunk,
+            };
+            let chunks = chunk
+                .sources
+                .iter()
+                .map(|by| self.teller(leaf, &chunk, *by as usize, row_group));
             let chunks = chunks.collect::<Result<Vec<_>>>()?;
-            let tellers: Vec<LeafReader<'_>> =
-                chunks.iter().map(|(leaf, chunk)| LeafReader { file: self, leaf, chunk }).collect();
+            let tellers: Vec<LeafReader<'_>> = chunks
+                .iter()
+                .map(|(leaf, chunk)| LeafReader {
+                    file: self,
+                    leaf,
+                    chunk,
+                })
+                .collect();
             // Who reads a part of the chunk is likely to read the next, too.
-            let shared = self.shared(leaf, row_group, &reader, blocks.len() < chunk.blocks.len())?;
+            let shared =
+                self.shared(leaf, row_group, &reader, blocks.len() < chunk.blocks.len())?;
             reader.decode(blocks, &shared, &tellers, form)
         };
         decode().map_err(|e| e.at(&place))
     }
 
     /// A block, opened now or before, and kept for later: decoded, where that is asked for.
-    pub(crate) fn opened_and_kept(&self, leaf: usize, row_group: usize, block: usize) -> Result<Arc<OpenBlock>> {
+    pub(crate) fn opened_and_kept(
+        &self,
+        leaf: usize,
+        row_group: usize,
+        block: usize,
+    ) -> Result<Arc<OpenBlock>> {
         let (cache, leaf) = (&self.inner.cache, self.owner(leaf, row_group)?);
         if let Some(kept) = cache.block(leaf, row_group, block) {
             return Ok(kept);
         }
         let mut opened = self.open_anew(leaf, row_group, block, true)?;
-        let Limits { cache_decoded, cache_bytes, .. } = *self.limits();
+        let Limits {
+            cache_decoded,
+            cache_bytes,
+            ..
+        } = *self.limits();
         if cache_decoded && cache_bytes > 0 {
             opened = Arc::new(opened.with(decoded)?);
         }
@@ -292,20 +364,46 @@ impl File {
     }
 
     /// A block, opened now or before.
-    pub(crate) fn opened(&self, leaf: usize, row_group: usize, block: usize) -> Result<Arc<OpenBlock>> {
+    pub(crate) fn opened(
+        &self,
+        leaf: usize,
+        row_group: usize,
+        block: usize,
+    ) -> Result<Arc<OpenBlock>> {
         let leaf = self.owner(leaf, row_group)?;
         let kept = self.inner.cache.block(leaf, row_group, block);
         kept.map_or_else(|| self.open_anew(leaf, row_group, block, false), Ok)
     }
 
-    /// `keep` the bytes of the blocks that tell this one: they may tell others, too, and be asked for themselves.
-    fn open_anew(&self, leaf: usize, row_group: usize, block: usize, keep: bool) -> Result<Arc<OpenBlock>> {
+    /// `keep` the bytes of the blocks that tell this one: they may tell others, too, and be asked
+    /// for themselves.
+    fn open_anew(
+        &self,
+        leaf: usize,
+        row_group: usize,
+        block: usize,
+        keep: bool,
+    ) -> Result<Arc<OpenBlock>> {
         let cache = &self.inner.cache;
         let chunk = self.chunk(leaf, row_group)?;
-        let reader = LeafReader { file: self, leaf: self.leaf(leaf)?, chunk: &chunk };
-        let tellers = chunk.sources.iter().map(|by| self.teller(leaf, &chunk, *by as usize, row_group));
+        let reader = LeafReader {
+            file: self,
+            leaf: self.leaf(leaf)?,
+            chunk: &chunk,
+        };
+        let tellers = chunk
+            .sources
+            .iter()
+            .map(|by| self.teller(leaf, &chunk, *by as usize, row_group));
         let tellers = tellers.collect::<Result<Vec<_>>>()?;
-        let tellers: Vec<_> = tellers.iter().map(|(leaf, chunk)| LeafReader { file: self, leaf, chunk }).collect();
+        let tellers: Vec<_> = tellers
+            .iter()
+            .map(|(leaf, chunk)| LeafReader {
+                file: self,
+                leaf,
+                chunk,
+            })
+            .collect();
         let shared = self.shared(leaf, row_group, &reader, true)?;
         let read = |(reader, of): (&LeafReader<'_>, usize)| {
             if let Some(bytes) = cache.bytes_of(of, row_group, block) {
@@ -318,8 +416,15 @@ impl File {
             Ok(bytes)
         };
         let bytes = read((&reader, leaf))?;
-        let others = tellers.iter().zip(chunk.sources.iter().map(|by| *by as usize)).map(read);
-        let sources = Sources { bytes, tellers: others.collect::<Result<_>>()?, shared };
+        let others = tellers
+            .iter()
+            .zip(chunk.sources.iter().map(|by| *by as usize))
+            .map(read);
+        let sources = Sources {
+            bytes,
+            tellers: others.collect::<Result<_>>()?,
+            shared,
+        };
         Ok(Arc::new(reader.open_block(block, &tellers, sources)?))
     }
 
@@ -327,8 +432,14 @@ impl File {
     pub(crate) fn check_shared(&self, leaf: usize, row_group: usize) -> Result<()> {
         let check = || {
             let chunk = self.chunk(leaf, row_group)?;
-            let reader = LeafReader { file: self, leaf: self.leaf(leaf)?, chunk: &chunk };
-            self.shared(leaf, row_group, &reader, true)?.iter().try_for_each(SharedPart::check)
+            let reader = LeafReader {
+                file: self,
+                leaf: self.leaf(leaf)?,
+                chunk: &chunk,
+            };
+            self.shared(leaf, row_group, &reader, true)?
+                .iter()
+                .try_for_each(SharedPart::check)
         };
         check().map_err(|e| e.at(self.place(leaf, row_group)))
     }
@@ -356,9 +467,17 @@ impl File {
     }
 
     /// The chunk of leaf `by`, in terms of which a chunk of `leaf` is.
-    fn teller(&self, leaf: usize, chunk: &ChunkEntry, by: usize, row_group: usize) -> Result<(&Leaf, Arc<ChunkEntry>)> {
+    fn teller(
+        &self,
+        leaf: usize,
+        chunk: &ChunkEntry,
+        by: usize,
+        row_group: usize,
+    ) -> Result<(&Leaf, Arc<ChunkEntry>)> {
         let other = self.index(by)?.chunks.get(row_group).cloned();
-        let fits = |other: &Arc<ChunkEntry>| other.sources.is_empty() && by != leaf && other.values == chunk.values;
+        let fits = |other: &Arc<ChunkEntry>| {
+            other.sources.is_empty() && by != leaf && other.values == chunk.values
+        };
         let other = other.filter(fits).ok_or_else(|| {
             let expected = "another column of as many values expected that is in terms of none";
             Error::corrupt(format!("in terms of leaf {by}: {expected}"))
@@ -366,8 +485,8 @@ impl File {
         Ok((self.leaf(by)?, other))
     }
 
-    /// One column of one row group: rows `rows` of it, which need not begin or end with a block; `past_cache`: written past
-    /// the caches.
+    /// One column of one row group: rows `rows` of it, which need not begin or end with a block;
+    /// `past_cache`: written past the caches.
     pub(crate) fn column(
         &self,
         column: usize,
@@ -376,7 +495,10 @@ impl File {
         rows: Range<usize>,
         past_cache: bool,
     ) -> Result<ArrayRef> {
-        let (Some(node), Some(field)) = (self.layout().fields.get(column), schema.fields().get(column)) else {
+        let (Some(node), Some(field)) = (
+            self.layout().fields.get(column),
+            schema.fields().get(column),
+        ) else {
             return Err(Error::corrupt(format!("no column {column}")));
         };
         let Some((leaf, plain)) = to_be_coded(field, node) else {
@@ -389,7 +511,10 @@ impl File {
         };
         match coded.map_err(|e| e.at(self.place(leaf, row_group)))? {
             Some(coded) => Ok(coded),
-            None => coded_anew(field, &self.column_as(&plain, column, row_group, rows, false)?),
+            None => coded_anew(
+                field,
+                &self.column_as(&plain, column, row_group, rows, false)?,
+            ),
         }
     }
 
@@ -402,26 +527,50 @@ impl File {
         rows: Range<usize>,
         past_cache: bool,
     ) -> Result<ArrayRef> {
-        let total = self.footer().row_groups.get(row_group).copied().unwrap_or(0) as usize;
+        let total = self
+            .footer()
+            .row_groups
+            .get(row_group)
+            .copied()
+            .unwrap_or(0) as usize;
         let Some(node) = self.layout().fields.get(column) else {
             return Err(Error::corrupt(format!("no column {column}")));
         };
         let leaves = self.layout().leaves_of(column);
         let flat = leaves.len() == 1 && self.leaf(leaves.start)?.flat;
         let block_rows = self.footer().block_rows as usize;
-        // Nested columns are decoded whole and then cut: where a row's items lie is known from all lengths before it.
-        let (first, last) =
-            if flat { (rows.start / block_rows, rows.end.div_ceil(block_rows)) } else { (0, usize::MAX) };
-        let (start, end) = if flat { (first * block_rows, (last * block_rows).min(total)) } else { (0, total) };
-        let form = |leaf| Form { views: reads_views(field.data_type(), node, leaf), past_cache };
+        // Nested columns are decoded whole and then cut: where a row's items lie is known from all
+        // lengths before it.
+        let (first, last) = if flat {
+            (rows.start / block_rows, rows.end.div_ceil(block_rows))
+        } else {
+            (0, usize::MAX)
+        };
+        let (start, end) = if flat {
+            (first * block_rows, (last * block_rows).min(total))
+        } else {
+            (0, total)
+        };
+        let form = |leaf| Form {
+            views: reads_views(field.data_type(), node, leaf),
+            past_cache,
+        };
         let decode = |leaf| self.decode_leaf_as(leaf, row_group, first..last, form(leaf));
         // Several leaves at once where there are threads for them.
-        let ahead = leaves.len() > 1 && leaves.len() * total >= WORTH_THREADS && rayon::current_num_threads() > 1;
+        let ahead = leaves.len() > 1
+            && leaves.len() * total >= WORTH_THREADS
+            && rayon::current_num_threads() > 1;
         let ahead = if ahead { leaves.clone() } else { 0..0 };
-        let mut ahead: Vec<_> = ahead.into_par_iter().with_max_len(1).map(|leaf| Some(decode(leaf))).collect();
+        let mut ahead: Vec<_> = ahead
+            .into_par_iter()
+            .with_max_len(1)
+            .map(|leaf| Some(decode(leaf)))
+            .collect();
         let mut fetch = |leaf: usize| {
             let place = leaf.checked_sub(leaves.start);
-            let found = place.and_then(|place| ahead.get_mut(place)).and_then(Option::take);
+            let found = place
+                .and_then(|place| ahead.get_mut(place))
+                .and_then(Option::take);
             found.unwrap_or_else(|| decode(leaf))
         };
         let most = usize::try_from(self.limits().row_group_values).unwrap_or(usize::MAX);
@@ -442,7 +591,8 @@ impl File {
         rows: Range<usize>,
     ) -> Result<RecordBatch> {
         let past_cache = self.decoded_bytes(columns, row_group, rows.len()) > IN_CACHE;
-        let read = |column: &usize| self.column(*column, schema, row_group, rows.clone(), past_cache);
+        let read =
+            |column: &usize| self.column(*column, schema, row_group, rows.clone(), past_cache);
         let arrays = each_column(columns, rows.len(), read)?;
         let schema = Arc::new(schema.project(columns)?);
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
@@ -453,13 +603,25 @@ impl File {
     fn decoded_bytes(&self, columns: &[usize], row_group: usize, rows: usize) -> u64 {
         let bytes = |leaf: usize| {
             // What is wrong with one is found when it is read.
-            let (Ok(of), Ok(chunk)) = (self.leaf(leaf), self.chunk(leaf, row_group)) else { return 0 };
-            let width = of.ty.map_or(0, |ty| ty.width_bytes().unwrap_or(STRING_BYTES));
+            let (Ok(of), Ok(chunk)) = (self.leaf(leaf), self.chunk(leaf, row_group)) else {
+                return 0;
+            };
+            let width = of
+                .ty
+                .map_or(0, |ty| ty.width_bytes().unwrap_or(STRING_BYTES));
             chunk.values.saturating_mul(width as u64)
         };
-        let leaves = columns.iter().flat_map(|column| self.layout().leaves_of(*column));
+        let leaves = columns
+            .iter()
+            .flat_map(|column| self.layout().leaves_of(*column));
         let all = leaves.map(bytes).fold(0, u64::saturating_add);
-        let total = self.footer().row_groups.get(row_group).copied().unwrap_or(0).max(1);
+        let total = self
+            .footer()
+            .row_groups
+            .get(row_group)
+            .copied()
+            .unwrap_or(0)
+            .max(1);
         (u128::from(all) * rows as u128 / u128::from(total)) as u64
     }
 }
@@ -477,7 +639,8 @@ pub(crate) fn each_column<T: Send>(
     of: impl Fn(&usize) -> Result<T> + Sync + Send,
 ) -> Result<Vec<T>> {
     // To wake other threads takes as long as to read some hundred values.
-    if columns.len() < 2 || columns.len() * rows < WORTH_THREADS || rayon::current_num_threads() < 2 {
+    if columns.len() < 2 || columns.len() * rows < WORTH_THREADS || rayon::current_num_threads() < 2
+    {
         return columns.iter().map(of).collect();
     }
     // One by one: some columns cost many times what others do.
@@ -504,8 +667,12 @@ mod tests {
         let mut random = Random(8);
         for (i, ty) in flat_types().into_iter().enumerate() {
             let batch = one("a", true, array(&ty, i % 4 > 0, 3300, &mut random));
-            let options = WriteOptions { block_rows: 1536, ..WriteOptions::default() };
-            let bytes = crate::to_bytes(batch.schema(), std::slice::from_ref(&batch), options).unwrap();
+            let options = WriteOptions {
+                block_rows: 1536,
+                ..WriteOptions::default()
+            };
+            let bytes =
+                crate::to_bytes(batch.schema(), std::slice::from_ref(&batch), options).unwrap();
             let file = File::from_bytes(bytes).unwrap();
             for views in [false, true] {
                 let schema: Arc<Schema> = schema_for(file.schema(), views);

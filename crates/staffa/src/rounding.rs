@@ -1,5 +1,6 @@
-//! Bounded precision, on request: floats rounded to whole multiples of a power of two, which then are integers with a
-//! fixed number of bits behind the point (Liu, Jiang, Paparrizos, Elmore: Decomposed bounded floats, VLDB 2021).
+//! Bounded precision, on request: floats rounded to whole multiples of a power of two, which then
+//! are integers with a fixed number of bits behind the point (Liu, Jiang, Paparrizos, Elmore:
+//! Decomposed bounded floats, VLDB 2021).
 
 use std::sync::Arc;
 
@@ -24,19 +25,30 @@ pub(crate) struct Rounding {
 }
 
 impl Rounding {
-    /// With the largest step whose half is within the bound; `None` where the bound is not positive and finite.
+    /// With the largest step whose half is within the bound; `None` where the bound is not positive
+    /// and finite.
     pub fn within(bound: f64) -> Option<Self> {
-        let exponent = if bound.is_normal() { (bound.to_bits() >> 52) as i32 - 1023 } else { -1022 };
-        (bound > 0.0 && bound.is_finite()).then_some(Self { bound, exponent: (exponent + 1).min(1000) })
+        let exponent = if bound.is_normal() {
+            (bound.to_bits() >> 52) as i32 - 1023
+        } else {
+            -1022
+        };
+        (bound > 0.0 && bound.is_finite()).then_some(Self {
+            bound,
+            exponent: (exponent + 1).min(1000),
+        })
     }
 
-    /// Rounds the floats of a leaf. NaN, infinities and -0.0 stay, and so does what has no neighbour within its type.
+    /// Rounds the floats of a leaf. NaN, infinities and -0.0 stay, and so does what has no
+    /// neighbour within its type.
     pub fn apply(self, array: &mut LeafArray) {
         // A step below the least normal double: no value has more bits.
         if self.exponent <= -1021 {
             return;
         }
-        let LeafValues::Words(ty, data) = &mut array.values else { return };
+        let LeafValues::Words(ty, data) = &mut array.values else {
+            return;
+        };
         match ty {
             PhysicalType::U32 => *data = Buffer::from_vec(self.rounded::<u32>(data)),
             PhysicalType::U64 => *data = Buffer::from_vec(self.rounded::<u64>(data)),
@@ -51,15 +63,23 @@ impl Rounding {
             let steps = value * scale;
             // Not so for NaN either.
             if value != 0.0 && steps.abs() < WHOLE {
-                // A small negative number becomes 0.0, not -0.0. A multiple of the step near a float has no more bits
-                // than it: 32-bit floats are not rounded twice.
+                // A small negative number becomes 0.0, not -0.0. A multiple of the step near a
+                // float has no more bits than it: 32-bit floats are not rounded twice.
                 let rounded = T::from_f64(steps.round_ties_even() * step + 0.0);
-                if rounded.to_f64().is_finite() { rounded } else { *word }
+                if rounded.to_f64().is_finite() {
+                    rounded
+                } else {
+                    *word
+                }
             } else {
                 *word
             }
         };
-        cast_slice(data.as_slice()).unwrap_or_default().iter().map(round).collect()
+        cast_slice(data.as_slice())
+            .unwrap_or_default()
+            .iter()
+            .map(round)
+            .collect()
     }
 
     /// A field that says how exact its floats are.
@@ -77,10 +97,14 @@ pub(crate) fn is_marked(field: &Field) -> bool {
 
 /// The schema with the fields marked whose floats are rounded.
 pub(crate) fn mark(schema: &Schema, roundings: &[Option<Rounding>]) -> Schema {
-    let fields = schema.fields().iter().zip(roundings).map(|(field, rounding)| match rounding {
-        Some(rounding) => Arc::new(rounding.mark(field)),
-        None => field.clone(),
-    });
+    let fields = schema
+        .fields()
+        .iter()
+        .zip(roundings)
+        .map(|(field, rounding)| match rounding {
+            Some(rounding) => Arc::new(rounding.mark(field)),
+            None => field.clone(),
+        });
     Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone())
 }
 
@@ -97,16 +121,34 @@ mod tests {
 
     #[test]
     fn the_step_is_the_largest_within_the_bound() {
-        for (bound, exponent) in [(0.5, 0), (0.25, -1), (0.001, -9), (0.3, -1), (1.0, 1), (f64::MIN_POSITIVE, -1021)] {
-            assert_eq!(Rounding::within(bound).map(|r| r.exponent), Some(exponent), "{bound}");
+        for (bound, exponent) in [
+            (0.5, 0),
+            (0.25, -1),
+            (0.001, -9),
+            (0.3, -1),
+            (1.0, 1),
+            (f64::MIN_POSITIVE, -1021),
+        ] {
+            assert_eq!(
+                Rounding::within(bound).map(|r| r.exponent),
+                Some(exponent),
+                "{bound}"
+            );
         }
         for bound in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert_eq!(Rounding::within(bound), None, "{bound}");
         }
     }
 
-    fn rounded<T: arrow_buffer::ArrowNativeType>(ty: PhysicalType, values: Vec<T>, bound: f64) -> LeafArray {
-        let mut array = LeafArray { validity: None, values: LeafValues::Words(ty, Buffer::from_vec(values)) };
+    fn rounded<T: arrow_buffer::ArrowNativeType>(
+        ty: PhysicalType,
+        values: Vec<T>,
+        bound: f64,
+    ) -> LeafArray {
+        let mut array = LeafArray {
+            validity: None,
+            values: LeafValues::Words(ty, Buffer::from_vec(values)),
+        };
         Rounding::within(bound).unwrap().apply(&mut array);
         array
     }
@@ -116,7 +158,13 @@ mod tests {
         if !value.is_finite() || value == 0.0 {
             prop_assert_eq!(found.to_bits(), value.to_bits());
         } else {
-            prop_assert!((found - value).abs() <= bound, "{} for {} with {}", found, value, bound);
+            prop_assert!(
+                (found - value).abs() <= bound,
+                "{} for {} with {}",
+                found,
+                value,
+                bound
+            );
             prop_assert!(found != 0.0 || found.is_sign_positive());
         }
         Ok(())

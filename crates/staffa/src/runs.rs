@@ -25,7 +25,8 @@ use crate::fold::{Fold, FoldStrings, Wants};
 use crate::read::File;
 use crate::values::{DecodedValues, StringsBuf};
 
-/// The schema with these columns as runs with ends of 32 bits: plain columns of any type that is not nested.
+/// The schema with these columns as runs with ends of 32 bits: plain columns of any type that is
+/// not nested.
 pub(crate) fn with_run_ends(schema: &Schema, names: &[String]) -> Result<Schema> {
     let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
     for name in names {
@@ -38,7 +39,9 @@ pub(crate) fn with_run_ends(schema: &Schema, names: &[String]) -> Result<Schema>
             DataType::RunEndEncoded(..) => continue,
             ty if ty.is_nested() || matches!(ty, DataType::Null | DataType::Dictionary(..)) => {
                 let expected = "columns of values that are not nested are handed out as runs";
-                return Err(Error::invalid(format!("column {name:?}: {expected}, it has {ty}")));
+                return Err(Error::invalid(format!(
+                    "column {name:?}: {expected}, it has {ty}"
+                )));
             }
             ty => ty.clone(),
         };
@@ -57,9 +60,15 @@ fn run_type(values: DataType) -> DataType {
 pub(crate) fn runs_anew(plain: &ArrayRef) -> Result<ArrayRef> {
     let parts = partition(std::slice::from_ref(plain))?.ranges();
     let starts: Vec<u32> = parts.iter().map(|part| part.start as u32).collect();
-    let ends = parts.iter().map(|part| i32::try_from(part.end)).collect::<Result<Vec<i32>, _>>();
+    let ends = parts
+        .iter()
+        .map(|part| i32::try_from(part.end))
+        .collect::<Result<Vec<i32>, _>>();
     let field = Field::new("", plain.data_type().clone(), true);
-    runs(ends.map_err(|_| too_many(plain.len()))?, &pick(&field, plain, &starts)?)
+    runs(
+        ends.map_err(|_| too_many(plain.len()))?,
+        &pick(&field, plain, &starts)?,
+    )
 }
 
 fn too_many(rows: usize) -> Error {
@@ -67,7 +76,10 @@ fn too_many(rows: usize) -> Error {
 }
 
 fn runs(ends: Vec<i32>, values: &ArrayRef) -> Result<ArrayRef> {
-    Ok(Arc::new(RunArray::<Int32Type>::try_new(&Int32Array::from(ends), values)?))
+    Ok(Arc::new(RunArray::<Int32Type>::try_new(
+        &Int32Array::from(ends),
+        values,
+    )?))
 }
 
 impl File {
@@ -80,7 +92,9 @@ impl File {
         rows: &Range<usize>,
     ) -> Result<Option<ArrayRef>> {
         let ty = self.leaf(leaf)?.ty;
-        let Some(ty) = ty.filter(|_| !matches!(values, DataType::Boolean | DataType::FixedSizeBinary(_))) else {
+        let Some(ty) =
+            ty.filter(|_| !matches!(values, DataType::Boolean | DataType::FixedSizeBinary(_)))
+        else {
             return Ok(None);
         };
         let found = for_words!(ty, T => self.runs_of(leaf, values, row_group, rows, Words::<T>::default())?,
@@ -97,7 +111,11 @@ impl File {
         mut found: R,
     ) -> Result<ArrayRef> {
         let block_rows = self.footer().block_rows.max(1) as usize;
-        let mut out = Joined { wanted: rows.clone(), at: rows.start / block_rows * block_rows, ..Joined::default() };
+        let mut out = Joined {
+            wanted: rows.clone(),
+            at: rows.start / block_rows * block_rows,
+            ..Joined::default()
+        };
         for number in rows.start / block_rows..rows.end.div_ceil(block_rows) {
             let opened = self.opened(leaf, row_group, number)?;
             let added = opened.with(|block| {
@@ -147,7 +165,8 @@ struct Words<T> {
 
 impl<T: Physical> Words<T> {
     fn push(&mut self, value: T, count: u32) {
-        let last = self.values.last().is_some_and(|last| *last == value) && self.values.len() > self.first;
+        let last =
+            self.values.last().is_some_and(|last| *last == value) && self.values.len() > self.first;
         if let Some(last) = self.counts.last_mut().filter(|_| last) {
             *last += count;
         } else {
@@ -164,13 +183,17 @@ impl<T: Physical> Fold<T> for Words<T> {
 
     fn values(&mut self, values: &[T]) -> Result<()> {
         values.chunk_by(|a, b| a == b).for_each(|run| {
-            run.first().into_iter().for_each(|value| self.push(*value, run.len() as u32));
+            run.first()
+                .into_iter()
+                .for_each(|value| self.push(*value, run.len() as u32));
         });
         Ok(())
     }
 
     fn runs(&mut self, values: &[T], counts: &[u32]) -> Result<()> {
-        let (Some((first, others)), Some((count, other_counts))) = (values.split_first(), counts.split_first()) else {
+        let (Some((first, others)), Some((count, other_counts))) =
+            (values.split_first(), counts.split_first())
+        else {
             return Ok(());
         };
         self.push(*first, *count);
@@ -179,7 +202,10 @@ impl<T: Physical> Fold<T> for Words<T> {
             self.counts.extend_from_slice(other_counts);
             return Ok(());
         }
-        others.iter().zip(other_counts).for_each(|(value, count)| self.push(*value, *count));
+        others
+            .iter()
+            .zip(other_counts)
+            .for_each(|(value, count)| self.push(*value, *count));
         Ok(())
     }
 
@@ -203,13 +229,17 @@ impl<T: Physical> Runs for Words<T> {
 
     fn fold(&mut self, values: &AnyDecoder<'_>, _: usize) -> Result<()> {
         self.first = self.values.len();
-        let decoder: &dyn Decoder<T> =
-            T::peek(values).ok_or_else(|| Error::corrupt(format!("values of {:?} expected", T::TYPE)))?;
+        let decoder: &dyn Decoder<T> = T::peek(values)
+            .ok_or_else(|| Error::corrupt(format!("values of {:?} expected", T::TYPE)))?;
         decoder.fold(None, self, &mut Scratch::default())
     }
 
     fn array(self, ty: &DataType) -> Result<ArrayRef> {
-        leaf_array(ty, DecodedValues::Words(T::TYPE, Buffer::from(as_bytes(&self.values))), None)
+        leaf_array(
+            ty,
+            DecodedValues::Words(T::TYPE, Buffer::from(as_bytes(&self.values))),
+            None,
+        )
     }
 }
 
@@ -221,7 +251,11 @@ struct Texts {
 
 impl Default for Texts {
     fn default() -> Self {
-        Self { strings: StringsBuf::new(), counts: Vec::new(), first: 0 }
+        Self {
+            strings: StringsBuf::new(),
+            counts: Vec::new(),
+            first: 0,
+        }
     }
 }
 
@@ -263,7 +297,9 @@ impl Runs for Texts {
 
     fn fold(&mut self, values: &AnyDecoder<'_>, string_bytes: usize) -> Result<()> {
         self.first = self.counts.len();
-        let AnyDecoder::Bytes(decoder) = values else { return Err(Error::corrupt("byte strings expected")) };
+        let AnyDecoder::Bytes(decoder) = values else {
+            return Err(Error::corrupt("byte strings expected"));
+        };
         decoder.fold(None, string_bytes, self, &mut Scratch::default())
     }
 
@@ -275,7 +311,15 @@ impl Runs for Texts {
         } else {
             Buffer::from_vec(offsets)
         };
-        leaf_array(ty, DecodedValues::Bytes { large, offsets, data: Buffer::from_vec(data) }, None)
+        leaf_array(
+            ty,
+            DecodedValues::Bytes {
+                large,
+                offsets,
+                data: Buffer::from_vec(data),
+            },
+            None,
+        )
     }
 }
 
@@ -301,7 +345,11 @@ impl Joined {
             return;
         }
         let end = (end - start) as i32;
-        if let Some(last) = self.ends.last_mut().filter(|_| self.values.last() == Some(&value)) {
+        if let Some(last) = self
+            .ends
+            .last_mut()
+            .filter(|_| self.values.last() == Some(&value))
+        {
             *last = end;
         } else {
             self.values.push(value);
@@ -317,11 +365,15 @@ impl Joined {
             own -= 1;
         }
         let value = |i: u32| if i as usize == first { own as u32 } else { i };
-        let mut runs = (first as u32..).map(value).zip(found.counts().iter().skip(first).copied());
+        let mut runs = (first as u32..)
+            .map(value)
+            .zip(found.counts().iter().skip(first).copied());
         let Some(validity) = &block.validity else {
             // The first may go on. Of a block whose rows are all wanted no other one does.
             let whole = self.at >= self.wanted.start && self.at + block.len <= self.wanted.end;
-            runs.by_ref().take(1).for_each(|(value, count)| self.push(Some(value), count as usize));
+            runs.by_ref()
+                .take(1)
+                .for_each(|(value, count)| self.push(Some(value), count as usize));
             if !whole {
                 return runs.for_each(|(value, count)| self.push(Some(value), count as usize));
             }
@@ -341,7 +393,9 @@ impl Joined {
             }
             while rows > 0 {
                 if left == 0 {
-                    let Some((next, count)) = runs.next() else { break };
+                    let Some((next, count)) = runs.next() else {
+                        break;
+                    };
                     (value, left) = (next, count as usize);
                 }
                 let own = rows.min(left);

@@ -1,7 +1,7 @@
 //! Scans: which columns, which rows, in batches of which size.
 //!
-//! Row groups and blocks whose zone maps exclude a match are skipped. The predicate's columns are read first, the others
-//! only where some row matches.
+//! Row groups and blocks whose zone maps exclude a match are skipped. The predicate's columns are
+//! read first, the others only where some row matches.
 //!
 //! ```text
 //! units of rows -> begun by the threads ahead of time, as many as there are threads -> in order -> offset, limit -> batches
@@ -44,7 +44,8 @@ pub struct Scan {
     loose: bool,
 }
 
-/// A share of a scan that can be read by itself: some rows of one row group, made by [`Scan::parts`].
+/// A share of a scan that can be read by itself: some rows of one row group, made by
+/// [`Scan::parts`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     row_group: usize,
@@ -125,17 +126,18 @@ impl Scan {
         self
     }
 
-    /// These columns of strings or binaries as dictionaries with keys of 32 bits: as they are stored, where they are stored
-    /// so. A batch then has at most a block's rows, unless other columns are nested, and batches have dictionaries of their own.
+    /// These columns of strings or binaries as dictionaries with keys of 32 bits: as they are
+    /// stored, where they are stored so. A batch then has at most a block's rows, unless other
+    /// columns are nested, and batches have dictionaries of their own.
     #[must_use]
     pub fn dictionaries<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
         self.dictionaries = columns.into_iter().map(Into::into).collect();
         self
     }
 
-    /// These columns as run-ends of 32 bits, of any type that is not nested: where they are stored in runs, these are handed
-    /// out as they are, those of several blocks one after another; else, and of a filter's rows, runs are made. Views are
-    /// plain strings in them.
+    /// These columns as run-ends of 32 bits, of any type that is not nested: where they are stored
+    /// in runs, these are handed out as they are, those of several blocks one after another; else,
+    /// and of a filter's rows, runs are made. Views are plain strings in them.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -164,25 +166,27 @@ impl Scan {
         self
     }
 
-    /// Several threads decode ahead of what is asked for: as many batches as there are threads, if together they take at
-    /// most so many bytes (64 MiB by default), going by those before. A batch larger than that has all threads for itself.
+    /// Several threads decode ahead of what is asked for: as many batches as there are threads, if
+    /// together they take at most so many bytes (64 MiB by default), going by those before. A batch
+    /// larger than that has all threads for itself.
     #[must_use]
     pub fn read_ahead(mut self, bytes: usize) -> Self {
         self.read_ahead = bytes;
         self
     }
 
-    /// Whether the rows come in their order in the file, which is the default. Else whatever is decoded first comes first,
-    /// and an offset or a limit behind a filter counts rows as they come.
+    /// Whether the rows come in their order in the file, which is the default. Else whatever is
+    /// decoded first comes first, and an offset or a limit behind a filter counts rows as they
+    /// come.
     #[must_use]
     pub fn ordered(mut self, on: bool) -> Self {
         self.ordered = on;
         self
     }
 
-    /// The scan cut into parts of about so many rows, in the file's order: for engines that read with threads of their own.
-    /// Whole blocks; whole row groups where a column that is read or tested is nested. Row groups whose zone maps exclude
-    /// a match are left out.
+    /// The scan cut into parts of about so many rows, in the file's order: for engines that read
+    /// with threads of their own. Whole blocks; whole row groups where a column that is read or
+    /// tested is nested. Row groups whose zone maps exclude a match are left out.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -207,12 +211,23 @@ impl Scan {
             Some(names) => file.column_positions(names)?,
             None => (0..file.schema().fields().len()).collect(),
         };
-        let tested = self.filter.as_ref().map_or_else(Vec::new, Predicate::columns);
+        let tested = self
+            .filter
+            .as_ref()
+            .map_or_else(Vec::new, Predicate::columns);
         let tested = file.column_positions(&tested)?;
         let block_rows = file.footer().block_rows.max(1) as usize;
         let flat = columns.iter().chain(&tested).all(|c| is_flat(file, *c));
-        let step = if flat { rows.div_ceil(block_rows).max(1).saturating_mul(block_rows) } else { usize::MAX };
-        let bound = self.filter.as_ref().map(|filter| filter.bind(file.schema())).transpose()?;
+        let step = if flat {
+            rows.div_ceil(block_rows).max(1).saturating_mul(block_rows)
+        } else {
+            usize::MAX
+        };
+        let bound = self
+            .filter
+            .as_ref()
+            .map(|filter| filter.bind(file.schema()))
+            .transpose()?;
         let mut parts = Vec::new();
         for (row_group, &count) in file.footer().row_groups.iter().enumerate() {
             let count = count as usize;
@@ -221,7 +236,10 @@ impl Scan {
                 let end = start.saturating_add(step).min(count);
                 let unit = Unit::new(file, row_group, start..end);
                 if bound.as_ref().is_none_or(|bound| unit.may_match(bound)) {
-                    parts.push(Part { row_group, rows: start..end });
+                    parts.push(Part {
+                        row_group,
+                        rows: start..end,
+                    });
                 }
                 start = end;
             }
@@ -236,8 +254,8 @@ impl Scan {
         self
     }
 
-    /// Rows for which the filter is not true may come too: for engines that test again. Where many rows of a block match,
-    /// to decode all of it is cheaper than to pick them.
+    /// Rows for which the filter is not true may come too: for engines that test again. Where many
+    /// rows of a block match, to decode all of it is cheaper than to pick them.
     #[must_use]
     pub fn loose(mut self, on: bool) -> Self {
         self.loose = on;
@@ -248,8 +266,14 @@ impl Scan {
     pub fn reader(self) -> Result<Reader> {
         let file = self.file;
         let all = file.schema();
-        if let Some(name) = self.run_ends.iter().find(|name| self.dictionaries.contains(name)) {
-            return Err(Error::invalid(format!("column {name:?}: as a dictionary or as runs, not as both")));
+        if let Some(name) = self
+            .run_ends
+            .iter()
+            .find(|name| self.dictionaries.contains(name))
+        {
+            return Err(Error::invalid(format!(
+                "column {name:?}: as a dictionary or as runs, not as both"
+            )));
         }
         let read_schema = schema_for(all, self.string_views);
         let read_schema = if self.dictionaries.is_empty() {
@@ -257,8 +281,11 @@ impl Scan {
         } else {
             Arc::new(with_dictionaries(&read_schema, &self.dictionaries)?)
         };
-        let read_schema =
-            if self.run_ends.is_empty() { read_schema } else { Arc::new(with_run_ends(&read_schema, &self.run_ends)?) };
+        let read_schema = if self.run_ends.is_empty() {
+            read_schema
+        } else {
+            Arc::new(with_run_ends(&read_schema, &self.run_ends)?)
+        };
         let columns = match &self.columns {
             Some(names) => file.column_positions(names)?,
             None => (0..all.fields().len()).collect(),
@@ -266,7 +293,10 @@ impl Scan {
         let filter = match &self.filter {
             Some(predicate) => {
                 let columns = file.column_positions(&predicate.columns())?;
-                Some(Filter { bound: predicate.bind(all)?, columns })
+                Some(Filter {
+                    bound: predicate.bind(all)?,
+                    columns,
+                })
             }
             None => None,
         };
@@ -280,12 +310,22 @@ impl Scan {
             usize::MAX
         } else {
             let block_rows = file.footer().block_rows as usize;
-            let blocks = if self.dictionaries.is_empty() { self.batch_rows.div_ceil(block_rows) } else { 1 };
+            let blocks = if self.dictionaries.is_empty() {
+                self.batch_rows.div_ceil(block_rows)
+            } else {
+                1
+            };
             blocks.saturating_mul(block_rows)
         };
         let (skip, left) = (self.offset, self.limit.unwrap_or(u64::MAX));
         let loose = self.loose;
-        let what = Arc::new(What { file, columns, read_schema, filter, loose });
+        let what = Arc::new(What {
+            file,
+            columns,
+            read_schema,
+            filter,
+            loose,
+        });
         let ahead = Ahead::new(self.ordered);
         let (batch_rows, most_ahead) = (self.batch_rows, self.read_ahead);
         let (unit_bytes, ready) = (0, None);
@@ -313,7 +353,10 @@ impl Scan {
 
 pub(crate) fn is_flat(file: &File, column: usize) -> bool {
     let leaves = file.layout().leaves_of(column);
-    leaves.len() <= 1 && leaves.clone().all(|leaf| file.leaf(leaf).is_ok_and(|l| l.flat))
+    leaves.len() <= 1
+        && leaves
+            .clone()
+            .all(|leaf| file.leaf(leaf).is_ok_and(|l| l.flat))
 }
 
 #[derive(Debug)]
@@ -336,9 +379,17 @@ struct What {
 impl What {
     fn decode(&self, group: usize, rows: Range<usize>) -> Result<Option<RecordBatch>> {
         let Some(filter) = &self.filter else {
-            return self.file.batch(&self.columns, &self.read_schema, group, rows).map(Some);
+            return self
+                .file
+                .batch(&self.columns, &self.read_schema, group, rows)
+                .map(Some);
         };
-        Unit::new(&self.file, group, rows).matching(&filter.bound, &self.columns, &self.read_schema, self.loose)
+        Unit::new(&self.file, group, rows).matching(
+            &filter.bound,
+            &self.columns,
+            &self.read_schema,
+            self.loose,
+        )
     }
 }
 
@@ -379,28 +430,40 @@ impl Reader {
     /// As Arrow's reader; errors are [`ArrowError::ExternalError`] around an [`Error`].
     pub fn into_arrow(self) -> Box<dyn RecordBatchReader + Send> {
         let schema = self.schema();
-        Box::new(RecordBatchIterator::new(self.map(|b| b.map_err(|e| ArrowError::ExternalError(Box::new(e)))), schema))
+        Box::new(RecordBatchIterator::new(
+            self.map(|b| b.map_err(|e| ArrowError::ExternalError(Box::new(e)))),
+            schema,
+        ))
     }
 
     /// The next unit that has rows.
     fn advance(&mut self) -> Result<Option<RecordBatch>> {
-        let threads =
-            self.pool.as_ref().map_or_else(rayon::current_num_threads, rayon::ThreadPool::current_num_threads);
+        let threads = self.pool.as_ref().map_or_else(
+            rayon::current_num_threads,
+            rayon::ThreadPool::current_num_threads,
+        );
         loop {
             if self.left == 0 && self.what.filter.is_some() {
                 self.end();
             }
             let unit = if threads < 2 {
-                let Some((group, rows)) = self.next_unit() else { return Ok(None) };
+                let Some((group, rows)) = self.next_unit() else {
+                    return Ok(None);
+                };
                 match &self.pool {
                     Some(pool) => pool.install(|| self.what.decode(group, rows)),
                     None => self.what.decode(group, rows),
                 }?
             } else {
                 self.read_ahead(1);
-                let Some(unit) = self.ahead.take() else { return Ok(None) };
+                let Some(unit) = self.ahead.take() else {
+                    return Ok(None);
+                };
                 let unit = unit?;
-                self.unit_bytes = unit.as_ref().map_or(0, RecordBatch::get_array_memory_size).max(self.unit_bytes);
+                self.unit_bytes = unit
+                    .as_ref()
+                    .map_or(0, RecordBatch::get_array_memory_size)
+                    .max(self.unit_bytes);
                 // One more each time, for who wants only the first rows.
                 let most = (self.ahead.taken() as usize).min(threads);
                 self.read_ahead(most.min(self.most_ahead / self.unit_bytes.max(1)));
@@ -415,9 +478,12 @@ impl Reader {
     /// Begins units until so many are in flight.
     fn read_ahead(&mut self, units: usize) {
         while self.ahead.in_flight() < units {
-            let Some((group, rows)) = self.next_unit() else { return };
+            let Some((group, rows)) = self.next_unit() else {
+                return;
+            };
             let what = self.what.clone();
-            self.ahead.begin(self.pool.as_ref(), move || what.decode(group, rows));
+            self.ahead
+                .begin(self.pool.as_ref(), move || what.decode(group, rows));
         }
     }
 
@@ -441,7 +507,10 @@ impl Reader {
                 let skipped = self.skip.min(unit.len() as u64) as usize;
                 self.skip -= skipped as u64;
                 unit.start += skipped;
-                unit.end = unit.end.min(unit.start.saturating_add(usize::try_from(self.left).unwrap_or(usize::MAX)));
+                unit.end = unit.end.min(
+                    unit.start
+                        .saturating_add(usize::try_from(self.left).unwrap_or(usize::MAX)),
+                );
                 self.left -= unit.len() as u64;
             }
             if !unit.is_empty() {
@@ -461,7 +530,13 @@ impl Reader {
         self.skip -= skipped;
         let kept = (rows - skipped).min(self.left);
         self.left -= kept;
-        (kept > 0).then(|| if kept == rows { batch } else { batch.slice(skipped as usize, kept as usize) })
+        (kept > 0).then(|| {
+            if kept == rows {
+                batch
+            } else {
+                batch.slice(skipped as usize, kept as usize)
+            }
+        })
     }
 
     /// Nothing more comes.
@@ -496,5 +571,9 @@ impl Iterator for Reader {
 
 /// The schema with views where strings and binaries are, or as it is.
 pub(crate) fn schema_for(schema: &SchemaRef, string_views: bool) -> Arc<Schema> {
-    if string_views { Arc::new(with_string_views(schema)) } else { schema.clone() }
+    if string_views {
+        Arc::new(with_string_views(schema))
+    } else {
+        schema.clone()
+    }
 }

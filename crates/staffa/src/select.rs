@@ -1,8 +1,9 @@
 //! Filters on encoded data: which values of a decoder pass a test, one bit for each.
 //!
-//! A comparison with a literal is a range of words; a dictionary answers once for every distinct value and then asks for
-//! a range of codes, runs answer once for every run, a frame of reference once for a vector that lies inside or outside.
-//! Elsewhere a vector is decoded and compared while it is in the L1 cache.
+//! A comparison with a literal is a range of words; a dictionary answers once for every distinct
+//! value and then asks for a range of codes, runs answer once for every run, a frame of reference
+//! once for a vector that lies inside or outside. Elsewhere a vector is decoded and compared while
+//! it is in the L1 cache.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use memchr::memmem::Finder;
@@ -37,17 +38,35 @@ impl<T: Integer> Range<T> {
             order_floats(&mut value);
         }
         let ([value], one) = (value, T::from_u64(1));
-        let min = if kind == Kind::Signed { T::from_u64(1 << (T::BITS - 1)) } else { T::ZERO };
+        let min = if kind == Kind::Signed {
+            T::from_u64(1 << (T::BITS - 1))
+        } else {
+            T::ZERO
+        };
         let max = min.wrapping_sub(one);
-        let range = |low: T, high: T| Self { low, span: high.wrapping_sub(low), inside: true, float };
+        let range = |low: T, high: T| Self {
+            low,
+            span: high.wrapping_sub(low),
+            inside: true,
+            float,
+        };
         match op {
             Compare::Eq => range(value, value),
-            Compare::NotEq => Self { inside: false, ..range(value, value) },
+            Compare::NotEq => Self {
+                inside: false,
+                ..range(value, value)
+            },
             Compare::LtEq => range(min, value),
             Compare::GtEq => range(value, max),
             // Before the least and after the greatest there is nothing.
-            Compare::Lt if value == min => Self { inside: false, ..range(min, max) },
-            Compare::Gt if value == max => Self { inside: false, ..range(min, max) },
+            Compare::Lt if value == min => Self {
+                inside: false,
+                ..range(min, max)
+            },
+            Compare::Gt if value == max => Self {
+                inside: false,
+                ..range(min, max)
+            },
             Compare::Lt => range(min, value.wrapping_sub(one)),
             Compare::Gt => range(value.wrapping_add(one), max),
         }
@@ -55,7 +74,12 @@ impl<T: Integer> Range<T> {
 
     /// Words from the first to the last.
     pub fn between(first: T, last: T) -> Self {
-        Self { low: first, span: last.wrapping_sub(first), inside: true, float: false }
+        Self {
+            low: first,
+            span: last.wrapping_sub(first),
+            inside: true,
+            float: false,
+        }
     }
 
     /// Which of the values pass. Floats are overwritten by their order.
@@ -78,7 +102,9 @@ impl<T: Integer> Range<T> {
 
     /// Whether all words from `base` to `base + most` pass, or none; `None` where some may.
     pub fn decided(&self, base: T, most: T) -> Option<bool> {
-        let (first, room) = (base.wrapping_sub(self.low), |from: T, to: T| most <= to.wrapping_sub(from));
+        let (first, room) = (base.wrapping_sub(self.low), |from: T, to: T| {
+            most <= to.wrapping_sub(from)
+        });
         if self.float {
             None
         } else if first <= self.span {
@@ -97,7 +123,9 @@ pub fn select_vectors<T: Integer>(
 ) -> Result<Bitmap> {
     let mut buffer = [T::ZERO; VECTOR];
     by_vector(decoder.len(), |v, words| {
-        let values = buffer.get_mut(..vector_len(decoder.len(), v)).unwrap_or_default();
+        let values = buffer
+            .get_mut(..vector_len(decoder.len(), v))
+            .unwrap_or_default();
         decoder.vector(v, cx, values)?;
         range.test(values, words);
         Ok(())
@@ -105,9 +133,15 @@ pub fn select_vectors<T: Integer>(
 }
 
 /// Bits of `len` values, vector by vector.
-pub fn by_vector(len: usize, mut bits: impl FnMut(usize, &mut [u64]) -> Result<()>) -> Result<Bitmap> {
+pub fn by_vector(
+    len: usize,
+    mut bits: impl FnMut(usize, &mut [u64]) -> Result<()>,
+) -> Result<Bitmap> {
     let mut words = vec![0; len.div_ceil(64)];
-    words.chunks_mut(WORDS).enumerate().try_for_each(|(v, words)| bits(v, words))?;
+    words
+        .chunks_mut(WORDS)
+        .enumerate()
+        .try_for_each(|(v, words)| bits(v, words))?;
     Ok(Bitmap::from_words(words, len))
 }
 
@@ -136,10 +170,15 @@ impl StringTest<'_> {
     /// The length that all strings have which pass, where there is one.
     fn length(&self) -> Option<u32> {
         // A string of a block is shorter than 4 GiB.
-        if let Bulk::Equal(value) = self.bulk { u32::try_from(value.len()).ok() } else { None }
+        if let Bulk::Equal(value) = self.bulk {
+            u32::try_from(value.len()).ok()
+        } else {
+            None
+        }
     }
 
-    /// Which strings pass that stand one after another in `bytes`; `None` where they have more bytes than there are.
+    /// Which strings pass that stand one after another in `bytes`; `None` where they have more
+    /// bytes than there are.
     fn of_strings(&self, lengths: &[u32], bytes: &[u8], words: &mut [u64]) -> Option<()> {
         let (done, negated) = match self.bulk {
             Bulk::Equal(value) => (begin_with(lengths, bytes, value, true, words), false),
@@ -167,8 +206,8 @@ impl StringTest<'_> {
     }
 }
 
-/// Which strings contain a text that is not empty: all of them are searched as one, and what is found across the end of a
-/// string does not count.
+/// Which strings contain a text that is not empty: all of them are searched as one, and what is
+/// found across the end of a string does not count.
 fn contain(lengths: &[u32], bytes: &[u8], finder: &Finder<'_>, words: &mut [u64]) -> Option<()> {
     let total = usize::try_from(sum_u32(lengths)).ok()?;
     let bytes = bytes.get(..total)?;
@@ -189,8 +228,8 @@ fn contain(lengths: &[u32], bytes: &[u8], finder: &Finder<'_>, words: &mut [u64]
     Some(())
 }
 
-/// [`BytesDecoder::select`] by whole vectors: those in which there is a string of the length, where all that pass have
-/// one.
+/// [`BytesDecoder::select`] by whole vectors: those in which there is a string of the length, where
+/// all that pass have one.
 pub fn select_strings(
     decoder: &(impl BytesDecoder + ?Sized),
     test: &StringTest<'_>,
@@ -202,7 +241,9 @@ pub fn select_strings(
         _ => None,
     };
     let none = |v: usize, words: &[u64]| {
-        let own = candidates.as_ref().map(|found| found.words().iter().skip(v * WORDS).take(words.len()));
+        let own = candidates
+            .as_ref()
+            .map(|found| found.words().iter().skip(v * WORDS).take(words.len()));
         own.is_some_and(|mut own| own.all(|word| *word == 0))
     };
     by_vector(decoder.len(), |v, words| {
@@ -211,10 +252,14 @@ pub fn select_strings(
         }
         let size = decoder.vector_bytes(v, cx)?;
         if size > most {
-            return Err(Error::corrupt(format!("strings of at most {most} bytes expected, found {size}")));
+            return Err(Error::corrupt(format!(
+                "strings of at most {most} bytes expected, found {size}"
+            )));
         }
         let (mut bytes, mut buffer) = (cx.take_bytes(size), cx.take_u32());
-        let lengths = buffer.get_mut(..vector_len(decoder.len(), v)).unwrap_or_default();
+        let lengths = buffer
+            .get_mut(..vector_len(decoder.len(), v))
+            .unwrap_or_default();
         decoder.vector(v, cx, lengths, &mut bytes)?;
         let longer = || Error::corrupt(format!("strings of vector {v} longer than declared"));
         test.of_strings(lengths, &bytes, words).ok_or_else(longer)?;
@@ -225,15 +270,23 @@ pub fn select_strings(
 }
 
 /// The rows whose code is that of a value which passes; a code that no value has does not.
-pub fn select_codes(codes: &dyn Decoder<u32>, passing: &Bitmap, cx: &mut Scratch) -> Result<Bitmap> {
+pub fn select_codes(
+    codes: &dyn Decoder<u32>,
+    passing: &Bitmap,
+    cx: &mut Scratch,
+) -> Result<Bitmap> {
     let ends = passing.ones().next().zip(passing.ones().last());
-    let Some((first, last)) = ends else { return Ok(Bitmap::filled(codes.len(), false)) };
+    let Some((first, last)) = ends else {
+        return Ok(Bitmap::filled(codes.len(), false));
+    };
     if (last - first) as usize + 1 == passing.count_ones() {
         return codes.select(&Range::between(first, last), cx);
     }
     by_vector(codes.len(), |v, words| {
         let mut buffer = cx.take_u32();
-        let codes_of = buffer.get_mut(..vector_len(codes.len(), v)).unwrap_or_default();
+        let codes_of = buffer
+            .get_mut(..vector_len(codes.len(), v))
+            .unwrap_or_default();
         codes.vector(v, cx, codes_of)?;
         in_set(codes_of, passing.words(), words);
         cx.give_u32(buffer);
@@ -262,7 +315,11 @@ mod tests {
     fn many_strings_are_tested_as_one_by_one() {
         let mut random = Random(11);
         for count in [0, 1, 64, 65, 300, VECTOR] {
-            let mut string = |_| (0..random.below(7)).map(|_| b"ab"[random.below(2)]).collect::<Vec<u8>>();
+            let mut string = |_| {
+                (0..random.below(7))
+                    .map(|_| b"ab"[random.below(2)])
+                    .collect::<Vec<u8>>()
+            };
             let strings: Vec<Vec<u8>> = (0..count).map(&mut string).collect();
             let lengths: Vec<u32> = strings.iter().map(|string| string.len() as u32).collect();
             let bytes = strings.concat();
@@ -271,21 +328,48 @@ mod tests {
                 let has = |string: &[u8]| finder.find(string).is_some();
                 let begins = |string: &[u8]| string.starts_with(text);
                 let tests = [
-                    StringTest { passes: &|string| string == text, bulk: Bulk::Equal(text) },
-                    StringTest { passes: &begins, bulk: Bulk::Begin(text, false) },
-                    StringTest { passes: &|string| !begins(string), bulk: Bulk::Begin(text, true) },
-                    StringTest { passes: &has, bulk: Bulk::Contain(&finder, false) },
-                    StringTest { passes: &|string| !has(string), bulk: Bulk::Contain(&finder, true) },
+                    StringTest {
+                        passes: &|string| string == text,
+                        bulk: Bulk::Equal(text),
+                    },
+                    StringTest {
+                        passes: &begins,
+                        bulk: Bulk::Begin(text, false),
+                    },
+                    StringTest {
+                        passes: &|string| !begins(string),
+                        bulk: Bulk::Begin(text, true),
+                    },
+                    StringTest {
+                        passes: &has,
+                        bulk: Bulk::Contain(&finder, false),
+                    },
+                    StringTest {
+                        passes: &|string| !has(string),
+                        bulk: Bulk::Contain(&finder, true),
+                    },
                 ];
                 for test in tests {
                     let mut words = vec![0; count.div_ceil(64)];
                     test.of_strings(&lengths, &bytes, &mut words).unwrap();
                     let found = Bitmap::from_words(words, count);
-                    assert_eq!(found, strings.iter().map(|string| (test.passes)(string)).collect::<Bitmap>());
+                    assert_eq!(
+                        found,
+                        strings
+                            .iter()
+                            .map(|string| (test.passes)(string))
+                            .collect::<Bitmap>()
+                    );
                 }
                 if !bytes.is_empty() {
-                    let test = StringTest { passes: &has, bulk: Bulk::Contain(&finder, false) };
-                    assert!(test.of_strings(&lengths, &bytes[1..], &mut [0; VECTOR / 64]).is_none());
+                    let test = StringTest {
+                        passes: &has,
+                        bulk: Bulk::Contain(&finder, false),
+                    };
+                    assert!(
+                        test.of_strings(&lengths, &bytes[1..], &mut [0; VECTOR / 64])
+                            .is_none()
+                    );
                 }
             }
         }

@@ -4,8 +4,8 @@
 //! shared part = values: varint | decoded bytes: varint | node | CRC-32C of all before: u32
 //! ```
 //!
-//! Checksum and header are checked when the part is opened. Its values are decoded when more than a few of them are wanted,
-//! or some for the second time, and then once for all blocks.
+//! Checksum and header are checked when the part is opened. Its values are decoded when more than a
+//! few of them are wanted, or some for the second time, and then once for all blocks.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::any::Any;
@@ -38,7 +38,11 @@ pub(crate) fn write(node: &Node, string_bytes: usize) -> Vec<u8> {
 /// Checks and parses a shared part; with its decoded bytes.
 ///
 /// A dictionary never has more values than the chunk: `most` bounds what a few bytes can claim.
-pub(crate) fn parse<'a>(bytes: &'a [u8], most: usize, limits: &Limits) -> Result<(NodeRef<'a>, u64)> {
+pub(crate) fn parse<'a>(
+    bytes: &'a [u8],
+    most: usize,
+    limits: &Limits,
+) -> Result<(NodeRef<'a>, u64)> {
     parse_body(checked(bytes, "a shared part")?, most, limits)
 }
 
@@ -49,7 +53,10 @@ fn parse_body<'a>(body: &'a [u8], most: usize, limits: &Limits) -> Result<(NodeR
     let node = NodeRef::parse(&mut cursor, len, limits.depth)?;
     cursor.finish("the shared part")?;
     if node.len != len {
-        return Err(Error::corrupt(format!("{len} values expected, found {}", node.len)));
+        return Err(Error::corrupt(format!(
+            "{len} values expected, found {}",
+            node.len
+        )));
     }
     Ok((node, decoded))
 }
@@ -74,7 +81,10 @@ pub struct SharedPart {
 
 impl fmt::Debug for SharedPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SharedPart").field("ty", &self.ty).field("len", &self.len).finish_non_exhaustive()
+        f.debug_struct("SharedPart")
+            .field("ty", &self.ty)
+            .field("len", &self.len)
+            .finish_non_exhaustive()
     }
 }
 
@@ -87,7 +97,9 @@ impl SharedPart {
         let plain = plain_bytes(ty, len, string_bytes);
         if plain > limits.block_bytes {
             let most = limits.block_bytes;
-            return Err(Error::limit(format!("a shared part of at most {most} bytes is allowed, found {plain}")));
+            return Err(Error::limit(format!(
+                "a shared part of at most {most} bytes is allowed, found {plain}"
+            )));
         }
         if ty == PhysicalType::Bits {
             return Err(Error::corrupt("a dictionary holds no bits"));
@@ -115,23 +127,40 @@ impl SharedPart {
         match self.ty {
             found if found == ty => Ok(()),
             PhysicalType::Bytes => Err(Error::corrupt(format!("the shared part holds no {ty:?}"))),
-            found => Err(Error::corrupt(format!("a shared part of {ty:?} expected, found {found:?}"))),
+            found => Err(Error::corrupt(format!(
+                "a shared part of {ty:?} expected, found {found:?}"
+            ))),
         }
     }
 
     /// Bytes that it holds, or may come to hold.
     pub fn bytes(&self) -> u64 {
         let tokens = self.ty == PhysicalType::Bytes && u16::try_from(self.len).is_ok();
-        let tokens = if tokens { TokenRows::bytes_of(self.len) } else { 0 };
-        let ends = if self.ty == PhysicalType::Bytes { 4 * self.len } else { 0 };
-        self.body.len() as u64 + plain_bytes(self.ty, self.len, self.string_bytes) + (ends + tokens) as u64
+        let tokens = if tokens {
+            TokenRows::bytes_of(self.len)
+        } else {
+            0
+        };
+        let ends = if self.ty == PhysicalType::Bytes {
+            4 * self.len
+        } else {
+            0
+        };
+        self.body.len() as u64
+            + plain_bytes(self.ty, self.len, self.string_bytes)
+            + (ends + tokens) as u64
     }
 
     /// All words; `T` is their type.
     pub fn words<T: Physical>(&self) -> Result<&[T]> {
         self.expect(T::TYPE)?;
-        let words = self.once(&self.words, |node, cx| Ok(Box::new(cx.all_words::<T>(node, "values")?) as Box<_>))?;
-        words.downcast_ref::<PoolVec<T>>().map(|words| &**words).ok_or_else(|| Error::corrupt("words of another type"))
+        let words = self.once(&self.words, |node, cx| {
+            Ok(Box::new(cx.all_words::<T>(node, "values")?) as Box<_>)
+        })?;
+        words
+            .downcast_ref::<PoolVec<T>>()
+            .map(|words| &**words)
+            .ok_or_else(|| Error::corrupt("words of another type"))
     }
 
     /// All byte strings.
@@ -141,7 +170,10 @@ impl SharedPart {
             let values = cx.all_strings(node, "values")?;
             let found = values.contents().len() as u64;
             if found != self.string_bytes {
-                return Err(Error::corrupt(format!("strings of {} bytes expected, found {found}", self.string_bytes)));
+                return Err(Error::corrupt(format!(
+                    "strings of {} bytes expected, found {found}",
+                    self.string_bytes
+                )));
             }
             Ok(values)
         })
@@ -159,18 +191,32 @@ impl SharedPart {
     }
 
     /// The word of each code; `false` where one is beyond them.
-    pub fn gather_words<T: Physical>(&self, codes: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<bool> {
+    pub fn gather_words<T: Physical>(
+        &self,
+        codes: &[u32],
+        cx: &mut Scratch,
+        out: &mut [T],
+    ) -> Result<bool> {
         if self.words.spared(is_few_words(codes, self.len)) {
-            return self.opened(|node, open| few_words(open.open_words::<T>(node)?.as_ref(), codes, cx, out));
+            return self.opened(|node, open| {
+                few_words(open.open_words::<T>(node)?.as_ref(), codes, cx, out)
+            });
         }
         Ok(gather(self.words::<T>()?, codes, out))
     }
 
     /// Appends the string of each code.
-    pub fn gather_strings(&self, codes: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
+    pub fn gather_strings(
+        &self,
+        codes: &[u32],
+        cx: &mut Scratch,
+        out: &mut Appended,
+    ) -> Result<()> {
         if self.strings.spared(is_few_strings(codes, self.len)) {
             let bytes = self.string_bytes as usize;
-            return self.opened(|node, open| few_strings(open.open_bytes(node)?.as_ref(), bytes, codes, cx, out));
+            return self.opened(|node, open| {
+                few_strings(open.open_bytes(node)?.as_ref(), bytes, codes, cx, out)
+            });
         }
         strings_of(self.strings()?, codes, out)
     }
@@ -181,17 +227,30 @@ impl SharedPart {
         values: &'s Later<T>,
         make: impl for<'a> FnOnce(&NodeRef<'a>, &mut OpenContext<'a>) -> Result<T>,
     ) -> Result<&'s T> {
-        let _one = values.get().is_none().then(|| self.making.lock().unwrap_or_else(PoisonError::into_inner));
+        let _one = values
+            .get()
+            .is_none()
+            .then(|| self.making.lock().unwrap_or_else(PoisonError::into_inner));
         values.all(|| self.opened(make))
     }
 
     /// Does something with the tree.
-    fn opened<R>(&self, f: impl for<'a> FnOnce(&NodeRef<'a>, &mut OpenContext<'a>) -> Result<R>) -> Result<R> {
+    fn opened<R>(
+        &self,
+        f: impl for<'a> FnOnce(&NodeRef<'a>, &mut OpenContext<'a>) -> Result<R>,
+    ) -> Result<R> {
         let run = || {
             let (node, _) = parse_body(&self.body, self.len, &self.limits)?;
             let plain = plain_bytes(self.ty, self.len, self.string_bytes);
             let budget = Budget::new(4 * plain + 32 * self.len as u64 + (1 << 16));
-            f(&node, &mut OpenContext { budget, shared: &[], sources: Vec::new() })
+            f(
+                &node,
+                &mut OpenContext {
+                    budget,
+                    shared: &[],
+                    sources: Vec::new(),
+                },
+            )
         };
         run().map_err(|e| e.within("shared part"))
     }
@@ -224,13 +283,28 @@ mod tests {
         for (count, all) in [(3, false), (3, true), (300, true)] {
             let codes: Vec<u32> = (0..count).map(|_| random.below(LEN) as u32).collect();
             let mut out = vec![0; count];
-            assert!(part.gather_words(&codes, &mut Scratch::default(), &mut out).unwrap());
-            assert!(out.iter().zip(&codes).all(|(word, code)| *word == words[*code as usize]));
+            assert!(
+                part.gather_words(&codes, &mut Scratch::default(), &mut out)
+                    .unwrap()
+            );
+            assert!(
+                out.iter()
+                    .zip(&codes)
+                    .all(|(word, code)| *word == words[*code as usize])
+            );
             assert_eq!(part.words.get().is_some(), all);
         }
-        assert!(!part.gather_words(&[LEN as u32], &mut Scratch::default(), &mut [0u32]).unwrap());
+        assert!(
+            !part
+                .gather_words(&[LEN as u32], &mut Scratch::default(), &mut [0u32])
+                .unwrap()
+        );
         assert_eq!(part.words::<u32>().unwrap(), words);
-        assert!(part.words::<u64>().is_err() && part.strings().is_err() && part.expect(PhysicalType::U32).is_ok());
+        assert!(
+            part.words::<u64>().is_err()
+                && part.strings().is_err()
+                && part.expect(PhysicalType::U32).is_ok()
+        );
     }
 
     #[test]
@@ -245,28 +319,52 @@ mod tests {
             let codes: Vec<u32> = (0..count).map(|_| random.below(LEN) as u32).collect();
             let mut out = Appended::default();
             out.allow(strings.contents().len());
-            part.gather_strings(&codes, &mut Scratch::default(), &mut out).unwrap();
-            let expected: StringsBuf = codes.iter().map(|code| strings.get(*code as usize)).collect();
+            part.gather_strings(&codes, &mut Scratch::default(), &mut out)
+                .unwrap();
+            let expected: StringsBuf = codes
+                .iter()
+                .map(|code| strings.get(*code as usize))
+                .collect();
             assert_eq!(out.lengths, expected.as_strings().lengths());
-            assert_eq!(out.into_data().unwrap().as_slice(), expected.as_strings().contents());
+            assert_eq!(
+                out.into_data().unwrap().as_slice(),
+                expected.as_strings().contents()
+            );
             assert_eq!(part.strings.get().is_some(), all);
         }
-        assert!(part.gather_strings(&[LEN as u32], &mut Scratch::default(), &mut Appended::default()).is_err());
+        assert!(
+            part.gather_strings(
+                &[LEN as u32],
+                &mut Scratch::default(),
+                &mut Appended::default()
+            )
+            .is_err()
+        );
         // Some are too long to be tokens.
         assert!(part.tokens().unwrap().is_none() && part.bytes() > strings.contents().len() as u64);
         for wrong in [strings.contents().len() - 1, strings.contents().len() + 1] {
-            assert!(opened(Values::Bytes(strings), wrong).unwrap().check().is_err());
+            assert!(
+                opened(Values::Bytes(strings), wrong)
+                    .unwrap()
+                    .check()
+                    .is_err()
+            );
         }
     }
 
     #[test]
     fn parts_that_lie_are_refused() {
         let words = vec![7u32; 100];
-        let node = Cascade::default().child(Values::U32(&words), Kind::Unsigned).unwrap();
+        let node = Cascade::default()
+            .child(Values::U32(&words), Kind::Unsigned)
+            .unwrap();
         let bytes = Bytes::from(write(&node, 0));
         assert!(SharedPart::open(&bytes, 100, &Limits::default()).is_ok());
         assert!(SharedPart::open(&bytes, 99, &Limits::default()).is_err());
-        let small = Limits { block_bytes: 399, ..Limits::default() };
+        let small = Limits {
+            block_bytes: 399,
+            ..Limits::default()
+        };
         assert!(SharedPart::open(&bytes, 100, &small).is_err());
         for i in 0..bytes.len() {
             let mut changed = bytes.to_vec();

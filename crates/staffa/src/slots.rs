@@ -11,7 +11,8 @@
 use arrow_buffer::Buffer;
 use bytes::Bytes;
 use staffa_kernels::{
-    StringSlot, VECTOR, ViewSlot, Word, cast_slice_mut, lengths_to_offsets_i32, lengths_to_offsets_i64,
+    StringSlot, VECTOR, ViewSlot, Word, cast_slice_mut, lengths_to_offsets_i32,
+    lengths_to_offsets_i64,
 };
 
 use crate::arrow::Leaf;
@@ -48,7 +49,9 @@ impl Slot<'_> {
     pub fn fill(self, block: &Block<'_>, hand: &mut Hand) -> Result<Bitmap> {
         match self {
             Self::Plain(slot) => slot.fill(block, &mut hand.cx),
-            Self::Strings(slot) => fill_strings(slot, block, &mut hand.cx).map(|()| Bitmap::default()),
+            Self::Strings(slot) => {
+                fill_strings(slot, block, &mut hand.cx).map(|()| Bitmap::default())
+            }
             Self::Views(mut slot) => fill_views(&mut slot, block, hand).map(|()| Bitmap::default()),
         }
     }
@@ -65,9 +68,15 @@ impl<'o> PlainSlot<'o> {
         let width = leaf.ty.and_then(PhysicalType::width_bytes).unwrap_or(0);
         let slot = |values: usize| {
             let declared = || Error::corrupt("more values than declared");
-            let (head, tail) = std::mem::take(&mut words).split_at_mut_checked(values * width).ok_or_else(declared)?;
+            let (head, tail) = std::mem::take(&mut words)
+                .split_at_mut_checked(values * width)
+                .ok_or_else(declared)?;
             words = tail;
-            Ok(Self { leaf, words: head, past_cache })
+            Ok(Self {
+                leaf,
+                words: head,
+                past_cache,
+            })
         };
         blocks.map(slot).collect()
     }
@@ -87,17 +96,26 @@ impl<'o> PlainSlot<'o> {
             out.fill(T::default());
             return Ok(());
         };
-        let decoder = T::peek(decoder).ok_or_else(|| Error::corrupt(format!("values of {:?} expected", T::TYPE)))?;
-        if self.past_cache { block.words_past_cache(decoder, cx, out) } else { block.words(decoder, cx, out) }
+        let decoder = T::peek(decoder)
+            .ok_or_else(|| Error::corrupt(format!("values of {:?} expected", T::TYPE)))?;
+        if self.past_cache {
+            block.words_past_cache(decoder, cx, out)
+        } else {
+            block.words(decoder, cx, out)
+        }
     }
 }
 
 /// Strings one after another.
 fn fill_strings(mut slot: StringSlot<'_>, block: &Block<'_>, cx: &mut Scratch) -> Result<()> {
-    let Some(AnyDecoder::Bytes(decoder)) = &block.values else { return Ok(slot.finish(None)?) };
+    let Some(AnyDecoder::Bytes(decoder)) = &block.values else {
+        return Ok(slot.finish(None)?);
+    };
     let count = decoder.len();
     for v in 0..count.div_ceil(VECTOR) {
-        slot.push(vector_len(count, v), |lengths, out| decoder.vector(v, cx, lengths, out))?;
+        slot.push(vector_len(count, v), |lengths, out| {
+            decoder.vector(v, cx, lengths, out)
+        })?;
     }
     let validity = block.validity.as_ref().filter(|_| block.dense);
     Ok(slot.finish(validity.map(Bitmap::words))?)
@@ -105,7 +123,8 @@ fn fill_strings(mut slot: StringSlot<'_>, block: &Block<'_>, cx: &mut Scratch) -
 
 /// Strings of a dictionary are checked and laid down once, and each row is a copy of a view.
 fn fill_views(views: &mut ViewSlot<'_>, block: &Block<'_>, hand: &mut Hand) -> Result<()> {
-    let wrong = || Error::corrupt("text expected, found other bytes, or more of them than declared");
+    let wrong =
+        || Error::corrupt("text expected, found other bytes, or more of them than declared");
     let Hand { cx, lengths } = hand;
     let Some(AnyDecoder::Bytes(decoder)) = &block.values else {
         return views.push_empty(block.len).then_some(()).ok_or_else(wrong);
@@ -116,7 +135,9 @@ fn fill_views(views: &mut ViewSlot<'_>, block: &Block<'_>, hand: &mut Hand) -> R
         let mut data = memory(block.string_bytes)?;
         let found = block.strings(cx, lengths, data.as_mut_slice())?;
         let data = Buffer::from(Bytes::from_owner(data));
-        return (found == block.string_bytes && views.push_strings(lengths, &data)).then_some(()).ok_or_else(wrong);
+        return (found == block.string_bytes && views.push_strings(lengths, &data))
+            .then_some(())
+            .ok_or_else(wrong);
     };
     let dictionary = coded.strings()?;
     if !views.use_table(dictionary, coded.shared()) {
@@ -124,11 +145,20 @@ fn fill_views(views: &mut ViewSlot<'_>, block: &Block<'_>, hand: &mut Hand) -> R
     }
     let count = decoder.len();
     let validity = block.validity.as_ref().filter(|_| block.dense);
-    let mut codes = vec![0; if validity.is_some() { block.len.max(count) } else { VECTOR.min(count) }];
+    let mut codes = vec![
+        0;
+        if validity.is_some() {
+            block.len.max(count)
+        } else {
+            VECTOR.min(count)
+        }
+    ];
     let mut pushed = true;
     for v in 0..count.div_ceil(VECTOR) {
         let start = if validity.is_some() { v * VECTOR } else { 0 };
-        let codes = codes.get_mut(start..start + vector_len(count, v)).unwrap_or_default();
+        let codes = codes
+            .get_mut(start..start + vector_len(count, v))
+            .unwrap_or_default();
         coded.codes(v, cx, codes)?;
         pushed &= validity.is_some() || views.push_codes(codes);
     }
@@ -138,12 +168,15 @@ fn fill_views(views: &mut ViewSlot<'_>, block: &Block<'_>, hand: &mut Hand) -> R
     }
     pushed.then_some(()).ok_or_else(|| {
         let worst = codes.iter().max().copied().unwrap_or(0);
-        Error::corrupt(format!("codes below {} expected, found {worst}", dictionary.len()))
+        Error::corrupt(format!(
+            "codes below {} expected, found {worst}",
+            dictionary.len()
+        ))
     })
 }
 
-/// Strings of some rows of a block: by a dictionary that is not much larger than they are many, else out of memory of their
-/// own. `all`: rows of all blocks, which may share a dictionary.
+/// Strings of some rows of a block: by a dictionary that is not much larger than they are many,
+/// else out of memory of their own. `all`: rows of all blocks, which may share a dictionary.
 pub(crate) fn fill_views_of(
     views: &mut ViewSlot<'_>,
     block: &Block<'_>,
@@ -151,7 +184,8 @@ pub(crate) fn fill_views_of(
     (count, all): (usize, usize),
     cx: &mut Scratch,
 ) -> Result<()> {
-    let wrong = || Error::corrupt("text expected, found other bytes, or more of them than declared");
+    let wrong =
+        || Error::corrupt("text expected, found other bytes, or more of them than declared");
     let Some(AnyDecoder::Bytes(decoder)) = &block.values else {
         return views.push_empty(count).then_some(()).ok_or_else(wrong);
     };
@@ -165,7 +199,10 @@ pub(crate) fn fill_views_of(
                 return Err(wrong());
             }
             let codes = wanted.of_rows(gather_codes(coded, decoder.len(), places, cx)?, count)?;
-            return views.push_codes(&codes).then_some(()).ok_or_else(|| no_code(&codes, strings.len()));
+            return views
+                .push_codes(&codes)
+                .then_some(())
+                .ok_or_else(|| no_code(&codes, strings.len()));
         }
     }
     let mut strings = Appended::default();
@@ -174,7 +211,10 @@ pub(crate) fn fill_views_of(
     gather_bytes(decoder.as_ref(), places, cx, &mut strings)?;
     let (lengths, data) = strings.into_parts()?;
     let lengths = wanted.of_rows(lengths, count)?;
-    views.push_strings(&lengths, &Buffer::from(Bytes::from_owner(data))).then_some(()).ok_or_else(wrong)
+    views
+        .push_strings(&lengths, &Buffer::from(Bytes::from_owner(data)))
+        .then_some(())
+        .ok_or_else(wrong)
 }
 
 /// Most bytes that are reserved for strings before they are seen.
@@ -187,7 +227,13 @@ pub(crate) fn likely_bytes(block: &Block<'_>, rows: usize) -> usize {
 }
 
 /// Where strings of these lengths end, of `bytes` bytes in all, after `before` bytes.
-pub(crate) fn put_ends(large: bool, before: usize, bytes: usize, lengths: &[u32], ends: &mut [u8]) -> Result<()> {
+pub(crate) fn put_ends(
+    large: bool,
+    before: usize,
+    bytes: usize,
+    lengths: &[u32],
+    ends: &mut [u8],
+) -> Result<()> {
     if !large {
         let ends = places::<u32>(ends, lengths.len())?;
         ends.copy_from_slice(lengths);
@@ -199,13 +245,17 @@ pub(crate) fn put_ends(large: bool, before: usize, bytes: usize, lengths: &[u32]
 
 /// As [`put_ends`], in the place of the lengths.
 fn lengths_to_ends(before: usize, bytes: usize, lengths: &mut [u32]) -> Result<()> {
-    let last = i32::try_from(before).ok().and_then(|before| lengths_to_offsets_i32(before, lengths));
+    let last = i32::try_from(before)
+        .ok()
+        .and_then(|before| lengths_to_offsets_i32(before, lengths));
     end_at(before + bytes, last.map(|end| end as u64))
 }
 
 fn end_at(end: usize, found: Option<u64>) -> Result<()> {
     if found != Some(end as u64) {
-        return Err(Error::corrupt(format!("offsets that end at {end} expected, found {found:?}")));
+        return Err(Error::corrupt(format!(
+            "offsets that end at {end} expected, found {found:?}"
+        )));
     }
     Ok(())
 }

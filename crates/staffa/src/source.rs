@@ -1,8 +1,9 @@
-//! Columns told by others: the values of another column, as a block that is encoded in terms of them sees them.
+//! Columns told by others: the values of another column, as a block that is encoded in terms of
+//! them sees them.
 //!
-//! A flat column's block may be encoded in terms of the same block of one other flat column of its row group, which
-//! itself is in terms of none. What it refers to is a *stream* of that block: its values, or the first child of their root
-//! (the codes of a dictionary, the digits of ALP).
+//! A flat column's block may be encoded in terms of the same block of one other flat column of its
+//! row group, which itself is in terms of none. What it refers to is a *stream* of that block: its
+//! values, or the first child of their root (the codes of a dictionary, the digits of ALP).
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::OnceLock;
@@ -11,7 +12,9 @@ use staffa_kernels::{PoolVec, VECTOR, filter};
 
 use crate::bitmap::Bitmap;
 use crate::block::{Parsed, expand};
-use crate::decode::{Budget, Decoder, Integer, OpenContext, Physical, Scratch, decode_all, for_ints, words};
+use crate::decode::{
+    Budget, Decoder, Integer, OpenContext, Physical, Scratch, decode_all, for_ints, words,
+};
 use crate::error::{Error, Result};
 use crate::gather::no_row;
 use crate::later::made;
@@ -37,7 +40,9 @@ impl StreamOf {
             0 => Ok(Self::Values),
             1 => Ok(Self::FirstChild),
             2 => Ok(Self::Validity),
-            other => Err(Error::corrupt(format!("stream 0, 1 or 2 of another column expected, found {other}"))),
+            other => Err(Error::corrupt(format!(
+                "stream 0, 1 or 2 of another column expected, found {other}"
+            ))),
         }
     }
 
@@ -46,7 +51,9 @@ impl StreamOf {
         match self {
             Self::Values => Ok(root),
             Self::FirstChild => root.child_of_same_length(0, "stream of another column"),
-            Self::Validity => Err(Error::corrupt("a stream of words of another column expected, found its validity")),
+            Self::Validity => Err(Error::corrupt(
+                "a stream of words of another column expected, found its validity",
+            )),
         }
     }
 }
@@ -77,7 +84,9 @@ impl<T: Physical> Words<'_, T> {
             Self::Same(decoder) => decoder.vector(v, cx, out),
             Self::Placed(placed) => {
                 let words = placed.all()?.get(v * VECTOR..).unwrap_or_default();
-                out.iter_mut().zip(words).for_each(|(out, word)| *out = *word);
+                out.iter_mut()
+                    .zip(words)
+                    .for_each(|(out, word)| *out = *word);
                 Ok(())
             }
         }
@@ -92,7 +101,12 @@ impl<T: Physical> Words<'_, T> {
     }
 
     /// Words of vector `v`, as they are at hand or by way of `buffer`, which has a place for each.
-    pub(crate) fn vector_in<'b>(&'b self, v: usize, cx: &mut Scratch, buffer: &'b mut [T]) -> Result<&'b [T]> {
+    pub(crate) fn vector_in<'b>(
+        &'b self,
+        v: usize,
+        cx: &mut Scratch,
+        buffer: &'b mut [T],
+    ) -> Result<&'b [T]> {
         match self {
             Self::Same(decoder) => {
                 decoder.vector(v, cx, buffer)?;
@@ -114,8 +128,8 @@ impl<T: Physical> Words<'_, T> {
     }
 }
 
-/// A stream whose values are not one for one those of the asking block; where the source is NULL and has no value, the
-/// word is 0.
+/// A stream whose values are not one for one those of the asking block; where the source is NULL
+/// and has no value, the word is 0.
 pub(crate) struct Placed<'a, T> {
     /// The stream; `None` where the source is NULL everywhere.
     decoder: Option<Box<dyn Decoder<T> + 'a>>,
@@ -146,14 +160,18 @@ impl<T: Physical> Placed<'_, T> {
             return Ok(none);
         };
         let (mut all, mut cx) = (words::<T>(self.rows)?, Scratch::default());
-        let found = all.get_mut(..decoder.len()).ok_or_else(|| misfit(self.rows, decoder.len()))?;
+        let found = all
+            .get_mut(..decoder.len())
+            .ok_or_else(|| misfit(self.rows, decoder.len()))?;
         for (v, vector) in found.chunks_mut(VECTOR).enumerate() {
             decoder.vector(v, &mut cx, vector)?;
         }
         if let Some(present) = &self.present {
             expand(&mut all, decoder.len(), present)?;
         }
-        let Some(asking) = &self.asking else { return Ok(all) };
+        let Some(asking) = &self.asking else {
+            return Ok(all);
+        };
         let mut asked = words::<T>(self.len())?;
         match filter(&all, asking.words(), &mut asked) {
             Some(count) if count == asked.len() => Ok(asked),
@@ -164,12 +182,16 @@ impl<T: Physical> Placed<'_, T> {
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         if let Some(all) = self.all.get() {
             for (row, place) in rows.iter().zip(out) {
-                *place = *all.get(*row as usize).ok_or_else(|| no_row(*row, all.len()))?;
+                *place = *all
+                    .get(*row as usize)
+                    .ok_or_else(|| no_row(*row, all.len()))?;
             }
             return Ok(());
         }
         let rows = match &self.asking {
-            Some(asking) => asking.nth(rows).ok_or_else(|| no_row(rows.last().copied().unwrap_or(0), self.rows))?,
+            Some(asking) => asking
+                .nth(rows)
+                .ok_or_else(|| no_row(rows.last().copied().unwrap_or(0), self.rows))?,
             None => rows.to_vec(),
         };
         match (&self.decoder, &self.present) {
@@ -177,8 +199,12 @@ impl<T: Physical> Placed<'_, T> {
             (Some(decoder), None) => decoder.gather(&rows, cx, out)?,
             (Some(decoder), Some(present)) => {
                 let rows = BlockRows::List(rows);
-                let BlockRows::List(places) = rows.among(present) else { return Err(Error::corrupt("rows as bits")) };
-                let found = out.get_mut(..places.len()).ok_or_else(|| misfit(self.rows, places.len()))?;
+                let BlockRows::List(places) = rows.among(present) else {
+                    return Err(Error::corrupt("rows as bits"));
+                };
+                let found = out
+                    .get_mut(..places.len())
+                    .ok_or_else(|| misfit(self.rows, places.len()))?;
                 decoder.gather(&places, cx, found)?;
                 expand(out, places.len(), &rows.of(present))?;
             }
@@ -187,7 +213,8 @@ impl<T: Physical> Placed<'_, T> {
     }
 }
 
-/// Codes of any width: words less a base. A word below the base, or too far above it, becomes a code beyond any group.
+/// Codes of any width: words less a base. A word below the base, or too far above it, becomes a
+/// code beyond any group.
 pub(crate) trait Codes: Send + Sync {
     /// Bytes that they hold, or may come to hold.
     fn held(&self) -> u64;
@@ -247,14 +274,16 @@ impl Codes for CodesOfU32<'_> {
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
         self.words.vector(v, cx, out)?;
         if self.base > 0 {
-            out.iter_mut().for_each(|code| *code = code.wrapping_sub(self.base));
+            out.iter_mut()
+                .for_each(|code| *code = code.wrapping_sub(self.base));
         }
         Ok(())
     }
 
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
         self.words.gather(rows, cx, out)?;
-        out.iter_mut().for_each(|code| *code = code.wrapping_sub(self.base));
+        out.iter_mut()
+            .for_each(|code| *code = code.wrapping_sub(self.base));
         Ok(())
     }
 }
@@ -269,16 +298,23 @@ pub struct Source<'a> {
 }
 
 fn misfit(expected: usize, found: usize) -> Error {
-    Error::corrupt(format!("a stream of {expected} values expected, found {found}"))
+    Error::corrupt(format!(
+        "a stream of {expected} values expected, found {found}"
+    ))
 }
 
 impl<'a> Source<'a> {
     /// The type of a stream; `None` where the block holds NULLs alone.
     pub(crate) fn physical_type(&self, from: StreamOf) -> Result<Option<PhysicalType>> {
-        self.block.values.as_ref().map(|root| Ok(from.node(root)?.ty)).transpose()
+        self.block
+            .values
+            .as_ref()
+            .map(|root| Ok(from.node(root)?.ty))
+            .transpose()
     }
 
-    /// A stream for a decoder: a word for every value of the asking block, of which there are `len`.
+    /// A stream for a decoder: a word for every value of the asking block, of which there are
+    /// `len`.
     pub(crate) fn open<T: Physical>(&self, from: StreamOf, len: usize) -> Result<Words<'a, T>> {
         let rows = self.block.len;
         let open = |root: &NodeRef<'a>| self.context(T::BYTES).open_words::<T>(from.node(root)?);
@@ -288,14 +324,22 @@ impl<'a> Source<'a> {
             (Some(decoder), None, None) if decoder.len() == len => return Ok(Words::Same(decoder)),
             others => others,
         };
-        let present = validity.map(|node| self.context(1).open_bits(node)?.bits()).transpose()?;
+        let present = validity
+            .map(|node| self.context(1).open_bits(node)?.bits())
+            .transpose()?;
         if let Some(decoder) = &decoder {
             let expected = present.as_ref().map_or(rows, Bitmap::count_ones);
             if decoder.len() != expected {
                 return Err(misfit(expected, decoder.len()));
             }
         }
-        let placed = Placed { decoder, rows, asking: asking.clone(), present, all: OnceLock::new() };
+        let placed = Placed {
+            decoder,
+            rows,
+            asking: asking.clone(),
+            present,
+            all: OnceLock::new(),
+        };
         if placed.len() != len || asking.as_ref().is_some_and(|asking| asking.len() != rows) {
             return Err(misfit(len, placed.len()));
         }
@@ -313,11 +357,15 @@ impl<'a> Source<'a> {
     /// As for any block; dictionaries of the whole chunk are not at hand.
     fn context(&self, width: usize) -> OpenContext<'a> {
         let budget = Budget::new((4 * width as u64 + 32) * self.block.len as u64 + (1 << 16));
-        OpenContext { budget, shared: &[], sources: Vec::new() }
+        OpenContext {
+            budget,
+            shared: &[],
+            sources: Vec::new(),
+        }
     }
 
-    /// A stream of bits, one for every value of the asking block, of which there are `len`; 0 where the source is NULL and
-    /// has no value for it.
+    /// A stream of bits, one for every value of the asking block, of which there are `len`; 0 where
+    /// the source is NULL and has no value for it.
     pub(crate) fn bits(&self, from: StreamOf, len: usize) -> Result<Bitmap> {
         let rows = self.block.len;
         let valid = match &self.block.validity {
@@ -329,7 +377,11 @@ impl<'a> Source<'a> {
             (_, None) => Bitmap::filled(rows, false),
             (_, Some(root)) => {
                 let bits = self.context(1).open_bits(from.node(root)?)?.bits()?;
-                if self.block.dense { bits.scattered(&valid) } else { bits }
+                if self.block.dense {
+                    bits.scattered(&valid)
+                } else {
+                    bits
+                }
             }
         };
         let bits = match &self.rows {
@@ -337,16 +389,27 @@ impl<'a> Source<'a> {
             None => bits,
         };
         if bits.len() != len {
-            return Err(Error::corrupt(format!("a stream of {len} bits expected, found {}", bits.len())));
+            return Err(Error::corrupt(format!(
+                "a stream of {len} bits expected, found {}",
+                bits.len()
+            )));
         }
         Ok(bits)
     }
 
     /// A stream as codes above a base.
-    pub(crate) fn codes(&self, from: StreamOf, base: u64, len: usize) -> Result<Box<dyn Codes + 'a>> {
+    pub(crate) fn codes(
+        &self,
+        from: StreamOf,
+        base: u64,
+        len: usize,
+    ) -> Result<Box<dyn Codes + 'a>> {
         let ty = self.physical_type(from)?.unwrap_or(PhysicalType::U32);
         if let (PhysicalType::U32, Ok(base)) = (ty, u32::try_from(base)) {
-            return Ok(Box::new(CodesOfU32 { words: self.open(from, len)?, base }));
+            return Ok(Box::new(CodesOfU32 {
+                words: self.open(from, len)?,
+                base,
+            }));
         }
         for_ints!(ty, T => Ok(Box::new(CodesOf { words: self.open::<T>(from, len)?, base })),
             other => Err(Error::corrupt(format!("a stream of integers expected, found {other:?}"))))

@@ -23,7 +23,8 @@ pub(crate) enum Store {
 }
 
 impl Store {
-    /// A local file. It is read by position, never mapped: a file that shrinks gives an error, not a signal.
+    /// A local file. It is read by position, never mapped: a file that shrinks gives an error, not
+    /// a signal.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let io = |e| Error::io(path, e);
         let file = fs::File::open(path).map_err(io)?;
@@ -31,7 +32,12 @@ impl Store {
         if metadata.is_dir() {
             return Err(io(std::io::Error::from(std::io::ErrorKind::IsADirectory)));
         }
-        Ok(Self::Local { file, len: metadata.len(), path: path.to_owned(), end: OnceLock::new() })
+        Ok(Self::Local {
+            file,
+            len: metadata.len(),
+            path: path.to_owned(),
+            end: OnceLock::new(),
+        })
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -48,35 +54,52 @@ impl Store {
         }
     }
 
-    /// Bytes `offset..offset + len`, which must lie within the file: nothing is allocated for what is not there.
+    /// Bytes `offset..offset + len`, which must lie within the file: nothing is allocated for what
+    /// is not there.
     pub(crate) fn read(&self, offset: u64, len: u64) -> Result<Bytes> {
         let end = offset.checked_add(len).filter(|end| *end <= self.len());
-        let (Some(end), Ok(start), Ok(count)) = (end, usize::try_from(offset), usize::try_from(len)) else {
-            let what = format!("{len} bytes at {offset} expected, the file has {}", self.len());
+        let (Some(end), Ok(start), Ok(count)) =
+            (end, usize::try_from(offset), usize::try_from(len))
+        else {
+            let what = format!(
+                "{len} bytes at {offset} expected, the file has {}",
+                self.len()
+            );
             return Err(Error::truncated(what));
         };
         match self {
             Self::Memory(bytes) => Ok(bytes.slice(start..end as usize)),
-            Self::Local { file, path, end: at_hand, .. } => {
+            Self::Local {
+                file,
+                path,
+                end: at_hand,
+                ..
+            } => {
                 if let Some((first, bytes)) = at_hand.get()
                     && let Some(from) = offset.checked_sub(*first)
                 {
                     // Within the file, and so within its end.
                     return Ok(bytes.slice(from as usize..from as usize + count));
                 }
-                let mut buffer =
-                    PoolBuf::new(count).ok_or_else(|| Error::limit(format!("no memory for {len} bytes")))?;
-                read_exact_at(file, buffer.as_mut_slice(), offset).map_err(|e| Error::io(path, e))?;
+                let mut buffer = PoolBuf::new(count)
+                    .ok_or_else(|| Error::limit(format!("no memory for {len} bytes")))?;
+                read_exact_at(file, buffer.as_mut_slice(), offset)
+                    .map_err(|e| Error::io(path, e))?;
                 Ok(Bytes::from_owner(buffer))
             }
         }
     }
 
-    /// Keeps what is left of the file from `offset` on, a copy of the end of `tail`, the last bytes that were read: the
-    /// column indexes there are read without asking the system for each.
+    /// Keeps what is left of the file from `offset` on, a copy of the end of `tail`, the last bytes
+    /// that were read: the column indexes there are read without asking the system for each.
     pub(crate) fn keep_end(&self, offset: u64, tail: &Bytes) {
-        let (Self::Local { len, end, .. }, Some(bytes)) = (self, self.len().checked_sub(offset)) else { return };
-        let from = usize::try_from(bytes).ok().and_then(|bytes| tail.len().checked_sub(bytes));
+        let (Self::Local { len, end, .. }, Some(bytes)) = (self, self.len().checked_sub(offset))
+        else {
+            return;
+        };
+        let from = usize::try_from(bytes)
+            .ok()
+            .and_then(|bytes| tail.len().checked_sub(bytes));
         if let Some(kept) = from.and_then(|from| tail.get(from..)) {
             let _ = end.set((len - bytes, Bytes::copy_from_slice(kept)));
         }

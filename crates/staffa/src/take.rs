@@ -6,8 +6,9 @@
 //!                             -> as above, and every row asked for from its place among those
 //! ```
 //!
-//! Only blocks that hold a wanted row are read; each is opened once however many of its rows are wanted, and where values
-//! can be read by themselves, no others are decoded. Opened blocks are kept for the next take.
+//! Only blocks that hold a wanted row are read; each is opened once however many of its rows are
+//! wanted, and where values can be read by themselves, no others are decoded. Opened blocks are
+//! kept for the next take.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -53,7 +54,8 @@ impl<'s> From<&'s BooleanArray> for Selection<'s> {
     }
 }
 
-/// Rows of a table for each that is wanted, from which on a bit for each takes longer than to sort these.
+/// Rows of a table for each that is wanted, from which on a bit for each takes longer than to sort
+/// these.
 const SPARSE: u64 = 512;
 
 /// Rows in the order of the file.
@@ -68,8 +70,9 @@ struct Selected {
 impl File {
     /// Rows by number, as one batch in the order asked; all columns where none are named.
     ///
-    /// Refused where no array of a column's type can hold so many rows: 16-bit run ends reach 32,767, and the values of
-    /// dictionaries of several row groups together may be more than the keys can number.
+    /// Refused where no array of a column's type can hold so many rows: 16-bit run ends reach
+    /// 32,767, and the values of dictionaries of several row groups together may be more than the
+    /// keys can number.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -83,11 +86,17 @@ impl File {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn take(&self, rows: &[u64], columns: Option<&[String]>, string_views: bool) -> Result<RecordBatch> {
+    pub fn take(
+        &self,
+        rows: &[u64],
+        columns: Option<&[String]>,
+        string_views: bool,
+    ) -> Result<RecordBatch> {
         self.select(rows, columns, string_views)
     }
 
-    /// A range of rows, those that a mask marks, or those of a list, as one batch; else as [`take`](Self::take).
+    /// A range of rows, those that a mask marks, or those of a list, as one batch; else as
+    /// [`take`](Self::take).
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -115,20 +124,27 @@ impl File {
             Some(names) => self.column_positions(names)?,
             None => (0..schema.fields().len()).collect(),
         };
-        let Selected { groups, count, order } = self.selected(&rows.into())?;
+        let Selected {
+            groups,
+            count,
+            order,
+        } = self.selected(&rows.into())?;
         let open = |leaf, pick: &Pick| self.opened_and_kept(leaf, pick.row_group, pick.block);
         let column = |column: &usize| {
             let array = self.gather_column(*column, &schema, &groups, &open)?;
             match (&order, schema.fields().get(*column)) {
-                (Some(order), Some(field)) => {
-                    pick(field, &array, order).map_err(|e| e.at(|p| p.column = Some(field.name().clone())))
-                }
+                (Some(order), Some(field)) => pick(field, &array, order)
+                    .map_err(|e| e.at(|p| p.column = Some(field.name().clone()))),
                 _ => Ok(array),
             }
         };
         let arrays = each_column(&columns, count, column)?;
         let options = RecordBatchOptions::new().with_row_count(Some(count));
-        Ok(RecordBatch::try_new_with_options(Arc::new(schema.project(&columns)?), arrays, &options)?)
+        Ok(RecordBatch::try_new_with_options(
+            Arc::new(schema.project(&columns)?),
+            arrays,
+            &options,
+        )?)
     }
 
     /// Where the rows lie, in the order of the file.
@@ -186,15 +202,23 @@ impl File {
                     let here = rest.partition_point(|row| *row < group.end);
                     let (here, later) = rest.split_at_checked(here).unwrap_or_default();
                     rest = later;
-                    Rows::of_list(here.iter().map(|row| row - group.start).collect(), block_rows)
+                    Rows::of_list(
+                        here.iter().map(|row| row - group.start).collect(),
+                        block_rows,
+                    )
                 };
                 (self.groups(own), order, rows.len())
             }
         };
-        Ok(Selected { groups, count, order })
+        Ok(Selected {
+            groups,
+            count,
+            order,
+        })
     }
 
-    /// Rows of every row group that has some: `own` has them, given which rows of the table these are.
+    /// Rows of every row group that has some: `own` has them, given which rows of the table these
+    /// are.
     fn groups(&self, mut own: impl FnMut(Range<u64>) -> Rows) -> Vec<Group> {
         let (mut groups, mut first) = (Vec::new(), 0u64);
         for (row_group, &count) in self.footer().row_groups.iter().enumerate() {
@@ -237,7 +261,9 @@ fn in_order(rows: &[u64], total: u64) -> Result<(Vec<u64>, Vec<u32>)> {
     let ranks: Vec<u32> = ranks.collect();
     let place = |row: &u64| {
         let word = (row / 64) as usize;
-        let own = words.get(word).map_or(0, |word| (word & ((1 << (row % 64)) - 1)).count_ones());
+        let own = words
+            .get(word)
+            .map_or(0, |word| (word & ((1 << (row % 64)) - 1)).count_ones());
         ranks.get(word).copied().unwrap_or(0) + own
     };
     let order = rows.iter().map(place).collect();

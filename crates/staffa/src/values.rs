@@ -1,7 +1,8 @@
-//! Values: what an encoding sees. One enum over the physical types, so that no trait is copied per type.
+//! Values: what an encoding sees. One enum over the physical types, so that no trait is copied per
+//! type.
 //!
-//! Logical types (dates, timestamps, decimals, floats) are bit patterns of a width underneath; a [`Kind`] says how they
-//! are ordered. NULLs are not values: validity is a column of its own.
+//! Logical types (dates, timestamps, decimals, floats) are bit patterns of a width underneath; a
+//! [`Kind`] says how they are ordered. NULLs are not values: validity is a column of its own.
 
 use arrow_buffer::Buffer;
 use staffa_kernels::{PlainStrings, StringViews, U256, Word, cast_slice};
@@ -92,7 +93,10 @@ impl<'a> Strings<'a> {
     #[inline]
     pub fn get(&self, i: usize) -> &'a [u8] {
         match self.offsets.get(i..i + 2) {
-            Some(&[start, end]) => self.data.get(start as usize..end as usize).unwrap_or_default(),
+            Some(&[start, end]) => self
+                .data
+                .get(start as usize..end as usize)
+                .unwrap_or_default(),
             _ => &[],
         }
     }
@@ -100,13 +104,18 @@ impl<'a> Strings<'a> {
     /// All strings in order.
     pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + Clone + use<'a> {
         let data = self.data;
-        self.offsets.windows(2).map(move |w| data.get(w[0] as usize..w[1] as usize).unwrap_or_default())
+        self.offsets
+            .windows(2)
+            .map(move |w| data.get(w[0] as usize..w[1] as usize).unwrap_or_default())
     }
 
     /// All strings, one after another.
     pub fn contents(&self) -> &'a [u8] {
         match (self.offsets.first(), self.offsets.last()) {
-            (Some(&first), Some(&last)) => self.data.get(first as usize..last as usize).unwrap_or_default(),
+            (Some(&first), Some(&last)) => self
+                .data
+                .get(first as usize..last as usize)
+                .unwrap_or_default(),
             _ => &[],
         }
     }
@@ -119,7 +128,10 @@ impl<'a> Strings<'a> {
     /// Strings `start..start + len`, borrowed.
     #[must_use]
     pub fn slice(&self, start: usize, len: usize) -> Self {
-        Self { offsets: self.offsets.get(start..=start + len).unwrap_or_default(), data: self.data }
+        Self {
+            offsets: self.offsets.get(start..=start + len).unwrap_or_default(),
+            data: self.data,
+        }
     }
 }
 
@@ -135,7 +147,10 @@ pub struct StringsBuf {
 impl StringsBuf {
     /// No strings yet.
     pub fn new() -> Self {
-        Self { offsets: vec![0], data: Vec::new() }
+        Self {
+            offsets: vec![0],
+            data: Vec::new(),
+        }
     }
 
     /// Appends one.
@@ -146,7 +161,10 @@ impl StringsBuf {
 
     /// Borrows them.
     pub fn as_strings(&self) -> Strings<'_> {
-        Strings { offsets: &self.offsets, data: &self.data }
+        Strings {
+            offsets: &self.offsets,
+            data: &self.data,
+        }
     }
 }
 
@@ -241,7 +259,8 @@ pub enum LeafValues {
     Bits(Bitmap),
     /// Fixed-width words: exactly `len * width` bytes, aligned to the width (8 for 256 bits).
     Words(PhysicalType, Buffer),
-    /// Byte strings: `offsets` has one more entry than there are strings and begins anywhere in `data`.
+    /// Byte strings: `offsets` has one more entry than there are strings and begins anywhere in
+    /// `data`.
     Bytes {
         /// As in [`Strings`].
         offsets: Vec<u32>,
@@ -322,7 +341,9 @@ impl DecodedValues {
             Self::Words(ty, data) => data.len() / ty.width_bytes().unwrap_or(1),
             Self::Views(views) => views.len(),
             Self::Strings(strings) => strings.len(),
-            Self::Bytes { large, offsets, .. } => (offsets.len() / if *large { 8 } else { 4 }).saturating_sub(1),
+            Self::Bytes { large, offsets, .. } => {
+                (offsets.len() / if *large { 8 } else { 4 }).saturating_sub(1)
+            }
         }
     }
 }

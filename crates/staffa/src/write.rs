@@ -4,7 +4,8 @@
 //! RecordBatch -> row group -> leaves -> chunks (columns and blocks in parallel) -> temporary file -> sync -> rename
 //! ```
 //!
-//! Memory is bounded by one row group and its encoding, and by the column indexes (some 30 bytes per block).
+//! Memory is bounded by one row group and its encoding, and by the column indexes (some 30 bytes
+//! per block).
 
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -21,15 +22,17 @@ use crate::asked::{Asked, asked};
 use crate::chunk::{self, Chosen, ChunkOptions, EncodedChunk, Teller};
 use crate::encoding;
 use crate::error::{Error, Result};
-use crate::file::{BlockEntry, ChunkEntry, ColumnIndex, FORMAT_VERSION, Footer, MAX_BLOCK_ROWS, PartEntry, header};
+use crate::file::{
+    BlockEntry, ChunkEntry, ColumnIndex, FORMAT_VERSION, Footer, MAX_BLOCK_ROWS, PartEntry, header,
+};
 use crate::misfit::explained;
 use crate::options::{WriteOptions, WriteSummary};
 use crate::relate;
 use crate::rounding;
 use crate::values::{LeafArray, LeafValues};
 
-/// Writes a file under a temporary name beside its path; [`finish`](Self::finish) syncs and renames it. Dropped before,
-/// nothing remains.
+/// Writes a file under a temporary name beside its path; [`finish`](Self::finish) syncs and renames
+/// it. Dropped before, nothing remains.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -56,7 +59,11 @@ pub struct Writer {
 
 impl Writer {
     /// Begins a file of this schema.
-    pub fn create(path: impl AsRef<Path>, schema: SchemaRef, options: WriteOptions) -> Result<Self> {
+    pub fn create(
+        path: impl AsRef<Path>,
+        schema: SchemaRef,
+        options: WriteOptions,
+    ) -> Result<Self> {
         // Through a link to what it points to: the link stays.
         let path = fs::canonicalize(&path).unwrap_or_else(|_| path.as_ref().to_owned());
         let overwrite = options.overwrite;
@@ -73,7 +80,10 @@ impl Writer {
             return Err(exists(&path));
         }
         let plan = Plan::new(schema, options)?;
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = path
+            .parent()
+            .filter(|p| !p.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
         let mut builder = tempfile::Builder::new();
         builder.prefix(".staffa-").suffix(".tmp");
         #[cfg(unix)]
@@ -82,10 +92,16 @@ impl Writer {
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
-        let file = builder.tempfile_in(folder).map_err(|e| Error::io(&path, e))?;
+        let file = builder
+            .tempfile_in(folder)
+            .map_err(|e| Error::io(&path, e))?;
         let sink = BufWriter::with_capacity(1 << 20, file);
         let encoder = Encoder::new(sink, plan).map_err(|e| name(e, &path))?;
-        Ok(Self { encoder, path, overwrite })
+        Ok(Self {
+            encoder,
+            path,
+            overwrite,
+        })
     }
 
     /// Adds any number of rows; whenever a row group is full it is encoded and written.
@@ -100,11 +116,21 @@ impl Writer {
 
     /// Writes what is left, syncs, and gives the file its name.
     pub fn finish(self) -> Result<WriteSummary> {
-        let Self { encoder, path, overwrite } = self;
+        let Self {
+            encoder,
+            path,
+            overwrite,
+        } = self;
         let (sink, summary) = encoder.finish().map_err(|e| name(e, &path))?;
-        let file = sink.into_inner().map_err(|e| Error::io(&path, e.into_error()))?;
+        let file = sink
+            .into_inner()
+            .map_err(|e| Error::io(&path, e.into_error()))?;
         file.as_file().sync_all().map_err(|e| Error::io(&path, e))?;
-        let persisted = if overwrite { file.persist(&path) } else { file.persist_noclobber(&path) };
+        let persisted = if overwrite {
+            file.persist(&path)
+        } else {
+            file.persist_noclobber(&path)
+        };
         persisted.map_err(|e| match e.error.kind() {
             io::ErrorKind::AlreadyExists => exists(&path),
             _ => Error::io(&path, e.error),
@@ -115,7 +141,13 @@ impl Writer {
 }
 
 fn exists(path: &Path) -> Error {
-    Error::io(path, io::Error::new(io::ErrorKind::AlreadyExists, "the file exists and is not to be replaced"))
+    Error::io(
+        path,
+        io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            "the file exists and is not to be replaced",
+        ),
+    )
 }
 
 /// Tells which file an error of the system concerns.
@@ -149,7 +181,11 @@ fn sync_folder(path: &Path) {
 /// # Ok(())
 /// # }
 /// ```
-pub fn to_bytes(schema: SchemaRef, batches: &[RecordBatch], options: WriteOptions) -> Result<Vec<u8>> {
+pub fn to_bytes(
+    schema: SchemaRef,
+    batches: &[RecordBatch],
+    options: WriteOptions,
+) -> Result<Vec<u8>> {
     let mut encoder = Encoder::new(Vec::new(), Plan::new(schema, options)?)?;
     batches.iter().try_for_each(|batch| encoder.write(batch))?;
     Ok(encoder.finish()?.0)
@@ -172,7 +208,10 @@ struct Plan {
 
 impl Plan {
     fn new(schema: SchemaRef, options: WriteOptions) -> Result<Self> {
-        if options.row_group_rows == 0 || options.block_rows == 0 || options.block_rows > MAX_BLOCK_ROWS as usize {
+        if options.row_group_rows == 0
+            || options.block_rows == 0
+            || options.block_rows > MAX_BLOCK_ROWS as usize
+        {
             return Err(Error::invalid(format!(
                 "row groups of 1 row or more and blocks of 1 to 1048576 values are possible, asked for {} and {}",
                 options.row_group_rows, options.block_rows
@@ -185,7 +224,15 @@ impl Plan {
         let threads = options.threads.filter(|n| *n > 0).map(build).transpose();
         let threads = threads.map_err(|e| Error::invalid(format!("no threads: {e}")))?;
         let without = encoding::left_out(&options.without)?;
-        Ok(Self { schema, stored, layout, options, asked, without, threads })
+        Ok(Self {
+            schema,
+            stored,
+            layout,
+            options,
+            asked,
+            without,
+            threads,
+        })
     }
 }
 
@@ -193,8 +240,14 @@ impl Plan {
 pub(crate) fn unknown_column(name: &str, schema: &Schema) -> Error {
     let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
     let shown = names.get(..20).unwrap_or(&names).join(", ");
-    let more = if names.len() > 20 { format!(" and {} more", names.len() - 20) } else { String::new() };
-    Error::invalid(format!("no column is called {name:?}; there are {shown}{more}"))
+    let more = if names.len() > 20 {
+        format!(" and {} more", names.len() - 20)
+    } else {
+        String::new()
+    };
+    Error::invalid(format!(
+        "no column is called {name:?}; there are {shown}{more}"
+    ))
 }
 
 /// Encodes row groups into a sink.
@@ -209,7 +262,8 @@ struct Encoder<W> {
     indexes: Vec<ColumnIndex>,
     row_groups: Vec<u32>,
     summary: WriteSummary,
-    /// Set while rows are on their way: an error on it leaves rows lost, and the file must not be finished.
+    /// Set while rows are on their way: an error on it leaves rows lost, and the file must not be
+    /// finished.
     broken: bool,
 }
 
@@ -258,15 +312,25 @@ impl<W: Write + Send> Encoder<W> {
     /// Rows of a full row group, going by the size of the rows at hand.
     fn full_rows(&self) -> usize {
         let row_bytes = (self.pending_bytes / self.pending_rows.max(1)).max(1);
-        let rows = (self.plan.options.row_group_bytes / row_bytes).clamp(1, self.plan.options.row_group_rows);
-        let unit = [self.plan.options.block_rows, 1024, 1].into_iter().find(|unit| *unit <= rows).unwrap_or(1);
-        if rows == self.plan.options.row_group_rows { rows } else { rows / unit * unit }
+        let rows = (self.plan.options.row_group_bytes / row_bytes)
+            .clamp(1, self.plan.options.row_group_rows);
+        let unit = [self.plan.options.block_rows, 1024, 1]
+            .into_iter()
+            .find(|unit| *unit <= rows)
+            .unwrap_or(1);
+        if rows == self.plan.options.row_group_rows {
+            rows
+        } else {
+            rows / unit * unit
+        }
     }
 
     /// Encodes the first `rows` pending rows.
     fn flush(&mut self, rows: usize) -> Result<()> {
         if self.broken {
-            return Err(Error::invalid("an earlier write failed and its rows are lost: this file cannot be finished"));
+            return Err(Error::invalid(
+                "an earlier write failed and its rows are lost: this file cannot be finished",
+            ));
         }
         self.broken = true;
         let mut group = Vec::new();
@@ -274,7 +338,8 @@ impl<W: Write + Send> Encoder<W> {
         let mut rest = std::mem::take(&mut self.pending).into_iter();
         for batch in rest.by_ref() {
             if batch.num_rows() > wanted {
-                self.pending.push(batch.slice(wanted, batch.num_rows() - wanted));
+                self.pending
+                    .push(batch.slice(wanted, batch.num_rows() - wanted));
                 group.push(batch.slice(0, wanted));
                 break;
             }
@@ -301,7 +366,10 @@ impl<W: Write + Send> Encoder<W> {
         let (plan, first_row) = (&self.plan, self.summary.rows);
         let mut leaves = shred(batch, &plan.layout)?;
         for (array, asked) in leaves.iter_mut().zip(&plan.asked) {
-            asked.rounding.iter().for_each(|rounding| rounding.apply(array));
+            asked
+                .rounding
+                .iter()
+                .for_each(|rounding| rounding.apply(array));
         }
         for (array, leaf) in leaves.iter().zip(plan.layout.leaves()) {
             check_offsets(array, leaf)?;
@@ -319,10 +387,16 @@ impl<W: Write + Send> Encoder<W> {
                     verify: plan.options.verify,
                     kind: leaf.kind,
                 };
-                chunk::choose(array, options).map_err(|e| explained(e, (array, leaf), options, batch, first_row))
+                chunk::choose(array, options)
+                    .map_err(|e| explained(e, (array, leaf), options, batch, first_row))
             });
             let mut chosen = chosen.collect::<Result<Vec<_>>>()?;
-            let told = if plan.options.relate && plan.asked.iter().any(|asked| relate::relates(asked.profile)) {
+            let told = if plan.options.relate
+                && plan
+                    .asked
+                    .iter()
+                    .any(|asked| relate::relates(asked.profile))
+            {
                 relate::relate(&mut chosen, relate::LEAST_GAIN)?.0
             } else {
                 vec![Vec::new(); chosen.len()]
@@ -334,7 +408,10 @@ impl<W: Write + Send> Encoder<W> {
             None => encode(),
         }?;
         let rows = u32::try_from(batch.num_rows()).map_err(|_| {
-            Error::limit(format!("at most 2^32 rows of a row group are possible, found {}", batch.num_rows()))
+            Error::limit(format!(
+                "at most 2^32 rows of a row group are possible, found {}",
+                batch.num_rows()
+            ))
         })?;
         for (leaf, chunk) in chunks.into_iter().enumerate() {
             let entry = self.put_chunk(chunk)?;
@@ -351,7 +428,10 @@ impl<W: Write + Send> Encoder<W> {
         let offset = self.position;
         let (mut shared, mut blocks) = (Vec::new(), Vec::new());
         for part in &chunk.shared {
-            shared.push(PartEntry { offset: self.position, bytes: part.len() as u64 });
+            shared.push(PartEntry {
+                offset: self.position,
+                bytes: part.len() as u64,
+            });
             self.put(part)?;
         }
         let mut first_value = 0;
@@ -392,8 +472,8 @@ impl<W: Write + Send> Encoder<W> {
         let mut leaves = Vec::with_capacity(self.indexes.len());
         for index in std::mem::take(&mut self.indexes) {
             let bytes = index.write();
-            let len =
-                u32::try_from(bytes.len()).map_err(|_| Error::limit("a column index of at most 4 GiB is possible"))?;
+            let len = u32::try_from(bytes.len())
+                .map_err(|_| Error::limit("a column index of at most 4 GiB is possible"))?;
             leaves.push((self.position, len));
             self.put(&bytes)?;
         }
@@ -409,39 +489,71 @@ impl<W: Write + Send> Encoder<W> {
         };
         self.put(&footer.write()?)?;
         self.sink.flush()?;
-        let summary = WriteSummary { row_groups: self.row_groups.len(), file_bytes: self.position, ..self.summary };
+        let summary = WriteSummary {
+            row_groups: self.row_groups.len(),
+            file_bytes: self.position,
+            ..self.summary
+        };
         Ok((self.sink, summary))
     }
 }
 
-/// The chunks of a row group: first those that stand by themselves, then those in terms of one of them.
-fn finish(chosen: &[Chosen<'_>], told: &[Vec<usize>], layout: &Layout) -> Result<Vec<EncodedChunk>> {
+/// The chunks of a row group: first those that stand by themselves, then those in terms of one of
+/// them.
+fn finish(
+    chosen: &[Chosen<'_>],
+    told: &[Vec<usize>],
+    layout: &Layout,
+) -> Result<Vec<EncodedChunk>> {
     let located = |leaf: usize, result: Result<EncodedChunk>| {
-        result.map_err(|e| e.at(|p| p.column = layout.leaves().get(leaf).map(|leaf| leaf.path.clone())))
+        result.map_err(|e| {
+            e.at(|p| p.column = layout.leaves().get(leaf).map(|leaf| leaf.path.clone()))
+        })
     };
-    let own = chosen.par_iter().zip(told).enumerate().map(|(leaf, (chosen, by))| match by.as_slice() {
-        [] => located(leaf, chosen.finish(&[])).map(Some),
-        _ => Ok(None),
-    });
+    let own = chosen
+        .par_iter()
+        .zip(told)
+        .enumerate()
+        .map(|(leaf, (chosen, by))| match by.as_slice() {
+            [] => located(leaf, chosen.finish(&[])).map(Some),
+            _ => Ok(None),
+        });
     let own: Vec<Option<EncodedChunk>> = own.collect::<Result<_>>()?;
-    let rest = chosen.par_iter().zip(told).enumerate().map(|(leaf, (column, by))| {
-        let teller = |&leaf: &usize| match (chosen.get(leaf), own.get(leaf)) {
-            (Some(teller), Some(Some(chunk))) => Ok(Teller { leaf, ty: teller.ty, chunk }),
-            _ => Err(Error::invalid(format!("leaf {leaf} tells another and is told itself"))),
-        };
-        if by.is_empty() {
-            return Ok(None);
-        }
-        let tellers = by.iter().map(teller).collect::<Result<Vec<_>>>()?;
-        located(leaf, column.finish(&tellers)).map(Some)
-    });
+    let rest = chosen
+        .par_iter()
+        .zip(told)
+        .enumerate()
+        .map(|(leaf, (column, by))| {
+            let teller = |&leaf: &usize| match (chosen.get(leaf), own.get(leaf)) {
+                (Some(teller), Some(Some(chunk))) => Ok(Teller {
+                    leaf,
+                    ty: teller.ty,
+                    chunk,
+                }),
+                _ => Err(Error::invalid(format!(
+                    "leaf {leaf} tells another and is told itself"
+                ))),
+            };
+            if by.is_empty() {
+                return Ok(None);
+            }
+            let tellers = by.iter().map(teller).collect::<Result<Vec<_>>>()?;
+            located(leaf, column.finish(&tellers)).map(Some)
+        });
     let rest: Vec<Option<EncodedChunk>> = rest.collect::<Result<_>>()?;
-    Ok(own.into_iter().zip(rest).filter_map(|(own, told)| own.or(told)).collect())
+    Ok(own
+        .into_iter()
+        .zip(rest)
+        .filter_map(|(own, told)| own.or(told))
+        .collect())
 }
 
-/// What is written must be read again: strings with 32-bit offsets end within 2^31 bytes of a row group.
+/// What is written must be read again: strings with 32-bit offsets end within 2^31 bytes of a row
+/// group.
 fn check_offsets(array: &LeafArray, leaf: &Leaf) -> Result<()> {
-    let LeafValues::Bytes { offsets, .. } = &array.values else { return Ok(()) };
+    let LeafValues::Bytes { offsets, .. } = &array.values else {
+        return Ok(());
+    };
     let bytes = offsets.last().copied().unwrap_or(0) - offsets.first().copied().unwrap_or(0);
     if !leaf.large && i32::try_from(bytes).is_err() {
         let what = format!(
@@ -478,7 +590,10 @@ fn check_schema(expected: &Schema, found: &Schema) -> Result<()> {
 /// Bytes that the rows of a batch take in Arrow memory.
 fn arrow_bytes(batch: &RecordBatch) -> usize {
     let bytes = |column: &arrow_array::ArrayRef| {
-        column.to_data().get_slice_memory_size().unwrap_or_else(|_| column.get_array_memory_size())
+        column
+            .to_data()
+            .get_slice_memory_size()
+            .unwrap_or_else(|_| column.get_array_memory_size())
     };
     batch.columns().iter().map(bytes).sum()
 }

@@ -1,5 +1,11 @@
 //! What can be asked for single columns: profiles, expected access, bounds on the error.
-#![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    missing_docs,
+    clippy::pedantic,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
 
 mod common;
 
@@ -8,7 +14,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{
-    Array, ArrayRef, FixedSizeListArray, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray, StructArray,
+    Array, ArrayRef, FixedSizeListArray, Float32Array, Float64Array, Int64Array, RecordBatch,
+    StringArray, StructArray,
 };
 use arrow_schema::{DataType, Field};
 use common::{Random, column, field, read, rows, sized, table, write};
@@ -17,12 +24,20 @@ use staffa::{Access, File, Profile, WriteOptions};
 fn encodings_of(file: &File, path: &str) -> Vec<String> {
     let all = file.explain().unwrap();
     let column = all.iter().find(|column| column.path == path).unwrap();
-    column.blocks.iter().filter_map(|block| block.values.as_ref()).map(ToString::to_string).collect()
+    column
+        .blocks
+        .iter()
+        .filter_map(|block| block.values.as_ref())
+        .map(ToString::to_string)
+        .collect()
 }
 
 fn bounded(bounds: &[(&str, f64)]) -> WriteOptions {
     let mut options = sized(3000, 1100);
-    options.max_errors = bounds.iter().map(|(path, bound)| ((*path).to_owned(), *bound)).collect();
+    options.max_errors = bounds
+        .iter()
+        .map(|(path, bound)| ((*path).to_owned(), *bound))
+        .collect();
     options
 }
 
@@ -31,14 +46,42 @@ fn floats_are_within_their_bound_and_all_else_is_exact() {
     let mut random = Random(7);
     let mut noise = move || random.next() as f64 / u64::MAX as f64 * 4.0 - 2.0;
     let mut doubles: Vec<Option<f64>> = (0..4096).map(|i| (i % 9 != 0).then(&mut noise)).collect();
-    let edges = [-0.0, 0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, -1e300, 5e-324, -1e-9, f64::MAX];
+    let edges = [
+        -0.0,
+        0.0,
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        1e300,
+        -1e300,
+        5e-324,
+        -1e-9,
+        f64::MAX,
+    ];
     doubles[100..100 + edges.len()].copy_from_slice(&edges.map(Some));
-    let singles: Vec<f32> = (0..4096 * 3).map(|i| if i < 10 { edges[i] as f32 } else { noise() as f32 }).collect();
+    let singles: Vec<f32> = (0..4096 * 3)
+        .map(|i| {
+            if i < 10 {
+                edges[i] as f32
+            } else {
+                noise() as f32
+            }
+        })
+        .collect();
     let item = Arc::new(Field::new("item", DataType::Float32, false));
-    let lists = FixedSizeListArray::new(item, 3, Arc::new(Float32Array::from(singles.clone())), None);
+    let lists =
+        FixedSizeListArray::new(item, 3, Arc::new(Float32Array::from(singles.clone())), None);
     let parts: Vec<(_, ArrayRef)> = vec![
-        (field("x", DataType::Float64), Arc::new(Float64Array::from(doubles.clone()))),
-        (field("n", DataType::Utf8), Arc::new(StringArray::from_iter_values((0..4096).map(|i| (i % 7).to_string())))),
+        (
+            field("x", DataType::Float64),
+            Arc::new(Float64Array::from(doubles.clone())),
+        ),
+        (
+            field("n", DataType::Utf8),
+            Arc::new(StringArray::from_iter_values(
+                (0..4096).map(|i| (i % 7).to_string()),
+            )),
+        ),
     ];
     let columns: Vec<ArrayRef> = vec![
         Arc::new(Float64Array::from(doubles.clone())),
@@ -48,11 +91,17 @@ fn floats_are_within_their_bound_and_all_else_is_exact() {
     ];
     let batch = table(columns);
     for (wide, narrow) in [(0.001, 0.01), (0.4, 1e-30), (1e-300, 1e30)] {
-        let file = write(std::slice::from_ref(&batch), bounded(&[("a", wide), ("c", narrow), ("d", wide)]));
+        let file = write(
+            std::slice::from_ref(&batch),
+            bounded(&[("a", wide), ("c", narrow), ("d", wide)]),
+        );
         let found = read(file.scan());
         let found = arrow_select::concat::concat_batches(&found[0].schema(), &found).unwrap();
         assert_eq!(rows(found.column(1)), rows(batch.column(1)));
-        assert_eq!(rows(found.column(3).as_struct().column(1)), rows(batch.column(3).as_struct().column(1)));
+        assert_eq!(
+            rows(found.column(3).as_struct().column(1)),
+            rows(batch.column(3).as_struct().column(1))
+        );
         for column in [found.column(0), found.column(3).as_struct().column(0)] {
             let column = column.as_primitive::<Float64Type>();
             for (i, given) in doubles.iter().enumerate() {
@@ -66,15 +115,28 @@ fn floats_are_within_their_bound_and_all_else_is_exact() {
                 }
             }
         }
-        let items = found.column(2).as_fixed_size_list().values().as_primitive::<Float32Type>();
+        let items = found
+            .column(2)
+            .as_fixed_size_list()
+            .values()
+            .as_primitive::<Float32Type>();
         for (value, given) in items.values().iter().zip(&singles) {
             if !given.is_finite() || *given == 0.0 {
                 assert_eq!(value.to_bits(), given.to_bits());
             } else {
-                assert!((f64::from(*value) - f64::from(*given)).abs() <= narrow, "{value} for {given}");
+                assert!(
+                    (f64::from(*value) - f64::from(*given)).abs() <= narrow,
+                    "{value} for {given}"
+                );
             }
         }
-        let said = |i: usize| file.schema().field(i).metadata().get("staffa.max_error").cloned();
+        let said = |i: usize| {
+            file.schema()
+                .field(i)
+                .metadata()
+                .get("staffa.max_error")
+                .cloned()
+        };
         assert_eq!(
             [said(0), said(1), said(2), said(3)].map(|said| said.map(|s| s.parse().unwrap())),
             [Some(wide), None, Some(narrow), Some(wide)]
@@ -87,30 +149,60 @@ fn floats_are_within_their_bound_and_all_else_is_exact() {
     let file = write(&[batch], bounded(&[("a", 0.001), ("c[]", 0.001)]));
     for path in ["a", "c[]"] {
         let trees = encodings_of(&file, path);
-        assert!(trees.iter().all(|tree| tree.contains("fixed_point")), "{path}: {trees:?}");
+        assert!(
+            trees.iter().all(|tree| tree.contains("fixed_point")),
+            "{path}: {trees:?}"
+        );
     }
 }
 
 #[test]
 fn bounds_that_make_no_sense_are_refused() {
-    let halves = DataType::Struct(vec![field("x", DataType::Float64), field("h", DataType::Float16)].into());
-    let both = DataType::Struct(vec![field("x", DataType::Float64), field("y", DataType::Float32)].into());
-    let fields = [("f", DataType::Float64), ("n", DataType::Int64), ("halves", halves), ("both", both)];
+    let halves =
+        DataType::Struct(vec![field("x", DataType::Float64), field("h", DataType::Float16)].into());
+    let both =
+        DataType::Struct(vec![field("x", DataType::Float64), field("y", DataType::Float32)].into());
+    let fields = [
+        ("f", DataType::Float64),
+        ("n", DataType::Int64),
+        ("halves", halves),
+        ("both", both),
+    ];
     let schema = Arc::new(arrow_schema::Schema::new(
-        fields.into_iter().map(|(name, ty)| Field::new(name, ty, true)).collect::<Vec<_>>(),
+        fields
+            .into_iter()
+            .map(|(name, ty)| Field::new(name, ty, true))
+            .collect::<Vec<_>>(),
     ));
     for (path, bound, expected) in [
-        ("f", 0.0, "column \"f\": a bound on the error must be a positive number, found 0"),
+        (
+            "f",
+            0.0,
+            "column \"f\": a bound on the error must be a positive number, found 0",
+        ),
         ("f", -1.0, "found -1"),
         ("f", f64::NAN, "found NaN"),
         ("f", f64::INFINITY, "found inf"),
         ("g", 0.1, "no column is called \"g\""),
-        ("n", 0.1, "column \"n\": a bound on the error is for floats of 32 and 64 bits"),
+        (
+            "n",
+            0.1,
+            "column \"n\": a bound on the error is for floats of 32 and 64 bits",
+        ),
         ("halves", 0.1, "floats of 32 and 64 bits"),
-        ("both.x", 0.1, "is for all floats of a column: name \"both\""),
+        (
+            "both.x",
+            0.1,
+            "is for all floats of a column: name \"both\"",
+        ),
     ] {
-        let message = staffa::to_bytes(schema.clone(), &[], bounded(&[(path, bound)])).unwrap_err().to_string();
-        assert!(message.contains(expected), "{expected:?} expected in {message:?}");
+        let message = staffa::to_bytes(schema.clone(), &[], bounded(&[(path, bound)]))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            message.contains(expected),
+            "{expected:?} expected in {message:?}"
+        );
     }
     assert!(staffa::to_bytes(schema, &[], bounded(&[("both", 0.1), ("f", 1.0)])).is_ok());
 }
@@ -128,7 +220,11 @@ fn where_single_rows_are_read_repeats_must_halve_a_column() {
                 known.push((0..100).map(|_| random.below(1 << 40) as i64).collect());
             }
             let list = random.below(known.len());
-            words.extend(if new { known.last().unwrap() } else { &known[list] });
+            words.extend(if new {
+                known.last().unwrap()
+            } else {
+                &known[list]
+            });
         }
         Arc::new(Int64Array::from(words))
     };
@@ -158,15 +254,30 @@ fn where_single_rows_are_read_repeats_must_halve_a_column() {
 
 #[test]
 fn a_column_has_a_profile_of_its_own() {
-    let text = || StringArray::from_iter_values((0..20_000u64).map(|i| format!("row {} of {}", i * i % 9973, i % 77)));
-    let batch = RecordBatch::try_from_iter([("a", Arc::new(text()) as ArrayRef), ("b", Arc::new(text()))]).unwrap();
+    let text = || {
+        StringArray::from_iter_values(
+            (0..20_000u64).map(|i| format!("row {} of {}", i * i % 9973, i % 77)),
+        )
+    };
+    let batch =
+        RecordBatch::try_from_iter([("a", Arc::new(text()) as ArrayRef), ("b", Arc::new(text()))])
+            .unwrap();
     let trees = |profiles: &[(&str, Profile)]| {
         let mut options = WriteOptions::default();
-        options.profiles = profiles.iter().map(|(path, profile)| ((*path).to_owned(), *profile)).collect();
+        options.profiles = profiles
+            .iter()
+            .map(|(path, profile)| ((*path).to_owned(), *profile))
+            .collect();
         (options.relate, options.profile) = (false, Profile::Fast);
         let file = write(std::slice::from_ref(&batch), options);
         assert_eq!(column(&read(file.scan()), 1), rows(batch.column(1)));
-        let bytes = file.inspect().unwrap().columns.iter().map(|column| column.bytes).collect::<Vec<_>>();
+        let bytes = file
+            .inspect()
+            .unwrap()
+            .columns
+            .iter()
+            .map(|column| column.bytes)
+            .collect::<Vec<_>>();
         (bytes[0], bytes[1])
     };
     let (fast, same) = trees(&[]);
@@ -177,6 +288,8 @@ fn a_column_has_a_profile_of_its_own() {
     assert!(second < fast, "{second} for {fast}");
     let mut options = WriteOptions::default();
     options.profiles = vec![("c".into(), Profile::Small)];
-    let message = staffa::to_bytes(batch.schema(), &[], options).unwrap_err().to_string();
+    let message = staffa::to_bytes(batch.schema(), &[], options)
+        .unwrap_err()
+        .to_string();
     assert!(message.contains("no column is called \"c\""), "{message}");
 }

@@ -1,8 +1,15 @@
 //! Files of an earlier day are read as on that day: `testdata/golden/v0`.
 //!
-//! The tables are made here and compared with what the files hold. `cargo test -p staffa --test golden -- --ignored`
-//! writes the files anew, which only a change of the format calls for: see `testdata/golden/README.md`.
-#![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+//! The tables are made here and compared with what the files hold.
+//! `cargo test -p staffa --test golden -- --ignored` writes the files anew, which only a change of
+//! the format calls for: see `testdata/golden/README.md`.
+#![allow(
+    missing_docs,
+    clippy::pedantic,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
 
 mod common;
 
@@ -13,28 +20,46 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Fields, Schema};
-use common::{Random, array, column, dictionary_of, encodings, field, flat_types, map_of, read, rows, runs_of, sized};
+use common::{
+    Random, array, column, dictionary_of, encodings, field, flat_types, map_of, read, rows,
+    runs_of, sized,
+};
 use staffa::{File, WriteOptions};
 
 fn folder() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/v0"))
+    PathBuf::from(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../testdata/golden/v0"
+    ))
 }
 
 fn named(columns: Vec<(String, ArrayRef)>) -> RecordBatch {
-    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true))).unwrap()
+    RecordBatch::try_from_iter_with_nullable(
+        columns
+            .into_iter()
+            .map(|(name, column)| (name, column, true)),
+    )
+    .unwrap()
 }
 
 /// Of each type a column, called as the type is.
 fn of_types(types: &[DataType], rows: usize, seed: u64) -> RecordBatch {
     let mut random = Random(seed);
-    named(types.iter().map(|ty| (ty.to_string(), array(ty, true, rows, &mut random))).collect())
+    named(
+        types
+            .iter()
+            .map(|ty| (ty.to_string(), array(ty, true, rows, &mut random)))
+            .collect(),
+    )
 }
 
 /// One table for each family of types.
 fn tables() -> Vec<(&'static str, RecordBatch, WriteOptions)> {
     use DataType as D;
     let is_text = |ty: &D| {
-        matches!(ty, D::Utf8 | D::LargeUtf8 | D::Utf8View) || ty.is_binary() || matches!(ty, D::FixedSizeBinary(_))
+        matches!(ty, D::Utf8 | D::LargeUtf8 | D::Utf8View)
+            || ty.is_binary()
+            || matches!(ty, D::FixedSizeBinary(_))
     };
     let (texts, words): (Vec<D>, Vec<D>) = flat_types().into_iter().partition(is_text);
     let lists = [
@@ -46,7 +71,13 @@ fn tables() -> Vec<(&'static str, RecordBatch, WriteOptions)> {
         D::List(field("item", D::List(field("item", D::Int8)))),
     ];
     let structs = [
-        D::Struct(vec![field("x", D::Int64), field("y", D::Struct(vec![field("z", D::Utf8)].into()))].into()),
+        D::Struct(
+            vec![
+                field("x", D::Int64),
+                field("y", D::Struct(vec![field("z", D::Utf8)].into())),
+            ]
+            .into(),
+        ),
         D::Struct(Fields::empty()),
         map_of(D::Utf8, D::Int32, false),
         map_of(D::Int8, D::List(field("item", D::Utf8)), true),
@@ -71,7 +102,11 @@ fn tables() -> Vec<(&'static str, RecordBatch, WriteOptions)> {
         ("structs", of_types(&structs, 40, 4), sized(30, 16)),
         ("coded", of_types(&coded, 40, 5), sized(30, 16)),
         ("encodings", values, asked),
-        ("no_rows", RecordBatch::new_empty(Arc::new(schema)), WriteOptions::default()),
+        (
+            "no_rows",
+            RecordBatch::new_empty(Arc::new(schema)),
+            WriteOptions::default(),
+        ),
         (
             "no_columns",
             RecordBatch::try_new_with_options(Arc::new(Schema::empty()), vec![], &options).unwrap(),
@@ -91,18 +126,30 @@ fn files_are_read_as_ever() {
         assert_eq!(file.num_rows(), expected.num_rows() as u64, "{name}");
         let found = read(file.scan());
         for (i, field) in file.schema().fields().iter().enumerate() {
-            assert_eq!(column(&found, i), rows(expected.column(i)), "{name}: {field}");
+            assert_eq!(
+                column(&found, i),
+                rows(expected.column(i)),
+                "{name}: {field}"
+            );
         }
         file.verify(&mut |_| {}).unwrap();
     }
     assert!(bytes < 40_000, "the golden files have {bytes} bytes");
     let found = fs::read_dir(folder()).unwrap().count();
-    assert_eq!(found, tables().len(), "files in {} that nothing is known of", folder().display());
+    assert_eq!(
+        found,
+        tables().len(),
+        "files in {} that nothing is known of",
+        folder().display()
+    );
 }
 
 #[test]
 fn a_column_has_the_encoding_that_it_is_called_by() {
-    let columns = File::open(folder().join("encodings.staffa")).unwrap().explain().unwrap();
+    let columns = File::open(folder().join("encodings.staffa"))
+        .unwrap()
+        .explain()
+        .unwrap();
     for column in columns {
         let tree = column.blocks[0].values.as_ref().unwrap().to_string();
         assert!(tree.contains(&column.path), "{}: {tree}", column.path);

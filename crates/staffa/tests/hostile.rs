@@ -1,8 +1,15 @@
-//! Files that were damaged, or made to do harm: an error, or the same table; never a panic, never much memory.
+//! Files that were damaged, or made to do harm: an error, or the same table; never a panic, never
+//! much memory.
 //!
-//! What a checksum covers is found out whatever happens to it. What is sealed again may say something else, but must hold
-//! together: arrays are whole, and memory stays within the limits.
-#![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+//! What a checksum covers is found out whatever happens to it. What is sealed again may say
+//! something else, but must hold together: arrays are whole, and memory stays within the limits.
+#![allow(
+    missing_docs,
+    clippy::pedantic,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
 
 mod common;
 
@@ -13,12 +20,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::cast::AsArray;
 use arrow_array::{
-    Array, ArrayRef, FixedSizeBinaryArray, Int64Array, ListArray, NullArray, RecordBatch, RunArray, StringArray,
+    Array, ArrayRef, FixedSizeBinaryArray, Int64Array, ListArray, NullArray, RecordBatch, RunArray,
+    StringArray,
 };
 use arrow_array::{Float64Array, Int32Array};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, IntervalUnit, Schema, TimeUnit};
-use common::{Random, array, check, column, dictionary_of, encodings, field, map_of, rows, runs_of, sized, table};
+use common::{
+    Random, array, check, column, dictionary_of, encodings, field, map_of, rows, runs_of, sized,
+    table,
+};
 use staffa::{Error, File, Limits, Result, WriteOptions};
 
 /// Counts what is allocated, and the most there was at once.
@@ -30,13 +41,19 @@ static PEAK: AtomicUsize = AtomicUsize::new(0);
 // SAFETY: the system's allocator does the work; nothing else is done but counting.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        PEAK.fetch_max(NOW.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
+        PEAK.fetch_max(
+            NOW.fetch_add(layout.size(), Relaxed) + layout.size(),
+            Relaxed,
+        );
         // SAFETY: as the caller promises.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        PEAK.fetch_max(NOW.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
+        PEAK.fetch_max(
+            NOW.fetch_add(layout.size(), Relaxed) + layout.size(),
+            Relaxed,
+        );
         // SAFETY: as the caller promises.
         unsafe { System.alloc_zeroed(layout) }
     }
@@ -73,7 +90,10 @@ const MOST_BYTES: usize = 64 << 20;
 
 /// `STAFFA_HOSTILE_TIMES=100` tries a hundred times as many files, other ones.
 fn times() -> usize {
-    std::env::var("STAFFA_HOSTILE_TIMES").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
+    std::env::var("STAFFA_HOSTILE_TIMES")
+        .ok()
+        .and_then(|times| times.parse().ok())
+        .unwrap_or(1)
 }
 
 fn limits() -> Limits {
@@ -108,11 +128,22 @@ fn mixed() -> RecordBatch {
         runs_of(D::Int32, D::Utf8),
     ];
     let mut random = Random(3);
-    let mut columns: Vec<ArrayRef> = types.iter().map(|ty| array(ty, true, 40, &mut random)).collect();
-    columns.push(Arc::new(Int64Array::from_iter_values((0..40).map(|i| 1_000_000 + i * 3))));
-    columns.push(Arc::new(Float64Array::from_iter_values((0..40).map(|i| f64::from(i) / 4.0))));
-    columns.push(Arc::new(StringArray::from_iter_values((0..40).map(|i| format!("https://example.org/{}", i % 25)))));
-    columns.push(Arc::new(Int32Array::from_iter_values((0..40).map(|i| i / 20 * 100_000))));
+    let mut columns: Vec<ArrayRef> = types
+        .iter()
+        .map(|ty| array(ty, true, 40, &mut random))
+        .collect();
+    columns.push(Arc::new(Int64Array::from_iter_values(
+        (0..40).map(|i| 1_000_000 + i * 3),
+    )));
+    columns.push(Arc::new(Float64Array::from_iter_values(
+        (0..40).map(|i| f64::from(i) / 4.0),
+    )));
+    columns.push(Arc::new(StringArray::from_iter_values(
+        (0..40).map(|i| format!("https://example.org/{}", i % 25)),
+    )));
+    columns.push(Arc::new(Int32Array::from_iter_values(
+        (0..40).map(|i| i / 20 * 100_000),
+    )));
     table(columns)
 }
 
@@ -122,14 +153,23 @@ fn bytes_of(batch: &RecordBatch) -> Vec<u8> {
 
 /// The whole table, by scan.
 fn whole(bytes: Vec<u8>, limits: Limits) -> Result<Vec<RecordBatch>> {
-    File::from_bytes_with(bytes, limits)?.scan().reader()?.collect()
+    File::from_bytes_with(bytes, limits)?
+        .scan()
+        .reader()?
+        .collect()
 }
 
 /// That a damaged file is refused, or is the same table to the last value.
 fn refused_or_same(bytes: Vec<u8>, original: &RecordBatch, what: &str) -> bool {
-    let Ok(batches) = whole(bytes, limits()) else { return true };
+    let Ok(batches) = whole(bytes, limits()) else {
+        return true;
+    };
     for i in 0..original.num_columns() {
-        assert_eq!(column(&batches, i), rows(original.column(i)), "{what}, column {i}");
+        assert_eq!(
+            column(&batches, i),
+            rows(original.column(i)),
+            "{what}, column {i}"
+        );
     }
     assert_eq!(batches[0].schema(), original.schema(), "{what}");
     false
@@ -150,7 +190,11 @@ fn every_flip_is_found_out() {
             accepted.push(at);
         }
     }
-    assert!(accepted.is_empty(), "no checksum covers {accepted:?} of {} bytes", bytes.len());
+    assert!(
+        accepted.is_empty(),
+        "no checksum covers {accepted:?} of {} bytes",
+        bytes.len()
+    );
 }
 
 #[test]
@@ -159,15 +203,27 @@ fn every_truncation_is_found_out() {
     let original = mixed();
     let bytes = bytes_of(&original);
     for len in 0..bytes.len() {
-        assert!(File::from_bytes(bytes[..len].to_vec()).is_err(), "the first {len} of {} bytes", bytes.len());
+        assert!(
+            File::from_bytes(bytes[..len].to_vec()).is_err(),
+            "the first {len} of {} bytes",
+            bytes.len()
+        );
     }
     for garbage in [&[0][..], b"STFA", &[0; 16], &bytes[bytes.len() - 16..]] {
-        assert!(File::from_bytes([&bytes, garbage].concat()).is_err(), "{garbage:?} at the end");
+        assert!(
+            File::from_bytes([&bytes, garbage].concat()).is_err(),
+            "{garbage:?} at the end"
+        );
     }
     // A file twice is the file once: places count from the front.
     refused_or_same([&bytes[..], &bytes].concat(), &original, "twice");
-    let message = File::from_bytes(b"PAR1 and so on, with enough bytes".to_vec()).unwrap_err().to_string();
-    assert_eq!(message, "not a Staffa file: it begins with \"PAR1\", \"STFA\" expected");
+    let message = File::from_bytes(b"PAR1 and so on, with enough bytes".to_vec())
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        message,
+        "not a Staffa file: it begins with \"PAR1\", \"STFA\" expected"
+    );
 }
 
 /// A file taken apart as `file/mod.rs` says, to be changed and sealed again.
@@ -190,7 +246,10 @@ impl Parts {
     fn of(bytes: &[u8]) -> Self {
         let trailer = bytes.len() - 16;
         let footer = trailer - u32_at(bytes, trailer);
-        Self { body: bytes[..footer].to_vec(), footer: bytes[footer..trailer].to_vec() }
+        Self {
+            body: bytes[..footer].to_vec(),
+            footer: bytes[footer..trailer].to_vec(),
+        }
     }
 
     /// Where the footer says where the index of a leaf is.
@@ -203,7 +262,10 @@ impl Parts {
     }
 
     fn index(&self, leaf: usize) -> Range<usize> {
-        let (start, bytes) = (u32_at(&self.footer, self.entry(leaf)), u32_at(&self.footer, self.entry(leaf) + 8));
+        let (start, bytes) = (
+            u32_at(&self.footer, self.entry(leaf)),
+            u32_at(&self.footer, self.entry(leaf) + 8),
+        );
         start..start + bytes
     }
 
@@ -222,12 +284,25 @@ impl Parts {
     }
 
     fn file(&self) -> Vec<u8> {
-        let sealed = [&self.footer[..], &(self.footer.len() as u32).to_le_bytes(), &[0; 4]].concat();
-        [&self.body[..], &sealed[..sealed.len() - 4], &crc(&sealed), &[0; 4], b"STFA"].concat()
+        let sealed = [
+            &self.footer[..],
+            &(self.footer.len() as u32).to_le_bytes(),
+            &[0; 4],
+        ]
+        .concat();
+        [
+            &self.body[..],
+            &sealed[..sealed.len() - 4],
+            &crc(&sealed),
+            &[0; 4],
+            b"STFA",
+        ]
+        .concat()
     }
 }
 
-/// One to four changes: bits, bytes, a stretch from elsewhere; where the length may differ, bytes gone or put in.
+/// One to four changes: bits, bytes, a stretch from elsewhere; where the length may differ, bytes
+/// gone or put in.
 fn mutate(bytes: &mut Vec<u8>, same_length: bool, random: &mut Random) {
     for _ in 0..=random.below(4) {
         let (at, len) = (random.below(bytes.len()), random.below(9));
@@ -239,7 +314,10 @@ fn mutate(bytes: &mut Vec<u8>, same_length: bool, random: &mut Random) {
             3 => {
                 let from = random.below(bytes.len());
                 let stretch: Vec<u8> = bytes[from..].iter().take(len).copied().collect();
-                bytes[at..].iter_mut().zip(stretch).for_each(|(to, from)| *to = from);
+                bytes[at..]
+                    .iter_mut()
+                    .zip(stretch)
+                    .for_each(|(to, from)| *to = from);
             }
             4 => drop(bytes.drain(at..(at + len).min(bytes.len()))),
             // The largest numbers there are.
@@ -248,7 +326,8 @@ fn mutate(bytes: &mut Vec<u8>, same_length: bool, random: &mut Random) {
     }
 }
 
-/// Everything that can be done with a file. What it says may be other than what was written, but it holds together.
+/// Everything that can be done with a file. What it says may be other than what was written, but it
+/// holds together.
 fn use_up(bytes: Vec<u8>) -> Result<()> {
     let file = File::from_bytes_with(bytes, limits())?;
     // One after another: an error in one must not spare the others.
@@ -260,14 +339,31 @@ fn use_up(bytes: Vec<u8>) -> Result<()> {
         Ok(())
     });
     let last = file.num_rows().saturating_sub(1);
-    let taken = file.take(&[last, 0, last / 2, last], None, true).map(|batch| check(&batch));
-    let first = file.schema().fields().first().map_or("a", |field| field.name()).to_owned();
+    let taken = file
+        .take(&[last, 0, last / 2, last], None, true)
+        .map(|batch| check(&batch));
+    let first = file
+        .schema()
+        .fields()
+        .first()
+        .map_or("a", |field| field.name())
+        .to_owned();
     let predicate = staffa::Predicate::IsNull { column: first };
-    let filtered = file.scan().filter(staffa::Predicate::Not(Box::new(predicate))).limit(30).batch_rows(7).reader();
-    let filtered =
-        filtered.and_then(|reader| reader.map(|batch| batch.map(|batch| check(&batch))).collect::<Result<Vec<()>>>());
+    let filtered = file
+        .scan()
+        .filter(staffa::Predicate::Not(Box::new(predicate)))
+        .limit(30)
+        .batch_rows(7)
+        .reader();
+    let filtered = filtered.and_then(|reader| {
+        reader
+            .map(|batch| batch.map(|batch| check(&batch)))
+            .collect::<Result<Vec<()>>>()
+    });
     for field in file.schema().fields().iter().take(12) {
-        for which in ["rows", "count", "nulls", "min", "max", "sum", "distinct", "sorted"] {
+        for which in [
+            "rows", "count", "nulls", "min", "max", "sum", "distinct", "sorted",
+        ] {
             let wanted = [(field.name().as_str(), which.parse().unwrap())];
             let _ = file.aggregate(&wanted, None).map(|found| check(&found));
         }
@@ -275,13 +371,19 @@ fn use_up(bytes: Vec<u8>) -> Result<()> {
     let _ = file.inspect();
     let _ = file.explain();
     let verified = file.verify(&mut |_| {});
-    scanned.and(taken).and(filtered.map(drop)).and(verified.map(drop))
+    scanned
+        .and(taken)
+        .and(filtered.map(drop))
+        .and(verified.map(drop))
 }
 
 /// As many accepted as refused would do as well: that something happens is all that is asked for.
 fn survives(file: Vec<u8>, what: &str) -> bool {
     let (result, peak) = measured(|| use_up(file));
-    assert!(peak < MOST_BYTES, "{what}: {peak} bytes of memory for {result:?}");
+    assert!(
+        peak < MOST_BYTES,
+        "{what}: {peak} bytes of memory for {result:?}"
+    );
     if let Err(Error::Io { .. }) = result {
         panic!("{what}: {result:?}");
     }
@@ -317,15 +419,17 @@ fn column_indexes_sealed_again_do_no_harm() {
     }
 }
 
-/// A chunk that is in terms of itself, of a column that is in terms of it, of one that is not there, of nested ones, of
-/// shorter or other ones: an answer or an error.
+/// A chunk that is in terms of itself, of a column that is in terms of it, of one that is not
+/// there, of nested ones, of shorter or other ones: an answer or an error.
 #[test]
 fn indexes_that_lie_about_who_tells_whom_do_no_harm() {
     let _turn = turn();
     let (batch, options) = common::encodings();
     let parts = Parts::of(&staffa::to_bytes(batch.schema(), &[batch], options).unwrap());
     // One source each, whose number follows.
-    let told: Vec<usize> = (0..parts.leaves()).filter(|leaf| parts.body[parts.index(*leaf)][0] == 1).collect();
+    let told: Vec<usize> = (0..parts.leaves())
+        .filter(|leaf| parts.body[parts.index(*leaf)][0] == 1)
+        .collect();
     assert!(told.len() >= 2, "{told:?}");
     for &leaf in &told {
         for by in 0..127 {
@@ -336,14 +440,20 @@ fn indexes_that_lie_about_who_tells_whom_do_no_harm() {
             hostile.seal(index);
             let ok = survives(hostile.file(), &format!("leaf {leaf} told by {by}"));
             assert!(ok || !honest, "leaf {leaf} told by {by}");
-            assert!(!ok || (usize::from(by) != leaf && usize::from(by) < parts.leaves()), "leaf {leaf} told by {by}");
+            assert!(
+                !ok || (usize::from(by) != leaf && usize::from(by) < parts.leaves()),
+                "leaf {leaf} told by {by}"
+            );
         }
         for count in [0, 2, 15, 16, 127] {
             let mut hostile = parts.clone();
             let index = hostile.index(leaf);
             hostile.body[index.start] = count;
             hostile.seal(index);
-            assert!(!survives(hostile.file(), &format!("leaf {leaf} told by {count}")), "{count} sources");
+            assert!(
+                !survives(hostile.file(), &format!("leaf {leaf} told by {count}")),
+                "{count} sources"
+            );
         }
     }
     // One that is in terms of the other and the other in terms of it.
@@ -367,7 +477,10 @@ fn column_indexes_of_other_columns_do_no_harm() {
             for byte in 0..12 {
                 hostile.footer.swap(a + byte, b + byte);
             }
-            survives(hostile.file(), &format!("indexes of leaves {leaf} and {other}"));
+            survives(
+                hostile.file(),
+                &format!("indexes of leaves {leaf} and {other}"),
+            );
         }
     }
 }
@@ -378,11 +491,18 @@ fn blocks_do_no_harm(bytes: Vec<u8>, count: usize, random: &mut Random) {
     let mut places = Vec::new();
     for leaf in File::from_bytes(bytes).unwrap().inspect().unwrap().columns {
         for chunk in leaf.chunks {
-            let shared = chunk.shared_parts.iter().map(|part| (part.offset, part.bytes));
-            places.extend(shared.chain(chunk.blocks.iter().map(|block| (block.offset, block.bytes))));
+            let shared = chunk
+                .shared_parts
+                .iter()
+                .map(|part| (part.offset, part.bytes));
+            places
+                .extend(shared.chain(chunk.blocks.iter().map(|block| (block.offset, block.bytes))));
         }
     }
-    let places: Vec<Range<usize>> = places.iter().map(|(at, len)| *at as usize..(at + len) as usize).collect();
+    let places: Vec<Range<usize>> = places
+        .iter()
+        .map(|(at, len)| *at as usize..(at + len) as usize)
+        .collect();
     let mut accepted = 0;
     for i in 0..count * times() {
         let mut hostile = parts.clone();
@@ -393,7 +513,10 @@ fn blocks_do_no_harm(bytes: Vec<u8>, count: usize, random: &mut Random) {
         hostile.seal(place.clone());
         accepted += usize::from(survives(hostile.file(), &format!("block {i} at {place:?}")));
     }
-    assert!(accepted > count / 100, "sealing fails, or little is changed: {accepted} accepted");
+    assert!(
+        accepted > count / 100,
+        "sealing fails, or little is changed: {accepted} accepted"
+    );
 }
 
 #[test]
@@ -410,25 +533,40 @@ fn encodings_sealed_again_do_no_harm() {
     blocks_do_no_harm(bytes, 2400, &mut Random(24));
 }
 
-/// Blocks of text whose tokens stand once, in a part that they share; in some of the files in the place of others.
+/// Blocks of text whose tokens stand once, in a part that they share; in some of the files in the
+/// place of others.
 #[test]
 fn shared_tokens_do_no_harm() {
     let _turn = turn();
     let mut random = Random(25);
-    let words: Vec<String> = (0..60).map(|_| format!("{:x}", random.next() >> 40)).collect();
+    let words: Vec<String> = (0..60)
+        .map(|_| format!("{:x}", random.next() >> 40))
+        .collect();
     let mut sentence = |i: u64| {
-        let words: Vec<&str> = (0..5).map(|_| words[random.below(words.len())].as_str()).collect();
+        let words: Vec<&str> = (0..5)
+            .map(|_| words[random.below(words.len())].as_str())
+            .collect();
         format!("{} {i}", words.join(" "))
     };
-    let batch = one(Arc::new(StringArray::from_iter_values((0..1200).map(&mut sentence))));
+    let batch = one(Arc::new(StringArray::from_iter_values(
+        (0..1200).map(&mut sentence),
+    )));
     let mut options = sized(1200, 400);
     options.encodings = vec![("a".into(), "onpair".into())];
     let bytes = staffa::to_bytes(batch.schema(), std::slice::from_ref(&batch), options).unwrap();
     let file = File::from_bytes(bytes.clone()).unwrap();
     let column_of_text = &file.explain().unwrap()[0];
     assert_eq!(column_of_text.shared.len(), 1, "{column_of_text:?}");
-    assert!(column_of_text.blocks.iter().all(|b| b.values.as_ref().unwrap().detail == "shared tokens"));
-    assert_eq!(column(&whole(bytes.clone(), Limits::default()).unwrap(), 0), rows(batch.column(0)));
+    assert!(
+        column_of_text
+            .blocks
+            .iter()
+            .all(|b| b.values.as_ref().unwrap().detail == "shared tokens")
+    );
+    assert_eq!(
+        column(&whole(bytes.clone(), Limits::default()).unwrap(), 0),
+        rows(batch.column(0))
+    );
     blocks_do_no_harm(bytes, 400, &mut random);
 }
 
@@ -438,9 +576,19 @@ fn one(column: ArrayRef) -> RecordBatch {
 
 /// A file of `batch` whose footer has the bytes `from` replaced, once.
 fn replaced(batch: &RecordBatch, from: &[u8], to: &[u8]) -> Vec<u8> {
-    let mut parts =
-        Parts::of(&staffa::to_bytes(batch.schema(), std::slice::from_ref(batch), WriteOptions::default()).unwrap());
-    let at = parts.footer.windows(from.len()).position(|window| window == from).unwrap();
+    let mut parts = Parts::of(
+        &staffa::to_bytes(
+            batch.schema(),
+            std::slice::from_ref(batch),
+            WriteOptions::default(),
+        )
+        .unwrap(),
+    );
+    let at = parts
+        .footer
+        .windows(from.len())
+        .position(|window| window == from)
+        .unwrap();
     parts.footer.splice(at..at + from.len(), to.iter().copied());
     parts.file()
 }
@@ -451,7 +599,10 @@ fn limited(file: Vec<u8>) {
     limits.row_group_values = 1 << 20;
     let (result, peak) = measured(|| whole(file, limits));
     assert!(peak < MOST_BYTES, "{peak} bytes of memory");
-    assert!(matches!(result, Err(Error::Limit { .. } | Error::Corrupt { .. })), "{result:?}");
+    assert!(
+        matches!(result, Err(Error::Limit { .. } | Error::Corrupt { .. })),
+        "{result:?}"
+    );
 }
 
 #[test]
@@ -460,29 +611,64 @@ fn rows_that_need_no_bytes_are_limited_too() {
     // Lists of 2^31 NULLs.
     let nulls: ArrayRef = Arc::new(NullArray::new(i32::MAX as usize));
     let offsets = OffsetBuffer::new(vec![0, i32::MAX].into());
-    let batch = one(Arc::new(ListArray::try_new(field("item", DataType::Null), offsets, nulls, None).unwrap()));
-    let bytes = staffa::to_bytes(batch.schema(), std::slice::from_ref(&batch), WriteOptions::default()).unwrap();
+    let batch = one(Arc::new(
+        ListArray::try_new(field("item", DataType::Null), offsets, nulls, None).unwrap(),
+    ));
+    let bytes = staffa::to_bytes(
+        batch.schema(),
+        std::slice::from_ref(&batch),
+        WriteOptions::default(),
+    )
+    .unwrap();
     assert_eq!(
-        whole(bytes.clone(), Limits::default()).unwrap()[0].column(0).as_list::<i32>().values().len(),
+        whole(bytes.clone(), Limits::default()).unwrap()[0]
+            .column(0)
+            .as_list::<i32>()
+            .values()
+            .len(),
         0x7fff_ffff
     );
     limited(bytes);
     // A run of 2^31 rows in a list.
-    let runs: RunArray<arrow_array::types::Int32Type> =
-        RunArray::try_new(&Int32Array::from(vec![i32::MAX]), &StringArray::from(vec![None::<&str>])).unwrap();
+    let runs: RunArray<arrow_array::types::Int32Type> = RunArray::try_new(
+        &Int32Array::from(vec![i32::MAX]),
+        &StringArray::from(vec![None::<&str>]),
+    )
+    .unwrap();
     let offsets = OffsetBuffer::new(vec![0, i32::MAX].into());
     let items: ArrayRef = Arc::new(runs);
-    let list = ListArray::try_new(field("item", items.data_type().clone()), offsets, items, None).unwrap();
+    let list = ListArray::try_new(
+        field("item", items.data_type().clone()),
+        offsets,
+        items,
+        None,
+    )
+    .unwrap();
     let batch = one(Arc::new(list));
-    let bytes = staffa::to_bytes(batch.schema(), std::slice::from_ref(&batch), WriteOptions::default()).unwrap();
-    assert_eq!(whole(bytes.clone(), Limits::default()).unwrap()[0].num_rows(), 1);
+    let bytes = staffa::to_bytes(
+        batch.schema(),
+        std::slice::from_ref(&batch),
+        WriteOptions::default(),
+    )
+    .unwrap();
+    assert_eq!(
+        whole(bytes.clone(), Limits::default()).unwrap()[0].num_rows(),
+        1
+    );
     limited(bytes);
     // NULLs of a type that is 2^30 bytes wide.
     let nulls = NullBuffer::new_null(2);
-    let batch = one(Arc::new(FixedSizeBinaryArray::try_new(1, Buffer::from(&[0, 0]), Some(nulls)).unwrap()));
+    let batch = one(Arc::new(
+        FixedSizeBinaryArray::try_new(1, Buffer::from(&[0, 0]), Some(nulls)).unwrap(),
+    ));
     limited(replaced(&batch, &[19, 1], &[19, 0x80, 0x80, 0x80, 0x80, 4]));
     // Lists of 2^31 - 1 items each.
-    let batch = one(array(&DataType::FixedSizeList(field("item", DataType::Null), 1), false, 3, &mut Random(1)));
+    let batch = one(array(
+        &DataType::FixedSizeList(field("item", DataType::Null), 1),
+        false,
+        3,
+        &mut Random(1),
+    ));
     limited(replaced(&batch, &[35, 1], &[35, 0xff, 0xff, 0xff, 0xff, 7]));
 }
 
@@ -503,17 +689,39 @@ fn one_constant_block_of_many_values_is_limited() {
     // encoding 1 (constant), no children: as many values of any type as one likes.
     let many = 1u64 << 30;
     let types = [
-        (arrow_array::new_null_array(&DataType::Boolean, 1), 0u8, vec![1u8]),
+        (
+            arrow_array::new_null_array(&DataType::Boolean, 1),
+            0u8,
+            vec![1u8],
+        ),
         (arrow_array::new_null_array(&DataType::Int8, 1), 1, vec![1]),
-        (arrow_array::new_null_array(&DataType::Decimal256(9, 0), 1), 6, vec![1; 32]),
+        (
+            arrow_array::new_null_array(&DataType::Decimal256(9, 0), 1),
+            6,
+            vec![1; 32],
+        ),
         (arrow_array::new_null_array(&DataType::Utf8, 1), 7, vec![]),
-        (arrow_array::new_null_array(&DataType::Utf8, 1), 7, vec![b'x'; 30]),
+        (
+            arrow_array::new_null_array(&DataType::Utf8, 1),
+            7,
+            vec![b'x'; 30],
+        ),
     ];
     for (column, ty, payload) in types {
         let batch = one(column);
         let mut parts = Parts::of(&bytes_of(&batch));
-        let strings = if ty == 7 { varint(many * payload.len() as u64) } else { vec![] };
-        let node = [vec![1, ty], varint(many), varint(payload.len() as u64), payload].concat();
+        let strings = if ty == 7 {
+            varint(many * payload.len() as u64)
+        } else {
+            vec![]
+        };
+        let node = [
+            vec![1, ty],
+            varint(many),
+            varint(payload.len() as u64),
+            payload,
+        ]
+        .concat();
         let mut block = [varint(many), vec![2], strings.clone(), node].concat();
         block.extend(crc(&block));
         let offset = parts.body.len() as u64;
@@ -532,7 +740,10 @@ fn one_constant_block_of_many_values_is_limited() {
         let (result, peak) = measured(|| whole(parts.file(), limits()));
         assert!(peak < MOST_BYTES, "type {ty}: {peak} bytes of memory");
         let message = result.unwrap_err().to_string();
-        assert!(message.contains("allowed") || message.contains("1048576"), "type {ty}: {message}");
+        assert!(
+            message.contains("allowed") || message.contains("1048576"),
+            "type {ty}: {message}"
+        );
     }
 }
 
@@ -541,10 +752,21 @@ fn a_schema_that_is_not_of_the_leaves_is_refused() {
     let _turn = turn();
     // Int64 as a list, as text, and as float64: the zone maps are of integers.
     let batch = one(Arc::new(Int64Array::from_iter_values(0..100)));
-    for other in [&[12][..], &[31, 1, b'i', 1, 5], &[13], &[2], &[30, 9, 0], &[1], &[36, 0]] {
+    for other in [
+        &[12][..],
+        &[31, 1, b'i', 1, 5],
+        &[13],
+        &[2],
+        &[30, 9, 0],
+        &[1],
+        &[36, 0],
+    ] {
         let file = replaced(&batch, &[1, b'a', 1, 5], &[&[1, b'a', 1], other].concat());
         let message = whole(file, limits()).unwrap_err().to_string();
         assert!(!message.is_empty());
     }
-    assert_eq!(batch.schema_ref().as_ref(), &Schema::new(vec![arrow_schema::Field::new("a", DataType::Int64, true)]));
+    assert_eq!(
+        batch.schema_ref().as_ref(),
+        &Schema::new(vec![arrow_schema::Field::new("a", DataType::Int64, true)])
+    );
 }

@@ -1,12 +1,20 @@
-//! Columns told by others: they come back as they were, whole, by rows and filtered, whatever is NULL; and files that lie
-//! about who tells whom are refused.
-#![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+//! Columns told by others: they come back as they were, whole, by rows and filtered, whatever is
+//! NULL; and files that lie about who tells whom are refused.
+#![allow(
+    missing_docs,
+    clippy::pedantic,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
 
 mod common;
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array};
+use arrow_array::{
+    Array, ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array,
+};
 use common::{Random, check, read, rows, sized, table, write};
 use staffa::{Predicate, WriteOptions};
 
@@ -15,18 +23,28 @@ fn nullable<T>(share: usize, random: &mut Random, value: T) -> Option<T> {
     (share == 0 || random.below(share) > 0).then_some(value)
 }
 
-/// Columns of which the second and later are told by the first, or by one another: of strings, integers and floats.
+/// Columns of which the second and later are told by the first, or by one another: of strings,
+/// integers and floats.
 fn related(len: usize, shares: [usize; 2], seed: u64) -> RecordBatch {
     let mut random = Random(seed);
     let keys: Vec<usize> = (0..len).map(|_| random.below(300)).collect();
     let [few, many] = shares;
-    let names: Vec<Option<String>> =
-        keys.iter().map(|k| nullable(few, &mut random, format!("name of {}", k * 7919 % 1000))).collect();
-    let codes: Vec<Option<i64>> = keys.iter().map(|k| nullable(many, &mut random, (*k as i64 + 5).pow(3))).collect();
+    let names: Vec<Option<String>> = keys
+        .iter()
+        .map(|k| nullable(few, &mut random, format!("name of {}", k * 7919 % 1000)))
+        .collect();
+    let codes: Vec<Option<i64>> = keys
+        .iter()
+        .map(|k| nullable(many, &mut random, (*k as i64 + 5).pow(3)))
+        .collect();
     let towns: Vec<Option<String>> = keys
         .iter()
         .map(|k| {
-            let town = if random.below(30) == 0 { random.below(50) } else { k % 40 };
+            let town = if random.below(30) == 0 {
+                random.below(50)
+            } else {
+                k % 40
+            };
             nullable(few, &mut random, format!("town {town}"))
         })
         .collect();
@@ -36,7 +54,9 @@ fn related(len: usize, shares: [usize; 2], seed: u64) -> RecordBatch {
         .map(|b| (b, random.below(9) as i32))
         .map(|(b, more)| nullable(many, &mut Random(*b as u64), b + more))
         .collect();
-    let price: Vec<f64> = (0..len).map(|_| random.below(1 << 20) as f64 / 100.0).collect();
+    let price: Vec<f64> = (0..len)
+        .map(|_| random.below(1 << 20) as f64 / 100.0)
+        .collect();
     let paid: Vec<Option<f64>> = price
         .iter()
         .map(|p| {
@@ -56,13 +76,21 @@ fn related(len: usize, shares: [usize; 2], seed: u64) -> RecordBatch {
 }
 
 fn told(file: &staffa::File) -> Vec<String> {
-    let chunks = file.inspect().unwrap().columns.into_iter().flat_map(|leaf| leaf.chunks);
+    let chunks = file
+        .inspect()
+        .unwrap()
+        .columns
+        .into_iter()
+        .flat_map(|leaf| leaf.chunks);
     chunks.flat_map(|chunk| chunk.told_by).collect()
 }
 
 #[test]
 fn told_columns_come_back() {
-    for (seed, shares) in [[0, 0], [0, 3], [3, 0], [40, 40], [2, 40], [40, 0]].into_iter().enumerate() {
+    for (seed, shares) in [[0, 0], [0, 3], [3, 0], [40, 40], [2, 40], [40, 0]]
+        .into_iter()
+        .enumerate()
+    {
         let batch = related(5000, shares, seed as u64 + 1);
         let file = write(std::slice::from_ref(&batch), sized(3000, 1024));
         assert!(told(&file).len() >= 2, "{shares:?}: {:?}", told(&file));
@@ -73,26 +101,48 @@ fn told_columns_come_back() {
         file.verify(&mut |_| {}).unwrap();
         let found = read(file.scan());
         for (i, expected) in batch.columns().iter().enumerate() {
-            assert_eq!(common::column(&found, i), rows(expected), "{shares:?}, column {i}");
+            assert_eq!(
+                common::column(&found, i),
+                rows(expected),
+                "{shares:?}, column {i}"
+            );
             // By itself, from the middle.
             let name = batch.schema().field(i).name().clone();
-            let found = read(file.scan().columns([name.as_str()]).offset(1500).limit(2000));
-            assert_eq!(common::column(&found, 0), rows(&expected.slice(1500, 2000)), "{shares:?}, column {i}");
+            let found = read(
+                file.scan()
+                    .columns([name.as_str()])
+                    .offset(1500)
+                    .limit(2000),
+            );
+            assert_eq!(
+                common::column(&found, 0),
+                rows(&expected.slice(1500, 2000)),
+                "{shares:?}, column {i}"
+            );
         }
         let mut random = Random(99);
         let wanted: Vec<u64> = (0..300).map(|_| random.below(5000) as u64).collect();
         let taken = file.take(&wanted, None, false).unwrap();
         check(&taken);
-        let gathered = arrow_select::take::take_record_batch(&batch, &UInt64Array::from(wanted)).unwrap();
+        let gathered =
+            arrow_select::take::take_record_batch(&batch, &UInt64Array::from(wanted)).unwrap();
         for (found, expected) in taken.columns().iter().zip(gathered.columns()) {
             assert_eq!(rows(found), rows(expected), "{shares:?}");
         }
         let predicate: Predicate = "c = 'town 7' and b > 1000".parse().unwrap();
-        let kept = predicate.bind(&batch.schema()).unwrap().evaluate(&batch).unwrap();
+        let kept = predicate
+            .bind(&batch.schema())
+            .unwrap()
+            .evaluate(&batch)
+            .unwrap();
         let expected = arrow_select::filter::filter_record_batch(&batch, &kept).unwrap();
         let found = read(file.scan().filter(predicate));
         for i in 0..batch.num_columns() {
-            assert_eq!(common::column(&found, i), rows(expected.column(i)), "{shares:?}, column {i}");
+            assert_eq!(
+                common::column(&found, i),
+                rows(expected.column(i)),
+                "{shares:?}, column {i}"
+            );
         }
     }
 }
@@ -100,27 +150,48 @@ fn told_columns_come_back() {
 #[test]
 fn equal_columns_cost_next_to_nothing() {
     let mut random = Random(5);
-    let column: ArrayRef = Arc::new(Float64Array::from_iter_values((0..20_000).map(|_| random.next() as f64 / 3.0)));
+    let column: ArrayRef = Arc::new(Float64Array::from_iter_values(
+        (0..20_000).map(|_| random.next() as f64 / 3.0),
+    ));
     let once = write(&[table(vec![column.clone()])], WriteOptions::default()).byte_len();
-    let twice = write(&[table(vec![column.clone(), column])], WriteOptions::default()).byte_len();
+    let twice = write(
+        &[table(vec![column.clone(), column])],
+        WriteOptions::default(),
+    )
+    .byte_len();
     assert!(twice < once + 100, "{twice} for two, {once} for one");
 }
 
 #[test]
 fn sums_of_columns_are_told() {
     let mut random = Random(11);
-    let parts: Vec<Vec<i32>> = (0..3).map(|_| (0..4000).map(|_| random.below(5000) as i32).collect()).collect();
+    let parts: Vec<Vec<i32>> = (0..3)
+        .map(|_| (0..4000).map(|_| random.below(5000) as i32).collect())
+        .collect();
     // Twice the second, less the third; every twentieth is none of that.
-    let sum = |i: usize| if i % 20 == 7 { i as i32 } else { parts[0][i] + 2 * parts[1][i] - parts[2][i] };
+    let sum = |i: usize| {
+        if i % 20 == 7 {
+            i as i32
+        } else {
+            parts[0][i] + 2 * parts[1][i] - parts[2][i]
+        }
+    };
     let total = Int32Array::from_iter_values((0..4000).map(sum));
     let mut columns: Vec<ArrayRef> = vec![Arc::new(total)];
-    columns.extend(parts.iter().map(|part| Arc::new(Int32Array::from(part.clone())) as ArrayRef));
+    columns.extend(
+        parts
+            .iter()
+            .map(|part| Arc::new(Int32Array::from(part.clone())) as ArrayRef),
+    );
     let batch = table(columns);
     let file = write(std::slice::from_ref(&batch), WriteOptions::default());
     assert_eq!(told(&file).len(), 3, "{:?}", told(&file));
     let explained = file.explain().unwrap();
     let sizes: Vec<u64> = explained.iter().map(|column| column.bytes).collect();
-    assert!(sizes.iter().min().unwrap() * 4 < *sizes.iter().max().unwrap(), "{sizes:?}");
+    assert!(
+        sizes.iter().min().unwrap() * 4 < *sizes.iter().max().unwrap(),
+        "{sizes:?}"
+    );
     let found = read(file.scan());
     for i in 0..4 {
         assert_eq!(common::column(&found, i), rows(batch.column(i)));
@@ -133,7 +204,14 @@ fn what_is_in_terms_of_others_is_not_asked_for() {
         let mut options = WriteOptions::default();
         options.encodings = vec![("a".into(), name.into())];
         let batch = table(vec![Arc::new(Int32Array::from(vec![1, 2]))]);
-        let error = staffa::to_bytes(batch.schema(), &[batch], options).unwrap_err().to_string();
-        assert!(error.contains(&format!("column \"a\": {name} is in terms of another column")), "{error}");
+        let error = staffa::to_bytes(batch.schema(), &[batch], options)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains(&format!(
+                "column \"a\": {name} is in terms of another column"
+            )),
+            "{error}"
+        );
     }
 }

@@ -21,25 +21,52 @@ pub(super) fn run(args: &Bench) -> Result<()> {
     interrupt::catch();
     let (table, whole) = load(args)?;
     if table.rows == 0 {
-        return Err(Failure::usage(format!("{}: there are no rows to measure", args.file.display())));
+        return Err(Failure::usage(format!(
+            "{}: there are no rows to measure",
+            args.file.display()
+        )));
     }
-    let profiles = if args.profile.is_empty() { &[ProfileName::Balanced][..] } else { &args.profile };
-    let mut variants: Vec<Variant> = profiles.iter().map(|name| Variant::Staffa(super::profile(*name))).collect();
+    let profiles = if args.profile.is_empty() {
+        &[ProfileName::Balanced][..]
+    } else {
+        &args.profile
+    };
+    let mut variants: Vec<Variant> = profiles
+        .iter()
+        .map(|name| Variant::Staffa(super::profile(*name)))
+        .collect();
     variants.extend(Variant::parquet()?);
     let progress = Progress::new(None, args.json);
     let measured = measure(&table, &variants, args.runs, &mut |step| progress.say(step))?;
     drop(progress);
     // A table that Staffa does not hold has nothing to compare.
-    if let Some(Measured { variant: Variant::Staffa(_), result: Err(failure) }) = measured.first() {
-        return Err(Failure { exit: failure.exit, message: failure.message.clone() });
+    if let Some(Measured {
+        variant: Variant::Staffa(_),
+        result: Err(failure),
+    }) = measured.first()
+    {
+        return Err(Failure {
+            exit: failure.exit,
+            message: failure.message.clone(),
+        });
     }
     if args.json {
         super::print_json(&describe(args, &table, whole, &measured))?;
     } else {
         print(args, &table, whole, &measured)?;
     }
-    if measured.iter().any(|one| matches!(one.result, Ok(Figures { verified: Some(false), .. }))) {
-        return Err(Failure::data("what Staffa wrote came back different; please report this with the file"));
+    if measured.iter().any(|one| {
+        matches!(
+            one.result,
+            Ok(Figures {
+                verified: Some(false),
+                ..
+            })
+        )
+    }) {
+        return Err(Failure::data(
+            "what Staffa wrote came back different; please report this with the file",
+        ));
     }
     Ok(())
 }
@@ -68,7 +95,11 @@ fn load(args: &Bench) -> Result<(TableInMemory, bool)> {
 
 fn print(args: &Bench, table: &TableInMemory, whole: bool, measured: &[Measured]) -> Result<()> {
     let mut out = super::out();
-    let clock = if clock_name() == "cpu" { "CPU time" } else { "wall time" };
+    let clock = if clock_name() == "cpu" {
+        "CPU time"
+    } else {
+        "wall time"
+    };
     writeln!(
         out,
         "{}: {}{}, {} columns, {} as Arrow; one core, {clock}, median of {}\n",
@@ -79,7 +110,11 @@ fn print(args: &Bench, table: &TableInMemory, whole: bool, measured: &[Measured]
         bytes(table.arrow_bytes),
         counted(u64::from(args.runs), "round")
     )?;
-    let mut rows = vec![["", "size", "of Arrow", "write", "scan", "verified"].map(String::from).to_vec()];
+    let mut rows = vec![
+        ["", "size", "of Arrow", "write", "scan", "verified"]
+            .map(String::from)
+            .to_vec(),
+    ];
     for one in measured {
         let Ok(figures) = &one.result else { continue };
         let (write, scan) = speeds(table, figures);
@@ -89,14 +124,27 @@ fn print(args: &Bench, table: &TableInMemory, whole: bool, measured: &[Measured]
             percent(figures.bytes, table.arrow_bytes),
             format!("{write:.0} MB/s"),
             format!("{scan:.2} GB/s"),
-            figures.verified.map_or("", |equal| if equal { "yes" } else { "NO" }).into(),
+            figures
+                .verified
+                .map_or("", |equal| if equal { "yes" } else { "NO" })
+                .into(),
         ]);
     }
     grid(&mut out, &[Left, Right, Right, Right, Right, Left], &rows)?;
     writeln!(out)?;
-    let parquet = measured.iter().find(|one| matches!(one.variant, Variant::Parquet(_)));
-    if let Some(parquet @ Measured { result: Ok(theirs), .. }) = parquet {
-        for ours in measured.iter().filter(|one| matches!(one.variant, Variant::Staffa(_))) {
+    let parquet = measured
+        .iter()
+        .find(|one| matches!(one.variant, Variant::Parquet(_)));
+    if let Some(
+        parquet @ Measured {
+            result: Ok(theirs), ..
+        },
+    ) = parquet
+    {
+        for ours in measured
+            .iter()
+            .filter(|one| matches!(one.variant, Variant::Staffa(_)))
+        {
             let Ok(figures) = &ours.result else { continue };
             writeln!(
                 out,
@@ -111,7 +159,12 @@ fn print(args: &Bench, table: &TableInMemory, whole: bool, measured: &[Measured]
     }
     for one in measured {
         if let Err(failure) = &one.result {
-            writeln!(out, "{} cannot hold this table: {}", one.variant.name(), failure.message)?;
+            writeln!(
+                out,
+                "{} cannot hold this table: {}",
+                one.variant.name(),
+                failure.message
+            )?;
         }
     }
     Ok(out.flush()?)
@@ -119,13 +172,20 @@ fn print(args: &Bench, table: &TableInMemory, whole: bool, measured: &[Measured]
 
 /// `2.6x`.
 fn times(factor: f64) -> String {
-    if factor < 9.95 { format!("{factor:.1}x") } else { format!("{factor:.0}x") }
+    if factor < 9.95 {
+        format!("{factor:.1}x")
+    } else {
+        format!("{factor:.0}x")
+    }
 }
 
 /// MB of Arrow per second written, GB of Arrow per second scanned.
 fn speeds(table: &TableInMemory, figures: &Figures) -> (f64, f64) {
     let size = table.arrow_bytes as f64;
-    (size / figures.write_seconds / 1e6, size / figures.scan_seconds / 1e9)
+    (
+        size / figures.write_seconds / 1e6,
+        size / figures.scan_seconds / 1e9,
+    )
 }
 
 fn describe(args: &Bench, table: &TableInMemory, whole: bool, measured: &[Measured]) -> Value {
@@ -136,8 +196,12 @@ fn describe(args: &Bench, table: &TableInMemory, whole: bool, measured: &[Measur
             Ok(figures) => {
                 let (write, scan) = speeds(table, figures);
                 match one.variant {
-                    Variant::Staffa(_) if staffa.is_none() => staffa = Some((*figures, write, scan)),
-                    Variant::Parquet(_) if parquet.is_none() => parquet = Some((*figures, write, scan)),
+                    Variant::Staffa(_) if staffa.is_none() => {
+                        staffa = Some((*figures, write, scan))
+                    }
+                    Variant::Parquet(_) if parquet.is_none() => {
+                        parquet = Some((*figures, write, scan))
+                    }
                     _ => {}
                 }
                 json!({
@@ -151,7 +215,8 @@ fn describe(args: &Bench, table: &TableInMemory, whole: bool, measured: &[Measur
         };
         variants.insert(one.variant.name(), value);
     }
-    // The few figures that everybody wants stand on top; Parquet's are those of zstd-3, the first of its variants.
+    // The few figures that everybody wants stand on top; Parquet's are those of zstd-3, the first
+    // of its variants.
     json!({
         "path": args.file.display().to_string(),
         "rows": table.rows,

@@ -1,4 +1,5 @@
-//! `head` and `cat`: rows, as a table for people, or as CSV, JSON lines or an Arrow stream for programs.
+//! `head` and `cat`: rows, as a table for people, or as CSV, JSON lines or an Arrow stream for
+//! programs.
 
 use std::io::Write;
 use std::path::Path;
@@ -34,7 +35,12 @@ fn print(inputs: Inputs, wanted: &Wanted, printing: Printing, reading: &Reading)
 }
 
 /// Batches as they are wanted.
-pub(super) fn print_batches(schema: SchemaRef, batches: Batches, printing: Printing, reading: &Reading) -> Result<()> {
+pub(super) fn print_batches(
+    schema: SchemaRef,
+    batches: Batches,
+    printing: Printing,
+    reading: &Reading,
+) -> Result<()> {
     let format = match printing.format {
         _ if printing.json => Format::Json,
         PrintFormat::Json => Format::Json,
@@ -43,7 +49,13 @@ pub(super) fn print_batches(schema: SchemaRef, batches: Batches, printing: Print
         PrintFormat::Table => return print_table(schema, batches),
     };
     // The options of CSV describe the input here, but for what stands for NULL.
-    let csv = CsvOptions::new(Path::new(""), &Reading { csv_null: reading.csv_null.clone(), ..Reading::default() });
+    let csv = CsvOptions::new(
+        Path::new(""),
+        &Reading {
+            csv_null: reading.csv_null.clone(),
+            ..Reading::default()
+        },
+    );
     let mut sink = formats::create(format, Output::standard(), &schema, &csv)?;
     for batch in batches {
         sink.write(&batch?)?;

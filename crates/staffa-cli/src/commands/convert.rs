@@ -17,7 +17,11 @@ use crate::text;
 
 pub(super) fn run(args: &Convert) -> Result<()> {
     let started = Instant::now();
-    let Some((output, inputs)) = args.files.split_last().filter(|(_, inputs)| !inputs.is_empty()) else {
+    let Some((output, inputs)) = args
+        .files
+        .split_last()
+        .filter(|(_, inputs)| !inputs.is_empty())
+    else {
         return Err(Failure::usage(
             "convert takes an input and an output, found one file (see `staffa convert --help`)",
         ));
@@ -75,8 +79,11 @@ fn options(args: &Convert) -> staffa::WriteOptions {
     let writing = &args.writing;
     let mut options = staffa::WriteOptions::default();
     options.profile = writing.profile.map(super::profile).unwrap_or_default();
-    options.profiles =
-        writing.column_profile.iter().map(|(column, name)| (column.clone(), super::profile(*name))).collect();
+    options.profiles = writing
+        .column_profile
+        .iter()
+        .map(|(column, name)| (column.clone(), super::profile(*name)))
+        .collect();
     options.access = match writing.access {
         Some(AccessName::Random) => staffa::Access::Random,
         _ => staffa::Access::Scan,
@@ -108,21 +115,28 @@ fn refuse_staffa_options(writing: &Writing, to: Format) -> Result<()> {
         ("--no-verify", writing.no_verify),
     ];
     match given.iter().find(|(_, given)| *given) {
-        Some((option, _)) => {
-            Err(Failure::usage(format!("{option} is for Staffa output, and this output is {}", to.name())))
-        }
+        Some((option, _)) => Err(Failure::usage(format!(
+            "{option} is for Staffa output, and this output is {}",
+            to.name()
+        ))),
         None => Ok(()),
     }
 }
 
-/// `convert *.csv all.csv --force` the second time would read what it replaces. One file may replace itself.
+/// `convert *.csv all.csv --force` the second time would read what it replaces. One file may
+/// replace itself.
 fn refuse_own_output(inputs: &[PathBuf], output: &Path) -> Result<()> {
-    let Ok(output) = fs::canonicalize(output) else { return Ok(()) };
-    let own = inputs.iter().find(|input| fs::canonicalize(input).is_ok_and(|input| input == output));
+    let Ok(output) = fs::canonicalize(output) else {
+        return Ok(());
+    };
+    let own = inputs
+        .iter()
+        .find(|input| fs::canonicalize(input).is_ok_and(|input| input == output));
     match own {
-        Some(path) if inputs.len() > 1 => {
-            Err(Failure::usage(format!("{}: this is the output and one of several inputs as well", path.display())))
-        }
+        Some(path) if inputs.len() > 1 => Err(Failure::usage(format!(
+            "{}: this is the output and one of several inputs as well",
+            path.display()
+        ))),
         _ => Ok(()),
     }
 }

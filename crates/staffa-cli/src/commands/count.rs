@@ -21,7 +21,10 @@ pub(super) fn run(args: &Count) -> Result<()> {
     }
     let total: u64 = counts.iter().map(|(_, rows)| rows).sum();
     if args.json {
-        let files: Vec<_> = counts.iter().map(|(path, rows)| json!({"path": path, "rows": rows})).collect();
+        let files: Vec<_> = counts
+            .iter()
+            .map(|(path, rows)| json!({"path": path, "rows": rows}))
+            .collect();
         return super::print_json(&json!({"files": files, "rows": total}));
     }
     let mut out = super::out();
@@ -29,7 +32,10 @@ pub(super) fn run(args: &Count) -> Result<()> {
         writeln!(out, "{total}")?;
     } else {
         counts.push(("in all".into(), total));
-        let rows: Vec<_> = counts.into_iter().map(|(path, rows)| vec![rows.to_string(), path]).collect();
+        let rows: Vec<_> = counts
+            .into_iter()
+            .map(|(path, rows)| vec![rows.to_string(), path])
+            .collect();
         grid(&mut out, &[Align::Right, Align::Left], &rows)?;
     }
     Ok(out.flush()?)
@@ -57,8 +63,9 @@ fn count(path: &Path, args: &Count, wanted: &Wanted) -> Result<u64> {
 fn narrowest(wanted: &Wanted, schema: &arrow_schema::Schema) -> Wanted {
     let mut wanted = wanted.clone();
     if wanted.columns.is_none() {
-        let width =
-            |field: &&std::sync::Arc<arrow_schema::Field>| field.data_type().primitive_width().unwrap_or(usize::MAX);
+        let width = |field: &&std::sync::Arc<arrow_schema::Field>| {
+            field.data_type().primitive_width().unwrap_or(usize::MAX)
+        };
         let narrowest = schema.fields().iter().min_by_key(width);
         wanted.columns = narrowest.map(|field| vec![field.name().clone()]);
     }

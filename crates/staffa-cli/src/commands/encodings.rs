@@ -12,7 +12,11 @@ pub(super) fn run(args: &Encodings) -> Result<()> {
         return super::print_json(&encodings);
     }
     let mut rows = vec![vec!["encoding".to_string(), "about".to_string()]];
-    rows.extend(encodings.iter().map(|encoding| vec![encoding.name.to_string(), encoding.about.to_string()]));
+    rows.extend(
+        encodings
+            .iter()
+            .map(|encoding| vec![encoding.name.to_string(), encoding.about.to_string()]),
+    );
     let mut out = super::out();
     grid(&mut out, &[Align::Left, Align::Left], &rows)?;
     Ok(out.flush()?)

@@ -1,5 +1,5 @@
-//! `explain`: how each column is encoded. Blocks whose trees have the same shape are counted together, and the most
-//! common one is drawn with the bytes of all of them.
+//! `explain`: how each column is encoded. Blocks whose trees have the same shape are counted
+//! together, and the most common one is drawn with the bytes of all of them.
 
 use std::io::Write;
 
@@ -16,7 +16,9 @@ pub(super) fn run(args: &Explain) -> Result<()> {
     if args.why {
         return why(args, &file);
     }
-    let mut columns = file.explain().map_err(|error| Failure::staffa(&args.file, error))?;
+    let mut columns = file
+        .explain()
+        .map_err(|error| Failure::staffa(&args.file, error))?;
     columns.retain(|column| super::chosen(args.column.as_deref(), &column.column, &column.path));
     super::some_chosen(&file, args.column.as_deref(), !columns.is_empty())?;
     if args.json {
@@ -27,26 +29,47 @@ pub(super) fn run(args: &Explain) -> Result<()> {
         }));
     }
     let mut out = super::out();
-    writeln!(out, "{}: {}", args.file.display(), counted(file.num_rows(), "row"))?;
+    writeln!(
+        out,
+        "{}: {}",
+        args.file.display(),
+        counted(file.num_rows(), "row")
+    )?;
     for column in &columns {
         writeln!(out)?;
-        if args.blocks { each_block(&mut out, column)? } else { summary(&mut out, column)? }
+        if args.blocks {
+            each_block(&mut out, column)?
+        } else {
+            summary(&mut out, column)?
+        }
     }
     Ok(out.flush()?)
 }
 
 /// Every encoding and what the chooser thinks of it.
 fn why(args: &Explain, file: &staffa::File) -> Result<()> {
-    let mut columns = file.why().map_err(|error| Failure::staffa(&args.file, error))?;
+    let mut columns = file
+        .why()
+        .map_err(|error| Failure::staffa(&args.file, error))?;
     columns.retain(|column| super::chosen(args.column.as_deref(), &column.column, &column.path));
     super::some_chosen(file, args.column.as_deref(), !columns.is_empty())?;
     if args.json {
-        return super::print_json(&json!({ "path": args.file.display().to_string(), "columns": columns }));
+        return super::print_json(
+            &json!({ "path": args.file.display().to_string(), "columns": columns }),
+        );
     }
     let mut out = super::out();
-    writeln!(out, "{}: {}", args.file.display(), counted(file.num_rows(), "row"))?;
+    writeln!(
+        out,
+        "{}: {}",
+        args.file.display(),
+        counted(file.num_rows(), "row")
+    )?;
     for column in &columns {
-        let chosen = column.chosen.as_ref().map_or_else(|| "nothing but NULLs".to_owned(), ToString::to_string);
+        let chosen = column
+            .chosen
+            .as_ref()
+            .map_or_else(|| "nothing but NULLs".to_owned(), ToString::to_string);
         writeln!(out)?;
         writeln!(
             out,
@@ -59,13 +82,23 @@ fn why(args: &Explain, file: &staffa::File) -> Result<()> {
         )?;
         writeln!(out, "  chosen: {chosen}")?;
         let row = |c: &staffa::Considered| {
-            let estimate = c.estimate.map_or_else(|| "-".to_owned(), |b| format!("about {}", bytes(b)));
-            vec![format!("  {}", c.encoding), estimate, c.reason.unwrap_or_default().to_owned()]
+            let estimate = c
+                .estimate
+                .map_or_else(|| "-".to_owned(), |b| format!("about {}", bytes(b)));
+            vec![
+                format!("  {}", c.encoding),
+                estimate,
+                c.reason.unwrap_or_default().to_owned(),
+            ]
         };
         let rows: Vec<Vec<String>> = column.considered.iter().map(row).collect();
         grid(&mut out, &[Left, Right, Left], &rows)?;
         if let Some(shared) = &column.shared {
-            writeln!(out, "  dictionary shared by the blocks of row group 0: {}", sharing(shared))?;
+            writeln!(
+                out,
+                "  dictionary shared by the blocks of row group 0: {}",
+                sharing(shared)
+            )?;
         }
         relations(&mut out, &column.relations)?;
     }
@@ -73,7 +106,11 @@ fn why(args: &Explain, file: &staffa::File) -> Result<()> {
 }
 
 fn sharing(shared: &SharedWhy) -> String {
-    let outcome = if shared.taken { "taken".to_owned() } else { format!("none, {}", shared.reason) };
+    let outcome = if shared.taken {
+        "taken".to_owned()
+    } else {
+        format!("none, {}", shared.reason)
+    };
     match (shared.distinct, shared.alone, shared.shared) {
         (Some(distinct), Some(alone), Some(with)) => format!(
             "{outcome}: {}{} for {} of blocks by themselves, {}",
@@ -89,7 +126,10 @@ fn sharing(shared: &SharedWhy) -> String {
 /// The columns in terms of which a column could be.
 fn relations(out: &mut dyn Write, relations: &[RelationWhy]) -> Result<()> {
     if relations.is_empty() {
-        return Ok(writeln!(out, "  told by other columns: none seems to make it smaller")?);
+        return Ok(writeln!(
+            out,
+            "  told by other columns: none seems to make it smaller"
+        )?);
     }
     writeln!(out, "  told by other columns, in row group 0:")?;
     let row = |relation: &RelationWhy| {
@@ -102,8 +142,17 @@ fn relations(out: &mut dyn Write, relations: &[RelationWhy]) -> Result<()> {
         let about = if relation.encoded { "" } else { "about " };
         vec![
             format!("    {what}: {}", by.join(", ")),
-            format!("{about}{} for {}", bytes(relation.told), bytes(relation.alone)),
-            if relation.taken { "taken" } else { relation.reason }.to_owned(),
+            format!(
+                "{about}{} for {}",
+                bytes(relation.told),
+                bytes(relation.alone)
+            ),
+            if relation.taken {
+                "taken"
+            } else {
+                relation.reason
+            }
+            .to_owned(),
         ]
     };
     let rows: Vec<Vec<String>> = relations.iter().map(row).collect();
@@ -126,19 +175,38 @@ fn summary(out: &mut dyn Write, column: &ColumnExplain) -> Result<()> {
     title(out, column)?;
     let shared: Vec<&EncodingTree> = column.shared.iter().map(|part| &part.tree).collect();
     draw_most_common(out, "shared", "part", &shared)?;
-    let values: Vec<&EncodingTree> = column.blocks.iter().filter_map(|block| block.values.as_ref()).collect();
+    let values: Vec<&EncodingTree> = column
+        .blocks
+        .iter()
+        .filter_map(|block| block.values.as_ref())
+        .collect();
     draw_most_common(out, "values", "block", &values)?;
-    let validity: Vec<&EncodingTree> = column.blocks.iter().filter_map(|block| block.validity.as_ref()).collect();
+    let validity: Vec<&EncodingTree> = column
+        .blocks
+        .iter()
+        .filter_map(|block| block.validity.as_ref())
+        .collect();
     draw_most_common(out, "validity", "block", &validity)
 }
 
-fn draw_most_common(out: &mut dyn Write, what: &str, noun: &str, trees: &[&EncodingTree]) -> Result<()> {
+fn draw_most_common(
+    out: &mut dyn Write,
+    what: &str,
+    noun: &str,
+    trees: &[&EncodingTree],
+) -> Result<()> {
     let groups = grouped(trees);
-    let Some((first, others)) = groups.split_first() else { return Ok(()) };
+    let Some((first, others)) = groups.split_first() else {
+        return Ok(());
+    };
     let share = if others.is_empty() {
         counted(first.count, noun)
     } else {
-        format!("{} of {}", number(first.count), counted(trees.len() as u64, noun))
+        format!(
+            "{} of {}",
+            number(first.count),
+            counted(trees.len() as u64, noun)
+        )
     };
     let mut rows = Vec::new();
     draw(&first.tree, "  ", "  ", &mut rows);
@@ -150,7 +218,13 @@ fn draw_most_common(out: &mut dyn Write, what: &str, noun: &str, trees: &[&Encod
     }
     grid(out, &[Left, Left, Right, Left], &rows)?;
     for other in others {
-        writeln!(out, "  also {} in {}, {}", shape(&other.tree), counted(other.count, noun), bytes(other.tree.bytes))?;
+        writeln!(
+            out,
+            "  also {} in {}, {}",
+            shape(&other.tree),
+            counted(other.count, noun),
+            bytes(other.tree.bytes)
+        )?;
     }
     Ok(())
 }
@@ -172,7 +246,11 @@ pub(crate) fn grouped(trees: &[&EncodingTree]) -> Vec<Group> {
                 group.count += 1;
                 add(&mut group.tree, tree);
             }
-            None => groups.push(Group { shape, count: 1, tree: (*tree).clone() }),
+            None => groups.push(Group {
+                shape,
+                count: 1,
+                tree: (*tree).clone(),
+            }),
         }
     }
     groups.sort_by_key(|group| std::cmp::Reverse(group.count));
@@ -184,11 +262,16 @@ fn shape(tree: &EncodingTree) -> String {
     if tree.children.is_empty() {
         return tree.encoding.clone();
     }
-    let children: Vec<String> = tree.children.iter().map(|child| format!("{}: {}", child.role, shape(child))).collect();
+    let children: Vec<String> = tree
+        .children
+        .iter()
+        .map(|child| format!("{}: {}", child.role, shape(child)))
+        .collect();
     format!("{}({})", tree.encoding, children.join(", "))
 }
 
-/// Adds the bytes and values of a tree of the same shape. Details that differ are shown as those of the first to others.
+/// Adds the bytes and values of a tree of the same shape. Details that differ are shown as those of
+/// the first to others.
 fn add(sum: &mut EncodingTree, tree: &EncodingTree) {
     sum.bytes += tree.bytes;
     sum.values += tree.values;
@@ -202,7 +285,11 @@ fn add(sum: &mut EncodingTree, tree: &EncodingTree) {
 
 /// One row per node: tree and name, detail, bytes, and room for a remark.
 fn draw(tree: &EncodingTree, lead: &str, below: &str, rows: &mut Vec<Vec<String>>) {
-    let role = if tree.role.is_empty() { String::new() } else { format!("{}: ", tree.role) };
+    let role = if tree.role.is_empty() {
+        String::new()
+    } else {
+        format!("{}: ", tree.role)
+    };
     rows.push(vec![
         format!("{lead}{role}{}", tree.encoding),
         printable(&tree.detail),
@@ -211,19 +298,42 @@ fn draw(tree: &EncodingTree, lead: &str, below: &str, rows: &mut Vec<Vec<String>
     ]);
     for (at, child) in tree.children.iter().enumerate() {
         let last = at + 1 == tree.children.len();
-        let (branch, trunk) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
-        draw(child, &format!("{below}{branch}"), &format!("{below}{trunk}"), rows);
+        let (branch, trunk) = if last {
+            ("└─ ", "   ")
+        } else {
+            ("├─ ", "│  ")
+        };
+        draw(
+            child,
+            &format!("{below}{branch}"),
+            &format!("{below}{trunk}"),
+            rows,
+        );
     }
 }
 
 fn each_block(out: &mut dyn Write, column: &ColumnExplain) -> Result<()> {
     title(out, column)?;
     for part in &column.shared {
-        writeln!(out, "  row group {} shared part, {}: {}", part.row_group, bytes(part.bytes), part.tree)?;
+        writeln!(
+            out,
+            "  row group {} shared part, {}: {}",
+            part.row_group,
+            bytes(part.bytes),
+            part.tree
+        )?;
     }
-    let header = ["row group", "block", "rows", "bytes", "encodings"].map(String::from).to_vec();
+    let header = ["row group", "block", "rows", "bytes", "encodings"]
+        .map(String::from)
+        .to_vec();
     let lines = column.blocks.iter().map(|block| {
-        vec![block.row_group.to_string(), block.block.to_string(), number(block.rows), bytes(block.bytes), trees(block)]
+        vec![
+            block.row_group.to_string(),
+            block.block.to_string(),
+            number(block.rows),
+            bytes(block.bytes),
+            trees(block),
+        ]
     });
     let rows: Vec<Vec<String>> = std::iter::once(header).chain(lines).collect();
     Ok(grid(out, &[Right, Right, Right, Right, Left], &rows)?)
@@ -244,16 +354,32 @@ mod tests {
 
     fn node(encoding: &str, role: &str, detail: &str, children: Vec<EncodingTree>) -> EncodingTree {
         let (encoding, role, detail) = (encoding.into(), role.into(), detail.into());
-        EncodingTree { encoding, detail, role, values: 10, bytes: 100, children }
+        EncodingTree {
+            encoding,
+            detail,
+            role,
+            values: 10,
+            bytes: 100,
+            children,
+        }
     }
 
     #[test]
     fn trees_of_one_shape_are_added_up() {
         let dictionary = |width: &str| {
             let codes = node("bitpack", "codes", width, vec![]);
-            node("dictionary", "", "", vec![codes, node("fsst", "values", "", vec![])])
+            node(
+                "dictionary",
+                "",
+                "",
+                vec![codes, node("fsst", "values", "", vec![])],
+            )
         };
-        let (a, b, c) = (dictionary("7 bits"), node("plain", "", "", vec![]), dictionary("9 bits"));
+        let (a, b, c) = (
+            dictionary("7 bits"),
+            node("plain", "", "", vec![]),
+            dictionary("9 bits"),
+        );
         let groups = grouped(&[&b, &a, &c]);
         assert_eq!(groups[0].shape, "dictionary(codes: bitpack, values: fsst)");
         assert_eq!((groups[0].count, groups[0].tree.bytes), (2, 200));
@@ -261,6 +387,9 @@ mod tests {
         let mut rows = Vec::new();
         draw(&groups[0].tree, "", "", &mut rows);
         let names: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
-        assert_eq!(names, ["dictionary", "├─ codes: bitpack", "└─ values: fsst"]);
+        assert_eq!(
+            names,
+            ["dictionary", "├─ codes: bitpack", "└─ values: fsst"]
+        );
     }
 }

@@ -15,9 +15,17 @@ const BOUND_WIDTH: usize = 24;
 
 pub(super) fn run(args: &Inspect) -> Result<()> {
     let file = super::open_staffa(&args.file)?;
-    let mut inspection = file.inspect().map_err(|error| Failure::staffa(&args.file, error))?;
-    inspection.columns.retain(|leaf| super::chosen(args.column.as_deref(), &leaf.column, &leaf.path));
-    super::some_chosen(&file, args.column.as_deref(), !inspection.columns.is_empty())?;
+    let mut inspection = file
+        .inspect()
+        .map_err(|error| Failure::staffa(&args.file, error))?;
+    inspection
+        .columns
+        .retain(|leaf| super::chosen(args.column.as_deref(), &leaf.column, &leaf.path));
+    super::some_chosen(
+        &file,
+        args.column.as_deref(),
+        !inspection.columns.is_empty(),
+    )?;
     if args.json {
         let mut value = json!({"path": args.file.display().to_string()});
         if let (Some(out), serde_json::Value::Object(rest)) =
@@ -51,7 +59,11 @@ pub(super) fn run(args: &Inspect) -> Result<()> {
 }
 
 fn row_groups(out: &mut dyn Write, inspection: &Inspection) -> Result<()> {
-    let mut rows = vec![["row group", "first row", "rows", "at byte", "bytes"].map(String::from).to_vec()];
+    let mut rows = vec![
+        ["row group", "first row", "rows", "at byte", "bytes"]
+            .map(String::from)
+            .to_vec(),
+    ];
     for (at, group) in inspection.row_groups.iter().enumerate() {
         rows.push(vec![
             at.to_string(),
@@ -66,7 +78,9 @@ fn row_groups(out: &mut dyn Write, inspection: &Inspection) -> Result<()> {
 }
 
 fn columns(out: &mut dyn Write, inspection: &Inspection) -> Result<()> {
-    let header = ["column", "type", "values", "NULLs", "chunks", "blocks", "bytes", "smaller", "min", "max"];
+    let header = [
+        "column", "type", "values", "NULLs", "chunks", "blocks", "bytes", "smaller", "min", "max",
+    ];
     let mut rows = vec![header.map(String::from).to_vec()];
     for leaf in &inspection.columns {
         rows.push(vec![
@@ -75,7 +89,11 @@ fn columns(out: &mut dyn Write, inspection: &Inspection) -> Result<()> {
             number(leaf.values),
             number(leaf.nulls),
             leaf.chunks.len().to_string(),
-            leaf.chunks.iter().map(|chunk| chunk.blocks.len()).sum::<usize>().to_string(),
+            leaf.chunks
+                .iter()
+                .map(|chunk| chunk.blocks.len())
+                .sum::<usize>()
+                .to_string(),
             bytes(leaf.bytes),
             ratio(leaf.decoded_bytes, leaf.bytes),
             bound(leaf.min.as_deref()),
@@ -83,12 +101,22 @@ fn columns(out: &mut dyn Write, inspection: &Inspection) -> Result<()> {
         ]);
     }
     writeln!(out)?;
-    Ok(grid(out, &[Left, Left, Right, Right, Right, Right, Right, Right, Left, Left], &rows)?)
+    Ok(grid(
+        out,
+        &[
+            Left, Left, Right, Right, Right, Right, Right, Right, Left, Left,
+        ],
+        &rows,
+    )?)
 }
 
 fn chunks(out: &mut dyn Write, leaf: &LeafInfo, blocks: bool) -> Result<()> {
     writeln!(out, "\ncolumn {}", printable(&leaf.path))?;
-    let mut rows = vec![["part", "at byte", "bytes", "values", "NULLs", "min", "max"].map(String::from).to_vec()];
+    let mut rows = vec![
+        ["part", "at byte", "bytes", "values", "NULLs", "min", "max"]
+            .map(String::from)
+            .to_vec(),
+    ];
     for chunk in &leaf.chunks {
         rows.push(vec![
             format!("chunk of row group {}", chunk.row_group),
@@ -103,7 +131,11 @@ fn chunks(out: &mut dyn Write, leaf: &LeafInfo, blocks: bool) -> Result<()> {
             continue;
         }
         for (at, part) in chunk.shared_parts.iter().enumerate() {
-            let mut row = vec![format!("  shared part {at}"), number(part.offset), bytes(part.bytes)];
+            let mut row = vec![
+                format!("  shared part {at}"),
+                number(part.offset),
+                bytes(part.bytes),
+            ];
             row.resize(7, String::new());
             rows.push(row);
         }
@@ -119,7 +151,11 @@ fn chunks(out: &mut dyn Write, leaf: &LeafInfo, blocks: bool) -> Result<()> {
             ]);
         }
     }
-    Ok(grid(out, &[Left, Right, Right, Right, Right, Left, Left], &rows)?)
+    Ok(grid(
+        out,
+        &[Left, Right, Right, Right, Right, Left, Left],
+        &rows,
+    )?)
 }
 
 fn bound(value: Option<&str>) -> String {

@@ -65,7 +65,9 @@ fn print_json(value: &impl serde::Serialize) -> Result<()> {
 /// A Staffa file, for the commands that look at how it is built.
 fn open_staffa(path: &Path) -> Result<staffa::File> {
     if path == Path::new(crate::output::STANDARD) {
-        return Err(Failure::usage("this command needs a file, not the standard input"));
+        return Err(Failure::usage(
+            "this command needs a file, not the standard input",
+        ));
     }
     staffa::File::open(path).map_err(|error| Failure::staffa(path, error))
 }

@@ -15,7 +15,8 @@ use crate::report::parquet::{self, Compared};
 use crate::report::{Report, page};
 use crate::text::{bytes, counted};
 
-/// A table larger than this in memory is written as Parquet only where that is asked for: up to there it takes seconds.
+/// A table larger than this in memory is written as Parquet only where that is asked for: up to
+/// there it takes seconds.
 const MOST_BYTES: u64 = 2_000_000_000;
 
 pub(super) fn run(args: &Args) -> Result<()> {
@@ -27,13 +28,20 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let fail = |error| Failure::staffa(&args.file, error);
     let compared = compare(args, &file)?;
     interrupt::check()?;
-    let name = args.file.file_name().unwrap_or(OsStr::new("table.staffa")).to_string_lossy().into_owned();
+    let name = args
+        .file
+        .file_name()
+        .unwrap_or(OsStr::new("table.staffa"))
+        .to_string_lossy()
+        .into_owned();
     let report = Report::gather(&file, name, args.rows, compared).map_err(fail)?;
     interrupt::check()?;
     let page = page(&report);
     let mut output = Output::create(&args.output, args.force)?;
     let place = output.name();
-    output.write_all(page.as_bytes()).map_err(|error| Failure::io(&place, &error))?;
+    output
+        .write_all(page.as_bytes())
+        .map_err(|error| Failure::io(&place, &error))?;
     let size = output.finish()?;
     if !args.quiet && !is_stream(&args.output) {
         // The page is written: a closed stderr changes nothing about that.
@@ -56,11 +64,19 @@ fn compare(args: &Args, file: &staffa::File) -> Result<Compared> {
         _ if file.num_rows() == 0 => return left_out("There are no rows to write."),
         ParquetWhen::Auto | ParquetWhen::Always => {}
     }
-    let inspection = file.inspect().map_err(|error| Failure::staffa(&args.file, error))?;
-    let decoded = inspection.columns.iter().map(|column| column.decoded_bytes).sum();
+    let inspection = file
+        .inspect()
+        .map_err(|error| Failure::staffa(&args.file, error))?;
+    let decoded = inspection
+        .columns
+        .iter()
+        .map(|column| column.decoded_bytes)
+        .sum();
     if decoded > MOST_BYTES && args.parquet == ParquetWhen::Auto {
         let size = bytes(decoded);
-        return left_out(&format!("The table takes {size} in memory: --parquet always measures however large it is."));
+        return left_out(&format!(
+            "The table takes {size} in memory: --parquet always measures however large it is."
+        ));
     }
     let progress = Progress::new(Some(decoded), args.quiet);
     let measured = parquet::measure(file, &progress);
@@ -71,9 +87,10 @@ fn compare(args: &Args, file: &staffa::File) -> Result<Compared> {
 /// A page in place of the table would be the loss of it, --force or not.
 fn refuse_own_file(file: &Path, output: &Path) -> Result<()> {
     match (fs::canonicalize(file), fs::canonicalize(output)) {
-        (Ok(file), Ok(page)) if file == page => {
-            Err(Failure::usage(format!("{}: the report would replace the table", output.display())))
-        }
+        (Ok(file), Ok(page)) if file == page => Err(Failure::usage(format!(
+            "{}: the report would replace the table",
+            output.display()
+        ))),
         _ => Ok(()),
     }
 }

@@ -65,7 +65,10 @@ fn describe(field: &Field) -> Value {
     if !field.metadata().is_empty() {
         out.insert("metadata".into(), json!(field.metadata()));
     }
-    let children: Vec<Value> = children(field.data_type()).into_iter().map(describe).collect();
+    let children: Vec<Value> = children(field.data_type())
+        .into_iter()
+        .map(describe)
+        .collect();
     if !children.is_empty() {
         out.insert("children".into(), children.into());
     }

@@ -20,14 +20,21 @@ struct Part {
 
 pub(super) fn run(args: &Size) -> Result<()> {
     let file = super::open_staffa(&args.file)?;
-    let inspection = file.inspect().map_err(|error| Failure::staffa(&args.file, error))?;
+    let inspection = file
+        .inspect()
+        .map_err(|error| Failure::staffa(&args.file, error))?;
     let schema = file.schema();
     // A nested column is the sum of its leaves.
     let mut parts: Vec<Part> = schema
         .fields()
         .iter()
         .map(|field| {
-            let leaves = || inspection.columns.iter().filter(|leaf| leaf.column == *field.name());
+            let leaves = || {
+                inspection
+                    .columns
+                    .iter()
+                    .filter(|leaf| leaf.column == *field.name())
+            };
             Part {
                 name: field.name().clone(),
                 bytes: leaves().map(|leaf| leaf.bytes).sum(),
@@ -63,13 +70,36 @@ pub(super) fn run(args: &Size) -> Result<()> {
     }
     let largest = parts.first().map_or(0, |part| part.bytes).max(other);
     let line = |name: String, size: u64, decoded: u64| {
-        let decoded_shown = if decoded > 0 { bytes(decoded) } else { String::new() };
-        let smaller = if decoded > 0 { ratio(decoded, size) } else { String::new() };
+        let decoded_shown = if decoded > 0 {
+            bytes(decoded)
+        } else {
+            String::new()
+        };
+        let smaller = if decoded > 0 {
+            ratio(decoded, size)
+        } else {
+            String::new()
+        };
         let share = percent(size, inspection.file_bytes);
-        vec![printable(&name), bytes(size), share, decoded_shown, smaller, bar(size, largest, BAR)]
+        vec![
+            printable(&name),
+            bytes(size),
+            share,
+            decoded_shown,
+            smaller,
+            bar(size, largest, BAR),
+        ]
     };
-    let mut rows = vec![["column", "bytes", "of file", "decoded", "smaller", ""].map(String::from).to_vec()];
-    rows.extend(parts.into_iter().map(|part| line(part.name, part.bytes, part.decoded)));
+    let mut rows = vec![
+        ["column", "bytes", "of file", "decoded", "smaller", ""]
+            .map(String::from)
+            .to_vec(),
+    ];
+    rows.extend(
+        parts
+            .into_iter()
+            .map(|part| line(part.name, part.bytes, part.decoded)),
+    );
     rows.push(line("(header and footer)".into(), other, 0));
     let mut out = super::out();
     writeln!(
@@ -81,7 +111,14 @@ pub(super) fn run(args: &Size) -> Result<()> {
         bytes(decoded),
         ratio(decoded, inspection.file_bytes)
     )?;
-    let align = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left];
+    let align = [
+        Align::Left,
+        Align::Right,
+        Align::Right,
+        Align::Right,
+        Align::Right,
+        Align::Left,
+    ];
     grid(&mut out, &align, &rows)?;
     Ok(out.flush()?)
 }

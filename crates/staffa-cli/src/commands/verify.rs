@@ -23,7 +23,12 @@ pub(super) fn run(args: &Verify) -> Result<()> {
         if args.json {
             results.push(describe(&path, &result, started.elapsed()));
         } else if let Ok(report) = &result {
-            writeln!(out, "{}: {}", path.display(), sentence(report, started.elapsed()))?;
+            writeln!(
+                out,
+                "{}: {}",
+                path.display(),
+                sentence(report, started.elapsed())
+            )?;
             out.flush()?;
         }
         if let Err(failure) = result {
@@ -35,7 +40,12 @@ pub(super) fn run(args: &Verify) -> Result<()> {
         super::print_json(&results)?;
     }
     // What is wrong has been said above.
-    exit.map_or(Ok(()), |exit| Err(Failure { exit, message: String::new() }))
+    exit.map_or(Ok(()), |exit| {
+        Err(Failure {
+            exit,
+            message: String::new(),
+        })
+    })
 }
 
 fn verify(path: &Path) -> Result<VerifyReport> {
@@ -68,7 +78,9 @@ fn sentence(report: &VerifyReport, time: Duration) -> String {
 fn describe(path: &Path, result: &Result<VerifyReport>, time: Duration) -> Value {
     let path = path.display().to_string();
     match result {
-        Ok(report) => json!({"path": path, "ok": true, "seconds": time.as_secs_f64(), "report": report}),
+        Ok(report) => {
+            json!({"path": path, "ok": true, "seconds": time.as_secs_f64(), "report": report})
+        }
         Err(failure) => {
             json!({"path": path, "ok": false, "exit_code": failure.exit as u8, "error": failure.message})
         }

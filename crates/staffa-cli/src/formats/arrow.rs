@@ -1,4 +1,5 @@
-//! Arrow IPC, files and streams. Which of the two a file is, its first bytes say, whatever its name.
+//! Arrow IPC, files and streams. Which of the two a file is, its first bytes say, whatever its
+//! name.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
@@ -26,21 +27,39 @@ pub(crate) fn open(input: &Input) -> Result<Box<dyn Table>> {
     let source = input.seekable()?;
     let mut file = File::open(&source.path).map_err(|error| input.io(&error))?;
     let mut magic = Vec::new();
-    (&mut file).take(FILE_MAGIC.len() as u64).read_to_end(&mut magic).map_err(|error| input.io(&error))?;
+    (&mut file)
+        .take(FILE_MAGIC.len() as u64)
+        .read_to_end(&mut magic)
+        .map_err(|error| input.io(&error))?;
     file.rewind().map_err(|error| input.io(&error))?;
     let meter = Meter::default();
     if magic != FILE_MAGIC {
         return stream(input, Box::new(file), meter);
     }
-    let reader =
-        FileReader::try_new(BufReader::new(file), None).map_err(|error| Failure::arrow(&input.name(), &error))?;
-    Ok(Box::new(FileTable { schema: reader.schema(), path: source.path.clone(), source, name: input.name() }))
+    let reader = FileReader::try_new(BufReader::new(file), None)
+        .map_err(|error| Failure::arrow(&input.name(), &error))?;
+    Ok(Box::new(FileTable {
+        schema: reader.schema(),
+        path: source.path.clone(),
+        source,
+        name: input.name(),
+    }))
 }
 
 fn stream(input: &Input, inner: Box<dyn Read + Send>, meter: Meter) -> Result<Box<dyn Table>> {
-    let reader = StreamReader::try_new(BufReader::new(Metered { inner, meter: meter.clone() }), None)
-        .map_err(|error| not_arrow(&input.name(), &error))?;
-    Ok(Box::new(StreamTable { reader, name: input.name(), meter }))
+    let reader = StreamReader::try_new(
+        BufReader::new(Metered {
+            inner,
+            meter: meter.clone(),
+        }),
+        None,
+    )
+    .map_err(|error| not_arrow(&input.name(), &error))?;
+    Ok(Box::new(StreamTable {
+        reader,
+        name: input.name(),
+        meter,
+    }))
 }
 
 /// Bytes that are no stream at all are most likely not Arrow.
@@ -49,7 +68,9 @@ fn not_arrow(name: &str, error: &ArrowError) -> Failure {
     if failure.exit != crate::error::Exit::Data {
         return failure;
     }
-    Failure::data(format!("{name}: neither an Arrow IPC file nor a stream, or damaged at its start ({error})"))
+    Failure::data(format!(
+        "{name}: neither an Arrow IPC file nor a stream, or damaged at its start ({error})"
+    ))
 }
 
 struct FileTable {
@@ -69,7 +90,12 @@ impl Table for FileTable {
     }
 
     fn scan(self: Box<Self>, _schema: SchemaRef, wanted: &Wanted, meter: Meter) -> Result<Batches> {
-        let Self { schema, path, source, name } = *self;
+        let Self {
+            schema,
+            path,
+            source,
+            name,
+        } = *self;
         let file = File::open(&path).map_err(|error| Failure::io(&name, &error))?;
         let mut builder = FileReaderBuilder::new();
         if let Some(places) = wanted.needed(&schema)? {
@@ -100,7 +126,11 @@ impl Table for StreamTable {
     }
 
     fn scan(self: Box<Self>, _schema: SchemaRef, wanted: &Wanted, meter: Meter) -> Result<Batches> {
-        let Self { mut reader, name, meter: own } = *self;
+        let Self {
+            mut reader,
+            name,
+            meter: own,
+        } = *self;
         let mut told = 0;
         let batches = std::iter::from_fn(move || {
             let batch = reader.next()?;
@@ -116,14 +146,24 @@ impl Table for StreamTable {
 
 pub(crate) fn create_file(output: Output, schema: &Schema) -> Result<Box<dyn Sink>> {
     let (name, trouble) = (output.name(), output.trouble());
-    let writer = FileWriter::try_new(output, schema).map_err(|error| trouble.or(refused(&name, &error)))?;
-    Ok(Box::new(FileSink { writer, name, trouble }))
+    let writer =
+        FileWriter::try_new(output, schema).map_err(|error| trouble.or(refused(&name, &error)))?;
+    Ok(Box::new(FileSink {
+        writer,
+        name,
+        trouble,
+    }))
 }
 
 pub(crate) fn create_stream(output: Output, schema: &Schema) -> Result<Box<dyn Sink>> {
     let (name, trouble) = (output.name(), output.trouble());
-    let writer = StreamWriter::try_new(output, schema).map_err(|error| trouble.or(refused(&name, &error)))?;
-    Ok(Box::new(StreamSink { writer, name, trouble }))
+    let writer = StreamWriter::try_new(output, schema)
+        .map_err(|error| trouble.or(refused(&name, &error)))?;
+    Ok(Box::new(StreamSink {
+        writer,
+        name,
+        trouble,
+    }))
 }
 
 struct FileSink {
@@ -134,13 +174,20 @@ struct FileSink {
 
 impl Sink for FileSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.writer.write(batch).map_err(|error| self.trouble.or(refused(&self.name, &error)))
+        self.writer
+            .write(batch)
+            .map_err(|error| self.trouble.or(refused(&self.name, &error)))
     }
 
     fn finish(self: Box<Self>) -> Result<u64> {
-        let Self { mut writer, name, trouble } = *self;
+        let Self {
+            mut writer,
+            name,
+            trouble,
+        } = *self;
         let end = writer.finish().and_then(|()| writer.into_inner());
-        end.map_err(|error| trouble.or(refused(&name, &error)))?.finish()
+        end.map_err(|error| trouble.or(refused(&name, &error)))?
+            .finish()
     }
 }
 
@@ -152,13 +199,20 @@ struct StreamSink {
 
 impl Sink for StreamSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.writer.write(batch).map_err(|error| self.trouble.or(refused(&self.name, &error)))
+        self.writer
+            .write(batch)
+            .map_err(|error| self.trouble.or(refused(&self.name, &error)))
     }
 
     fn finish(self: Box<Self>) -> Result<u64> {
-        let Self { mut writer, name, trouble } = *self;
+        let Self {
+            mut writer,
+            name,
+            trouble,
+        } = *self;
         let end = writer.finish().and_then(|()| writer.into_inner());
-        end.map_err(|error| trouble.or(refused(&name, &error)))?.finish()
+        end.map_err(|error| trouble.or(refused(&name, &error)))?
+            .finish()
     }
 }
 

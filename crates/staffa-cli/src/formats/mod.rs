@@ -63,9 +63,15 @@ impl Format {
             return Ok(format);
         }
         if path == Path::new(STANDARD) {
-            return Err(Failure::usage(format!("`-` needs a format: say {option} csv, for example")));
+            return Err(Failure::usage(format!(
+                "`-` needs a format: say {option} csv, for example"
+            )));
         }
-        let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+        let ending = path
+            .extension()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .to_lowercase();
         Self::ENDINGS.iter().find(|(known, _)| *known == ending).map(|(_, format)| *format).ok_or_else(|| {
             Failure::usage(format!(
                 "{}: the name does not say which format this is; end it in .staffa, .parquet, .csv, .jsonl or .arrow, or \
@@ -97,7 +103,8 @@ pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 
 /// An open table of any format.
 pub(crate) trait Table: Send {
-    /// All columns of the file. Types that were guessed from text may still be `Null`, which fits any other.
+    /// All columns of the file. Types that were guessed from text may still be `Null`, which fits
+    /// any other.
     fn schema(&self) -> SchemaRef;
 
     /// How many rows, where the file says so.
@@ -127,7 +134,12 @@ pub(crate) trait Sink {
 }
 
 /// Starts a table of any format but Staffa in `output`.
-pub(crate) fn create(format: Format, output: Output, schema: &SchemaRef, csv: &CsvOptions) -> Result<Box<dyn Sink>> {
+pub(crate) fn create(
+    format: Format,
+    output: Output,
+    schema: &SchemaRef,
+    csv: &CsvOptions,
+) -> Result<Box<dyn Sink>> {
     match format {
         Format::Parquet => parquet::create(output, schema),
         Format::Csv => csv::create(output, schema, csv),
@@ -139,7 +151,11 @@ pub(crate) fn create(format: Format, output: Output, schema: &SchemaRef, csv: &C
 }
 
 /// Starts a Staffa file at `path`, which may be the standard output.
-pub(crate) fn create_staffa(path: &Path, schema: &SchemaRef, options: ::staffa::WriteOptions) -> Result<Box<dyn Sink>> {
+pub(crate) fn create_staffa(
+    path: &Path,
+    schema: &SchemaRef,
+    options: ::staffa::WriteOptions,
+) -> Result<Box<dyn Sink>> {
     staffa::create(path, schema, options)
 }
 

@@ -30,9 +30,14 @@ impl ParquetTable {
         let source = input.seekable()?;
         let file = File::open(&source.path).map_err(|error| input.io(&error))?;
         let bytes = file.metadata().map_err(|error| input.io(&error))?.len();
-        let builder =
-            ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| Failure::parquet(&name, &error))?;
-        Ok(Self { builder, name, bytes, source })
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file)
+            .map_err(|error| Failure::parquet(&name, &error))?;
+        Ok(Self {
+            builder,
+            name,
+            bytes,
+            source,
+        })
     }
 }
 
@@ -47,12 +52,20 @@ impl Table for ParquetTable {
 
     fn scan(self: Box<Self>, _schema: SchemaRef, wanted: &Wanted, meter: Meter) -> Result<Batches> {
         let rows = self.rows().unwrap_or_default();
-        let Self { mut builder, name, bytes, source } = *self;
+        let Self {
+            mut builder,
+            name,
+            bytes,
+            source,
+        } = *self;
         if let Some(places) = wanted.needed(builder.schema())? {
             let mask = ProjectionMask::roots(builder.parquet_schema(), places);
             builder = builder.with_projection(mask);
         }
-        let reader = builder.with_batch_size(BATCH_ROWS).build().map_err(|error| Failure::parquet(&name, &error))?;
+        let reader = builder
+            .with_batch_size(BATCH_ROWS)
+            .build()
+            .map_err(|error| Failure::parquet(&name, &error))?;
         let bytes_per_row = bytes as f64 / rows.max(1) as f64;
         Ok(wanted.select(Box::new(reader.map(move |batch| {
             let _alive = &source;
@@ -68,9 +81,16 @@ pub(crate) fn create(output: Output, schema: &SchemaRef) -> Result<Box<dyn Sink>
     let (name, trouble) = (output.name(), output.trouble());
     let refuse = |error: &ParquetError| refused(&name, error);
     let level = ZstdLevel::try_new(3).map_err(|error| refuse(&error))?;
-    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
-    let writer = ArrowWriter::try_new(output, schema.clone(), Some(properties)).map_err(|error| refuse(&error))?;
-    Ok(Box::new(ParquetSink { writer, name, trouble }))
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(level))
+        .build();
+    let writer = ArrowWriter::try_new(output, schema.clone(), Some(properties))
+        .map_err(|error| refuse(&error))?;
+    Ok(Box::new(ParquetSink {
+        writer,
+        name,
+        trouble,
+    }))
 }
 
 struct ParquetSink {
@@ -81,12 +101,20 @@ struct ParquetSink {
 
 impl Sink for ParquetSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.writer.write(batch).map_err(|error| self.trouble.or(refused(&self.name, &error)))
+        self.writer
+            .write(batch)
+            .map_err(|error| self.trouble.or(refused(&self.name, &error)))
     }
 
     fn finish(self: Box<Self>) -> Result<u64> {
-        let Self { writer, name, trouble } = *self;
-        let output = writer.into_inner().map_err(|error| trouble.or(refused(&name, &error)))?;
+        let Self {
+            writer,
+            name,
+            trouble,
+        } = *self;
+        let output = writer
+            .into_inner()
+            .map_err(|error| trouble.or(refused(&name, &error)))?;
         output.finish()
     }
 }

@@ -1,6 +1,7 @@
 //! Text that is read twice: once to guess the types, once for the rows.
 //!
-//! A file is simply read again from its start. A pipe cannot be, so what was looked at is kept and handed out again.
+//! A file is simply read again from its start. A pipe cannot be, so what was looked at is kept and
+//! handed out again.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek};
@@ -12,17 +13,30 @@ use crate::progress::Meter;
 /// Text whose beginning can be read any number of times before all of it is.
 pub(crate) enum Sample {
     File(File),
-    Pipe { rest: Box<dyn Read + Send>, seen: Vec<u8> },
+    Pipe {
+        rest: Box<dyn Read + Send>,
+        seen: Vec<u8>,
+    },
 }
 
 impl Sample {
     pub(crate) fn open(input: &Input) -> Result<Self> {
         if input.is_standard() {
-            return Ok(Self::Pipe { rest: Box::new(io::stdin()), seen: Vec::new() });
+            return Ok(Self::Pipe {
+                rest: Box::new(io::stdin()),
+                seen: Vec::new(),
+            });
         }
         let file = input.open_file()?;
         let regular = file.metadata().map_err(|error| input.io(&error))?.is_file();
-        Ok(if regular { Self::File(file) } else { Self::Pipe { rest: Box::new(file), seen: Vec::new() } })
+        Ok(if regular {
+            Self::File(file)
+        } else {
+            Self::Pipe {
+                rest: Box::new(file),
+                seen: Vec::new(),
+            }
+        })
     }
 
     /// The text from its start, to look at.
@@ -37,15 +51,26 @@ impl Sample {
     }
 
     /// The whole text from its start, once and for all.
-    pub(crate) fn into_reader(self, input: &Input, meter: Meter) -> Result<Box<dyn BufRead + Send>> {
+    pub(crate) fn into_reader(
+        self,
+        input: &Input,
+        meter: Meter,
+    ) -> Result<Box<dyn BufRead + Send>> {
         let whole: Box<dyn Read + Send> = match self {
             Self::File(mut file) => {
-                file.rewind().map_err(|error| Failure::io(&input.name(), &error))?;
+                file.rewind()
+                    .map_err(|error| Failure::io(&input.name(), &error))?;
                 Box::new(file)
             }
             Self::Pipe { rest, seen } => Box::new(Cursor::new(seen).chain(rest)),
         };
-        Ok(Box::new(BufReader::with_capacity(1 << 18, Metered { inner: whole, meter })))
+        Ok(Box::new(BufReader::with_capacity(
+            1 << 18,
+            Metered {
+                inner: whole,
+                meter,
+            },
+        )))
     }
 }
 
@@ -61,7 +86,8 @@ impl Read for Replay<'_> {
         let mut count = self.seen.get(self.at..).unwrap_or_default().read(out)?;
         if count == 0 {
             count = self.rest.read(out)?;
-            self.seen.extend_from_slice(out.get(..count).unwrap_or_default());
+            self.seen
+                .extend_from_slice(out.get(..count).unwrap_or_default());
         }
         self.at += count;
         Ok(count)
@@ -95,15 +121,31 @@ mod tests {
 
     #[test]
     fn a_pipe_can_be_looked_at_twice_and_then_read_whole() {
-        let text = (0..20_000).map(|i| i.to_string()).collect::<Vec<_>>().join("\n");
-        let mut sample = Sample::Pipe { rest: Box::new(Cursor::new(text.clone())), seen: Vec::new() };
+        let text = (0..20_000)
+            .map(|i| i.to_string())
+            .collect::<Vec<_>>()
+            .join("\n");
+        let mut sample = Sample::Pipe {
+            rest: Box::new(Cursor::new(text.clone())),
+            seen: Vec::new(),
+        };
         for lines in [10, 5000, 3] {
-            let looked: Vec<String> = sample.look().unwrap().lines().take(lines).map(Result::unwrap).collect();
+            let looked: Vec<String> = sample
+                .look()
+                .unwrap()
+                .lines()
+                .take(lines)
+                .map(Result::unwrap)
+                .collect();
             assert_eq!(looked, text.lines().take(lines).collect::<Vec<_>>());
         }
         let mut whole = String::new();
         let input = Input::standard();
-        sample.into_reader(&input, Meter::default()).unwrap().read_to_string(&mut whole).unwrap();
+        sample
+            .into_reader(&input, Meter::default())
+            .unwrap()
+            .read_to_string(&mut whole)
+            .unwrap();
         assert_eq!(whole, text);
     }
 }

@@ -25,7 +25,8 @@ impl StaffaTable {
     pub(crate) fn open(input: &Input) -> Result<Self> {
         let source = input.seekable()?;
         let path = PathBuf::from(input.name());
-        let file = staffa::File::open(&source.path).map_err(|error| Failure::staffa(&path, error))?;
+        let file =
+            staffa::File::open(&source.path).map_err(|error| Failure::staffa(&path, error))?;
         Ok(Self { file, path, source })
     }
 }
@@ -51,7 +52,9 @@ impl Table for StaffaTable {
             scan = scan.limit(limit);
         }
         let Self { file, path, source } = *self;
-        let reader = scan.reader().map_err(|error| Failure::staffa(&path, error))?;
+        let reader = scan
+            .reader()
+            .map_err(|error| Failure::staffa(&path, error))?;
         let bytes_per_row = file.byte_len() as f64 / file.num_rows().max(1) as f64;
         Ok(Box::new(reader.map(move |batch| {
             let _alive = &source;
@@ -62,17 +65,31 @@ impl Table for StaffaTable {
     }
 }
 
-/// Starts a file, or a stream by way of a temporary file, since a Staffa file is renamed when it is whole.
-pub(crate) fn create(path: &Path, schema: &SchemaRef, options: staffa::WriteOptions) -> Result<Box<dyn Sink>> {
+/// Starts a file, or a stream by way of a temporary file, since a Staffa file is renamed when it is
+/// whole.
+pub(crate) fn create(
+    path: &Path,
+    schema: &SchemaRef,
+    options: staffa::WriteOptions,
+) -> Result<Box<dyn Sink>> {
     let shown = path.to_path_buf();
     let copied = if is_stream(path) {
         Some(tempfile::tempdir().map_err(|error| Failure::io("a temporary folder", &error))?)
     } else {
         None
     };
-    let target = copied.as_ref().map_or_else(|| resolved(path), |folder| folder.path().join("output.staffa"));
-    let writer = staffa::Writer::create(&target, schema.clone(), options).map_err(|error| wrote(&shown, error))?;
-    Ok(Box::new(StaffaSink { writer, target, shown, copied }))
+    let target = copied.as_ref().map_or_else(
+        || resolved(path),
+        |folder| folder.path().join("output.staffa"),
+    );
+    let writer = staffa::Writer::create(&target, schema.clone(), options)
+        .map_err(|error| wrote(&shown, error))?;
+    Ok(Box::new(StaffaSink {
+        writer,
+        target,
+        shown,
+        copied,
+    }))
 }
 
 struct StaffaSink {
@@ -84,16 +101,25 @@ struct StaffaSink {
 
 impl Sink for StaffaSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.writer.write(batch).map_err(|error| wrote(&self.shown, error))
+        self.writer
+            .write(batch)
+            .map_err(|error| wrote(&self.shown, error))
     }
 
     fn finish(self: Box<Self>) -> Result<u64> {
-        let Self { writer, target, shown, copied } = *self;
+        let Self {
+            writer,
+            target,
+            shown,
+            copied,
+        } = *self;
         let summary = writer.finish().map_err(|error| wrote(&shown, error))?;
         if copied.is_some() {
-            let mut file = File::open(&target).map_err(|error| Failure::io("a temporary file", &error))?;
+            let mut file =
+                File::open(&target).map_err(|error| Failure::io("a temporary file", &error))?;
             let mut output = Output::create(&shown, true)?;
-            io::copy(&mut file, &mut output).map_err(|error| Failure::io(&output.name(), &error))?;
+            io::copy(&mut file, &mut output)
+                .map_err(|error| Failure::io(&output.name(), &error))?;
             output.finish()?;
         }
         Ok(summary.file_bytes)
@@ -104,7 +130,9 @@ impl Sink for StaffaSink {
 fn wrote(path: &Path, error: staffa::Error) -> Failure {
     match error {
         staffa::Error::InvalidArgument(what) => Failure::usage(what),
-        staffa::Error::Unsupported { what, place } => Failure::unsupported(format!("{place}{what}")),
+        staffa::Error::Unsupported { what, place } => {
+            Failure::unsupported(format!("{place}{what}"))
+        }
         other => Failure::staffa(path, other),
     }
 }

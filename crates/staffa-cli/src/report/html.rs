@@ -39,25 +39,39 @@ impl fmt::Display for Esc<'_> {
 /// Marks that turn the direction of writing could make a name read as another one.
 fn directions_spelt(text: &str) -> Cow<'_, str> {
     const MARKS: [char; 12] = [
-        '\u{61c}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}', '\u{2066}',
-        '\u{2067}', '\u{2068}', '\u{2069}',
+        '\u{61c}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}',
+        '\u{202e}', '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}',
     ];
     if !text.contains(MARKS) {
         return Cow::Borrowed(text);
     }
-    let spelt = |c: char| if MARKS.contains(&c) { c.escape_default().to_string() } else { c.to_string() };
+    let spelt = |c: char| {
+        if MARKS.contains(&c) {
+            c.escape_default().to_string()
+        } else {
+            c.to_string()
+        }
+    };
     Cow::Owned(text.chars().map(spelt).collect())
 }
 
 /// A name of the file as an element: its direction of writing disturbs nothing around it.
 pub(super) fn name(text: &str) -> String {
-    if text.is_ascii() { esc(text).to_string() } else { format!("<bdi>{}</bdi>", esc(text)) }
+    if text.is_ascii() {
+        esc(text).to_string()
+    } else {
+        format!("<bdi>{}</bdi>", esc(text))
+    }
 }
 
 /// `15.9%`; what is little is not nothing.
 pub(super) fn percent(part: u64, whole: u64) -> String {
     let text = text::percent(part, whole);
-    if part > 0 && text == "0.0%" { "&lt;0.1%".into() } else { text }
+    if part > 0 && text == "0.0%" {
+        "&lt;0.1%".into()
+    } else {
+        text
+    }
 }
 
 /// A value, cut where it is long.
@@ -74,7 +88,10 @@ mod tests {
     #[test]
     fn markup_controls_and_quotes_are_harmless() {
         assert_eq!(esc("a<b>&\"c'").to_string(), "a&lt;b&gt;&amp;&quot;c&#39;");
-        assert_eq!(esc("</script><!--\u{0}\u{ffff}").to_string(), "&lt;/script&gt;&lt;!--\\u{0}\u{fffd}");
+        assert_eq!(
+            esc("</script><!--\u{0}\u{ffff}").to_string(),
+            "&lt;/script&gt;&lt;!--\\u{0}\u{fffd}"
+        );
         assert_eq!(name("a\u{202e}é"), "<bdi>a\\u{202e}é</bdi>");
         assert_eq!(cut(&"x".repeat(1_000_000), 4), "<bdi>xxx…</bdi>");
     }

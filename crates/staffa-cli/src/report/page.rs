@@ -1,5 +1,5 @@
-//! The page, from top to bottom. What is long is folded away; of many columns the details wait as text and become
-//! elements when they are opened.
+//! The page, from top to bottom. What is long is folded away; of many columns the details wait as
+//! text and become elements when they are opened.
 
 use std::cmp::Reverse;
 use std::fmt::Write as _;
@@ -39,7 +39,10 @@ pub(crate) fn page(report: &Report) -> String {
     head(&mut out, report);
     summary(&mut out, report);
     beside_parquet(&mut out, report);
-    put!(out, "<section aria-labelledby=\"h-bytes\">\n<h2 id=\"h-bytes\">Where the bytes are</h2>");
+    put!(
+        out,
+        "<section aria-labelledby=\"h-bytes\">\n<h2 id=\"h-bytes\">Where the bytes are</h2>"
+    );
     put!(
         out,
         "<p class=\"lead\">One rectangle per column, divided by encoding; areas are bytes. \
@@ -91,24 +94,46 @@ fn summary(out: &mut String, report: &Report) {
     let inspection = &report.inspection;
     let (file, decoded) = (inspection.file_bytes, report.decoded_bytes());
     let leaves = report.columns.len() as u64;
-    let columns_note =
-        if leaves == report.fields as u64 { String::new() } else { format!("{} with nested parts", number(leaves)) };
+    let columns_note = if leaves == report.fields as u64 {
+        String::new()
+    } else {
+        format!("{} with nested parts", number(leaves))
+    };
     let columns: u64 = report.columns.iter().map(|column| column.leaf.bytes).sum();
     let groups = report.row_groups().len() as u64;
     let tiles = [
-        ("Rows", number(inspection.rows), format!("blocks of {}", number(u64::from(inspection.block_rows)))),
+        (
+            "Rows",
+            number(inspection.rows),
+            format!("blocks of {}", number(u64::from(inspection.block_rows))),
+        ),
         ("Columns", number(report.fields as u64), columns_note),
-        ("Row groups", number(groups), counted(report.blocks(), "block")),
-        ("File", bytes(file), format!("footer {}", bytes(file.saturating_sub(columns)))),
+        (
+            "Row groups",
+            number(groups),
+            counted(report.blocks(), "block"),
+        ),
+        (
+            "File",
+            bytes(file),
+            format!("footer {}", bytes(file.saturating_sub(columns))),
+        ),
         ("Arrow in memory", bytes(decoded), String::new()),
-        ("Smaller than Arrow", times(decoded, file), format!("{} of it", percent(file, decoded))),
+        (
+            "Smaller than Arrow",
+            times(decoded, file),
+            format!("{} of it", percent(file, decoded)),
+        ),
     ];
     put!(
         out,
         "<section aria-labelledby=\"h-summary\">\n<h2 id=\"h-summary\" class=\"vh\">Summary</h2>\n<dl class=\"tiles\">"
     );
     for (label, value, note) in tiles {
-        put!(out, "<div><dt>{label}</dt><dd><b>{value}</b><small>{note}</small></dd></div>");
+        put!(
+            out,
+            "<div><dt>{label}</dt><dd><b>{value}</b><small>{note}</small></dd></div>"
+        );
     }
     put!(out, "</dl>\n</section>");
 }
@@ -119,16 +144,27 @@ fn times(before: u64, after: u64) -> String {
 }
 
 fn beside_parquet(out: &mut String, report: &Report) {
-    put!(out, "<section aria-labelledby=\"h-parquet\">\n<h2 id=\"h-parquet\">Beside Parquet</h2>");
+    put!(
+        out,
+        "<section aria-labelledby=\"h-parquet\">\n<h2 id=\"h-parquet\">Beside Parquet</h2>"
+    );
     let measured = match &report.compared {
         Compared::Measured(measured) => measured,
         Compared::LeftOut(why) => {
-            put!(out, "<p class=\"note\">Not measured. {}</p>\n</section>", esc(why));
+            put!(
+                out,
+                "<p class=\"note\">Not measured. {}</p>\n</section>",
+                esc(why)
+            );
             return;
         }
     };
     let ours = report.inspection.file_bytes;
-    let largest = measured.iter().filter_map(|one| one.bytes.as_ref().ok()).copied().fold(ours, u64::max);
+    let largest = measured
+        .iter()
+        .filter_map(|one| one.bytes.as_ref().ok())
+        .copied()
+        .fold(ours, u64::max);
     put!(
         out,
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Sizes beside Parquet\"><table \
@@ -172,7 +208,10 @@ fn columns(out: &mut String, report: &Report) {
     let columns = &report.columns;
     let mut order: Vec<usize> = (0..columns.len()).collect();
     order.sort_by_key(|at| Reverse(columns[*at].leaf.bytes));
-    put!(out, "<section aria-labelledby=\"h-columns\">\n<h2 id=\"h-columns\">Columns</h2>");
+    put!(
+        out,
+        "<section aria-labelledby=\"h-columns\">\n<h2 id=\"h-columns\">Columns</h2>"
+    );
     put!(
         out,
         "<p class=\"lead\">The strip shows the zone maps along the rows, one bar per block: from its smallest to its \
@@ -190,7 +229,10 @@ fn columns(out: &mut String, report: &Report) {
         order.truncate(MOST_LISTED);
     }
     if report.many() {
-        put!(out, "<noscript><p class=\"note\">What folds out below a column needs JavaScript here.</p></noscript>");
+        put!(
+            out,
+            "<noscript><p class=\"note\">What folds out below a column needs JavaScript here.</p></noscript>"
+        );
     }
     put!(
         out,
@@ -218,7 +260,13 @@ fn columns(out: &mut String, report: &Report) {
 fn column(out: &mut String, report: &Report, at: usize, largest: u64) {
     let column = &report.columns[at];
     let leaf = &column.leaf;
-    let per = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+    let per = |part: u64, whole: u64| {
+        if whole == 0 {
+            0.0
+        } else {
+            part as f64 / whole as f64
+        }
+    };
     put!(
         out,
         "<details class=\"col\" id=\"c{at}\" data-i=\"{at}\" data-b=\"{}\" data-r=\"{:.4}\" \
@@ -238,9 +286,16 @@ fn column(out: &mut String, report: &Report, at: usize, largest: u64) {
     } else {
         String::new()
     };
-    let chip =
-        if root.is_empty() { String::new() } else { format!("<span class=\"chip {}\"></span>", family(root).class) };
-    put!(out, "<span class=\"ce\">{chip}<span>{}{more}</span></span>", root.replace('_', "_<wbr>"));
+    let chip = if root.is_empty() {
+        String::new()
+    } else {
+        format!("<span class=\"chip {}\"></span>", family(root).class)
+    };
+    put!(
+        out,
+        "<span class=\"ce\">{chip}<span>{}{more}</span></span>",
+        root.replace('_', "_<wbr>")
+    );
     put!(
         out,
         "<span class=\"num cb\">{}<span class=\"bar a\" style=\"--p:{:.2}\"></span></span><span class=\"num \
@@ -249,7 +304,11 @@ fn column(out: &mut String, report: &Report, at: usize, largest: u64) {
         bytes(leaf.bytes),
         per(leaf.bytes, largest) * 100.0,
         times(leaf.decoded_bytes, leaf.bytes),
-        if leaf.nulls == 0 { "0".into() } else { percent(leaf.nulls, leaf.values) }
+        if leaf.nulls == 0 {
+            "0".into()
+        } else {
+            percent(leaf.nulls, leaf.values)
+        }
     );
     out.push_str("<span class=\"cz\">");
     let word = column.order.word();
@@ -263,7 +322,10 @@ fn column(out: &mut String, report: &Report, at: usize, largest: u64) {
     details(&mut below, report, column);
     if report.many() {
         // All text in it is escaped: nothing ends this element but its own end.
-        put!(out, "<script type=\"text/plain\" class=\"lazy\">{below}</script></details>");
+        put!(
+            out,
+            "<script type=\"text/plain\" class=\"lazy\">{below}</script></details>"
+        );
     } else {
         put!(out, "{below}</details>");
     }
@@ -275,26 +337,45 @@ impl Column {
         let values = self.trees.iter().find(|trees| trees.noun == "block");
         let first = values.and_then(|trees| trees.groups.first());
         let others = values.map_or(0, |trees| trees.groups.len().saturating_sub(1));
-        (first.map_or("", |group| group.tree.encoding.as_str()), others)
+        (
+            first.map_or("", |group| group.tree.encoding.as_str()),
+            others,
+        )
     }
 }
 
 fn details(out: &mut String, report: &Report, column: &Column) {
     let leaf = &column.leaf;
     let whole: u64 = report.columns.iter().map(|column| column.leaf.bytes).sum();
-    let bound = |bound: &Option<String>| bound.as_ref().map_or_else(|| "none".into(), |text| cut(text, BOUND));
+    let bound = |bound: &Option<String>| {
+        bound
+            .as_ref()
+            .map_or_else(|| "none".into(), |text| cut(text, BOUND))
+    };
     let blocks: usize = leaf.chunks.iter().map(|chunk| chunk.blocks.len()).sum();
     let mut facts = vec![
         ("Type", cut(&column.data_type, 400)),
         ("Smallest", bound(&leaf.min)),
         ("Largest", bound(&leaf.max)),
         ("Values", number(leaf.values)),
-        ("NULLs", format!("{} ({})", number(leaf.nulls), percent(leaf.nulls, leaf.values))),
+        (
+            "NULLs",
+            format!(
+                "{} ({})",
+                number(leaf.nulls),
+                percent(leaf.nulls, leaf.values)
+            ),
+        ),
         ("Of all columns' bytes", percent(leaf.bytes, whole)),
         ("Arrow in memory", bytes(leaf.decoded_bytes)),
         ("Blocks", number(blocks as u64)),
     ];
-    let mut tellers: Vec<&str> = leaf.chunks.iter().flat_map(|chunk| &chunk.told_by).map(String::as_str).collect();
+    let mut tellers: Vec<&str> = leaf
+        .chunks
+        .iter()
+        .flat_map(|chunk| &chunk.told_by)
+        .map(String::as_str)
+        .collect();
     tellers.sort_unstable();
     tellers.dedup();
     if !tellers.is_empty() {
@@ -307,12 +388,26 @@ fn details(out: &mut String, report: &Report, column: &Column) {
     }
     put!(out, "</dl>");
     if !matches!(column.order, Order::Unknown) {
-        put!(out, "<h3>Zone maps</h3>\n<p>{}</p>", column.order.sentence());
+        put!(
+            out,
+            "<h3>Zone maps</h3>\n<p>{}</p>",
+            column.order.sentence()
+        );
     }
     // One bar tells nothing.
-    if column.bins.len() > 1 && !matches!(column.order, Order::Unknown | Order::OnlyNulls | Order::Constant) {
+    if column.bins.len() > 1
+        && !matches!(
+            column.order,
+            Order::Unknown | Order::OnlyNulls | Order::Constant
+        )
+    {
         out.push_str("<div class=\"plot\"><span class=\"hi\">");
-        put!(out, "{}</span><span class=\"lo\">{}</span>", bound(&leaf.max), bound(&leaf.min));
+        put!(
+            out,
+            "{}</span><span class=\"lo\">{}</span>",
+            bound(&leaf.max),
+            bound(&leaf.min)
+        );
         zones::draw(out, &column.bins);
         put!(
             out,
@@ -338,9 +433,17 @@ fn draw_trees(out: &mut String, trees: &Trees, column_bytes: u64) {
         let share = if trees.groups.len() == 1 {
             counted(group.count, trees.noun)
         } else {
-            format!("{} of {}", number(group.count), counted(trees.count, trees.noun))
+            format!(
+                "{} of {}",
+                number(group.count),
+                counted(trees.count, trees.noun)
+            )
         };
-        put!(out, "<p class=\"th\">{} <small>in {share}</small></p>\n<ul class=\"tree\">", trees.what);
+        put!(
+            out,
+            "<p class=\"th\">{} <small>in {share}</small></p>\n<ul class=\"tree\">",
+            trees.what
+        );
         node(out, &group.tree, column_bytes);
         put!(out, "</ul>");
     }
@@ -360,15 +463,30 @@ fn draw_trees(out: &mut String, trees: &Trees, column_bytes: u64) {
         .collect();
     let left = trees.groups.len().saturating_sub(DRAWN_TREES + NAMED_TREES);
     if !others.is_empty() {
-        let more = if left > 0 { format!("; and {} more", number(left as u64)) } else { String::new() };
-        put!(out, "<p class=\"note\">Also {}{more}.</p>", others.join("; "));
+        let more = if left > 0 {
+            format!("; and {} more", number(left as u64))
+        } else {
+            String::new()
+        };
+        put!(
+            out,
+            "<p class=\"note\">Also {}{more}.</p>",
+            others.join("; ")
+        );
     }
 }
 
 fn node(out: &mut String, tree: &EncodingTree, column_bytes: u64) {
-    let role = if tree.role.is_empty() { String::new() } else { format!("<em>{}:</em> ", tree.role) };
-    let detail =
-        if tree.detail.is_empty() { String::new() } else { format!(" <small>{}</small>", cut(&tree.detail, 120)) };
+    let role = if tree.role.is_empty() {
+        String::new()
+    } else {
+        format!("<em>{}:</em> ", tree.role)
+    };
+    let detail = if tree.detail.is_empty() {
+        String::new()
+    } else {
+        format!(" <small>{}</small>", cut(&tree.detail, 120))
+    };
     let line = format!(
         "<span class=\"tn\"><span class=\"chip {}\"></span>{role}<b>{}</b>{detail}</span><span class=\"num\">{} \
          <small>{}</small></span>",
@@ -381,7 +499,10 @@ fn node(out: &mut String, tree: &EncodingTree, column_bytes: u64) {
         put!(out, "<li><div class=\"tl\">{line}</div></li>");
         return;
     }
-    put!(out, "<li><details open><summary class=\"tl\">{line}</summary><ul>");
+    put!(
+        out,
+        "<li><details open><summary class=\"tl\">{line}</summary><ul>"
+    );
     for child in &tree.children {
         node(out, child, column_bytes);
     }
@@ -393,8 +514,11 @@ fn block_table(out: &mut String, column: &Column, all: usize) {
         return;
     }
     let shown = all.min(BLOCKS);
-    let which =
-        if shown < all { format!("The first {shown} of {} blocks", number(all as u64)) } else { "Blocks".into() };
+    let which = if shown < all {
+        format!("The first {shown} of {} blocks", number(all as u64))
+    } else {
+        "Blocks".into()
+    };
     put!(
         out,
         "<details class=\"more\"><summary>{which}</summary>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" \
@@ -407,10 +531,19 @@ fn block_table(out: &mut String, column: &Column, all: usize) {
         name(&column.leaf.path)
     );
     let chunks = &column.leaf.chunks;
-    let blocks =
-        chunks.iter().flat_map(|chunk| chunk.blocks.iter().enumerate().map(|(at, block)| (chunk.row_group, at, block)));
+    let blocks = chunks.iter().flat_map(|chunk| {
+        chunk
+            .blocks
+            .iter()
+            .enumerate()
+            .map(|(at, block)| (chunk.row_group, at, block))
+    });
     for (group, at, block) in blocks.take(shown) {
-        let bound = |bound: &Option<String>| bound.as_ref().map_or_else(String::new, |text| cut(text, BOUND));
+        let bound = |bound: &Option<String>| {
+            bound
+                .as_ref()
+                .map_or_else(String::new, |text| cut(text, BOUND))
+        };
         put!(
             out,
             "<tr><td class=\"num\">{group}</td><td class=\"num\">{at}</td><td class=\"num\">{}</td><td \
@@ -426,9 +559,16 @@ fn block_table(out: &mut String, column: &Column, all: usize) {
 }
 
 fn sample(out: &mut String, report: &Report) {
-    put!(out, "<section aria-labelledby=\"h-sample\">\n<h2 id=\"h-sample\">Some rows</h2>");
+    put!(
+        out,
+        "<section aria-labelledby=\"h-sample\">\n<h2 id=\"h-sample\">Some rows</h2>"
+    );
     let Some(batch) = &report.sample.batch else {
-        let why = if report.inspection.rows == 0 { "There are none." } else { "Left out." };
+        let why = if report.inspection.rows == 0 {
+            "There are none."
+        } else {
+            "Left out."
+        };
         put!(out, "<p class=\"note\">{why}</p>\n</section>");
         return;
     };
@@ -441,7 +581,10 @@ fn sample(out: &mut String, report: &Report) {
         );
     }
     if shown > PRINTED {
-        put!(out, "<p class=\"note print\">On paper the first {PRINTED} columns.</p>");
+        put!(
+            out,
+            "<p class=\"note print\">On paper the first {PRINTED} columns.</p>"
+        );
     }
     put!(
         out,
@@ -451,15 +594,31 @@ fn sample(out: &mut String, report: &Report) {
          class=\"num\">Row</th>"
     );
     let schema = batch.schema();
-    let class = |column: usize| if schema.field(column).data_type().is_numeric() { " class=\"num\"" } else { "" };
+    let class = |column: usize| {
+        if schema.field(column).data_type().is_numeric() {
+            " class=\"num\""
+        } else {
+            ""
+        }
+    };
     for (column, field) in schema.fields().iter().enumerate() {
         let kind = cut(&field.data_type().to_string(), 24);
-        put!(out, "<th scope=\"col\"{}>{} <small>{kind}</small></th>", class(column), cut(field.name(), CELL));
+        put!(
+            out,
+            "<th scope=\"col\"{}>{} <small>{kind}</small></th>",
+            class(column),
+            cut(field.name(), CELL)
+        );
     }
     put!(out, "</tr></thead>\n<tbody>");
-    let options = FormatOptions::new().with_display_error(true).with_duration_format(DurationFormat::Pretty);
-    let formatters: Vec<_> =
-        batch.columns().iter().map(|column| ArrayFormatter::try_new(column.as_ref(), &options).ok()).collect();
+    let options = FormatOptions::new()
+        .with_display_error(true)
+        .with_duration_format(DurationFormat::Pretty);
+    let formatters: Vec<_> = batch
+        .columns()
+        .iter()
+        .map(|column| ArrayFormatter::try_new(column.as_ref(), &options).ok())
+        .collect();
     for (at, row) in report.sample.rows.iter().enumerate() {
         out.push_str("<tr><th scope=\"row\" class=\"num\">");
         out.push_str(&number(*row));
@@ -479,7 +638,10 @@ fn sample(out: &mut String, report: &Report) {
 
 fn row_groups(out: &mut String, report: &Report) {
     let groups = report.row_groups();
-    put!(out, "<section aria-labelledby=\"h-groups\">\n<h2 id=\"h-groups\">Row groups</h2>");
+    put!(
+        out,
+        "<section aria-labelledby=\"h-groups\">\n<h2 id=\"h-groups\">Row groups</h2>"
+    );
     if groups.len() > GROUPS {
         put!(
             out,

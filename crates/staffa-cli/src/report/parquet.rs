@@ -1,4 +1,5 @@
-//! How large the table is as Parquet: it is read once and written by every variant to nowhere, bytes counted.
+//! How large the table is as Parquet: it is read once and written by every variant to nowhere,
+//! bytes counted.
 
 use std::io::{self, Write};
 use std::thread;
@@ -52,10 +53,17 @@ pub(crate) fn measure(file: &File, progress: &Progress) -> Result<Vec<Measured>>
     let schema = file.schema();
     let mut contenders = Vec::new();
     for variant in Variant::parquet()? {
-        let Variant::Parquet(compression) = variant else { continue };
-        let properties = WriterProperties::builder().set_compression(compression).build();
+        let Variant::Parquet(compression) = variant else {
+            continue;
+        };
+        let properties = WriterProperties::builder()
+            .set_compression(compression)
+            .build();
         let writer = ArrowWriter::try_new(Counted(0), schema.clone(), Some(properties));
-        contenders.push(Contender { name: variant.name(), writer: writer.map_err(|error| error.to_string()) });
+        contenders.push(Contender {
+            name: variant.name(),
+            writer: writer.map_err(|error| error.to_string()),
+        });
     }
     let mut rows = 0;
     for batch in reader {
@@ -87,6 +95,9 @@ impl Contender {
             Ok(_) => Ok(writer.inner().0),
             Err(error) => Err(error.to_string()),
         });
-        Measured { name: self.name, bytes }
+        Measured {
+            name: self.name,
+            bytes,
+        }
     }
 }

@@ -1,7 +1,8 @@
-//! The treemap: a rectangle per column, within it one per encoding, areas as bytes; and the colours of encodings.
+//! The treemap: a rectangle per column, within it one per encoding, areas as bytes; and the colours
+//! of encodings.
 //!
-//! Squarified treemaps (Bruls, Huizing, van Wijk 2000): rectangles are laid down in rows along the shorter side as long
-//! as that makes the worst of them more like a square.
+//! Squarified treemaps (Bruls, Huizing, van Wijk 2000): rectangles are laid down in rows along the
+//! shorter side as long as that makes the worst of them more like a square.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -17,12 +18,14 @@ use crate::text::{bytes, counted};
 const MOST_COLUMNS: usize = 80;
 /// A part of a column smaller than this share of the map is drawn with the others of its column.
 const SMALLEST_PART: f64 = 0.001;
-/// Sizes in pixels for which the map is laid out: a wide window and a narrow one. The page stretches them.
+/// Sizes in pixels for which the map is laid out: a wide window and a narrow one. The page
+/// stretches them.
 const LAYOUTS: [(f64, f64); 2] = [(1100.0, 460.0), (360.0, 620.0)];
 /// Height of a column's label, and what a column must measure to have one; as in `report.css`.
 const LABEL: f64 = 19.0;
 const LABELLED: (f64, f64) = (54.0, 40.0);
-/// Widths of a letter in pixels, rather more than less: of a name, of a size beside it, of an encoding.
+/// Widths of a letter in pixels, rather more than less: of a name, of a size beside it, of an
+/// encoding.
 const NAME_LETTER: f64 = 8.2;
 const SIZE_LETTER: f64 = 7.2;
 const PART_LETTER: f64 = 6.6;
@@ -38,24 +41,85 @@ pub(crate) struct Family {
 /// All of them, in the order of the legend, each with its encodings.
 const FAMILIES: [(Family, &[&str]); 9] = [
     (
-        Family { class: "f-int", name: "integers in few bits" },
-        &["bitpack", "frame_of_reference", "delta", "escape", "split", "narrow", "vbyte", "stream_vbyte"],
+        Family {
+            class: "f-int",
+            name: "integers in few bits",
+        },
+        &[
+            "bitpack",
+            "frame_of_reference",
+            "delta",
+            "escape",
+            "split",
+            "narrow",
+            "vbyte",
+            "stream_vbyte",
+        ],
     ),
     (
-        Family { class: "f-rep", name: "repeated values" },
-        &["dictionary", "frequency", "run_end", "repeat", "constant", "shared_dictionary"],
+        Family {
+            class: "f-rep",
+            name: "repeated values",
+        },
+        &[
+            "dictionary",
+            "frequency",
+            "run_end",
+            "repeat",
+            "constant",
+            "shared_dictionary",
+        ],
     ),
-    (Family { class: "f-flt", name: "floats" }, &["alp", "alp_rd", "pseudodecimal", "fixed_point"]),
-    (Family { class: "f-str", name: "strings" }, &["onpair", "fsst", "text", "alphabet", "front_coding"]),
-    (Family { class: "f-bit", name: "bits" }, &["bitmap", "roaring"]),
-    (Family { class: "f-oth", name: "told by other columns" }, &["difference", "grouped", "equal"]),
-    (Family { class: "f-gen", name: "general compressors" }, &["zstd", "lz4", "brotli", "pco"]),
-    (Family { class: "f-raw", name: "as they are" }, &["plain"]),
+    (
+        Family {
+            class: "f-flt",
+            name: "floats",
+        },
+        &["alp", "alp_rd", "pseudodecimal", "fixed_point"],
+    ),
+    (
+        Family {
+            class: "f-str",
+            name: "strings",
+        },
+        &["onpair", "fsst", "text", "alphabet", "front_coding"],
+    ),
+    (
+        Family {
+            class: "f-bit",
+            name: "bits",
+        },
+        &["bitmap", "roaring"],
+    ),
+    (
+        Family {
+            class: "f-oth",
+            name: "told by other columns",
+        },
+        &["difference", "grouped", "equal"],
+    ),
+    (
+        Family {
+            class: "f-gen",
+            name: "general compressors",
+        },
+        &["zstd", "lz4", "brotli", "pco"],
+    ),
+    (
+        Family {
+            class: "f-raw",
+            name: "as they are",
+        },
+        &["plain"],
+    ),
     (OVERHEAD, &[]),
 ];
 
 /// What is no encoding's: headers, checksums, zone maps.
-const OVERHEAD: Family = Family { class: "f-hdr", name: "headers and indexes" };
+const OVERHEAD: Family = Family {
+    class: "f-hdr",
+    name: "headers and indexes",
+};
 
 /// Small parts of a column together.
 const OTHERS: &str = "others";
@@ -67,8 +131,16 @@ pub(crate) fn family(encoding: &str) -> Family {
     if encoding == HEADERS {
         return OVERHEAD;
     }
-    let found = FAMILIES.iter().find(|(_, encodings)| encodings.contains(&encoding));
-    found.map_or(Family { class: "f-raw", name: "as they are" }, |(family, _)| *family)
+    let found = FAMILIES
+        .iter()
+        .find(|(_, encodings)| encodings.contains(&encoding));
+    found.map_or(
+        Family {
+            class: "f-raw",
+            name: "as they are",
+        },
+        |(family, _)| *family,
+    )
 }
 
 /// Bytes of each family that occurs, in the order of the legend, with the names of its encodings.
@@ -128,16 +200,34 @@ fn squarified(weights: &[f64], whole: Rect) -> Vec<Rect> {
         for weight in &weights[..count] {
             let long = weight / row * side;
             out.push(if rest.w >= rest.h {
-                Rect { x: rest.x, y: rest.y + at, w: thick, h: long }
+                Rect {
+                    x: rest.x,
+                    y: rest.y + at,
+                    w: thick,
+                    h: long,
+                }
             } else {
-                Rect { x: rest.x + at, y: rest.y, w: long, h: thick }
+                Rect {
+                    x: rest.x + at,
+                    y: rest.y,
+                    w: long,
+                    h: thick,
+                }
             });
             at += long;
         }
         rest = if rest.w >= rest.h {
-            Rect { x: rest.x + thick, w: (rest.w - thick).max(0.0), ..rest }
+            Rect {
+                x: rest.x + thick,
+                w: (rest.w - thick).max(0.0),
+                ..rest
+            }
         } else {
-            Rect { y: rest.y + thick, h: (rest.h - thick).max(0.0), ..rest }
+            Rect {
+                y: rest.y + thick,
+                h: (rest.h - thick).max(0.0),
+                ..rest
+            }
         };
         sum -= row;
         weights = &weights[count..];
@@ -155,25 +245,45 @@ struct Item<'a> {
 }
 
 fn items(columns: &[Column], whole: u64) -> (Vec<Item<'_>>, usize) {
-    let mut order: Vec<usize> = (0..columns.len()).filter(|at| columns[*at].leaf.bytes > 0).collect();
+    let mut order: Vec<usize> = (0..columns.len())
+        .filter(|at| columns[*at].leaf.bytes > 0)
+        .collect();
     order.sort_by_key(|at| Reverse(columns[*at].leaf.bytes));
     let enough = |at: usize| columns[at].leaf.bytes as f64 >= whole as f64 * SMALLEST_PART;
-    let own = order.iter().take(MOST_COLUMNS).take_while(|at| enough(**at)).count();
+    let own = order
+        .iter()
+        .take(MOST_COLUMNS)
+        .take_while(|at| enough(**at))
+        .count();
     let (own, rest) = order.split_at(own);
     let mut items: Vec<Item<'_>> = own
         .iter()
         .map(|at| {
             let column = &columns[*at];
             let parts = gathered(column.parts.iter(), whole);
-            Item { column: Some(*at), label: column.leaf.path.clone(), bytes: column.leaf.bytes, parts }
+            Item {
+                column: Some(*at),
+                label: column.leaf.path.clone(),
+                bytes: column.leaf.bytes,
+                parts,
+            }
         })
         .collect();
     if !rest.is_empty() {
         let bytes = rest.iter().map(|at| columns[*at].leaf.bytes).sum();
         let parts = gathered(rest.iter().flat_map(|at| &columns[*at].parts), whole);
-        let noun = if own.is_empty() { "column" } else { "smaller column" };
+        let noun = if own.is_empty() {
+            "column"
+        } else {
+            "smaller column"
+        };
         let label = counted(rest.len() as u64, noun);
-        items.push(Item { column: None, label, bytes, parts });
+        items.push(Item {
+            column: None,
+            label,
+            bytes,
+            parts,
+        });
     }
     (items, rest.len())
 }
@@ -182,23 +292,38 @@ fn items(columns: &[Column], whole: u64) -> (Vec<Item<'_>>, usize) {
 fn gathered<'a>(parts: impl Iterator<Item = &'a Part>, whole: u64) -> Vec<Cow<'a, Part>> {
     let mut sums: Vec<Cow<'_, Part>> = Vec::new();
     for part in parts.filter(|part| part.bytes > 0) {
-        match sums.iter_mut().find(|sum| sum.root == part.root && sum.encoding == part.encoding) {
+        match sums
+            .iter_mut()
+            .find(|sum| sum.root == part.root && sum.encoding == part.encoding)
+        {
             Some(sum) => sum.to_mut().bytes += part.bytes,
             None => sums.push(Cow::Borrowed(part)),
         }
     }
     sums.sort_by_key(|part| Reverse(part.bytes));
-    let large = sums.iter().filter(|part| part.bytes as f64 >= whole as f64 * SMALLEST_PART).count().max(1);
+    let large = sums
+        .iter()
+        .filter(|part| part.bytes as f64 >= whole as f64 * SMALLEST_PART)
+        .count()
+        .max(1);
     if sums.len() > large + 1 {
         let bytes = sums.split_off(large).iter().map(|part| part.bytes).sum();
-        sums.push(Cow::Owned(Part { root: OTHERS.into(), encoding: OTHERS.into(), bytes }));
+        sums.push(Cow::Owned(Part {
+            root: OTHERS.into(),
+            encoding: OTHERS.into(),
+            bytes,
+        }));
     }
     sums
 }
 
 /// `dictionary › bitpack`.
 fn way(part: &Part) -> String {
-    if part.root == part.encoding { part.root.clone() } else { format!("{} › {}", part.root, part.encoding) }
+    if part.root == part.encoding {
+        part.root.clone()
+    } else {
+        format!("{} › {}", part.root, part.encoding)
+    }
 }
 
 /// A piece of text that is seen where its rectangle is at least that wide: a label is never cut.
@@ -235,14 +360,22 @@ const PROPERTIES: [[&str; 4]; 2] = [["x", "y", "w", "h"], ["X", "Y", "W", "H"]];
 pub(super) fn draw(out: &mut String, columns: &[Column]) {
     let whole: u64 = columns.iter().map(|column| column.leaf.bytes).sum();
     let (mut items, rest) = items(columns, whole);
-    let Some(first) = items.first().map(|first| (first.label.clone(), first.bytes)) else {
+    let Some(first) = items
+        .first()
+        .map(|first| (first.label.clone(), first.bytes))
+    else {
         out.push_str("<p>No column takes any bytes.</p>\n");
         return;
     };
     // The rest of the columns may be the largest of all.
     items.sort_by_key(|item| Reverse(item.bytes));
     let weights: Vec<f64> = items.iter().map(|item| item.bytes as f64).collect();
-    let wholes = LAYOUTS.map(|(w, h)| Rect { x: 0.0, y: 0.0, w, h });
+    let wholes = LAYOUTS.map(|(w, h)| Rect {
+        x: 0.0,
+        y: 0.0,
+        w,
+        h,
+    });
     let layouts = wholes.map(|whole| squarified(&weights, whole));
     let _ = writeln!(
         out,
@@ -255,14 +388,28 @@ pub(super) fn draw(out: &mut String, columns: &[Column]) {
         percent(first.1, whole)
     );
     for (at, item) in items.iter().enumerate() {
-        let target = item.column.map(|column| format!(" data-c=\"{column}\"")).unwrap_or_default();
+        let target = item
+            .column
+            .map(|column| format!(" data-c=\"{column}\""))
+            .unwrap_or_default();
         let mut style = String::new();
         let mut inners = Vec::new();
         for ((layout, whole), names) in layouts.iter().zip(wholes).zip(PROPERTIES) {
-            let Some(rect) = layout.get(at).copied() else { continue };
+            let Some(rect) = layout.get(at).copied() else {
+                continue;
+            };
             placed(&mut style, names, rect, whole);
-            let label = if rect.w >= LABELLED.0 && rect.h >= LABELLED.1 { LABEL } else { 0.0 };
-            inners.push(Rect { x: 0.0, y: 0.0, w: rect.w, h: rect.h - label });
+            let label = if rect.w >= LABELLED.0 && rect.h >= LABELLED.1 {
+                LABEL
+            } else {
+                0.0
+            };
+            inners.push(Rect {
+                x: 0.0,
+                y: 0.0,
+                w: rect.w,
+                h: rect.h - label,
+            });
         }
         let _ = write!(
             out,
@@ -270,14 +417,23 @@ pub(super) fn draw(out: &mut String, columns: &[Column]) {
             label(item)
         );
         let weights: Vec<f64> = item.parts.iter().map(|part| part.bytes as f64).collect();
-        let layouts: Vec<Vec<Rect>> = inners.iter().map(|inner| squarified(&weights, *inner)).collect();
+        let layouts: Vec<Vec<Rect>> = inners
+            .iter()
+            .map(|inner| squarified(&weights, *inner))
+            .collect();
         for (at, part) in item.parts.iter().enumerate() {
             let mut style = String::new();
             for ((layout, whole), names) in layouts.iter().zip(&inners).zip(PROPERTIES) {
-                layout.get(at).into_iter().for_each(|rect| placed(&mut style, names, *rect, *whole));
+                layout
+                    .get(at)
+                    .into_iter()
+                    .for_each(|rect| placed(&mut style, names, *rect, *whole));
             }
             let way = way(part);
-            let (long, short) = (letters(&way) * PART_LETTER + 10.0, letters(&part.encoding) * PART_LETTER + 10.0);
+            let (long, short) = (
+                letters(&way) * PART_LETTER + 10.0,
+                letters(&part.encoding) * PART_LETTER + 10.0,
+            );
             let mut text = fitting("i", &way, long);
             if way != part.encoding {
                 let _ = write!(text, "{}", fitting("u", &part.encoding, short));
@@ -314,7 +470,11 @@ fn label(item: &Item<'_>) -> String {
     };
     let long = letters(&item.label) * NAME_LETTER + 10.0;
     let size_width = letters(&size) * SIZE_LETTER + 6.0;
-    let dots = if short.len() < item.label.len() { "…" } else { "" };
+    let dots = if short.len() < item.label.len() {
+        "…"
+    } else {
+        ""
+    };
     format!(
         "{}<u>{dots}{}</u> {}",
         fitting("b", &name(&item.label), long),
@@ -326,7 +486,11 @@ fn label(item: &Item<'_>) -> String {
 fn legend(out: &mut String, columns: &[Column], whole: u64) {
     out.push_str("<ul class=\"legend\" aria-label=\"Kinds of encodings\">\n");
     for (family, sum, names) in by_family(columns) {
-        let names = if family == OVERHEAD { String::new() } else { format!(" <small>{}</small>", names.join(", ")) };
+        let names = if family == OVERHEAD {
+            String::new()
+        } else {
+            format!(" <small>{}</small>", names.join(", "))
+        };
         let _ = writeln!(
             out,
             "<li><span class=\"chip {}\"></span><span>{}{names}</span> <span class=\"num\">{} \
@@ -377,7 +541,12 @@ mod tests {
 
     #[test]
     fn rectangles_fill_the_whole_and_keep_their_areas() {
-        let whole = Rect { x: 0.0, y: 0.0, w: 600.0, h: 400.0 };
+        let whole = Rect {
+            x: 0.0,
+            y: 0.0,
+            w: 600.0,
+            h: 400.0,
+        };
         let weights = [6.0, 6.0, 4.0, 3.0, 2.0, 2.0, 1.0];
         let rects = squarified(&weights, whole);
         let scale = 600.0 * 400.0 / 24.0;
@@ -394,7 +563,9 @@ mod tests {
     #[test]
     fn every_encoding_has_a_kind() {
         for encoding in staffa::encodings() {
-            let known = FAMILIES.iter().any(|(_, names)| names.contains(&encoding.name));
+            let known = FAMILIES
+                .iter()
+                .any(|(_, names)| names.contains(&encoding.name));
             assert!(known, "{} has no colour in the report", encoding.name);
         }
     }

@@ -1,4 +1,5 @@
-//! Zone maps along the rows: from the smallest to the largest value of every block, and its share of NULLs.
+//! Zone maps along the rows: from the smallest to the largest value of every block, and its share
+//! of NULLs.
 
 use std::fmt::Write as _;
 
@@ -14,8 +15,8 @@ pub(super) struct Bin {
     nulls: u64,
 }
 
-/// The blocks of a leaf along the rows, neighbours together where there are more than `most`. Of a list, the items
-/// stand where they are in their row group, which is about where their rows are.
+/// The blocks of a leaf along the rows, neighbours together where there are more than `most`. Of a
+/// list, the items stand where they are in their row group, which is about where their rows are.
 pub(super) fn bins(leaf: &LeafInfo, groups: &[RowGroupInfo], rows: u64, most: usize) -> Vec<Bin> {
     let mut all = Vec::new();
     for (chunk, group) in leaf.chunks.iter().zip(groups) {
@@ -25,7 +26,10 @@ pub(super) fn bins(leaf: &LeafInfo, groups: &[RowGroupInfo], rows: u64, most: us
         };
         for block in &chunk.blocks {
             all.push(Bin {
-                rows: [place(block.first_value), place(block.first_value + block.values)],
+                rows: [
+                    place(block.first_value),
+                    place(block.first_value + block.values),
+                ],
                 span: block.span,
                 values: block.values,
                 nulls: block.nulls,
@@ -36,7 +40,10 @@ pub(super) fn bins(leaf: &LeafInfo, groups: &[RowGroupInfo], rows: u64, most: us
     let merged = all.chunks(together).map(|bins| {
         let spans = bins.iter().filter_map(|bin| bin.span);
         Bin {
-            rows: [bins.first().map_or(0.0, |bin| bin.rows[0]), bins.last().map_or(0.0, |bin| bin.rows[1])],
+            rows: [
+                bins.first().map_or(0.0, |bin| bin.rows[0]),
+                bins.last().map_or(0.0, |bin| bin.rows[1]),
+            ],
             span: spans.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]),
             values: bins.iter().map(|bin| bin.values).sum(),
             nulls: bins.iter().map(|bin| bin.nulls).sum(),
@@ -56,7 +63,8 @@ pub(super) enum Order {
     OneBlock,
     Ascending,
     Descending,
-    /// A filter for one value reads this share of the blocks, on average over values within the bounds of blocks.
+    /// A filter for one value reads this share of the blocks, on average over values within the
+    /// bounds of blocks.
     Shared(f64),
 }
 
@@ -130,9 +138,14 @@ fn read_for_one(spans: &[[f64; 2]], blocks: usize) -> f64 {
         ends
     };
     let (mins, maxes) = (sorted(0), sorted(1));
-    let holding = |value: f64| mins.partition_point(|min| *min <= value) - maxes.partition_point(|max| *max < value);
-    // Not at the bounds themselves: blocks of scattered values have about the same, but seldom quite.
-    let probes = spans.iter().flat_map(|[min, max]| [0.25, 0.5, 0.75].map(|at| min + (max - min) * at));
+    let holding = |value: f64| {
+        mins.partition_point(|min| *min <= value) - maxes.partition_point(|max| *max < value)
+    };
+    // Not at the bounds themselves: blocks of scattered values have about the same, but seldom
+    // quite.
+    let probes = spans
+        .iter()
+        .flat_map(|[min, max]| [0.25, 0.5, 0.75].map(|at| min + (max - min) * at));
     let sum: usize = probes.map(holding).sum();
     sum as f64 / (3 * spans.len()).max(1) as f64 / blocks.max(1) as f64
 }
@@ -161,7 +174,9 @@ pub(super) fn draw(out: &mut String, bins: &[Bin]) {
             let _ = write!(bounds, "M{x} {y}h{width}v{height}h-{width}z");
         }
         if bin.nulls > 0 {
-            let height = (bin.nulls as f64 / bin.values.max(1) as f64 * NULLS).ceil().clamp(1.0, NULLS);
+            let height = (bin.nulls as f64 / bin.values.max(1) as f64 * NULLS)
+                .ceil()
+                .clamp(1.0, NULLS);
             let _ = write!(nulls, "M{x} {HEIGHT}h{width}v-{height}h-{width}z");
         }
     }
@@ -189,9 +204,20 @@ mod tests {
 
     #[test]
     fn a_strip_has_a_bar_for_each_block() {
-        let bin = |rows, span, nulls| Bin { rows, span, values: 10, nulls };
+        let bin = |rows, span, nulls| Bin {
+            rows,
+            span,
+            values: 10,
+            nulls,
+        };
         let mut out = String::new();
-        draw(&mut out, &[bin([0.0, 0.5], Some([0.0, 0.5]), 0), bin([0.5, 1.0], None, 10)]);
+        draw(
+            &mut out,
+            &[
+                bin([0.0, 0.5], Some([0.0, 0.5]), 0),
+                bin([0.5, 1.0], None, 10),
+            ],
+        );
         assert_eq!(out.matches('M').count(), 2, "{out}");
         assert!(out.contains("class=\"zn\" d=\"M500 100h497v-16"), "{out}");
     }

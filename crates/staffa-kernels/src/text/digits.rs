@@ -1,4 +1,5 @@
-//! One field printed: decimal, fixed, grouped or hexadecimal digits, eight at a time in one register.
+//! One field printed: decimal, fixed, grouped or hexadecimal digits, eight at a time in one
+//! register.
 
 use super::WIDE;
 
@@ -43,7 +44,8 @@ pub(super) fn digits8(value: u64) -> u64 {
     ((twos - 10 * tens) << 8 | tens) | 0x3030_3030_3030_3030
 }
 
-/// The eight digits of a number, the first in the lowest byte; `letters` lies between `9` and the first letter.
+/// The eight digits of a number, the first in the lowest byte; `letters` lies between `9` and the
+/// first letter.
 #[inline(always)]
 pub(super) fn hex8(value: u32, letters: u8) -> u64 {
     let mut word = u64::from(value.swap_bytes());
@@ -65,7 +67,8 @@ static PAIRS: [[u8; 2]; 100] = {
     pairs
 };
 
-/// Stores the first bytes of 16, as many as there are places: two stores that overlap, and not a byte beyond.
+/// Stores the first bytes of 16, as many as there are places: two stores that overlap, and not a
+/// byte beyond.
 #[inline(always)]
 pub(super) fn exact(out: &mut [u8], low: u64, high: u64) -> Option<()> {
     let text = u128::from(low) | u128::from(high) << 64;
@@ -112,7 +115,11 @@ pub(super) fn exact_decimal(out: &mut [u8], value: u64) -> Option<()> {
 #[inline(always)]
 pub(super) fn exact_hex(out: &mut [u8], value: u64, letters: u8) -> Option<()> {
     let value = value << (64 - 4 * out.len());
-    let low = if out.len() > 8 { hex8(value as u32, letters) } else { 0 };
+    let low = if out.len() > 8 {
+        hex8(value as u32, letters)
+    } else {
+        0
+    };
     exact(out, hex8((value >> 32) as u32, letters), low)
 }
 
@@ -146,7 +153,11 @@ static SMALL: [[u8; 4]; 1000] = {
     let mut small = [[0; 4]; 1000];
     let mut i = 0;
     while i < 1000 {
-        let (a, b, c) = (b'0' + (i / 100) as u8, b'0' + (i / 10 % 10) as u8, b'0' + (i % 10) as u8);
+        let (a, b, c) = (
+            b'0' + (i / 100) as u8,
+            b'0' + (i / 10 % 10) as u8,
+            b'0' + (i % 10) as u8,
+        );
         small[i] = if i < 10 {
             [c, 0, 0, 1]
         } else if i < 100 {

@@ -32,7 +32,10 @@ struct Feed<'p, 'q> {
 
 impl<T: Number> Fold<T> for Feed<'_, '_> {
     fn wants(&self) -> Wants {
-        let mut wants = self.parts.iter().filter_map(|part| part.wants(self.kind, T::BYTES > 16));
+        let mut wants = self
+            .parts
+            .iter()
+            .filter_map(|part| part.wants(self.kind, T::BYTES > 16));
         let first = wants.next().unwrap_or(Wants::AnyOrder);
         wants.fold(first, |all, wants| match (all, wants) {
             (Wants::InOrder, _) | (_, Wants::InOrder) => Wants::InOrder,
@@ -42,11 +45,15 @@ impl<T: Number> Fold<T> for Feed<'_, '_> {
     }
 
     fn values(&mut self, values: &[T]) -> Result<()> {
-        self.parts.iter_mut().try_for_each(|part| part.numbers(values, None, self.kind))
+        self.parts
+            .iter_mut()
+            .try_for_each(|part| part.numbers(values, None, self.kind))
     }
 
     fn runs(&mut self, values: &[T], counts: &[u32]) -> Result<()> {
-        self.parts.iter_mut().try_for_each(|part| part.numbers(values, Some(counts), self.kind))
+        self.parts
+            .iter_mut()
+            .try_for_each(|part| part.numbers(values, Some(counts), self.kind))
     }
 
     fn sum(&mut self, sum: i128) -> Result<()> {
@@ -57,16 +64,25 @@ impl<T: Number> Fold<T> for Feed<'_, '_> {
 
 impl FoldStrings for Feed<'_, '_> {
     fn in_order(&self) -> bool {
-        self.parts.iter().any(|part| part.wants(self.kind, false) == Some(Wants::InOrder))
+        self.parts
+            .iter()
+            .any(|part| part.wants(self.kind, false) == Some(Wants::InOrder))
     }
 
     fn string(&mut self, string: &[u8], _: u32) -> Result<()> {
-        self.parts.iter_mut().try_for_each(|part| part.string(string))
+        self.parts
+            .iter_mut()
+            .try_for_each(|part| part.string(string))
     }
 }
 
 /// Tells aggregates of some rows of a block, or of all.
-pub(super) fn feed(parts: &mut [&mut Part], block: &Block<'_>, kind: Kind, rows: Option<&Bitmap>) -> Result<()> {
+pub(super) fn feed(
+    parts: &mut [&mut Part],
+    block: &Block<'_>,
+    kind: Kind,
+    rows: Option<&Bitmap>,
+) -> Result<()> {
     let all = rows.map_or(block.len, Bitmap::count_ones);
     let wanted = block.values_of(rows);
     let present = match (&block.values, &wanted) {
@@ -74,16 +90,21 @@ pub(super) fn feed(parts: &mut [&mut Part], block: &Block<'_>, kind: Kind, rows:
         (Some(_), Some(wanted)) => wanted.count_ones(),
         (Some(_), None) => block.validity.as_ref().map_or(all, Bitmap::count_ones),
     };
-    parts.iter_mut().for_each(|part| part.count(all as u64, all.saturating_sub(present) as u64));
+    parts
+        .iter_mut()
+        .for_each(|part| part.count(all as u64, all.saturating_sub(present) as u64));
     let asking = parts.iter().any(|part| part.wants(kind, false).is_some());
-    let (Some(values), true) = (&block.values, asking && present > 0) else { return Ok(()) };
+    let (Some(values), true) = (&block.values, asking && present > 0) else {
+        return Ok(());
+    };
     let rows = wanted.as_deref().filter(|wanted| present < wanted.len());
     let (mut into, mut cx) = (Feed { parts, kind }, Scratch::default());
     match values {
         AnyDecoder::Bits(decoder) => {
             let bits = decoder.bits()?;
             let bits = rows.map_or(Cow::Borrowed(&bits), |rows| Cow::Owned(bits.gathered(rows)));
-            (0..bits.len()).for_each(|i| into.parts.iter_mut().for_each(|part| part.bit(bits.get(i))));
+            (0..bits.len())
+                .for_each(|i| into.parts.iter_mut().for_each(|part| part.bit(bits.get(i))));
             Ok(())
         }
         AnyDecoder::Bytes(decoder) => decoder.fold(rows, block.string_bytes, &mut into, &mut cx),

@@ -1,4 +1,5 @@
-//! Numbers by their words: what aggregates do with them, whether they come out of an array or out of an encoding.
+//! Numbers by their words: what aggregates do with them, whether they come out of an array or out
+//! of an encoding.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use arrow_array::types::Float16Type;
@@ -47,12 +48,18 @@ fn double<T: Integer>(word: T) -> f64 {
 
 /// What is added to words so that their order is that of numbers without a sign.
 fn flip<T: Integer>(kind: Kind) -> T {
-    if kind == Kind::Signed { T::from_u64(1 << (T::BITS - 1)) } else { T::ZERO }
+    if kind == Kind::Signed {
+        T::from_u64(1 << (T::BITS - 1))
+    } else {
+        T::ZERO
+    }
 }
 
 /// Whether words ascend once they are raised by `flip`.
 fn ascending<T: Integer>(values: &[T], flip: T) -> bool {
-    values.array_windows().all(|[a, b]| a.wrapping_add(flip) <= b.wrapping_add(flip))
+    values
+        .array_windows()
+        .all(|[a, b]| a.wrapping_add(flip) <= b.wrapping_add(flip))
 }
 
 macro_rules! numbers {
@@ -197,10 +204,19 @@ wide_numbers! {
 /// Words of a primitive array, those of NULLs too.
 pub(super) fn words_of<T: Number>(array: &ArrayRef) -> Vec<T> {
     let data = array.to_data();
-    let bytes = data.buffers().first().map(arrow_buffer::Buffer::as_slice).unwrap_or_default();
-    let own = bytes.get(data.offset() * T::BYTES..(data.offset() + data.len()) * T::BYTES).unwrap_or_default();
+    let bytes = data
+        .buffers()
+        .first()
+        .map(arrow_buffer::Buffer::as_slice)
+        .unwrap_or_default();
+    let own = bytes
+        .get(data.offset() * T::BYTES..(data.offset() + data.len()) * T::BYTES)
+        .unwrap_or_default();
     match cast_slice::<T>(own) {
         Some(words) => words.to_vec(),
-        None => own.chunks_exact(T::BYTES).map(|bytes| T::read_le(bytes).unwrap_or_default()).collect(),
+        None => own
+            .chunks_exact(T::BYTES)
+            .map(|bytes| T::read_le(bytes).unwrap_or_default())
+            .collect(),
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Decimal128Array, Decimal256Array, Float64Array, Int64Array, UInt64Array, make_array,
-    new_null_array,
+    Array, ArrayRef, BooleanArray, Decimal128Array, Decimal256Array, Float64Array, Int64Array,
+    UInt64Array, make_array, new_null_array,
 };
 use arrow_buffer::{Buffer, NullBuffer, i256};
 use arrow_data::ArrayData;
@@ -56,11 +56,18 @@ impl Part {
             Aggregate::Rows => Self::Rows(0),
             Aggregate::Count => Self::Count(0),
             Aggregate::Nulls => Self::Nulls(0),
-            Aggregate::Min | Aggregate::Max if ordered => {
-                Self::Extreme(Extreme { largest: which == Aggregate::Max, best: None, open: Vec::new() })
+            Aggregate::Min | Aggregate::Max if ordered => Self::Extreme(Extreme {
+                largest: which == Aggregate::Max,
+                best: None,
+                open: Vec::new(),
+            }),
+            Aggregate::Sorted if ordered => Self::Sorted(Sorted {
+                so_far: true,
+                last: None,
+            }),
+            Aggregate::Min | Aggregate::Max | Aggregate::Sorted => {
+                return Err("its values have no order".into());
             }
-            Aggregate::Sorted if ordered => Self::Sorted(Sorted { so_far: true, last: None }),
-            Aggregate::Min | Aggregate::Max | Aggregate::Sorted => return Err("its values have no order".into()),
             Aggregate::Sum => match ty {
                 DataType::Boolean | DataType::Duration(_) => Self::Sum(Sum::default()),
                 ty if ty.is_numeric() => Self::Sum(Sum::default()),
@@ -87,7 +94,8 @@ impl Part {
         true
     }
 
-    /// Whether a zone map told that among a block's rows there is none that changes anything, whichever are wanted.
+    /// Whether a zone map told that among a block's rows there is none that changes anything,
+    /// whichever are wanted.
     pub(super) fn settled(&self, entry: &BlockEntry) -> bool {
         match self {
             Self::Extreme(part) => part.settled(&entry.zone.bounds),
@@ -158,7 +166,12 @@ impl Part {
     }
 
     /// Numbers, each once or so many times.
-    pub(super) fn numbers<T: Number>(&mut self, values: &[T], counts: Option<&[u32]>, kind: Kind) -> Result<()> {
+    pub(super) fn numbers<T: Number>(
+        &mut self,
+        values: &[T],
+        counts: Option<&[u32]>,
+        kind: Kind,
+    ) -> Result<()> {
         if values.is_empty() {
             return Ok(());
         }
@@ -217,16 +230,21 @@ impl Part {
 
     /// A block that must be decoded after all.
     pub(super) fn next_open(&mut self) -> Option<Block> {
-        if let Self::Extreme(part) = self { part.next_open() } else { None }
+        if let Self::Extreme(part) = self {
+            part.next_open()
+        } else {
+            None
+        }
     }
 
     pub(super) fn finish(&self, ty: &DataType, column: &str) -> Result<ArrayRef> {
         let count = |count: u64| Arc::new(Int64Array::from(vec![count as i64]));
         Ok(match self {
             Self::Rows(all) | Self::Count(all) | Self::Nulls(all) => count(*all),
-            Self::Extreme(part) => {
-                part.best.as_ref().map_or_else(|| Ok(new_null_array(ty, 1)), |best| array_of_one(ty, best))?
-            }
+            Self::Extreme(part) => part
+                .best
+                .as_ref()
+                .map_or_else(|| Ok(new_null_array(ty, 1)), |best| array_of_one(ty, best))?,
             Self::Sum(part) => part.finish(ty, column)?,
             Self::Distinct(part) => count(part.count()),
             Self::Sorted(part) => Arc::new(BooleanArray::from(vec![part.so_far])),
@@ -245,12 +263,20 @@ fn order(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// The smallest and the largest value of a block; of floats only where no NaN is among them, of strings bounds.
+/// The smallest and the largest value of a block; of floats only where no NaN is among them, of
+/// strings bounds.
 fn values_of(bounds: &Bounds) -> Option<(Value, Value)> {
     Some(match bounds {
         Bounds::Bits(no, yes) => (Value::Bit(!no), Value::Bit(*yes)),
-        Bounds::Int(min, max) => (Value::Int(i256::from_i128(*min)), Value::Int(i256::from_i128(*max))),
-        Bounds::Float { min, max, nan: false } => (Value::Float(*min), Value::Float(*max)),
+        Bounds::Int(min, max) => (
+            Value::Int(i256::from_i128(*min)),
+            Value::Int(i256::from_i128(*max)),
+        ),
+        Bounds::Float {
+            min,
+            max,
+            nan: false,
+        } => (Value::Float(*min), Value::Float(*max)),
         Bounds::Bytes(min, max) => (Value::Bytes(min.clone()), Value::Bytes(max.clone())),
         _ => return None,
     })
@@ -267,20 +293,32 @@ pub(super) struct Extreme {
 impl Extreme {
     /// Whether this one comes before that one.
     fn beats(&self, a: &Value, b: &Value) -> bool {
-        order(a, b) == if self.largest { Ordering::Greater } else { Ordering::Less }
+        order(a, b)
+            == if self.largest {
+                Ordering::Greater
+            } else {
+                Ordering::Less
+            }
     }
 
     fn offer(&mut self, value: Value) {
-        if self.best.as_ref().is_none_or(|best| self.beats(&value, best)) {
+        if self
+            .best
+            .as_ref()
+            .is_none_or(|best| self.beats(&value, best))
+        {
             self.best = Some(value);
         }
     }
 
     fn by_bounds(&mut self, bounds: &Bounds, block: &Block) -> bool {
-        let Some((min, max)) = values_of(bounds) else { return false };
+        let Some((min, max)) = values_of(bounds) else {
+            return false;
+        };
         let same = order(&min, &max).is_eq();
         let exact = match &min {
-            // The largest may have been raised to a bound of any length; where both are the same, it is the value.
+            // The largest may have been raised to a bound of any length; where both are the same,
+            // it is the value.
             Value::Bytes(min) => min.len() <= UNCUT && (same || !self.largest),
             _ => true,
         };
@@ -294,16 +332,27 @@ impl Extreme {
     fn next_open(&mut self) -> Option<Block> {
         let largest = self.largest;
         // The best at the end.
-        self.open.sort_by(|(a, _), (b, _)| if largest { a.cmp(b) } else { b.cmp(a) });
+        self.open
+            .sort_by(|(a, _), (b, _)| if largest { a.cmp(b) } else { b.cmp(a) });
         let (bound, block) = self.open.pop()?;
         match &self.best {
-            Some(Value::Bytes(best)) if if largest { *best >= bound } else { *best <= bound } => None,
+            Some(Value::Bytes(best))
+                if if largest {
+                    *best >= bound
+                } else {
+                    *best <= bound
+                } =>
+            {
+                None
+            }
             _ => Some(block),
         }
     }
 
     fn settled(&self, bounds: &Bounds) -> bool {
-        let Some((best, (min, max))) = self.best.as_ref().zip(values_of(bounds)) else { return false };
+        let Some((best, (min, max))) = self.best.as_ref().zip(values_of(bounds)) else {
+            return false;
+        };
         !self.beats(if self.largest { &max } else { &min }, best)
     }
 
@@ -322,7 +371,10 @@ impl Extreme {
 /// Ranges of values that are not NULL.
 fn valid(len: usize, nulls: Option<&NullBuffer>) -> Vec<Range<usize>> {
     match nulls {
-        Some(nulls) if nulls.null_count() > 0 => nulls.valid_slices().map(|(start, end)| start..end).collect(),
+        Some(nulls) if nulls.null_count() > 0 => nulls
+            .valid_slices()
+            .map(|(start, end)| start..end)
+            .collect(),
         _ => std::iter::once(0..len).collect(),
     }
 }
@@ -330,13 +382,27 @@ fn valid(len: usize, nulls: Option<&NullBuffer>) -> Vec<Range<usize>> {
 /// All strings that are not NULL.
 fn each_bytes<'a>(array: &'a ArrayRef, with: &mut dyn FnMut(&'a [u8])) {
     match array.data_type() {
-        DataType::Utf8 => array.as_string::<i32>().iter().flatten().for_each(|s| with(s.as_bytes())),
-        DataType::LargeUtf8 => array.as_string::<i64>().iter().flatten().for_each(|s| with(s.as_bytes())),
-        DataType::Utf8View => array.as_string_view().iter().flatten().for_each(|s| with(s.as_bytes())),
+        DataType::Utf8 => array
+            .as_string::<i32>()
+            .iter()
+            .flatten()
+            .for_each(|s| with(s.as_bytes())),
+        DataType::LargeUtf8 => array
+            .as_string::<i64>()
+            .iter()
+            .flatten()
+            .for_each(|s| with(s.as_bytes())),
+        DataType::Utf8View => array
+            .as_string_view()
+            .iter()
+            .flatten()
+            .for_each(|s| with(s.as_bytes())),
         DataType::Binary => array.as_binary::<i32>().iter().flatten().for_each(with),
         DataType::LargeBinary => array.as_binary::<i64>().iter().flatten().for_each(with),
         DataType::BinaryView => array.as_binary_view().iter().flatten().for_each(with),
-        DataType::FixedSizeBinary(_) => array.as_fixed_size_binary().iter().flatten().for_each(with),
+        DataType::FixedSizeBinary(_) => {
+            array.as_fixed_size_binary().iter().flatten().for_each(with)
+        }
         _ => {}
     }
 }
@@ -368,7 +434,9 @@ impl Sum {
             Bounds::Bits(false, true) => 1,
             _ => return false,
         };
-        let Some(sum) = i256::from_i128(value).checked_mul(i256::from_i128(count.into())) else { return false };
+        let Some(sum) = i256::from_i128(value).checked_mul(i256::from_i128(count.into())) else {
+            return false;
+        };
         self.some = true;
         self.int(sum);
         true
@@ -376,10 +444,16 @@ impl Sum {
 
     fn finish(&self, ty: &DataType, column: &str) -> Result<ArrayRef> {
         let (ty, name) = match ty {
-            DataType::Decimal32(_, scale) | DataType::Decimal64(_, scale) | DataType::Decimal128(_, scale) => {
-                (DataType::Decimal128(DECIMAL128_MAX_PRECISION, *scale), "38 digits")
-            }
-            DataType::Decimal256(_, scale) => (DataType::Decimal256(DECIMAL256_MAX_PRECISION, *scale), "76 digits"),
+            DataType::Decimal32(_, scale)
+            | DataType::Decimal64(_, scale)
+            | DataType::Decimal128(_, scale) => (
+                DataType::Decimal128(DECIMAL128_MAX_PRECISION, *scale),
+                "38 digits",
+            ),
+            DataType::Decimal256(_, scale) => (
+                DataType::Decimal256(DECIMAL256_MAX_PRECISION, *scale),
+                "76 digits",
+            ),
             ty @ DataType::Duration(_) => (ty.clone(), "64 bits"),
             ty if ty.is_floating() => (DataType::Float64, ""),
             ty if ty.is_signed_integer() => (DataType::Int64, "64 bits"),
@@ -393,27 +467,40 @@ impl Sum {
             return Err(beyond());
         }
         let word = self.int.to_i128();
-        let digits =
-            |e| if matches!(e, arrow_schema::ArrowError::InvalidArgumentError(_)) { beyond() } else { e.into() };
+        let digits = |e| {
+            if matches!(e, arrow_schema::ArrowError::InvalidArgumentError(_)) {
+                beyond()
+            } else {
+                e.into()
+            }
+        };
         Ok(match ty {
             DataType::Decimal128(precision, scale) => {
                 let array = Decimal128Array::from(vec![word.ok_or_else(beyond)?]);
-                array.validate_decimal_precision(precision).map_err(digits)?;
+                array
+                    .validate_decimal_precision(precision)
+                    .map_err(digits)?;
                 Arc::new(array.with_precision_and_scale(precision, scale)?)
             }
             DataType::Decimal256(precision, scale) => {
                 let array = Decimal256Array::from(vec![self.int]);
-                array.validate_decimal_precision(precision).map_err(digits)?;
+                array
+                    .validate_decimal_precision(precision)
+                    .map_err(digits)?;
                 Arc::new(array.with_precision_and_scale(precision, scale)?)
             }
             DataType::Float64 => Arc::new(Float64Array::from(vec![self.float])),
             DataType::UInt64 => {
-                let sum = word.and_then(|word| u64::try_from(word).ok()).ok_or_else(beyond)?;
+                let sum = word
+                    .and_then(|word| u64::try_from(word).ok())
+                    .ok_or_else(beyond)?;
                 Arc::new(UInt64Array::from(vec![sum]))
             }
             // Signed integers and durations.
             ty => {
-                let sum = word.and_then(|word| i64::try_from(word).ok()).ok_or_else(beyond)?;
+                let sum = word
+                    .and_then(|word| i64::try_from(word).ok())
+                    .ok_or_else(beyond)?;
                 let bytes = Buffer::from(sum.to_le_bytes());
                 make_array(ArrayData::builder(ty).len(1).add_buffer(bytes).build()?)
             }
@@ -452,7 +539,9 @@ impl Distinct {
         } else {
             let word = |value: &T| {
                 let mut word = [0; 8];
-                word.iter_mut().zip(as_bytes(std::slice::from_ref(value))).for_each(|(to, from)| *to = *from);
+                word.iter_mut()
+                    .zip(as_bytes(std::slice::from_ref(value)))
+                    .for_each(|(to, from)| *to = *from);
                 u64::from_le_bytes(word)
             };
             self.words.extend(values.iter().map(word));
@@ -469,7 +558,9 @@ impl Distinct {
         let held = self.bytes + self.words.len() * 16;
         if held > DISTINCT_BYTES {
             let count = self.count();
-            return Err(Error::limit(format!("{count} different values and more: too many to count within memory")));
+            return Err(Error::limit(format!(
+                "{count} different values and more: too many to count within memory"
+            )));
         }
         Ok(())
     }
@@ -487,7 +578,9 @@ impl Sorted {
         if !self.so_far {
             return true;
         }
-        let Some((min, max)) = values_of(bounds) else { return false };
+        let Some((min, max)) = values_of(bounds) else {
+            return false;
+        };
         let cut = matches!(&max, Value::Bytes(_));
         if let Some(last) = &self.last
             && order(if cut { &max } else { &min }, last).is_lt()
@@ -503,7 +596,9 @@ impl Sorted {
     }
 
     fn follows(&self, value: &Value) -> bool {
-        self.last.as_ref().is_none_or(|last| order(last, value).is_le())
+        self.last
+            .as_ref()
+            .is_none_or(|last| order(last, value).is_le())
     }
 
     fn next(&mut self, value: Value) {

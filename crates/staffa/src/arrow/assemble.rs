@@ -1,8 +1,8 @@
 //! A column comes together: decoded leaves to an Arrow array.
 //!
-//! The leaves are a stranger's: that they are words of the width they should be, as many as they should be, text where
-//! text is wanted, lengths that add up, codes that are in range, is all checked here, and all arrays are made by Arrow's
-//! checked constructors. Contents are not copied.
+//! The leaves are a stranger's: that they are words of the width they should be, as many as they
+//! should be, text where text is wanted, lengths that add up, codes that are in range, is all
+//! checked here, and all arrays are made by Arrow's checked constructors. Contents are not copied.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::Arc;
@@ -18,10 +18,11 @@ use super::layout::{MOST_ITEMS, Node, physical};
 use crate::error::{Error, Result};
 use crate::values::{DecodedLeaf, DecodedValues, PhysicalType};
 
-/// The array of `field`, of `rows` rows, out of the leaves that `node` names; each is asked for once, in order.
+/// The array of `field`, of `rows` rows, out of the leaves that `node` names; each is asked for
+/// once, in order.
 ///
-/// `field` decides on the type: the leaves of a string are the same for utf8, large utf8 and views. Leaves that do not
-/// fit are `Error::Corrupt`.
+/// `field` decides on the type: the leaves of a string are the same for utf8, large utf8 and views.
+/// Leaves that do not fit are `Error::Corrupt`.
 pub(crate) fn assemble(
     field: &Field,
     node: &Node,
@@ -31,7 +32,8 @@ pub(crate) fn assemble(
     assemble_within(MOST_ITEMS, field, node, rows, leaves)
 }
 
-/// As [`assemble`]; NULLs and runs, which need no bytes for their rows, have at most `most` of them.
+/// As [`assemble`]; NULLs and runs, which need no bytes for their rows, have at most `most` of
+/// them.
 pub(crate) fn assemble_within(
     most: usize,
     field: &Field,
@@ -41,16 +43,24 @@ pub(crate) fn assemble_within(
 ) -> Result<ArrayRef> {
     let most = most.min(MOST_ITEMS);
     let mut assemble = || {
-        let array = Assembler { leaves, most }.node(field.data_type(), node, Some(rows), &Mask::default())?;
+        let array = Assembler { leaves, most }.node(
+            field.data_type(),
+            node,
+            Some(rows),
+            &Mask::default(),
+        )?;
         if !field.is_nullable() && array.logical_null_count() > 0 {
-            return Err(Error::corrupt("the column is not nullable, but holds a NULL"));
+            return Err(Error::corrupt(
+                "the column is not nullable, but holds a NULL",
+            ));
         }
         Ok(array)
     };
     assemble().map_err(|e| e.at(|p| p.column = Some(field.name().clone())))
 }
 
-/// The schema with every string and binary type as a view, in structs and lists too; the leaves remain the same.
+/// The schema with every string and binary type as a view, in structs and lists too; the leaves
+/// remain the same.
 ///
 /// The values of dictionaries and of runs stay as they are: few programs know views there.
 pub(crate) fn with_string_views(schema: &Schema) -> Schema {
@@ -87,9 +97,10 @@ pub(crate) fn reads_views(ty: &DataType, node: &Node, leaf: usize) -> bool {
             | DataType::FixedSizeList(field, _)
             | DataType::Map(field, _),
         ) => reads_views(field.data_type(), item, leaf),
-        (Node::Struct { children, .. }, DataType::Struct(fields)) => {
-            children.iter().zip(fields).any(|(node, field)| reads_views(field.data_type(), node, leaf))
-        }
+        (Node::Struct { children, .. }, DataType::Struct(fields)) => children
+            .iter()
+            .zip(fields)
+            .any(|(node, field)| reads_views(field.data_type(), node, leaf)),
         _ => false,
     }
 }
@@ -101,7 +112,13 @@ struct Assembler<'a> {
 
 impl Assembler<'_> {
     /// `rows` is `None` for a dictionary's values: the leaf says how many there are.
-    fn node(&mut self, ty: &DataType, node: &Node, rows: Option<usize>, above: &Mask<'_>) -> Result<ArrayRef> {
+    fn node(
+        &mut self,
+        ty: &DataType,
+        node: &Node,
+        rows: Option<usize>,
+        above: &Mask<'_>,
+    ) -> Result<ArrayRef> {
         match (node, ty) {
             (Node::Null, DataType::Null) => match rows {
                 Some(rows) if rows <= self.most => Ok(Arc::new(NullArray::new(rows))),
@@ -128,10 +145,19 @@ impl Assembler<'_> {
                     self.list(ty, field, item, &visible(&lengths, nulls.as_ref()), nulls)
                 }
             }
-            (Node::FixedList { validity, size, item }, DataType::FixedSizeList(field, declared)) => {
+            (
+                Node::FixedList {
+                    validity,
+                    size,
+                    item,
+                },
+                DataType::FixedSizeList(field, declared),
+            ) => {
                 let (rows, nulls) = self.validity(*validity, rows)?;
                 if i32::try_from(*size) != Ok(*declared) {
-                    return Err(Error::invalid(format!("{ty} expected, but the layout has lists of {size}")));
+                    return Err(Error::invalid(format!(
+                        "{ty} expected, but the layout has lists of {size}"
+                    )));
                 }
                 let Some(items) = rows.checked_mul(*size) else {
                     return Err(Error::corrupt(format!("{rows} lists of {size} items")));
@@ -140,11 +166,19 @@ impl Assembler<'_> {
                 let items = self.node(field.data_type(), item, Some(items), &below)?;
                 build::fixed_lists(field, *size, items, nulls.clone(), rows, above)
             }
-            (Node::Struct { validity, children }, DataType::Struct(fields)) if children.len() == fields.len() => {
+            (Node::Struct { validity, children }, DataType::Struct(fields))
+                if children.len() == fields.len() =>
+            {
                 let (rows, nulls) = self.validity(*validity, rows)?;
                 let below = Mask::below(above, nulls.as_ref(), 1);
-                let child = |(node, field): (&Node, &FieldRef)| self.node(field.data_type(), node, Some(rows), &below);
-                let children = children.iter().zip(fields).map(child).collect::<Result<Vec<_>>>()?;
+                let child = |(node, field): (&Node, &FieldRef)| {
+                    self.node(field.data_type(), node, Some(rows), &below)
+                };
+                let children = children
+                    .iter()
+                    .zip(fields)
+                    .map(child)
+                    .collect::<Result<Vec<_>>>()?;
                 build::structs(fields, children, nulls.clone(), rows, above)
             }
             (Node::Dictionary { codes, values }, DataType::Dictionary(key, value)) => {
@@ -164,7 +198,12 @@ impl Assembler<'_> {
                     return Err(Error::corrupt("a run end is NULL"));
                 }
                 let ends = leaf_array(index.data_type(), end_values, None)?;
-                let values = self.node(field.data_type(), values, Some(ends.len()), &Mask::default())?;
+                let values = self.node(
+                    field.data_type(),
+                    values,
+                    Some(ends.len()),
+                    &Mask::default(),
+                )?;
                 let array = build::runs(ty, ends.as_ref(), &values, above)?;
                 expect(array.len(), rows, "rows covered by runs")?;
                 if array.len() > self.most {
@@ -177,24 +216,39 @@ impl Assembler<'_> {
     }
 
     fn too_many(&self, what: &str, found: usize) -> Error {
-        Error::limit(format!("{found} {what} in one row group, at most {} are accepted", self.most))
+        Error::limit(format!(
+            "{found} {what} in one row group, at most {} are accepted",
+            self.most
+        ))
     }
 
     /// A leaf of as many values as there should be, with the validity of as many.
-    fn leaf(&mut self, leaf: usize, rows: Option<usize>) -> Result<(DecodedValues, Option<NullBuffer>)> {
+    fn leaf(
+        &mut self,
+        leaf: usize,
+        rows: Option<usize>,
+    ) -> Result<(DecodedValues, Option<NullBuffer>)> {
         let DecodedLeaf { validity, values } = (self.leaves)(leaf)?;
         expect(values.len(), rows, "values")?;
-        let Some(validity) = validity else { return Ok((values, None)) };
+        let Some(validity) = validity else {
+            return Ok((values, None));
+        };
         expect(validity.len(), Some(values.len()), "bits of validity")?;
         let nulls = NullBuffer::new(boolean_buffer(validity));
         Ok((values, Some(nulls).filter(|nulls| nulls.null_count() > 0)))
     }
 
     /// A leaf of validity alone: its number of rows, and which are NULL.
-    fn validity(&mut self, leaf: usize, rows: Option<usize>) -> Result<(usize, Option<NullBuffer>)> {
+    fn validity(
+        &mut self,
+        leaf: usize,
+        rows: Option<usize>,
+    ) -> Result<(usize, Option<NullBuffer>)> {
         match self.leaf(leaf, rows)? {
             (DecodedValues::Empty(rows), nulls) => Ok((rows, nulls)),
-            _ => Err(Error::corrupt("validity alone expected, found values as well")),
+            _ => Err(Error::corrupt(
+                "validity alone expected, found values as well",
+            )),
         }
     }
 
@@ -206,9 +260,13 @@ impl Assembler<'_> {
         lengths: &[u64],
         nulls: Option<NullBuffer>,
     ) -> Result<ArrayRef> {
-        let total = lengths.iter().try_fold(0u64, |sum, length| sum.checked_add(*length));
+        let total = lengths
+            .iter()
+            .try_fold(0u64, |sum, length| sum.checked_add(*length));
         let Some(items) = total.and_then(|total| usize::try_from(total).ok()) else {
-            return Err(Error::corrupt("the lengths of the lists add up to more than 2^64"));
+            return Err(Error::corrupt(
+                "the lengths of the lists add up to more than 2^64",
+            ));
         };
         let items = self.node(field.data_type(), item, Some(items), &Mask::default())?;
         build::list(ty, lengths.iter().copied(), items, nulls)
@@ -222,25 +280,43 @@ impl Assembler<'_> {
         rows: Option<usize>,
     ) -> Result<ArrayRef> {
         let (codes, nulls) = self.leaf(leaf, rows)?;
-        let Some((width, _)) = physical(&K::DATA_TYPE) else { return Err(unlike(&K::DATA_TYPE)) };
+        let Some((width, _)) = physical(&K::DATA_TYPE) else {
+            return Err(unlike(&K::DATA_TYPE));
+        };
         let mut codes = scalars::<K::Native>(words(codes, width)?)?;
         let valid = |row| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
         let values = if matches!(node, Node::Null) {
             // No leaf says how many NULLs this dictionary has: as many as the codes reach.
-            let reach = codes.iter().enumerate().filter(|(row, _)| valid(*row)).map(|(_, code)| code.to_usize());
-            let reach = reach.map(|code| code.map_or(usize::MAX, |code| code.saturating_add(1))).max();
+            let reach = codes
+                .iter()
+                .enumerate()
+                .filter(|(row, _)| valid(*row))
+                .map(|(_, code)| code.to_usize());
+            let reach = reach
+                .map(|code| code.map_or(usize::MAX, |code| code.saturating_add(1)))
+                .max();
             self.node(value, node, Some(reach.unwrap_or(0)), &Mask::default())?
         } else {
             self.node(value, node, None, &Mask::default())?
         };
         // Not every program looks at the validity before it follows a code.
         let outside = |code: &K::Native| code.to_usize().is_none_or(|code| code >= values.len());
-        if nulls.as_ref().is_some_and(|n| (0..codes.len()).any(|i| n.is_null(i) && codes.get(i).is_some_and(outside))) {
-            let cleared = |(row, code): (usize, &K::Native)| if valid(row) { *code } else { K::Native::default() };
+        if nulls.as_ref().is_some_and(|n| {
+            (0..codes.len()).any(|i| n.is_null(i) && codes.get(i).is_some_and(outside))
+        }) {
+            let cleared = |(row, code): (usize, &K::Native)| {
+                if valid(row) {
+                    *code
+                } else {
+                    K::Native::default()
+                }
+            };
             codes = codes.iter().enumerate().map(cleared).collect();
         }
         let keys = build::primitive::<K>(&K::DATA_TYPE, codes, nulls)?;
-        Ok(Arc::new(DictionaryArray::try_new(keys, values).map_err(refused)?))
+        Ok(Arc::new(
+            DictionaryArray::try_new(keys, values).map_err(refused)?,
+        ))
     }
 }
 
@@ -250,9 +326,9 @@ pub(super) fn unlike(ty: &DataType) -> Error {
 
 fn expect(found: usize, expected: Option<usize>, what: &str) -> Result<()> {
     match expected {
-        Some(expected) if expected != found => {
-            Err(Error::corrupt(format!("{expected} {what} expected, found {found}")))
-        }
+        Some(expected) if expected != found => Err(Error::corrupt(format!(
+            "{expected} {what} expected, found {found}"
+        ))),
         _ => Ok(()),
     }
 }
@@ -260,5 +336,9 @@ fn expect(found: usize, expected: Option<usize>, what: &str) -> Result<()> {
 /// The lengths as 64 bits, those under a NULL as 0.
 fn visible<L: Copy + Into<u64>>(lengths: &[L], nulls: Option<&NullBuffer>) -> Vec<u64> {
     let valid = |row| nulls.is_none_or(|nulls| nulls.is_valid(row));
-    lengths.iter().enumerate().map(|(row, &length)| if valid(row) { length.into() } else { 0 }).collect()
+    lengths
+        .iter()
+        .enumerate()
+        .map(|(row, &length)| if valid(row) { length.into() } else { 0 })
+        .collect()
 }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use arrow_array::types::{BinaryType, ByteArrayType, LargeBinaryType};
 use arrow_array::{
-    ArrayRef, ArrowPrimitiveType, BinaryViewArray, BooleanArray, FixedSizeBinaryArray, GenericByteArray,
-    GenericStringArray, OffsetSizeTrait, StringViewArray, downcast_primitive,
+    ArrayRef, ArrowPrimitiveType, BinaryViewArray, BooleanArray, FixedSizeBinaryArray,
+    GenericByteArray, GenericStringArray, OffsetSizeTrait, StringViewArray, downcast_primitive,
 };
-use arrow_buffer::{ArrowNativeType, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{
+    ArrowNativeType, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer,
+};
 use arrow_schema::DataType;
 use staffa_kernels::{PlainStrings, rising_offsets, text_array};
 
@@ -22,7 +24,10 @@ use crate::values::{DecodedValues, PhysicalType};
 pub(super) fn words(values: DecodedValues, expected: PhysicalType) -> Result<Buffer> {
     match values {
         DecodedValues::Words(found, data) if found == expected => Ok(data),
-        other => Err(Error::corrupt(format!("{expected:?} expected, found {}", name(&other)))),
+        other => Err(Error::corrupt(format!(
+            "{expected:?} expected, found {}",
+            name(&other)
+        ))),
     }
 }
 
@@ -31,7 +36,9 @@ fn name(values: &DecodedValues) -> String {
         DecodedValues::Empty(_) => "no values".to_owned(),
         DecodedValues::Bits(_) => "Bits".to_owned(),
         DecodedValues::Words(ty, _) => format!("{ty:?}"),
-        DecodedValues::Bytes { .. } | DecodedValues::Strings(_) | DecodedValues::Views(_) => "Bytes".to_owned(),
+        DecodedValues::Bytes { .. } | DecodedValues::Strings(_) | DecodedValues::Views(_) => {
+            "Bytes".to_owned()
+        }
     }
 }
 
@@ -46,18 +53,33 @@ fn plain(strings: &PlainStrings) -> DataType {
 }
 
 /// The array of a type without children.
-pub(crate) fn leaf_array(ty: &DataType, values: DecodedValues, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+pub(crate) fn leaf_array(
+    ty: &DataType,
+    values: DecodedValues,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
     let (values, nulls) = match (ty, values) {
         (DataType::Utf8View | DataType::BinaryView, DecodedValues::Views(views)) => {
-            return views.finish(nulls).ok_or_else(|| Error::corrupt("as many bits of validity as strings expected"));
+            return views
+                .finish(nulls)
+                .ok_or_else(|| Error::corrupt("as many bits of validity as strings expected"));
         }
         (ty, DecodedValues::Strings(strings)) if plain(&strings) == *ty => {
-            return strings.finish(nulls).ok_or_else(|| Error::corrupt("as many bits of validity as strings expected"));
+            return strings
+                .finish(nulls)
+                .ok_or_else(|| Error::corrupt("as many bits of validity as strings expected"));
         }
         (_, DecodedValues::Strings(strings)) => {
             let large = strings.is_large();
             let (offsets, data) = strings.into_parts();
-            (DecodedValues::Bytes { large, offsets, data }, nulls)
+            (
+                DecodedValues::Bytes {
+                    large,
+                    offsets,
+                    data,
+                },
+                nulls,
+            )
         }
         (_, values) => (values, nulls),
     };
@@ -76,7 +98,8 @@ pub(crate) fn leaf_array(ty: &DataType, values: DecodedValues, nulls: Option<Nul
         DataType::LargeUtf8 => Ok(Arc::new(text::<i64>(values, nulls)?)),
         DataType::Binary => Ok(Arc::new(bytes::<BinaryType>(values, nulls)?)),
         DataType::LargeBinary => Ok(Arc::new(bytes::<LargeBinaryType>(values, nulls)?)),
-        // By way of plain strings: text is checked once for all of it, not string by string. Contents are not copied.
+        // By way of plain strings: text is checked once for all of it, not string by string.
+        // Contents are not copied.
         DataType::Utf8View => Ok(Arc::new(StringViewArray::from(&text::<i32>(values, nulls)?))),
         DataType::BinaryView => Ok(Arc::new(BinaryViewArray::from(&bytes::<BinaryType>(values, nulls)?))),
         DataType::FixedSizeBinary(size) => fixed_binary(*size, values, nulls),
@@ -89,34 +112,73 @@ fn primitive<T: ArrowPrimitiveType>(
     values: DecodedValues,
     nulls: Option<NullBuffer>,
 ) -> Result<ArrayRef> {
-    let Some((width, _)) = physical(ty) else { return Err(unlike(ty)) };
-    Ok(Arc::new(build::primitive::<T>(ty, scalars(words(values, width)?)?, nulls)?))
+    let Some((width, _)) = physical(ty) else {
+        return Err(unlike(ty));
+    };
+    Ok(Arc::new(build::primitive::<T>(
+        ty,
+        scalars(words(values, width)?)?,
+        nulls,
+    )?))
 }
 
 /// Offsets of the width that is wanted, never decreasing, within the contents.
-fn offsets<O: OffsetSizeTrait>(large: bool, offsets: Buffer, bytes: usize) -> Result<OffsetBuffer<O>> {
-    fn convert<F: OffsetSizeTrait, O: OffsetSizeTrait>(offsets: Buffer, bytes: usize) -> Result<ScalarBuffer<O>> {
+fn offsets<O: OffsetSizeTrait>(
+    large: bool,
+    offsets: Buffer,
+    bytes: usize,
+) -> Result<OffsetBuffer<O>> {
+    fn convert<F: OffsetSizeTrait, O: OffsetSizeTrait>(
+        offsets: Buffer,
+        bytes: usize,
+    ) -> Result<ScalarBuffer<O>> {
         if size_of::<F>() == size_of::<O>() {
             return scalars(offsets);
         }
         let offsets = scalars::<F>(offsets)?;
-        let offsets = offsets.iter().map(|offset| O::from_usize(offset.to_usize()?));
-        let narrow = || Error::limit(format!("{bytes} bytes of strings need 64-bit offsets: ask for the large type"));
-        offsets.collect::<Option<Vec<O>>>().map(ScalarBuffer::from).ok_or_else(narrow)
+        let offsets = offsets
+            .iter()
+            .map(|offset| O::from_usize(offset.to_usize()?));
+        let narrow = || {
+            Error::limit(format!(
+                "{bytes} bytes of strings need 64-bit offsets: ask for the large type"
+            ))
+        };
+        offsets
+            .collect::<Option<Vec<O>>>()
+            .map(ScalarBuffer::from)
+            .ok_or_else(narrow)
     }
     if offsets.is_empty() {
         return Ok(OffsetBuffer::new_empty());
     }
-    let offsets = if large { convert::<i64, O>(offsets, bytes)? } else { convert::<i32, O>(offsets, bytes)? };
+    let offsets = if large {
+        convert::<i64, O>(offsets, bytes)?
+    } else {
+        convert::<i32, O>(offsets, bytes)?
+    };
     rising_offsets(offsets, bytes).map_err(|_| {
-        Error::corrupt(format!("offsets of strings must not decrease, nor leave the {bytes} bytes of contents"))
+        Error::corrupt(format!(
+            "offsets of strings must not decrease, nor leave the {bytes} bytes of contents"
+        ))
     })
 }
 
 /// Text, checked all at once; where it is none Arrow finds the string.
-fn text<O: OffsetSizeTrait>(values: DecodedValues, nulls: Option<NullBuffer>) -> Result<GenericStringArray<O>> {
-    let DecodedValues::Bytes { large, offsets: ends, data } = values else {
-        return Err(Error::corrupt(format!("Bytes expected, found {}", name(&values))));
+fn text<O: OffsetSizeTrait>(
+    values: DecodedValues,
+    nulls: Option<NullBuffer>,
+) -> Result<GenericStringArray<O>> {
+    let DecodedValues::Bytes {
+        large,
+        offsets: ends,
+        data,
+    } = values
+    else {
+        return Err(Error::corrupt(format!(
+            "Bytes expected, found {}",
+            name(&values)
+        )));
     };
     let offsets = offsets::<O>(large, ends, data.len())?;
     match text_array(&offsets, &data, nulls.as_ref()) {
@@ -125,9 +187,20 @@ fn text<O: OffsetSizeTrait>(values: DecodedValues, nulls: Option<NullBuffer>) ->
     }
 }
 
-fn bytes<T: ByteArrayType>(values: DecodedValues, nulls: Option<NullBuffer>) -> Result<GenericByteArray<T>> {
-    let DecodedValues::Bytes { large, offsets: ends, data } = values else {
-        return Err(Error::corrupt(format!("Bytes expected, found {}", name(&values))));
+fn bytes<T: ByteArrayType>(
+    values: DecodedValues,
+    nulls: Option<NullBuffer>,
+) -> Result<GenericByteArray<T>> {
+    let DecodedValues::Bytes {
+        large,
+        offsets: ends,
+        data,
+    } = values
+    else {
+        return Err(Error::corrupt(format!(
+            "Bytes expected, found {}",
+            name(&values)
+        )));
     };
     GenericByteArray::<T>::try_new(offsets(large, ends, data.len())?, data, nulls).map_err(refused)
 }
@@ -149,16 +222,23 @@ fn fixed_binary(size: i32, values: DecodedValues, nulls: Option<NullBuffer>) -> 
         for (row, string) in (0..rows).map(|row| (row, strings.value(row))) {
             match nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
                 true if rows.checked_mul(width).is_none_or(|all| all > MOST_ITEMS) => {
-                    return Err(Error::limit(format!("{rows} values of {width} bytes in one row group")));
+                    return Err(Error::limit(format!(
+                        "{rows} values of {width} bytes in one row group"
+                    )));
                 }
                 true => data.extend_zeros(width),
                 false if string.len() == width => data.extend_from_slice(string),
                 false => {
-                    return Err(Error::corrupt(format!("row {row}: {width} bytes expected, found {}", string.len())));
+                    return Err(Error::corrupt(format!(
+                        "row {row}: {width} bytes expected, found {}",
+                        string.len()
+                    )));
                 }
             }
         }
         data.into()
     };
-    Ok(Arc::new(FixedSizeBinaryArray::try_new_with_len(size, data, nulls, rows).map_err(refused)?))
+    Ok(Arc::new(
+        FixedSizeBinaryArray::try_new_with_len(size, data, nulls, rows).map_err(refused)?,
+    ))
 }

@@ -1,7 +1,8 @@
 //! Nested arrays out of their parts, through Arrow's checked constructors alone.
 //!
-//! Arrow's constructors refuse some arrays that Arrow's own readers make, and panic on some parts; both are dealt with
-//! here, for [`assemble`](super::assemble()) and [`concat`](super::concat()) alike. A refusal is `Error::corrupt`.
+//! Arrow's constructors refuse some arrays that Arrow's own readers make, and panic on some parts;
+//! both are dealt with here, for [`assemble`](super::assemble()) and [`concat`](super::concat())
+//! alike. A refusal is `Error::corrupt`.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::Arc;
@@ -9,29 +10,38 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int16Type, Int32Type, Int64Type, RunEndIndexType};
 use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, FixedSizeListArray, GenericListArray, GenericListViewArray, MapArray,
-    OffsetSizeTrait, PrimitiveArray, RunArray, StructArray, make_array,
+    Array, ArrayRef, ArrowPrimitiveType, FixedSizeListArray, GenericListArray,
+    GenericListViewArray, MapArray, OffsetSizeTrait, PrimitiveArray, RunArray, StructArray,
+    make_array,
 };
-use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{
+    ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer,
+};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, FieldRef, Fields};
 
 use crate::bitmap::Bitmap;
 use crate::error::{Error, Result};
 
-/// The validity of the levels above, up to the nearest list: a NULL there hides whatever is below it.
+/// The validity of the levels above, up to the nearest list: a NULL there hides whatever is below
+/// it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Mask<'a> {
     above: Option<&'a Mask<'a>>,
     nulls: Option<&'a NullBuffer>,
-    /// Rows of this level that each row of the one above has: 1 in a struct, the size in a fixed-size list.
+    /// Rows of this level that each row of the one above has: 1 in a struct, the size in a
+    /// fixed-size list.
     times: usize,
 }
 
 impl<'a> Mask<'a> {
     /// What hides the children of a level with these NULLs, `times` of them for each row.
     pub(super) fn below(above: &'a Mask<'a>, nulls: Option<&'a NullBuffer>, times: usize) -> Self {
-        Self { above: Some(above), nulls, times }
+        Self {
+            above: Some(above),
+            nulls,
+            times,
+        }
     }
 
     /// Whether nothing is hidden.
@@ -42,17 +52,20 @@ impl<'a> Mask<'a> {
     /// Whether row `row` of the children is hidden.
     pub(super) fn hides(&self, row: usize) -> bool {
         let row = row.checked_div(self.times).unwrap_or(0);
-        self.nulls.is_some_and(|nulls| row < nulls.len() && nulls.is_null(row))
+        self.nulls
+            .is_some_and(|nulls| row < nulls.len() && nulls.is_null(row))
             || self.above.is_some_and(|m| m.hides(row))
     }
 
-    /// The NULLs of a level of `rows` rows under this mask, those above added where `needed`: Arrow wants a NULL of a
-    /// field that is not nullable hidden by the struct right above it, but Parquet readers leave it to those further up.
+    /// The NULLs of a level of `rows` rows under this mask, those above added where `needed`: Arrow
+    /// wants a NULL of a field that is not nullable hidden by the struct right above it, but
+    /// Parquet readers leave it to those further up.
     fn widen(&self, nulls: Option<NullBuffer>, rows: usize, needed: bool) -> Option<NullBuffer> {
         if !needed || self.is_none() {
             return nulls;
         }
-        let valid = |row| !self.hides(row) && nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+        let valid =
+            |row| !self.hides(row) && nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
         Some(NullBuffer::new(BooleanBuffer::collect_bool(rows, valid)))
     }
 }
@@ -73,7 +86,10 @@ pub(crate) fn boolean_buffer(bits: Bitmap) -> BooleanBuffer {
 pub(super) fn scalars<T: ArrowNativeType>(data: Buffer) -> Result<ScalarBuffer<T>> {
     let width = size_of::<T>();
     if !data.len().is_multiple_of(width) {
-        return Err(Error::corrupt(format!("{} bytes are not a whole number of words of {width}", data.len())));
+        return Err(Error::corrupt(format!(
+            "{} bytes are not a whole number of words of {width}",
+            data.len()
+        )));
     }
     if data.is_empty() {
         return Ok(Vec::new().into());
@@ -94,10 +110,16 @@ pub(super) fn list(
     if let Some(nulls) = &nulls
         && nulls.len() != lengths.len()
     {
-        return Err(Error::corrupt(format!("{} lists, but the validity of {}", lengths.len(), nulls.len())));
+        return Err(Error::corrupt(format!(
+            "{} lists, but the validity of {}",
+            lengths.len(),
+            nulls.len()
+        )));
     }
     match ty {
-        DataType::LargeList(_) | DataType::LargeListView(_) => list_of::<i64>(ty, lengths, items, nulls),
+        DataType::LargeList(_) | DataType::LargeListView(_) => {
+            list_of::<i64>(ty, lengths, items, nulls)
+        }
         _ => list_of::<i32>(ty, lengths, items, nulls),
     }
 }
@@ -127,21 +149,47 @@ fn list_of<O: OffsetSizeTrait>(
     Ok(match ty {
         DataType::List(item) | DataType::LargeList(item) => {
             let offsets = OffsetBuffer::new(offsets.into());
-            Arc::new(GenericListArray::<O>::try_new(item.clone(), offsets, items, nulls).map_err(refused)?)
+            Arc::new(
+                GenericListArray::<O>::try_new(item.clone(), offsets, items, nulls)
+                    .map_err(refused)?,
+            )
         }
         DataType::ListView(item) | DataType::LargeListView(item) => {
-            let sizes = offsets.iter().skip(1).zip(&offsets).map(|(end, start)| *end - *start).collect();
+            let sizes = offsets
+                .iter()
+                .skip(1)
+                .zip(&offsets)
+                .map(|(end, start)| *end - *start)
+                .collect();
             offsets.pop();
-            let array = GenericListViewArray::<O>::try_new(item.clone(), offsets.into(), sizes, items, nulls);
+            let array = GenericListViewArray::<O>::try_new(
+                item.clone(),
+                offsets.into(),
+                sizes,
+                items,
+                nulls,
+            );
             Arc::new(array.map_err(refused)?)
         }
         DataType::Map(entries, sorted) => {
             let Some(entries_array) = items.as_struct_opt() else {
-                return Err(Error::corrupt(format!("{ty}: the entries are {}", items.data_type())));
+                return Err(Error::corrupt(format!(
+                    "{ty}: the entries are {}",
+                    items.data_type()
+                )));
             };
-            let offsets: Vec<i32> = offsets.iter().map(|offset| offset.as_usize() as i32).collect();
+            let offsets: Vec<i32> = offsets
+                .iter()
+                .map(|offset| offset.as_usize() as i32)
+                .collect();
             let offsets = OffsetBuffer::new(offsets.into());
-            let array = MapArray::try_new(entries.clone(), offsets, entries_array.clone(), nulls, *sorted);
+            let array = MapArray::try_new(
+                entries.clone(),
+                offsets,
+                entries_array.clone(),
+                nulls,
+                *sorted,
+            );
             Arc::new(array.map_err(refused)?)
         }
         other => return Err(Error::corrupt(format!("{other} is not a list"))),
@@ -159,11 +207,25 @@ pub(super) fn list_views<O: OffsetSizeTrait>(
     let (DataType::ListView(item) | DataType::LargeListView(item)) = ty else {
         return Err(Error::corrupt(format!("{ty} is not a list view")));
     };
-    let offsets = |values: &[usize]| values.iter().map(|value| O::from_usize(*value)).collect::<Option<Vec<O>>>();
-    let (Some(starts), Some(lengths)) = (offsets(starts), offsets(lengths)) else {
-        return Err(Error::corrupt(format!("{ty} cannot hold {} items", items.len())));
+    let offsets = |values: &[usize]| {
+        values
+            .iter()
+            .map(|value| O::from_usize(*value))
+            .collect::<Option<Vec<O>>>()
     };
-    let array = GenericListViewArray::<O>::try_new(item.clone(), starts.into(), lengths.into(), items, nulls);
+    let (Some(starts), Some(lengths)) = (offsets(starts), offsets(lengths)) else {
+        return Err(Error::corrupt(format!(
+            "{ty} cannot hold {} items",
+            items.len()
+        )));
+    };
+    let array = GenericListViewArray::<O>::try_new(
+        item.clone(),
+        starts.into(),
+        lengths.into(),
+        items,
+        nulls,
+    );
     Ok(Arc::new(array.map_err(refused)?))
 }
 
@@ -175,11 +237,21 @@ pub(super) fn structs(
     rows: usize,
     above: &Mask<'_>,
 ) -> Result<ArrayRef> {
-    if children.iter().any(|child| child.len() != rows) || nulls.as_ref().is_some_and(|nulls| nulls.len() != rows) {
-        return Err(Error::corrupt(format!("{rows} structs, but a field or the validity has another length")));
+    if children.iter().any(|child| child.len() != rows)
+        || nulls.as_ref().is_some_and(|nulls| nulls.len() != rows)
+    {
+        return Err(Error::corrupt(format!(
+            "{rows} structs, but a field or the validity has another length"
+        )));
     }
-    let hidden = |(field, child): (&FieldRef, &ArrayRef)| !field.is_nullable() && child.logical_null_count() > 0;
-    let nulls = above.widen(nulls, rows, !above.is_none() && fields.iter().zip(&children).any(hidden));
+    let hidden = |(field, child): (&FieldRef, &ArrayRef)| {
+        !field.is_nullable() && child.logical_null_count() > 0
+    };
+    let nulls = above.widen(
+        nulls,
+        rows,
+        !above.is_none() && fields.iter().zip(&children).any(hidden),
+    );
     let array = StructArray::try_new_with_length(fields.clone(), children, nulls, rows);
     Ok(Arc::new(array.map_err(refused)?))
 }
@@ -193,11 +265,19 @@ pub(super) fn fixed_lists(
     rows: usize,
     above: &Mask<'_>,
 ) -> Result<ArrayRef> {
-    let Some(size_i32) = i32::try_from(size).ok().filter(|_| rows.checked_mul(size) == Some(items.len())) else {
-        return Err(Error::corrupt(format!("{rows} lists of {size} items, but {} items", items.len())));
+    let Some(size_i32) = i32::try_from(size)
+        .ok()
+        .filter(|_| rows.checked_mul(size) == Some(items.len()))
+    else {
+        return Err(Error::corrupt(format!(
+            "{rows} lists of {size} items, but {} items",
+            items.len()
+        )));
     };
     if nulls.as_ref().is_some_and(|nulls| nulls.len() != rows) {
-        return Err(Error::corrupt(format!("{rows} lists, but a validity of another length")));
+        return Err(Error::corrupt(format!(
+            "{rows} lists, but a validity of another length"
+        )));
     }
     let needed = !above.is_none() && !item.is_nullable() && items.logical_null_count() > 0;
     let nulls = above.widen(nulls, rows, needed);
@@ -206,12 +286,19 @@ pub(super) fn fixed_lists(
 }
 
 /// Runs: `ends` strictly increasing from above 0, one for each value.
-pub(super) fn runs(ty: &DataType, ends: &dyn Array, values: &ArrayRef, above: &Mask<'_>) -> Result<ArrayRef> {
+pub(super) fn runs(
+    ty: &DataType,
+    ends: &dyn Array,
+    values: &ArrayRef,
+    above: &Mask<'_>,
+) -> Result<ArrayRef> {
     let DataType::RunEndEncoded(ends_field, values_field) = ty else {
         return Err(Error::corrupt(format!("{ty} is not run-end encoded")));
     };
     if !values_field.is_nullable() && above.is_none() && values.logical_null_count() > 0 {
-        return Err(Error::corrupt("the values of runs are not nullable, but one is NULL"));
+        return Err(Error::corrupt(
+            "the values of runs are not nullable, but one is NULL",
+        ));
     }
     match ends_field.data_type() {
         DataType::Int16 => runs_of::<Int16Type>(ty, ends, values),
@@ -221,26 +308,44 @@ pub(super) fn runs(ty: &DataType, ends: &dyn Array, values: &ArrayRef, above: &M
     }
 }
 
-fn runs_of<R: RunEndIndexType>(ty: &DataType, ends: &dyn Array, values: &ArrayRef) -> Result<ArrayRef> {
+fn runs_of<R: RunEndIndexType>(
+    ty: &DataType,
+    ends: &dyn Array,
+    values: &ArrayRef,
+) -> Result<ArrayRef> {
     let Some(ends) = ends.as_primitive_opt::<R>() else {
-        return Err(Error::corrupt(format!("{ty}: run ends cannot be {}", ends.data_type())));
+        return Err(Error::corrupt(format!(
+            "{ty}: run ends cannot be {}",
+            ends.data_type()
+        )));
     };
     if ends.len() != values.len() || ends.null_count() > 0 {
-        return Err(Error::corrupt(format!("{} run ends without NULLs expected, found {}", values.len(), ends.len())));
+        return Err(Error::corrupt(format!(
+            "{} run ends without NULLs expected, found {}",
+            values.len(),
+            ends.len()
+        )));
     }
     let mut last = 0;
     for &end in ends.values() {
         match end.to_usize() {
             Some(end) if end > last => last = end,
-            _ => return Err(Error::corrupt(format!("run ends must increase, found {end:?} after {last}"))),
+            _ => {
+                return Err(Error::corrupt(format!(
+                    "run ends must increase, found {end:?} after {last}"
+                )));
+            }
         }
     }
     let array = RunArray::<R>::try_new(ends, values.as_ref()).map_err(refused)?;
     if array.data_type() == ty {
         return Ok(Arc::new(array));
     }
-    // Fields of other names, or with metadata: Arrow has no constructor for these, but takes array data, and checks it.
-    let data = ArrayData::builder(ty.clone()).len(last).child_data(vec![ends.to_data(), values.to_data()]);
+    // Fields of other names, or with metadata: Arrow has no constructor for these, but takes array
+    // data, and checks it.
+    let data = ArrayData::builder(ty.clone())
+        .len(last)
+        .child_data(vec![ends.to_data(), values.to_data()]);
     data.build().map(make_array).map_err(refused)
 }
 
@@ -251,7 +356,12 @@ pub(super) fn primitive<T: ArrowPrimitiveType>(
     nulls: Option<NullBuffer>,
 ) -> Result<PrimitiveArray<T>> {
     if !PrimitiveArray::<T>::is_compatible(ty) {
-        return Err(Error::corrupt(format!("words of {} cannot be {ty}", T::DATA_TYPE)));
+        return Err(Error::corrupt(format!(
+            "words of {} cannot be {ty}",
+            T::DATA_TYPE
+        )));
     }
-    Ok(PrimitiveArray::<T>::try_new(values, nulls).map_err(refused)?.with_data_type(ty.clone()))
+    Ok(PrimitiveArray::<T>::try_new(values, nulls)
+        .map_err(refused)?
+        .with_data_type(ty.clone()))
 }

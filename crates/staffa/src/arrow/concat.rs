@@ -1,16 +1,17 @@
 //! Batches become a row group: one batch out of several.
 //!
-//! Plain arrays go through `arrow_select::concat`. Nested ones are put together here, since Arrow's way panics where
-//! keys, run ends or offsets outgrow their type, keeps a copy of each equal dictionary, and drags along the whole of what
-//! a list view was sliced from. What cannot be one array is `None`, and the writer begins a row group instead.
+//! Plain arrays go through `arrow_select::concat`. Nested ones are put together here, since Arrow's
+//! way panics where keys, run ends or offsets outgrow their type, keeps a copy of each equal
+//! dictionary, and drags along the whole of what a list view was sliced from. What cannot be one
+//! array is `None`, and the writer begins a row group instead.
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int16Type, Int32Type, Int64Type, RunEndIndexType};
 use arrow_array::{
-    Array, ArrayRef, FixedSizeBinaryArray, NullArray, OffsetSizeTrait, PrimitiveArray, RecordBatch, RecordBatchOptions,
-    downcast_integer,
+    Array, ArrayRef, FixedSizeBinaryArray, NullArray, OffsetSizeTrait, PrimitiveArray, RecordBatch,
+    RecordBatchOptions, downcast_integer,
 };
 use arrow_buffer::{ArrowNativeType, BooleanBufferBuilder, Buffer, NullBuffer};
 use arrow_schema::{DataType, Field, SchemaRef};
@@ -18,33 +19,49 @@ use arrow_schema::{DataType, Field, SchemaRef};
 use super::build::{self, Mask};
 use crate::error::{Error, Result};
 
-/// The rows of all batches, in order, as one batch of `schema`; `None` where they cannot be one: the values of
-/// dictionaries together outgrow the key type, or differ in an ordered dictionary; rows outgrow the type of run ends, or
-/// contents the offsets.
+/// The rows of all batches, in order, as one batch of `schema`; `None` where they cannot be one:
+/// the values of dictionaries together outgrow the key type, or differ in an ordered dictionary;
+/// rows outgrow the type of run ends, or contents the offsets.
 pub(crate) fn concat(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<Option<RecordBatch>> {
     let rows = batches.iter().map(RecordBatch::num_rows).sum();
     let mut columns = Vec::with_capacity(schema.fields().len());
     for (i, field) in schema.fields().iter().enumerate() {
-        let arrays: Vec<ArrayRef> = batches.iter().filter_map(|batch| batch.columns().get(i).cloned()).collect();
+        let arrays: Vec<ArrayRef> = batches
+            .iter()
+            .filter_map(|batch| batch.columns().get(i).cloned())
+            .collect();
         if arrays.len() != batches.len() {
-            return Err(Error::invalid(format!("a batch has no column {i}, which is {:?}", field.name())));
+            return Err(Error::invalid(format!(
+                "a batch has no column {i}, which is {:?}",
+                field.name()
+            )));
         }
-        if let Some(other) = arrays.iter().find(|array| array.data_type() != field.data_type()) {
+        if let Some(other) = arrays
+            .iter()
+            .find(|array| array.data_type() != field.data_type())
+        {
             let (name, expected, found) = (field.name(), field.data_type(), other.data_type());
-            return Err(Error::invalid(format!("column {name:?} is {expected}, found a batch where it is {found}")));
+            return Err(Error::invalid(format!(
+                "column {name:?} is {expected}, found a batch where it is {found}"
+            )));
         }
         let joined = match arrays.as_slice() {
             [] => Some(arrow_array::new_empty_array(field.data_type())),
             [array] => Some(array.clone()),
-            arrays => {
-                join(field, arrays, &Mask::default()).map_err(|e| e.at(|p| p.column = Some(field.name().clone())))?
-            }
+            arrays => join(field, arrays, &Mask::default())
+                .map_err(|e| e.at(|p| p.column = Some(field.name().clone())))?,
         };
-        let Some(joined) = joined else { return Ok(None) };
+        let Some(joined) = joined else {
+            return Ok(None);
+        };
         columns.push(joined);
     }
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    Ok(Some(RecordBatch::try_new_with_options(schema.clone(), columns, &options)?))
+    Ok(Some(RecordBatch::try_new_with_options(
+        schema.clone(),
+        columns,
+        &options,
+    )?))
 }
 
 fn join(field: &Field, arrays: &[ArrayRef], above: &Mask<'_>) -> Result<Option<ArrayRef>> {
@@ -52,40 +69,69 @@ fn join(field: &Field, arrays: &[ArrayRef], above: &Mask<'_>) -> Result<Option<A
     join_type(field.data_type(), ordered, arrays, above)
 }
 
-fn join_type(ty: &DataType, ordered: bool, arrays: &[ArrayRef], above: &Mask<'_>) -> Result<Option<ArrayRef>> {
+fn join_type(
+    ty: &DataType,
+    ordered: bool,
+    arrays: &[ArrayRef],
+    above: &Mask<'_>,
+) -> Result<Option<ArrayRef>> {
     let rows = arrays.iter().map(Array::len).sum();
     let nulls = join_nulls(arrays, rows);
     match ty {
         DataType::Null => Ok(Some(Arc::new(NullArray::new(rows)))),
-        DataType::FixedSizeBinary(0) => {
-            Ok(Some(Arc::new(FixedSizeBinaryArray::try_new_with_len(0, Buffer::default(), nulls, rows)?)))
-        }
+        DataType::FixedSizeBinary(0) => Ok(Some(Arc::new(FixedSizeBinaryArray::try_new_with_len(
+            0,
+            Buffer::default(),
+            nulls,
+            rows,
+        )?))),
         DataType::Utf8 | DataType::Binary => {
-            let length = |array: &ArrayRef| match (array.as_string_opt::<i32>(), array.as_binary_opt::<i32>()) {
+            let length = |array: &ArrayRef| match (
+                array.as_string_opt::<i32>(),
+                array.as_binary_opt::<i32>(),
+            ) {
                 (Some(array), _) => span(array.offsets()).1,
                 (_, Some(array)) => span(array.offsets()).1,
                 _ => 0,
             };
-            if arrays.iter().map(length).sum::<usize>() > i32::MAX as usize { Ok(None) } else { plain(arrays) }
+            if arrays.iter().map(length).sum::<usize>() > i32::MAX as usize {
+                Ok(None)
+            } else {
+                plain(arrays)
+            }
         }
         DataType::List(item) | DataType::ListView(item) | DataType::Map(item, _) => {
             join_lists::<i32>(ty, item, arrays, nulls)
         }
-        DataType::LargeList(item) | DataType::LargeListView(item) => join_lists::<i64>(ty, item, arrays, nulls),
+        DataType::LargeList(item) | DataType::LargeListView(item) => {
+            join_lists::<i64>(ty, item, arrays, nulls)
+        }
         DataType::FixedSizeList(item, size) => {
-            let lists = arrays.iter().filter_map(|array| array.as_fixed_size_list_opt());
+            let lists = arrays
+                .iter()
+                .filter_map(|array| array.as_fixed_size_list_opt());
             let items: Vec<ArrayRef> = lists.map(|list| list.values().clone()).collect();
             let size = *size as usize;
-            let Some(items) = join(item, &items, &Mask::below(above, nulls.as_ref(), size))? else { return Ok(None) };
+            let Some(items) = join(item, &items, &Mask::below(above, nulls.as_ref(), size))? else {
+                return Ok(None);
+            };
             build::fixed_lists(item, size, items, nulls.clone(), rows, above).map(Some)
         }
         DataType::Struct(fields) => {
             let below = Mask::below(above, nulls.as_ref(), 1);
-            let structs: Vec<_> = arrays.iter().filter_map(|array| array.as_struct_opt()).collect();
+            let structs: Vec<_> = arrays
+                .iter()
+                .filter_map(|array| array.as_struct_opt())
+                .collect();
             let mut children = Vec::with_capacity(fields.len());
             for (i, field) in fields.iter().enumerate() {
-                let parts: Vec<ArrayRef> = structs.iter().map(|array| array.column(i).clone()).collect();
-                let Some(child) = join(field, &parts, &below)? else { return Ok(None) };
+                let parts: Vec<ArrayRef> = structs
+                    .iter()
+                    .map(|array| array.column(i).clone())
+                    .collect();
+                let Some(child) = join(field, &parts, &below)? else {
+                    return Ok(None);
+                };
                 children.push(child);
             }
             build::structs(fields, children, nulls.clone(), rows, above).map(Some)
@@ -149,23 +195,47 @@ fn lists<O: OffsetSizeTrait>(array: &ArrayRef) -> Option<Lists> {
     if let Some(views) = array.as_list_view_opt::<O>() {
         let pairs = views.offsets().iter().zip(views.sizes()).enumerate();
         let pairs: Vec<(usize, usize)> = pairs
-            .map(|(i, (start, size))| if views.is_valid(i) { (start.as_usize(), size.as_usize()) } else { (0, 0) })
+            .map(|(i, (start, size))| {
+                if views.is_valid(i) {
+                    (start.as_usize(), size.as_usize())
+                } else {
+                    (0, 0)
+                }
+            })
             .collect();
         // Views that were sliced or filtered still hold on to all of the items.
         let filled = || pairs.iter().filter(|(_, length)| *length > 0);
         let first = filled().map(|(start, _)| *start).min().unwrap_or(0);
-        let end = filled().map(|(start, length)| start + length).max().unwrap_or(first);
+        let end = filled()
+            .map(|(start, length)| start + length)
+            .max()
+            .unwrap_or(first);
         return Some(Lists {
             items: views.values().slice(first, end - first),
-            starts: pairs.iter().map(|(start, length)| if *length > 0 { start - first } else { 0 }).collect(),
+            starts: pairs
+                .iter()
+                .map(|(start, length)| if *length > 0 { start - first } else { 0 })
+                .collect(),
             lengths: pairs.iter().map(|(_, length)| *length).collect(),
         });
     }
     let (offsets, items): (Vec<usize>, ArrayRef) = if let Some(list) = array.as_list_opt::<O>() {
-        (list.offsets().iter().map(|offset| offset.as_usize()).collect(), list.values().clone())
+        (
+            list.offsets()
+                .iter()
+                .map(|offset| offset.as_usize())
+                .collect(),
+            list.values().clone(),
+        )
     } else {
         let map = array.as_map_opt()?;
-        (map.offsets().iter().map(|offset| offset.as_usize()).collect(), Arc::new(map.entries().clone()))
+        (
+            map.offsets()
+                .iter()
+                .map(|offset| offset.as_usize())
+                .collect(),
+            Arc::new(map.entries().clone()),
+        )
     };
     let (first, last) = (*offsets.first()?, *offsets.last()?);
     Some(Lists {
@@ -187,8 +257,13 @@ fn join_lists<O: OffsetSizeTrait>(
         return Ok(None);
     }
     let items: Vec<ArrayRef> = parts.iter().map(|part| part.items.clone()).collect();
-    let Some(items) = join(item, &items, &Mask::default())? else { return Ok(None) };
-    let lengths: Vec<usize> = parts.iter().flat_map(|part| part.lengths.iter().copied()).collect();
+    let Some(items) = join(item, &items, &Mask::default())? else {
+        return Ok(None);
+    };
+    let lengths: Vec<usize> = parts
+        .iter()
+        .flat_map(|part| part.lengths.iter().copied())
+        .collect();
     if matches!(ty, DataType::ListView(_) | DataType::LargeListView(_)) {
         let mut starts = Vec::with_capacity(lengths.len());
         let mut before = 0;
@@ -198,7 +273,13 @@ fn join_lists<O: OffsetSizeTrait>(
         }
         return build::list_views::<O>(ty, &starts, &lengths, items, nulls).map(Some);
     }
-    build::list(ty, lengths.iter().map(|length| *length as u64), items, nulls).map(Some)
+    build::list(
+        ty,
+        lengths.iter().map(|length| *length as u64),
+        items,
+        nulls,
+    )
+    .map(Some)
 }
 
 fn join_runs<R: RunEndIndexType>(
@@ -208,7 +289,11 @@ fn join_runs<R: RunEndIndexType>(
     above: &Mask<'_>,
 ) -> Result<Option<ArrayRef>> {
     let (mut ends, mut parts, mut before) = (Vec::new(), Vec::new(), 0);
-    for array in arrays.iter().filter_map(|array| array.as_run_opt::<R>()).filter(|array| !array.is_empty()) {
+    for array in arrays
+        .iter()
+        .filter_map(|array| array.as_run_opt::<R>())
+        .filter(|array| !array.is_empty())
+    {
         for end in array.run_ends().sliced_values() {
             match R::Native::from_usize(before + end.as_usize()) {
                 Some(end) => ends.push(end),
@@ -221,7 +306,9 @@ fn join_runs<R: RunEndIndexType>(
     let joined = match parts.as_slice() {
         [] => arrays.first().map(|array| array.slice(0, 0)),
         parts => {
-            let Some(values) = join(values, parts, &Mask::default())? else { return Ok(None) };
+            let Some(values) = join(values, parts, &Mask::default())? else {
+                return Ok(None);
+            };
             let ends = PrimitiveArray::<R>::try_new(ends.into(), None)?;
             Some(build::runs(ty, &ends, &values, above)?)
         }
@@ -256,13 +343,21 @@ mod tests {
         let nested: Vec<DataType> = flat_types().iter().flat_map(nested_types).collect();
         for ty in flat_types().into_iter().chain(nested) {
             let whole = one("a", true, array(&ty, true, 50, &mut random));
-            let slices = [whole.slice(0, 3), whole.slice(3, 0), whole.slice(3, 30), whole.slice(33, 17)];
+            let slices = [
+                whole.slice(0, 3),
+                whole.slice(3, 0),
+                whole.slice(3, 30),
+                whole.slice(33, 17),
+            ];
             assert_same(&whole, &concat_all(&slices).unwrap());
             // Of another making, so that dictionaries differ.
             let other = one("a", true, array(&ty, true, 20, &mut random));
             let batches = [whole.slice(7, 30), other.slice(1, 19)];
             if let Some(joined) = concat_all(&batches) {
-                let expected: Vec<String> = batches.iter().flat_map(|batch| rows(batch.column(0))).collect();
+                let expected: Vec<String> = batches
+                    .iter()
+                    .flat_map(|batch| rows(batch.column(0)))
+                    .collect();
                 assert_eq!(rows(joined.column(0)), expected, "{ty}");
             }
         }
@@ -276,26 +371,69 @@ mod tests {
 
     #[test]
     fn dictionaries_are_unified_until_keys_run_out() {
-        let joined = concat_all(&[one("d", true, dictionary(0..200)), one("d", true, dictionary(100..256))]).unwrap();
+        let joined = concat_all(&[
+            one("d", true, dictionary(0..200)),
+            one("d", true, dictionary(100..256)),
+        ])
+        .unwrap();
         let column = joined.column(0).as_dictionary::<UInt8Type>();
         assert_eq!((column.len(), column.values().len()), (356, 256));
-        assert!(concat_all(&[one("d", true, dictionary(0..200)), one("d", true, dictionary(100..257))]).is_none());
+        assert!(
+            concat_all(&[
+                one("d", true, dictionary(0..200)),
+                one("d", true, dictionary(100..257))
+            ])
+            .is_none()
+        );
         // What is not used need not be numbered.
-        let used = [one("d", true, dictionary(0..200).slice(0, 9)), one("d", true, dictionary(200..400).slice(0, 9))];
-        assert_eq!(concat_all(&used).unwrap().column(0).as_dictionary::<UInt8Type>().values().len(), 18);
+        let used = [
+            one("d", true, dictionary(0..200).slice(0, 9)),
+            one("d", true, dictionary(200..400).slice(0, 9)),
+        ];
+        assert_eq!(
+            concat_all(&used)
+                .unwrap()
+                .column(0)
+                .as_dictionary::<UInt8Type>()
+                .values()
+                .len(),
+            18
+        );
         // The longest of those that begin alike is kept.
-        let grown =
-            [one("d", true, dictionary(0..5)), one("d", true, dictionary(0..9)), one("d", true, dictionary(0..1))];
-        assert_eq!(concat_all(&grown).unwrap().column(0).as_dictionary::<UInt8Type>().values().len(), 9);
+        let grown = [
+            one("d", true, dictionary(0..5)),
+            one("d", true, dictionary(0..9)),
+            one("d", true, dictionary(0..1)),
+        ];
+        assert_eq!(
+            concat_all(&grown)
+                .unwrap()
+                .column(0)
+                .as_dictionary::<UInt8Type>()
+                .values()
+                .len(),
+            9
+        );
     }
 
     #[test]
     fn ordered_dictionaries_are_not_mixed() {
         let ty = dictionary(0..1).data_type().clone();
-        let schema = Arc::new(Schema::new(vec![Field::new("d", ty, true).with_dict_is_ordered(true)]));
-        let batch = |values| RecordBatch::try_new(schema.clone(), vec![dictionary(values)]).unwrap();
-        assert!(concat(&schema, &[batch(0..3), batch(0..7)]).unwrap().is_some());
-        assert!(concat(&schema, &[batch(0..3), batch(1..7)]).unwrap().is_none());
+        let schema = Arc::new(Schema::new(vec![
+            Field::new("d", ty, true).with_dict_is_ordered(true),
+        ]));
+        let batch =
+            |values| RecordBatch::try_new(schema.clone(), vec![dictionary(values)]).unwrap();
+        assert!(
+            concat(&schema, &[batch(0..3), batch(0..7)])
+                .unwrap()
+                .is_some()
+        );
+        assert!(
+            concat(&schema, &[batch(0..3), batch(1..7)])
+                .unwrap()
+                .is_none()
+        );
     }
 
     #[test]
@@ -308,7 +446,11 @@ mod tests {
                 &mut Random(start as u64),
             );
             let keys = Int8Array::from_iter_values(start..100);
-            one("d", true, Arc::new(DictionaryArray::try_new(keys, values).unwrap()))
+            one(
+                "d",
+                true,
+                Arc::new(DictionaryArray::try_new(keys, values).unwrap()),
+            )
         };
         assert!(concat_all(&[lists(0), lists(1)]).is_none());
         assert!(concat_all(&[lists(0), lists(0)]).is_some());
@@ -318,19 +460,40 @@ mod tests {
                 "r",
                 true,
                 Arc::new(
-                    arrow_array::RunArray::<Int16Type>::try_new(&Int16Array::from(vec![1, rows]), &values).unwrap(),
+                    arrow_array::RunArray::<Int16Type>::try_new(
+                        &Int16Array::from(vec![1, rows]),
+                        &values,
+                    )
+                    .unwrap(),
                 ),
             )
         };
-        assert_eq!(concat_all(&[runs(30_000), runs(2_767)]).unwrap().num_rows(), 32_767);
+        assert_eq!(
+            concat_all(&[runs(30_000), runs(2_767)]).unwrap().num_rows(),
+            32_767
+        );
         assert!(concat_all(&[runs(30_000), runs(2_768)]).is_none());
     }
 
     #[test]
     fn batches_of_another_schema_are_refused_by_name() {
-        let batches = [one("d", true, dictionary(0..2)), one("d", true, Arc::new(Int8Array::from(vec![1])))];
-        let message = concat(&batches[0].schema(), &batches).unwrap_err().to_string();
-        assert!(message.contains("\"d\" is Dictionary(UInt8, Utf8), found a batch where it is Int8"), "{message}");
-        assert_eq!(concat(&batches[0].schema(), &[]).unwrap().unwrap().num_rows(), 0);
+        let batches = [
+            one("d", true, dictionary(0..2)),
+            one("d", true, Arc::new(Int8Array::from(vec![1]))),
+        ];
+        let message = concat(&batches[0].schema(), &batches)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            message.contains("\"d\" is Dictionary(UInt8, Utf8), found a batch where it is Int8"),
+            "{message}"
+        );
+        assert_eq!(
+            concat(&batches[0].schema(), &[])
+                .unwrap()
+                .unwrap()
+                .num_rows(),
+            0
+        );
     }
 }

@@ -1,16 +1,19 @@
 //! Dictionaries become one.
 //!
-//! 1. Equal dictionaries, or each the beginning of the longest: that one is kept as it is, and so are the keys.
-//! 2. An ordered dictionary that differs: not joined, since the order of its values means something.
-//! 3. Values that have bytes to compare: each distinct one once, in the order of their first appearance; where that
-//!    outgrows the key type, the values in use alone.
+//! 1. Equal dictionaries, or each the beginning of the longest: that one is kept as it is, and so
+//!    are the keys.
+//! 2. An ordered dictionary that differs: not joined, since the order of its values means
+//!    something.
+//! 3. Values that have bytes to compare: each distinct one once, in the order of their first
+//!    appearance; where that outgrows the key type, the values in use alone.
 //! 4. Nested values: one after another, those in use alone where the key type cannot number all.
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowDictionaryKeyType, BinaryType, BinaryViewType, LargeBinaryType, LargeUtf8Type, StringViewType, Utf8Type,
+    ArrowDictionaryKeyType, BinaryType, BinaryViewType, LargeBinaryType, LargeUtf8Type,
+    StringViewType, Utf8Type,
 };
 use arrow_array::{Array, ArrayRef, DictionaryArray, PrimitiveArray};
 use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer};
@@ -28,8 +31,15 @@ pub(super) fn join<K: ArrowDictionaryKeyType>(
     arrays: &[ArrayRef],
     nulls: Option<NullBuffer>,
 ) -> Result<Option<ArrayRef>> {
-    let parts: Vec<&DictionaryArray<K>> = arrays.iter().filter_map(|array| array.as_dictionary_opt::<K>()).collect();
-    let Some(longest) = parts.iter().map(|part| part.values()).max_by_key(Array::len) else {
+    let parts: Vec<&DictionaryArray<K>> = arrays
+        .iter()
+        .filter_map(|array| array.as_dictionary_opt::<K>())
+        .collect();
+    let Some(longest) = parts
+        .iter()
+        .map(|part| part.values())
+        .max_by_key(Array::len)
+    else {
         return Ok(None);
     };
     let begins = |values: &ArrayRef| {
@@ -41,13 +51,20 @@ pub(super) fn join<K: ArrowDictionaryKeyType>(
     if ordered {
         return Ok(None);
     }
-    if parts.iter().all(|part| Comparable::new(part.values()).is_some()) {
+    if parts
+        .iter()
+        .all(|part| Comparable::new(part.values()).is_some())
+    {
         return match unify(&parts, false)? {
             None => match unify(&parts, true)? {
                 None => Ok(None),
-                Some((values, map)) => rekey(&parts, values, nulls, |part, key| map.get(part)?.get(key).copied()),
+                Some((values, map)) => rekey(&parts, values, nulls, |part, key| {
+                    map.get(part)?.get(key).copied()
+                }),
             },
-            Some((values, map)) => rekey(&parts, values, nulls, |part, key| map.get(part)?.get(key).copied()),
+            Some((values, map)) => rekey(&parts, values, nulls, |part, key| {
+                map.get(part)?.get(key).copied()
+            }),
         };
     }
     match append(&parts, nulls.clone(), false)? {
@@ -62,7 +79,11 @@ fn append<K: ArrowDictionaryKeyType>(
     nulls: Option<NullBuffer>,
     used_only: bool,
 ) -> Result<Option<ArrayRef>> {
-    let (mut kept, mut map, mut end) = (Vec::with_capacity(parts.len()), Vec::with_capacity(parts.len()), 0);
+    let (mut kept, mut map, mut end) = (
+        Vec::with_capacity(parts.len()),
+        Vec::with_capacity(parts.len()),
+        0,
+    );
     for part in parts {
         let values = part.values();
         let mut used: Vec<u32> = Vec::new();
@@ -79,11 +100,19 @@ fn append<K: ArrowDictionaryKeyType>(
             return Ok(None);
         }
         let field = Field::new("values", values.data_type().clone(), true);
-        kept.push(if used.len() < values.len() { pick(&field, values, &used)? } else { values.clone() });
+        kept.push(if used.len() < values.len() {
+            pick(&field, values, &used)?
+        } else {
+            values.clone()
+        });
         map.push(to);
     }
-    let Some(values) = join_values(&kept)? else { return Ok(None) };
-    rekey(parts, values, nulls, |part, key| map.get(part)?.get(key).copied())
+    let Some(values) = join_values(&kept)? else {
+        return Ok(None);
+    };
+    rekey(parts, values, nulls, |part, key| {
+        map.get(part)?.get(key).copied()
+    })
 }
 
 /// Whether keys can number so many values.
@@ -101,9 +130,17 @@ fn rekey<K: ArrowDictionaryKeyType>(
     let mut keys = Vec::with_capacity(parts.iter().map(Array::len).sum());
     for (i, part) in parts.iter().enumerate() {
         for (row, key) in part.keys().values().iter().enumerate() {
-            let mapped = if part.is_valid(row) { key.to_usize().and_then(|key| map(i, key)) } else { Some(0) };
+            let mapped = if part.is_valid(row) {
+                key.to_usize().and_then(|key| map(i, key))
+            } else {
+                Some(0)
+            };
             // Out of range only where the array was invalid: the constructor below says so.
-            keys.push(mapped.and_then(K::Native::from_usize).unwrap_or_else(|| K::Native::usize_as(usize::MAX)));
+            keys.push(
+                mapped
+                    .and_then(K::Native::from_usize)
+                    .unwrap_or_else(|| K::Native::usize_as(usize::MAX)),
+            );
         }
     }
     let keys = PrimitiveArray::<K>::try_new(keys.into(), nulls)?;
@@ -113,13 +150,16 @@ fn rekey<K: ArrowDictionaryKeyType>(
 /// For each dictionary and each of its values, the place among the joined values.
 type Places = Vec<Vec<usize>>;
 
-/// The distinct values, and where each value of each dictionary went; `None` where the keys cannot number them, or
-/// 32-bit offsets not reach them.
+/// The distinct values, and where each value of each dictionary went; `None` where the keys cannot
+/// number them, or 32-bit offsets not reach them.
 fn unify<K: ArrowDictionaryKeyType>(
     parts: &[&DictionaryArray<K>],
     used_only: bool,
 ) -> Result<Option<(ArrayRef, Places)>> {
-    let comparables: Vec<Comparable<'_>> = parts.iter().filter_map(|part| Comparable::new(part.values())).collect();
+    let comparables: Vec<Comparable<'_>> = parts
+        .iter()
+        .filter_map(|part| Comparable::new(part.values()))
+        .collect();
     let mut places: HashMap<Option<&[u8]>, usize> = HashMap::new();
     let mut picks: Vec<(usize, usize)> = Vec::new();
     let mut bytes = 0;
@@ -143,7 +183,10 @@ fn unify<K: ArrowDictionaryKeyType>(
         return Ok(None);
     }
     let arrays: Vec<&dyn Array> = parts.iter().map(|part| part.values().as_ref()).collect();
-    Ok(Some((arrow_select::interleave::interleave(&arrays, &picks)?, map)))
+    Ok(Some((
+        arrow_select::interleave::interleave(&arrays, &picks)?,
+        map,
+    )))
 }
 
 /// The values of a dictionary, as bytes that are equal where the values are.
@@ -160,30 +203,40 @@ enum Bytes<'a> {
 impl<'a> Comparable<'a> {
     /// `None` for nested values.
     fn new(array: &'a ArrayRef) -> Option<Self> {
-        let strings: Box<dyn Fn(usize) -> &'a [u8] + 'a> = if let Some(array) = array.as_bytes_opt::<Utf8Type>() {
-            Box::new(|i| array.value(i).as_bytes())
-        } else if let Some(array) = array.as_bytes_opt::<LargeUtf8Type>() {
-            Box::new(|i| array.value(i).as_bytes())
-        } else if let Some(array) = array.as_bytes_opt::<BinaryType>() {
-            Box::new(|i| array.value(i))
-        } else if let Some(array) = array.as_bytes_opt::<LargeBinaryType>() {
-            Box::new(|i| array.value(i))
-        } else if let Some(array) = array.as_byte_view_opt::<StringViewType>() {
-            Box::new(|i| array.value(i).as_bytes())
-        } else if let Some(array) = array.as_byte_view_opt::<BinaryViewType>() {
-            Box::new(|i| array.value(i))
-        } else {
-            let width = match (array.data_type(), physical(array.data_type())) {
-                (DataType::FixedSizeBinary(0), _) => return None,
-                (DataType::FixedSizeBinary(size), _) => *size as usize,
-                (_, Some((ty, _))) => ty.width_bytes()?,
-                _ => return None,
+        let strings: Box<dyn Fn(usize) -> &'a [u8] + 'a> =
+            if let Some(array) = array.as_bytes_opt::<Utf8Type>() {
+                Box::new(|i| array.value(i).as_bytes())
+            } else if let Some(array) = array.as_bytes_opt::<LargeUtf8Type>() {
+                Box::new(|i| array.value(i).as_bytes())
+            } else if let Some(array) = array.as_bytes_opt::<BinaryType>() {
+                Box::new(|i| array.value(i))
+            } else if let Some(array) = array.as_bytes_opt::<LargeBinaryType>() {
+                Box::new(|i| array.value(i))
+            } else if let Some(array) = array.as_byte_view_opt::<StringViewType>() {
+                Box::new(|i| array.value(i).as_bytes())
+            } else if let Some(array) = array.as_byte_view_opt::<BinaryViewType>() {
+                Box::new(|i| array.value(i))
+            } else {
+                let width = match (array.data_type(), physical(array.data_type())) {
+                    (DataType::FixedSizeBinary(0), _) => return None,
+                    (DataType::FixedSizeBinary(size), _) => *size as usize,
+                    (_, Some((ty, _))) => ty.width_bytes()?,
+                    _ => return None,
+                };
+                let data = array.to_data();
+                let buffer = data
+                    .buffers()
+                    .first()?
+                    .slice_with_length(data.offset() * width, data.len() * width);
+                return Some(Self {
+                    nulls: array.nulls().cloned(),
+                    bytes: Bytes::Words(buffer, width),
+                });
             };
-            let data = array.to_data();
-            let buffer = data.buffers().first()?.slice_with_length(data.offset() * width, data.len() * width);
-            return Some(Self { nulls: array.nulls().cloned(), bytes: Bytes::Words(buffer, width) });
-        };
-        Some(Self { nulls: array.nulls().cloned(), bytes: Bytes::Strings(strings) })
+        Some(Self {
+            nulls: array.nulls().cloned(),
+            bytes: Bytes::Strings(strings),
+        })
     }
 
     /// Value `i`; `None` where it is NULL.

@@ -1,4 +1,5 @@
-//! How the columns of a schema fall apart into leaf columns: the plan that shredding and assembling share.
+//! How the columns of a schema fall apart into leaf columns: the plan that shredding and assembling
+//! share.
 //!
 //! ```text
 //!   column "a"                            leaves, depth first
@@ -25,13 +26,14 @@
 //! | lengths of lists | words of 32 bits, of 64 in large lists and large list views; unsigned |
 //! | codes, run ends | words as wide as the type of the key, of the end; not negative |
 //!
-//! What lies under a NULL is arbitrary: a reader takes a length there as 0, a code as none, and a fixed-size binary may
-//! have another size. Items of a fixed-size list, and fields of a struct, are there under a NULL as well.
+//! What lies under a NULL is arbitrary: a reader takes a length there as 0, a code as none, and a
+//! fixed-size binary may have another size. Items of a fixed-size list, and fields of a struct, are
+//! there under a NULL as well.
 //!
-//! The first leaf of a column has the column's name; it carries the column's validity, but for run ends, which have
-//! none. Lengths, codes and values say how many rows the next level has. A path that would come twice (a struct may
-//! have two fields of one name, a column may be called `a.b`) ends in `#2`, `#3` and so on; one that would be longer
-//! than 256 bytes is cut in the middle.
+//! The first leaf of a column has the column's name; it carries the column's validity, but for run
+//! ends, which have none. Lengths, codes and values say how many rows the next level has. A path
+//! that would come twice (a struct may have two fields of one name, a column may be called `a.b`)
+//! ends in `#2`, `#3` and so on; one that would be longer than 256 bytes is cut in the middle.
 
 use std::ops::Range;
 
@@ -41,8 +43,9 @@ use hashbrown::{HashMap, HashSet};
 use crate::error::{Error, Result};
 use crate::values::{Kind, PhysicalType};
 
-/// Most items that the lists of one column of a row group have together, and most rows that runs and NULLs may claim
-/// without having anything to show for them: Arrow makes a bitmap of these now and then.
+/// Most items that the lists of one column of a row group have together, and most rows that runs
+/// and NULLs may claim without having anything to show for them: Arrow makes a bitmap of these now
+/// and then.
 pub(super) const MOST_ITEMS: usize = i32::MAX as usize;
 
 /// The leaves of a schema and how they hang together.
@@ -64,7 +67,8 @@ pub(crate) enum Node {
     Leaf(usize),
     /// List, large list, their views, map.
     List {
-        /// Length of each list, with the lists' validity; arbitrary under a NULL, which has no items.
+        /// Length of each list, with the lists' validity; arbitrary under a NULL, which has no
+        /// items.
         lengths: usize,
         /// The items, one list after another.
         item: Box<Node>,
@@ -118,7 +122,8 @@ pub(crate) struct Leaf {
     pub width: usize,
     /// Whether byte strings are text.
     pub utf8: bool,
-    /// Whether it is a whole column by itself, one value per row: its blocks can be read by row range.
+    /// Whether it is a whole column by itself, one value per row: its blocks can be read by row
+    /// range.
     pub flat: bool,
 }
 
@@ -127,18 +132,29 @@ impl Layout {
     ///
     /// Refuses unions, by their path, and columns of one name.
     pub(crate) fn new(schema: &Schema) -> Result<Self> {
-        // A table of 10,000 columns is opened for one of them: nothing here is done twice, or grows as it goes.
+        // A table of 10,000 columns is opened for one of them: nothing here is done twice, or grows
+        // as it goes.
         let columns = schema.fields().len();
-        let mut planner = Planner { leaves: Vec::with_capacity(columns), ..Planner::default() };
+        let mut planner = Planner {
+            leaves: Vec::with_capacity(columns),
+            ..Planner::default()
+        };
         planner.names.reserve(columns);
         for field in schema.fields() {
             if !planner.names.insert(field.name()) {
-                return Err(Error::invalid(format!("two columns are called {:?}", field.name())));
+                return Err(Error::invalid(format!(
+                    "two columns are called {:?}",
+                    field.name()
+                )));
             }
         }
         let mut starts = Vec::with_capacity(columns + 1);
         starts.push(0);
-        let mut layout = Self { fields: Vec::with_capacity(columns), leaves: Vec::new(), starts };
+        let mut layout = Self {
+            fields: Vec::with_capacity(columns),
+            leaves: Vec::new(),
+            starts,
+        };
         for (column, field) in schema.fields().iter().enumerate() {
             planner.column = column;
             let first = planner.leaves.len();
@@ -172,7 +188,8 @@ impl Layout {
     }
 }
 
-/// The physical type of a leaf of this type, and how it is ordered; `None` for what has no values of its own.
+/// The physical type of a leaf of this type, and how it is ordered; `None` for what has no values
+/// of its own.
 pub(super) fn physical(ty: &DataType) -> Option<(PhysicalType, Kind)> {
     use DataType as D;
     use Kind::{Float, Opaque, Signed, Unsigned};
@@ -188,9 +205,12 @@ pub(super) fn physical(ty: &DataType) -> Option<(PhysicalType, Kind)> {
         D::Int32 | D::Date32 | D::Time32(_) | D::Decimal32(..) | D::Interval(I::YearMonth) => {
             (PhysicalType::U32, Signed)
         }
-        D::Int64 | D::Date64 | D::Time64(_) | D::Timestamp(..) | D::Duration(_) | D::Decimal64(..) => {
-            (PhysicalType::U64, Signed)
-        }
+        D::Int64
+        | D::Date64
+        | D::Time64(_)
+        | D::Timestamp(..)
+        | D::Duration(_)
+        | D::Decimal64(..) => (PhysicalType::U64, Signed),
         D::Decimal128(..) => (PhysicalType::U128, Signed),
         D::Decimal256(..) => (PhysicalType::U256, Signed),
         D::Float16 => (PhysicalType::U16, Float),
@@ -198,9 +218,13 @@ pub(super) fn physical(ty: &DataType) -> Option<(PhysicalType, Kind)> {
         D::Float64 => (PhysicalType::U64, Float),
         D::Interval(I::DayTime) => (PhysicalType::U64, Opaque),
         D::Interval(I::MonthDayNano) => (PhysicalType::U128, Opaque),
-        D::Utf8 | D::LargeUtf8 | D::Utf8View | D::Binary | D::LargeBinary | D::BinaryView | D::FixedSizeBinary(_) => {
-            (PhysicalType::Bytes, Unsigned)
-        }
+        D::Utf8
+        | D::LargeUtf8
+        | D::Utf8View
+        | D::Binary
+        | D::LargeBinary
+        | D::BinaryView
+        | D::FixedSizeBinary(_) => (PhysicalType::Bytes, Unsigned),
         _ => return None,
     })
 }
@@ -213,31 +237,49 @@ struct Planner<'a> {
     names: HashSet<&'a str>,
     /// Paths below them.
     taken: HashSet<String>,
-    /// The next number to try after a path that is taken: many fields of one name cost no more than others.
+    /// The next number to try after a path that is taken: many fields of one name cost no more than
+    /// others.
     next: HashMap<String, usize>,
 }
 
 impl Planner<'_> {
     fn node(&mut self, ty: &DataType, path: &str) -> Result<Node> {
         let locate = |e: Error| e.at(|p| p.column = Some(path.to_owned()));
-        super::schema::check(ty).map_err(|what| Error::invalid(format!("column {path:?}: {what}")))?;
+        super::schema::check(ty)
+            .map_err(|what| Error::invalid(format!("column {path:?}: {what}")))?;
         if let Some((physical, kind)) = physical(ty) {
             return Ok(Node::Leaf(self.leaf(ty, Some(physical), kind, path)));
         }
-        let lengths = |large: bool| Some(if large { PhysicalType::U64 } else { PhysicalType::U32 });
+        let lengths = |large: bool| {
+            Some(if large {
+                PhysicalType::U64
+            } else {
+                PhysicalType::U32
+            })
+        };
         Ok(match ty {
             DataType::Null => Node::Null,
             DataType::List(item) | DataType::ListView(item) | DataType::Map(item, _) => {
                 let lengths = self.leaf(ty, lengths(false), Kind::Unsigned, path);
-                Node::List { lengths, item: self.item(item, path)? }
+                Node::List {
+                    lengths,
+                    item: self.item(item, path)?,
+                }
             }
             DataType::LargeList(item) | DataType::LargeListView(item) => {
                 let lengths = self.leaf(ty, lengths(true), Kind::Unsigned, path);
-                Node::List { lengths, item: self.item(item, path)? }
+                Node::List {
+                    lengths,
+                    item: self.item(item, path)?,
+                }
             }
             DataType::FixedSizeList(item, size) => {
                 let validity = self.leaf(ty, None, Kind::Opaque, path);
-                Node::FixedList { validity, size: *size as usize, item: self.item(item, path)? }
+                Node::FixedList {
+                    validity,
+                    size: *size as usize,
+                    item: self.item(item, path)?,
+                }
             }
             DataType::Struct(fields) => {
                 let validity = self.leaf(ty, None, Kind::Opaque, path);
@@ -245,21 +287,34 @@ impl Planner<'_> {
                     let name = self.child_path(path, ".", field.name());
                     self.node(field.data_type(), &name)
                 };
-                Node::Struct { validity, children: fields.iter().map(child).collect::<Result<_>>()? }
+                Node::Struct {
+                    validity,
+                    children: fields.iter().map(child).collect::<Result<_>>()?,
+                }
             }
             DataType::Dictionary(key, values) => {
                 let Some((physical, _)) = physical(key) else {
-                    return Err(locate(Error::unsupported(format!("{ty} has no integer keys"))));
+                    return Err(locate(Error::unsupported(format!(
+                        "{ty} has no integer keys"
+                    ))));
                 };
                 let codes = self.leaf(key, Some(physical), Kind::Unsigned, path);
-                Node::Dictionary { codes, values: self.values(values, path)? }
+                Node::Dictionary {
+                    codes,
+                    values: self.values(values, path)?,
+                }
             }
             DataType::RunEndEncoded(ends, values) => {
                 let Some((physical, _)) = physical(ends.data_type()) else {
-                    return Err(locate(Error::unsupported(format!("{ty} has no integer ends"))));
+                    return Err(locate(Error::unsupported(format!(
+                        "{ty} has no integer ends"
+                    ))));
                 };
                 let ends = self.leaf(ends.data_type(), Some(physical), Kind::Unsigned, path);
-                Node::RunEnd { ends, values: self.values(values.data_type(), path)? }
+                Node::RunEnd {
+                    ends,
+                    values: self.values(values.data_type(), path)?,
+                }
             }
             _ => return Err(locate(Error::unsupported(format!("{ty} is not accepted")))),
         })
@@ -275,15 +330,28 @@ impl Planner<'_> {
         self.node(ty, &name).map(Box::new)
     }
 
-    fn leaf(&mut self, ty: &DataType, physical: Option<PhysicalType>, kind: Kind, path: &str) -> usize {
+    fn leaf(
+        &mut self,
+        ty: &DataType,
+        physical: Option<PhysicalType>,
+        kind: Kind,
+        path: &str,
+    ) -> usize {
         self.leaves.push(Leaf {
             path: path.to_owned(),
             column: self.column,
             ty: physical,
             kind,
             large: matches!(ty, DataType::LargeUtf8 | DataType::LargeBinary),
-            width: if let DataType::FixedSizeBinary(width) = ty { *width as usize } else { 0 },
-            utf8: matches!(ty, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View),
+            width: if let DataType::FixedSizeBinary(width) = ty {
+                *width as usize
+            } else {
+                0
+            },
+            utf8: matches!(
+                ty,
+                DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+            ),
             flat: false,
         });
         self.leaves.len() - 1
@@ -319,12 +387,14 @@ impl Planner<'_> {
 
 /// At most `bytes` of the beginning, at a character's boundary.
 fn head(text: &str, bytes: usize) -> &str {
-    text.get(..text.floor_char_boundary(bytes)).unwrap_or_default()
+    text.get(..text.floor_char_boundary(bytes))
+        .unwrap_or_default()
 }
 
 /// At most `bytes` of the end.
 fn tail(text: &str, bytes: usize) -> &str {
-    text.get(text.ceil_char_boundary(text.len().saturating_sub(bytes))..).unwrap_or_default()
+    text.get(text.ceil_char_boundary(text.len().saturating_sub(bytes))..)
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -337,30 +407,66 @@ mod tests {
 
     fn paths(fields: Vec<Field>) -> Vec<String> {
         let layout = Layout::new(&Schema::new(fields)).unwrap();
-        layout.leaves().iter().map(|leaf| leaf.path.clone()).collect()
+        layout
+            .leaves()
+            .iter()
+            .map(|leaf| leaf.path.clone())
+            .collect()
     }
 
     #[test]
     fn leaves_have_unique_paths_in_depth_first_order() {
         let text = || Field::new("b", DataType::Utf8, true);
-        let structs = DataType::Struct(vec![text(), text(), Field::new("n", DataType::Null, true)].into());
+        let structs =
+            DataType::Struct(vec![text(), text(), Field::new("n", DataType::Null, true)].into());
         let dictionary = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
         let fields = vec![
             Field::new("a", structs.clone(), true),
             Field::new("a.b", DataType::Boolean, true),
-            Field::new("l", DataType::LargeList(Arc::new(Field::new("item", structs, true))), true),
+            Field::new(
+                "l",
+                DataType::LargeList(Arc::new(Field::new("item", structs, true))),
+                true,
+            ),
             Field::new("d", dictionary, true),
         ];
         let layout = Layout::new(&Schema::new(fields.clone())).unwrap();
-        assert_eq!((layout.leaves_of(1), layout.leaves_of(2), layout.leaves_of(4)), (3..4, 4..8, 0..0));
+        assert_eq!(
+            (
+                layout.leaves_of(1),
+                layout.leaves_of(2),
+                layout.leaves_of(4)
+            ),
+            (3..4, 4..8, 0..0)
+        );
         assert_eq!(layout.leaves().iter().filter(|leaf| leaf.flat).count(), 1);
-        assert_eq!(paths(fields), ["a", "a.b#2", "a.b#3", "a.b", "l", "l[]", "l[].b", "l[].b#2", "d", "d{values}"]);
+        assert_eq!(
+            paths(fields),
+            [
+                "a",
+                "a.b#2",
+                "a.b#3",
+                "a.b",
+                "l",
+                "l[]",
+                "l[].b",
+                "l[].b#2",
+                "d",
+                "d{values}"
+            ]
+        );
     }
 
     #[test]
     fn long_names_are_not_repeated() {
         let long = "long ".repeat(1_000);
-        let many = |n| DataType::Struct((0..n).map(|_| Field::new(&long, DataType::Int8, true)).collect());
+        let many = |n| {
+            DataType::Struct(
+                (0..n)
+                    .map(|_| Field::new(&long, DataType::Int8, true))
+                    .collect(),
+            )
+        };
         let found = paths(vec![Field::new(&long, many(1_000), true)]);
         assert_eq!(found.len(), 1_001);
         assert_eq!(found[0], long);
@@ -370,23 +476,43 @@ mod tests {
 
     #[test]
     fn unions_and_twins_are_refused_by_name() {
-        let twins = Schema::new(vec![Field::new("x", DataType::Int8, true), Field::new("x", DataType::Utf8, true)]);
-        assert_eq!(Layout::new(&twins).unwrap_err().to_string(), "two columns are called \"x\"");
-        let union = DataType::Union(arrow_schema::UnionFields::empty(), arrow_schema::UnionMode::Sparse);
+        let twins = Schema::new(vec![
+            Field::new("x", DataType::Int8, true),
+            Field::new("x", DataType::Utf8, true),
+        ]);
+        assert_eq!(
+            Layout::new(&twins).unwrap_err().to_string(),
+            "two columns are called \"x\""
+        );
+        let union = DataType::Union(
+            arrow_schema::UnionFields::empty(),
+            arrow_schema::UnionMode::Sparse,
+        );
         let union = DataType::List(Arc::new(Field::new("item", union, true)));
         let error = Layout::new(&Schema::new(vec![Field::new("u", union, true)])).unwrap_err();
         assert!(matches!(error, Error::Unsupported { .. }));
-        assert!(error.to_string().starts_with("column \"u[]\": Union"), "{error}");
+        assert!(
+            error.to_string().starts_with("column \"u[]\": Union"),
+            "{error}"
+        );
     }
 
     #[test]
     fn views_have_the_same_leaves() {
         for ty in flat_types().iter().flat_map(nested_types) {
             let schema = Schema::new(vec![Field::new("a", ty, true)]);
-            let (plain, views) = (Layout::new(&schema).unwrap(), Layout::new(&with_string_views(&schema)).unwrap());
+            let (plain, views) = (
+                Layout::new(&schema).unwrap(),
+                Layout::new(&with_string_views(&schema)).unwrap(),
+            );
             assert_eq!(plain.fields, views.fields);
-            let keys =
-                |layout: &Layout| layout.leaves().iter().map(|l| (l.path.clone(), l.ty, l.kind)).collect::<Vec<_>>();
+            let keys = |layout: &Layout| {
+                layout
+                    .leaves()
+                    .iter()
+                    .map(|l| (l.path.clone(), l.ty, l.kind))
+                    .collect::<Vec<_>>()
+            };
             assert_eq!(keys(&plain), keys(&views));
         }
     }

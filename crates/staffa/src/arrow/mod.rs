@@ -7,8 +7,8 @@
 //!         Schema <--encode_schema, decode_schema--> bytes of the footer
 //! ```
 //!
-//! Every Arrow type is accepted but unions. Types, names, nullability, metadata (extension types with it) and values come
-//! back as they went in; what lies under a NULL does not.
+//! Every Arrow type is accepted but unions. Types, names, nullability, metadata (extension types
+//! with it) and values come back as they went in; what lies under a NULL does not.
 
 mod assemble;
 mod assemble_leaf;

@@ -34,16 +34,18 @@
 //! | 38 | dictionary | key: type, one of tags 2 to 9; values: type |
 //! | 39 | run-end encoded | ends: field, not nullable, one of tags 3 to 5; values: field |
 //!
-//! A unit is 0 seconds, 1 milliseconds, 2 microseconds, 3 nanoseconds. Types nest at most [`Limits::depth`] deep; a
-//! top-level field is at depth 1. Extension types are field metadata and so come back by themselves. Unions have no
-//! tag. Not kept: the identifiers that IPC once gave to dictionaries.
+//! A unit is 0 seconds, 1 milliseconds, 2 microseconds, 3 nanoseconds. Types nest at most
+//! [`Limits::depth`] deep; a top-level field is at depth 1. Extension types are field metadata and
+//! so come back by themselves. Unions have no tag. Not kept: the identifiers that IPC once gave to
+//! dictionaries.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::types::{
-    Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, validate_decimal_precision_and_scale,
+    Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
+    validate_decimal_precision_and_scale,
 };
 use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, Schema, TimeUnit};
 
@@ -55,7 +57,8 @@ const NULLABLE: u8 = 1;
 const ORDERED: u8 = 2;
 const METADATA: u8 = 4;
 
-/// Appends a schema. Refuses, by the path of the column, what [`decode_schema`] would not take back.
+/// Appends a schema. Refuses, by the path of the column, what [`decode_schema`] would not take
+/// back.
 pub(crate) fn encode_schema(schema: &Schema, out: &mut Vec<u8>) -> Result<()> {
     put_metadata(schema.metadata(), out);
     put_fields(schema.fields(), "", 1, out)
@@ -63,16 +66,24 @@ pub(crate) fn encode_schema(schema: &Schema, out: &mut Vec<u8>) -> Result<()> {
 
 fn put_fields(fields: &Fields, parent: &str, depth: u32, out: &mut Vec<u8>) -> Result<()> {
     put_varint(out, fields.len() as u64);
-    fields.iter().try_for_each(|field| put_field(field, parent, depth, out))
+    fields
+        .iter()
+        .try_for_each(|field| put_field(field, parent, depth, out))
 }
 
 fn put_field(field: &Field, parent: &str, depth: u32, out: &mut Vec<u8>) -> Result<()> {
-    let path = if parent.is_empty() { field.name().clone() } else { format!("{parent}.{}", field.name()) };
+    let path = if parent.is_empty() {
+        field.name().clone()
+    } else {
+        format!("{parent}.{}", field.name())
+    };
     let ordered = field.dict_is_ordered().unwrap_or(false);
     let has_metadata = !field.metadata().is_empty();
     put_prefixed(out, field.name().as_bytes());
     let flag = |holds: bool, flag: u8| if holds { flag } else { 0 };
-    out.push(flag(field.is_nullable(), NULLABLE) | flag(ordered, ORDERED) | flag(has_metadata, METADATA));
+    out.push(
+        flag(field.is_nullable(), NULLABLE) | flag(ordered, ORDERED) | flag(has_metadata, METADATA),
+    );
     if has_metadata {
         put_metadata(field.metadata(), out);
     }
@@ -92,14 +103,18 @@ fn put_metadata(metadata: &HashMap<String, String>, out: &mut Vec<u8>) {
 fn put_type(ty: &DataType, path: &str, depth: u32, out: &mut Vec<u8>) -> Result<()> {
     let most = Limits::default().depth;
     if depth > most {
-        return Err(Error::limit(format!("types nested at most {most} deep are accepted, found more")));
+        return Err(Error::limit(format!(
+            "types nested at most {most} deep are accepted, found more"
+        )));
     }
     check(ty).map_err(|what| Error::invalid(format!("column {path:?}: {what}")))?;
     out.push(tag(ty)?);
     let below = depth + 1;
     match ty {
         DataType::FixedSizeBinary(size) => put_varint(out, *size as u64),
-        DataType::Time32(unit) | DataType::Time64(unit) | DataType::Duration(unit) => out.push(unit_byte(*unit)),
+        DataType::Time32(unit) | DataType::Time64(unit) | DataType::Duration(unit) => {
+            out.push(unit_byte(*unit))
+        }
         DataType::Timestamp(unit, zone) => {
             out.extend([unit_byte(*unit), u8::from(zone.is_some())]);
             if let Some(zone) = zone {
@@ -115,7 +130,10 @@ fn put_type(ty: &DataType, path: &str, depth: u32, out: &mut Vec<u8>) -> Result<
         | DataType::Decimal64(precision, scale)
         | DataType::Decimal128(precision, scale)
         | DataType::Decimal256(precision, scale) => out.extend([*precision, *scale as u8]),
-        DataType::List(item) | DataType::LargeList(item) | DataType::ListView(item) | DataType::LargeListView(item) => {
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item) => {
             put_field(item, path, below, out)?;
         }
         DataType::FixedSizeList(item, size) => {
@@ -190,7 +208,11 @@ fn tag(ty: &DataType) -> Result<u8> {
         DataType::Map(..) => 37,
         DataType::Dictionary(..) => 38,
         DataType::RunEndEncoded(..) => 39,
-        _ => return Err(Error::unsupported(format!("{ty} is not accepted; every Arrow type but unions is"))),
+        _ => {
+            return Err(Error::unsupported(format!(
+                "{ty} is not accepted; every Arrow type but unions is"
+            )));
+        }
     })
 }
 
@@ -203,19 +225,38 @@ fn unit_byte(unit: TimeUnit) -> u8 {
     }
 }
 
-/// What Arrow's type allows to be said, but its arrays do not allow to be: asked of every type on its way in and out.
+/// What Arrow's type allows to be said, but its arrays do not allow to be: asked of every type on
+/// its way in and out.
 pub(super) fn check(ty: &DataType) -> Result<(), String> {
-    let decimal = |result: Result<(), arrow_schema::ArrowError>| result.map_err(|e| format!("{ty}: {e}"));
-    let must = |holds: bool, what: &str| if holds { Ok(()) } else { Err(format!("{ty}: {what}")) };
-    match ty {
-        DataType::Decimal32(p, s) => decimal(validate_decimal_precision_and_scale::<Decimal32Type>(*p, *s)),
-        DataType::Decimal64(p, s) => decimal(validate_decimal_precision_and_scale::<Decimal64Type>(*p, *s)),
-        DataType::Decimal128(p, s) => decimal(validate_decimal_precision_and_scale::<Decimal128Type>(*p, *s)),
-        DataType::Decimal256(p, s) => decimal(validate_decimal_precision_and_scale::<Decimal256Type>(*p, *s)),
-        DataType::FixedSizeBinary(size) | DataType::FixedSizeList(_, size) => must(*size >= 0, "the size is negative"),
-        DataType::Time32(unit) => {
-            must(matches!(unit, TimeUnit::Second | TimeUnit::Millisecond), "the unit must be seconds or milliseconds")
+    let decimal =
+        |result: Result<(), arrow_schema::ArrowError>| result.map_err(|e| format!("{ty}: {e}"));
+    let must = |holds: bool, what: &str| {
+        if holds {
+            Ok(())
+        } else {
+            Err(format!("{ty}: {what}"))
         }
+    };
+    match ty {
+        DataType::Decimal32(p, s) => decimal(
+            validate_decimal_precision_and_scale::<Decimal32Type>(*p, *s),
+        ),
+        DataType::Decimal64(p, s) => decimal(
+            validate_decimal_precision_and_scale::<Decimal64Type>(*p, *s),
+        ),
+        DataType::Decimal128(p, s) => decimal(
+            validate_decimal_precision_and_scale::<Decimal128Type>(*p, *s),
+        ),
+        DataType::Decimal256(p, s) => decimal(
+            validate_decimal_precision_and_scale::<Decimal256Type>(*p, *s),
+        ),
+        DataType::FixedSizeBinary(size) | DataType::FixedSizeList(_, size) => {
+            must(*size >= 0, "the size is negative")
+        }
+        DataType::Time32(unit) => must(
+            matches!(unit, TimeUnit::Second | TimeUnit::Millisecond),
+            "the unit must be seconds or milliseconds",
+        ),
         DataType::Time64(unit) => must(
             matches!(unit, TimeUnit::Microsecond | TimeUnit::Nanosecond),
             "the unit must be microseconds or nanoseconds",
@@ -230,7 +271,9 @@ pub(super) fn check(ty: &DataType) -> Result<(), String> {
                 "the entries must be a struct of two fields, neither they nor the first, the keys, nullable",
             )
         }
-        DataType::Dictionary(key, _) => must(key.is_dictionary_key_type(), "the key must be an integer"),
+        DataType::Dictionary(key, _) => {
+            must(key.is_dictionary_key_type(), "the key must be an integer")
+        }
         DataType::RunEndEncoded(ends, _) => must(
             ends.data_type().is_run_ends_type() && !ends.is_nullable(),
             "the run ends must be int16, int32 or int64 and not nullable",
@@ -246,13 +289,16 @@ pub(crate) fn decode_schema(cursor: &mut Cursor<'_>, limits: &Limits) -> Result<
     Ok(Schema::new_with_metadata(fields, metadata))
 }
 
-/// A count of things that take at least `least` bytes each; more than the rest can hold are refused at once.
+/// A count of things that take at least `least` bytes each; more than the rest can hold are refused
+/// at once.
 fn count(cursor: &mut Cursor<'_>, least: usize, what: &str) -> Result<usize> {
     let count = cursor.varint()?;
     let room = cursor.remaining() / least;
     match usize::try_from(count) {
         Ok(count) if count <= room => Ok(count),
-        _ => Err(Error::corrupt(format!("{count} {what} announced, but the rest holds at most {room}"))),
+        _ => Err(Error::corrupt(format!(
+            "{count} {what} announced, but the rest holds at most {room}"
+        ))),
     }
 }
 
@@ -263,7 +309,9 @@ fn metadata(cursor: &mut Cursor<'_>) -> Result<HashMap<String, String>> {
     for _ in 0..pairs {
         let key = cursor.text("a metadata key")?;
         if let Some(last) = last.filter(|last| *last >= key) {
-            return Err(Error::corrupt(format!("metadata keys must ascend, found {key:?} after {last:?}")));
+            return Err(Error::corrupt(format!(
+                "metadata keys must ascend, found {key:?} after {last:?}"
+            )));
         }
         last = Some(key);
         out.insert(key.to_owned(), cursor.text("a metadata value")?.to_owned());
@@ -283,15 +331,23 @@ fn fields(cursor: &mut Cursor<'_>, depth: u32) -> Result<Fields> {
 fn field(cursor: &mut Cursor<'_>, depth: u32) -> Result<FieldRef> {
     let name = cursor.text("a field's name")?;
     let flags = cursor.u8()?;
-    let metadata = (flags & METADATA != 0).then(|| metadata(cursor)).transpose()?;
+    let metadata = (flags & METADATA != 0)
+        .then(|| metadata(cursor))
+        .transpose()?;
     // Nothing, said at length: one form for one schema.
-    if flags & !(NULLABLE | ORDERED | METADATA) != 0 || metadata.as_ref().is_some_and(HashMap::is_empty) {
-        return Err(Error::corrupt(format!("field {name:?}: flags {flags:#04x} are unknown or say what is not there")));
+    if flags & !(NULLABLE | ORDERED | METADATA) != 0
+        || metadata.as_ref().is_some_and(HashMap::is_empty)
+    {
+        return Err(Error::corrupt(format!(
+            "field {name:?}: flags {flags:#04x} are unknown or say what is not there"
+        )));
     }
     let ty = data_type(cursor, depth)?;
     let ordered = flags & ORDERED != 0;
     if ordered && !matches!(ty, DataType::Dictionary(..)) {
-        return Err(Error::corrupt(format!("field {name:?} is flagged as an ordered dictionary, but is {ty}")));
+        return Err(Error::corrupt(format!(
+            "field {name:?} is flagged as an ordered dictionary, but is {ty}"
+        )));
     }
     let mut field = Field::new(name, ty, flags & NULLABLE != 0);
     if let Some(metadata) = metadata {
@@ -305,7 +361,9 @@ fn field(cursor: &mut Cursor<'_>, depth: u32) -> Result<FieldRef> {
 
 fn data_type(cursor: &mut Cursor<'_>, depth: u32) -> Result<DataType> {
     let Some(below) = depth.checked_sub(1) else {
-        return Err(Error::limit("types are nested deeper than the limits allow"));
+        return Err(Error::limit(
+            "types are nested deeper than the limits allow",
+        ));
     };
     let at = cursor.position();
     let tag = cursor.u8()?;
@@ -318,8 +376,11 @@ fn data_type(cursor: &mut Cursor<'_>, depth: u32) -> Result<DataType> {
         23 => DataType::Time64(unit(cursor)?),
         24 => {
             let unit = unit(cursor)?;
-            let zone =
-                if flag(cursor, "a time zone's presence")? { Some(cursor.text("a time zone")?.into()) } else { None };
+            let zone = if flag(cursor, "a time zone's presence")? {
+                Some(cursor.text("a time zone")?.into())
+            } else {
+                None
+            };
             DataType::Timestamp(unit, zone)
         }
         25 => DataType::Duration(unit(cursor)?),
@@ -327,7 +388,11 @@ fn data_type(cursor: &mut Cursor<'_>, depth: u32) -> Result<DataType> {
             0 => IntervalUnit::YearMonth,
             1 => IntervalUnit::DayTime,
             2 => IntervalUnit::MonthDayNano,
-            other => return Err(Error::corrupt(format!("an interval's unit must be 0 to 2, found {other}"))),
+            other => {
+                return Err(Error::corrupt(format!(
+                    "an interval's unit must be 0 to 2, found {other}"
+                )));
+            }
         }),
         27 => DataType::Decimal32(cursor.u8()?, cursor.u8()? as i8),
         28 => DataType::Decimal64(cursor.u8()?, cursor.u8()? as i8),
@@ -346,23 +411,34 @@ fn data_type(cursor: &mut Cursor<'_>, depth: u32) -> Result<DataType> {
             let sorted = flag(cursor, "a map's order of keys")?;
             DataType::Map(field(cursor, below)?, sorted)
         }
-        38 => DataType::Dictionary(Box::new(data_type(cursor, below)?), Box::new(data_type(cursor, below)?)),
+        38 => DataType::Dictionary(
+            Box::new(data_type(cursor, below)?),
+            Box::new(data_type(cursor, below)?),
+        ),
         39 => DataType::RunEndEncoded(field(cursor, below)?, field(cursor, below)?),
-        other => return Err(Error::unsupported(format!("type {other} at {at} of the schema is unknown"))),
+        other => {
+            return Err(Error::unsupported(format!(
+                "type {other} at {at} of the schema is unknown"
+            )));
+        }
     };
     check(&ty).map_err(Error::corrupt)?;
     Ok(ty)
 }
 
 fn size(cursor: &mut Cursor<'_>) -> Result<i32> {
-    cursor.varint_up_to(i32::MAX as u64, "a fixed size of").map(|size| size as i32)
+    cursor
+        .varint_up_to(i32::MAX as u64, "a fixed size of")
+        .map(|size| size as i32)
 }
 
 fn flag(cursor: &mut Cursor<'_>, what: &str) -> Result<bool> {
     match cursor.u8()? {
         0 => Ok(false),
         1 => Ok(true),
-        other => Err(Error::corrupt(format!("{what} must be 0 or 1, found {other}"))),
+        other => Err(Error::corrupt(format!(
+            "{what} must be 0 or 1, found {other}"
+        ))),
     }
 }
 
@@ -372,7 +448,11 @@ fn unit(cursor: &mut Cursor<'_>) -> Result<TimeUnit> {
         1 => TimeUnit::Millisecond,
         2 => TimeUnit::Microsecond,
         3 => TimeUnit::Nanosecond,
-        other => return Err(Error::corrupt(format!("a unit of time must be 0 to 3, found {other}"))),
+        other => {
+            return Err(Error::corrupt(format!(
+                "a unit of time must be 0 to 3, found {other}"
+            )));
+        }
     })
 }
 
@@ -386,7 +466,10 @@ mod tests {
         let mut bytes = Vec::new();
         encode_schema(schema, &mut bytes).unwrap();
         let mut cursor = Cursor::new(&bytes);
-        assert_eq!(&decode_schema(&mut cursor, &Limits::default()).unwrap(), schema);
+        assert_eq!(
+            &decode_schema(&mut cursor, &Limits::default()).unwrap(),
+            schema
+        );
         cursor.finish("schema").unwrap();
         bytes
     }
@@ -394,17 +477,39 @@ mod tests {
     /// Every type, nested twice, with metadata of an extension type and ordered dictionaries.
     fn all_types() -> Schema {
         let nested: Vec<DataType> = flat_types().iter().flat_map(nested_types).collect();
-        let twice: Vec<DataType> = nested_types(&DataType::Utf8).iter().flat_map(nested_types).collect();
-        let extension = || [("ARROW:extension:name", "arrow.uuid"), ("a", ""), ("ß", "z")];
+        let twice: Vec<DataType> = nested_types(&DataType::Utf8)
+            .iter()
+            .flat_map(nested_types)
+            .collect();
+        let extension = || {
+            [
+                ("ARROW:extension:name", "arrow.uuid"),
+                ("a", ""),
+                ("ß", "z"),
+            ]
+        };
         let field = |(i, ty): (usize, DataType)| {
             let ordered = i % 2 == 0 && matches!(ty, DataType::Dictionary(..));
-            let field = Field::new(format!("column {i} 列"), ty, i % 3 == 0).with_dict_is_ordered(ordered);
-            if i % 5 > 0 { field } else { field.with_metadata(extension().map(|(k, v)| (k.into(), v.into())).into()) }
+            let field =
+                Field::new(format!("column {i} 列"), ty, i % 3 == 0).with_dict_is_ordered(ordered);
+            if i % 5 > 0 {
+                field
+            } else {
+                field.with_metadata(extension().map(|(k, v)| (k.into(), v.into())).into())
+            }
         };
-        let fields: Vec<Field> = flat_types().into_iter().chain(nested).chain(twice).enumerate().map(field).collect();
+        let fields: Vec<Field> = flat_types()
+            .into_iter()
+            .chain(nested)
+            .chain(twice)
+            .enumerate()
+            .map(field)
+            .collect();
         Schema::new_with_metadata(
             fields,
-            [("k", "v"), ("", "empty"), ("pandas", "{}")].map(|(k, v)| (k.into(), v.into())).into(),
+            [("k", "v"), ("", "empty"), ("pandas", "{}")]
+                .map(|(k, v)| (k.into(), v.into()))
+                .into(),
         )
     }
 
@@ -417,7 +522,10 @@ mod tests {
             Field::new("a", DataType::Int32, true),
             Field::new("b", DataType::Decimal32(9, -1), false),
         ]);
-        assert_eq!(round_trip(&flat), [0, 2, 1, b'a', 1, 4, 1, b'b', 0, 27, 9, 255]);
+        assert_eq!(
+            round_trip(&flat),
+            [0, 2, 1, b'a', 1, 4, 1, b'b', 0, 27, 9, 255]
+        );
     }
 
     #[test]
@@ -427,13 +535,16 @@ mod tests {
             let mut bytes = Vec::new();
             encode_schema(&Schema::new(fields.to_vec()), &mut bytes).unwrap();
             for end in 0..bytes.len() {
-                assert!(decode_schema(&mut Cursor::new(&bytes[..end]), &Limits::default()).is_err());
+                assert!(
+                    decode_schema(&mut Cursor::new(&bytes[..end]), &Limits::default()).is_err()
+                );
             }
             for bit in 0..8 * bytes.len() {
                 let mut bad = bytes.clone();
                 bad[bit / 8] ^= 1 << (bit % 8);
                 if let Ok(schema) = decode_schema(&mut Cursor::new(&bad), &Limits::default()) {
-                    // Whatever it is, it is whole: it can be written again, and laid out or refused.
+                    // Whatever it is, it is whole: it can be written again, and laid out or
+                    // refused.
                     round_trip(&schema);
                     let _ = super::super::Layout::new(&schema);
                 }
@@ -447,14 +558,26 @@ mod tests {
     fn unions_bad_parameters_and_depth_are_refused() {
         let refusal = |ty| {
             let ty = DataType::Struct(vec![Field::new("x", ty, true)].into());
-            encode_schema(&Schema::new(vec![Field::new("s", ty, true)]), &mut Vec::new()).unwrap_err().to_string()
+            encode_schema(
+                &Schema::new(vec![Field::new("s", ty, true)]),
+                &mut Vec::new(),
+            )
+            .unwrap_err()
+            .to_string()
         };
         let pair = |nullable| {
             DataType::Struct(
-                vec![Field::new("k", DataType::Int8, nullable), Field::new("v", DataType::Int8, true)].into(),
+                vec![
+                    Field::new("k", DataType::Int8, nullable),
+                    Field::new("v", DataType::Int8, true),
+                ]
+                .into(),
             )
         };
-        let union = DataType::Union(arrow_schema::UnionFields::empty(), arrow_schema::UnionMode::Dense);
+        let union = DataType::Union(
+            arrow_schema::UnionFields::empty(),
+            arrow_schema::UnionMode::Dense,
+        );
         assert!(refusal(union).starts_with("column \"s.x\": Union"));
         for ty in [
             DataType::Decimal32(10, 0),
@@ -470,8 +593,16 @@ mod tests {
         ] {
             assert!(refusal(ty).starts_with("column \"s.x\": "));
         }
-        let deep = (0..64).fold(DataType::Int8, |ty, _| DataType::List(Arc::new(Field::new("item", ty, true))));
-        assert!(encode_schema(&Schema::new(vec![Field::new("deep", deep, true)]), &mut Vec::new()).is_err());
+        let deep = (0..64).fold(DataType::Int8, |ty, _| {
+            DataType::List(Arc::new(Field::new("item", ty, true)))
+        });
+        assert!(
+            encode_schema(
+                &Schema::new(vec![Field::new("deep", deep, true)]),
+                &mut Vec::new()
+            )
+            .is_err()
+        );
         let bytes = [&[0, 1][..], &[0, 0, 31].repeat(100_000), &[0, 0, 2]].concat();
         let error = decode_schema(&mut Cursor::new(&bytes), &Limits::default()).unwrap_err();
         assert!(matches!(error, Error::Limit { .. }));

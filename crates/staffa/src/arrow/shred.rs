@@ -1,15 +1,21 @@
 //! A row group falls apart: a record batch to leaf arrays.
 //!
-//! What lies as it is wanted is handed on without a copy: words, contents of strings, dictionaries. Only the rows of the
-//! batch come along, whatever its arrays were sliced from. Items are wanted list after list: where NULL lists own
-//! items, or views overlap or change places, the rows to pick are worked out once per list and carried down, so that
-//! each leaf below is gathered once, however deep.
+//! What lies as it is wanted is handed on without a copy: words, contents of strings, dictionaries.
+//! Only the rows of the batch come along, whatever its arrays were sliced from. Items are wanted
+//! list after list: where NULL lists own items, or views overlap or change places, the rows to pick
+//! are worked out once per list and carried down, so that each leaf below is gathered once, however
+//! deep.
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{ArrowDictionaryKeyType, Int16Type, Int32Type, Int64Type, RunEndIndexType};
-use arrow_array::{Array, ArrayRef, ArrowNativeTypeOp, FixedSizeListArray, RecordBatch, StructArray, downcast_integer};
+use arrow_array::types::{
+    ArrowDictionaryKeyType, Int16Type, Int32Type, Int64Type, RunEndIndexType,
+};
+use arrow_array::{
+    Array, ArrayRef, ArrowNativeTypeOp, FixedSizeListArray, RecordBatch, StructArray,
+    downcast_integer,
+};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer};
 use arrow_schema::{DataType, Field, Fields};
 use arrow_select::dictionary::garbage_collect_any_dictionary;
@@ -24,24 +30,51 @@ use crate::values::{LeafArray, LeafValues};
 
 /// The leaves of a batch, in the order of `layout`, which must be its schema's.
 ///
-/// A column that is not nullable, at any level, and holds a NULL that no NULL above it hides is refused by its path.
+/// A column that is not nullable, at any level, and holds a NULL that no NULL above it hides is
+/// refused by its path.
 pub(crate) fn shred(batch: &RecordBatch, layout: &Layout) -> Result<Vec<LeafArray>> {
-    let mut shredder = Shredder { layout, out: Vec::with_capacity(layout.leaves().len()) };
+    let mut shredder = Shredder {
+        layout,
+        out: Vec::with_capacity(layout.leaves().len()),
+    };
     if batch.num_columns() != layout.fields.len() {
-        return Err(Error::invalid(format!("{} columns expected, found {}", layout.fields.len(), batch.num_columns())));
+        return Err(Error::invalid(format!(
+            "{} columns expected, found {}",
+            layout.fields.len(),
+            batch.num_columns()
+        )));
     }
     let columns = batch.schema_ref().fields().iter().zip(batch.columns());
     for ((field, array), node) in columns.zip(&layout.fields) {
-        let level = Level { nullable: field.is_nullable(), in_list: false, picks: None, above: Mask::default() };
+        let level = Level {
+            nullable: field.is_nullable(),
+            in_list: false,
+            picks: None,
+            above: Mask::default(),
+        };
         shredder.node(node, array.as_ref(), field.name(), &level)?;
     }
     Ok(shredder.out)
 }
 
-/// The leaves of rows `rows` of one column, which is all that `layout` has; each of them must be there.
-pub(super) fn shred_rows(field: &Field, array: &dyn Array, layout: &Layout, rows: &[u32]) -> Result<Vec<LeafArray>> {
-    let mut shredder = Shredder { layout, out: Vec::with_capacity(layout.leaves().len()) };
-    let level = Level { nullable: field.is_nullable(), in_list: false, picks: Some(rows), above: Mask::default() };
+/// The leaves of rows `rows` of one column, which is all that `layout` has; each of them must be
+/// there.
+pub(super) fn shred_rows(
+    field: &Field,
+    array: &dyn Array,
+    layout: &Layout,
+    rows: &[u32],
+) -> Result<Vec<LeafArray>> {
+    let mut shredder = Shredder {
+        layout,
+        out: Vec::with_capacity(layout.leaves().len()),
+    };
+    let level = Level {
+        nullable: field.is_nullable(),
+        in_list: false,
+        picks: Some(rows),
+        above: Mask::default(),
+    };
     for node in &layout.fields {
         shredder.node(node, array, field.name(), &level)?;
     }
@@ -57,7 +90,8 @@ struct Shredder<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Level<'a> {
     nullable: bool,
-    /// Whether the array is the items of a list, where Arrow asks more of a field that is not nullable.
+    /// Whether the array is the items of a list, where Arrow asks more of a field that is not
+    /// nullable.
     in_list: bool,
     /// The rows that are wanted, in order; all when `None`.
     pub(super) picks: Option<&'a [u32]>,
@@ -69,10 +103,15 @@ impl Level<'_> {
         self.picks.map_or(array.len(), <[u32]>::len)
     }
 
-    /// The values of a dictionary or of runs. Their NULLs have been asked about above, where what hides them is known by
-    /// row; in a list Arrow refuses them at every depth, hidden or not.
+    /// The values of a dictionary or of runs. Their NULLs have been asked about above, where what
+    /// hides them is known by row; in a list Arrow refuses them at every depth, hidden or not.
     fn values<'b>(&self, picks: Option<&'b [u32]>) -> Level<'b> {
-        Level { nullable: self.nullable || !self.in_list, in_list: self.in_list, picks, above: Mask::default() }
+        Level {
+            nullable: self.nullable || !self.in_list,
+            in_list: self.in_list,
+            picks,
+            above: Mask::default(),
+        }
     }
 
     /// Which of the wanted rows are NULL; `None` where none is.
@@ -80,16 +119,22 @@ impl Level<'_> {
         let nulls = nulls.filter(|nulls| nulls.null_count() > 0)?;
         let picked = match self.picks {
             None => nulls.clone(),
-            Some(picks) => {
-                NullBuffer::new(BooleanBuffer::collect_bool(picks.len(), |i| nulls.is_valid(picks[i] as usize)))
-            }
+            Some(picks) => NullBuffer::new(BooleanBuffer::collect_bool(picks.len(), |i| {
+                nulls.is_valid(picks[i] as usize)
+            })),
         };
         Some(picked).filter(|picked| picked.null_count() > 0)
     }
 }
 
 impl Shredder<'_> {
-    fn node(&mut self, node: &Node, array: &dyn Array, path: &str, level: &Level<'_>) -> Result<()> {
+    fn node(
+        &mut self,
+        node: &Node,
+        array: &dyn Array,
+        path: &str,
+        level: &Level<'_>,
+    ) -> Result<()> {
         let no_null_runs = matches!(array.data_type(), DataType::RunEndEncoded(_, values) if !values.is_nullable());
         if (!level.nullable || no_null_runs) && array.is_nullable() {
             Self::refuse_nulls(array, path, level)?;
@@ -98,17 +143,33 @@ impl Shredder<'_> {
             (Node::Null, DataType::Null) if level.rows(array) <= MOST_ITEMS => Ok(()),
             (Node::Null, DataType::Null) => Err(too_many_items()),
             (Node::Leaf(leaf), ty) => {
-                let values = values(array, ty, self.layout.leaves().get(*leaf).and_then(|l| l.ty), level)
-                    .map_err(|e| e.at(|p| p.column = Some(self.layout.path(*leaf).to_owned())))?;
+                let values = values(
+                    array,
+                    ty,
+                    self.layout.leaves().get(*leaf).and_then(|l| l.ty),
+                    level,
+                )
+                .map_err(|e| e.at(|p| p.column = Some(self.layout.path(*leaf).to_owned())))?;
                 self.push(*leaf, level.nulls(array.nulls()), values)
             }
             (Node::List { lengths, item }, ty) => self.list(*lengths, item, array, ty, level),
-            (Node::FixedList { validity, size, item }, DataType::FixedSizeList(field, _)) => {
-                let list = array.as_fixed_size_list_opt().ok_or_else(|| self.mismatch(*validity, array))?;
+            (
+                Node::FixedList {
+                    validity,
+                    size,
+                    item,
+                },
+                DataType::FixedSizeList(field, _),
+            ) => {
+                let list = array
+                    .as_fixed_size_list_opt()
+                    .ok_or_else(|| self.mismatch(*validity, array))?;
                 self.fixed_list(*validity, *size, item, list, field, level)
             }
             (Node::Struct { validity, children }, DataType::Struct(fields)) => {
-                let array = array.as_struct_opt().ok_or_else(|| self.mismatch(*validity, array))?;
+                let array = array
+                    .as_struct_opt()
+                    .ok_or_else(|| self.mismatch(*validity, array))?;
                 self.structs(*validity, children, array, fields, level)
             }
             (Node::Dictionary { codes, values }, DataType::Dictionary(key, _)) => {
@@ -122,68 +183,111 @@ impl Shredder<'_> {
                     _ => Err(self.mismatch(*codes, array))
                 }
             }
-            (Node::RunEnd { ends, values }, DataType::RunEndEncoded(index, _)) => match index.data_type() {
-                DataType::Int16 => self.runs::<Int16Type>(*ends, values, array, level),
-                DataType::Int32 => self.runs::<Int32Type>(*ends, values, array, level),
-                DataType::Int64 => self.runs::<Int64Type>(*ends, values, array, level),
-                _ => Err(self.mismatch(*ends, array)),
-            },
-            (_, ty) => Err(Error::invalid(format!("column {path:?} is {ty}, which is not what the schema says"))),
+            (Node::RunEnd { ends, values }, DataType::RunEndEncoded(index, _)) => {
+                match index.data_type() {
+                    DataType::Int16 => self.runs::<Int16Type>(*ends, values, array, level),
+                    DataType::Int32 => self.runs::<Int32Type>(*ends, values, array, level),
+                    DataType::Int64 => self.runs::<Int64Type>(*ends, values, array, level),
+                    _ => Err(self.mismatch(*ends, array)),
+                }
+            }
+            (_, ty) => Err(Error::invalid(format!(
+                "column {path:?} is {ty}, which is not what the schema says"
+            ))),
         }
     }
 
     fn mismatch(&self, leaf: usize, array: &dyn Array) -> Error {
         let path = self.layout.path(leaf);
-        Error::invalid(format!("column {path:?} is {}, which is not what the schema says", array.data_type()))
+        Error::invalid(format!(
+            "column {path:?} is {}, which is not what the schema says",
+            array.data_type()
+        ))
     }
 
     fn push(&mut self, leaf: usize, nulls: Option<NullBuffer>, values: LeafValues) -> Result<()> {
         if leaf != self.out.len() {
             return Err(Error::invalid("the layout is of another schema"));
         }
-        let bits = |nulls: NullBuffer| Bitmap::from_bytes(nulls.validity(), nulls.offset(), nulls.len());
-        self.out.push(LeafArray { validity: nulls.map(bits), values });
+        let bits =
+            |nulls: NullBuffer| Bitmap::from_bytes(nulls.validity(), nulls.offset(), nulls.len());
+        self.out.push(LeafArray {
+            validity: nulls.map(bits),
+            values,
+        });
         Ok(())
     }
 
     /// The first NULL that nothing hides, by name and row.
     fn refuse_nulls(array: &dyn Array, path: &str, level: &Level<'_>) -> Result<()> {
-        let Some(nulls) = level.nulls(array.logical_nulls().as_ref()) else { return Ok(()) };
+        let Some(nulls) = level.nulls(array.logical_nulls().as_ref()) else {
+            return Ok(());
+        };
         let shown = |row: &usize| nulls.is_null(*row) && !level.above.hides(*row);
         match (0..nulls.len()).find(shown) {
-            Some(row) => Err(Error::invalid(format!("column {path:?} is not nullable, but row {row} of it is NULL"))),
+            Some(row) => Err(Error::invalid(format!(
+                "column {path:?} is not nullable, but row {row} of it is NULL"
+            ))),
             None => Ok(()),
         }
     }
 
-    fn list(&mut self, leaf: usize, item: &Node, array: &dyn Array, ty: &DataType, level: &Level<'_>) -> Result<()> {
+    fn list(
+        &mut self,
+        leaf: usize,
+        item: &Node,
+        array: &dyn Array,
+        ty: &DataType,
+        level: &Level<'_>,
+    ) -> Result<()> {
         let mismatch = || self.mismatch(leaf, array);
         let nulls = level.nulls(array.nulls());
         let hidden = nulls.as_ref();
         let (field, items, plan): (_, ArrayRef, _) = match ty {
             DataType::List(field) => {
                 let list = array.as_list_opt::<i32>().ok_or_else(mismatch)?;
-                (field, list.values().clone(), Plan::of_lists(list.offsets(), level.picks, hidden))
+                (
+                    field,
+                    list.values().clone(),
+                    Plan::of_lists(list.offsets(), level.picks, hidden),
+                )
             }
             DataType::LargeList(field) => {
                 let list = array.as_list_opt::<i64>().ok_or_else(mismatch)?;
-                (field, list.values().clone(), Plan::of_lists(list.offsets(), level.picks, hidden))
+                (
+                    field,
+                    list.values().clone(),
+                    Plan::of_lists(list.offsets(), level.picks, hidden),
+                )
             }
             DataType::Map(field, _) => {
                 let map = array.as_map_opt().ok_or_else(mismatch)?;
-                (field, Arc::new(map.entries().clone()), Plan::of_lists(map.offsets(), level.picks, hidden))
+                (
+                    field,
+                    Arc::new(map.entries().clone()),
+                    Plan::of_lists(map.offsets(), level.picks, hidden),
+                )
             }
             DataType::ListView(field) => {
                 let list = array.as_list_view_opt::<i32>().ok_or_else(mismatch)?;
-                (field, list.values().clone(), Plan::of_views(list.offsets(), list.sizes(), level.picks, hidden))
+                (
+                    field,
+                    list.values().clone(),
+                    Plan::of_views(list.offsets(), list.sizes(), level.picks, hidden),
+                )
             }
             DataType::LargeListView(field) => {
                 let list = array.as_list_view_opt::<i64>().ok_or_else(mismatch)?;
-                (field, list.values().clone(), Plan::of_views(list.offsets(), list.sizes(), level.picks, hidden))
+                (
+                    field,
+                    list.values().clone(),
+                    Plan::of_views(list.offsets(), list.sizes(), level.picks, hidden),
+                )
             }
             _ => return Err(mismatch()),
         };
-        let plan = plan.map_err(|e| e.at(|p| p.column = Some(self.layout.path(leaf).to_owned())))?;
+        let plan =
+            plan.map_err(|e| e.at(|p| p.column = Some(self.layout.path(leaf).to_owned())))?;
         self.push(leaf, nulls, plan.lengths)?;
         let below = Level {
             nullable: field.is_nullable(),
@@ -212,7 +316,12 @@ impl Shredder<'_> {
         self.push(leaf, nulls.clone(), LeafValues::Empty(level.rows(list)))?;
         let picks = level.picks.map(|picks| each(picks, size)).transpose()?;
         let above = Mask::below(&level.above, nulls.as_ref(), size);
-        let below = Level { nullable: field.is_nullable(), in_list: false, picks: picks.as_deref(), above };
+        let below = Level {
+            nullable: field.is_nullable(),
+            in_list: false,
+            picks: picks.as_deref(),
+            above,
+        };
         let path = format!("{}[]", self.layout.path(leaf));
         self.node(item, list.values().as_ref(), &path, &below)
     }
@@ -232,7 +341,12 @@ impl Shredder<'_> {
         }
         let above = Mask::below(&level.above, nulls.as_ref(), 1);
         for ((child, field), array) in children.iter().zip(fields).zip(array.columns()) {
-            let below = Level { nullable: field.is_nullable(), in_list: false, picks: level.picks, above };
+            let below = Level {
+                nullable: field.is_nullable(),
+                in_list: false,
+                picks: level.picks,
+                above,
+            };
             let path = format!("{}.{}", self.layout.path(leaf), field.name());
             self.node(child, array.as_ref(), &path, &below)?;
         }
@@ -246,13 +360,17 @@ impl Shredder<'_> {
         array: &dyn Array,
         level: &Level<'_>,
     ) -> Result<()> {
-        let dictionary = array.as_dictionary_opt::<K>().ok_or_else(|| self.mismatch(leaf, array))?;
+        let dictionary = array
+            .as_dictionary_opt::<K>()
+            .ok_or_else(|| self.mismatch(leaf, array))?;
         let collected;
         let mut dictionary = dictionary;
         if level.in_list && !level.nullable && dictionary.values().is_nullable() {
             // Arrow refuses a NULL in the dictionary here, used or not: leave out what is not used.
             collected = garbage_collect_any_dictionary(dictionary)?;
-            dictionary = collected.as_dictionary_opt::<K>().ok_or_else(|| self.mismatch(leaf, array))?;
+            dictionary = collected
+                .as_dictionary_opt::<K>()
+                .ok_or_else(|| self.mismatch(leaf, array))?;
         }
         let keys = dictionary.keys();
         let codes = words(keys.values().inner(), size_of::<K::Native>(), level.picks)?;
@@ -260,7 +378,11 @@ impl Shredder<'_> {
         let Some(ty) = ty.filter(|ty| ty.width_bytes() == Some(size_of::<K::Native>())) else {
             return Err(self.mismatch(leaf, array));
         };
-        self.push(leaf, level.nulls(keys.nulls()), LeafValues::Words(ty, codes))?;
+        self.push(
+            leaf,
+            level.nulls(keys.nulls()),
+            LeafValues::Words(ty, codes),
+        )?;
         let below = level.values(None);
         let path = format!("{}{{values}}", self.layout.path(leaf));
         self.node(node, dictionary.values().as_ref(), &path, &below)
@@ -273,16 +395,25 @@ impl Shredder<'_> {
         array: &dyn Array,
         level: &Level<'_>,
     ) -> Result<()> {
-        let runs = array.as_run_opt::<R>().ok_or_else(|| self.mismatch(leaf, array))?;
+        let runs = array
+            .as_run_opt::<R>()
+            .ok_or_else(|| self.mismatch(leaf, array))?;
         let (values, ends, picks) = match level.picks {
-            None => (runs.values_slice(), runs.run_ends().sliced_values().collect::<Vec<_>>(), None),
+            None => (
+                runs.values_slice(),
+                runs.run_ends().sliced_values().collect::<Vec<_>>(),
+                None,
+            ),
             Some(rows) => {
                 let mut ends: Vec<R::Native> = Vec::new();
                 let mut picks: Vec<u32> = Vec::new();
                 for (i, run) in runs.get_physical_indices(rows)?.into_iter().enumerate() {
                     let Some(end) = R::Native::from_usize(i + 1) else {
                         let (path, most) = (self.layout.path(leaf), R::Native::MAX_TOTAL_ORDER);
-                        let what = format!("run ends of at most {most:?} are possible, {} rows are wanted", rows.len());
+                        let what = format!(
+                            "run ends of at most {most:?} are possible, {} rows are wanted",
+                            rows.len()
+                        );
                         return Err(Error::limit(what).at(|p| p.column = Some(path.to_owned())));
                     };
                     match (picks.last(), ends.last_mut()) {

@@ -2,7 +2,8 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    BinaryType, BinaryViewType, ByteArrayType, ByteViewType, LargeBinaryType, LargeUtf8Type, StringViewType, Utf8Type,
+    BinaryType, BinaryViewType, ByteArrayType, ByteViewType, LargeBinaryType, LargeUtf8Type,
+    StringViewType, Utf8Type,
 };
 use arrow_array::{Array, FixedSizeBinaryArray, GenericByteArray, GenericByteViewArray};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, i256};
@@ -22,22 +23,41 @@ pub(super) fn values(
     level: &Level<'_>,
 ) -> Result<LeafValues> {
     let found = match ty {
-        DataType::Boolean => {
-            array.as_boolean_opt().map(|array| Ok(LeafValues::Bits(bits(array.values(), level.picks))))
-        }
-        DataType::Utf8 => array.as_bytes_opt::<Utf8Type>().map(|array| bytes(array, level)),
-        DataType::LargeUtf8 => array.as_bytes_opt::<LargeUtf8Type>().map(|array| bytes(array, level)),
-        DataType::Binary => array.as_bytes_opt::<BinaryType>().map(|array| bytes(array, level)),
-        DataType::LargeBinary => array.as_bytes_opt::<LargeBinaryType>().map(|array| bytes(array, level)),
-        DataType::Utf8View => array.as_byte_view_opt::<StringViewType>().map(|array| views(array, level)),
-        DataType::BinaryView => array.as_byte_view_opt::<BinaryViewType>().map(|array| views(array, level)),
-        DataType::FixedSizeBinary(_) => array.as_fixed_size_binary_opt().map(|array| fixed(array, level)),
-        _ => physical.and_then(PhysicalType::width_bytes).zip(physical).map(|(width, ty)| {
-            let data = array.to_data();
-            let Some(buffer) = data.buffers().first() else { return Err(Error::invalid("an array without values")) };
-            let data = buffer.slice_with_length(data.offset() * width, array.len() * width);
-            Ok(LeafValues::Words(ty, words(&data, width, level.picks)?))
-        }),
+        DataType::Boolean => array
+            .as_boolean_opt()
+            .map(|array| Ok(LeafValues::Bits(bits(array.values(), level.picks)))),
+        DataType::Utf8 => array
+            .as_bytes_opt::<Utf8Type>()
+            .map(|array| bytes(array, level)),
+        DataType::LargeUtf8 => array
+            .as_bytes_opt::<LargeUtf8Type>()
+            .map(|array| bytes(array, level)),
+        DataType::Binary => array
+            .as_bytes_opt::<BinaryType>()
+            .map(|array| bytes(array, level)),
+        DataType::LargeBinary => array
+            .as_bytes_opt::<LargeBinaryType>()
+            .map(|array| bytes(array, level)),
+        DataType::Utf8View => array
+            .as_byte_view_opt::<StringViewType>()
+            .map(|array| views(array, level)),
+        DataType::BinaryView => array
+            .as_byte_view_opt::<BinaryViewType>()
+            .map(|array| views(array, level)),
+        DataType::FixedSizeBinary(_) => array
+            .as_fixed_size_binary_opt()
+            .map(|array| fixed(array, level)),
+        _ => physical
+            .and_then(PhysicalType::width_bytes)
+            .zip(physical)
+            .map(|(width, ty)| {
+                let data = array.to_data();
+                let Some(buffer) = data.buffers().first() else {
+                    return Err(Error::invalid("an array without values"));
+                };
+                let data = buffer.slice_with_length(data.offset() * width, array.len() * width);
+                Ok(LeafValues::Words(ty, words(&data, width, level.picks)?))
+            }),
     };
     found.unwrap_or_else(|| Err(Error::invalid(format!("{ty} is not what the schema says"))))
 }
@@ -61,7 +81,9 @@ pub(super) fn words(data: &Buffer, width: usize, picks: Option<&[u32]>) -> Resul
 
 fn gather<T: ArrowNativeType>(data: &Buffer, picks: Option<&[u32]>) -> Result<Buffer> {
     let words = scalars::<T>(data.clone())?;
-    let Some(picks) = picks else { return Ok(words.into_inner()) };
+    let Some(picks) = picks else {
+        return Ok(words.into_inner());
+    };
     let word = |pick: &u32| words.get(*pick as usize).copied().unwrap_or_default();
     Ok(Buffer::from_vec(picks.iter().map(word).collect::<Vec<T>>()))
 }
@@ -69,7 +91,10 @@ fn gather<T: ArrowNativeType>(data: &Buffer, picks: Option<&[u32]>) -> Result<Bu
 fn bits(values: &BooleanBuffer, picks: Option<&[u32]>) -> Bitmap {
     match picks {
         None => Bitmap::from_bytes(values.values(), values.offset(), values.len()),
-        Some(picks) => picks.iter().map(|&pick| values.value(pick as usize)).collect(),
+        Some(picks) => picks
+            .iter()
+            .map(|&pick| values.value(pick as usize))
+            .collect(),
     }
 }
 
@@ -78,12 +103,21 @@ fn bytes<T: ByteArrayType>(array: &GenericByteArray<T>, level: &Level<'_>) -> Re
     let Some(picks) = level.picks else {
         let (first, last) = (at[0].as_usize(), at[at.len() - 1].as_usize());
         u32::try_from(last - first).map_err(|_| too_long())?;
-        let offsets = at.iter().map(|offset| (offset.as_usize() - first) as u32).collect();
-        return Ok(LeafValues::Bytes { offsets, data: array.values().slice_with_length(first, last - first) });
+        let offsets = at
+            .iter()
+            .map(|offset| (offset.as_usize() - first) as u32)
+            .collect();
+        return Ok(LeafValues::Bytes {
+            offsets,
+            data: array.values().slice_with_length(first, last - first),
+        });
     };
     gather_strings(picks.iter().map(|&i| {
         let i = i as usize;
-        array.values().get(at[i].as_usize()..at[i + 1].as_usize()).unwrap_or_default()
+        array
+            .values()
+            .get(at[i].as_usize()..at[i + 1].as_usize())
+            .unwrap_or_default()
     }))
 }
 
@@ -91,14 +125,26 @@ fn fixed(array: &FixedSizeBinaryArray, level: &Level<'_>) -> Result<LeafValues> 
     let size = array.value_size();
     let Some(picks) = level.picks else {
         let ends = (0..=array.len()).map(|i| u32::try_from(i * size).map_err(|_| too_long()));
-        return Ok(LeafValues::Bytes { offsets: ends.collect::<Result<_>>()?, data: array.values().clone() });
+        return Ok(LeafValues::Bytes {
+            offsets: ends.collect::<Result<_>>()?,
+            data: array.values().clone(),
+        });
     };
     gather_strings(picks.iter().map(|&i| array.value(i as usize)))
 }
 
-fn views<T: ByteViewType>(array: &GenericByteViewArray<T>, level: &Level<'_>) -> Result<LeafValues> {
+fn views<T: ByteViewType>(
+    array: &GenericByteViewArray<T>,
+    level: &Level<'_>,
+) -> Result<LeafValues> {
     // Under a NULL a view may point anywhere.
-    let string = |i: usize| -> &[u8] { if array.is_valid(i) { array.value(i).as_ref() } else { &[] } };
+    let string = |i: usize| -> &[u8] {
+        if array.is_valid(i) {
+            array.value(i).as_ref()
+        } else {
+            &[]
+        }
+    };
     match level.picks {
         None => gather_strings((0..array.len()).map(string)),
         Some(picks) => gather_strings(picks.iter().map(|&i| string(i as usize))),
@@ -113,5 +159,8 @@ fn gather_strings<'a>(strings: impl ExactSizeIterator<Item = &'a [u8]>) -> Resul
         data.extend_from_slice(string);
         offsets.push(u32::try_from(data.len()).map_err(|_| too_long())?);
     }
-    Ok(LeafValues::Bytes { offsets, data: Buffer::from_vec(data) })
+    Ok(LeafValues::Bytes {
+        offsets,
+        data: Buffer::from_vec(data),
+    })
 }

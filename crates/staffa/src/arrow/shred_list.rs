@@ -20,7 +20,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Of lists and maps: list `i` is `offsets[i]..offsets[i + 1]`. `nulls` are those of the wanted rows.
+    /// Of lists and maps: list `i` is `offsets[i]..offsets[i + 1]`. `nulls` are those of the wanted
+    /// rows.
     pub(super) fn of_lists<O: OffsetSizeTrait>(
         offsets: &[O],
         picks: Option<&[u32]>,
@@ -30,7 +31,12 @@ impl Plan {
             let lengths = offsets.windows(2).map(|w| w[1] - w[0]).collect();
             return Self::new(lengths, first.as_usize(), (*last - *first).as_usize(), None);
         }
-        let range = |i: usize| (offsets[i].as_usize(), (offsets[i + 1] - offsets[i]).as_usize());
+        let range = |i: usize| {
+            (
+                offsets[i].as_usize(),
+                (offsets[i + 1] - offsets[i]).as_usize(),
+            )
+        };
         Self::of_ranges::<O>(offsets.len() - 1, range, picks, nulls)
     }
 
@@ -41,7 +47,12 @@ impl Plan {
         picks: Option<&[u32]>,
         nulls: Option<&NullBuffer>,
     ) -> Result<Self> {
-        Self::of_ranges::<O>(offsets.len(), |i| (offsets[i].as_usize(), sizes[i].as_usize()), picks, nulls)
+        Self::of_ranges::<O>(
+            offsets.len(),
+            |i| (offsets[i].as_usize(), sizes[i].as_usize()),
+            picks,
+            nulls,
+        )
     }
 
     fn of_ranges<O: OffsetSizeTrait>(
@@ -72,25 +83,49 @@ impl Plan {
             return Err(too_many_items());
         }
         let lengths = (0..rows).map(|row| O::usize_as(range(row).1)).collect();
-        let pick = || filled().flat_map(|(start, length)| start as u32..(start + length) as u32).collect();
+        let pick = || {
+            filled()
+                .flat_map(|(start, length)| start as u32..(start + length) as u32)
+                .collect()
+        };
         Self::new(lengths, start, items, (!adjacent).then(pick))
     }
 
-    fn new<O: OffsetSizeTrait>(lengths: Vec<O>, start: usize, items: usize, picks: Option<Vec<u32>>) -> Result<Self> {
+    fn new<O: OffsetSizeTrait>(
+        lengths: Vec<O>,
+        start: usize,
+        items: usize,
+        picks: Option<Vec<u32>>,
+    ) -> Result<Self> {
         if items > MOST_ITEMS {
             return Err(too_many_items());
         }
-        let ty = if O::IS_LARGE { PhysicalType::U64 } else { PhysicalType::U32 };
-        Ok(Self { lengths: LeafValues::Words(ty, Buffer::from_vec(lengths)), start, items, picks })
+        let ty = if O::IS_LARGE {
+            PhysicalType::U64
+        } else {
+            PhysicalType::U32
+        };
+        Ok(Self {
+            lengths: LeafValues::Words(ty, Buffer::from_vec(lengths)),
+            start,
+            items,
+            picks,
+        })
     }
 }
 
 /// Each pick `size` times as many: the items of fixed-size lists.
 pub(super) fn each(picks: &[u32], size: usize) -> Result<Vec<u32>> {
-    let items = picks.len().checked_mul(size).filter(|items| *items <= MOST_ITEMS).ok_or_else(too_many_items)?;
+    let items = picks
+        .len()
+        .checked_mul(size)
+        .filter(|items| *items <= MOST_ITEMS)
+        .ok_or_else(too_many_items)?;
     let mut out = Vec::with_capacity(items);
     for &pick in picks {
-        let end = (pick as usize + 1).checked_mul(size).and_then(|end| u32::try_from(end).ok());
+        let end = (pick as usize + 1)
+            .checked_mul(size)
+            .and_then(|end| u32::try_from(end).ok());
         let end = end.ok_or_else(too_many_items)?;
         out.extend(end - size as u32..end);
     }
@@ -98,5 +133,7 @@ pub(super) fn each(picks: &[u32], size: usize) -> Result<Vec<u32>> {
 }
 
 pub(super) fn too_many_items() -> Error {
-    Error::limit(format!("more than {MOST_ITEMS} items in one row group: make row groups smaller"))
+    Error::limit(format!(
+        "more than {MOST_ITEMS} items in one row group: make row groups smaller"
+    ))
 }

@@ -1,4 +1,5 @@
-//! For tests: arrays of every type, NULLs at every level, and what the decoder would make of a leaf.
+//! For tests: arrays of every type, NULLs at every level, and what the decoder would make of a
+//! leaf.
 
 use std::sync::Arc;
 
@@ -26,7 +27,11 @@ impl Random {
     }
 
     pub(crate) fn below(&mut self, end: usize) -> usize {
-        if end == 0 { 0 } else { (self.next() % end as u64) as usize }
+        if end == 0 {
+            0
+        } else {
+            (self.next() % end as u64) as usize
+        }
     }
 
     fn bytes(&mut self, len: usize) -> Vec<u8> {
@@ -48,21 +53,34 @@ pub(crate) fn decoded(leaf: LeafArray, large: bool) -> DecodedLeaf {
         LeafValues::Words(ty, data) => DecodedValues::Words(ty, data),
         LeafValues::Bytes { offsets, data } => {
             let first = offsets[0];
-            let data = data.slice_with_length(first as usize, (offsets[offsets.len() - 1] - first) as usize);
+            let data = data.slice_with_length(
+                first as usize,
+                (offsets[offsets.len() - 1] - first) as usize,
+            );
             let offsets = if large {
                 Buffer::from_vec(offsets.iter().map(|o| i64::from(o - first)).collect())
             } else {
                 Buffer::from_vec(offsets.iter().map(|o| (o - first) as i32).collect())
             };
-            DecodedValues::Bytes { large, offsets, data }
+            DecodedValues::Bytes {
+                large,
+                offsets,
+                data,
+            }
         }
     };
-    DecodedLeaf { validity: leaf.validity, values }
+    DecodedLeaf {
+        validity: leaf.validity,
+        values,
+    }
 }
 
 /// A leaf as a stranger would make it: one thing wrong with it.
 pub(crate) fn damaged(leaf: DecodedLeaf, random: &mut Random) -> DecodedLeaf {
-    let DecodedLeaf { mut validity, mut values } = leaf;
+    let DecodedLeaf {
+        mut validity,
+        mut values,
+    } = leaf;
     let touch = |data: &Buffer, random: &mut Random| {
         let mut bytes = data.to_vec();
         let at = random.below(bytes.len());
@@ -79,14 +97,21 @@ pub(crate) fn damaged(leaf: DecodedLeaf, random: &mut Random) -> DecodedLeaf {
         (0, _) => validity = Some(Bitmap::filled(random.below(60), random.below(2) == 0)),
         (1, _) => validity = Some((0..values.len()).map(|_| random.below(2) == 0).collect()),
         (2, _) => {
-            let swapped = [DecodedValues::Empty(values.len()), DecodedValues::Bits(Bitmap::filled(values.len(), true))];
+            let swapped = [
+                DecodedValues::Empty(values.len()),
+                DecodedValues::Bits(Bitmap::filled(values.len(), true)),
+            ];
             values = swapped.into_iter().nth(random.below(2)).unwrap();
         }
         (_, DecodedValues::Empty(len)) => *len = random.below(90),
         (_, DecodedValues::Bits(bits)) => *bits = Bitmap::filled(random.below(90), true),
         // Off by one byte: not aligned.
-        (3, DecodedValues::Words(_, data)) => *data = Buffer::from([&[0], data.as_slice()].concat()).slice(1),
-        (_, DecodedValues::Words(_, data)) | (3, DecodedValues::Bytes { data, .. }) => *data = touch(data, random),
+        (3, DecodedValues::Words(_, data)) => {
+            *data = Buffer::from([&[0], data.as_slice()].concat()).slice(1)
+        }
+        (_, DecodedValues::Words(_, data)) | (3, DecodedValues::Bytes { data, .. }) => {
+            *data = touch(data, random)
+        }
         (4, DecodedValues::Bytes { large, .. }) => *large = !*large,
         (_, DecodedValues::Bytes { offsets, .. }) => *offsets = touch(offsets, random),
         (_, DecodedValues::Views(_) | DecodedValues::Strings(_)) => {}
@@ -104,7 +129,10 @@ pub(crate) fn through(batch: &RecordBatch, schema: &Schema) -> Result<RecordBatc
     for (leaf, array) in layout.leaves().iter().zip(&leaves) {
         let array = array.as_ref().unwrap();
         let (values, ty) = (&array.values, leaf.ty);
-        assert_eq!(array.validity.as_ref().map_or(values.len(), Bitmap::len), values.len());
+        assert_eq!(
+            array.validity.as_ref().map_or(values.len(), Bitmap::len),
+            values.len()
+        );
         match values {
             LeafValues::Empty(_) => assert_eq!(ty, None),
             LeafValues::Bits(_) => assert_eq!(ty, Some(crate::values::PhysicalType::Bits)),
@@ -115,11 +143,20 @@ pub(crate) fn through(batch: &RecordBatch, schema: &Schema) -> Result<RecordBatc
     }
     let mut columns = Vec::new();
     for (field, node) in schema.fields().iter().zip(&wanted.fields) {
-        let mut take = |leaf: usize| Ok(decoded(leaves[leaf].take().unwrap(), wanted.leaves()[leaf].large));
+        let mut take = |leaf: usize| {
+            Ok(decoded(
+                leaves[leaf].take().unwrap(),
+                wanted.leaves()[leaf].large,
+            ))
+        };
         columns.push(assemble(field, node, batch.num_rows(), &mut take)?);
     }
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    Ok(RecordBatch::try_new_with_options(Arc::new(schema.clone()), columns, &options)?)
+    Ok(RecordBatch::try_new_with_options(
+        Arc::new(schema.clone()),
+        columns,
+        &options,
+    )?)
 }
 
 /// Every type without children.
@@ -163,8 +200,17 @@ pub(crate) fn flat_types() -> Vec<DataType> {
         D::Decimal128(38, 38),
         D::Decimal256(76, 0),
     ];
-    for unit in [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond] {
-        out.extend([D::Duration(unit), D::Timestamp(unit, None), D::Timestamp(unit, Some("Europe/Berlin".into()))]);
+    for unit in [
+        TimeUnit::Second,
+        TimeUnit::Millisecond,
+        TimeUnit::Microsecond,
+        TimeUnit::Nanosecond,
+    ] {
+        out.extend([
+            D::Duration(unit),
+            D::Timestamp(unit, None),
+            D::Timestamp(unit, Some("Europe/Berlin".into())),
+        ]);
     }
     out
 }
@@ -179,10 +225,20 @@ pub(crate) fn nested_types(ty: &DataType) -> Vec<DataType> {
     let item = || field("item", ty.clone());
     let ends = |ty| Arc::new(Field::new("run_ends", ty, false));
     let pair = |key: DataType| {
-        let fields = vec![Arc::new(Field::new("keys", key, false)), field("values", ty.clone())];
+        let fields = vec![
+            Arc::new(Field::new("keys", key, false)),
+            field("values", ty.clone()),
+        ];
         Arc::new(Field::new("entries", D::Struct(fields.into()), false))
     };
-    let structs = D::Struct(vec![field("a", ty.clone()), field("b", D::Int32), field("a", D::Utf8)].into());
+    let structs = D::Struct(
+        vec![
+            field("a", ty.clone()),
+            field("b", D::Int32),
+            field("a", D::Utf8),
+        ]
+        .into(),
+    );
     let dictionary = D::Dictionary(Box::new(D::Int16), Box::new(ty.clone()));
     let runs = D::RunEndEncoded(ends(D::Int32), field("values", ty.clone()));
     vec![
@@ -197,18 +253,31 @@ pub(crate) fn nested_types(ty: &DataType) -> Vec<DataType> {
         D::Dictionary(Box::new(D::UInt8), Box::new(D::List(item()))),
         D::RunEndEncoded(ends(D::Int16), field("named", ty.clone())),
         D::RunEndEncoded(ends(D::Int64), field("values", structs.clone())),
-        D::List(field("s", D::Struct(vec![field("l", D::List(item())), field("n", D::Null)].into()))),
-        D::ListView(field("s", D::Struct(vec![field("v", D::LargeListView(item()))].into()))),
+        D::List(field(
+            "s",
+            D::Struct(vec![field("l", D::List(item())), field("n", D::Null)].into()),
+        )),
+        D::ListView(field(
+            "s",
+            D::Struct(vec![field("v", D::LargeListView(item()))].into()),
+        )),
         D::ListView(field("s", structs.clone())),
         D::ListView(field("d", dictionary.clone())),
         D::LargeListView(field("r", runs.clone())),
         D::ListView(field("f", D::FixedSizeList(item(), 2))),
         D::ListView(field("m", D::Map(pair(D::Utf8View), false))),
         D::FixedSizeList(field("f", D::FixedSizeList(item(), 2)), 2),
-        D::Dictionary(Box::new(D::Int8), Box::new(D::Dictionary(Box::new(D::UInt64), Box::new(ty.clone())))),
+        D::Dictionary(
+            Box::new(D::Int8),
+            Box::new(D::Dictionary(Box::new(D::UInt64), Box::new(ty.clone()))),
+        ),
         D::Struct(
-            vec![field("d", dictionary.clone()), field("r", runs.clone()), field("e", D::Struct(Fields::empty()))]
-                .into(),
+            vec![
+                field("d", dictionary.clone()),
+                field("r", runs.clone()),
+                field("e", D::Struct(Fields::empty())),
+            ]
+            .into(),
         ),
         structs,
         dictionary,
@@ -216,16 +285,27 @@ pub(crate) fn nested_types(ty: &DataType) -> Vec<DataType> {
     ]
 }
 
-/// `rows` values of any accepted type, about one in five NULL where `nullable`; contents under NULLs included.
+/// `rows` values of any accepted type, about one in five NULL where `nullable`; contents under
+/// NULLs included.
 pub(crate) fn array(ty: &DataType, nullable: bool, rows: usize, random: &mut Random) -> ArrayRef {
     let share = [0, 1, 1, 1, 5][random.below(5)];
-    let nulls = (nullable && share > 0).then(|| (0..rows).map(|_| random.below(5) >= share).collect::<NullBuffer>());
-    let lengths: Vec<usize> = (0..rows).map(|_| [0, 1, 2, 3, 7][random.below(5)]).collect();
+    let nulls = (nullable && share > 0).then(|| {
+        (0..rows)
+            .map(|_| random.below(5) >= share)
+            .collect::<NullBuffer>()
+    });
+    let lengths: Vec<usize> = (0..rows)
+        .map(|_| [0, 1, 2, 3, 7][random.below(5)])
+        .collect();
     let total: usize = lengths.iter().sum();
     let as_u64 = || lengths.iter().map(|length| *length as u64);
     let words = |width: usize, random: &mut Random| {
         let data = Buffer::from_vec(random.bytes(rows * width));
-        let data = ArrayData::builder(ty.clone()).len(rows).add_buffer(data).nulls(nulls.clone()).align_buffers(true);
+        let data = ArrayData::builder(ty.clone())
+            .len(rows)
+            .add_buffer(data)
+            .nulls(nulls.clone())
+            .align_buffers(true);
         make_array(data.build().unwrap())
     };
     match ty {
@@ -245,17 +325,31 @@ pub(crate) fn array(ty: &DataType, nullable: bool, rows: usize, random: &mut Ran
                     .take([0, 2, 9, 17][random.below(4)])
                     .collect::<String>()
             };
-            let strings: Vec<Option<String>> =
-                (0..rows).map(|i| nulls.as_ref().is_none_or(|n| n.is_valid(i)).then(|| string(random))).collect();
+            let strings: Vec<Option<String>> = (0..rows)
+                .map(|i| {
+                    nulls
+                        .as_ref()
+                        .is_none_or(|n| n.is_valid(i))
+                        .then(|| string(random))
+                })
+                .collect();
             let strings: ArrayRef = Arc::new(arrow_array::StringArray::from(strings));
             arrow_cast::cast(&strings, ty).unwrap()
         }
-        DataType::List(item) | DataType::LargeList(item) => {
-            build::list(ty, as_u64(), array(item.data_type(), item.is_nullable(), total, random), nulls).unwrap()
-        }
-        DataType::Map(entries, _) => {
-            build::list(ty, as_u64(), array(entries.data_type(), false, total, random), nulls).unwrap()
-        }
+        DataType::List(item) | DataType::LargeList(item) => build::list(
+            ty,
+            as_u64(),
+            array(item.data_type(), item.is_nullable(), total, random),
+            nulls,
+        )
+        .unwrap(),
+        DataType::Map(entries, _) => build::list(
+            ty,
+            as_u64(),
+            array(entries.data_type(), false, total, random),
+            nulls,
+        )
+        .unwrap(),
         DataType::ListView(item) | DataType::LargeListView(item) => {
             let items = array(item.data_type(), item.is_nullable(), 2 * rows + 7, random);
             let starts: Vec<usize> = (0..rows).map(|_| random.below(2 * rows)).collect();
@@ -271,15 +365,23 @@ pub(crate) fn array(ty: &DataType, nullable: bool, rows: usize, random: &mut Ran
             build::fixed_lists(item, size, items, nulls, rows, &build::Mask::default()).unwrap()
         }
         DataType::Struct(fields) => {
-            let children = fields.iter().map(|f| array(f.data_type(), f.is_nullable(), rows, random)).collect();
+            let children = fields
+                .iter()
+                .map(|f| array(f.data_type(), f.is_nullable(), rows, random))
+                .collect();
             build::structs(fields, children, nulls, rows, &build::Mask::default()).unwrap()
         }
         DataType::Dictionary(key, value) => {
             let values = array(value, nullable, 11, random);
-            let keys: arrow_array::Int32Array = (0..rows).map(|_| random.below(11) as i32).collect();
+            let keys: arrow_array::Int32Array =
+                (0..rows).map(|_| random.below(11) as i32).collect();
             let keys = arrow_cast::cast(&keys, key).unwrap();
-            let data =
-                keys.to_data().into_builder().nulls(nulls).data_type(ty.clone()).add_child_data(values.to_data());
+            let data = keys
+                .to_data()
+                .into_builder()
+                .nulls(nulls)
+                .data_type(ty.clone())
+                .add_child_data(values.to_data());
             make_array(data.build().unwrap())
         }
         DataType::RunEndEncoded(ends, value) => {
@@ -287,8 +389,14 @@ pub(crate) fn array(ty: &DataType, nullable: bool, rows: usize, random: &mut Ran
             if at.last().is_none_or(|last| *last < rows as i32) && rows > 0 {
                 at.push(rows as i32);
             }
-            let values = array(value.data_type(), nullable && value.is_nullable(), at.len(), random);
-            let ends = arrow_cast::cast(&arrow_array::Int32Array::from(at), ends.data_type()).unwrap();
+            let values = array(
+                value.data_type(),
+                nullable && value.is_nullable(),
+                at.len(),
+                random,
+            );
+            let ends =
+                arrow_cast::cast(&arrow_array::Int32Array::from(at), ends.data_type()).unwrap();
             build::runs(ty, ends.as_ref(), &values, &build::Mask::default()).unwrap()
         }
         _ => match ty.primitive_width() {
@@ -302,15 +410,24 @@ pub(crate) fn array(ty: &DataType, nullable: bool, rows: usize, random: &mut Ran
 pub(crate) fn assert_same(expected: &RecordBatch, found: &RecordBatch) {
     assert_eq!(expected.schema(), found.schema());
     assert_eq!(expected.num_rows(), found.num_rows());
-    for ((field, expected), found) in expected.schema().fields().iter().zip(expected.columns()).zip(found.columns()) {
+    for ((field, expected), found) in expected
+        .schema()
+        .fields()
+        .iter()
+        .zip(expected.columns())
+        .zip(found.columns())
+    {
         found.to_data().validate_full().unwrap();
         assert_eq!(rows(expected), rows(found), "{field}");
     }
 }
 
-/// Rows as text, so that list views, dictionaries and runs compare by what they say; floats by their bits.
+/// Rows as text, so that list views, dictionaries and runs compare by what they say; floats by
+/// their bits.
 pub(crate) fn rows(array: &ArrayRef) -> Vec<String> {
-    (0..array.len()).map(|row| show(array.as_ref(), row)).collect()
+    (0..array.len())
+        .map(|row| show(array.as_ref(), row))
+        .collect()
 }
 
 fn show(array: &dyn Array, row: usize) -> String {
@@ -326,13 +443,20 @@ fn show(array: &dyn Array, row: usize) -> String {
         DataType::FixedSizeList(..) => all(array.as_fixed_size_list().value(row)),
         DataType::Map(..) => all(Arc::new(array.as_map().value(row))),
         DataType::Struct(_) => {
-            let fields: Vec<String> =
-                array.as_struct().columns().iter().map(|column| show(column.as_ref(), row)).collect();
+            let fields: Vec<String> = array
+                .as_struct()
+                .columns()
+                .iter()
+                .map(|column| show(column.as_ref(), row))
+                .collect();
             format!("({})", fields.join(", "))
         }
         DataType::Dictionary(..) => {
             let dictionary = array.as_any_dictionary();
-            show(dictionary.values().as_ref(), dictionary.normalized_keys()[row])
+            show(
+                dictionary.values().as_ref(),
+                dictionary.normalized_keys()[row],
+            )
         }
         DataType::RunEndEncoded(..) => {
             if let Some(runs) = array.as_run_opt::<Int16Type>() {
@@ -355,7 +479,12 @@ fn show(array: &dyn Array, row: usize) -> String {
         ty => {
             let width = ty.primitive_width().unwrap();
             let data = array.to_data();
-            format!("{:x?}", data.buffers()[0].slice_with_length((data.offset() + row) * width, width).as_slice())
+            format!(
+                "{:x?}",
+                data.buffers()[0]
+                    .slice_with_length((data.offset() + row) * width, width)
+                    .as_slice()
+            )
         }
     }
 }

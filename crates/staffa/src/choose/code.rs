@@ -60,7 +60,8 @@ word_keys!(
     staffa_kernels::U256: |word: staffa_kernels::U256| word.0.iter().fold(0, |hash, limb| mix(hash ^ limb))
 );
 
-/// A string: its length, and all its bytes in two words where it has at most 16, else a hash of them and the last eight.
+/// A string: its length, and all its bytes in two words where it has at most 16, else a hash of
+/// them and the last eight.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct StringGist {
     first: u64,
@@ -76,18 +77,29 @@ impl Key for &[u8] {
         let len = self.len();
         // Words read twice where they overlap: no loop over bytes.
         let (first, last) = match (self.first_chunk::<8>(), self.last_chunk::<8>()) {
-            (Some(first), Some(last)) if len <= 16 => (u64::from_le_bytes(*first), u64::from_le_bytes(*last)),
+            (Some(first), Some(last)) if len <= 16 => {
+                (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
+            }
             (_, Some(last)) => {
                 let (words, _) = self.as_chunks::<8>();
-                let hash = words.iter().fold(0, |hash, word| mix(hash ^ u64::from_le_bytes(*word)));
+                let hash = words
+                    .iter()
+                    .fold(0, |hash, word| mix(hash ^ u64::from_le_bytes(*word)));
                 (hash, u64::from_le_bytes(*last))
             }
             _ => {
-                if let (Some(first), Some(last)) = (self.first_chunk::<4>(), self.last_chunk::<4>()) {
-                    (u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into())
+                if let (Some(first), Some(last)) = (self.first_chunk::<4>(), self.last_chunk::<4>())
+                {
+                    (
+                        u32::from_le_bytes(*first).into(),
+                        u32::from_le_bytes(*last).into(),
+                    )
                 } else {
                     let byte = |i: usize| u64::from(self.get(i).copied().unwrap_or(0));
-                    (byte(0) | byte(len / 2) << 8 | byte(len.saturating_sub(1)) << 16, 0)
+                    (
+                        byte(0) | byte(len / 2) << 8 | byte(len.saturating_sub(1)) << 16,
+                        0,
+                    )
                 }
             }
         };
@@ -105,11 +117,12 @@ impl Key for &[u8] {
     }
 }
 
-/// Gives codes to values, over one block or over all blocks of a chunk, until there are too many distinct ones.
+/// Gives codes to values, over one block or over all blocks of a chunk, until there are too many
+/// distinct ones.
 #[derive(Debug)]
 pub(crate) struct Coder<K: Key> {
-    /// By the first bits of the hash, or the next free place: half the hash, and the code and one. At most half are taken.
-    /// Small, so that many distinct values stay in the cache.
+    /// By the first bits of the hash, or the next free place: half the hash, and the code and one.
+    /// At most half are taken. Small, so that many distinct values stay in the cache.
     table: Vec<(u32, u32)>,
     /// Of half a hash so many bits are not used.
     shift: u32,
@@ -122,7 +135,12 @@ impl<K: Key> Coder<K> {
     /// For some values.
     pub(crate) fn new(values: usize) -> Self {
         let bits = (2 * values).next_power_of_two().ilog2().clamp(4, 10);
-        Self { table: vec![(0, 0); 1 << bits], shift: 32 - bits, keys: Vec::new(), seen: 0 }
+        Self {
+            table: vec![(0, 0); 1 << bits],
+            shift: 32 - bits,
+            keys: Vec::new(),
+            seen: 0,
+        }
     }
 
     /// How many distinct keys have been met.
@@ -142,7 +160,9 @@ impl<K: Key> Coder<K> {
         let mask = self.table.len() - 1;
         let mut place = (half >> self.shift) as usize;
         loop {
-            let Some((held, code)) = self.table.get_mut(place) else { return 0 };
+            let Some((held, code)) = self.table.get_mut(place) else {
+                return 0;
+            };
             if *code == 0 {
                 self.keys.push((gist, key));
                 (*held, *code) = (half, self.keys.len() as u32);
@@ -175,13 +195,20 @@ impl<K: Key> Coder<K> {
             while self.table.get(place).is_some_and(|(_, code)| *code > 0) {
                 place = (place + 1) & mask;
             }
-            self.table.iter_mut().skip(place).take(1).for_each(|free| *free = (half, code));
+            self.table
+                .iter_mut()
+                .skip(place)
+                .take(1)
+                .for_each(|free| *free = (half, code));
         }
     }
 
     /// The codes of more values, `None` once more than `most` distinct ones have been met.
     fn code(&mut self, values: impl Iterator<Item = K>, most: usize) -> Option<Coded> {
-        let mut coded = Coded { codes: Vec::with_capacity(values.size_hint().0), firsts: Vec::new() };
+        let mut coded = Coded {
+            codes: Vec::with_capacity(values.size_hint().0),
+            firsts: Vec::new(),
+        };
         let mut last: Option<(K::Gist, K, u32)> = None;
         for (row, key) in (0u32..).zip(values) {
             let gist = key.gist();
@@ -221,8 +248,8 @@ pub(crate) fn of(values: Values<'_>, most: usize) -> Option<Coded> {
     }
 }
 
-/// Whether far more than three quarters of many values are distinct, going by equal ones in a sample of single values:
-/// were a quarter of them not distinct, it would have a hundred or so.
+/// Whether far more than three quarters of many values are distinct, going by equal ones in a
+/// sample of single values: were a quarter of them not distinct, it would have a hundred or so.
 fn mostly_distinct(values: Values<'_>) -> bool {
     const SAMPLED: usize = 4096;
     const LEAST: usize = 4 * SAMPLED;
@@ -243,7 +270,9 @@ fn mostly_distinct(values: Values<'_>) -> bool {
     let mut equal = 0;
     let mut is_few = |hash: u64| {
         let place = seen.get_mut((hash >> 50) as usize % (4 * SAMPLED));
-        equal += usize::from(place.is_some_and(|place| std::mem::replace(place, hash as u32 | 1) == hash as u32 | 1));
+        equal += usize::from(
+            place.is_some_and(|place| std::mem::replace(place, hash as u32 | 1) == hash as u32 | 1),
+        );
         equal <= few
     };
     match values {
@@ -263,8 +292,8 @@ fn of_words<T: Physical + Key>(values: Values<'_>, most: usize) -> Option<Coded>
     Coder::new(values.len()).code(T::slice(values)?.iter().copied(), most)
 }
 
-/// Words less the least of them, where all are so near to one another that a table by their distance is smaller than one
-/// by their hashes.
+/// Words less the least of them, where all are so near to one another that a table by their
+/// distance is smaller than one by their hashes.
 fn near(blocks: &[Values<'_>]) -> Option<Vec<Vec<u32>>> {
     for_ints!(blocks.first()?.physical_type(), T => {
         let blocks: Vec<&[T]> = blocks.iter().map(|block| T::slice(*block)).collect::<Option<_>>()?;
@@ -286,11 +315,21 @@ fn near(blocks: &[Values<'_>]) -> Option<Vec<Vec<u32>>> {
 /// As [`of_blocks`], of words that are near to 0.
 fn of_near(blocks: &[Vec<u32>], most: usize, share: f64) -> Option<Vec<Coded>> {
     const NONE: u32 = u32::MAX;
-    let mut known = vec![NONE; blocks.iter().flatten().max().map_or(0, |max| *max as usize + 1)];
+    let mut known = vec![
+        NONE;
+        blocks
+            .iter()
+            .flatten()
+            .max()
+            .map_or(0, |max| *max as usize + 1)
+    ];
     let (mut distinct, mut seen) = (0, 0);
     let mut out = Vec::with_capacity(blocks.len());
     for words in blocks {
-        let mut coded = Coded { codes: Vec::with_capacity(words.len()), firsts: Vec::new() };
+        let mut coded = Coded {
+            codes: Vec::with_capacity(words.len()),
+            firsts: Vec::new(),
+        };
         for (row, &word) in (0u32..).zip(words) {
             let code = known.get_mut(word as usize)?;
             if *code == NONE {
@@ -312,8 +351,9 @@ fn of_near(blocks: &[Vec<u32>], most: usize, share: f64) -> Option<Vec<Coded>> {
     Some(out)
 }
 
-/// Codes over all blocks of a chunk, one [`Coded`] per block, whose `firsts` list what the block is the first to have;
-/// `None` where more than `share` of the values seen so far are distinct after a block, or more than `most` in all.
+/// Codes over all blocks of a chunk, one [`Coded`] per block, whose `firsts` list what the block is
+/// the first to have; `None` where more than `share` of the values seen so far are distinct after a
+/// block, or more than `most` in all.
 pub(crate) fn of_blocks(blocks: &[Values<'_>], most: usize, share: f64) -> Option<Vec<Coded>> {
     fn run<'a, K: Key + 'a, I: Iterator<Item = K>>(
         blocks: impl Iterator<Item = Option<I>>,
@@ -339,7 +379,13 @@ pub(crate) fn of_blocks(blocks: &[Values<'_>], most: usize, share: f64) -> Optio
     match blocks.first()? {
         Values::Bits(_) => None,
         Values::Bytes(_) => {
-            let strings = blocks.iter().map(|b| if let Values::Bytes(s) = b { Some(s.iter()) } else { None });
+            let strings = blocks.iter().map(|b| {
+                if let Values::Bytes(s) = b {
+                    Some(s.iter())
+                } else {
+                    None
+                }
+            });
             run(strings, most, share)
         }
         words => for_words!(words.physical_type(), T => {
@@ -362,20 +408,32 @@ impl Coded {
 
     /// The same values with codes in the order of what `key` makes of their first rows.
     pub(crate) fn sorted_by<K: Ord>(&self, key: impl Fn(u32) -> K) -> Self {
-        let mut order: Vec<(K, u32)> = (0u32..).zip(&self.firsts).map(|(code, row)| (key(*row), code)).collect();
+        let mut order: Vec<(K, u32)> = (0u32..)
+            .zip(&self.firsts)
+            .map(|(code, row)| (key(*row), code))
+            .collect();
         order.sort_unstable();
         let mut renamed = vec![0u32; order.len()];
         for (new, (_, old)) in (0u32..).zip(&order) {
-            renamed.iter_mut().skip(*old as usize).take(1).for_each(|place| *place = new);
+            renamed
+                .iter_mut()
+                .skip(*old as usize)
+                .take(1)
+                .for_each(|place| *place = new);
         }
         let first = |(_, old): &(K, u32)| self.firsts.get(*old as usize).copied();
         Self {
             firsts: order.iter().filter_map(first).collect(),
-            codes: self.codes.iter().map(|code| renamed.get(*code as usize).copied().unwrap_or(0)).collect(),
+            codes: self
+                .codes
+                .iter()
+                .map(|code| renamed.get(*code as usize).copied().unwrap_or(0))
+                .collect(),
         }
     }
 
-    /// The same values with codes of this block alone, from codes of the whole chunk, of which there are so many.
+    /// The same values with codes of this block alone, from codes of the whole chunk, of which
+    /// there are so many.
     pub(crate) fn localised(chunk_codes: &[u32], distinct: usize) -> Self {
         // Of every code of the chunk, its code here and one.
         let mut known = vec![0u32; distinct];
@@ -388,7 +446,10 @@ impl Coded {
             }
             Some(*place - 1)
         };
-        let codes = (0u32..).zip(chunk_codes).map(|of| localise(of).unwrap_or(0)).collect();
+        let codes = (0u32..)
+            .zip(chunk_codes)
+            .map(|of| localise(of).unwrap_or(0))
+            .collect();
         Self { codes, firsts }
     }
 }
@@ -402,27 +463,44 @@ mod tests {
     fn codes_follow_first_occurrence_and_stop_at_the_bound() {
         let values = [7u32, 7, 9, 7, 1, 9];
         let coded = of(Values::U32(&values), 3).unwrap();
-        assert_eq!((coded.codes, coded.firsts), (vec![0, 0, 1, 0, 2, 1], vec![0, 2, 4]));
+        assert_eq!(
+            (coded.codes, coded.firsts),
+            (vec![0, 0, 1, 0, 2, 1], vec![0, 2, 4])
+        );
         assert!(of(Values::U32(&values), 2).is_none());
         let strings: StringsBuf = [&b"a"[..], b"", b"a\0", b"a"].into_iter().collect();
-        assert_eq!(of(Values::Bytes(strings.as_strings()), 9).unwrap().codes, [0, 1, 2, 0]);
+        assert_eq!(
+            of(Values::Bytes(strings.as_strings()), 9).unwrap().codes,
+            [0, 1, 2, 0]
+        );
     }
 
     #[test]
     fn codes_may_follow_the_order_of_values() {
         let values = [7u32, 7, 9, 7, 1, 9];
-        let coded = of(Values::U32(&values), 3).unwrap().sorted_by(|row| values[row as usize]);
-        assert_eq!((coded.codes, coded.firsts), (vec![1, 1, 2, 1, 0, 2], vec![4, 0, 2]));
+        let coded = of(Values::U32(&values), 3)
+            .unwrap()
+            .sorted_by(|row| values[row as usize]);
+        assert_eq!(
+            (coded.codes, coded.firsts),
+            (vec![1, 1, 2, 1, 0, 2], vec![4, 0, 2])
+        );
     }
 
     #[test]
     fn codes_of_a_chunk_become_codes_of_a_block() {
         let (a, b) = ([5u64, 6, 5, 8], [6u64, 9, 5, 9]);
         let blocks = of_blocks(&[Values::U64(&a), Values::U64(&b)], 100, 1.0).unwrap();
-        assert_eq!((&blocks[1].codes[..], &blocks[1].firsts[..]), (&[1, 3, 0, 3][..], &[1][..]));
+        assert_eq!(
+            (&blocks[1].codes[..], &blocks[1].firsts[..]),
+            (&[1, 3, 0, 3][..], &[1][..])
+        );
         assert_eq!(Coded::localised(&blocks[0].codes, 4).codes, [0, 1, 0, 2]);
         let local = Coded::localised(&blocks[1].codes, 4);
-        assert_eq!((local.codes, local.firsts), (vec![0, 1, 2, 1], vec![0, 1, 2]));
+        assert_eq!(
+            (local.codes, local.firsts),
+            (vec![0, 1, 2, 1], vec![0, 1, 2])
+        );
         assert!(of_blocks(&[Values::U64(&a), Values::U64(&b)], 100, 0.5).is_none());
     }
 }

@@ -19,12 +19,17 @@ use staffa_kernels::VECTOR;
 
 const ROWS: usize = 1 << 16;
 
-/// The least time of several, in picoseconds for each of the node's values, vector after vector into the same place.
+/// The least time of several, in picoseconds for each of the node's values, vector after vector
+/// into the same place.
 fn picos(node: &Node) -> f64 {
     let mut bytes = Vec::new();
     node.write(&mut bytes);
     let parsed = NodeRef::parse(&mut Cursor::new(&bytes), ROWS * 2, 16).unwrap();
-    let mut cx = OpenContext { budget: Budget::new(u64::MAX), shared: &[], sources: Vec::new() };
+    let mut cx = OpenContext {
+        budget: Budget::new(u64::MAX),
+        shared: &[],
+        sources: Vec::new(),
+    };
     let decoder = cx.open(&parsed).unwrap();
     let mut scratch = Scratch::default();
     macro_rules! words {
@@ -46,7 +51,9 @@ fn picos(node: &Node) -> f64 {
         AnyDecoder::U256(d) => words!(d),
         AnyDecoder::Bytes(d) => {
             let mut budget = Budget::new(u64::MAX);
-            drop(black_box(decode_all_strings(d.as_ref(), &mut budget, "strings").unwrap()));
+            drop(black_box(
+                decode_all_strings(d.as_ref(), &mut budget, "strings").unwrap(),
+            ));
         }
     };
     let times = (0..40).map(|_| {
@@ -59,14 +66,19 @@ fn picos(node: &Node) -> f64 {
 
 /// Without its children.
 fn own_picos(node: &Node) -> f64 {
-    let children = node.children.iter().map(|child| picos(child) * child.len as f64 / node.len as f64);
+    let children = node
+        .children
+        .iter()
+        .map(|child| picos(child) * child.len as f64 / node.len as f64);
     (picos(node) - children.sum::<f64>()).max(0.0)
 }
 
 #[test]
 #[ignore = "measures: run it with --release, on a quiet machine"]
 fn decode_times() {
-    println!("picoseconds a value, least, median and most of the shapes; what the chooser reckons with");
+    println!(
+        "picoseconds a value, least, median and most of the shapes; what the chooser reckons with"
+    );
     for encoding in POOL.iter().filter(|encoding| !encoding.needs_source()) {
         for (ty, kind) in [
             (PhysicalType::U32, Kind::Unsigned),
@@ -89,11 +101,20 @@ fn report(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
         let cascade = Cascade::root(Profile::Balanced, Some(encoding.name()));
         let node = cascade.choose(values, &Stats::new(values, kind));
         // An encoding that makes nothing smaller here would not be chosen here.
-        found.extend(node.ok().filter(|node| node.size() < values.plain_bytes()).map(|node| own_picos(&node)));
+        found.extend(
+            node.ok()
+                .filter(|node| node.size() < values.plain_bytes())
+                .map(|node| own_picos(&node)),
+        );
     }
     found.sort_by(f64::total_cmp);
-    if let (Some(least), Some(middle), Some(most)) = (found.first(), found.get(found.len() / 2), found.last()) {
+    if let (Some(least), Some(middle), Some(most)) =
+        (found.first(), found.get(found.len() / 2), found.last())
+    {
         let name = format!("{} of {ty:?} {kind:?}", encoding.name());
-        println!("{name:40} {least:8.0} {middle:8.0} {most:8.0} {:8}", encoding.decode_picos());
+        println!(
+            "{name:40} {least:8.0} {middle:8.0} {most:8.0} {:8}",
+            encoding.decode_picos()
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! What the chooser makes of samples of other shapes, beside the best that trying everything finds (BtrBlocks, section
+//! What the chooser makes of samples of other shapes, beside the best that trying everything finds
+//! (BtrBlocks, section
 //! 6.3): for the program in `bench/`.
 
 use std::time::Instant;
@@ -71,7 +72,9 @@ pub fn sampling(
     let mut trials = Vec::new();
     for (array, leaf) in leaves.iter().zip(layout.leaves()) {
         let input = chunk::input(array, 0, array.values.len().min(1 << 16));
-        let Some(values) = input.values().filter(|v| v.len() >= LEAST_VALUES) else { continue };
+        let Some(values) = input.values().filter(|v| v.len() >= LEAST_VALUES) else {
+            continue;
+        };
         let kind = match (values, leaf.kind) {
             (Values::Bits(_), _) => continue,
             (Values::Bytes(_), _) => "string",
@@ -107,7 +110,11 @@ fn block(values: Values<'_>, kind: Kind, shapes: &[(usize, usize)]) -> Result<Tr
             let started = Instant::now();
             let node = Cascade { tries, ..balanced }.choose(values, &Stats::new(values, kind))?;
             let root = crate::encoding::by_id(node.encoding).map_or("", |encoding| encoding.name());
-            Ok(Outcome { root, bytes: node.size(), seconds: started.elapsed().as_secs_f64() })
+            Ok(Outcome {
+                root,
+                bytes: node.size(),
+                seconds: started.elapsed().as_secs_f64(),
+            })
         };
         let stats = Stats::new(values, kind);
         let mut estimates = Vec::new();
@@ -116,7 +123,13 @@ fn block(values: Values<'_>, kind: Kind, shapes: &[(usize, usize)]) -> Result<Tr
                 estimates.push((candidate.name(), bytes));
             }
         }
-        choices.push(Choice { runs, run, estimates, first: outcome(1)?, tried: outcome(balanced.tries)? });
+        choices.push(Choice {
+            runs,
+            run,
+            estimates,
+            first: outcome(1)?,
+            tried: outcome(balanced.tries)?,
+        });
     }
     sample::SHAPE.set((10, 64));
     let (path, kind) = (String::new(), String::new());

@@ -4,9 +4,9 @@
 //! Values -> Stats -> which encodings suit -> estimate each on a sample, cascades included -> encode with the best
 //! ```
 //!
-//! A sample is 10 runs of 64 values from non-overlapping parts of the block: it keeps locality and distribution. Where
-//! reality turns out worse than the estimate of the next best, that one is encoded too and the smaller is kept; what does
-//! not shrink is stored plain.
+//! A sample is 10 runs of 64 values from non-overlapping parts of the block: it keeps locality and
+//! distribution. Where reality turns out worse than the estimate of the next best, that one is
+//! encoded too and the smaller is kept; what does not shrink is stored plain.
 
 pub(crate) mod code;
 #[cfg(test)]
@@ -89,12 +89,17 @@ pub(crate) struct Hint<'a> {
 impl<'a> Hint<'a> {
     /// From the root of a block's tree.
     pub(crate) fn new(node: &'a Node) -> Self {
-        Self { node, next: AtomicUsize::new(0) }
+        Self {
+            node,
+            next: AtomicUsize::new(0),
+        }
     }
 
     /// The child whose turn it is: encodings encode their children in order.
     fn take(&self) -> Option<&'a Node> {
-        self.node.children.get(self.next.fetch_add(1, Ordering::Relaxed))
+        self.node
+            .children
+            .get(self.next.fetch_add(1, Ordering::Relaxed))
     }
 }
 
@@ -125,7 +130,13 @@ impl<'a> Cascade<'a> {
             Profile::Balanced => (3, 3),
             Profile::Small => (SMALL_DEPTH, usize::MAX),
         };
-        Self { depth, profile, tries, forced, ..Self::default() }
+        Self {
+            depth,
+            profile,
+            tries,
+            forced,
+            ..Self::default()
+        }
     }
 
     /// For a file that is to be read like this.
@@ -160,7 +171,11 @@ impl<'a> Cascade<'a> {
 
     /// Rows of a vector: 1,024, and 64 in a trial, where each run of the sample stands for itself.
     pub fn vector_rows(&self) -> usize {
-        if self.trial { sample::vector_rows() } else { VECTOR }
+        if self.trial {
+            sample::vector_rows()
+        } else {
+            VECTOR
+        }
     }
 
     /// Whether only the size matters.
@@ -181,8 +196,18 @@ impl<'a> Cascade<'a> {
     /// The tree for a child of which something is known.
     pub(crate) fn known_child(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
         match self.hint.and_then(Hint::take) {
-            Some(node) => Cascade { hint: Some(&Hint::new(node)), sources: &[], ..*self }.choose(values, stats),
-            None => Self { hint: None, sources: &[], ..*self }.choose(values, stats),
+            Some(node) => Cascade {
+                hint: Some(&Hint::new(node)),
+                sources: &[],
+                ..*self
+            }
+            .choose(values, stats),
+            None => Self {
+                hint: None,
+                sources: &[],
+                ..*self
+            }
+            .choose(values, stats),
         }
     }
 
@@ -239,9 +264,15 @@ impl<'a> Cascade<'a> {
         ranked.sort_by_key(|(bytes, _)| *bytes);
         let mut doubted = 0;
         for (tried, (estimate, candidate)) in ranked.iter().enumerate() {
-            // What is estimated to save hardly anything is not worth a trial, but where it has no children to encode.
-            let hardly = if candidate.terminal() { usize::MAX } else { HARDLY_LESS };
-            let enough = |best: &Node| self.node_cost(best) - self.node_cost(best) / hardly <= *estimate;
+            // What is estimated to save hardly anything is not worth a trial, but where it has no
+            // children to encode.
+            let hardly = if candidate.terminal() {
+                usize::MAX
+            } else {
+                HARDLY_LESS
+            };
+            let enough =
+                |best: &Node| self.node_cost(best) - self.node_cost(best) / hardly <= *estimate;
             let beaten = best.as_ref().is_some_and(enough);
             doubted += usize::from(beaten);
             let done = |best: &Node| doubted > DOUBTED || *estimate >= self.reach(best);
@@ -249,24 +280,35 @@ impl<'a> Cascade<'a> {
                 break;
             }
             if let Some(node) = candidate.encode(values, stats, &self.below(*candidate))? {
-                // What the estimate did not promise must pay: other columns may be in terms of the simpler tree.
+                // What the estimate did not promise must pay: other columns may be in terms of the
+                // simpler tree.
                 let cost = self.node_cost(&node) * if beaten { 32 } else { 31 };
-                best = Some(best.filter(|b| self.node_cost(b) * 31 <= cost).unwrap_or(node));
+                best = Some(
+                    best.filter(|b| self.node_cost(b) * 31 <= cost)
+                        .unwrap_or(node),
+                );
             }
         }
         best.map_or_else(|| self.plainly(values, stats), Ok)
     }
 
-    /// The estimate from which on another encoding is not tried where this one is the best so far and the estimate no less.
-    /// A sample does not show what comes again: beside pco and the codecs, which are estimated by all values, dictionaries
-    /// and differences of a column with repeats would never have their turn.
+    /// The estimate from which on another encoding is not tried where this one is the best so far
+    /// and the estimate no less. A sample does not show what comes again: beside pco and the
+    /// codecs, which are estimated by all values, dictionaries and differences of a column with
+    /// repeats would never have their turn.
     fn reach(&self, best: &Node) -> usize {
-        let by_all = || encoding::by_id(best.encoding).is_some_and(|e| matches!(e.offered(), Offered::Small));
-        if self.depth + 1 >= SMALL_DEPTH && by_all() { self.node_cost(best) * 2 } else { 0 }
+        let by_all = || {
+            encoding::by_id(best.encoding).is_some_and(|e| matches!(e.offered(), Offered::Small))
+        };
+        if self.depth + 1 >= SMALL_DEPTH && by_all() {
+            self.node_cost(best) * 2
+        } else {
+            0
+        }
     }
 
-    /// What the chooser thinks of each encoding for these values: a word for why it is out of the question, or the bytes
-    /// that it is estimated to take.
+    /// What the chooser thinks of each encoding for these values: a word for why it is out of the
+    /// question, or the bytes that it is estimated to take.
     pub(crate) fn consider(
         &self,
         values: Values<'_>,
@@ -290,28 +332,43 @@ impl<'a> Cascade<'a> {
                 Err("not viable")
             } else {
                 let bytes = encoding.estimate(values, stats, &self.below(*encoding))?;
-                bytes.map(|bytes| self.cost(*encoding, bytes, values)).ok_or("does not hold these values")
+                bytes
+                    .map(|bytes| self.cost(*encoding, bytes, values))
+                    .ok_or("does not hold these values")
             };
             Ok((*encoding, verdict))
         };
         POOL.iter().map(consider).collect()
     }
 
-    /// What a node costs: its bytes, those of its children and what these cost to decode included, and what it costs to
-    /// decode itself; a block that has to be decoded for one value costs twice where single values are to be read.
+    /// What a node costs: its bytes, those of its children and what these cost to decode included,
+    /// and what it costs to decode itself; a block that has to be decoded for one value costs twice
+    /// where single values are to be read.
     fn cost(&self, encoding: &dyn Encoding, bytes: usize, values: Values<'_>) -> usize {
-        self.weighed(encoding, bytes, own_picos(encoding, values.physical_type(), values.len()))
+        self.weighed(
+            encoding,
+            bytes,
+            own_picos(encoding, values.physical_type(), values.len()),
+        )
     }
 
     fn weighed(&self, encoding: &dyn Encoding, bytes: usize, picos: u64) -> usize {
         let random = self.access == Access::Random && encoding.point_read() == PointRead::Block;
-        if random { 2 * bytes + self.decoding(picos) } else { bytes + self.decoding(picos) }
+        if random {
+            2 * bytes + self.decoding(picos)
+        } else {
+            bytes + self.decoding(picos)
+        }
     }
 
     fn node_cost(&self, node: &Node) -> usize {
         let children = self.decoding(node.children.iter().map(picos).sum());
         match encoding::by_id(node.encoding) {
-            Some(encoding) => self.weighed(encoding, node.size() + children, own_picos(encoding, node.ty, node.len)),
+            Some(encoding) => self.weighed(
+                encoding,
+                node.size() + children,
+                own_picos(encoding, node.ty, node.len),
+            ),
             None => node.size(),
         }
     }
@@ -328,7 +385,8 @@ impl<'a> Cascade<'a> {
             Offered::Always => true,
             Offered::Fast => self.profile == Profile::Fast,
             Offered::Instead(other) => {
-                self.profile == Profile::Small || self.profile == Profile::Balanced && !self.offers(other)
+                self.profile == Profile::Small
+                    || self.profile == Profile::Balanced && !self.offers(other)
             }
             Offered::Slow => self.profile != Profile::Fast,
             Offered::Small => self.profile == Profile::Small,
@@ -343,7 +401,12 @@ impl<'a> Cascade<'a> {
             return Ok(self.node_cost(&self.trying().child(values, kind)?));
         };
         let node = self.trying().child(sample.borrow(), kind)?;
-        let by_sample = scaled(&node, self.node_cost(&node), values.len(), sample.borrow().len());
+        let by_sample = scaled(
+            &node,
+            self.node_cost(&node),
+            values.len(),
+            sample.borrow().len(),
+        );
         let stats = Stats::new(values, kind);
         let mut least = by_sample;
         for candidate in self.candidates(values, &stats, Encoding::needs_all) {
@@ -355,7 +418,11 @@ impl<'a> Cascade<'a> {
     }
 
     /// What the lengths of strings would cost, once for all encodings that have them.
-    pub(crate) fn estimate_lengths(&self, strings: Strings<'_>, stats: &Stats<'_>) -> Result<usize> {
+    pub(crate) fn estimate_lengths(
+        &self,
+        strings: Strings<'_>,
+        stats: &Stats<'_>,
+    ) -> Result<usize> {
         if let Some(bytes) = stats.length_bytes.get() {
             return Ok(*bytes);
         }
@@ -363,13 +430,22 @@ impl<'a> Cascade<'a> {
         Ok(*stats.length_bytes.get_or_init(|| bytes))
     }
 
-    /// Bytes that an encoding would take, by encoding the sample with it and scaling, and what its children would cost to
-    /// decode.
-    pub(crate) fn estimate_by_sample(&self, id: u8, values: Values<'_>, stats: &Stats<'_>) -> Result<Option<usize>> {
-        let Some(encoding) = encoding::by_id(id) else { return Ok(None) };
+    /// Bytes that an encoding would take, by encoding the sample with it and scaling, and what its
+    /// children would cost to decode.
+    pub(crate) fn estimate_by_sample(
+        &self,
+        id: u8,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+    ) -> Result<Option<usize>> {
+        let Some(encoding) = encoding::by_id(id) else {
+            return Ok(None);
+        };
         let cost = |node: &Node| node.size() + self.decoding(node.children.iter().map(picos).sum());
         let Some(sample) = (!self.trial).then(|| sample::of(values)).flatten() else {
-            return Ok(encoding.encode(values, stats, &self.trying())?.map(|node| cost(&node)));
+            return Ok(encoding
+                .encode(values, stats, &self.trying())?
+                .map(|node| cost(&node)));
         };
         let sample = sample.borrow();
         let stats = Stats::new(sample, stats.kind());
@@ -385,22 +461,39 @@ impl<'a> Cascade<'a> {
         }
     }
 
-    /// The hint's tree for these values, and whether it holds: not where they take 3% more than the hint's did.
-    fn again(&self, hint: &Hint<'_>, values: Values<'_>, stats: &Stats<'_>) -> Result<Option<(bool, Node)>> {
-        let Some(encoding) = encoding::by_id(hint.node.encoding) else { return Ok(None) };
-        if !encoding.accepts(values.physical_type(), stats.kind()) || !encoding.suits(values, stats) {
+    /// The hint's tree for these values, and whether it holds: not where they take 3% more than the
+    /// hint's did.
+    fn again(
+        &self,
+        hint: &Hint<'_>,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+    ) -> Result<Option<(bool, Node)>> {
+        let Some(encoding) = encoding::by_id(hint.node.encoding) else {
+            return Ok(None);
+        };
+        if !encoding.accepts(values.physical_type(), stats.kind()) || !encoding.suits(values, stats)
+        {
             return Ok(None);
         }
-        let below = Cascade { hint: Some(hint), ..self.below(encoding) };
+        let below = Cascade {
+            hint: Some(hint),
+            ..self.below(encoding)
+        };
         let node = encoding.encode(values, stats, &below)?;
         let own = |node: &Node| (node.size() - encoding.shareable(node)) as f64;
-        let allowed = own(hint.node) / hint.node.len.max(1) as f64 * values.len() as f64 * 1.03 + 64.0;
+        let allowed =
+            own(hint.node) / hint.node.len.max(1) as f64 * values.len() as f64 * 1.03 + 64.0;
         let holds = |node: &Node| own(node) <= allowed + encoding.shareable(node) as f64 * 0.5;
         Ok(node.map(|node| (holds(&node), node)))
     }
 
     fn trying(&self) -> Self {
-        Self { trial: true, hint: None, ..*self }
+        Self {
+            trial: true,
+            hint: None,
+            ..*self
+        }
     }
 
     /// As seen by the children of an encoding.
@@ -423,12 +516,13 @@ impl<'a> Cascade<'a> {
         among: impl Fn(&'static (dyn Encoding + 'static)) -> bool,
     ) -> impl Iterator<Item = &'static dyn Encoding> {
         let (ty, kind) = (values.physical_type(), stats.kind());
-        let able = POOL
-            .iter()
-            .copied()
-            .filter(move |e| !e.needs_source() && self.offers(*e) && among(*e) && e.accepts(ty, kind));
+        let able = POOL.iter().copied().filter(move |e| {
+            !e.needs_source() && self.offers(*e) && among(*e) && e.accepts(ty, kind)
+        });
         let able = able.filter(move |e| self.depth > 0 || e.terminal());
-        able.filter(move |e| (e.terminal() || self.excluded >> e.id() & 1 == 0) && e.suits(values, stats))
+        able.filter(move |e| {
+            (e.terminal() || self.excluded >> e.id() & 1 == 0) && e.suits(values, stats)
+        })
     }
 
     /// Few values, or a trial: every encoding that suits is tried on all of them.
@@ -436,7 +530,9 @@ impl<'a> Cascade<'a> {
         let mut best: Option<Node> = None;
         for candidate in self.candidates(values, stats, |_| true) {
             if let Some(node) = candidate.encode(values, stats, &self.below(candidate))?
-                && best.as_ref().is_none_or(|b| self.node_cost(&node) < self.node_cost(b))
+                && best
+                    .as_ref()
+                    .is_none_or(|b| self.node_cost(&node) < self.node_cost(b))
             {
                 best = Some(node);
             }
@@ -448,7 +544,12 @@ impl<'a> Cascade<'a> {
     pub(crate) fn plainly(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
         match values {
             Values::Bits(_) => encoded(&encoding::bitmap::PlainBits, values, stats, self),
-            _ => encoded(&encoding::plain::Plain, values, stats, &self.below(&encoding::plain::Plain)),
+            _ => encoded(
+                &encoding::plain::Plain,
+                values,
+                stats,
+                &self.below(&encoding::plain::Plain),
+            ),
         }
     }
 
@@ -456,33 +557,57 @@ impl<'a> Cascade<'a> {
         let encoding = encoding::by_name(name).ok_or_else(|| encoding::unknown(name))?;
         let ty = values.physical_type();
         if !encoding.accepts(ty, stats.kind()) {
-            return Err(Error::invalid(format!("encoding {name} cannot hold {:?} {ty:?} values", stats.kind())));
+            return Err(Error::invalid(format!(
+                "encoding {name} cannot hold {:?} {ty:?} values",
+                stats.kind()
+            )));
         }
         // The user's word decides, not the viability rules; its children are chosen as ever.
         let all = Stats::exhaustive(values, stats.kind());
         let node = encoding.encode(
             values,
             &all,
-            &Self { insisted: true, hint: self.hint, sources: self.sources, ..self.below(encoding) },
+            &Self {
+                insisted: true,
+                hint: self.hint,
+                sources: self.sources,
+                ..self.below(encoding)
+            },
         )?;
         node.ok_or_else(|| Error::invalid(format!("encoding {name} cannot hold these values")))
     }
 }
 
-fn encoded(encoding: &dyn Encoding, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Node> {
+fn encoded(
+    encoding: &dyn Encoding,
+    values: Values<'_>,
+    stats: &Stats<'_>,
+    cascade: &Cascade<'_>,
+) -> Result<Node> {
     let node = encoding.encode(values, stats, cascade)?;
-    node.ok_or_else(|| Error::unsupported(format!("{} cannot hold {:?}", encoding.name(), values.physical_type())))
+    node.ok_or_else(|| {
+        Error::unsupported(format!(
+            "{} cannot hold {:?}",
+            encoding.name(),
+            values.physical_type()
+        ))
+    })
 }
 
 /// What the values of a node take to decode, its children apart. Bits are decoded by words.
 fn own_picos(encoding: &dyn Encoding, ty: PhysicalType, len: usize) -> u64 {
-    let len = if ty == PhysicalType::Bits { len / 32 } else { len };
+    let len = if ty == PhysicalType::Bits {
+        len / 32
+    } else {
+        len
+    };
     u64::from(encoding.decode_picos()) * len as u64
 }
 
 /// What a tree takes to decode.
 fn picos(node: &Node) -> u64 {
-    let own = encoding::by_id(node.encoding).map_or(0, |encoding| own_picos(encoding, node.ty, node.len));
+    let own =
+        encoding::by_id(node.encoding).map_or(0, |encoding| own_picos(encoding, node.ty, node.len));
     own + node.children.iter().map(picos).sum::<u64>()
 }
 

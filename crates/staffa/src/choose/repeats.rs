@@ -1,5 +1,5 @@
-//! Repeats: what a block says a second time, found in one pass with a table of hashes (Lempel, Ziv 1977; greedy with
-//! one step of lazy matching, as in DEFLATE). The symbols are whole values.
+//! Repeats: what a block says a second time, found in one pass with a table of hashes (Lempel, Ziv
+//! 1977; greedy with one step of lazy matching, as in DEFLATE). The symbols are whole values.
 
 use staffa_kernels::{Int, bounds};
 
@@ -10,8 +10,8 @@ use crate::values::Values;
 /// Fewer values hold no repeat worth a node. More than a sample has, which cannot show any.
 const LEAST: usize = 1024;
 
-/// How the probe looks for repeats: in so many segments, of so many places, of which one was kept; so many values must
-/// agree.
+/// How the probe looks for repeats: in so many segments, of so many places, of which one was kept;
+/// so many values must agree.
 const SEGMENTS: usize = 32;
 const STRIDE: usize = 32;
 const AGREE: usize = 16;
@@ -27,7 +27,8 @@ const COST_SAME: u32 = 16;
 const STEPS: usize = 8;
 const ENOUGH: usize = 64;
 
-/// Values as matches with earlier ones, and what lies before each. What follows the last match are literals.
+/// Values as matches with earlier ones, and what lies before each. What follows the last match are
+/// literals.
 #[derive(Debug, Clone, Default)]
 pub struct Sequences {
     /// Values before the match that have no match.
@@ -59,7 +60,8 @@ impl Sequences {
     }
 }
 
-/// The repeats of some values, of bits those of the lengths of their runs; `None` where a probe finds few, or they would save less than an eighth.
+/// The repeats of some values, of bits those of the lengths of their runs; `None` where a probe
+/// finds few, or they would save less than an eighth.
 pub(crate) fn of(values: Values<'_>) -> Option<Sequences> {
     if values.len() < LEAST {
         return None;
@@ -67,7 +69,9 @@ pub(crate) fn of(values: Values<'_>) -> Option<Sequences> {
     if matches!(values, Values::Bits(_)) {
         let mut before = 0;
         let ends = run_ends(values).into_iter();
-        let lengths: Vec<u32> = ends.map(|end| end - std::mem::replace(&mut before, end)).collect();
+        let lengths: Vec<u32> = ends
+            .map(|end| end - std::mem::replace(&mut before, end))
+            .collect();
         return of(Values::U32(&lengths));
     }
     for_ints!(values.physical_type(), T => {
@@ -109,11 +113,16 @@ fn grams<T: Int>(values: &[T], levels: u32) -> Vec<u32> {
     hashes
 }
 
-/// Whether three in eight of some segments, those of a single value aside, hold the begin of a repeat. Every `STRIDE`th place is
-/// kept, and so many places of a segment looked up: one of them is where a kept one was.
+/// Whether three in eight of some segments, those of a single value aside, hold the begin of a
+/// repeat. Every `STRIDE`th place is kept, and so many places of a segment looked up: one of them
+/// is where a kept one was.
 fn probe<T: Int>(values: &[T]) -> bool {
     let hash = |gram: &[T]| {
-        gram.iter().take(4).fold(0u64, |h, v| (h ^ v.to_u64()).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23))
+        gram.iter().take(4).fold(0u64, |h, v| {
+            (h ^ v.to_u64())
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .rotate_left(23)
+        })
     };
     let mut table = [0u32; 1 << 12];
     let (mut kept, mut seen, mut hits) = (0, 0, 0);
@@ -123,7 +132,9 @@ fn probe<T: Int>(values: &[T]) -> bool {
             table[(hash(&values[kept..]) >> 52) as usize] = kept as u32 + 1;
             kept += STRIDE;
         }
-        let Some(segment) = values.get(start..start + STRIDE + AGREE) else { break };
+        let Some(segment) = values.get(start..start + STRIDE + AGREE) else {
+            break;
+        };
         if segment.array_windows().all(|[a, b]| a == b) {
             continue;
         }
@@ -152,7 +163,12 @@ fn common<T: Int>(values: &[T], a: usize, b: usize) -> usize {
     let (old, new) = (&values[a..], &values[b..]);
     let chunks = old.as_chunks::<8>().0.iter().zip(new.as_chunks::<8>().0);
     let whole = chunks.take_while(|(a, b)| a == b).count() * 8;
-    whole + old[whole..].iter().zip(&new[whole..]).take_while(|(a, b)| a == b).count()
+    whole
+        + old[whole..]
+            .iter()
+            .zip(&new[whole..])
+            .take_while(|(a, b)| a == b)
+            .count()
 }
 
 /// Places by hash, the latest first.
@@ -169,7 +185,12 @@ impl Table {
     fn new<T: Int>(values: &[T], levels: u32) -> Self {
         let hashes = grams(values, levels);
         let bits = hashes.len().max(1).ilog2().clamp(8, 15);
-        Self { heads: vec![0; 1 << bits], before: vec![0; hashes.len()], hashes, shift: 32 - bits }
+        Self {
+            heads: vec![0; 1 << bits],
+            before: vec![0; hashes.len()],
+            hashes,
+            shift: 32 - bits,
+        }
     }
 
     fn insert(&mut self, place: usize) {
@@ -186,12 +207,18 @@ impl Table {
         let gain = |length: usize, cost: u32| (length * width as usize) as i64 - i64::from(cost);
         if last > 0 && last <= place {
             let length = common(values, place - last, place);
-            best = Match { length, offset: last, gain: gain(length, COST_SAME).max(0) };
+            best = Match {
+                length,
+                offset: last,
+                gain: gain(length, COST_SAME).max(0),
+            };
             if length >= ENOUGH {
                 return best;
             }
         }
-        let Some(&hash) = self.hashes.get(place) else { return best };
+        let Some(&hash) = self.hashes.get(place) else {
+            return best;
+        };
         let mut candidate = self.heads[(hash >> self.shift) as usize] as usize;
         for _ in 0..STEPS {
             if candidate == 0 || best.length >= ENOUGH {
@@ -202,7 +229,11 @@ impl Table {
                 let length = common(values, old, place);
                 let gain = gain(length, COST);
                 if gain > best.gain {
-                    best = Match { length, offset: place - old, gain };
+                    best = Match {
+                        length,
+                        offset: place - old,
+                        gain,
+                    };
                 }
             }
             candidate = self.before[old] as usize;
@@ -220,7 +251,11 @@ fn find<T: Integer>(values: &[T], width: u32) -> Sequences {
     let mut next = Match::default();
     let mut known = false;
     while place < values.len() {
-        let this = if known { next } else { table.best(values, place, last, width) };
+        let this = if known {
+            next
+        } else {
+            table.best(values, place, last, width)
+        };
         known = false;
         table.insert(place);
         if this.gain == 0 {
@@ -249,7 +284,12 @@ mod tests {
     /// Follows the sequences.
     fn repeated<T: Copy>(found: &Sequences, literals: &[T], len: usize) -> Vec<T> {
         let (mut out, mut literals) = (Vec::new(), literals.iter());
-        for ((&before, &length), &offset) in found.literals.iter().zip(&found.lengths).zip(&found.offsets) {
+        for ((&before, &length), &offset) in found
+            .literals
+            .iter()
+            .zip(&found.lengths)
+            .zip(&found.offsets)
+        {
             out.extend(literals.by_ref().take(before as usize));
             (0..length).for_each(|_| out.push(out[out.len() - offset as usize]));
         }
@@ -262,18 +302,30 @@ mod tests {
     fn lists_that_come_again_are_found() {
         let mut state = 7u64;
         let mut random = move || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             state >> 40
         };
         let list: Vec<u64> = (0..500).map(|_| random()).collect();
-        let values: Vec<u64> = (0..40_000).map(|i| if i % 83 == 5 { i as u64 } else { list[i % 500] }).collect();
+        let values: Vec<u64> = (0..40_000)
+            .map(|i| if i % 83 == 5 { i as u64 } else { list[i % 500] })
+            .collect();
         let found = of(Values::U64(&values)).unwrap();
         let literals = found.literal_values(&values);
         assert_eq!(repeated(&found, &literals, values.len()), values);
-        assert!(literals.len() < 1100 && found.lengths.len() < 1000, "{} {}", literals.len(), found.lengths.len());
+        assert!(
+            literals.len() < 1100 && found.lengths.len() < 1000,
+            "{} {}",
+            literals.len(),
+            found.lengths.len()
+        );
         let noise: Vec<u64> = (0..40_000).map(|_| random()).collect();
         assert!(of(Values::U64(&noise)).is_none());
-        assert_eq!(repeated(&all(Values::U64(&noise)), &noise, noise.len()), noise);
+        assert_eq!(
+            repeated(&all(Values::U64(&noise)), &noise, noise.len()),
+            noise
+        );
         // A sample cannot show repeats.
         assert!(of(Values::U64(&values[..640])).is_none());
     }

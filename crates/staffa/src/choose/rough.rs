@@ -3,8 +3,8 @@
 use crate::decode::{Integer, Physical as _, for_ints};
 use crate::values::Values;
 
-/// Bytes that integers take, about: as differences to the least of 64, as differences to the one before, or as runs,
-/// whichever is least. 0 for other types.
+/// Bytes that integers take, about: as differences to the least of 64, as differences to the one
+/// before, or as runs, whichever is least. 0 for other types.
 pub(crate) fn rough_bytes(values: Values<'_>) -> usize {
     for_ints!(values.physical_type(), T => of(T::slice(values).unwrap_or_default()), _ => 0)
 }
@@ -41,9 +41,13 @@ mod tests {
 
     #[test]
     fn structure_is_seen() {
-        let noise: Vec<u32> = (0..6400u32).map(|i| i.wrapping_mul(0x9e37_79b1) >> 20).collect();
+        let noise: Vec<u32> = (0..6400u32)
+            .map(|i| i.wrapping_mul(0x9e37_79b1) >> 20)
+            .collect();
         let rising: Vec<u64> = (0..6400).map(|i| (1 << 40) + i * 1000).collect();
-        let runs: Vec<u16> = (0..6400u16).map(|i| (i / 100).wrapping_mul(40_503)).collect();
+        let runs: Vec<u16> = (0..6400u16)
+            .map(|i| (i / 100).wrapping_mul(40_503))
+            .collect();
         assert!((9000..9700).contains(&rough_bytes(Values::U32(&noise))));
         assert!((8000..10_000).contains(&rough_bytes(Values::U64(&rising))));
         assert!(rough_bytes(Values::U16(&runs)) < 700);

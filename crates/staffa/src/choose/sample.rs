@@ -36,7 +36,8 @@ pub(super) fn vector_rows() -> usize {
     shape().1.clamp(RUN, VECTOR)
 }
 
-/// The sample; `None` where there are hardly more values than it would hold, and for bits, which are cheap to encode.
+/// The sample; `None` where there are hardly more values than it would hold, and for bits, which
+/// are cheap to encode.
 pub(super) fn of(values: Values<'_>) -> Option<Picked> {
     let (runs, run) = shape();
     if values.len() <= runs * run * 2 || matches!(values, Values::Bits(_)) {
@@ -62,12 +63,15 @@ mod tests {
     #[test]
     fn a_sample_has_ten_runs_from_ten_parts() {
         let values: Vec<u32> = (0..10_000).collect();
-        let Some(Picked::U32(sample)) = of(Values::U32(&values)) else { panic!("no sample") };
+        let Some(Picked::U32(sample)) = of(Values::U32(&values)) else {
+            panic!("no sample")
+        };
         assert_eq!(sample.len(), rows());
         for (i, run) in sample.chunks(RUN).enumerate() {
             assert!(run.is_sorted() && run[RUN - 1] - run[0] == RUN as u32 - 1);
             assert!(
-                (i * 1000..(i + 1) * 1000).contains(&(run[0] as usize)) && (run[RUN - 1] as usize) < (i + 1) * 1000
+                (i * 1000..(i + 1) * 1000).contains(&(run[0] as usize))
+                    && (run[RUN - 1] as usize) < (i + 1) * 1000
             );
         }
         assert!(of(Values::U32(&values[..1000])).is_none());

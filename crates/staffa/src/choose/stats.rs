@@ -1,4 +1,5 @@
-//! Statistics of the values of a block: what the viability rules ask, each made once and only when asked.
+//! Statistics of the values of a block: what the viability rules ask, each made once and only when
+//! asked.
 
 use std::cell::OnceCell;
 
@@ -10,7 +11,8 @@ use crate::decode::for_words;
 use crate::encoding::run_end::run_ends;
 use crate::values::{Kind, Values};
 
-/// Codes of sorted strings, and about what they and the strings take, where that has been looked at.
+/// Codes of sorted strings, and about what they and the strings take, where that has been looked
+/// at.
 pub(crate) type Sorted = (Coded, Option<usize>);
 
 /// Statistics of some values.
@@ -47,17 +49,26 @@ impl<'a> Stats<'a> {
 
     /// With codes that are known already.
     pub(crate) fn with_codes(values: Values<'a>, kind: Kind, coded: Coded) -> Self {
-        Self { coded: OnceCell::from(Some(coded)), ..Self::new(values, kind) }
+        Self {
+            coded: OnceCell::from(Some(coded)),
+            ..Self::new(values, kind)
+        }
     }
 
     /// Of values that are equal where others are, whose codes they share.
     pub(crate) fn like(values: Values<'a>, kind: Kind, others: &Stats<'_>) -> Self {
-        Self { coded: others.coded.clone(), ..Self::new(values, kind) }
+        Self {
+            coded: others.coded.clone(),
+            ..Self::new(values, kind)
+        }
     }
 
     /// With codes however many values are distinct: for an encoding that was asked for by name.
     pub(crate) fn exhaustive(values: Values<'a>, kind: Kind) -> Self {
-        Self { coded: OnceCell::from(code::of(values, usize::MAX)), ..Self::new(values, kind) }
+        Self {
+            coded: OnceCell::from(code::of(values, usize::MAX)),
+            ..Self::new(values, kind)
+        }
     }
 
     /// How the values are ordered.
@@ -71,7 +82,10 @@ impl<'a> Stats<'a> {
             _ if self.values.is_empty() => 0,
             // Codes compare faster than strings.
             Values::Bytes(_) if self.coded.get().is_some_and(Option::is_some) => {
-                let codes = self.dictionary().map(|coded| coded.codes.as_slice()).unwrap_or_default();
+                let codes = self
+                    .dictionary()
+                    .map(|coded| coded.codes.as_slice())
+                    .unwrap_or_default();
                 1 + changes(codes)
             }
             Values::Bits(bits) => {
@@ -81,13 +95,23 @@ impl<'a> Stats<'a> {
                 for (i, &word) in bits.words().iter().enumerate() {
                     let changes = word ^ (word << 1 | u64::from(before));
                     let valid = len - i * 64;
-                    let mask = if valid >= 64 { u64::MAX } else { (1 << valid) - 1 };
+                    let mask = if valid >= 64 {
+                        u64::MAX
+                    } else {
+                        (1 << valid) - 1
+                    };
                     runs += (changes & mask).count_ones() as usize;
                     before = word >> 63 == 1;
                 }
                 runs
             }
-            Values::Bytes(strings) => 1 + strings.iter().zip(strings.iter().skip(1)).filter(|(a, b)| a != b).count(),
+            Values::Bytes(strings) => {
+                1 + strings
+                    .iter()
+                    .zip(strings.iter().skip(1))
+                    .filter(|(a, b)| a != b)
+                    .count()
+            }
             words => for_words!(words.physical_type(), T => {
                 1 + changes(<T as crate::decode::Physical>::slice(words).unwrap_or_default())
             }, _ => 0),
@@ -96,22 +120,32 @@ impl<'a> Stats<'a> {
 
     /// End of every run.
     pub fn ends(&self) -> &[u32] {
-        self.ends.get_or_init(|| match (self.values, self.coded.get()) {
-            (Values::Bytes(_), Some(Some(coded))) => run_ends(Values::U32(&coded.codes)),
-            (values, _) => run_ends(values),
-        })
+        self.ends
+            .get_or_init(|| match (self.values, self.coded.get()) {
+                (Values::Bytes(_), Some(Some(coded))) => run_ends(Values::U32(&coded.codes)),
+                (values, _) => run_ends(values),
+            })
     }
 
-    /// Codes of the distinct values, counted exactly; `None` where three quarters or more of the values are distinct.
+    /// Codes of the distinct values, counted exactly; `None` where three quarters or more of the
+    /// values are distinct.
     pub fn dictionary(&self) -> Option<&Coded> {
-        self.coded.get_or_init(|| code::of(self.values, self.values.len() * 3 / 4)).as_ref()
+        self.coded
+            .get_or_init(|| code::of(self.values, self.values.len() * 3 / 4))
+            .as_ref()
     }
 
-    /// Whether strings, as their distinct ones and codes, take less than a quarter of their bytes: more than common
-    /// substrings can save. Only where codes have been asked for.
+    /// Whether strings, as their distinct ones and codes, take less than a quarter of their bytes:
+    /// more than common substrings can save. Only where codes have been asked for.
     pub(crate) fn is_few_strings(&self) -> bool {
-        let (Values::Bytes(strings), Some(Some(coded))) = (self.values, self.coded.get()) else { return false };
-        let distinct: usize = coded.firsts.iter().map(|row| 1 + strings.get(*row as usize).len()).sum();
+        let (Values::Bytes(strings), Some(Some(coded))) = (self.values, self.coded.get()) else {
+            return false;
+        };
+        let distinct: usize = coded
+            .firsts
+            .iter()
+            .map(|row| 1 + strings.get(*row as usize).len())
+            .sum();
         let width = usize::BITS - coded.firsts.len().leading_zeros();
         (distinct + strings.len() * width as usize / 8) * 4 < strings.contents().len()
     }
@@ -120,11 +154,20 @@ impl<'a> Stats<'a> {
     pub fn sequences(&self) -> Option<&Sequences> {
         // Where most values are distinct there is nothing to look for.
         let distinct = self.coded.get().is_some_and(Option::is_none);
-        self.sequences.get_or_init(|| if distinct { None } else { repeats::of(self.values) }).as_ref()
+        self.sequences
+            .get_or_init(|| {
+                if distinct {
+                    None
+                } else {
+                    repeats::of(self.values)
+                }
+            })
+            .as_ref()
     }
 
-    /// A row of the value that most rows have, and how many have it. Without codes it is sought by a vote
-    /// (Boyer and Moore), which finds a value that more than half the rows have, and else any.
+    /// A row of the value that most rows have, and how many have it. Without codes it is sought by
+    /// a vote (Boyer and Moore), which finds a value that more than half the rows have, and else
+    /// any.
     pub fn top(&self) -> Option<(u32, usize)> {
         if self.values.is_empty() {
             return None;
@@ -154,9 +197,14 @@ impl<'a> Stats<'a> {
 /// Values by which the candidate of a vote is found.
 const VOTERS: usize = 509;
 
-/// The row of a value that more than half of all have, where there is one, and how many have it. The candidate is found
-/// among a few values from all parts, which hardly ever misses one of which there is more than half.
-fn majority<K: PartialEq>(len: usize, at: impl Fn(usize) -> K, rows: impl Fn(&K) -> usize) -> (u32, usize) {
+/// The row of a value that more than half of all have, where there is one, and how many have it.
+/// The candidate is found among a few values from all parts, which hardly ever misses one of which
+/// there is more than half.
+fn majority<K: PartialEq>(
+    len: usize,
+    at: impl Fn(usize) -> K,
+    rows: impl Fn(&K) -> usize,
+) -> (u32, usize) {
     let part = (len / VOTERS).max(1);
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
     let voter = |start: usize| {
@@ -173,10 +221,16 @@ fn majority<K: PartialEq>(len: usize, at: impl Fn(usize) -> K, rows: impl Fn(&K)
             _ => (leading, votes) = (Some(voter), 1),
         }
     }
-    let Some((row, value)) = leading else { return (0, 0) };
+    let Some((row, value)) = leading else {
+        return (0, 0);
+    };
     let sampled = voters.iter().filter(|(_, v)| v == value).count();
     // Far from half of them.
-    if sampled * 3 < voters.len() { (*row, 0) } else { (*row, rows(value)) }
+    if sampled * 3 < voters.len() {
+        (*row, 0)
+    } else {
+        (*row, rows(value))
+    }
 }
 
 #[cfg(test)]
@@ -188,7 +242,10 @@ mod tests {
     fn the_top_value_is_found_with_codes_and_without() {
         let words = [5u32, 7, 7, 1, 7, 7, 2, 7];
         let values = Values::U32(&words);
-        for stats in [Stats::new(values, Kind::Unsigned), Stats::exhaustive(values, Kind::Unsigned)] {
+        for stats in [
+            Stats::new(values, Kind::Unsigned),
+            Stats::exhaustive(values, Kind::Unsigned),
+        ] {
             let (row, rows) = stats.top().unwrap();
             assert_eq!((words[row as usize], rows), (7, 5));
         }
@@ -203,7 +260,10 @@ mod tests {
             let bits: Vec<bool> = (0..len).map(|i| i / 3 % 2 == 0).collect();
             let expected = 1 + bits.windows(2).filter(|w| w[0] != w[1]).count();
             let bits: Bitmap = bits.into_iter().collect();
-            assert_eq!(Stats::new(Values::Bits(&bits), Kind::Unsigned).runs(), expected);
+            assert_eq!(
+                Stats::new(Values::Bits(&bits), Kind::Unsigned).runs(),
+                expected
+            );
         }
         assert_eq!(Stats::new(Values::U16(&[]), Kind::Signed).runs(), 0);
     }

@@ -1,4 +1,5 @@
-//! Damaged blocks: every truncation, bytes set to others, every header field told wrongly. Each gives an answer or an error.
+//! Damaged blocks: every truncation, bytes set to others, every header field told wrongly. Each
+//! gives an answer or an error.
 
 use staffa_kernels::U256;
 
@@ -15,16 +16,24 @@ use crate::values::{Kind, PhysicalType};
 
 /// Decodes whatever a block holds; answers and errors are both fine, panics are not.
 fn survive(bytes: &[u8], len: usize, ty: PhysicalType, other: Option<&[u8]>) {
-    let limits = Limits { block_bytes: 1 << 24, ..Limits::default() };
-    let Ok(parsed) = block::parse(bytes, len, Some(ty), &limits) else { return };
+    let limits = Limits {
+        block_bytes: 1 << 24,
+        ..Limits::default()
+    };
+    let Ok(parsed) = block::parse(bytes, len, Some(ty), &limits) else {
+        return;
+    };
     let other = other.and_then(|other| block::parse(other, len, Some(ty), &limits).ok());
-    let Ok(block) = Block::open(&parsed, &[], other.as_slice(), &limits) else { return };
+    let Ok(block) = Block::open(&parsed, &[], other.as_slice(), &limits) else {
+        return;
+    };
     let mut cx = Scratch::default();
     let rows: Vec<u32> = (0..len as u32).step_by(len / 7 + 1).collect();
     macro_rules! words {
         ($decoder:expr, $ty:ty) => {{
             let _ = $decoder.gather(&rows, &mut cx, &mut vec![<$ty>::default(); rows.len()]);
-            let _ = block.words::<$ty>($decoder.as_ref(), &mut cx, &mut vec![<$ty>::default(); len]);
+            let _ =
+                block.words::<$ty>($decoder.as_ref(), &mut cx, &mut vec![<$ty>::default(); len]);
         }};
     }
     match &block.values {
@@ -69,15 +78,30 @@ pub(super) fn damage(good: &[u8], len: usize, ty: PhysicalType, other: Option<&[
         let mut flipped = good.to_vec();
         flipped[at] ^= 1;
         let limits = Limits::default();
-        assert!(block::parse(&flipped, len, Some(ty), &limits).is_err(), "a flip went unnoticed");
+        assert!(
+            block::parse(&flipped, len, Some(ty), &limits).is_err(),
+            "a flip went unnoticed"
+        );
     }
 }
 
 /// What no encoding may trip over.
 pub(super) fn hostile(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
-    for (len, shape) in [(40, 3), (40, 2), (90, 7), (30, 4), (1060, 5), (20, 0), (33, 1), (1030, 2), (180, 8)] {
+    for (len, shape) in [
+        (40, 3),
+        (40, 2),
+        (90, 7),
+        (30, 4),
+        (1060, 5),
+        (20, 0),
+        (33, 1),
+        (1030, 2),
+        (180, 8),
+    ] {
         let values = picked(ty, &numbers(len, shape, 0x5eed, 11));
-        let Some(good) = encoded(encoding, values.borrow(), kind) else { continue };
+        let Some(good) = encoded(encoding, values.borrow(), kind) else {
+            continue;
+        };
         damage(&good, len, ty, other_block(encoding, ty, len).as_deref());
     }
     for (len, shape) in [(40, 3), (90, 7), (1060, 5), (1030, 2), (70, 4), (180, 8)] {
@@ -100,20 +124,43 @@ pub(super) fn hostile(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
 
 /// What a field of a header is set to: 0, 1, its maximum, +1 and -1.
 fn lies(field: u64) -> [u64; 6] {
-    [0, 1, u64::MAX, u64::from(u32::MAX), field.wrapping_add(1), field.wrapping_sub(1)]
+    [
+        0,
+        1,
+        u64::MAX,
+        u64::from(u32::MAX),
+        field.wrapping_add(1),
+        field.wrapping_sub(1),
+    ]
 }
 
-/// Each field of the block's header, of every node's header and at the head of every payload set to something else, and
-/// all around it made to fit again.
+/// Each field of the block's header, of every node's header and at the head of every payload set to
+/// something else, and all around it made to fit again.
 pub(super) fn lying_fields(good: &[u8], len: usize, ty: PhysicalType, other: Option<&[u8]>) {
     fn owned(node: &NodeRef<'_>) -> Node {
-        let NodeRef { encoding, ty, len, payload, ref children, .. } = *node;
-        Node { encoding, ty, len, payload: payload.to_vec(), children: children.iter().map(owned).collect() }
+        let NodeRef {
+            encoding,
+            ty,
+            len,
+            payload,
+            ref children,
+            ..
+        } = *node;
+        Node {
+            encoding,
+            ty,
+            len,
+            payload: payload.to_vec(),
+            children: children.iter().map(owned).collect(),
+        }
     }
     /// Calls back with the whole tree for each lie that a node or those below it may tell.
     fn each(root: &Node, path: &mut Vec<usize>, tell: &mut dyn FnMut(&Node)) {
         let at = |root: &mut Node, path: &[usize], change: &dyn Fn(&mut Node)| {
-            change(path.iter().fold(root, |node, child| &mut node.children[*child]));
+            change(
+                path.iter()
+                    .fold(root, |node, child| &mut node.children[*child]),
+            );
         };
         let mut lie = |change: &dyn Fn(&mut Node)| {
             let mut tree = root.clone();
@@ -122,8 +169,12 @@ pub(super) fn lying_fields(good: &[u8], len: usize, ty: PhysicalType, other: Opt
         };
         let node = path.iter().fold(root, |node, child| &node.children[*child]);
         (0..24).for_each(|id| lie(&|node| node.encoding = id));
-        (0..8).filter_map(PhysicalType::from_byte).for_each(|ty| lie(&|node| node.ty = ty));
-        lies(node.len as u64).iter().for_each(|len| lie(&|node| node.len = *len as usize));
+        (0..8)
+            .filter_map(PhysicalType::from_byte)
+            .for_each(|ty| lie(&|node| node.ty = ty));
+        lies(node.len as u64)
+            .iter()
+            .for_each(|len| lie(&|node| node.len = *len as usize));
         for start in 0..node.payload.len().min(24) {
             let mut cursor = Cursor::new(&node.payload[start..]);
             if let Ok(field) = cursor.varint() {
@@ -135,11 +186,16 @@ pub(super) fn lying_fields(good: &[u8], len: usize, ty: PhysicalType, other: Opt
                 }
             }
             for width in [2, 4, 8] {
-                let Some(bytes) = node.payload.get(start..start + width) else { continue };
+                let Some(bytes) = node.payload.get(start..start + width) else {
+                    continue;
+                };
                 let mut word = [0; 8];
                 word[..width].copy_from_slice(bytes);
                 for field in lies(u64::from_le_bytes(word)) {
-                    lie(&|node| node.payload[start..start + width].copy_from_slice(&field.to_le_bytes()[..width]));
+                    lie(&|node| {
+                        node.payload[start..start + width]
+                            .copy_from_slice(&field.to_le_bytes()[..width])
+                    });
                 }
             }
         }
@@ -167,10 +223,23 @@ pub(super) fn lying_fields(good: &[u8], len: usize, ty: PhysicalType, other: Opt
         bytes
     };
     let parsed = block::parse(good, len, Some(ty), &Limits::default()).unwrap();
-    let (tree, string_bytes) = (owned(parsed.values.as_ref().unwrap()), parsed.string_bytes as u64);
-    assert_eq!(block(len as u64, 2, string_bytes, &tree), good, "the block is put together as written");
-    lies(len as u64).iter().for_each(|lie| survive(&block(*lie, 2, string_bytes, &tree), *lie as usize & 0xffff));
+    let (tree, string_bytes) = (
+        owned(parsed.values.as_ref().unwrap()),
+        parsed.string_bytes as u64,
+    );
+    assert_eq!(
+        block(len as u64, 2, string_bytes, &tree),
+        good,
+        "the block is put together as written"
+    );
+    lies(len as u64)
+        .iter()
+        .for_each(|lie| survive(&block(*lie, 2, string_bytes, &tree), *lie as usize & 0xffff));
     (0..=8).for_each(|flags| survive(&block(len as u64, flags, string_bytes, &tree), len));
-    lies(string_bytes).iter().for_each(|lie| survive(&block(len as u64, 2, *lie, &tree), len));
-    each(&tree, &mut Vec::new(), &mut |tree| survive(&block(len as u64, 2, string_bytes, tree), len));
+    lies(string_bytes)
+        .iter()
+        .for_each(|lie| survive(&block(len as u64, 2, *lie, &tree), len));
+    each(&tree, &mut Vec::new(), &mut |tree| {
+        survive(&block(len as u64, 2, string_bytes, tree), len)
+    });
 }

@@ -1,5 +1,5 @@
-//! ALP for real doubles: floats whose high bits (sign, exponent, first of the fraction) repeat and whose low bits are noise
-//! (Afroozeh, Kuffo, Boncz: ALP, SIGMOD 2024, section 3.4).
+//! ALP for real doubles: floats whose high bits (sign, exponent, first of the fraction) repeat and
+//! whose low bits are noise (Afroozeh, Kuffo, Boncz: ALP, SIGMOD 2024, section 3.4).
 //!
 //! ```text
 //! payload = low bits: u8
@@ -7,7 +7,8 @@
 //! value = high << low bits | low
 //! ```
 //!
-//! The high parts go on to the chooser, which makes a dictionary of them; the low parts are bit-packed.
+//! The high parts go on to the chooser, which makes a dictionary of them; the low parts are
+//! bit-packed.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use super::{Encoding, Offered};
@@ -53,7 +54,12 @@ impl Encoding for AlpRd {
         kind == Kind::Float && matches!(ty, PhysicalType::U32 | PhysicalType::U64)
     }
 
-    fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+    fn encode(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
         match values {
             Values::U32(words) => encode(words, cascade),
             Values::U64(words) => encode(words, cascade),
@@ -65,18 +71,28 @@ impl Encoding for AlpRd {
         match node.ty {
             PhysicalType::U32 => open::<u32>(node, cx),
             PhysicalType::U64 => open::<u64>(node, cx),
-            other => Err(Error::corrupt(format!("floats of 32 or 64 bits expected, found {other:?}"))),
+            other => Err(Error::corrupt(format!(
+                "floats of 32 or 64 bits expected, found {other:?}"
+            ))),
         }
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        node.payload.first().map(|bits| format!("{bits} low bits")).unwrap_or_default()
+        node.payload
+            .first()
+            .map(|bits| format!("{bits} low bits"))
+            .unwrap_or_default()
     }
 }
 
-/// Low bits with the fewest bits in all, by a sample: 3 bits for one of the eight most frequent high parts, 35 for another.
+/// Low bits with the fewest bits in all, by a sample: 3 bits for one of the eight most frequent
+/// high parts, 35 for another.
 fn low_bits<T: FloatBits>(words: &[T]) -> u32 {
-    let sample: Vec<u64> = words.iter().step_by((words.len() / 256).max(1)).map(|w| w.to_bits64()).collect();
+    let sample: Vec<u64> = words
+        .iter()
+        .step_by((words.len() / 256).max(1))
+        .map(|w| w.to_bits64())
+        .collect();
     let cost = |low: &u32| {
         let mut high: Vec<u64> = sample.iter().map(|w| w >> low).collect();
         high.sort_unstable();
@@ -86,17 +102,33 @@ fn low_bits<T: FloatBits>(words: &[T]) -> u32 {
         let code = usize::BITS - counts.len().min(8).saturating_sub(1).leading_zeros();
         sample.len() as u64 * u64::from(low + code) + (sample.len() - frequent) as u64 * 32
     };
-    (T::BITS - HIGH_BITS..T::BITS).min_by_key(cost).unwrap_or(T::BITS - HIGH_BITS)
+    (T::BITS - HIGH_BITS..T::BITS)
+        .min_by_key(cost)
+        .unwrap_or(T::BITS - HIGH_BITS)
 }
 
 fn encode<T: FloatBits>(words: &[T], cascade: &Cascade<'_>) -> Result<Option<Node>> {
     let low_bits = low_bits(words);
     let mask = (1u64 << low_bits) - 1;
-    let high: Vec<u32> = words.iter().map(|w| (w.to_bits64() >> low_bits) as u32).collect();
-    let low: Vec<T> = words.iter().map(|w| T::from_bits64(w.to_bits64() & mask)).collect();
-    let children =
-        vec![cascade.child(Values::U32(&high), Kind::Unsigned)?, cascade.child(T::values(&low), Kind::Unsigned)?];
-    Ok(Some(Node { encoding: 14, ty: T::TYPE, len: words.len(), payload: vec![low_bits as u8], children }))
+    let high: Vec<u32> = words
+        .iter()
+        .map(|w| (w.to_bits64() >> low_bits) as u32)
+        .collect();
+    let low: Vec<T> = words
+        .iter()
+        .map(|w| T::from_bits64(w.to_bits64() & mask))
+        .collect();
+    let children = vec![
+        cascade.child(Values::U32(&high), Kind::Unsigned)?,
+        cascade.child(T::values(&low), Kind::Unsigned)?,
+    ];
+    Ok(Some(Node {
+        encoding: 14,
+        ty: T::TYPE,
+        len: words.len(),
+        payload: vec![low_bits as u8],
+        children,
+    }))
 }
 
 fn open<'a, T: FloatBits>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
@@ -106,11 +138,18 @@ fn open<'a, T: FloatBits>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Resul
     cursor.finish("low bits")?;
     if !(T::BITS - HIGH_BITS..T::BITS).contains(&low_bits) {
         let least = T::BITS - HIGH_BITS;
-        return Err(Error::corrupt(format!("{least} to {} low bits expected, found {low_bits}", T::BITS - 1)));
+        return Err(Error::corrupt(format!(
+            "{least} to {} low bits expected, found {low_bits}",
+            T::BITS - 1
+        )));
     }
     let high = cx.open_words::<u32>(node.child(0, "high", PhysicalType::U32, node.len)?)?;
     let low = cx.open_words::<T>(node.child(1, "low", node.ty, node.len)?)?;
-    Ok(T::wrap(Box::new(Joined { low_bits, high, low })))
+    Ok(T::wrap(Box::new(Joined {
+        low_bits,
+        high,
+        low,
+    })))
 }
 
 struct Joined<'a, T> {

@@ -1,12 +1,14 @@
-//! Alphabet: strings of few distinct bytes, each byte in as few bits as it needs: identifiers in base 62 and the like.
+//! Alphabet: strings of few distinct bytes, each byte in as few bits as it needs: identifiers in
+//! base 62 and the like.
 //!
 //! ```text
 //! payload = bytes - 1: u8 | the bytes that occur | codes, bit-packed
 //! child: lengths of the strings (u32)
 //! ```
 //!
-//! The codes of all strings follow one another, in vectors of 1,024 codes and a tail as in bitpack. Text in which some
-//! bytes or pairs of bytes are more frequent than others is smaller in OnPair or FSST; this is for what is like noise.
+//! The codes of all strings follow one another, in vectors of 1,024 codes and a tail as in bitpack.
+//! Text in which some bytes or pairs of bytes are more frequent than others is smaller in OnPair or
+//! FSST; this is for what is like noise.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::collections::HashSet;
@@ -61,16 +63,36 @@ impl Encoding for Alphabet {
         matches!(values, Values::Bytes(strings) if like_noise(strings.contents()))
     }
 
-    fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
-        let Values::Bytes(strings) = values else { return Ok(None) };
-        let Some(table) = Table::of(strings.contents()) else { return Ok(None) };
+    fn estimate(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<usize>> {
+        let Values::Bytes(strings) = values else {
+            return Ok(None);
+        };
+        let Some(table) = Table::of(strings.contents()) else {
+            return Ok(None);
+        };
         let lengths = cascade.estimate_lengths(strings, stats)?;
-        Ok(Some(8 + table.bytes.len() + packed_len(strings.contents().len(), table.width()) + lengths))
+        Ok(Some(
+            8 + table.bytes.len() + packed_len(strings.contents().len(), table.width()) + lengths,
+        ))
     }
 
-    fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
-        let Values::Bytes(strings) = values else { return Ok(None) };
-        let Some(table) = Table::of(strings.contents()) else { return Ok(None) };
+    fn encode(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
+        let Values::Bytes(strings) = values else {
+            return Ok(None);
+        };
+        let Some(table) = Table::of(strings.contents()) else {
+            return Ok(None);
+        };
         let mut payload = vec![table.bytes.len() as u8 - 1];
         payload.extend_from_slice(&table.bytes);
         if cascade.is_trial() {
@@ -80,41 +102,64 @@ impl Encoding for Alphabet {
             let mut codes = Vec::with_capacity(VECTOR);
             for part in strings.contents().chunks(VECTOR) {
                 codes.clear();
-                codes.extend(part.iter().map(|byte| table.codes.get(usize::from(*byte)).copied().unwrap_or(0)));
+                codes.extend(
+                    part.iter()
+                        .map(|byte| table.codes.get(usize::from(*byte)).copied().unwrap_or(0)),
+                );
                 pack_vector(&codes, table.width(), &mut payload);
             }
         }
         let lengths = cascade.lengths(&strings.lengths())?;
-        Ok(Some(Node { encoding: 18, ty: PhysicalType::Bytes, len: strings.len(), payload, children: vec![lengths] }))
+        Ok(Some(Node {
+            encoding: 18,
+            ty: PhysicalType::Bytes,
+            len: strings.len(),
+            payload,
+            children: vec![lengths],
+        }))
     }
 
     fn misfit(&self, values: Values<'_>) -> Option<Misfit> {
-        let Values::Bytes(strings) = values else { return None };
+        let Values::Bytes(strings) = values else {
+            return None;
+        };
         let mut seen: HashSet<u8> = HashSet::new();
         let at = strings.iter().position(|string| {
             seen.extend(string);
             seen.len() > MOST
         })?;
-        Some(Misfit { at, holds: "at most 128 distinct bytes in a block" })
+        Some(Misfit {
+            at,
+            holds: "at most 128 distinct bytes in a block",
+        })
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
         node.expect_children(1)?;
         if node.ty != PhysicalType::Bytes {
-            return Err(Error::corrupt(format!("byte strings expected, found {:?}", node.ty)));
+            return Err(Error::corrupt(format!(
+                "byte strings expected, found {:?}",
+                node.ty
+            )));
         }
         let mut cursor = node.cursor();
         let count = usize::from(cursor.u8()?) + 1;
         if count > MOST {
-            return Err(Error::corrupt(format!("at most {MOST} distinct bytes expected, found {count}")));
+            return Err(Error::corrupt(format!(
+                "at most {MOST} distinct bytes expected, found {count}"
+            )));
         }
         let bytes = cursor.bytes(count)?;
         // Codes beyond the table mean its last byte: there is none that a string cannot have.
         let mut table = [bytes.last().copied().unwrap_or(0); 256];
-        table.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
+        table
+            .iter_mut()
+            .zip(bytes)
+            .for_each(|(place, byte)| *place = *byte);
         let width = code_width(count);
         let codes = cursor.bytes(cursor.remaining())?;
-        let lengths = cx.open_words::<u32>(node.child(0, "lengths", PhysicalType::U32, node.len)?)?;
+        let lengths =
+            cx.open_words::<u32>(node.child(0, "lengths", PhysicalType::U32, node.len)?)?;
         let starts = starts_within(lengths.as_ref(), codes.len() as u64 * 8 / u64::from(width))?;
         let total = starts.last().copied().unwrap_or(0) as usize;
         if codes.len() != packed_len(total, width) {
@@ -124,15 +169,26 @@ impl Encoding for Alphabet {
                 codes.len()
             )));
         }
-        Ok(AnyDecoder::Bytes(Box::new(Coded { table: Box::new(table), codes, total, width, lengths, starts })))
+        Ok(AnyDecoder::Bytes(Box::new(Coded {
+            table: Box::new(table),
+            codes,
+            total,
+            width,
+            lengths,
+            starts,
+        })))
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        format!("{} bytes", node.payload.first().map_or(0, |last| u32::from(*last) + 1))
+        format!(
+            "{} bytes",
+            node.payload.first().map_or(0, |last| u32::from(*last) + 1)
+        )
     }
 }
 
-/// Bits of a code among so many bytes; at least one, so that bytes of a file bound what they decode to.
+/// Bits of a code among so many bytes; at least one, so that bytes of a file bound what they decode
+/// to.
 fn code_width(count: usize) -> u32 {
     (usize::BITS - count.saturating_sub(1).leading_zeros()).max(1)
 }
@@ -151,11 +207,18 @@ fn like_noise(text: &[u8]) -> bool {
         return false;
     }
     let (mut bytes, mut pairs, mut seen) = ([0u32; 256], vec![0u32; 1 << 12], 0u32);
-    for part in (0..text.len()).step_by(stride).filter_map(|at| text.get(at..(at + PART).min(text.len()))) {
+    for part in (0..text.len())
+        .step_by(stride)
+        .filter_map(|at| text.get(at..(at + PART).min(text.len())))
+    {
         for pair in part.array_windows::<2>() {
             let [a, b] = pair.map(usize::from);
             bytes.iter_mut().skip(a).take(1).for_each(|n| *n += 1);
-            pairs.iter_mut().skip((a * 64 + b) % (1 << 12)).take(1).for_each(|n| *n += 1);
+            pairs
+                .iter_mut()
+                .skip((a * 64 + b) % (1 << 12))
+                .take(1)
+                .for_each(|n| *n += 1);
             seen += 1;
         }
     }
@@ -163,9 +226,13 @@ fn like_noise(text: &[u8]) -> bool {
     if !(2..=MOST).contains(&distinct) {
         return false;
     }
-    // How often two of the sample are the same: 1 / kinds where all kinds are as frequent, more where some are more so.
+    // How often two of the sample are the same: 1 / kinds where all kinds are as frequent, more
+    // where some are more so.
     let same = |counts: &[u32]| {
-        let pairs: f64 = counts.iter().map(|n| f64::from(*n) * f64::from(n.saturating_sub(1))).sum();
+        let pairs: f64 = counts
+            .iter()
+            .map(|n| f64::from(*n) * f64::from(n.saturating_sub(1)))
+            .sum();
         pairs / (f64::from(seen) * f64::from(seen.saturating_sub(1)))
     };
     let (single, double) = (same(&bytes), same(&pairs));
@@ -182,13 +249,28 @@ impl Table {
     /// `None` for more than [`MOST`].
     fn of(text: &[u8]) -> Option<Self> {
         let mut seen = [false; 256];
-        text.iter().for_each(|byte| seen.iter_mut().skip(usize::from(*byte)).take(1).for_each(|s| *s = true));
+        text.iter().for_each(|byte| {
+            seen.iter_mut()
+                .skip(usize::from(*byte))
+                .take(1)
+                .for_each(|s| *s = true)
+        });
         // A table is never empty.
-        seen.iter_mut().take(usize::from(text.is_empty())).for_each(|s| *s = true);
-        let bytes: Vec<u8> = (0..=255u8).zip(seen).filter(|(_, seen)| *seen).map(|(byte, _)| byte).collect();
+        seen.iter_mut()
+            .take(usize::from(text.is_empty()))
+            .for_each(|s| *s = true);
+        let bytes: Vec<u8> = (0..=255u8)
+            .zip(seen)
+            .filter(|(_, seen)| *seen)
+            .map(|(byte, _)| byte)
+            .collect();
         let mut codes = [0; 256];
         for (code, byte) in bytes.iter().enumerate() {
-            codes.iter_mut().skip(usize::from(*byte)).take(1).for_each(|place| *place = code as u8);
+            codes
+                .iter_mut()
+                .skip(usize::from(*byte))
+                .take(1)
+                .for_each(|place| *place = code as u8);
         }
         (bytes.len() <= MOST).then_some(Self { bytes, codes })
     }
@@ -224,18 +306,34 @@ impl BytesDecoder for Coded<'_> {
         }
     }
 
-    fn vector(&self, v: usize, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
+    fn vector(
+        &self,
+        v: usize,
+        cx: &mut Scratch,
+        lengths: &mut [u32],
+        out: &mut [u8],
+    ) -> Result<usize> {
         self.lengths.vector(v, cx, lengths)?;
         let bytes = self.vector_bytes(v, cx)?;
-        let out = out.get_mut(..bytes).ok_or_else(|| Error::corrupt("strings longer than declared"))?;
+        let out = out
+            .get_mut(..bytes)
+            .ok_or_else(|| Error::corrupt("strings longer than declared"))?;
         let (mut next, mut done) = (self.starts.get(v).copied().unwrap_or(0) as usize, 0);
         let mut buffer = [0u8; VECTOR];
         while done < bytes {
             let (part, skip) = (next / VECTOR, next % VECTOR);
             let count = vector_len(self.total, part);
             let start = part * packed_bytes(self.width);
-            let packed = self.codes.get(start..start + vector_bytes(count, self.width)).unwrap_or_default();
-            unpack_vector(packed, self.width, 0, buffer.get_mut(..count).unwrap_or_default())?;
+            let packed = self
+                .codes
+                .get(start..start + vector_bytes(count, self.width))
+                .unwrap_or_default();
+            unpack_vector(
+                packed,
+                self.width,
+                0,
+                buffer.get_mut(..count).unwrap_or_default(),
+            )?;
             let codes = buffer.get(skip..count).unwrap_or_default();
             let places = out.get_mut(done..).unwrap_or_default();
             let taken = codes.len().min(places.len());
@@ -259,10 +357,14 @@ mod tests {
         let letters = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
         let mut state = 0x5eed_u64;
         let mut letter = || {
-            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            state = state
+                .wrapping_mul(0x5851_f42d_4c95_7f2d)
+                .wrapping_add(0x1405_7b7e_f767_814f);
             letters[(state >> 33) as usize % letters.len()]
         };
-        (0..count).map(|i| (0..16 + i % 3).map(|_| letter()).collect()).collect()
+        (0..count)
+            .map(|i| (0..16 + i % 3).map(|_| letter()).collect())
+            .collect()
     }
 
     #[test]
@@ -281,7 +383,9 @@ mod tests {
         let text =
             "Staffa is an island of basalt columns in a lake of its own, and the sea around it is loud. ".repeat(20);
         assert!(!like_noise(text.as_bytes()));
-        let names: Vec<u8> = (0..2000u32).flat_map(|i| format!("item-{} ", i * i % 977).into_bytes()).collect();
+        let names: Vec<u8> = (0..2000u32)
+            .flat_map(|i| format!("item-{} ", i * i % 977).into_bytes())
+            .collect();
         assert!(!like_noise(&names));
     }
 

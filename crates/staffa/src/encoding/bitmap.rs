@@ -42,10 +42,22 @@ impl Encoding for PlainBits {
     }
 
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, _: &Cascade<'_>) -> Result<Option<Node>> {
-        let Values::Bits(bits) = values else { return Ok(None) };
-        let mut payload: Vec<u8> = bits.words().iter().flat_map(|word| word.to_le_bytes()).collect();
+        let Values::Bits(bits) = values else {
+            return Ok(None);
+        };
+        let mut payload: Vec<u8> = bits
+            .words()
+            .iter()
+            .flat_map(|word| word.to_le_bytes())
+            .collect();
         payload.truncate(bits.len().div_ceil(8));
-        Ok(Some(Node { encoding: 11, ty: PhysicalType::Bits, len: bits.len(), payload, children: vec![] }))
+        Ok(Some(Node {
+            encoding: 11,
+            ty: PhysicalType::Bits,
+            len: bits.len(),
+            payload,
+            children: vec![],
+        }))
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, _: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
@@ -60,9 +72,15 @@ impl Encoding for PlainBits {
         }
         let past = (node.len % 8) as u32;
         if past > 0 && bytes.last().is_some_and(|last| last >> past != 0) {
-            return Err(Error::corrupt(format!("bits past the end must be 0, after {} values", node.len)));
+            return Err(Error::corrupt(format!(
+                "bits past the end must be 0, after {} values",
+                node.len
+            )));
         }
-        Ok(AnyDecoder::Bits(Box::new(Plain { bytes, len: node.len })))
+        Ok(AnyDecoder::Bits(Box::new(Plain {
+            bytes,
+            len: node.len,
+        })))
     }
 }
 

@@ -4,19 +4,23 @@
 //! payload = width: u8 | full vectors: 128 * width bytes each | tail: ceil(rows * width / 8) bytes
 //! ```
 //!
-//! The layout of a full vector is that of [`staffa_kernels::bitpack`]; the tail (fewer than 1,024 values) is a plain
-//! little-endian bit string, so that ten values do not cost a whole vector. Frame of reference is the same with a base
-//! and a width per vector; this node costs one byte beside the bits.
+//! The layout of a full vector is that of [`staffa_kernels::bitpack`]; the tail (fewer than 1,024
+//! values) is a plain little-endian bit string, so that ten values do not cost a whole vector.
+//! Frame of reference is the same with a base and a width per vector; this node costs one byte
+//! beside the bits.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{
-    Packed, VECTOR, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail, unpack_tail,
+    Packed, VECTOR, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail,
+    unpack_tail,
 };
 
 use super::{Encoding, PointRead};
 use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Stats};
-use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len};
+use crate::decode::{
+    AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len,
+};
 use crate::error::{Error, Result};
 use crate::fold::{Fold, Wants, fold_vectors, sum_above};
 use crate::gather::gather_ones;
@@ -47,7 +51,12 @@ impl Encoding for BitPack {
         kind != Kind::Float && ty.width_bytes().is_some_and(|bytes| bytes <= 8)
     }
 
-    fn estimate(&self, values: Values<'_>, _: &Stats<'_>, _: &Cascade<'_>) -> Result<Option<usize>> {
+    fn estimate(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        _: &Cascade<'_>,
+    ) -> Result<Option<usize>> {
         for_ints!(values.physical_type(), T => {
             let values = T::slice(values).unwrap_or_default();
             Ok(Some(8 + packed_len(values.len(), width_of(values))))
@@ -58,7 +67,12 @@ impl Encoding for BitPack {
         PointRead::Value
     }
 
-    fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+    fn encode(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
         for_ints!(values.physical_type(), T => {
             let words = T::slice(values).unwrap_or_default();
             let width = width_of(words);
@@ -90,7 +104,10 @@ impl Encoding for BitPack {
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        node.payload.first().map(|width| format!("{width} bits")).unwrap_or_default()
+        node.payload
+            .first()
+            .map(|width| format!("{width} bits"))
+            .unwrap_or_default()
     }
 }
 
@@ -115,23 +132,48 @@ pub(crate) fn pack_vector<T: Integer>(vector: &[T], width: u32, out: &mut Vec<u8
 }
 
 /// Unpacks one vector, full or the tail, and adds `base`.
-pub(crate) fn unpack_vector<T: Integer>(packed: &[u8], width: u32, base: T, out: &mut [T]) -> Result<()> {
-    let done =
-        if out.len() == VECTOR { unpack(packed, width, base, out) } else { unpack_tail(packed, width, base, out) };
+pub(crate) fn unpack_vector<T: Integer>(
+    packed: &[u8],
+    width: u32,
+    base: T,
+    out: &mut [T],
+) -> Result<()> {
+    let done = if out.len() == VECTOR {
+        unpack(packed, width, base, out)
+    } else {
+        unpack_tail(packed, width, base, out)
+    };
     if !done {
-        return Err(Error::corrupt(format!("{} bytes do not hold {} values of {width} bits", packed.len(), out.len())));
+        return Err(Error::corrupt(format!(
+            "{} bytes do not hold {} values of {width} bits",
+            packed.len(),
+            out.len()
+        )));
     }
     Ok(())
 }
 
 /// Value `i` of a packed vector of `rows` values.
-pub(crate) fn unpack_value<T: Integer>(packed: &[u8], width: u32, rows: usize, i: usize) -> Option<T> {
-    if rows == VECTOR { unpack_one(packed, width, i) } else { unpack_one_tail(packed, width, i) }
+pub(crate) fn unpack_value<T: Integer>(
+    packed: &[u8],
+    width: u32,
+    rows: usize,
+    i: usize,
+) -> Option<T> {
+    if rows == VECTOR {
+        unpack_one(packed, width, i)
+    } else {
+        unpack_one_tail(packed, width, i)
+    }
 }
 
 /// Bytes of one vector of `len` values.
 pub(crate) fn vector_bytes(len: usize, width: u32) -> usize {
-    if len == VECTOR { packed_bytes(width) } else { tail_bytes(len, width) }
+    if len == VECTOR {
+        packed_bytes(width)
+    } else {
+        tail_bytes(len, width)
+    }
 }
 
 struct Bits<'a> {
@@ -147,29 +189,50 @@ impl<T: Integer> Decoder<T> for Bits<'_> {
 
     fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
         let start = v * packed_bytes(self.width);
-        let packed = self.packed.get(start..start + vector_bytes(out.len(), self.width)).unwrap_or_default();
+        let packed = self
+            .packed
+            .get(start..start + vector_bytes(out.len(), self.width))
+            .unwrap_or_default();
         unpack_vector(packed, self.width, T::ZERO, out)
     }
 
     fn packed(&self, v: usize) -> Option<Packed<'_, T>> {
         let bytes = packed_bytes(self.width);
-        let packed = self.packed.get(v * bytes..(v + 1) * bytes).filter(|_| vector_len(self.len, v) == VECTOR)?;
-        Some(Packed { packed, width: self.width, base: T::ZERO })
+        let packed = self
+            .packed
+            .get(v * bytes..(v + 1) * bytes)
+            .filter(|_| vector_len(self.len, v) == VECTOR)?;
+        Some(Packed {
+            packed,
+            width: self.width,
+            base: T::ZERO,
+        })
     }
 
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         gather_ones(self, rows, cx, out, |v, i| {
             let (start, rows) = (v * packed_bytes(self.width), vector_len(self.len, v));
-            unpack_value(self.packed.get(start..start + vector_bytes(rows, self.width))?, self.width, rows, i)
+            unpack_value(
+                self.packed
+                    .get(start..start + vector_bytes(rows, self.width))?,
+                self.width,
+                rows,
+                i,
+            )
         })
     }
 
     fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {
-        let (Wants::Sum(kind), None) = (into.wants(), rows) else { return fold_vectors(self, rows, into, cx) };
+        let (Wants::Sum(kind), None) = (into.wants(), rows) else {
+            return fold_vectors(self, rows, into, cx);
+        };
         let mut buffer = [T::ZERO; VECTOR];
         for v in 0..self.len.div_ceil(VECTOR) {
             let (n, start) = (vector_len(self.len, v), v * packed_bytes(self.width));
-            let packed = self.packed.get(start..start + vector_bytes(n, self.width)).unwrap_or_default();
+            let packed = self
+                .packed
+                .get(start..start + vector_bytes(n, self.width))
+                .unwrap_or_default();
             if n == VECTOR
                 && let Some(sum) = sum_above(packed, self.width, T::ZERO, kind)
             {

@@ -1,4 +1,5 @@
-//! Brotli: one stream for a block, quality 9, window of 4 MiB (the heavy codec of `PosDB`). The layout is that of every
+//! Brotli: one stream for a block, quality 9, window of 4 MiB (the heavy codec of `PosDB`). The
+//! layout is that of every
 //! [codec](super::codec).
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -20,8 +21,14 @@ pub static BROTLI: Codec = Codec {
 
 fn compress(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
-    let params = ::brotli::enc::BrotliEncoderParams { quality: 9, lgwin: 22, ..Default::default() };
-    ::brotli::BrotliCompress(&mut &*bytes, &mut out, &params).ok().map(|_| out)
+    let params = ::brotli::enc::BrotliEncoderParams {
+        quality: 9,
+        lgwin: 22,
+        ..Default::default()
+    };
+    ::brotli::BrotliCompress(&mut &*bytes, &mut out, &params)
+        .ok()
+        .map(|_| out)
 }
 
 fn decompress(bytes: &[u8], out: &mut [u8]) -> Result<usize, String> {

@@ -1,5 +1,6 @@
-//! Codecs: what the type-blind compressors of bytes have in common (Zstd, LZ4, Brotli). Offered by name, as a parameter of
-//! a column (`PosDB`: compression in disk-based column stores), and to the profile `small`.
+//! Codecs: what the type-blind compressors of bytes have in common (Zstd, LZ4, Brotli). Offered by
+//! name, as a parameter of a column (`PosDB`: compression in disk-based column stores), and to the
+//! profile `small`.
 //!
 //! ```text
 //! words:        payload = the compressed little-endian words
@@ -79,21 +80,39 @@ impl Encoding for Codec {
         values.plain_bytes() >= LEAST && (strings || !matches!(self.offered, Offered::Fast))
     }
 
-    /// A sample of rows tells nothing: all is compressed, quickly; or the first bytes, where writing is to be fast.
-    fn estimate(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
-        if let (Offered::Fast, Values::Bytes(strings), false) = (self.offered, values, cascade.is_trial()) {
+    /// A sample of rows tells nothing: all is compressed, quickly; or the first bytes, where
+    /// writing is to be fast.
+    fn estimate(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<usize>> {
+        if let (Offered::Fast, Values::Bytes(strings), false) =
+            (self.offered, values, cascade.is_trial())
+        {
             let all = strings.contents();
             let first = all.get(..GLANCED.min(all.len())).unwrap_or_default();
-            let Some(compressed) = (self.weigh)(first) else { return Ok(None) };
-            let lengths = cascade.estimate_child(Values::U32(&strings.lengths()), Kind::Unsigned)?;
+            let Some(compressed) = (self.weigh)(first) else {
+                return Ok(None);
+            };
+            let lengths =
+                cascade.estimate_child(Values::U32(&strings.lengths()), Kind::Unsigned)?;
             return Ok(Some(
-                lengths + (compressed.len() as u64 * all.len() as u64 / first.len().max(1) as u64) as usize,
+                lengths
+                    + (compressed.len() as u64 * all.len() as u64 / first.len().max(1) as u64)
+                        as usize,
             ));
         }
         Ok(encode(self.id, values, cascade, self.weigh)?.map(|node| node.size()))
     }
 
-    fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+    fn encode(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
         encode(self.id, values, cascade, self.compress)
     }
 
@@ -115,11 +134,22 @@ fn encode(
     let (ty, len) = (values.physical_type(), values.len());
     let (payload, children) = match values {
         Values::Bits(_) => return Ok(None),
-        Values::Bytes(strings) => (compress(strings.contents()), vec![cascade.lengths(&strings.lengths())?]),
-        words => for_words!(ty, T => (compress(as_bytes(T::slice(words).unwrap_or_default())), Vec::new()),
-            _ => return Ok(None)),
+        Values::Bytes(strings) => (
+            compress(strings.contents()),
+            vec![cascade.lengths(&strings.lengths())?],
+        ),
+        words => {
+            for_words!(ty, T => (compress(as_bytes(T::slice(words).unwrap_or_default())), Vec::new()),
+            _ => return Ok(None))
+        }
     };
-    Ok(payload.map(|payload| Node { encoding: id, ty, len, payload, children }))
+    Ok(payload.map(|payload| Node {
+        encoding: id,
+        ty,
+        len,
+        payload,
+        children,
+    }))
 }
 
 fn open<'a>(
@@ -132,16 +162,23 @@ fn open<'a>(
         let mut out = vec![0; bytes];
         let found = decompress(node.payload, &mut out).map_err(Error::corrupt)?;
         if found != bytes {
-            return Err(Error::corrupt(format!("{bytes} decompressed bytes expected, found {found}")));
+            return Err(Error::corrupt(format!(
+                "{bytes} decompressed bytes expected, found {found}"
+            )));
         }
         Ok(Cow::Owned(out))
     };
     if node.ty == PhysicalType::Bytes {
         node.expect_children(1)?;
-        let lengths = cx.open_words::<u32>(node.child(0, "lengths", PhysicalType::U32, node.len)?)?;
+        let lengths =
+            cx.open_words::<u32>(node.child(0, "lengths", PhysicalType::U32, node.len)?)?;
         let starts = starts_within(lengths.as_ref(), u64::from(u32::MAX))?;
         let contents = plain(starts.last().copied().unwrap_or(0) as usize, cx)?;
-        return Ok(AnyDecoder::Bytes(Box::new(PlainBytes { contents, lengths, starts })));
+        return Ok(AnyDecoder::Bytes(Box::new(PlainBytes {
+            contents,
+            lengths,
+            starts,
+        })));
     }
     node.expect_children(0)?;
     for_words!(node.ty, T => {

@@ -14,8 +14,8 @@ use super::{Encoding, Misfit, PointRead};
 use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Stats};
 use crate::decode::{
-    AnyDecoder, BitsDecoder, BytesDecoder, CodedStrings, Decoder, Integer, OpenContext, Physical, Scratch, for_words,
-    vector_len,
+    AnyDecoder, BitsDecoder, BytesDecoder, CodedStrings, Decoder, Integer, OpenContext, Physical,
+    Scratch, for_words, vector_len,
 };
 use crate::error::{Error, Result};
 use crate::fold::{Fold, FoldStrings};
@@ -56,7 +56,12 @@ impl Encoding for Constant {
         PointRead::Value
     }
 
-    fn encode(&self, values: Values<'_>, stats: &Stats<'_>, _: &Cascade<'_>) -> Result<Option<Node>> {
+    fn encode(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        _: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
         if stats.runs() != 1 {
             return Ok(None);
         }
@@ -68,12 +73,21 @@ impl Encoding for Constant {
                 T::slice(words).and_then(<[T]>::first).copied().unwrap_or_default().write_le(&mut payload);
             }, _ => return Ok(None)),
         }
-        Ok(Some(Node { encoding: 1, ty: values.physical_type(), len: values.len(), payload, children: vec![] }))
+        Ok(Some(Node {
+            encoding: 1,
+            ty: values.physical_type(),
+            len: values.len(),
+            payload,
+            children: vec![],
+        }))
     }
 
     fn misfit(&self, values: Values<'_>) -> Option<Misfit> {
         let end = *run_ends(values).first()? as usize;
-        (end < values.len()).then_some(Misfit { at: end, holds: "a block of values that are all alike" })
+        (end < values.len()).then_some(Misfit {
+            at: end,
+            holds: "a block of values that are all alike",
+        })
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, _: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
@@ -87,13 +101,20 @@ impl Encoding for Constant {
                 if value > 1 {
                     return Err(Error::corrupt(format!("0 or 1 expected, found {value}")));
                 }
-                Ok(AnyDecoder::Bits(Box::new(ConstantBits { value: value == 1, len })))
+                Ok(AnyDecoder::Bits(Box::new(ConstantBits {
+                    value: value == 1,
+                    len,
+                })))
             }
             PhysicalType::Bytes => {
-                let size = u32::try_from(node.payload.len()).map_err(|_| Error::corrupt("a string of 4 GiB"))?;
+                let size = u32::try_from(node.payload.len())
+                    .map_err(|_| Error::corrupt("a string of 4 GiB"))?;
                 let dictionary = BytesDict::new(&[0, size], node.payload);
                 let dictionary = dictionary.ok_or_else(|| Error::corrupt("a string expected"))?;
-                Ok(AnyDecoder::Bytes(Box::new(ConstantBytes { dictionary, len })))
+                Ok(AnyDecoder::Bytes(Box::new(ConstantBytes {
+                    dictionary,
+                    len,
+                })))
             }
             ty => for_words!(ty, T => {
                 let value = T::read_le(cursor.bytes(T::BYTES)?).unwrap_or_default();
@@ -128,12 +149,19 @@ impl<T: Physical> Decoder<T> for ConstantWord<T> {
     where
         T: Integer,
     {
-        Ok(Bitmap::filled(self.len, range.of_values(&[self.value]).get(0)))
+        Ok(Bitmap::filled(
+            self.len,
+            range.of_values(&[self.value]).get(0),
+        ))
     }
 
     fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, _: &mut Scratch) -> Result<()> {
         let count = rows.map_or(self.len, Bitmap::count_ones);
-        if count > 0 { into.runs(&[self.value], &[count as u32]) } else { Ok(()) }
+        if count > 0 {
+            into.runs(&[self.value], &[count as u32])
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -184,17 +212,29 @@ impl BytesDecoder for ConstantBytes {
         Ok(self.value().len() * vector_len(self.len, v))
     }
 
-    fn vector(&self, _: usize, _: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
+    fn vector(
+        &self,
+        _: usize,
+        _: &mut Scratch,
+        lengths: &mut [u32],
+        out: &mut [u8],
+    ) -> Result<usize> {
         lengths.fill(self.value().len() as u32);
         let bytes = self.value().len() * lengths.len();
-        let out = out.get_mut(..bytes).ok_or_else(|| Error::corrupt("strings longer than declared"))?;
+        let out = out
+            .get_mut(..bytes)
+            .ok_or_else(|| Error::corrupt("strings longer than declared"))?;
         // Twice as many with every copy: one for each string would be as many calls.
         let mut there = self.value().len().min(bytes);
-        out.get_mut(..there).unwrap_or_default().copy_from_slice(self.value().get(..there).unwrap_or_default());
+        out.get_mut(..there)
+            .unwrap_or_default()
+            .copy_from_slice(self.value().get(..there).unwrap_or_default());
         while there < bytes {
             let (from, to) = out.split_at_mut_checked(there).unwrap_or_default();
             let count = from.len().min(to.len());
-            to.get_mut(..count).unwrap_or_default().copy_from_slice(from.get(..count).unwrap_or_default());
+            to.get_mut(..count)
+                .unwrap_or_default()
+                .copy_from_slice(from.get(..count).unwrap_or_default());
             there += count;
         }
         Ok(bytes)
@@ -204,9 +244,19 @@ impl BytesDecoder for ConstantBytes {
         rows.iter().try_for_each(|_| out.push(self.value()))
     }
 
-    fn fold(&self, rows: Option<&Bitmap>, _: usize, into: &mut dyn FoldStrings, _: &mut Scratch) -> Result<()> {
+    fn fold(
+        &self,
+        rows: Option<&Bitmap>,
+        _: usize,
+        into: &mut dyn FoldStrings,
+        _: &mut Scratch,
+    ) -> Result<()> {
         let count = rows.map_or(self.len, Bitmap::count_ones);
-        if count > 0 { into.string(self.value(), count as u32) } else { Ok(()) }
+        if count > 0 {
+            into.string(self.value(), count as u32)
+        } else {
+            Ok(())
+        }
     }
 
     fn select(&self, test: &StringTest<'_>, _: usize, _: &mut Scratch) -> Result<Bitmap> {

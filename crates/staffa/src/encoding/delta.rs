@@ -1,5 +1,5 @@
-//! Delta: differences from the value before, with one base per vector of 1,024 (PFOR-DELTA: Super-Scalar RAM-CPU Cache
-//! Compression, section 3.1), so that a point read costs one vector.
+//! Delta: differences from the value before, with one base per vector of 1,024 (PFOR-DELTA:
+//! Super-Scalar RAM-CPU Cache Compression, section 3.1), so that a point read costs one vector.
 //!
 //! ```text
 //! payload = base bytes: u8 | first base: word | per vector: its base above that of the vector before, zigzag, in
@@ -7,7 +7,8 @@
 //! child: deltas, signed
 //! ```
 //!
-//! A vector's base is the value before it, so that the deltas of a sequence are one value throughout.
+//! A vector's base is the value before it, so that the deltas of a sequence are one value
+//! throughout.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{Int as _, VECTOR, Word as _, prefix_sum, unpack_prefix_sum};
@@ -44,14 +45,20 @@ impl Encoding for Delta {
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
-        matches!(kind, Kind::Signed | Kind::Unsigned) && ty.width_bytes().is_some_and(|bytes| bytes <= 8)
+        matches!(kind, Kind::Signed | Kind::Unsigned)
+            && ty.width_bytes().is_some_and(|bytes| bytes <= 8)
     }
 
     fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
         values.len() > 2
     }
 
-    fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+    fn encode(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
         for_ints!(values.physical_type(), T => {
             let words = T::slice(values).unwrap_or_default();
             let (mut deltas, mut bases) = (Vec::with_capacity(words.len()), Vec::new());
@@ -59,7 +66,8 @@ impl Encoding for Delta {
             let mut end = None;
             for vector in words.chunks(cascade.vector_rows()) {
                 let first = vector.first().copied().unwrap_or(T::ZERO);
-                // As from the value before it, or like its neighbour: the deltas of a sequence are one value.
+                // As from the value before it, or like its neighbour: the deltas of a sequence are
+                // one value.
                 let like = vector.get(1).map_or(T::ZERO, |second| second.wrapping_sub(first));
                 let mut before = end.filter(|_| !cascade.is_trial()).unwrap_or_else(|| first.wrapping_sub(like));
                 bases.push(before.wrapping_sub(last_base));
@@ -121,9 +129,16 @@ impl<T: Integer> Decoder<T> for Deltas<'_, T> {
     }
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let base = *self.bases.get(v).ok_or_else(|| Error::corrupt(format!("no vector {v}")))?;
+        let base = *self
+            .bases
+            .get(v)
+            .ok_or_else(|| Error::corrupt(format!("no vector {v}")))?;
         // Packed deltas need not be stored between.
-        if !self.deltas.packed(v).is_some_and(|deltas| unpack_prefix_sum(deltas, base, out)) {
+        if !self
+            .deltas
+            .packed(v)
+            .is_some_and(|deltas| unpack_prefix_sum(deltas, base, out))
+        {
             self.deltas.vector(v, cx, out)?;
             prefix_sum(base, out);
         }

@@ -5,10 +5,11 @@
 //! payload = 1: u8, part: u8   | child: codes (u32)                     a shared part of the column chunk
 //! ```
 //!
-//! Codes are given in the order of first occurrence: where the same list of values comes again and again, its codes
-//! follow one another, which delta and frame of reference take up. Strings may be sorted instead, where that is smaller:
-//! sorted strings resemble their neighbours; or the most frequent values come first, so that the rare ones are exceptions
-//! among the codes. Distinct values are counted exactly, never judged from a sample.
+//! Codes are given in the order of first occurrence: where the same list of values comes again and
+//! again, its codes follow one another, which delta and frame of reference take up. Strings may be
+//! sorted instead, where that is smaller: sorted strings resemble their neighbours; or the most
+//! frequent values come first, so that the rare ones are exceptions among the codes. Distinct
+//! values are counted exactly, never judged from a sample.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{BytesDict, gather};
@@ -19,8 +20,8 @@ use super::front_coding::{self, FrontCoding};
 use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Coded, Sorted, Stats, rough_bytes};
 use crate::decode::{
-    AnyDecoder, BytesDecoder, CodedStrings, Decoder, Entries, Integer, OpenContext, Physical, Scratch, for_words,
-    vector_len,
+    AnyDecoder, BytesDecoder, CodedStrings, Decoder, Entries, Integer, OpenContext, Physical,
+    Scratch, for_words, vector_len,
 };
 use crate::error::{Error, Result};
 use crate::fold::{Fold, fold_codes};
@@ -35,8 +36,8 @@ use crate::values::{Kind, PhysicalType, Strings, Values};
 /// Bytes of distinct strings from which on it is tried to sort them.
 const SORTED_BYTES: usize = 512;
 
-/// Codes by frequency must save such a part: in the order of first occurrence columns of one domain have the same codes,
-/// by which one tells the other.
+/// Codes by frequency must save such a part: in the order of first occurrence columns of one domain
+/// have the same codes, by which one tells the other.
 const BY_FREQUENCY: usize = 7;
 
 /// See the [module](self).
@@ -68,11 +69,20 @@ impl Encoding for Dictionary {
     }
 
     fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
-        stats.dictionary().is_some_and(|d| d.firsts.len() > 1 && d.firsts.len() < values.len())
+        stats
+            .dictionary()
+            .is_some_and(|d| d.firsts.len() > 1 && d.firsts.len() < values.len())
     }
 
-    fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
-        let Some(coded) = stats.dictionary() else { return Ok(None) };
+    fn estimate(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<usize>> {
+        let Some(coded) = stats.dictionary() else {
+            return Ok(None);
+        };
         let bytes = match reordered(values, stats, cascade)? {
             Some((_, Some(bytes))) => *bytes,
             Some((sorted, None)) => size(values, stats.kind(), sorted, cascade)?,
@@ -81,14 +91,27 @@ impl Encoding for Dictionary {
         Ok(Some(8 + bytes))
     }
 
-    fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
-        let Some(coded) = stats.dictionary() else { return Ok(None) };
+    fn encode(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
+        let Some(coded) = stats.dictionary() else {
+            return Ok(None);
+        };
         let coded = reordered(values, stats, cascade)?.map_or(coded, |(sorted, _)| sorted);
         let codes = cascade.child(Values::U32(&coded.codes), Kind::Unsigned)?;
         let dictionary = Picked::of(values, &coded.firsts);
         let dictionary = cascade.child(dictionary.borrow(), stats.kind())?;
         let (ty, len) = (values.physical_type(), values.len());
-        Ok(Some(Node { encoding: 6, ty, len, payload: vec![0], children: vec![codes, dictionary] }))
+        Ok(Some(Node {
+            encoding: 6,
+            ty,
+            len,
+            payload: vec![0],
+            children: vec![codes, dictionary],
+        }))
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
@@ -96,7 +119,11 @@ impl Encoding for Dictionary {
         let shared = match cursor.u8()? {
             0 => None,
             1 => Some(cx.shared_part(usize::from(cursor.u8()?))?),
-            other => return Err(Error::corrupt(format!("dictionary of kind 0 or 1 expected, found {other}"))),
+            other => {
+                return Err(Error::corrupt(format!(
+                    "dictionary of kind 0 or 1 expected, found {other}"
+                )));
+            }
         };
         cursor.finish("payload")?;
         node.expect_children(if shared.is_some() { 1 } else { 2 })?;
@@ -105,7 +132,11 @@ impl Encoding for Dictionary {
         if node.ty == PhysicalType::Bytes {
             let values = match shared {
                 Some(part) => Entries::Shared(part),
-                None => Entries::Own(LaterStrings::open(node.any_child(1, "values")?, cx, "values")?),
+                None => Entries::Own(LaterStrings::open(
+                    node.any_child(1, "values")?,
+                    cx,
+                    "values",
+                )?),
             };
             return Ok(AnyDecoder::Bytes(Box::new(CodedBytes { codes, values })));
         }
@@ -126,8 +157,8 @@ impl Encoding for Dictionary {
     }
 }
 
-/// The same strings sorted, where they and their codes are likely to be smaller so: what sorted neighbours share is not
-/// stored, but codes no longer follow one another as strings do.
+/// The same strings sorted, where they and their codes are likely to be smaller so: what sorted
+/// neighbours share is not stored, but codes no longer follow one another as strings do.
 fn sorted(strings: Strings<'_>, coded: &Coded) -> Option<Coded> {
     let mean = strings.contents().len() / strings.len().max(1);
     if coded.firsts.len() * mean.max(1) < SORTED_BYTES {
@@ -136,7 +167,10 @@ fn sorted(strings: Strings<'_>, coded: &Coded) -> Option<Coded> {
     // The first bytes as a number: most pairs are told apart by them.
     let head = |string: &[u8]| {
         let mut bytes = [0; 8];
-        bytes.iter_mut().zip(string).for_each(|(to, from)| *to = *from);
+        bytes
+            .iter_mut()
+            .zip(string)
+            .for_each(|(to, from)| *to = *from);
         u64::from_be_bytes(bytes)
     };
     let sorted = coded.sorted_by(|row| {
@@ -151,9 +185,12 @@ fn sorted(strings: Strings<'_>, coded: &Coded) -> Option<Coded> {
         rest += string.len() - front_coding::shared(before, string);
         before = string;
     }
-    // Text takes some 0.38 of its bytes, what remains without its beginnings a little more, a prefix half a byte.
+    // Text takes some 0.38 of its bytes, what remains without its beginnings a little more, a
+    // prefix half a byte.
     let as_found = all as f64 * 0.38 + rough_bytes(Values::U32(&coded.codes)) as f64;
-    let size = rest as f64 * 0.40 + coded.firsts.len() as f64 * 0.45 + rough_bytes(Values::U32(&sorted.codes)) as f64;
+    let size = rest as f64 * 0.40
+        + coded.firsts.len() as f64 * 0.45
+        + rough_bytes(Values::U32(&sorted.codes)) as f64;
     (size < as_found * 0.97).then_some(sorted)
 }
 
@@ -163,10 +200,17 @@ fn size(values: Values<'_>, kind: Kind, coded: &Coded, cascade: &Cascade<'_>) ->
     Ok(codes + cascade.estimate_child(Picked::of(values, &coded.firsts).borrow(), kind)?)
 }
 
-/// Codes in another order, and about what they and their values take, where that is less than as they are found: of
-/// sorted strings, or by frequency. Not in a trial; where another block of the chunk is an example, as there.
-fn reordered<'s>(values: Values<'_>, stats: &'s Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<&'s Sorted>> {
-    let Some(coded) = stats.dictionary() else { return Ok(None) };
+/// Codes in another order, and about what they and their values take, where that is less than as
+/// they are found: of sorted strings, or by frequency. Not in a trial; where another block of the
+/// chunk is an example, as there.
+fn reordered<'s>(
+    values: Values<'_>,
+    stats: &'s Stats<'_>,
+    cascade: &Cascade<'_>,
+) -> Result<Option<&'s Sorted>> {
+    let Some(coded) = stats.dictionary() else {
+        return Ok(None);
+    };
     if cascade.is_trial() {
         return Ok(None);
     }
@@ -174,19 +218,26 @@ fn reordered<'s>(values: Values<'_>, stats: &'s Stats<'_>, cascade: &Cascade<'_>
         let hint = cascade.hinted(0).zip(cascade.hinted(1));
         let other = match values {
             Values::Bytes(strings)
-                if cascade.offers(&FrontCoding) && hint.is_none_or(|(_, values)| values == FrontCoding.id()) =>
+                if cascade.offers(&FrontCoding)
+                    && hint.is_none_or(|(_, values)| values == FrontCoding.id()) =>
             {
                 sorted(strings, coded)
             }
             _ => None,
         };
         let insisted = hint.is_some_and(|(codes, _)| codes == Escape.id());
-        let other = other.or_else(|| cascade.offers(&Escape).then(|| by_frequency(coded, insisted)).flatten());
+        let other = other.or_else(|| {
+            cascade
+                .offers(&Escape)
+                .then(|| by_frequency(coded, insisted))
+                .flatten()
+        });
         let found = match other {
             Some(other) if hint.is_some() => Some((other, None)),
             Some(other) => {
                 let bytes = size(values, stats.kind(), &other, cascade)?;
-                (bytes < size(values, stats.kind(), coded, cascade)?).then_some((other, Some(bytes)))
+                (bytes < size(values, stats.kind(), coded, cascade)?)
+                    .then_some((other, Some(bytes)))
             }
             None => None,
         };
@@ -195,8 +246,8 @@ fn reordered<'s>(values: Values<'_>, stats: &'s Stats<'_>, cascade: &Cascade<'_>
     Ok(stats.sorted.get().and_then(Option::as_ref))
 }
 
-/// The same values with codes by frequency, where few of them are most: these then have narrow codes, and the others are
-/// exceptions (PDICT).
+/// The same values with codes by frequency, where few of them are most: these then have narrow
+/// codes, and the others are exceptions (PDICT).
 fn by_frequency(coded: &Coded, insisted: bool) -> Option<Coded> {
     let distinct = coded.firsts.len();
     if distinct < 16 || distinct > coded.codes.len() / 3 {
@@ -206,10 +257,17 @@ fn by_frequency(coded: &Coded, insisted: bool) -> Option<Coded> {
     if !insisted {
         let mut sorted = counts.clone();
         sorted.sort_unstable_by_key(|count| std::cmp::Reverse(*count));
-        let (rows, full) = (coded.codes.len(), usize::BITS - (distinct - 1).leading_zeros());
+        let (rows, full) = (
+            coded.codes.len(),
+            usize::BITS - (distinct - 1).leading_zeros(),
+        );
         let (mut held, mut next, mut bits) = (0, 0, rows * full as usize);
         for width in 1..full {
-            held += sorted.get(next..(1 << width) - 1).unwrap_or_default().iter().sum::<u32>() as usize;
+            held += sorted
+                .get(next..(1 << width) - 1)
+                .unwrap_or_default()
+                .iter()
+                .sum::<u32>() as usize;
             next = (1 << width) - 1;
             let each = (full as usize).min(16 + 8 * (full as usize).div_ceil(8));
             bits = bits.min(rows * width as usize + (rows - held) * each);
@@ -218,15 +276,32 @@ fn by_frequency(coded: &Coded, insisted: bool) -> Option<Coded> {
             return None;
         }
     }
-    let count = |row: u32| coded.codes.get(row as usize).and_then(|code| counts.get(*code as usize)).copied();
+    let count = |row: u32| {
+        coded
+            .codes
+            .get(row as usize)
+            .and_then(|code| counts.get(*code as usize))
+            .copied()
+    };
     Some(coded.sorted_by(|row| std::cmp::Reverse(count(row))))
 }
 
 /// A node whose values are shared part `part` of the chunk.
-pub(crate) fn shared_node(values: Values<'_>, codes: &[u32], part: u8, cascade: &Cascade<'_>) -> Result<Node> {
+pub(crate) fn shared_node(
+    values: Values<'_>,
+    codes: &[u32],
+    part: u8,
+    cascade: &Cascade<'_>,
+) -> Result<Node> {
     let codes = cascade.child(Values::U32(codes), Kind::Unsigned)?;
     let (ty, len) = (values.physical_type(), values.len());
-    Ok(Node { encoding: 6, ty, len, payload: vec![1, part], children: vec![codes] })
+    Ok(Node {
+        encoding: 6,
+        ty,
+        len,
+        payload: vec![1, part],
+        children: vec![codes],
+    })
 }
 
 struct CodedWords<'a, T> {
@@ -267,7 +342,11 @@ impl<T: Physical> Decoder<T> for CodedWords<'_, T> {
             Entries::Shared(part) => part.gather_words(&codes, cx, out)?,
             Entries::Own(values) => values.gather(&codes, cx, out)?,
         };
-        if found { Ok(()) } else { Err(no_code(&codes, self.all()?.len())) }
+        if found {
+            Ok(())
+        } else {
+            Err(no_code(&codes, self.all()?.len()))
+        }
     }
 
     fn select(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap>
@@ -288,10 +367,17 @@ struct CodedBytes<'a> {
 }
 
 impl CodedBytes<'_> {
-    fn with_codes<R>(&self, v: usize, cx: &mut Scratch, f: impl FnOnce(&BytesDict, &[u32]) -> Option<R>) -> Result<R> {
+    fn with_codes<R>(
+        &self,
+        v: usize,
+        cx: &mut Scratch,
+        f: impl FnOnce(&BytesDict, &[u32]) -> Option<R>,
+    ) -> Result<R> {
         let values = self.strings()?;
         let mut buffer = cx.take_u32();
-        let codes = buffer.get_mut(..vector_len(self.codes.len(), v)).unwrap_or_default();
+        let codes = buffer
+            .get_mut(..vector_len(self.codes.len(), v))
+            .unwrap_or_default();
         self.codes.vector(v, cx, codes)?;
         let result = f(values, codes).ok_or_else(|| {
             let worst = codes.iter().max().copied().unwrap_or(0) as usize;
@@ -333,10 +419,17 @@ impl BytesDecoder for CodedBytes<'_> {
     }
 
     fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize> {
-        self.with_codes(v, cx, BytesDict::gathered_bytes).map(|bytes| bytes as usize)
+        self.with_codes(v, cx, BytesDict::gathered_bytes)
+            .map(|bytes| bytes as usize)
     }
 
-    fn vector(&self, v: usize, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
+    fn vector(
+        &self,
+        v: usize,
+        cx: &mut Scratch,
+        lengths: &mut [u32],
+        out: &mut [u8],
+    ) -> Result<usize> {
         self.with_codes(v, cx, |values, codes| values.gather(codes, lengths, out))
     }
 
@@ -353,7 +446,9 @@ impl BytesDecoder for CodedBytes<'_> {
         let passing = match &self.values {
             Entries::Shared(part) => {
                 let values = part.strings()?;
-                (0..values.len()).map(|i| values.get(i).is_some_and(test.passes)).collect()
+                (0..values.len())
+                    .map(|i| values.get(i).is_some_and(test.passes))
+                    .collect()
             }
             Entries::Own(values) => values.select(test, cx)?,
         };

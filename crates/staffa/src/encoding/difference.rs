@@ -6,8 +6,9 @@
 //! child: differences, signed; of bits: where the two differ
 //! ```
 //!
-//! Equal columns have differences of 0, and so has a sum less its parts. Digits of ALP and codes of dictionaries may be
-//! told so as well as integers, and validity by validity. All is modulo 2 to the bits of a word.
+//! Equal columns have differences of 0, and so has a sum less its parts. Digits of ALP and codes of
+//! dictionaries may be told so as well as integers, and validity by validity. All is modulo 2 to
+//! the bits of a word.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{Int as _, add_times, as_bytes_mut, cast_slice_mut};
@@ -16,7 +17,9 @@ use super::Encoding;
 use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Stats};
 use crate::cursor::put_varint;
-use crate::decode::{AnyDecoder, BitsDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints};
+use crate::decode::{
+    AnyDecoder, BitsDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints,
+};
 use crate::error::{Error, Result};
 use crate::node::{Node, NodeRef};
 use crate::source::{Stream, StreamOf, Words};
@@ -54,7 +57,12 @@ impl Encoding for Difference {
         true
     }
 
-    fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+    fn encode(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
         let sources = cascade.sources();
         let (ty, len) = (values.physical_type(), values.len());
         let fits = |s: &Stream<'_>| s.words.len() == len && s.words.physical_type() == ty;
@@ -67,11 +75,22 @@ impl Encoding for Difference {
             put_varint(&mut payload, (source.times as u64).zigzag());
         }
         if let Values::Bits(bits) = values {
-            let others =
-                sources.iter().filter_map(|s| if let Values::Bits(bits) = s.words { Some(bits) } else { None });
+            let others = sources.iter().filter_map(|s| {
+                if let Values::Bits(bits) = s.words {
+                    Some(bits)
+                } else {
+                    None
+                }
+            });
             let differences = others.fold(bits.clone(), |left, other| left.differing(other));
             let child = cascade.child(Values::Bits(&differences), Kind::Unsigned)?;
-            return Ok(Some(Node { encoding: self.id(), ty, len, payload, children: vec![child] }));
+            return Ok(Some(Node {
+                encoding: self.id(),
+                ty,
+                len,
+                payload,
+                children: vec![child],
+            }));
         }
         for_ints!(ty, T => {
             let mut left = T::slice(values).unwrap_or_default().to_vec();
@@ -113,7 +132,12 @@ impl Encoding for Difference {
             times => format!("{times} times #{}", term.column),
         };
         terms(node)
-            .map(|terms| format!("to {}", terms.iter().map(term).collect::<Vec<_>>().join(" + ")))
+            .map(|terms| {
+                format!(
+                    "to {}",
+                    terms.iter().map(term).collect::<Vec<_>>().join(" + ")
+                )
+            })
             .unwrap_or_default()
     }
 }
@@ -128,8 +152,15 @@ fn terms(node: &NodeRef<'_>) -> Result<Vec<Term>> {
     let mut cursor = node.cursor();
     let count = cursor.u8()?;
     let term = |_| {
-        let (column, from) = (usize::from(cursor.u8()?), StreamOf::from_byte(cursor.u8()?)?);
-        Ok(Term { column, from, times: cursor.varint()?.unzigzag() as i64 })
+        let (column, from) = (
+            usize::from(cursor.u8()?),
+            StreamOf::from_byte(cursor.u8()?)?,
+        );
+        Ok(Term {
+            column,
+            from,
+            times: cursor.varint()?.unzigzag() as i64,
+        })
     };
     let terms = (0..count).map(term).collect::<Result<Vec<_>>>()?;
     cursor.finish("payload")?;
@@ -159,8 +190,13 @@ impl<T: Integer> Decoder<T> for Differences<'_, T> {
         self.differences.vector(v, cx, out)?;
         let mut buffer = cx.take_u64();
         for (words, times) in &self.others {
-            let places = cast_slice_mut::<T>(as_bytes_mut(&mut buffer)).and_then(|places| places.get_mut(..out.len()));
-            add_times(out, words.vector_in(v, cx, places.unwrap_or_default())?, *times);
+            let places = cast_slice_mut::<T>(as_bytes_mut(&mut buffer))
+                .and_then(|places| places.get_mut(..out.len()));
+            add_times(
+                out,
+                words.vector_in(v, cx, places.unwrap_or_default())?,
+                *times,
+            );
         }
         cx.give_u64(buffer);
         Ok(())

@@ -1,20 +1,24 @@
-//! Escape: values of a narrow window as they are, the others as one value that none of them has, and kept apart. With
-//! codes by frequency below a dictionary that is PDICT (Super-Scalar RAM-CPU Cache Compression, section 3.1).
+//! Escape: values of a narrow window as they are, the others as one value that none of them has,
+//! and kept apart. With codes by frequency below a dictionary that is PDICT (Super-Scalar RAM-CPU
+//! Cache Compression, section 3.1).
 //!
 //! ```text
 //! payload = escape: word | per vector: exceptions u16
 //! child: values, the escape in place of every exception | child: exceptions, in row order
 //! ```
 //!
-//! An exception costs its own bits and no position, so that far more of them pay than in frame of reference: counts,
-//! gaps and differences have long tails. The escape itself, where it is a value, is an exception.
+//! An exception costs its own bits and no position, so that far more of them pay than in frame of
+//! reference: counts, gaps and differences have long tails. The escape itself, where it is a value,
+//! is an exception.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{VECTOR, Word as _, replace_escapes};
 
 use super::{Encoding, Offered, frame_of_reference};
 use crate::choose::{Cascade, Stats};
-use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len};
+use crate::decode::{
+    AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len,
+};
 use crate::error::{Error, Result};
 use crate::gather::{by_vector, gather_vectors, many};
 use crate::later::LaterWords;
@@ -59,19 +63,33 @@ impl Encoding for Escape {
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
-        matches!(kind, Kind::Signed | Kind::Unsigned) && ty.width_bytes().is_some_and(|bytes| bytes <= 8)
+        matches!(kind, Kind::Signed | Kind::Unsigned)
+            && ty.width_bytes().is_some_and(|bytes| bytes <= 8)
     }
 
     fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
         values.len() >= LEAST_ROWS
     }
 
-    /// It must be clearly smaller: what it hides from the columns that are in terms of this one is worth some bytes.
-    fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
-        Ok(cascade.estimate_by_sample(self.id(), values, stats)?.map(|bytes| bytes + bytes / HURDLE))
+    /// It must be clearly smaller: what it hides from the columns that are in terms of this one is
+    /// worth some bytes.
+    fn estimate(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<usize>> {
+        Ok(cascade
+            .estimate_by_sample(self.id(), values, stats)?
+            .map(|bytes| bytes + bytes / HURDLE))
     }
 
-    fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+    fn encode(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
         for_ints!(values.physical_type(), T => encode(T::slice(values).unwrap_or_default(), stats.kind(), cascade),
             _ => Ok(None))
     }
@@ -102,7 +120,10 @@ impl Encoding for Escape {
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        node.children.get(1).map(|exceptions| format!("{} exceptions", exceptions.len)).unwrap_or_default()
+        node.children
+            .get(1)
+            .map(|exceptions| format!("{} exceptions", exceptions.len))
+            .unwrap_or_default()
     }
 }
 
@@ -114,18 +135,29 @@ struct Window {
 
 /// A number that is ordered as the values are.
 fn ordered<T: Integer>(value: T, kind: Kind) -> u64 {
-    value.to_u64() ^ if kind == Kind::Signed { 1 << (T::BITS - 1) } else { 0 }
+    value.to_u64()
+        ^ if kind == Kind::Signed {
+            1 << (T::BITS - 1)
+        } else {
+            0
+        }
 }
 
-/// The window with the fewest bytes by histograms of widths, one from the least value and one about the middle one;
-/// `None` where a frame of reference over all values, its exceptions included, takes about as little.
+/// The window with the fewest bytes by histograms of widths, one from the least value and one about
+/// the middle one; `None` where a frame of reference over all values, its exceptions included,
+/// takes about as little.
 fn window<T: Integer>(values: &[T], kind: Kind, insisted: bool) -> Option<Window> {
     // An odd step: tables have even periods.
     let step = (values.len() / LOOKED_AT) | 1;
     let some = || values.iter().step_by(step).map(|v| ordered(*v, kind));
-    let (least, most) = some().fold((u64::MAX, 0), |(least, most), v| (least.min(v), most.max(v)));
+    let (least, most) = some().fold((u64::MAX, 0), |(least, most), v| {
+        (least.min(v), most.max(v))
+    });
     let mut middle = [0; 15];
-    middle.iter_mut().zip(values.iter().step_by((values.len() / 15).max(1))).for_each(|(m, v)| *m = ordered(*v, kind));
+    middle
+        .iter_mut()
+        .zip(values.iter().step_by((values.len() / 15).max(1)))
+        .for_each(|(m, v)| *m = ordered(*v, kind));
     middle.sort_unstable();
     let [.., middle, _, _, _, _, _, _, _] = middle;
     let bits = |v: u64| (64 - v.leading_zeros()) as usize;
@@ -133,9 +165,10 @@ fn window<T: Integer>(values: &[T], kind: Kind, insisted: bool) -> Option<Window
     let (mut above, mut about) = ([0u32; 65], [0u32; 65]);
     for v in some() {
         let off = v.wrapping_sub(middle) as i64;
-        for (histogram, width) in
-            [(&mut above, bits(v.wrapping_sub(least))), (&mut about, bits(((off << 1) ^ (off >> 63)) as u64))]
-        {
+        for (histogram, width) in [
+            (&mut above, bits(v.wrapping_sub(least))),
+            (&mut about, bits(((off << 1) ^ (off >> 63)) as u64)),
+        ] {
             if let Some(count) = histogram.get_mut(width) {
                 *count += 1;
             }
@@ -160,14 +193,24 @@ fn window<T: Integer>(values: &[T], kind: Kind, insisted: bool) -> Option<Window
     if width == 0 || !insisted && bytes + bytes / 16 > frame {
         return None;
     }
-    let low = if centred { middle.saturating_sub(1 << (width - 1)).max(least) } else { least };
-    Some(Window { low, span: (1 << width) - 1 })
+    let low = if centred {
+        middle.saturating_sub(1 << (width - 1)).max(least)
+    } else {
+        least
+    };
+    Some(Window {
+        low,
+        span: (1 << width) - 1,
+    })
 }
 
 fn encode<T: Integer>(words: &[T], kind: Kind, cascade: &Cascade<'_>) -> Result<Option<Node>> {
     let Some(Window { low, span }) = window(words, kind, cascade.is_forced()).or_else(|| {
         // Everything but the greatest value.
-        cascade.is_forced().then_some(Window { low: 0, span: T::MAX.to_u64() })
+        cascade.is_forced().then_some(Window {
+            low: 0,
+            span: T::MAX.to_u64(),
+        })
     }) else {
         return Ok(None);
     };
@@ -181,7 +224,11 @@ fn encode<T: Integer>(words: &[T], kind: Kind, cascade: &Cascade<'_>) -> Result<
     escape.write_le(&mut payload);
     let is_held = |word: &T| word.wrapping_sub(least) < span;
     for vector in words.chunks(VECTOR) {
-        values.extend(vector.iter().map(|word| if is_held(word) { *word } else { escape }));
+        values.extend(
+            vector
+                .iter()
+                .map(|word| if is_held(word) { *word } else { escape }),
+        );
         // Every word is put where the next exception goes, and stays there if it is one: no branch.
         let mut found = exceptions.len();
         exceptions.resize(found + vector.len() + 1, T::ZERO);
@@ -195,10 +242,22 @@ fn encode<T: Integer>(words: &[T], kind: Kind, cascade: &Cascade<'_>) -> Result<
         exceptions.truncate(found);
         payload.extend(((found - before) as u16).to_le_bytes());
     }
-    let node = |payload, children| Node { encoding: 25, ty: T::TYPE, len: words.len(), payload, children };
+    let node = |payload, children| Node {
+        encoding: 25,
+        ty: T::TYPE,
+        len: words.len(),
+        payload,
+        children,
+    };
     if cascade.is_trial() {
         let rows = cascade.vector_rows();
-        let frames = |words: &[T]| if words.is_empty() { 0 } else { frame_of_reference::size(words, kind, rows) };
+        let frames = |words: &[T]| {
+            if words.is_empty() {
+                0
+            } else {
+                frame_of_reference::size(words, kind, rows)
+            }
+        };
         // Only the size matters; of the exceptions' frames there are fewer.
         let bytes = frames(&values) + frames(&exceptions) + words.len() * 2 / VECTOR;
         return Ok(Some(node(vec![0; bytes], vec![])));
@@ -206,7 +265,10 @@ fn encode<T: Integer>(words: &[T], kind: Kind, cascade: &Cascade<'_>) -> Result<
     if !cascade.is_forced() && exceptions.len() * 2 > words.len() {
         return Ok(None);
     }
-    let children = vec![cascade.flat().child(T::values(&values), kind)?, cascade.child(T::values(&exceptions), kind)?];
+    let children = vec![
+        cascade.flat().child(T::values(&values), kind)?,
+        cascade.child(T::values(&exceptions), kind)?,
+    ];
     Ok(Some(node(payload, children)))
 }
 
@@ -228,10 +290,16 @@ impl<T: Integer> Decoder<T> for Escaped<'_, T> {
         let start = self.starts.get(v).map_or(0, |start| *start as usize);
         let end = self.starts.get(v + 1).map_or(0, |end| *end as usize);
         // Those of later vectors as well: the kernel loads many at a time.
-        let exceptions = if start < end { self.exceptions.all()?.get(start..).unwrap_or_default() } else { &[] };
+        let exceptions = if start < end {
+            self.exceptions.all()?.get(start..).unwrap_or_default()
+        } else {
+            &[]
+        };
         let (expected, found) = (end - start, replace_escapes(out, self.escape, exceptions));
         if found != expected {
-            return Err(Error::corrupt(format!("{expected} exceptions expected in vector {v}, found {found}")));
+            return Err(Error::corrupt(format!(
+                "{expected} exceptions expected in vector {v}, found {found}"
+            )));
         }
         Ok(())
     }
@@ -245,15 +313,22 @@ impl<T: Integer> Decoder<T> for Escaped<'_, T> {
         for (_, rows) in by_vector(rows) {
             let places = places.by_ref().take(rows.len());
             // Which exception it is, all those before it in the vector tell.
-            let escapes: Vec<(u32, &mut T)> =
-                rows.iter().copied().zip(places).filter(|(_, value)| **value == self.escape).collect();
+            let escapes: Vec<(u32, &mut T)> = rows
+                .iter()
+                .copied()
+                .zip(places)
+                .filter(|(_, value)| **value == self.escape)
+                .collect();
             if escapes.is_empty() {
                 continue;
             }
             let escaped: Vec<u32> = escapes.iter().map(|(row, _)| *row).collect();
             let mut values = vec![T::ZERO; escaped.len()];
             gather_vectors(self, &escaped, cx, &mut values)?;
-            escapes.into_iter().zip(values).for_each(|((_, place), value)| *place = value);
+            escapes
+                .into_iter()
+                .zip(values)
+                .for_each(|((_, place), value)| *place = value);
         }
         Ok(())
     }

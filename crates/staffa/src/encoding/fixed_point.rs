@@ -1,4 +1,5 @@
-//! Fixed point: floats that are integers times a power of two, as these integers: what rounding to a bound leaves.
+//! Fixed point: floats that are integers times a power of two, as these integers: what rounding to
+//! a bound leaves.
 //!
 //! ```text
 //! payload = bits behind the point k: i16
@@ -6,8 +7,9 @@
 //! value = digits * 2^-k
 //! ```
 //!
-//! Packed digits keep as many bit planes of the values as the bound asks for, as BUFF does (Liu, Jiang, Paparrizos,
-//! Elmore: Decomposed bounded floats for fast compression and queries, VLDB 2021).
+//! Packed digits keep as many bit planes of the values as the bound asks for, as BUFF does (Liu,
+//! Jiang, Paparrizos, Elmore: Decomposed bounded floats for fast compression and queries, VLDB
+//! 2021).
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{Packed, unpack_decimals_f64};
@@ -54,7 +56,12 @@ impl Encoding for FixedPoint {
         Offered::Rounded
     }
 
-    fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+    fn encode(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
         match values {
             Values::U32(words) => encode(words, cascade),
             Values::U64(words) => encode(words, cascade),
@@ -66,12 +73,17 @@ impl Encoding for FixedPoint {
         match node.ty {
             PhysicalType::U32 => open::<u32>(node, cx),
             PhysicalType::U64 => open::<u64>(node, cx),
-            other => Err(Error::corrupt(format!("floats of 32 or 64 bits expected, found {other:?}"))),
+            other => Err(Error::corrupt(format!(
+                "floats of 32 or 64 bits expected, found {other:?}"
+            ))),
         }
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        let bits = node.payload.first_chunk::<2>().map_or(0, |k| i16::from_le_bytes(*k));
+        let bits = node
+            .payload
+            .first_chunk::<2>()
+            .map_or(0, |k| i16::from_le_bytes(*k));
         let exceptions = node.children.get(2).map_or(0, |exceptions| exceptions.len);
         format!("{bits} bits behind the point, {exceptions} exceptions")
     }
@@ -131,19 +143,28 @@ impl Fixed for u64 {
 fn lowest_bit(value: f64) -> Option<i32> {
     let bits = value.to_bits();
     let (exponent, fraction) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
-    let mantissa = if exponent == 0 { fraction } else { fraction | 1 << 52 };
-    (mantissa != 0 && exponent < 0x7ff).then(|| exponent.max(1) - 1075 + mantissa.trailing_zeros() as i32)
+    let mantissa = if exponent == 0 {
+        fraction
+    } else {
+        fraction | 1 << 52
+    };
+    (mantissa != 0 && exponent < 0x7ff)
+        .then(|| exponent.max(1) - 1075 + mantissa.trailing_zeros() as i32)
 }
 
-/// Bits behind the point with which the values take the fewest: as many as half of them need before it and those behind
-/// it for each, and 16 beside those of a word for each value that has more.
+/// Bits behind the point with which the values take the fewest: as many as half of them need before
+/// it and those behind it for each, and 16 beside those of a word for each value that has more.
 fn bits_behind<T: Fixed>(words: &[T]) -> i32 {
     let mut counts = vec![0usize; 2 * T::MOST as usize + 1];
     let mut before = Vec::with_capacity(words.len());
     for value in words.iter().map(|word| word.to_f64()) {
         if let Some(bit) = lowest_bit(value) {
             let place = (T::MOST - bit).clamp(0, 2 * T::MOST) as usize;
-            counts.iter_mut().skip(place).take(1).for_each(|count| *count += 1);
+            counts
+                .iter_mut()
+                .skip(place)
+                .take(1)
+                .for_each(|count| *count += 1);
             before.push((value.to_bits() >> 52 & 0x7ff) as i32 - 1021);
         }
     }
@@ -192,7 +213,13 @@ fn encode<T: Fixed>(words: &[T], cascade: &Cascade<'_>) -> Result<Option<Node>> 
         cascade.child(T::values(&exceptions), Kind::Float)?,
     ];
     let payload = (bits as i16).to_le_bytes().to_vec();
-    Ok(Some(Node { encoding: 35, ty: T::TYPE, len: words.len(), payload, children }))
+    Ok(Some(Node {
+        encoding: 35,
+        ty: T::TYPE,
+        len: words.len(),
+        payload,
+        children,
+    }))
 }
 
 fn open<'a, T: Fixed>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
@@ -201,11 +228,18 @@ fn open<'a, T: Fixed>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<An
     let bits = i32::from(cursor.u16()?.cast_signed());
     cursor.finish("bits behind the point")?;
     if bits.abs() > T::MOST {
-        return Err(Error::corrupt(format!("-{0} to {0} bits behind the point expected, found {bits}", T::MOST)));
+        return Err(Error::corrupt(format!(
+            "-{0} to {0} bits behind the point expected, found {bits}",
+            T::MOST
+        )));
     }
     let digits = cx.open_words::<T>(node.child(0, "digits", node.ty, node.len)?)?;
     let exceptions = Patches::<T>::open(node, 1, 2, cx)?;
-    Ok(T::wrap(Box::new(Scaled { unit: power_of_two(-bits), digits, exceptions })))
+    Ok(T::wrap(Box::new(Scaled {
+        unit: power_of_two(-bits),
+        digits,
+        exceptions,
+    })))
 }
 
 struct Scaled<'a, T> {
@@ -221,16 +255,22 @@ impl<T: Fixed> Decoder<T> for Scaled<'_, T> {
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         // Packed digits need not be stored between.
-        if !self.digits.packed(v).is_some_and(|digits| T::values_of(digits, self.unit, out)) {
+        if !self
+            .digits
+            .packed(v)
+            .is_some_and(|digits| T::values_of(digits, self.unit, out))
+        {
             self.digits.vector(v, cx, out)?;
-            out.iter_mut().for_each(|place| *place = place.value(self.unit));
+            out.iter_mut()
+                .for_each(|place| *place = place.value(self.unit));
         }
         self.exceptions.apply(v, out)
     }
 
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         self.digits.gather(rows, cx, out)?;
-        out.iter_mut().for_each(|place| *place = place.value(self.unit));
+        out.iter_mut()
+            .for_each(|place| *place = place.value(self.unit));
         self.exceptions.apply_at(rows, cx, out)
     }
 }
@@ -242,18 +282,25 @@ mod tests {
 
     fn tree<T: Fixed>(words: &[T]) -> Node {
         let values = T::values(words);
-        Cascade::root(Profile::Balanced, Some("fixed_point")).choose(values, &Stats::new(values, Kind::Float)).unwrap()
+        Cascade::root(Profile::Balanced, Some("fixed_point"))
+            .choose(values, &Stats::new(values, Kind::Float))
+            .unwrap()
     }
 
     fn parts<T: Fixed>(words: &[T]) -> (i16, usize) {
         let node = tree(words);
-        (i16::from_le_bytes([node.payload[0], node.payload[1]]), node.children[2].len)
+        (
+            i16::from_le_bytes([node.payload[0], node.payload[1]]),
+            node.children[2].len,
+        )
     }
 
     #[test]
     fn the_point_stands_where_it_costs_least() {
-        let doubles = |values: &[f64]| parts(&values.iter().map(|v| v.to_bits()).collect::<Vec<_>>());
-        let singles = |values: &[f32]| parts(&values.iter().map(|v| v.to_bits()).collect::<Vec<_>>());
+        let doubles =
+            |values: &[f64]| parts(&values.iter().map(|v| v.to_bits()).collect::<Vec<_>>());
+        let singles =
+            |values: &[f32]| parts(&values.iter().map(|v| v.to_bits()).collect::<Vec<_>>());
         assert_eq!(doubles(&[0.25, -3.5, 7.0]), (2, 0));
         assert_eq!(singles(&[0.25, -3.5, 7.0]), (2, 0));
         assert_eq!(doubles(&[1024.0, 4096.0, -2048.0]), (-10, 0));
@@ -272,7 +319,10 @@ mod tests {
         let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let digits = "03 03 03 09 f6 ff ff ff 00 00 04 0d 00";
         let (mask, exceptions) = ("0b 00 03 01 04", "01 03 01 04 00 00 c0 7f");
-        assert_eq!(hex.join(" "), format!("23 33 03 02 02 00 {digits} {mask} {exceptions}"));
+        assert_eq!(
+            hex.join(" "),
+            format!("23 33 03 02 02 00 {digits} {mask} {exceptions}")
+        );
     }
 }
 

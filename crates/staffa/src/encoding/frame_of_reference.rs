@@ -1,5 +1,6 @@
-//! Frame of reference with exceptions: each vector of 1,024 values has its own base and its own width, and values that
-//! need more bits are exceptions (PFOR: Super-Scalar RAM-CPU Cache Compression, section 3.1).
+//! Frame of reference with exceptions: each vector of 1,024 values has its own base and its own
+//! width, and values that need more bits are exceptions (PFOR: Super-Scalar RAM-CPU Cache
+//! Compression, section 3.1).
 //!
 //! ```text
 //! payload = base: word | base bytes: u8 | exception bytes: u8, 128 more where they are zigzag
@@ -10,9 +11,10 @@
 //!         | packed vectors, as in bitpack
 //! ```
 //!
-//! Exceptions are patched after a branch-free loop over the vector. The width is the one with the fewest bytes by the
-//! histogram of widths. The base is the least value, or where hardly any value is in the lower half above it, the least
-//! of the upper half: then exceptions lie below the base as well.
+//! Exceptions are patched after a branch-free loop over the vector. The width is the one with the
+//! fewest bytes by the histogram of widths. The base is the least value, or where hardly any value
+//! is in the lower half above it, the least of the upper half: then exceptions lie below the base
+//! as well.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{Packed, VECTOR, bounds, count_above, widths};
@@ -21,7 +23,9 @@ use super::Encoding;
 use super::bitpack::{pack_vector, unpack_value, unpack_vector, vector_bytes};
 use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Stats};
-use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len};
+use crate::decode::{
+    AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len,
+};
 use crate::error::{Error, Result};
 use crate::fold::{Fold, Wants, fold_vectors, integer, sum_above};
 use crate::gather::gather_ones;
@@ -59,13 +63,23 @@ impl Encoding for FrameOfReference {
         kind != Kind::Float && ty.width_bytes().is_some_and(|bytes| bytes <= 8)
     }
 
-    fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
+    fn estimate(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<usize>> {
         for_ints!(values.physical_type(), T => {
             Ok(Some(size(T::slice(values).unwrap_or_default(), stats.kind(), cascade.vector_rows())))
         }, _ => Ok(None))
     }
 
-    fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+    fn encode(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
         for_ints!(values.physical_type(), T => {
             let words = T::slice(values).unwrap_or_default();
             let payload = if cascade.is_trial() {
@@ -95,7 +109,11 @@ impl Encoding for FrameOfReference {
 }
 
 fn lesser<T: Integer>(a: T, b: T, kind: Kind) -> T {
-    let less = if kind == Kind::Signed { a.signed_lt(b) } else { a < b };
+    let less = if kind == Kind::Signed {
+        a.signed_lt(b)
+    } else {
+        a < b
+    };
     if less { a } else { b }
 }
 
@@ -111,7 +129,8 @@ struct Frame<T> {
     width: u32,
     /// Bits that the largest value needs.
     bits: u32,
-    /// Bits that the distance from the least value to the base needs, where that value is an exception.
+    /// Bits that the distance from the least value to the base needs, where that value is an
+    /// exception.
     low_bits: u32,
     exceptions: usize,
 }
@@ -119,30 +138,62 @@ struct Frame<T> {
 impl<T: Integer> Frame<T> {
     fn of(vector: &[T], kind: Kind) -> Self {
         if vector.is_empty() {
-            return Self { base: T::ZERO, width: 0, bits: 0, low_bits: 0, exceptions: 0 };
+            return Self {
+                base: T::ZERO,
+                width: 0,
+                bits: 0,
+                low_bits: 0,
+                exceptions: 0,
+            };
         }
-        let flip = if kind == Kind::Signed { T::from_u64(1 << (T::BITS - 1)) } else { T::ZERO };
+        let flip = if kind == Kind::Signed {
+            T::from_u64(1 << (T::BITS - 1))
+        } else {
+            T::ZERO
+        };
         let (base, most) = bounds(vector, flip);
         let bits = T::BITS - most.wrapping_sub(base).leading_zeros();
         if bits == 0 {
-            return Self { base, width: 0, bits, low_bits: 0, exceptions: 0 };
+            return Self {
+                base,
+                width: 0,
+                bits,
+                low_bits: 0,
+                exceptions: 0,
+            };
         }
-        // Where neither half of the frame is nearly empty, no exceptions pay, and nothing need be counted closely.
+        // Where neither half of the frame is nearly empty, no exceptions pay, and nothing need be
+        // counted closely.
         let half = T::from_u64(1 << (bits - 1));
         let upper = count_above(vector, base, half);
         let rare = |rows: usize| rows * 8 < vector.len();
         if !rare(upper) && !rare(vector.len() - upper) {
-            return Self { base, width: bits, bits, low_bits: 0, exceptions: 0 };
+            return Self {
+                base,
+                width: bits,
+                bits,
+                low_bits: 0,
+                exceptions: 0,
+            };
         }
         let histogram = widths(vector, base);
-        let (frame, cost) = Self { base, width: bits, bits, low_bits: 0, exceptions: 0 }.narrowed(vector, &histogram);
+        let (frame, cost) = Self {
+            base,
+            width: bits,
+            bits,
+            low_bits: 0,
+            exceptions: 0,
+        }
+        .narrowed(vector, &histogram);
         // Where hardly any value is in the lower half of the frame, those are exceptions as well.
         let below: u32 = histogram.iter().take(frame.width as usize).sum();
         if frame.width < 4 || below as usize * 8 >= vector.len() {
             return frame;
         }
         let raised = Self::raised(vector, &frame);
-        let Some((raised, new)) = raised else { return frame };
+        let Some((raised, new)) = raised else {
+            return frame;
+        };
         if new + new / 64 < cost { raised } else { frame }
     }
 
@@ -159,19 +210,39 @@ impl<T: Integer> Frame<T> {
         // What is below the new base wraps around.
         let mut histogram = widths(vector, base);
         let low: u32 = vector.iter().map(|v| u32::from(above(v) < over)).sum();
-        histogram.iter_mut().skip(T::BITS as usize).take(1).for_each(|count| *count = count.saturating_sub(low));
+        histogram
+            .iter_mut()
+            .skip(T::BITS as usize)
+            .take(1)
+            .for_each(|count| *count = count.saturating_sub(low));
         let bits = histogram.iter().rposition(|count| *count > 0)? as u32;
-        Some(Self { base, width: bits, bits, low_bits, exceptions: low as usize }.narrowed(vector, &histogram))
+        Some(
+            Self {
+                base,
+                width: bits,
+                bits,
+                low_bits,
+                exceptions: low as usize,
+            }
+            .narrowed(vector, &histogram),
+        )
     }
 
     /// With the width that has the fewest bytes, and its bits.
     fn narrowed(self, vector: &[T], histogram: &[u32; 65]) -> (Self, u64) {
-        let exception_bits = 16 + 8 * exception_bytes::<T>(self.bits.max(self.low_bits), self.low_bits > 0) as u64;
+        let exception_bits =
+            16 + 8 * exception_bytes::<T>(self.bits.max(self.low_bits), self.low_bits > 0) as u64;
         let rows = vector.len() as u64;
         let mut above = self.exceptions as u64;
         let mut best = (self.width, self.exceptions);
         let mut best_cost = rows * u64::from(self.width) + above * exception_bits;
-        for (width, &count) in histogram.iter().enumerate().take(self.bits as usize + 1).skip(1).rev() {
+        for (width, &count) in histogram
+            .iter()
+            .enumerate()
+            .take(self.bits as usize + 1)
+            .skip(1)
+            .rev()
+        {
             above += u64::from(count);
             let cost = rows * (width as u64 - 1) + above * exception_bits;
             // An exception costs a scalar patch: it must pay for itself, and not be the rule.
@@ -181,7 +252,14 @@ impl<T: Integer> Frame<T> {
             }
         }
         let (width, exceptions) = best;
-        (Self { width, exceptions, ..self }, best_cost)
+        (
+            Self {
+                width,
+                exceptions,
+                ..self
+            },
+            best_cost,
+        )
     }
 }
 
@@ -203,41 +281,84 @@ pub(super) fn size<T: Integer>(values: &[T], kind: Kind, vector_rows: usize) -> 
             signed |= frame.low_bits > 0;
         }
         low = Some(low.map_or(frame.base, |low| lesser(low, frame.base, kind)));
-        high = Some(
-            high.map_or(frame.base, |high| if lesser(high, frame.base, kind) == high { frame.base } else { high }),
-        );
+        high = Some(high.map_or(frame.base, |high| {
+            if lesser(high, frame.base, kind) == high {
+                frame.base
+            } else {
+                high
+            }
+        }));
     }
     let span = high.unwrap_or(T::ZERO).wrapping_sub(low.unwrap_or(T::ZERO));
     let per_vector = 1 + byte_width(span) + if exceptions > 0 { 2 } else { 0 };
     // In a trial a fraction of a vector has its share of the bytes that every vector needs.
-    let vectors = if vector_rows == VECTOR { values.len().div_ceil(VECTOR) * VECTOR } else { values.len() };
-    let fixed = if vector_rows == VECTOR { T::BYTES + 2 } else { 0 };
-    fixed + vectors * per_vector / VECTOR + exceptions * (2 + exception_bytes::<T>(bits, signed)) + packed
+    let vectors = if vector_rows == VECTOR {
+        values.len().div_ceil(VECTOR) * VECTOR
+    } else {
+        values.len()
+    };
+    let fixed = if vector_rows == VECTOR {
+        T::BYTES + 2
+    } else {
+        0
+    };
+    fixed
+        + vectors * per_vector / VECTOR
+        + exceptions * (2 + exception_bytes::<T>(bits, signed))
+        + packed
 }
 
 fn encode<T: Integer>(values: &[T], kind: Kind) -> Vec<u8> {
-    let frames: Vec<Frame<T>> = values.chunks(VECTOR).map(|vector| Frame::of(vector, kind)).collect();
-    let base = frames.iter().map(|f| f.base).reduce(|a, b| lesser(a, b, kind)).unwrap_or(T::ZERO);
-    let base_bytes = frames.iter().map(|f| byte_width(f.base.wrapping_sub(base))).max().unwrap_or(0);
+    let frames: Vec<Frame<T>> = values
+        .chunks(VECTOR)
+        .map(|vector| Frame::of(vector, kind))
+        .collect();
+    let base = frames
+        .iter()
+        .map(|f| f.base)
+        .reduce(|a, b| lesser(a, b, kind))
+        .unwrap_or(T::ZERO);
+    let base_bytes = frames
+        .iter()
+        .map(|f| byte_width(f.base.wrapping_sub(base)))
+        .max()
+        .unwrap_or(0);
     let some = || frames.iter().filter(|f| f.exceptions > 0);
     let bits = some().map(|f| f.bits.max(f.low_bits)).max().unwrap_or(0);
     let signed = some().any(|f| f.low_bits > 0);
     let exception_bytes = exception_bytes::<T>(bits, signed);
     let mut out = Vec::new();
     base.write_le(&mut out);
-    out.extend([base_bytes as u8, exception_bytes as u8 | if signed { SIGNED } else { 0 }]);
+    out.extend([
+        base_bytes as u8,
+        exception_bytes as u8 | if signed { SIGNED } else { 0 },
+    ]);
     out.extend(frames.iter().map(|f| f.width as u8));
-    let put = |out: &mut Vec<u8>, value: T, bytes: usize| out.extend(value.to_u64().to_le_bytes().iter().take(bytes));
-    frames.iter().for_each(|f| put(&mut out, f.base.wrapping_sub(base), base_bytes));
+    let put = |out: &mut Vec<u8>, value: T, bytes: usize| {
+        out.extend(value.to_u64().to_le_bytes().iter().take(bytes))
+    };
+    frames
+        .iter()
+        .for_each(|f| put(&mut out, f.base.wrapping_sub(base), base_bytes));
     if exception_bytes > 0 {
-        frames.iter().for_each(|f| out.extend((f.exceptions as u16).to_le_bytes()));
+        frames
+            .iter()
+            .for_each(|f| out.extend((f.exceptions as u16).to_le_bytes()));
         let mut above = Vec::new();
-        for (frame, vector) in frames.iter().zip(values.chunks(VECTOR)).filter(|(f, _)| f.exceptions > 0) {
+        for (frame, vector) in frames
+            .iter()
+            .zip(values.chunks(VECTOR))
+            .filter(|(f, _)| f.exceptions > 0)
+        {
             for (i, &v) in vector.iter().enumerate() {
                 let value = v.wrapping_sub(frame.base);
                 if T::BITS - value.leading_zeros() > frame.width {
                     out.extend((i as u16).to_le_bytes());
-                    put(&mut above, if signed { value.zigzag() } else { value }, exception_bytes);
+                    put(
+                        &mut above,
+                        if signed { value.zigzag() } else { value },
+                        exception_bytes,
+                    );
                 }
             }
         }
@@ -288,7 +409,10 @@ fn open<'a, T: Integer>(node: &NodeRef<'a>) -> Result<Frames<'a, T>> {
     let base = T::read_le(cursor.bytes(T::BYTES)?).unwrap_or_default();
     let base_bytes = usize::from(cursor.u8()?);
     let exception_bytes = cursor.u8()?;
-    let (signed, exception_bytes) = (exception_bytes & SIGNED != 0, usize::from(exception_bytes & !SIGNED));
+    let (signed, exception_bytes) = (
+        exception_bytes & SIGNED != 0,
+        usize::from(exception_bytes & !SIGNED),
+    );
     if base_bytes > T::BYTES || exception_bytes > T::BYTES {
         return Err(Error::corrupt(format!(
             "bases and exceptions of at most {} bytes expected, found {base_bytes} and {exception_bytes}",
@@ -302,20 +426,33 @@ fn open<'a, T: Integer>(node: &NodeRef<'a>) -> Result<Frames<'a, T>> {
     for (v, &width) in widths.iter().enumerate() {
         let width = u32::from(width);
         if width > T::BITS {
-            return Err(Error::corrupt(format!("width of at most {} bits expected, found {width}", T::BITS)));
+            return Err(Error::corrupt(format!(
+                "width of at most {} bits expected, found {width}",
+                T::BITS
+            )));
         }
         let rows = vector_len(node.len, v);
-        let own = bases.get(v * base_bytes..(v + 1) * base_bytes).map_or(T::ZERO, word::<T>);
+        let own = bases
+            .get(v * base_bytes..(v + 1) * base_bytes)
+            .map_or(T::ZERO, word::<T>);
         let patches = counts.get(v * 2..v * 2 + 2).map_or(0, word::<u16>) as usize;
         if patches > rows {
-            return Err(Error::corrupt(format!("at most {rows} exceptions expected in vector {v}, found {patches}")));
+            return Err(Error::corrupt(format!(
+                "at most {rows} exceptions expected in vector {v}, found {patches}"
+            )));
         }
         let bytes = vector_bytes(rows, width);
         vectors.push(Vector {
             base: base.wrapping_add(own),
             width,
-            packed: Run { start: packed, len: bytes },
-            exceptions: Run { start: exceptions, len: patches },
+            packed: Run {
+                start: packed,
+                len: bytes,
+            },
+            exceptions: Run {
+                start: exceptions,
+                len: patches,
+            },
         });
         packed += bytes;
         exceptions += patches;
@@ -324,14 +461,24 @@ fn open<'a, T: Integer>(node: &NodeRef<'a>) -> Result<Frames<'a, T>> {
     let values = cursor.bytes(exceptions * exception_bytes)?;
     let packed = cursor.bytes(packed)?;
     cursor.finish("packed values")?;
-    Ok(Frames { len: node.len, vectors, packed, positions, values, exception_bytes, signed })
+    Ok(Frames {
+        len: node.len,
+        vectors,
+        packed,
+        positions,
+        values,
+        exception_bytes,
+        signed,
+    })
 }
 
 impl<T: Integer> Frames<'_, T> {
     /// Places of a vector's exceptions.
     fn positions(&self, vector: &Vector<T>) -> &[u8] {
         let Run { start, len } = vector.exceptions;
-        self.positions.get(start * 2..(start + len) * 2).unwrap_or_default()
+        self.positions
+            .get(start * 2..(start + len) * 2)
+            .unwrap_or_default()
     }
 
     /// Value of the exceptions' number `i` above the base of its vector.
@@ -339,21 +486,24 @@ impl<T: Integer> Frames<'_, T> {
         let bytes = self.values.get(i * self.exception_bytes..)?;
         // One load where there are bytes behind it.
         let value = match bytes.first_chunk::<8>() {
-            Some(window) => {
-                T::from_u64(u64::from_le_bytes(*window) & (u64::MAX >> (64 - 8 * self.exception_bytes.max(1))))
-            }
+            Some(window) => T::from_u64(
+                u64::from_le_bytes(*window) & (u64::MAX >> (64 - 8 * self.exception_bytes.max(1))),
+            ),
             None => word::<T>(bytes.get(..self.exception_bytes)?),
         };
         Some(if self.signed { value.unzigzag() } else { value })
     }
 
     fn bits(&self, vector: &Vector<T>) -> &[u8] {
-        self.packed.get(vector.packed.start..vector.packed.start + vector.packed.len).unwrap_or_default()
+        self.packed
+            .get(vector.packed.start..vector.packed.start + vector.packed.len)
+            .unwrap_or_default()
     }
 }
 
 impl<T: Integer> Frames<'_, T> {
-    /// The sum of a full vector: of its base, of what is packed, and of exceptions in the place of what is packed there.
+    /// The sum of a full vector: of its base, of what is packed, and of exceptions in the place of
+    /// what is packed there.
     fn sum(&self, vector: &Vector<T>, kind: Kind) -> Option<i128> {
         let packed = self.bits(vector);
         if vector.exceptions.len > FEW {
@@ -365,8 +515,11 @@ impl<T: Integer> Frames<'_, T> {
         for (number, position) in self.positions(vector).as_chunks::<2>().0.iter().enumerate() {
             let position = usize::from(u16::from_le_bytes(*position));
             // They ascend; else one may stand in the place of another.
-            let low = unpack_value::<T>(packed, vector.width, VECTOR, position).filter(|_| position >= next)?;
-            let value = vector.base.wrapping_add(self.exception(vector.exceptions.start + number)?);
+            let low = unpack_value::<T>(packed, vector.width, VECTOR, position)
+                .filter(|_| position >= next)?;
+            let value = vector
+                .base
+                .wrapping_add(self.exception(vector.exceptions.start + number)?);
             sum += integer(value, kind) - base - i128::from(low.to_u64());
             next = position + 1;
         }
@@ -380,13 +533,20 @@ impl<T: Integer> Decoder<T> for Frames<'_, T> {
     }
 
     fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let vector = self.vectors.get(v).ok_or_else(|| Error::corrupt(format!("no vector {v}")))?;
+        let vector = self
+            .vectors
+            .get(v)
+            .ok_or_else(|| Error::corrupt(format!("no vector {v}")))?;
         unpack_vector(self.bits(vector), vector.width, vector.base, out)?;
         for (i, position) in self.positions(vector).as_chunks::<2>().0.iter().enumerate() {
             let position = usize::from(u16::from_le_bytes(*position));
-            let value = self.exception(vector.exceptions.start + i).unwrap_or(T::ZERO);
+            let value = self
+                .exception(vector.exceptions.start + i)
+                .unwrap_or(T::ZERO);
             let place = out.get_mut(position).ok_or_else(|| {
-                Error::corrupt(format!("exception within the vector expected, found position {position}"))
+                Error::corrupt(format!(
+                    "exception within the vector expected, found position {position}"
+                ))
             })?;
             *place = vector.base.wrapping_add(value);
         }
@@ -394,15 +554,29 @@ impl<T: Integer> Decoder<T> for Frames<'_, T> {
     }
 
     fn packed(&self, v: usize) -> Option<Packed<'_, T>> {
-        let vector = self.vectors.get(v).filter(|vector| vector.exceptions.len == 0)?;
+        let vector = self
+            .vectors
+            .get(v)
+            .filter(|vector| vector.exceptions.len == 0)?;
         let full = vector_len(self.len, v) == VECTOR;
-        full.then(|| Packed { packed: self.bits(vector), width: vector.width, base: vector.base })
+        full.then(|| Packed {
+            packed: self.bits(vector),
+            width: vector.width,
+            base: vector.base,
+        })
     }
 
     fn select(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap> {
         by_vector(self.len, |v, words| {
-            let vector = self.vectors.get(v).ok_or_else(|| Error::corrupt(format!("no vector {v}")))?;
-            let most = if vector.width < T::BITS { T::from_u64((1 << vector.width) - 1) } else { T::MAX };
+            let vector = self
+                .vectors
+                .get(v)
+                .ok_or_else(|| Error::corrupt(format!("no vector {v}")))?;
+            let most = if vector.width < T::BITS {
+                T::from_u64((1 << vector.width) - 1)
+            } else {
+                T::MAX
+            };
             if vector.exceptions.len == 0
                 && let Some(all) = range.decided(vector.base, most)
             {
@@ -410,7 +584,9 @@ impl<T: Integer> Decoder<T> for Frames<'_, T> {
                 return Ok(());
             }
             let mut buffer = [T::ZERO; VECTOR];
-            let values = buffer.get_mut(..vector_len(self.len, v)).unwrap_or_default();
+            let values = buffer
+                .get_mut(..vector_len(self.len, v))
+                .unwrap_or_default();
             self.vector(v, cx, values)?;
             range.test(values, words);
             Ok(())
@@ -418,7 +594,9 @@ impl<T: Integer> Decoder<T> for Frames<'_, T> {
     }
 
     fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {
-        let (Wants::Sum(kind), None) = (into.wants(), rows) else { return fold_vectors(self, rows, into, cx) };
+        let (Wants::Sum(kind), None) = (into.wants(), rows) else {
+            return fold_vectors(self, rows, into, cx);
+        };
         let mut buffer = [T::ZERO; VECTOR];
         for (v, vector) in self.vectors.iter().enumerate() {
             let n = vector_len(self.len, v);
@@ -441,7 +619,11 @@ impl<T: Integer> Decoder<T> for Frames<'_, T> {
             let mut exception = None;
             for (number, position) in self.positions(vector).chunks_exact(2).enumerate() {
                 // The last one where several claim a place, as they are patched one after another.
-                exception = if *position == (i as u16).to_le_bytes() { Some(number) } else { exception };
+                exception = if *position == (i as u16).to_le_bytes() {
+                    Some(number)
+                } else {
+                    exception
+                };
             }
             let above = match exception {
                 Some(number) => self.exception(vector.exceptions.start + number)?,

@@ -1,4 +1,5 @@
-//! Frequency: one value that most rows have, and the others as exceptions (BtrBlocks, section 2.2, after DB2 BLU).
+//! Frequency: one value that most rows have, and the others as exceptions (BtrBlocks, section 2.2,
+//! after DB2 BLU).
 //!
 //! ```text
 //! words:        payload = the top value: word   | child: mask (bits, set where a row is an exception) | child: exceptions
@@ -12,8 +13,8 @@ use super::{Encoding, Offered};
 use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Stats};
 use crate::decode::{
-    AnyDecoder, BytesDecoder, CodedStrings, Decoder, OpenContext, Physical, Scratch, decode_all_strings, for_words,
-    vector_len,
+    AnyDecoder, BytesDecoder, CodedStrings, Decoder, OpenContext, Physical, Scratch,
+    decode_all_strings, for_words, vector_len,
 };
 use crate::error::{Error, Result};
 use crate::fold::{Fold, Wants, fold_vectors};
@@ -56,20 +57,39 @@ impl Encoding for Frequency {
         ty != PhysicalType::Bits
     }
 
-    /// Not where no value has half the rows; then less than half the values are distinct (BtrBlocks, section 3.1).
+    /// Not where no value has half the rows; then less than half the values are distinct
+    /// (BtrBlocks, section 3.1).
     fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
-        stats.top().is_some_and(|(_, rows)| rows < values.len() && rows * 2 >= values.len())
+        stats
+            .top()
+            .is_some_and(|(_, rows)| rows < values.len() && rows * 2 >= values.len())
     }
 
-    fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
-        let Some((top, _)) = stats.top() else { return Ok(None) };
+    fn estimate(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<usize>> {
+        let Some((top, _)) = stats.top() else {
+            return Ok(None);
+        };
         let rows = exceptions(values, top);
         let mask = patches::mask(values.len(), &rows, cascade)?.size();
-        Ok(Some(16 + mask + cascade.estimate_child(Picked::of(values, &rows).borrow(), stats.kind())?))
+        Ok(Some(
+            16 + mask + cascade.estimate_child(Picked::of(values, &rows).borrow(), stats.kind())?,
+        ))
     }
 
-    fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
-        let Some((top, _)) = stats.top() else { return Ok(None) };
+    fn encode(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
+        let Some((top, _)) = stats.top() else {
+            return Ok(None);
+        };
         let rows = exceptions(values, top);
         let mut payload = Vec::new();
         match values {
@@ -83,7 +103,13 @@ impl Encoding for Frequency {
         let mask = patches::mask(values.len(), &rows, cascade)?;
         let exceptions = cascade.child(Picked::of(values, &rows).borrow(), stats.kind())?;
         let (ty, len) = (values.physical_type(), values.len());
-        Ok(Some(Node { encoding: 7, ty, len, payload, children: vec![mask, exceptions] }))
+        Ok(Some(Node {
+            encoding: 7,
+            ty,
+            len,
+            payload,
+            children: vec![mask, exceptions],
+        }))
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
@@ -94,15 +120,27 @@ impl Encoding for Frequency {
             cx.budget.take((child.len as u64 + 1) * 4, "exceptions")?;
             let decoder = cx.open_bytes(child)?;
             if decoder.len() != child.len {
-                return Err(Error::corrupt(format!("{} exceptions expected, found {}", child.len, decoder.len())));
+                return Err(Error::corrupt(format!(
+                    "{} exceptions expected, found {}",
+                    child.len,
+                    decoder.len()
+                )));
             }
             if let Some(coded) = decoder.coded() {
-                return FrequentBytes::of_codes(node.payload, coded, mask, cx).map(|f| AnyDecoder::Bytes(Box::new(f)));
+                return FrequentBytes::of_codes(node.payload, coded, mask, cx)
+                    .map(|f| AnyDecoder::Bytes(Box::new(f)));
             }
             let all = decode_all_strings(decoder.as_ref(), &mut cx.budget, "exceptions")?;
-            cx.budget.take((node.payload.len() + all.contents().len()) as u64, "exceptions")?;
+            cx.budget.take(
+                (node.payload.len() + all.contents().len()) as u64,
+                "exceptions",
+            )?;
             let values = behind(node.payload, &all)?;
-            return Ok(AnyDecoder::Bytes(Box::new(FrequentBytes { values, mask, codes: None })));
+            return Ok(AnyDecoder::Bytes(Box::new(FrequentBytes {
+                values,
+                mask,
+                codes: None,
+            })));
         }
         for_words!(node.ty, T => {
             let mut cursor = node.cursor();
@@ -113,17 +151,23 @@ impl Encoding for Frequency {
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        node.children.get(1).map(|exceptions| format!("{} exceptions", exceptions.len)).unwrap_or_default()
+        node.children
+            .get(1)
+            .map(|exceptions| format!("{} exceptions", exceptions.len))
+            .unwrap_or_default()
     }
 }
 
 /// A string and others behind it.
 fn behind(top: &[u8], others: &BytesDict) -> Result<BytesDict> {
     let no_memory = || Error::limit("exceptions: no memory for their strings");
-    let mut all = BytesDictBuilder::new(others.len() + 1, top.len() + others.contents().len()).ok_or_else(no_memory)?;
+    let mut all = BytesDictBuilder::new(others.len() + 1, top.len() + others.contents().len())
+        .ok_or_else(no_memory)?;
     let lengths: Vec<u32> = others.ranges().map(|range| range.len() as u32).collect();
     let mut put = |bytes: &[u8], lengths: &[u32]| {
-        let Some(room) = all.room().get_mut(..bytes.len()) else { return false };
+        let Some(room) = all.room().get_mut(..bytes.len()) else {
+            return false;
+        };
         room.copy_from_slice(bytes);
         all.push(lengths)
     };
@@ -173,11 +217,16 @@ impl<T: Physical> Decoder<T> for FrequentWords<'_, T> {
             return fold_vectors(self, rows, into, cx);
         }
         let count = self.exceptions.fold(rows, into)?.count_ones();
-        if count > 0 { into.runs(&[self.top], &[count as u32]) } else { Ok(()) }
+        if count > 0 {
+            into.runs(&[self.top], &[count as u32])
+        } else {
+            Ok(())
+        }
     }
 }
 
-/// Strings: the top value is entry 0 of a dictionary, the exceptions follow: each in row order, or their own dictionary.
+/// Strings: the top value is entry 0 of a dictionary, the exceptions follow: each in row order, or
+/// their own dictionary.
 struct FrequentBytes {
     values: BytesDict,
     mask: Mask,
@@ -187,21 +236,36 @@ struct FrequentBytes {
 
 impl FrequentBytes {
     /// Of exceptions that have a dictionary.
-    fn of_codes(top: &[u8], exceptions: &dyn CodedStrings, mask: Mask, cx: &mut OpenContext<'_>) -> Result<Self> {
+    fn of_codes(
+        top: &[u8],
+        exceptions: &dyn CodedStrings,
+        mask: Mask,
+        cx: &mut OpenContext<'_>,
+    ) -> Result<Self> {
         let strings = exceptions.strings()?;
         let bytes = strings.contents().len() + top.len();
-        cx.budget.take((strings.len() as u64 + 2) * 4 + 2 * bytes as u64, "exceptions")?;
+        cx.budget.take(
+            (strings.len() as u64 + 2) * 4 + 2 * bytes as u64,
+            "exceptions",
+        )?;
         let values = behind(top, strings)?;
         let mut codes = vec![0; mask.count()];
         let mut scratch = Scratch::default();
         for (v, codes) in codes.chunks_mut(VECTOR).enumerate() {
             exceptions.codes(v, &mut scratch, codes)?;
             if let Some(code) = codes.iter().find(|code| **code as usize >= strings.len()) {
-                return Err(Error::corrupt(format!("codes below {} expected, found {code}", strings.len())));
+                return Err(Error::corrupt(format!(
+                    "codes below {} expected, found {code}",
+                    strings.len()
+                )));
             }
             codes.iter_mut().for_each(|code| *code += 1);
         }
-        Ok(Self { values, mask, codes: Some(codes) })
+        Ok(Self {
+            values,
+            mask,
+            codes: Some(codes),
+        })
     }
 
     /// The entry of an exception.
@@ -212,9 +276,16 @@ impl FrequentBytes {
         }
     }
 
-    fn with_codes<R>(&self, v: usize, cx: &mut Scratch, f: impl FnOnce(&[u32]) -> Option<R>) -> Result<R> {
+    fn with_codes<R>(
+        &self,
+        v: usize,
+        cx: &mut Scratch,
+        f: impl FnOnce(&[u32]) -> Option<R>,
+    ) -> Result<R> {
         let mut buffer = cx.take_u32();
-        let codes = buffer.get_mut(..vector_len(self.mask.len(), v)).unwrap_or_default();
+        let codes = buffer
+            .get_mut(..vector_len(self.mask.len(), v))
+            .unwrap_or_default();
         self.fill(v, codes);
         let result = f(codes).ok_or_else(|| Error::corrupt("strings longer than declared"));
         cx.give_u32(buffer);
@@ -239,7 +310,10 @@ impl FrequentBytes {
         for (word, places) in words.iter().zip(codes.chunks_mut(64)) {
             let mut left = *word;
             while left != 0 {
-                if let (Some(place), Some(entry)) = (places.get_mut(left.trailing_zeros() as usize), entries.next()) {
+                if let (Some(place), Some(entry)) = (
+                    places.get_mut(left.trailing_zeros() as usize),
+                    entries.next(),
+                ) {
                     *place = *entry;
                 }
                 left &= left - 1;
@@ -269,32 +343,55 @@ impl BytesDecoder for FrequentBytes {
     }
 
     fn select(&self, test: &StringTest<'_>, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
-        let passing: Vec<bool> = (0..self.values.len()).map(|i| self.values.get(i).is_some_and(test.passes)).collect();
+        let passing: Vec<bool> = (0..self.values.len())
+            .map(|i| self.values.get(i).is_some_and(test.passes))
+            .collect();
         let mut found = Bitmap::default();
         let mut buffer = cx.take_u32();
         for v in 0..self.mask.len().div_ceil(VECTOR) {
-            let codes = buffer.get_mut(..vector_len(self.mask.len(), v)).unwrap_or_default();
+            let codes = buffer
+                .get_mut(..vector_len(self.mask.len(), v))
+                .unwrap_or_default();
             self.fill(v, codes);
-            found.extend(&codes.iter().map(|code| passing.get(*code as usize).copied().unwrap_or(false)).collect());
+            found.extend(
+                &codes
+                    .iter()
+                    .map(|code| passing.get(*code as usize).copied().unwrap_or(false))
+                    .collect(),
+            );
         }
         cx.give_u32(buffer);
         Ok(found)
     }
 
     fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize> {
-        self.with_codes(v, cx, |codes| self.values.gathered_bytes(codes)).map(|bytes| bytes as usize)
+        self.with_codes(v, cx, |codes| self.values.gathered_bytes(codes))
+            .map(|bytes| bytes as usize)
     }
 
-    fn vector(&self, v: usize, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
+    fn vector(
+        &self,
+        v: usize,
+        cx: &mut Scratch,
+        lengths: &mut [u32],
+        out: &mut [u8],
+    ) -> Result<usize> {
         self.with_codes(v, cx, |codes| self.values.gather(codes, lengths, out))
     }
 
     fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut Appended) -> Result<()> {
-        let code = |row: &u32| self.mask.rank(*row as usize).map_or(0, |exception| self.entry(exception));
+        let code = |row: &u32| {
+            self.mask
+                .rank(*row as usize)
+                .map_or(0, |exception| self.entry(exception))
+        };
         let codes: Vec<u32> = rows.iter().map(code).collect();
         let bytes = self.values.gathered_bytes(&codes);
-        let bytes = bytes.ok_or_else(|| no_row(rows.last().copied().unwrap_or(0), self.mask.len()))?;
-        out.push_all(codes.len(), bytes as usize, |lengths, out| self.values.gather(&codes, lengths, out))
+        let bytes =
+            bytes.ok_or_else(|| no_row(rows.last().copied().unwrap_or(0), self.mask.len()))?;
+        out.push_all(codes.len(), bytes as usize, |lengths, out| {
+            self.values.gather(&codes, lengths, out)
+        })
     }
 }
 

@@ -4,8 +4,8 @@
 //! payload is empty | child: prefixes (u32) | child: suffixes (strings)
 //! ```
 //!
-//! The first string of every vector shares nothing, so that a vector is decoded alone. For rows that resemble the row
-//! before, and for sorted values.
+//! The first string of every vector shares nothing, so that a vector is decoded alone. For rows
+//! that resemble the row before, and for sorted values.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{join_prefixes, sum_u32};
@@ -53,7 +53,9 @@ impl Encoding for FrontCoding {
     /// A fifth of the bytes must be shared, by a few pairs of neighbours.
     fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
         const PAIRS: usize = 64;
-        let Values::Bytes(strings) = values else { return false };
+        let Values::Bytes(strings) = values else {
+            return false;
+        };
         let step = (strings.len() / PAIRS).max(1);
         let (mut common, mut bytes) = (0, 0);
         for i in (0..strings.len().saturating_sub(1)).step_by(step) {
@@ -68,22 +70,42 @@ impl Encoding for FrontCoding {
     }
 
     /// By the suffixes as OnPair has them: what a sample of them would take says little.
-    fn estimate(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
-        let Values::Bytes(strings) = values else { return Ok(None) };
+    fn estimate(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<usize>> {
+        let Values::Bytes(strings) = values else {
+            return Ok(None);
+        };
         let (prefixes, suffixes) = split(strings, cascade.vector_rows());
         let suffixes = Values::Bytes(suffixes.as_strings());
         if !cascade.offers(&OnPair) {
             let suffixes = cascade.flat().estimate_child(suffixes, Kind::Unsigned)?;
-            return Ok(Some(8 + suffixes + cascade.estimate_child(Values::U32(&prefixes), Kind::Unsigned)?));
+            return Ok(Some(
+                8 + suffixes + cascade.estimate_child(Values::U32(&prefixes), Kind::Unsigned)?,
+            ));
         }
-        let Some(size) = OnPair.estimate(suffixes, &Stats::new(suffixes, Kind::Unsigned), cascade)? else {
+        let Some(size) =
+            OnPair.estimate(suffixes, &Stats::new(suffixes, Kind::Unsigned), cascade)?
+        else {
             return Ok(None);
         };
-        Ok(Some(8 + size + cascade.estimate_child(Values::U32(&prefixes), Kind::Unsigned)?))
+        Ok(Some(
+            8 + size + cascade.estimate_child(Values::U32(&prefixes), Kind::Unsigned)?,
+        ))
     }
 
-    fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
-        let Values::Bytes(strings) = values else { return Ok(None) };
+    fn encode(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
+        let Values::Bytes(strings) = values else {
+            return Ok(None);
+        };
         let (prefixes, suffixes) = split(strings, cascade.vector_rows());
         if cascade.is_trial() {
             // OnPair stands for whatever has the suffixes.
@@ -104,19 +126,32 @@ impl Encoding for FrontCoding {
         }
         let children = vec![
             cascade.child(Values::U32(&prefixes), Kind::Unsigned)?,
-            cascade.flat().child(Values::Bytes(suffixes.as_strings()), Kind::Unsigned)?,
+            cascade
+                .flat()
+                .child(Values::Bytes(suffixes.as_strings()), Kind::Unsigned)?,
         ];
-        Ok(Some(Node { encoding: 19, ty: PhysicalType::Bytes, len: strings.len(), payload: vec![], children }))
+        Ok(Some(Node {
+            encoding: 19,
+            ty: PhysicalType::Bytes,
+            len: strings.len(),
+            payload: vec![],
+            children,
+        }))
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
         node.expect_children(2)?;
         node.cursor().finish("payload")?;
         if node.ty != PhysicalType::Bytes {
-            return Err(Error::corrupt(format!("byte strings expected, found {:?}", node.ty)));
+            return Err(Error::corrupt(format!(
+                "byte strings expected, found {:?}",
+                node.ty
+            )));
         }
-        let prefixes = cx.open_words::<u32>(node.child(0, "prefixes", PhysicalType::U32, node.len)?)?;
-        let suffixes = cx.open_bytes(node.child(1, "suffixes", PhysicalType::Bytes, node.len)?)?;
+        let prefixes =
+            cx.open_words::<u32>(node.child(0, "prefixes", PhysicalType::U32, node.len)?)?;
+        let suffixes =
+            cx.open_bytes(node.child(1, "suffixes", PhysicalType::Bytes, node.len)?)?;
         Ok(AnyDecoder::Bytes(Box::new(Joined { prefixes, suffixes })))
     }
 }
@@ -132,7 +167,11 @@ pub(super) fn shared(a: &[u8], b: &[u8]) -> usize {
         }
         same += 8;
     }
-    let rest = a.get(same..).unwrap_or_default().iter().zip(b.get(same..).unwrap_or_default());
+    let rest = a
+        .get(same..)
+        .unwrap_or_default()
+        .iter()
+        .zip(b.get(same..).unwrap_or_default());
     same + rest.take_while(|(a, b)| a == b).count()
 }
 
@@ -141,7 +180,11 @@ fn split(strings: Strings<'_>, vector_rows: usize) -> (Vec<u32>, StringsBuf) {
     let (mut prefixes, mut suffixes) = (Vec::with_capacity(strings.len()), StringsBuf::new());
     let mut before: &[u8] = &[];
     for (i, string) in strings.iter().enumerate() {
-        let prefix = if i.is_multiple_of(vector_rows) { 0 } else { shared(before, string) };
+        let prefix = if i.is_multiple_of(vector_rows) {
+            0
+        } else {
+            shared(before, string)
+        };
         prefixes.push(prefix as u32);
         suffixes.push(string.get(prefix..).unwrap_or_default());
         before = string;
@@ -162,7 +205,9 @@ impl Joined<'_> {
         f: impl FnOnce(&[u32], &mut Scratch) -> Result<R>,
     ) -> Result<R> {
         let mut buffer = cx.take_u32();
-        let prefixes = buffer.get_mut(..vector_len(self.prefixes.len(), v)).unwrap_or_default();
+        let prefixes = buffer
+            .get_mut(..vector_len(self.prefixes.len(), v))
+            .unwrap_or_default();
         self.prefixes.vector(v, cx, prefixes)?;
         let result = f(prefixes, cx);
         cx.give_u32(buffer);
@@ -181,7 +226,13 @@ impl BytesDecoder for Joined<'_> {
         Ok(suffixes + prefixes as usize)
     }
 
-    fn vector(&self, v: usize, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
+    fn vector(
+        &self,
+        v: usize,
+        cx: &mut Scratch,
+        lengths: &mut [u32],
+        out: &mut [u8],
+    ) -> Result<usize> {
         let bytes = self.suffixes.vector_bytes(v, cx)?;
         // Suffixes are never longer than the strings: what claims more has no place in `out`.
         if bytes > out.len() {
@@ -192,7 +243,9 @@ impl BytesDecoder for Joined<'_> {
         let joined = self.with_prefixes(v, cx, |prefixes, _| {
             let suffixes = suffixes.get(..written).unwrap_or_default();
             join_prefixes(prefixes, suffixes, lengths, out).ok_or_else(|| {
-                Error::corrupt(format!("prefixes no longer than the string before expected in vector {v}"))
+                Error::corrupt(format!(
+                    "prefixes no longer than the string before expected in vector {v}"
+                ))
             })
         })?;
         cx.give_bytes(suffixes);
@@ -212,20 +265,27 @@ mod tests {
 
     #[test]
     fn neighbours_share_what_they_begin_with() {
-        let strings: Vec<Vec<u8>> =
-            (0..3000u32).map(|i| format!("https://staffa.example/{}/{}", i / 40, i * i % 97).into_bytes()).collect();
+        let strings: Vec<Vec<u8>> = (0..3000u32)
+            .map(|i| format!("https://staffa.example/{}/{}", i / 40, i * i % 97).into_bytes())
+            .collect();
         let node = tree(&FrontCoding, &strings);
         assert_eq!(node.children.len(), 2);
         holds(&FrontCoding, &strings, false);
         holds(&FrontCoding, &strings[..90], true);
-        for (a, b, expected) in [("", "", 0), ("a", "", 0), ("islands", "islander", 6), ("abcdefgh1", "abcdefgh1", 9)] {
+        for (a, b, expected) in [
+            ("", "", 0),
+            ("a", "", 0),
+            ("islands", "islander", 6),
+            ("abcdefgh1", "abcdefgh1", 9),
+        ] {
             assert_eq!(shared(a.as_bytes(), b.as_bytes()), expected);
         }
     }
 
     #[test]
     fn the_example_of_the_format_decodes() {
-        let node = "13 27 02 00 02 03 02 02 02 0c 00 17 02 07 73 74 61 66 66 61 67 02 03 02 02 03 0e";
+        let node =
+            "13 27 02 00 02 03 02 02 02 0c 00 17 02 07 73 74 61 66 66 61 67 02 03 02 02 03 0e";
         assert_eq!(strings_of(node, 2), ["staffa", "stag"]);
     }
 }

@@ -1,4 +1,5 @@
-//! FSST: frequent substrings of up to 8 bytes become one-byte codes (Boncz, Neumann, Leis: FSST, VLDB 2020).
+//! FSST: frequent substrings of up to 8 bytes become one-byte codes (Boncz, Neumann, Leis: FSST,
+//! VLDB 2020).
 //!
 //! ```text
 //! payload = symbols: u8 | length of every symbol: u8 | symbols, one after another
@@ -6,7 +7,8 @@
 //! child: lengths of the strings (u32)
 //! ```
 //!
-//! Code 255 escapes the byte that follows. A vector is decoded in one go: its codes and its strings are contiguous.
+//! Code 255 escapes the byte that follows. A vector is decoded in one go: its codes and its strings
+//! are contiguous.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{FsstTable, VECTOR};
@@ -60,34 +62,63 @@ impl Encoding for Fsst {
     }
 
     /// The symbol table does not grow with the rows: only the codes of the sample are scaled.
-    fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
-        let Values::Bytes(strings) = values else { return Ok(None) };
+    fn estimate(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<usize>> {
+        let Values::Bytes(strings) = values else {
+            return Ok(None);
+        };
         if onpair_is_smaller(strings, cascade) {
             return Ok(None);
         }
         let sample = Cascade::sample_strings(strings);
         let sample = sample.as_ref().map_or(strings, |s| s.as_strings());
-        let Some(compressed) = Compressed::of(sample, VECTOR) else { return Ok(None) };
+        let Some(compressed) = Compressed::of(sample, VECTOR) else {
+            return Ok(None);
+        };
         let share = strings.contents().len() as f64 / sample.contents().len().max(1) as f64;
         let lengths = cascade.estimate_lengths(strings, stats)?;
         let table = compressed.table.len() + 4 * strings.len().div_ceil(VECTOR);
-        Ok(Some(8 + table + lengths + (compressed.codes.len() as f64 * share) as usize))
+        Ok(Some(
+            8 + table + lengths + (compressed.codes.len() as f64 * share) as usize,
+        ))
     }
 
-    fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
-        let Values::Bytes(strings) = values else { return Ok(None) };
-        let Some(compressed) = Compressed::of(strings, VECTOR) else { return Ok(None) };
+    fn encode(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
+        let Values::Bytes(strings) = values else {
+            return Ok(None);
+        };
+        let Some(compressed) = Compressed::of(strings, VECTOR) else {
+            return Ok(None);
+        };
         let mut payload = compressed.table;
         payload.extend(compressed.ends.iter().flat_map(|end| end.to_le_bytes()));
         payload.extend_from_slice(&compressed.codes);
         let lengths = cascade.lengths(&strings.lengths())?;
-        Ok(Some(Node { encoding: 9, ty: PhysicalType::Bytes, len: strings.len(), payload, children: vec![lengths] }))
+        Ok(Some(Node {
+            encoding: 9,
+            ty: PhysicalType::Bytes,
+            len: strings.len(),
+            payload,
+            children: vec![lengths],
+        }))
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
         node.expect_children(1)?;
         if node.ty != PhysicalType::Bytes {
-            return Err(Error::corrupt(format!("byte strings expected, found {:?}", node.ty)));
+            return Err(Error::corrupt(format!(
+                "byte strings expected, found {:?}",
+                node.ty
+            )));
         }
         let mut cursor = node.cursor();
         let count = usize::from(cursor.u8()?);
@@ -95,34 +126,53 @@ impl Encoding for Fsst {
         for &len in cursor.bytes(count)? {
             let mut symbol = [0; 8];
             let Some(place) = symbol.get_mut(..usize::from(len)) else {
-                return Err(Error::corrupt(format!("symbols of at most 8 bytes expected, found {len}")));
+                return Err(Error::corrupt(format!(
+                    "symbols of at most 8 bytes expected, found {len}"
+                )));
             };
             place.copy_from_slice(cursor.bytes(usize::from(len))?);
             symbols.push((symbol, len));
         }
-        let table = FsstTable::new(&symbols).ok_or_else(|| Error::corrupt("symbols of 1 to 8 bytes expected"))?;
+        let table = FsstTable::new(&symbols)
+            .ok_or_else(|| Error::corrupt("symbols of 1 to 8 bytes expected"))?;
         let vectors = node.len.div_ceil(VECTOR);
         let mut ends = vec![0];
         for _ in 0..vectors {
             ends.push(cursor.u32()?);
         }
         let codes = cursor.bytes(cursor.remaining())?;
-        if ends.array_windows().any(|[a, b]| a > b) || ends.last().copied().unwrap_or(0) as usize != codes.len() {
-            return Err(Error::corrupt(format!("ends of codes that rise to {} expected", codes.len())));
+        if ends.array_windows().any(|[a, b]| a > b)
+            || ends.last().copied().unwrap_or(0) as usize != codes.len()
+        {
+            return Err(Error::corrupt(format!(
+                "ends of codes that rise to {} expected",
+                codes.len()
+            )));
         }
-        let lengths = cx.open_words::<u32>(node.child(0, "lengths", PhysicalType::U32, node.len)?)?;
-        // A code makes 8 bytes at the most: what the lengths claim beyond that is refused before it is allocated.
+        let lengths =
+            cx.open_words::<u32>(node.child(0, "lengths", PhysicalType::U32, node.len)?)?;
+        // A code makes 8 bytes at the most: what the lengths claim beyond that is refused before it
+        // is allocated.
         let starts = starts_within(lengths.as_ref(), codes.len() as u64 * 8)?;
-        Ok(AnyDecoder::Bytes(Box::new(Codes { table, codes, ends, lengths, starts })))
+        Ok(AnyDecoder::Bytes(Box::new(Codes {
+            table,
+            codes,
+            ends,
+            lengths,
+            starts,
+        })))
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        node.payload.first().map(|symbols| format!("{symbols} symbols")).unwrap_or_default()
+        node.payload
+            .first()
+            .map(|symbols| format!("{symbols} symbols"))
+            .unwrap_or_default()
     }
 }
 
-/// Longer texts OnPair makes smaller, where it may be chosen: trying both would only take time. In a trial it stands for
-/// both.
+/// Longer texts OnPair makes smaller, where it may be chosen: trying both would only take time. In
+/// a trial it stands for both.
 fn onpair_is_smaller(strings: Strings<'_>, cascade: &Cascade<'_>) -> bool {
     let most = if cascade.is_trial() { 1 << 12 } else { 1 << 17 };
     strings.contents().len() > most && cascade.offers(&OnPair)
@@ -139,7 +189,11 @@ impl Compressed {
     fn of(strings: Strings<'_>, vector_rows: usize) -> Option<Self> {
         if strings.contents().is_empty() {
             let ends = vec![0; strings.len().div_ceil(vector_rows)];
-            return Some(Self { table: vec![0], ends, codes: Vec::new() });
+            return Some(Self {
+                table: vec![0],
+                ends,
+                codes: Vec::new(),
+            });
         }
         let all: Vec<&[u8]> = strings.iter().collect();
         let compressor = fsst::Compressor::train(&all);
@@ -184,11 +238,20 @@ impl BytesDecoder for Codes<'_> {
         }
     }
 
-    fn vector(&self, v: usize, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
+    fn vector(
+        &self,
+        v: usize,
+        cx: &mut Scratch,
+        lengths: &mut [u32],
+        out: &mut [u8],
+    ) -> Result<usize> {
         self.lengths.vector(v, cx, lengths)?;
         let expected = self.vector_bytes(v, cx)?;
         let codes = match self.ends.get(v..v + 2) {
-            Some(&[start, end]) => self.codes.get(start as usize..end as usize).unwrap_or_default(),
+            Some(&[start, end]) => self
+                .codes
+                .get(start as usize..end as usize)
+                .unwrap_or_default(),
             _ => &[],
         };
         match self.table.decode(codes, out) {

@@ -6,8 +6,9 @@
 //! value = entries[starts[other - base] + number]
 //! ```
 //!
-//! A map from one column to another has one entry in every group and numbers of 0. Entries of a group stand in the order
-//! of their frequency, so that numbers are small. Without starts they are 0, 1, 2...
+//! A map from one column to another has one entry in every group and numbers of 0. Entries of a
+//! group stand in the order of their frequency, so that numbers are small. Without starts they are
+//! 0, 1, 2...
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::OnceLock;
@@ -58,12 +59,21 @@ impl Encoding for Grouped {
         true
     }
 
-    fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
-        let [source] = cascade.sources() else { return Ok(None) };
+    fn encode(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
+        let [source] = cascade.sources() else {
+            return Ok(None);
+        };
         if source.words.len() != values.len() {
             return Ok(None);
         }
-        let Some((base, others)) = codes(*source) else { return Ok(None) };
+        let Some((base, others)) = codes(*source) else {
+            return Ok(None);
+        };
         for_ints!(values.physical_type(), T => {
             let words = T::slice(values).unwrap_or_default();
             let groups = Groups::of(words, &others);
@@ -115,13 +125,18 @@ impl Encoding for Grouped {
     }
 }
 
-/// The least word of a stream, and all words above it; `None` where they are too far apart to count groups by.
+/// The least word of a stream, and all words above it; `None` where they are too far apart to count
+/// groups by.
 fn codes(source: Stream<'_>) -> Option<(u64, Vec<u32>)> {
     let wide: Vec<u64> = for_ints!(source.words.physical_type(), T => {
         T::slice(source.words)?.iter().map(|w| w.to_u64()).collect()
     }, _ => return None);
     let base = wide.iter().min().copied().unwrap_or(0);
-    let codes = wide.iter().map(|w| u32::try_from(w - base).ok().filter(|code| (*code as usize) < wide.len()));
+    let codes = wide.iter().map(|w| {
+        u32::try_from(w - base)
+            .ok()
+            .filter(|code| (*code as usize) < wide.len())
+    });
     Some((base, codes.collect::<Option<_>>()?))
 }
 
@@ -146,11 +161,17 @@ impl<T: Integer> Groups<T> {
         let mut pairs: Vec<Pair<T>> = Vec::new();
         let mut numbers: Vec<u32> = Vec::with_capacity(words.len());
         let groups = others.iter().max().map_or(0, |max| *max as usize + 1);
-        // Of every group the pair that was met last: it is likely to come again, and found without a hash.
+        // Of every group the pair that was met last: it is likely to come again, and found without
+        // a hash.
         let mut last = vec![u32::MAX; groups];
         for (&word, &other) in words.iter().zip(others) {
-            let Some(last) = last.get_mut(other as usize) else { continue };
-            if let Some(recent) = pairs.get_mut(*last as usize).filter(|pair| pair.word == word) {
+            let Some(last) = last.get_mut(other as usize) else {
+                continue;
+            };
+            if let Some(recent) = pairs
+                .get_mut(*last as usize)
+                .filter(|pair| pair.word == word)
+            {
                 recent.rows += 1;
                 numbers.push(*last);
                 continue;
@@ -158,18 +179,29 @@ impl<T: Integer> Groups<T> {
             let pair = known.code_of(u128::from(other) << 64 | u128::from(word.to_u64()));
             match pairs.get_mut(pair as usize) {
                 Some(pair) => pair.rows += 1,
-                None => pairs.push(Pair { other, word, rows: 1, number: 0 }),
+                None => pairs.push(Pair {
+                    other,
+                    word,
+                    rows: 1,
+                    number: 0,
+                }),
             }
             *last = pair;
             numbers.push(pair);
         }
         let mut order: Vec<u32> = (0..pairs.len() as u32).collect();
-        let key = |pair: u32| pairs.get(pair as usize).map(|p| (p.other, std::cmp::Reverse(p.rows), pair));
+        let key = |pair: u32| {
+            pairs
+                .get(pair as usize)
+                .map(|p| (p.other, std::cmp::Reverse(p.rows), pair))
+        };
         order.sort_unstable_by_key(|pair| key(*pair));
         let mut starts = Vec::with_capacity(groups);
         let mut entries = Vec::with_capacity(pairs.len());
         for &pair in &order {
-            let Some(pair) = pairs.get_mut(pair as usize) else { continue };
+            let Some(pair) = pairs.get_mut(pair as usize) else {
+                continue;
+            };
             // Groups without entries begin where the next one does.
             while starts.len() <= pair.other as usize {
                 starts.push(entries.len() as u32);
@@ -178,7 +210,11 @@ impl<T: Integer> Groups<T> {
             entries.push(pair.word);
         }
         let number = |pair: &u32| pairs.get(*pair as usize).map_or(0, |pair| pair.number);
-        Self { numbers: numbers.iter().map(number).collect(), entries, starts }
+        Self {
+            numbers: numbers.iter().map(number).collect(),
+            entries,
+            starts,
+        }
     }
 }
 
@@ -209,28 +245,49 @@ impl<T: Integer> Picks<'_, T> {
     /// The first entry of every group.
     fn firsts(&self) -> Result<&[T]> {
         let entries = self.entries.all()?;
-        let Some(starts) = &self.starts else { return Ok(entries) };
+        let Some(starts) = &self.starts else {
+            return Ok(entries);
+        };
         let find = || {
             let starts = starts.all()?;
             let mut firsts = vec![T::ZERO; starts.len()];
-            if gather(entries, starts, &mut firsts) { Ok(firsts) } else { Err(no_entry(starts, entries.len())) }
+            if gather(entries, starts, &mut firsts) {
+                Ok(firsts)
+            } else {
+                Err(no_entry(starts, entries.len()))
+            }
         };
         made(&self.firsts, find).map(Vec::as_slice)
     }
 
     /// Entries by group and number in it, of many rows; `place` is scratch.
-    fn entries(&self, group: &[u32], number: &[u32], place: &mut [u32], out: &mut [T]) -> Result<()> {
+    fn entries(
+        &self,
+        group: &[u32],
+        number: &[u32],
+        place: &mut [u32],
+        out: &mut [T],
+    ) -> Result<()> {
         let others = number.iter().filter(|number| **number > 0).count();
         let entries = self.entries.all()?;
         let starts = self.starts.as_ref().map(LaterWords::all).transpose()?;
         if others * 8 > out.len() {
             match starts {
-                Some(starts) if !gather(starts, group, place) => return Err(no_group(group, starts.len())),
+                Some(starts) if !gather(starts, group, place) => {
+                    return Err(no_group(group, starts.len()));
+                }
                 Some(_) => {}
                 None => place.copy_from_slice(group),
             }
-            place.iter_mut().zip(number).for_each(|(place, number)| *place = place.wrapping_add(*number));
-            return if gather(entries, place, out) { Ok(()) } else { Err(no_entry(place, entries.len())) };
+            place
+                .iter_mut()
+                .zip(number)
+                .for_each(|(place, number)| *place = place.wrapping_add(*number));
+            return if gather(entries, place, out) {
+                Ok(())
+            } else {
+                Err(no_entry(place, entries.len()))
+            };
         }
         // Most have the first entry of their group.
         let firsts = self.firsts()?;
@@ -238,8 +295,14 @@ impl<T: Integer> Picks<'_, T> {
             return Err(no_group(group, firsts.len()));
         }
         if others > 0 {
-            for ((out, group), number) in out.iter_mut().zip(group).zip(number).filter(|(_, n)| **n > 0) {
-                let start = starts.map_or(Some(*group), |starts| starts.get(*group as usize).copied());
+            for ((out, group), number) in out
+                .iter_mut()
+                .zip(group)
+                .zip(number)
+                .filter(|(_, n)| **n > 0)
+            {
+                let start =
+                    starts.map_or(Some(*group), |starts| starts.get(*group as usize).copied());
                 let place = start.unwrap_or(*group).wrapping_add(*number);
                 let entry = start.and_then(|_| entries.get(place as usize));
                 *out = *entry.ok_or_else(|| no_entry(&[place], entries.len()))?;
@@ -285,9 +348,16 @@ impl<T: Integer> Decoder<T> for Picks<'_, T> {
         if let Some(all) = &self.numbers {
             let mut numbers = groups;
             all.gather(rows, cx, &mut numbers)?;
-            places.iter_mut().zip(&numbers).for_each(|(place, number)| *place = place.wrapping_add(*number));
+            places
+                .iter_mut()
+                .zip(&numbers)
+                .for_each(|(place, number)| *place = place.wrapping_add(*number));
         }
-        if self.entries.gather(&places, cx, out)? { Ok(()) } else { Err(no_entry(&places, self.entries.all()?.len())) }
+        if self.entries.gather(&places, cx, out)? {
+            Ok(())
+        } else {
+            Err(no_entry(&places, self.entries.all()?.len()))
+        }
     }
 }
 

@@ -11,7 +11,9 @@ pub static LZ4: Codec = Codec {
     offered: Offered::Fast,
     compress: |bytes| Some(lz4_flex::block::compress(bytes)),
     weigh: |bytes| Some(lz4_flex::block::compress(bytes)),
-    decompress: |bytes, out| lz4_flex::block::decompress_into(bytes, out).map_err(|e| e.to_string()),
+    decompress: |bytes, out| {
+        lz4_flex::block::decompress_into(bytes, out).map_err(|e| e.to_string())
+    },
 };
 
 crate::conformance!(LZ4);

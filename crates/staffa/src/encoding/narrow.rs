@@ -1,4 +1,5 @@
-//! Narrow: wide integers (decimals) of which most fit into 64 bits, as 64-bit integers; the others as exceptions.
+//! Narrow: wide integers (decimals) of which most fit into 64 bits, as 64-bit integers; the others
+//! as exceptions.
 //!
 //! ```text
 //! child: values (u64, two's complement) | child: mask (bits, set where a row is an exception) | child: exceptions (words)
@@ -47,7 +48,12 @@ impl Encoding for Narrow {
         kind == Kind::Signed && matches!(ty, PhysicalType::U128 | PhysicalType::U256)
     }
 
-    fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+    fn encode(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
         match values {
             Values::U128(words) => encode(words, cascade),
             Values::U256(words) => encode(words, cascade),
@@ -58,7 +64,8 @@ impl Encoding for Narrow {
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
         node.expect_children(3)?;
         node.cursor().finish("payload")?;
-        let values = cx.open_words::<u64>(node.child(0, "values", PhysicalType::U64, node.len)?)?;
+        let values =
+            cx.open_words::<u64>(node.child(0, "values", PhysicalType::U64, node.len)?)?;
         match node.ty {
             PhysicalType::U128 => {
                 let exceptions = Patches::<u128>::open(node, 1, 2, cx)?;
@@ -68,17 +75,23 @@ impl Encoding for Narrow {
                 let exceptions = Patches::<U256>::open(node, 1, 2, cx)?;
                 Ok(AnyDecoder::U256(Box::new(Widened { values, exceptions })))
             }
-            other => Err(Error::corrupt(format!("128 or 256 bits expected, found {other:?}"))),
+            other => Err(Error::corrupt(format!(
+                "128 or 256 bits expected, found {other:?}"
+            ))),
         }
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        node.children.get(2).map(|exceptions| format!("{} exceptions", exceptions.len)).unwrap_or_default()
+        node.children
+            .get(2)
+            .map(|exceptions| format!("{} exceptions", exceptions.len))
+            .unwrap_or_default()
     }
 }
 
 fn encode<T: Widen>(words: &[T], cascade: &Cascade<'_>) -> Result<Option<Node>> {
-    let (mut values, mut rows, mut exceptions) = (Vec::with_capacity(words.len()), Vec::new(), Vec::new());
+    let (mut values, mut rows, mut exceptions) =
+        (Vec::with_capacity(words.len()), Vec::new(), Vec::new());
     for &word in words {
         if T::widen(word.low()) == word {
             values.push(word.low());
@@ -97,7 +110,13 @@ fn encode<T: Widen>(words: &[T], cascade: &Cascade<'_>) -> Result<Option<Node>> 
         patches::mask(words.len(), &rows, cascade)?,
         cascade.child(T::values(&exceptions), Kind::Opaque)?,
     ];
-    Ok(Some(Node { encoding: 10, ty: T::TYPE, len: words.len(), payload: vec![], children }))
+    Ok(Some(Node {
+        encoding: 10,
+        ty: T::TYPE,
+        len: words.len(),
+        payload: vec![],
+        children,
+    }))
 }
 
 /// Words that a 64-bit integer extends to.
@@ -142,7 +161,9 @@ impl<T: Widen> Decoder<T> for Widened<'_, T> {
         let mut buffer = cx.take_u64();
         let narrow = buffer.get_mut(..out.len()).unwrap_or_default();
         self.values.vector(v, cx, narrow)?;
-        out.iter_mut().zip(narrow).for_each(|(wide, narrow)| *wide = T::widen(*narrow));
+        out.iter_mut()
+            .zip(narrow)
+            .for_each(|(wide, narrow)| *wide = T::widen(*narrow));
         cx.give_u64(buffer);
         self.exceptions.apply(v, out)
     }
@@ -150,7 +171,9 @@ impl<T: Widen> Decoder<T> for Widened<'_, T> {
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         let mut narrow = vec![0; rows.len()];
         self.values.gather(rows, cx, &mut narrow)?;
-        out.iter_mut().zip(narrow).for_each(|(wide, narrow)| *wide = T::widen(narrow));
+        out.iter_mut()
+            .zip(narrow)
+            .for_each(|(wide, narrow)| *wide = T::widen(narrow));
         self.exceptions.apply_at(rows, cx, out)
     }
 
@@ -182,12 +205,23 @@ impl<T: Widen> Fold<u64> for Wide<'_, T> {
     fn values(&mut self, values: &[u64]) -> Result<()> {
         match self.into.wants() {
             Wants::Sum(_) => self.into.sum(sum_of(values, Kind::Signed)),
-            _ => self.into.values(&values.iter().map(|value| T::widen(*value)).collect::<Vec<T>>()),
+            _ => self.into.values(
+                &values
+                    .iter()
+                    .map(|value| T::widen(*value))
+                    .collect::<Vec<T>>(),
+            ),
         }
     }
 
     fn runs(&mut self, values: &[u64], counts: &[u32]) -> Result<()> {
-        self.into.runs(&values.iter().map(|value| T::widen(*value)).collect::<Vec<T>>(), counts)
+        self.into.runs(
+            &values
+                .iter()
+                .map(|value| T::widen(*value))
+                .collect::<Vec<T>>(),
+            counts,
+        )
     }
 
     fn sum(&mut self, sum: i128) -> Result<()> {

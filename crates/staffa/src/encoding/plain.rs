@@ -14,7 +14,9 @@ use staffa_kernels::{VECTOR, Word as _, as_bytes, copy_from_le, sum_u32};
 
 use super::{Encoding, PointRead};
 use crate::choose::{Cascade, Stats};
-use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Physical, Scratch, for_words, vector_len};
+use crate::decode::{
+    AnyDecoder, BytesDecoder, Decoder, OpenContext, Physical, Scratch, for_words, vector_len,
+};
 use crate::error::{Error, Result};
 use crate::gather::{Appended, by_vector, gather_ones};
 use crate::node::{Node, NodeRef};
@@ -52,7 +54,12 @@ impl Encoding for Plain {
         ty != PhysicalType::Bits
     }
 
-    fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
+    fn estimate(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<usize>> {
         let lengths = match values {
             Values::Bytes(strings) => cascade.estimate_lengths(strings, stats)?,
             _ => 0,
@@ -64,9 +71,19 @@ impl Encoding for Plain {
         PointRead::Value
     }
 
-    fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
-        let mut node =
-            Node { encoding: 0, ty: values.physical_type(), len: values.len(), payload: vec![], children: vec![] };
+    fn encode(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
+        let mut node = Node {
+            encoding: 0,
+            ty: values.physical_type(),
+            len: values.len(),
+            payload: vec![],
+            children: vec![],
+        };
         match values {
             Values::Bytes(strings) => {
                 node.payload = strings.contents().to_vec();
@@ -83,10 +100,14 @@ impl Encoding for Plain {
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
         if node.ty == PhysicalType::Bytes {
             node.expect_children(1)?;
-            let lengths = cx.open_words::<u32>(node.child(0, "lengths", PhysicalType::U32, node.len)?)?;
+            let lengths =
+                cx.open_words::<u32>(node.child(0, "lengths", PhysicalType::U32, node.len)?)?;
             let starts = starts_within(lengths.as_ref(), node.payload.len() as u64)?;
             if starts.last().copied().unwrap_or(0) as usize != node.payload.len() {
-                return Err(Error::corrupt(format!("lengths that add up to {} expected", node.payload.len())));
+                return Err(Error::corrupt(format!(
+                    "lengths that add up to {} expected",
+                    node.payload.len()
+                )));
             }
             return Ok(AnyDecoder::Bytes(Box::new(PlainBytes {
                 contents: Cow::Borrowed(node.payload),
@@ -106,19 +127,24 @@ impl Encoding for Plain {
     }
 }
 
-/// Byte offset of every vector's first string, and the end; the lengths must add up to at most `most`.
+/// Byte offset of every vector's first string, and the end; the lengths must add up to at most
+/// `most`.
 pub(crate) fn starts_within(lengths: &dyn Decoder<u32>, most: u64) -> Result<Vec<u32>> {
     let mut cx = Scratch::default();
     let mut buffer = cx.take_u32();
     let (mut starts, mut sum) = (vec![0u32], 0u64);
     for v in 0..lengths.len().div_ceil(VECTOR) {
-        let out = buffer.get_mut(..vector_len(lengths.len(), v)).unwrap_or_default();
+        let out = buffer
+            .get_mut(..vector_len(lengths.len(), v))
+            .unwrap_or_default();
         lengths.vector(v, &mut cx, out)?;
         sum += sum_u32(out);
         starts.push(u32::try_from(sum).unwrap_or(u32::MAX));
     }
     if sum > most.min(u64::from(u32::MAX)) {
-        return Err(Error::corrupt(format!("lengths that add up to at most {most} expected, found {sum}")));
+        return Err(Error::corrupt(format!(
+            "lengths that add up to at most {most} expected, found {sum}"
+        )));
     }
     Ok(starts)
 }
@@ -136,7 +162,10 @@ impl<T: Physical> Decoder<T> for PlainWords<'_> {
 
     fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
         let start = v * VECTOR * T::BYTES;
-        let bytes = self.bytes.get(start..start + out.len() * T::BYTES).unwrap_or_default();
+        let bytes = self
+            .bytes
+            .get(start..start + out.len() * T::BYTES)
+            .unwrap_or_default();
         if !copy_from_le(bytes, out) {
             return Err(Error::corrupt(format!("no vector {v}")));
         }
@@ -144,7 +173,9 @@ impl<T: Physical> Decoder<T> for PlainWords<'_> {
     }
 
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        gather_ones(self, rows, cx, out, |v, i| T::read_le(self.bytes.get((v * VECTOR + i) * T::BYTES..)?))
+        gather_ones(self, rows, cx, out, |v, i| {
+            T::read_le(self.bytes.get((v * VECTOR + i) * T::BYTES..)?)
+        })
     }
 }
 
@@ -158,7 +189,10 @@ pub(super) struct PlainBytes<'a> {
 impl PlainBytes<'_> {
     fn range(&self, v: usize) -> &[u8] {
         match self.starts.get(v..v + 2) {
-            Some(&[start, end]) => self.contents.get(start as usize..end as usize).unwrap_or_default(),
+            Some(&[start, end]) => self
+                .contents
+                .get(start as usize..end as usize)
+                .unwrap_or_default(),
             _ => &[],
         }
     }
@@ -177,10 +211,18 @@ impl BytesDecoder for PlainBytes<'_> {
         Ok(self.range(v).len())
     }
 
-    fn vector(&self, v: usize, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
+    fn vector(
+        &self,
+        v: usize,
+        cx: &mut Scratch,
+        lengths: &mut [u32],
+        out: &mut [u8],
+    ) -> Result<usize> {
         self.lengths.vector(v, cx, lengths)?;
         let bytes = self.range(v);
-        let out = out.get_mut(..bytes.len()).ok_or_else(|| Error::corrupt("strings longer than declared"))?;
+        let out = out
+            .get_mut(..bytes.len())
+            .ok_or_else(|| Error::corrupt("strings longer than declared"))?;
         out.copy_from_slice(bytes);
         Ok(bytes.len())
     }
@@ -188,7 +230,9 @@ impl BytesDecoder for PlainBytes<'_> {
     fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
         let mut buffer = cx.take_u32();
         for (v, rows) in by_vector(rows) {
-            let lengths = buffer.get_mut(..vector_len(self.lengths.len(), v)).unwrap_or_default();
+            let lengths = buffer
+                .get_mut(..vector_len(self.lengths.len(), v))
+                .unwrap_or_default();
             self.lengths.vector(v, cx, lengths)?;
             out.push_some(rows, lengths, self.range(v))?;
         }

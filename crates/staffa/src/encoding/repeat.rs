@@ -1,13 +1,15 @@
-//! Repeat: a list of values that came before, as how far back and how long (Lempel, Ziv 1977, of whole values).
+//! Repeat: a list of values that came before, as how far back and how long (Lempel, Ziv 1977, of
+//! whole values).
 //!
 //! ```text
 //! child: literals | child: literal lengths (u32 * s) | child: match lengths (u32 * s) | child: offsets (u32 * s)
 //! ```
 //!
-//! Tables repeat whole lists: the candidates for every precinct, the stops of every trip. What zstd does to the bytes of
-//! such codes is done here to the values, within the block, and the parts are encoded again. No vector can be had without
-//! those before it, so the block is put together, once, when it is first asked for one. A few rows are followed back
-//! through the matches to their literals, which takes the lists alone; the block is put together for the next ones.
+//! Tables repeat whole lists: the candidates for every precinct, the stops of every trip. What zstd
+//! does to the bytes of such codes is done here to the values, within the block, and the parts are
+//! encoded again. No vector can be had without those before it, so the block is put together, once,
+//! when it is first asked for one. A few rows are followed back through the matches to their
+//! literals, which takes the lists alone; the block is put together for the next ones.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{PoolVec, Repeated, Repeats, VECTOR, copy_repeats, gather};
@@ -15,7 +17,8 @@ use staffa_kernels::{PoolVec, Repeated, Repeats, VECTOR, copy_repeats, gather};
 use super::{Encoding, Offered, PointRead};
 use crate::choose::{Cascade, Sequences, Stats, repeats};
 use crate::decode::{
-    AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, decode_all, for_ints, vector_len, words,
+    AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, decode_all, for_ints, vector_len,
+    words,
 };
 use crate::error::{Error, Result};
 use crate::gather::no_row;
@@ -23,7 +26,8 @@ use crate::later::{Later, few_words};
 use crate::node::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Values};
 
-/// The block is put together unless fewer than one of so many rows are wanted: into memory that is not in a cache it takes
+/// The block is put together unless fewer than one of so many rows are wanted: into memory that is
+/// not in a cache it takes
 /// 0.3 ns a value, to follow a row back past a few matches 10 to 20.
 const FEW: usize = 64;
 
@@ -71,8 +75,15 @@ impl Encoding for Repeat {
         true
     }
 
-    fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
-        let Some(found) = stats.sequences() else { return Ok(None) };
+    fn estimate(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<usize>> {
+        let Some(found) = stats.sequences() else {
+            return Ok(None);
+        };
         let mut bytes = 8;
         for part in [&found.literals, &found.lengths, &found.offsets] {
             bytes += cascade.estimate_child(Values::U32(part), Kind::Unsigned)?;
@@ -90,7 +101,12 @@ impl Encoding for Repeat {
         PointRead::Block
     }
 
-    fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+    fn encode(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
         let all: Sequences;
         let found = match stats.sequences() {
             Some(found) => found,
@@ -120,7 +136,9 @@ impl Encoding for Repeat {
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
         match node.children.as_slice() {
-            [literals, _, lengths, _] => format!("{} matches, {} literals", lengths.len, literals.len),
+            [literals, _, lengths, _] => {
+                format!("{} matches, {} literals", lengths.len, literals.len)
+            }
             _ => String::new(),
         }
     }
@@ -140,30 +158,53 @@ impl<'a, T: Integer> Parts<'a, T> {
     fn open(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<Self> {
         let literals = node.any_child(0, "literals")?;
         if literals.ty != node.ty {
-            return Err(Error::corrupt(format!("literals of {:?} expected, found {:?}", node.ty, literals.ty)));
+            return Err(Error::corrupt(format!(
+                "literals of {:?} expected, found {:?}",
+                node.ty, literals.ty
+            )));
         }
         let sequences = node.any_child(1, "literal lengths")?.len;
-        let mut open = |child, what| cx.open_words::<u32>(node.child(child, what, PhysicalType::U32, sequences)?);
+        let mut open = |child, what| {
+            cx.open_words::<u32>(node.child(child, what, PhysicalType::U32, sequences)?)
+        };
         let literal_lengths = open(1, "literal lengths")?;
         let match_lengths = open(2, "match lengths")?;
         let offsets = open(3, "offsets")?;
         cx.budget.take((node.len * T::BYTES) as u64, "values")?;
-        cx.budget.take((literals.len * T::BYTES) as u64, "literals")?;
+        cx.budget
+            .take((literals.len * T::BYTES) as u64, "literals")?;
         let literals = cx.open_words::<T>(literals)?;
-        Ok(Self { len: node.len, literals, literal_lengths, match_lengths, offsets, all: Later::default() })
+        Ok(Self {
+            len: node.len,
+            literals,
+            literal_lengths,
+            match_lengths,
+            offsets,
+            all: Later::default(),
+        })
     }
 
     /// Hands out the sequences, a vector at a time.
-    fn sequences(&self, cx: &mut Scratch, mut each: impl FnMut(Repeats<'_>) -> Result<()>) -> Result<()> {
+    fn sequences(
+        &self,
+        cx: &mut Scratch,
+        mut each: impl FnMut(Repeats<'_>) -> Result<()>,
+    ) -> Result<()> {
         let mut buffers = [cx.take_u32(), cx.take_u32(), cx.take_u32()];
         let sequences = self.offsets.len();
         for v in 0..sequences.div_ceil(VECTOR) {
             let n = vector_len(sequences, v);
-            let [literals, lengths, offsets] = buffers.each_mut().map(|b| b.get_mut(..n).unwrap_or_default());
+            let [literals, lengths, offsets] = buffers
+                .each_mut()
+                .map(|b| b.get_mut(..n).unwrap_or_default());
             self.literal_lengths.vector(v, cx, literals)?;
             self.match_lengths.vector(v, cx, lengths)?;
             self.offsets.vector(v, cx, offsets)?;
-            each(Repeats { literals, lengths, offsets })?;
+            each(Repeats {
+                literals,
+                lengths,
+                offsets,
+            })?;
         }
         buffers.into_iter().for_each(|buffer| cx.give_u32(buffer));
         Ok(())
@@ -185,7 +226,9 @@ impl<'a, T: Integer> Parts<'a, T> {
         })?;
         let (rest, places) = (literals.get(done.literals..), out.get_mut(done.values..));
         match (rest, places) {
-            (Some(rest), Some(places)) if rest.len() == places.len() => places.copy_from_slice(rest),
+            (Some(rest), Some(places)) if rest.len() == places.len() => {
+                places.copy_from_slice(rest)
+            }
             _ => return Err(other_len(done, literals.len(), self.len)),
         }
         Ok(values)
@@ -196,12 +239,28 @@ impl<'a, T: Integer> Parts<'a, T> {
         let mut matches = Vec::with_capacity(self.offsets.len());
         let (mut done, literals) = (Repeated::default(), self.literals.len());
         self.sequences(cx, |repeats| {
-            let Repeats { literals: before, lengths, offsets } = repeats;
-            for (i, ((before, length), offset)) in before.iter().zip(lengths).zip(offsets).enumerate() {
-                let next = after([*before, *length, *offset].map(|part| part as usize), literals, done, self.len);
-                done = next.ok_or_else(|| no_sequence(sequence(repeats, i), literals, done, self.len))?;
+            let Repeats {
+                literals: before,
+                lengths,
+                offsets,
+            } = repeats;
+            for (i, ((before, length), offset)) in
+                before.iter().zip(lengths).zip(offsets).enumerate()
+            {
+                let next = after(
+                    [*before, *length, *offset].map(|part| part as usize),
+                    literals,
+                    done,
+                    self.len,
+                );
+                done = next
+                    .ok_or_else(|| no_sequence(sequence(repeats, i), literals, done, self.len))?;
                 let (end, copied) = (done.values as u32, (done.values - done.literals) as u32);
-                matches.push(Match { end, copied, offset: *offset });
+                matches.push(Match {
+                    end,
+                    copied,
+                    offset: *offset,
+                });
             }
             Ok(())
         })?;
@@ -218,8 +277,8 @@ impl<'a, T: Integer> Parts<'a, T> {
             return Ok(true);
         }
         let matches = self.offsets.len();
-        // Where rows are more than a few, matches must not be; these take no more memory than the values, for which there
-        // is room.
+        // Where rows are more than a few, matches must not be; these take no more memory than the
+        // values, for which there is room.
         let few = rows.len() * FEW <= self.len
             && matches * FEW.min(rows.len()) <= self.len
             && matches * size_of::<Match>() <= self.len * T::BYTES;
@@ -227,8 +286,8 @@ impl<'a, T: Integer> Parts<'a, T> {
             return Ok(false);
         }
         let matches = self.matches(cx)?;
-        // The last rows first, as the chains of these are the longest; with a share for each, it is soon known if they are
-        // too long.
+        // The last rows first, as the chains of these are the longest; with a share for each, it is
+        // soon known if they are too long.
         let most = self.len / STEP;
         let mut steps = most / 8;
         let mut places = Vec::with_capacity(rows.len());
@@ -237,7 +296,9 @@ impl<'a, T: Integer> Parts<'a, T> {
                 return Err(no_row(*row, self.len));
             }
             steps += most / rows.len();
-            let Some(place) = literal_of(&matches, *row, &mut steps) else { return Ok(false) };
+            let Some(place) = literal_of(&matches, *row, &mut steps) else {
+                return Ok(false);
+            };
             places.push(place);
         }
         places.reverse();
@@ -258,39 +319,66 @@ struct Match {
     offset: u32,
 }
 
-/// The literal that a row is a copy of. A match copies rows before it: there is an end, but `steps` may be used up before.
+/// The literal that a row is a copy of. A match copies rows before it: there is an end, but `steps`
+/// may be used up before.
 fn literal_of(matches: &[Match], mut row: u32, steps: &mut usize) -> Option<u32> {
     let mut matches = matches;
     loop {
         let i = matches.partition_point(|found| found.end <= row);
-        let copied = i.checked_sub(1).and_then(|before| matches.get(before)).map_or(0, |before| before.copied);
-        let Some(found) = matches.get(i) else { return Some(row - copied) };
+        let copied = i
+            .checked_sub(1)
+            .and_then(|before| matches.get(before))
+            .map_or(0, |before| before.copied);
+        let Some(found) = matches.get(i) else {
+            return Some(row - copied);
+        };
         let start = found.end - (found.copied - copied);
-        let Some(into) = row.checked_sub(start) else { return Some(row - copied) };
+        let Some(into) = row.checked_sub(start) else {
+            return Some(row - copied);
+        };
         *steps = steps.checked_sub(1)?;
         // One that overlaps itself copies its first `offset` values again and again.
-        row = start - found.offset + if into < found.offset { into } else { into % found.offset };
+        row = start - found.offset
+            + if into < found.offset {
+                into
+            } else {
+                into % found.offset
+            };
         matches = matches.get(..=i)?;
     }
 }
 
 /// Sequence `i` of some: literals before the match, its length, how far back it lies.
 fn sequence(repeats: Repeats<'_>, i: usize) -> [usize; 3] {
-    [repeats.literals, repeats.lengths, repeats.offsets].map(|part| part.get(i).map_or(0, |value| *value as usize))
+    [repeats.literals, repeats.lengths, repeats.offsets]
+        .map(|part| part.get(i).map_or(0, |value| *value as usize))
 }
 
 /// What has been put together behind a sequence; `None` where it asks for what is not there.
-fn after([before, length, offset]: [usize; 3], literals: usize, done: Repeated, len: usize) -> Option<Repeated> {
+fn after(
+    [before, length, offset]: [usize; 3],
+    literals: usize,
+    done: Repeated,
+    len: usize,
+) -> Option<Repeated> {
     let behind = (literals - done.literals).checked_sub(before)?;
     let there = done.values + before;
     let room = len.checked_sub(there)?.checked_sub(behind)?;
     let fits = length.wrapping_sub(1) < room && offset.wrapping_sub(1) < there;
-    fits.then_some(Repeated { literals: done.literals + before, values: there + length })
+    fits.then_some(Repeated {
+        literals: done.literals + before,
+        values: there + length,
+    })
 }
 
 /// What is wrong with a sequence.
 #[cold]
-fn no_sequence([before, length, offset]: [usize; 3], literals: usize, done: Repeated, len: usize) -> Error {
+fn no_sequence(
+    [before, length, offset]: [usize; 3],
+    literals: usize,
+    done: Repeated,
+    len: usize,
+) -> Error {
     let left = literals.saturating_sub(done.literals);
     let Some(behind) = left.checked_sub(before) else {
         return Error::corrupt(format!("{before} literals expected, {left} are left"));
@@ -299,14 +387,21 @@ fn no_sequence([before, length, offset]: [usize; 3], literals: usize, done: Repe
     // What is left of the literals ends the block.
     let room = len.saturating_sub(there).saturating_sub(behind);
     if length == 0 || length > room {
-        return Error::corrupt(format!("a match of 1 to {room} values expected, found {length}"));
+        return Error::corrupt(format!(
+            "a match of 1 to {room} values expected, found {length}"
+        ));
     }
-    Error::corrupt(format!("an offset of 1 to {there} expected, found {offset}"))
+    Error::corrupt(format!(
+        "an offset of 1 to {there} expected, found {offset}"
+    ))
 }
 
 #[cold]
 fn other_len(done: Repeated, literals: usize, len: usize) -> Error {
-    Error::corrupt(format!("{len} values expected, found {}", done.values + literals.saturating_sub(done.literals)))
+    Error::corrupt(format!(
+        "{len} values expected, found {}",
+        done.values + literals.saturating_sub(done.literals)
+    ))
 }
 
 impl<T: Integer> Decoder<T> for Parts<'_, T> {
@@ -316,7 +411,9 @@ impl<T: Integer> Decoder<T> for Parts<'_, T> {
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         let from = self.all(cx)?.get(v * VECTOR..v * VECTOR + out.len());
-        out.copy_from_slice(from.ok_or_else(|| Error::corrupt(format!("vector {v} is not there")))?);
+        out.copy_from_slice(
+            from.ok_or_else(|| Error::corrupt(format!("vector {v} is not there")))?,
+        );
         Ok(())
     }
 
@@ -326,7 +423,9 @@ impl<T: Integer> Decoder<T> for Parts<'_, T> {
         }
         let values = self.all(cx)?;
         for (row, place) in rows.iter().zip(out) {
-            *place = *values.get(*row as usize).ok_or_else(|| no_row(*row, values.len()))?;
+            *place = *values
+                .get(*row as usize)
+                .ok_or_else(|| no_row(*row, values.len()))?;
         }
         Ok(())
     }
@@ -349,23 +448,52 @@ mod tests {
         let cascade = Cascade::default();
         let child = |values: &[u32]| cascade.child(Values::U32(values), Kind::Unsigned);
         let [before, lengths, offsets] = lists;
-        let children = vec![child(literals)?, child(before)?, child(lengths)?, child(offsets)?];
-        let node = Node { encoding: 16, ty: PhysicalType::U32, len, payload: Vec::new(), children };
+        let children = vec![
+            child(literals)?,
+            child(before)?,
+            child(lengths)?,
+            child(offsets)?,
+        ];
+        let node = Node {
+            encoding: 16,
+            ty: PhysicalType::U32,
+            len,
+            payload: Vec::new(),
+            children,
+        };
         let mut bytes = Vec::new();
         node.write(&mut bytes);
         let node = NodeRef::parse(&mut Cursor::new(&bytes), len, 9)?;
-        let mut cx = OpenContext { budget: Budget::new(1 << 20), shared: &[], sources: Vec::new() };
+        let mut cx = OpenContext {
+            budget: Budget::new(1 << 20),
+            shared: &[],
+            sources: Vec::new(),
+        };
         f(&Parts::open(&node, &mut cx)?)
     }
 
-    fn decoded(literals: &[u32], before: &[u32], lengths: &[u32], offsets: &[u32], len: usize) -> Result<Vec<u32>> {
-        opened(literals, [before, lengths, offsets], len, |parts| decode_all(parts).map(|values| values.to_vec()))
+    fn decoded(
+        literals: &[u32],
+        before: &[u32],
+        lengths: &[u32],
+        offsets: &[u32],
+        len: usize,
+    ) -> Result<Vec<u32>> {
+        opened(literals, [before, lengths, offsets], len, |parts| {
+            decode_all(parts).map(|values| values.to_vec())
+        })
     }
 
     /// Some rows, asked for once and again; whether they were followed back.
-    fn gathered(literals: &[u32], lists: [&[u32]; 3], len: usize, rows: &[u32]) -> Result<(Vec<u32>, bool)> {
+    fn gathered(
+        literals: &[u32],
+        lists: [&[u32]; 3],
+        len: usize,
+        rows: &[u32],
+    ) -> Result<(Vec<u32>, bool)> {
         opened(literals, lists, len, |parts| {
-            let (mut cx, mut first, mut second) = (Scratch::default(), vec![0; rows.len()], vec![0; rows.len()]);
+            let (mut cx, mut first, mut second) =
+                (Scratch::default(), vec![0; rows.len()], vec![0; rows.len()]);
             parts.gather(&[], &mut cx, &mut [])?;
             parts.gather(rows, &mut cx, &mut first)?;
             let followed = parts.all.get().is_none();
@@ -378,13 +506,26 @@ mod tests {
 
     #[test]
     fn a_match_may_overlap_itself() {
-        let values =
-            |literals, offset, length, len| decoded(literals, &[literals.len() as u32], &[length], &[offset], len);
-        assert_eq!(values(&[7, 8, 9], 3, 5, 8).unwrap(), [7, 8, 9, 7, 8, 9, 7, 8]);
+        let values = |literals, offset, length, len| {
+            decoded(
+                literals,
+                &[literals.len() as u32],
+                &[length],
+                &[offset],
+                len,
+            )
+        };
+        assert_eq!(
+            values(&[7, 8, 9], 3, 5, 8).unwrap(),
+            [7, 8, 9, 7, 8, 9, 7, 8]
+        );
         assert_eq!(values(&[7, 8, 9], 1, 20, 23).unwrap()[2..], [9; 21]);
         let expected: Vec<u32> = (0..3002).map(|i| i % 2 + 4).collect();
         assert_eq!(values(&[4, 5], 2, 3000, 3002).unwrap(), expected);
-        assert_eq!(decoded(&[1, 2, 3], &[2], &[2], &[1], 5).unwrap(), [1, 2, 2, 2, 3]);
+        assert_eq!(
+            decoded(&[1, 2, 3], &[2], &[2], &[1], 5).unwrap(),
+            [1, 2, 2, 2, 3]
+        );
     }
 
     #[test]
@@ -400,7 +541,10 @@ mod tests {
                 let farthest = (len + before).min(1 << random.below(12));
                 let offset = 1 + random.below(farthest);
                 let length = 1 + random.below(most * 4);
-                lists.iter_mut().zip([before, length, offset]).for_each(|(list, part)| list.push(part as u32));
+                lists
+                    .iter_mut()
+                    .zip([before, length, offset])
+                    .for_each(|(list, part)| list.push(part as u32));
                 (used, len) = (used + before, len + before + length);
             }
             let rest = random.below(900);
@@ -408,7 +552,8 @@ mod tests {
             let mut len = len + rest;
             if round % 4 == 0 {
                 let wrong = random.below(lists[0].len());
-                lists[random.below(3)][wrong] = [0, u32::MAX, random.below(900) as u32][random.below(3)];
+                lists[random.below(3)][wrong] =
+                    [0, u32::MAX, random.below(900) as u32][random.below(3)];
                 len = (len + random.below(3)).saturating_sub(random.below(2));
             }
             let lists = lists.each_ref().map(Vec::as_slice);
@@ -423,13 +568,18 @@ mod tests {
                 continue;
             };
             let (values, few) = found.unwrap();
-            assert!(values.iter().eq(rows.iter().map(|row| &expected[*row as usize])));
+            assert!(
+                values
+                    .iter()
+                    .eq(rows.iter().map(|row| &expected[*row as usize]))
+            );
             followed += usize::from(few);
         }
         assert!(followed > 100 && refused > 30, "{followed} {refused}");
     }
 
-    /// One match after another copies the one before it: each row is as far from its literal as there are matches.
+    /// One match after another copies the one before it: each row is as far from its literal as
+    /// there are matches.
     #[test]
     fn deep_chains_end() {
         for (matches, followed) in [(10, true), (3000, false)] {
@@ -447,15 +597,27 @@ mod tests {
     fn a_row_past_the_end_is_refused() {
         let literals: Vec<u32> = (0..10).collect();
         assert!(gathered(&literals, [&[10], &[990], &[7]], 1000, &[1000]).is_err());
-        assert_eq!(gathered(&literals, [&[10], &[990], &[7]], 1000, &[999]).unwrap(), (vec![3 + 989 % 7], true));
+        assert_eq!(
+            gathered(&literals, [&[10], &[990], &[7]], 1000, &[999]).unwrap(),
+            (vec![3 + 989 % 7], true)
+        );
     }
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        for (before, length, offset, len) in
-            [(3, 5, 4, 8), (3, 5, 0, 8), (3, 6, 1, 8), (3, 4, 1, 8), (4, 5, 1, 8), (0, 5, 1, 8), (3, 0, 1, 3)]
-        {
-            assert!(decoded(&[7, 8, 9], &[before], &[length], &[offset], len).is_err(), "{before} {length} {offset}");
+        for (before, length, offset, len) in [
+            (3, 5, 4, 8),
+            (3, 5, 0, 8),
+            (3, 6, 1, 8),
+            (3, 4, 1, 8),
+            (4, 5, 1, 8),
+            (0, 5, 1, 8),
+            (3, 0, 1, 3),
+        ] {
+            assert!(
+                decoded(&[7, 8, 9], &[before], &[length], &[offset], len).is_err(),
+                "{before} {length} {offset}"
+            );
         }
         assert!(decoded(&[7, 8, 9], &[3, 0], &[5], &[1], 8).is_err());
     }

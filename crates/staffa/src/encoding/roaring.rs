@@ -4,8 +4,8 @@
 //! payload = the bit whose positions are stored: u8, 0 or 1 | a serialised Roaring bitmap of 32-bit positions
 //! ```
 //!
-//! Chambi, Lemire, Kaser, Godin: Better bitmap performance with Roaring bitmaps (2016); in BtrBlocks for NULLs and
-//! exceptions (section 2.2).
+//! Chambi, Lemire, Kaser, Godin: Better bitmap performance with Roaring bitmaps (2016); in
+//! BtrBlocks for NULLs and exceptions (section 2.2).
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use roaring::RoaringBitmap;
@@ -43,14 +43,18 @@ impl Encoding for Roaring {
     }
 
     fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
-        let Values::Bits(bits) = values else { return false };
+        let Values::Bits(bits) = values else {
+            return false;
+        };
         // A position takes 16 bits in an array container.
         let ones = bits.count_ones();
         ones.min(bits.len() - ones) * 16 < bits.len()
     }
 
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, _: &Cascade<'_>) -> Result<Option<Node>> {
-        let Values::Bits(bits) = values else { return Ok(None) };
+        let Values::Bits(bits) = values else {
+            return Ok(None);
+        };
         let rarer = bits.count_ones() * 2 <= bits.len();
         let mut set = RoaringBitmap::new();
         if rarer {
@@ -60,7 +64,13 @@ impl Encoding for Roaring {
         }
         let mut payload = vec![u8::from(rarer)];
         set.serialize_into(&mut payload)?;
-        Ok(Some(Node { encoding: 12, ty: PhysicalType::Bits, len: bits.len(), payload, children: vec![] }))
+        Ok(Some(Node {
+            encoding: 12,
+            ty: PhysicalType::Bits,
+            len: bits.len(),
+            payload,
+            children: vec![],
+        }))
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, _: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
@@ -68,18 +78,30 @@ impl Encoding for Roaring {
         let mut cursor = node.cursor();
         let stored = cursor.u8()?;
         if stored > 1 || node.ty != PhysicalType::Bits {
-            return Err(Error::corrupt(format!("positions of bit 0 or 1 expected, found {stored}")));
+            return Err(Error::corrupt(format!(
+                "positions of bit 0 or 1 expected, found {stored}"
+            )));
         }
         let mut rest = cursor.bytes(cursor.remaining())?;
         let set = RoaringBitmap::deserialize_from(&mut rest)
             .map_err(|e| Error::corrupt(format!("no Roaring bitmap: {e}")))?;
         if !rest.is_empty() {
-            return Err(Error::corrupt(format!("the Roaring bitmap ends {} bytes before the payload", rest.len())));
+            return Err(Error::corrupt(format!(
+                "the Roaring bitmap ends {} bytes before the payload",
+                rest.len()
+            )));
         }
         if let Some(max) = set.max().filter(|&max| max as usize >= node.len) {
-            return Err(Error::corrupt(format!("positions below {} expected, found {max}", node.len)));
+            return Err(Error::corrupt(format!(
+                "positions below {} expected, found {max}",
+                node.len
+            )));
         }
-        Ok(AnyDecoder::Bits(Box::new(Positions { set, stored: stored == 1, len: node.len })))
+        Ok(AnyDecoder::Bits(Box::new(Positions {
+            set,
+            stored: stored == 1,
+            len: node.len,
+        })))
     }
 }
 
@@ -92,7 +114,9 @@ struct Positions {
 impl BitsDecoder for Positions {
     fn bits(&self) -> Result<Bitmap> {
         let mut bits = Bitmap::filled(self.len, !self.stored);
-        self.set.iter().for_each(|position| bits.set(position as usize, self.stored));
+        self.set
+            .iter()
+            .for_each(|position| bits.set(position as usize, self.stored));
         Ok(bits)
     }
 }

@@ -5,8 +5,9 @@
 //! bits:                payload = first bit: u8 | child: ends; the bits alternate
 //! ```
 //!
-//! Run-length encoding (BtrBlocks, section 2.2) with ends, not lengths: a vector finds its first run by binary search.
-//! Values are decoded when more than a few are wanted, or some for the second time.
+//! Run-length encoding (BtrBlocks, section 2.2) with ends, not lengths: a vector finds its first
+//! run by binary search. Values are decoded when more than a few are wanted, or some for the second
+//! time.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::OnceLock;
@@ -18,8 +19,8 @@ use super::Encoding;
 use crate::bitmap::Bitmap;
 use crate::choose::{Cascade, Stats};
 use crate::decode::{
-    AnyDecoder, BitsDecoder, BytesDecoder, CodedStrings, Decoder, Integer, OpenContext, Physical, Scratch, decode_all,
-    for_words, vector_len,
+    AnyDecoder, BitsDecoder, BytesDecoder, CodedStrings, Decoder, Integer, OpenContext, Physical,
+    Scratch, decode_all, for_words, vector_len,
 };
 use crate::error::{Error, Result};
 use crate::fold::{Fold, FoldStrings, fold_runs, fold_strings};
@@ -61,8 +62,8 @@ impl Encoding for RunEnd {
         true
     }
 
-    /// No runs shorter than 2 on average (BtrBlocks, section 3.1); of bits none shorter than 16, or 6 where lists of
-    /// their lengths come again.
+    /// No runs shorter than 2 on average (BtrBlocks, section 3.1); of bits none shorter than 16, or
+    /// 6 where lists of their lengths come again.
     fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
         let average = |least| stats.runs() > 1 && stats.runs() * least <= values.len();
         match values {
@@ -71,19 +72,32 @@ impl Encoding for RunEnd {
         }
     }
 
-    fn estimate(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
+    fn estimate(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<usize>> {
         let ends = stats.ends();
-        let lengths = || std::iter::once(0).chain(ends.array_windows().map(|[a, b]| b - a)).collect::<Vec<u32>>();
+        let lengths = || {
+            std::iter::once(0)
+                .chain(ends.array_windows().map(|[a, b]| b - a))
+                .collect::<Vec<u32>>()
+        };
         let mut ends_bytes = cascade.estimate_child(Values::U32(ends), Kind::Unsigned)?;
         if matches!(values, Values::Bits(_)) && stats.sequences().is_some() {
             // A sample of ends shows nothing of their deltas' repeats.
             let below = cascade.below(&super::delta::Delta);
-            ends_bytes = ends_bytes.min(below.estimate_child(Values::U32(&lengths()), Kind::Signed)?);
+            ends_bytes =
+                ends_bytes.min(below.estimate_child(Values::U32(&lengths()), Kind::Signed)?);
         }
         let values = match values {
             Values::Bits(_) => 1,
             Values::Bytes(strings) => {
-                let runs: StringsBuf = ends.iter().map(|&end| strings.get(end as usize - 1)).collect();
+                let runs: StringsBuf = ends
+                    .iter()
+                    .map(|&end| strings.get(end as usize - 1))
+                    .collect();
                 cascade.estimate_child(Values::Bytes(runs.as_strings()), stats.kind())?
             }
             words => for_words!(words.physical_type(), T => {
@@ -94,14 +108,22 @@ impl Encoding for RunEnd {
         Ok(Some(8 + ends_bytes + values))
     }
 
-    fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+    fn encode(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
         let ends = stats.ends();
         let mut payload = Vec::new();
         let mut children = Vec::new();
         match values {
             Values::Bits(bits) => payload.push(u8::from(bits.get(0))),
             Values::Bytes(strings) => {
-                let runs: StringsBuf = ends.iter().map(|&end| strings.get(end as usize - 1)).collect();
+                let runs: StringsBuf = ends
+                    .iter()
+                    .map(|&end| strings.get(end as usize - 1))
+                    .collect();
                 children.push(cascade.child(Values::Bytes(runs.as_strings()), stats.kind())?);
             }
             words => for_words!(words.physical_type(), T => {
@@ -110,7 +132,13 @@ impl Encoding for RunEnd {
             }, _ => return Ok(None)),
         }
         children.push(cascade.child(Values::U32(ends), Kind::Unsigned)?);
-        Ok(Some(Node { encoding: 5, ty: values.physical_type(), len: values.len(), payload, children }))
+        Ok(Some(Node {
+            encoding: 5,
+            ty: values.physical_type(),
+            len: values.len(),
+            payload,
+            children,
+        }))
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
@@ -123,7 +151,10 @@ impl Encoding for RunEnd {
                 return Err(Error::corrupt(format!("0 or 1 expected, found {first}")));
             }
             let ends = Ends::open(node, 0, cx)?;
-            return Ok(AnyDecoder::Bits(Box::new(BitRuns { first: first == 1, ends })));
+            return Ok(AnyDecoder::Bits(Box::new(BitRuns {
+                first: first == 1,
+                ends,
+            })));
         }
         node.expect_children(2)?;
         node.cursor().finish("payload")?;
@@ -131,7 +162,12 @@ impl Encoding for RunEnd {
         if node.ty == PhysicalType::Bytes {
             let child = node.child(0, "values", PhysicalType::Bytes, runs.count())?;
             let values = LaterStrings::open(child, cx, "values")?;
-            return Ok(AnyDecoder::Bytes(Box::new(ByteRuns { values, ids: OnceLock::new(), runs, len: node.len })));
+            return Ok(AnyDecoder::Bytes(Box::new(ByteRuns {
+                values,
+                ids: OnceLock::new(),
+                runs,
+                len: node.len,
+            })));
         }
         for_words!(node.ty, T => {
             let values = LaterWords::<T>::open(node.child(0, "values", node.ty, runs.count())?, cx, "values")?;
@@ -140,7 +176,10 @@ impl Encoding for RunEnd {
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        node.children.last().map(|ends| format!("{} runs", ends.len)).unwrap_or_default()
+        node.children
+            .last()
+            .map(|ends| format!("{} runs", ends.len))
+            .unwrap_or_default()
     }
 }
 
@@ -149,9 +188,9 @@ pub(crate) fn run_ends(values: Values<'_>) -> Vec<u32> {
     let len = values.len() as u32;
     let mut ends = match values {
         Values::Bits(bits) => changes(bits),
-        Values::Bytes(strings) => {
-            (1..len).filter(|&i| strings.get(i as usize) != strings.get(i as usize - 1)).collect()
-        }
+        Values::Bytes(strings) => (1..len)
+            .filter(|&i| strings.get(i as usize) != strings.get(i as usize - 1))
+            .collect(),
         words => for_words!(words.physical_type(), T => {
             let words = T::slice(words).unwrap_or_default();
             let mut ends = rows_where(words.iter().zip(words.iter().skip(1)).map(|(a, b)| a != b));
@@ -183,7 +222,10 @@ fn changes(bits: &Bitmap) -> Vec<u32> {
 
 /// First value of every run.
 fn run_values<T: Physical>(values: &[T]) -> Vec<T> {
-    let changes = values.array_windows().filter(|[a, b]| a != b).map(|[_, b]| *b);
+    let changes = values
+        .array_windows()
+        .filter(|[a, b]| a != b)
+        .map(|[_, b]| *b);
     values.first().copied().into_iter().chain(changes).collect()
 }
 
@@ -229,25 +271,33 @@ impl<'a> Ends<'a> {
         if !ascends(&ends)
             && let Some([a, b]) = ends.array_windows().find(|[a, b]| a >= b)
         {
-            return Err(Error::corrupt(format!("run ends must increase, found {b} after {a}")));
+            return Err(Error::corrupt(format!(
+                "run ends must increase, found {b} after {a}"
+            )));
         }
         let last = ends.last().copied().unwrap_or(0);
         if last as usize != self.rows || ends.first() == Some(&0) {
-            return Err(Error::corrupt(format!("runs of {} values expected, found an end at {last}", self.rows)));
+            return Err(Error::corrupt(format!(
+                "runs of {} values expected, found an end at {last}",
+                self.rows
+            )));
         }
         Ok(ends)
     }
 
     /// The run of every row.
     fn runs(&self, rows: &[u32], cx: &mut Scratch) -> Result<Vec<u32>> {
-        if !self.all.spared(rows.len() * SEARCHED <= self.count().div_ceil(VECTOR)) {
+        if !self
+            .all
+            .spared(rows.len() * SEARCHED <= self.count().div_ceil(VECTOR))
+        {
             return Ok(runs_of(rows, self.all()?));
         }
         rows.iter().map(|row| self.search(*row, cx)).collect()
     }
 
-    /// The run of a row, by as few vectors of ends as need be: where it is to be expected between those that were seen, and
-    /// every other time in the middle, should they be uneven.
+    /// The run of a row, by as few vectors of ends as need be: where it is to be expected between
+    /// those that were seen, and every other time in the middle, should they be uneven.
     fn search(&self, row: u32, cx: &mut Scratch) -> Result<u32> {
         let mut buffer = cx.take_u32();
         let (mut low, mut high) = (0, self.count().div_ceil(VECTOR));
@@ -257,7 +307,9 @@ impl<'a> Ends<'a> {
             let expected = low + (row - first) as usize * (high - low) / (last - first) as usize;
             let v = if middle { low.midpoint(high) } else { expected };
             middle = !middle;
-            let ends = buffer.get_mut(..vector_len(self.count(), v)).unwrap_or_default();
+            let ends = buffer
+                .get_mut(..vector_len(self.count(), v))
+                .unwrap_or_default();
             self.decoder.vector(v, cx, ends)?;
             let i = ends.partition_point(|end| *end <= row);
             if i == ends.len() {
@@ -306,7 +358,11 @@ impl<T: Physical> Decoder<T> for WordRuns<'_, T> {
             return gather_vectors(self, rows, cx, out);
         }
         let runs = self.runs.runs(rows, cx)?;
-        if self.values.gather(&runs, cx, out)? { Ok(()) } else { Err(no_row_of(rows, self.len)) }
+        if self.values.gather(&runs, cx, out)? {
+            Ok(())
+        } else {
+            Err(no_row_of(rows, self.len))
+        }
     }
 
     fn select(&self, range: &Range<T>, _: &mut Scratch) -> Result<Bitmap>
@@ -314,7 +370,11 @@ impl<T: Physical> Decoder<T> for WordRuns<'_, T> {
         T: Integer,
     {
         let passing = range.of_values(self.values.all()?);
-        Ok(select_runs((0..passing.len()).map(|run| passing.get(run)), self.runs.all()?, self.len))
+        Ok(select_runs(
+            (0..passing.len()).map(|run| passing.get(run)),
+            self.runs.all()?,
+            self.len,
+        ))
     }
 
     fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {
@@ -355,9 +415,16 @@ impl ByteRuns<'_> {
         self.runs.fill(ids, v, out)
     }
 
-    fn with_ids<R>(&self, v: usize, cx: &mut Scratch, f: impl FnOnce(&[u32]) -> Option<R>) -> Result<R> {
+    fn with_ids<R>(
+        &self,
+        v: usize,
+        cx: &mut Scratch,
+        f: impl FnOnce(&[u32]) -> Option<R>,
+    ) -> Result<R> {
         let mut buffer = cx.take_u32();
-        let ids = buffer.get_mut(..vector_len(self.len, v)).unwrap_or_default();
+        let ids = buffer
+            .get_mut(..vector_len(self.len, v))
+            .unwrap_or_default();
         let result = self.runs(v, ids).map(|()| f(ids));
         cx.give_u32(buffer);
         result?.ok_or_else(|| Error::corrupt("strings longer than declared"))
@@ -385,10 +452,17 @@ impl BytesDecoder for ByteRuns<'_> {
 
     fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize> {
         let values = self.values.all()?;
-        self.with_ids(v, cx, |ids| values.gathered_bytes(ids)).map(|bytes| bytes as usize)
+        self.with_ids(v, cx, |ids| values.gathered_bytes(ids))
+            .map(|bytes| bytes as usize)
     }
 
-    fn vector(&self, v: usize, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
+    fn vector(
+        &self,
+        v: usize,
+        cx: &mut Scratch,
+        lengths: &mut [u32],
+        out: &mut [u8],
+    ) -> Result<usize> {
         let values = self.values.all()?;
         self.with_ids(v, cx, |ids| values.gather(ids, lengths, out))
     }
@@ -400,9 +474,14 @@ impl BytesDecoder for ByteRuns<'_> {
         let mut runs = Vec::with_capacity(rows.len());
         let mut buffer = cx.take_u32();
         for (v, rows) in by_vector(rows) {
-            let ids = buffer.get_mut(..vector_len(self.len, v)).unwrap_or_default();
+            let ids = buffer
+                .get_mut(..vector_len(self.len, v))
+                .unwrap_or_default();
             self.runs(v, ids)?;
-            runs.extend(rows.iter().filter_map(|row| ids.get(*row as usize % VECTOR)));
+            runs.extend(
+                rows.iter()
+                    .filter_map(|row| ids.get(*row as usize % VECTOR)),
+            );
         }
         cx.give_u32(buffer);
         if runs.len() < rows.len() {
@@ -411,7 +490,13 @@ impl BytesDecoder for ByteRuns<'_> {
         self.values.gather(&runs, cx, out)
     }
 
-    fn fold(&self, rows: Option<&Bitmap>, most: usize, into: &mut dyn FoldStrings, cx: &mut Scratch) -> Result<()> {
+    fn fold(
+        &self,
+        rows: Option<&Bitmap>,
+        most: usize,
+        into: &mut dyn FoldStrings,
+        cx: &mut Scratch,
+    ) -> Result<()> {
         if rows.is_some() {
             return fold_strings(self, rows, most, into, cx);
         }
@@ -425,7 +510,11 @@ impl BytesDecoder for ByteRuns<'_> {
 
     fn select(&self, test: &StringTest<'_>, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
         let passing = self.values.select(test, cx)?;
-        Ok(select_runs((0..passing.len()).map(|run| passing.get(run)), self.runs.all()?, self.len))
+        Ok(select_runs(
+            (0..passing.len()).map(|run| passing.get(run)),
+            self.runs.all()?,
+            self.len,
+        ))
     }
 }
 
@@ -452,21 +541,38 @@ mod tests {
     use crate::cursor::Cursor;
     use crate::decode::Budget;
 
-    /// Some rows of runs that have their number as value, asked for once and again; whether they were searched for.
+    /// Some rows of runs that have their number as value, asked for once and again; whether they
+    /// were searched for.
     fn gathered(ends: &[u32], len: usize, rows: &[u32]) -> Result<(Vec<u32>, bool)> {
         let cascade = Cascade::default();
         let numbers: Vec<u32> = (0..ends.len() as u32).collect();
-        let children = [&numbers, ends].map(|child| cascade.child(Values::U32(child), Kind::Unsigned));
+        let children =
+            [&numbers, ends].map(|child| cascade.child(Values::U32(child), Kind::Unsigned));
         let children = children.into_iter().collect::<Result<Vec<Node>>>()?;
-        let node = Node { encoding: 5, ty: PhysicalType::U32, len, payload: Vec::new(), children };
+        let node = Node {
+            encoding: 5,
+            ty: PhysicalType::U32,
+            len,
+            payload: Vec::new(),
+            children,
+        };
         let mut bytes = Vec::new();
         node.write(&mut bytes);
         let node = NodeRef::parse(&mut Cursor::new(&bytes), len, 9)?;
-        let mut cx = OpenContext { budget: Budget::new(1 << 20), shared: &[], sources: Vec::new() };
+        let mut cx = OpenContext {
+            budget: Budget::new(1 << 20),
+            shared: &[],
+            sources: Vec::new(),
+        };
         let runs = Ends::open(&node, 1, &mut cx)?;
-        let values = LaterWords::open(node.child(0, "values", PhysicalType::U32, runs.count())?, &mut cx, "values")?;
+        let values = LaterWords::open(
+            node.child(0, "values", PhysicalType::U32, runs.count())?,
+            &mut cx,
+            "values",
+        )?;
         let decoder = WordRuns::<u32> { values, runs, len };
-        let (mut cx, mut first, mut second) = (Scratch::default(), vec![0; rows.len()], vec![0; rows.len()]);
+        let (mut cx, mut first, mut second) =
+            (Scratch::default(), vec![0; rows.len()], vec![0; rows.len()]);
         decoder.gather(rows, &mut cx, &mut first)?;
         let searched = decoder.runs.all.get().is_none();
         decoder.gather(rows, &mut cx, &mut second)?;
@@ -479,7 +585,13 @@ mod tests {
         let mut random = Random(5);
         for round in 0..60 {
             // Even ones, and some that are long at one end.
-            let most = |i: usize| if (round % 3 == 0) == (i < 8000) { 12 } else { 2 };
+            let most = |i: usize| {
+                if (round % 3 == 0) == (i < 8000) {
+                    12
+                } else {
+                    2
+                }
+            };
             let mut len = 0;
             let ends: Vec<u32> = (0..9000 + random.below(3000))
                 .map(|i| {
@@ -487,10 +599,23 @@ mod tests {
                     len as u32
                 })
                 .collect();
-            let edges = [0, ends[1023] - 1, ends[1023], ends[2047], ends[ends.len() - 2], len as u32 - 1];
-            let row = edges.get(round).copied().unwrap_or_else(|| random.below(len) as u32);
+            let edges = [
+                0,
+                ends[1023] - 1,
+                ends[1023],
+                ends[2047],
+                ends[ends.len() - 2],
+                len as u32 - 1,
+            ];
+            let row = edges
+                .get(round)
+                .copied()
+                .unwrap_or_else(|| random.below(len) as u32);
             let expected = ends.partition_point(|end| *end <= row) as u32;
-            assert_eq!(gathered(&ends, len, &[row]).unwrap(), (vec![expected], true));
+            assert_eq!(
+                gathered(&ends, len, &[row]).unwrap(),
+                (vec![expected], true)
+            );
             assert!(gathered(&ends, len, &[len as u32]).is_err());
             // Ends that do not ascend: an error when all are decoded, at the latest.
             let mut wrong = ends.clone();

@@ -1,13 +1,13 @@
-//! Split: integers cut in two by a factor, quotients and remainders: times of whole seconds in microseconds, prices of
-//! whole cents, amounts that are mostly of millions.
+//! Split: integers cut in two by a factor, quotients and remainders: times of whole seconds in
+//! microseconds, prices of whole cents, amounts that are mostly of millions.
 //!
 //! ```text
 //! payload = factor: word, not 0
 //! child: quotients | child: remainders, below the factor
 //! ```
 //!
-//! A value is quotient * factor + remainder, modulo the type. The factor is the greatest common divisor of all
-//! differences, or else the power of ten that most values are multiples of.
+//! A value is quotient * factor + remainder, modulo the type. The factor is the greatest common
+//! divisor of all differences, or else the power of ten that most values are multiples of.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{Int as _, VECTOR, Word as _};
@@ -51,14 +51,20 @@ impl Encoding for Split {
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
-        matches!(kind, Kind::Signed | Kind::Unsigned) && ty.width_bytes().is_some_and(|bytes| bytes <= 8)
+        matches!(kind, Kind::Signed | Kind::Unsigned)
+            && ty.width_bytes().is_some_and(|bytes| bytes <= 8)
     }
 
     fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
         values.len() >= 64 && values.physical_type() != PhysicalType::U8
     }
 
-    fn encode(&self, values: Values<'_>, stats: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+    fn encode(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
         for_ints!(values.physical_type(), T => encode(T::slice(values).unwrap_or_default(), stats.kind(), cascade),
             _ => Ok(None))
     }
@@ -80,7 +86,9 @@ impl Encoding for Split {
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
         let mut le = [0; 8];
-        le.iter_mut().zip(node.payload).for_each(|(to, from)| *to = *from);
+        le.iter_mut()
+            .zip(node.payload)
+            .for_each(|(to, from)| *to = *from);
         format!("by {}", u64::from_le_bytes(le))
     }
 }
@@ -88,13 +96,21 @@ impl Encoding for Split {
 /// A value as wide as arithmetic is done.
 fn wide<T: Integer>(value: T, kind: Kind) -> i128 {
     let shift = 64 - T::BITS;
-    if kind == Kind::Signed { i128::from(((value.to_u64() << shift) as i64) >> shift) } else { value.to_u64().into() }
+    if kind == Kind::Signed {
+        i128::from(((value.to_u64() << shift) as i64) >> shift)
+    } else {
+        value.to_u64().into()
+    }
 }
 
 /// The factor by which it is worth while to cut.
 fn factor<T: Integer>(words: &[T], kind: Kind) -> Option<u64> {
     // With the sign bit turned they are ordered as the values are, and differ by as much.
-    let sign = if kind == Kind::Signed { 1 << (T::BITS - 1) } else { 0 };
+    let sign = if kind == Kind::Signed {
+        1 << (T::BITS - 1)
+    } else {
+        0
+    };
     let first = words.first()?.to_u64() ^ sign;
     let mut common = 0u64;
     for word in words {
@@ -107,7 +123,11 @@ fn factor<T: Integer>(words: &[T], kind: Kind) -> Option<u64> {
             break;
         }
     }
-    let top = if kind == Kind::Signed { T::MAX.to_u64() / 2 } else { T::MAX.to_u64() };
+    let top = if kind == Kind::Signed {
+        T::MAX.to_u64() / 2
+    } else {
+        T::MAX.to_u64()
+    };
     if common > 1 && common <= top {
         return Some(common);
     }
@@ -131,22 +151,44 @@ fn factor<T: Integer>(words: &[T], kind: Kind) -> Option<u64> {
     let full = f64::from(128 - (most - least).unsigned_abs().leading_zeros());
     let saved = |(zeros, count): (usize, &u32)| {
         let share = f64::from(*count) / f64::from(some.max(1));
-        let entropy = |share: f64| if share > 0.0 { -share * share.log2() } else { 0.0 };
-        let bits = share * zeros as f64 * std::f64::consts::LOG2_10 - entropy(share) - entropy(1.0 - share);
+        let entropy = |share: f64| {
+            if share > 0.0 {
+                -share * share.log2()
+            } else {
+                0.0
+            }
+        };
+        let bits = share * zeros as f64 * std::f64::consts::LOG2_10
+            - entropy(share)
+            - entropy(1.0 - share);
         (share > 0.4 && bits > full * 0.15).then_some((zeros, bits))
     };
-    let best = multiples.iter().enumerate().filter_map(saved).max_by(|a, b| a.1.total_cmp(&b.1))?;
-    10u64.checked_pow(best.0 as u32).filter(|factor| *factor <= top)
+    let best = multiples
+        .iter()
+        .enumerate()
+        .filter_map(saved)
+        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+    10u64
+        .checked_pow(best.0 as u32)
+        .filter(|factor| *factor <= top)
 }
 
 fn encode<T: Integer>(words: &[T], kind: Kind, cascade: &Cascade<'_>) -> Result<Option<Node>> {
-    let Some(factor) = factor(words, kind).or_else(|| cascade.is_forced().then_some(10)) else { return Ok(None) };
-    let (mut quotients, mut remainders) = (Vec::with_capacity(words.len()), Vec::with_capacity(words.len()));
+    let Some(factor) = factor(words, kind).or_else(|| cascade.is_forced().then_some(10)) else {
+        return Ok(None);
+    };
+    let (mut quotients, mut remainders) = (
+        Vec::with_capacity(words.len()),
+        Vec::with_capacity(words.len()),
+    );
     for &word in words {
         let value = word.to_u64();
         let (quotient, remainder) = if kind == Kind::Signed {
             let (value, factor) = (wide(word, kind) as i64, factor as i64);
-            (value.div_euclid(factor) as u64, value.rem_euclid(factor) as u64)
+            (
+                value.div_euclid(factor) as u64,
+                value.rem_euclid(factor) as u64,
+            )
         } else {
             (value / factor, value % factor)
         };
@@ -155,9 +197,17 @@ fn encode<T: Integer>(words: &[T], kind: Kind, cascade: &Cascade<'_>) -> Result<
     }
     let mut payload = Vec::new();
     T::from_u64(factor).write_le(&mut payload);
-    let children =
-        vec![cascade.child(T::values(&quotients), kind)?, cascade.child(T::values(&remainders), Kind::Unsigned)?];
-    Ok(Some(Node { encoding: 26, ty: T::TYPE, len: words.len(), payload, children }))
+    let children = vec![
+        cascade.child(T::values(&quotients), kind)?,
+        cascade.child(T::values(&remainders), Kind::Unsigned)?,
+    ];
+    Ok(Some(Node {
+        encoding: 26,
+        ty: T::TYPE,
+        len: words.len(),
+        payload,
+        children,
+    }))
 }
 
 struct Parts<'a, T> {
@@ -192,7 +242,9 @@ impl<T: Integer> Decoder<T> for Parts<'_, T> {
         let mut remainders = vec![T::ZERO; rows.len()];
         self.remainders.gather(rows, cx, &mut remainders)?;
         self.quotients.gather(rows, cx, out)?;
-        out.iter_mut().zip(remainders).for_each(|(place, remainder)| *place = self.join(*place, remainder));
+        out.iter_mut()
+            .zip(remainders)
+            .for_each(|(place, remainder)| *place = self.join(*place, remainder));
         Ok(())
     }
 }

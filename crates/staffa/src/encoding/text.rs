@@ -1,4 +1,5 @@
-//! Text that is not text: numbers, dates, times, amounts, addresses, identifiers, as the numbers in them.
+//! Text that is not text: numbers, dates, times, amounts, addresses, identifiers, as the numbers in
+//! them.
 //!
 //! ```text
 //! payload  = templates: u8 | template...
@@ -9,10 +10,10 @@
 //! child: codes (u8; 0 = another string, else a template and one) | child: other strings | child: slot (u32 or u64)...
 //! ```
 //!
-//! A field of radix 0 begins a slot, any other joins the slot of the field before: `2020-01-31` may be one number that
-//! grows from row to row. Slot `k` has a number for every row whose template has more than `k` slots, so that templates
-//! that are much alike (with a sign and without) share their slots. What no template prints back to the byte is one of the
-//! other strings.
+//! A field of radix 0 begins a slot, any other joins the slot of the field before: `2020-01-31` may
+//! be one number that grows from row to row. Slot `k` has a number for every row whose template has
+//! more than `k` slots, so that templates that are much alike (with a sign and without) share their
+//! slots. What no template prints back to the byte is one of the other strings.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod parsed;
@@ -33,7 +34,8 @@ use parsed::Parsed;
 /// Most slots: a node has 15 children.
 const SLOTS: usize = 13;
 
-/// How many times smaller than another encoding it must be to be preferred, where there are many rows.
+/// How many times smaller than another encoding it must be to be preferred, where there are many
+/// rows.
 const WORTH: f64 = 1.3;
 /// Rows that templates are found in, in a trial.
 const TRIED: usize = 256;
@@ -63,28 +65,45 @@ impl Encoding for Text {
     }
 
     fn roles(&self) -> &'static [&'static str] {
-        &["codes", "others", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m"]
+        &[
+            "codes", "others", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m",
+        ]
     }
 
     fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
         ty == PhysicalType::Bytes
     }
 
-    /// Most columns of strings are words: a few rows tell. Where few strings come again and again, the place for this
-    /// is below a dictionary.
+    /// Most columns of strings are words: a few rows tell. Where few strings come again and again,
+    /// the place for this is below a dictionary.
     fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
-        let Values::Bytes(strings) = values else { return false };
-        let few = stats.dictionary().is_some_and(|coded| coded.firsts.len() * 48 < strings.len());
+        let Values::Bytes(strings) = values else {
+            return false;
+        };
+        let few = stats
+            .dictionary()
+            .is_some_and(|coded| coded.firsts.len() * 48 < strings.len());
         !few && strings.contents().len() >= 64 && templates::likely(strings)
     }
 
     /// Templates and words do not grow with the rows.
-    fn estimate(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<usize>> {
-        let Values::Bytes(strings) = values else { return Ok(None) };
+    fn estimate(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<usize>> {
+        let Values::Bytes(strings) = values else {
+            return Ok(None);
+        };
         let sample = Cascade::sample_strings(strings);
         let sample = sample.as_ref().map_or(strings, |s| s.as_strings());
-        let Some(parsed) = Parsed::of(sample, sample, false) else { return Ok(None) };
-        let Some((radices, slots, size)) = parsed.layout(cascade)? else { return Ok(None) };
+        let Some(parsed) = Parsed::of(sample, sample, false) else {
+            return Ok(None);
+        };
+        let Some((radices, slots, size)) = parsed.layout(cascade)? else {
+            return Ok(None);
+        };
         let others = Picked::of(Values::Bytes(sample), &parsed.others);
         let growing = size
             + cascade.estimate_child(Values::U8(&parsed.codes), Kind::Unsigned)?
@@ -93,19 +112,35 @@ impl Encoding for Text {
         let share = strings.len() as f64 / sample.len().max(1) as f64;
         let growing = growing.saturating_sub(nodes) as f64 * share;
         // Printing takes longer than copying: it must pay.
-        Ok(Some(8 + parsed.payload(&radices).len() + nodes + (growing * WORTH) as usize))
+        Ok(Some(
+            8 + parsed.payload(&radices).len() + nodes + (growing * WORTH) as usize,
+        ))
     }
 
-    fn encode(&self, values: Values<'_>, _: &Stats<'_>, cascade: &Cascade<'_>) -> Result<Option<Node>> {
-        let Values::Bytes(strings) = values else { return Ok(None) };
+    fn encode(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
+        let Values::Bytes(strings) = values else {
+            return Ok(None);
+        };
         let sample = Cascade::sample_strings(strings);
         let sample = sample.as_ref().map_or(strings, |s| s.as_strings());
         if cascade.is_trial() {
-            let few: StringsBuf = sample.iter().step_by(sample.len().div_ceil(TRIED).max(1)).collect();
-            let Some(parsed) = Parsed::of(few.as_strings(), strings, false) else { return Ok(None) };
+            let few: StringsBuf = sample
+                .iter()
+                .step_by(sample.len().div_ceil(TRIED).max(1))
+                .collect();
+            let Some(parsed) = Parsed::of(few.as_strings(), strings, false) else {
+                return Ok(None);
+            };
             return Ok(parsed.trial(values));
         }
-        let Some(mut parsed) = Parsed::of(sample, strings, cascade.is_forced()) else { return Ok(None) };
+        let Some(mut parsed) = Parsed::of(sample, strings, cascade.is_forced()) else {
+            return Ok(None);
+        };
         let (radices, slots) = match parsed.layout(cascade)? {
             Some((radices, slots, _)) => (radices, slots),
             None if cascade.is_forced() => {
@@ -123,55 +158,97 @@ impl Encoding for Text {
             children.push(slot.with(|values| cascade.child(values, Kind::Unsigned))?);
         }
         let payload = parsed.payload(&radices);
-        Ok(Some(Node { encoding: 17, ty: PhysicalType::Bytes, len: strings.len(), payload, children }))
+        Ok(Some(Node {
+            encoding: 17,
+            ty: PhysicalType::Bytes,
+            len: strings.len(),
+            payload,
+            children,
+        }))
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
         if node.ty != PhysicalType::Bytes {
-            return Err(Error::corrupt(format!("byte strings expected, found {:?}", node.ty)));
+            return Err(Error::corrupt(format!(
+                "byte strings expected, found {:?}",
+                node.ty
+            )));
         }
         // A field of two bytes takes some 120 prepared for printing, a word of one byte some 60.
-        cx.budget.take(64 * node.payload.len() as u64, "templates")?;
+        cx.budget
+            .take(64 * node.payload.len() as u64, "templates")?;
         let printer = read(node)?;
         let slots: Vec<usize> = printer.slots().collect();
         node.expect_children(2 + slots.iter().max().copied().unwrap_or(0))?;
-        let codes = cx.all_words::<u8>(node.child(0, "codes", PhysicalType::U8, node.len)?, "codes")?;
+        let codes =
+            cx.all_words::<u8>(node.child(0, "codes", PhysicalType::U8, node.len)?, "codes")?;
         let mut starts = Vec::with_capacity(node.len.div_ceil(VECTOR) + 1);
         let mut sums = vec![0u32; node.children.len().saturating_sub(1)];
         // The strings that are no template's first, then slot by slot.
-        let per_code: Vec<Vec<usize>> =
-            std::iter::once(vec![0]).chain(slots.iter().map(|slots| (1..=*slots).collect())).collect();
+        let per_code: Vec<Vec<usize>> = std::iter::once(vec![0])
+            .chain(slots.iter().map(|slots| (1..=*slots).collect()))
+            .collect();
         for vector in codes.chunks(VECTOR) {
             starts.push(sums.clone());
             let mut counts = [0u32; 256];
             let mut count = |code: u8, rows: usize| {
-                counts.iter_mut().skip(code.into()).take(1).for_each(|count| *count += rows as u32);
+                counts
+                    .iter_mut()
+                    .skip(code.into())
+                    .take(1)
+                    .for_each(|count| *count += rows as u32);
             };
             match vector.first() {
-                Some(first) if vector.iter().all(|code| code == first) => count(*first, vector.len()),
+                Some(first) if vector.iter().all(|code| code == first) => {
+                    count(*first, vector.len())
+                }
                 _ => vector.iter().for_each(|code| count(*code, 1)),
             }
             for (code, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
                 let Some(children) = per_code.get(code) else {
-                    return Err(Error::corrupt(format!("codes of at most {} expected, found {code}", slots.len())));
+                    return Err(Error::corrupt(format!(
+                        "codes of at most {} expected, found {code}",
+                        slots.len()
+                    )));
                 };
                 for child in children {
-                    sums.iter_mut().skip(*child).take(1).for_each(|sum| *sum += count);
+                    sums.iter_mut()
+                        .skip(*child)
+                        .take(1)
+                        .for_each(|sum| *sum += count);
                 }
             }
         }
         starts.push(sums.clone());
-        cx.budget.take((starts.len() * sums.len() * 4) as u64, "positions of slots")?;
+        cx.budget
+            .take((starts.len() * sums.len() * 4) as u64, "positions of slots")?;
         let others = sums.first().copied().unwrap_or(0) as usize;
-        let others = cx.all_strings(node.child(1, "others", PhysicalType::Bytes, others)?, "others")?;
+        let others = cx.all_strings(
+            node.child(1, "others", PhysicalType::Bytes, others)?,
+            "others",
+        )?;
         let mut slots = Vec::new();
         for (child, sum) in node.children.iter().skip(2).zip(sums.iter().skip(1)) {
             let wide = child.ty == PhysicalType::U64;
-            let ty = if wide { PhysicalType::U64 } else { PhysicalType::U32 };
+            let ty = if wide {
+                PhysicalType::U64
+            } else {
+                PhysicalType::U32
+            };
             let child = node.child(2 + slots.len(), "slot", ty, *sum as usize)?;
-            slots.push(if wide { Slot::U64(cx.open_words(child)?) } else { Slot::U32(cx.open_words(child)?) });
+            slots.push(if wide {
+                Slot::U64(cx.open_words(child)?)
+            } else {
+                Slot::U32(cx.open_words(child)?)
+            });
         }
-        Ok(AnyDecoder::Bytes(Box::new(Rows { printer, codes, others, slots, starts })))
+        Ok(AnyDecoder::Bytes(Box::new(Rows {
+            printer,
+            codes,
+            others,
+            slots,
+            starts,
+        })))
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
@@ -195,9 +272,20 @@ fn read(node: &NodeRef<'_>) -> Result<Printer> {
                 1 => Piece::Decimal,
                 2 => Piece::Fixed(cursor.u8()?),
                 3 => Piece::Grouped,
-                4 | 5 => Piece::Hex { digits: cursor.u8()?, upper: kind == 5 },
-                6 => Piece::Word((0..cursor.u8()?).map(|_| word(&mut cursor)).collect::<Result<_>>()?),
-                other => return Err(Error::corrupt(format!("pieces of kind 0 to 6 expected, found {other}"))),
+                4 | 5 => Piece::Hex {
+                    digits: cursor.u8()?,
+                    upper: kind == 5,
+                },
+                6 => Piece::Word(
+                    (0..cursor.u8()?)
+                        .map(|_| word(&mut cursor))
+                        .collect::<Result<_>>()?,
+                ),
+                other => {
+                    return Err(Error::corrupt(format!(
+                        "pieces of kind 0 to 6 expected, found {other}"
+                    )));
+                }
             });
             if kind > 0 {
                 radices.push(cursor.varint()?);
@@ -230,14 +318,21 @@ impl Slot<'_> {
         while at < last {
             let (v, skip) = (at / VECTOR, at % VECTOR);
             let take = (VECTOR - skip).min(last - at);
-            let Some(places) = out.get_mut(done..done + take) else { break };
+            let Some(places) = out.get_mut(done..done + take) else {
+                break;
+            };
             match self {
                 Self::U32(decoder) => {
                     let mut buffer = cx.take_u32();
-                    let vector = buffer.get_mut(..vector_len(decoder.len(), v)).unwrap_or_default();
+                    let vector = buffer
+                        .get_mut(..vector_len(decoder.len(), v))
+                        .unwrap_or_default();
                     decoder.vector(v, cx, vector)?;
                     let vector = vector.get(skip..).unwrap_or_default();
-                    places.iter_mut().zip(vector).for_each(|(place, value)| *place = u64::from(*value));
+                    places
+                        .iter_mut()
+                        .zip(vector)
+                        .for_each(|(place, value)| *place = u64::from(*value));
                     cx.give_u32(buffer);
                 }
                 Self::U64(decoder) if skip == 0 && take == vector_len(decoder.len(), v) => {
@@ -245,10 +340,15 @@ impl Slot<'_> {
                 }
                 Self::U64(decoder) => {
                     let mut buffer = cx.take_u64();
-                    let vector = buffer.get_mut(..vector_len(decoder.len(), v)).unwrap_or_default();
+                    let vector = buffer
+                        .get_mut(..vector_len(decoder.len(), v))
+                        .unwrap_or_default();
                     decoder.vector(v, cx, vector)?;
                     let vector = vector.get(skip..).unwrap_or_default();
-                    places.iter_mut().zip(vector).for_each(|(place, value)| *place = *value);
+                    places
+                        .iter_mut()
+                        .zip(vector)
+                        .for_each(|(place, value)| *place = *value);
                     cx.give_u64(buffer);
                 }
             }
@@ -285,13 +385,26 @@ impl Rows<'_> {
             slot.read(*first as usize, *last as usize, cx, &mut buffer)?;
             buffers.push(((last - first) as usize, buffer));
         }
-        let slots: Vec<&[u64]> = buffers.iter().map(|(len, buffer)| buffer.get(..*len).unwrap_or_default()).collect();
+        let slots: Vec<&[u64]> = buffers
+            .iter()
+            .map(|(len, buffer)| buffer.get(..*len).unwrap_or_default())
+            .collect();
         let first_other = first.first().copied().unwrap_or(0) as usize;
-        let rows = TextRows { codes, slots: &slots, others: &self.others, first_other };
+        let rows = TextRows {
+            codes,
+            slots: &slots,
+            others: &self.others,
+            first_other,
+        };
         let result = f(&self.printer, &rows);
-        buffers.into_iter().for_each(|(_, buffer)| cx.give_u64(buffer));
-        result
-            .ok_or_else(|| Error::corrupt("words that the templates have and strings no longer than declared expected"))
+        buffers
+            .into_iter()
+            .for_each(|(_, buffer)| cx.give_u64(buffer));
+        result.ok_or_else(|| {
+            Error::corrupt(
+                "words that the templates have and strings no longer than declared expected",
+            )
+        })
     }
 }
 
@@ -307,7 +420,13 @@ impl BytesDecoder for Rows<'_> {
         self.with_rows(v, cx, Printer::printed_bytes)
     }
 
-    fn vector(&self, v: usize, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
+    fn vector(
+        &self,
+        v: usize,
+        cx: &mut Scratch,
+        lengths: &mut [u32],
+        out: &mut [u8],
+    ) -> Result<usize> {
         self.with_rows(v, cx, |printer, rows| printer.print(rows, lengths, out))
     }
 }
@@ -320,7 +439,9 @@ mod tests {
     use crate::conforming::{holds, strings_of, tree};
 
     fn rows(count: usize, row: impl Fn(u64) -> String) -> Vec<Vec<u8>> {
-        (0..count as u64).map(|i| row(i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20 ^ i).into_bytes()).collect()
+        (0..count as u64)
+            .map(|i| row(i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20 ^ i).into_bytes())
+            .collect()
     }
 
     /// Shape by shape: it comes back, damaged or not, and no row is left to the other strings.
@@ -328,15 +449,34 @@ mod tests {
     fn what_looks_like_numbers_is_numbers() {
         type Row = fn(u64) -> String;
         let shapes: [(&str, Row); 14] = [
-            ("dates", |i| format!("20{:02}-{:02}-{:02}", i % 30, 1 + i % 12, 1 + i % 28)),
-            ("times", |i| format!("{:02}:{:02}:{:02}", i % 24, i % 60, i % 59)),
-            ("timestamps", |i| {
-                format!("2020-{:02}-{:02}T{:02}:{:02}:00.{:06}Z", 1 + i % 12, 1 + i % 28, i % 24, i % 60, i % 999_983)
+            ("dates", |i| {
+                format!("20{:02}-{:02}-{:02}", i % 30, 1 + i % 12, 1 + i % 28)
             }),
-            ("uuids", |i| format!("{:08x}-2da5-11e8-{:04x}-{:012x}", i as u32, i % 60_001, i)),
-            ("long hex", |i| format!("0x{:032x}", u128::from(i).pow(2) | 0xf << 124)),
-            ("upper hex", |i| format!("{:06X}", (i % 0xff_ffff) | 0xa0_0000)),
-            ("addresses", |i| format!("10.{}.{}.{}", i % 4, i % 256, i / 3 % 256)),
+            ("times", |i| {
+                format!("{:02}:{:02}:{:02}", i % 24, i % 60, i % 59)
+            }),
+            ("timestamps", |i| {
+                format!(
+                    "2020-{:02}-{:02}T{:02}:{:02}:00.{:06}Z",
+                    1 + i % 12,
+                    1 + i % 28,
+                    i % 24,
+                    i % 60,
+                    i % 999_983
+                )
+            }),
+            ("uuids", |i| {
+                format!("{:08x}-2da5-11e8-{:04x}-{:012x}", i as u32, i % 60_001, i)
+            }),
+            ("long hex", |i| {
+                format!("0x{:032x}", u128::from(i).pow(2) | 0xf << 124)
+            }),
+            ("upper hex", |i| {
+                format!("{:06X}", (i % 0xff_ffff) | 0xa0_0000)
+            }),
+            ("addresses", |i| {
+                format!("10.{}.{}.{}", i % 4, i % 256, i / 3 % 256)
+            }),
             ("amounts", |i| {
                 if i % 3 == 0 {
                     format!("${}.{:02}", i % 1000, i % 100)
@@ -344,12 +484,23 @@ mod tests {
                     format!("${},{:03}.{:02}", 1 + i % 900, i % 1000, i % 100)
                 }
             }),
-            (
-                "signs",
-                |i| if i % 2 == 0 { format!("-{}.{}", i % 50, i % 10) } else { format!("{}.{}", i % 5000, i % 10) },
-            ),
-            ("fractions", |i| format!("0.{:0w$}", i % 10, w = 1 + (i % 5) as usize)),
-            ("empty", |i| if i % 4 == 0 { String::new() } else { format!("id-{}", i % 100_000) }),
+            ("signs", |i| {
+                if i % 2 == 0 {
+                    format!("-{}.{}", i % 50, i % 10)
+                } else {
+                    format!("{}.{}", i % 5000, i % 10)
+                }
+            }),
+            ("fractions", |i| {
+                format!("0.{:0w$}", i % 10, w = 1 + (i % 5) as usize)
+            }),
+            ("empty", |i| {
+                if i % 4 == 0 {
+                    String::new()
+                } else {
+                    format!("id-{}", i % 100_000)
+                }
+            }),
             ("words", |i| {
                 format!(
                     "{}, {} {}",
@@ -360,7 +511,11 @@ mod tests {
             }),
             ("digits", |i| format!("{:040}", u128::from(i).pow(2))),
             ("urls", |i| {
-                format!("https://staffa.example/a/very/long/path/of/more/than/one/store/{}/{}.html", i % 9, i % 100_000)
+                format!(
+                    "https://staffa.example/a/very/long/path/of/more/than/one/store/{}/{}.html",
+                    i % 9,
+                    i % 100_000
+                )
             }),
         ];
         for (name, row) in shapes {
@@ -376,18 +531,47 @@ mod tests {
 
     #[test]
     fn what_no_template_prints_is_kept_as_it_is() {
-        let odd = ["", "007", "1,2,3", "12,34", "x", "99999999999999999999999", "-", "\u{e9}1", "0x1G"];
+        let odd = [
+            "",
+            "007",
+            "1,2,3",
+            "12,34",
+            "x",
+            "99999999999999999999999",
+            "-",
+            "\u{e9}1",
+            "0x1G",
+        ];
         let strings: Vec<Vec<u8>> = (0..3000usize)
-            .map(|i| if i % 11 == 5 { odd[i % odd.len()].into() } else { format!("{}", i * i).into_bytes() })
+            .map(|i| {
+                if i % 11 == 5 {
+                    odd[i % odd.len()].into()
+                } else {
+                    format!("{}", i * i).into_bytes()
+                }
+            })
             .collect();
         let node = tree(&Text, &strings);
-        assert!((50..300).contains(&node.children[1].len), "{} others", node.children[1].len);
+        assert!(
+            (50..300).contains(&node.children[1].len),
+            "{} others",
+            node.children[1].len
+        );
         holds(&Text, &strings, false);
     }
 
     #[test]
     fn words_are_refused_without_a_trial() {
-        let words = ["basalt", "Fingal's Cave", "a column of six sides", "sea", "Mull", "Iona 1", "Ulva", "hexagon"];
+        let words = [
+            "basalt",
+            "Fingal's Cave",
+            "a column of six sides",
+            "sea",
+            "Mull",
+            "Iona 1",
+            "Ulva",
+            "hexagon",
+        ];
         let strings: Vec<&[u8]> = (0..500usize).map(|i| words[i * i % 8].as_bytes()).collect();
         let strings: crate::values::StringsBuf = strings.into_iter().collect();
         let values = Values::Bytes(strings.as_strings());

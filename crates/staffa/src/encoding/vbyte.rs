@@ -1,5 +1,5 @@
-//! Vbyte: seven bits of an integer to a byte, the highest bit set where more follow. By name only: it is here to compare
-//! with.
+//! Vbyte: seven bits of an integer to a byte, the highest bit set where more follow. By name only:
+//! it is here to compare with.
 //!
 //! ```text
 //! payload = zigzag: u8, 0 or 1 | per vector: its bytes u16 | the vectors
@@ -10,7 +10,9 @@ use staffa_kernels::{Int as _, VECTOR};
 
 use super::{Encoding, Offered};
 use crate::choose::{Cascade, Stats};
-use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len};
+use crate::decode::{
+    AnyDecoder, Decoder, Integer, OpenContext, Physical, Scratch, for_ints, vector_len,
+};
 use crate::error::{Error, Result};
 use crate::node::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Values};
@@ -40,10 +42,16 @@ impl Encoding for Vbyte {
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
-        matches!(kind, Kind::Signed | Kind::Unsigned) && ty.width_bytes().is_some_and(|bytes| bytes <= 8)
+        matches!(kind, Kind::Signed | Kind::Unsigned)
+            && ty.width_bytes().is_some_and(|bytes| bytes <= 8)
     }
 
-    fn encode(&self, values: Values<'_>, stats: &Stats<'_>, _: &Cascade<'_>) -> Result<Option<Node>> {
+    fn encode(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        _: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
         Ok(encode(self.id(), values, stats.kind(), |words, out| {
             for &word in words {
                 let mut left = word;
@@ -78,11 +86,20 @@ fn unpack(bytes: &[u8], out: &mut [u64]) -> Result<()> {
         }
         *place = word;
     }
-    if bytes.next().is_some() { Err(Error::corrupt("bytes behind the last integer of a vector")) } else { Ok(()) }
+    if bytes.next().is_some() {
+        Err(Error::corrupt("bytes behind the last integer of a vector"))
+    } else {
+        Ok(())
+    }
 }
 
 /// The node of integers whose vectors `pack` turns into bytes.
-pub(super) fn encode(id: u8, values: Values<'_>, kind: Kind, pack: impl Fn(&[u64], &mut Vec<u8>)) -> Option<Node> {
+pub(super) fn encode(
+    id: u8,
+    values: Values<'_>,
+    kind: Kind,
+    pack: impl Fn(&[u64], &mut Vec<u8>),
+) -> Option<Node> {
     let signed = kind == Kind::Signed;
     for_ints!(values.physical_type(), T => {
         let words = T::slice(values).unwrap_or_default();
@@ -108,11 +125,22 @@ pub(super) fn open<'a>(node: &NodeRef<'a>, unpack: Unpack) -> Result<AnyDecoder<
     let mut cursor = node.cursor();
     let signed = match cursor.u8()? {
         flag @ (0 | 1) => flag == 1,
-        other => return Err(Error::corrupt(format!("zigzag of 0 or 1 expected, found {other}"))),
+        other => {
+            return Err(Error::corrupt(format!(
+                "zigzag of 0 or 1 expected, found {other}"
+            )));
+        }
     };
     let sizes = cursor.bytes(node.len.div_ceil(VECTOR) * 2)?;
-    let size = |size: &[u8]| size.iter().rev().fold(0, |size, byte| size << 8 | usize::from(*byte));
-    let vectors = sizes.chunks_exact(2).map(|bytes| cursor.bytes(size(bytes))).collect::<Result<Vec<_>>>()?;
+    let size = |size: &[u8]| {
+        size.iter()
+            .rev()
+            .fold(0, |size, byte| size << 8 | usize::from(*byte))
+    };
+    let vectors = sizes
+        .chunks_exact(2)
+        .map(|bytes| cursor.bytes(size(bytes)))
+        .collect::<Result<Vec<_>>>()?;
     cursor.finish("vectors")?;
     for_ints!(node.ty, T => Ok(T::wrap(Box::new(Bytewise { len: node.len, signed, vectors, unpack }))),
         other => Err(Error::corrupt(format!("integers expected, found {other:?}"))))
@@ -131,9 +159,14 @@ impl<T: Integer> Decoder<T> for Bytewise<'_> {
     }
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let bytes = self.vectors.get(v).ok_or_else(|| Error::corrupt(format!("no vector {v}")))?;
+        let bytes = self
+            .vectors
+            .get(v)
+            .ok_or_else(|| Error::corrupt(format!("no vector {v}")))?;
         let mut buffer = cx.take_u64();
-        let words = buffer.get_mut(..vector_len(self.len, v)).unwrap_or_default();
+        let words = buffer
+            .get_mut(..vector_len(self.len, v))
+            .unwrap_or_default();
         (self.unpack)(bytes, words)?;
         for (place, word) in out.iter_mut().zip(words) {
             let word = T::from_u64(*word);

@@ -1,4 +1,5 @@
-//! Zstd: Zstandard, level 19, one frame for a block. The layout is that of every [codec](super::codec).
+//! Zstd: Zstandard, level 19, one frame for a block. The layout is that of every
+//! [codec](super::codec).
 
 use super::Offered;
 use super::codec::Codec;
@@ -15,7 +16,9 @@ pub static ZSTD: Codec = Codec {
     offered: Offered::Small,
     compress: |bytes| ::zstd::bulk::compress(bytes, LEVEL).ok(),
     weigh: |bytes| ::zstd::bulk::compress(bytes, ESTIMATED).ok(),
-    decompress: |bytes, out| ::zstd::bulk::decompress_to_buffer(bytes, out).map_err(|e| e.to_string()),
+    decompress: |bytes, out| {
+        ::zstd::bulk::decompress_to_buffer(bytes, out).map_err(|e| e.to_string())
+    },
 };
 
 crate::conformance!(ZSTD);

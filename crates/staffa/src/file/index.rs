@@ -8,9 +8,9 @@
 //!              | per block: bytes: varint, bytes of its strings: varint (0 where it has none), zone map
 //! ```
 //!
-//! Shared parts and blocks lie one after another from the chunk's offset on. Every block but a chunk's last holds as many
-//! values as the footer says. A chunk with values, a source and no blocks is the source's chunk: the columns are equal.
-//! No chunk reaches into the footer.
+//! Shared parts and blocks lie one after another from the chunk's offset on. Every block but a
+//! chunk's last holds as many values as the footer says. A chunk with values, a source and no
+//! blocks is the source's chunk: the columns are equal. No chunk reaches into the footer.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::Arc;
@@ -59,13 +59,19 @@ pub(crate) struct ChunkEntry {
 impl ChunkEntry {
     /// The leaf whose chunk this is, where that is another one.
     pub(crate) fn equal(&self) -> Option<usize> {
-        self.sources.first().filter(|_| self.same).map(|by| *by as usize)
+        self.sources
+            .first()
+            .filter(|_| self.same)
+            .map(|by| *by as usize)
     }
 }
 
 /// The zone maps of some blocks together.
 pub(crate) fn zone_of<'a>(blocks: impl Iterator<Item = &'a BlockEntry>) -> ZoneMap {
-    let mut all = ZoneMap { nulls: 0, bounds: Bounds::None };
+    let mut all = ZoneMap {
+        nulls: 0,
+        bounds: Bounds::None,
+    };
     let mut bounded = true;
     for block in blocks {
         // A block without bounds that has values makes the whole boundless.
@@ -89,12 +95,18 @@ impl ColumnIndex {
         let mut out = Vec::new();
         for chunk in &self.chunks {
             put_varint(&mut out, chunk.sources.len() as u64);
-            chunk.sources.iter().for_each(|leaf| put_varint(&mut out, (*leaf).into()));
+            chunk
+                .sources
+                .iter()
+                .for_each(|leaf| put_varint(&mut out, (*leaf).into()));
             put_varint(&mut out, chunk.offset);
             put_varint(&mut out, chunk.values);
             put_varint(&mut out, chunk.shared.len() as u64);
             put_varint(&mut out, chunk.blocks.len() as u64);
-            chunk.shared.iter().for_each(|part| put_varint(&mut out, part.bytes));
+            chunk
+                .shared
+                .iter()
+                .for_each(|part| put_varint(&mut out, part.bytes));
             for block in &chunk.blocks {
                 put_varint(&mut out, block.bytes);
                 put_varint(&mut out, block.string_bytes);
@@ -115,15 +127,28 @@ impl ColumnIndex {
         let mut cursor = Cursor::new(checked(bytes, "a column index")?);
         let mut chunks = Vec::new();
         for _ in 0..row_groups {
-            chunks.push(Arc::new(read_chunk(&mut cursor, block_rows, file_end, limits)?));
+            chunks.push(Arc::new(read_chunk(
+                &mut cursor,
+                block_rows,
+                file_end,
+                limits,
+            )?));
         }
         cursor.finish("the column index")?;
         Ok(Self { chunks })
     }
 }
 
-fn read_chunk(cursor: &mut Cursor<'_>, block_rows: u64, file_end: u64, limits: &Limits) -> Result<ChunkEntry> {
-    let sources = cursor.varint_up_to(MAX_SOURCES as u64, "number of leaves in terms of which a chunk is")?;
+fn read_chunk(
+    cursor: &mut Cursor<'_>,
+    block_rows: u64,
+    file_end: u64,
+    limits: &Limits,
+) -> Result<ChunkEntry> {
+    let sources = cursor.varint_up_to(
+        MAX_SOURCES as u64,
+        "number of leaves in terms of which a chunk is",
+    )?;
     let leaf = |_| Ok(cursor.varint_up_to(limits.leaves.min(u32::MAX.into()), "leaf")? as u32);
     let sources = (0..sources).map(leaf).collect::<Result<Vec<_>>>()?;
     let offset = cursor.varint()?;
@@ -149,13 +174,17 @@ fn read_chunk(cursor: &mut Cursor<'_>, block_rows: u64, file_end: u64, limits: &
     let mut shared = Vec::new();
     for _ in 0..parts {
         let bytes = cursor.varint()?;
-        shared.push(PartEntry { offset: place(bytes)?, bytes });
+        shared.push(PartEntry {
+            offset: place(bytes)?,
+            bytes,
+        });
     }
     // No more beforehand than is usual: the number is only claimed so far.
     let mut entries = Vec::with_capacity(blocks.min(64) as usize);
     for block in 0..blocks {
         let bytes = cursor.varint()?;
-        let string_bytes = cursor.varint_up_to(limits.block_bytes, "bytes of a block's strings")? as u64;
+        let string_bytes =
+            cursor.varint_up_to(limits.block_bytes, "bytes of a block's strings")? as u64;
         let zone = ZoneMap::read(cursor)?;
         let first_value = block * block_rows;
         let count = block_rows.min(values - first_value);
@@ -174,5 +203,13 @@ fn read_chunk(cursor: &mut Cursor<'_>, block_rows: u64, file_end: u64, limits: &
             zone,
         });
     }
-    Ok(ChunkEntry { sources, same, offset, bytes: end - offset, values, shared, blocks: entries })
+    Ok(ChunkEntry {
+        sources,
+        same,
+        offset,
+        bytes: end - offset,
+        values,
+        shared,
+        blocks: entries,
+    })
 }

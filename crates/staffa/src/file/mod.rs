@@ -12,8 +12,9 @@
 //! trailer  = footer bytes: u32 | CRC-32C of footer, footer bytes, version and flags: u32 | format version: u16 | flags: u16 | "STFA"
 //! ```
 //!
-//! A column index is found by arithmetic alone and read only when its column is; so is the footer's table of leaves. No
-//! byte lies between the parts: what is not covered by a checksum is compared with what it must be.
+//! A column index is found by arithmetic alone and read only when its column is; so is the footer's
+//! table of leaves. No byte lies between the parts: what is not covered by a checksum is compared
+//! with what it must be.
 
 mod footer;
 mod index;

@@ -27,11 +27,16 @@ pub struct VerifyReport {
 }
 
 impl File {
-    /// Reads, checks and decodes everything: checksums, structure, values, and that every byte of the file belongs to a
-    /// part. `progress` is called with the rows done so far. An error is the first thing that is wrong.
+    /// Reads, checks and decodes everything: checksums, structure, values, and that every byte of
+    /// the file belongs to a part. `progress` is called with the rows done so far. An error is the
+    /// first thing that is wrong.
     pub fn verify(&self, progress: &mut dyn FnMut(u64)) -> Result<VerifyReport> {
         self.check_cover()?;
-        let mut report = VerifyReport { rows: self.num_rows(), bytes: self.byte_len(), ..VerifyReport::default() };
+        let mut report = VerifyReport {
+            rows: self.num_rows(),
+            bytes: self.byte_len(),
+            ..VerifyReport::default()
+        };
         let columns: Vec<usize> = (0..self.schema().fields().len()).collect();
         let mut done = 0;
         for (row_group, &rows) in self.footer().row_groups.iter().enumerate() {
@@ -40,18 +45,31 @@ impl File {
                     self.check_shared(leaf, row_group)?;
                     self.check_zones(leaf, row_group)?;
                 }
-                self.column(*column, self.schema(), row_group, 0..rows as usize, false).map(|_| ())
+                self.column(*column, self.schema(), row_group, 0..rows as usize, false)
+                    .map(|_| ())
             };
             columns.par_iter().try_for_each(check)?;
             done += u64::from(rows);
             progress(done);
         }
         for leaf in 0..self.footer().leaves.len() {
-            let (index, contents, spec) = (self.index(leaf)?, self.contents(leaf)?, self.leaf(leaf)?);
+            let (index, contents, spec) =
+                (self.index(leaf)?, self.contents(leaf)?, self.leaf(leaf)?);
             report.leaves += 1;
-            report.blocks += index.chunks.iter().map(|c| c.blocks.len() as u64).sum::<u64>();
-            report.shared_parts += index.chunks.iter().map(|c| c.shared.len() as u64).sum::<u64>();
-            report.decoded_bytes += contents.iter().map(|c| decoded_bytes(spec.ty, spec.large, c)).sum::<u64>();
+            report.blocks += index
+                .chunks
+                .iter()
+                .map(|c| c.blocks.len() as u64)
+                .sum::<u64>();
+            report.shared_parts += index
+                .chunks
+                .iter()
+                .map(|c| c.shared.len() as u64)
+                .sum::<u64>();
+            report.decoded_bytes += contents
+                .iter()
+                .map(|c| decoded_bytes(spec.ty, spec.large, c))
+                .sum::<u64>();
         }
         Ok(report)
     }
@@ -63,9 +81,14 @@ impl File {
             let decoded = self.decode_leaf(leaf, row_group, i..i + 1)?;
             let found = zone_of_decoded(&decoded, spec.kind)?;
             if found != entry.zone {
-                let what = format!("zone map {:?} expected by its values, found {:?}", found, entry.zone);
+                let what = format!(
+                    "zone map {:?} expected by its values, found {:?}",
+                    found, entry.zone
+                );
                 let place = self.place(leaf, row_group);
-                return Err(Error::corrupt(what).at(|p| (p.block, p.offset) = (Some(i), Some(entry.offset))).at(place));
+                return Err(Error::corrupt(what)
+                    .at(|p| (p.block, p.offset) = (Some(i), Some(entry.offset)))
+                    .at(place));
             }
         }
         Ok(())
@@ -74,7 +97,10 @@ impl File {
     /// Every byte must belong to exactly one part.
     fn check_cover(&self) -> Result<()> {
         let footer = self.footer();
-        let mut parts = vec![(0, HEADER_BYTES), (footer.offset, self.byte_len() - footer.offset)];
+        let mut parts = vec![
+            (0, HEADER_BYTES),
+            (footer.offset, self.byte_len() - footer.offset),
+        ];
         debug_assert!(self.byte_len() - footer.offset >= TRAILER_BYTES);
         for (leaf, (offset, bytes)) in footer.leaves.iter().enumerate() {
             parts.push((*offset, u64::from(*bytes)));
@@ -85,8 +111,11 @@ impl File {
         let mut end = 0;
         for (offset, bytes) in parts {
             if offset != end {
-                let what = format!("a part of the file at {end} expected, the next begins at {offset}");
-                return Err(Error::corrupt(what).at(|p| p.path = self.store().path().map(Into::into)));
+                let what =
+                    format!("a part of the file at {end} expected, the next begins at {offset}");
+                return Err(
+                    Error::corrupt(what).at(|p| p.path = self.store().path().map(Into::into))
+                );
             }
             end = offset.saturating_add(bytes);
         }
@@ -96,5 +125,7 @@ impl File {
 
 /// The zone map that the writer makes of such a block.
 fn zone_of_decoded(decoded: &DecodedLeaf, kind: Kind) -> Result<ZoneMap> {
-    with_present(decoded, |values, nulls| Ok(ZoneMap::of(values, kind, nulls)))
+    with_present(decoded, |values, nulls| {
+        Ok(ZoneMap::of(values, kind, nulls))
+    })
 }

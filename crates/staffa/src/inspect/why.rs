@@ -1,4 +1,5 @@
-//! Why the columns of a file are encoded as they are: the decisions made again, with all that was considered.
+//! Why the columns of a file are encoded as they are: the decisions made again, with all that was
+//! considered.
 
 use rayon::prelude::*;
 
@@ -31,9 +32,11 @@ pub struct ColumnWhy {
     pub chosen: Option<EncodingTree>,
     /// Every encoding: first those that could be, the smallest first, then the others.
     pub considered: Vec<Considered>,
-    /// The dictionary that the blocks of the first row group could share; none where nothing is stored.
+    /// The dictionary that the blocks of the first row group could share; none where nothing is
+    /// stored.
     pub shared: Option<SharedWhy>,
-    /// The columns in terms of which it could be, within the first row group: the largest savings first.
+    /// The columns in terms of which it could be, within the first row group: the largest savings
+    /// first.
     pub relations: Vec<RelationWhy>,
 }
 
@@ -87,9 +90,10 @@ pub struct RelationWhy {
 }
 
 impl File {
-    /// Why the columns are encoded as they are: what this release thinks of each encoding for the first block of every
-    /// leaf column, of a dictionary shared by the blocks of the first row group, and of its columns in terms of one
-    /// another. That is the writer's work done again with profile `balanced`, and takes as long.
+    /// Why the columns are encoded as they are: what this release thinks of each encoding for the
+    /// first block of every leaf column, of a dictionary shared by the blocks of the first row
+    /// group, and of its columns in terms of one another. That is the writer's work done again with
+    /// profile `balanced`, and takes as long.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -109,44 +113,66 @@ impl File {
     pub fn why(&self) -> Result<Vec<ColumnWhy>> {
         let (sharing, tried) = self.again()?;
         let leaves = (0..self.footer().leaves.len()).into_par_iter();
-        let leaves = leaves.filter_map(|leaf| self.why_leaf(leaf, sharing.get(leaf).copied(), &tried).transpose());
+        let leaves = leaves.filter_map(|leaf| {
+            self.why_leaf(leaf, sharing.get(leaf).copied(), &tried)
+                .transpose()
+        });
         leaves.collect()
     }
 
     /// The decisions about a whole row group: what its leaves share, and what tells them.
     fn again(&self) -> Result<(Vec<Sharing>, Vec<Tried>)> {
-        let Some(rows) = self.footer().row_groups.first() else { return Ok((Vec::new(), Vec::new())) };
+        let Some(rows) = self.footer().row_groups.first() else {
+            return Ok((Vec::new(), Vec::new()));
+        };
         let columns: Vec<usize> = (0..self.schema().fields().len()).collect();
         let batch = self.batch(&columns, self.schema(), 0, 0..*rows as usize)?;
         let leaves = shred(&batch, self.layout())?;
-        let chosen = leaves.par_iter().zip(self.layout().leaves()).map(|(array, leaf)| {
-            let options = ChunkOptions {
-                without: 0,
-                profile: Profile::Balanced,
-                access: Access::Scan,
-                rounded: self.is_rounded(leaf.column),
-                forced: None,
-                block_rows: self.footer().block_rows as usize,
-                verify: false,
-                kind: leaf.kind,
-            };
-            chunk::choose(array, options)
-        });
+        let chosen = leaves
+            .par_iter()
+            .zip(self.layout().leaves())
+            .map(|(array, leaf)| {
+                let options = ChunkOptions {
+                    without: 0,
+                    profile: Profile::Balanced,
+                    access: Access::Scan,
+                    rounded: self.is_rounded(leaf.column),
+                    forced: None,
+                    block_rows: self.footer().block_rows as usize,
+                    verify: false,
+                    kind: leaf.kind,
+                };
+                chunk::choose(array, options)
+            });
         let mut chosen: Vec<Chosen<'_>> = chosen.collect::<Result<_>>()?;
         let sharing = chosen.iter().map(|column| column.sharing).collect();
         Ok((sharing, relate::relate(&mut chosen, 0.0)?.1))
     }
 
     fn is_rounded(&self, column: usize) -> bool {
-        self.schema().fields().get(column).is_some_and(|field| rounding::is_marked(field))
+        self.schema()
+            .fields()
+            .get(column)
+            .is_some_and(|field| rounding::is_marked(field))
     }
 
-    fn why_leaf(&self, leaf: usize, sharing: Option<Sharing>, tried: &[Tried]) -> Result<Option<ColumnWhy>> {
+    fn why_leaf(
+        &self,
+        leaf: usize,
+        sharing: Option<Sharing>,
+        tried: &[Tried],
+    ) -> Result<Option<ColumnWhy>> {
         let spec = self.leaf(leaf)?;
         let contents = self.contents(leaf)?;
-        let Some(row_group) = contents.iter().position(|chunk| !chunk.blocks.is_empty()) else { return Ok(None) };
+        let Some(row_group) = contents.iter().position(|chunk| !chunk.blocks.is_empty()) else {
+            return Ok(None);
+        };
         let explained = self.explain_leaf(leaf)?;
-        let Some(block) = explained.blocks.into_iter().find(|b| b.row_group == row_group && b.block == 0) else {
+        let Some(block) = explained
+            .blocks
+            .into_iter()
+            .find(|b| b.row_group == row_group && b.block == 0)
+        else {
             return Ok(None);
         };
         let decoded = self.decode_leaf(leaf, row_group, 0..1)?;
@@ -155,7 +181,8 @@ impl File {
                 return Ok((0, Vec::new()));
             }
             let stats = Stats::new(values, spec.kind);
-            let cascade = Cascade::root(Profile::Balanced, None).of_rounded(self.is_rounded(spec.column));
+            let cascade =
+                Cascade::root(Profile::Balanced, None).of_rounded(self.is_rounded(spec.column));
             let all = cascade.consider(values, &stats)?;
             let mut all: Vec<Considered> = all
                 .into_iter()
@@ -168,9 +195,17 @@ impl File {
             all.sort_by_key(|c| (c.estimate.is_none(), c.estimate, c.reason));
             Ok((values.plain_bytes() as u64, all))
         })?;
-        let mut relations: Vec<RelationWhy> =
-            tried.iter().filter(|tried| tried.told == leaf).map(|tried| self.relation(tried)).collect();
-        relations.sort_by_key(|relation| (!relation.taken, relation.told as i64 - relation.alone as i64));
+        let mut relations: Vec<RelationWhy> = tried
+            .iter()
+            .filter(|tried| tried.told == leaf)
+            .map(|tried| self.relation(tried))
+            .collect();
+        relations.sort_by_key(|relation| {
+            (
+                !relation.taken,
+                relation.told as i64 - relation.alone as i64,
+            )
+        });
         Ok(Some(ColumnWhy {
             path: spec.path.clone(),
             column: column_name(self.schema(), spec.column),
@@ -186,7 +221,11 @@ impl File {
     }
 
     fn relation(&self, tried: &Tried) -> RelationWhy {
-        let path = |leaf: &usize| self.leaf(*leaf).map(|leaf| leaf.path.clone()).unwrap_or_default();
+        let path = |leaf: &usize| {
+            self.leaf(*leaf)
+                .map(|leaf| leaf.path.clone())
+                .unwrap_or_default()
+        };
         RelationWhy {
             by: tried.by.iter().map(path).collect(),
             encoding: tried.encoding,
@@ -203,14 +242,32 @@ impl File {
 impl SharedWhy {
     fn of(sharing: Sharing) -> Self {
         match sharing {
-            Sharing::Skipped(reason) => {
-                Self { distinct: None, alone: None, shared: None, encoded: false, taken: false, reason }
-            }
-            Sharing::Tried { distinct, own, shared, encoded } => {
+            Sharing::Skipped(reason) => Self {
+                distinct: None,
+                alone: None,
+                shared: None,
+                encoded: false,
+                taken: false,
+                reason,
+            },
+            Sharing::Tried {
+                distinct,
+                own,
+                shared,
+                encoded,
+            } => {
                 let taken = encoded && shared < own;
                 let reason = if taken { "" } else { "is not smaller" };
-                let [distinct, alone, shared] = [distinct, own, shared].map(|count| Some(count as u64));
-                Self { distinct, alone, shared, encoded, taken, reason }
+                let [distinct, alone, shared] =
+                    [distinct, own, shared].map(|count| Some(count as u64));
+                Self {
+                    distinct,
+                    alone,
+                    shared,
+                    encoded,
+                    taken,
+                    reason,
+                }
             }
         }
     }

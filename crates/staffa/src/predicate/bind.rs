@@ -1,17 +1,19 @@
 //! A predicate meets a schema: literals become values of the columns' types, and `NOT` disappears.
 //!
-//! A comparison with a literal between two values of the type is one with a neighbour (see `place`): `x < 10.5` is
-//! `x <= 10`, `x = 10.5` is never true.
+//! A comparison with a literal between two values of the type is one with a neighbour (see
+//! `place`): `x < 10.5` is `x <= 10`, `x = 10.5` is never true.
 //!
-//! `NOT` is pushed down to the comparisons and turned into their opposites. That is exact in three-valued logic too, since
-//! `NOT (x < 1)` and `x >= 1` are both NULL where x is. What is left grows with its parts, and only "true" need be tracked.
+//! `NOT` is pushed down to the comparisons and turned into their opposites. That is exact in
+//! three-valued logic too, since `NOT (x < 1)` and `x >= 1` are both NULL where x is. What is left
+//! grows with its parts, and only "true" need be tracked.
 
 use std::fmt;
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, Datum, FixedSizeBinaryArray, Float16Array, Float32Array,
-    Float64Array, LargeBinaryArray, LargeStringArray, Scalar, StringArray, StringViewArray, make_array,
+    ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, Datum, FixedSizeBinaryArray,
+    Float16Array, Float32Array, Float64Array, LargeBinaryArray, LargeStringArray, Scalar,
+    StringArray, StringViewArray, make_array,
 };
 use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
@@ -95,10 +97,12 @@ impl BoundLiteral {
 }
 
 impl Predicate {
-    /// Checks its columns and literals against a schema. Fails where a column is not there or cannot be compared with its
-    /// literal, and names both.
+    /// Checks its columns and literals against a schema. Fails where a column is not there or
+    /// cannot be compared with its literal, and names both.
     pub fn bind(&self, schema: &Schema) -> Result<Bound> {
-        Ok(Bound { root: bind(self, schema, false, 0)? })
+        Ok(Bound {
+            root: bind(self, schema, false, 0)?,
+        })
     }
 }
 
@@ -109,29 +113,57 @@ fn bind(predicate: &Predicate, schema: &Schema, negated: bool, depth: usize) -> 
         )));
     }
     let all = |parts: &[Predicate]| {
-        parts.iter().map(|part| bind(part, schema, negated, depth + 1)).collect::<Result<Vec<_>>>()
+        parts
+            .iter()
+            .map(|part| bind(part, schema, negated, depth + 1))
+            .collect::<Result<Vec<_>>>()
     };
     Ok(match predicate {
-        Predicate::Compare { column, op, literal } => {
+        Predicate::Compare {
+            column,
+            op,
+            literal,
+        } => {
             let op = if negated { op.negated() } else { *op };
             compare(column, column_type(schema, column)?, op, literal)?
         }
         Predicate::In { column, literals } => {
             let ty = column_type(schema, column)?;
             let op = if negated { Compare::NotEq } else { Compare::Eq };
-            let parts = literals.iter().map(|literal| compare(column, ty, op, literal)).collect::<Result<_>>()?;
-            if negated { Node::All(parts) } else { Node::Any(parts) }
+            let parts = literals
+                .iter()
+                .map(|literal| compare(column, ty, op, literal))
+                .collect::<Result<_>>()?;
+            if negated {
+                Node::All(parts)
+            } else {
+                Node::Any(parts)
+            }
         }
-        Predicate::StartsWith { column, prefix } => {
-            matching(predicate, column, schema, &Form::Prefix(prefix.clone()), negated)?
+        Predicate::StartsWith { column, prefix } => matching(
+            predicate,
+            column,
+            schema,
+            &Form::Prefix(prefix.clone()),
+            negated,
+        )?,
+        Predicate::Contains { column, part } => matching(
+            predicate,
+            column,
+            schema,
+            &Form::Part(part.clone()),
+            negated,
+        )?,
+        Predicate::Like { column, pattern } => {
+            matching(predicate, column, schema, &Form::of(pattern), negated)?
         }
-        Predicate::Contains { column, part } => {
-            matching(predicate, column, schema, &Form::Part(part.clone()), negated)?
-        }
-        Predicate::Like { column, pattern } => matching(predicate, column, schema, &Form::of(pattern), negated)?,
         Predicate::IsNull { column } => {
             column_type(schema, column)?;
-            if negated { Node::NotNull(column.clone()) } else { Node::Null(column.clone()) }
+            if negated {
+                Node::NotNull(column.clone())
+            } else {
+                Node::Null(column.clone())
+            }
         }
         Predicate::And(parts) if negated => Node::Any(all(parts)?),
         Predicate::Or(parts) if negated => Node::All(all(parts)?),
@@ -142,16 +174,33 @@ fn bind(predicate: &Predicate, schema: &Schema, negated: bool, depth: usize) -> 
 }
 
 fn column_type<'a>(schema: &'a Schema, column: &str) -> Result<&'a DataType> {
-    schema.column_with_name(column).map(|(_, field)| field.data_type()).ok_or_else(|| {
-        let names: Vec<_> = schema.fields().iter().take(20).map(|field| parse::name(field.name())).collect();
-        let more = if schema.fields().len() > names.len() { ", ..." } else { "" };
-        Error::invalid(format!("there is no column {column:?}, but {}{more}", names.join(", ")))
-    })
+    schema
+        .column_with_name(column)
+        .map(|(_, field)| field.data_type())
+        .ok_or_else(|| {
+            let names: Vec<_> = schema
+                .fields()
+                .iter()
+                .take(20)
+                .map(|field| parse::name(field.name()))
+                .collect();
+            let more = if schema.fields().len() > names.len() {
+                ", ..."
+            } else {
+                ""
+            };
+            Error::invalid(format!(
+                "there is no column {column:?}, but {}{more}",
+                names.join(", ")
+            ))
+        })
 }
 
 fn compare(column: &str, ty: &DataType, op: Compare, literal: &Literal) -> Result<Node> {
     let refuse = |why: &dyn fmt::Display| {
-        Error::invalid(format!("column {column:?} of type {ty} cannot be compared with {literal}: {why}"))
+        Error::invalid(format!(
+            "column {column:?} of type {ty} cannot be compared with {literal}: {why}"
+        ))
     };
     let ty = innermost(ty);
     let never = Node::Any(Vec::new());
@@ -162,7 +211,8 @@ fn compare(column: &str, ty: &DataType, op: Compare, literal: &Literal) -> Resul
     if *literal == Literal::Null {
         return Ok(never);
     }
-    let place = place(ty, literal).map_err(|why| refuse(&why.unwrap_or_else(|| format!("{accepts} expected"))))?;
+    let place = place(ty, literal)
+        .map_err(|why| refuse(&why.unwrap_or_else(|| format!("{accepts} expected"))))?;
     let (op, value) = match (place, op) {
         (Place::At(value), op) => (op, value),
         (_, Compare::Eq) => return Ok(never),
@@ -173,17 +223,29 @@ fn compare(column: &str, ty: &DataType, op: Compare, literal: &Literal) -> Resul
         (Place::After(last), Compare::Gt | Compare::GtEq) => (Compare::Gt, last),
     };
     let scalar = Scalar::new(array_of_one(ty, &value)?);
-    Ok(Node::Compare(column.to_owned(), op, BoundLiteral { scalar, value }))
+    Ok(Node::Compare(
+        column.to_owned(),
+        op,
+        BoundLiteral { scalar, value },
+    ))
 }
 
-fn matching(predicate: &Predicate, column: &str, schema: &Schema, form: &Form, negated: bool) -> Result<Node> {
+fn matching(
+    predicate: &Predicate,
+    column: &str,
+    schema: &Schema,
+    form: &Form,
+    negated: bool,
+) -> Result<Node> {
     let whole_type = column_type(schema, column)?;
     let ty = innermost(whole_type);
     if ty.is_null() {
         return Ok(Node::Any(Vec::new()));
     }
     let refuse = |why| {
-        Error::invalid(format!("column {column:?} of type {whole_type} cannot be tested by `{predicate}`: {why}"))
+        Error::invalid(format!(
+            "column {column:?} of type {whole_type} cannot be tested by `{predicate}`: {why}"
+        ))
     };
     let binary = ty.is_binary() || matches!(ty, DataType::FixedSizeBinary(_));
     if !ty.is_string() && !binary {
@@ -195,47 +257,100 @@ fn matching(predicate: &Predicate, column: &str, schema: &Schema, form: &Form, n
             return compare(column, ty, op, &Literal::Text(text.clone()));
         }
         Form::Prefix(text) | Form::Part(text) if text.is_empty() => {
-            return Ok(if negated { Node::Any(Vec::new()) } else { Node::NotNull(column.to_owned()) });
+            return Ok(if negated {
+                Node::Any(Vec::new())
+            } else {
+                Node::NotNull(column.to_owned())
+            });
         }
         Form::Prefix(text) => (Test::StartsWith, text, text.as_str()),
         Form::Part(text) => (Test::Contains, text, ""),
         Form::Other { .. } if binary => {
-            return Err(refuse("of binary, `like` tests for 'text', 'text%' and '%text%' alone"));
+            return Err(refuse(
+                "of binary, `like` tests for 'text', 'text%' and '%text%' alone",
+            ));
         }
         Form::Other { pattern, prefix } => (Test::Like, pattern, prefix.as_str()),
     };
-    let of_type = if matches!(ty, DataType::FixedSizeBinary(_)) { &DataType::Binary } else { ty };
-    let scalar = Scalar::new(array_of_one(of_type, &Value::Bytes(text.clone().into_bytes()))?);
-    let (column, text, prefix) = (column.to_owned(), text.clone().into_bytes(), prefix.as_bytes().to_vec());
-    Ok(Node::Match { column, test, scalar, text, prefix, whole: matches!(test, Test::StartsWith), negated })
+    let of_type = if matches!(ty, DataType::FixedSizeBinary(_)) {
+        &DataType::Binary
+    } else {
+        ty
+    };
+    let scalar = Scalar::new(array_of_one(
+        of_type,
+        &Value::Bytes(text.clone().into_bytes()),
+    )?);
+    let (column, text, prefix) = (
+        column.to_owned(),
+        text.clone().into_bytes(),
+        prefix.as_bytes().to_vec(),
+    );
+    Ok(Node::Match {
+        column,
+        test,
+        scalar,
+        text,
+        prefix,
+        whole: matches!(test, Test::StartsWith),
+        negated,
+    })
 }
 
-/// The type of the values of runs and of a dictionary, which the kernels look through; one of each, and in this order.
+/// The type of the values of runs and of a dictionary, which the kernels look through; one of each,
+/// and in this order.
 pub(crate) fn innermost(ty: &DataType) -> &DataType {
-    let ty = if let DataType::RunEndEncoded(_, values) = ty { values.data_type() } else { ty };
-    if let DataType::Dictionary(_, values) = ty { values } else { ty }
+    let ty = if let DataType::RunEndEncoded(_, values) = ty {
+        values.data_type()
+    } else {
+        ty
+    };
+    if let DataType::Dictionary(_, values) = ty {
+        values
+    } else {
+        ty
+    }
 }
 
 /// The value as an array of the type.
 pub(crate) fn array_of_one(ty: &DataType, value: &Value) -> Result<ArrayRef> {
     Ok(match (ty, value) {
         (_, Value::Bit(value)) => Arc::new(BooleanArray::from(vec![*value])),
-        (DataType::Float16, Value::Float(value)) => Arc::new(Float16Array::from(vec![Half::from_f64(*value)])),
-        (DataType::Float32, Value::Float(value)) => Arc::new(Float32Array::from(vec![*value as f32])),
+        (DataType::Float16, Value::Float(value)) => {
+            Arc::new(Float16Array::from(vec![Half::from_f64(*value)]))
+        }
+        (DataType::Float32, Value::Float(value)) => {
+            Arc::new(Float32Array::from(vec![*value as f32]))
+        }
         (_, Value::Float(value)) => Arc::new(Float64Array::from(vec![*value])),
         (DataType::Utf8, Value::Bytes(bytes)) => Arc::new(StringArray::from(vec![text(bytes)])),
-        (DataType::LargeUtf8, Value::Bytes(bytes)) => Arc::new(LargeStringArray::from(vec![text(bytes)])),
-        (DataType::Utf8View, Value::Bytes(bytes)) => Arc::new(StringViewArray::from(vec![text(bytes)])),
-        (DataType::LargeBinary, Value::Bytes(bytes)) => Arc::new(LargeBinaryArray::from(vec![bytes.as_slice()])),
-        (DataType::BinaryView, Value::Bytes(bytes)) => Arc::new(BinaryViewArray::from(vec![bytes.as_slice()])),
-        (DataType::FixedSizeBinary(len), Value::Bytes(bytes)) => {
-            Arc::new(FixedSizeBinaryArray::try_new_with_len(*len, Buffer::from(bytes.as_slice()), None, 1)?)
+        (DataType::LargeUtf8, Value::Bytes(bytes)) => {
+            Arc::new(LargeStringArray::from(vec![text(bytes)]))
         }
+        (DataType::Utf8View, Value::Bytes(bytes)) => {
+            Arc::new(StringViewArray::from(vec![text(bytes)]))
+        }
+        (DataType::LargeBinary, Value::Bytes(bytes)) => {
+            Arc::new(LargeBinaryArray::from(vec![bytes.as_slice()]))
+        }
+        (DataType::BinaryView, Value::Bytes(bytes)) => {
+            Arc::new(BinaryViewArray::from(vec![bytes.as_slice()]))
+        }
+        (DataType::FixedSizeBinary(len), Value::Bytes(bytes)) => Arc::new(
+            FixedSizeBinaryArray::try_new_with_len(*len, Buffer::from(bytes.as_slice()), None, 1)?,
+        ),
         (_, Value::Bytes(bytes)) => Arc::new(BinaryArray::from(vec![bytes.as_slice()])),
         (ty, Value::Int(value)) => {
             let bytes = value.to_le_bytes();
-            let word = bytes.get(..ty.primitive_width().unwrap_or(0)).unwrap_or_default();
-            make_array(ArrayData::builder(ty.clone()).len(1).add_buffer(Buffer::from(word)).build()?)
+            let word = bytes
+                .get(..ty.primitive_width().unwrap_or(0))
+                .unwrap_or_default();
+            make_array(
+                ArrayData::builder(ty.clone())
+                    .len(1)
+                    .add_buffer(Buffer::from(word))
+                    .build()?,
+            )
         }
     })
 }

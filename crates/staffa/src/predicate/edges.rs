@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, Decimal128Array, Decimal256Array, FixedSizeBinaryArray, Int8Array, Int64Array, NullArray, RecordBatch,
-    StructArray, TimestampSecondArray, UInt64Array,
+    ArrayRef, Decimal128Array, Decimal256Array, FixedSizeBinaryArray, Int8Array, Int64Array,
+    NullArray, RecordBatch, StructArray, TimestampSecondArray, UInt64Array,
 };
 use arrow_buffer::{Buffer, i256};
 use arrow_schema::{DataType, Field, Schema};
@@ -61,11 +61,16 @@ fn garbage_never_panics() {
         "like",
         "like '%x_'",
     ];
-    let schema = Schema::new(vec![Field::new("a", DataType::Int8, true), Field::new("ü", DataType::Date32, true)]);
+    let schema = Schema::new(vec![
+        Field::new("a", DataType::Int8, true),
+        Field::new("ü", DataType::Date32, true),
+    ]);
     let mut rng = Rng(7);
     let mut parsed = 0;
     for _ in 0..100_000 {
-        let text: String = (0..rng.below(9)).flat_map(|_| [rng.pick(&words), rng.pick(&["", " "])]).collect();
+        let text: String = (0..rng.below(9))
+            .flat_map(|_| [rng.pick(&words), rng.pick(&["", " "])])
+            .collect();
         if let Ok(predicate) = text.parse::<Predicate>() {
             parsed += 1;
             let again = parse(&predicate.to_string());
@@ -77,13 +82,36 @@ fn garbage_never_panics() {
     // And texts for dates, times, timestamps and numbers.
     let columns = table(&mut rng, 1);
     let schema = batch(&columns).schema();
-    let pieces =
-        ["2020", "-", "01", "31", "T", " ", ":", "12", ".", "5", "Z", "+", "e", "9999999999", "ü", "AM", "+02:00", "é"];
+    let pieces = [
+        "2020",
+        "-",
+        "01",
+        "31",
+        "T",
+        " ",
+        ":",
+        "12",
+        ".",
+        "5",
+        "Z",
+        "+",
+        "e",
+        "9999999999",
+        "ü",
+        "AM",
+        "+02:00",
+        "é",
+    ];
     for _ in 0..50_000 {
         let text: String = (0..rng.below(12)).map(|_| rng.pick(&pieces)).collect();
         for column in ["dec", "big dec", "date", "date64", "time", "at", "at zone"] {
             let literal = Literal::Text(text.clone());
-            let _ = Predicate::Compare { column: column.into(), op: Compare::Eq, literal }.bind(&schema);
+            let _ = Predicate::Compare {
+                column: column.into(),
+                op: Compare::Eq,
+                literal,
+            }
+            .bind(&schema);
         }
     }
 }
@@ -98,15 +126,22 @@ fn what_cannot_be_compared_is_named() {
         vec![Arc::new(Int8Array::from(vec![1, 2, 3]))],
         Some(vec![true, false, true].into()),
     );
-    let mut all: Vec<(String, ArrayRef)> = columns.iter().map(|(n, c)| (n.clone(), c.array.clone())).collect();
+    let mut all: Vec<(String, ArrayRef)> = columns
+        .iter()
+        .map(|(n, c)| (n.clone(), c.array.clone()))
+        .collect();
     all.push(("nested".into(), Arc::new(nested)));
     all.push(("nothing".into(), Arc::new(NullArray::new(3))));
-    let zone: ArrayRef = Arc::new(TimestampSecondArray::from(vec![0, 1, 2]).with_timezone("Europe/Berlin"));
+    let zone: ArrayRef =
+        Arc::new(TimestampSecondArray::from(vec![0, 1, 2]).with_timezone("Europe/Berlin"));
     all.push(("berlin".into(), zone));
     let batch = RecordBatch::try_from_iter(all).unwrap();
     let schema = batch.schema();
     let error = |text: &str| parse(text).bind(&schema).unwrap_err().to_string();
-    assert_eq!(error("i8 = 'x'"), "column \"i8\" of type Int8 cannot be compared with 'x': a number expected");
+    assert_eq!(
+        error("i8 = 'x'"),
+        "column \"i8\" of type Int8 cannot be compared with 'x': a number expected"
+    );
     assert_eq!(
         error("date between '2020-01-01' and '2020-02-30'"),
         "column \"date\" of type Date32 cannot be compared with '2020-02-30': a date such as '2020-01-31' expected"
@@ -144,27 +179,54 @@ fn what_cannot_be_compared_is_named() {
     ] {
         assert!(parse(text).bind(&schema).is_err(), "{text}");
     }
-    let rows =
-        |text: &str| parse(text).bind(&schema).unwrap().evaluate(&batch).unwrap().values().iter().collect::<Vec<_>>();
+    let rows = |text: &str| {
+        parse(text)
+            .bind(&schema)
+            .unwrap()
+            .evaluate(&batch)
+            .unwrap()
+            .values()
+            .iter()
+            .collect::<Vec<_>>()
+    };
     assert_eq!(rows("nested is null"), [false, true, false]);
     assert_eq!(rows("nested is not null"), [true, false, true]);
     assert_eq!(rows("nothing is null"), [true; 3]);
-    assert_eq!(rows("nothing = 1 or nothing <> 'a' or not nothing in (1)"), [false; 3]);
-    assert_eq!(rows("nothing starts with 'a' or not nothing like '%' or not nothing contains ''"), [false; 3]);
+    assert_eq!(
+        rows("nothing = 1 or nothing <> 'a' or not nothing in (1)"),
+        [false; 3]
+    );
+    assert_eq!(
+        rows("nothing starts with 'a' or not nothing like '%' or not nothing contains ''"),
+        [false; 3]
+    );
     assert_eq!(
         error("i8 starts with '1'"),
         "column \"i8\" of type Int8 cannot be tested by `i8 starts with '1'`: text or binary expected"
     );
     assert_eq!(rows("berlin > '1970-01-01T00:00:00Z'"), [false, true, true]);
-    assert_eq!(rows("berlin <= '1970-01-01T01:00:00.999+01:00'"), [true, false, false]);
+    assert_eq!(
+        rows("berlin <= '1970-01-01T01:00:00.999+01:00'"),
+        [true, false, false]
+    );
     if let Err(e) = parse("berlin > '2020-01-01'").bind(&schema) {
-        assert!(e.to_string().contains("an offset expected, as in '2020-01-01"), "{e}");
+        assert!(
+            e.to_string()
+                .contains("an offset expected, as in '2020-01-01"),
+            "{e}"
+        );
     }
     // The batch is not of the schema.
     let bound = parse("i8 = 1").bind(&schema).unwrap();
     let other: ArrayRef = Arc::new(Int64Array::from(vec![1]));
     let other = RecordBatch::try_from_iter([("i8", other)]).unwrap();
-    assert!(bound.evaluate(&other).unwrap_err().to_string().contains("of type Int64, the predicate was bound to Int8"));
+    assert!(
+        bound
+            .evaluate(&other)
+            .unwrap_err()
+            .to_string()
+            .contains("of type Int64, the predicate was bound to Int8")
+    );
     let mut deep = parse("i8 = 1");
     for _ in 0..300 {
         deep = Predicate::Not(Box::new(deep));
@@ -175,14 +237,24 @@ fn what_cannot_be_compared_is_named() {
 #[test]
 fn decimals_and_bytes_at_the_edges() {
     let wide: ArrayRef = Arc::new(
-        Decimal256Array::from(vec![i256::from_string(&"9".repeat(76)).unwrap(), i256::from_i128(1)])
-            .with_precision_and_scale(76, 0)
+        Decimal256Array::from(vec![
+            i256::from_string(&"9".repeat(76)).unwrap(),
+            i256::from_i128(1),
+        ])
+        .with_precision_and_scale(76, 0)
+        .unwrap(),
+    );
+    let hundreds: ArrayRef = Arc::new(
+        Decimal128Array::from(vec![3, -3])
+            .with_precision_and_scale(5, -2)
             .unwrap(),
     );
-    let hundreds: ArrayRef = Arc::new(Decimal128Array::from(vec![3, -3]).with_precision_and_scale(5, -2).unwrap());
-    let empty: ArrayRef = Arc::new(FixedSizeBinaryArray::try_new_with_len(0, Buffer::from(&[]), None, 2).unwrap());
+    let empty: ArrayRef =
+        Arc::new(FixedSizeBinaryArray::try_new_with_len(0, Buffer::from(&[]), None, 2).unwrap());
     let u64s: ArrayRef = Arc::new(UInt64Array::from(vec![u64::MAX, 0]));
-    let batch = RecordBatch::try_from_iter([("w", wide), ("h", hundreds), ("e", empty), ("u", u64s)]).unwrap();
+    let batch =
+        RecordBatch::try_from_iter([("w", wide), ("h", hundreds), ("e", empty), ("u", u64s)])
+            .unwrap();
     let nines = "9".repeat(76);
     for (text, expected) in [
         (format!("w = '{nines}'"), [true, false]),
@@ -208,9 +280,21 @@ fn decimals_and_bytes_at_the_edges() {
         ("u > -0.5".into(), [true, true]),
     ] {
         let Ok(bound) = parse(&text).bind(&batch.schema()) else {
-            assert!(text.contains("'nan'") || text.contains("9999999999999999999"), "{text}");
+            assert!(
+                text.contains("'nan'") || text.contains("9999999999999999999"),
+                "{text}"
+            );
             continue;
         };
-        assert_eq!(bound.evaluate(&batch).unwrap().values().iter().collect::<Vec<_>>(), expected, "{text}");
+        assert_eq!(
+            bound
+                .evaluate(&batch)
+                .unwrap()
+                .values()
+                .iter()
+                .collect::<Vec<_>>(),
+            expected,
+            "{text}"
+        );
     }
 }

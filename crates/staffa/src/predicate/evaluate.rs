@@ -1,7 +1,8 @@
-//! Which rows of a batch match: one pass of Arrow's comparison kernels per literal, and bitmaps joined.
+//! Which rows of a batch match: one pass of Arrow's comparison kernels per literal, and bitmaps
+//! joined.
 //!
-//! `NOT` is gone by now (see `bind`), so two values do where SQL has three: a row is in the bitmap where the part is true,
-//! and whether it is false or NULL elsewhere no longer matters.
+//! `NOT` is gone by now (see `bind`), so two values do where SQL has three: a row is in the bitmap
+//! where the part is true, and whether it is false or NULL elsewhere no longer matters.
 
 use arrow_array::types::{Int16Type, Int32Type, Int64Type, RunEndIndexType};
 use arrow_array::{Array, ArrayRef, BooleanArray, Datum, RecordBatch, RunArray};
@@ -17,8 +18,8 @@ use crate::error::{Error, Result};
 impl Bound {
     /// The rows of the batch for which it is true; no NULLs in the result.
     ///
-    /// Columns are looked up by name; the batch has at least those of the predicate, with the types it was bound to
-    /// (as a dictionary or as runs, too).
+    /// Columns are looked up by name; the batch has at least those of the predicate, with the types
+    /// it was bound to (as a dictionary or as runs, too).
     pub fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray> {
         Ok(BooleanArray::new(true_rows(&self.root, batch)?, None))
     }
@@ -75,7 +76,13 @@ pub(crate) fn true_rows(node: &Node, batch: &RecordBatch) -> Result<BooleanBuffe
                 (values, None) => values,
             }
         }
-        Node::Match { column: name, test, scalar, negated, .. } => {
+        Node::Match {
+            column: name,
+            test,
+            scalar,
+            negated,
+            ..
+        } => {
             let array = column(batch, name)?;
             let (found, bound) = (innermost(array.data_type()), scalar.get().0.data_type());
             if found != bound && !matches!(found, DataType::FixedSizeBinary(_)) {
@@ -89,8 +96,14 @@ pub(crate) fn true_rows(node: &Node, batch: &RecordBatch) -> Result<BooleanBuffe
 }
 
 /// Where a test of text holds, or does not and is not NULL.
-fn matching(array: &ArrayRef, test: Test, scalar: &dyn Datum, negated: bool) -> Result<BooleanBuffer> {
-    // The kernels know no runs and no bytes of fixed size: each run is tested once, and the bytes are copied.
+fn matching(
+    array: &ArrayRef,
+    test: Test,
+    scalar: &dyn Datum,
+    negated: bool,
+) -> Result<BooleanBuffer> {
+    // The kernels know no runs and no bytes of fixed size: each run is tested once, and the bytes
+    // are copied.
     match array.data_type() {
         DataType::RunEndEncoded(ends, _) => {
             return match ends.data_type() {
@@ -100,10 +113,20 @@ fn matching(array: &ArrayRef, test: Test, scalar: &dyn Datum, negated: bool) -> 
             };
         }
         DataType::FixedSizeBinary(_) => {
-            return matching(&arrow_cast::cast(array, &DataType::Binary)?, test, scalar, negated);
+            return matching(
+                &arrow_cast::cast(array, &DataType::Binary)?,
+                test,
+                scalar,
+                negated,
+            );
         }
         DataType::Dictionary(_, values) if matches!(**values, DataType::FixedSizeBinary(_)) => {
-            return matching(&arrow_cast::cast(array, &DataType::Binary)?, test, scalar, negated);
+            return matching(
+                &arrow_cast::cast(array, &DataType::Binary)?,
+                test,
+                scalar,
+                negated,
+            );
         }
         _ => {}
     }
@@ -126,7 +149,11 @@ fn by_runs<R: RunEndIndexType>(
     scalar: &dyn Datum,
     negated: bool,
 ) -> Result<BooleanBuffer> {
-    let Some(runs) = array.as_any().downcast_ref::<RunArray<R>>().filter(|runs| !runs.is_empty()) else {
+    let Some(runs) = array
+        .as_any()
+        .downcast_ref::<RunArray<R>>()
+        .filter(|runs| !runs.is_empty())
+    else {
         return Ok(BooleanBuffer::new_unset(array.len()));
     };
     let first = runs.get_start_physical_index();
@@ -146,10 +173,15 @@ fn by_runs<R: RunEndIndexType>(
 }
 
 fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef> {
-    batch.column_by_name(name).ok_or_else(|| Error::invalid(format!("the batch has no column {name:?}")))
+    batch
+        .column_by_name(name)
+        .ok_or_else(|| Error::invalid(format!("the batch has no column {name:?}")))
 }
 
 /// Where it is not NULL; under dictionaries and runs too.
 fn valid(array: &ArrayRef) -> BooleanBuffer {
-    array.logical_nulls().map_or_else(|| BooleanBuffer::new_set(array.len()), |nulls| nulls.inner().clone())
+    array.logical_nulls().map_or_else(
+        || BooleanBuffer::new_set(array.len()),
+        |nulls| nulls.inner().clone(),
+    )
 }

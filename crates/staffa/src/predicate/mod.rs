@@ -5,9 +5,9 @@
 //!                                                                                   --may_match-> blocks, by zone maps
 //! ```
 //!
-//! The logic is SQL's: a comparison with NULL is NULL, neither true nor false, and only rows for which the whole is true
-//! are kept. Numbers are compared by value, whatever the type of the column: `x < 10.5` on integers means `x <= 10`, and
-//! `x < 300` holds for every byte.
+//! The logic is SQL's: a comparison with NULL is NULL, neither true nor false, and only rows for
+//! which the whole is true are kept. Numbers are compared by value, whatever the type of the
+//! column: `x < 10.5` on integers means `x <= 10`, and `x < 300` holds for every byte.
 
 mod bind;
 #[cfg(test)]
@@ -30,10 +30,11 @@ pub(crate) use prune::{may_be_true, must_be_true};
 
 /// A filter over columns; a row is kept where it is true.
 ///
-/// Made from parts or from text ([`FromStr`](std::str::FromStr)): comparisons (`=`, `==`, `<>`, `!=`, `<`, `<=`, `>`,
-/// `>=`; the literal may stand on the left), `in (..)`, `between .. and ..`, `starts with ..`, `contains ..`, `like ..`,
-/// `is null`, `and`, `or`, `not` and brackets.
-/// Text stands in single quotes, a quote in it doubled; a column whose name is no plain word stands in double quotes.
+/// Made from parts or from text ([`FromStr`](std::str::FromStr)): comparisons (`=`, `==`, `<>`,
+/// `!=`, `<`, `<=`, `>`, `>=`; the literal may stand on the left), `in (..)`, `between .. and ..`,
+/// `starts with ..`, `contains ..`, `like ..`, `is null`, `and`, `or`, `not` and brackets. Text
+/// stands in single quotes, a quote in it doubled; a column whose name is no plain word stands in
+/// double quotes.
 ///
 /// Its `Display` parses back to the same, up to `And` and `Or` of one part.
 ///
@@ -85,8 +86,9 @@ pub enum Predicate {
         /// Bytes somewhere in it.
         part: String,
     },
-    /// `column like 'pattern'`: SQL's, where `%` stands for any text and `_` for one character; a backslash before
-    /// them takes that meaning away. Of text; of binary only what has the form `text`, `text%` or `%text%`.
+    /// `column like 'pattern'`: SQL's, where `%` stands for any text and `_` for one character; a
+    /// backslash before them takes that meaning away. Of text; of binary only what has the form
+    /// `text`, `text%` or `%text%`.
     Like {
         /// Name of a top-level column.
         column: String,
@@ -106,8 +108,9 @@ pub enum Predicate {
     Not(Box<Predicate>),
 }
 
-/// How two values are compared. Floats stand in IEEE 754's total order, as in Arrow's kernels: -0.0 is less than 0.0, NaN
-/// greater than everything (with the sign bit set: less than everything) and equal to itself.
+/// How two values are compared. Floats stand in IEEE 754's total order, as in Arrow's kernels: -0.0
+/// is less than 0.0, NaN greater than everything (with the sign bit set: less than everything) and
+/// equal to itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compare {
     /// `=`
@@ -156,13 +159,15 @@ pub enum Literal {
     Null,
     /// For boolean columns.
     Bool(bool),
-    /// For columns of numbers, and of durations in the column's unit. A float column compares with the nearest float.
+    /// For columns of numbers, and of durations in the column's unit. A float column compares with
+    /// the nearest float.
     Int(i128),
-    /// As `Int`. An integer column compares with the exact value of this double; a decimal column with the shortest
-    /// decimal that reads as it, so that 0.1 means a tenth.
+    /// As `Int`. An integer column compares with the exact value of this double; a decimal column
+    /// with the shortest decimal that reads as it, so that 0.1 means a tenth.
     Float(f64),
-    /// For columns of text and binary (its UTF-8), of dates (`2020-01-31`), times (`12:30:00.5`), timestamps
-    /// (`2020-01-31T12:30:00Z`; without an offset: in the column's time zone) and decimals (`0.1`; exact at any length).
+    /// For columns of text and binary (its UTF-8), of dates (`2020-01-31`), times (`12:30:00.5`),
+    /// timestamps (`2020-01-31T12:30:00Z`; without an offset: in the column's time zone) and
+    /// decimals (`0.1`; exact at any length).
     Text(String),
 }
 
@@ -181,7 +186,9 @@ impl Predicate {
                         columns.push(column);
                     }
                 }
-                Predicate::And(parts) | Predicate::Or(parts) => parts.iter().for_each(|part| collect(part, columns)),
+                Predicate::And(parts) | Predicate::Or(parts) => {
+                    parts.iter().for_each(|part| collect(part, columns))
+                }
                 Predicate::Not(part) => collect(part, columns),
             }
         }
@@ -195,21 +202,38 @@ impl fmt::Display for Predicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = parse::name;
         match self {
-            Self::Compare { column, op, literal } => write!(f, "{} {op} {literal}", name(column)),
+            Self::Compare {
+                column,
+                op,
+                literal,
+            } => write!(f, "{} {op} {literal}", name(column)),
             Self::In { column, literals } => write!(f, "{} in ({})", name(column), List(literals)),
-            Self::StartsWith { column, prefix } => write!(f, "{} starts with {}", name(column), parse::text(prefix)),
-            Self::Contains { column, part } => write!(f, "{} contains {}", name(column), parse::text(part)),
-            Self::Like { column, pattern } => write!(f, "{} like {}", name(column), parse::text(pattern)),
+            Self::StartsWith { column, prefix } => {
+                write!(f, "{} starts with {}", name(column), parse::text(prefix))
+            }
+            Self::Contains { column, part } => {
+                write!(f, "{} contains {}", name(column), parse::text(part))
+            }
+            Self::Like { column, pattern } => {
+                write!(f, "{} like {}", name(column), parse::text(pattern))
+            }
             Self::IsNull { column } => write!(f, "{} is null", name(column)),
             Self::And(parts) if parts.is_empty() => f.write_str("true"),
             Self::Or(parts) if parts.is_empty() => f.write_str("false"),
             Self::And(parts) | Self::Or(parts) => {
-                let joint = if matches!(self, Self::And(_)) { " and " } else { " or " };
+                let joint = if matches!(self, Self::And(_)) {
+                    " and "
+                } else {
+                    " or "
+                };
                 for (i, part) in parts.iter().enumerate() {
                     f.write_str(if i > 0 { joint } else { "" })?;
                     match part {
-                        // Within brackets even where precedence would do: the nesting is part of the value.
-                        Self::And(inner) | Self::Or(inner) if !inner.is_empty() => write!(f, "({part})")?,
+                        // Within brackets even where precedence would do: the nesting is part of
+                        // the value.
+                        Self::And(inner) | Self::Or(inner) if !inner.is_empty() => {
+                            write!(f, "({part})")?
+                        }
                         _ => part.fmt(f)?,
                     }
                 }
@@ -217,8 +241,12 @@ impl fmt::Display for Predicate {
             }
             Self::Not(part) => match &**part {
                 Self::IsNull { column } => write!(f, "{} is not null", name(column)),
-                Self::In { column, literals } => write!(f, "{} not in ({})", name(column), List(literals)),
-                Self::Like { column, pattern } => write!(f, "{} not like {}", name(column), parse::text(pattern)),
+                Self::In { column, literals } => {
+                    write!(f, "{} not in ({})", name(column), List(literals))
+                }
+                Self::Like { column, pattern } => {
+                    write!(f, "{} not like {}", name(column), parse::text(pattern))
+                }
                 part => write!(f, "not ({part})"),
             },
         }
@@ -230,7 +258,10 @@ struct List<'a>(&'a [Literal]);
 
 impl fmt::Display for List<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().enumerate().try_for_each(|(i, literal)| write!(f, "{}{literal}", if i > 0 { ", " } else { "" }))
+        self.0
+            .iter()
+            .enumerate()
+            .try_for_each(|(i, literal)| write!(f, "{}{literal}", if i > 0 { ", " } else { "" }))
     }
 }
 
@@ -253,7 +284,11 @@ impl fmt::Display for Literal {
             Self::Null => f.write_str("null"),
             Self::Bool(value) => value.fmt(f),
             Self::Int(value) => value.fmt(f),
-            Self::Float(value) if value.is_nan() => f.write_str(if value.is_sign_negative() { "-nan" } else { "nan" }),
+            Self::Float(value) if value.is_nan() => f.write_str(if value.is_sign_negative() {
+                "-nan"
+            } else {
+                "nan"
+            }),
             // `Debug`, which always has a point or an exponent: it reads back as a float.
             Self::Float(value) => fmt::Debug::fmt(value, f),
             Self::Text(text) => f.write_str(&parse::text(text)),

@@ -1,7 +1,7 @@
 //! Which blocks may hold a row that matches, from their zone maps alone.
 //!
-//! `NOT` is gone by now (see `bind`), so that "may be true" of the whole follows from "may be true" of the parts. Where
-//! nothing is known the answer is yes.
+//! `NOT` is gone by now (see `bind`), so that "may be true" of the whole follows from "may be true"
+//! of the parts. Where nothing is known the answer is yes.
 
 use std::cmp::Ordering;
 
@@ -15,8 +15,9 @@ use crate::zone::{Bounds, ZoneMap};
 impl Bound {
     /// Whether some row may match, by zone maps: never false where a row matches.
     ///
-    /// `zone` gives the map of a column over these `rows` rows, or `None` where it is not known: its NULLs counted in
-    /// rows, its bounds over the physical values. Columns of dictionaries, run ends and nested types have none.
+    /// `zone` gives the map of a column over these `rows` rows, or `None` where it is not known:
+    /// its NULLs counted in rows, its bounds over the physical values. Columns of dictionaries, run
+    /// ends and nested types have none.
     pub fn may_match(&self, rows: u64, zone: &dyn Fn(&str) -> Option<ZoneMap>) -> bool {
         rows > 0 && may_be_true(&self.root, rows, zone)
     }
@@ -29,10 +30,15 @@ pub(crate) fn may_be_true(node: &Node, rows: u64, zone: &dyn Fn(&str) -> Option<
         Node::Any(parts) => parts.iter().any(|part| may_be_true(part, rows, zone)),
         Node::Null(column) => zone(column).is_none_or(|zone| zone.nulls > 0),
         Node::NotNull(column) => zone(column).is_none_or(|zone| zone.nulls != rows),
-        Node::Compare(column, op, literal) => {
-            zone(column).is_none_or(|zone| zone.nulls != rows && within(*op, &literal.value, &zone.bounds))
-        }
-        Node::Match { column, prefix, whole, negated, .. } => zone(column).is_none_or(|zone| {
+        Node::Compare(column, op, literal) => zone(column)
+            .is_none_or(|zone| zone.nulls != rows && within(*op, &literal.value, &zone.bounds)),
+        Node::Match {
+            column,
+            prefix,
+            whole,
+            negated,
+            ..
+        } => zone(column).is_none_or(|zone| {
             zone.nulls != rows
                 && match &zone.bounds {
                     Bounds::Bytes(min, max) if *negated => !(*whole && all_begin(prefix, min, max)),
@@ -49,17 +55,25 @@ pub(crate) fn must_be_true(node: &Node, rows: u64, zone: &dyn Fn(&str) -> Option
         Node::All(_) | Node::Any(_) => false,
         Node::Null(column) => zone(column).is_some_and(|zone| zone.nulls == rows),
         Node::NotNull(column) => zone(column).is_some_and(|zone| zone.nulls == 0),
-        Node::Compare(column, op, literal) => {
-            zone(column).is_some_and(|zone| zone.nulls == 0 && !within(op.negated(), &literal.value, &zone.bounds))
-        }
-        Node::Match { column, prefix, whole, negated, .. } => zone(column).is_some_and(|zone| {
-            let all = matches!(&zone.bounds, Bounds::Bytes(min, max) if all_begin(prefix, min, max));
+        Node::Compare(column, op, literal) => zone(column).is_some_and(|zone| {
+            zone.nulls == 0 && !within(op.negated(), &literal.value, &zone.bounds)
+        }),
+        Node::Match {
+            column,
+            prefix,
+            whole,
+            negated,
+            ..
+        } => zone(column).is_some_and(|zone| {
+            let all =
+                matches!(&zone.bounds, Bounds::Bytes(min, max) if all_begin(prefix, min, max));
             zone.nulls == 0 && *whole && !negated && all
         }),
     }
 }
 
-/// Whether something between the bounds may begin so: from the prefix on, up to where its last byte is raised.
+/// Whether something between the bounds may begin so: from the prefix on, up to where its last byte
+/// is raised.
 fn may_begin(prefix: &[u8], min: &[u8], max: &[u8]) -> bool {
     max >= prefix && (min <= prefix || min.starts_with(prefix))
 }
@@ -73,19 +87,27 @@ fn within(op: Compare, value: &Value, bounds: &Bounds) -> bool {
     match (value, bounds) {
         // The smallest is `true` only where `false` does not occur.
         (Value::Bit(v), Bounds::Bits(no, yes)) => between(op, (!no).cmp(v), (*yes).cmp(v)),
-        (Value::Int(v), Bounds::Int(min, max)) => {
-            between(op, i256::from_i128(*min).cmp(v), i256::from_i128(*max).cmp(v))
+        (Value::Int(v), Bounds::Int(min, max)) => between(
+            op,
+            i256::from_i128(*min).cmp(v),
+            i256::from_i128(*max).cmp(v),
+        ),
+        // The map does not tell the signs of its NaNs, and so not on which side of all numbers they
+        // lie.
+        (Value::Float(v), Bounds::Float { nan: true, .. }) if op != Compare::Eq || v.is_nan() => {
+            true
         }
-        // The map does not tell the signs of its NaNs, and so not on which side of all numbers they lie.
-        (Value::Float(v), Bounds::Float { nan: true, .. }) if op != Compare::Eq || v.is_nan() => true,
-        (Value::Float(v), Bounds::Float { min, max, .. }) => between(op, min.total_cmp(v), max.total_cmp(v)),
+        (Value::Float(v), Bounds::Float { min, max, .. }) => {
+            between(op, min.total_cmp(v), max.total_cmp(v))
+        }
         // Bounds, not values, but all values lie between: where both are the same, all values are.
         (Value::Bytes(v), Bounds::Bytes(min, max)) => between(op, min.cmp(v), max.cmp(v)),
         _ => true,
     }
 }
 
-/// Whether a value between bounds may stand in this relation, given how the bounds compare with the literal.
+/// Whether a value between bounds may stand in this relation, given how the bounds compare with the
+/// literal.
 fn between(op: Compare, min: Ordering, max: Ordering) -> bool {
     match op {
         Compare::Eq => min.is_le() && max.is_ge(),

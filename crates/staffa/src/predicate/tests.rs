@@ -1,4 +1,5 @@
-//! Random predicates over random tables against a reading of them row by row that shares no code with the rest.
+//! Random predicates over random tables against a reading of them row by row that shares no code
+//! with the rest.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -6,10 +7,11 @@ use std::sync::Arc;
 
 use arrow_array::types::{ArrowPrimitiveType, Float16Type, Int8Type, Int16Type};
 use arrow_array::{
-    Array as _, ArrayRef, BinaryArray, BooleanArray, Date32Array, Date64Array, Decimal128Array, Decimal256Array,
-    DurationSecondArray, FixedSizeBinaryArray, Float16Array, Float32Array, Float64Array, Int8Array, Int32Array,
-    Int64Array, LargeStringArray, RecordBatch, RunArray, StringArray, StringViewArray, Time32MillisecondArray,
-    TimestampMicrosecondArray, TimestampSecondArray, UInt8Array, UInt64Array,
+    Array as _, ArrayRef, BinaryArray, BooleanArray, Date32Array, Date64Array, Decimal128Array,
+    Decimal256Array, DurationSecondArray, FixedSizeBinaryArray, Float16Array, Float32Array,
+    Float64Array, Int8Array, Int32Array, Int64Array, LargeStringArray, RecordBatch, RunArray,
+    StringArray, StringViewArray, Time32MillisecondArray, TimestampMicrosecondArray,
+    TimestampSecondArray, UInt8Array, UInt64Array,
 };
 use arrow_buffer::i256;
 
@@ -58,7 +60,11 @@ enum Cell {
 
 /// Of numbers: by cross-multiplication, in 256 bits.
 fn order(a: &Cell, b: &Cell) -> Ordering {
-    let wide = |v: i128, scale: u32| i256::from_i128(v).checked_mul(i256::from_i128(10i128.pow(scale))).unwrap();
+    let wide = |v: i128, scale: u32| {
+        i256::from_i128(v)
+            .checked_mul(i256::from_i128(10i128.pow(scale)))
+            .unwrap()
+    };
     match (a, b) {
         (Cell::Bool(a), Cell::Bool(b)) => a.cmp(b),
         (Cell::Number(a, s), Cell::Number(b, t)) => wide(*a, *t).cmp(&wide(*b, *s)),
@@ -92,27 +98,69 @@ pub(super) struct Column {
 }
 
 fn int_bounds(cells: &[Option<Cell>]) -> Bounds {
-    let ints = || cells.iter().flatten().map(|c| if let Cell::Number(v, _) = c { *v } else { panic!("{c:?}") });
-    ints().min().map_or(Bounds::None, |min| Bounds::Int(min, ints().max().unwrap()))
+    let ints = || {
+        cells.iter().flatten().map(|c| {
+            if let Cell::Number(v, _) = c {
+                *v
+            } else {
+                panic!("{c:?}")
+            }
+        })
+    };
+    ints()
+        .min()
+        .map_or(Bounds::None, |min| Bounds::Int(min, ints().max().unwrap()))
 }
 
 fn float_bounds(cells: &[Option<Cell>]) -> Bounds {
-    let bits = cells.iter().flatten().map(|c| if let Cell::Float(v) = c { v.to_bits() } else { panic!("{c:?}") });
+    let bits = cells.iter().flatten().map(|c| {
+        if let Cell::Float(v) = c {
+            v.to_bits()
+        } else {
+            panic!("{c:?}")
+        }
+    });
     ZoneMap::of(Values::U64(&bits.collect::<Vec<_>>()), Kind::Float, 0).bounds
 }
 
 fn byte_bounds(cells: &[Option<Cell>]) -> Bounds {
-    let bytes = cells.iter().flatten().map(|c| if let Cell::Bytes(v) = c { v.as_slice() } else { panic!("{c:?}") });
-    ZoneMap::of(Values::Bytes(bytes.collect::<StringsBuf>().as_strings()), Kind::Opaque, 0).bounds
+    let bytes = cells.iter().flatten().map(|c| {
+        if let Cell::Bytes(v) = c {
+            v.as_slice()
+        } else {
+            panic!("{c:?}")
+        }
+    });
+    ZoneMap::of(
+        Values::Bytes(bytes.collect::<StringsBuf>().as_strings()),
+        Kind::Opaque,
+        0,
+    )
+    .bounds
 }
 
 fn bit_bounds(cells: &[Option<Cell>]) -> Bounds {
-    let has = |bit| cells.iter().flatten().any(|c| matches!(c, Cell::Bool(b) if *b == bit));
+    let has = |bit| {
+        cells
+            .iter()
+            .flatten()
+            .any(|c| matches!(c, Cell::Bool(b) if *b == bit))
+    };
     Bounds::Bits(has(false), has(true))
 }
 
-const STRINGS: [&str; 10] =
-    ["", "a", "ab", "b", "a\0", "it's", "ümläut", "a string longer than sixteen", "a string longer than that", "zz"];
+const STRINGS: [&str; 10] = [
+    "",
+    "a",
+    "ab",
+    "b",
+    "a\0",
+    "it's",
+    "ümläut",
+    "a string longer than sixteen",
+    "a string longer than that",
+    "zz",
+];
 
 /// Year, month and day of a day since 1970, by walking: slow and plain.
 fn civil(mut day: i64) -> (i64, i64, i64) {
@@ -126,7 +174,20 @@ fn civil(mut day: i64) -> (i64, i64, i64) {
         day -= if leap(year) { 366 } else { 365 };
         year += 1;
     }
-    let lengths = [31, if leap(year) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let lengths = [
+        31,
+        if leap(year) { 29 } else { 28 },
+        31,
+        30,
+        31,
+        30,
+        31,
+        31,
+        30,
+        31,
+        30,
+        31,
+    ];
     let mut month = 0;
     while day >= lengths[month] {
         day -= lengths[month];
@@ -141,14 +202,23 @@ fn date(day: i64) -> String {
 }
 
 fn time(seconds: i64) -> String {
-    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+    format!(
+        "{:02}:{:02}:{:02}",
+        seconds / 3600,
+        seconds / 60 % 60,
+        seconds % 60
+    )
 }
 
 /// A literal for a timestamp column of this many digits after the second, and its value in UTC.
 fn timestamp(digits: u32, zone_minutes: i64) -> MakeLiteral {
     Box::new(move |rng| {
         let seconds = rng.int(-200_000, 1_700_000_000) as i64;
-        let tenths = if rng.below(2) == 0 { 0 } else { rng.below(10) as i64 };
+        let tenths = if rng.below(2) == 0 {
+            0
+        } else {
+            rng.below(10) as i64
+        };
         // Offset in the text, or the column's own.
         let (offset, suffix) = match rng.below(4) {
             0 => (0, "Z".to_owned()),
@@ -157,8 +227,15 @@ fn timestamp(digits: u32, zone_minutes: i64) -> MakeLiteral {
             _ => (zone_minutes, String::new()),
         };
         let local = seconds + offset * 60;
-        let text = format!("{}T{}.{tenths}{suffix}", date(local.div_euclid(86_400)), time(local.rem_euclid(86_400)));
-        (Literal::Text(text), scaled(i128::from(seconds * 10 + tenths), 1, digits))
+        let text = format!(
+            "{}T{}.{tenths}{suffix}",
+            date(local.div_euclid(86_400)),
+            time(local.rem_euclid(86_400))
+        );
+        (
+            Literal::Text(text),
+            scaled(i128::from(seconds * 10 + tenths), 1, digits),
+        )
     })
 }
 
@@ -171,15 +248,34 @@ fn number_literal(min: i128, max: i128) -> MakeLiteral {
     Box::new(move |rng| match rng.below(4) {
         0 => {
             let tenths = rng.below(400) as i128 - 200;
-            (Literal::Float(tenths as f64 / 4.0), Cell::Number(tenths * 25, 2))
+            (
+                Literal::Float(tenths as f64 / 4.0),
+                Cell::Number(tenths * 25, 2),
+            )
         }
         1 => {
-            let far = rng.pick(&[i128::MAX, i128::MIN, i64::MAX as i128 + 1, -1, 256, 300, -129]);
+            let far = rng.pick(&[
+                i128::MAX,
+                i128::MIN,
+                i64::MAX as i128 + 1,
+                -1,
+                256,
+                300,
+                -129,
+            ]);
             (Literal::Int(far), Cell::Number(far, 0))
         }
         2 => {
             // Powers of two are exact doubles.
-            let power = rng.pick(&[1i128 << 62, 1 << 63, 1 << 64, -(1 << 63), 1 << 7, -(1 << 7), 1 << 100]);
+            let power = rng.pick(&[
+                1i128 << 62,
+                1 << 63,
+                1 << 64,
+                -(1 << 63),
+                1 << 7,
+                -(1 << 7),
+                1 << 100,
+            ]);
             (Literal::Float(power as f64), Cell::Number(power, 0))
         }
         _ => {
@@ -206,8 +302,20 @@ fn decimal_literal() -> MakeLiteral {
     })
 }
 
-const FLOATS: [f64; 12] =
-    [0.0, -0.0, 1.0, -1.5, 0.1, f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 65504.0, 1e30, -1e300];
+const FLOATS: [f64; 12] = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.5,
+    0.1,
+    f64::NAN,
+    -f64::NAN,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    65504.0,
+    1e30,
+    -1e300,
+];
 
 fn float_literal(narrow: fn(f64) -> f64) -> MakeLiteral {
     Box::new(move |rng| {
@@ -218,47 +326,138 @@ fn float_literal(narrow: fn(f64) -> f64) -> MakeLiteral {
         let v = rng.pick(&FLOATS);
         let narrow = narrow(v);
         // Too large for the type: equal to nothing, between its largest number and infinity.
-        (Literal::Float(v), Cell::Float(if narrow.is_infinite() && v.is_finite() { v } else { narrow }))
+        (
+            Literal::Float(v),
+            Cell::Float(if narrow.is_infinite() && v.is_finite() {
+                v
+            } else {
+                narrow
+            }),
+        )
     })
 }
 
 fn text_literal() -> MakeLiteral {
     Box::new(|rng| {
         let text = rng.pick(&STRINGS);
-        (Literal::Text(text.to_owned()), Cell::Bytes(text.as_bytes().to_vec()))
+        (
+            Literal::Text(text.to_owned()),
+            Cell::Bytes(text.as_bytes().to_vec()),
+        )
     })
 }
 
 fn nullable<T>(rng: &mut Rng, rows: usize, mut value: impl FnMut(&mut Rng) -> T) -> Vec<Option<T>> {
-    (0..rows).map(|_| (rng.below(5) > 0).then(|| value(rng))).collect()
+    (0..rows)
+        .map(|_| (rng.below(5) > 0).then(|| value(rng)))
+        .collect()
 }
 
 /// A column of each kind.
 pub(super) fn table(rng: &mut Rng, rows: usize) -> Vec<(String, Column)> {
     let mut columns: Vec<(String, Column)> = Vec::new();
     let mut add = |name: &str, array: ArrayRef, cells: Cells, literal, zone| {
-        columns.push((name.to_owned(), Column { array, cells, literal, zone }));
+        columns.push((
+            name.to_owned(),
+            Column {
+                array,
+                cells,
+                literal,
+                zone,
+            },
+        ));
     };
     macro_rules! numbers {
         ($name:literal, $array:ident, $native:ty, $scale:literal, $min:expr, $max:expr, $literal:expr, $finish:expr) => {{
             let values = nullable(rng, rows, |rng| rng.int($min as i128, $max as i128));
-            let array: $array = values.iter().map(|v| v.map(|v| <$native>::try_from(v).unwrap())).collect();
-            let cells = values.iter().map(|v| v.map(|v| Cell::Number(v, $scale))).collect();
+            let array: $array = values
+                .iter()
+                .map(|v| v.map(|v| <$native>::try_from(v).unwrap()))
+                .collect();
+            let cells = values
+                .iter()
+                .map(|v| v.map(|v| Cell::Number(v, $scale)))
+                .collect();
             let finish: fn($array) -> $array = $finish;
-            add($name, Arc::new(finish(array)), cells, $literal, Some(int_bounds as CellBounds));
+            add(
+                $name,
+                Arc::new(finish(array)),
+                cells,
+                $literal,
+                Some(int_bounds as CellBounds),
+            );
         }};
     }
-    numbers!("i8", Int8Array, i8, 0, i8::MIN, i8::MAX, number_literal(-130, 130), |a| a);
-    numbers!("i64", Int64Array, i64, 0, i64::MIN, i64::MAX, number_literal(i64::MIN as i128, i64::MAX as i128), |a| a);
-    numbers!("u8", UInt8Array, u8, 0, u8::MIN, u8::MAX, number_literal(-2, 260), |a| a);
-    numbers!("u64", UInt64Array, u64, 0, u64::MIN, u64::MAX, number_literal(-2, u64::MAX as i128), |a| a);
-    numbers!("duration", DurationSecondArray, i64, 0, i64::MIN, i64::MAX, number_literal(-2, 60), |a| a);
-    numbers!("dec", Decimal128Array, i128, 2, -99_999, 99_999, decimal_literal(), |a| a
-        .with_precision_and_scale(5, 2)
-        .unwrap());
-    numbers!("big dec", Decimal256Array, i256, 3, -99_999, 99_999, decimal_literal(), |a| a
-        .with_precision_and_scale(60, 3)
-        .unwrap());
+    numbers!(
+        "i8",
+        Int8Array,
+        i8,
+        0,
+        i8::MIN,
+        i8::MAX,
+        number_literal(-130, 130),
+        |a| a
+    );
+    numbers!(
+        "i64",
+        Int64Array,
+        i64,
+        0,
+        i64::MIN,
+        i64::MAX,
+        number_literal(i64::MIN as i128, i64::MAX as i128),
+        |a| a
+    );
+    numbers!(
+        "u8",
+        UInt8Array,
+        u8,
+        0,
+        u8::MIN,
+        u8::MAX,
+        number_literal(-2, 260),
+        |a| a
+    );
+    numbers!(
+        "u64",
+        UInt64Array,
+        u64,
+        0,
+        u64::MIN,
+        u64::MAX,
+        number_literal(-2, u64::MAX as i128),
+        |a| a
+    );
+    numbers!(
+        "duration",
+        DurationSecondArray,
+        i64,
+        0,
+        i64::MIN,
+        i64::MAX,
+        number_literal(-2, 60),
+        |a| a
+    );
+    numbers!(
+        "dec",
+        Decimal128Array,
+        i128,
+        2,
+        -99_999,
+        99_999,
+        decimal_literal(),
+        |a| a.with_precision_and_scale(5, 2).unwrap()
+    );
+    numbers!(
+        "big dec",
+        Decimal256Array,
+        i256,
+        3,
+        -99_999,
+        99_999,
+        decimal_literal(),
+        |a| a.with_precision_and_scale(60, 3).unwrap()
+    );
     let day: MakeLiteral = Box::new(|rng| {
         let day = rng.int(-20_000, 20_000) as i64;
         (Literal::Text(date(day)), Cell::Number(i128::from(day), 0))
@@ -266,15 +465,48 @@ pub(super) fn table(rng: &mut Rng, rows: usize) -> Vec<(String, Column)> {
     numbers!("date", Date32Array, i32, 0, -20_000, 20_000, day, |a| a);
     let day: MakeLiteral = Box::new(|rng| {
         let day = rng.int(-20_000, 20_000) as i64;
-        (Literal::Text(date(day)), Cell::Number(i128::from(day) * 86_400_000, 0))
+        (
+            Literal::Text(date(day)),
+            Cell::Number(i128::from(day) * 86_400_000, 0),
+        )
     });
-    numbers!("date64", Date64Array, i64, 0, -1_728_000_000, 1_728_000_000, day, |a| a);
+    numbers!(
+        "date64",
+        Date64Array,
+        i64,
+        0,
+        -1_728_000_000,
+        1_728_000_000,
+        day,
+        |a| a
+    );
     let clock: MakeLiteral = Box::new(|rng| {
         let (seconds, fraction) = (rng.int(0, 86_399), rng.below(100_000) as i128);
-        (Literal::Text(format!("{}.{fraction:05}", time(seconds as i64))), scaled(seconds * 100_000 + fraction, 5, 3))
+        (
+            Literal::Text(format!("{}.{fraction:05}", time(seconds as i64))),
+            scaled(seconds * 100_000 + fraction, 5, 3),
+        )
     });
-    numbers!("time", Time32MillisecondArray, i32, 0, 0, 86_399_999, clock, |a| a);
-    numbers!("at", TimestampSecondArray, i64, 0, -200_000, 1_700_000_000, timestamp(0, 0), |a| a);
+    numbers!(
+        "time",
+        Time32MillisecondArray,
+        i32,
+        0,
+        0,
+        86_399_999,
+        clock,
+        |a| a
+    );
+    numbers!(
+        "at",
+        TimestampSecondArray,
+        i64,
+        0,
+        -200_000,
+        1_700_000_000,
+        timestamp(0, 0),
+        |a| a
+    );
     numbers!(
         "at zone",
         TimestampMicrosecondArray,
@@ -287,15 +519,40 @@ pub(super) fn table(rng: &mut Rng, rows: usize) -> Vec<(String, Column)> {
     );
 
     let values = nullable(rng, rows, |rng| rng.pick(&FLOATS));
-    let cells = |narrow: fn(f64) -> f64| values.iter().map(|v| v.map(|v| Cell::Float(narrow(v)))).collect::<Cells>();
+    let cells = |narrow: fn(f64) -> f64| {
+        values
+            .iter()
+            .map(|v| v.map(|v| Cell::Float(narrow(v))))
+            .collect::<Cells>()
+    };
     let single = |v: f64| f64::from(v as f32);
     let half = |v: f64| <Float16Type as ArrowPrimitiveType>::Native::from_f64(v).to_f64();
-    add("f64", Arc::new(Float64Array::from(values.clone())), cells(|v| v), float_literal(|v| v), Some(float_bounds));
+    add(
+        "f64",
+        Arc::new(Float64Array::from(values.clone())),
+        cells(|v| v),
+        float_literal(|v| v),
+        Some(float_bounds),
+    );
     let array: Float32Array = values.iter().map(|v| v.map(|v| v as f32)).collect();
-    add("f32", Arc::new(array), cells(single), float_literal(single), Some(float_bounds));
-    let array: Float16Array =
-        values.iter().map(|v| v.map(<Float16Type as ArrowPrimitiveType>::Native::from_f64)).collect();
-    add("f16", Arc::new(array), cells(half), float_literal(half), Some(float_bounds));
+    add(
+        "f32",
+        Arc::new(array),
+        cells(single),
+        float_literal(single),
+        Some(float_bounds),
+    );
+    let array: Float16Array = values
+        .iter()
+        .map(|v| v.map(<Float16Type as ArrowPrimitiveType>::Native::from_f64))
+        .collect();
+    add(
+        "f16",
+        Arc::new(array),
+        cells(half),
+        float_literal(half),
+        Some(float_bounds),
+    );
 
     let bools = nullable(rng, rows, |rng| rng.below(2) == 0);
     let bool_literal: MakeLiteral = Box::new(|rng| {
@@ -303,28 +560,73 @@ pub(super) fn table(rng: &mut Rng, rows: usize) -> Vec<(String, Column)> {
         (Literal::Bool(v), Cell::Bool(v))
     });
     let bool_cells = bools.iter().map(|v| v.map(Cell::Bool)).collect();
-    add("bool", Arc::new(BooleanArray::from(bools)), bool_cells, bool_literal, Some(bit_bounds));
+    add(
+        "bool",
+        Arc::new(BooleanArray::from(bools)),
+        bool_cells,
+        bool_literal,
+        Some(bit_bounds),
+    );
 
     let texts = nullable(rng, rows, |rng| rng.pick(&STRINGS));
-    let cells: Cells = texts.iter().map(|v| v.map(|v| Cell::Bytes(v.as_bytes().to_vec()))).collect();
+    let cells: Cells = texts
+        .iter()
+        .map(|v| v.map(|v| Cell::Bytes(v.as_bytes().to_vec())))
+        .collect();
     let mut text = |name, array, zone| add(name, array, cells.clone(), text_literal(), zone);
-    text("utf8", Arc::new(StringArray::from(texts.clone())), Some(byte_bounds));
-    text("large", Arc::new(LargeStringArray::from(texts.clone())), Some(byte_bounds));
-    text("view", Arc::new(StringViewArray::from(texts.clone())), Some(byte_bounds));
+    text(
+        "utf8",
+        Arc::new(StringArray::from(texts.clone())),
+        Some(byte_bounds),
+    );
+    text(
+        "large",
+        Arc::new(LargeStringArray::from(texts.clone())),
+        Some(byte_bounds),
+    );
+    text(
+        "view",
+        Arc::new(StringViewArray::from(texts.clone())),
+        Some(byte_bounds),
+    );
     let bytes: Vec<_> = texts.iter().map(|v| v.map(str::as_bytes)).collect();
-    text("binary", Arc::new(BinaryArray::from(bytes)), Some(byte_bounds));
+    text(
+        "binary",
+        Arc::new(BinaryArray::from(bytes)),
+        Some(byte_bounds),
+    );
     let plain = StringArray::from(texts.clone());
     let dictionary: arrow_array::DictionaryArray<Int8Type> = texts.iter().copied().collect();
     text("dict", Arc::new(dictionary), None);
     let ends: Int32Array = (1..=rows as i32).collect();
-    text("runs", Arc::new(RunArray::try_new(&ends, &plain).unwrap()), None);
+    text(
+        "runs",
+        Arc::new(RunArray::try_new(&ends, &plain).unwrap()),
+        None,
+    );
     let inner: arrow_array::DictionaryArray<Int16Type> = texts.iter().copied().collect();
-    text("runs of dict", Arc::new(RunArray::try_new(&ends, &inner).unwrap()), None);
+    text(
+        "runs of dict",
+        Arc::new(RunArray::try_new(&ends, &inner).unwrap()),
+        None,
+    );
 
-    let fixed = nullable(rng, rows, |rng| rng.pick(&[b"ab", b"a\0", b"b ", b"\xff\xff"]));
-    let array = FixedSizeBinaryArray::try_from_sparse_iter_with_size(fixed.iter().copied(), 2).unwrap();
-    let cells = fixed.iter().map(|v| v.map(|v| Cell::Bytes(v.to_vec()))).collect();
-    add("fixed", Arc::new(array), cells, text_literal(), Some(byte_bounds));
+    let fixed = nullable(rng, rows, |rng| {
+        rng.pick(&[b"ab", b"a\0", b"b ", b"\xff\xff"])
+    });
+    let array =
+        FixedSizeBinaryArray::try_from_sparse_iter_with_size(fixed.iter().copied(), 2).unwrap();
+    let cells = fixed
+        .iter()
+        .map(|v| v.map(|v| Cell::Bytes(v.to_vec())))
+        .collect();
+    add(
+        "fixed",
+        Arc::new(array),
+        cells,
+        text_literal(),
+        Some(byte_bounds),
+    );
     columns
 }
 
@@ -334,7 +636,9 @@ fn is_like(text: &[char], pattern: &[char]) -> bool {
         [] => text.is_empty(),
         ['%', rest @ ..] => (0..=text.len()).any(|skipped| is_like(&text[skipped..], rest)),
         ['_', rest @ ..] => !text.is_empty() && is_like(&text[1..], rest),
-        ['\\', c, rest @ ..] | [c, rest @ ..] => text.first() == Some(c) && is_like(&text[1..], rest),
+        ['\\', c, rest @ ..] | [c, rest @ ..] => {
+            text.first() == Some(c) && is_like(&text[1..], rest)
+        }
     }
 }
 
@@ -342,7 +646,12 @@ fn is_like(text: &[char], pattern: &[char]) -> bool {
 fn text_test(rng: &mut Rng, columns: &[(String, Column)]) -> (Predicate, Vec<Option<bool>>) {
     let (name, column) = loop {
         let (name, column) = &columns[rng.below(columns.len())];
-        if !column.cells.iter().flatten().any(|cell| !matches!(cell, Cell::Bytes(_))) && TEXTS.contains(&name.as_str())
+        if !column
+            .cells
+            .iter()
+            .flatten()
+            .any(|cell| !matches!(cell, Cell::Bytes(_)))
+            && TEXTS.contains(&name.as_str())
         {
             break (name, column);
         }
@@ -351,10 +660,24 @@ fn text_test(rng: &mut Rng, columns: &[(String, Column)]) -> (Predicate, Vec<Opt
         Some(Cell::Bytes(bytes)) => Some(bytes.clone()),
         _ => None,
     };
-    let each = |test: &dyn Fn(&[u8]) -> bool| column.cells.iter().map(|cell| Some(test(&bytes(cell)?))).collect();
+    let each = |test: &dyn Fn(&[u8]) -> bool| {
+        column
+            .cells
+            .iter()
+            .map(|cell| Some(test(&bytes(cell)?)))
+            .collect()
+    };
     let text = rng.pick(&STRINGS);
-    let cut = |at| (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap();
-    let (start, end) = (cut(rng.below(text.len() + 1)), cut(rng.below(text.len() + 1)));
+    let cut = |at| {
+        (0..=at)
+            .rev()
+            .find(|at| text.is_char_boundary(*at))
+            .unwrap()
+    };
+    let (start, end) = (
+        cut(rng.below(text.len() + 1)),
+        cut(rng.below(text.len() + 1)),
+    );
     let part = text.get(start..end).unwrap_or("a").to_owned();
     let column = name.clone();
     let binary = ["binary", "fixed"].contains(&name.as_str());
@@ -365,13 +688,23 @@ fn text_test(rng: &mut Rng, columns: &[(String, Column)]) -> (Predicate, Vec<Opt
             (Predicate::StartsWith { column, prefix }, truth)
         }
         1 => {
-            let contains = |bytes: &[u8]| bytes.windows(part.len().max(1)).any(|w| w == part.as_bytes());
+            let contains = |bytes: &[u8]| {
+                bytes
+                    .windows(part.len().max(1))
+                    .any(|w| w == part.as_bytes())
+            };
             let truth = each(&|bytes| part.is_empty() || contains(bytes));
             (Predicate::Contains { column, part }, truth)
         }
         _ if binary => {
             let truth = each(&|bytes| bytes.starts_with(part.as_bytes()));
-            (Predicate::Like { column, pattern: format!("{part}%") }, truth)
+            (
+                Predicate::Like {
+                    column,
+                    pattern: format!("{part}%"),
+                },
+                truth,
+            )
         }
         _ => {
             let pieces = ["a", "b", "%", "%", "_", "\\%", "\\a", "ü", "ml", &part];
@@ -387,10 +720,23 @@ fn text_test(rng: &mut Rng, columns: &[(String, Column)]) -> (Predicate, Vec<Opt
     }
 }
 
-const TEXTS: [&str; 8] = ["utf8", "large", "view", "binary", "dict", "runs", "runs of dict", "fixed"];
+const TEXTS: [&str; 8] = [
+    "utf8",
+    "large",
+    "view",
+    "binary",
+    "dict",
+    "runs",
+    "runs of dict",
+    "fixed",
+];
 
 /// A predicate and what each row makes of it.
-fn generate(rng: &mut Rng, columns: &[(String, Column)], depth: usize) -> (Predicate, Vec<Option<bool>>) {
+fn generate(
+    rng: &mut Rng,
+    columns: &[(String, Column)],
+    depth: usize,
+) -> (Predicate, Vec<Option<bool>>) {
     if rng.below(4) == 0 {
         return text_test(rng, columns);
     }
@@ -406,34 +752,70 @@ fn generate(rng: &mut Rng, columns: &[(String, Column)], depth: usize) -> (Predi
     };
     match kind {
         0 => {
-            let truth = column.cells.iter().map(|cell| Some(cell.is_none())).collect();
+            let truth = column
+                .cells
+                .iter()
+                .map(|cell| Some(cell.is_none()))
+                .collect();
             (Predicate::IsNull { column: name }, truth)
         }
         1 | 2 => {
-            let op = rng.pick(&[Compare::Eq, Compare::NotEq, Compare::Lt, Compare::LtEq, Compare::Gt, Compare::GtEq]);
+            let op = rng.pick(&[
+                Compare::Eq,
+                Compare::NotEq,
+                Compare::Lt,
+                Compare::LtEq,
+                Compare::Gt,
+                Compare::GtEq,
+            ]);
             let (literal, value) = literal(rng);
-            let truth =
-                column.cells.iter().map(|cell| Some(holds(op, order(cell.as_ref()?, value.as_ref()?)))).collect();
-            (Predicate::Compare { column: name, op, literal }, truth)
+            let truth = column
+                .cells
+                .iter()
+                .map(|cell| Some(holds(op, order(cell.as_ref()?, value.as_ref()?))))
+                .collect();
+            (
+                Predicate::Compare {
+                    column: name,
+                    op,
+                    literal,
+                },
+                truth,
+            )
         }
         3 => {
-            let (literals, values): (Vec<_>, Vec<_>) = (0..rng.below(4)).map(|_| literal(rng)).unzip();
-            let equals = |cell: &Option<Cell>, v: &Option<Cell>| Some(order(cell.as_ref()?, v.as_ref()?).is_eq());
+            let (literals, values): (Vec<_>, Vec<_>) =
+                (0..rng.below(4)).map(|_| literal(rng)).unzip();
+            let equals = |cell: &Option<Cell>, v: &Option<Cell>| {
+                Some(order(cell.as_ref()?, v.as_ref()?).is_eq())
+            };
             let one = |cell| any(&values.iter().map(|v| equals(cell, v)).collect::<Vec<_>>());
             let truth = column.cells.iter().map(one).collect();
-            (Predicate::In { column: name, literals }, truth)
+            (
+                Predicate::In {
+                    column: name,
+                    literals,
+                },
+                truth,
+            )
         }
         4 => {
             let (part, truth) = generate(rng, columns, depth - 1);
-            (Predicate::Not(Box::new(part)), truth.iter().map(|t| t.map(|t| !t)).collect())
+            (
+                Predicate::Not(Box::new(part)),
+                truth.iter().map(|t| t.map(|t| !t)).collect(),
+            )
         }
         _ => {
             let count = rng.pick(&[0, 2, 2, 2, 3]);
-            let (parts, truths): (Vec<_>, Vec<_>) = (0..count).map(|_| generate(rng, columns, depth - 1)).unzip();
+            let (parts, truths): (Vec<_>, Vec<_>) = (0..count)
+                .map(|_| generate(rng, columns, depth - 1))
+                .unzip();
             let rows = 0..column.cells.len();
             let row = |i: usize| truths.iter().map(|t| t[i]).collect::<Vec<_>>();
             if kind == 5 {
-                let not_all = |i| any(&row(i).iter().map(|t| t.map(|t| !t)).collect::<Vec<_>>()).map(|t| !t);
+                let not_all =
+                    |i| any(&row(i).iter().map(|t| t.map(|t| !t)).collect::<Vec<_>>()).map(|t| !t);
                 (Predicate::And(parts), rows.map(not_all).collect())
             } else {
                 (Predicate::Or(parts), rows.map(|i| any(&row(i))).collect())
@@ -444,11 +826,20 @@ fn generate(rng: &mut Rng, columns: &[(String, Column)], depth: usize) -> (Predi
 
 /// SQL's OR.
 fn any(parts: &[Option<bool>]) -> Option<bool> {
-    if parts.contains(&Some(true)) { Some(true) } else { (!parts.contains(&None)).then_some(false) }
+    if parts.contains(&Some(true)) {
+        Some(true)
+    } else {
+        (!parts.contains(&None)).then_some(false)
+    }
 }
 
 pub(super) fn batch(columns: &[(String, Column)]) -> RecordBatch {
-    RecordBatch::try_from_iter(columns.iter().map(|(name, column)| (name, column.array.clone()))).unwrap()
+    RecordBatch::try_from_iter(
+        columns
+            .iter()
+            .map(|(name, column)| (name, column.array.clone())),
+    )
+    .unwrap()
 }
 
 #[test]
@@ -468,26 +859,46 @@ fn rows_and_blocks_agree_with_the_oracle() {
             let found = bound.evaluate(&batch).unwrap();
             assert_eq!(found.null_count(), 0);
             if let Some(row) = (0..rows).find(|&i| found.value(i) != expected[i]) {
-                let cells: HashMap<_, _> = columns.iter().map(|(n, c)| (n, &c.cells[row])).collect();
-                let cells: Vec<_> = predicate.columns().iter().map(|n| (*n, cells[&(*n).to_owned()])).collect();
-                panic!("{predicate}\n{bound:?}\nrow {row}: {cells:?}: {} expected", expected[row]);
+                let cells: HashMap<_, _> =
+                    columns.iter().map(|(n, c)| (n, &c.cells[row])).collect();
+                let cells: Vec<_> = predicate
+                    .columns()
+                    .iter()
+                    .map(|n| (*n, cells[&(*n).to_owned()]))
+                    .collect();
+                panic!(
+                    "{predicate}\n{bound:?}\nrow {row}: {cells:?}: {} expected",
+                    expected[row]
+                );
             }
 
             // Through text and back, it is the same (NaN is not equal to itself, but its text is).
             let again: Predicate = predicate.to_string().parse().unwrap();
-            assert_eq!(format!("{again:?}"), format!("{predicate:?}"), "{predicate}");
+            assert_eq!(
+                format!("{again:?}"),
+                format!("{predicate:?}"),
+                "{predicate}"
+            );
 
             // A slice of it: dictionaries, runs and views with offsets.
             let start = rng.below(rows + 1);
             let len = rng.below((rows - start).min(20) + 1);
             let part = bound.evaluate(&batch.slice(start, len)).unwrap();
-            assert!(part.iter().map(Option::unwrap).eq(expected[start..start + len].iter().copied()), "{predicate}");
+            assert!(
+                part.iter()
+                    .map(Option::unwrap)
+                    .eq(expected[start..start + len].iter().copied()),
+                "{predicate}"
+            );
 
             let zone = |name: &str| {
                 let (_, column) = columns.iter().find(|(n, _)| n == name).unwrap();
                 let cells = &column.cells[start..start + len];
                 let nulls = cells.iter().filter(|c| c.is_none()).count() as u64;
-                column.zone.map(|bounds| ZoneMap { nulls, bounds: bounds(cells) })
+                column.zone.map(|bounds| ZoneMap {
+                    nulls,
+                    bounds: bounds(cells),
+                })
             };
             let may = bound.may_match(len as u64, &zone);
             let some = expected[start..start + len].contains(&true);
@@ -512,7 +923,16 @@ fn rows_and_blocks_agree_with_the_oracle() {
             }
         }
     }
-    assert!(kept < blocks && matched > blocks / 10, "{blocks} blocks, {matched} match, {kept} kept");
-    assert!(pruned_prefixes * 2 > empty_prefixes, "only {pruned_prefixes} of {empty_prefixes} without the prefix");
-    assert!(pruned_simple * 10 > empty_simple * 7, "only {pruned_simple} of {empty_simple} empty blocks were pruned");
+    assert!(
+        kept < blocks && matched > blocks / 10,
+        "{blocks} blocks, {matched} match, {kept} kept"
+    );
+    assert!(
+        pruned_prefixes * 2 > empty_prefixes,
+        "only {pruned_prefixes} of {empty_prefixes} without the prefix"
+    );
+    assert!(
+        pruned_simple * 10 > empty_simple * 7,
+        "only {pruned_simple} of {empty_simple} empty blocks were pruned"
+    );
 }

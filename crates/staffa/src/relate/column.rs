@@ -6,7 +6,9 @@ use crate::choose::{Coded, code};
 use crate::chunk::Chosen;
 use crate::cursor::Cursor;
 use crate::decode::{Budget, Integer, OpenContext, Physical, for_ints};
-use crate::encoding::{Encoding, alp::Alp, constant::Constant, dictionary::Dictionary, narrow::Narrow};
+use crate::encoding::{
+    Encoding, alp::Alp, constant::Constant, dictionary::Dictionary, narrow::Narrow,
+};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::node::{Node, NodeRef};
@@ -33,16 +35,32 @@ pub(super) struct Column {
 impl Column {
     pub(super) fn of(chosen: &Chosen<'_>) -> Result<Option<Self>> {
         let block = judged(chosen);
-        let Some(input) = chosen.inputs.get(block).filter(|input| input.len >= LEAST_ROWS) else { return Ok(None) };
+        let Some(input) = chosen
+            .inputs
+            .get(block)
+            .filter(|input| input.len >= LEAST_ROWS)
+        else {
+            return Ok(None);
+        };
         let node = chosen.validity.get(block).and_then(Option::as_ref);
         let validity = input.validity.clone().zip(node.map(Node::size));
         let stream = View::of(chosen, block)?;
-        let numbers = if stream.as_ref().is_some_and(|view| view.codes) { View::numbers(chosen, block) } else { None };
-        Ok(Some(Self { len: chosen.len, stream, numbers, validity }))
+        let numbers = if stream.as_ref().is_some_and(|view| view.codes) {
+            View::numbers(chosen, block)
+        } else {
+            None
+        };
+        Ok(Some(Self {
+            len: chosen.len,
+            stream,
+            numbers,
+            validity,
+        }))
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.stream.as_ref().map_or(0, |view| view.bytes) + self.validity.as_ref().map_or(0, |(_, bytes)| *bytes)
+        self.stream.as_ref().map_or(0, |view| view.bytes)
+            + self.validity.as_ref().map_or(0, |(_, bytes)| *bytes)
     }
 }
 
@@ -70,12 +88,18 @@ pub(super) struct View {
 
 impl View {
     pub(super) fn of(chosen: &Chosen<'_>, block: usize) -> Result<Option<Self>> {
-        let (Some(input), Some(Some(node))) = (chosen.inputs.get(block), chosen.nodes.get(block)) else {
+        let (Some(input), Some(Some(node))) = (chosen.inputs.get(block), chosen.nodes.get(block))
+        else {
             return Ok(None);
         };
-        let (Some(from), Some(values)) = (stream_of(node), input.values()) else { return Ok(None) };
+        let (Some(from), Some(values)) = (stream_of(node), input.values()) else {
+            return Ok(None);
+        };
         let stream = stream(node, from, values)?;
-        let (ty, kind) = (stream.borrow().physical_type(), kind(node, from, chosen.options.kind));
+        let (ty, kind) = (
+            stream.borrow().physical_type(),
+            kind(node, from, chosen.options.kind),
+        );
         let mut words: Vec<u64> = for_ints!(ty, T => wide(T::slice(stream.borrow()).unwrap_or_default(), kind),
             _ => return Ok(None));
         if let Some(validity) = input.validity.as_ref().filter(|_| input.dense) {
@@ -85,30 +109,54 @@ impl View {
         }
         let bytes = stream_node(node, from).map_or(0, Node::size);
         let codes = node.encoding == Dictionary.id();
-        let Some(Coded { codes: ids, firsts }) = code::of(Values::U64(&words), usize::MAX) else { return Ok(None) };
+        let Some(Coded { codes: ids, firsts }) = code::of(Values::U64(&words), usize::MAX) else {
+            return Ok(None);
+        };
         let (distinct, rows, together) = (firsts.len(), Vec::new(), Vec::new());
-        let mut view = Self { ty, codes, words, ids, bytes, distinct, rows, together };
+        let mut view = Self {
+            ty,
+            codes,
+            words,
+            ids,
+            bytes,
+            distinct,
+            rows,
+            together,
+        };
         view.sample();
         Ok((view.distinct > 1).then_some(view))
     }
 
     /// The numbers of a block of which its dictionary makes codes, for sums alone.
     fn numbers(chosen: &Chosen<'_>, block: usize) -> Option<Self> {
-        let (input, root) = (chosen.inputs.get(block)?, chosen.nodes.get(block)?.as_ref()?);
+        let (input, root) = (
+            chosen.inputs.get(block)?,
+            chosen.nodes.get(block)?.as_ref()?,
+        );
         let (values, kind) = (input.values()?, chosen.options.kind);
         // A dictionary of the whole chunk is not at hand.
         if root.children.len() < 2 || !matches!(kind, Kind::Signed | Kind::Unsigned) {
             return None;
         }
         let ty = values.physical_type();
-        let mut words: Vec<u64> = for_ints!(ty, T => wide(T::slice(values)?, kind), _ => return None);
+        let mut words: Vec<u64> =
+            for_ints!(ty, T => wide(T::slice(values)?, kind), _ => return None);
         if let Some(validity) = input.validity.as_ref().filter(|_| input.dense) {
             let present = words.len();
             words.resize(input.len, 0);
             block::expand(&mut words, present, validity).ok()?;
         }
         let (bytes, ids, rows, together) = (root.size(), Vec::new(), Vec::new(), Vec::new());
-        Some(Self { ty, codes: false, words, ids, bytes, distinct: 0, rows, together })
+        Some(Self {
+            ty,
+            codes: false,
+            words,
+            ids,
+            bytes,
+            distinct: 0,
+            rows,
+            together,
+        })
     }
 
     /// Picks the rows of some words: all rows of a word or none.
@@ -120,15 +168,23 @@ impl View {
         self.rows = if (self.distinct as u64) < parts * 16 {
             rows.step_by(parts as usize).collect()
         } else {
-            let picked: Vec<u32> = rows.filter(|row| hash(word(row)).is_multiple_of(parts)).collect();
+            let picked: Vec<u32> = rows
+                .filter(|row| hash(word(row)).is_multiple_of(parts))
+                .collect();
             // From all parts of the block, also where one word has most rows.
-            picked.iter().copied().step_by(picked.len().div_ceil(SAMPLED * 2).max(1)).collect()
+            picked
+                .iter()
+                .copied()
+                .step_by(picked.len().div_ceil(SAMPLED * 2).max(1))
+                .collect()
         };
         let mut sorted = std::mem::take(&mut self.rows);
         // Groups in no particular order, so that the first of them stand for all.
         sorted.sort_by_cached_key(|row| (hash(word(row)), word(row)));
         let words: Vec<u64> = sorted.iter().map(word).collect();
-        self.together = std::iter::once(false).chain(words.array_windows().map(|[a, b]| a == b)).collect();
+        self.together = std::iter::once(false)
+            .chain(words.array_windows().map(|[a, b]| a == b))
+            .collect();
         self.rows = sorted;
     }
 }
@@ -143,13 +199,21 @@ fn hash(word: u64) -> u64 {
 fn wide<T: Integer>(words: &[T], kind: Kind) -> Vec<u64> {
     let shift = 64 - T::BITS;
     let signed = |w: &T| (((w.to_u64() << shift) as i64) >> shift) as u64;
-    if kind == Kind::Signed { words.iter().map(signed).collect() } else { words.iter().map(|w| w.to_u64()).collect() }
+    if kind == Kind::Signed {
+        words.iter().map(signed).collect()
+    } else {
+        words.iter().map(|w| w.to_u64()).collect()
+    }
 }
 
 /// Where a root of this encoding has its words: codes and digits stand in the first child.
 pub(super) fn from_of(encoding: u8) -> StreamOf {
     let first = [Dictionary.id(), Alp.id(), Narrow.id()].contains(&encoding);
-    if first { StreamOf::FirstChild } else { StreamOf::Values }
+    if first {
+        StreamOf::FirstChild
+    } else {
+        StreamOf::Values
+    }
 }
 
 /// The stream by which a block tells or is told.
@@ -183,8 +247,16 @@ pub(super) fn stream(root: &Node, from: StreamOf, values: Values<'_>) -> Result<
     };
     let mut bytes = Vec::with_capacity(node.size());
     node.write(&mut bytes);
-    let node = NodeRef::parse(&mut Cursor::new(&bytes), values.len(), Limits::default().depth)?;
-    let mut cx = OpenContext { budget: Budget::new(u64::MAX), shared: &[], sources: Vec::new() };
+    let node = NodeRef::parse(
+        &mut Cursor::new(&bytes),
+        values.len(),
+        Limits::default().depth,
+    )?;
+    let mut cx = OpenContext {
+        budget: Budget::new(u64::MAX),
+        shared: &[],
+        sources: Vec::new(),
+    };
     for_ints!(node.ty, T => {
         let words = cx.all_words::<T>(&node, "stream")?;
         Ok(Picked::all(T::values(&words)))

@@ -1,4 +1,5 @@
-//! Strings as the numbers in them: by the templates of a sample, with how the numbers are laid out in slots.
+//! Strings as the numbers in them: by the templates of a sample, with how the numbers are laid out
+//! in slots.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{BytesDict, Piece, Text as Printer, TextRows};
@@ -55,11 +56,18 @@ pub(super) struct Parsed {
 }
 
 impl Parsed {
-    /// By the templates of a sample; `None` where half the strings follow none, unless all of that is wanted.
+    /// By the templates of a sample; `None` where half the strings follow none, unless all of that
+    /// is wanted.
     pub(super) fn of(sample: Strings<'_>, strings: Strings<'_>, insisted: bool) -> Option<Self> {
-        let mut templates: Vec<Followed> =
-            templates::find(sample).into_iter().map(|pieces| Followed { pieces, fields: Vec::new() }).collect();
-        let (mut codes, mut others, mut fields) = (Vec::with_capacity(strings.len()), Vec::new(), Vec::new());
+        let mut templates: Vec<Followed> = templates::find(sample)
+            .into_iter()
+            .map(|pieces| Followed {
+                pieces,
+                fields: Vec::new(),
+            })
+            .collect();
+        let (mut codes, mut others, mut fields) =
+            (Vec::with_capacity(strings.len()), Vec::new(), Vec::new());
         let mut last = 0;
         for (row, string) in (0u32..).zip(strings.iter()) {
             if !insisted && row.is_multiple_of(1 << 10) && others.len() * 2 > row as usize {
@@ -68,11 +76,17 @@ impl Parsed {
             // That of the row before first: it is the likeliest, and makes the longest runs.
             let order = std::iter::once(last).chain((0..templates.len()).filter(|t| *t != last));
             let found = order.into_iter().find(|t| {
-                templates.get_mut(*t).is_some_and(|t| templates::parse(&mut t.pieces, string, &mut fields).is_some())
+                templates
+                    .get_mut(*t)
+                    .is_some_and(|t| templates::parse(&mut t.pieces, string, &mut fields).is_some())
             });
             if let Some(template) = found.and_then(|t| templates.get_mut(t)) {
                 template.fields.resize_with(fields.len(), Vec::new);
-                template.fields.iter_mut().zip(&fields).for_each(|(column, value)| column.push(*value));
+                template
+                    .fields
+                    .iter_mut()
+                    .zip(&fields)
+                    .for_each(|(column, value)| column.push(*value));
                 last = found.unwrap_or(0);
                 codes.push(last as u8 + 1);
             } else {
@@ -83,7 +97,11 @@ impl Parsed {
         if !insisted && others.len() * 2 > strings.len() {
             return None;
         }
-        let mut parsed = Self { templates, codes, others };
+        let mut parsed = Self {
+            templates,
+            codes,
+            others,
+        };
         parsed.drop_unused();
         parsed.templates.iter_mut().for_each(Followed::settle);
         Some(parsed)
@@ -91,13 +109,22 @@ impl Parsed {
 
     /// Strings that follow no template at all.
     pub(super) fn nothing(strings: usize) -> Self {
-        Self { templates: Vec::new(), codes: vec![0; strings], others: (0..strings as u32).collect() }
+        Self {
+            templates: Vec::new(),
+            codes: vec![0; strings],
+            others: (0..strings as u32).collect(),
+        }
     }
 
     /// Without templates that no row follows, or that have too many fields.
     fn drop_unused(&mut self) {
         let mut rows = [0usize; 256];
-        self.codes.iter().for_each(|code| rows.iter_mut().skip((*code).into()).take(1).for_each(|n| *n += 1));
+        self.codes.iter().for_each(|code| {
+            rows.iter_mut()
+                .skip((*code).into())
+                .take(1)
+                .for_each(|n| *n += 1)
+        });
         let mut renamed = [0u8; 256];
         let mut kept = 0;
         for (code, name) in renamed.iter_mut().enumerate().skip(1) {
@@ -111,13 +138,19 @@ impl Parsed {
             code += 1;
             rows.get(code).is_some_and(|n| *n > 0)
         });
-        self.codes.iter_mut().for_each(|code| *code = renamed.get(usize::from(*code)).copied().unwrap_or(0));
+        self.codes
+            .iter_mut()
+            .for_each(|code| *code = renamed.get(usize::from(*code)).copied().unwrap_or(0));
     }
 
-    /// Which fields are joined to slots, the slots, and about what they take: all that may be joined, or none,
-    /// whichever is smaller. `None` where there would be too many slots.
+    /// Which fields are joined to slots, the slots, and about what they take: all that may be
+    /// joined, or none, whichever is smaller. `None` where there would be too many slots.
     pub(super) fn layout(&self, cascade: &Cascade<'_>) -> Result<Option<Layout>> {
-        let apart: Vec<Vec<u64>> = self.templates.iter().map(|t| vec![0; t.fields.len()]).collect();
+        let apart: Vec<Vec<u64>> = self
+            .templates
+            .iter()
+            .map(|t| vec![0; t.fields.len()])
+            .collect();
         let joined: Vec<Vec<u64>> = self.templates.iter().map(Followed::joined).collect();
         let mut best: Option<Layout> = None;
         let mut layouts = vec![apart];
@@ -125,7 +158,10 @@ impl Parsed {
             layouts.push(joined);
         }
         for radices in layouts {
-            if radices.iter().any(|t| t.iter().filter(|r| **r == 0).count() > SLOTS) {
+            if radices
+                .iter()
+                .any(|t| t.iter().filter(|r| **r == 0).count() > SLOTS)
+            {
                 continue;
             }
             let slots = self.slots(&radices);
@@ -145,18 +181,35 @@ impl Parsed {
 
     /// A node of about the size, without trying anything.
     pub(super) fn trial(&self, values: Values<'_>) -> Option<Node> {
-        let apart: Vec<Vec<u64>> = self.templates.iter().map(|t| vec![0; t.fields.len()]).collect();
+        let apart: Vec<Vec<u64>> = self
+            .templates
+            .iter()
+            .map(|t| vec![0; t.fields.len()])
+            .collect();
         let joined: Vec<Vec<u64>> = self.templates.iter().map(Followed::joined).collect();
         let codes = rough_bytes(Values::U8(&self.codes));
-        let others = Picked::of(values, &self.others).borrow().plain_bytes() * 3 / 4 + self.others.len();
+        let others =
+            Picked::of(values, &self.others).borrow().plain_bytes() * 3 / 4 + self.others.len();
         let of = |radices: Vec<Vec<u64>>| {
-            let few = radices.iter().all(|t| t.iter().filter(|r| **r == 0).count() <= SLOTS);
-            let slots = self.slots(&radices).iter().map(|slot| slot.with(rough_bytes)).sum::<usize>();
+            let few = radices
+                .iter()
+                .all(|t| t.iter().filter(|r| **r == 0).count() <= SLOTS);
+            let slots = self
+                .slots(&radices)
+                .iter()
+                .map(|slot| slot.with(rough_bytes))
+                .sum::<usize>();
             few.then(|| self.payload(&radices).len() + slots)
         };
         let size = of(apart).into_iter().chain(of(joined)).min()?;
         let payload = vec![0; size + codes + others];
-        Some(Node { encoding: 17, ty: PhysicalType::Bytes, len: self.codes.len(), payload, children: vec![] })
+        Some(Node {
+            encoding: 17,
+            ty: PhysicalType::Bytes,
+            len: self.codes.len(),
+            payload,
+            children: vec![],
+        })
     }
 
     /// The slots in row order.
@@ -165,7 +218,8 @@ impl Parsed {
         let mut next = vec![0usize; self.templates.len()];
         for code in self.codes.iter().filter(|code| **code > 0) {
             let t = usize::from(*code) - 1;
-            let (Some(template), Some(radices), Some(next)) = (self.templates.get(t), radices.get(t), next.get_mut(t))
+            let (Some(template), Some(radices), Some(next)) =
+                (self.templates.get(t), radices.get(t), next.get_mut(t))
             else {
                 continue;
             };
@@ -176,9 +230,16 @@ impl Parsed {
                     if slots.len() == slot {
                         slots.push(Vec::new());
                     }
-                    slots.iter_mut().skip(slot).take(1).for_each(|s| s.push(value));
+                    slots
+                        .iter_mut()
+                        .skip(slot)
+                        .take(1)
+                        .for_each(|s| s.push(value));
                     slot += 1;
-                } else if let Some(joined) = slots.get_mut(slot.wrapping_sub(1)).and_then(|s| s.last_mut()) {
+                } else if let Some(joined) = slots
+                    .get_mut(slot.wrapping_sub(1))
+                    .and_then(|s| s.last_mut())
+                {
                     *joined = *joined * radix + value;
                 }
             }
@@ -219,14 +280,18 @@ impl Parsed {
                 }
                 put_varint(&mut out, radices.next().unwrap_or(0));
             }
-            out.iter_mut().skip(start).take(1).for_each(|place| *place = count);
+            out.iter_mut()
+                .skip(start)
+                .take(1)
+                .for_each(|place| *place = count);
         }
         out
     }
 }
 
 impl Followed {
-    /// A field that is the same in all rows becomes a literal, a number of the same width in all one of fixed width.
+    /// A field that is the same in all rows becomes a literal, a number of the same width in all
+    /// one of fixed width.
     fn settle(&mut self) {
         let mut columns = std::mem::take(&mut self.fields).into_iter();
         let mut pieces = Vec::new();
@@ -236,13 +301,18 @@ impl Followed {
                 continue;
             }
             let column = columns.next().unwrap_or_default();
-            let (least, most) = column.iter().fold((u64::MAX, 0), |(a, b), v| (a.min(*v), b.max(*v)));
+            let (least, most) = column
+                .iter()
+                .fold((u64::MAX, 0), |(a, b), v| (a.min(*v), b.max(*v)));
             if least == most {
                 templates::literal(&mut pieces, &printed(piece, least));
                 continue;
             }
             pieces.push(match piece {
-                Piece::Decimal if least.checked_ilog10().unwrap_or(0) == most.checked_ilog10().unwrap_or(0) => {
+                Piece::Decimal
+                    if least.checked_ilog10().unwrap_or(0)
+                        == most.checked_ilog10().unwrap_or(0) =>
+                {
                     Piece::Fixed(most.checked_ilog10().unwrap_or(0) as u8 + 1)
                 }
                 other => other,
@@ -269,10 +339,18 @@ impl Followed {
 /// A field as it is printed.
 fn printed(piece: Piece, value: u64) -> Vec<u8> {
     let mut out = vec![0; 32];
-    let (Some(printer), Some(none)) = (Printer::new(&[(vec![piece], vec![0])]), BytesDict::new(&[0], &[])) else {
+    let (Some(printer), Some(none)) = (
+        Printer::new(&[(vec![piece], vec![0])]),
+        BytesDict::new(&[0], &[]),
+    ) else {
         return Vec::new();
     };
-    let rows = TextRows { codes: &[1], slots: &[&[value]], others: &none, first_other: 0 };
+    let rows = TextRows {
+        codes: &[1],
+        slots: &[&[value]],
+        others: &none,
+        first_other: 0,
+    };
     let written = printer.print(&rows, &mut [0], &mut out).unwrap_or(0);
     out.truncate(written);
     out
