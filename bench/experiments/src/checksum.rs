@@ -42,7 +42,7 @@ pub fn run(folder: &str) -> Result<Value> {
                 |(offset, len): &(u64, u64)| &bytes[*offset as usize..(offset + len) as usize - 4];
             let sum = parts
                 .iter()
-                .fold(0, |sum, at| sum ^ staffa::opened::checksum(part(at)));
+                .fold(0, |sum, at| sum ^ staffa::testing::bench::checksum(part(at)));
             std::hint::black_box(sum);
             Ok(())
         };

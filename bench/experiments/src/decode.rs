@@ -15,7 +15,7 @@ use arrow_select::concat::concat;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use staffa::WriteOptions;
-use staffa::opened::OpenColumn;
+use staffa::testing::bench::OpenColumn;
 use staffa_kernels::PoolBuf;
 
 use crate::Result;

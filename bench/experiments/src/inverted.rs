@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
 use fastpfor::{AnyLenCodec, FastPForSimd128, VariableByte};
 use serde_json::{Map, Value, json};
-use staffa::opened::OpenColumn;
+use staffa::testing::bench::OpenColumn;
 
 use crate::Result;
 use crate::tables::{Random, Table, Turn, least, options, turns};

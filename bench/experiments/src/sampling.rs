@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use arrow_select::concat::concat_batches;
 use serde_json::{Value, json};
-use staffa::experiment;
+use staffa::testing::experiment;
 
 use crate::Result;
 use crate::tables::{Table, class, files};

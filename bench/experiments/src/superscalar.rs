@@ -10,7 +10,7 @@ use arrow_schema::DataType;
 use arrow_select::concat::concat;
 use bytes::Bytes;
 use serde_json::{Value, json};
-use staffa::opened::{OpenColumn, encode};
+use staffa::testing::bench::{OpenColumn, encode};
 use staffa_kernels::{VECTOR, pack, packed_bytes, unpack};
 
 use crate::Result;

@@ -42,59 +42,21 @@
     )
 )]
 
-mod aggregate;
-mod ahead;
 mod arrow;
-mod asked;
-mod bitmap;
-mod block;
-mod cache;
-mod choose;
-mod chunk;
-mod coded;
-#[cfg(test)]
-mod conforming;
-mod cursor;
 mod decode;
-mod decoded;
-mod encoding;
+mod encode;
+mod encodings;
 mod error;
-mod file;
-mod filter;
-mod float;
-mod fold;
-mod gather;
+mod format;
 mod inspect;
-mod later;
-mod leaf_reader;
 mod limits;
-mod memory;
-mod misfit;
-mod node;
-#[cfg(feature = "experiments")]
-#[doc(hidden)]
-pub mod opened;
-mod options;
-mod output;
-mod patches;
-mod pick;
-mod picked;
 mod predicate;
 mod read;
-mod relate;
-mod rounding;
-mod rows;
-mod runs;
-mod scan;
-mod select;
-mod shared;
-mod slots;
-mod source;
-mod store;
-mod take;
+#[cfg(any(test, feature = "experiments"))]
+#[doc(hidden)]
+pub mod testing;
 mod values;
 mod write;
-mod zone;
 
 /// The conformance suite for one encoding: the last line of its file.
 macro_rules! conformance {
@@ -103,33 +65,25 @@ macro_rules! conformance {
         mod conformance {
             #[test]
             fn conforms() {
-                crate::conforming::run(&super::$encoding);
+                crate::testing::conformance::run(&super::$encoding);
             }
         }
     };
 }
 use conformance;
-
-pub use aggregate::{Aggregate, aggregate_batches};
-#[cfg(feature = "experiments")]
-#[doc(hidden)]
-pub use choose::experiment;
-pub use encoding::{EncodingInfo, list as encodings};
+pub use encode::{Access, Profile};
+pub use encodings::{EncodingInfo, list as encodings};
 pub use error::{Error, Place, Result};
-pub use file::FORMAT_VERSION;
+pub use format::FORMAT_VERSION;
 pub use inspect::{
     BlockExplain, BlockInfo, ChunkInfo, ColumnExplain, ColumnWhy, Considered, EncodingTree,
     Inspection, LeafInfo, PartInfo, RelationWhy, RowGroupInfo, SharedExplain, SharedWhy,
     VerifyReport,
 };
-pub use limits::Limits;
-pub use memory::{retained_memory, set_retained_memory};
-pub use options::{Access, Profile, WriteOptions, WriteSummary};
+pub use limits::{Limits, retained_memory, set_retained_memory};
 pub use predicate::{Compare, Literal, Predicate};
-pub use read::File;
-pub use scan::{Part, Reader, Scan};
-pub use take::Selection;
-pub use write::{Writer, to_bytes};
+pub use read::{Aggregate, File, Part, Reader, Scan, Selection, aggregate_batches};
+pub use write::{WriteOptions, WriteSummary, Writer, to_bytes};
 
 /// The examples of the guide for Rust.
 #[cfg(doctest)]

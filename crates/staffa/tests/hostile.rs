@@ -15,15 +15,15 @@ mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::cast::AsArray;
 use arrow_array::{
-    Array, ArrayRef, FixedSizeBinaryArray, Int64Array, ListArray, NullArray, RecordBatch, RunArray,
-    StringArray,
+    Array, ArrayRef, FixedSizeBinaryArray, Float64Array, Int32Array, Int64Array, ListArray,
+    NullArray, RecordBatch, RunArray, StringArray,
 };
-use arrow_array::{Float64Array, Int32Array};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, IntervalUnit, Schema, TimeUnit};
 use common::{

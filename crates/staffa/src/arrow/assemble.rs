@@ -13,7 +13,8 @@ use arrow_buffer::{ArrowNativeType, NullBuffer};
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
 
 use super::assemble_leaf::{leaf_array, words};
-use super::build::{self, Mask, boolean_buffer, refused, scalars};
+use super::build;
+use super::build::{Mask, boolean_buffer, refused, scalars};
 use super::layout::{MOST_ITEMS, Node, physical};
 use crate::error::{Error, Result};
 use crate::values::{DecodedLeaf, DecodedValues, PhysicalType};

@@ -15,7 +15,8 @@ use arrow_schema::DataType;
 use staffa_kernels::{PlainStrings, rising_offsets, text_array};
 
 use super::assemble::unlike;
-use super::build::{self, boolean_buffer, refused, scalars};
+use super::build;
+use super::build::{boolean_buffer, refused, scalars};
 use super::layout::{MOST_ITEMS, physical};
 use crate::error::{Error, Result};
 use crate::values::{DecodedValues, PhysicalType};

@@ -20,13 +20,13 @@ use arrow_buffer::{
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, FieldRef, Fields};
 
-use crate::bitmap::Bitmap;
 use crate::error::{Error, Result};
+use crate::values::Bitmap;
 
 /// The validity of the levels above, up to the nearest list: a NULL there hides whatever is below
 /// it.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Mask<'a> {
+pub(crate) struct Mask<'a> {
     above: Option<&'a Mask<'a>>,
     nulls: Option<&'a NullBuffer>,
     /// Rows of this level that each row of the one above has: 1 in a struct, the size in a
@@ -36,7 +36,7 @@ pub(super) struct Mask<'a> {
 
 impl<'a> Mask<'a> {
     /// What hides the children of a level with these NULLs, `times` of them for each row.
-    pub(super) fn below(above: &'a Mask<'a>, nulls: Option<&'a NullBuffer>, times: usize) -> Self {
+    pub(crate) fn below(above: &'a Mask<'a>, nulls: Option<&'a NullBuffer>, times: usize) -> Self {
         Self {
             above: Some(above),
             nulls,
@@ -45,12 +45,12 @@ impl<'a> Mask<'a> {
     }
 
     /// Whether nothing is hidden.
-    pub(super) fn is_none(&self) -> bool {
+    pub(crate) fn is_none(&self) -> bool {
         self.nulls.is_none() && self.above.is_none_or(Mask::is_none)
     }
 
     /// Whether row `row` of the children is hidden.
-    pub(super) fn hides(&self, row: usize) -> bool {
+    pub(crate) fn hides(&self, row: usize) -> bool {
         let row = row.checked_div(self.times).unwrap_or(0);
         self.nulls
             .is_some_and(|nulls| row < nulls.len() && nulls.is_null(row))
@@ -72,7 +72,7 @@ impl<'a> Mask<'a> {
 
 /// Arrow's refusal of parts that do not fit; by value for `map_err`.
 #[allow(clippy::needless_pass_by_value)]
-pub(super) fn refused(error: ArrowError) -> Error {
+pub(crate) fn refused(error: ArrowError) -> Error {
     Error::corrupt(error.to_string())
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn boolean_buffer(bits: Bitmap) -> BooleanBuffer {
 }
 
 /// The words of a buffer; copied where they are not aligned.
-pub(super) fn scalars<T: ArrowNativeType>(data: Buffer) -> Result<ScalarBuffer<T>> {
+pub(crate) fn scalars<T: ArrowNativeType>(data: Buffer) -> Result<ScalarBuffer<T>> {
     let width = size_of::<T>();
     if !data.len().is_multiple_of(width) {
         return Err(Error::corrupt(format!(
@@ -101,7 +101,7 @@ pub(super) fn scalars<T: ArrowNativeType>(data: Buffer) -> Result<ScalarBuffer<T
 }
 
 /// List, large list, list view, large list view or map, of lists that lie one after another.
-pub(super) fn list(
+pub(crate) fn list(
     ty: &DataType,
     lengths: impl ExactSizeIterator<Item = u64>,
     items: ArrayRef,
@@ -197,7 +197,7 @@ fn list_of<O: OffsetSizeTrait>(
 }
 
 /// List views whose lists lie anywhere among the items.
-pub(super) fn list_views<O: OffsetSizeTrait>(
+pub(crate) fn list_views<O: OffsetSizeTrait>(
     ty: &DataType,
     starts: &[usize],
     lengths: &[usize],
@@ -230,7 +230,7 @@ pub(super) fn list_views<O: OffsetSizeTrait>(
 }
 
 /// A struct of `rows` rows.
-pub(super) fn structs(
+pub(crate) fn structs(
     fields: &Fields,
     children: Vec<ArrayRef>,
     nulls: Option<NullBuffer>,
@@ -257,7 +257,7 @@ pub(super) fn structs(
 }
 
 /// A fixed-size list of `rows` rows.
-pub(super) fn fixed_lists(
+pub(crate) fn fixed_lists(
     item: &FieldRef,
     size: usize,
     items: ArrayRef,
@@ -286,7 +286,7 @@ pub(super) fn fixed_lists(
 }
 
 /// Runs: `ends` strictly increasing from above 0, one for each value.
-pub(super) fn runs(
+pub(crate) fn runs(
     ty: &DataType,
     ends: &dyn Array,
     values: &ArrayRef,
@@ -350,7 +350,7 @@ fn runs_of<R: RunEndIndexType>(
 }
 
 /// Words as an array of type `ty`, which must be `T`'s or differ from it in parameters alone.
-pub(super) fn primitive<T: ArrowPrimitiveType>(
+pub(crate) fn primitive<T: ArrowPrimitiveType>(
     ty: &DataType,
     values: ScalarBuffer<T::Native>,
     nulls: Option<NullBuffer>,

@@ -16,7 +16,8 @@ use arrow_array::{
 use arrow_buffer::{ArrowNativeType, BooleanBufferBuilder, Buffer, NullBuffer};
 use arrow_schema::{DataType, Field, SchemaRef};
 
-use super::build::{self, Mask};
+use super::build;
+use super::build::Mask;
 use crate::error::{Error, Result};
 
 /// The rows of all batches, in order, as one batch of `schema`; `None` where they cannot be one:
@@ -330,8 +331,8 @@ mod tests {
     use arrow_array::{DictionaryArray, Int8Array, Int16Array, StringArray, UInt8Array};
     use arrow_schema::Schema;
 
-    use super::super::testing::{Random, array, assert_same, flat_types, nested_types, one, rows};
     use super::*;
+    use crate::testing::arrays::{Random, array, assert_same, flat_types, nested_types, one, rows};
 
     fn concat_all(batches: &[RecordBatch]) -> Option<RecordBatch> {
         concat(&batches[0].schema(), batches).unwrap()

@@ -22,7 +22,7 @@ use hashbrown::HashMap;
 
 use super::concat::join_values;
 use super::layout::physical;
-use super::pick::pick;
+use super::take::take;
 use crate::error::Result;
 
 /// One dictionary array out of several, with the validity of their keys as joined already.
@@ -101,7 +101,7 @@ fn append<K: ArrowDictionaryKeyType>(
         }
         let field = Field::new("values", values.data_type().clone(), true);
         kept.push(if used.len() < values.len() {
-            pick(&field, values, &used)?
+            take(&field, values, &used)?
         } else {
             values.clone()
         });

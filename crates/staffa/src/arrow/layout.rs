@@ -245,7 +245,7 @@ struct Planner<'a> {
 impl Planner<'_> {
     fn node(&mut self, ty: &DataType, path: &str) -> Result<Node> {
         let locate = |e: Error| e.at(|p| p.column = Some(path.to_owned()));
-        super::schema::check(ty)
+        crate::format::check_type(ty)
             .map_err(|what| Error::invalid(format!("column {path:?}: {what}")))?;
         if let Some((physical, kind)) = physical(ty) {
             return Ok(Node::Leaf(self.leaf(ty, Some(physical), kind, path)));
@@ -397,13 +397,27 @@ fn tail(text: &str, bytes: usize) -> &str {
         .unwrap_or_default()
 }
 
+/// The error for a column that is not there.
+pub(crate) fn unknown_column(name: &str, schema: &Schema) -> Error {
+    let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
+    let shown = names.get(..20).unwrap_or(&names).join(", ");
+    let more = if names.len() > 20 {
+        format!(" and {} more", names.len() - 20)
+    } else {
+        String::new()
+    };
+    Error::invalid(format!(
+        "no column is called {name:?}; there are {shown}{more}"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use super::super::testing::{flat_types, nested_types};
-    use super::super::with_string_views;
     use super::*;
+    use crate::arrow::with_string_views;
+    use crate::testing::arrays::{flat_types, nested_types};
 
     fn paths(fields: Vec<Field>) -> Vec<String> {
         let layout = Layout::new(&Schema::new(fields)).unwrap();

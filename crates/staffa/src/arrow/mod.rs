@@ -12,26 +12,22 @@
 
 mod assemble;
 mod assemble_leaf;
-mod build;
+pub(crate) mod build;
 mod concat;
 mod dictionaries;
 mod layout;
-mod pick;
-mod schema;
 mod shred;
 mod shred_leaf;
 mod shred_list;
+mod take;
 
 pub(crate) use assemble::{assemble, assemble_within, reads_views, with_string_views};
 pub(crate) use assemble_leaf::leaf_array;
 pub(crate) use build::boolean_buffer;
 pub(crate) use concat::concat;
-pub(crate) use layout::{Layout, Leaf, Node};
-pub(crate) use pick::pick;
-pub(crate) use schema::{decode_schema, encode_schema};
+pub(crate) use layout::{Layout, Leaf, Node, unknown_column};
 pub(crate) use shred::shred;
+pub(crate) use take::take;
 
-#[cfg(test)]
-pub(crate) mod testing;
 #[cfg(test)]
 mod tests;

@@ -24,9 +24,8 @@ use super::build::Mask;
 use super::layout::{Layout, MOST_ITEMS, Node};
 use super::shred_leaf::{values, words};
 use super::shred_list::{Plan, each, too_many_items};
-use crate::bitmap::Bitmap;
 use crate::error::{Error, Result};
-use crate::values::{LeafArray, LeafValues};
+use crate::values::{Bitmap, LeafArray, LeafValues};
 
 /// The leaves of a batch, in the order of `layout`, which must be its schema's.
 ///

@@ -11,9 +11,8 @@ use arrow_schema::DataType;
 
 use super::build::scalars;
 use super::shred::Level;
-use crate::bitmap::Bitmap;
 use crate::error::{Error, Result};
-use crate::values::{LeafValues, PhysicalType};
+use crate::values::{Bitmap, LeafValues, PhysicalType};
 
 /// The wanted values of an array without children, `physical` being the type of its words.
 pub(super) fn values(

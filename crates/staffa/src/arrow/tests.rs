@@ -11,10 +11,10 @@ use arrow_array::{
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields, Schema};
 
-use super::testing::{
+use super::{Layout, assemble, concat, shred, with_string_views};
+use crate::testing::arrays::{
     Random, array, assert_same, damaged, decoded, flat_types, nested_types, one, through,
 };
-use super::{Layout, assemble, concat, shred, with_string_views};
 use crate::values::LeafValues;
 
 /// Whole, sliced at odd places, empty.
@@ -281,7 +281,7 @@ fn hostile_leaves_are_refused_or_make_whole_arrays() {
                 // NULLs and runs may say that there are billions, in lists too; all else is there
                 // to be read.
                 if !ty.to_string().contains("Null") && !ty.to_string().contains("RunEnd") {
-                    super::testing::rows(&array);
+                    crate::testing::arrays::rows(&array);
                 }
             }
         }

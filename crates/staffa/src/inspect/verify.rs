@@ -4,10 +4,9 @@ use rayon::prelude::*;
 
 use super::{decoded_bytes, with_present};
 use crate::error::{Error, Result};
-use crate::file::{HEADER_BYTES, TRAILER_BYTES};
+use crate::format::{HEADER_BYTES, TRAILER_BYTES, ZoneMap};
 use crate::read::File;
 use crate::values::{DecodedLeaf, Kind};
-use crate::zone::ZoneMap;
 
 /// What [`File::verify`] has gone through.
 #[derive(Debug, Clone, Default, serde::Serialize)]

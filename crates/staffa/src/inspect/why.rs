@@ -5,13 +5,13 @@ use rayon::prelude::*;
 
 use super::{EncodingTree, column_name, with_present};
 use crate::arrow::shred;
-use crate::choose::{Cascade, Stats};
-use crate::chunk::{self, Chosen, ChunkOptions, Sharing};
+use crate::encode::{Access, Cascade, Profile, Stats};
+use crate::encodings::POOL;
 use crate::error::Result;
-use crate::options::{Access, Profile};
 use crate::read::File;
-use crate::relate::{self, Tried};
-use crate::rounding;
+use crate::write::chunk::{Chosen, ChunkOptions, Sharing};
+use crate::write::correlate::Tried;
+use crate::write::{chunk, correlate, rounding};
 
 /// What the chooser weighs for one block of a leaf column.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -146,7 +146,7 @@ impl File {
             });
         let mut chosen: Vec<Chosen<'_>> = chosen.collect::<Result<_>>()?;
         let sharing = chosen.iter().map(|column| column.sharing).collect();
-        Ok((sharing, relate::relate(&mut chosen, 0.0)?.1))
+        Ok((sharing, correlate::relate(&mut chosen, 0.0)?.1))
     }
 
     fn is_rounded(&self, column: usize) -> bool {
@@ -181,8 +181,8 @@ impl File {
                 return Ok((0, Vec::new()));
             }
             let stats = Stats::new(values, spec.kind);
-            let cascade =
-                Cascade::root(Profile::Balanced, None).of_rounded(self.is_rounded(spec.column));
+            let cascade = Cascade::root(&POOL, Profile::Balanced, None)
+                .of_rounded(self.is_rounded(spec.column));
             let all = cascade.consider(values, &stats)?;
             let mut all: Vec<Considered> = all
                 .into_iter()

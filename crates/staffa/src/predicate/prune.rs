@@ -10,7 +10,7 @@ use arrow_buffer::i256;
 use super::Compare;
 use super::bind::{Bound, Node};
 use super::place::Value;
-use crate::zone::{Bounds, ZoneMap};
+use crate::format::{Bounds, ZoneMap};
 
 impl Bound {
     /// Whether some row may match, by zone maps: never false where a row matches.

@@ -16,8 +16,8 @@ use arrow_array::{
 use arrow_buffer::i256;
 
 use super::{Compare, Literal, Predicate};
+use crate::format::{Bounds, ZoneMap};
 use crate::values::{Kind, StringsBuf, Values};
-use crate::zone::{Bounds, ZoneMap};
 
 pub(super) struct Rng(pub(super) u64);
 

@@ -1,0 +1,92 @@
+//! All values of a decoder, in memory taken out of a budget.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use std::borrow::Borrow;
+use std::ops::Deref;
+
+use staffa_kernels::{BytesDict, BytesDictBuilder, PoolVec, VECTOR, Word};
+
+use super::{Budget, BytesDecoder, Decodable, Decoder, Scratch};
+use crate::error::{Error, Result};
+use crate::values::vector_len;
+
+/// Values that are the chunk's, or a block's own.
+pub enum Entries<'a, B: ?Sized, O> {
+    /// Of a shared part.
+    Shared(&'a B),
+    /// Decoded when the block was opened.
+    Own(O),
+}
+
+impl<B: ?Sized, O: Borrow<B>> Deref for Entries<'_, B, O> {
+    type Target = B;
+    fn deref(&self) -> &B {
+        match self {
+            Self::Shared(values) => values,
+            Self::Own(values) => values.borrow(),
+        }
+    }
+}
+
+/// Memory for so many words, out of the pool; they hold anything.
+pub fn words<T: Word>(len: usize) -> Result<PoolVec<T>> {
+    PoolVec::new(len)
+        .ok_or_else(|| Error::limit(format!("no memory for {len} values of {} bytes", T::BYTES)))
+}
+
+/// All values of a decoder.
+pub fn decode_all<T: Decodable>(decoder: &dyn Decoder<T>) -> Result<PoolVec<T>> {
+    let mut out = words(decoder.len())?;
+    let mut cx = Scratch::default();
+    for (v, chunk) in out.chunks_mut(VECTOR).enumerate() {
+        decoder.vector(v, &mut cx, chunk)?;
+    }
+    Ok(out)
+}
+
+/// Bytes of all strings of a decoder, with which there is room for these in the budget.
+pub fn strings_bytes(decoder: &dyn BytesDecoder, budget: &mut Budget, what: &str) -> Result<usize> {
+    let (mut cx, len) = (Scratch::default(), decoder.len());
+    budget.take(len as u64 * 8, what)?;
+    let mut total = 0u64;
+    for v in 0..len.div_ceil(VECTOR) {
+        total += decoder.vector_bytes(v, &mut cx)? as u64;
+        if total > u64::from(u32::MAX) {
+            return Err(Error::limit(format!("{what}: strings of more than 4 GiB")));
+        }
+    }
+    budget.take(total, what)?;
+    Ok(total as usize)
+}
+
+/// All strings of a decoder.
+pub fn decode_all_strings(
+    decoder: &dyn BytesDecoder,
+    budget: &mut Budget,
+    what: &str,
+) -> Result<BytesDict> {
+    decode_strings(decoder, strings_bytes(decoder, budget, what)?, what)
+}
+
+/// All strings of a decoder, which take so many bytes.
+pub fn decode_strings(decoder: &dyn BytesDecoder, bytes: usize, what: &str) -> Result<BytesDict> {
+    let (mut cx, len) = (Scratch::default(), decoder.len());
+    let all = BytesDictBuilder::new(len, bytes);
+    let mut all =
+        all.ok_or_else(|| Error::limit(format!("{what}: no memory for {bytes} bytes")))?;
+    let mut lengths = cx.take_u32();
+    for v in 0..len.div_ceil(VECTOR) {
+        let lengths = lengths.get_mut(..vector_len(len, v)).unwrap_or_default();
+        let written = decoder.vector(v, &mut cx, lengths, all.room())?;
+        if staffa_kernels::sum_u32(lengths) != written as u64 || !all.push(lengths) {
+            return Err(Error::corrupt(format!(
+                "{what}: strings of {bytes} bytes expected, found {written} more"
+            )));
+        }
+    }
+    all.finish().ok_or_else(|| {
+        Error::corrupt(format!(
+            "{what}: strings of {bytes} bytes expected, found fewer"
+        ))
+    })
+}

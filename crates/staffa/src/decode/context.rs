@@ -1,0 +1,197 @@
+//! What opening a node needs beside the node: memory within a budget, shared dictionaries, reference
+//! columns.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use std::fmt;
+
+use staffa_kernels::{BytesDict, PoolVec};
+
+use super::{
+    AnyDecoder, BitsDecoder, BytesDecoder, Decodable, Decoder, SharedPart, Source, decode_all,
+    decode_all_strings,
+};
+use crate::error::{Error, Result};
+use crate::format::NodeRef;
+use crate::limits::Limits;
+
+/// The memory that decoders of one block may hold beside their output.
+#[derive(Debug)]
+pub struct Budget {
+    left: u64,
+    beside: u64,
+}
+
+impl Budget {
+    /// What decoders of a block may hold beside their output: dictionaries, runs, exceptions, none
+    /// larger than the values themselves. `plain`: decoded bytes of the block.
+    pub fn for_block(plain: u64, values: usize) -> Self {
+        let all = plain.saturating_mul(4).saturating_add(32 * values as u64);
+        Self::new(all.saturating_add(1 << 16))
+    }
+
+    /// So many bytes.
+    pub fn new(bytes: u64) -> Self {
+        Self {
+            left: bytes,
+            beside: 0,
+        }
+    }
+
+    /// What is left of it.
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// What may be held beside it, for other columns.
+    pub fn beside(&self) -> u64 {
+        self.beside
+    }
+
+    /// Counts what may be held for another column, which the size of that bounds.
+    pub fn count_beside(&mut self, bytes: u64) {
+        self.beside = self.beside.saturating_add(bytes);
+    }
+
+    /// Takes `bytes` out of the budget, before they are allocated.
+    pub fn take(&mut self, bytes: u64, what: &str) -> Result<()> {
+        self.left = self.left.checked_sub(bytes).ok_or_else(|| {
+            Error::limit(format!(
+                "{what}: {bytes} bytes needed, {} left of what the block declares",
+                self.left
+            ))
+        })?;
+        Ok(())
+    }
+}
+
+/// What an encoding's `open` is given beside its node.
+pub struct OpenContext<'a> {
+    /// Opens children.
+    pub registry: &'static dyn Registry,
+    /// Memory for what must be decoded at open.
+    pub budget: Budget,
+    /// The chunk's shared parts.
+    pub shared: &'a [SharedPart],
+    /// The same rows of the columns in terms of which this one is.
+    pub sources: Vec<Source<'a>>,
+}
+
+impl<'a> OpenContext<'a> {
+    /// A column in terms of which this one is.
+    pub fn source(&self, i: usize) -> Result<&Source<'a>> {
+        let named = self.sources.len();
+        let missing = || {
+            Error::corrupt(format!(
+                "in terms of other column {i}, but the column index names {named}"
+            ))
+        };
+        self.sources.get(i).ok_or_else(missing)
+    }
+
+    /// A shared part of the chunk.
+    pub fn shared_part(&self, i: usize) -> Result<&'a SharedPart> {
+        let missing = || {
+            Error::corrupt(format!(
+                "shared part {i} is not there, the chunk has {}",
+                self.shared.len()
+            ))
+        };
+        self.shared.get(i).ok_or_else(missing)
+    }
+
+    /// A decoder of `T` for a node.
+    pub fn open_words<T: Decodable>(
+        &mut self,
+        node: &NodeRef<'a>,
+    ) -> Result<Box<dyn Decoder<T> + 'a>> {
+        let found = node.ty;
+        T::unwrap(self.open(node)?).ok_or_else(|| {
+            Error::corrupt(format!("values of {:?} expected, found {found:?}", T::TYPE))
+        })
+    }
+
+    /// A decoder of byte strings for a node.
+    pub fn open_bytes(&mut self, node: &NodeRef<'a>) -> Result<Box<dyn BytesDecoder + 'a>> {
+        match self.open(node)? {
+            AnyDecoder::Bytes(decoder) => Ok(decoder),
+            _ => Err(Error::corrupt(format!(
+                "byte strings expected, found {:?}",
+                node.ty
+            ))),
+        }
+    }
+
+    /// A decoder of bits for a node.
+    pub fn open_bits(&mut self, node: &NodeRef<'a>) -> Result<Box<dyn BitsDecoder + 'a>> {
+        match self.open(node)? {
+            AnyDecoder::Bits(decoder) => Ok(decoder),
+            _ => Err(Error::corrupt(format!(
+                "bits expected, found {:?}",
+                node.ty
+            ))),
+        }
+    }
+
+    /// A decoder for a node.
+    pub fn open(&mut self, node: &NodeRef<'a>) -> Result<AnyDecoder<'a>> {
+        self.registry.open(node, self)
+    }
+
+    /// All values of a node, where an encoding needs them at hand.
+    pub fn all_words<T: Decodable>(
+        &mut self,
+        node: &NodeRef<'a>,
+        what: &str,
+    ) -> Result<PoolVec<T>> {
+        self.budget.take((node.len * T::BYTES) as u64, what)?;
+        let decoder = self.open_words::<T>(node)?;
+        decode_all(decoder.as_ref())
+    }
+
+    /// All strings of a node, where an encoding needs them at hand.
+    pub fn all_strings(&mut self, node: &NodeRef<'a>, what: &str) -> Result<BytesDict> {
+        let decoder = self.open_bytes(node)?;
+        decode_all_strings(decoder.as_ref(), &mut self.budget, what)
+    }
+}
+
+/// Opens nodes by the id of their encoding.
+pub trait Registry: Sync {
+    /// A decoder for a node, whose structure is checked.
+    fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>>;
+}
+
+/// What all blocks of a file are opened with.
+#[derive(Clone, Copy)]
+pub struct Opener {
+    /// The encodings.
+    pub registry: &'static dyn Registry,
+    /// What the reader accepts.
+    pub limits: Limits,
+}
+
+impl Opener {
+    /// The context of one block, or of one shared dictionary.
+    pub fn context<'a>(
+        &self,
+        budget: Budget,
+        shared: &'a [SharedPart],
+        sources: Vec<Source<'a>>,
+    ) -> OpenContext<'a> {
+        let registry = self.registry;
+        OpenContext {
+            registry,
+            budget,
+            shared,
+            sources,
+        }
+    }
+}
+
+impl fmt::Debug for Opener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opener")
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,376 @@
+//! Filters on encoded data: which values of a decoder pass a test, one bit for each.
+//!
+//! A comparison with a literal is a range of words; a dictionary answers once for every distinct
+//! value and then asks for a range of codes, runs answer once for every run, a frame of reference
+//! once for a vector that lies inside or outside. Elsewhere a vector is decoded and compared while
+//! it is in the L1 cache.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use memchr::memmem::Finder;
+use staffa_kernels::{VECTOR, begin_with, in_range, in_set, order_floats, sum_u32};
+
+use super::{BytesDecoder, Decoder, Integer, Scratch};
+use crate::error::{Error, Result};
+use crate::predicate::Compare;
+use crate::values::{Bitmap, Kind, vector_len};
+
+/// Words of a vector's bits.
+const WORDS: usize = VECTOR / 64;
+
+/// A comparison with a literal: the words from `low` to `low + span`, modulo 2^BITS, or all others.
+#[derive(Debug, Clone, Copy)]
+pub struct Range<T> {
+    low: T,
+    span: T,
+    /// Whether the words in the range pass, or those outside.
+    inside: bool,
+    /// Whether words are floats, and the range one of their order as integers.
+    float: bool,
+}
+
+impl<T: Integer> Range<T> {
+    /// What stands in this relation to a word, both of one kind.
+    pub fn of(op: Compare, word: T, kind: Kind) -> Self {
+        let float = kind == Kind::Float;
+        let mut value = [word];
+        if float {
+            order_floats(&mut value);
+        }
+        let ([value], one) = (value, T::from_u64(1));
+        let min = if kind == Kind::Signed {
+            T::from_u64(1 << (T::BITS - 1))
+        } else {
+            T::ZERO
+        };
+        let max = min.wrapping_sub(one);
+        let range = |low: T, high: T| Self {
+            low,
+            span: high.wrapping_sub(low),
+            inside: true,
+            float,
+        };
+        match op {
+            Compare::Eq => range(value, value),
+            Compare::NotEq => Self {
+                inside: false,
+                ..range(value, value)
+            },
+            Compare::LtEq => range(min, value),
+            Compare::GtEq => range(value, max),
+            // Before the least and after the greatest there is nothing.
+            Compare::Lt if value == min => Self {
+                inside: false,
+                ..range(min, max)
+            },
+            Compare::Gt if value == max => Self {
+                inside: false,
+                ..range(min, max)
+            },
+            Compare::Lt => range(min, value.wrapping_sub(one)),
+            Compare::Gt => range(value.wrapping_add(one), max),
+        }
+    }
+
+    /// Words from the first to the last.
+    pub fn between(first: T, last: T) -> Self {
+        Self {
+            low: first,
+            span: last.wrapping_sub(first),
+            inside: true,
+            float: false,
+        }
+    }
+
+    /// Which of the values pass. Floats are overwritten by their order.
+    pub fn test(&self, values: &mut [T], out: &mut [u64]) {
+        if self.float {
+            order_floats(values);
+        }
+        in_range(values, self.low, self.span, out);
+        if !self.inside {
+            out.iter_mut().for_each(|word| *word = !*word);
+        }
+    }
+
+    /// Which of some values pass.
+    pub fn of_values(&self, values: &[T]) -> Bitmap {
+        let mut words = vec![0; values.len().div_ceil(64)];
+        self.test(&mut values.to_vec(), &mut words);
+        Bitmap::from_words(words, values.len())
+    }
+
+    /// Whether all words from `base` to `base + most` pass, or none; `None` where some may.
+    pub fn decided(&self, base: T, most: T) -> Option<bool> {
+        let (first, room) = (base.wrapping_sub(self.low), |from: T, to: T| {
+            most <= to.wrapping_sub(from)
+        });
+        if self.float {
+            None
+        } else if first <= self.span {
+            room(first, self.span).then_some(self.inside)
+        } else {
+            room(first, T::MAX).then_some(!self.inside)
+        }
+    }
+}
+
+/// [`Decoder::select`] by whole vectors.
+pub fn select_vectors<T: Integer>(
+    decoder: &(impl Decoder<T> + ?Sized),
+    range: &Range<T>,
+    cx: &mut Scratch,
+) -> Result<Bitmap> {
+    let mut buffer = [T::ZERO; VECTOR];
+    by_vector(decoder.len(), |v, words| {
+        let values = buffer
+            .get_mut(..vector_len(decoder.len(), v))
+            .unwrap_or_default();
+        decoder.vector(v, cx, values)?;
+        range.test(values, words);
+        Ok(())
+    })
+}
+
+/// Bits of `len` values, vector by vector.
+pub fn by_vector(
+    len: usize,
+    mut bits: impl FnMut(usize, &mut [u64]) -> Result<()>,
+) -> Result<Bitmap> {
+    let mut words = vec![0; len.div_ceil(64)];
+    words
+        .chunks_mut(WORDS)
+        .enumerate()
+        .try_for_each(|(v, words)| bits(v, words))?;
+    Ok(Bitmap::from_words(words, len))
+}
+
+/// A test of strings.
+pub struct StringTest<'t> {
+    /// Whether a string passes.
+    pub passes: &'t dyn Fn(&[u8]) -> bool,
+    /// The same for many.
+    pub bulk: Bulk<'t>,
+}
+
+/// What many strings that stand one after another are searched for at once.
+#[derive(Clone, Copy)]
+pub enum Bulk<'t> {
+    /// Each is tested by itself.
+    Each,
+    /// They are equal to this.
+    Equal(&'t [u8]),
+    /// They begin with this, or they do not.
+    Begin(&'t [u8], bool),
+    /// They contain this, or they do not.
+    Contain(&'t Finder<'t>, bool),
+}
+
+impl StringTest<'_> {
+    /// The length that all strings have which pass, where there is one.
+    fn length(&self) -> Option<u32> {
+        // A string of a block is shorter than 4 GiB.
+        if let Bulk::Equal(value) = self.bulk {
+            u32::try_from(value.len()).ok()
+        } else {
+            None
+        }
+    }
+
+    /// Which strings pass that stand one after another in `bytes`; `None` where they have more
+    /// bytes than there are.
+    fn of_strings(&self, lengths: &[u32], bytes: &[u8], words: &mut [u64]) -> Option<()> {
+        let (done, negated) = match self.bulk {
+            Bulk::Equal(value) => (begin_with(lengths, bytes, value, true, words), false),
+            Bulk::Begin(text, negated) => (begin_with(lengths, bytes, text, false, words), negated),
+            Bulk::Contain(finder, negated) if !finder.needle().is_empty() => {
+                contain(lengths, bytes, finder, words)?;
+                (true, negated)
+            }
+            Bulk::Each | Bulk::Contain(..) => {
+                let mut rest = bytes;
+                for (word, lengths) in words.iter_mut().zip(lengths.chunks(64)) {
+                    for (i, length) in lengths.iter().enumerate() {
+                        let (string, others) = rest.split_at_checked(*length as usize)?;
+                        *word |= u64::from((self.passes)(string)) << i;
+                        rest = others;
+                    }
+                }
+                (true, false)
+            }
+        };
+        if negated {
+            words.iter_mut().for_each(|word| *word = !*word);
+        }
+        done.then_some(())
+    }
+}
+
+/// Which strings contain a text that is not empty: all of them are searched as one, and what is
+/// found across the end of a string does not count.
+fn contain(lengths: &[u32], bytes: &[u8], finder: &Finder<'_>, words: &mut [u64]) -> Option<()> {
+    let total = usize::try_from(sum_u32(lengths)).ok()?;
+    let bytes = bytes.get(..total)?;
+    let (mut i, mut end, mut from) = (0, lengths.first().map_or(0, |length| *length as usize), 0);
+    while let Some(found) = finder.find(bytes.get(from..)?) {
+        let at = from + found;
+        while end <= at {
+            i += 1;
+            end += *lengths.get(i)? as usize;
+        }
+        if at + finder.needle().len() <= end {
+            *words.get_mut(i / 64)? |= 1 << (i % 64);
+            from = end;
+        } else {
+            from = at + 1;
+        }
+    }
+    Some(())
+}
+
+/// [`BytesDecoder::select`] by whole vectors: those in which there is a string of the length, where
+/// all that pass have one.
+pub fn select_strings(
+    decoder: &(impl BytesDecoder + ?Sized),
+    test: &StringTest<'_>,
+    most: usize,
+    cx: &mut Scratch,
+) -> Result<Bitmap> {
+    let candidates = match (test.length(), decoder.lengths()) {
+        (Some(length), Some(lengths)) => Some(lengths.select(&Range::between(length, length), cx)?),
+        _ => None,
+    };
+    let none = |v: usize, words: &[u64]| {
+        let own = candidates
+            .as_ref()
+            .map(|found| found.words().iter().skip(v * WORDS).take(words.len()));
+        own.is_some_and(|mut own| own.all(|word| *word == 0))
+    };
+    by_vector(decoder.len(), |v, words| {
+        if none(v, words) {
+            return Ok(());
+        }
+        let size = decoder.vector_bytes(v, cx)?;
+        if size > most {
+            return Err(Error::corrupt(format!(
+                "strings of at most {most} bytes expected, found {size}"
+            )));
+        }
+        let (mut bytes, mut buffer) = (cx.take_bytes(size), cx.take_u32());
+        let lengths = buffer
+            .get_mut(..vector_len(decoder.len(), v))
+            .unwrap_or_default();
+        decoder.vector(v, cx, lengths, &mut bytes)?;
+        let longer = || Error::corrupt(format!("strings of vector {v} longer than declared"));
+        test.of_strings(lengths, &bytes, words).ok_or_else(longer)?;
+        cx.give_bytes(bytes);
+        cx.give_u32(buffer);
+        Ok(())
+    })
+}
+
+/// The rows whose code is that of a value which passes; a code that no value has does not.
+pub fn select_codes(
+    codes: &dyn Decoder<u32>,
+    passing: &Bitmap,
+    cx: &mut Scratch,
+) -> Result<Bitmap> {
+    let ends = passing.ones().next().zip(passing.ones().last());
+    let Some((first, last)) = ends else {
+        return Ok(Bitmap::filled(codes.len(), false));
+    };
+    if (last - first) as usize + 1 == passing.count_ones() {
+        return codes.select(&Range::between(first, last), cx);
+    }
+    by_vector(codes.len(), |v, words| {
+        let mut buffer = cx.take_u32();
+        let codes_of = buffer
+            .get_mut(..vector_len(codes.len(), v))
+            .unwrap_or_default();
+        codes.vector(v, cx, codes_of)?;
+        in_set(codes_of, passing.words(), words);
+        cx.give_u32(buffer);
+        Ok(())
+    })
+}
+
+/// Bits of runs: those of every run that passes, up to `len`.
+pub fn select_runs(passing: impl Iterator<Item = bool>, ends: &[u32], len: usize) -> Bitmap {
+    let (mut bits, mut start) = (Bitmap::filled(len, false), 0);
+    for (passes, &end) in passing.zip(ends) {
+        if passes {
+            bits.set_range(start..end as usize);
+        }
+        start = end as usize;
+    }
+    bits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::arrays::Random;
+
+    #[test]
+    fn many_strings_are_tested_as_one_by_one() {
+        let mut random = Random(11);
+        for count in [0, 1, 64, 65, 300, VECTOR] {
+            let mut string = |_| {
+                (0..random.below(7))
+                    .map(|_| b"ab"[random.below(2)])
+                    .collect::<Vec<u8>>()
+            };
+            let strings: Vec<Vec<u8>> = (0..count).map(&mut string).collect();
+            let lengths: Vec<u32> = strings.iter().map(|string| string.len() as u32).collect();
+            let bytes = strings.concat();
+            for text in ["", "a", "b", "ab", "aba", "bbbb", "abababa", "c"].map(str::as_bytes) {
+                let finder = Finder::new(text);
+                let has = |string: &[u8]| finder.find(string).is_some();
+                let begins = |string: &[u8]| string.starts_with(text);
+                let tests = [
+                    StringTest {
+                        passes: &|string| string == text,
+                        bulk: Bulk::Equal(text),
+                    },
+                    StringTest {
+                        passes: &begins,
+                        bulk: Bulk::Begin(text, false),
+                    },
+                    StringTest {
+                        passes: &|string| !begins(string),
+                        bulk: Bulk::Begin(text, true),
+                    },
+                    StringTest {
+                        passes: &has,
+                        bulk: Bulk::Contain(&finder, false),
+                    },
+                    StringTest {
+                        passes: &|string| !has(string),
+                        bulk: Bulk::Contain(&finder, true),
+                    },
+                ];
+                for test in tests {
+                    let mut words = vec![0; count.div_ceil(64)];
+                    test.of_strings(&lengths, &bytes, &mut words).unwrap();
+                    let found = Bitmap::from_words(words, count);
+                    assert_eq!(
+                        found,
+                        strings
+                            .iter()
+                            .map(|string| (test.passes)(string))
+                            .collect::<Bitmap>()
+                    );
+                }
+                if !bytes.is_empty() {
+                    let test = StringTest {
+                        passes: &has,
+                        bulk: Bulk::Contain(&finder, false),
+                    };
+                    assert!(
+                        test.of_strings(&lengths, &bytes[1..], &mut [0; VECTOR / 64])
+                            .is_none()
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The pool: the encodings that there are, by id and by name.
+
+use std::fmt;
+
+use super::Encoding;
+use crate::decode::{AnyDecoder, OpenContext, Registry};
+use crate::error::{Error, Result};
+use crate::format::NodeRef;
+use crate::values::{Kind, PhysicalType};
+
+/// Encodings, in the order of trial among equals.
+pub struct Pool {
+    /// All of them.
+    pub all: &'static [&'static dyn Encoding],
+    /// The one for values that are all equal.
+    pub constant: &'static dyn Encoding,
+    /// The one that holds all words and byte strings.
+    pub plain: &'static dyn Encoding,
+    /// The one that holds all bits.
+    pub plain_bits: &'static dyn Encoding,
+}
+
+impl Pool {
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &'static dyn Encoding> + use<> {
+        self.all.iter().copied()
+    }
+
+    /// An encoding by its byte on disk.
+    pub fn by_id(&self, id: u8) -> Option<&'static dyn Encoding> {
+        self.iter().find(|encoding| encoding.id() == id)
+    }
+
+    /// An encoding by its name.
+    pub fn by_name(&self, name: &str) -> Result<&'static dyn Encoding> {
+        self.iter()
+            .find(|encoding| encoding.name() == name)
+            .ok_or_else(|| {
+                let known: Vec<&str> = self.iter().map(Encoding::name).collect();
+                Error::invalid(format!(
+                    "no encoding is called {name:?}; there are {}",
+                    known.join(", ")
+                ))
+            })
+    }
+
+    /// Names of the encodings that accept a type.
+    pub(crate) fn accepting(&self, ty: PhysicalType, kind: Kind) -> Vec<&'static str> {
+        self.iter()
+            .filter(|e| e.accepts(ty, kind))
+            .map(Encoding::name)
+            .collect()
+    }
+
+    /// Encodings that are not to be chosen, one bit per id.
+    pub(crate) fn excluded(&self, names: &[String]) -> Result<u64> {
+        names.iter().try_fold(0, |all, name| {
+            let encoding = self.by_name(name)?;
+            if [self.plain.id(), self.plain_bits.id()].contains(&encoding.id()) {
+                return Err(Error::invalid(format!(
+                    "{name} cannot be left out: it holds what nothing else does"
+                )));
+            }
+            Ok(all | 1 << encoding.id())
+        })
+    }
+}
+
+impl Registry for Pool {
+    fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        let encoding = self.by_id(node.encoding).ok_or_else(|| {
+            Error::unsupported(format!(
+                "encoding {} is not known to this release",
+                node.encoding
+            ))
+        })?;
+        encoding
+            .open(node, cx)
+            .map_err(|e| e.within(encoding.name()))
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.iter().map(Encoding::name))
+            .finish()
+    }
+}

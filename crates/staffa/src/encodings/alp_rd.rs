@@ -1,0 +1,190 @@
+//! ALP for real doubles: floats whose high bits (sign, exponent, first of the fraction) repeat and
+//! whose low bits are noise (Afroozeh, Kuffo, Boncz: ALP, SIGMOD 2024, section 3.4).
+//!
+//! ```text
+//! payload = low bits: u8
+//! child: high (u32) | child: low (words)
+//! value = high << low bits | low
+//! ```
+//!
+//! The high parts go on to the chooser, which makes a dictionary of them; the low parts are
+//! bit-packed.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use crate::decode::{AnyDecoder, Decodable, Decoder, OpenContext, Scratch};
+use crate::encode::{Cascade, Encoding, Offered, Stats};
+use crate::error::{Error, Result};
+use crate::format::{Node, NodeRef};
+use crate::values::{FloatBits, Kind, PhysicalType, Values};
+
+/// Most bits of the high part.
+const HIGH_BITS: u32 = 16;
+
+/// See the [module](self).
+pub struct AlpRd;
+
+impl Encoding for AlpRd {
+    fn id(&self) -> u8 {
+        14
+    }
+
+    fn name(&self) -> &'static str {
+        "alp_rd"
+    }
+
+    fn offered(&self) -> Offered {
+        Offered::Slow
+    }
+
+    fn decode_picos(&self) -> u32 {
+        200
+    }
+
+    fn about(&self) -> &'static str {
+        "floats of full precision: high bits as a dictionary, low bits packed"
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["high", "low"]
+    }
+
+    fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
+        kind == Kind::Float && matches!(ty, PhysicalType::U32 | PhysicalType::U64)
+    }
+
+    fn encode(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
+        match values {
+            Values::U32(words) => encode(words, cascade),
+            Values::U64(words) => encode(words, cascade),
+            _ => Ok(None),
+        }
+    }
+
+    fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        match node.ty {
+            PhysicalType::U32 => open::<u32>(node, cx),
+            PhysicalType::U64 => open::<u64>(node, cx),
+            other => Err(Error::corrupt(format!(
+                "floats of 32 or 64 bits expected, found {other:?}"
+            ))),
+        }
+    }
+
+    fn detail(&self, node: &NodeRef<'_>) -> String {
+        node.payload
+            .first()
+            .map(|bits| format!("{bits} low bits"))
+            .unwrap_or_default()
+    }
+}
+
+/// Low bits with the fewest bits in all, by a sample: 3 bits for one of the eight most frequent
+/// high parts, 35 for another.
+fn low_bits<T: FloatBits + Decodable>(words: &[T]) -> u32 {
+    let sample: Vec<u64> = words
+        .iter()
+        .step_by((words.len() / 256).max(1))
+        .map(|w| w.to_bits64())
+        .collect();
+    let cost = |low: &u32| {
+        let mut high: Vec<u64> = sample.iter().map(|w| w >> low).collect();
+        high.sort_unstable();
+        let mut counts: Vec<usize> = high.chunk_by(|a, b| a == b).map(<[u64]>::len).collect();
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        let frequent: usize = counts.iter().take(8).sum();
+        let code = usize::BITS - counts.len().min(8).saturating_sub(1).leading_zeros();
+        sample.len() as u64 * u64::from(low + code) + (sample.len() - frequent) as u64 * 32
+    };
+    (T::BITS - HIGH_BITS..T::BITS)
+        .min_by_key(cost)
+        .unwrap_or(T::BITS - HIGH_BITS)
+}
+
+fn encode<T: FloatBits + Decodable>(words: &[T], cascade: &Cascade<'_>) -> Result<Option<Node>> {
+    let low_bits = low_bits(words);
+    let mask = (1u64 << low_bits) - 1;
+    let high: Vec<u32> = words
+        .iter()
+        .map(|w| (w.to_bits64() >> low_bits) as u32)
+        .collect();
+    let low: Vec<T> = words
+        .iter()
+        .map(|w| T::from_bits64(w.to_bits64() & mask))
+        .collect();
+    let children = vec![
+        cascade.child(Values::U32(&high), Kind::Unsigned)?,
+        cascade.child(T::values(&low), Kind::Unsigned)?,
+    ];
+    Ok(Some(Node {
+        encoding: 14,
+        ty: T::TYPE,
+        len: words.len(),
+        payload: vec![low_bits as u8],
+        children,
+    }))
+}
+
+fn open<'a, T: FloatBits + Decodable>(
+    node: &NodeRef<'a>,
+    cx: &mut OpenContext<'a>,
+) -> Result<AnyDecoder<'a>> {
+    node.expect_children(2)?;
+    let mut cursor = node.cursor();
+    let low_bits = u32::from(cursor.u8()?);
+    cursor.finish("low bits")?;
+    if !(T::BITS - HIGH_BITS..T::BITS).contains(&low_bits) {
+        let least = T::BITS - HIGH_BITS;
+        return Err(Error::corrupt(format!(
+            "{least} to {} low bits expected, found {low_bits}",
+            T::BITS - 1
+        )));
+    }
+    let high = cx.open_words::<u32>(node.child(0, "high", PhysicalType::U32, node.len)?)?;
+    let low = cx.open_words::<T>(node.child(1, "low", node.ty, node.len)?)?;
+    Ok(T::wrap(Box::new(Joined {
+        low_bits,
+        high,
+        low,
+    })))
+}
+
+struct Joined<'a, T> {
+    low_bits: u32,
+    high: Box<dyn Decoder<u32> + 'a>,
+    low: Box<dyn Decoder<T> + 'a>,
+}
+
+impl<T: FloatBits + Decodable> Decoder<T> for Joined<'_, T> {
+    fn len(&self) -> usize {
+        self.low.len()
+    }
+
+    fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        let mut buffer = cx.take_u32();
+        let high = buffer.get_mut(..out.len()).unwrap_or_default();
+        self.high.vector(v, cx, high)?;
+        self.low.vector(v, cx, out)?;
+        for (place, high) in out.iter_mut().zip(&*high) {
+            *place = T::from_bits64(place.to_bits64() | u64::from(*high) << self.low_bits);
+        }
+        cx.give_u32(buffer);
+        Ok(())
+    }
+
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        let mut high = vec![0; rows.len()];
+        self.high.gather(rows, cx, &mut high)?;
+        self.low.gather(rows, cx, out)?;
+        for (place, high) in out.iter_mut().zip(high) {
+            *place = T::from_bits64(place.to_bits64() | u64::from(high) << self.low_bits);
+        }
+        Ok(())
+    }
+}
+
+crate::conformance!(AlpRd);

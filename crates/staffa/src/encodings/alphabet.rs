@@ -1,0 +1,396 @@
+//! Alphabet: strings of few distinct bytes, each byte in as few bits as it needs: identifiers in
+//! base 62 and the like.
+//!
+//! ```text
+//! payload = bytes - 1: u8 | the bytes that occur | codes, bit-packed
+//! child: lengths of the strings (u32)
+//! ```
+//!
+//! The codes of all strings follow one another, in vectors of 1,024 codes and a tail as in bitpack.
+//! Text in which some bytes or pairs of bytes are more frequent than others is smaller in OnPair or
+//! FSST; this is for what is like noise.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use std::collections::HashSet;
+
+use staffa_kernels::{VECTOR, packed_bytes, tail_bytes};
+
+use super::bitpack::{pack_vector, unpack_vector, vector_bytes};
+use super::plain::starts_within;
+use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
+use crate::encode::{Cascade, Encoding, Misfit, Stats};
+use crate::error::{Error, Result};
+use crate::format::{Node, NodeRef};
+use crate::values::{Kind, PhysicalType, Values, vector_len};
+
+/// Most distinct bytes.
+const MOST: usize = 128;
+
+/// See the [module](self).
+pub struct Alphabet;
+
+impl Encoding for Alphabet {
+    fn id(&self) -> u8 {
+        18
+    }
+
+    fn name(&self) -> &'static str {
+        "alphabet"
+    }
+
+    fn decode_picos(&self) -> u32 {
+        3300
+    }
+
+    fn about(&self) -> &'static str {
+        "strings of few distinct bytes, each in as few bits as it needs"
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["lengths"]
+    }
+
+    fn terminal(&self) -> bool {
+        true
+    }
+
+    fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
+        ty == PhysicalType::Bytes
+    }
+
+    fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
+        matches!(values, Values::Bytes(strings) if like_noise(strings.contents()))
+    }
+
+    fn estimate(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<usize>> {
+        let Values::Bytes(strings) = values else {
+            return Ok(None);
+        };
+        let Some(table) = Table::of(strings.contents()) else {
+            return Ok(None);
+        };
+        let lengths = cascade.estimate_lengths(strings, stats)?;
+        Ok(Some(
+            8 + table.bytes.len() + packed_len(strings.contents().len(), table.width()) + lengths,
+        ))
+    }
+
+    fn encode(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
+        let Values::Bytes(strings) = values else {
+            return Ok(None);
+        };
+        let Some(table) = Table::of(strings.contents()) else {
+            return Ok(None);
+        };
+        let mut payload = vec![table.bytes.len() as u8 - 1];
+        payload.extend_from_slice(&table.bytes);
+        if cascade.is_trial() {
+            // The table does not grow with the rows: it is left out of what will be scaled.
+            payload = vec![0; (strings.contents().len() * table.width() as usize).div_ceil(8)];
+        } else {
+            let mut codes = Vec::with_capacity(VECTOR);
+            for part in strings.contents().chunks(VECTOR) {
+                codes.clear();
+                codes.extend(
+                    part.iter()
+                        .map(|byte| table.codes.get(usize::from(*byte)).copied().unwrap_or(0)),
+                );
+                pack_vector(&codes, table.width(), &mut payload);
+            }
+        }
+        let lengths = cascade.lengths(&strings.lengths())?;
+        Ok(Some(Node {
+            encoding: 18,
+            ty: PhysicalType::Bytes,
+            len: strings.len(),
+            payload,
+            children: vec![lengths],
+        }))
+    }
+
+    fn misfit(&self, values: Values<'_>) -> Option<Misfit> {
+        let Values::Bytes(strings) = values else {
+            return None;
+        };
+        let mut seen: HashSet<u8> = HashSet::new();
+        let at = strings.iter().position(|string| {
+            seen.extend(string);
+            seen.len() > MOST
+        })?;
+        Some(Misfit {
+            at,
+            holds: "at most 128 distinct bytes in a block",
+        })
+    }
+
+    fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        node.expect_children(1)?;
+        if node.ty != PhysicalType::Bytes {
+            return Err(Error::corrupt(format!(
+                "byte strings expected, found {:?}",
+                node.ty
+            )));
+        }
+        let mut cursor = node.cursor();
+        let count = usize::from(cursor.u8()?) + 1;
+        if count > MOST {
+            return Err(Error::corrupt(format!(
+                "at most {MOST} distinct bytes expected, found {count}"
+            )));
+        }
+        let bytes = cursor.bytes(count)?;
+        // Codes beyond the table mean its last byte: there is none that a string cannot have.
+        let mut table = [bytes.last().copied().unwrap_or(0); 256];
+        table
+            .iter_mut()
+            .zip(bytes)
+            .for_each(|(place, byte)| *place = *byte);
+        let width = code_width(count);
+        let codes = cursor.bytes(cursor.remaining())?;
+        let lengths =
+            cx.open_words::<u32>(node.child(0, "lengths", PhysicalType::U32, node.len)?)?;
+        let starts = starts_within(lengths.as_ref(), codes.len() as u64 * 8 / u64::from(width))?;
+        let total = starts.last().copied().unwrap_or(0) as usize;
+        if codes.len() != packed_len(total, width) {
+            return Err(Error::corrupt(format!(
+                "{} bytes of codes expected, found {}",
+                packed_len(total, width),
+                codes.len()
+            )));
+        }
+        Ok(AnyDecoder::Bytes(Box::new(Coded {
+            table: Box::new(table),
+            codes,
+            total,
+            width,
+            lengths,
+            starts,
+        })))
+    }
+
+    fn detail(&self, node: &NodeRef<'_>) -> String {
+        format!(
+            "{} bytes",
+            node.payload.first().map_or(0, |last| u32::from(*last) + 1)
+        )
+    }
+}
+
+/// Bits of a code among so many bytes; at least one, so that bytes of a file bound what they decode
+/// to.
+fn code_width(count: usize) -> u32 {
+    (usize::BITS - count.saturating_sub(1).leading_zeros()).max(1)
+}
+
+/// Bytes of so many codes.
+fn packed_len(count: usize, width: u32) -> usize {
+    count / VECTOR * packed_bytes(width) + tail_bytes(count % VECTOR, width)
+}
+
+/// Whether no byte, and no pair of bytes, is much more frequent than others, by a sample.
+fn like_noise(text: &[u8]) -> bool {
+    const SAMPLE: usize = 1 << 12;
+    const PART: usize = 64;
+    let stride = (text.len() / (SAMPLE / PART)).max(PART);
+    if text.len() < 512 {
+        return false;
+    }
+    let (mut bytes, mut pairs, mut seen) = ([0u32; 256], vec![0u32; 1 << 12], 0u32);
+    for part in (0..text.len())
+        .step_by(stride)
+        .filter_map(|at| text.get(at..(at + PART).min(text.len())))
+    {
+        for pair in part.array_windows::<2>() {
+            let [a, b] = pair.map(usize::from);
+            bytes.iter_mut().skip(a).take(1).for_each(|n| *n += 1);
+            pairs
+                .iter_mut()
+                .skip((a * 64 + b) % (1 << 12))
+                .take(1)
+                .for_each(|n| *n += 1);
+            seen += 1;
+        }
+    }
+    let distinct = bytes.iter().filter(|n| **n > 0).count();
+    if !(2..=MOST).contains(&distinct) {
+        return false;
+    }
+    // How often two of the sample are the same: 1 / kinds where all kinds are as frequent, more
+    // where some are more so.
+    let same = |counts: &[u32]| {
+        let pairs: f64 = counts
+            .iter()
+            .map(|n| f64::from(*n) * f64::from(n.saturating_sub(1)))
+            .sum();
+        pairs / (f64::from(seen) * f64::from(seen.saturating_sub(1)))
+    };
+    let (single, double) = (same(&bytes), same(&pairs));
+    single * (distinct as f64) < 1.5 && double < 1.5 * single * single + 1.0 / f64::from(1 << 12)
+}
+
+/// The bytes that occur, and the code of each.
+struct Table {
+    bytes: Vec<u8>,
+    codes: [u8; 256],
+}
+
+impl Table {
+    /// `None` for more than [`MOST`].
+    fn of(text: &[u8]) -> Option<Self> {
+        let mut seen = [false; 256];
+        text.iter().for_each(|byte| {
+            seen.iter_mut()
+                .skip(usize::from(*byte))
+                .take(1)
+                .for_each(|s| *s = true)
+        });
+        // A table is never empty.
+        seen.iter_mut()
+            .take(usize::from(text.is_empty()))
+            .for_each(|s| *s = true);
+        let bytes: Vec<u8> = (0..=255u8)
+            .zip(seen)
+            .filter(|(_, seen)| *seen)
+            .map(|(byte, _)| byte)
+            .collect();
+        let mut codes = [0; 256];
+        for (code, byte) in bytes.iter().enumerate() {
+            codes
+                .iter_mut()
+                .skip(usize::from(*byte))
+                .take(1)
+                .for_each(|place| *place = code as u8);
+        }
+        (bytes.len() <= MOST).then_some(Self { bytes, codes })
+    }
+
+    fn width(&self) -> u32 {
+        code_width(self.bytes.len())
+    }
+}
+
+struct Coded<'a> {
+    table: Box<[u8; 256]>,
+    codes: &'a [u8],
+    /// Codes in all.
+    total: usize,
+    width: u32,
+    lengths: Box<dyn Decoder<u32> + 'a>,
+    starts: Vec<u32>,
+}
+
+impl BytesDecoder for Coded<'_> {
+    fn len(&self) -> usize {
+        self.lengths.len()
+    }
+
+    fn lengths(&self) -> Option<&dyn Decoder<u32>> {
+        Some(self.lengths.as_ref())
+    }
+
+    fn vector_bytes(&self, v: usize, _: &mut Scratch) -> Result<usize> {
+        match self.starts.get(v..v + 2) {
+            Some(&[start, end]) => Ok(end.saturating_sub(start) as usize),
+            _ => Err(Error::corrupt(format!("no vector {v}"))),
+        }
+    }
+
+    fn vector(
+        &self,
+        v: usize,
+        cx: &mut Scratch,
+        lengths: &mut [u32],
+        out: &mut [u8],
+    ) -> Result<usize> {
+        self.lengths.vector(v, cx, lengths)?;
+        let bytes = self.vector_bytes(v, cx)?;
+        let out = out
+            .get_mut(..bytes)
+            .ok_or_else(|| Error::corrupt("strings longer than declared"))?;
+        let (mut next, mut done) = (self.starts.get(v).copied().unwrap_or(0) as usize, 0);
+        let mut buffer = [0u8; VECTOR];
+        while done < bytes {
+            let (part, skip) = (next / VECTOR, next % VECTOR);
+            let count = vector_len(self.total, part);
+            let start = part * packed_bytes(self.width);
+            let packed = self
+                .codes
+                .get(start..start + vector_bytes(count, self.width))
+                .unwrap_or_default();
+            unpack_vector(
+                packed,
+                self.width,
+                0,
+                buffer.get_mut(..count).unwrap_or_default(),
+            )?;
+            let codes = buffer.get(skip..count).unwrap_or_default();
+            let places = out.get_mut(done..).unwrap_or_default();
+            let taken = codes.len().min(places.len());
+            for (place, code) in places.iter_mut().zip(codes) {
+                *place = self.table.get(usize::from(*code)).copied().unwrap_or(0);
+            }
+            (next, done) = (next + taken, done + taken.max(1));
+        }
+        Ok(bytes)
+    }
+}
+
+crate::conformance!(Alphabet);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::conformance::{holds, strings_of, tree};
+
+    fn ids(count: u64) -> Vec<Vec<u8>> {
+        let letters = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+        let mut state = 0x5eed_u64;
+        let mut letter = || {
+            state = state
+                .wrapping_mul(0x5851_f42d_4c95_7f2d)
+                .wrapping_add(0x1405_7b7e_f767_814f);
+            letters[(state >> 33) as usize % letters.len()]
+        };
+        (0..count)
+            .map(|i| (0..16 + i % 3).map(|_| letter()).collect())
+            .collect()
+    }
+
+    #[test]
+    fn identifiers_take_six_bits_a_byte() {
+        let strings = ids(3000);
+        let node = tree(&Alphabet, &strings);
+        let bytes: usize = strings.iter().map(Vec::len).sum();
+        assert_eq!(node.payload.len(), 1 + 62 + packed_len(bytes, 6));
+        holds(&Alphabet, &strings, false);
+        holds(&Alphabet, &ids(70), true);
+    }
+
+    #[test]
+    fn noise_is_told_from_text() {
+        assert!(like_noise(&ids(500).concat()));
+        let text =
+            "Staffa is an island of basalt columns in a lake of its own, and the sea around it is loud. ".repeat(20);
+        assert!(!like_noise(text.as_bytes()));
+        let names: Vec<u8> = (0..2000u32)
+            .flat_map(|i| format!("item-{} ", i * i % 977).into_bytes())
+            .collect();
+        assert!(!like_noise(&names));
+    }
+
+    #[test]
+    fn the_example_of_the_format_decodes() {
+        let node = "12 17 02 04 01 61 62 02 02 03 02 02 02 06";
+        assert_eq!(strings_of(node, 2), ["ab", "a"]);
+    }
+}

@@ -1,0 +1,96 @@
+//! Plain bits.
+//!
+//! ```text
+//! payload = ceil(values / 8) bytes, the lowest bit first; bits past the end are 0
+//! ```
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use crate::decode::{AnyDecoder, BitsDecoder, OpenContext};
+use crate::encode::{Cascade, Encoding, PointRead, Stats};
+use crate::error::{Error, Result};
+use crate::format::{Node, NodeRef};
+use crate::values::{Bitmap, Kind, PhysicalType, Values};
+
+/// See the [module](self).
+pub struct PlainBits;
+
+impl Encoding for PlainBits {
+    fn id(&self) -> u8 {
+        11
+    }
+
+    fn name(&self) -> &'static str {
+        "bitmap"
+    }
+
+    fn decode_picos(&self) -> u32 {
+        5
+    }
+
+    fn about(&self) -> &'static str {
+        "one bit per value, for booleans and validity"
+    }
+
+    fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
+        ty == PhysicalType::Bits
+    }
+
+    fn point_read(&self) -> PointRead {
+        PointRead::Value
+    }
+
+    fn encode(&self, values: Values<'_>, _: &Stats<'_>, _: &Cascade<'_>) -> Result<Option<Node>> {
+        let Values::Bits(bits) = values else {
+            return Ok(None);
+        };
+        let mut payload: Vec<u8> = bits
+            .words()
+            .iter()
+            .flat_map(|word| word.to_le_bytes())
+            .collect();
+        payload.truncate(bits.len().div_ceil(8));
+        Ok(Some(Node {
+            encoding: 11,
+            ty: PhysicalType::Bits,
+            len: bits.len(),
+            payload,
+            children: vec![],
+        }))
+    }
+
+    fn open<'a>(&self, node: &NodeRef<'a>, _: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        node.expect_children(0)?;
+        let bytes = node.cursor().bytes(node.len.div_ceil(8))?;
+        if bytes.len() != node.payload.len() || node.ty != PhysicalType::Bits {
+            return Err(Error::corrupt(format!(
+                "{} bytes of bits expected, found {}",
+                bytes.len(),
+                node.payload.len()
+            )));
+        }
+        let past = (node.len % 8) as u32;
+        if past > 0 && bytes.last().is_some_and(|last| last >> past != 0) {
+            return Err(Error::corrupt(format!(
+                "bits past the end must be 0, after {} values",
+                node.len
+            )));
+        }
+        Ok(AnyDecoder::Bits(Box::new(Plain {
+            bytes,
+            len: node.len,
+        })))
+    }
+}
+
+struct Plain<'a> {
+    bytes: &'a [u8],
+    len: usize,
+}
+
+impl BitsDecoder for Plain<'_> {
+    fn bits(&self) -> Result<Bitmap> {
+        Ok(Bitmap::from_bytes(self.bytes, 0, self.len))
+    }
+}
+
+crate::conformance!(PlainBits);

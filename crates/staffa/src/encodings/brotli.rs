@@ -1,0 +1,46 @@
+//! Brotli: one stream for a block, quality 9, window of 4 MiB (the heavy codec of `PosDB`). The
+//! layout is that of every
+//! [codec](super::codec).
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use std::io::Read as _;
+
+use super::codec::Codec;
+use crate::encode::Offered;
+
+/// See the [module](self).
+pub static BROTLI: Codec = Codec {
+    id: 24,
+    name: "brotli",
+    about: "bytes compressed by Brotli, quality 9; a row costs the block",
+    offered: Offered::ByName,
+    compress,
+    weigh: compress,
+    decompress,
+};
+
+fn compress(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let params = ::brotli::enc::BrotliEncoderParams {
+        quality: 9,
+        lgwin: 22,
+        ..Default::default()
+    };
+    ::brotli::BrotliCompress(&mut &*bytes, &mut out, &params)
+        .ok()
+        .map(|_| out)
+}
+
+fn decompress(bytes: &[u8], out: &mut [u8]) -> Result<usize, String> {
+    let mut stream = ::brotli::Decompressor::new(bytes, 4096);
+    let mut filled = 0;
+    loop {
+        match stream.read(out.get_mut(filled..).unwrap_or_default()) {
+            Ok(0) => return Ok(filled),
+            Ok(read) => filled += read,
+            Err(e) => return Err(e.to_string()),
+        }
+    }
+}
+
+crate::conformance!(BROTLI);

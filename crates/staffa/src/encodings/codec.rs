@@ -1,0 +1,187 @@
+//! Codecs: what the type-blind compressors of bytes have in common (Zstd, LZ4, Brotli). Offered by
+//! name, as a parameter of a column (`PosDB`: compression in disk-based column stores), and to the
+//! profile `small`.
+//!
+//! ```text
+//! words:        payload = the compressed little-endian words
+//! byte strings: payload = the compressed contents | child: lengths (u32)
+//! ```
+//!
+//! A block is decompressed whole at open: a row costs the block.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use std::borrow::Cow;
+
+use staffa_kernels::{Word as _, as_bytes};
+
+use super::plain::{PlainBytes, PlainWords, starts_within};
+use crate::decode::{AnyDecoder, Decodable, OpenContext};
+use crate::encode::{Cascade, Encoding, Offered, PointRead, Stats};
+use crate::error::{Error, Result};
+use crate::format::{Node, NodeRef};
+use crate::values::{Kind, Physical, PhysicalType, Values, for_words};
+
+/// Fewer bytes are not worth a codec's own header.
+const LEAST: usize = 256;
+
+/// Bytes by which a quick codec is judged.
+const GLANCED: usize = 1 << 14;
+
+/// A compressor of bytes as an encoding.
+pub struct Codec {
+    pub(super) id: u8,
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    pub(super) offered: Offered,
+    pub(super) compress: fn(&[u8]) -> Option<Vec<u8>>,
+    /// As `compress`, faster, and with about as many bytes.
+    pub(super) weigh: fn(&[u8]) -> Option<Vec<u8>>,
+    /// Fills the bytes that it is given, all of them, or says why it cannot.
+    pub(super) decompress: fn(&[u8], &mut [u8]) -> std::result::Result<usize, String>,
+}
+
+impl Encoding for Codec {
+    fn id(&self) -> u8 {
+        self.id
+    }
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn about(&self) -> &'static str {
+        self.about
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["lengths"]
+    }
+
+    fn terminal(&self) -> bool {
+        true
+    }
+
+    fn offered(&self) -> Offered {
+        self.offered
+    }
+
+    fn point_read(&self) -> PointRead {
+        PointRead::Block
+    }
+
+    fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
+        ty != PhysicalType::Bits
+    }
+
+    /// Whether values are worth compressing.
+    fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
+        let strings = matches!(values, Values::Bytes(_));
+        values.plain_bytes() >= LEAST && (strings || !matches!(self.offered, Offered::Fast))
+    }
+
+    /// A sample of rows tells nothing: all is compressed, quickly; or the first bytes, where
+    /// writing is to be fast.
+    fn estimate(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<usize>> {
+        if let (Offered::Fast, Values::Bytes(strings), false) =
+            (self.offered, values, cascade.is_trial())
+        {
+            let all = strings.contents();
+            let first = all.get(..GLANCED.min(all.len())).unwrap_or_default();
+            let Some(compressed) = (self.weigh)(first) else {
+                return Ok(None);
+            };
+            let lengths =
+                cascade.estimate_child(Values::U32(&strings.lengths()), Kind::Unsigned)?;
+            return Ok(Some(
+                lengths
+                    + (compressed.len() as u64 * all.len() as u64 / first.len().max(1) as u64)
+                        as usize,
+            ));
+        }
+        Ok(encode(self.id, values, cascade, self.weigh)?.map(|node| node.size()))
+    }
+
+    fn encode(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
+        encode(self.id, values, cascade, self.compress)
+    }
+
+    fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        open(node, cx, self.decompress)
+    }
+}
+
+/// The node of values whose bytes `compress` makes smaller.
+fn encode(
+    id: u8,
+    values: Values<'_>,
+    cascade: &Cascade<'_>,
+    compress: impl Fn(&[u8]) -> Option<Vec<u8>>,
+) -> Result<Option<Node>> {
+    if cascade.is_trial() {
+        return Ok(None);
+    }
+    let (ty, len) = (values.physical_type(), values.len());
+    let (payload, children) = match values {
+        Values::Bits(_) => return Ok(None),
+        Values::Bytes(strings) => (
+            compress(strings.contents()),
+            vec![cascade.lengths(&strings.lengths())?],
+        ),
+        words => {
+            for_words!(ty, T => (compress(as_bytes(T::slice(words).unwrap_or_default())), Vec::new()),
+            _ => return Ok(None))
+        }
+    };
+    Ok(payload.map(|payload| Node {
+        encoding: id,
+        ty,
+        len,
+        payload,
+        children,
+    }))
+}
+
+fn open<'a>(
+    node: &NodeRef<'a>,
+    cx: &mut OpenContext<'a>,
+    decompress: impl Fn(&[u8], &mut [u8]) -> std::result::Result<usize, String>,
+) -> Result<AnyDecoder<'a>> {
+    let plain = |bytes: usize, cx: &mut OpenContext<'a>| {
+        cx.budget.take(bytes as u64, "decompressed bytes")?;
+        let mut out = vec![0; bytes];
+        let found = decompress(node.payload, &mut out).map_err(Error::corrupt)?;
+        if found != bytes {
+            return Err(Error::corrupt(format!(
+                "{bytes} decompressed bytes expected, found {found}"
+            )));
+        }
+        Ok(Cow::Owned(out))
+    };
+    if node.ty == PhysicalType::Bytes {
+        node.expect_children(1)?;
+        let lengths =
+            cx.open_words::<u32>(node.child(0, "lengths", PhysicalType::U32, node.len)?)?;
+        let starts = starts_within(lengths.as_ref(), u64::from(u32::MAX))?;
+        let contents = plain(starts.last().copied().unwrap_or(0) as usize, cx)?;
+        return Ok(AnyDecoder::Bytes(Box::new(PlainBytes {
+            contents,
+            lengths,
+            starts,
+        })));
+    }
+    node.expect_children(0)?;
+    for_words!(node.ty, T => {
+        let bytes = plain(node.len * T::BYTES, cx)?;
+        Ok(T::wrap(Box::new(PlainWords { bytes, len: node.len })))
+    }, _ => Err(Error::corrupt("a codec holds no bits")))
+}

@@ -1,0 +1,263 @@
+//! Constant: one value for all rows (One Value in BtrBlocks, section 2.2).
+//!
+//! ```text
+//! words:        payload = one little-endian word
+//! byte strings: payload = the string
+//! bits:         payload = one byte, 0 or 1
+//! ```
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use staffa_kernels::{BytesDict, Word as _};
+
+use crate::decode::{
+    AnyDecoder, Appended, BitsDecoder, BytesDecoder, CodedStrings, Decodable, Decoder, Fold,
+    FoldStrings, Integer, OpenContext, Range, Scratch, StringTest,
+};
+use crate::encode::{Cascade, Encoding, Misfit, PointRead, Stats};
+use crate::error::{Error, Result};
+use crate::format::{Node, NodeRef};
+use crate::values::{
+    Bitmap, Kind, Physical, PhysicalType, Values, for_words, run_ends, vector_len,
+};
+
+/// See the [module](self).
+pub struct Constant;
+
+impl Encoding for Constant {
+    fn id(&self) -> u8 {
+        1
+    }
+
+    fn name(&self) -> &'static str {
+        "constant"
+    }
+
+    fn decode_picos(&self) -> u32 {
+        20
+    }
+
+    fn about(&self) -> &'static str {
+        "one value for all rows"
+    }
+
+    fn accepts(&self, _: PhysicalType, _: Kind) -> bool {
+        true
+    }
+
+    fn suits(&self, _: Values<'_>, stats: &Stats<'_>) -> bool {
+        stats.runs() == 1
+    }
+
+    fn point_read(&self) -> PointRead {
+        PointRead::Value
+    }
+
+    fn encode(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        _: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
+        if stats.runs() != 1 {
+            return Ok(None);
+        }
+        let mut payload = Vec::new();
+        match values {
+            Values::Bits(bits) => payload.push(u8::from(bits.get(0))),
+            Values::Bytes(strings) => payload.extend_from_slice(strings.get(0)),
+            words => for_words!(words.physical_type(), T => {
+                T::slice(words).and_then(<[T]>::first).copied().unwrap_or_default().write_le(&mut payload);
+            }, _ => return Ok(None)),
+        }
+        Ok(Some(Node {
+            encoding: 1,
+            ty: values.physical_type(),
+            len: values.len(),
+            payload,
+            children: vec![],
+        }))
+    }
+
+    fn misfit(&self, values: Values<'_>) -> Option<Misfit> {
+        let end = *run_ends(values).first()? as usize;
+        (end < values.len()).then_some(Misfit {
+            at: end,
+            holds: "a block of values that are all alike",
+        })
+    }
+
+    fn open<'a>(&self, node: &NodeRef<'a>, _: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        node.expect_children(0)?;
+        let mut cursor = node.cursor();
+        let len = node.len;
+        match node.ty {
+            PhysicalType::Bits => {
+                let value = cursor.u8()?;
+                cursor.finish("constant")?;
+                if value > 1 {
+                    return Err(Error::corrupt(format!("0 or 1 expected, found {value}")));
+                }
+                Ok(AnyDecoder::Bits(Box::new(ConstantBits {
+                    value: value == 1,
+                    len,
+                })))
+            }
+            PhysicalType::Bytes => {
+                let size = u32::try_from(node.payload.len())
+                    .map_err(|_| Error::corrupt("a string of 4 GiB"))?;
+                let dictionary = BytesDict::new(&[0, size], node.payload);
+                let dictionary = dictionary.ok_or_else(|| Error::corrupt("a string expected"))?;
+                Ok(AnyDecoder::Bytes(Box::new(ConstantBytes {
+                    dictionary,
+                    len,
+                })))
+            }
+            ty => for_words!(ty, T => {
+                let value = T::read_le(cursor.bytes(T::BYTES)?).unwrap_or_default();
+                cursor.finish("constant")?;
+                Ok(T::wrap(Box::new(ConstantWord { value, len })))
+            }, _ => Err(Error::corrupt("no such type"))),
+        }
+    }
+}
+
+struct ConstantWord<T> {
+    value: T,
+    len: usize,
+}
+
+impl<T: Decodable> Decoder<T> for ConstantWord<T> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn vector(&self, _: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
+        out.fill(self.value);
+        Ok(())
+    }
+
+    fn gather(&self, _: &[u32], _: &mut Scratch, out: &mut [T]) -> Result<()> {
+        out.fill(self.value);
+        Ok(())
+    }
+
+    fn select(&self, range: &Range<T>, _: &mut Scratch) -> Result<Bitmap>
+    where
+        T: Integer,
+    {
+        Ok(Bitmap::filled(
+            self.len,
+            range.of_values(&[self.value]).get(0),
+        ))
+    }
+
+    fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, _: &mut Scratch) -> Result<()> {
+        let count = rows.map_or(self.len, Bitmap::count_ones);
+        if count > 0 {
+            into.runs(&[self.value], &[count as u32])
+        } else {
+            Ok(())
+        }
+    }
+}
+
+struct ConstantBits {
+    value: bool,
+    len: usize,
+}
+
+impl BitsDecoder for ConstantBits {
+    fn bits(&self) -> Result<Bitmap> {
+        Ok(Bitmap::filled(self.len, self.value))
+    }
+}
+
+struct ConstantBytes {
+    /// Of one string.
+    dictionary: BytesDict,
+    len: usize,
+}
+
+impl ConstantBytes {
+    fn value(&self) -> &[u8] {
+        self.dictionary.contents()
+    }
+}
+
+impl CodedStrings for ConstantBytes {
+    fn strings(&self) -> Result<&BytesDict> {
+        Ok(&self.dictionary)
+    }
+
+    fn codes(&self, _: usize, _: &mut Scratch, out: &mut [u32]) -> Result<()> {
+        out.fill(0);
+        Ok(())
+    }
+}
+
+impl BytesDecoder for ConstantBytes {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn coded(&self) -> Option<&dyn CodedStrings> {
+        Some(self)
+    }
+
+    fn vector_bytes(&self, v: usize, _: &mut Scratch) -> Result<usize> {
+        Ok(self.value().len() * vector_len(self.len, v))
+    }
+
+    fn vector(
+        &self,
+        _: usize,
+        _: &mut Scratch,
+        lengths: &mut [u32],
+        out: &mut [u8],
+    ) -> Result<usize> {
+        lengths.fill(self.value().len() as u32);
+        let bytes = self.value().len() * lengths.len();
+        let out = out
+            .get_mut(..bytes)
+            .ok_or_else(|| Error::corrupt("strings longer than declared"))?;
+        // Twice as many with every copy: one for each string would be as many calls.
+        let mut there = self.value().len().min(bytes);
+        out.get_mut(..there)
+            .unwrap_or_default()
+            .copy_from_slice(self.value().get(..there).unwrap_or_default());
+        while there < bytes {
+            let (from, to) = out.split_at_mut_checked(there).unwrap_or_default();
+            let count = from.len().min(to.len());
+            to.get_mut(..count)
+                .unwrap_or_default()
+                .copy_from_slice(from.get(..count).unwrap_or_default());
+            there += count;
+        }
+        Ok(bytes)
+    }
+
+    fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut Appended) -> Result<()> {
+        rows.iter().try_for_each(|_| out.push(self.value()))
+    }
+
+    fn fold(
+        &self,
+        rows: Option<&Bitmap>,
+        _: usize,
+        into: &mut dyn FoldStrings,
+        _: &mut Scratch,
+    ) -> Result<()> {
+        let count = rows.map_or(self.len, Bitmap::count_ones);
+        if count > 0 {
+            into.string(self.value(), count as u32)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn select(&self, test: &StringTest<'_>, _: usize, _: &mut Scratch) -> Result<Bitmap> {
+        Ok(Bitmap::filled(self.len, (test.passes)(self.value())))
+    }
+}
+
+crate::conformance!(Constant);

@@ -1,0 +1,336 @@
+//! Escape: values of a narrow window as they are, the others as one value that none of them has,
+//! and kept apart. With codes by frequency below a dictionary that is PDICT (Super-Scalar RAM-CPU
+//! Cache Compression, section 3.1).
+//!
+//! ```text
+//! payload = escape: word | per vector: exceptions u16
+//! child: values, the escape in place of every exception | child: exceptions, in row order
+//! ```
+//!
+//! An exception costs its own bits and no position, so that far more of them pay than in frame of
+//! reference: counts, gaps and differences have long tails. The escape itself, where it is a value,
+//! is an exception.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use staffa_kernels::{VECTOR, Word as _, replace_escapes};
+
+use super::frame_of_reference;
+use crate::decode::{
+    AnyDecoder, Decodable, Decoder, Integer, LaterWords, OpenContext, Scratch, by_vector,
+    gather_vectors, many,
+};
+use crate::encode::{Cascade, Encoding, Offered, Stats};
+use crate::error::{Error, Result};
+use crate::format::{Node, NodeRef};
+use crate::values::{Kind, Physical, PhysicalType, Values, for_ints, vector_len};
+
+/// Values by which the window is found.
+const LOOKED_AT: usize = 2048;
+
+/// By what part of itself its estimate is raised.
+const HURDLE: usize = 24;
+
+/// Fewer values have no tail to speak of.
+const LEAST_ROWS: usize = 256;
+
+/// See the [module](self).
+pub struct Escape;
+
+impl Encoding for Escape {
+    fn id(&self) -> u8 {
+        25
+    }
+
+    fn name(&self) -> &'static str {
+        "escape"
+    }
+
+    fn offered(&self) -> Offered {
+        Offered::Slow
+    }
+
+    fn decode_picos(&self) -> u32 {
+        100
+    }
+
+    fn about(&self) -> &'static str {
+        "integers of a narrow window, an escape in place of the others, and the others"
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["values", "exceptions"]
+    }
+
+    fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
+        matches!(kind, Kind::Signed | Kind::Unsigned)
+            && ty.width_bytes().is_some_and(|bytes| bytes <= 8)
+    }
+
+    fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
+        values.len() >= LEAST_ROWS
+    }
+
+    /// It must be clearly smaller: what it hides from the columns that are in terms of this one is
+    /// worth some bytes.
+    fn estimate(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<usize>> {
+        Ok(cascade
+            .estimate_by_sample(self.id(), values, stats)?
+            .map(|bytes| bytes + bytes / HURDLE))
+    }
+
+    fn encode(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
+        for_ints!(values.physical_type(), T => encode(T::slice(values).unwrap_or_default(), stats.kind(), cascade),
+            _ => Ok(None))
+    }
+
+    fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        node.expect_children(2)?;
+        for_ints!(node.ty, T => {
+            let mut cursor = node.cursor();
+            let escape = T::read_le(cursor.bytes(T::BYTES)?).unwrap_or_default();
+            let counts = cursor.bytes(node.len.div_ceil(VECTOR) * 2)?.chunks_exact(2);
+            cursor.finish("counts")?;
+            let (mut starts, mut sum) = (Vec::with_capacity(counts.len() + 1), 0u32);
+            starts.push(sum);
+            for (v, count) in counts.enumerate() {
+                let count = count.iter().rev().fold(0, |count, byte| count << 8 | u32::from(*byte));
+                let rows = vector_len(node.len, v);
+                if count as usize > rows {
+                    return Err(Error::corrupt(format!("at most {rows} exceptions expected in vector {v}, found {count}")));
+                }
+                sum += count;
+                starts.push(sum);
+            }
+            let values = cx.open_words::<T>(node.child(0, "values", T::TYPE, node.len)?)?;
+            let exceptions = node.child(1, "exceptions", T::TYPE, sum as usize)?;
+            let exceptions = LaterWords::open(exceptions, cx, "exceptions")?;
+            Ok(T::wrap(Box::new(Escaped { escape, starts, values, exceptions })))
+        }, other => Err(Error::corrupt(format!("integers expected, found {other:?}"))))
+    }
+
+    fn detail(&self, node: &NodeRef<'_>) -> String {
+        node.children
+            .get(1)
+            .map(|exceptions| format!("{} exceptions", exceptions.len))
+            .unwrap_or_default()
+    }
+}
+
+/// Values that are no exceptions: those at most `span` above `low` in the values' own order.
+struct Window {
+    low: u64,
+    span: u64,
+}
+
+/// A number that is ordered as the values are.
+fn ordered<T: Integer>(value: T, kind: Kind) -> u64 {
+    value.to_u64()
+        ^ if kind == Kind::Signed {
+            1 << (T::BITS - 1)
+        } else {
+            0
+        }
+}
+
+/// The window with the fewest bytes by histograms of widths, one from the least value and one about
+/// the middle one; `None` where a frame of reference over all values, its exceptions included,
+/// takes about as little.
+fn window<T: Integer>(values: &[T], kind: Kind, insisted: bool) -> Option<Window> {
+    // An odd step: tables have even periods.
+    let step = (values.len() / LOOKED_AT) | 1;
+    let some = || values.iter().step_by(step).map(|v| ordered(*v, kind));
+    let (least, most) = some().fold((u64::MAX, 0), |(least, most), v| {
+        (least.min(v), most.max(v))
+    });
+    let mut middle = [0; 15];
+    middle
+        .iter_mut()
+        .zip(values.iter().step_by((values.len() / 15).max(1)))
+        .for_each(|(m, v)| *m = ordered(*v, kind));
+    middle.sort_unstable();
+    let [.., middle, _, _, _, _, _, _, _] = middle;
+    let bits = |v: u64| (64 - v.leading_zeros()) as usize;
+    let full = bits(most.saturating_sub(least));
+    let (mut above, mut about) = ([0u32; 65], [0u32; 65]);
+    for v in some() {
+        let off = v.wrapping_sub(middle) as i64;
+        for (histogram, width) in [
+            (&mut above, bits(v.wrapping_sub(least))),
+            (&mut about, bits(((off << 1) ^ (off >> 63)) as u64)),
+        ] {
+            if let Some(count) = histogram.get_mut(width) {
+                *count += 1;
+            }
+        }
+    }
+    let rows = above.iter().sum::<u32>() as usize;
+    let mut best = (usize::MAX, 0, false);
+    let mut frame = rows * full;
+    for (histogram, centred) in [(&above, false), (&about, true)] {
+        let mut rest = rows;
+        for (width, count) in histogram.iter().enumerate().take(full) {
+            rest -= *count as usize;
+            if !centred && rest * 8 < rows {
+                frame = frame.min(rows * width + rest * (16 + full.next_multiple_of(8)));
+            }
+            if width > 0 && rest * 2 <= rows {
+                best = best.min((rows * width + rest * full, width, centred));
+            }
+        }
+    }
+    let (bytes, width, centred) = best;
+    if width == 0 || !insisted && bytes + bytes / 16 > frame {
+        return None;
+    }
+    let low = if centred {
+        middle.saturating_sub(1 << (width - 1)).max(least)
+    } else {
+        least
+    };
+    Some(Window {
+        low,
+        span: (1 << width) - 1,
+    })
+}
+
+fn encode<T: Integer>(words: &[T], kind: Kind, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+    let Some(Window { low, span }) = window(words, kind, cascade.is_forced()).or_else(|| {
+        // Everything but the greatest value.
+        cascade.is_forced().then_some(Window {
+            low: 0,
+            span: T::MAX.to_u64(),
+        })
+    }) else {
+        return Ok(None);
+    };
+    let escape = low.saturating_add(span).min(T::MAX.to_u64());
+    let least = T::from_u64(ordered(T::from_u64(low), kind));
+    let span = T::from_u64(escape - low);
+    let escape = least.wrapping_add(span);
+    let mut values = Vec::with_capacity(words.len());
+    let mut exceptions: Vec<T> = Vec::new();
+    let mut payload = Vec::new();
+    escape.write_le(&mut payload);
+    let is_held = |word: &T| word.wrapping_sub(least) < span;
+    for vector in words.chunks(VECTOR) {
+        values.extend(
+            vector
+                .iter()
+                .map(|word| if is_held(word) { *word } else { escape }),
+        );
+        // Every word is put where the next exception goes, and stays there if it is one: no branch.
+        let mut found = exceptions.len();
+        exceptions.resize(found + vector.len() + 1, T::ZERO);
+        let before = found;
+        for word in vector {
+            if let Some(place) = exceptions.get_mut(found) {
+                *place = *word;
+            }
+            found += usize::from(!is_held(word));
+        }
+        exceptions.truncate(found);
+        payload.extend(((found - before) as u16).to_le_bytes());
+    }
+    let node = |payload, children| Node {
+        encoding: 25,
+        ty: T::TYPE,
+        len: words.len(),
+        payload,
+        children,
+    };
+    if cascade.is_trial() {
+        let rows = cascade.vector_rows();
+        let frames = |words: &[T]| {
+            if words.is_empty() {
+                0
+            } else {
+                frame_of_reference::size(words, kind, rows)
+            }
+        };
+        // Only the size matters; of the exceptions' frames there are fewer.
+        let bytes = frames(&values) + frames(&exceptions) + words.len() * 2 / VECTOR;
+        return Ok(Some(node(vec![0; bytes], vec![])));
+    }
+    if !cascade.is_forced() && exceptions.len() * 2 > words.len() {
+        return Ok(None);
+    }
+    let children = vec![
+        cascade.flat().child(T::values(&values), kind)?,
+        cascade.child(T::values(&exceptions), kind)?,
+    ];
+    Ok(Some(node(payload, children)))
+}
+
+struct Escaped<'a, T> {
+    escape: T,
+    /// Exceptions before every vector, and all of them.
+    starts: Vec<u32>,
+    values: Box<dyn Decoder<T> + 'a>,
+    exceptions: LaterWords<'a, T>,
+}
+
+impl<T: Integer> Decoder<T> for Escaped<'_, T> {
+    fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        self.values.vector(v, cx, out)?;
+        let start = self.starts.get(v).map_or(0, |start| *start as usize);
+        let end = self.starts.get(v + 1).map_or(0, |end| *end as usize);
+        // Those of later vectors as well: the kernel loads many at a time.
+        let exceptions = if start < end {
+            self.exceptions.all()?.get(start..).unwrap_or_default()
+        } else {
+            &[]
+        };
+        let (expected, found) = (end - start, replace_escapes(out, self.escape, exceptions));
+        if found != expected {
+            return Err(Error::corrupt(format!(
+                "{expected} exceptions expected in vector {v}, found {found}"
+            )));
+        }
+        Ok(())
+    }
+
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        if many(rows) {
+            return gather_vectors(self, rows, cx, out);
+        }
+        self.values.gather(rows, cx, out)?;
+        let mut places = out.iter_mut();
+        for (_, rows) in by_vector(rows) {
+            let places = places.by_ref().take(rows.len());
+            // Which exception it is, all those before it in the vector tell.
+            let escapes: Vec<(u32, &mut T)> = rows
+                .iter()
+                .copied()
+                .zip(places)
+                .filter(|(_, value)| **value == self.escape)
+                .collect();
+            if escapes.is_empty() {
+                continue;
+            }
+            let escaped: Vec<u32> = escapes.iter().map(|(row, _)| *row).collect();
+            let mut values = vec![T::ZERO; escaped.len()];
+            gather_vectors(self, &escaped, cx, &mut values)?;
+            escapes
+                .into_iter()
+                .zip(values)
+                .for_each(|((_, place), value)| *place = value);
+        }
+        Ok(())
+    }
+}
+
+crate::conformance!(Escape);

@@ -1,0 +1,290 @@
+//! Front coding: each string as what it shares with the one before, and the rest of it.
+//!
+//! ```text
+//! payload is empty | child: prefixes (u32) | child: suffixes (strings)
+//! ```
+//!
+//! The first string of every vector shares nothing, so that a vector is decoded alone. For rows
+//! that resemble the row before, and for sorted values.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use staffa_kernels::{join_prefixes, sum_u32};
+
+use super::onpair::OnPair;
+use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
+use crate::encode::{Cascade, Encoding, Offered, Stats, rough_bytes};
+use crate::error::{Error, Result};
+use crate::format::{Node, NodeRef};
+use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values, vector_len};
+
+/// See the [module](self).
+pub struct FrontCoding;
+
+impl Encoding for FrontCoding {
+    fn id(&self) -> u8 {
+        19
+    }
+
+    fn name(&self) -> &'static str {
+        "front_coding"
+    }
+
+    fn offered(&self) -> Offered {
+        Offered::Slow
+    }
+
+    fn decode_picos(&self) -> u32 {
+        7200
+    }
+
+    fn about(&self) -> &'static str {
+        "strings as what they share with the one before, and the rest"
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["prefixes", "suffixes"]
+    }
+
+    fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
+        ty == PhysicalType::Bytes
+    }
+
+    /// A fifth of the bytes must be shared, by a few pairs of neighbours.
+    fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
+        const PAIRS: usize = 64;
+        let Values::Bytes(strings) = values else {
+            return false;
+        };
+        let step = (strings.len() / PAIRS).max(1);
+        let (mut common, mut bytes) = (0, 0);
+        for i in (0..strings.len().saturating_sub(1)).step_by(step) {
+            let (a, b) = (strings.get(i), strings.get(i + 1));
+            // Strings that come again as they are, dictionaries and runs take.
+            if a != b {
+                common += shared(a, b);
+                bytes += b.len();
+            }
+        }
+        strings.contents().len() >= 512 && common * 5 >= bytes.max(1)
+    }
+
+    /// By the suffixes as OnPair has them: what a sample of them would take says little.
+    fn estimate(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<usize>> {
+        let Values::Bytes(strings) = values else {
+            return Ok(None);
+        };
+        let (prefixes, suffixes) = split(strings, cascade.vector_rows());
+        let suffixes = Values::Bytes(suffixes.as_strings());
+        if !cascade.offers(&OnPair) {
+            let suffixes = cascade.flat().estimate_child(suffixes, Kind::Unsigned)?;
+            return Ok(Some(
+                8 + suffixes + cascade.estimate_child(Values::U32(&prefixes), Kind::Unsigned)?,
+            ));
+        }
+        let Some(size) =
+            OnPair.estimate(suffixes, &Stats::new(suffixes, Kind::Unsigned), cascade)?
+        else {
+            return Ok(None);
+        };
+        Ok(Some(
+            8 + size + cascade.estimate_child(Values::U32(&prefixes), Kind::Unsigned)?,
+        ))
+    }
+
+    fn encode(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
+        let Values::Bytes(strings) = values else {
+            return Ok(None);
+        };
+        let (prefixes, suffixes) = split(strings, cascade.vector_rows());
+        if cascade.is_trial() {
+            // OnPair stands for whatever has the suffixes.
+            let rest = Values::Bytes(suffixes.as_strings());
+            let rest = if cascade.offers(&OnPair) {
+                OnPair.encode(rest, &Stats::new(rest, Kind::Unsigned), &cascade.flat())?
+            } else {
+                Some(cascade.flat().child(rest, Kind::Unsigned)?)
+            };
+            let payload = vec![0; rough_bytes(Values::U32(&prefixes))];
+            return Ok(rest.map(|rest| Node {
+                encoding: 19,
+                ty: PhysicalType::Bytes,
+                len: strings.len(),
+                payload,
+                children: vec![rest],
+            }));
+        }
+        let children = vec![
+            cascade.child(Values::U32(&prefixes), Kind::Unsigned)?,
+            cascade
+                .flat()
+                .child(Values::Bytes(suffixes.as_strings()), Kind::Unsigned)?,
+        ];
+        Ok(Some(Node {
+            encoding: 19,
+            ty: PhysicalType::Bytes,
+            len: strings.len(),
+            payload: vec![],
+            children,
+        }))
+    }
+
+    fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        node.expect_children(2)?;
+        node.cursor().finish("payload")?;
+        if node.ty != PhysicalType::Bytes {
+            return Err(Error::corrupt(format!(
+                "byte strings expected, found {:?}",
+                node.ty
+            )));
+        }
+        let prefixes =
+            cx.open_words::<u32>(node.child(0, "prefixes", PhysicalType::U32, node.len)?)?;
+        let suffixes =
+            cx.open_bytes(node.child(1, "suffixes", PhysicalType::Bytes, node.len)?)?;
+        Ok(AnyDecoder::Bytes(Box::new(Joined { prefixes, suffixes })))
+    }
+}
+
+/// Bytes that two strings begin with alike.
+pub(super) fn shared(a: &[u8], b: &[u8]) -> usize {
+    let words = a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0);
+    let mut same = 0;
+    for (a, b) in words {
+        let differ = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+        if differ != 0 {
+            return same + differ.trailing_zeros() as usize / 8;
+        }
+        same += 8;
+    }
+    let rest = a
+        .get(same..)
+        .unwrap_or_default()
+        .iter()
+        .zip(b.get(same..).unwrap_or_default());
+    same + rest.take_while(|(a, b)| a == b).count()
+}
+
+/// Prefixes and suffixes, with a string that shares nothing after every `vector_rows`.
+fn split(strings: Strings<'_>, vector_rows: usize) -> (Vec<u32>, StringsBuf) {
+    let (mut prefixes, mut suffixes) = (Vec::with_capacity(strings.len()), StringsBuf::new());
+    let mut before: &[u8] = &[];
+    for (i, string) in strings.iter().enumerate() {
+        let prefix = if i.is_multiple_of(vector_rows) {
+            0
+        } else {
+            shared(before, string)
+        };
+        prefixes.push(prefix as u32);
+        suffixes.push(string.get(prefix..).unwrap_or_default());
+        before = string;
+    }
+    (prefixes, suffixes)
+}
+
+struct Joined<'a> {
+    prefixes: Box<dyn Decoder<u32> + 'a>,
+    suffixes: Box<dyn BytesDecoder + 'a>,
+}
+
+impl Joined<'_> {
+    fn with_prefixes<R>(
+        &self,
+        v: usize,
+        cx: &mut Scratch,
+        f: impl FnOnce(&[u32], &mut Scratch) -> Result<R>,
+    ) -> Result<R> {
+        let mut buffer = cx.take_u32();
+        let prefixes = buffer
+            .get_mut(..vector_len(self.prefixes.len(), v))
+            .unwrap_or_default();
+        self.prefixes.vector(v, cx, prefixes)?;
+        let result = f(prefixes, cx);
+        cx.give_u32(buffer);
+        result
+    }
+}
+
+impl BytesDecoder for Joined<'_> {
+    fn len(&self) -> usize {
+        self.prefixes.len()
+    }
+
+    fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize> {
+        let suffixes = self.suffixes.vector_bytes(v, cx)?;
+        let prefixes = self.with_prefixes(v, cx, |prefixes, _| Ok(sum_u32(prefixes)))?;
+        Ok(suffixes + prefixes as usize)
+    }
+
+    fn vector(
+        &self,
+        v: usize,
+        cx: &mut Scratch,
+        lengths: &mut [u32],
+        out: &mut [u8],
+    ) -> Result<usize> {
+        let bytes = self.suffixes.vector_bytes(v, cx)?;
+        // Suffixes are never longer than the strings: what claims more has no place in `out`.
+        if bytes > out.len() {
+            return Err(Error::corrupt("strings longer than declared"));
+        }
+        let mut suffixes = cx.take_bytes(bytes + SLACK);
+        let written = self.suffixes.vector(v, cx, lengths, &mut suffixes)?;
+        let joined = self.with_prefixes(v, cx, |prefixes, _| {
+            let suffixes = suffixes.get(..written).unwrap_or_default();
+            join_prefixes(prefixes, suffixes, lengths, out).ok_or_else(|| {
+                Error::corrupt(format!(
+                    "prefixes no longer than the string before expected in vector {v}"
+                ))
+            })
+        })?;
+        cx.give_bytes(suffixes);
+        Ok(joined)
+    }
+}
+
+/// Room behind the suffixes that wide copies may touch.
+const SLACK: usize = 64;
+
+crate::conformance!(FrontCoding);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::conformance::{holds, strings_of, tree};
+
+    #[test]
+    fn neighbours_share_what_they_begin_with() {
+        let strings: Vec<Vec<u8>> = (0..3000u32)
+            .map(|i| format!("https://staffa.example/{}/{}", i / 40, i * i % 97).into_bytes())
+            .collect();
+        let node = tree(&FrontCoding, &strings);
+        assert_eq!(node.children.len(), 2);
+        holds(&FrontCoding, &strings, false);
+        holds(&FrontCoding, &strings[..90], true);
+        for (a, b, expected) in [
+            ("", "", 0),
+            ("a", "", 0),
+            ("islands", "islander", 6),
+            ("abcdefgh1", "abcdefgh1", 9),
+        ] {
+            assert_eq!(shared(a.as_bytes(), b.as_bytes()), expected);
+        }
+    }
+
+    #[test]
+    fn the_example_of_the_format_decodes() {
+        let node =
+            "13 27 02 00 02 03 02 02 02 0c 00 17 02 07 73 74 61 66 66 61 67 02 03 02 02 03 0e";
+        assert_eq!(strings_of(node, 2), ["staffa", "stag"]);
+    }
+}

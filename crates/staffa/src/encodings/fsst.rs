@@ -1,0 +1,267 @@
+//! FSST: frequent substrings of up to 8 bytes become one-byte codes (Boncz, Neumann, Leis: FSST,
+//! VLDB 2020).
+//!
+//! ```text
+//! payload = symbols: u8 | length of every symbol: u8 | symbols, one after another
+//!         | per vector: end of its codes, u32 | codes
+//! child: lengths of the strings (u32)
+//! ```
+//!
+//! Code 255 escapes the byte that follows. A vector is decoded in one go: its codes and its strings
+//! are contiguous.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use staffa_kernels::{FsstTable, VECTOR};
+
+use super::onpair::OnPair;
+use super::plain::starts_within;
+use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
+use crate::encode::{Cascade, Encoding, Offered, Stats};
+use crate::error::{Error, Result};
+use crate::format::{Node, NodeRef};
+use crate::values::{Kind, PhysicalType, Strings, Values};
+
+/// See the [module](self).
+pub struct Fsst;
+
+impl Encoding for Fsst {
+    fn id(&self) -> u8 {
+        9
+    }
+
+    fn name(&self) -> &'static str {
+        "fsst"
+    }
+
+    fn offered(&self) -> Offered {
+        Offered::Instead(&OnPair)
+    }
+
+    fn decode_picos(&self) -> u32 {
+        2300
+    }
+
+    fn about(&self) -> &'static str {
+        "strings with frequent substrings as one-byte codes"
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["lengths"]
+    }
+
+    fn terminal(&self) -> bool {
+        true
+    }
+
+    fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
+        ty == PhysicalType::Bytes
+    }
+
+    fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
+        values.plain_bytes() >= 64 && !stats.is_few_strings()
+    }
+
+    /// The symbol table does not grow with the rows: only the codes of the sample are scaled.
+    fn estimate(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<usize>> {
+        let Values::Bytes(strings) = values else {
+            return Ok(None);
+        };
+        if onpair_is_smaller(strings, cascade) {
+            return Ok(None);
+        }
+        let sample = Cascade::sample_strings(strings);
+        let sample = sample.as_ref().map_or(strings, |s| s.as_strings());
+        let Some(compressed) = Compressed::of(sample, VECTOR) else {
+            return Ok(None);
+        };
+        let share = strings.contents().len() as f64 / sample.contents().len().max(1) as f64;
+        let lengths = cascade.estimate_lengths(strings, stats)?;
+        let table = compressed.table.len() + 4 * strings.len().div_ceil(VECTOR);
+        Ok(Some(
+            8 + table + lengths + (compressed.codes.len() as f64 * share) as usize,
+        ))
+    }
+
+    fn encode(
+        &self,
+        values: Values<'_>,
+        _: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
+        let Values::Bytes(strings) = values else {
+            return Ok(None);
+        };
+        let Some(compressed) = Compressed::of(strings, VECTOR) else {
+            return Ok(None);
+        };
+        let mut payload = compressed.table;
+        payload.extend(compressed.ends.iter().flat_map(|end| end.to_le_bytes()));
+        payload.extend_from_slice(&compressed.codes);
+        let lengths = cascade.lengths(&strings.lengths())?;
+        Ok(Some(Node {
+            encoding: 9,
+            ty: PhysicalType::Bytes,
+            len: strings.len(),
+            payload,
+            children: vec![lengths],
+        }))
+    }
+
+    fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        node.expect_children(1)?;
+        if node.ty != PhysicalType::Bytes {
+            return Err(Error::corrupt(format!(
+                "byte strings expected, found {:?}",
+                node.ty
+            )));
+        }
+        let mut cursor = node.cursor();
+        let count = usize::from(cursor.u8()?);
+        let mut symbols = Vec::with_capacity(count);
+        for &len in cursor.bytes(count)? {
+            let mut symbol = [0; 8];
+            let Some(place) = symbol.get_mut(..usize::from(len)) else {
+                return Err(Error::corrupt(format!(
+                    "symbols of at most 8 bytes expected, found {len}"
+                )));
+            };
+            place.copy_from_slice(cursor.bytes(usize::from(len))?);
+            symbols.push((symbol, len));
+        }
+        let table = FsstTable::new(&symbols)
+            .ok_or_else(|| Error::corrupt("symbols of 1 to 8 bytes expected"))?;
+        let vectors = node.len.div_ceil(VECTOR);
+        let mut ends = vec![0];
+        for _ in 0..vectors {
+            ends.push(cursor.u32()?);
+        }
+        let codes = cursor.bytes(cursor.remaining())?;
+        if ends.array_windows().any(|[a, b]| a > b)
+            || ends.last().copied().unwrap_or(0) as usize != codes.len()
+        {
+            return Err(Error::corrupt(format!(
+                "ends of codes that rise to {} expected",
+                codes.len()
+            )));
+        }
+        let lengths =
+            cx.open_words::<u32>(node.child(0, "lengths", PhysicalType::U32, node.len)?)?;
+        // A code makes 8 bytes at the most: what the lengths claim beyond that is refused before it
+        // is allocated.
+        let starts = starts_within(lengths.as_ref(), codes.len() as u64 * 8)?;
+        Ok(AnyDecoder::Bytes(Box::new(Codes {
+            table,
+            codes,
+            ends,
+            lengths,
+            starts,
+        })))
+    }
+
+    fn detail(&self, node: &NodeRef<'_>) -> String {
+        node.payload
+            .first()
+            .map(|symbols| format!("{symbols} symbols"))
+            .unwrap_or_default()
+    }
+}
+
+/// Longer texts OnPair makes smaller, where it may be chosen: trying both would only take time. In
+/// a trial it stands for both.
+fn onpair_is_smaller(strings: Strings<'_>, cascade: &Cascade<'_>) -> bool {
+    let most = if cascade.is_trial() { 1 << 12 } else { 1 << 17 };
+    strings.contents().len() > most && cascade.offers(&OnPair)
+}
+
+/// What the encoder makes of some strings.
+struct Compressed {
+    table: Vec<u8>,
+    ends: Vec<u32>,
+    codes: Vec<u8>,
+}
+
+impl Compressed {
+    fn of(strings: Strings<'_>, vector_rows: usize) -> Option<Self> {
+        if strings.contents().is_empty() {
+            let ends = vec![0; strings.len().div_ceil(vector_rows)];
+            return Some(Self {
+                table: vec![0],
+                ends,
+                codes: Vec::new(),
+            });
+        }
+        let all: Vec<&[u8]> = strings.iter().collect();
+        let compressor = fsst::Compressor::train(&all);
+        let lengths = compressor.symbol_lengths();
+        let mut table = vec![u8::try_from(lengths.len()).ok()?];
+        table.extend_from_slice(lengths);
+        for (symbol, &len) in compressor.symbol_table().iter().zip(lengths) {
+            table.extend_from_slice(symbol.to_u64().to_le_bytes().get(..usize::from(len))?);
+        }
+        let (mut codes, mut ends) = (Vec::with_capacity(strings.contents().len() / 2), Vec::new());
+        for first in (0..strings.len()).step_by(vector_rows) {
+            let rows = strings.slice(first, vector_rows.min(strings.len() - first));
+            codes.extend_from_slice(&compressor.compress(rows.contents()));
+            ends.push(u32::try_from(codes.len()).ok()?);
+        }
+        Some(Self { table, ends, codes })
+    }
+}
+
+struct Codes<'a> {
+    table: FsstTable,
+    codes: &'a [u8],
+    /// Begins with 0; end of the codes of vector `v` is at `v + 1`.
+    ends: Vec<u32>,
+    lengths: Box<dyn Decoder<u32> + 'a>,
+    starts: Vec<u32>,
+}
+
+impl BytesDecoder for Codes<'_> {
+    fn len(&self) -> usize {
+        self.lengths.len()
+    }
+
+    fn lengths(&self) -> Option<&dyn Decoder<u32>> {
+        Some(self.lengths.as_ref())
+    }
+
+    fn vector_bytes(&self, v: usize, _: &mut Scratch) -> Result<usize> {
+        match self.starts.get(v..v + 2) {
+            Some(&[start, end]) => Ok(end.saturating_sub(start) as usize),
+            _ => Err(Error::corrupt(format!("no vector {v}"))),
+        }
+    }
+
+    fn vector(
+        &self,
+        v: usize,
+        cx: &mut Scratch,
+        lengths: &mut [u32],
+        out: &mut [u8],
+    ) -> Result<usize> {
+        self.lengths.vector(v, cx, lengths)?;
+        let expected = self.vector_bytes(v, cx)?;
+        let codes = match self.ends.get(v..v + 2) {
+            Some(&[start, end]) => self
+                .codes
+                .get(start as usize..end as usize)
+                .unwrap_or_default(),
+            _ => &[],
+        };
+        match self.table.decode(codes, out) {
+            Some(found) if found == expected => Ok(found),
+            found => Err(Error::corrupt(format!(
+                "codes of vector {v} that decode to {expected} bytes expected, found {}",
+                found.map_or("others".to_owned(), |n| n.to_string())
+            ))),
+        }
+    }
+}
+
+crate::conformance!(Fsst);

@@ -1,0 +1,358 @@
+//! pco: numbers as bins and offsets, the bins by asymmetric numeral systems, after differences and
+//! a common factor (pcodec, its wrapped format).
+//!
+//! ```text
+//! payload = number: u8 (0 unsigned, 1 signed, 2 float) | page bytes: varint * vectors | header | chunk | page * vectors
+//! ```
+//!
+//! A page is a vector, so that one is read without the others: that costs a hundredth of the bytes
+//! on most columns. Values looked up far behind would need those vectors, so differences are of
+//! neighbours or none.
+//!
+//! The crate reads bits in unsafe code, on checked sizes. What it was not tested with, and what
+//! could make it ask for much memory, is refused before: see `docs/decisions/0014-pco.md`.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use std::sync::{Mutex, PoisonError};
+
+use ::pco::data_types::Number;
+use ::pco::metadata::{DeltaEncoding, Mode};
+use ::pco::wrapped::{ChunkDecompressor, FileCompressor, FileDecompressor};
+use ::pco::{ChunkConfig, DecompressorScratch, DeltaSpec, PagingSpec};
+use staffa_kernels::VECTOR;
+
+use crate::decode::{AnyDecoder, Decodable, Decoder, OpenContext, Scratch};
+use crate::encode::{Cascade, Encoding, Offered, Stats};
+use crate::error::{Error, Result};
+use crate::format::{Node, NodeRef, put_varint};
+use crate::values::{Kind, PhysicalType, Values, vector_len};
+
+/// Fewer values are not worth bins of their own.
+const LEAST: usize = 256;
+
+/// The level of a block, and that by which it is weighed against other encodings.
+const LEVEL: usize = 12;
+const ESTIMATED: usize = 8;
+
+/// The one format of a chunk that is read: what this release writes.
+const FORMAT: (u8, u8) = (4, 1);
+
+/// How a chunk begins whose values are in a dictionary: the low four bits.
+const DICT: u8 = 4;
+
+/// The most bytes that a state of the bins takes in memory: a bin of its own, its node, its lower
+/// bound.
+const STATE_BYTES: u64 = 36;
+
+/// See the [module](self).
+pub struct Pco;
+
+impl Encoding for Pco {
+    fn id(&self) -> u8 {
+        29
+    }
+
+    fn name(&self) -> &'static str {
+        "pco"
+    }
+
+    fn about(&self) -> &'static str {
+        "numbers as bins and offsets in them, after differences or a common factor (pcodec), level 12"
+    }
+
+    fn decode_picos(&self) -> u32 {
+        5000
+    }
+
+    fn offered(&self) -> Offered {
+        Offered::Small
+    }
+
+    fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
+        match ty {
+            PhysicalType::U16 => kind != Kind::Float,
+            PhysicalType::U32 | PhysicalType::U64 => true,
+            _ => false,
+        }
+    }
+
+    fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
+        values.len() >= LEAST
+    }
+
+    /// A sample tells little of bins: all is compressed, quickly.
+    fn estimate(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<usize>> {
+        Ok(encode(values, stats.kind(), cascade, ESTIMATED)?.map(|node| node.size()))
+    }
+
+    fn encode(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
+        encode(values, stats.kind(), cascade, LEVEL)
+    }
+
+    fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        node.expect_children(0)?;
+        match (node.ty, node.payload.first()) {
+            (PhysicalType::U16, Some(0)) => open::<u16, u16>(node, cx),
+            (PhysicalType::U16, Some(1)) => open::<u16, i16>(node, cx),
+            (PhysicalType::U32, Some(0)) => open::<u32, u32>(node, cx),
+            (PhysicalType::U32, Some(1)) => open::<u32, i32>(node, cx),
+            (PhysicalType::U32, Some(2)) => open::<u32, f32>(node, cx),
+            (PhysicalType::U64, Some(0)) => open::<u64, u64>(node, cx),
+            (PhysicalType::U64, Some(1)) => open::<u64, i64>(node, cx),
+            (PhysicalType::U64, Some(2)) => open::<u64, f64>(node, cx),
+            (ty, number) => Err(Error::corrupt(format!(
+                "number of {ty:?} at most 2, found {number:?}"
+            ))),
+        }
+    }
+
+    fn detail(&self, node: &NodeRef<'_>) -> String {
+        let number = node
+            .payload
+            .first()
+            .and_then(|number| ["unsigned", "signed", "float"].get(usize::from(*number)));
+        number.copied().unwrap_or_default().to_owned()
+    }
+}
+
+/// A number of pco for a word.
+trait OfWord<T>: Number + Default {
+    fn of_word(word: T) -> Self;
+    fn word(self) -> T;
+}
+
+macro_rules! of_word {
+    ($($word:ty: $number:ty, $of:expr, $to:expr;)*) => {$(
+        impl OfWord<$word> for $number {
+            #[inline]
+            fn of_word(word: $word) -> Self {
+                $of(word)
+            }
+
+            #[inline]
+            fn word(self) -> $word {
+                $to(self)
+            }
+        }
+    )*};
+}
+of_word! {
+    u16: u16, u16::from, u16::from;
+    u32: u32, u32::from, u32::from;
+    u64: u64, u64::from, u64::from;
+    u16: i16, u16::cast_signed, i16::cast_unsigned;
+    u32: i32, u32::cast_signed, i32::cast_unsigned;
+    u64: i64, u64::cast_signed, i64::cast_unsigned;
+    u32: f32, f32::from_bits, f32::to_bits;
+    u64: f64, f64::from_bits, f64::to_bits;
+}
+
+fn encode(
+    values: Values<'_>,
+    kind: Kind,
+    cascade: &Cascade<'_>,
+    level: usize,
+) -> Result<Option<Node>> {
+    if cascade.is_trial() {
+        return Ok(None);
+    }
+    let payload = match (values, kind) {
+        (Values::U16(words), Kind::Signed) => compressed::<_, i16>(1, words, level),
+        (Values::U16(words), _) => compressed::<_, u16>(0, words, level),
+        (Values::U32(words), Kind::Float) => compressed::<_, f32>(2, words, level),
+        (Values::U32(words), Kind::Signed) => compressed::<_, i32>(1, words, level),
+        (Values::U32(words), _) => compressed::<_, u32>(0, words, level),
+        (Values::U64(words), Kind::Float) => compressed::<_, f64>(2, words, level),
+        (Values::U64(words), Kind::Signed) => compressed::<_, i64>(1, words, level),
+        (Values::U64(words), _) => compressed::<_, u64>(0, words, level),
+        _ => return Ok(None),
+    };
+    let payload = payload.map_err(|e| Error::unsupported(format!("pco: {e}")))?;
+    Ok(Some(Node {
+        encoding: 29,
+        ty: values.physical_type(),
+        len: values.len(),
+        payload,
+        children: vec![],
+    }))
+}
+
+fn compressed<T: Decodable, N: OfWord<T>>(
+    number: u8,
+    words: &[T],
+    level: usize,
+) -> ::pco::errors::PcoResult<Vec<u8>> {
+    let mut out = vec![number];
+    if words.is_empty() {
+        return Ok(out);
+    }
+    let numbers: Vec<N> = words.iter().map(|word| N::of_word(*word)).collect();
+    let pages = (0..words.len().div_ceil(VECTOR))
+        .map(|v| vector_len(words.len(), v))
+        .collect();
+    let config = ChunkConfig::default()
+        .with_compression_level(level)
+        .with_paging_spec(PagingSpec::Exact(pages));
+    let file = FileCompressor::default();
+    let mut chunk = file.chunk_compressor(&numbers, &config)?;
+    if matches!(
+        chunk.meta().delta_encoding,
+        DeltaEncoding::Lookback { .. } | DeltaEncoding::Conv1(_)
+    ) {
+        let first_order = config.with_delta_spec(DeltaSpec::TryConsecutive(1));
+        chunk = file.chunk_compressor(&numbers, &first_order)?;
+    }
+    let mut bytes = chunk.write_meta(file.write_header(Vec::new())?)?;
+    for page in 0..chunk.n_per_page().len() {
+        let start = bytes.len();
+        bytes = chunk.write_page(page, bytes)?;
+        put_varint(&mut out, (bytes.len() - start) as u64);
+    }
+    out.extend_from_slice(&bytes);
+    Ok(out)
+}
+
+fn open<'a, T: Decodable, N: OfWord<T> + 'a>(
+    node: &NodeRef<'a>,
+    cx: &mut OpenContext<'a>,
+) -> Result<AnyDecoder<'a>> {
+    let corrupt = |e: ::pco::errors::PcoError| Error::corrupt(e.to_string());
+    let mut cursor = node.cursor();
+    cursor.u8()?;
+    let vectors = node.len.div_ceil(VECTOR);
+    cx.budget
+        .take((vectors as u64 + 1) * 8, "places of pages")?;
+    let mut ends = Vec::with_capacity(vectors);
+    let mut end = 0;
+    for _ in 0..vectors {
+        end += cursor.varint_up_to(node.payload.len() as u64, "bytes of a page")?;
+        ends.push(end);
+    }
+    if node.len == 0 {
+        cursor.finish("payload")?;
+        return Ok(T::wrap(Box::new(Pages::<N> {
+            chunk: None,
+            pages: &[],
+            ends,
+            len: 0,
+            at_hand: Mutex::default(),
+        })));
+    }
+    let rest = cursor.bytes(cursor.remaining())?;
+    let (file, rest) = FileDecompressor::new(rest).map_err(corrupt)?;
+    let format = file.format_version();
+    if (format.major, format.minor) != FORMAT {
+        return Err(Error::unsupported(format!(
+            "pco's format {}.{} expected, found {format}",
+            FORMAT.0, FORMAT.1
+        )));
+    }
+    // The crate would make room for as many values as it says.
+    if rest.first().is_none_or(|first| first & 15 >= DICT) {
+        return Err(Error::corrupt("a chunk of modes 0 to 3 expected"));
+    }
+    let (chunk, pages) = file.chunk_decompressor::<N, _>(rest).map_err(corrupt)?;
+    if pages.len() != end {
+        return Err(Error::corrupt(format!(
+            "pages of {end} bytes expected, found {}",
+            pages.len()
+        )));
+    }
+    let meta = chunk.meta();
+    if matches!(meta.mode, Mode::Dict(_))
+        || !matches!(
+            meta.delta_encoding,
+            DeltaEncoding::NoOp | DeltaEncoding::Consecutive { .. }
+        )
+    {
+        return Err(Error::corrupt(
+            "differences of neighbours, or none, expected",
+        ));
+    }
+    let latents = &meta.per_latent_var;
+    for latent in [
+        latents.delta.as_ref(),
+        Some(&latents.primary),
+        latents.secondary.as_ref(),
+    ]
+    .into_iter()
+    .flatten()
+    {
+        cx.budget
+            .take(STATE_BYTES << latent.ans_size_log.min(32), "states of bins")?;
+    }
+    cx.budget.take(
+        (size_of::<DecompressorScratch>() + VECTOR * size_of::<N>()) as u64,
+        "room for a vector",
+    )?;
+    Ok(T::wrap(Box::new(Pages {
+        chunk: Some(chunk),
+        pages,
+        ends,
+        len: node.len,
+        at_hand: Mutex::default(),
+    })))
+}
+
+/// A chunk and its pages, one for each vector.
+struct Pages<'a, N: Number> {
+    /// `None` where there are no values.
+    chunk: Option<ChunkDecompressor<N>>,
+    pages: &'a [u8],
+    /// Where the page of every vector ends.
+    ends: Vec<usize>,
+    len: usize,
+    /// What decoding works in, kept for the next vector.
+    at_hand: Mutex<Option<(DecompressorScratch, Vec<N>)>>,
+}
+
+impl<T: Decodable, N: OfWord<T>> Decoder<T> for Pages<'_, N> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
+        let corrupt = |e: ::pco::errors::PcoError| Error::corrupt(format!("page {v}: {e}"));
+        let start = v
+            .checked_sub(1)
+            .map_or(Some(0), |before| self.ends.get(before).copied());
+        let page = start
+            .zip(self.ends.get(v))
+            .and_then(|(start, end)| self.pages.get(start..*end));
+        let (Some(page), Some(chunk)) = (page, &self.chunk) else {
+            return Err(Error::corrupt(format!("no vector {v}")));
+        };
+        let at_hand = || self.at_hand.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut scratch, mut numbers) = at_hand().take().unwrap_or_default();
+        numbers.resize(VECTOR, N::default());
+        let into = numbers.get_mut(..out.len()).unwrap_or_default();
+        let mut decompressor = chunk
+            .page_decompressor_with_scratch(page, into.len(), &mut scratch)
+            .map_err(corrupt)?;
+        let progress = decompressor.read(into).map_err(corrupt)?;
+        let left = decompressor.into_src().len();
+        if progress.n_processed != into.len() || !progress.finished || left > 0 {
+            return Err(Error::corrupt(format!(
+                "page {v}: {} values and nothing else expected",
+                into.len()
+            )));
+        }
+        out.iter_mut()
+            .zip(into)
+            .for_each(|(out, number)| *out = number.word());
+        *at_hand() = Some((scratch, numbers));
+        Ok(())
+    }
+}
+
+crate::conformance!(Pco);

@@ -1,0 +1,122 @@
+//! Roaring: the positions of the rarer bit, in the portable format of Roaring bitmaps.
+//!
+//! ```text
+//! payload = the bit whose positions are stored: u8, 0 or 1 | a serialised Roaring bitmap of 32-bit positions
+//! ```
+//!
+//! Chambi, Lemire, Kaser, Godin: Better bitmap performance with Roaring bitmaps (2016); in
+//! BtrBlocks for NULLs and exceptions (section 2.2).
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use roaring::RoaringBitmap;
+
+use crate::decode::{AnyDecoder, BitsDecoder, OpenContext};
+use crate::encode::{Cascade, Encoding, Stats};
+use crate::error::{Error, Result};
+use crate::format::{Node, NodeRef};
+use crate::values::{Bitmap, Kind, PhysicalType, Values};
+
+/// See the [module](self).
+pub struct Roaring;
+
+impl Encoding for Roaring {
+    fn id(&self) -> u8 {
+        12
+    }
+
+    fn name(&self) -> &'static str {
+        "roaring"
+    }
+
+    fn decode_picos(&self) -> u32 {
+        5
+    }
+
+    fn about(&self) -> &'static str {
+        "positions of the rarer bit as a Roaring bitmap, for booleans and validity"
+    }
+
+    fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
+        ty == PhysicalType::Bits
+    }
+
+    fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
+        let Values::Bits(bits) = values else {
+            return false;
+        };
+        // A position takes 16 bits in an array container.
+        let ones = bits.count_ones();
+        ones.min(bits.len() - ones) * 16 < bits.len()
+    }
+
+    fn encode(&self, values: Values<'_>, _: &Stats<'_>, _: &Cascade<'_>) -> Result<Option<Node>> {
+        let Values::Bits(bits) = values else {
+            return Ok(None);
+        };
+        let rarer = bits.count_ones() * 2 <= bits.len();
+        let mut set = RoaringBitmap::new();
+        if rarer {
+            set.extend(bits.ones());
+        } else {
+            set.extend((0..bits.len() as u32).filter(|&i| !bits.get(i as usize)));
+        }
+        let mut payload = vec![u8::from(rarer)];
+        set.serialize_into(&mut payload)?;
+        Ok(Some(Node {
+            encoding: 12,
+            ty: PhysicalType::Bits,
+            len: bits.len(),
+            payload,
+            children: vec![],
+        }))
+    }
+
+    fn open<'a>(&self, node: &NodeRef<'a>, _: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        node.expect_children(0)?;
+        let mut cursor = node.cursor();
+        let stored = cursor.u8()?;
+        if stored > 1 || node.ty != PhysicalType::Bits {
+            return Err(Error::corrupt(format!(
+                "positions of bit 0 or 1 expected, found {stored}"
+            )));
+        }
+        let mut rest = cursor.bytes(cursor.remaining())?;
+        let set = RoaringBitmap::deserialize_from(&mut rest)
+            .map_err(|e| Error::corrupt(format!("no Roaring bitmap: {e}")))?;
+        if !rest.is_empty() {
+            return Err(Error::corrupt(format!(
+                "the Roaring bitmap ends {} bytes before the payload",
+                rest.len()
+            )));
+        }
+        if let Some(max) = set.max().filter(|&max| max as usize >= node.len) {
+            return Err(Error::corrupt(format!(
+                "positions below {} expected, found {max}",
+                node.len
+            )));
+        }
+        Ok(AnyDecoder::Bits(Box::new(Positions {
+            set,
+            stored: stored == 1,
+            len: node.len,
+        })))
+    }
+}
+
+struct Positions {
+    set: RoaringBitmap,
+    stored: bool,
+    len: usize,
+}
+
+impl BitsDecoder for Positions {
+    fn bits(&self) -> Result<Bitmap> {
+        let mut bits = Bitmap::filled(self.len, !self.stored);
+        self.set
+            .iter()
+            .for_each(|position| bits.set(position as usize, self.stored));
+        Ok(bits)
+    }
+}
+
+crate::conformance!(Roaring);

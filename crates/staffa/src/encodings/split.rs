@@ -1,0 +1,251 @@
+//! Split: integers cut in two by a factor, quotients and remainders: times of whole seconds in
+//! microseconds, prices of whole cents, amounts that are mostly of millions.
+//!
+//! ```text
+//! payload = factor: word, not 0
+//! child: quotients | child: remainders, below the factor
+//! ```
+//!
+//! A value is quotient * factor + remainder, modulo the type. The factor is the greatest common
+//! divisor of all differences, or else the power of ten that most values are multiples of.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use staffa_kernels::{Int as _, VECTOR, Word as _};
+
+use crate::decode::{AnyDecoder, Decodable, Decoder, Integer, OpenContext, Scratch};
+use crate::encode::{Cascade, Encoding, Offered, Stats};
+use crate::error::{Error, Result};
+use crate::format::{Node, NodeRef};
+use crate::values::{Kind, Physical, PhysicalType, Values, for_ints};
+
+/// Values by which the power of ten is found.
+const LOOKED_AT: usize = 256;
+
+/// See the [module](self).
+pub struct Split;
+
+impl Encoding for Split {
+    fn id(&self) -> u8 {
+        26
+    }
+
+    fn name(&self) -> &'static str {
+        "split"
+    }
+
+    fn offered(&self) -> Offered {
+        Offered::Slow
+    }
+
+    fn decode_picos(&self) -> u32 {
+        300
+    }
+
+    fn about(&self) -> &'static str {
+        "integers as quotients and remainders by a factor that most of them share"
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["quotients", "remainders"]
+    }
+
+    fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
+        matches!(kind, Kind::Signed | Kind::Unsigned)
+            && ty.width_bytes().is_some_and(|bytes| bytes <= 8)
+    }
+
+    fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
+        values.len() >= 64 && values.physical_type() != PhysicalType::U8
+    }
+
+    fn encode(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        cascade: &Cascade<'_>,
+    ) -> Result<Option<Node>> {
+        for_ints!(values.physical_type(), T => encode(T::slice(values).unwrap_or_default(), stats.kind(), cascade),
+            _ => Ok(None))
+    }
+
+    fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        node.expect_children(2)?;
+        for_ints!(node.ty, T => {
+            let mut cursor = node.cursor();
+            let factor = T::read_le(cursor.bytes(T::BYTES)?).unwrap_or_default().to_u64();
+            cursor.finish("factor")?;
+            if factor == 0 {
+                return Err(Error::corrupt("a factor of 1 or more expected, found 0"));
+            }
+            let quotients = cx.open_words::<T>(node.child(0, "quotients", T::TYPE, node.len)?)?;
+            let remainders = cx.open_words::<T>(node.child(1, "remainders", T::TYPE, node.len)?)?;
+            Ok(T::wrap(Box::new(Parts { factor, quotients, remainders })))
+        }, other => Err(Error::corrupt(format!("integers expected, found {other:?}"))))
+    }
+
+    fn detail(&self, node: &NodeRef<'_>) -> String {
+        let mut le = [0; 8];
+        le.iter_mut()
+            .zip(node.payload)
+            .for_each(|(to, from)| *to = *from);
+        format!("by {}", u64::from_le_bytes(le))
+    }
+}
+
+/// A value as wide as arithmetic is done.
+fn wide<T: Integer>(value: T, kind: Kind) -> i128 {
+    let shift = 64 - T::BITS;
+    if kind == Kind::Signed {
+        i128::from(((value.to_u64() << shift) as i64) >> shift)
+    } else {
+        value.to_u64().into()
+    }
+}
+
+/// The factor by which it is worth while to cut.
+fn factor<T: Integer>(words: &[T], kind: Kind) -> Option<u64> {
+    // With the sign bit turned they are ordered as the values are, and differ by as much.
+    let sign = if kind == Kind::Signed {
+        1 << (T::BITS - 1)
+    } else {
+        0
+    };
+    let first = words.first()?.to_u64() ^ sign;
+    let mut common = 0u64;
+    for word in words {
+        let (mut a, mut b) = (common, (word.to_u64() ^ sign).abs_diff(first));
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        common = a;
+        if common == 1 {
+            break;
+        }
+    }
+    let top = if kind == Kind::Signed {
+        T::MAX.to_u64() / 2
+    } else {
+        T::MAX.to_u64()
+    };
+    if common > 1 && common <= top {
+        return Some(common);
+    }
+    // How many of some values are multiples of every power of ten.
+    let (mut multiples, mut some) = ([0u32; 20], 0u32);
+    let (mut least, mut most) = (i128::MAX, i128::MIN);
+    for word in words.iter().step_by((words.len() / LOOKED_AT) | 1) {
+        let value = wide(*word, kind);
+        (least, most, some) = (least.min(value), most.max(value), some + 1);
+        let mut left = value.unsigned_abs() as u64;
+        for count in multiples.iter_mut().skip(1) {
+            if !left.is_multiple_of(10) || left == 0 {
+                break;
+            }
+            left /= 10;
+            *count += 1;
+        }
+        // 0 tells nothing: it is counted with the others, not against them.
+        some -= u32::from(value == 0);
+    }
+    let full = f64::from(128 - (most - least).unsigned_abs().leading_zeros());
+    let saved = |(zeros, count): (usize, &u32)| {
+        let share = f64::from(*count) / f64::from(some.max(1));
+        let entropy = |share: f64| {
+            if share > 0.0 {
+                -share * share.log2()
+            } else {
+                0.0
+            }
+        };
+        let bits = share * zeros as f64 * std::f64::consts::LOG2_10
+            - entropy(share)
+            - entropy(1.0 - share);
+        (share > 0.4 && bits > full * 0.15).then_some((zeros, bits))
+    };
+    let best = multiples
+        .iter()
+        .enumerate()
+        .filter_map(saved)
+        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+    10u64
+        .checked_pow(best.0 as u32)
+        .filter(|factor| *factor <= top)
+}
+
+fn encode<T: Integer>(words: &[T], kind: Kind, cascade: &Cascade<'_>) -> Result<Option<Node>> {
+    let Some(factor) = factor(words, kind).or_else(|| cascade.is_forced().then_some(10)) else {
+        return Ok(None);
+    };
+    let (mut quotients, mut remainders) = (
+        Vec::with_capacity(words.len()),
+        Vec::with_capacity(words.len()),
+    );
+    for &word in words {
+        let value = word.to_u64();
+        let (quotient, remainder) = if kind == Kind::Signed {
+            let (value, factor) = (wide(word, kind) as i64, factor as i64);
+            (
+                value.div_euclid(factor) as u64,
+                value.rem_euclid(factor) as u64,
+            )
+        } else {
+            (value / factor, value % factor)
+        };
+        quotients.push(T::from_u64(quotient));
+        remainders.push(T::from_u64(remainder));
+    }
+    let mut payload = Vec::new();
+    T::from_u64(factor).write_le(&mut payload);
+    let children = vec![
+        cascade.child(T::values(&quotients), kind)?,
+        cascade.child(T::values(&remainders), Kind::Unsigned)?,
+    ];
+    Ok(Some(Node {
+        encoding: 26,
+        ty: T::TYPE,
+        len: words.len(),
+        payload,
+        children,
+    }))
+}
+
+struct Parts<'a, T> {
+    factor: u64,
+    quotients: Box<dyn Decoder<T> + 'a>,
+    remainders: Box<dyn Decoder<T> + 'a>,
+}
+
+impl<T: Integer> Parts<'_, T> {
+    fn join(&self, quotient: T, remainder: T) -> T {
+        T::from_u64(quotient.to_u64().wrapping_mul(self.factor)).wrapping_add(remainder)
+    }
+}
+
+impl<T: Integer> Decoder<T> for Parts<'_, T> {
+    fn len(&self) -> usize {
+        self.quotients.len()
+    }
+
+    fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        let mut buffer = [T::ZERO; VECTOR];
+        let remainders = buffer.get_mut(..out.len()).unwrap_or_default();
+        self.remainders.vector(v, cx, remainders)?;
+        self.quotients.vector(v, cx, out)?;
+        for (place, remainder) in out.iter_mut().zip(remainders) {
+            *place = self.join(*place, *remainder);
+        }
+        Ok(())
+    }
+
+    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        let mut remainders = vec![T::ZERO; rows.len()];
+        self.remainders.gather(rows, cx, &mut remainders)?;
+        self.quotients.gather(rows, cx, out)?;
+        out.iter_mut()
+            .zip(remainders)
+            .for_each(|(place, remainder)| *place = self.join(*place, remainder));
+        Ok(())
+    }
+}
+
+crate::conformance!(Split);

@@ -1,0 +1,131 @@
+//! Blocks: up to 65,536 values of one leaf column, with their own checksum.
+//!
+//! ```text
+//! block       = values: varint | flags: u8 | if byte strings: decoded bytes: varint
+//!             | if flags & 1: validity: node of bits | if flags & 2: values: node | CRC-32C of all before: u32
+//! ```
+//!
+//! Where there is no validity node all values are valid. Flag 4: the values are dense, there is
+//! none for a NULL. Else a NULL has a value that is cheap to store and means nothing.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use super::{Cursor, Node, NodeRef, checked, put_varint, seal};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::values::PhysicalType;
+
+const HAS_VALIDITY: u8 = 1;
+const HAS_VALUES: u8 = 2;
+const DENSE: u8 = 4;
+
+/// What goes into a block.
+#[derive(Debug)]
+pub(crate) struct Parts<'a> {
+    /// How many values, NULLs included.
+    pub len: usize,
+    /// Where some are NULL.
+    pub validity: Option<&'a Node>,
+    /// The tree of the values, where there are any.
+    pub values: Option<&'a Node>,
+    /// Whether it has none for NULLs.
+    pub dense: bool,
+    /// Bytes of all strings, for byte strings.
+    pub string_bytes: Option<usize>,
+}
+
+/// A sealed block.
+pub(crate) fn write(parts: &Parts<'_>) -> Vec<u8> {
+    let size = |node: Option<&Node>| node.map_or(0, Node::size);
+    let mut out = Vec::with_capacity(size(parts.values) + size(parts.validity) + 32);
+    put_varint(&mut out, parts.len as u64);
+    let flag = |on: bool, flag: u8| if on { flag } else { 0 };
+    out.push(
+        flag(parts.validity.is_some(), HAS_VALIDITY)
+            | flag(parts.values.is_some(), HAS_VALUES)
+            | flag(parts.dense, DENSE),
+    );
+    if let Some(bytes) = parts.string_bytes {
+        put_varint(&mut out, bytes as u64);
+    }
+    if let Some(validity) = parts.validity {
+        validity.write(&mut out);
+    }
+    if let Some(values) = parts.values {
+        values.write(&mut out);
+    }
+    seal(&mut out);
+    out
+}
+
+/// The header and the trees of a block, its checksum found right, nothing opened yet.
+#[derive(Debug, Clone)]
+pub(crate) struct Parsed<'a> {
+    /// How many values, NULLs included.
+    pub len: usize,
+    /// Whether there is no value for a NULL.
+    pub dense: bool,
+    /// Bytes of all strings.
+    pub string_bytes: usize,
+    /// The tree of the validity.
+    pub validity: Option<NodeRef<'a>>,
+    /// The tree of the values.
+    pub values: Option<NodeRef<'a>>,
+}
+
+/// Checks and parses a block of `len` values of type `ty` (`None` for a leaf of validity alone).
+pub(crate) fn parse<'a>(
+    bytes: &'a [u8],
+    len: usize,
+    ty: Option<PhysicalType>,
+    limits: &Limits,
+) -> Result<Parsed<'a>> {
+    let mut cursor = Cursor::new(checked(bytes, "a block")?);
+    let found = cursor.varint_up_to(limits.row_group_values, "number of values")?;
+    if found != len {
+        return Err(Error::corrupt(format!(
+            "{len} values expected, found {found}"
+        )));
+    }
+    let flags = cursor.u8()?;
+    if flags > 7 {
+        return Err(Error::corrupt(format!(
+            "flags of at most 7 expected, found {flags}"
+        )));
+    }
+    let string_bytes = if ty == Some(PhysicalType::Bytes) {
+        cursor.varint_up_to(limits.block_bytes, "decoded bytes")?
+    } else {
+        0
+    };
+    let validity = (flags & HAS_VALIDITY != 0)
+        .then(|| NodeRef::parse(&mut cursor, len, limits.depth))
+        .transpose()?;
+    let values = (flags & HAS_VALUES != 0)
+        .then(|| NodeRef::parse(&mut cursor, len, limits.depth))
+        .transpose()?;
+    cursor.finish("the block")?;
+    let dense = flags & DENSE != 0;
+    if validity
+        .as_ref()
+        .is_some_and(|v| v.ty != PhysicalType::Bits || v.len != len)
+    {
+        return Err(Error::corrupt(format!("a validity of {len} bits expected")));
+    }
+    match (&values, ty) {
+        (Some(node), Some(ty)) if node.ty == ty && (dense || node.len == len) => {}
+        (None, None) => {}
+        (None, Some(_)) if dense => {}
+        _ => {
+            return Err(Error::corrupt(format!(
+                "{len} values of {ty:?} expected, found other ones"
+            )));
+        }
+    }
+    Ok(Parsed {
+        len,
+        dense,
+        string_bytes,
+        validity,
+        values,
+    })
+}

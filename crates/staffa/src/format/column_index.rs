@@ -1,0 +1,213 @@
+//! Column indexes: for one leaf, where its chunks and blocks lie and what their zone maps say.
+//!
+//! ```text
+//! column index = per row group: chunk | CRC-32C of all before: u32
+//! chunk        = sources: varint (how many leaves it is in terms of) | leaf: varint each
+//!              | offset: varint | values: varint | shared parts: varint | blocks: varint
+//!              | bytes of every shared part: varint each
+//!              | per block: bytes: varint, bytes of its strings: varint (0 where it has none), zone map
+//! ```
+//!
+//! Shared parts and blocks lie one after another from the chunk's offset on. Every block but a
+//! chunk's last holds as many values as the footer says. A chunk with values, a source and no
+//! blocks is the source's chunk: the columns are equal. No chunk reaches into the footer.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use std::sync::Arc;
+
+use super::{Bounds, Cursor, ZoneMap, checked, put_varint, seal};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// Most leaves in terms of which a chunk is.
+pub(crate) const MAX_SOURCES: usize = 15;
+
+/// A shared part's place.
+#[derive(Debug, Clone)]
+pub(crate) struct PartEntry {
+    pub offset: u64,
+    pub bytes: u64,
+}
+
+/// A block's place and statistics.
+#[derive(Debug, Clone)]
+pub(crate) struct BlockEntry {
+    pub offset: u64,
+    pub bytes: u64,
+    pub first_value: u64,
+    pub values: usize,
+    pub string_bytes: u64,
+    pub zone: ZoneMap,
+}
+
+/// One leaf column of one row group.
+#[derive(Debug, Clone)]
+pub(crate) struct ChunkEntry {
+    /// The leaves in terms of which the chunk is.
+    pub sources: Vec<u32>,
+    /// Whether it is that leaf's own chunk: the columns are equal.
+    pub same: bool,
+    pub offset: u64,
+    pub bytes: u64,
+    pub values: u64,
+    pub shared: Vec<PartEntry>,
+    pub blocks: Vec<BlockEntry>,
+}
+
+impl ChunkEntry {
+    /// The leaf whose chunk this is, where that is another one.
+    pub(crate) fn equal(&self) -> Option<usize> {
+        self.sources
+            .first()
+            .filter(|_| self.same)
+            .map(|by| *by as usize)
+    }
+}
+
+/// The zone maps of some blocks together.
+pub(crate) fn zone_of<'a>(blocks: impl Iterator<Item = &'a BlockEntry>) -> ZoneMap {
+    let mut all = ZoneMap {
+        nulls: 0,
+        bounds: Bounds::None,
+    };
+    let mut bounded = true;
+    for block in blocks {
+        // A block without bounds that has values makes the whole boundless.
+        bounded &= block.zone.bounds != Bounds::None || block.zone.nulls == block.values as u64;
+        all = all.merge(&block.zone);
+    }
+    if !bounded {
+        all.bounds = Bounds::None;
+    }
+    all
+}
+
+/// All chunks of one leaf column.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ColumnIndex {
+    pub chunks: Vec<Arc<ChunkEntry>>,
+}
+
+impl ColumnIndex {
+    pub(crate) fn write(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        for chunk in &self.chunks {
+            put_varint(&mut out, chunk.sources.len() as u64);
+            chunk
+                .sources
+                .iter()
+                .for_each(|leaf| put_varint(&mut out, (*leaf).into()));
+            put_varint(&mut out, chunk.offset);
+            put_varint(&mut out, chunk.values);
+            put_varint(&mut out, chunk.shared.len() as u64);
+            put_varint(&mut out, chunk.blocks.len() as u64);
+            chunk
+                .shared
+                .iter()
+                .for_each(|part| put_varint(&mut out, part.bytes));
+            for block in &chunk.blocks {
+                put_varint(&mut out, block.bytes);
+                put_varint(&mut out, block.string_bytes);
+                block.zone.write(&mut out);
+            }
+        }
+        seal(&mut out);
+        out
+    }
+
+    pub(crate) fn read(
+        bytes: &[u8],
+        row_groups: usize,
+        block_rows: u64,
+        file_end: u64,
+        limits: &Limits,
+    ) -> Result<Self> {
+        let mut cursor = Cursor::new(checked(bytes, "a column index")?);
+        let mut chunks = Vec::new();
+        for _ in 0..row_groups {
+            chunks.push(Arc::new(read_chunk(
+                &mut cursor,
+                block_rows,
+                file_end,
+                limits,
+            )?));
+        }
+        cursor.finish("the column index")?;
+        Ok(Self { chunks })
+    }
+}
+
+fn read_chunk(
+    cursor: &mut Cursor<'_>,
+    block_rows: u64,
+    file_end: u64,
+    limits: &Limits,
+) -> Result<ChunkEntry> {
+    let sources = cursor.varint_up_to(
+        MAX_SOURCES as u64,
+        "number of leaves in terms of which a chunk is",
+    )?;
+    let leaf = |_| Ok(cursor.varint_up_to(limits.leaves.min(u32::MAX.into()), "leaf")? as u32);
+    let sources = (0..sources).map(leaf).collect::<Result<Vec<_>>>()?;
+    let offset = cursor.varint()?;
+    let values = cursor.varint_up_to(limits.row_group_values, "values of a chunk")? as u64;
+    let (parts, blocks) = (cursor.varint()?, cursor.varint()?);
+    let same = sources.len() == 1 && blocks == 0 && parts == 0 && values > 0;
+    if blocks != values.div_ceil(block_rows) && !same || parts > 255 {
+        return Err(Error::corrupt(format!(
+            "{} blocks and at most 255 shared parts expected, found {blocks} and {parts}",
+            values.div_ceil(block_rows)
+        )));
+    }
+    let mut end = offset;
+    let mut place = |bytes: u64| {
+        let start = end;
+        end = end.checked_add(bytes).filter(|end| *end <= file_end).ok_or_else(|| {
+            Error::corrupt(format!(
+                "a chunk that ends at {file_end} or before expected, it has {bytes} bytes at {start}"
+            ))
+        })?;
+        Ok::<_, Error>(start)
+    };
+    let mut shared = Vec::new();
+    for _ in 0..parts {
+        let bytes = cursor.varint()?;
+        shared.push(PartEntry {
+            offset: place(bytes)?,
+            bytes,
+        });
+    }
+    // No more beforehand than is usual: the number is only claimed so far.
+    let mut entries = Vec::with_capacity(blocks.min(64) as usize);
+    for block in 0..blocks {
+        let bytes = cursor.varint()?;
+        let string_bytes =
+            cursor.varint_up_to(limits.block_bytes, "bytes of a block's strings")? as u64;
+        let zone = ZoneMap::read(cursor)?;
+        let first_value = block * block_rows;
+        let count = block_rows.min(values - first_value);
+        if zone.nulls > count {
+            return Err(Error::corrupt(format!(
+                "at most {count} NULLs expected in block {block}, found {}",
+                zone.nulls
+            )));
+        }
+        entries.push(BlockEntry {
+            offset: place(bytes)?,
+            bytes,
+            first_value,
+            values: count as usize,
+            string_bytes,
+            zone,
+        });
+    }
+    Ok(ChunkEntry {
+        sources,
+        same,
+        offset,
+        bytes: end - offset,
+        values,
+        shared,
+        blocks: entries,
+    })
+}

@@ -1,0 +1,204 @@
+//! Nodes: an encoding's payload and its children. A cascade is a tree of nodes, and a block holds
+//! one or two trees.
+//!
+//! ```text
+//! node = encoding: u8 | type and children: u8 | values: varint | payload bytes: varint | payload | child...
+//! ```
+//!
+//! The second byte holds the [`PhysicalType`] in its low four bits and the number of children in
+//! its high four bits.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use super::{Cursor, put_varint};
+use crate::error::{Error, Result};
+use crate::values::PhysicalType;
+
+/// A node as the writer makes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// The encoding's id.
+    pub encoding: u8,
+    /// What the node decodes to.
+    pub ty: PhysicalType,
+    /// How many values it decodes to.
+    pub len: usize,
+    /// The encoding's own bytes.
+    pub payload: Vec<u8>,
+    /// At most 15.
+    pub children: Vec<Node>,
+}
+
+impl Node {
+    /// Appends the node and its children.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        out.push(self.encoding);
+        out.push(self.ty as u8 | (self.children.len() as u8) << 4);
+        put_varint(out, self.len as u64);
+        put_varint(out, self.payload.len() as u64);
+        out.extend_from_slice(&self.payload);
+        self.children.iter().for_each(|child| child.write(out));
+    }
+
+    /// Bytes that [`write`](Self::write) appends.
+    pub fn size(&self) -> usize {
+        let varint = |v: usize| (usize::BITS - (v | 1).leading_zeros()).div_ceil(7) as usize;
+        2 + varint(self.len)
+            + varint(self.payload.len())
+            + self.payload.len()
+            + self.children.iter().map(Self::size).sum::<usize>()
+    }
+}
+
+/// A node as it lies in a block, borrowed.
+#[derive(Debug, Clone)]
+pub struct NodeRef<'a> {
+    /// The encoding's id, not yet known to exist.
+    pub encoding: u8,
+    /// What the node says it decodes to.
+    pub ty: PhysicalType,
+    /// How many values it says it decodes to.
+    pub len: usize,
+    /// The encoding's own bytes.
+    pub payload: &'a [u8],
+    /// Its parts.
+    pub children: Vec<NodeRef<'a>>,
+    /// Bytes of the node with its children.
+    pub bytes: usize,
+}
+
+impl<'a> NodeRef<'a> {
+    /// Reads a tree of nodes, none of which may declare more than `max_len` values or lie deeper
+    /// than `depth`.
+    pub fn parse(cursor: &mut Cursor<'a>, max_len: usize, depth: u32) -> Result<Self> {
+        let start = cursor.position();
+        let Some(depth) = depth.checked_sub(1) else {
+            return Err(Error::limit(format!(
+                "the cascade at {start} is deeper than the limit"
+            )));
+        };
+        let encoding = cursor.u8()?;
+        let kind = cursor.u8()?;
+        let Some(ty) = PhysicalType::from_byte(kind & 0x0f) else {
+            return Err(Error::corrupt(format!(
+                "physical type at most 7 expected at {start}, found {}",
+                kind & 0x0f
+            )));
+        };
+        let len = cursor.varint_up_to(max_len as u64, "number of values of a node")?;
+        let payload = cursor.prefixed()?;
+        let mut children = Vec::new();
+        for _ in 0..kind >> 4 {
+            children.push(Self::parse(cursor, max_len, depth)?);
+        }
+        Ok(Self {
+            encoding,
+            ty,
+            len,
+            payload,
+            children,
+            bytes: cursor.position() - start,
+        })
+    }
+
+    /// Child `i`, which must decode to `len` values of type `ty`; `role` names it.
+    pub fn child(
+        &self,
+        i: usize,
+        role: &str,
+        ty: PhysicalType,
+        len: usize,
+    ) -> Result<&NodeRef<'a>> {
+        let child = self.any_child(i, role)?;
+        if child.ty != ty || child.len != len {
+            return Err(Error::corrupt(format!(
+                "{role}: {len} values of {ty:?} expected, found {} of {:?}",
+                child.len, child.ty
+            )));
+        }
+        Ok(child)
+    }
+
+    /// Child `i`, whatever it decodes to, but never more values than the node itself.
+    pub fn any_child(&self, i: usize, role: &str) -> Result<&NodeRef<'a>> {
+        let child = self
+            .children
+            .get(i)
+            .ok_or_else(|| Error::corrupt(format!("{role}: the node has no child {i}")))?;
+        if child.len > self.len {
+            return Err(Error::corrupt(format!(
+                "{role}: at most {} values expected, found {}",
+                self.len, child.len
+            )));
+        }
+        Ok(child)
+    }
+
+    /// Child `i`, which must decode to as many values as the node itself.
+    pub fn child_of_same_length(&self, i: usize, role: &str) -> Result<&NodeRef<'a>> {
+        let child = self.any_child(i, role)?;
+        if child.len != self.len {
+            return Err(Error::corrupt(format!(
+                "{role}: {} values expected, found {}",
+                self.len, child.len
+            )));
+        }
+        Ok(child)
+    }
+
+    /// A cursor over the payload.
+    pub fn cursor(&self) -> Cursor<'a> {
+        Cursor::new(self.payload)
+    }
+
+    /// Refuses a number of children that the encoding does not have.
+    pub fn expect_children(&self, count: usize) -> Result<()> {
+        if self.children.len() != count {
+            return Err(Error::corrupt(format!(
+                "{count} children expected, found {}",
+                self.children.len()
+            )));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_round_trips_and_every_truncation_is_refused() {
+        let leaf = |len| Node {
+            encoding: 9,
+            ty: PhysicalType::U32,
+            len,
+            payload: vec![1, 2, 3],
+            children: vec![],
+        };
+        let tree = Node {
+            encoding: 7,
+            ty: PhysicalType::Bytes,
+            len: 300,
+            payload: vec![0; 200],
+            children: vec![leaf(300), leaf(2)],
+        };
+        let mut bytes = Vec::new();
+        tree.write(&mut bytes);
+        assert_eq!(bytes.len(), tree.size());
+        let read = NodeRef::parse(&mut Cursor::new(&bytes), 300, 3).unwrap();
+        assert_eq!(
+            (read.encoding, read.len, read.payload.len(), read.bytes),
+            (7, 300, 200, bytes.len())
+        );
+        assert_eq!(
+            read.child(1, "ends", PhysicalType::U32, 2).unwrap().payload,
+            [1, 2, 3]
+        );
+        assert!(read.child(1, "ends", PhysicalType::U32, 3).is_err());
+        for cut in 0..bytes.len() {
+            assert!(NodeRef::parse(&mut Cursor::new(&bytes[..cut]), 300, 3).is_err());
+        }
+        assert!(NodeRef::parse(&mut Cursor::new(&bytes), 299, 3).is_err());
+        assert!(NodeRef::parse(&mut Cursor::new(&bytes), 300, 1).is_err());
+    }
+}

@@ -1,0 +1,50 @@
+//! Shared parts of a column chunk: a dictionary, or tokens, that its blocks have in common.
+//!
+//! ```text
+//! shared part = values: varint | decoded bytes: varint | node | CRC-32C of all before: u32
+//! ```
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use super::{Cursor, Node, NodeRef, checked, put_varint, seal};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// A sealed shared part.
+pub(crate) fn write(node: &Node, string_bytes: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(node.size() + 16);
+    put_varint(&mut out, node.len as u64);
+    put_varint(&mut out, string_bytes as u64);
+    node.write(&mut out);
+    seal(&mut out);
+    out
+}
+
+/// Checks and parses a shared part; with its decoded bytes.
+///
+/// A dictionary never has more values than the chunk: `most` bounds what a few bytes can claim.
+pub(crate) fn parse<'a>(
+    bytes: &'a [u8],
+    most: usize,
+    limits: &Limits,
+) -> Result<(NodeRef<'a>, u64)> {
+    parse_body(checked(bytes, "a shared part")?, most, limits)
+}
+
+pub(crate) fn parse_body<'a>(
+    body: &'a [u8],
+    most: usize,
+    limits: &Limits,
+) -> Result<(NodeRef<'a>, u64)> {
+    let mut cursor = Cursor::new(body);
+    let len = cursor.varint_up_to(most as u64, "number of values")?;
+    let decoded = cursor.varint_up_to(limits.block_bytes, "decoded bytes")? as u64;
+    let node = NodeRef::parse(&mut cursor, len, limits.depth)?;
+    cursor.finish("the shared part")?;
+    if node.len != len {
+        return Err(Error::corrupt(format!(
+            "{len} values expected, found {}",
+            node.len
+        )));
+    }
+    Ok((node, decoded))
+}

@@ -1,0 +1,307 @@
+//! Opened blocks, kept for the next read: what a point read would open again.
+//!
+//! A block is kept as it lies in the file, with what its decoders hold beside that (dictionaries,
+//! runs, exceptions): encoded, in the sense of Super-Scalar RAM-CPU Cache Compression, section 2.
+//! On request it is kept decoded, as in Compression in Disk-Based Column Stores: larger, and not
+//! decoded again. Every kept byte counts; the least recently used go first.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use lru::LruCache;
+use staffa_kernels::{Kept, Lends, PoolVec};
+
+use crate::decode::{Block, SharedPart};
+
+/// An opened block beside its bytes.
+pub(crate) type OpenBlock = Kept<Sources, Opened>;
+
+/// Blocks borrow from their bytes.
+pub(crate) struct Opened;
+
+impl Lends for Opened {
+    type Of<'a> = Block<'a>;
+}
+
+/// What an opened block borrows from.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    /// The block's own bytes.
+    pub bytes: Bytes,
+    /// Those of the columns in terms of which it is.
+    pub tellers: Vec<Bytes>,
+    /// The chunk's shared parts.
+    pub shared: Arc<Vec<SharedPart>>,
+}
+
+/// Leaf, row group, and what of that chunk.
+type Key = (usize, usize, Part);
+
+/// Of a column chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Part {
+    /// A block.
+    Block(usize),
+    /// The bytes of a block that tells others.
+    Bytes(usize),
+    /// The shared parts.
+    Shared,
+    /// Where the lists begin that the leaf has the lengths of.
+    Offsets,
+}
+
+/// For maps, allocations and the nodes of a tree.
+const OVERHEAD: u64 = 1 << 10;
+
+enum Entry {
+    Offsets(Arc<PoolVec<u64>>),
+    Block(Arc<OpenBlock>),
+    Bytes(Bytes),
+    Shared(Arc<Vec<SharedPart>>),
+}
+
+impl Entry {
+    /// Bytes that it keeps.
+    fn bytes(&self) -> u64 {
+        OVERHEAD
+            + match self {
+                Self::Block(block) => {
+                    let Sources { bytes, tellers, .. } = block.owner();
+                    let encoded = bytes.len() + tellers.iter().map(Bytes::len).sum::<usize>();
+                    encoded as u64 + block.with(|block| block.held)
+                }
+                Self::Bytes(bytes) => bytes.len() as u64,
+                Self::Offsets(offsets) => offsets.len() as u64 * 8,
+                Self::Shared(parts) => parts.iter().map(SharedPart::bytes).sum(),
+            }
+    }
+}
+
+/// Blocks and shared parts within a budget of bytes.
+pub(crate) struct Cache {
+    budget: u64,
+    kept: Mutex<Entries>,
+}
+
+struct Entries {
+    by_use: LruCache<Key, (Entry, u64)>,
+    bytes: u64,
+}
+
+impl Cache {
+    /// Of at most so many bytes.
+    pub fn new(budget: u64) -> Self {
+        Self {
+            budget,
+            kept: Mutex::new(Entries {
+                by_use: LruCache::unbounded(),
+                bytes: 0,
+            }),
+        }
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        // Nothing here panics half way.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes kept.
+    pub fn bytes(&self) -> u64 {
+        self.entries().bytes
+    }
+
+    pub fn block(&self, leaf: usize, row_group: usize, block: usize) -> Option<Arc<OpenBlock>> {
+        let mut entries = self.entries();
+        // Shared parts stay as long as a block that holds them: they are used whenever it is.
+        let _ = entries.by_use.get(&(leaf, row_group, Part::Shared));
+        match entries.by_use.get(&(leaf, row_group, Part::Block(block))) {
+            Some((Entry::Block(block), _)) => Some(block.clone()),
+            _ => None,
+        }
+    }
+
+    /// The bytes of a block, where it is opened or told another one.
+    pub fn bytes_of(&self, leaf: usize, row_group: usize, block: usize) -> Option<Bytes> {
+        let mut entries = self.entries();
+        let opened = match entries.by_use.get(&(leaf, row_group, Part::Block(block))) {
+            // One that is kept decoded has none left.
+            Some((Entry::Block(opened), _)) => {
+                Some(opened.owner().bytes.clone()).filter(|bytes| !bytes.is_empty())
+            }
+            _ => None,
+        };
+        opened.or_else(
+            || match entries.by_use.get(&(leaf, row_group, Part::Bytes(block))) {
+                Some((Entry::Bytes(bytes), _)) => Some(bytes.clone()),
+                _ => None,
+            },
+        )
+    }
+
+    pub fn shared(&self, leaf: usize, row_group: usize) -> Option<Arc<Vec<SharedPart>>> {
+        match self.entries().by_use.get(&(leaf, row_group, Part::Shared)) {
+            Some((Entry::Shared(parts), _)) => Some(parts.clone()),
+            _ => None,
+        }
+    }
+
+    pub fn offsets(&self, leaf: usize, row_group: usize) -> Option<Arc<PoolVec<u64>>> {
+        match self.entries().by_use.get(&(leaf, row_group, Part::Offsets)) {
+            Some((Entry::Offsets(offsets), _)) => Some(offsets.clone()),
+            _ => None,
+        }
+    }
+
+    pub fn keep_offsets(&self, leaf: usize, row_group: usize, offsets: &Arc<PoolVec<u64>>) {
+        self.keep(
+            (leaf, row_group, Part::Offsets),
+            Entry::Offsets(offsets.clone()),
+        );
+    }
+
+    pub fn keep_block(&self, leaf: usize, row_group: usize, block: usize, opened: &Arc<OpenBlock>) {
+        self.keep(
+            (leaf, row_group, Part::Block(block)),
+            Entry::Block(opened.clone()),
+        );
+    }
+
+    pub fn keep_bytes(&self, leaf: usize, row_group: usize, block: usize, bytes: &Bytes) {
+        self.keep(
+            (leaf, row_group, Part::Bytes(block)),
+            Entry::Bytes(bytes.clone()),
+        );
+    }
+
+    pub fn keep_shared(&self, leaf: usize, row_group: usize, parts: &Arc<Vec<SharedPart>>) {
+        self.keep(
+            (leaf, row_group, Part::Shared),
+            Entry::Shared(parts.clone()),
+        );
+    }
+
+    fn keep(&self, key: Key, entry: Entry) {
+        let bytes = entry.bytes();
+        if bytes > self.budget {
+            return;
+        }
+        let mut entries = self.entries();
+        let before = entries.by_use.put(key, (entry, bytes));
+        entries.bytes = entries.bytes + bytes - before.map_or(0, |(_, bytes)| bytes);
+        while entries.bytes > self.budget {
+            let Some((_, (_, bytes))) = entries.by_use.pop_lru() else {
+                break;
+            };
+            entries.bytes -= bytes;
+        }
+    }
+}
+
+impl fmt::Debug for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cache")
+            .field("budget", &self.budget)
+            .field("bytes", &self.bytes())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::types::Int64Type;
+    use arrow_array::{Array as _, Int64Array, ListArray, StringArray};
+
+    use crate::limits::Limits;
+    use crate::testing::arrays::Random;
+    use crate::write::WriteOptions;
+
+    #[test]
+    fn what_is_kept_stays_within_its_budget_and_changes_no_row() {
+        let rows = 20_000;
+        let names =
+            StringArray::from_iter_values((0..rows).map(|i| format!("name {}", i * 7 % 613)));
+        let lists = (0..rows).map(|i| (i % 9 > 0).then(|| (0..i % 4).map(move |k| Some(i * k))));
+        let batch = arrow_array::RecordBatch::try_from_iter([
+            (
+                "n",
+                Arc::new(Int64Array::from_iter_values(
+                    (0..rows).map(|i| i * i % 10_007),
+                )) as _,
+            ),
+            // In terms of the one before, and equal to it.
+            (
+                "more",
+                Arc::new(Int64Array::from_iter_values(
+                    (0..rows).map(|i| i * i % 10_007 + i % 3),
+                )) as _,
+            ),
+            (
+                "same",
+                Arc::new(Int64Array::from_iter_values(
+                    (0..rows).map(|i| i * i % 10_007),
+                )) as _,
+            ),
+            ("name", Arc::new(names) as _),
+            (
+                "list",
+                Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(lists)) as _,
+            ),
+        ]);
+        let batch = batch.unwrap();
+        let options = WriteOptions {
+            block_rows: 1024,
+            row_group_rows: 8192,
+            ..WriteOptions::default()
+        };
+        let bytes = crate::to_bytes(batch.schema(), std::slice::from_ref(&batch), options).unwrap();
+        let told = crate::File::from_bytes(bytes.clone()).unwrap();
+        assert!((1..3).all(|leaf| !told.index(leaf).unwrap().chunks[0].sources.is_empty()));
+        let mut most_kept = Vec::new();
+        for (budget, cache_decoded) in [
+            (0, false),
+            (30_000, false),
+            (1 << 30, false),
+            (30_000, true),
+            (1 << 30, true),
+        ] {
+            let limits = Limits {
+                cache_bytes: budget,
+                cache_decoded,
+                ..Limits::default()
+            };
+            let file = crate::File::from_bytes_with(bytes.clone(), limits).unwrap();
+            let (mut random, mut most) = (Random(5), 0);
+            for count in [1, 1, 40, 1, 700, 3] {
+                let wanted: Vec<u64> = (0..count)
+                    .map(|_| random.below(rows as usize) as u64)
+                    .collect();
+                let found = file.take(&wanted, None, false).unwrap();
+                let expected = arrow_array::UInt64Array::from(wanted);
+                assert_eq!(
+                    found,
+                    arrow_select::take::take_record_batch(&batch, &expected).unwrap()
+                );
+                assert!(
+                    file.cache().bytes() <= budget,
+                    "{} of {budget}",
+                    file.cache().bytes()
+                );
+                most = most.max(file.cache().bytes());
+            }
+            assert_eq!(file.take(&[3], None, true).unwrap().column(3).len(), 1);
+            most_kept.push(most);
+        }
+        assert!(
+            most_kept[0] == 0 && most_kept[1] > 10_000 && most_kept[2] > 2 * most_kept[1],
+            "{most_kept:?}"
+        );
+        assert!(
+            most_kept[3] > 10_000 && most_kept[4] > most_kept[2],
+            "{most_kept:?}"
+        );
+    }
+}

@@ -1,0 +1,489 @@
+//! For tests: arrays of every type, NULLs at every level, and what the decoder would make of a
+//! leaf.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int16Type, Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, make_array};
+use arrow_buffer::{Buffer, NullBuffer};
+use arrow_data::ArrayData;
+use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, Schema, TimeUnit};
+
+use crate::arrow::{Layout, assemble, build, shred};
+use crate::error::Result;
+use crate::values::{Bitmap, DecodedLeaf, DecodedValues, LeafArray, LeafValues};
+
+/// A small generator (`SplitMix64`), so that tests come out the same everywhere.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        if end == 0 {
+            0
+        } else {
+            (self.next() % end as u64) as usize
+        }
+    }
+
+    fn bytes(&mut self, len: usize) -> Vec<u8> {
+        (0..len).map(|_| self.next() as u8).collect()
+    }
+}
+
+/// A table of one column.
+pub(crate) fn one(name: &str, nullable: bool, array: ArrayRef) -> RecordBatch {
+    let schema = Schema::new(vec![Field::new(name, array.data_type().clone(), nullable)]);
+    RecordBatch::try_new(Arc::new(schema), vec![array]).unwrap()
+}
+
+/// What a decoder makes of a leaf: offsets as the layout wants them.
+pub(crate) fn decoded(leaf: LeafArray, large: bool) -> DecodedLeaf {
+    let values = match leaf.values {
+        LeafValues::Empty(len) => DecodedValues::Empty(len),
+        LeafValues::Bits(bits) => DecodedValues::Bits(bits),
+        LeafValues::Words(ty, data) => DecodedValues::Words(ty, data),
+        LeafValues::Bytes { offsets, data } => {
+            let first = offsets[0];
+            let data = data.slice_with_length(
+                first as usize,
+                (offsets[offsets.len() - 1] - first) as usize,
+            );
+            let offsets = if large {
+                Buffer::from_vec(offsets.iter().map(|o| i64::from(o - first)).collect())
+            } else {
+                Buffer::from_vec(offsets.iter().map(|o| (o - first) as i32).collect())
+            };
+            DecodedValues::Bytes {
+                large,
+                offsets,
+                data,
+            }
+        }
+    };
+    DecodedLeaf {
+        validity: leaf.validity,
+        values,
+    }
+}
+
+/// A leaf as a stranger would make it: one thing wrong with it.
+pub(crate) fn damaged(leaf: DecodedLeaf, random: &mut Random) -> DecodedLeaf {
+    let DecodedLeaf {
+        mut validity,
+        mut values,
+    } = leaf;
+    let touch = |data: &Buffer, random: &mut Random| {
+        let mut bytes = data.to_vec();
+        let at = random.below(bytes.len());
+        match (random.below(4), bytes.get_mut(at)) {
+            (0, _) => bytes.truncate(at),
+            (1, _) => bytes.extend([0; 8]),
+            (2, Some(byte)) => *byte ^= 1 << random.below(8),
+            (_, Some(byte)) => *byte = random.next() as u8,
+            (_, None) => {}
+        }
+        Buffer::from(bytes)
+    };
+    match (random.below(6), &mut values) {
+        (0, _) => validity = Some(Bitmap::filled(random.below(60), random.below(2) == 0)),
+        (1, _) => validity = Some((0..values.len()).map(|_| random.below(2) == 0).collect()),
+        (2, _) => {
+            let swapped = [
+                DecodedValues::Empty(values.len()),
+                DecodedValues::Bits(Bitmap::filled(values.len(), true)),
+            ];
+            values = swapped.into_iter().nth(random.below(2)).unwrap();
+        }
+        (_, DecodedValues::Empty(len)) => *len = random.below(90),
+        (_, DecodedValues::Bits(bits)) => *bits = Bitmap::filled(random.below(90), true),
+        // Off by one byte: not aligned.
+        (3, DecodedValues::Words(_, data)) => {
+            *data = Buffer::from([&[0], data.as_slice()].concat()).slice(1)
+        }
+        (_, DecodedValues::Words(_, data)) | (3, DecodedValues::Bytes { data, .. }) => {
+            *data = touch(data, random)
+        }
+        (4, DecodedValues::Bytes { large, .. }) => *large = !*large,
+        (_, DecodedValues::Bytes { offsets, .. }) => *offsets = touch(offsets, random),
+        (_, DecodedValues::Views(_) | DecodedValues::Strings(_)) => {}
+    }
+    DecodedLeaf { validity, values }
+}
+
+/// Shreds with the batch's schema, assembles with `schema`.
+pub(crate) fn through(batch: &RecordBatch, schema: &Schema) -> Result<RecordBatch> {
+    let layout = Layout::new(batch.schema_ref())?;
+    let mut leaves: Vec<Option<LeafArray>> = shred(batch, &layout)?.into_iter().map(Some).collect();
+    assert_eq!(leaves.len(), layout.leaves().len());
+    let wanted = Layout::new(schema)?;
+    assert_eq!(wanted.fields, layout.fields);
+    for (leaf, array) in layout.leaves().iter().zip(&leaves) {
+        let array = array.as_ref().unwrap();
+        let (values, ty) = (&array.values, leaf.ty);
+        assert_eq!(
+            array.validity.as_ref().map_or(values.len(), Bitmap::len),
+            values.len()
+        );
+        match values {
+            LeafValues::Empty(_) => assert_eq!(ty, None),
+            LeafValues::Bits(_) => assert_eq!(ty, Some(crate::values::PhysicalType::Bits)),
+            LeafValues::Words(found, _) => assert_eq!(ty, Some(*found)),
+            LeafValues::Bytes { .. } => assert_eq!(ty, Some(crate::values::PhysicalType::Bytes)),
+        }
+        assert!(!leaf.flat || values.len() == batch.num_rows());
+    }
+    let mut columns = Vec::new();
+    for (field, node) in schema.fields().iter().zip(&wanted.fields) {
+        let mut take = |leaf: usize| {
+            Ok(decoded(
+                leaves[leaf].take().unwrap(),
+                wanted.leaves()[leaf].large,
+            ))
+        };
+        columns.push(assemble(field, node, batch.num_rows(), &mut take)?);
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    Ok(RecordBatch::try_new_with_options(
+        Arc::new(schema.clone()),
+        columns,
+        &options,
+    )?)
+}
+
+/// Every type without children.
+pub(crate) fn flat_types() -> Vec<DataType> {
+    use DataType as D;
+    let mut out = vec![
+        D::Null,
+        D::Boolean,
+        D::Int8,
+        D::Int16,
+        D::Int32,
+        D::Int64,
+        D::UInt8,
+        D::UInt16,
+        D::UInt32,
+        D::UInt64,
+        D::Float16,
+        D::Float32,
+        D::Float64,
+        D::Utf8,
+        D::LargeUtf8,
+        D::Utf8View,
+        D::Binary,
+        D::LargeBinary,
+        D::BinaryView,
+        D::FixedSizeBinary(0),
+        D::FixedSizeBinary(1),
+        D::FixedSizeBinary(16),
+        D::FixedSizeBinary(21),
+        D::Date32,
+        D::Date64,
+        D::Time32(TimeUnit::Second),
+        D::Time32(TimeUnit::Millisecond),
+        D::Time64(TimeUnit::Microsecond),
+        D::Time64(TimeUnit::Nanosecond),
+        D::Interval(IntervalUnit::YearMonth),
+        D::Interval(IntervalUnit::DayTime),
+        D::Interval(IntervalUnit::MonthDayNano),
+        D::Decimal32(9, 2),
+        D::Decimal64(18, -3),
+        D::Decimal128(38, 38),
+        D::Decimal256(76, 0),
+    ];
+    for unit in [
+        TimeUnit::Second,
+        TimeUnit::Millisecond,
+        TimeUnit::Microsecond,
+        TimeUnit::Nanosecond,
+    ] {
+        out.extend([
+            D::Duration(unit),
+            D::Timestamp(unit, None),
+            D::Timestamp(unit, Some("Europe/Berlin".into())),
+        ]);
+    }
+    out
+}
+
+fn field(name: &str, ty: DataType) -> FieldRef {
+    Arc::new(Field::new(name, ty, true))
+}
+
+/// Every way of nesting `ty`, some of them twice.
+pub(crate) fn nested_types(ty: &DataType) -> Vec<DataType> {
+    use DataType as D;
+    let item = || field("item", ty.clone());
+    let ends = |ty| Arc::new(Field::new("run_ends", ty, false));
+    let pair = |key: DataType| {
+        let fields = vec![
+            Arc::new(Field::new("keys", key, false)),
+            field("values", ty.clone()),
+        ];
+        Arc::new(Field::new("entries", D::Struct(fields.into()), false))
+    };
+    let structs = D::Struct(
+        vec![
+            field("a", ty.clone()),
+            field("b", D::Int32),
+            field("a", D::Utf8),
+        ]
+        .into(),
+    );
+    let dictionary = D::Dictionary(Box::new(D::Int16), Box::new(ty.clone()));
+    let runs = D::RunEndEncoded(ends(D::Int32), field("values", ty.clone()));
+    vec![
+        D::List(item()),
+        D::LargeList(item()),
+        D::ListView(item()),
+        D::LargeListView(item()),
+        D::FixedSizeList(item(), 3),
+        D::FixedSizeList(item(), 0),
+        D::Map(pair(D::Utf8), false),
+        D::Map(pair(D::Int64), true),
+        D::Dictionary(Box::new(D::UInt8), Box::new(D::List(item()))),
+        D::RunEndEncoded(ends(D::Int16), field("named", ty.clone())),
+        D::RunEndEncoded(ends(D::Int64), field("values", structs.clone())),
+        D::List(field(
+            "s",
+            D::Struct(vec![field("l", D::List(item())), field("n", D::Null)].into()),
+        )),
+        D::ListView(field(
+            "s",
+            D::Struct(vec![field("v", D::LargeListView(item()))].into()),
+        )),
+        D::ListView(field("s", structs.clone())),
+        D::ListView(field("d", dictionary.clone())),
+        D::LargeListView(field("r", runs.clone())),
+        D::ListView(field("f", D::FixedSizeList(item(), 2))),
+        D::ListView(field("m", D::Map(pair(D::Utf8View), false))),
+        D::FixedSizeList(field("f", D::FixedSizeList(item(), 2)), 2),
+        D::Dictionary(
+            Box::new(D::Int8),
+            Box::new(D::Dictionary(Box::new(D::UInt64), Box::new(ty.clone()))),
+        ),
+        D::Struct(
+            vec![
+                field("d", dictionary.clone()),
+                field("r", runs.clone()),
+                field("e", D::Struct(Fields::empty())),
+            ]
+            .into(),
+        ),
+        structs,
+        dictionary,
+        runs,
+    ]
+}
+
+/// `rows` values of any accepted type, about one in five NULL where `nullable`; contents under
+/// NULLs included.
+pub(crate) fn array(ty: &DataType, nullable: bool, rows: usize, random: &mut Random) -> ArrayRef {
+    let share = [0, 1, 1, 1, 5][random.below(5)];
+    let nulls = (nullable && share > 0).then(|| {
+        (0..rows)
+            .map(|_| random.below(5) >= share)
+            .collect::<NullBuffer>()
+    });
+    let lengths: Vec<usize> = (0..rows)
+        .map(|_| [0, 1, 2, 3, 7][random.below(5)])
+        .collect();
+    let total: usize = lengths.iter().sum();
+    let as_u64 = || lengths.iter().map(|length| *length as u64);
+    let words = |width: usize, random: &mut Random| {
+        let data = Buffer::from_vec(random.bytes(rows * width));
+        let data = ArrayData::builder(ty.clone())
+            .len(rows)
+            .add_buffer(data)
+            .nulls(nulls.clone())
+            .align_buffers(true);
+        make_array(data.build().unwrap())
+    };
+    match ty {
+        DataType::Null => Arc::new(arrow_array::NullArray::new(rows)),
+        DataType::Boolean => words(1, random),
+        DataType::FixedSizeBinary(size) => words(*size as usize, random),
+        DataType::Utf8
+        | DataType::LargeUtf8
+        | DataType::Utf8View
+        | DataType::Binary
+        | DataType::LargeBinary
+        | DataType::BinaryView => {
+            let string = |random: &mut Random| {
+                "köln-Straße 12, 日本"
+                    .chars()
+                    .skip(random.below(4))
+                    .take([0, 2, 9, 17][random.below(4)])
+                    .collect::<String>()
+            };
+            let strings: Vec<Option<String>> = (0..rows)
+                .map(|i| {
+                    nulls
+                        .as_ref()
+                        .is_none_or(|n| n.is_valid(i))
+                        .then(|| string(random))
+                })
+                .collect();
+            let strings: ArrayRef = Arc::new(arrow_array::StringArray::from(strings));
+            arrow_cast::cast(&strings, ty).unwrap()
+        }
+        DataType::List(item) | DataType::LargeList(item) => build::list(
+            ty,
+            as_u64(),
+            array(item.data_type(), item.is_nullable(), total, random),
+            nulls,
+        )
+        .unwrap(),
+        DataType::Map(entries, _) => build::list(
+            ty,
+            as_u64(),
+            array(entries.data_type(), false, total, random),
+            nulls,
+        )
+        .unwrap(),
+        DataType::ListView(item) | DataType::LargeListView(item) => {
+            let items = array(item.data_type(), item.is_nullable(), 2 * rows + 7, random);
+            let starts: Vec<usize> = (0..rows).map(|_| random.below(2 * rows)).collect();
+            if matches!(ty, DataType::ListView(_)) {
+                build::list_views::<i32>(ty, &starts, &lengths, items, nulls).unwrap()
+            } else {
+                build::list_views::<i64>(ty, &starts, &lengths, items, nulls).unwrap()
+            }
+        }
+        DataType::FixedSizeList(item, size) => {
+            let size = *size as usize;
+            let items = array(item.data_type(), item.is_nullable(), rows * size, random);
+            build::fixed_lists(item, size, items, nulls, rows, &build::Mask::default()).unwrap()
+        }
+        DataType::Struct(fields) => {
+            let children = fields
+                .iter()
+                .map(|f| array(f.data_type(), f.is_nullable(), rows, random))
+                .collect();
+            build::structs(fields, children, nulls, rows, &build::Mask::default()).unwrap()
+        }
+        DataType::Dictionary(key, value) => {
+            let values = array(value, nullable, 11, random);
+            let keys: arrow_array::Int32Array =
+                (0..rows).map(|_| random.below(11) as i32).collect();
+            let keys = arrow_cast::cast(&keys, key).unwrap();
+            let data = keys
+                .to_data()
+                .into_builder()
+                .nulls(nulls)
+                .data_type(ty.clone())
+                .add_child_data(values.to_data());
+            make_array(data.build().unwrap())
+        }
+        DataType::RunEndEncoded(ends, value) => {
+            let mut at: Vec<i32> = (1..=rows as i32).filter(|_| random.below(3) == 0).collect();
+            if at.last().is_none_or(|last| *last < rows as i32) && rows > 0 {
+                at.push(rows as i32);
+            }
+            let values = array(
+                value.data_type(),
+                nullable && value.is_nullable(),
+                at.len(),
+                random,
+            );
+            let ends =
+                arrow_cast::cast(&arrow_array::Int32Array::from(at), ends.data_type()).unwrap();
+            build::runs(ty, ends.as_ref(), &values, &build::Mask::default()).unwrap()
+        }
+        _ => match ty.primitive_width() {
+            Some(width) => words(width, random),
+            None => unreachable!("{ty}"),
+        },
+    }
+}
+
+/// Equal as tables are: the same types and the same values; whatever is under a NULL.
+pub(crate) fn assert_same(expected: &RecordBatch, found: &RecordBatch) {
+    assert_eq!(expected.schema(), found.schema());
+    assert_eq!(expected.num_rows(), found.num_rows());
+    for ((field, expected), found) in expected
+        .schema()
+        .fields()
+        .iter()
+        .zip(expected.columns())
+        .zip(found.columns())
+    {
+        found.to_data().validate_full().unwrap();
+        assert_eq!(rows(expected), rows(found), "{field}");
+    }
+}
+
+/// Rows as text, so that list views, dictionaries and runs compare by what they say; floats by
+/// their bits.
+pub(crate) fn rows(array: &ArrayRef) -> Vec<String> {
+    (0..array.len())
+        .map(|row| show(array.as_ref(), row))
+        .collect()
+}
+
+fn show(array: &dyn Array, row: usize) -> String {
+    if array.is_null(row) || array.data_type() == &DataType::Null {
+        return "NULL".to_owned();
+    }
+    let all = |items: ArrayRef| format!("[{}]", rows(&items).join(", "));
+    match array.data_type() {
+        DataType::List(_) => all(array.as_list::<i32>().value(row)),
+        DataType::LargeList(_) => all(array.as_list::<i64>().value(row)),
+        DataType::ListView(_) => all(array.as_list_view::<i32>().value(row)),
+        DataType::LargeListView(_) => all(array.as_list_view::<i64>().value(row)),
+        DataType::FixedSizeList(..) => all(array.as_fixed_size_list().value(row)),
+        DataType::Map(..) => all(Arc::new(array.as_map().value(row))),
+        DataType::Struct(_) => {
+            let fields: Vec<String> = array
+                .as_struct()
+                .columns()
+                .iter()
+                .map(|column| show(column.as_ref(), row))
+                .collect();
+            format!("({})", fields.join(", "))
+        }
+        DataType::Dictionary(..) => {
+            let dictionary = array.as_any_dictionary();
+            show(
+                dictionary.values().as_ref(),
+                dictionary.normalized_keys()[row],
+            )
+        }
+        DataType::RunEndEncoded(..) => {
+            if let Some(runs) = array.as_run_opt::<Int16Type>() {
+                show(runs.values().as_ref(), runs.get_physical_index(row))
+            } else if let Some(runs) = array.as_run_opt::<Int32Type>() {
+                show(runs.values().as_ref(), runs.get_physical_index(row))
+            } else {
+                let runs = array.as_run::<Int64Type>();
+                show(runs.values().as_ref(), runs.get_physical_index(row))
+            }
+        }
+        DataType::Boolean => array.as_boolean().value(row).to_string(),
+        DataType::Utf8 => array.as_string::<i32>().value(row).to_owned(),
+        DataType::LargeUtf8 => array.as_string::<i64>().value(row).to_owned(),
+        DataType::Utf8View => array.as_string_view().value(row).to_owned(),
+        DataType::Binary => format!("{:x?}", array.as_binary::<i32>().value(row)),
+        DataType::LargeBinary => format!("{:x?}", array.as_binary::<i64>().value(row)),
+        DataType::BinaryView => format!("{:x?}", array.as_binary_view().value(row)),
+        DataType::FixedSizeBinary(_) => format!("{:x?}", array.as_fixed_size_binary().value(row)),
+        ty => {
+            let width = ty.primitive_width().unwrap();
+            let data = array.to_data();
+            format!(
+                "{:x?}",
+                data.buffers()[0]
+                    .slice_with_length((data.offset() + row) * width, width)
+                    .as_slice()
+            )
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Decoders by themselves: a column opened once, then decoded into memory of the caller's. For the
+//! program in `bench/`.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use std::sync::Arc;
+
+use crate::decode::{AnyDecoder, Decodable, Integer, Scratch};
+use crate::encode::{Cascade, Profile, Stats};
+use crate::encodings::POOL;
+use crate::error::{Error, Result};
+use crate::format::block::Parsed;
+use crate::read::column_builder::{Form, Output};
+use crate::read::{File, OpenBlock};
+use crate::values::Kind;
+
+/// A column whose blocks are open.
+#[derive(Debug)]
+pub struct OpenColumn {
+    file: File,
+    leaf: usize,
+    /// Row group and number within it.
+    places: Vec<(usize, usize)>,
+    blocks: Vec<Arc<OpenBlock>>,
+    cx: Scratch,
+}
+
+impl OpenColumn {
+    /// Opens all blocks of a flat column.
+    pub fn new(file: &File, column: &str) -> Result<Self> {
+        let position = file.column_positions(&[column])?;
+        let leaf = file
+            .layout()
+            .leaves_of(position.first().copied().unwrap_or_default())
+            .start;
+        let mut places = Vec::new();
+        for row_group in 0..file.num_row_groups() {
+            places.extend(
+                (0..file.chunk(leaf, row_group)?.blocks.len()).map(|block| (row_group, block)),
+            );
+        }
+        let blocks = places
+            .iter()
+            .map(|(row_group, block)| file.opened(leaf, *row_group, *block));
+        let blocks = blocks.collect::<Result<_>>()?;
+        Ok(Self {
+            file: file.clone(),
+            leaf,
+            places,
+            blocks,
+            cx: Scratch::default(),
+        })
+    }
+
+    /// Values of each block.
+    pub fn lens(&self) -> Vec<usize> {
+        self.blocks
+            .iter()
+            .map(|block| block.with(|block| block.len))
+            .collect()
+    }
+
+    /// Opens a block anew: checksum, header, trees, and what its encodings do before their first
+    /// vector.
+    pub fn reopen(&mut self, i: usize) -> Result<()> {
+        if let (Some((row_group, block)), Some(place)) =
+            (self.places.get(i), self.blocks.get_mut(i))
+        {
+            *place = self.file.opened(self.leaf, *row_group, *block)?;
+        }
+        Ok(())
+    }
+
+    /// All words of a block, into a place for each.
+    pub fn words<T: Decodable>(&mut self, i: usize, out: &mut [T]) -> Result<()> {
+        let block = self.blocks.get(i).ok_or_else(|| no_block(i))?;
+        block.with(|block| match &block.values {
+            Some(decoder) => {
+                block.words(T::peek(decoder).ok_or_else(other_type)?, &mut self.cx, out)
+            }
+            None => Ok(()),
+        })
+    }
+
+    /// One vector of a block without NULLs, into a place for each value.
+    pub fn vector<T: Decodable>(&mut self, i: usize, v: usize, out: &mut [T]) -> Result<()> {
+        let block = self.blocks.get(i).ok_or_else(|| no_block(i))?;
+        block.with(|block| match &block.values {
+            Some(decoder) => T::peek(decoder)
+                .ok_or_else(other_type)?
+                .vector(v, &mut self.cx, out),
+            None => Ok(()),
+        })
+    }
+
+    /// One value of a block without NULLs.
+    pub fn value<T: Decodable>(&mut self, i: usize, row: u32) -> Result<T> {
+        let (block, mut out) = (
+            self.blocks.get(i).ok_or_else(|| no_block(i))?,
+            [T::default()],
+        );
+        block.with(|block| match &block.values {
+            Some(decoder) => {
+                T::peek(decoder)
+                    .ok_or_else(other_type)?
+                    .gather(&[row], &mut self.cx, &mut out)
+            }
+            None => Ok(()),
+        })?;
+        Ok(out.first().copied().unwrap_or_default())
+    }
+
+    /// Bytes of all strings of a block.
+    pub fn string_bytes(&self, i: usize) -> usize {
+        self.blocks
+            .get(i)
+            .map_or(0, |block| block.with(|block| block.string_bytes))
+    }
+
+    /// All strings of a block, one after another, and the length of each.
+    pub fn strings(&mut self, i: usize, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
+        let block = self.blocks.get(i).ok_or_else(|| no_block(i))?;
+        block.with(|block| block.strings(&mut self.cx, lengths, out))
+    }
+
+    /// All strings of a block as views, as a scan makes them; the memory comes out of the pool and
+    /// goes back.
+    pub fn views(&mut self, i: usize) -> Result<()> {
+        let block = self.blocks.get(i).ok_or_else(|| no_block(i))?;
+        block.with(|block| {
+            let (len, string_bytes) = (block.len, block.string_bytes);
+            let shape = Parsed {
+                len,
+                dense: block.dense,
+                string_bytes,
+                validity: None,
+                values: None,
+            };
+            let mut out = Output::of_blocks(
+                self.file.leaf(self.leaf)?,
+                &[shape],
+                Form {
+                    views: true,
+                    past_cache: false,
+                },
+            )?;
+            out.push(block)?;
+            out.finish().map(drop)
+        })
+    }
+
+    /// All bits of a block, in memory of their own; how many words they take.
+    pub fn bits(&self, i: usize) -> Result<usize> {
+        let block = self.blocks.get(i).ok_or_else(|| no_block(i))?;
+        block.with(|block| match &block.values {
+            Some(AnyDecoder::Bits(decoder)) => Ok(decoder.bits()?.words().len()),
+            _ => Err(other_type()),
+        })
+    }
+}
+
+fn no_block(i: usize) -> Error {
+    Error::invalid(format!("no block {i}"))
+}
+
+fn other_type() -> Error {
+    Error::invalid("values of another type")
+}
+
+/// Encodes unsigned words by an encoding asked for by name, as a block's are; the bytes.
+pub fn encode<T: Integer>(values: &[T], encoding: &str) -> Result<usize> {
+    let values = T::values(values);
+    let cascade = Cascade::root(&POOL, Profile::Balanced, Some(encoding));
+    Ok(cascade
+        .choose(values, &Stats::new(values, Kind::Unsigned))?
+        .size())
+}
+
+/// What blocks, shared parts and footers are sealed with.
+pub fn checksum(bytes: &[u8]) -> u32 {
+    crate::format::checksum(bytes)
+}

@@ -1,0 +1,243 @@
+//! Damaged blocks: every truncation, bytes set to others, every header field told wrongly. Each
+//! gives an answer or an error.
+
+use staffa_kernels::U256;
+
+use super::{encoded, numbers, other_block, picked};
+use crate::decode::{AnyDecoder, Appended, Block, Scratch};
+use crate::encode::Encoding;
+use crate::encodings::opener;
+use crate::format::block::{self, Parts};
+use crate::format::{Cursor, Node, NodeRef, put_varint, seal};
+use crate::limits::Limits;
+use crate::values::{Bitmap, Kind, PhysicalType};
+
+/// Decodes whatever a block holds; answers and errors are both fine, panics are not.
+fn survive(bytes: &[u8], len: usize, ty: PhysicalType, other: Option<&[u8]>) {
+    let opener = opener(Limits {
+        block_bytes: 1 << 24,
+        ..Limits::default()
+    });
+    let Ok(parsed) = block::parse(bytes, len, Some(ty), &opener.limits) else {
+        return;
+    };
+    let other = other.and_then(|other| block::parse(other, len, Some(ty), &opener.limits).ok());
+    let Ok(block) = Block::open(&parsed, &[], other.as_slice(), &opener) else {
+        return;
+    };
+    let mut cx = Scratch::default();
+    let rows: Vec<u32> = (0..len as u32).step_by(len / 7 + 1).collect();
+    macro_rules! words {
+        ($decoder:expr, $ty:ty) => {{
+            let _ = $decoder.gather(&rows, &mut cx, &mut vec![<$ty>::default(); rows.len()]);
+            let _ =
+                block.words::<$ty>($decoder.as_ref(), &mut cx, &mut vec![<$ty>::default(); len]);
+        }};
+    }
+    match &block.values {
+        Some(AnyDecoder::Bits(_)) => drop(block.bits()),
+        Some(AnyDecoder::U8(d)) => words!(d, u8),
+        Some(AnyDecoder::U16(d)) => words!(d, u16),
+        Some(AnyDecoder::U32(d)) => words!(d, u32),
+        Some(AnyDecoder::U64(d)) => words!(d, u64),
+        Some(AnyDecoder::U128(d)) => words!(d, u128),
+        Some(AnyDecoder::U256(d)) => words!(d, U256),
+        Some(AnyDecoder::Bytes(d)) => {
+            let mut some = Appended::default();
+            some.allow(block.string_bytes);
+            let _ = d.gather(&rows, &mut cx, &mut some);
+            drop(block.strings(&mut cx, &mut vec![0; len], &mut vec![0; block.string_bytes]));
+        }
+        None => {}
+    }
+}
+
+/// Every truncation, and bytes set to others, behind a resealed checksum and not.
+pub(super) fn damage(good: &[u8], len: usize, ty: PhysicalType, other: Option<&[u8]>) {
+    let survive = |bytes: &[u8]| survive(bytes, len, ty, other);
+    for cut in 0..good.len() {
+        survive(&good[..cut]);
+        let mut sealed = good[..cut].to_vec();
+        seal(&mut sealed);
+        survive(&sealed);
+    }
+    let body = &good[..good.len() - 4];
+    // A long block is its header, its payload's head, and a sample of the rest.
+    let step = |at: usize| at < 160 || at.is_multiple_of(13) || at + 40 > body.len();
+    for at in (0..body.len()).filter(|at| step(*at)) {
+        let old = body[at];
+        let flips = (0..8).map(|bit| old ^ 1 << bit);
+        for new in flips.chain([0, 1, 0x7f, 0xff, old.wrapping_add(1), old.wrapping_sub(1)]) {
+            let mut bad = body.to_vec();
+            bad[at] = new;
+            seal(&mut bad);
+            survive(&bad);
+        }
+        let mut flipped = good.to_vec();
+        flipped[at] ^= 1;
+        let limits = Limits::default();
+        assert!(
+            block::parse(&flipped, len, Some(ty), &limits).is_err(),
+            "a flip went unnoticed"
+        );
+    }
+}
+
+/// What no encoding may trip over.
+pub(super) fn hostile(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
+    for (len, shape) in [
+        (40, 3),
+        (40, 2),
+        (90, 7),
+        (30, 4),
+        (1060, 5),
+        (20, 0),
+        (33, 1),
+        (1030, 2),
+        (180, 8),
+    ] {
+        let values = picked(ty, &numbers(len, shape, 0x5eed, 11));
+        let Some(good) = encoded(encoding, values.borrow(), kind) else {
+            continue;
+        };
+        damage(&good, len, ty, other_block(encoding, ty, len).as_deref());
+    }
+    for (len, shape) in [(40, 3), (90, 7), (1060, 5), (1030, 2), (70, 4), (180, 8)] {
+        let values = picked(ty, &numbers(len, shape, 0x5eed, 11));
+        if let Some(good) = encoded(encoding, values.borrow(), kind) {
+            lying_fields(&good, len, ty, other_block(encoding, ty, len).as_deref());
+        }
+    }
+    // Nothing at all, and all NULL: a block without values.
+    let none = Bitmap::filled(9, false);
+    let parts = Parts {
+        len: 9,
+        validity: Some(&crate::write::chunk::validity(&none, 0).unwrap()),
+        values: None,
+        dense: true,
+        string_bytes: Some(0).filter(|_| ty == PhysicalType::Bytes),
+    };
+    survive(&block::write(&parts), 9, ty, None);
+}
+
+/// What a field of a header is set to: 0, 1, its maximum, +1 and -1.
+fn lies(field: u64) -> [u64; 6] {
+    [
+        0,
+        1,
+        u64::MAX,
+        u64::from(u32::MAX),
+        field.wrapping_add(1),
+        field.wrapping_sub(1),
+    ]
+}
+
+/// Each field of the block's header, of every node's header and at the head of every payload set to
+/// something else, and all around it made to fit again.
+pub(super) fn lying_fields(good: &[u8], len: usize, ty: PhysicalType, other: Option<&[u8]>) {
+    fn owned(node: &NodeRef<'_>) -> Node {
+        let NodeRef {
+            encoding,
+            ty,
+            len,
+            payload,
+            ref children,
+            ..
+        } = *node;
+        Node {
+            encoding,
+            ty,
+            len,
+            payload: payload.to_vec(),
+            children: children.iter().map(owned).collect(),
+        }
+    }
+    /// Calls back with the whole tree for each lie that a node or those below it may tell.
+    fn each(root: &Node, path: &mut Vec<usize>, tell: &mut dyn FnMut(&Node)) {
+        let at = |root: &mut Node, path: &[usize], change: &dyn Fn(&mut Node)| {
+            change(
+                path.iter()
+                    .fold(root, |node, child| &mut node.children[*child]),
+            );
+        };
+        let mut lie = |change: &dyn Fn(&mut Node)| {
+            let mut tree = root.clone();
+            at(&mut tree, path, change);
+            tell(&tree);
+        };
+        let node = path.iter().fold(root, |node, child| &node.children[*child]);
+        (0..24).for_each(|id| lie(&|node| node.encoding = id));
+        (0..8)
+            .filter_map(PhysicalType::from_byte)
+            .for_each(|ty| lie(&|node| node.ty = ty));
+        lies(node.len as u64)
+            .iter()
+            .for_each(|len| lie(&|node| node.len = *len as usize));
+        for start in 0..node.payload.len().min(24) {
+            let mut cursor = Cursor::new(&node.payload[start..]);
+            if let Ok(field) = cursor.varint() {
+                let end = start + cursor.position();
+                for field in lies(field) {
+                    let mut bytes = Vec::new();
+                    put_varint(&mut bytes, field);
+                    lie(&|node| drop(node.payload.splice(start..end, bytes.iter().copied())));
+                }
+            }
+            for width in [2, 4, 8] {
+                let Some(bytes) = node.payload.get(start..start + width) else {
+                    continue;
+                };
+                let mut word = [0; 8];
+                word[..width].copy_from_slice(bytes);
+                for field in lies(u64::from_le_bytes(word)) {
+                    lie(&|node| {
+                        node.payload[start..start + width]
+                            .copy_from_slice(&field.to_le_bytes()[..width])
+                    });
+                }
+            }
+        }
+        lie(&|node| node.payload.clear());
+        lie(&|node| node.payload.push(0));
+        lie(&|node| node.children.reverse());
+        lie(&|node| drop(node.children.pop()));
+        lie(&|node| node.children.extend(node.children.first().cloned()));
+        for child in 0..node.children.len() {
+            path.push(child);
+            each(root, path, tell);
+            path.pop();
+        }
+    }
+    let survive = |bytes: &[u8], len: usize| survive(bytes, len, ty, other);
+    let block = |len: u64, flags: u8, string_bytes: u64, tree: &Node| {
+        let mut bytes = Vec::new();
+        put_varint(&mut bytes, len);
+        bytes.push(flags);
+        if ty == PhysicalType::Bytes {
+            put_varint(&mut bytes, string_bytes);
+        }
+        tree.write(&mut bytes);
+        seal(&mut bytes);
+        bytes
+    };
+    let parsed = block::parse(good, len, Some(ty), &Limits::default()).unwrap();
+    let (tree, string_bytes) = (
+        owned(parsed.values.as_ref().unwrap()),
+        parsed.string_bytes as u64,
+    );
+    assert_eq!(
+        block(len as u64, 2, string_bytes, &tree),
+        good,
+        "the block is put together as written"
+    );
+    lies(len as u64)
+        .iter()
+        .for_each(|lie| survive(&block(*lie, 2, string_bytes, &tree), *lie as usize & 0xffff));
+    (0..=8).for_each(|flags| survive(&block(len as u64, flags, string_bytes, &tree), len));
+    lies(string_bytes)
+        .iter()
+        .for_each(|lie| survive(&block(len as u64, 2, *lie, &tree), len));
+    each(&tree, &mut Vec::new(), &mut |tree| {
+        survive(&block(len as u64, 2, string_bytes, tree), len)
+    });
+}

@@ -1,0 +1,147 @@
+//! What the chooser makes of samples of other shapes, beside the best that trying everything finds
+//! (BtrBlocks, section
+//! 6.3): for the program in `bench/`.
+
+use std::time::Instant;
+
+use arrow_array::RecordBatch;
+
+use crate::arrow::{Layout, shred};
+use crate::encode::{Cascade, Profile, Stats, sample};
+use crate::encodings::POOL;
+use crate::error::Result;
+use crate::values::{Kind, Values};
+use crate::write::chunk;
+
+/// Blocks of fewer values say little about samples of 640.
+const LEAST_VALUES: usize = 8192;
+
+/// The first block of a leaf column, whatever is chosen for it.
+#[derive(Debug, serde::Serialize)]
+pub struct Trial {
+    /// The column.
+    pub path: String,
+    /// `integer`, `float`, `string`, or what the chooser calls it.
+    pub kind: String,
+    /// Values that are encoded.
+    pub values: usize,
+    /// Bytes that they take as they are.
+    pub plain_bytes: usize,
+    /// Of every viable encoding at the root, bytes with the best of all cascades below it.
+    pub exhaustive: Vec<(&'static str, usize)>,
+    /// Seconds that took.
+    pub seconds: f64,
+    /// By samples of other shapes, as they were given.
+    pub shapes: Vec<Choice>,
+}
+
+/// What was chosen by samples of one shape.
+#[derive(Debug, serde::Serialize)]
+pub struct Choice {
+    /// Runs of the sample.
+    pub runs: usize,
+    /// Values of a run.
+    pub run: usize,
+    /// Of every viable encoding at the root, bytes that it is estimated to take.
+    pub estimates: Vec<(&'static str, usize)>,
+    /// The best estimate taken at its word, as in the paper.
+    pub first: Outcome,
+    /// The best few encoded and the smallest kept, as the profile `balanced` does.
+    pub tried: Outcome,
+}
+
+/// A tree.
+#[derive(Debug, serde::Serialize)]
+pub struct Outcome {
+    /// The encoding at its root.
+    pub root: &'static str,
+    /// What it takes.
+    pub bytes: usize,
+    /// Seconds to choose and encode.
+    pub seconds: f64,
+}
+
+/// The first block of the columns that `wanted` names, with samples of `(runs, values of a run)`.
+pub fn sampling(
+    batch: &RecordBatch,
+    shapes: &[(usize, usize)],
+    wanted: impl Fn(&str, &str) -> bool,
+) -> Result<Vec<Trial>> {
+    let layout = Layout::new(&batch.schema())?;
+    let leaves = shred(batch, &layout)?;
+    let mut trials = Vec::new();
+    for (array, leaf) in leaves.iter().zip(layout.leaves()) {
+        let input = chunk::input(array, 0, array.values.len().min(1 << 16));
+        let Some(values) = input.values().filter(|v| v.len() >= LEAST_VALUES) else {
+            continue;
+        };
+        let kind = match (values, leaf.kind) {
+            (Values::Bits(_), _) => continue,
+            (Values::Bytes(_), _) => "string",
+            (_, Kind::Float) => "float",
+            _ => "integer",
+        };
+        if Stats::new(values, leaf.kind).runs() > 1 && wanted(&leaf.path, kind) {
+            let mut trial = block(values, leaf.kind, shapes)?;
+            (trial.path, trial.kind) = (leaf.path.clone(), kind.to_owned());
+            trials.push(trial);
+        }
+    }
+    Ok(trials)
+}
+
+fn block(values: Values<'_>, kind: Kind, shapes: &[(usize, usize)]) -> Result<Trial> {
+    let balanced = Cascade::root(&POOL, Profile::Balanced, None);
+    let started = Instant::now();
+    // A sample that holds everything: every viable encoding is tried, at every level.
+    sample::SHAPE.set((1, 1 << 32));
+    let stats = Stats::new(values, kind);
+    let mut exhaustive = Vec::new();
+    for candidate in balanced.candidates(values, &stats, |_| true) {
+        if let Some(node) = candidate.encode(values, &stats, &balanced.below(candidate))? {
+            exhaustive.push((candidate.name(), node.size()));
+        }
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    let mut choices = Vec::new();
+    for &(runs, run) in shapes {
+        sample::SHAPE.set((runs, run));
+        let outcome = |tries| -> Result<Outcome> {
+            let started = Instant::now();
+            let node = balanced.with_tries(tries).choose(values, &Stats::new(values, kind))?;
+            let root = POOL
+                .by_id(node.encoding)
+                .map_or("", |encoding| encoding.name());
+            Ok(Outcome {
+                root,
+                bytes: node.size(),
+                seconds: started.elapsed().as_secs_f64(),
+            })
+        };
+        let stats = Stats::new(values, kind);
+        let mut estimates = Vec::new();
+        for candidate in balanced.candidates(values, &stats, |_| true) {
+            if let Some(bytes) = candidate.estimate(values, &stats, &balanced.below(candidate))? {
+                estimates.push((candidate.name(), bytes));
+            }
+        }
+        choices.push(Choice {
+            runs,
+            run,
+            estimates,
+            first: outcome(1)?,
+            tried: outcome(balanced.tries())?,
+        });
+    }
+    sample::SHAPE.set((10, 64));
+    let (path, kind) = (String::new(), String::new());
+    Ok(Trial {
+        path,
+        kind,
+        values: values.len(),
+        plain_bytes: values.plain_bytes(),
+        exhaustive,
+        seconds,
+        shapes: choices,
+    })
+}

@@ -1,0 +1,110 @@
+//! An encoding asked for by name declined: which value it cannot hold, and what it holds instead.
+
+use arrow_array::RecordBatch;
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use staffa_kernels::Int as _;
+
+use super::chunk;
+use super::chunk::ChunkOptions;
+use crate::arrow::Leaf;
+use crate::encodings::POOL;
+use crate::error::{Error, Result};
+use crate::values::{Kind, LeafArray, Physical, PhysicalType, Values, for_ints};
+
+/// Bytes of a string that are shown.
+const SHOWN: usize = 60;
+
+/// Names the column in an error of its chunk, and the first value that does not fit where that is
+/// the reason.
+pub(crate) fn explained(
+    error: Error,
+    (array, leaf): (&LeafArray, &Leaf),
+    options: ChunkOptions<'_>,
+    batch: &RecordBatch,
+    first_row: u64,
+) -> Error {
+    match error {
+        Error::InvalidArgument(what) => {
+            let first = first(array, leaf, options, batch, first_row);
+            Error::InvalidArgument(format!("column {:?}: {}", leaf.path, first.unwrap_or(what)))
+        }
+        other => other.at(|p| p.column = Some(leaf.path.clone())),
+    }
+}
+
+fn first(
+    array: &LeafArray,
+    leaf: &Leaf,
+    options: ChunkOptions<'_>,
+    batch: &RecordBatch,
+    first_row: u64,
+) -> Option<String> {
+    let encoding = POOL.by_name(options.forced?).ok()?;
+    for (block, input) in chunk::inputs(array, options.block_rows).iter().enumerate() {
+        let Some((values, misfit)) = input.values().and_then(|v| Some((v, encoding.misfit(v)?)))
+        else {
+            continue;
+        };
+        // Values are stored for the valid rows alone, or for all.
+        let row = match input.validity.as_ref().filter(|_| input.dense) {
+            Some(validity) => validity.ones().nth(misfit.at)? as usize,
+            None => misfit.at,
+        };
+        let row = block * options.block_rows + row;
+        let typed = leaf.flat.then(|| typed(batch, leaf, row).ok()).flatten();
+        let value = typed.unwrap_or_else(|| shown(values, misfit.at, leaf));
+        let place = if leaf.flat {
+            format!("row {}, value {value}", first_row + row as u64)
+        } else {
+            format!("value {value}, number {row} in the row group that begins at row {first_row}")
+        };
+        return Some(format!(
+            "{} cannot hold {place}: it holds {}",
+            encoding.name(),
+            misfit.holds
+        ));
+    }
+    None
+}
+
+/// A value as its column's type shows it: a date, a decimal.
+fn typed(batch: &RecordBatch, leaf: &Leaf, row: usize) -> Result<String> {
+    let column = batch
+        .columns()
+        .get(leaf.column)
+        .filter(|_| leaf.ty != Some(PhysicalType::Bytes));
+    let column = column.ok_or_else(|| Error::invalid("bytes are shown as they are"))?;
+    Ok(
+        ArrayFormatter::try_new(column.as_ref(), &FormatOptions::default())?
+            .value(row)
+            .try_to_string()?,
+    )
+}
+
+fn shown(values: Values<'_>, at: usize, leaf: &Leaf) -> String {
+    match values {
+        Values::Bits(bits) => bits.get(at).to_string(),
+        Values::Bytes(strings) => {
+            let string = strings.get(at);
+            let cut = string.get(..SHOWN).unwrap_or(string);
+            let more = if cut.len() < string.len() { "..." } else { "" };
+            match std::str::from_utf8(string) {
+                Ok(_) => format!(
+                    "{:?}{more}",
+                    String::from_utf8_lossy(cut).trim_end_matches('\u{fffd}')
+                ),
+                Err(_) => format!("{cut:02x?}{more}"),
+            }
+        }
+        words => for_ints!(words.physical_type(), T => {
+            let word = T::slice(words).and_then(|words| words.get(at)).map_or(0, |word| word.to_u64());
+            let unused = 64 - T::BITS;
+            match (leaf.kind, words.physical_type()) {
+                (Kind::Signed, _) => ((word << unused).cast_signed() >> unused).to_string(),
+                (Kind::Float, PhysicalType::U32) => f32::from_bits(word as u32).to_string(),
+                (Kind::Float, PhysicalType::U64) => f64::from_bits(word).to_string(),
+                _ => word.to_string(),
+            }
+        }, _ => format!("{at}")),
+    }
+}
