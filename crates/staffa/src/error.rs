@@ -192,9 +192,9 @@ impl From<std::io::Error> for Error {
 }
 
 impl From<Misfit> for Error {
-    fn from(misfit: Misfit) -> Self {
-        match misfit {
-            Misfit::Long => Self::limit(misfit.to_string()),
+    fn from(unsupported_value: Misfit) -> Self {
+        match unsupported_value {
+            Misfit::Long => Self::limit(unsupported_value.to_string()),
             other => Self::corrupt(other.to_string()),
         }
     }

@@ -82,8 +82,16 @@ pub use inspect::{
 };
 pub use limits::{Limits, retained_memory, set_retained_memory};
 pub use predicate::{Compare, Literal, Predicate};
-pub use read::{Aggregate, File, Part, Reader, Scan, Selection, aggregate_batches};
+pub use read::{Aggregate, File, Reader, RowSelection, Scan, Split, aggregate_batches};
 pub use write::{WriteOptions, WriteSummary, Writer, to_bytes};
+
+/// The name of [`Split`] before.
+#[deprecated(since = "0.1.0", note = "use `Split`")]
+pub type Part = Split;
+
+/// The name of [`RowSelection`] before.
+#[deprecated(since = "0.1.0", note = "use `RowSelection`")]
+pub type Selection<'s> = RowSelection<'s>;
 
 /// The examples of the guide for Rust.
 #[cfg(doctest)]

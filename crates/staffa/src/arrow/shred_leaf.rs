@@ -111,7 +111,7 @@ fn bytes<T: ByteArrayType>(array: &GenericByteArray<T>, level: &Level<'_>) -> Re
             data: array.values().slice_with_length(first, last - first),
         });
     };
-    gather_strings(picks.iter().map(|&i| {
+    take_strings(picks.iter().map(|&i| {
         let i = i as usize;
         array
             .values()
@@ -129,7 +129,7 @@ fn fixed(array: &FixedSizeBinaryArray, level: &Level<'_>) -> Result<LeafValues> 
             data: array.values().clone(),
         });
     };
-    gather_strings(picks.iter().map(|&i| array.value(i as usize)))
+    take_strings(picks.iter().map(|&i| array.value(i as usize)))
 }
 
 fn views<T: ByteViewType>(
@@ -145,12 +145,12 @@ fn views<T: ByteViewType>(
         }
     };
     match level.picks {
-        None => gather_strings((0..array.len()).map(string)),
-        Some(picks) => gather_strings(picks.iter().map(|&i| string(i as usize))),
+        None => take_strings((0..array.len()).map(string)),
+        Some(picks) => take_strings(picks.iter().map(|&i| string(i as usize))),
     }
 }
 
-fn gather_strings<'a>(strings: impl ExactSizeIterator<Item = &'a [u8]>) -> Result<LeafValues> {
+fn take_strings<'a>(strings: impl ExactSizeIterator<Item = &'a [u8]>) -> Result<LeafValues> {
     let mut offsets = Vec::with_capacity(strings.len() + 1);
     offsets.push(0);
     let mut data = Vec::new();

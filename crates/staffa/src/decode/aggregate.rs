@@ -9,7 +9,7 @@
 
 use staffa_kernels::{VECTOR, gather, sum, sum_packed};
 
-use super::{Appended, BytesDecoder, CodedStrings, Decodable, Decoder, Integer, Scratch};
+use super::{Appended, BytesDecoder, Decodable, Decoder, DictionaryStrings, Integer, Scratch};
 use crate::error::{Error, Result};
 use crate::values::{Bitmap, Kind, vector_len};
 
@@ -21,7 +21,7 @@ const SHORT: usize = 8;
 
 /// What values are wanted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wants {
+pub enum Needs {
     /// All of them, in the order of their rows.
     InOrder,
     /// All of them, those that are equal together if need be.
@@ -33,9 +33,9 @@ pub enum Wants {
 }
 
 /// What values are made into.
-pub trait Fold<T> {
+pub trait Aggregator<T> {
     /// What they are wanted for.
-    fn wants(&self) -> Wants;
+    fn needs(&self) -> Needs;
 
     /// More values.
     fn values(&mut self, values: &[T]) -> Result<()>;
@@ -48,7 +48,7 @@ pub trait Fold<T> {
 }
 
 /// What strings are made into.
-pub trait FoldStrings {
+pub trait StringAggregator {
     /// Whether all must come, in the order of their rows. Else each is wanted once at least.
     fn in_order(&self) -> bool;
 
@@ -92,17 +92,17 @@ pub fn sum_above<T: Integer>(packed: &[u8], width: u32, base: T, kind: Kind) -> 
 }
 
 /// [`Decoder::fold`] by whole vectors, or by single values where few are wanted.
-pub fn fold_vectors<T: Copy + Default>(
+pub fn aggregate_vectors<T: Copy + Default>(
     decoder: &(impl Decoder<T> + ?Sized),
     rows: Option<&Bitmap>,
-    into: &mut dyn Fold<T>,
+    into: &mut dyn Aggregator<T>,
     cx: &mut Scratch,
 ) -> Result<()> {
     let len = decoder.len();
     if let Some(some) = rows.filter(|rows| rows.count_ones() < len / FEW) {
         let some = some.positions();
         let mut values = vec![T::default(); some.len()];
-        decoder.gather(&some, cx, &mut values)?;
+        decoder.take(&some, cx, &mut values)?;
         return into.values(&values);
     }
     let mut buffer = [T::default(); VECTOR];
@@ -162,11 +162,11 @@ fn compact<T: Copy>(values: &mut [T], words: &[u64]) {
 
 /// [`Decoder::fold`] of runs up to these ends: run by run, unless so many are asked for by row that
 /// vectors take less.
-pub fn fold_runs<T: Copy + Default>(
+pub fn aggregate_runs<T: Copy + Default>(
     decoder: &impl Decoder<T>,
     (values, ends): (&[T], &[u32]),
     rows: Option<&Bitmap>,
-    into: &mut dyn Fold<T>,
+    into: &mut dyn Aggregator<T>,
     cx: &mut Scratch,
 ) -> Result<()> {
     let mut counts = [0; VECTOR];
@@ -182,7 +182,7 @@ pub fn fold_runs<T: Copy + Default>(
         return Ok(());
     };
     if ends.len() * SHORT > decoder.len() || rows.count_ones() < ends.len() {
-        return fold_vectors(decoder, Some(rows), into, cx);
+        return aggregate_vectors(decoder, Some(rows), into, cx);
     }
     let (mut some, mut counts) = (Vec::with_capacity(VECTOR), Vec::with_capacity(VECTOR));
     for (values, ends) in values.chunks(VECTOR).zip(ends.chunks(VECTOR)) {
@@ -223,12 +223,12 @@ fn past(code: u32, len: usize) -> Error {
     Error::corrupt(format!("codes below {len} expected, found {code}"))
 }
 
-impl Fold<u32> for Histogram {
-    fn wants(&self) -> Wants {
+impl Aggregator<u32> for Histogram {
+    fn needs(&self) -> Needs {
         if self.once {
-            Wants::Once
+            Needs::Once
         } else {
-            Wants::AnyOrder
+            Needs::AnyOrder
         }
     }
 
@@ -251,7 +251,7 @@ impl Fold<u32> for Histogram {
 /// Codes to their values, in the order of the rows.
 struct Translated<'f, T> {
     dictionary: &'f [T],
-    into: &'f mut dyn Fold<T>,
+    into: &'f mut dyn Aggregator<T>,
 }
 
 impl<T: Decodable> Translated<'_, T> {
@@ -264,9 +264,9 @@ impl<T: Decodable> Translated<'_, T> {
     }
 }
 
-impl<T: Decodable> Fold<u32> for Translated<'_, T> {
-    fn wants(&self) -> Wants {
-        Wants::InOrder
+impl<T: Decodable> Aggregator<u32> for Translated<'_, T> {
+    fn needs(&self) -> Needs {
+        Needs::InOrder
     }
 
     fn values(&mut self, codes: &[u32]) -> Result<()> {
@@ -285,23 +285,23 @@ impl<T: Decodable> Fold<u32> for Translated<'_, T> {
 }
 
 /// Values of a dictionary, by how often each code is there where their order does not matter.
-pub fn fold_codes<T: Decodable>(
+pub fn aggregate_codes<T: Decodable>(
     codes: &dyn Decoder<u32>,
     dictionary: &[T],
     rows: Option<&Bitmap>,
-    into: &mut dyn Fold<T>,
+    into: &mut dyn Aggregator<T>,
     cx: &mut Scratch,
 ) -> Result<()> {
     let wanted = rows.map_or(codes.len(), Bitmap::count_ones);
     // Values of a vector are added up before as many codes are counted.
-    if matches!(into.wants(), Wants::InOrder | Wants::Sum(_)) || dictionary.len() > wanted {
-        return codes.fold(rows, &mut Translated { dictionary, into }, cx);
+    if matches!(into.needs(), Needs::InOrder | Needs::Sum(_)) || dictionary.len() > wanted {
+        return codes.aggregate(rows, &mut Translated { dictionary, into }, cx);
     }
     let mut found = Histogram {
         counts: vec![0; dictionary.len()],
-        once: into.wants() == Wants::Once,
+        once: into.needs() == Needs::Once,
     };
-    codes.fold(rows, &mut found, cx)?;
+    codes.aggregate(rows, &mut found, cx)?;
     let there = dictionary
         .iter()
         .zip(found.counts)
@@ -312,23 +312,23 @@ pub fn fold_codes<T: Decodable>(
 
 /// Strings, of which those of a block take `most` bytes: those of its dictionary, where it has one,
 /// else out of vectors.
-pub fn fold_strings(
+pub fn aggregate_strings(
     decoder: &(impl BytesDecoder + ?Sized),
     rows: Option<&Bitmap>,
     most: usize,
-    into: &mut dyn FoldStrings,
+    into: &mut dyn StringAggregator,
     cx: &mut Scratch,
 ) -> Result<()> {
     let len = decoder.len();
     if let Some(some) = rows.filter(|rows| rows.count_ones() < len / FEW) {
         let mut out = Appended::default();
         out.allow(most);
-        decoder.gather(&some.positions(), cx, &mut out)?;
+        decoder.take(&some.positions(), cx, &mut out)?;
         let lengths = std::mem::take(&mut out.lengths);
         let data = out.into_data()?;
         return each_string(&lengths, data.as_slice(), None, into);
     }
-    if let Some(coded) = decoder.coded() {
+    if let Some(coded) = decoder.dictionary() {
         return fold_coded(coded, len, rows, into, cx);
     }
     for v in 0..len.div_ceil(VECTOR) {
@@ -357,7 +357,7 @@ fn each_string(
     lengths: &[u32],
     mut rest: &[u8],
     words: Option<&[u64]>,
-    into: &mut dyn FoldStrings,
+    into: &mut dyn StringAggregator,
 ) -> Result<()> {
     for (i, length) in lengths.iter().enumerate() {
         let Some((string, others)) = rest.split_at_checked(*length as usize) else {
@@ -377,10 +377,10 @@ fn each_string(
 
 /// Strings by their codes.
 fn fold_coded(
-    coded: &dyn CodedStrings,
+    coded: &dyn DictionaryStrings,
     len: usize,
     rows: Option<&Bitmap>,
-    into: &mut dyn FoldStrings,
+    into: &mut dyn StringAggregator,
     cx: &mut Scratch,
 ) -> Result<()> {
     let strings = coded.strings()?;

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use staffa_kernels::{VECTOR, Word, fill_past_cache};
 
 use super::{
-    AnyDecoder, BlockRows, Budget, Decodable, Decoder, Opener, Scratch, SharedPart, Source, no_row,
-    words,
+    AnyDecoder, Budget, Decodable, Decoder, Opener, Scratch, Selection, SharedDictionary, Source,
+    no_row, words,
 };
 use crate::error::{Error, Result};
 use crate::format::block::Parsed;
@@ -22,7 +22,7 @@ pub(crate) struct Block<'a> {
     /// Of the values; `None` where there are none but NULLs.
     pub values: Option<AnyDecoder<'a>>,
     /// Whether there is no value for a NULL.
-    pub dense: bool,
+    pub compacted: bool,
     /// Bytes of all strings.
     pub string_bytes: usize,
     /// Bytes that the decoders hold beside what they borrow.
@@ -35,7 +35,7 @@ impl<'a> Block<'a> {
     /// `sources` are the blocks of the same rows of the columns in terms of which this one is.
     pub fn open(
         parsed: &Parsed<'a>,
-        shared: &'a [SharedPart],
+        shared: &'a [SharedDictionary],
         sources: &[Parsed<'a>],
         opener: &Opener,
     ) -> Result<Self> {
@@ -70,12 +70,12 @@ impl<'a> Block<'a> {
             .map(|node| cx.open_bits(node)?.bits())
             .transpose()?;
         let valid = validity.as_ref().map_or(parsed.len, Bitmap::count_ones);
-        if parsed.dense && parsed.values.as_ref().map_or(0, |v| v.len) != valid {
+        if parsed.compacted && parsed.values.as_ref().map_or(0, |v| v.len) != valid {
             return Err(Error::corrupt(format!(
                 "{valid} values expected, as many as are valid"
             )));
         }
-        if let Some(rows) = validity.as_ref().filter(|_| parsed.dense) {
+        if let Some(rows) = validity.as_ref().filter(|_| parsed.compacted) {
             cx.sources = told(Some(rows));
         }
         let values = parsed
@@ -83,7 +83,7 @@ impl<'a> Block<'a> {
             .as_ref()
             .map(|node| cx.open(node))
             .transpose()?;
-        let (len, dense, string_bytes) = (parsed.len, parsed.dense, parsed.string_bytes);
+        let (len, compacted, string_bytes) = (parsed.len, parsed.compacted, parsed.string_bytes);
         let held = most - cx.budget.left()
             + cx.budget.beside()
             + validity.as_ref().map_or(0, |v| v.words().len() as u64 * 8);
@@ -91,7 +91,7 @@ impl<'a> Block<'a> {
             len,
             validity,
             values,
-            dense,
+            compacted,
             string_bytes,
             held,
         })
@@ -114,7 +114,7 @@ impl<'a> Block<'a> {
         for (v, vector) in present.chunks_mut(VECTOR).enumerate() {
             decoder.vector(v, cx, vector)?;
         }
-        if let Some(validity) = self.validity.as_ref().filter(|_| self.dense) {
+        if let Some(validity) = self.validity.as_ref().filter(|_| self.compacted) {
             expand(out, count, validity)?;
         }
         Ok(())
@@ -127,7 +127,7 @@ impl<'a> Block<'a> {
         cx: &mut Scratch,
         out: &mut [T],
     ) -> Result<()> {
-        if self.dense && self.validity.is_some() {
+        if self.compacted && self.validity.is_some() {
             // Put apart in the L2 cache.
             let mut all = words::<T>(out.len())?;
             self.words(decoder, cx, &mut all)?;
@@ -168,19 +168,19 @@ impl<'a> Block<'a> {
         for (v, vector) in present.chunks_mut(VECTOR).enumerate() {
             at += decoder.vector(v, cx, vector, out.get_mut(at..).unwrap_or_default())?;
         }
-        if let Some(validity) = self.validity.as_ref().filter(|_| self.dense) {
+        if let Some(validity) = self.validity.as_ref().filter(|_| self.compacted) {
             expand(lengths, count, validity)?;
         }
         Ok(at)
     }
 
     /// Where the values of `rows` are to be found.
-    pub fn wanted<'r>(&self, rows: &'r BlockRows) -> Result<Wanted<'r>> {
+    pub fn wanted<'r>(&self, rows: &'r Selection) -> Result<Wanted<'r>> {
         if rows.end() > self.len {
             return Err(no_row(rows.end() as u32 - 1, self.len));
         }
         let validity = self.validity.as_ref().map(|all| rows.of(all));
-        let places = match self.validity.as_ref().filter(|_| self.dense) {
+        let places = match self.validity.as_ref().filter(|_| self.compacted) {
             Some(all) => Cow::Owned(rows.among(all)),
             None => Cow::Borrowed(rows),
         };
@@ -191,9 +191,11 @@ impl<'a> Block<'a> {
     pub fn values_of<'r>(&'r self, rows: Option<&'r Bitmap>) -> Option<Cow<'r, Bitmap>> {
         match (rows, &self.validity) {
             (None, None) => None,
-            (None, Some(validity)) => (!self.dense).then_some(Cow::Borrowed(validity)),
+            (None, Some(validity)) => (!self.compacted).then_some(Cow::Borrowed(validity)),
             (Some(rows), None) => Some(Cow::Borrowed(rows)),
-            (Some(rows), Some(validity)) if self.dense => Some(Cow::Owned(rows.gathered(validity))),
+            (Some(rows), Some(validity)) if self.compacted => {
+                Some(Cow::Owned(rows.gathered(validity)))
+            }
             (Some(rows), Some(validity)) => Some(Cow::Owned(rows.and(validity))),
         }
     }
@@ -210,7 +212,7 @@ impl<'a> Block<'a> {
     pub fn of_rows(&self, bits: Bitmap) -> Bitmap {
         match &self.validity {
             None => bits,
-            Some(validity) if self.dense => bits.scattered(validity),
+            Some(validity) if self.compacted => bits.scattered(validity),
             Some(validity) => bits.and(validity),
         }
     }
@@ -220,7 +222,7 @@ impl<'a> Block<'a> {
 pub(crate) struct Wanted<'r> {
     /// Where their values stand among those of the block; where it has none for NULLs, those of the
     /// others.
-    pub places: Cow<'r, BlockRows>,
+    pub places: Cow<'r, Selection>,
     /// Which of the rows are not NULL.
     pub validity: Option<Bitmap>,
 }

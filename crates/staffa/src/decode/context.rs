@@ -7,8 +7,8 @@ use std::fmt;
 use staffa_kernels::{BytesDict, PoolVec};
 
 use super::{
-    AnyDecoder, BitsDecoder, BytesDecoder, Decodable, Decoder, SharedPart, Source, decode_all,
-    decode_all_strings,
+    AnyDecoder, BitsDecoder, BytesDecoder, Decodable, Decoder, SharedDictionary, Source,
+    decode_all, decode_all_strings,
 };
 use crate::error::{Error, Result};
 use crate::format::NodeRef;
@@ -71,7 +71,7 @@ pub struct OpenContext<'a> {
     /// Memory for what must be decoded at open.
     pub budget: Budget,
     /// The chunk's shared parts.
-    pub shared: &'a [SharedPart],
+    pub shared: &'a [SharedDictionary],
     /// The same rows of the columns in terms of which this one is.
     pub sources: Vec<Source<'a>>,
 }
@@ -89,7 +89,7 @@ impl<'a> OpenContext<'a> {
     }
 
     /// A shared part of the chunk.
-    pub fn shared_part(&self, i: usize) -> Result<&'a SharedPart> {
+    pub fn shared_dictionary(&self, i: usize) -> Result<&'a SharedDictionary> {
         let missing = || {
             Error::corrupt(format!(
                 "shared part {i} is not there, the chunk has {}",
@@ -175,7 +175,7 @@ impl Opener {
     pub fn context<'a>(
         &self,
         budget: Budget,
-        shared: &'a [SharedPart],
+        shared: &'a [SharedDictionary],
         sources: Vec<Source<'a>>,
     ) -> OpenContext<'a> {
         let registry = self.registry;

@@ -115,7 +115,7 @@ impl<T: Integer> Range<T> {
 }
 
 /// [`Decoder::select`] by whole vectors.
-pub fn select_vectors<T: Integer>(
+pub fn filter_vectors<T: Integer>(
     decoder: &(impl Decoder<T> + ?Sized),
     range: &Range<T>,
     cx: &mut Scratch,
@@ -229,14 +229,14 @@ fn contain(lengths: &[u32], bytes: &[u8], finder: &Finder<'_>, words: &mut [u64]
 
 /// [`BytesDecoder::select`] by whole vectors: those in which there is a string of the length, where
 /// all that pass have one.
-pub fn select_strings(
+pub fn filter_strings(
     decoder: &(impl BytesDecoder + ?Sized),
     test: &StringTest<'_>,
     most: usize,
     cx: &mut Scratch,
 ) -> Result<Bitmap> {
     let candidates = match (test.length(), decoder.lengths()) {
-        (Some(length), Some(lengths)) => Some(lengths.select(&Range::between(length, length), cx)?),
+        (Some(length), Some(lengths)) => Some(lengths.filter(&Range::between(length, length), cx)?),
         _ => None,
     };
     let none = |v: usize, words: &[u64]| {
@@ -269,7 +269,7 @@ pub fn select_strings(
 }
 
 /// The rows whose code is that of a value which passes; a code that no value has does not.
-pub fn select_codes(
+pub fn filter_codes(
     codes: &dyn Decoder<u32>,
     passing: &Bitmap,
     cx: &mut Scratch,
@@ -279,7 +279,7 @@ pub fn select_codes(
         return Ok(Bitmap::filled(codes.len(), false));
     };
     if (last - first) as usize + 1 == passing.count_ones() {
-        return codes.select(&Range::between(first, last), cx);
+        return codes.filter(&Range::between(first, last), cx);
     }
     by_vector(codes.len(), |v, words| {
         let mut buffer = cx.take_u32();
@@ -294,7 +294,7 @@ pub fn select_codes(
 }
 
 /// Bits of runs: those of every run that passes, up to `len`.
-pub fn select_runs(passing: impl Iterator<Item = bool>, ends: &[u32], len: usize) -> Bitmap {
+pub fn filter_runs(passing: impl Iterator<Item = bool>, ends: &[u32], len: usize) -> Bitmap {
     let (mut bits, mut start) = (Bitmap::filled(len, false), 0);
     for (passes, &end) in passing.zip(ends) {
         if passes {

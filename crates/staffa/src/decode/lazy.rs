@@ -27,7 +27,10 @@ const WORDS: usize = 256;
 const STRINGS: usize = 512;
 
 /// What a cell holds, made where it holds nothing.
-pub(crate) fn made<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+pub(crate) fn get_or_try_init<T>(
+    cell: &OnceLock<T>,
+    make: impl FnOnce() -> Result<T>,
+) -> Result<&T> {
     if cell.get().is_none() {
         // Another thread may have been quicker: both made the same.
         let _ = cell.set(make()?);
@@ -36,12 +39,12 @@ pub(crate) fn made<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> R
 }
 
 /// All of some values, once they are decoded, and whether a few were read without that.
-pub(crate) struct Later<T> {
+pub(crate) struct Lazy<T> {
     all: OnceLock<T>,
     asked: AtomicBool,
 }
 
-impl<T> Default for Later<T> {
+impl<T> Default for Lazy<T> {
     fn default() -> Self {
         Self {
             all: OnceLock::new(),
@@ -50,7 +53,7 @@ impl<T> Default for Later<T> {
     }
 }
 
-impl<T> Later<T> {
+impl<T> Lazy<T> {
     /// All of them, where they are decoded.
     pub fn get(&self) -> Option<&T> {
         self.all.get()
@@ -58,7 +61,7 @@ impl<T> Later<T> {
 
     /// All of them, decoded now or before.
     pub fn all(&self, decode: impl FnOnce() -> Result<T>) -> Result<&T> {
-        made(&self.all, decode)
+        get_or_try_init(&self.all, decode)
     }
 
     /// Whether some are to be read by themselves: `few` of them, the first that are asked for.
@@ -68,18 +71,18 @@ impl<T> Later<T> {
 }
 
 /// Words.
-pub struct LaterWords<'a, T> {
+pub struct LazyWords<'a, T> {
     decoder: Box<dyn Decoder<T> + 'a>,
-    all: Later<PoolVec<T>>,
+    all: Lazy<PoolVec<T>>,
 }
 
-impl<'a, T: Decodable> LaterWords<'a, T> {
+impl<'a, T: Decodable> LazyWords<'a, T> {
     /// Those of a node.
     pub fn open(node: &NodeRef<'a>, cx: &mut OpenContext<'a>, what: &str) -> Result<Self> {
         cx.budget.take((node.len * T::BYTES) as u64, what)?;
         Ok(Self {
             decoder: cx.open_words::<T>(node)?,
-            all: Later::default(),
+            all: Lazy::default(),
         })
     }
 
@@ -96,7 +99,7 @@ impl<'a, T: Decodable> LaterWords<'a, T> {
     }
 
     /// The value of each code; `false` where one is beyond them.
-    pub fn gather(&self, codes: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<bool> {
+    pub fn take(&self, codes: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<bool> {
         if self.all.spared(is_few_words(codes, self.decoder.len())) {
             return few_words(self.decoder.as_ref(), codes, cx, out);
         }
@@ -105,15 +108,15 @@ impl<'a, T: Decodable> LaterWords<'a, T> {
 }
 
 /// Byte strings.
-pub struct LaterStrings<'a> {
+pub struct LazyStrings<'a> {
     decoder: Box<dyn BytesDecoder + 'a>,
     /// Bytes of all strings.
     bytes: usize,
-    all: Later<BytesDict>,
+    all: Lazy<BytesDict>,
     what: &'static str,
 }
 
-impl<'a> LaterStrings<'a> {
+impl<'a> LazyStrings<'a> {
     /// Those of a node.
     pub fn open(node: &NodeRef<'a>, cx: &mut OpenContext<'a>, what: &'static str) -> Result<Self> {
         let decoder = cx.open_bytes(node)?;
@@ -121,7 +124,7 @@ impl<'a> LaterStrings<'a> {
         Ok(Self {
             decoder,
             bytes,
-            all: Later::default(),
+            all: Lazy::default(),
             what,
         })
     }
@@ -138,7 +141,7 @@ impl<'a> LaterStrings<'a> {
     }
 
     /// Appends the string of each code.
-    pub fn gather(&self, codes: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
+    pub fn take(&self, codes: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
         if self.all.spared(is_few_strings(codes, self.len())) {
             return few_strings(self.decoder.as_ref(), self.bytes, codes, cx, out);
         }
@@ -146,12 +149,12 @@ impl<'a> LaterStrings<'a> {
     }
 
     /// Which of them pass.
-    pub fn select(&self, test: &StringTest<'_>, cx: &mut Scratch) -> Result<Bitmap> {
+    pub fn filter(&self, test: &StringTest<'_>, cx: &mut Scratch) -> Result<Bitmap> {
         match self.all.get() {
             Some(all) => Ok((0..all.len())
                 .map(|i| all.get(i).is_some_and(test.passes))
                 .collect()),
-            None => self.decoder.select(test, self.bytes, cx),
+            None => self.decoder.filter(test, self.bytes, cx),
         }
     }
 }
@@ -177,7 +180,7 @@ pub(crate) fn few_words<T: Decodable>(
         return Ok(false);
     };
     let mut values = vec![T::default(); rows.len()];
-    decoder.gather(&rows, cx, &mut values)?;
+    decoder.take(&rows, cx, &mut values)?;
     for (code, place) in codes.iter().zip(out) {
         *place = rows
             .binary_search(code)
@@ -211,7 +214,7 @@ pub(crate) fn few_strings(
     let rows = distinct(codes, decoder.len()).ok_or_else(no_code)?;
     let mut found = Appended::default();
     found.allow(bytes);
-    decoder.gather(&rows, cx, &mut found)?;
+    decoder.take(&rows, cx, &mut found)?;
     let (lengths, data) = found.into_parts()?;
     let mut end = 0;
     let spans: Vec<_> = lengths

@@ -22,28 +22,28 @@ mod shared_dictionary;
 mod take;
 
 pub(crate) use aggregate::{
-    Fold, FoldStrings, Wants, fold_codes, fold_runs, fold_strings, fold_vectors, integer,
-    sum_above, sum_of,
+    Aggregator, Needs, StringAggregator, aggregate_codes, aggregate_runs, aggregate_strings,
+    aggregate_vectors, integer, sum_above, sum_of,
 };
 pub use all::{Entries, decode_all, decode_all_strings, decode_strings, strings_bytes, words};
 pub(crate) use block::{Block, Wanted};
 pub use context::{Budget, OpenContext, Opener, Registry};
 pub(crate) use filter::{
-    Bulk, Range, StringTest, select_codes, select_runs, select_strings, select_vectors,
+    Bulk, Range, StringTest, filter_codes, filter_runs, filter_strings, filter_vectors,
 };
 pub(crate) use lazy::{
-    Later, LaterStrings, LaterWords, few_strings, few_words, is_few_strings, is_few_words, made,
-    strings_of,
+    Lazy, LazyStrings, LazyWords, few_strings, few_words, get_or_try_init, is_few_strings,
+    is_few_words, strings_of,
 };
 pub(crate) use reference::{Codes, Words};
-pub use reference::{Source, Stream, StreamOf};
+pub use reference::{ReferenceStream, Source, StreamOf};
 pub use scratch::Scratch;
-pub(crate) use selection::{BlockRows, Rows, dense};
-pub use shared_dictionary::SharedPart;
+pub(crate) use selection::{ChunkSelection, Selection, is_dense};
+pub use shared_dictionary::SharedDictionary;
 use staffa_kernels::{BytesDict, Int, Packed, U256};
 pub(crate) use take::{
-    Appended, by_vector, gather_bytes, gather_codes, gather_ones, gather_strings, gather_vectors,
-    gather_words, many, many_wanted, memory, no_code, no_row,
+    Appended, by_vector, many, many_wanted, memory, no_code, no_row, take_bytes, take_codes,
+    take_each, take_strings, take_vectors, take_words,
 };
 
 use crate::error::Result;
@@ -59,11 +59,11 @@ pub trait Decoder<T>: Send + Sync {
 
     /// Values at `rows`, which ascend, into `out`, which has a place for each. By default the
     /// vectors that they are in are decoded; an encoding that can do better than that does.
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()>
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()>
     where
         T: Copy + Default,
     {
-        gather_vectors(self, rows, cx, out)
+        take_vectors(self, rows, cx, out)
     }
 
     /// Vector `v`, where it is a full one and nothing but packed bits.
@@ -73,20 +73,25 @@ pub trait Decoder<T>: Send + Sync {
 
     /// Which values pass. By default they are decoded and compared; an encoding that can answer for
     /// many at once does.
-    fn select(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap>
+    fn filter(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap>
     where
         T: Integer,
     {
-        select_vectors(self, range, cx)
+        filter_vectors(self, range, cx)
     }
 
     /// Hands out the values of some rows, or of all, to be made into something small. By default
     /// they are decoded; an encoding hands out what it has, if that is enough for what is wanted.
-    fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()>
+    fn aggregate(
+        &self,
+        rows: Option<&Bitmap>,
+        into: &mut dyn Aggregator<T>,
+        cx: &mut Scratch,
+    ) -> Result<()>
     where
         T: Copy + Default,
     {
-        fold_vectors(self, rows, into, cx)
+        aggregate_vectors(self, rows, into, cx)
     }
 }
 
@@ -111,12 +116,12 @@ pub trait BytesDecoder: Send + Sync {
 
     /// Strings at `rows`, which ascend, appended to `out`. By default the vectors that they are in
     /// are decoded.
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
-        gather_strings(self, rows, cx, out)
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
+        take_strings(self, rows, cx, out)
     }
 
     /// The distinct strings and their codes, where it has such.
-    fn coded(&self) -> Option<&dyn CodedStrings> {
+    fn dictionary(&self) -> Option<&dyn DictionaryStrings> {
         None
     }
 
@@ -127,24 +132,24 @@ pub trait BytesDecoder: Send + Sync {
 
     /// Hands out some strings, or all, to be made into something small; all that there are have at
     /// most `most` bytes.
-    fn fold(
+    fn aggregate(
         &self,
         rows: Option<&Bitmap>,
         most: usize,
-        into: &mut dyn FoldStrings,
+        into: &mut dyn StringAggregator,
         cx: &mut Scratch,
     ) -> Result<()> {
-        fold_strings(self, rows, most, into, cx)
+        aggregate_strings(self, rows, most, into, cx)
     }
 
     /// Which strings pass; a vector has at most `most` bytes of them.
-    fn select(&self, test: &StringTest<'_>, most: usize, cx: &mut Scratch) -> Result<Bitmap> {
-        select_strings(self, test, most, cx)
+    fn filter(&self, test: &StringTest<'_>, most: usize, cx: &mut Scratch) -> Result<Bitmap> {
+        filter_strings(self, test, most, cx)
     }
 }
 
 /// Strings by their codes in a dictionary.
-pub trait CodedStrings {
+pub trait DictionaryStrings {
     /// The dictionary.
     fn strings(&self) -> Result<&BytesDict>;
 

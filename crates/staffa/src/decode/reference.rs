@@ -11,8 +11,8 @@ use std::sync::OnceLock;
 use staffa_kernels::{PoolVec, VECTOR, filter};
 
 use super::{
-    BlockRows, Budget, Decodable, Decoder, Integer, OpenContext, Opener, Scratch, decode_all, made,
-    no_row, words,
+    Budget, Decodable, Decoder, Integer, OpenContext, Opener, Scratch, Selection, decode_all,
+    get_or_try_init, no_row, words,
 };
 use crate::error::{Error, Result};
 use crate::format::NodeRef;
@@ -57,7 +57,7 @@ impl StreamOf {
 
 /// A stream of another column as the writer has it: one word for every value to be encoded.
 #[derive(Debug, Clone, Copy)]
-pub struct Stream<'a> {
+pub struct ReferenceStream<'a> {
     /// Which it is.
     pub from: StreamOf,
     /// Its words.
@@ -71,7 +71,7 @@ pub(crate) enum Words<'a, T> {
     /// Its values are those of the stream.
     Same(Box<dyn Decoder<T> + 'a>),
     /// One of them has no values for its NULLs.
-    Placed(Box<Placed<'a, T>>),
+    AlignedStream(Box<AlignedStream<'a, T>>),
 }
 
 impl<T: Decodable> Words<'_, T> {
@@ -79,7 +79,7 @@ impl<T: Decodable> Words<'_, T> {
     pub(crate) fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         match self {
             Self::Same(decoder) => decoder.vector(v, cx, out),
-            Self::Placed(placed) => {
+            Self::AlignedStream(placed) => {
                 let words = placed.all()?.get(v * VECTOR..).unwrap_or_default();
                 out.iter_mut()
                     .zip(words)
@@ -93,7 +93,7 @@ impl<T: Decodable> Words<'_, T> {
     pub(crate) fn held(&self) -> u64 {
         match self {
             Self::Same(_) => 0,
-            Self::Placed(placed) => (placed.rows * T::BYTES + placed.rows / 4) as u64,
+            Self::AlignedStream(placed) => (placed.rows * T::BYTES + placed.rows / 4) as u64,
         }
     }
 
@@ -109,7 +109,7 @@ impl<T: Decodable> Words<'_, T> {
                 decoder.vector(v, cx, buffer)?;
                 Ok(buffer)
             }
-            Self::Placed(placed) => {
+            Self::AlignedStream(placed) => {
                 let words = placed.all()?.get(v * VECTOR..).unwrap_or_default();
                 Ok(words.get(..buffer.len()).unwrap_or(words))
             }
@@ -117,17 +117,17 @@ impl<T: Decodable> Words<'_, T> {
     }
 
     /// Words at `rows`, which ascend.
-    pub(crate) fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+    pub(crate) fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         match self {
-            Self::Same(decoder) => decoder.gather(rows, cx, out),
-            Self::Placed(placed) => placed.gather(rows, cx, out),
+            Self::Same(decoder) => decoder.take(rows, cx, out),
+            Self::AlignedStream(placed) => placed.take(rows, cx, out),
         }
     }
 }
 
 /// A stream whose values are not one for one those of the asking block; where the source is NULL
 /// and has no value, the word is 0.
-pub(crate) struct Placed<'a, T> {
+pub(crate) struct AlignedStream<'a, T> {
     /// The stream; `None` where the source is NULL everywhere.
     decoder: Option<Box<dyn Decoder<T> + 'a>>,
     /// Rows of both blocks.
@@ -140,14 +140,14 @@ pub(crate) struct Placed<'a, T> {
     all: OnceLock<PoolVec<T>>,
 }
 
-impl<T: Decodable> Placed<'_, T> {
+impl<T: Decodable> AlignedStream<'_, T> {
     /// Values of the asking block.
     fn len(&self) -> usize {
         self.asking.as_ref().map_or(self.rows, Bitmap::count_ones)
     }
 
     fn all(&self) -> Result<&[T]> {
-        made(&self.all, || self.decode()).map(|all| &**all)
+        get_or_try_init(&self.all, || self.decode()).map(|all| &**all)
     }
 
     fn decode(&self) -> Result<PoolVec<T>> {
@@ -159,7 +159,7 @@ impl<T: Decodable> Placed<'_, T> {
         let (mut all, mut cx) = (words::<T>(self.rows)?, Scratch::default());
         let found = all
             .get_mut(..decoder.len())
-            .ok_or_else(|| misfit(self.rows, decoder.len()))?;
+            .ok_or_else(|| unsupported_value(self.rows, decoder.len()))?;
         for (v, vector) in found.chunks_mut(VECTOR).enumerate() {
             decoder.vector(v, &mut cx, vector)?;
         }
@@ -172,11 +172,11 @@ impl<T: Decodable> Placed<'_, T> {
         let mut asked = words::<T>(self.len())?;
         match filter(&all, asking.words(), &mut asked) {
             Some(count) if count == asked.len() => Ok(asked),
-            _ => Err(misfit(asked.len(), asking.len())),
+            _ => Err(unsupported_value(asked.len(), asking.len())),
         }
     }
 
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         if let Some(all) = self.all.get() {
             for (row, place) in rows.iter().zip(out) {
                 *place = *all
@@ -193,16 +193,16 @@ impl<T: Decodable> Placed<'_, T> {
         };
         match (&self.decoder, &self.present) {
             (None, _) => out.fill(T::default()),
-            (Some(decoder), None) => decoder.gather(&rows, cx, out)?,
+            (Some(decoder), None) => decoder.take(&rows, cx, out)?,
             (Some(decoder), Some(present)) => {
-                let rows = BlockRows::List(rows);
-                let BlockRows::List(places) = rows.among(present) else {
+                let rows = Selection::List(rows);
+                let Selection::List(places) = rows.among(present) else {
                     return Err(Error::corrupt("rows as bits"));
                 };
                 let found = out
                     .get_mut(..places.len())
-                    .ok_or_else(|| misfit(self.rows, places.len()))?;
-                decoder.gather(&places, cx, found)?;
+                    .ok_or_else(|| unsupported_value(self.rows, places.len()))?;
+                decoder.take(&places, cx, found)?;
                 expand(out, places.len(), &rows.of(present))?;
             }
         }
@@ -220,7 +220,7 @@ pub(crate) trait Codes: Send + Sync {
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [u32]) -> Result<()>;
 
     /// Codes at `rows`, which ascend.
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [u32]) -> Result<()>;
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [u32]) -> Result<()>;
 }
 
 struct CodesOf<'a, T> {
@@ -249,9 +249,9 @@ impl<T: Integer> Codes for CodesOf<'_, T> {
         Ok(())
     }
 
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
         let mut words = vec![T::ZERO; rows.len()];
-        self.words.gather(rows, cx, &mut words)?;
+        self.words.take(rows, cx, &mut words)?;
         self.above(&words, out);
         Ok(())
     }
@@ -277,8 +277,8 @@ impl Codes for CodesOfU32<'_> {
         Ok(())
     }
 
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
-        self.words.gather(rows, cx, out)?;
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
+        self.words.take(rows, cx, out)?;
         out.iter_mut()
             .for_each(|code| *code = code.wrapping_sub(self.base));
         Ok(())
@@ -296,7 +296,7 @@ pub struct Source<'a> {
     pub(crate) rows: Option<Bitmap>,
 }
 
-fn misfit(expected: usize, found: usize) -> Error {
+fn unsupported_value(expected: usize, found: usize) -> Error {
     Error::corrupt(format!(
         "a stream of {expected} values expected, found {found}"
     ))
@@ -318,7 +318,11 @@ impl<'a> Source<'a> {
         let rows = self.block.len;
         let open = |root: &NodeRef<'a>| self.context(T::BYTES).open_words::<T>(from.node(root)?);
         let decoder = self.block.values.as_ref().map(open).transpose()?;
-        let validity = self.block.validity.as_ref().filter(|_| self.block.dense);
+        let validity = self
+            .block
+            .validity
+            .as_ref()
+            .filter(|_| self.block.compacted);
         let (decoder, validity, asking) = match (decoder, validity, &self.rows) {
             (Some(decoder), None, None) if decoder.len() == len => return Ok(Words::Same(decoder)),
             others => others,
@@ -329,10 +333,10 @@ impl<'a> Source<'a> {
         if let Some(decoder) = &decoder {
             let expected = present.as_ref().map_or(rows, Bitmap::count_ones);
             if decoder.len() != expected {
-                return Err(misfit(expected, decoder.len()));
+                return Err(unsupported_value(expected, decoder.len()));
             }
         }
-        let placed = Placed {
+        let placed = AlignedStream {
             decoder,
             rows,
             asking: asking.clone(),
@@ -340,16 +344,16 @@ impl<'a> Source<'a> {
             all: OnceLock::new(),
         };
         if placed.len() != len || asking.as_ref().is_some_and(|asking| asking.len() != rows) {
-            return Err(misfit(len, placed.len()));
+            return Err(unsupported_value(len, placed.len()));
         }
-        Ok(Words::Placed(Box::new(placed)))
+        Ok(Words::AlignedStream(Box::new(placed)))
     }
 
     /// All words of a stream, as [`open`](Self::open) has them.
     pub(crate) fn words<T: Decodable>(&self, from: StreamOf, len: usize) -> Result<PoolVec<T>> {
         match self.open::<T>(from, len)? {
             Words::Same(decoder) => decode_all(decoder.as_ref()),
-            Words::Placed(placed) => placed.decode(),
+            Words::AlignedStream(placed) => placed.decode(),
         }
     }
 
@@ -373,7 +377,7 @@ impl<'a> Source<'a> {
             (_, None) => Bitmap::filled(rows, false),
             (_, Some(root)) => {
                 let bits = self.context(1).open_bits(from.node(root)?)?.bits()?;
-                if self.block.dense {
+                if self.block.compacted {
                     bits.scattered(&valid)
                 } else {
                     bits

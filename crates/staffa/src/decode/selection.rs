@@ -16,20 +16,20 @@ use crate::values::Bitmap;
 const SHARE: u64 = 6;
 
 /// Whether so many of `among` are better told by a bit each.
-pub(crate) fn dense(wanted: u64, among: u64) -> bool {
+pub(crate) fn is_dense(wanted: u64, among: u64) -> bool {
     wanted.saturating_mul(SHARE) >= among
 }
 
 /// Wanted values of a block.
 #[derive(Debug, Clone)]
-pub(crate) enum BlockRows {
+pub(crate) enum Selection {
     /// Their numbers, ascending, each once.
     List(Vec<u32>),
     /// A bit for each, up to the last one wanted or beyond; how many are set.
     Bits(Bitmap, usize),
 }
 
-impl BlockRows {
+impl Selection {
     /// How many are wanted.
     pub fn len(&self) -> usize {
         match self {
@@ -111,7 +111,7 @@ fn numbers(first: u64, bits: &Bitmap) -> Vec<u64> {
 
 /// Wanted values of a column chunk.
 #[derive(Debug)]
-pub(crate) enum Rows {
+pub(crate) enum ChunkSelection {
     /// Their numbers, ascending, each once.
     List(Vec<u64>),
     /// A bit for each from `first` on, with which a block begins.
@@ -122,7 +122,7 @@ pub(crate) enum Rows {
     },
 }
 
-impl Rows {
+impl ChunkSelection {
     /// Of numbers that ascend, each once.
     pub fn of_list(rows: Vec<u64>, block_rows: u64) -> Self {
         let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
@@ -130,7 +130,7 @@ impl Rows {
         };
         let first = first / block_rows.max(1) * block_rows;
         let among = last - first + 1;
-        if !dense(rows.len() as u64, among) {
+        if !is_dense(rows.len() as u64, among) {
             return Self::List(rows);
         }
         let mut bits = Bitmap::filled(among as usize, false);
@@ -154,7 +154,7 @@ impl Rows {
     /// Of a bit for each from `first` on, with which a block begins.
     pub fn of_bits(first: u64, bits: Bitmap) -> Self {
         let count = bits.count_ones();
-        if dense(count as u64, bits.len() as u64) {
+        if is_dense(count as u64, bits.len() as u64) {
             return Self::Bits { first, bits, count };
         }
         Self::List(numbers(first, &bits))
@@ -177,7 +177,7 @@ impl Rows {
     }
 
     /// The same by block: the number of each block that has wanted values, and which.
-    pub fn by_block(&self, block_rows: u64) -> Vec<(usize, BlockRows)> {
+    pub fn by_block(&self, block_rows: u64) -> Vec<(usize, Selection)> {
         let mut blocks = Vec::new();
         match self {
             Self::List(rows) => {
@@ -191,7 +191,7 @@ impl Rows {
                     let (own, others) = rest.split_at_checked(count.max(1)).unwrap_or_default();
                     // A block has at most 2^32 values.
                     let rows = own.iter().map(|value| (value - start) as u32).collect();
-                    blocks.push((block as usize, BlockRows::List(rows)));
+                    blocks.push((block as usize, Selection::List(rows)));
                     rest = others;
                 }
             }
@@ -202,8 +202,10 @@ impl Rows {
                     let count = own.count_ones();
                     let selection = match count {
                         0 => continue,
-                        _ if dense(count as u64, own.len() as u64) => BlockRows::Bits(own, count),
-                        _ => BlockRows::List(own.positions()),
+                        _ if is_dense(count as u64, own.len() as u64) => {
+                            Selection::Bits(own, count)
+                        }
+                        _ => Selection::List(own.positions()),
                     };
                     blocks.push(((first / block_rows) as usize + i, selection));
                 }
@@ -247,7 +249,7 @@ impl Rows {
                 "lists of {end} items in all expected, found an end at {last}"
             )));
         }
-        // Asked before there is memory for them.
+        // ColumnPlan before there is memory for them.
         let count = spans.iter().fold(0u64, |sum, (start, end)| {
             sum.saturating_add(end.saturating_sub(*start))
         });
@@ -258,7 +260,7 @@ impl Rows {
         }
         let first = first / block_rows.max(1) * block_rows;
         let among = last.saturating_sub(first);
-        if !dense(count, among) {
+        if !is_dense(count, among) {
             return Ok(Self::List(
                 spans.iter().flat_map(|(start, end)| *start..*end).collect(),
             ));
@@ -295,9 +297,9 @@ mod tests {
             let bits: Bitmap = (0..len).map(|_| random.below(1000) < share).collect();
             let list: Vec<u64> = bits.ones().map(|row| start + u64::from(row)).collect();
             let forms = [
-                Rows::of_list(list.clone(), 128),
-                Rows::of_bits(start, bits),
-                Rows::List(list.clone()),
+                ChunkSelection::of_list(list.clone(), 128),
+                ChunkSelection::of_bits(start, bits),
+                ChunkSelection::List(list.clone()),
             ];
             for rows in &forms {
                 assert_eq!((rows.len(), rows.list()), (list.len(), list.clone()));
@@ -306,8 +308,8 @@ mod tests {
                     .into_iter()
                     .flat_map(|(block, selection)| {
                         let own = match &selection {
-                            BlockRows::List(rows) => rows.clone(),
-                            BlockRows::Bits(bits, _) => bits.ones().collect(),
+                            Selection::List(rows) => rows.clone(),
+                            Selection::Bits(bits, _) => bits.ones().collect(),
                         };
                         assert!(
                             own.len() == selection.len()
@@ -344,10 +346,10 @@ mod tests {
         for share in [0, 1, 5, 10] {
             let valid: Bitmap = (0..700).map(|_| random.below(10) < share).collect();
             let wanted: Bitmap = (0..650).map(|_| random.below(3) == 0).collect();
-            let list = BlockRows::List(wanted.ones().collect());
-            let bits = BlockRows::Bits(wanted.clone(), wanted.count_ones());
+            let list = Selection::List(wanted.ones().collect());
+            let bits = Selection::Bits(wanted.clone(), wanted.count_ones());
             assert_eq!(list.of(&valid), bits.of(&valid));
-            let (BlockRows::List(few), BlockRows::Bits(many, count)) =
+            let (Selection::List(few), Selection::Bits(many, count)) =
                 (list.among(&valid), bits.among(&valid))
             else {
                 panic!("another form")

@@ -16,16 +16,16 @@ use bytes::Bytes;
 use staffa_kernels::{BytesDict, PoolVec, TokenRows, gather};
 
 use super::{
-    Appended, Budget, Decodable, Later, OpenContext, Opener, Scratch, few_strings, few_words,
+    Appended, Budget, Decodable, Lazy, OpenContext, Opener, Scratch, few_strings, few_words,
     is_few_strings, is_few_words, strings_of,
 };
 use crate::error::{Error, Result};
-use crate::format::shared_part::parse_body;
+use crate::format::shared_dictionary::parse_body;
 use crate::format::{NodeRef, checked};
 use crate::values::{PhysicalType, for_words};
 
 /// A shared part of a column chunk, decoded once and used by its blocks.
-pub struct SharedPart {
+pub struct SharedDictionary {
     /// Without its checksum, which was found right.
     body: Bytes,
     opener: Opener,
@@ -34,24 +34,24 @@ pub struct SharedPart {
     /// Of all strings.
     string_bytes: u64,
     /// A vector of the type's words.
-    words: Later<Box<dyn Any + Send + Sync>>,
-    strings: Later<BytesDict>,
+    words: Lazy<Box<dyn Any + Send + Sync>>,
+    strings: Lazy<BytesDict>,
     /// The strings as tokens, where these are asked for and none is too long.
     tokens: OnceLock<Option<TokenRows>>,
     /// Held while the values are decoded, so that no two threads do it.
     making: Mutex<()>,
 }
 
-impl fmt::Debug for SharedPart {
+impl fmt::Debug for SharedDictionary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SharedPart")
+        f.debug_struct("SharedDictionary")
             .field("ty", &self.ty)
             .field("len", &self.len)
             .finish_non_exhaustive()
     }
 }
 
-impl SharedPart {
+impl SharedDictionary {
     /// Checks and parses a part; `most`: see [`parse`].
     pub fn open(bytes: &Bytes, most: usize, opener: &Opener) -> Result<Self> {
         let body = bytes.slice(..checked(bytes, "a shared part")?.len());
@@ -73,8 +73,8 @@ impl SharedPart {
             ty,
             len,
             string_bytes,
-            words: Later::default(),
-            strings: Later::default(),
+            words: Lazy::default(),
+            strings: Lazy::default(),
             tokens: OnceLock::new(),
             making: Mutex::new(()),
         })
@@ -154,7 +154,7 @@ impl SharedPart {
     }
 
     /// The word of each code; `false` where one is beyond them.
-    pub fn gather_words<T: Decodable>(
+    pub fn take_words<T: Decodable>(
         &self,
         codes: &[u32],
         cx: &mut Scratch,
@@ -169,12 +169,7 @@ impl SharedPart {
     }
 
     /// Appends the string of each code.
-    pub fn gather_strings(
-        &self,
-        codes: &[u32],
-        cx: &mut Scratch,
-        out: &mut Appended,
-    ) -> Result<()> {
+    pub fn take_strings(&self, codes: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
         if self.strings.spared(is_few_strings(codes, self.len)) {
             let bytes = self.string_bytes as usize;
             return self.opened(|node, open| {
@@ -187,7 +182,7 @@ impl SharedPart {
     /// All values, decoded by one thread.
     fn once<'s, T>(
         &'s self,
-        values: &'s Later<T>,
+        values: &'s Lazy<T>,
         make: impl for<'a> FnOnce(&NodeRef<'a>, &mut OpenContext<'a>) -> Result<T>,
     ) -> Result<&'s T> {
         let _one = values
@@ -220,18 +215,18 @@ fn plain_bytes(ty: PhysicalType, len: usize, string_bytes: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encode::Cascade;
+    use crate::encode::Chooser;
     use crate::encodings::{POOL, opener};
-    use crate::format::shared_part::write;
+    use crate::format::shared_dictionary::write;
     use crate::limits::Limits;
     use crate::testing::arrays::Random;
     use crate::values::{Kind, StringsBuf, Values};
 
     const LEN: usize = 5000;
 
-    fn opened(values: Values<'_>, string_bytes: usize) -> Result<SharedPart> {
-        let node = Cascade::new(&POOL).child(values, Kind::Unsigned)?;
-        SharedPart::open(
+    fn opened(values: Values<'_>, string_bytes: usize) -> Result<SharedDictionary> {
+        let node = Chooser::new(&POOL).child(values, Kind::Unsigned)?;
+        SharedDictionary::open(
             &write(&node, string_bytes).into(),
             LEN,
             &opener(Limits::default()),
@@ -247,7 +242,7 @@ mod tests {
             let codes: Vec<u32> = (0..count).map(|_| random.below(LEN) as u32).collect();
             let mut out = vec![0; count];
             assert!(
-                part.gather_words(&codes, &mut Scratch::default(), &mut out)
+                part.take_words(&codes, &mut Scratch::default(), &mut out)
                     .unwrap()
             );
             assert!(
@@ -259,7 +254,7 @@ mod tests {
         }
         assert!(
             !part
-                .gather_words(&[LEN as u32], &mut Scratch::default(), &mut [0u32])
+                .take_words(&[LEN as u32], &mut Scratch::default(), &mut [0u32])
                 .unwrap()
         );
         assert_eq!(part.words::<u32>().unwrap(), words);
@@ -282,7 +277,7 @@ mod tests {
             let codes: Vec<u32> = (0..count).map(|_| random.below(LEN) as u32).collect();
             let mut out = Appended::default();
             out.allow(strings.contents().len());
-            part.gather_strings(&codes, &mut Scratch::default(), &mut out)
+            part.take_strings(&codes, &mut Scratch::default(), &mut out)
                 .unwrap();
             let expected: StringsBuf = codes
                 .iter()
@@ -296,7 +291,7 @@ mod tests {
             assert_eq!(part.strings.get().is_some(), all);
         }
         assert!(
-            part.gather_strings(
+            part.take_strings(
                 &[LEN as u32],
                 &mut Scratch::default(),
                 &mut Appended::default()
@@ -318,22 +313,24 @@ mod tests {
     #[test]
     fn parts_that_lie_are_refused() {
         let words = vec![7u32; 100];
-        let node = Cascade::new(&POOL)
+        let node = Chooser::new(&POOL)
             .child(Values::U32(&words), Kind::Unsigned)
             .unwrap();
         let bytes = Bytes::from(write(&node, 0));
-        assert!(SharedPart::open(&bytes, 100, &opener(Limits::default())).is_ok());
-        assert!(SharedPart::open(&bytes, 99, &opener(Limits::default())).is_err());
+        assert!(SharedDictionary::open(&bytes, 100, &opener(Limits::default())).is_ok());
+        assert!(SharedDictionary::open(&bytes, 99, &opener(Limits::default())).is_err());
         let small = Limits {
             block_bytes: 399,
             ..Limits::default()
         };
-        assert!(SharedPart::open(&bytes, 100, &opener(small)).is_err());
+        assert!(SharedDictionary::open(&bytes, 100, &opener(small)).is_err());
         for i in 0..bytes.len() {
             let mut changed = bytes.to_vec();
             changed[i] ^= 1;
-            assert!(SharedPart::open(&changed.into(), 100, &opener(Limits::default())).is_err());
+            assert!(
+                SharedDictionary::open(&changed.into(), 100, &opener(Limits::default())).is_err()
+            );
         }
-        assert!(SharedPart::open(&Bytes::new(), 100, &opener(Limits::default())).is_err());
+        assert!(SharedDictionary::open(&Bytes::new(), 100, &opener(Limits::default())).is_err());
     }
 }

@@ -7,7 +7,7 @@
 
 use staffa_kernels::{PoolBuf, VECTOR, Word, filter, positions};
 
-use super::{BlockRows, BytesDecoder, CodedStrings, Decoder, Scratch, dense};
+use super::{BytesDecoder, Decoder, DictionaryStrings, Scratch, Selection, is_dense};
 use crate::error::{Error, Result};
 use crate::values::{Bitmap, vector_len};
 
@@ -41,7 +41,7 @@ pub fn no_row(row: u32, len: usize) -> Error {
 }
 
 /// [`Decoder::gather`] by whole vectors.
-pub fn gather_vectors<T: Copy + Default>(
+pub fn take_vectors<T: Copy + Default>(
     decoder: &(impl Decoder<T> + ?Sized),
     rows: &[u32],
     cx: &mut Scratch,
@@ -76,7 +76,7 @@ pub fn gather_vectors<T: Copy + Default>(
 }
 
 /// [`Decoder::gather`] where `one` reads a value by itself, from its vector and its place in it.
-pub fn gather_ones<T: Copy + Default>(
+pub fn take_each<T: Copy + Default>(
     decoder: &(impl Decoder<T> + ?Sized),
     rows: &[u32],
     cx: &mut Scratch,
@@ -84,7 +84,7 @@ pub fn gather_ones<T: Copy + Default>(
     one: impl Fn(usize, usize) -> Option<T>,
 ) -> Result<()> {
     if many(rows) {
-        return gather_vectors(decoder, rows, cx, out);
+        return take_vectors(decoder, rows, cx, out);
     }
     let len = decoder.len();
     for (row, place) in rows.iter().zip(out) {
@@ -96,28 +96,28 @@ pub fn gather_ones<T: Copy + Default>(
 }
 
 /// Values of a decoder that are wanted into `out`, which has a place for each.
-pub fn gather_words<T: Word>(
+pub fn take_words<T: Word>(
     decoder: &dyn Decoder<T>,
-    wanted: &BlockRows,
+    wanted: &Selection,
     cx: &mut Scratch,
     out: &mut [T],
 ) -> Result<()> {
     match wanted {
-        BlockRows::List(rows) => decoder.gather(rows, cx, out),
-        BlockRows::Bits(bits, _) => filter_words(decoder, bits, cx, out),
+        Selection::List(rows) => decoder.take(rows, cx, out),
+        Selection::Bits(bits, _) => filter_words(decoder, bits, cx, out),
     }
 }
 
 /// Strings of a decoder that are wanted, appended to `out`.
-pub fn gather_bytes(
+pub fn take_bytes(
     decoder: &dyn BytesDecoder,
-    wanted: &BlockRows,
+    wanted: &Selection,
     cx: &mut Scratch,
     out: &mut Appended,
 ) -> Result<()> {
     match wanted {
-        BlockRows::List(rows) => decoder.gather(rows, cx, out),
-        BlockRows::Bits(bits, count) => filter_strings(decoder, bits, *count, cx, out),
+        Selection::List(rows) => decoder.take(rows, cx, out),
+        Selection::Bits(bits, count) => filter_strings(decoder, bits, *count, cx, out),
     }
 }
 
@@ -163,8 +163,8 @@ fn filter_words<T: Word>(
         let there = vector_len(len, v);
         if count == there {
             decoder.vector(v, cx, places)?;
-        } else if !dense(count as u64, there as u64) {
-            decoder.gather(&rows_of(wanted, v), cx, places)?;
+        } else if !is_dense(count as u64, there as u64) {
+            decoder.take(&rows_of(wanted, v), cx, places)?;
         } else {
             let values = buffer.get_mut(..there).unwrap_or_default();
             decoder.vector(v, cx, values)?;
@@ -185,7 +185,7 @@ fn filter_strings(
     out: &mut Appended,
 ) -> Result<()> {
     let len = decoder.len();
-    if let Some(coded) = decoder.coded() {
+    if let Some(coded) = decoder.dictionary() {
         let codes = filter_codes(coded, len, wanted, count, cx)?;
         let values = coded.strings()?;
         let bytes = values
@@ -196,8 +196,8 @@ fn filter_strings(
         });
     }
     for (v, bits, count) in vectors_where(wanted) {
-        if !dense(count as u64, vector_len(len, v) as u64) {
-            decoder.gather(&rows_of(wanted, v), cx, out)?;
+        if !is_dense(count as u64, vector_len(len, v) as u64) {
+            decoder.take(&rows_of(wanted, v), cx, out)?;
             continue;
         }
         let size = decoder.vector_bytes(v, cx)?;
@@ -214,7 +214,7 @@ fn filter_strings(
 
 /// Codes whose bit is set, `count` of them among `len`.
 fn filter_codes(
-    coded: &dyn CodedStrings,
+    coded: &dyn DictionaryStrings,
     len: usize,
     wanted: &Bitmap,
     count: usize,
@@ -236,23 +236,23 @@ fn filter_codes(
 }
 
 /// Whether so many values are wanted that vectors are better decoded for them.
-pub fn many_wanted(wanted: &BlockRows) -> bool {
+pub fn many_wanted(wanted: &Selection) -> bool {
     match wanted {
-        BlockRows::List(rows) => many(rows),
-        BlockRows::Bits(..) => true,
+        Selection::List(rows) => many(rows),
+        Selection::Bits(..) => true,
     }
 }
 
 /// Codes of strings that are wanted, among `len`, out of decoded vectors.
-pub fn gather_codes(
-    coded: &dyn CodedStrings,
+pub fn take_codes(
+    coded: &dyn DictionaryStrings,
     len: usize,
-    wanted: &BlockRows,
+    wanted: &Selection,
     cx: &mut Scratch,
 ) -> Result<Vec<u32>> {
     let rows = match wanted {
-        BlockRows::Bits(bits, count) => return filter_codes(coded, len, bits, *count, cx),
-        BlockRows::List(rows) => rows,
+        Selection::Bits(bits, count) => return filter_codes(coded, len, bits, *count, cx),
+        Selection::List(rows) => rows,
     };
     let mut codes = Vec::with_capacity(rows.len());
     let mut buffer = cx.take_u32();
@@ -275,7 +275,7 @@ pub fn no_code(codes: &[u32], len: usize) -> Error {
 }
 
 /// [`BytesDecoder::gather`] by whole vectors.
-pub fn gather_strings(
+pub fn take_strings(
     decoder: &(impl BytesDecoder + ?Sized),
     rows: &[u32],
     cx: &mut Scratch,

@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use staffa_kernels::VECTOR;
 
-use super::{Access, Encoding, Offered, PointRead, Pool, Profile, Stats, sample};
-use crate::decode::Stream;
+use super::{Access, Availability, Encoding, PointAccess, Pool, Profile, Stats, sample};
+use crate::decode::ReferenceStream;
 use crate::error::{Error, Result};
 use crate::format::Node;
-use crate::values::{Kind, PhysicalType, Picked, Strings, StringsBuf, Values};
+use crate::values::{Kind, OwnedValues, PhysicalType, Strings, StringsBuf, Values};
 
 /// Bytes that a node's own header takes, about.
 const NODE_BYTES: usize = 6;
@@ -35,7 +35,7 @@ pub(crate) type Verdict = std::result::Result<usize, &'static str>;
 
 /// Where in a cascade the chooser stands, and what it may use there.
 #[derive(Debug, Clone, Copy)]
-pub struct Cascade<'a> {
+pub struct Chooser<'a> {
     /// The encodings there are.
     pool: &'static Pool,
     /// Levels that may still have children.
@@ -54,13 +54,13 @@ pub struct Cascade<'a> {
     /// How many of the best estimates are encoded, at the most.
     tries: usize,
     /// The encoding that the user asked for at the root.
-    forced: Option<&'a str>,
+    requested: Option<&'a str>,
     /// Whether the encoding that holds this was asked for, so that it must not decline.
-    insisted: bool,
+    must_encode: bool,
     /// The tree of another block of the same chunk at this place.
     hint: Option<&'a Hint<'a>>,
     /// Streams of other columns, for the encodings that are in terms of some.
-    sources: &'a [Stream<'a>],
+    sources: &'a [ReferenceStream<'a>],
 }
 
 /// A tree that is likely to suit again, and how many of its children have been taken up.
@@ -87,7 +87,7 @@ impl<'a> Hint<'a> {
     }
 }
 
-impl<'a> Cascade<'a> {
+impl<'a> Chooser<'a> {
     /// As deep as the profile `balanced` allows.
     pub fn new(pool: &'static Pool) -> Self {
         Self {
@@ -100,17 +100,17 @@ impl<'a> Cascade<'a> {
             rounded: false,
             trial: false,
             tries: 3,
-            forced: None,
-            insisted: false,
+            requested: None,
+            must_encode: false,
             hint: None,
             sources: &[],
         }
     }
 }
 
-impl<'a> Cascade<'a> {
+impl<'a> Chooser<'a> {
     /// At the root, with an encoding asked for by name, or none.
-    pub fn root(pool: &'static Pool, profile: Profile, forced: Option<&'a str>) -> Self {
+    pub fn root(pool: &'static Pool, profile: Profile, requested: Option<&'a str>) -> Self {
         let (depth, tries) = match profile {
             Profile::Fast => (2, 1),
             Profile::Balanced => (3, 3),
@@ -120,7 +120,7 @@ impl<'a> Cascade<'a> {
             depth,
             profile,
             tries,
-            forced,
+            requested,
             ..Self::new(pool)
         }
     }
@@ -146,12 +146,12 @@ impl<'a> Cascade<'a> {
     }
 
     /// With streams of other columns, in terms of which the next encoding is.
-    pub(crate) fn told_by(self, sources: &'a [Stream<'a>]) -> Self {
+    pub(crate) fn told_by(self, sources: &'a [ReferenceStream<'a>]) -> Self {
         Self { sources, ..self }
     }
 
     /// The streams of other columns in terms of which values may be encoded.
-    pub fn sources(&self) -> &'a [Stream<'a>] {
+    pub fn sources(&self) -> &'a [ReferenceStream<'a>] {
         self.sources
     }
 
@@ -171,7 +171,7 @@ impl<'a> Cascade<'a> {
 
     /// Whether the user asked for this very encoding.
     pub fn is_forced(&self) -> bool {
-        self.insisted
+        self.must_encode
     }
 
     /// The tree for values: the root of a block, or a child.
@@ -182,7 +182,7 @@ impl<'a> Cascade<'a> {
     /// The tree for a child of which something is known.
     pub(crate) fn known_child(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
         match self.hint.and_then(Hint::take) {
-            Some(node) => Cascade {
+            Some(node) => Chooser {
                 hint: Some(&Hint::new(node)),
                 sources: &[],
                 ..*self
@@ -220,8 +220,8 @@ impl<'a> Cascade<'a> {
 
     /// The tree for values whose statistics are known.
     pub fn choose(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
-        if let Some(name) = self.forced {
-            return self.encode_forced(name, values, stats);
+        if let Some(name) = self.requested {
+            return self.encode_requested(name, values, stats);
         }
         if !values.is_empty() && stats.runs() == 1 && self.offers(self.pool.constant) {
             return encoded(self.pool.constant, values, stats, self);
@@ -286,7 +286,7 @@ impl<'a> Cascade<'a> {
         let by_all = || {
             self.pool
                 .by_id(best.encoding)
-                .is_some_and(|e| matches!(e.offered(), Offered::Small))
+                .is_some_and(|e| matches!(e.availability(), Availability::Small))
         };
         if self.depth + 1 >= SMALL_DEPTH && by_all() {
             self.node_cost(best) * 2
@@ -306,17 +306,19 @@ impl<'a> Cascade<'a> {
         let consider = |encoding: &'static dyn Encoding| {
             let verdict = if !encoding.accepts(ty, kind) {
                 Err("cannot hold the type")
-            } else if encoding.needs_source() {
+            } else if encoding.needs_reference() {
                 Err("in terms of another column")
             } else if !self.offers(encoding) {
-                Err(match encoding.offered() {
-                    Offered::Fast => "for strings with profile fast, or by name",
-                    Offered::Slow => "not with profile fast, but by name",
-                    Offered::Small | Offered::Instead(_) => "with profile small, or by name",
-                    Offered::Rounded => "for columns with a bound on the error, or by name",
+                Err(match encoding.availability() {
+                    Availability::Fast => "for strings with profile fast, or by name",
+                    Availability::Slow => "not with profile fast, but by name",
+                    Availability::Small | Availability::Instead(_) => {
+                        "with profile small, or by name"
+                    }
+                    Availability::Rounded => "for columns with a bound on the error, or by name",
                     _ => "by name",
                 })
-            } else if !encoding.suits(values, stats) {
+            } else if !encoding.is_viable(values, stats) {
                 Err("not viable")
             } else {
                 let bytes = encoding.estimate(values, stats, &self.below(encoding))?;
@@ -341,7 +343,7 @@ impl<'a> Cascade<'a> {
     }
 
     fn weighed(&self, encoding: &dyn Encoding, bytes: usize, picos: u64) -> usize {
-        let random = self.access == Access::Random && encoding.point_read() == PointRead::Block;
+        let random = self.access == Access::Random && encoding.point_access() == PointAccess::Block;
         if random {
             2 * bytes + self.decoding(picos)
         } else {
@@ -381,18 +383,18 @@ impl<'a> Cascade<'a> {
 
     /// Whether the chooser may take an encoding by itself here.
     pub(crate) fn offers(&self, encoding: &dyn Encoding) -> bool {
-        match encoding.offered() {
+        match encoding.availability() {
             _ if self.without >> encoding.id() & 1 == 1 => false,
-            Offered::Always => true,
-            Offered::Fast => self.profile == Profile::Fast,
-            Offered::Instead(other) => {
+            Availability::Always => true,
+            Availability::Fast => self.profile == Profile::Fast,
+            Availability::Instead(other) => {
                 self.profile == Profile::Small
                     || self.profile == Profile::Balanced && !self.offers(other)
             }
-            Offered::Slow => self.profile != Profile::Fast,
-            Offered::Small => self.profile == Profile::Small,
-            Offered::Rounded => self.rounded,
-            Offered::ByName => false,
+            Availability::Slow => self.profile != Profile::Fast,
+            Availability::Small => self.profile == Profile::Small,
+            Availability::Rounded => self.rounded,
+            Availability::ByName => false,
         }
     }
 
@@ -423,7 +425,7 @@ impl<'a> Cascade<'a> {
         );
         let stats = Stats::new(values, kind);
         let mut least = by_sample;
-        for candidate in self.candidates(values, &stats, Encoding::needs_all) {
+        for candidate in self.candidates(values, &stats, Encoding::estimates_from_all_values) {
             if let Some(bytes) = candidate.estimate(values, &stats, &self.below(candidate))? {
                 least = least.min(self.cost(candidate, bytes, values));
             }
@@ -470,7 +472,7 @@ impl<'a> Cascade<'a> {
     /// The sample of strings, where there are more than a sample holds.
     pub(crate) fn sample_strings(strings: Strings<'_>) -> Option<StringsBuf> {
         match sample::of(Values::Bytes(strings)) {
-            Some(Picked::Bytes(sample)) => Some(sample),
+            Some(OwnedValues::Bytes(sample)) => Some(sample),
             _ => None,
         }
     }
@@ -486,11 +488,12 @@ impl<'a> Cascade<'a> {
         let Some(encoding) = self.pool.by_id(hint.node.encoding) else {
             return Ok(None);
         };
-        if !encoding.accepts(values.physical_type(), stats.kind()) || !encoding.suits(values, stats)
+        if !encoding.accepts(values.physical_type(), stats.kind())
+            || !encoding.is_viable(values, stats)
         {
             return Ok(None);
         }
-        let below = Cascade {
+        let below = Chooser {
             hint: Some(hint),
             ..self.below(encoding)
         };
@@ -515,8 +518,8 @@ impl<'a> Cascade<'a> {
         Self {
             depth: self.depth.saturating_sub(1),
             excluded: self.excluded | 1 << encoding.id(),
-            forced: None,
-            insisted: false,
+            requested: None,
+            must_encode: false,
             hint: None,
             sources: &[],
             ..*self
@@ -531,11 +534,11 @@ impl<'a> Cascade<'a> {
     ) -> impl Iterator<Item = &'static dyn Encoding> {
         let (ty, kind) = (values.physical_type(), stats.kind());
         let able = self.pool.iter().filter(move |e| {
-            !e.needs_source() && self.offers(*e) && among(*e) && e.accepts(ty, kind)
+            !e.needs_reference() && self.offers(*e) && among(*e) && e.accepts(ty, kind)
         });
         let able = able.filter(move |e| self.depth > 0 || e.terminal());
         able.filter(move |e| {
-            (e.terminal() || self.excluded >> e.id() & 1 == 0) && e.suits(values, stats)
+            (e.terminal() || self.excluded >> e.id() & 1 == 0) && e.is_viable(values, stats)
         })
     }
 
@@ -562,7 +565,7 @@ impl<'a> Cascade<'a> {
         }
     }
 
-    fn encode_forced(&self, name: &str, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
+    fn encode_requested(&self, name: &str, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
         let encoding = self.pool.by_name(name)?;
         let ty = values.physical_type();
         if !encoding.accepts(ty, stats.kind()) {
@@ -577,7 +580,7 @@ impl<'a> Cascade<'a> {
             values,
             &all,
             &Self {
-                insisted: true,
+                must_encode: true,
                 hint: self.hint,
                 sources: self.sources,
                 ..self.below(encoding)
@@ -591,9 +594,9 @@ fn encoded(
     encoding: &dyn Encoding,
     values: Values<'_>,
     stats: &Stats<'_>,
-    cascade: &Cascade<'_>,
+    chooser: &Chooser<'_>,
 ) -> Result<Node> {
-    let node = encoding.encode(values, stats, cascade)?;
+    let node = encoding.encode(values, stats, chooser)?;
     node.ok_or_else(|| {
         Error::unsupported(format!(
             "{} cannot hold {:?}",

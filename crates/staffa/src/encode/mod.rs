@@ -13,7 +13,7 @@ mod rough;
 pub(crate) mod sample;
 mod stats;
 
-pub(crate) use cascade::{Cascade, Hint};
+pub(crate) use cascade::{Chooser, Hint};
 pub use distinct::Coded;
 pub(crate) use distinct::Coder;
 pub use matches::Sequences;
@@ -30,7 +30,7 @@ use crate::values::{Kind, PhysicalType, Values};
 
 /// Where the chooser may take an encoding by itself; by name a column can have any.
 #[derive(Clone, Copy)]
-pub enum Offered {
+pub enum Availability {
     /// With every profile.
     Always,
     /// Strings with the profile `fast`: quick to write, if not as small or as quick to read as
@@ -51,7 +51,7 @@ pub enum Offered {
 
 /// What has to be decoded to read one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PointRead {
+pub enum PointAccess {
     /// The value: its place follows from its row.
     Value,
     /// The vector that it is in, and at most what all vectors share.
@@ -62,7 +62,7 @@ pub enum PointRead {
 
 /// A value that an encoding cannot hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Misfit {
+pub struct UnsupportedValue {
     /// Which of the values.
     pub at: usize,
     /// What the encoding holds.
@@ -81,7 +81,7 @@ pub trait Encoding: Sync {
     fn about(&self) -> &'static str;
 
     /// Names of the children, in order.
-    fn roles(&self) -> &'static [&'static str] {
+    fn child_names(&self) -> &'static [&'static str] {
         &[]
     }
 
@@ -89,23 +89,23 @@ pub trait Encoding: Sync {
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool;
 
     /// Whether it is worth a trial: the viability rules (BtrBlocks, section 3.1).
-    fn suits(&self, _values: Values<'_>, _stats: &Stats<'_>) -> bool {
+    fn is_viable(&self, _values: Values<'_>, _stats: &Stats<'_>) -> bool {
         true
     }
 
     /// Whether it is in terms of another column: it is then never chosen for a column by itself.
-    fn needs_source(&self) -> bool {
+    fn needs_reference(&self) -> bool {
         false
     }
 
     /// Whether a sample cannot show what it would gain, so that an estimate looks at all values.
-    fn needs_all(&self) -> bool {
+    fn estimates_from_all_values(&self) -> bool {
         false
     }
 
     /// Where the chooser may take it by itself.
-    fn offered(&self) -> Offered {
-        Offered::Always
+    fn availability(&self) -> Availability {
+        Availability::Always
     }
 
     /// Bytes of a block's root that other blocks of the chunk need not have, as they may be shared.
@@ -114,8 +114,8 @@ pub trait Encoding: Sync {
     }
 
     /// What has to be decoded to read one value, its children apart.
-    fn point_read(&self) -> PointRead {
-        PointRead::Vector
+    fn point_access(&self) -> PointAccess {
+        PointAccess::Vector
     }
 
     /// Picoseconds that a value takes to decode, in the cache, its children apart: measured by
@@ -126,7 +126,7 @@ pub trait Encoding: Sync {
 
     /// Whether it has no children: what is left when the cascade is as deep as it may be.
     fn terminal(&self) -> bool {
-        self.roles().is_empty()
+        self.child_names().is_empty()
     }
 
     /// Bytes that these values would take, or `None` where it does not suit. By default the sample
@@ -136,9 +136,9 @@ pub trait Encoding: Sync {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
-        cascade.estimate_by_sample(self.id(), values, stats)
+        chooser.estimate_by_sample(self.id(), values, stats)
     }
 
     /// The node, or `None` where these values cannot be held or it is plainly not worth it.
@@ -146,11 +146,11 @@ pub trait Encoding: Sync {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>>;
 
     /// The first value that it cannot hold, where it was asked for by name and declined.
-    fn misfit(&self, _values: Values<'_>) -> Option<Misfit> {
+    fn unsupported_value(&self, _values: Values<'_>) -> Option<UnsupportedValue> {
         None
     }
 

@@ -2,7 +2,7 @@
 
 use staffa_kernels::VECTOR;
 
-use crate::values::{Picked, Values};
+use crate::values::{OwnedValues, Values};
 
 /// Values of a run.
 const RUN: usize = 64;
@@ -37,7 +37,7 @@ pub(super) fn vector_rows() -> usize {
 
 /// The sample; `None` where there are hardly more values than it would hold, and for bits, which
 /// are cheap to encode.
-pub(super) fn of(values: Values<'_>) -> Option<Picked> {
+pub(super) fn of(values: Values<'_>) -> Option<OwnedValues> {
     let (runs, run) = shape();
     if values.len() <= runs * run * 2 || matches!(values, Values::Bits(_)) {
         return None;
@@ -52,7 +52,7 @@ pub(super) fn of(values: Values<'_>) -> Option<Picked> {
         let start = i * part + (seed % (part - run + 1) as u64) as usize;
         start as u32..(start + run) as u32
     });
-    Some(Picked::of(values, &runs.collect::<Vec<_>>()))
+    Some(OwnedValues::of(values, &runs.collect::<Vec<_>>()))
 }
 
 #[cfg(test)]
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn a_sample_has_ten_runs_from_ten_parts() {
         let values: Vec<u32> = (0..10_000).collect();
-        let Some(Picked::U32(sample)) = of(Values::U32(&values)) else {
+        let Some(OwnedValues::U32(sample)) = of(Values::U32(&values)) else {
             panic!("no sample")
         };
         assert_eq!(sample.len(), rows());

@@ -14,11 +14,11 @@
 use staffa_kernels::VECTOR;
 
 use super::exceptions;
-use super::exceptions::Patches;
+use super::exceptions::Exceptions;
 use crate::decode::{
-    AnyDecoder, Decodable, Decoder, OpenContext, Scratch, gather_vectors, many, no_row,
+    AnyDecoder, Decodable, Decoder, OpenContext, Scratch, many, no_row, take_vectors,
 };
-use crate::encode::{Cascade, Encoding, Stats};
+use crate::encode::{Chooser, Encoding, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{FloatBits, Kind, PhysicalType, Values};
@@ -57,7 +57,7 @@ impl Encoding for Alp {
         "floats that are decimals as integers, others as exceptions"
     }
 
-    fn roles(&self) -> &'static [&'static str] {
+    fn child_names(&self) -> &'static [&'static str] {
         &["digits", "mask", "exceptions"]
     }
 
@@ -69,11 +69,11 @@ impl Encoding for Alp {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
         match values {
-            Values::U32(words) => encode(words, stats, cascade),
-            Values::U64(words) => encode(words, stats, cascade),
+            Values::U32(words) => encode(words, stats, chooser),
+            Values::U64(words) => encode(words, stats, chooser),
             _ => Ok(None),
         }
     }
@@ -165,7 +165,7 @@ fn spread<T: Copy>(words: &[T], count: usize) -> impl Iterator<Item = T> + '_ {
 fn encode<T: FloatBits + Decodable>(
     words: &[T],
     stats: &Stats<'_>,
-    cascade: &Cascade<'_>,
+    chooser: &Chooser<'_>,
 ) -> Result<Option<Node>> {
     let mut ranked: Vec<(u64, Scale)> = Scale::all()
         .map(|scale| (scale.cost(spread(words, SAMPLED * 2)), scale))
@@ -174,7 +174,7 @@ fn encode<T: FloatBits + Decodable>(
     ranked.truncate(CANDIDATES);
     let (mut payload, mut digits, mut rows, mut exceptions) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for vector in words.chunks(cascade.vector_rows()) {
+    for vector in words.chunks(chooser.vector_rows()) {
         let best = ranked
             .iter()
             .map(|(_, s)| *s)
@@ -183,7 +183,7 @@ fn encode<T: FloatBits + Decodable>(
             exponent: 0,
             factor: 0,
         });
-        if !cascade.is_trial() {
+        if !chooser.is_trial() {
             payload.extend([scale.exponent, scale.factor]);
         }
         for &word in vector {
@@ -196,13 +196,13 @@ fn encode<T: FloatBits + Decodable>(
                 exceptions.push(word);
             }
         }
-        if !cascade.is_forced() && rows.len() * 2 > words.len() {
+        if !chooser.is_forced() && rows.len() * 2 > words.len() {
             return Ok(None);
         }
     }
     // Digits of one scale are equal where their values are, and so have the same codes.
     let one_scale = payload.chunks(2).all(|scale| payload.starts_with(scale));
-    let same_codes = !cascade.is_trial() && one_scale && rows.is_empty();
+    let same_codes = !chooser.is_trial() && one_scale && rows.is_empty();
     let (values, kind) = (Values::U64(&digits), Kind::Signed);
     let stats = if same_codes {
         Stats::like(values, kind, stats)
@@ -210,9 +210,9 @@ fn encode<T: FloatBits + Decodable>(
         Stats::new(values, kind)
     };
     let children = vec![
-        cascade.known_child(values, &stats)?,
-        exceptions::mask(words.len(), &rows, cascade)?,
-        cascade.child(T::values(&exceptions), Kind::Float)?,
+        chooser.known_child(values, &stats)?,
+        exceptions::mask(words.len(), &rows, chooser)?,
+        chooser.child(T::values(&exceptions), Kind::Float)?,
     ];
     Ok(Some(Node {
         encoding: 13,
@@ -245,7 +245,7 @@ fn open<'a, T: FloatBits + Decodable>(
     }
     cursor.finish("scales")?;
     let digits = cx.open_words::<u64>(node.child(0, "digits", PhysicalType::U64, node.len)?)?;
-    let exceptions = Patches::<T>::open(node, 1, 2, cx)?;
+    let exceptions = Exceptions::<T>::open(node, 1, 2, cx)?;
     Ok(T::wrap(Box::new(Decimals {
         scales,
         digits,
@@ -257,7 +257,7 @@ struct Decimals<'a, T> {
     /// Of every vector: 10^f and 10^-e.
     scales: Vec<(f64, f64)>,
     digits: Box<dyn Decoder<u64> + 'a>,
-    exceptions: Patches<'a, T>,
+    exceptions: Exceptions<'a, T>,
 }
 
 impl<T: FloatBits + Decodable> Decoder<T> for Decimals<'_, T> {
@@ -286,12 +286,12 @@ impl<T: FloatBits + Decodable> Decoder<T> for Decimals<'_, T> {
         self.exceptions.apply(v, out)
     }
 
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         if many(rows) {
-            return gather_vectors(self, rows, cx, out);
+            return take_vectors(self, rows, cx, out);
         }
         let mut digits = vec![0; rows.len()];
-        self.digits.gather(rows, cx, &mut digits)?;
+        self.digits.take(rows, cx, &mut digits)?;
         for ((place, digits), row) in out.iter_mut().zip(digits).zip(rows) {
             let (f, e) = self
                 .scales

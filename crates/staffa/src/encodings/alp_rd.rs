@@ -12,7 +12,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use crate::decode::{AnyDecoder, Decodable, Decoder, OpenContext, Scratch};
-use crate::encode::{Cascade, Encoding, Offered, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{FloatBits, Kind, PhysicalType, Values};
@@ -32,8 +32,8 @@ impl Encoding for AlpRd {
         "alp_rd"
     }
 
-    fn offered(&self) -> Offered {
-        Offered::Slow
+    fn availability(&self) -> Availability {
+        Availability::Slow
     }
 
     fn decode_picos(&self) -> u32 {
@@ -44,7 +44,7 @@ impl Encoding for AlpRd {
         "floats of full precision: high bits as a dictionary, low bits packed"
     }
 
-    fn roles(&self) -> &'static [&'static str] {
+    fn child_names(&self) -> &'static [&'static str] {
         &["high", "low"]
     }
 
@@ -56,11 +56,11 @@ impl Encoding for AlpRd {
         &self,
         values: Values<'_>,
         _: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
         match values {
-            Values::U32(words) => encode(words, cascade),
-            Values::U64(words) => encode(words, cascade),
+            Values::U32(words) => encode(words, chooser),
+            Values::U64(words) => encode(words, chooser),
             _ => Ok(None),
         }
     }
@@ -105,7 +105,7 @@ fn low_bits<T: FloatBits + Decodable>(words: &[T]) -> u32 {
         .unwrap_or(T::BITS - HIGH_BITS)
 }
 
-fn encode<T: FloatBits + Decodable>(words: &[T], cascade: &Cascade<'_>) -> Result<Option<Node>> {
+fn encode<T: FloatBits + Decodable>(words: &[T], chooser: &Chooser<'_>) -> Result<Option<Node>> {
     let low_bits = low_bits(words);
     let mask = (1u64 << low_bits) - 1;
     let high: Vec<u32> = words
@@ -117,8 +117,8 @@ fn encode<T: FloatBits + Decodable>(words: &[T], cascade: &Cascade<'_>) -> Resul
         .map(|w| T::from_bits64(w.to_bits64() & mask))
         .collect();
     let children = vec![
-        cascade.child(Values::U32(&high), Kind::Unsigned)?,
-        cascade.child(T::values(&low), Kind::Unsigned)?,
+        chooser.child(Values::U32(&high), Kind::Unsigned)?,
+        chooser.child(T::values(&low), Kind::Unsigned)?,
     ];
     Ok(Some(Node {
         encoding: 14,
@@ -176,10 +176,10 @@ impl<T: FloatBits + Decodable> Decoder<T> for Joined<'_, T> {
         Ok(())
     }
 
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         let mut high = vec![0; rows.len()];
-        self.high.gather(rows, cx, &mut high)?;
-        self.low.gather(rows, cx, out)?;
+        self.high.take(rows, cx, &mut high)?;
+        self.low.take(rows, cx, out)?;
         for (place, high) in out.iter_mut().zip(high) {
             *place = T::from_bits64(place.to_bits64() | u64::from(high) << self.low_bits);
         }

@@ -18,7 +18,7 @@ use staffa_kernels::{VECTOR, packed_bytes, tail_bytes};
 use super::bitpack::{pack_vector, unpack_vector, vector_bytes};
 use super::plain::starts_within;
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
-use crate::encode::{Cascade, Encoding, Misfit, Stats};
+use crate::encode::{Chooser, Encoding, Stats, UnsupportedValue};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Values, vector_len};
@@ -46,7 +46,7 @@ impl Encoding for Alphabet {
         "strings of few distinct bytes, each in as few bits as it needs"
     }
 
-    fn roles(&self) -> &'static [&'static str] {
+    fn child_names(&self) -> &'static [&'static str] {
         &["lengths"]
     }
 
@@ -58,7 +58,7 @@ impl Encoding for Alphabet {
         ty == PhysicalType::Bytes
     }
 
-    fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
+    fn is_viable(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
         matches!(values, Values::Bytes(strings) if like_noise(strings.contents()))
     }
 
@@ -66,7 +66,7 @@ impl Encoding for Alphabet {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
         let Values::Bytes(strings) = values else {
             return Ok(None);
@@ -74,7 +74,7 @@ impl Encoding for Alphabet {
         let Some(table) = Table::of(strings.contents()) else {
             return Ok(None);
         };
-        let lengths = cascade.estimate_lengths(strings, stats)?;
+        let lengths = chooser.estimate_lengths(strings, stats)?;
         Ok(Some(
             8 + table.bytes.len() + packed_len(strings.contents().len(), table.width()) + lengths,
         ))
@@ -84,7 +84,7 @@ impl Encoding for Alphabet {
         &self,
         values: Values<'_>,
         _: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
         let Values::Bytes(strings) = values else {
             return Ok(None);
@@ -94,7 +94,7 @@ impl Encoding for Alphabet {
         };
         let mut payload = vec![table.bytes.len() as u8 - 1];
         payload.extend_from_slice(&table.bytes);
-        if cascade.is_trial() {
+        if chooser.is_trial() {
             // The table does not grow with the rows: it is left out of what will be scaled.
             payload = vec![0; (strings.contents().len() * table.width() as usize).div_ceil(8)];
         } else {
@@ -108,7 +108,7 @@ impl Encoding for Alphabet {
                 pack_vector(&codes, table.width(), &mut payload);
             }
         }
-        let lengths = cascade.lengths(&strings.lengths())?;
+        let lengths = chooser.lengths(&strings.lengths())?;
         Ok(Some(Node {
             encoding: 18,
             ty: PhysicalType::Bytes,
@@ -118,7 +118,7 @@ impl Encoding for Alphabet {
         }))
     }
 
-    fn misfit(&self, values: Values<'_>) -> Option<Misfit> {
+    fn unsupported_value(&self, values: Values<'_>) -> Option<UnsupportedValue> {
         let Values::Bytes(strings) = values else {
             return None;
         };
@@ -127,7 +127,7 @@ impl Encoding for Alphabet {
             seen.extend(string);
             seen.len() > MOST
         })?;
-        Some(Misfit {
+        Some(UnsupportedValue {
             at,
             holds: "at most 128 distinct bytes in a block",
         })

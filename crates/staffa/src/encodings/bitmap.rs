@@ -6,7 +6,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use crate::decode::{AnyDecoder, BitsDecoder, OpenContext};
-use crate::encode::{Cascade, Encoding, PointRead, Stats};
+use crate::encode::{Chooser, Encoding, PointAccess, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Bitmap, Kind, PhysicalType, Values};
@@ -35,11 +35,11 @@ impl Encoding for PlainBits {
         ty == PhysicalType::Bits
     }
 
-    fn point_read(&self) -> PointRead {
-        PointRead::Value
+    fn point_access(&self) -> PointAccess {
+        PointAccess::Value
     }
 
-    fn encode(&self, values: Values<'_>, _: &Stats<'_>, _: &Cascade<'_>) -> Result<Option<Node>> {
+    fn encode(&self, values: Values<'_>, _: &Stats<'_>, _: &Chooser<'_>) -> Result<Option<Node>> {
         let Values::Bits(bits) = values else {
             return Ok(None);
         };

@@ -16,10 +16,10 @@ use staffa_kernels::{
 };
 
 use crate::decode::{
-    AnyDecoder, Decodable, Decoder, Fold, Integer, OpenContext, Scratch, Wants, fold_vectors,
-    gather_ones, sum_above,
+    Aggregator, AnyDecoder, Decodable, Decoder, Integer, Needs, OpenContext, Scratch,
+    aggregate_vectors, sum_above, take_each,
 };
-use crate::encode::{Cascade, Encoding, PointRead, Stats};
+use crate::encode::{Chooser, Encoding, PointAccess, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Bitmap, Kind, Physical, PhysicalType, Values, for_ints, vector_len};
@@ -52,7 +52,7 @@ impl Encoding for BitPack {
         &self,
         values: Values<'_>,
         _: &Stats<'_>,
-        _: &Cascade<'_>,
+        _: &Chooser<'_>,
     ) -> Result<Option<usize>> {
         for_ints!(values.physical_type(), T => {
             let values = T::slice(values).unwrap_or_default();
@@ -60,20 +60,20 @@ impl Encoding for BitPack {
         }, _ => Ok(None))
     }
 
-    fn point_read(&self) -> PointRead {
-        PointRead::Value
+    fn point_access(&self) -> PointAccess {
+        PointAccess::Value
     }
 
     fn encode(
         &self,
         values: Values<'_>,
         _: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
         for_ints!(values.physical_type(), T => {
             let words = T::slice(values).unwrap_or_default();
             let width = width_of(words);
-            if cascade.is_trial() {
+            if chooser.is_trial() {
                 let payload = vec![0; (words.len() * width as usize).div_ceil(8)];
                 return Ok(Some(Node { encoding: 2, ty: T::TYPE, len: words.len(), payload, children: vec![] }));
             }
@@ -206,8 +206,8 @@ impl<T: Integer> Decoder<T> for Bits<'_> {
         })
     }
 
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        gather_ones(self, rows, cx, out, |v, i| {
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        take_each(self, rows, cx, out, |v, i| {
             let (start, rows) = (v * packed_bytes(self.width), vector_len(self.len, v));
             unpack_value(
                 self.packed
@@ -219,9 +219,14 @@ impl<T: Integer> Decoder<T> for Bits<'_> {
         })
     }
 
-    fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {
-        let (Wants::Sum(kind), None) = (into.wants(), rows) else {
-            return fold_vectors(self, rows, into, cx);
+    fn aggregate(
+        &self,
+        rows: Option<&Bitmap>,
+        into: &mut dyn Aggregator<T>,
+        cx: &mut Scratch,
+    ) -> Result<()> {
+        let (Needs::Sum(kind), None) = (into.needs(), rows) else {
+            return aggregate_vectors(self, rows, into, cx);
         };
         let mut buffer = [T::ZERO; VECTOR];
         for v in 0..self.len.div_ceil(VECTOR) {

@@ -6,14 +6,14 @@
 use std::io::Read as _;
 
 use super::codec::Codec;
-use crate::encode::Offered;
+use crate::encode::Availability;
 
 /// See the [module](self).
 pub static BROTLI: Codec = Codec {
     id: 24,
     name: "brotli",
     about: "bytes compressed by Brotli, quality 9; a row costs the block",
-    offered: Offered::ByName,
+    availability: Availability::ByName,
     compress,
     weigh: compress,
     decompress,

@@ -1,4 +1,4 @@
-//! Codecs: what the type-blind compressors of bytes have in common (Zstd, LZ4, Brotli). Offered by
+//! Codecs: what the type-blind compressors of bytes have in common (Zstd, LZ4, Brotli). Availability by
 //! name, as a parameter of a column (`PosDB`: compression in disk-based column stores), and to the
 //! profile `small`.
 //!
@@ -16,7 +16,7 @@ use staffa_kernels::{Word as _, as_bytes};
 
 use super::plain::{PlainBytes, PlainWords, starts_within};
 use crate::decode::{AnyDecoder, Decodable, OpenContext};
-use crate::encode::{Cascade, Encoding, Offered, PointRead, Stats};
+use crate::encode::{Availability, Chooser, Encoding, PointAccess, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, Physical, PhysicalType, Values, for_words};
@@ -32,7 +32,7 @@ pub struct Codec {
     pub(super) id: u8,
     pub(super) name: &'static str,
     pub(super) about: &'static str,
-    pub(super) offered: Offered,
+    pub(super) availability: Availability,
     pub(super) compress: fn(&[u8]) -> Option<Vec<u8>>,
     /// As `compress`, faster, and with about as many bytes.
     pub(super) weigh: fn(&[u8]) -> Option<Vec<u8>>,
@@ -53,7 +53,7 @@ impl Encoding for Codec {
         self.about
     }
 
-    fn roles(&self) -> &'static [&'static str] {
+    fn child_names(&self) -> &'static [&'static str] {
         &["lengths"]
     }
 
@@ -61,12 +61,12 @@ impl Encoding for Codec {
         true
     }
 
-    fn offered(&self) -> Offered {
-        self.offered
+    fn availability(&self) -> Availability {
+        self.availability
     }
 
-    fn point_read(&self) -> PointRead {
-        PointRead::Block
+    fn point_access(&self) -> PointAccess {
+        PointAccess::Block
     }
 
     fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
@@ -74,9 +74,10 @@ impl Encoding for Codec {
     }
 
     /// Whether values are worth compressing.
-    fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
+    fn is_viable(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
         let strings = matches!(values, Values::Bytes(_));
-        values.plain_bytes() >= LEAST && (strings || !matches!(self.offered, Offered::Fast))
+        values.plain_bytes() >= LEAST
+            && (strings || !matches!(self.availability, Availability::Fast))
     }
 
     /// A sample of rows tells nothing: all is compressed, quickly; or the first bytes, where
@@ -85,10 +86,10 @@ impl Encoding for Codec {
         &self,
         values: Values<'_>,
         _: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
-        if let (Offered::Fast, Values::Bytes(strings), false) =
-            (self.offered, values, cascade.is_trial())
+        if let (Availability::Fast, Values::Bytes(strings), false) =
+            (self.availability, values, chooser.is_trial())
         {
             let all = strings.contents();
             let first = all.get(..GLANCED.min(all.len())).unwrap_or_default();
@@ -96,23 +97,23 @@ impl Encoding for Codec {
                 return Ok(None);
             };
             let lengths =
-                cascade.estimate_child(Values::U32(&strings.lengths()), Kind::Unsigned)?;
+                chooser.estimate_child(Values::U32(&strings.lengths()), Kind::Unsigned)?;
             return Ok(Some(
                 lengths
                     + (compressed.len() as u64 * all.len() as u64 / first.len().max(1) as u64)
                         as usize,
             ));
         }
-        Ok(encode(self.id, values, cascade, self.weigh)?.map(|node| node.size()))
+        Ok(encode(self.id, values, chooser, self.weigh)?.map(|node| node.size()))
     }
 
     fn encode(
         &self,
         values: Values<'_>,
         _: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        encode(self.id, values, cascade, self.compress)
+        encode(self.id, values, chooser, self.compress)
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
@@ -124,10 +125,10 @@ impl Encoding for Codec {
 fn encode(
     id: u8,
     values: Values<'_>,
-    cascade: &Cascade<'_>,
+    chooser: &Chooser<'_>,
     compress: impl Fn(&[u8]) -> Option<Vec<u8>>,
 ) -> Result<Option<Node>> {
-    if cascade.is_trial() {
+    if chooser.is_trial() {
         return Ok(None);
     }
     let (ty, len) = (values.physical_type(), values.len());
@@ -135,7 +136,7 @@ fn encode(
         Values::Bits(_) => return Ok(None),
         Values::Bytes(strings) => (
             compress(strings.contents()),
-            vec![cascade.lengths(&strings.lengths())?],
+            vec![chooser.lengths(&strings.lengths())?],
         ),
         words => {
             for_words!(ty, T => (compress(as_bytes(T::slice(words).unwrap_or_default())), Vec::new()),

@@ -10,10 +10,10 @@
 use staffa_kernels::{BytesDict, Word as _};
 
 use crate::decode::{
-    AnyDecoder, Appended, BitsDecoder, BytesDecoder, CodedStrings, Decodable, Decoder, Fold,
-    FoldStrings, Integer, OpenContext, Range, Scratch, StringTest,
+    Aggregator, AnyDecoder, Appended, BitsDecoder, BytesDecoder, Decodable, Decoder,
+    DictionaryStrings, Integer, OpenContext, Range, Scratch, StringAggregator, StringTest,
 };
-use crate::encode::{Cascade, Encoding, Misfit, PointRead, Stats};
+use crate::encode::{Chooser, Encoding, PointAccess, Stats, UnsupportedValue};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{
@@ -44,19 +44,19 @@ impl Encoding for Constant {
         true
     }
 
-    fn suits(&self, _: Values<'_>, stats: &Stats<'_>) -> bool {
+    fn is_viable(&self, _: Values<'_>, stats: &Stats<'_>) -> bool {
         stats.runs() == 1
     }
 
-    fn point_read(&self) -> PointRead {
-        PointRead::Value
+    fn point_access(&self) -> PointAccess {
+        PointAccess::Value
     }
 
     fn encode(
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        _: &Cascade<'_>,
+        _: &Chooser<'_>,
     ) -> Result<Option<Node>> {
         if stats.runs() != 1 {
             return Ok(None);
@@ -78,9 +78,9 @@ impl Encoding for Constant {
         }))
     }
 
-    fn misfit(&self, values: Values<'_>) -> Option<Misfit> {
+    fn unsupported_value(&self, values: Values<'_>) -> Option<UnsupportedValue> {
         let end = *run_ends(values).first()? as usize;
-        (end < values.len()).then_some(Misfit {
+        (end < values.len()).then_some(UnsupportedValue {
             at: end,
             holds: "a block of values that are all alike",
         })
@@ -136,12 +136,12 @@ impl<T: Decodable> Decoder<T> for ConstantWord<T> {
         Ok(())
     }
 
-    fn gather(&self, _: &[u32], _: &mut Scratch, out: &mut [T]) -> Result<()> {
+    fn take(&self, _: &[u32], _: &mut Scratch, out: &mut [T]) -> Result<()> {
         out.fill(self.value);
         Ok(())
     }
 
-    fn select(&self, range: &Range<T>, _: &mut Scratch) -> Result<Bitmap>
+    fn filter(&self, range: &Range<T>, _: &mut Scratch) -> Result<Bitmap>
     where
         T: Integer,
     {
@@ -151,7 +151,12 @@ impl<T: Decodable> Decoder<T> for ConstantWord<T> {
         ))
     }
 
-    fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, _: &mut Scratch) -> Result<()> {
+    fn aggregate(
+        &self,
+        rows: Option<&Bitmap>,
+        into: &mut dyn Aggregator<T>,
+        _: &mut Scratch,
+    ) -> Result<()> {
         let count = rows.map_or(self.len, Bitmap::count_ones);
         if count > 0 {
             into.runs(&[self.value], &[count as u32])
@@ -184,7 +189,7 @@ impl ConstantBytes {
     }
 }
 
-impl CodedStrings for ConstantBytes {
+impl DictionaryStrings for ConstantBytes {
     fn strings(&self) -> Result<&BytesDict> {
         Ok(&self.dictionary)
     }
@@ -200,7 +205,7 @@ impl BytesDecoder for ConstantBytes {
         self.len
     }
 
-    fn coded(&self) -> Option<&dyn CodedStrings> {
+    fn dictionary(&self) -> Option<&dyn DictionaryStrings> {
         Some(self)
     }
 
@@ -236,15 +241,15 @@ impl BytesDecoder for ConstantBytes {
         Ok(bytes)
     }
 
-    fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut Appended) -> Result<()> {
+    fn take(&self, rows: &[u32], _: &mut Scratch, out: &mut Appended) -> Result<()> {
         rows.iter().try_for_each(|_| out.push(self.value()))
     }
 
-    fn fold(
+    fn aggregate(
         &self,
         rows: Option<&Bitmap>,
         _: usize,
-        into: &mut dyn FoldStrings,
+        into: &mut dyn StringAggregator,
         _: &mut Scratch,
     ) -> Result<()> {
         let count = rows.map_or(self.len, Bitmap::count_ones);
@@ -255,7 +260,7 @@ impl BytesDecoder for ConstantBytes {
         }
     }
 
-    fn select(&self, test: &StringTest<'_>, _: usize, _: &mut Scratch) -> Result<Bitmap> {
+    fn filter(&self, test: &StringTest<'_>, _: usize, _: &mut Scratch) -> Result<Bitmap> {
         Ok(Bitmap::filled(self.len, (test.passes)(self.value())))
     }
 }

@@ -14,7 +14,7 @@
 use staffa_kernels::{Int as _, VECTOR, Word as _, prefix_sum, unpack_prefix_sum};
 
 use crate::decode::{AnyDecoder, Decodable, Decoder, Integer, OpenContext, Scratch};
-use crate::encode::{Cascade, Encoding, Stats};
+use crate::encode::{Chooser, Encoding, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, Physical, PhysicalType, Values, for_ints};
@@ -39,7 +39,7 @@ impl Encoding for Delta {
         "differences from the value before, one base per 1,024 values"
     }
 
-    fn roles(&self) -> &'static [&'static str] {
+    fn child_names(&self) -> &'static [&'static str] {
         &["deltas"]
     }
 
@@ -48,7 +48,7 @@ impl Encoding for Delta {
             && ty.width_bytes().is_some_and(|bytes| bytes <= 8)
     }
 
-    fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
+    fn is_viable(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
         values.len() > 2
     }
 
@@ -56,19 +56,19 @@ impl Encoding for Delta {
         &self,
         values: Values<'_>,
         _: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
         for_ints!(values.physical_type(), T => {
             let words = T::slice(values).unwrap_or_default();
             let (mut deltas, mut bases) = (Vec::with_capacity(words.len()), Vec::new());
             let mut last_base = T::ZERO;
             let mut end = None;
-            for vector in words.chunks(cascade.vector_rows()) {
+            for vector in words.chunks(chooser.vector_rows()) {
                 let first = vector.first().copied().unwrap_or(T::ZERO);
                 // As from the value before it, or like its neighbour: the deltas of a sequence are
                 // one value.
                 let like = vector.get(1).map_or(T::ZERO, |second| second.wrapping_sub(first));
-                let mut before = end.filter(|_| !cascade.is_trial()).unwrap_or_else(|| first.wrapping_sub(like));
+                let mut before = end.filter(|_| !chooser.is_trial()).unwrap_or_else(|| first.wrapping_sub(like));
                 bases.push(before.wrapping_sub(last_base));
                 last_base = before;
                 for &v in vector {
@@ -80,15 +80,15 @@ impl Encoding for Delta {
             let steps = || bases.iter().skip(1).map(|step| step.zigzag());
             let base_bytes = steps().map(|s| (T::BITS - s.leading_zeros()).div_ceil(8) as usize).max().unwrap_or(0);
             let mut payload = vec![base_bytes as u8];
-            if cascade.is_trial() {
+            if chooser.is_trial() {
                 // Only the size matters: a run of the sample has its share of a vector's base.
                 payload = vec![0; words.len() * base_bytes / VECTOR];
-                let child = cascade.child(T::values(&deltas), Kind::Signed)?;
+                let child = chooser.child(T::values(&deltas), Kind::Signed)?;
                 return Ok(Some(Node { encoding: 4, ty: T::TYPE, len: words.len(), payload, children: vec![child] }));
             }
             bases.first().copied().unwrap_or(T::ZERO).write_le(&mut payload);
             steps().for_each(|step| payload.extend(step.to_u64().to_le_bytes().iter().take(base_bytes)));
-            let child = cascade.child(T::values(&deltas), Kind::Signed)?;
+            let child = chooser.child(T::values(&deltas), Kind::Signed)?;
             Ok(Some(Node { encoding: 4, ty: T::TYPE, len: words.len(), payload, children: vec![child] }))
         }, _ => Ok(None))
     }

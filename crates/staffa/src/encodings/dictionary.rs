@@ -18,14 +18,16 @@ use super::escape::Escape;
 use super::front_coding;
 use super::front_coding::FrontCoding;
 use crate::decode::{
-    AnyDecoder, Appended, BytesDecoder, CodedStrings, Decodable, Decoder, Entries, Fold, Integer,
-    LaterStrings, LaterWords, OpenContext, Range, Scratch, SharedPart, StringTest, fold_codes,
-    no_code, select_codes,
+    Aggregator, AnyDecoder, Appended, BytesDecoder, Decodable, Decoder, DictionaryStrings, Entries,
+    Integer, LazyStrings, LazyWords, OpenContext, Range, Scratch, SharedDictionary, StringTest,
+    aggregate_codes, filter_codes, no_code,
 };
-use crate::encode::{Cascade, Coded, Encoding, Sorted, Stats, rough_bytes};
+use crate::encode::{Chooser, Coded, Encoding, Sorted, Stats, rough_bytes};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
-use crate::values::{Bitmap, Kind, PhysicalType, Picked, Strings, Values, for_words, vector_len};
+use crate::values::{
+    Bitmap, Kind, OwnedValues, PhysicalType, Strings, Values, for_words, vector_len,
+};
 
 /// Bytes of distinct strings from which on it is tried to sort them.
 const SORTED_BYTES: usize = 512;
@@ -54,7 +56,7 @@ impl Encoding for Dictionary {
         "distinct values once, a code for every row; of a block, or shared by a row group"
     }
 
-    fn roles(&self) -> &'static [&'static str] {
+    fn child_names(&self) -> &'static [&'static str] {
         &["codes", "values"]
     }
 
@@ -62,7 +64,7 @@ impl Encoding for Dictionary {
         ty != PhysicalType::Bits
     }
 
-    fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
+    fn is_viable(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
         stats
             .dictionary()
             .is_some_and(|d| d.firsts.len() > 1 && d.firsts.len() < values.len())
@@ -72,15 +74,15 @@ impl Encoding for Dictionary {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
         let Some(coded) = stats.dictionary() else {
             return Ok(None);
         };
-        let bytes = match reordered(values, stats, cascade)? {
+        let bytes = match reordered(values, stats, chooser)? {
             Some((_, Some(bytes))) => *bytes,
-            Some((sorted, None)) => size(values, stats.kind(), sorted, cascade)?,
-            None => size(values, stats.kind(), coded, cascade)?,
+            Some((sorted, None)) => size(values, stats.kind(), sorted, chooser)?,
+            None => size(values, stats.kind(), coded, chooser)?,
         };
         Ok(Some(8 + bytes))
     }
@@ -89,15 +91,15 @@ impl Encoding for Dictionary {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
         let Some(coded) = stats.dictionary() else {
             return Ok(None);
         };
-        let coded = reordered(values, stats, cascade)?.map_or(coded, |(sorted, _)| sorted);
-        let codes = cascade.child(Values::U32(&coded.codes), Kind::Unsigned)?;
-        let dictionary = Picked::of(values, &coded.firsts);
-        let dictionary = cascade.child(dictionary.borrow(), stats.kind())?;
+        let coded = reordered(values, stats, chooser)?.map_or(coded, |(sorted, _)| sorted);
+        let codes = chooser.child(Values::U32(&coded.codes), Kind::Unsigned)?;
+        let dictionary = OwnedValues::of(values, &coded.firsts);
+        let dictionary = chooser.child(dictionary.borrow(), stats.kind())?;
         let (ty, len) = (values.physical_type(), values.len());
         Ok(Some(Node {
             encoding: 6,
@@ -112,7 +114,7 @@ impl Encoding for Dictionary {
         let mut cursor = node.cursor();
         let shared = match cursor.u8()? {
             0 => None,
-            1 => Some(cx.shared_part(usize::from(cursor.u8()?))?),
+            1 => Some(cx.shared_dictionary(usize::from(cursor.u8()?))?),
             other => {
                 return Err(Error::corrupt(format!(
                     "dictionary of kind 0 or 1 expected, found {other}"
@@ -126,7 +128,7 @@ impl Encoding for Dictionary {
         if node.ty == PhysicalType::Bytes {
             let values = match shared {
                 Some(part) => Entries::Shared(part),
-                None => Entries::Own(LaterStrings::open(
+                None => Entries::Own(LazyStrings::open(
                     node.any_child(1, "values")?,
                     cx,
                     "values",
@@ -137,7 +139,7 @@ impl Encoding for Dictionary {
         for_words!(node.ty, T => {
             let values = match shared {
                 Some(part) => Entries::Shared(part),
-                None => Entries::Own(LaterWords::open(node.any_child(1, "values")?, cx, "values")?),
+                None => Entries::Own(LazyWords::open(node.any_child(1, "values")?, cx, "values")?),
             };
             Ok(T::wrap(Box::new(CodedWords { codes, values })))
         }, _ => Err(Error::corrupt("a dictionary holds no bits")))
@@ -189,9 +191,9 @@ fn sorted(strings: Strings<'_>, coded: &Coded) -> Option<Coded> {
 }
 
 /// About what codes and values take.
-fn size(values: Values<'_>, kind: Kind, coded: &Coded, cascade: &Cascade<'_>) -> Result<usize> {
-    let codes = cascade.estimate_child(Values::U32(&coded.codes), Kind::Unsigned)?;
-    Ok(codes + cascade.estimate_child(Picked::of(values, &coded.firsts).borrow(), kind)?)
+fn size(values: Values<'_>, kind: Kind, coded: &Coded, chooser: &Chooser<'_>) -> Result<usize> {
+    let codes = chooser.estimate_child(Values::U32(&coded.codes), Kind::Unsigned)?;
+    Ok(codes + chooser.estimate_child(OwnedValues::of(values, &coded.firsts).borrow(), kind)?)
 }
 
 /// Codes in another order, and about what they and their values take, where that is less than as
@@ -200,37 +202,37 @@ fn size(values: Values<'_>, kind: Kind, coded: &Coded, cascade: &Cascade<'_>) ->
 fn reordered<'s>(
     values: Values<'_>,
     stats: &'s Stats<'_>,
-    cascade: &Cascade<'_>,
+    chooser: &Chooser<'_>,
 ) -> Result<Option<&'s Sorted>> {
     let Some(coded) = stats.dictionary() else {
         return Ok(None);
     };
-    if cascade.is_trial() {
+    if chooser.is_trial() {
         return Ok(None);
     }
     if stats.sorted.get().is_none() {
-        let hint = cascade.hinted(0).zip(cascade.hinted(1));
+        let hint = chooser.hinted(0).zip(chooser.hinted(1));
         let other = match values {
             Values::Bytes(strings)
-                if cascade.offers(&FrontCoding)
+                if chooser.offers(&FrontCoding)
                     && hint.is_none_or(|(_, values)| values == FrontCoding.id()) =>
             {
                 sorted(strings, coded)
             }
             _ => None,
         };
-        let insisted = hint.is_some_and(|(codes, _)| codes == Escape.id());
+        let must_encode = hint.is_some_and(|(codes, _)| codes == Escape.id());
         let other = other.or_else(|| {
-            cascade
+            chooser
                 .offers(&Escape)
-                .then(|| by_frequency(coded, insisted))
+                .then(|| by_frequency(coded, must_encode))
                 .flatten()
         });
         let found = match other {
             Some(other) if hint.is_some() => Some((other, None)),
             Some(other) => {
-                let bytes = size(values, stats.kind(), &other, cascade)?;
-                (bytes < size(values, stats.kind(), coded, cascade)?)
+                let bytes = size(values, stats.kind(), &other, chooser)?;
+                (bytes < size(values, stats.kind(), coded, chooser)?)
                     .then_some((other, Some(bytes)))
             }
             None => None,
@@ -242,13 +244,13 @@ fn reordered<'s>(
 
 /// The same values with codes by frequency, where few of them are most: these then have narrow
 /// codes, and the others are exceptions (PDICT).
-fn by_frequency(coded: &Coded, insisted: bool) -> Option<Coded> {
+fn by_frequency(coded: &Coded, must_encode: bool) -> Option<Coded> {
     let distinct = coded.firsts.len();
     if distinct < 16 || distinct > coded.codes.len() / 3 {
         return None;
     }
     let counts = coded.counts();
-    if !insisted {
+    if !must_encode {
         let mut sorted = counts.clone();
         sorted.sort_unstable_by_key(|count| std::cmp::Reverse(*count));
         let (rows, full) = (
@@ -285,9 +287,9 @@ pub(crate) fn shared_node(
     values: Values<'_>,
     codes: &[u32],
     part: u8,
-    cascade: &Cascade<'_>,
+    chooser: &Chooser<'_>,
 ) -> Result<Node> {
-    let codes = cascade.child(Values::U32(codes), Kind::Unsigned)?;
+    let codes = chooser.child(Values::U32(codes), Kind::Unsigned)?;
     let (ty, len) = (values.physical_type(), values.len());
     Ok(Node {
         encoding: 6,
@@ -300,7 +302,7 @@ pub(crate) fn shared_node(
 
 struct CodedWords<'a, T> {
     codes: Box<dyn Decoder<u32> + 'a>,
-    values: Entries<'a, SharedPart, LaterWords<'a, T>>,
+    values: Entries<'a, SharedDictionary, LazyWords<'a, T>>,
 }
 
 impl<T: Decodable> CodedWords<'_, T> {
@@ -329,12 +331,12 @@ impl<T: Decodable> Decoder<T> for CodedWords<'_, T> {
         Ok(())
     }
 
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         let mut codes = vec![0; rows.len()];
-        self.codes.gather(rows, cx, &mut codes)?;
+        self.codes.take(rows, cx, &mut codes)?;
         let found = match &self.values {
-            Entries::Shared(part) => part.gather_words(&codes, cx, out)?,
-            Entries::Own(values) => values.gather(&codes, cx, out)?,
+            Entries::Shared(part) => part.take_words(&codes, cx, out)?,
+            Entries::Own(values) => values.take(&codes, cx, out)?,
         };
         if found {
             Ok(())
@@ -343,21 +345,26 @@ impl<T: Decodable> Decoder<T> for CodedWords<'_, T> {
         }
     }
 
-    fn select(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap>
+    fn filter(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap>
     where
         T: Integer,
     {
-        select_codes(self.codes.as_ref(), &range.of_values(self.all()?), cx)
+        filter_codes(self.codes.as_ref(), &range.of_values(self.all()?), cx)
     }
 
-    fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {
-        fold_codes(self.codes.as_ref(), self.all()?, rows, into, cx)
+    fn aggregate(
+        &self,
+        rows: Option<&Bitmap>,
+        into: &mut dyn Aggregator<T>,
+        cx: &mut Scratch,
+    ) -> Result<()> {
+        aggregate_codes(self.codes.as_ref(), self.all()?, rows, into, cx)
     }
 }
 
 struct CodedBytes<'a> {
     codes: Box<dyn Decoder<u32> + 'a>,
-    values: Entries<'a, SharedPart, LaterStrings<'a>>,
+    values: Entries<'a, SharedDictionary, LazyStrings<'a>>,
 }
 
 impl CodedBytes<'_> {
@@ -386,7 +393,7 @@ impl CodedBytes<'_> {
     }
 }
 
-impl CodedStrings for CodedBytes<'_> {
+impl DictionaryStrings for CodedBytes<'_> {
     fn strings(&self) -> Result<&BytesDict> {
         match &self.values {
             Entries::Shared(part) => part.strings(),
@@ -408,7 +415,7 @@ impl BytesDecoder for CodedBytes<'_> {
         self.codes.len()
     }
 
-    fn coded(&self) -> Option<&dyn CodedStrings> {
+    fn dictionary(&self) -> Option<&dyn DictionaryStrings> {
         Some(self)
     }
 
@@ -427,16 +434,16 @@ impl BytesDecoder for CodedBytes<'_> {
         self.with_codes(v, cx, |values, codes| values.gather(codes, lengths, out))
     }
 
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
         let mut codes = vec![0; rows.len()];
-        self.codes.gather(rows, cx, &mut codes)?;
+        self.codes.take(rows, cx, &mut codes)?;
         match &self.values {
-            Entries::Shared(part) => part.gather_strings(&codes, cx, out),
-            Entries::Own(values) => values.gather(&codes, cx, out),
+            Entries::Shared(part) => part.take_strings(&codes, cx, out),
+            Entries::Own(values) => values.take(&codes, cx, out),
         }
     }
 
-    fn select(&self, test: &StringTest<'_>, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
+    fn filter(&self, test: &StringTest<'_>, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
         let passing = match &self.values {
             Entries::Shared(part) => {
                 let values = part.strings()?;
@@ -444,9 +451,9 @@ impl BytesDecoder for CodedBytes<'_> {
                     .map(|i| values.get(i).is_some_and(test.passes))
                     .collect()
             }
-            Entries::Own(values) => values.select(test, cx)?,
+            Entries::Own(values) => values.filter(test, cx)?,
         };
-        select_codes(self.codes.as_ref(), &passing, cx)
+        filter_codes(self.codes.as_ref(), &passing, cx)
     }
 }
 

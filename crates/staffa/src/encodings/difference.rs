@@ -14,10 +14,10 @@
 use staffa_kernels::{Int as _, add_times, as_bytes_mut, cast_slice_mut};
 
 use crate::decode::{
-    AnyDecoder, BitsDecoder, Decodable, Decoder, Integer, OpenContext, Scratch, Stream, StreamOf,
-    Words,
+    AnyDecoder, BitsDecoder, Decodable, Decoder, Integer, OpenContext, ReferenceStream, Scratch,
+    StreamOf, Words,
 };
-use crate::encode::{Cascade, Encoding, Stats};
+use crate::encode::{Chooser, Encoding, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef, put_varint};
 use crate::values::{Bitmap, Kind, Physical, PhysicalType, Values, for_ints};
@@ -42,7 +42,7 @@ impl Encoding for Difference {
         "integers less those of other columns, validity where it differs from that of another"
     }
 
-    fn roles(&self) -> &'static [&'static str] {
+    fn child_names(&self) -> &'static [&'static str] {
         &["differences"]
     }
 
@@ -50,7 +50,7 @@ impl Encoding for Difference {
         ty == PhysicalType::Bits || ty.width_bytes().is_some_and(|bytes| bytes <= 8)
     }
 
-    fn needs_source(&self) -> bool {
+    fn needs_reference(&self) -> bool {
         true
     }
 
@@ -58,11 +58,11 @@ impl Encoding for Difference {
         &self,
         values: Values<'_>,
         _: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        let sources = cascade.sources();
+        let sources = chooser.sources();
         let (ty, len) = (values.physical_type(), values.len());
-        let fits = |s: &Stream<'_>| s.words.len() == len && s.words.physical_type() == ty;
+        let fits = |s: &ReferenceStream<'_>| s.words.len() == len && s.words.physical_type() == ty;
         if sources.is_empty() || !sources.iter().all(fits) {
             return Ok(None);
         }
@@ -80,7 +80,7 @@ impl Encoding for Difference {
                 }
             });
             let differences = others.fold(bits.clone(), |left, other| left.differing(other));
-            let child = cascade.child(Values::Bits(&differences), Kind::Unsigned)?;
+            let child = chooser.child(Values::Bits(&differences), Kind::Unsigned)?;
             return Ok(Some(Node {
                 encoding: self.id(),
                 ty,
@@ -96,7 +96,7 @@ impl Encoding for Difference {
                 let others = T::slice(source.words).unwrap_or_default();
                 left.iter_mut().zip(others).for_each(|(a, b)| *a = a.wrapping_sub(b.wrapping_mul(times)));
             }
-            let child = cascade.child(T::values(&left), Kind::Signed)?;
+            let child = chooser.child(T::values(&left), Kind::Signed)?;
             Ok(Some(Node { encoding: self.id(), ty, len, payload, children: vec![child] }))
         }, _ => Ok(None))
     }
@@ -199,11 +199,11 @@ impl<T: Integer> Decoder<T> for Differences<'_, T> {
         Ok(())
     }
 
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        self.differences.gather(rows, cx, out)?;
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        self.differences.take(rows, cx, out)?;
         let mut others = vec![T::ZERO; rows.len()];
         for (words, times) in &self.others {
-            words.gather(rows, cx, &mut others)?;
+            words.take(rows, cx, &mut others)?;
             add_times(out, &others, *times);
         }
         Ok(())

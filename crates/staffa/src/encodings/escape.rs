@@ -16,10 +16,10 @@ use staffa_kernels::{VECTOR, Word as _, replace_escapes};
 
 use super::frame_of_reference;
 use crate::decode::{
-    AnyDecoder, Decodable, Decoder, Integer, LaterWords, OpenContext, Scratch, by_vector,
-    gather_vectors, many,
+    AnyDecoder, Decodable, Decoder, Integer, LazyWords, OpenContext, Scratch, by_vector, many,
+    take_vectors,
 };
-use crate::encode::{Cascade, Encoding, Offered, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, Physical, PhysicalType, Values, for_ints, vector_len};
@@ -45,8 +45,8 @@ impl Encoding for Escape {
         "escape"
     }
 
-    fn offered(&self) -> Offered {
-        Offered::Slow
+    fn availability(&self) -> Availability {
+        Availability::Slow
     }
 
     fn decode_picos(&self) -> u32 {
@@ -57,7 +57,7 @@ impl Encoding for Escape {
         "integers of a narrow window, an escape in place of the others, and the others"
     }
 
-    fn roles(&self) -> &'static [&'static str] {
+    fn child_names(&self) -> &'static [&'static str] {
         &["values", "exceptions"]
     }
 
@@ -66,7 +66,7 @@ impl Encoding for Escape {
             && ty.width_bytes().is_some_and(|bytes| bytes <= 8)
     }
 
-    fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
+    fn is_viable(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
         values.len() >= LEAST_ROWS
     }
 
@@ -76,9 +76,9 @@ impl Encoding for Escape {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
-        Ok(cascade
+        Ok(chooser
             .estimate_by_sample(self.id(), values, stats)?
             .map(|bytes| bytes + bytes / HURDLE))
     }
@@ -87,9 +87,9 @@ impl Encoding for Escape {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        for_ints!(values.physical_type(), T => encode(T::slice(values).unwrap_or_default(), stats.kind(), cascade),
+        for_ints!(values.physical_type(), T => encode(T::slice(values).unwrap_or_default(), stats.kind(), chooser),
             _ => Ok(None))
     }
 
@@ -113,7 +113,7 @@ impl Encoding for Escape {
             }
             let values = cx.open_words::<T>(node.child(0, "values", T::TYPE, node.len)?)?;
             let exceptions = node.child(1, "exceptions", T::TYPE, sum as usize)?;
-            let exceptions = LaterWords::open(exceptions, cx, "exceptions")?;
+            let exceptions = LazyWords::open(exceptions, cx, "exceptions")?;
             Ok(T::wrap(Box::new(Escaped { escape, starts, values, exceptions })))
         }, other => Err(Error::corrupt(format!("integers expected, found {other:?}"))))
     }
@@ -145,7 +145,7 @@ fn ordered<T: Integer>(value: T, kind: Kind) -> u64 {
 /// The window with the fewest bytes by histograms of widths, one from the least value and one about
 /// the middle one; `None` where a frame of reference over all values, its exceptions included,
 /// takes about as little.
-fn window<T: Integer>(values: &[T], kind: Kind, insisted: bool) -> Option<Window> {
+fn window<T: Integer>(values: &[T], kind: Kind, must_encode: bool) -> Option<Window> {
     // An odd step: tables have even periods.
     let step = (values.len() / LOOKED_AT) | 1;
     let some = || values.iter().step_by(step).map(|v| ordered(*v, kind));
@@ -189,7 +189,7 @@ fn window<T: Integer>(values: &[T], kind: Kind, insisted: bool) -> Option<Window
         }
     }
     let (bytes, width, centred) = best;
-    if width == 0 || !insisted && bytes + bytes / 16 > frame {
+    if width == 0 || !must_encode && bytes + bytes / 16 > frame {
         return None;
     }
     let low = if centred {
@@ -203,10 +203,10 @@ fn window<T: Integer>(values: &[T], kind: Kind, insisted: bool) -> Option<Window
     })
 }
 
-fn encode<T: Integer>(words: &[T], kind: Kind, cascade: &Cascade<'_>) -> Result<Option<Node>> {
-    let Some(Window { low, span }) = window(words, kind, cascade.is_forced()).or_else(|| {
+fn encode<T: Integer>(words: &[T], kind: Kind, chooser: &Chooser<'_>) -> Result<Option<Node>> {
+    let Some(Window { low, span }) = window(words, kind, chooser.is_forced()).or_else(|| {
         // Everything but the greatest value.
-        cascade.is_forced().then_some(Window {
+        chooser.is_forced().then_some(Window {
             low: 0,
             span: T::MAX.to_u64(),
         })
@@ -248,8 +248,8 @@ fn encode<T: Integer>(words: &[T], kind: Kind, cascade: &Cascade<'_>) -> Result<
         payload,
         children,
     };
-    if cascade.is_trial() {
-        let rows = cascade.vector_rows();
+    if chooser.is_trial() {
+        let rows = chooser.vector_rows();
         let frames = |words: &[T]| {
             if words.is_empty() {
                 0
@@ -261,12 +261,12 @@ fn encode<T: Integer>(words: &[T], kind: Kind, cascade: &Cascade<'_>) -> Result<
         let bytes = frames(&values) + frames(&exceptions) + words.len() * 2 / VECTOR;
         return Ok(Some(node(vec![0; bytes], vec![])));
     }
-    if !cascade.is_forced() && exceptions.len() * 2 > words.len() {
+    if !chooser.is_forced() && exceptions.len() * 2 > words.len() {
         return Ok(None);
     }
     let children = vec![
-        cascade.flat().child(T::values(&values), kind)?,
-        cascade.child(T::values(&exceptions), kind)?,
+        chooser.flat().child(T::values(&values), kind)?,
+        chooser.child(T::values(&exceptions), kind)?,
     ];
     Ok(Some(node(payload, children)))
 }
@@ -276,7 +276,7 @@ struct Escaped<'a, T> {
     /// Exceptions before every vector, and all of them.
     starts: Vec<u32>,
     values: Box<dyn Decoder<T> + 'a>,
-    exceptions: LaterWords<'a, T>,
+    exceptions: LazyWords<'a, T>,
 }
 
 impl<T: Integer> Decoder<T> for Escaped<'_, T> {
@@ -303,11 +303,11 @@ impl<T: Integer> Decoder<T> for Escaped<'_, T> {
         Ok(())
     }
 
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         if many(rows) {
-            return gather_vectors(self, rows, cx, out);
+            return take_vectors(self, rows, cx, out);
         }
-        self.values.gather(rows, cx, out)?;
+        self.values.take(rows, cx, out)?;
         let mut places = out.iter_mut();
         for (_, rows) in by_vector(rows) {
             let places = places.by_ref().take(rows.len());
@@ -323,7 +323,7 @@ impl<T: Integer> Decoder<T> for Escaped<'_, T> {
             }
             let escaped: Vec<u32> = escapes.iter().map(|(row, _)| *row).collect();
             let mut values = vec![T::ZERO; escaped.len()];
-            gather_vectors(self, &escaped, cx, &mut values)?;
+            take_vectors(self, &escaped, cx, &mut values)?;
             escapes
                 .into_iter()
                 .zip(values)

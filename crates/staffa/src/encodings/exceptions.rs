@@ -1,19 +1,19 @@
-//! Patches: exceptions as a mask of rows and a list of values, applied to a vector after a
+//! Exceptions: exceptions as a mask of rows and a list of values, applied to a vector after a
 //! branch-free loop over it.
 
 use staffa_kernels::VECTOR;
 
-use crate::decode::{Decodable, Fold, LaterWords, OpenContext, Scratch};
-use crate::encode::Cascade;
+use crate::decode::{Aggregator, Decodable, LazyWords, OpenContext, Scratch};
+use crate::encode::Chooser;
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Bitmap, Kind, PhysicalType, Values};
 
 /// The mask's node: the rows that are exceptions.
-pub(crate) fn mask(len: usize, rows: &[u32], cascade: &Cascade<'_>) -> Result<Node> {
+pub(crate) fn mask(len: usize, rows: &[u32], chooser: &Chooser<'_>) -> Result<Node> {
     let mut mask = Bitmap::filled(len, false);
     rows.iter().for_each(|&row| mask.set(row as usize, true));
-    cascade.child(Values::Bits(&mask), Kind::Unsigned)
+    chooser.child(Values::Bits(&mask), Kind::Unsigned)
 }
 
 /// Which rows are exceptions, with their number before every vector.
@@ -88,12 +88,12 @@ impl Mask {
 }
 
 /// Exceptions of a block, decoded when there are some among the rows that are wanted.
-pub(crate) struct Patches<'a, T> {
+pub(crate) struct Exceptions<'a, T> {
     mask: Mask,
-    values: LaterWords<'a, T>,
+    values: LazyWords<'a, T>,
 }
 
-impl<'a, T: Decodable> Patches<'a, T> {
+impl<'a, T: Decodable> Exceptions<'a, T> {
     /// Opens the children `mask` and `values` of a node.
     pub(crate) fn open(
         node: &NodeRef<'a>,
@@ -104,7 +104,7 @@ impl<'a, T: Decodable> Patches<'a, T> {
         let mask = Mask::open(node, mask, cx)?;
         let child = node.child(values, "exceptions", T::TYPE, mask.count())?;
         Ok(Self {
-            values: LaterWords::open(child, cx, "exceptions")?,
+            values: LazyWords::open(child, cx, "exceptions")?,
             mask,
         })
     }
@@ -120,7 +120,11 @@ impl<'a, T: Decodable> Patches<'a, T> {
     }
 
     /// Hands out the exceptions among some rows, or all; which of these rows are none.
-    pub(crate) fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>) -> Result<Bitmap> {
+    pub(crate) fn aggregate(
+        &self,
+        rows: Option<&Bitmap>,
+        into: &mut dyn Aggregator<T>,
+    ) -> Result<Bitmap> {
         let all = self.values.all()?;
         let Some(rows) = rows else {
             into.values(all)?;
@@ -149,7 +153,7 @@ impl<'a, T: Decodable> Patches<'a, T> {
             return Ok(());
         }
         let mut values = vec![T::default(); numbers.len()];
-        if !self.values.gather(&numbers, cx, &mut values)? {
+        if !self.values.take(&numbers, cx, &mut values)? {
             return Err(Error::corrupt("more exceptions than there are"));
         }
         places

@@ -15,9 +15,9 @@
 use staffa_kernels::{Packed, unpack_decimals_f64};
 
 use super::exceptions;
-use super::exceptions::Patches;
+use super::exceptions::Exceptions;
 use crate::decode::{AnyDecoder, Decodable, Decoder, OpenContext, Scratch};
-use crate::encode::{Cascade, Encoding, Offered, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{FloatBits, Kind, PhysicalType, Values, power_of_two};
@@ -42,7 +42,7 @@ impl Encoding for FixedPoint {
         "floats with few bits behind the point as integers: what --max-error leaves; others as exceptions"
     }
 
-    fn roles(&self) -> &'static [&'static str] {
+    fn child_names(&self) -> &'static [&'static str] {
         &["digits", "mask", "exceptions"]
     }
 
@@ -50,19 +50,19 @@ impl Encoding for FixedPoint {
         kind == Kind::Float && matches!(ty, PhysicalType::U32 | PhysicalType::U64)
     }
 
-    fn offered(&self) -> Offered {
-        Offered::Rounded
+    fn availability(&self) -> Availability {
+        Availability::Rounded
     }
 
     fn encode(
         &self,
         values: Values<'_>,
         _: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
         match values {
-            Values::U32(words) => encode(words, cascade),
-            Values::U64(words) => encode(words, cascade),
+            Values::U32(words) => encode(words, chooser),
+            Values::U64(words) => encode(words, chooser),
             _ => Ok(None),
         }
     }
@@ -185,7 +185,7 @@ fn bits_behind<T: Fixed>(words: &[T]) -> i32 {
     best.1
 }
 
-fn encode<T: Fixed>(words: &[T], cascade: &Cascade<'_>) -> Result<Option<Node>> {
+fn encode<T: Fixed>(words: &[T], chooser: &Chooser<'_>) -> Result<Option<Node>> {
     let bits = bits_behind(words);
     let (scale, unit) = (power_of_two(bits), power_of_two(-bits));
     let (mut digits, mut rows, mut exceptions): (Vec<T>, Vec<u32>, Vec<T>) =
@@ -202,13 +202,13 @@ fn encode<T: Fixed>(words: &[T], cascade: &Cascade<'_>) -> Result<Option<Node>> 
             exceptions.push(word);
         }
     }
-    if !cascade.is_forced() && rows.len() * 2 > words.len() {
+    if !chooser.is_forced() && rows.len() * 2 > words.len() {
         return Ok(None);
     }
     let children = vec![
-        cascade.child(T::values(&digits), Kind::Signed)?,
-        exceptions::mask(words.len(), &rows, cascade)?,
-        cascade.child(T::values(&exceptions), Kind::Float)?,
+        chooser.child(T::values(&digits), Kind::Signed)?,
+        exceptions::mask(words.len(), &rows, chooser)?,
+        chooser.child(T::values(&exceptions), Kind::Float)?,
     ];
     let payload = (bits as i16).to_le_bytes().to_vec();
     Ok(Some(Node {
@@ -232,7 +232,7 @@ fn open<'a, T: Fixed>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<An
         )));
     }
     let digits = cx.open_words::<T>(node.child(0, "digits", node.ty, node.len)?)?;
-    let exceptions = Patches::<T>::open(node, 1, 2, cx)?;
+    let exceptions = Exceptions::<T>::open(node, 1, 2, cx)?;
     Ok(T::wrap(Box::new(Scaled {
         unit: power_of_two(-bits),
         digits,
@@ -243,7 +243,7 @@ fn open<'a, T: Fixed>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<An
 struct Scaled<'a, T> {
     unit: f64,
     digits: Box<dyn Decoder<T> + 'a>,
-    exceptions: Patches<'a, T>,
+    exceptions: Exceptions<'a, T>,
 }
 
 impl<T: Fixed> Decoder<T> for Scaled<'_, T> {
@@ -265,8 +265,8 @@ impl<T: Fixed> Decoder<T> for Scaled<'_, T> {
         self.exceptions.apply(v, out)
     }
 
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        self.digits.gather(rows, cx, out)?;
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        self.digits.take(rows, cx, out)?;
         out.iter_mut()
             .for_each(|place| *place = place.value(self.unit));
         self.exceptions.apply_at(rows, cx, out)
@@ -276,12 +276,12 @@ impl<T: Fixed> Decoder<T> for Scaled<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encodings::POOL;
     use crate::encode::Profile;
+    use crate::encodings::POOL;
 
     fn tree<T: Fixed>(words: &[T]) -> Node {
         let values = T::values(words);
-        Cascade::root(&POOL, Profile::Balanced, Some("fixed_point"))
+        Chooser::root(&POOL, Profile::Balanced, Some("fixed_point"))
             .choose(values, &Stats::new(values, Kind::Float))
             .unwrap()
     }

@@ -22,10 +22,10 @@ use staffa_kernels::{Packed, VECTOR, bounds, count_above, widths};
 use super::bitpack::{pack_vector, unpack_value, unpack_vector, vector_bytes};
 use crate::decode::filter::by_vector;
 use crate::decode::{
-    AnyDecoder, Decodable, Decoder, Fold, Integer, OpenContext, Range, Scratch, Wants,
-    fold_vectors, gather_ones, integer, sum_above,
+    Aggregator, AnyDecoder, Decodable, Decoder, Integer, Needs, OpenContext, Range, Scratch,
+    aggregate_vectors, integer, sum_above, take_each,
 };
-use crate::encode::{Cascade, Encoding, Stats};
+use crate::encode::{Chooser, Encoding, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Bitmap, Kind, Physical, PhysicalType, Values, for_ints, vector_len};
@@ -64,10 +64,10 @@ impl Encoding for FrameOfReference {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
         for_ints!(values.physical_type(), T => {
-            Ok(Some(size(T::slice(values).unwrap_or_default(), stats.kind(), cascade.vector_rows())))
+            Ok(Some(size(T::slice(values).unwrap_or_default(), stats.kind(), chooser.vector_rows())))
         }, _ => Ok(None))
     }
 
@@ -75,12 +75,12 @@ impl Encoding for FrameOfReference {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
         for_ints!(values.physical_type(), T => {
             let words = T::slice(values).unwrap_or_default();
-            let payload = if cascade.is_trial() {
-                vec![0; size(words, stats.kind(), cascade.vector_rows())]
+            let payload = if chooser.is_trial() {
+                vec![0; size(words, stats.kind(), chooser.vector_rows())]
             } else {
                 encode(words, stats.kind())
             };
@@ -563,7 +563,7 @@ impl<T: Integer> Decoder<T> for Frames<'_, T> {
         })
     }
 
-    fn select(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap> {
+    fn filter(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap> {
         by_vector(self.len, |v, words| {
             let vector = self
                 .vectors
@@ -590,9 +590,14 @@ impl<T: Integer> Decoder<T> for Frames<'_, T> {
         })
     }
 
-    fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {
-        let (Wants::Sum(kind), None) = (into.wants(), rows) else {
-            return fold_vectors(self, rows, into, cx);
+    fn aggregate(
+        &self,
+        rows: Option<&Bitmap>,
+        into: &mut dyn Aggregator<T>,
+        cx: &mut Scratch,
+    ) -> Result<()> {
+        let (Needs::Sum(kind), None) = (into.needs(), rows) else {
+            return aggregate_vectors(self, rows, into, cx);
         };
         let mut buffer = [T::ZERO; VECTOR];
         for (v, vector) in self.vectors.iter().enumerate() {
@@ -610,8 +615,8 @@ impl<T: Integer> Decoder<T> for Frames<'_, T> {
         Ok(())
     }
 
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        gather_ones(self, rows, cx, out, |v, i| {
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        take_each(self, rows, cx, out, |v, i| {
             let vector = self.vectors.get(v)?;
             let mut exception = None;
             for (number, position) in self.positions(vector).chunks_exact(2).enumerate() {

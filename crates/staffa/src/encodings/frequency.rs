@@ -10,16 +10,16 @@
 use staffa_kernels::{BytesDict, BytesDictBuilder, VECTOR, Word as _};
 
 use super::exceptions;
-use super::exceptions::{Mask, Patches};
+use super::exceptions::{Exceptions, Mask};
 use crate::decode::{
-    AnyDecoder, Appended, BytesDecoder, CodedStrings, Decodable, Decoder, Fold, OpenContext,
-    Scratch, StringTest, Wants, decode_all_strings, fold_vectors, no_row,
+    Aggregator, AnyDecoder, Appended, BytesDecoder, Decodable, Decoder, DictionaryStrings, Needs,
+    OpenContext, Scratch, StringTest, aggregate_vectors, decode_all_strings, no_row,
 };
-use crate::encode::{Cascade, Encoding, Offered, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{
-    Bitmap, Kind, Physical, PhysicalType, Picked, Values, for_words, rows_where, vector_len,
+    Bitmap, Kind, OwnedValues, Physical, PhysicalType, Values, for_words, rows_where, vector_len,
 };
 
 /// See the [module](self).
@@ -34,8 +34,8 @@ impl Encoding for Frequency {
         "frequency"
     }
 
-    fn offered(&self) -> Offered {
-        Offered::Slow
+    fn availability(&self) -> Availability {
+        Availability::Slow
     }
 
     fn decode_picos(&self) -> u32 {
@@ -46,7 +46,7 @@ impl Encoding for Frequency {
         "the value that most rows have once, a mask of the others, and the others"
     }
 
-    fn roles(&self) -> &'static [&'static str] {
+    fn child_names(&self) -> &'static [&'static str] {
         &["mask", "exceptions"]
     }
 
@@ -56,7 +56,7 @@ impl Encoding for Frequency {
 
     /// Not where no value has half the rows; then less than half the values are distinct
     /// (BtrBlocks, section 3.1).
-    fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
+    fn is_viable(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
         stats
             .top()
             .is_some_and(|(_, rows)| rows < values.len() && rows * 2 >= values.len())
@@ -66,15 +66,16 @@ impl Encoding for Frequency {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
         let Some((top, _)) = stats.top() else {
             return Ok(None);
         };
         let rows = exceptions(values, top);
-        let mask = exceptions::mask(values.len(), &rows, cascade)?.size();
+        let mask = exceptions::mask(values.len(), &rows, chooser)?.size();
         Ok(Some(
-            16 + mask + cascade.estimate_child(Picked::of(values, &rows).borrow(), stats.kind())?,
+            16 + mask
+                + chooser.estimate_child(OwnedValues::of(values, &rows).borrow(), stats.kind())?,
         ))
     }
 
@@ -82,7 +83,7 @@ impl Encoding for Frequency {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
         let Some((top, _)) = stats.top() else {
             return Ok(None);
@@ -97,8 +98,8 @@ impl Encoding for Frequency {
                 words.get(top as usize).copied().unwrap_or_default().write_le(&mut payload);
             }, _ => return Ok(None)),
         }
-        let mask = exceptions::mask(values.len(), &rows, cascade)?;
-        let exceptions = cascade.child(Picked::of(values, &rows).borrow(), stats.kind())?;
+        let mask = exceptions::mask(values.len(), &rows, chooser)?;
+        let exceptions = chooser.child(OwnedValues::of(values, &rows).borrow(), stats.kind())?;
         let (ty, len) = (values.physical_type(), values.len());
         Ok(Some(Node {
             encoding: 7,
@@ -123,7 +124,7 @@ impl Encoding for Frequency {
                     decoder.len()
                 )));
             }
-            if let Some(coded) = decoder.coded() {
+            if let Some(coded) = decoder.dictionary() {
                 return FrequentBytes::of_codes(node.payload, coded, mask, cx)
                     .map(|f| AnyDecoder::Bytes(Box::new(f)));
             }
@@ -143,7 +144,7 @@ impl Encoding for Frequency {
             let mut cursor = node.cursor();
             let top = T::read_le(cursor.bytes(T::BYTES)?).unwrap_or_default();
             cursor.finish("top value")?;
-            Ok(T::wrap(Box::new(FrequentWords { top, exceptions: Patches::open(node, 0, 1, cx)? })))
+            Ok(T::wrap(Box::new(FrequentWords { top, exceptions: Exceptions::open(node, 0, 1, cx)? })))
         }, _ => Err(Error::corrupt("frequency holds no bits")))
     }
 
@@ -191,7 +192,7 @@ fn exceptions(values: Values<'_>, top: u32) -> Vec<u32> {
 
 struct FrequentWords<'a, T> {
     top: T,
-    exceptions: Patches<'a, T>,
+    exceptions: Exceptions<'a, T>,
 }
 
 impl<T: Decodable> Decoder<T> for FrequentWords<'_, T> {
@@ -204,16 +205,21 @@ impl<T: Decodable> Decoder<T> for FrequentWords<'_, T> {
         self.exceptions.apply(v, out)
     }
 
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         out.fill(self.top);
         self.exceptions.apply_at(rows, cx, out)
     }
 
-    fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {
-        if into.wants() == Wants::InOrder {
-            return fold_vectors(self, rows, into, cx);
+    fn aggregate(
+        &self,
+        rows: Option<&Bitmap>,
+        into: &mut dyn Aggregator<T>,
+        cx: &mut Scratch,
+    ) -> Result<()> {
+        if into.needs() == Needs::InOrder {
+            return aggregate_vectors(self, rows, into, cx);
         }
-        let count = self.exceptions.fold(rows, into)?.count_ones();
+        let count = self.exceptions.aggregate(rows, into)?.count_ones();
         if count > 0 {
             into.runs(&[self.top], &[count as u32])
         } else {
@@ -235,7 +241,7 @@ impl FrequentBytes {
     /// Of exceptions that have a dictionary.
     fn of_codes(
         top: &[u8],
-        exceptions: &dyn CodedStrings,
+        exceptions: &dyn DictionaryStrings,
         mask: Mask,
         cx: &mut OpenContext<'_>,
     ) -> Result<Self> {
@@ -319,7 +325,7 @@ impl FrequentBytes {
     }
 }
 
-impl CodedStrings for FrequentBytes {
+impl DictionaryStrings for FrequentBytes {
     fn strings(&self) -> Result<&BytesDict> {
         Ok(&self.values)
     }
@@ -335,11 +341,11 @@ impl BytesDecoder for FrequentBytes {
         self.mask.len()
     }
 
-    fn coded(&self) -> Option<&dyn CodedStrings> {
+    fn dictionary(&self) -> Option<&dyn DictionaryStrings> {
         Some(self)
     }
 
-    fn select(&self, test: &StringTest<'_>, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
+    fn filter(&self, test: &StringTest<'_>, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
         let passing: Vec<bool> = (0..self.values.len())
             .map(|i| self.values.get(i).is_some_and(test.passes))
             .collect();
@@ -376,7 +382,7 @@ impl BytesDecoder for FrequentBytes {
         self.with_codes(v, cx, |codes| self.values.gather(codes, lengths, out))
     }
 
-    fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut Appended) -> Result<()> {
+    fn take(&self, rows: &[u32], _: &mut Scratch, out: &mut Appended) -> Result<()> {
         let code = |row: &u32| {
             self.mask
                 .rank(*row as usize)

@@ -12,7 +12,7 @@ use staffa_kernels::{join_prefixes, sum_u32};
 
 use super::onpair::OnPair;
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
-use crate::encode::{Cascade, Encoding, Offered, Stats, rough_bytes};
+use crate::encode::{Availability, Chooser, Encoding, Stats, rough_bytes};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values, vector_len};
@@ -29,8 +29,8 @@ impl Encoding for FrontCoding {
         "front_coding"
     }
 
-    fn offered(&self) -> Offered {
-        Offered::Slow
+    fn availability(&self) -> Availability {
+        Availability::Slow
     }
 
     fn decode_picos(&self) -> u32 {
@@ -41,7 +41,7 @@ impl Encoding for FrontCoding {
         "strings as what they share with the one before, and the rest"
     }
 
-    fn roles(&self) -> &'static [&'static str] {
+    fn child_names(&self) -> &'static [&'static str] {
         &["prefixes", "suffixes"]
     }
 
@@ -50,7 +50,7 @@ impl Encoding for FrontCoding {
     }
 
     /// A fifth of the bytes must be shared, by a few pairs of neighbours.
-    fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
+    fn is_viable(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
         const PAIRS: usize = 64;
         let Values::Bytes(strings) = values else {
             return false;
@@ -73,26 +73,26 @@ impl Encoding for FrontCoding {
         &self,
         values: Values<'_>,
         _: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
         let Values::Bytes(strings) = values else {
             return Ok(None);
         };
-        let (prefixes, suffixes) = split(strings, cascade.vector_rows());
+        let (prefixes, suffixes) = split(strings, chooser.vector_rows());
         let suffixes = Values::Bytes(suffixes.as_strings());
-        if !cascade.offers(&OnPair) {
-            let suffixes = cascade.flat().estimate_child(suffixes, Kind::Unsigned)?;
+        if !chooser.offers(&OnPair) {
+            let suffixes = chooser.flat().estimate_child(suffixes, Kind::Unsigned)?;
             return Ok(Some(
-                8 + suffixes + cascade.estimate_child(Values::U32(&prefixes), Kind::Unsigned)?,
+                8 + suffixes + chooser.estimate_child(Values::U32(&prefixes), Kind::Unsigned)?,
             ));
         }
         let Some(size) =
-            OnPair.estimate(suffixes, &Stats::new(suffixes, Kind::Unsigned), cascade)?
+            OnPair.estimate(suffixes, &Stats::new(suffixes, Kind::Unsigned), chooser)?
         else {
             return Ok(None);
         };
         Ok(Some(
-            8 + size + cascade.estimate_child(Values::U32(&prefixes), Kind::Unsigned)?,
+            8 + size + chooser.estimate_child(Values::U32(&prefixes), Kind::Unsigned)?,
         ))
     }
 
@@ -100,19 +100,19 @@ impl Encoding for FrontCoding {
         &self,
         values: Values<'_>,
         _: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
         let Values::Bytes(strings) = values else {
             return Ok(None);
         };
-        let (prefixes, suffixes) = split(strings, cascade.vector_rows());
-        if cascade.is_trial() {
+        let (prefixes, suffixes) = split(strings, chooser.vector_rows());
+        if chooser.is_trial() {
             // OnPair stands for whatever has the suffixes.
             let rest = Values::Bytes(suffixes.as_strings());
-            let rest = if cascade.offers(&OnPair) {
-                OnPair.encode(rest, &Stats::new(rest, Kind::Unsigned), &cascade.flat())?
+            let rest = if chooser.offers(&OnPair) {
+                OnPair.encode(rest, &Stats::new(rest, Kind::Unsigned), &chooser.flat())?
             } else {
-                Some(cascade.flat().child(rest, Kind::Unsigned)?)
+                Some(chooser.flat().child(rest, Kind::Unsigned)?)
             };
             let payload = vec![0; rough_bytes(Values::U32(&prefixes))];
             return Ok(rest.map(|rest| Node {
@@ -124,8 +124,8 @@ impl Encoding for FrontCoding {
             }));
         }
         let children = vec![
-            cascade.child(Values::U32(&prefixes), Kind::Unsigned)?,
-            cascade
+            chooser.child(Values::U32(&prefixes), Kind::Unsigned)?,
+            chooser
                 .flat()
                 .child(Values::Bytes(suffixes.as_strings()), Kind::Unsigned)?,
         ];

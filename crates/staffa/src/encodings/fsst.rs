@@ -16,7 +16,7 @@ use staffa_kernels::{FsstTable, VECTOR};
 use super::onpair::OnPair;
 use super::plain::starts_within;
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
-use crate::encode::{Cascade, Encoding, Offered, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Strings, Values};
@@ -33,8 +33,8 @@ impl Encoding for Fsst {
         "fsst"
     }
 
-    fn offered(&self) -> Offered {
-        Offered::Instead(&OnPair)
+    fn availability(&self) -> Availability {
+        Availability::Instead(&OnPair)
     }
 
     fn decode_picos(&self) -> u32 {
@@ -45,7 +45,7 @@ impl Encoding for Fsst {
         "strings with frequent substrings as one-byte codes"
     }
 
-    fn roles(&self) -> &'static [&'static str] {
+    fn child_names(&self) -> &'static [&'static str] {
         &["lengths"]
     }
 
@@ -57,7 +57,7 @@ impl Encoding for Fsst {
         ty == PhysicalType::Bytes
     }
 
-    fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
+    fn is_viable(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
         values.plain_bytes() >= 64 && !stats.is_few_strings()
     }
 
@@ -66,21 +66,21 @@ impl Encoding for Fsst {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
         let Values::Bytes(strings) = values else {
             return Ok(None);
         };
-        if onpair_is_smaller(strings, cascade) {
+        if onpair_is_smaller(strings, chooser) {
             return Ok(None);
         }
-        let sample = Cascade::sample_strings(strings);
+        let sample = Chooser::sample_strings(strings);
         let sample = sample.as_ref().map_or(strings, |s| s.as_strings());
         let Some(compressed) = Compressed::of(sample, VECTOR) else {
             return Ok(None);
         };
         let share = strings.contents().len() as f64 / sample.contents().len().max(1) as f64;
-        let lengths = cascade.estimate_lengths(strings, stats)?;
+        let lengths = chooser.estimate_lengths(strings, stats)?;
         let table = compressed.table.len() + 4 * strings.len().div_ceil(VECTOR);
         Ok(Some(
             8 + table + lengths + (compressed.codes.len() as f64 * share) as usize,
@@ -91,7 +91,7 @@ impl Encoding for Fsst {
         &self,
         values: Values<'_>,
         _: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
         let Values::Bytes(strings) = values else {
             return Ok(None);
@@ -102,7 +102,7 @@ impl Encoding for Fsst {
         let mut payload = compressed.table;
         payload.extend(compressed.ends.iter().flat_map(|end| end.to_le_bytes()));
         payload.extend_from_slice(&compressed.codes);
-        let lengths = cascade.lengths(&strings.lengths())?;
+        let lengths = chooser.lengths(&strings.lengths())?;
         Ok(Some(Node {
             encoding: 9,
             ty: PhysicalType::Bytes,
@@ -173,9 +173,9 @@ impl Encoding for Fsst {
 
 /// Longer texts OnPair makes smaller, where it may be chosen: trying both would only take time. In
 /// a trial it stands for both.
-fn onpair_is_smaller(strings: Strings<'_>, cascade: &Cascade<'_>) -> bool {
-    let most = if cascade.is_trial() { 1 << 12 } else { 1 << 17 };
-    strings.contents().len() > most && cascade.offers(&OnPair)
+fn onpair_is_smaller(strings: Strings<'_>, chooser: &Chooser<'_>) -> bool {
+    let most = if chooser.is_trial() { 1 << 12 } else { 1 << 17 };
+    strings.contents().len() > most && chooser.offers(&OnPair)
 }
 
 /// What the encoder makes of some strings.

@@ -17,10 +17,10 @@ use staffa_kernels::{Int as _, Word as _, gather};
 
 use super::constant::Constant;
 use crate::decode::{
-    AnyDecoder, Codes, Decodable, Decoder, Integer, LaterWords, OpenContext, Scratch, Stream,
-    StreamOf, made,
+    AnyDecoder, Codes, Decodable, Decoder, Integer, LazyWords, OpenContext, ReferenceStream,
+    Scratch, StreamOf, get_or_try_init,
 };
-use crate::encode::{Cascade, Coder, Encoding, Stats};
+use crate::encode::{Chooser, Coder, Encoding, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef, put_varint};
 use crate::values::{Kind, Physical, PhysicalType, Values, for_ints};
@@ -45,7 +45,7 @@ impl Encoding for Grouped {
         "a small number that tells which of the values that go with another column's value it is"
     }
 
-    fn roles(&self) -> &'static [&'static str] {
+    fn child_names(&self) -> &'static [&'static str] {
         &["numbers", "entries", "starts"]
     }
 
@@ -53,7 +53,7 @@ impl Encoding for Grouped {
         ty.width_bytes().is_some_and(|bytes| bytes <= 8)
     }
 
-    fn needs_source(&self) -> bool {
+    fn needs_reference(&self) -> bool {
         true
     }
 
@@ -61,9 +61,9 @@ impl Encoding for Grouped {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        let [source] = cascade.sources() else {
+        let [source] = chooser.sources() else {
             return Ok(None);
         };
         if source.words.len() != values.len() {
@@ -78,11 +78,11 @@ impl Encoding for Grouped {
             let mut payload = vec![source.from as u8];
             put_varint(&mut payload, base);
             let mut children = vec![
-                cascade.child(Values::U32(&groups.numbers), Kind::Unsigned)?,
-                cascade.child(T::values(&groups.entries), stats.kind())?,
+                chooser.child(Values::U32(&groups.numbers), Kind::Unsigned)?,
+                chooser.child(T::values(&groups.entries), stats.kind())?,
             ];
             if !groups.starts.iter().enumerate().all(|(i, start)| i == *start as usize) {
-                children.push(cascade.child(Values::U32(&groups.starts), Kind::Unsigned)?);
+                children.push(chooser.child(Values::U32(&groups.starts), Kind::Unsigned)?);
             }
             Ok(Some(Node { encoding: self.id(), ty: T::TYPE, len: words.len(), payload, children }))
         }, _ => Ok(None))
@@ -97,14 +97,14 @@ impl Encoding for Grouped {
             let child = node.child(0, "numbers", PhysicalType::U32, node.len)?;
             let zero = child.encoding == Constant.id() && child.payload.iter().all(|byte| *byte == 0);
             let numbers = if zero { None } else { Some(cx.open_words::<u32>(child)?) };
-            let entries = LaterWords::<T>::open(node.any_child(1, "entries")?, cx, "entries")?;
+            let entries = LazyWords::<T>::open(node.any_child(1, "entries")?, cx, "entries")?;
             let others = cx.source(0)?.codes(from, base, node.len)?;
             cx.budget.count_beside(others.held());
             let starts = if node.children.len() > 2 {
                 node.expect_children(3)?;
                 let groups = node.any_child(2, "starts")?;
                 cx.budget.take((groups.len * T::BYTES) as u64, "first entries")?;
-                Some(LaterWords::open(groups, cx, "starts")?)
+                Some(LazyWords::open(groups, cx, "starts")?)
             } else {
                 node.expect_children(2)?;
                 None
@@ -125,7 +125,7 @@ impl Encoding for Grouped {
 
 /// The least word of a stream, and all words above it; `None` where they are too far apart to count
 /// groups by.
-fn codes(source: Stream<'_>) -> Option<(u64, Vec<u32>)> {
+fn codes(source: ReferenceStream<'_>) -> Option<(u64, Vec<u32>)> {
     let wide: Vec<u64> = for_ints!(source.words.physical_type(), T => {
         T::slice(source.words)?.iter().map(|w| w.to_u64()).collect()
     }, _ => return None);
@@ -221,12 +221,12 @@ struct Picks<'a, T> {
     /// Which group.
     others: Box<dyn Codes + 'a>,
     /// Of every group its first entry; where there are none, its own number.
-    starts: Option<LaterWords<'a, u32>>,
+    starts: Option<LazyWords<'a, u32>>,
     /// The entries there.
     firsts: OnceLock<Vec<T>>,
     /// Where they are not all 0.
     numbers: Option<Box<dyn Decoder<u32> + 'a>>,
-    entries: LaterWords<'a, T>,
+    entries: LazyWords<'a, T>,
 }
 
 fn no_group(groups: &[u32], len: usize) -> Error {
@@ -255,7 +255,7 @@ impl<T: Integer> Picks<'_, T> {
                 Err(no_entry(starts, entries.len()))
             }
         };
-        made(&self.firsts, find).map(Vec::as_slice)
+        get_or_try_init(&self.firsts, find).map(Vec::as_slice)
     }
 
     /// Entries by group and number in it, of many rows; `place` is scratch.
@@ -268,7 +268,7 @@ impl<T: Integer> Picks<'_, T> {
     ) -> Result<()> {
         let others = number.iter().filter(|number| **number > 0).count();
         let entries = self.entries.all()?;
-        let starts = self.starts.as_ref().map(LaterWords::all).transpose()?;
+        let starts = self.starts.as_ref().map(LazyWords::all).transpose()?;
         if others * 8 > out.len() {
             match starts {
                 Some(starts) if !gather(starts, group, place) => {
@@ -333,11 +333,11 @@ impl<T: Integer> Decoder<T> for Picks<'_, T> {
         Ok(())
     }
 
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         let (mut groups, mut places) = (vec![0; rows.len()], vec![0; rows.len()]);
-        self.others.gather(rows, cx, &mut groups)?;
+        self.others.take(rows, cx, &mut groups)?;
         match &self.starts {
-            Some(starts) if !starts.gather(&groups, cx, &mut places)? => {
+            Some(starts) if !starts.take(&groups, cx, &mut places)? => {
                 return Err(no_group(&groups, starts.all()?.len()));
             }
             Some(_) => {}
@@ -345,13 +345,13 @@ impl<T: Integer> Decoder<T> for Picks<'_, T> {
         }
         if let Some(all) = &self.numbers {
             let mut numbers = groups;
-            all.gather(rows, cx, &mut numbers)?;
+            all.take(rows, cx, &mut numbers)?;
             places
                 .iter_mut()
                 .zip(&numbers)
                 .for_each(|(place, number)| *place = place.wrapping_add(*number));
         }
-        if self.entries.gather(&places, cx, out)? {
+        if self.entries.take(&places, cx, out)? {
             Ok(())
         } else {
             Err(no_entry(&places, self.entries.all()?.len()))

@@ -1,14 +1,14 @@
 //! Lz4: LZ4's block format. The layout is that of every [codec](super::codec).
 
 use super::codec::Codec;
-use crate::encode::Offered;
+use crate::encode::Availability;
 
 /// See the [module](self).
 pub static LZ4: Codec = Codec {
     id: 23,
     name: "lz4",
     about: "bytes compressed by LZ4; a row costs the block",
-    offered: Offered::Fast,
+    availability: Availability::Fast,
     compress: |bytes| Some(lz4_flex::block::compress(bytes)),
     weigh: |bytes| Some(lz4_flex::block::compress(bytes)),
     decompress: |bytes, out| {

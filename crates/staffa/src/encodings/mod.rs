@@ -117,7 +117,7 @@ pub fn list() -> Vec<EncodingInfo> {
         .map(|e| EncodingInfo {
             name: e.name(),
             about: e.about(),
-            by_name: !e.needs_source(),
+            by_name: !e.needs_reference(),
         })
         .collect()
 }

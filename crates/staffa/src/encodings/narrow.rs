@@ -11,11 +11,12 @@
 use staffa_kernels::U256;
 
 use super::exceptions;
-use super::exceptions::Patches;
+use super::exceptions::Exceptions;
 use crate::decode::{
-    AnyDecoder, Decodable, Decoder, Fold, OpenContext, Scratch, Wants, fold_vectors, sum_of,
+    Aggregator, AnyDecoder, Decodable, Decoder, Needs, OpenContext, Scratch, aggregate_vectors,
+    sum_of,
 };
-use crate::encode::{Cascade, Encoding, Stats};
+use crate::encode::{Chooser, Encoding, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Bitmap, Kind, PhysicalType, Values};
@@ -40,7 +41,7 @@ impl Encoding for Narrow {
         "128- and 256-bit integers as 64-bit ones where they fit, others as exceptions"
     }
 
-    fn roles(&self) -> &'static [&'static str] {
+    fn child_names(&self) -> &'static [&'static str] {
         &["values", "mask", "exceptions"]
     }
 
@@ -52,11 +53,11 @@ impl Encoding for Narrow {
         &self,
         values: Values<'_>,
         _: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
         match values {
-            Values::U128(words) => encode(words, cascade),
-            Values::U256(words) => encode(words, cascade),
+            Values::U128(words) => encode(words, chooser),
+            Values::U256(words) => encode(words, chooser),
             _ => Ok(None),
         }
     }
@@ -68,11 +69,11 @@ impl Encoding for Narrow {
             cx.open_words::<u64>(node.child(0, "values", PhysicalType::U64, node.len)?)?;
         match node.ty {
             PhysicalType::U128 => {
-                let exceptions = Patches::<u128>::open(node, 1, 2, cx)?;
+                let exceptions = Exceptions::<u128>::open(node, 1, 2, cx)?;
                 Ok(AnyDecoder::U128(Box::new(Widened { values, exceptions })))
             }
             PhysicalType::U256 => {
-                let exceptions = Patches::<U256>::open(node, 1, 2, cx)?;
+                let exceptions = Exceptions::<U256>::open(node, 1, 2, cx)?;
                 Ok(AnyDecoder::U256(Box::new(Widened { values, exceptions })))
             }
             other => Err(Error::corrupt(format!(
@@ -89,7 +90,7 @@ impl Encoding for Narrow {
     }
 }
 
-fn encode<T: Widen>(words: &[T], cascade: &Cascade<'_>) -> Result<Option<Node>> {
+fn encode<T: Widen>(words: &[T], chooser: &Chooser<'_>) -> Result<Option<Node>> {
     let (mut values, mut rows, mut exceptions) =
         (Vec::with_capacity(words.len()), Vec::new(), Vec::new());
     for &word in words {
@@ -102,13 +103,13 @@ fn encode<T: Widen>(words: &[T], cascade: &Cascade<'_>) -> Result<Option<Node>> 
             exceptions.push(word);
         }
     }
-    if !cascade.is_forced() && rows.len() * 2 > words.len() {
+    if !chooser.is_forced() && rows.len() * 2 > words.len() {
         return Ok(None);
     }
     let children = vec![
-        cascade.child(Values::U64(&values), Kind::Signed)?,
-        exceptions::mask(words.len(), &rows, cascade)?,
-        cascade.child(T::values(&exceptions), Kind::Opaque)?,
+        chooser.child(Values::U64(&values), Kind::Signed)?,
+        exceptions::mask(words.len(), &rows, chooser)?,
+        chooser.child(T::values(&exceptions), Kind::Opaque)?,
     ];
     Ok(Some(Node {
         encoding: 10,
@@ -149,7 +150,7 @@ impl Widen for U256 {
 
 struct Widened<'a, T> {
     values: Box<dyn Decoder<u64> + 'a>,
-    exceptions: Patches<'a, T>,
+    exceptions: Exceptions<'a, T>,
 }
 
 impl<T: Widen> Decoder<T> for Widened<'_, T> {
@@ -168,43 +169,48 @@ impl<T: Widen> Decoder<T> for Widened<'_, T> {
         self.exceptions.apply(v, out)
     }
 
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         let mut narrow = vec![0; rows.len()];
-        self.values.gather(rows, cx, &mut narrow)?;
+        self.values.take(rows, cx, &mut narrow)?;
         out.iter_mut()
             .zip(narrow)
             .for_each(|(wide, narrow)| *wide = T::widen(narrow));
         self.exceptions.apply_at(rows, cx, out)
     }
 
-    fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {
+    fn aggregate(
+        &self,
+        rows: Option<&Bitmap>,
+        into: &mut dyn Aggregator<T>,
+        cx: &mut Scratch,
+    ) -> Result<()> {
         if self.exceptions.is_empty() {
-            return self.values.fold(rows, &mut Wide { into }, cx);
+            return self.values.aggregate(rows, &mut Wide { into }, cx);
         }
-        if into.wants() == Wants::InOrder {
-            return fold_vectors(self, rows, into, cx);
+        if into.needs() == Needs::InOrder {
+            return aggregate_vectors(self, rows, into, cx);
         }
-        let others = self.exceptions.fold(rows, into)?;
-        self.values.fold(Some(&others), &mut Wide { into }, cx)
+        let others = self.exceptions.aggregate(rows, into)?;
+        self.values.aggregate(Some(&others), &mut Wide { into }, cx)
     }
 }
 
 /// Hands narrow values on as wide ones.
 struct Wide<'f, T> {
-    into: &'f mut dyn Fold<T>,
+    into: &'f mut dyn Aggregator<T>,
 }
 
-impl<T: Widen> Fold<u64> for Wide<'_, T> {
-    fn wants(&self) -> Wants {
-        match self.into.wants() {
-            Wants::Sum(_) => Wants::Sum(Kind::Signed),
+impl<T: Widen> Aggregator<u64> for Wide<'_, T> {
+    fn needs(&self) -> Needs {
+        match self.into.needs() {
+            Needs::Sum(_) => Needs::Sum(Kind::Signed),
             other => other,
         }
     }
 
     fn values(&mut self, values: &[u64]) -> Result<()> {
-        match self.into.wants() {
-            Wants::Sum(_) => self.into.sum(sum_of(values, Kind::Signed)),
+        match self.into.needs() {
+            Needs::Sum(_) => self.into.sum(sum_of(values, Kind::Signed)),
             _ => self.into.values(
                 &values
                     .iter()

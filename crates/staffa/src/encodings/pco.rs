@@ -22,7 +22,7 @@ use ::pco::{ChunkConfig, DecompressorScratch, DeltaSpec, PagingSpec};
 use staffa_kernels::VECTOR;
 
 use crate::decode::{AnyDecoder, Decodable, Decoder, OpenContext, Scratch};
-use crate::encode::{Cascade, Encoding, Offered, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef, put_varint};
 use crate::values::{Kind, PhysicalType, Values, vector_len};
@@ -64,8 +64,8 @@ impl Encoding for Pco {
         5000
     }
 
-    fn offered(&self) -> Offered {
-        Offered::Small
+    fn availability(&self) -> Availability {
+        Availability::Small
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
@@ -76,7 +76,7 @@ impl Encoding for Pco {
         }
     }
 
-    fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
+    fn is_viable(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
         values.len() >= LEAST
     }
 
@@ -85,18 +85,18 @@ impl Encoding for Pco {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
-        Ok(encode(values, stats.kind(), cascade, ESTIMATED)?.map(|node| node.size()))
+        Ok(encode(values, stats.kind(), chooser, ESTIMATED)?.map(|node| node.size()))
     }
 
     fn encode(
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        encode(values, stats.kind(), cascade, LEVEL)
+        encode(values, stats.kind(), chooser, LEVEL)
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
@@ -160,10 +160,10 @@ of_word! {
 fn encode(
     values: Values<'_>,
     kind: Kind,
-    cascade: &Cascade<'_>,
+    chooser: &Chooser<'_>,
     level: usize,
 ) -> Result<Option<Node>> {
-    if cascade.is_trial() {
+    if chooser.is_trial() {
         return Ok(None);
     }
     let payload = match (values, kind) {

@@ -14,9 +14,9 @@ use staffa_kernels::{VECTOR, Word as _, as_bytes, copy_from_le, sum_u32};
 
 use crate::decode::{
     AnyDecoder, Appended, BytesDecoder, Decodable, Decoder, OpenContext, Scratch, by_vector,
-    gather_ones,
+    take_each,
 };
-use crate::encode::{Cascade, Encoding, PointRead, Stats};
+use crate::encode::{Chooser, Encoding, PointAccess, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, Physical, PhysicalType, Values, for_words, vector_len};
@@ -41,7 +41,7 @@ impl Encoding for Plain {
         "the values as they are"
     }
 
-    fn roles(&self) -> &'static [&'static str] {
+    fn child_names(&self) -> &'static [&'static str] {
         &["lengths"]
     }
 
@@ -57,24 +57,24 @@ impl Encoding for Plain {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
         let lengths = match values {
-            Values::Bytes(strings) => cascade.estimate_lengths(strings, stats)?,
+            Values::Bytes(strings) => chooser.estimate_lengths(strings, stats)?,
             _ => 0,
         };
         Ok(Some(8 + values.plain_bytes() + lengths))
     }
 
-    fn point_read(&self) -> PointRead {
-        PointRead::Value
+    fn point_access(&self) -> PointAccess {
+        PointAccess::Value
     }
 
     fn encode(
         &self,
         values: Values<'_>,
         _: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
         let mut node = Node {
             encoding: 0,
@@ -86,7 +86,7 @@ impl Encoding for Plain {
         match values {
             Values::Bytes(strings) => {
                 node.payload = strings.contents().to_vec();
-                node.children.push(cascade.lengths(&strings.lengths())?);
+                node.children.push(chooser.lengths(&strings.lengths())?);
             }
             Values::Bits(_) => return Ok(None),
             words => for_words!(words.physical_type(), T => {
@@ -171,8 +171,8 @@ impl<T: Decodable> Decoder<T> for PlainWords<'_> {
         Ok(())
     }
 
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        gather_ones(self, rows, cx, out, |v, i| {
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        take_each(self, rows, cx, out, |v, i| {
             T::read_le(self.bytes.get((v * VECTOR + i) * T::BYTES..)?)
         })
     }
@@ -226,7 +226,7 @@ impl BytesDecoder for PlainBytes<'_> {
         Ok(bytes.len())
     }
 
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
         let mut buffer = cx.take_u32();
         for (v, rows) in by_vector(rows) {
             let lengths = buffer

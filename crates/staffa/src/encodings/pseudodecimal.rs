@@ -13,7 +13,7 @@
 use staffa_kernels::{PoolVec, VECTOR};
 
 use crate::decode::{AnyDecoder, Decodable, Decoder, OpenContext, Scratch};
-use crate::encode::{Cascade, Encoding, Offered, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{FloatBits, Kind, PhysicalType, Values};
@@ -37,8 +37,8 @@ impl Encoding for Pseudodecimal {
         "pseudodecimal"
     }
 
-    fn offered(&self) -> Offered {
-        Offered::Small
+    fn availability(&self) -> Availability {
+        Availability::Small
     }
 
     fn decode_picos(&self) -> u32 {
@@ -49,7 +49,7 @@ impl Encoding for Pseudodecimal {
         "floats as decimal digits and exponents, others as exceptions"
     }
 
-    fn roles(&self) -> &'static [&'static str] {
+    fn child_names(&self) -> &'static [&'static str] {
         &["digits", "exponents", "exceptions"]
     }
 
@@ -59,7 +59,7 @@ impl Encoding for Pseudodecimal {
 
     /// Not under 10% distinct (BtrBlocks, section 4.2); the share of exceptions is seen when
     /// encoding.
-    fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
+    fn is_viable(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
         stats
             .dictionary()
             .is_none_or(|d| d.firsts.len() * 10 >= values.len())
@@ -69,11 +69,11 @@ impl Encoding for Pseudodecimal {
         &self,
         values: Values<'_>,
         _: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
         match values {
-            Values::U32(words) => encode(words, cascade),
-            Values::U64(words) => encode(words, cascade),
+            Values::U32(words) => encode(words, chooser),
+            Values::U64(words) => encode(words, chooser),
             _ => Ok(None),
         }
     }
@@ -113,7 +113,7 @@ fn single<T: FloatBits + Decodable>(bits: T) -> Option<(i32, u8)> {
     None
 }
 
-fn encode<T: FloatBits + Decodable>(words: &[T], cascade: &Cascade<'_>) -> Result<Option<Node>> {
+fn encode<T: FloatBits + Decodable>(words: &[T], chooser: &Chooser<'_>) -> Result<Option<Node>> {
     let (mut digits, mut exponents, mut exceptions) = (Vec::new(), Vec::new(), Vec::new());
     for &word in words {
         if let Some((d, e)) = single(word) {
@@ -124,15 +124,15 @@ fn encode<T: FloatBits + Decodable>(words: &[T], cascade: &Cascade<'_>) -> Resul
             digits.push(digits.last().copied().unwrap_or(0));
             exponents.push(EXCEPTION);
             exceptions.push(word);
-            if !cascade.is_forced() && exceptions.len() * 2 > words.len() {
+            if !chooser.is_forced() && exceptions.len() * 2 > words.len() {
                 return Ok(None);
             }
         }
     }
     let children = vec![
-        cascade.child(Values::U32(&digits), Kind::Signed)?,
-        cascade.child(Values::U8(&exponents), Kind::Unsigned)?,
-        cascade.child(T::values(&exceptions), Kind::Opaque)?,
+        chooser.child(Values::U32(&digits), Kind::Signed)?,
+        chooser.child(Values::U8(&exponents), Kind::Unsigned)?,
+        chooser.child(T::values(&exceptions), Kind::Opaque)?,
     ];
     Ok(Some(Node {
         encoding: 8,

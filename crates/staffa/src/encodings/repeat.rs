@@ -15,10 +15,10 @@
 use staffa_kernels::{PoolVec, Repeated, Repeats, VECTOR, copy_repeats, gather};
 
 use crate::decode::{
-    AnyDecoder, Decodable, Decoder, Integer, Later, OpenContext, Scratch, decode_all, few_words,
+    AnyDecoder, Decodable, Decoder, Integer, Lazy, OpenContext, Scratch, decode_all, few_words,
     no_row, words,
 };
-use crate::encode::{Cascade, Encoding, Offered, PointRead, Sequences, Stats, matches};
+use crate::encode::{Availability, Chooser, Encoding, PointAccess, Sequences, Stats, matches};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, Physical, PhysicalType, Values, for_ints, vector_len};
@@ -43,8 +43,8 @@ impl Encoding for Repeat {
         "repeat"
     }
 
-    fn offered(&self) -> Offered {
-        Offered::Slow
+    fn availability(&self) -> Availability {
+        Availability::Slow
     }
 
     fn decode_picos(&self) -> u32 {
@@ -55,7 +55,7 @@ impl Encoding for Repeat {
         "lists of values that came before: how far back, how long, and the values between them"
     }
 
-    fn roles(&self) -> &'static [&'static str] {
+    fn child_names(&self) -> &'static [&'static str] {
         &["literals", "literal_lengths", "match_lengths", "offsets"]
     }
 
@@ -63,12 +63,12 @@ impl Encoding for Repeat {
         ty.width_bytes().is_some_and(|bytes| bytes <= 8)
     }
 
-    fn suits(&self, _: Values<'_>, stats: &Stats<'_>) -> bool {
+    fn is_viable(&self, _: Values<'_>, stats: &Stats<'_>) -> bool {
         stats.sequences().is_some()
     }
 
     /// Repeats lie farther apart than a sample's values.
-    fn needs_all(&self) -> bool {
+    fn estimates_from_all_values(&self) -> bool {
         true
     }
 
@@ -76,38 +76,38 @@ impl Encoding for Repeat {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
         let Some(found) = stats.sequences() else {
             return Ok(None);
         };
         let mut bytes = 8;
         for part in [&found.literals, &found.lengths, &found.offsets] {
-            bytes += cascade.estimate_child(Values::U32(part), Kind::Unsigned)?;
+            bytes += chooser.estimate_child(Values::U32(part), Kind::Unsigned)?;
         }
         for_ints!(values.physical_type(), T => {
             let literals = found.literal_values(T::slice(values).unwrap_or_default());
-            bytes += cascade.estimate_child(T::values(&literals), stats.kind())?;
+            bytes += chooser.estimate_child(T::values(&literals), stats.kind())?;
         }, _ => return Ok(None));
         // Samples of lengths and offsets make little of the rare large ones.
         Ok(Some(bytes + bytes / 8))
     }
 
     /// More than a few rows, and the second ones, take the block.
-    fn point_read(&self) -> PointRead {
-        PointRead::Block
+    fn point_access(&self) -> PointAccess {
+        PointAccess::Block
     }
 
     fn encode(
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
         let all: Sequences;
         let found = match stats.sequences() {
             Some(found) => found,
-            None if cascade.is_forced() => {
+            None if chooser.is_forced() => {
                 all = matches::all(values);
                 &all
             }
@@ -115,9 +115,9 @@ impl Encoding for Repeat {
         };
         for_ints!(values.physical_type(), T => {
             let literals = found.literal_values(T::slice(values).unwrap_or_default());
-            let mut children = vec![cascade.child(T::values(&literals), stats.kind())?];
+            let mut children = vec![chooser.child(T::values(&literals), stats.kind())?];
             for part in [&found.literals, &found.lengths, &found.offsets] {
-                children.push(cascade.child(Values::U32(part), Kind::Unsigned)?);
+                children.push(chooser.child(Values::U32(part), Kind::Unsigned)?);
             }
             Ok(Some(Node { encoding: 16, ty: T::TYPE, len: values.len(), payload: Vec::new(), children }))
         }, _ => Ok(None))
@@ -148,7 +148,7 @@ struct Parts<'a, T> {
     literal_lengths: Box<dyn Decoder<u32> + 'a>,
     match_lengths: Box<dyn Decoder<u32> + 'a>,
     offsets: Box<dyn Decoder<u32> + 'a>,
-    all: Later<PoolVec<T>>,
+    all: Lazy<PoolVec<T>>,
 }
 
 impl<'a, T: Integer> Parts<'a, T> {
@@ -177,7 +177,7 @@ impl<'a, T: Integer> Parts<'a, T> {
             literal_lengths,
             match_lengths,
             offsets,
-            all: Later::default(),
+            all: Lazy::default(),
         })
     }
 
@@ -414,7 +414,7 @@ impl<T: Integer> Decoder<T> for Parts<'_, T> {
         Ok(())
     }
 
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         if self.few(rows, cx, out)? {
             return Ok(());
         }
@@ -444,8 +444,8 @@ mod tests {
         len: usize,
         f: impl FnOnce(&Parts<'_, u32>) -> Result<R>,
     ) -> Result<R> {
-        let cascade = Cascade::new(&POOL);
-        let child = |values: &[u32]| cascade.child(Values::U32(values), Kind::Unsigned);
+        let chooser = Chooser::new(&POOL);
+        let child = |values: &[u32]| chooser.child(Values::U32(values), Kind::Unsigned);
         let [before, lengths, offsets] = lists;
         let children = vec![
             child(literals)?,
@@ -490,10 +490,10 @@ mod tests {
         opened(literals, lists, len, |parts| {
             let (mut cx, mut first, mut second) =
                 (Scratch::default(), vec![0; rows.len()], vec![0; rows.len()]);
-            parts.gather(&[], &mut cx, &mut [])?;
-            parts.gather(rows, &mut cx, &mut first)?;
+            parts.take(&[], &mut cx, &mut [])?;
+            parts.take(rows, &mut cx, &mut first)?;
             let followed = parts.all.get().is_none();
-            parts.gather(rows, &mut cx, &mut second)?;
+            parts.take(rows, &mut cx, &mut second)?;
             assert!(parts.all.get().is_some() || rows.is_empty());
             assert_eq!(first, second);
             Ok((first, followed))

@@ -11,7 +11,7 @@
 use roaring::RoaringBitmap;
 
 use crate::decode::{AnyDecoder, BitsDecoder, OpenContext};
-use crate::encode::{Cascade, Encoding, Stats};
+use crate::encode::{Chooser, Encoding, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Bitmap, Kind, PhysicalType, Values};
@@ -40,7 +40,7 @@ impl Encoding for Roaring {
         ty == PhysicalType::Bits
     }
 
-    fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
+    fn is_viable(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
         let Values::Bits(bits) = values else {
             return false;
         };
@@ -49,7 +49,7 @@ impl Encoding for Roaring {
         ones.min(bits.len() - ones) * 16 < bits.len()
     }
 
-    fn encode(&self, values: Values<'_>, _: &Stats<'_>, _: &Cascade<'_>) -> Result<Option<Node>> {
+    fn encode(&self, values: Values<'_>, _: &Stats<'_>, _: &Chooser<'_>) -> Result<Option<Node>> {
         let Values::Bits(bits) = values else {
             return Ok(None);
         };

@@ -16,12 +16,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use staffa_kernels::{BytesDict, PoolVec, VECTOR, ascends, fill_runs};
 
 use crate::decode::{
-    AnyDecoder, Appended, BitsDecoder, BytesDecoder, CodedStrings, Decodable, Decoder, Fold,
-    FoldStrings, Integer, Later, LaterStrings, LaterWords, OpenContext, Range, Scratch, StringTest,
-    by_vector, decode_all, fold_runs, fold_strings, gather_vectors, made, many, no_row,
-    select_runs,
+    Aggregator, AnyDecoder, Appended, BitsDecoder, BytesDecoder, Decodable, Decoder,
+    DictionaryStrings, Integer, Lazy, LazyStrings, LazyWords, OpenContext, Range, Scratch,
+    StringAggregator, StringTest, aggregate_runs, aggregate_strings, by_vector, decode_all,
+    filter_runs, get_or_try_init, many, no_row, take_vectors,
 };
-use crate::encode::{Cascade, Encoding, Stats};
+use crate::encode::{Chooser, Encoding, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{
@@ -51,7 +51,7 @@ impl Encoding for RunEnd {
         "each run of equal values once, with the row at which it ends"
     }
 
-    fn roles(&self) -> &'static [&'static str] {
+    fn child_names(&self) -> &'static [&'static str] {
         &["values", "ends"]
     }
 
@@ -61,7 +61,7 @@ impl Encoding for RunEnd {
 
     /// No runs shorter than 2 on average (BtrBlocks, section 3.1); of bits none shorter than 16, or
     /// 6 where lists of their lengths come again.
-    fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
+    fn is_viable(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
         let average = |least| stats.runs() > 1 && stats.runs() * least <= values.len();
         match values {
             Values::Bits(_) => average(16) || average(6) && stats.sequences().is_some(),
@@ -73,7 +73,7 @@ impl Encoding for RunEnd {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
         let ends = stats.ends();
         let lengths = || {
@@ -81,10 +81,10 @@ impl Encoding for RunEnd {
                 .chain(ends.array_windows().map(|[a, b]| b - a))
                 .collect::<Vec<u32>>()
         };
-        let mut ends_bytes = cascade.estimate_child(Values::U32(ends), Kind::Unsigned)?;
+        let mut ends_bytes = chooser.estimate_child(Values::U32(ends), Kind::Unsigned)?;
         if matches!(values, Values::Bits(_)) && stats.sequences().is_some() {
             // A sample of ends shows nothing of their deltas' repeats.
-            let below = cascade.below(&super::delta::Delta);
+            let below = chooser.below(&super::delta::Delta);
             ends_bytes =
                 ends_bytes.min(below.estimate_child(Values::U32(&lengths()), Kind::Signed)?);
         }
@@ -95,11 +95,11 @@ impl Encoding for RunEnd {
                     .iter()
                     .map(|&end| strings.get(end as usize - 1))
                     .collect();
-                cascade.estimate_child(Values::Bytes(runs.as_strings()), stats.kind())?
+                chooser.estimate_child(Values::Bytes(runs.as_strings()), stats.kind())?
             }
             words => for_words!(words.physical_type(), T => {
                 let runs = run_values(T::slice(words).unwrap_or_default());
-                cascade.estimate_child(T::values(&runs), stats.kind())?
+                chooser.estimate_child(T::values(&runs), stats.kind())?
             }, _ => return Ok(None)),
         };
         Ok(Some(8 + ends_bytes + values))
@@ -109,7 +109,7 @@ impl Encoding for RunEnd {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
         let ends = stats.ends();
         let mut payload = Vec::new();
@@ -121,14 +121,14 @@ impl Encoding for RunEnd {
                     .iter()
                     .map(|&end| strings.get(end as usize - 1))
                     .collect();
-                children.push(cascade.child(Values::Bytes(runs.as_strings()), stats.kind())?);
+                children.push(chooser.child(Values::Bytes(runs.as_strings()), stats.kind())?);
             }
             words => for_words!(words.physical_type(), T => {
                 let runs = run_values(T::slice(words).unwrap_or_default());
-                children.push(cascade.child(T::values(&runs), stats.kind())?);
+                children.push(chooser.child(T::values(&runs), stats.kind())?);
             }, _ => return Ok(None)),
         }
-        children.push(cascade.child(Values::U32(ends), Kind::Unsigned)?);
+        children.push(chooser.child(Values::U32(ends), Kind::Unsigned)?);
         Ok(Some(Node {
             encoding: 5,
             ty: values.physical_type(),
@@ -158,7 +158,7 @@ impl Encoding for RunEnd {
         let runs = Ends::open(node, 1, cx)?;
         if node.ty == PhysicalType::Bytes {
             let child = node.child(0, "values", PhysicalType::Bytes, runs.count())?;
-            let values = LaterStrings::open(child, cx, "values")?;
+            let values = LazyStrings::open(child, cx, "values")?;
             return Ok(AnyDecoder::Bytes(Box::new(ByteRuns {
                 values,
                 ids: OnceLock::new(),
@@ -167,7 +167,7 @@ impl Encoding for RunEnd {
             })));
         }
         for_words!(node.ty, T => {
-            let values = LaterWords::<T>::open(node.child(0, "values", node.ty, runs.count())?, cx, "values")?;
+            let values = LazyWords::<T>::open(node.child(0, "values", node.ty, runs.count())?, cx, "values")?;
             Ok(T::wrap(Box::new(WordRuns { values, runs, len: node.len })))
         }, _ => Err(Error::corrupt("no such type")))
     }
@@ -194,7 +194,7 @@ struct Ends<'a> {
     decoder: Box<dyn Decoder<u32> + 'a>,
     /// Rows of all runs.
     rows: usize,
-    all: Later<PoolVec<u32>>,
+    all: Lazy<PoolVec<u32>>,
     /// The run that the vector behind the last one begins with: most are asked for in order.
     near: AtomicUsize,
 }
@@ -206,7 +206,7 @@ impl<'a> Ends<'a> {
         let ends = Self {
             decoder: cx.open_words::<u32>(child)?,
             rows: node.len,
-            all: Later::default(),
+            all: Lazy::default(),
             near: AtomicUsize::new(0),
         };
         // There is nothing to save.
@@ -299,7 +299,7 @@ impl<'a> Ends<'a> {
 }
 
 struct WordRuns<'a, T> {
-    values: LaterWords<'a, T>,
+    values: LazyWords<'a, T>,
     runs: Ends<'a>,
     len: usize,
 }
@@ -313,32 +313,37 @@ impl<T: Decodable> Decoder<T> for WordRuns<'_, T> {
         self.runs.fill(self.values.all()?, v, out)
     }
 
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         if many(rows) {
-            return gather_vectors(self, rows, cx, out);
+            return take_vectors(self, rows, cx, out);
         }
         let runs = self.runs.runs(rows, cx)?;
-        if self.values.gather(&runs, cx, out)? {
+        if self.values.take(&runs, cx, out)? {
             Ok(())
         } else {
             Err(no_row_of(rows, self.len))
         }
     }
 
-    fn select(&self, range: &Range<T>, _: &mut Scratch) -> Result<Bitmap>
+    fn filter(&self, range: &Range<T>, _: &mut Scratch) -> Result<Bitmap>
     where
         T: Integer,
     {
         let passing = range.of_values(self.values.all()?);
-        Ok(select_runs(
+        Ok(filter_runs(
             (0..passing.len()).map(|run| passing.get(run)),
             self.runs.all()?,
             self.len,
         ))
     }
 
-    fn fold(&self, rows: Option<&Bitmap>, into: &mut dyn Fold<T>, cx: &mut Scratch) -> Result<()> {
-        fold_runs(self, (self.values.all()?, self.runs.all()?), rows, into, cx)
+    fn aggregate(
+        &self,
+        rows: Option<&Bitmap>,
+        into: &mut dyn Aggregator<T>,
+        cx: &mut Scratch,
+    ) -> Result<()> {
+        aggregate_runs(self, (self.values.all()?, self.runs.all()?), rows, into, cx)
     }
 }
 
@@ -361,7 +366,7 @@ fn no_row_of(rows: &[u32], len: usize) -> Error {
 }
 
 struct ByteRuns<'a> {
-    values: LaterStrings<'a>,
+    values: LazyStrings<'a>,
     /// The number of each run.
     ids: OnceLock<Vec<u32>>,
     runs: Ends<'a>,
@@ -371,7 +376,7 @@ struct ByteRuns<'a> {
 impl ByteRuns<'_> {
     /// The run of each row of vector `v`.
     fn runs(&self, v: usize, out: &mut [u32]) -> Result<()> {
-        let ids = made(&self.ids, || Ok((0..self.runs.count() as u32).collect()))?;
+        let ids = get_or_try_init(&self.ids, || Ok((0..self.runs.count() as u32).collect()))?;
         self.runs.fill(ids, v, out)
     }
 
@@ -391,7 +396,7 @@ impl ByteRuns<'_> {
     }
 }
 
-impl CodedStrings for ByteRuns<'_> {
+impl DictionaryStrings for ByteRuns<'_> {
     fn strings(&self) -> Result<&BytesDict> {
         self.values.all()
     }
@@ -406,7 +411,7 @@ impl BytesDecoder for ByteRuns<'_> {
         self.len
     }
 
-    fn coded(&self) -> Option<&dyn CodedStrings> {
+    fn dictionary(&self) -> Option<&dyn DictionaryStrings> {
         Some(self)
     }
 
@@ -427,9 +432,9 @@ impl BytesDecoder for ByteRuns<'_> {
         self.with_ids(v, cx, |ids| values.gather(ids, lengths, out))
     }
 
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
         if !many(rows) {
-            return self.values.gather(&self.runs.runs(rows, cx)?, cx, out);
+            return self.values.take(&self.runs.runs(rows, cx)?, cx, out);
         }
         let mut runs = Vec::with_capacity(rows.len());
         let mut buffer = cx.take_u32();
@@ -447,18 +452,18 @@ impl BytesDecoder for ByteRuns<'_> {
         if runs.len() < rows.len() {
             return Err(no_row_of(rows, self.len));
         }
-        self.values.gather(&runs, cx, out)
+        self.values.take(&runs, cx, out)
     }
 
-    fn fold(
+    fn aggregate(
         &self,
         rows: Option<&Bitmap>,
         most: usize,
-        into: &mut dyn FoldStrings,
+        into: &mut dyn StringAggregator,
         cx: &mut Scratch,
     ) -> Result<()> {
         if rows.is_some() {
-            return fold_strings(self, rows, most, into, cx);
+            return aggregate_strings(self, rows, most, into, cx);
         }
         let (values, mut start) = (self.values.all()?, 0);
         for (run, end) in self.runs.all()?.iter().enumerate() {
@@ -468,9 +473,9 @@ impl BytesDecoder for ByteRuns<'_> {
         Ok(())
     }
 
-    fn select(&self, test: &StringTest<'_>, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
-        let passing = self.values.select(test, cx)?;
-        Ok(select_runs(
+    fn filter(&self, test: &StringTest<'_>, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
+        let passing = self.values.filter(test, cx)?;
+        Ok(filter_runs(
             (0..passing.len()).map(|run| passing.get(run)),
             self.runs.all()?,
             self.len,
@@ -490,7 +495,7 @@ impl BitsDecoder for BitRuns<'_> {
             value = !value;
             Some(value)
         });
-        Ok(select_runs(values, self.ends.all()?, self.ends.rows))
+        Ok(filter_runs(values, self.ends.all()?, self.ends.rows))
     }
 }
 
@@ -506,10 +511,10 @@ mod tests {
     /// Some rows of runs that have their number as value, asked for once and again; whether they
     /// were searched for.
     fn gathered(ends: &[u32], len: usize, rows: &[u32]) -> Result<(Vec<u32>, bool)> {
-        let cascade = Cascade::new(&POOL);
+        let chooser = Chooser::new(&POOL);
         let numbers: Vec<u32> = (0..ends.len() as u32).collect();
         let children =
-            [&numbers, ends].map(|child| cascade.child(Values::U32(child), Kind::Unsigned));
+            [&numbers, ends].map(|child| chooser.child(Values::U32(child), Kind::Unsigned));
         let children = children.into_iter().collect::<Result<Vec<Node>>>()?;
         let node = Node {
             encoding: 5,
@@ -524,7 +529,7 @@ mod tests {
         let opener = opener(Limits::default());
         let mut cx = opener.context(Budget::new(1 << 20), &[], Vec::new());
         let runs = Ends::open(&node, 1, &mut cx)?;
-        let values = LaterWords::open(
+        let values = LazyWords::open(
             node.child(0, "values", PhysicalType::U32, runs.count())?,
             &mut cx,
             "values",
@@ -532,9 +537,9 @@ mod tests {
         let decoder = WordRuns::<u32> { values, runs, len };
         let (mut cx, mut first, mut second) =
             (Scratch::default(), vec![0; rows.len()], vec![0; rows.len()]);
-        decoder.gather(rows, &mut cx, &mut first)?;
+        decoder.take(rows, &mut cx, &mut first)?;
         let searched = decoder.runs.all.get().is_none();
-        decoder.gather(rows, &mut cx, &mut second)?;
+        decoder.take(rows, &mut cx, &mut second)?;
         assert!(decoder.runs.all.get().is_some() && first == second);
         Ok((first, searched))
     }

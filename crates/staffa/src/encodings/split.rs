@@ -13,7 +13,7 @@
 use staffa_kernels::{Int as _, VECTOR, Word as _};
 
 use crate::decode::{AnyDecoder, Decodable, Decoder, Integer, OpenContext, Scratch};
-use crate::encode::{Cascade, Encoding, Offered, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, Physical, PhysicalType, Values, for_ints};
@@ -33,8 +33,8 @@ impl Encoding for Split {
         "split"
     }
 
-    fn offered(&self) -> Offered {
-        Offered::Slow
+    fn availability(&self) -> Availability {
+        Availability::Slow
     }
 
     fn decode_picos(&self) -> u32 {
@@ -45,7 +45,7 @@ impl Encoding for Split {
         "integers as quotients and remainders by a factor that most of them share"
     }
 
-    fn roles(&self) -> &'static [&'static str] {
+    fn child_names(&self) -> &'static [&'static str] {
         &["quotients", "remainders"]
     }
 
@@ -54,7 +54,7 @@ impl Encoding for Split {
             && ty.width_bytes().is_some_and(|bytes| bytes <= 8)
     }
 
-    fn suits(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
+    fn is_viable(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
         values.len() >= 64 && values.physical_type() != PhysicalType::U8
     }
 
@@ -62,9 +62,9 @@ impl Encoding for Split {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        for_ints!(values.physical_type(), T => encode(T::slice(values).unwrap_or_default(), stats.kind(), cascade),
+        for_ints!(values.physical_type(), T => encode(T::slice(values).unwrap_or_default(), stats.kind(), chooser),
             _ => Ok(None))
     }
 
@@ -172,8 +172,8 @@ fn factor<T: Integer>(words: &[T], kind: Kind) -> Option<u64> {
         .filter(|factor| *factor <= top)
 }
 
-fn encode<T: Integer>(words: &[T], kind: Kind, cascade: &Cascade<'_>) -> Result<Option<Node>> {
-    let Some(factor) = factor(words, kind).or_else(|| cascade.is_forced().then_some(10)) else {
+fn encode<T: Integer>(words: &[T], kind: Kind, chooser: &Chooser<'_>) -> Result<Option<Node>> {
+    let Some(factor) = factor(words, kind).or_else(|| chooser.is_forced().then_some(10)) else {
         return Ok(None);
     };
     let (mut quotients, mut remainders) = (
@@ -197,8 +197,8 @@ fn encode<T: Integer>(words: &[T], kind: Kind, cascade: &Cascade<'_>) -> Result<
     let mut payload = Vec::new();
     T::from_u64(factor).write_le(&mut payload);
     let children = vec![
-        cascade.child(T::values(&quotients), kind)?,
-        cascade.child(T::values(&remainders), Kind::Unsigned)?,
+        chooser.child(T::values(&quotients), kind)?,
+        chooser.child(T::values(&remainders), Kind::Unsigned)?,
     ];
     Ok(Some(Node {
         encoding: 26,
@@ -237,10 +237,10 @@ impl<T: Integer> Decoder<T> for Parts<'_, T> {
         Ok(())
     }
 
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         let mut remainders = vec![T::ZERO; rows.len()];
-        self.remainders.gather(rows, cx, &mut remainders)?;
-        self.quotients.gather(rows, cx, out)?;
+        self.remainders.take(rows, cx, &mut remainders)?;
+        self.quotients.take(rows, cx, out)?;
         out.iter_mut()
             .zip(remainders)
             .for_each(|(place, remainder)| *place = self.join(*place, remainder));

@@ -10,7 +10,7 @@
 
 use super::vbyte;
 use crate::decode::{AnyDecoder, OpenContext};
-use crate::encode::{Cascade, Encoding, Offered, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Values};
@@ -39,8 +39,8 @@ impl Encoding for StreamVbyte {
         "integers in as many bytes as they need, widths apart from bytes"
     }
 
-    fn offered(&self) -> Offered {
-        Offered::ByName
+    fn availability(&self) -> Availability {
+        Availability::ByName
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
@@ -52,7 +52,7 @@ impl Encoding for StreamVbyte {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        _: &Cascade<'_>,
+        _: &Chooser<'_>,
     ) -> Result<Option<Node>> {
         let widths = if values.physical_type() == PhysicalType::U64 {
             WIDE

@@ -9,7 +9,7 @@
 use staffa_kernels::{Int as _, VECTOR};
 
 use crate::decode::{AnyDecoder, Decodable, Decoder, Integer, OpenContext, Scratch};
-use crate::encode::{Cascade, Encoding, Offered, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, Physical, PhysicalType, Values, for_ints, vector_len};
@@ -34,8 +34,8 @@ impl Encoding for Vbyte {
         "integers in as many bytes as they need, seven bits to a byte"
     }
 
-    fn offered(&self) -> Offered {
-        Offered::ByName
+    fn availability(&self) -> Availability {
+        Availability::ByName
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
@@ -47,7 +47,7 @@ impl Encoding for Vbyte {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        _: &Cascade<'_>,
+        _: &Chooser<'_>,
     ) -> Result<Option<Node>> {
         Ok(encode(self.id(), values, stats.kind(), |words, out| {
             for &word in words {

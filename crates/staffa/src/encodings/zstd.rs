@@ -2,7 +2,7 @@
 //! [codec](super::codec).
 
 use super::codec::Codec;
-use crate::encode::Offered;
+use crate::encode::Availability;
 
 /// The level of a block, and that by which it is weighed against other encodings.
 const LEVEL: i32 = 19;
@@ -13,7 +13,7 @@ pub static ZSTD: Codec = Codec {
     id: 22,
     name: "zstd",
     about: "bytes compressed by Zstandard, level 19; a row costs the block",
-    offered: Offered::Small,
+    availability: Availability::Small,
     compress: |bytes| ::zstd::bulk::compress(bytes, LEVEL).ok(),
     weigh: |bytes| ::zstd::bulk::compress(bytes, ESTIMATED).ok(),
     decompress: |bytes, out| {

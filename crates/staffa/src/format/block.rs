@@ -28,7 +28,7 @@ pub(crate) struct Parts<'a> {
     /// The tree of the values, where there are any.
     pub values: Option<&'a Node>,
     /// Whether it has none for NULLs.
-    pub dense: bool,
+    pub compacted: bool,
     /// Bytes of all strings, for byte strings.
     pub string_bytes: Option<usize>,
 }
@@ -42,7 +42,7 @@ pub(crate) fn write(parts: &Parts<'_>) -> Vec<u8> {
     out.push(
         flag(parts.validity.is_some(), HAS_VALIDITY)
             | flag(parts.values.is_some(), HAS_VALUES)
-            | flag(parts.dense, DENSE),
+            | flag(parts.compacted, DENSE),
     );
     if let Some(bytes) = parts.string_bytes {
         put_varint(&mut out, bytes as u64);
@@ -63,7 +63,7 @@ pub(crate) struct Parsed<'a> {
     /// How many values, NULLs included.
     pub len: usize,
     /// Whether there is no value for a NULL.
-    pub dense: bool,
+    pub compacted: bool,
     /// Bytes of all strings.
     pub string_bytes: usize,
     /// The tree of the validity.
@@ -104,7 +104,7 @@ pub(crate) fn parse<'a>(
         .then(|| NodeRef::parse(&mut cursor, len, limits.depth))
         .transpose()?;
     cursor.finish("the block")?;
-    let dense = flags & DENSE != 0;
+    let compacted = flags & DENSE != 0;
     if validity
         .as_ref()
         .is_some_and(|v| v.ty != PhysicalType::Bits || v.len != len)
@@ -112,9 +112,9 @@ pub(crate) fn parse<'a>(
         return Err(Error::corrupt(format!("a validity of {len} bits expected")));
     }
     match (&values, ty) {
-        (Some(node), Some(ty)) if node.ty == ty && (dense || node.len == len) => {}
+        (Some(node), Some(ty)) if node.ty == ty && (compacted || node.len == len) => {}
         (None, None) => {}
-        (None, Some(_)) if dense => {}
+        (None, Some(_)) if compacted => {}
         _ => {
             return Err(Error::corrupt(format!(
                 "{len} values of {ty:?} expected, found other ones"
@@ -123,7 +123,7 @@ pub(crate) fn parse<'a>(
     }
     Ok(Parsed {
         len,
-        dense,
+        compacted,
         string_bytes,
         validity,
         values,

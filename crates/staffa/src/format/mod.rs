@@ -23,7 +23,7 @@ mod cursor;
 mod footer;
 mod node;
 mod schema;
-pub(crate) mod shared_part;
+pub(crate) mod shared_dictionary;
 mod store;
 mod zone_map;
 

@@ -18,10 +18,13 @@ use crate::encode::Encoding;
 use crate::encodings::POOL;
 use crate::error::{Error, Result};
 use crate::format::block::{self, Parsed};
-use crate::format::{Bounds, ChunkEntry, HEADER_BYTES, NodeRef, ZoneMap, shared_part, zone_of};
+use crate::format::{
+    Bounds, ChunkEntry, HEADER_BYTES, NodeRef, ZoneMap, shared_dictionary, zone_of,
+};
 use crate::read::File;
 use crate::values::{
-    Bitmap, DecodedLeaf, DecodedValues, Physical, PhysicalType, Picked, Strings, Values, for_words,
+    Bitmap, DecodedLeaf, DecodedValues, OwnedValues, Physical, PhysicalType, Strings, Values,
+    for_words,
 };
 
 /// The parts of a file.
@@ -202,10 +205,10 @@ pub struct EncodingTree {
 impl EncodingTree {
     fn of(node: &NodeRef<'_>, role: &str) -> Self {
         let known = POOL.by_id(node.encoding);
-        let roles = known.map_or(&[][..], |e| e.roles());
+        let child_names = known.map_or(&[][..], |e| e.child_names());
         // Bits have no value per run: the child that is there is the last of the roles.
         let skipped = if node.ty == PhysicalType::Bits {
-            roles.len().saturating_sub(node.children.len())
+            child_names.len().saturating_sub(node.children.len())
         } else {
             0
         };
@@ -220,7 +223,9 @@ impl EncodingTree {
             values: node.len as u64,
             bytes: node.bytes as u64,
             children: children
-                .map(|(i, c)| Self::of(c, roles.get(i + skipped).copied().unwrap_or_default()))
+                .map(|(i, c)| {
+                    Self::of(c, child_names.get(i + skipped).copied().unwrap_or_default())
+                })
                 .collect(),
         }
     }
@@ -244,7 +249,7 @@ impl EncodingTree {
     fn told_by(&mut self, paths: &[String]) {
         if POOL
             .by_name(&self.encoding)
-            .is_ok_and(Encoding::needs_source)
+            .is_ok_and(Encoding::needs_reference)
         {
             for (i, path) in paths.iter().enumerate().rev() {
                 self.detail = self.detail.replace(&format!("#{i}"), &format!("{path:?}"));
@@ -333,7 +338,7 @@ impl File {
                     bytes: chunk.bytes,
                     values: chunk.values,
                     nulls: content.blocks.iter().map(|b| b.zone.nulls).sum(),
-                    told_by: self.tellers(chunk),
+                    told_by: self.references(chunk),
                     shared_parts: chunk
                         .shared
                         .iter()
@@ -387,7 +392,7 @@ impl File {
     }
 
     /// Paths of the leaves in terms of which a chunk is.
-    fn tellers(&self, chunk: &ChunkEntry) -> Vec<String> {
+    fn references(&self, chunk: &ChunkEntry) -> Vec<String> {
         let path = |by: &u32| {
             self.leaf(*by as usize)
                 .map_or_else(|_| format!("leaf {by}"), |leaf| leaf.path.clone())
@@ -418,16 +423,17 @@ impl File {
             for part in &chunk.shared {
                 let place = self.place(leaf, row_group);
                 let bytes = self.store().read(part.offset, part.bytes)?;
-                let (node, _) = shared_part::parse(&bytes, chunk.values as usize, self.limits())
-                    .map_err(|e| e.at(place))?;
+                let (node, _) =
+                    shared_dictionary::parse(&bytes, chunk.values as usize, self.limits())
+                        .map_err(|e| e.at(place))?;
                 shared.push(SharedExplain {
                     row_group,
                     bytes: part.bytes,
                     tree: EncodingTree::of(&node, "values"),
                 });
             }
-            let tellers = self.tellers(chunk);
-            if let Some(by) = tellers.first().filter(|_| chunk.same) {
+            let references = self.references(chunk);
+            if let Some(by) = references.first().filter(|_| chunk.same) {
                 for (block, entry) in self.chunk(leaf, row_group)?.blocks.iter().enumerate() {
                     let rows = entry.values as u64;
                     let tree = EncodingTree::of_equal(by, rows);
@@ -454,7 +460,7 @@ impl File {
                     .values
                     .iter_mut()
                     .chain(&mut block.validity)
-                    .for_each(|tree| tree.told_by(&tellers));
+                    .for_each(|tree| tree.told_by(&references));
                 blocks.push(block);
             }
         }
@@ -518,7 +524,7 @@ fn with_present<R>(
             })
         }
     };
-    f(Picked::of(values, &rows).borrow(), nulls)
+    f(OwnedValues::of(values, &rows).borrow(), nulls)
 }
 
 fn column_name(schema: &Schema, column: usize) -> String {

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::{EncodingTree, column_name, with_present};
 use crate::arrow::shred;
-use crate::encode::{Access, Cascade, Profile, Stats};
+use crate::encode::{Access, Chooser, Profile, Stats};
 use crate::encodings::POOL;
 use crate::error::Result;
 use crate::read::File;
@@ -137,7 +137,7 @@ impl File {
                     profile: Profile::Balanced,
                     access: Access::Scan,
                     rounded: self.is_rounded(leaf.column),
-                    forced: None,
+                    requested: None,
                     block_rows: self.footer().block_rows as usize,
                     verify: false,
                     kind: leaf.kind,
@@ -181,9 +181,9 @@ impl File {
                 return Ok((0, Vec::new()));
             }
             let stats = Stats::new(values, spec.kind);
-            let cascade = Cascade::root(&POOL, Profile::Balanced, None)
+            let chooser = Chooser::root(&POOL, Profile::Balanced, None)
                 .of_rounded(self.is_rounded(spec.column));
-            let all = cascade.consider(values, &stats)?;
+            let all = chooser.consider(values, &stats)?;
             let mut all: Vec<Considered> = all
                 .into_iter()
                 .map(|(encoding, verdict)| Considered {

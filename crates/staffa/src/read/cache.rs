@@ -13,7 +13,7 @@ use bytes::Bytes;
 use lru::LruCache;
 use staffa_kernels::{Kept, Lends, PoolVec};
 
-use crate::decode::{Block, SharedPart};
+use crate::decode::{Block, SharedDictionary};
 
 /// An opened block beside its bytes.
 pub(crate) type OpenBlock = Kept<Sources, Opened>;
@@ -31,9 +31,9 @@ pub(crate) struct Sources {
     /// The block's own bytes.
     pub bytes: Bytes,
     /// Those of the columns in terms of which it is.
-    pub tellers: Vec<Bytes>,
+    pub references: Vec<Bytes>,
     /// The chunk's shared parts.
-    pub shared: Arc<Vec<SharedPart>>,
+    pub shared: Arc<Vec<SharedDictionary>>,
 }
 
 /// Leaf, row group, and what of that chunk.
@@ -59,7 +59,7 @@ enum Entry {
     Offsets(Arc<PoolVec<u64>>),
     Block(Arc<OpenBlock>),
     Bytes(Bytes),
-    Shared(Arc<Vec<SharedPart>>),
+    Shared(Arc<Vec<SharedDictionary>>),
 }
 
 impl Entry {
@@ -68,13 +68,15 @@ impl Entry {
         OVERHEAD
             + match self {
                 Self::Block(block) => {
-                    let Sources { bytes, tellers, .. } = block.owner();
-                    let encoded = bytes.len() + tellers.iter().map(Bytes::len).sum::<usize>();
+                    let Sources {
+                        bytes, references, ..
+                    } = block.owner();
+                    let encoded = bytes.len() + references.iter().map(Bytes::len).sum::<usize>();
                     encoded as u64 + block.with(|block| block.held)
                 }
                 Self::Bytes(bytes) => bytes.len() as u64,
                 Self::Offsets(offsets) => offsets.len() as u64 * 8,
-                Self::Shared(parts) => parts.iter().map(SharedPart::bytes).sum(),
+                Self::Shared(parts) => parts.iter().map(SharedDictionary::bytes).sum(),
             }
     }
 }
@@ -140,7 +142,7 @@ impl Cache {
         )
     }
 
-    pub fn shared(&self, leaf: usize, row_group: usize) -> Option<Arc<Vec<SharedPart>>> {
+    pub fn shared(&self, leaf: usize, row_group: usize) -> Option<Arc<Vec<SharedDictionary>>> {
         match self.entries().by_use.get(&(leaf, row_group, Part::Shared)) {
             Some((Entry::Shared(parts), _)) => Some(parts.clone()),
             _ => None,
@@ -175,7 +177,7 @@ impl Cache {
         );
     }
 
-    pub fn keep_shared(&self, leaf: usize, row_group: usize, parts: &Arc<Vec<SharedPart>>) {
+    pub fn keep_shared(&self, leaf: usize, row_group: usize, parts: &Arc<Vec<SharedDictionary>>) {
         self.keep(
             (leaf, row_group, Part::Shared),
             Entry::Shared(parts.clone()),

@@ -8,9 +8,9 @@ use bytes::Bytes;
 
 use super::File;
 use super::cache::{OpenBlock, Sources};
-use super::column_builder::{Form, Output};
+use super::column_builder::{ColumnBuilder, OutputLayout};
 use crate::arrow::Leaf;
-use crate::decode::{Block, SharedPart};
+use crate::decode::{Block, SharedDictionary};
 use crate::error::{Error, Place, Result};
 use crate::format::block::{self, Parsed};
 use crate::format::{BlockEntry, ChunkEntry, PartEntry};
@@ -26,29 +26,29 @@ pub(crate) struct LeafReader<'a> {
 impl LeafReader<'_> {
     /// The values of some blocks.
     ///
-    /// `tellers` are the columns in terms of which this one is.
+    /// `references` are the columns in terms of which this one is.
     pub fn decode(
         &self,
         blocks: Range<usize>,
-        shared: &[SharedPart],
-        tellers: &[LeafReader<'_>],
-        form: Form,
+        shared: &[SharedDictionary],
+        references: &[LeafReader<'_>],
+        form: OutputLayout,
     ) -> Result<DecodedLeaf> {
         let limits = self.file.limits();
         let wanted = self.wanted(&blocks);
         let bytes = self.block_bytes(wanted)?;
         let parsed = self.parse(wanted, blocks.start, &bytes)?;
-        let other_bytes = tellers
+        let other_bytes = references
             .iter()
             .map(|t| t.block_bytes(t.wanted(&blocks)))
             .collect::<Result<Vec<_>>>()?;
         let mut others: Vec<Vec<Parsed<'_>>> = wanted.iter().map(|_| Vec::new()).collect();
-        for (teller, bytes) in tellers.iter().zip(&other_bytes) {
-            let parsed = teller.parse(teller.wanted(&blocks), blocks.start, bytes);
+        for (reference, bytes) in references.iter().zip(&other_bytes) {
+            let parsed = reference.parse(reference.wanted(&blocks), blocks.start, bytes);
             let parsed = parsed.map_err(|e| {
                 e.within(&format!(
                     "column {:?}, which tells this one",
-                    teller.leaf.path
+                    reference.leaf.path
                 ))
             })?;
             others
@@ -69,7 +69,7 @@ impl LeafReader<'_> {
                 "a chunk of at most {most} bytes is allowed, found {found}"
             )));
         }
-        let mut out = Output::of_blocks(self.leaf, &parsed, form)?;
+        let mut out = ColumnBuilder::of_blocks(self.leaf, &parsed, form)?;
         out.push_all(&parsed, !shared.is_empty(), |i, push| {
             let block = parsed
                 .get(i)
@@ -89,7 +89,7 @@ impl LeafReader<'_> {
     pub fn open_block(
         &self,
         block: usize,
-        tellers: &[LeafReader<'_>],
+        references: &[LeafReader<'_>],
         sources: Sources,
     ) -> Result<OpenBlock> {
         let blocks = block..block.saturating_add(1);
@@ -97,7 +97,7 @@ impl LeafReader<'_> {
             sources,
             |Sources {
                  bytes,
-                 tellers: others,
+                 references: others,
                  shared,
              }| {
                 let parse = |reader: &LeafReader<'_>, bytes| {
@@ -107,11 +107,11 @@ impl LeafReader<'_> {
                         .ok_or_else(|| Error::corrupt("no such block"))
                 };
                 let parsed = parse(self, bytes)?;
-                let others = tellers.iter().zip(others).map(|(teller, bytes)| {
-                    parse(teller, bytes).map_err(|e| {
+                let others = references.iter().zip(others).map(|(reference, bytes)| {
+                    parse(reference, bytes).map_err(|e| {
                         e.within(&format!(
                             "column {:?}, which tells this one",
-                            teller.leaf.path
+                            reference.leaf.path
                         ))
                     })
                 });
@@ -163,7 +163,7 @@ impl LeafReader<'_> {
         wanted.iter().enumerate().map(parse).collect()
     }
 
-    /// Asked before there is memory for the whole chunk.
+    /// ColumnPlan before there is memory for the whole chunk.
     fn within_limit<'b>(&self, block: Parsed<'b>, entry: &BlockEntry) -> Result<Parsed<'b>> {
         if block.string_bytes as u64 != entry.string_bytes {
             return Err(Error::corrupt(format!(
@@ -194,7 +194,7 @@ impl LeafReader<'_> {
     }
 
     /// All shared parts, which lie one after another.
-    pub fn open_shared(&self) -> Result<Vec<SharedPart>> {
+    pub fn open_shared(&self) -> Result<Vec<SharedDictionary>> {
         let bytes = self.chunk.shared.iter().map(|part| part.bytes).sum();
         let bytes = self.file.store().read(self.chunk.offset, bytes)?;
         let open = |part: &PartEntry| {
@@ -202,7 +202,7 @@ impl LeafReader<'_> {
             let part_bytes = bytes
                 .get(from..from + part.bytes as usize)
                 .map(|found| bytes.slice_ref(found));
-            let shared = SharedPart::open(
+            let shared = SharedDictionary::open(
                 &part_bytes.unwrap_or_default(),
                 self.chunk.values as usize,
                 self.file.opener(),

@@ -7,10 +7,10 @@ use bytes::Bytes;
 use rayon::prelude::*;
 use staffa_kernels::{PlainStrings, PoolBuf, StringViews};
 
-use super::slots::{Hand, PlainSlot, Slot, fill_views_of, likely_bytes, put_ends};
+use super::slots::{PlainSlot, Slot, ThreadScratch, fill_views_of, likely_bytes, put_ends};
 use crate::arrow::Leaf;
 use crate::decode::{
-    AnyDecoder, Appended, Block, BlockRows, Decodable, Wanted, gather_bytes, gather_words, memory,
+    AnyDecoder, Appended, Block, Decodable, Selection, Wanted, memory, take_bytes, take_words,
 };
 use crate::error::{Error, Result};
 use crate::format::block::Parsed;
@@ -18,7 +18,7 @@ use crate::values::{Bitmap, DecodedLeaf, DecodedValues, Physical, PhysicalType, 
 
 /// How values are laid down.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Form {
+pub(crate) struct OutputLayout {
     /// Strings as views, where there are such.
     pub views: bool,
     /// Past the caches, which could not hold them until they are read.
@@ -26,10 +26,10 @@ pub(crate) struct Form {
 }
 
 /// One leaf being put together.
-pub(crate) struct Output<'a> {
+pub(crate) struct ColumnBuilder<'a> {
     leaf: &'a Leaf,
     past_cache: bool,
-    hand: Hand,
+    hand: ThreadScratch,
     len: usize,
     /// Values so far.
     at: usize,
@@ -46,9 +46,9 @@ pub(crate) struct Output<'a> {
     strings: Appended,
 }
 
-impl<'a> Output<'a> {
+impl<'a> ColumnBuilder<'a> {
     /// For all values of some blocks.
-    pub fn of_blocks(leaf: &'a Leaf, blocks: &[Parsed<'_>], form: Form) -> Result<Self> {
+    pub fn of_blocks(leaf: &'a Leaf, blocks: &[Parsed<'_>], form: OutputLayout) -> Result<Self> {
         let (len, past_cache) = (blocks.iter().map(|b| b.len).sum(), form.past_cache);
         if form.views && leaf.ty == Some(PhysicalType::Bytes) {
             return Self::of_views(leaf, len, past_cache);
@@ -89,7 +89,11 @@ impl<'a> Output<'a> {
     }
 
     fn without_memory(leaf: &'a Leaf, len: usize) -> Self {
-        let (hand, bits, strings) = (Hand::default(), Bitmap::default(), Appended::default());
+        let (hand, bits, strings) = (
+            ThreadScratch::default(),
+            Bitmap::default(),
+            Appended::default(),
+        );
         let (validity, words, views, plain) = (None, None, None, None);
         Self {
             leaf,
@@ -147,7 +151,7 @@ impl<'a> Output<'a> {
     }
 
     /// Appends some rows of a block.
-    pub fn push_rows(&mut self, block: &Block<'_>, rows: &BlockRows) -> Result<()> {
+    pub fn push_rows(&mut self, block: &Block<'_>, rows: &Selection) -> Result<()> {
         if rows.len() == block.len && rows.end() <= block.len {
             return self.push_all_rows(block);
         }
@@ -165,7 +169,7 @@ impl<'a> Output<'a> {
                     self.strings.reserve(likely_bytes(block, self.len))?;
                 }
                 if let Some(AnyDecoder::Bytes(decoder)) = &block.values {
-                    gather_bytes(
+                    take_bytes(
                         decoder.as_ref(),
                         &wanted.places,
                         &mut self.hand.cx,
@@ -186,10 +190,10 @@ impl<'a> Output<'a> {
                     Some(decoder) => {
                         let decoder = T::peek(decoder).ok_or_else(|| Error::corrupt(format!("values of {:?} expected", T::TYPE)))?;
                         if wanted.places.len() == count {
-                            gather_words(decoder, &wanted.places, &mut self.hand.cx, out)?;
+                            take_words(decoder, &wanted.places, &mut self.hand.cx, out)?;
                         } else {
                             let mut values = vec![T::default(); wanted.places.len()];
-                            gather_words(decoder, &wanted.places, &mut self.hand.cx, &mut values)?;
+                            take_words(decoder, &wanted.places, &mut self.hand.cx, &mut values)?;
                             wanted.put(&values, out)?;
                         }
                     }
@@ -272,7 +276,7 @@ impl<'a> Output<'a> {
             each(0, &mut |block| self.share(block))?;
         }
         let slots = self.slots(blocks.iter().map(|block| (block.len, block.string_bytes)))?;
-        let fill = |hand: &mut Hand, (i, slot): (usize, Slot<'_>)| {
+        let fill = |hand: &mut ThreadScratch, (i, slot): (usize, Slot<'_>)| {
             let (mut slot, mut found) = (Some(slot), (None, Bitmap::default()));
             each(i, &mut |block| {
                 let bits = slot.take().map(|slot| slot.fill(block, hand)).transpose()?;
@@ -284,7 +288,7 @@ impl<'a> Output<'a> {
         let filled: Vec<Result<_>> = slots
             .into_par_iter()
             .enumerate()
-            .map_init(Hand::default, fill)
+            .map_init(ThreadScratch::default, fill)
             .collect();
         let filled = filled.into_iter().collect::<Result<Vec<_>>>()?;
         let joined = blocks.iter().zip(&filled);
@@ -299,7 +303,7 @@ impl<'a> Output<'a> {
         let Some(AnyDecoder::Bytes(decoder)) = &block.values else {
             return Ok(());
         };
-        let Some(coded) = decoder.coded().filter(|coded| coded.shared()) else {
+        let Some(coded) = decoder.dictionary().filter(|coded| coded.shared()) else {
             return Ok(());
         };
         let strings = coded.strings()?;

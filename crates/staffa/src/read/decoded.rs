@@ -39,15 +39,15 @@ pub(crate) fn decoded(block: &Block<'_>) -> Result<OpenBlock> {
         Some(AnyDecoder::U128(decoder)) => Some(words(decoder.as_ref(), &mut held)?),
         Some(AnyDecoder::U256(decoder)) => Some(words(decoder.as_ref(), &mut held)?),
     };
-    let (len, dense, string_bytes, validity) = (
+    let (len, compacted, string_bytes, validity) = (
         block.len,
-        block.dense,
+        block.compacted,
         block.string_bytes,
         block.validity.clone(),
     );
     let nothing = Sources {
         bytes: bytes::Bytes::new(),
-        tellers: Vec::new(),
+        references: Vec::new(),
         shared: Arc::default(),
     };
     OpenBlock::try_new(nothing, |_| {
@@ -55,7 +55,7 @@ pub(crate) fn decoded(block: &Block<'_>) -> Result<OpenBlock> {
             len,
             validity,
             values,
-            dense,
+            compacted,
             string_bytes,
             held: held as u64,
         })
@@ -84,7 +84,7 @@ impl<T: Decodable> Decoder<T> for Words<T> {
         Ok(())
     }
 
-    fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut [T]) -> Result<()> {
+    fn take(&self, rows: &[u32], _: &mut Scratch, out: &mut [T]) -> Result<()> {
         for (row, place) in rows.iter().zip(out) {
             *place = *self
                 .0
@@ -128,7 +128,7 @@ impl BytesDecoder for Strings {
         written.ok_or_else(|| Error::corrupt(format!("strings of vector {v} longer than declared")))
     }
 
-    fn gather(&self, rows: &[u32], _: &mut Scratch, out: &mut Appended) -> Result<()> {
+    fn take(&self, rows: &[u32], _: &mut Scratch, out: &mut Appended) -> Result<()> {
         let worst = rows.last().copied().unwrap_or(0);
         let bytes = self
             .0

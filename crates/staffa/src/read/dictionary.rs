@@ -11,9 +11,9 @@ use arrow_schema::{DataType, Field, FieldRef, Schema};
 use staffa_kernels::{BytesDict, VECTOR};
 
 use super::File;
-use super::run_ends::runs_anew;
+use super::run_ends::cast_to_runs;
 use crate::arrow::{Node, boolean_buffer, leaf_array};
-use crate::decode::{AnyDecoder, Block, CodedStrings, Scratch};
+use crate::decode::{AnyDecoder, Block, DictionaryStrings, Scratch};
 use crate::error::{Error, Result};
 use crate::values::{DecodedValues, expand, vector_len};
 
@@ -47,7 +47,7 @@ pub(crate) fn with_dictionaries(schema: &Schema, names: &[String]) -> Result<Sch
 
 /// The leaf of a plain column of which a dictionary, or runs, are wanted, and the field that its
 /// values have.
-pub(crate) fn to_be_coded(field: &Field, node: &Node) -> Option<(usize, Field)> {
+pub(crate) fn dictionary_or_runs(field: &Field, node: &Node) -> Option<(usize, Field)> {
     match (node, field.data_type()) {
         (Node::Leaf(leaf), DataType::Dictionary(_, values)) => {
             Some((*leaf, field.clone().with_data_type(values.as_ref().clone())))
@@ -61,9 +61,9 @@ pub(crate) fn to_be_coded(field: &Field, node: &Node) -> Option<(usize, Field)> 
 }
 
 /// Plain values with a dictionary, or runs, made for them.
-pub(crate) fn coded_anew(field: &Field, plain: &ArrayRef) -> Result<ArrayRef> {
+pub(crate) fn cast_to_dictionary(field: &Field, plain: &ArrayRef) -> Result<ArrayRef> {
     if matches!(field.data_type(), DataType::RunEndEncoded(..)) {
-        return runs_anew(plain);
+        return cast_to_runs(plain);
     }
     Ok(cast(plain, field.data_type())?)
 }
@@ -71,7 +71,7 @@ pub(crate) fn coded_anew(field: &Field, plain: &ArrayRef) -> Result<ArrayRef> {
 impl File {
     /// Rows of a leaf by the dictionary of their block; `None` where they are not in one block, or
     /// it has none.
-    pub(crate) fn coded_rows(
+    pub(crate) fn dictionary_rows(
         &self,
         leaf: usize,
         values: &DataType,
@@ -86,7 +86,7 @@ impl File {
         }
         let opened = self.opened(leaf, row_group, block)?;
         let array = opened.with(|block| match &block.values {
-            Some(AnyDecoder::Bytes(decoder)) => match decoder.coded() {
+            Some(AnyDecoder::Bytes(decoder)) => match decoder.dictionary() {
                 Some(coded) => by_codes(block, coded, decoder.len(), values).map(Some),
                 None => Ok(None),
             },
@@ -100,7 +100,7 @@ impl File {
 /// All rows of a block; `count` of them have codes.
 fn by_codes(
     block: &Block<'_>,
-    coded: &dyn CodedStrings,
+    coded: &dyn DictionaryStrings,
     count: usize,
     values: &DataType,
 ) -> Result<ArrayRef> {
@@ -114,7 +114,7 @@ fn by_codes(
         let codes = codes.get_mut(..vector_len(count, v)).unwrap_or_default();
         coded.codes(v, &mut cx, codes)?;
     }
-    if let Some(validity) = block.validity.as_ref().filter(|_| block.dense) {
+    if let Some(validity) = block.validity.as_ref().filter(|_| block.compacted) {
         expand(&mut codes, count, validity)?;
     }
     let nulls = block

@@ -17,11 +17,11 @@ use rayon::prelude::*;
 use super::Scan;
 use super::cache::{Cache, OpenBlock, Sources};
 use super::chunk_reader::LeafReader;
-use super::column_builder::Form;
+use super::column_builder::OutputLayout;
 use super::decoded::decoded;
-use super::dictionary::{coded_anew, to_be_coded};
+use super::dictionary::{cast_to_dictionary, dictionary_or_runs};
 use crate::arrow::{Layout, Leaf, assemble_within, reads_views, unknown_column};
-use crate::decode::{Opener, SharedPart};
+use crate::decode::{Opener, SharedDictionary};
 use crate::encodings::opener;
 use crate::error::{Error, Place, Result};
 use crate::format::{BlockEntry, ChunkEntry, ColumnIndex, Footer, Store};
@@ -212,10 +212,10 @@ impl File {
         let Some(by) = chunk.equal() else {
             return Ok(chunk);
         };
-        let (other, spec, teller) = (of(by)?, self.leaf(leaf)?, self.leaf(by)?);
+        let (other, spec, reference) = (of(by)?, self.leaf(leaf)?, self.leaf(by)?);
         if !other.sources.is_empty()
             || other.values != chunk.values
-            || (teller.ty, teller.kind) != (spec.ty, spec.kind)
+            || (reference.ty, reference.kind) != (spec.ty, spec.kind)
         {
             let what = format!(
                 "equal to leaf {by}: a column of the same type and length that is in terms of none expected"
@@ -228,7 +228,7 @@ impl File {
     /// The leaf that has the blocks of a leaf in a row group: of equal columns the one that both
     /// are.
     fn owner(&self, leaf: usize, row_group: usize) -> Result<usize> {
-        // Asked for its chunk first: that these two fit is seen there.
+        // ColumnPlan for its chunk first: that these two fit is seen there.
         self.chunk(leaf, row_group)?;
         Ok(self
             .index(leaf)?
@@ -266,7 +266,7 @@ impl File {
                 &inner.opener.limits,
             )?;
             let spec = self.leaf(leaf)?;
-            let fits = |b: &BlockEntry| b.zone.bounds.suits(spec.ty, spec.kind);
+            let fits = |b: &BlockEntry| b.zone.bounds.is_viable(spec.ty, spec.kind);
             if !index.chunks.iter().flat_map(|c| &c.blocks).all(fits) {
                 return Err(Error::corrupt(format!(
                     "zone maps of {:?} {:?} expected",
@@ -302,7 +302,7 @@ impl File {
         row_group: usize,
         blocks: Range<usize>,
     ) -> Result<DecodedLeaf> {
-        self.decode_leaf_as(leaf, row_group, blocks, Form::default())
+        self.decode_leaf_as(leaf, row_group, blocks, OutputLayout::default())
     }
 
     /// As [`decode_leaf`](Self::decode_leaf), in some form.
@@ -311,7 +311,7 @@ impl File {
         leaf: usize,
         row_group: usize,
         blocks: Range<usize>,
-        form: Form,
+        form: OutputLayout,
     ) -> Result<DecodedLeaf> {
         let place = self.place(leaf, row_group);
         let decode = || {
@@ -324,9 +324,9 @@ impl File {
             let chunks = chunk
                 .sources
                 .iter()
-                .map(|by| self.teller(leaf, &chunk, *by as usize, row_group));
+                .map(|by| self.reference(leaf, &chunk, *by as usize, row_group));
             let chunks = chunks.collect::<Result<Vec<_>>>()?;
-            let tellers: Vec<LeafReader<'_>> = chunks
+            let references: Vec<LeafReader<'_>> = chunks
                 .iter()
                 .map(|(leaf, chunk)| LeafReader {
                     file: self,
@@ -337,7 +337,7 @@ impl File {
             // Who reads a part of the chunk is likely to read the next, too.
             let shared =
                 self.shared(leaf, row_group, &reader, blocks.len() < chunk.blocks.len())?;
-            reader.decode(blocks, &shared, &tellers, form)
+            reader.decode(blocks, &shared, &references, form)
         };
         decode().map_err(|e| e.at(&place))
     }
@@ -394,12 +394,12 @@ impl File {
             leaf: self.leaf(leaf)?,
             chunk: &chunk,
         };
-        let tellers = chunk
+        let references = chunk
             .sources
             .iter()
-            .map(|by| self.teller(leaf, &chunk, *by as usize, row_group));
-        let tellers = tellers.collect::<Result<Vec<_>>>()?;
-        let tellers: Vec<_> = tellers
+            .map(|by| self.reference(leaf, &chunk, *by as usize, row_group));
+        let references = references.collect::<Result<Vec<_>>>()?;
+        let references: Vec<_> = references
             .iter()
             .map(|(leaf, chunk)| LeafReader {
                 file: self,
@@ -419,16 +419,16 @@ impl File {
             Ok(bytes)
         };
         let bytes = read((&reader, leaf))?;
-        let others = tellers
+        let others = references
             .iter()
             .zip(chunk.sources.iter().map(|by| *by as usize))
             .map(read);
         let sources = Sources {
             bytes,
-            tellers: others.collect::<Result<_>>()?,
+            references: others.collect::<Result<_>>()?,
             shared,
         };
-        Ok(Arc::new(reader.open_block(block, &tellers, sources)?))
+        Ok(Arc::new(reader.open_block(block, &references, sources)?))
     }
 
     /// That the shared parts of a chunk can be decoded, whether blocks use them or not.
@@ -442,7 +442,7 @@ impl File {
             };
             self.shared(leaf, row_group, &reader, true)?
                 .iter()
-                .try_for_each(SharedPart::check)
+                .try_for_each(SharedDictionary::check)
         };
         check().map_err(|e| e.at(self.place(leaf, row_group)))
     }
@@ -454,7 +454,7 @@ impl File {
         row_group: usize,
         reader: &LeafReader<'_>,
         keep: bool,
-    ) -> Result<Arc<Vec<SharedPart>>> {
+    ) -> Result<Arc<Vec<SharedDictionary>>> {
         let cache = &self.inner.cache;
         if reader.chunk.shared.is_empty() {
             return Ok(Arc::default());
@@ -470,7 +470,7 @@ impl File {
     }
 
     /// The chunk of leaf `by`, in terms of which a chunk of `leaf` is.
-    fn teller(
+    fn reference(
         &self,
         leaf: usize,
         chunk: &ChunkEntry,
@@ -504,17 +504,17 @@ impl File {
         ) else {
             return Err(Error::corrupt(format!("no column {column}")));
         };
-        let Some((leaf, plain)) = to_be_coded(field, node) else {
+        let Some((leaf, plain)) = dictionary_or_runs(field, node) else {
             return self.column_as(field, column, row_group, rows, past_cache);
         };
         let ty = plain.data_type();
         let coded = match field.data_type() {
             DataType::RunEndEncoded(..) => self.run_rows(leaf, ty, row_group, &rows),
-            _ => self.coded_rows(leaf, ty, row_group, &rows),
+            _ => self.dictionary_rows(leaf, ty, row_group, &rows),
         };
         match coded.map_err(|e| e.at(self.place(leaf, row_group)))? {
             Some(coded) => Ok(coded),
-            None => coded_anew(
+            None => cast_to_dictionary(
                 field,
                 &self.column_as(&plain, column, row_group, rows, false)?,
             ),
@@ -554,7 +554,7 @@ impl File {
         } else {
             (0, total)
         };
-        let form = |leaf| Form {
+        let form = |leaf| OutputLayout {
             views: reads_views(field.data_type(), node, leaf),
             past_cache,
         };

@@ -21,10 +21,12 @@ use arrow_schema::{Schema, SchemaRef};
 use memchr::memmem::Finder;
 
 use super::cache::OpenBlock;
-use super::rows::Pick;
+use super::rows::BlockSelection;
 use super::{File, each_column};
 use crate::arrow;
-use crate::decode::{AnyDecoder, Block, Bulk, Decoder, Integer, Rows, Scratch, StringTest, filter};
+use crate::decode::{
+    AnyDecoder, Block, Bulk, ChunkSelection, Decoder, Integer, Scratch, StringTest, filter,
+};
 use crate::error::Result;
 use crate::format::{BlockEntry, ZoneMap};
 use crate::predicate::{
@@ -33,7 +35,7 @@ use crate::predicate::{
 use crate::values::{Bitmap, Kind};
 
 /// Rows of one row group that are filtered together: whole blocks.
-pub(crate) struct Unit<'f> {
+pub(crate) struct ScanTask<'f> {
     file: &'f File,
     row_group: usize,
     rows: Range<usize>,
@@ -45,13 +47,13 @@ pub(crate) struct Unit<'f> {
 const LOOSE: usize = 4;
 
 /// A block of a unit.
-struct Part {
+struct TaskBlock {
     block: usize,
     /// Its rows, from the unit's first on.
     rows: Range<usize>,
 }
 
-impl<'f> Unit<'f> {
+impl<'f> ScanTask<'f> {
     /// Rows `rows` of a row group, which begin with a block and end with one.
     pub fn new(file: &'f File, row_group: usize, rows: Range<usize>) -> Self {
         Self {
@@ -64,8 +66,8 @@ impl<'f> Unit<'f> {
 
     /// Whether zone maps leave room for a match.
     pub fn may_match(&self, bound: &Bound) -> bool {
-        let mut parts = self.parts();
-        parts.any(|Part { block, rows }| {
+        let mut blocks = self.blocks();
+        blocks.any(|TaskBlock { block, rows }| {
             bound.may_match(rows.len() as u64, &|column| self.zone(column, block))
         })
     }
@@ -73,7 +75,7 @@ impl<'f> Unit<'f> {
     /// Which rows match.
     pub fn found(&mut self, bound: &Bound) -> Result<Bitmap> {
         let mut within = Bitmap::default();
-        for Part { block, rows } in self.parts() {
+        for TaskBlock { block, rows } in self.blocks() {
             let may = bound.may_match(rows.len() as u64, &|column| self.zone(column, block));
             within.extend(&Bitmap::filled(rows.len(), may));
         }
@@ -108,10 +110,10 @@ impl<'f> Unit<'f> {
                 .batch(columns, schema, self.row_group, self.rows)
                 .map(Some);
         }
-        let rows = Rows::of_bits(self.rows.start as u64, found);
+        let rows = ChunkSelection::of_bits(self.rows.start as u64, found);
         let groups = [self.file.group(self.row_group, rows)];
-        let open = |leaf, pick: &Pick| self.opened(leaf, pick.block);
-        let gathered = |column: &usize| self.file.gather_column(*column, schema, &groups, &open);
+        let open = |leaf, pick: &BlockSelection| self.opened(leaf, pick.block);
+        let gathered = |column: &usize| self.file.take_column(*column, schema, &groups, &open);
         let arrays = each_column(columns, count, gathered)?;
         let options = RecordBatchOptions::new().with_row_count(Some(count));
         Ok(Some(RecordBatch::try_new_with_options(
@@ -121,12 +123,12 @@ impl<'f> Unit<'f> {
         )?))
     }
 
-    fn parts(&self) -> impl Iterator<Item = Part> + use<> {
+    fn blocks(&self) -> impl Iterator<Item = TaskBlock> + use<> {
         let (block_rows, Range { start, end }) =
             (self.file.footer().block_rows as usize, self.rows.clone());
         (start / block_rows..end.div_ceil(block_rows)).map(move |block| {
             let first = (block * block_rows).max(start);
-            Part {
+            TaskBlock {
                 block,
                 rows: first - start..((block + 1) * block_rows).min(end) - start,
             }
@@ -188,7 +190,7 @@ impl<'f> Unit<'f> {
         let leaf = *leaf;
         let chunk = file.chunk(leaf, self.row_group)?;
         let mut found = Bitmap::default();
-        for Part { block, rows } in self.parts() {
+        for TaskBlock { block, rows } in self.blocks() {
             let wanted = within.slice(rows.start, rows.len());
             let entry = chunk.blocks.get(block);
             let all = if wanted.is_zero() {
@@ -314,7 +316,7 @@ fn test(node: &Node, block: &Block<'_>, kind: Kind) -> Result<Option<Bitmap>> {
                     bulk: Bulk::Each,
                 }
             };
-            Some(decoder.select(&test, block.string_bytes, &mut cx)?)
+            Some(decoder.filter(&test, block.string_bytes, &mut cx)?)
         }
         _ => return Ok(None),
     };
@@ -342,7 +344,7 @@ fn matching(test: Test, text: &[u8], negated: bool, block: &Block<'_>) -> Result
         },
         Test::Like => return Ok(None),
     };
-    let found = decoder.select(&test, block.string_bytes, &mut cx)?;
+    let found = decoder.filter(&test, block.string_bytes, &mut cx)?;
     Ok(Some(block.of_rows(found)))
 }
 
@@ -362,7 +364,7 @@ fn words<T: Integer>(
         _ => return Ok(None),
     };
     decoder
-        .select(&filter::Range::of(op, T::from_u64(word), kind), cx)
+        .filter(&filter::Range::of(op, T::from_u64(word), kind), cx)
         .map(Some)
 }
 

@@ -20,6 +20,6 @@ pub use aggregate::{Aggregate, aggregate_batches};
 pub(crate) use cache::OpenBlock;
 pub use file::File;
 pub(crate) use file::each_column;
-pub use scan::{Part, Reader, Scan};
+pub use scan::{Reader, Scan, Split};
 pub(crate) use scan::{is_flat, schema_for};
-pub use take::Selection;
+pub use take::RowSelection;

@@ -15,7 +15,7 @@ use rayon::{ThreadPool, Yield};
 /// What was not begun when this is dropped is left undone. A panic comes out where the result
 /// would.
 #[derive(Debug)]
-pub(crate) struct Ahead<T> {
+pub(crate) struct Prefetch<T> {
     /// Results come in the order of the beginning, not as they arrive.
     ordered: bool,
     begun: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Ahead<T> {
     dropped: Arc<AtomicBool>,
 }
 
-impl<T: Send + 'static> Ahead<T> {
+impl<T: Send + 'static> Prefetch<T> {
     pub fn new(ordered: bool) -> Self {
         let (sender, arriving) = channel();
         Self {
@@ -104,7 +104,7 @@ impl<T: Send + 'static> Ahead<T> {
     }
 }
 
-impl<T> Drop for Ahead<T> {
+impl<T> Drop for Prefetch<T> {
     fn drop(&mut self) {
         self.dropped.store(true, Ordering::Relaxed);
     }
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn results_come_in_order_or_all_the_same() {
         for ordered in [true, false] {
-            let mut ahead = Ahead::new(ordered);
+            let mut ahead = Prefetch::new(ordered);
             (0..100u64).for_each(|i| ahead.begin(None, move || i * i));
             let mut found: Vec<u64> = std::iter::from_fn(|| ahead.take()).collect();
             if !ordered {
@@ -137,7 +137,7 @@ mod tests {
                 .unwrap(),
         );
         let found = pool.install(|| {
-            let mut ahead = Ahead::new(true);
+            let mut ahead = Prefetch::new(true);
             (0..10).for_each(|i| ahead.begin(Some(&pool), move || i));
             std::iter::from_fn(|| ahead.take()).sum::<i32>()
         });
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_panic_comes_out_where_the_result_would() {
-        let mut ahead = Ahead::new(true);
+        let mut ahead = Prefetch::new(true);
         ahead.begin(None, || 1);
         ahead.begin(None, || panic!("of the work"));
         assert_eq!(ahead.take(), Some(1));

@@ -17,20 +17,20 @@ use staffa_kernels::{PoolVec, cast_slice};
 
 use super::File;
 use super::cache::OpenBlock;
-use super::column_builder::Output;
-use super::dictionary::{coded_anew, to_be_coded};
+use super::column_builder::ColumnBuilder;
+use super::dictionary::{cast_to_dictionary, dictionary_or_runs};
 use crate::arrow::{Node, assemble, concat, reads_views, take};
-use crate::decode::{BlockRows, Rows, words};
+use crate::decode::{ChunkSelection, Selection, words};
 use crate::error::{Error, Result};
 use crate::values::{DecodedLeaf, DecodedValues, PhysicalType};
 
 /// Wanted values of one block.
 #[derive(Debug)]
-pub(crate) struct Pick {
+pub(crate) struct BlockSelection {
     pub row_group: usize,
     pub block: usize,
     /// From the block's first value on.
-    pub rows: BlockRows,
+    pub rows: Selection,
 }
 
 /// Wanted rows of one row group.
@@ -38,17 +38,17 @@ pub(crate) struct Pick {
 pub(crate) struct Group {
     row_group: usize,
     /// From the row group's first row on.
-    rows: Arc<Rows>,
+    rows: Arc<ChunkSelection>,
     /// The same by block.
-    picks: Vec<Pick>,
+    picks: Vec<BlockSelection>,
 }
 
 /// How a leaf's block that has wanted values is opened.
-pub(crate) type Opener<'a> = dyn Fn(usize, &Pick) -> Result<Arc<OpenBlock>> + Sync + 'a;
+pub(crate) type Opener<'a> = dyn Fn(usize, &BlockSelection) -> Result<Arc<OpenBlock>> + Sync + 'a;
 
 impl File {
     /// Rows of a row group.
-    pub(crate) fn group(&self, row_group: usize, rows: Rows) -> Group {
+    pub(crate) fn group(&self, row_group: usize, rows: ChunkSelection) -> Group {
         let picks = self.picks(row_group, &rows);
         Group {
             row_group,
@@ -58,12 +58,12 @@ impl File {
     }
 
     /// Values of a leaf by block.
-    fn picks(&self, row_group: usize, values: &Rows) -> Vec<Pick> {
+    fn picks(&self, row_group: usize, values: &ChunkSelection) -> Vec<BlockSelection> {
         let blocks = values
             .by_block(u64::from(self.footer().block_rows))
             .into_iter();
         blocks
-            .map(|(block, rows)| Pick {
+            .map(|(block, rows)| BlockSelection {
                 row_group,
                 block,
                 rows,
@@ -86,7 +86,7 @@ impl File {
     }
 
     /// Rows of a column: gathered where it [gathers](Self::gathers), else out of whole row groups.
-    pub(crate) fn gather_column(
+    pub(crate) fn take_column(
         &self,
         column: usize,
         schema: &Schema,
@@ -99,8 +99,8 @@ impl File {
         ) else {
             return Err(Error::corrupt(format!("no column {column}")));
         };
-        match to_be_coded(field, node) {
-            Some((_, plain)) => coded_anew(
+        match dictionary_or_runs(field, node) {
+            Some((_, plain)) => cast_to_dictionary(
                 field,
                 &self.gather_column_as(&plain, node, column, groups, open)?,
             ),
@@ -108,7 +108,7 @@ impl File {
         }
     }
 
-    /// [`gather_column`](Self::gather_column), as an array of this field.
+    /// [`take_column`](Self::take_column), as an array of this field.
     fn gather_column_as(
         &self,
         field: &Field,
@@ -119,10 +119,11 @@ impl File {
     ) -> Result<ArrayRef> {
         let views = |leaf| reads_views(field.data_type(), node, leaf);
         if let Node::Leaf(leaf) = node {
-            let picks: Vec<&Pick> = groups.iter().flat_map(|group| &group.picks).collect();
+            let picks: Vec<&BlockSelection> =
+                groups.iter().flat_map(|group| &group.picks).collect();
             let len = groups.iter().map(|group| group.rows.len()).sum();
             return assemble(field, node, len, &mut |_| {
-                self.gather_leaf(*leaf, &picks, len, views(*leaf), open)
+                self.take_leaf(*leaf, &picks, len, views(*leaf), open)
             });
         }
         let gathers = self.gathers(column);
@@ -152,7 +153,7 @@ impl File {
                 let found = leaves.iter().find(|(of, _)| *of == leaf);
                 let (_, values) = found.ok_or_else(|| Error::corrupt(format!("no leaf {leaf}")))?;
                 let picks = self.picks(group.row_group, values);
-                self.gather_leaf(
+                self.take_leaf(
                     leaf,
                     &picks.iter().collect::<Vec<_>>(),
                     values.len(),
@@ -188,8 +189,8 @@ impl File {
         &self,
         node: &Node,
         row_group: usize,
-        rows: &Arc<Rows>,
-        out: &mut Vec<(usize, Arc<Rows>)>,
+        rows: &Arc<ChunkSelection>,
+        out: &mut Vec<(usize, Arc<ChunkSelection>)>,
     ) -> Result<()> {
         match node {
             Node::Null => Ok(()),
@@ -235,11 +236,11 @@ impl File {
         &self,
         item: &Node,
         row_group: usize,
-        rows: &Rows,
+        rows: &ChunkSelection,
         offset: impl Fn(u64) -> Option<u64>,
-    ) -> Result<Arc<Rows>> {
+    ) -> Result<Arc<ChunkSelection>> {
         let leaf = match item {
-            Node::Null => return Ok(Arc::new(Rows::List(Vec::new()))),
+            Node::Null => return Ok(Arc::new(ChunkSelection::List(Vec::new()))),
             Node::Leaf(leaf) => leaf,
             Node::List { lengths, .. } => lengths,
             Node::FixedList { validity, .. } | Node::Struct { validity, .. } => validity,
@@ -288,15 +289,15 @@ impl File {
     }
 
     /// Values of one leaf, `len` in all; strings as views on request.
-    fn gather_leaf(
+    fn take_leaf(
         &self,
         leaf: usize,
-        picks: &[&Pick],
+        picks: &[&BlockSelection],
         len: usize,
         views: bool,
         open: &Opener<'_>,
     ) -> Result<DecodedLeaf> {
-        let mut out = Output::of_rows(self.leaf(leaf)?, len, views)?;
+        let mut out = ColumnBuilder::of_rows(self.leaf(leaf)?, len, views)?;
         for pick in picks {
             let pushed = open(leaf, pick)
                 .and_then(|opened| opened.with(|block| out.push_rows(block, &pick.rows)));

@@ -19,7 +19,9 @@ use staffa_kernels::as_bytes;
 
 use super::File;
 use crate::arrow::{self, boolean_buffer, leaf_array};
-use crate::decode::{AnyDecoder, Block, Decodable, Decoder, Fold, FoldStrings, Scratch, Wants};
+use crate::decode::{
+    Aggregator, AnyDecoder, Block, Decodable, Decoder, Needs, Scratch, StringAggregator,
+};
 use crate::error::{Error, Result};
 use crate::values::{DecodedValues, StringsBuf, for_words};
 
@@ -55,7 +57,7 @@ fn run_type(values: DataType) -> DataType {
 }
 
 /// Plain values with runs made for them.
-pub(crate) fn runs_anew(plain: &ArrayRef) -> Result<ArrayRef> {
+pub(crate) fn cast_to_runs(plain: &ArrayRef) -> Result<ArrayRef> {
     let parts = partition(std::slice::from_ref(plain))?.ranges();
     let starts: Vec<u32> = parts.iter().map(|part| part.start as u32).collect();
     let ends = parts
@@ -119,7 +121,7 @@ impl File {
             let added = opened.with(|block| {
                 let first = found.len();
                 if let Some(values) = &block.values {
-                    found.fold(values, block.string_bytes)?;
+                    found.aggregate(values, block.string_bytes)?;
                 }
                 out.block(block, first, &found);
                 Ok(())
@@ -148,7 +150,7 @@ trait Runs {
     /// Whether this one is the same as the one before.
     fn again(&self, i: usize) -> bool;
     /// Those of one block more.
-    fn fold(&mut self, values: &AnyDecoder<'_>, string_bytes: usize) -> Result<()>;
+    fn aggregate(&mut self, values: &AnyDecoder<'_>, string_bytes: usize) -> Result<()>;
     /// All values.
     fn array(self, ty: &DataType) -> Result<ArrayRef>;
 }
@@ -174,9 +176,9 @@ impl<T: Decodable> Words<T> {
     }
 }
 
-impl<T: Decodable> Fold<T> for Words<T> {
-    fn wants(&self) -> Wants {
-        Wants::InOrder
+impl<T: Decodable> Aggregator<T> for Words<T> {
+    fn needs(&self) -> Needs {
+        Needs::InOrder
     }
 
     fn values(&mut self, values: &[T]) -> Result<()> {
@@ -225,11 +227,11 @@ impl<T: Decodable> Runs for Words<T> {
         i > 0 && self.values.get(i - 1) == self.values.get(i)
     }
 
-    fn fold(&mut self, values: &AnyDecoder<'_>, _: usize) -> Result<()> {
+    fn aggregate(&mut self, values: &AnyDecoder<'_>, _: usize) -> Result<()> {
         self.first = self.values.len();
         let decoder: &dyn Decoder<T> = T::peek(values)
             .ok_or_else(|| Error::corrupt(format!("values of {:?} expected", T::TYPE)))?;
-        decoder.fold(None, self, &mut Scratch::default())
+        decoder.aggregate(None, self, &mut Scratch::default())
     }
 
     fn array(self, ty: &DataType) -> Result<ArrayRef> {
@@ -257,7 +259,7 @@ impl Default for Texts {
     }
 }
 
-impl FoldStrings for Texts {
+impl StringAggregator for Texts {
     fn in_order(&self) -> bool {
         true
     }
@@ -293,12 +295,12 @@ impl Runs for Texts {
         i > 0 && i < strings.len() && strings.get(i - 1) == strings.get(i)
     }
 
-    fn fold(&mut self, values: &AnyDecoder<'_>, string_bytes: usize) -> Result<()> {
+    fn aggregate(&mut self, values: &AnyDecoder<'_>, string_bytes: usize) -> Result<()> {
         self.first = self.counts.len();
         let AnyDecoder::Bytes(decoder) = values else {
             return Err(Error::corrupt("byte strings expected"));
         };
-        decoder.fold(None, string_bytes, self, &mut Scratch::default())
+        decoder.aggregate(None, string_bytes, self, &mut Scratch::default())
     }
 
     fn array(self, ty: &DataType) -> Result<ArrayRef> {
@@ -384,7 +386,7 @@ impl Joined {
         };
         let (mut value, mut left, mut row) = (0, 0, 0);
         // Of NULLs there may be values, which mean nothing.
-        let valued = !block.dense && block.values.is_some();
+        let valued = !block.compacted && block.values.is_some();
         let mut of_rows = |this: &mut Self, mut rows: usize, valid: bool| {
             if !valid && !valued {
                 return this.push(None, rows);

@@ -15,8 +15,8 @@ use arrow_schema::{ArrowError, Schema, SchemaRef};
 
 use super::File;
 use super::dictionary::with_dictionaries;
-use super::filter::Unit;
-use super::prefetch::Ahead;
+use super::filter::ScanTask;
+use super::prefetch::Prefetch;
 use super::run_ends::with_run_ends;
 use crate::arrow::with_string_views;
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ use crate::predicate::{Bound, Predicate};
 /// Bytes of batches that wait to be asked for: as many as the pool of memory keeps.
 const READ_AHEAD: usize = 64 << 20;
 
-/// What to read of a file: a builder, made by [`File::scan`].
+/// ScanPlan to read of a file: a builder, made by [`File::scan`].
 #[derive(Debug, Clone)]
 pub struct Scan {
     file: File,
@@ -40,19 +40,19 @@ pub struct Scan {
     threads: Option<usize>,
     read_ahead: usize,
     ordered: bool,
-    part: Option<Part>,
+    split: Option<Split>,
     loose: bool,
 }
 
 /// A share of a scan that can be read by itself: some rows of one row group, made by
-/// [`Scan::parts`].
+/// [`Scan::splits`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct Split {
     row_group: usize,
     rows: Range<usize>,
 }
 
-impl Part {
+impl Split {
     /// Rows of it, before any filter.
     pub fn num_rows(&self) -> usize {
         self.rows.len()
@@ -79,7 +79,7 @@ impl Scan {
             threads,
             read_ahead,
             ordered,
-            part: None,
+            split: None,
             loose: false,
         }
     }
@@ -196,8 +196,8 @@ impl Scan {
     /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
     /// let scan = staffa::File::from_bytes(bytes)?.scan();
     /// let mut rows = Vec::new();
-    /// for part in scan.parts(65_536)? {
-    ///     for batch in scan.clone().part(part).reader()? {
+    /// for split in scan.splits(65_536)? {
+    ///     for batch in scan.clone().split(split).reader()? {
     ///         rows.push(batch?.num_rows());
     ///     }
     /// }
@@ -205,7 +205,7 @@ impl Scan {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn parts(&self, rows: usize) -> Result<Vec<Part>> {
+    pub fn splits(&self, rows: usize) -> Result<Vec<Split>> {
         let file = &self.file;
         let columns = match &self.columns {
             Some(names) => file.column_positions(names)?,
@@ -228,15 +228,15 @@ impl Scan {
             .as_ref()
             .map(|filter| filter.bind(file.schema()))
             .transpose()?;
-        let mut parts = Vec::new();
+        let mut splits = Vec::new();
         for (row_group, &count) in file.footer().row_groups.iter().enumerate() {
             let count = count as usize;
             let mut start = 0;
             while start < count {
                 let end = start.saturating_add(step).min(count);
-                let unit = Unit::new(file, row_group, start..end);
+                let unit = ScanTask::new(file, row_group, start..end);
                 if bound.as_ref().is_none_or(|bound| unit.may_match(bound)) {
-                    parts.push(Part {
+                    splits.push(Split {
                         row_group,
                         rows: start..end,
                     });
@@ -244,14 +244,27 @@ impl Scan {
                 start = end;
             }
         }
-        Ok(parts)
+        Ok(splits)
     }
 
-    /// Only the rows of this part; offset and limit count within it.
+    /// Reads only the rows of `split`; offset and limit count within it.
     #[must_use]
-    pub fn part(mut self, part: Part) -> Self {
-        self.part = Some(part);
+    pub fn split(mut self, split: Split) -> Self {
+        self.split = Some(split);
         self
+    }
+
+    /// The name of [`splits`](Self::splits) before.
+    #[deprecated(since = "0.1.0", note = "use `splits`")]
+    pub fn parts(&self, rows: usize) -> Result<Vec<Split>> {
+        self.splits(rows)
+    }
+
+    /// The name of [`split`](Self::split) before.
+    #[must_use]
+    #[deprecated(since = "0.1.0", note = "use `split`")]
+    pub fn part(self, split: Split) -> Self {
+        self.split(split)
     }
 
     /// Rows for which the filter is not true may come too: for engines that test again. Where many
@@ -319,18 +332,18 @@ impl Scan {
         };
         let (skip, left) = (self.offset, self.limit.unwrap_or(u64::MAX));
         let loose = self.loose;
-        let what = Arc::new(What {
+        let what = Arc::new(ScanPlan {
             file,
             columns,
             read_schema,
             filter,
             loose,
         });
-        let ahead = Ahead::new(self.ordered);
+        let ahead = Prefetch::new(self.ordered);
         let (batch_rows, most_ahead) = (self.batch_rows, self.read_ahead);
         let (unit_bytes, ready) = (0, None);
-        let (next, end) = match self.part {
-            Some(Part { row_group, rows }) => ((row_group, rows.start), Some(rows.end)),
+        let (next, end) = match self.split {
+            Some(Split { row_group, rows }) => ((row_group, rows.start), Some(rows.end)),
             None => ((0, 0), None),
         };
         Ok(Reader {
@@ -365,9 +378,9 @@ struct Filter {
     columns: Vec<usize>,
 }
 
-/// What is read of each unit of work.
+/// ScanPlan is read of each unit of work.
 #[derive(Debug)]
-struct What {
+struct ScanPlan {
     file: File,
     columns: Vec<usize>,
     /// Of all columns, with views where they are wanted.
@@ -376,7 +389,7 @@ struct What {
     loose: bool,
 }
 
-impl What {
+impl ScanPlan {
     fn decode(&self, group: usize, rows: Range<usize>) -> Result<Option<RecordBatch>> {
         let Some(filter) = &self.filter else {
             return self
@@ -384,7 +397,7 @@ impl What {
                 .batch(&self.columns, &self.read_schema, group, rows)
                 .map(Some);
         };
-        Unit::new(&self.file, group, rows).matching(
+        ScanTask::new(&self.file, group, rows).matching(
             &filter.bound,
             &self.columns,
             &self.read_schema,
@@ -396,12 +409,12 @@ impl What {
 /// The batches of a [`Scan`].
 #[derive(Debug)]
 pub struct Reader {
-    what: Arc<What>,
+    what: Arc<ScanPlan>,
     /// Of the batches.
     schema: SchemaRef,
     pool: Option<rayon::ThreadPool>,
     /// Units that were begun.
-    ahead: Ahead<Result<Option<RecordBatch>>>,
+    ahead: Prefetch<Result<Option<RecordBatch>>>,
     /// Bytes that these may take.
     most_ahead: usize,
     /// Bytes that the largest has taken so far.
@@ -417,7 +430,7 @@ pub struct Reader {
     skip: u64,
     /// Rows still to be given: without a filter those of units begun are given.
     left: u64,
-    /// What has been decoded and is given out in batches.
+    /// ScanPlan has been decoded and is given out in batches.
     ready: Option<RecordBatch>,
 }
 
@@ -542,7 +555,7 @@ impl Reader {
     /// Nothing more comes.
     fn end(&mut self) {
         self.left = 0;
-        self.ahead = Ahead::new(true);
+        self.ahead = Prefetch::new(true);
     }
 }
 

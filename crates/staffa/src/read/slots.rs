@@ -17,8 +17,8 @@ use staffa_kernels::{
 
 use crate::arrow::Leaf;
 use crate::decode::{
-    AnyDecoder, Appended, Block, Decodable, Scratch, Wanted, gather_bytes, gather_codes,
-    many_wanted, memory, no_code,
+    AnyDecoder, Appended, Block, Decodable, Scratch, Wanted, many_wanted, memory, no_code,
+    take_bytes, take_codes,
 };
 use crate::error::{Error, Result};
 use crate::values::{Bitmap, PhysicalType, expand, for_words, vector_len};
@@ -39,14 +39,14 @@ pub(crate) struct PlainSlot<'o> {
 
 /// What a thread uses again for its next block.
 #[derive(Default)]
-pub(crate) struct Hand {
+pub(crate) struct ThreadScratch {
     pub cx: Scratch,
     pub lengths: Vec<u32>,
 }
 
 impl Slot<'_> {
     /// All values of a block; gives back bits, which need not begin with a byte there.
-    pub fn fill(self, block: &Block<'_>, hand: &mut Hand) -> Result<Bitmap> {
+    pub fn fill(self, block: &Block<'_>, hand: &mut ThreadScratch) -> Result<Bitmap> {
         match self {
             Self::Plain(slot) => slot.fill(block, &mut hand.cx),
             Self::Strings(slot) => {
@@ -117,19 +117,19 @@ fn fill_strings(mut slot: StringSlot<'_>, block: &Block<'_>, cx: &mut Scratch) -
             decoder.vector(v, cx, lengths, out)
         })?;
     }
-    let validity = block.validity.as_ref().filter(|_| block.dense);
+    let validity = block.validity.as_ref().filter(|_| block.compacted);
     Ok(slot.finish(validity.map(Bitmap::words))?)
 }
 
 /// Strings of a dictionary are checked and laid down once, and each row is a copy of a view.
-fn fill_views(views: &mut ViewSlot<'_>, block: &Block<'_>, hand: &mut Hand) -> Result<()> {
+fn fill_views(views: &mut ViewSlot<'_>, block: &Block<'_>, hand: &mut ThreadScratch) -> Result<()> {
     let wrong =
         || Error::corrupt("text expected, found other bytes, or more of them than declared");
-    let Hand { cx, lengths } = hand;
+    let ThreadScratch { cx, lengths } = hand;
     let Some(AnyDecoder::Bytes(decoder)) = &block.values else {
         return views.push_empty(block.len).then_some(()).ok_or_else(wrong);
     };
-    let Some(coded) = decoder.coded() else {
+    let Some(coded) = decoder.dictionary() else {
         lengths.resize(block.len.max(lengths.len()), 0);
         let lengths = lengths.get_mut(..block.len).unwrap_or_default();
         let mut data = memory(block.string_bytes)?;
@@ -144,7 +144,7 @@ fn fill_views(views: &mut ViewSlot<'_>, block: &Block<'_>, hand: &mut Hand) -> R
         return Err(wrong());
     }
     let count = decoder.len();
-    let validity = block.validity.as_ref().filter(|_| block.dense);
+    let validity = block.validity.as_ref().filter(|_| block.compacted);
     let mut codes = vec![
         0;
         if validity.is_some() {
@@ -190,7 +190,7 @@ pub(crate) fn fill_views_of(
         return views.push_empty(count).then_some(()).ok_or_else(wrong);
     };
     let places = &wanted.places;
-    if let Some(coded) = decoder.coded().filter(|_| many_wanted(places)) {
+    if let Some(coded) = decoder.dictionary().filter(|_| many_wanted(places)) {
         let (strings, shared) = (coded.strings()?, coded.shared());
         let among = if shared { all } else { places.len() };
         let worth = strings.len() + strings.contents().len() / 16 <= among.saturating_mul(2);
@@ -198,7 +198,7 @@ pub(crate) fn fill_views_of(
             if !views.use_table(strings, shared) {
                 return Err(wrong());
             }
-            let codes = wanted.of_rows(gather_codes(coded, decoder.len(), places, cx)?, count)?;
+            let codes = wanted.of_rows(take_codes(coded, decoder.len(), places, cx)?, count)?;
             return views
                 .push_codes(&codes)
                 .then_some(())
@@ -208,7 +208,7 @@ pub(crate) fn fill_views_of(
     let mut strings = Appended::default();
     strings.allow(block.string_bytes);
     strings.reserve(likely_bytes(block, count))?;
-    gather_bytes(decoder.as_ref(), places, cx, &mut strings)?;
+    take_bytes(decoder.as_ref(), places, cx, &mut strings)?;
     let (lengths, data) = strings.into_parts()?;
     let lengths = wanted.of_rows(lengths, count)?;
     views

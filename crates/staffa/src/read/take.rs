@@ -16,17 +16,17 @@ use std::sync::Arc;
 
 use arrow_array::{Array as _, BooleanArray, RecordBatch, RecordBatchOptions};
 
-use super::rows::{Group, Pick};
+use super::rows::{BlockSelection, Group};
 use super::{File, each_column, schema_for};
 use crate::arrow::take;
-use crate::decode::Rows;
+use crate::decode::ChunkSelection;
 use crate::error::{Error, Result};
 use crate::values::Bitmap;
 
 /// Rows of a table. Made of a range, a slice, or a mask.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum Selection<'s> {
+pub enum RowSelection<'s> {
     /// From a row up to another one.
     Range(Range<u64>),
     /// By number, in any order, repeats allowed.
@@ -35,19 +35,19 @@ pub enum Selection<'s> {
     Mask(&'s BooleanArray),
 }
 
-impl From<Range<u64>> for Selection<'_> {
+impl From<Range<u64>> for RowSelection<'_> {
     fn from(rows: Range<u64>) -> Self {
         Self::Range(rows)
     }
 }
 
-impl<'s> From<&'s [u64]> for Selection<'s> {
+impl<'s> From<&'s [u64]> for RowSelection<'s> {
     fn from(rows: &'s [u64]) -> Self {
         Self::List(rows)
     }
 }
 
-impl<'s> From<&'s BooleanArray> for Selection<'s> {
+impl<'s> From<&'s BooleanArray> for RowSelection<'s> {
     fn from(mask: &'s BooleanArray) -> Self {
         Self::Mask(mask)
     }
@@ -114,7 +114,7 @@ impl File {
     /// ```
     pub fn select<'s>(
         &self,
-        rows: impl Into<Selection<'s>>,
+        rows: impl Into<RowSelection<'s>>,
         columns: Option<&[String]>,
         string_views: bool,
     ) -> Result<RecordBatch> {
@@ -128,9 +128,10 @@ impl File {
             count,
             order,
         } = self.selected(&rows.into())?;
-        let open = |leaf, pick: &Pick| self.opened_and_kept(leaf, pick.row_group, pick.block);
+        let open =
+            |leaf, pick: &BlockSelection| self.opened_and_kept(leaf, pick.row_group, pick.block);
         let column = |column: &usize| {
-            let array = self.gather_column(*column, &schema, &groups, &open)?;
+            let array = self.take_column(*column, &schema, &groups, &open)?;
             match (&order, schema.fields().get(*column)) {
                 (Some(order), Some(field)) => take(field, &array, order)
                     .map_err(|e| e.at(|p| p.column = Some(field.name().clone()))),
@@ -147,10 +148,10 @@ impl File {
     }
 
     /// Where the rows lie, in the order of the file.
-    fn selected(&self, rows: &Selection<'_>) -> Result<Selected> {
+    fn selected(&self, rows: &RowSelection<'_>) -> Result<Selected> {
         let (total, block_rows) = (self.num_rows(), u64::from(self.footer().block_rows));
         let (groups, order, count) = match rows {
-            Selection::Range(rows) => {
+            RowSelection::Range(rows) => {
                 if rows.start > rows.end || rows.end > total {
                     let Range { start, end } = rows;
                     return Err(Error::invalid(format!(
@@ -160,11 +161,11 @@ impl File {
                 let own = |group: Range<u64>| {
                     let start = rows.start.max(group.start);
                     let end = rows.end.min(group.end).max(start);
-                    Rows::of_range(start - group.start..end - group.start, block_rows)
+                    ChunkSelection::of_range(start - group.start..end - group.start, block_rows)
                 };
                 (self.groups(own), None, (rows.end - rows.start) as usize)
             }
-            Selection::Mask(mask) => {
+            RowSelection::Mask(mask) => {
                 if mask.len() as u64 != total {
                     return Err(Error::invalid(format!(
                         "a mask of as many rows as the table has, {total}, expected, found {}",
@@ -179,11 +180,11 @@ impl File {
                 let own = |group: Range<u64>| {
                     let (start, len) = (group.start as usize, (group.end - group.start) as usize);
                     let bits = Bitmap::from_bytes(marked.values(), marked.offset() + start, len);
-                    Rows::of_bits(0, bits)
+                    ChunkSelection::of_bits(0, bits)
                 };
                 (self.groups(own), None, marked.count_set_bits())
             }
-            Selection::List(rows) => {
+            RowSelection::List(rows) => {
                 if let Some((i, row)) = rows.iter().enumerate().find(|(_, row)| **row >= total) {
                     return Err(Error::invalid(format!(
                         "index {row} at position {i} is out of range, the table has {total} rows"
@@ -201,7 +202,7 @@ impl File {
                     let here = rest.partition_point(|row| *row < group.end);
                     let (here, later) = rest.split_at_checked(here).unwrap_or_default();
                     rest = later;
-                    Rows::of_list(
+                    ChunkSelection::of_list(
                         here.iter().map(|row| row - group.start).collect(),
                         block_rows,
                     )
@@ -218,7 +219,7 @@ impl File {
 
     /// Rows of every row group that has some: `own` has them, given which rows of the table these
     /// are.
-    fn groups(&self, mut own: impl FnMut(Range<u64>) -> Rows) -> Vec<Group> {
+    fn groups(&self, mut own: impl FnMut(Range<u64>) -> ChunkSelection) -> Vec<Group> {
         let (mut groups, mut first) = (Vec::new(), 0u64);
         for (row_group, &count) in self.footer().row_groups.iter().enumerate() {
             let end = first + u64::from(count);

@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use crate::decode::{AnyDecoder, Decodable, Integer, Scratch};
-use crate::encode::{Cascade, Profile, Stats};
+use crate::encode::{Chooser, Profile, Stats};
 use crate::encodings::POOL;
 use crate::error::{Error, Result};
 use crate::format::block::Parsed;
-use crate::read::column_builder::{Form, Output};
+use crate::read::column_builder::{ColumnBuilder, OutputLayout};
 use crate::read::{File, OpenBlock};
 use crate::values::Kind;
 
@@ -102,7 +102,7 @@ impl OpenColumn {
             Some(decoder) => {
                 T::peek(decoder)
                     .ok_or_else(other_type)?
-                    .gather(&[row], &mut self.cx, &mut out)
+                    .take(&[row], &mut self.cx, &mut out)
             }
             None => Ok(()),
         })?;
@@ -130,15 +130,15 @@ impl OpenColumn {
             let (len, string_bytes) = (block.len, block.string_bytes);
             let shape = Parsed {
                 len,
-                dense: block.dense,
+                compacted: block.compacted,
                 string_bytes,
                 validity: None,
                 values: None,
             };
-            let mut out = Output::of_blocks(
+            let mut out = ColumnBuilder::of_blocks(
                 self.file.leaf(self.leaf)?,
                 &[shape],
-                Form {
+                OutputLayout {
                     views: true,
                     past_cache: false,
                 },
@@ -169,8 +169,8 @@ fn other_type() -> Error {
 /// Encodes unsigned words by an encoding asked for by name, as a block's are; the bytes.
 pub fn encode<T: Integer>(values: &[T], encoding: &str) -> Result<usize> {
     let values = T::values(values);
-    let cascade = Cascade::root(&POOL, Profile::Balanced, Some(encoding));
-    Ok(cascade
+    let chooser = Chooser::root(&POOL, Profile::Balanced, Some(encoding));
+    Ok(chooser
         .choose(values, &Stats::new(values, Kind::Unsigned))?
         .size())
 }

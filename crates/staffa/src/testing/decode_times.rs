@@ -11,7 +11,7 @@ use staffa_kernels::VECTOR;
 
 use super::conformance::{numbers, picked};
 use crate::decode::{AnyDecoder, Budget, Scratch, decode_all_strings};
-use crate::encode::{Cascade, Encoding, Profile, Stats};
+use crate::encode::{Chooser, Encoding, Profile, Stats};
 use crate::encodings::{POOL, opener};
 use crate::format::{Cursor, Node, NodeRef};
 use crate::limits::Limits;
@@ -76,7 +76,7 @@ fn decode_times() {
     println!(
         "picoseconds a value, least, median and most of the shapes; what the chooser reckons with"
     );
-    for encoding in POOL.iter().filter(|encoding| !encoding.needs_source()) {
+    for encoding in POOL.iter().filter(|encoding| !encoding.needs_reference()) {
         for (ty, kind) in [
             (PhysicalType::U32, Kind::Unsigned),
             (PhysicalType::U64, Kind::Signed),
@@ -95,8 +95,8 @@ fn report(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
     for shape in 0..9 {
         let values = picked(ty, &numbers(ROWS, shape, 7, 17));
         let values = values.borrow();
-        let cascade = Cascade::root(&POOL, Profile::Balanced, Some(encoding.name()));
-        let node = cascade.choose(values, &Stats::new(values, kind));
+        let chooser = Chooser::root(&POOL, Profile::Balanced, Some(encoding.name()));
+        let node = chooser.choose(values, &Stats::new(values, kind));
         // An encoding that makes nothing smaller here would not be chosen here.
         found.extend(
             node.ok()

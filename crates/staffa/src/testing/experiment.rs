@@ -7,7 +7,7 @@ use std::time::Instant;
 use arrow_array::RecordBatch;
 
 use crate::arrow::{Layout, shred};
-use crate::encode::{Cascade, Profile, Stats, sample};
+use crate::encode::{Chooser, Profile, Stats, sample};
 use crate::encodings::POOL;
 use crate::error::Result;
 use crate::values::{Kind, Values};
@@ -91,7 +91,7 @@ pub fn sampling(
 }
 
 fn block(values: Values<'_>, kind: Kind, shapes: &[(usize, usize)]) -> Result<Trial> {
-    let balanced = Cascade::root(&POOL, Profile::Balanced, None);
+    let balanced = Chooser::root(&POOL, Profile::Balanced, None);
     let started = Instant::now();
     // A sample that holds everything: every viable encoding is tried, at every level.
     sample::SHAPE.set((1, 1 << 32));
@@ -108,7 +108,9 @@ fn block(values: Values<'_>, kind: Kind, shapes: &[(usize, usize)]) -> Result<Tr
         sample::SHAPE.set((runs, run));
         let outcome = |tries| -> Result<Outcome> {
             let started = Instant::now();
-            let node = balanced.with_tries(tries).choose(values, &Stats::new(values, kind))?;
+            let node = balanced
+                .with_tries(tries)
+                .choose(values, &Stats::new(values, kind))?;
             let root = POOL
                 .by_id(node.encoding)
                 .map_or("", |encoding| encoding.name());

@@ -17,7 +17,7 @@ pub use bitmap::Bitmap;
 pub(crate) use floats::{FloatBits, power_of_two};
 pub use leaf::{DecodedLeaf, DecodedValues, LeafArray, LeafValues};
 pub(crate) use nulls::expand;
-pub(crate) use owned::{Picked, rows_where};
+pub(crate) use owned::{OwnedValues, rows_where};
 pub use physical::{Physical, vector_len};
 pub(crate) use physical::{for_ints, for_words};
 pub(crate) use runs::run_ends;

@@ -6,7 +6,7 @@ use super::{Bitmap, StringsBuf, Values};
 
 /// Owned values of any type.
 #[derive(Debug)]
-pub(crate) enum Picked {
+pub(crate) enum OwnedValues {
     Bits(Bitmap),
     Bytes(StringsBuf),
     U8(Vec<u8>),
@@ -37,7 +37,7 @@ pub(crate) fn rows_where(holds: impl ExactSizeIterator<Item = bool>) -> Vec<u32>
     rows
 }
 
-impl Picked {
+impl OwnedValues {
     /// A copy of all values.
     pub(crate) fn all(values: Values<'_>) -> Self {
         match values {

@@ -9,15 +9,15 @@
 use rayon::prelude::*;
 use staffa_kernels::VECTOR;
 
-use crate::decode::{AnyDecoder, Block, Budget, Scratch, SharedPart, decode_all_strings};
-use crate::encode::{Access, Cascade, Coded, Hint, Profile, Stats, distinct};
+use crate::decode::{AnyDecoder, Block, Budget, Scratch, SharedDictionary, decode_all_strings};
+use crate::encode::{Access, Chooser, Coded, Hint, Profile, Stats, distinct};
 use crate::encodings::{POOL, dictionary, onpair, opener};
 use crate::error::{Error, Result};
 use crate::format::block::{self, Parts};
-use crate::format::{Node, ZoneMap, shared_part};
+use crate::format::{Node, ZoneMap, shared_dictionary};
 use crate::limits::Limits;
 use crate::values::{
-    Bitmap, Kind, LeafArray, LeafValues, Physical, PhysicalType, Picked, Strings, Values,
+    Bitmap, Kind, LeafArray, LeafValues, OwnedValues, Physical, PhysicalType, Strings, Values,
     for_words, vector_len,
 };
 
@@ -31,7 +31,7 @@ pub(crate) struct ChunkOptions<'a> {
     pub access: Access,
     /// Whether floats are rounded.
     pub rounded: bool,
-    pub forced: Option<&'a str>,
+    pub requested: Option<&'a str>,
     /// Encodings that are not to be chosen, one bit per id.
     pub without: u64,
     pub block_rows: usize,
@@ -41,8 +41,8 @@ pub(crate) struct ChunkOptions<'a> {
 
 impl<'a> ChunkOptions<'a> {
     /// At the root of a tree that is chosen.
-    pub fn cascade(&self) -> Cascade<'a> {
-        let root = Cascade::root(&POOL, self.profile, self.forced).without(self.without);
+    pub fn chooser(&self) -> Chooser<'a> {
+        let root = Chooser::root(&POOL, self.profile, self.requested).without(self.without);
         root.expecting(self.access).of_rounded(self.rounded)
     }
 }
@@ -81,7 +81,7 @@ pub(crate) enum Sharing {
 
 /// The chunk in terms of which another one is.
 #[derive(Clone, Copy)]
-pub(crate) struct Teller<'a> {
+pub(crate) struct Reference<'a> {
     pub leaf: usize,
     pub ty: Option<PhysicalType>,
     pub chunk: &'a EncodedChunk,
@@ -109,7 +109,7 @@ pub(crate) struct EncodedBlock {
 pub(crate) struct Input<'a> {
     pub len: usize,
     pub validity: Option<Bitmap>,
-    pub dense: bool,
+    pub compacted: bool,
     values: Present<'a>,
 }
 
@@ -131,7 +131,7 @@ impl Input<'_> {
 enum Present<'a> {
     None,
     Borrowed(Values<'a>),
-    Owned(Picked),
+    Owned(OwnedValues),
 }
 
 impl Present<'_> {
@@ -149,18 +149,18 @@ pub(crate) fn choose<'a>(array: &'a LeafArray, options: ChunkOptions<'a>) -> Res
     let len = array.values.len();
     let inputs = inputs(array, options.block_rows);
     let codes = chunk_codes(&inputs, options);
-    let cascade = options.cascade();
-    let mut nodes = like_the_first(&inputs, cascade, |i, input, cascade| {
+    let chooser = options.chooser();
+    let mut nodes = like_the_first(&inputs, chooser, |i, input, chooser| {
         tree(
             input,
             codes.as_ref().and_then(|c| c.blocks.get(i)),
-            cascade,
+            chooser,
             options.kind,
         )
     })?;
     let (shared, sharing) = match &codes {
-        _ if options.forced.is_some() => (None, Sharing::Skipped("an encoding was asked for")),
-        _ if !cascade.offers(&dictionary::Dictionary) => {
+        _ if options.requested.is_some() => (None, Sharing::Skipped("an encoding was asked for")),
+        _ if !chooser.offers(&dictionary::Dictionary) => {
             (None, Sharing::Skipped("dictionaries are left out"))
         }
         _ if inputs.len() < 2 => (None, Sharing::Skipped("there is one block")),
@@ -170,11 +170,11 @@ pub(crate) fn choose<'a>(array: &'a LeafArray, options: ChunkOptions<'a>) -> Res
     let mut shared: Vec<Vec<u8>> = shared.into_iter().collect();
     if let Some(tokens) = onpair::share(&mut nodes, shared.len() as u8) {
         let strings = tokens.as_strings();
-        let plain = cascade.plainly(
+        let plain = chooser.plainly(
             Values::Bytes(strings),
             &Stats::new(Values::Bytes(strings), options.kind),
         )?;
-        shared.push(shared_part::write(&plain, strings.contents().len()));
+        shared.push(shared_dictionary::write(&plain, strings.contents().len()));
     }
     let validity = inputs.par_iter().map(|input| {
         input
@@ -210,25 +210,25 @@ impl Chosen<'_> {
             len: input.len,
             validity,
             values,
-            dense: input.dense,
+            compacted: input.compacted,
             string_bytes,
         })
     }
 
-    /// The chunk, its blocks decoded and compared if so wished; `tellers` are those in terms of
+    /// The chunk, its blocks decoded and compared if so wished; `references` are those in terms of
     /// which it is.
-    pub fn finish(&self, tellers: &[Teller<'_>]) -> Result<EncodedChunk> {
+    pub fn finish(&self, references: &[Reference<'_>]) -> Result<EncodedChunk> {
         let opened = if self.options.verify {
             let open = |part: &Vec<u8>| {
-                SharedPart::open(&part.clone().into(), self.len, &opener(Limits::default()))
+                SharedDictionary::open(&part.clone().into(), self.len, &opener(Limits::default()))
             };
             self.shared.iter().map(open).collect::<Result<Vec<_>>>()?
         } else {
             Vec::new()
         };
-        let sources = tellers.iter().map(|teller| teller.leaf).collect();
-        if let Some(teller) = tellers.first().filter(|_| self.same) {
-            let same = |(i, input): (usize, &Input<'_>)| match teller.chunk.blocks.get(i) {
+        let sources = references.iter().map(|reference| reference.leaf).collect();
+        if let Some(reference) = references.first().filter(|_| self.same) {
+            let same = |(i, input): (usize, &Input<'_>)| match reference.chunk.blocks.get(i) {
                 Some(block) if self.options.verify => {
                     self.verify(&block.bytes, i, input, &opened, &[])
                 }
@@ -251,7 +251,7 @@ impl Chosen<'_> {
                 blocks: Vec::new(),
             });
         }
-        let finish = |(i, input)| self.finish_block(i, input, &opened, tellers);
+        let finish = |(i, input)| self.finish_block(i, input, &opened, references);
         let blocks = self
             .inputs
             .par_iter()
@@ -270,13 +270,13 @@ impl Chosen<'_> {
         &self,
         i: usize,
         input: &Input<'_>,
-        shared: &[SharedPart],
-        tellers: &[Teller<'_>],
+        shared: &[SharedDictionary],
+        references: &[Reference<'_>],
     ) -> Result<EncodedBlock> {
         let bytes = self.sealed(i);
         if self.options.verify {
             let same = self
-                .verify(&bytes, i, input, shared, tellers)
+                .verify(&bytes, i, input, shared, references)
                 .map_err(|e| {
                     e.within("a block just written does not decode, please report this")
                 })?;
@@ -307,14 +307,14 @@ impl Chosen<'_> {
         bytes: &[u8],
         i: usize,
         input: &Input<'_>,
-        shared: &[SharedPart],
-        tellers: &[Teller<'_>],
+        shared: &[SharedDictionary],
+        references: &[Reference<'_>],
     ) -> Result<bool> {
         let opener = opener(Limits::default());
         let parsed = block::parse(bytes, input.len, self.ty, &opener.limits)?;
-        let others = tellers
+        let others = references
             .iter()
-            .filter_map(|teller| Some((teller.chunk.blocks.get(i)?, teller.ty)));
+            .filter_map(|reference| Some((reference.chunk.blocks.get(i)?, reference.ty)));
         let others =
             others.map(|(block, ty)| block::parse(&block.bytes, input.len, ty, &opener.limits));
         let others = others.collect::<Result<Vec<_>>>()?;
@@ -333,8 +333,8 @@ impl Chosen<'_> {
 /// where that holds.
 fn like_the_first(
     inputs: &[Input<'_>],
-    cascade: Cascade<'_>,
-    tree: impl Fn(usize, &Input<'_>, Cascade<'_>) -> Result<Option<Node>> + Sync,
+    chooser: Chooser<'_>,
+    tree: impl Fn(usize, &Input<'_>, Chooser<'_>) -> Result<Option<Node>> + Sync,
 ) -> Result<Vec<Option<Node>>> {
     let Some(first) = inputs
         .iter()
@@ -345,7 +345,7 @@ fn like_the_first(
     let (before, rest) = inputs.split_at(first + 1);
     let Some(example) = before
         .last()
-        .map(|input| tree(first, input, cascade))
+        .map(|input| tree(first, input, chooser))
         .transpose()?
         .flatten()
     else {
@@ -353,7 +353,7 @@ fn like_the_first(
     };
     let rest = rest.par_iter().enumerate().map(|(i, input)| {
         let hint = Hint::new(&example);
-        tree(first + 1 + i, input, cascade.like(Some(&hint)))
+        tree(first + 1 + i, input, chooser.like(Some(&hint)))
     });
     let rest = rest.collect::<Result<Vec<_>>>()?;
     Ok(std::iter::repeat_with(|| None)
@@ -380,11 +380,11 @@ pub(crate) fn input(array: &LeafArray, start: usize, len: usize) -> Input<'_> {
     let validity = validity.filter(|_| valid < len);
     if valid == 0 || matches!(array.values, LeafValues::Empty(_)) {
         // A leaf of validity alone has no values to be dense.
-        let dense = !matches!(array.values, LeafValues::Empty(_));
+        let compacted = !matches!(array.values, LeafValues::Empty(_));
         return Input {
             len,
             validity,
-            dense,
+            compacted,
             values: Present::None,
         };
     }
@@ -398,17 +398,17 @@ pub(crate) fn input(array: &LeafArray, start: usize, len: usize) -> Input<'_> {
     let Some(validity) = validity else {
         let values = bits.map_or_else(
             || Present::Borrowed(borrow(array, start, len)),
-            |b| Present::Owned(Picked::Bits(b)),
+            |b| Present::Owned(OwnedValues::Bits(b)),
         );
         return Input {
             len,
             validity: None,
-            dense: false,
+            compacted: false,
             values,
         };
     };
-    let dense = matches!(all, Values::Bytes(_)) || (len - valid) * DENSE_SHARE >= len;
-    let rows: Vec<u32> = if dense {
+    let compacted = matches!(all, Values::Bytes(_)) || (len - valid) * DENSE_SHARE >= len;
+    let rows: Vec<u32> = if compacted {
         validity.positions()
     } else {
         // A NULL takes the value before it, which costs the least in most encodings.
@@ -421,11 +421,11 @@ pub(crate) fn input(array: &LeafArray, start: usize, len: usize) -> Input<'_> {
         };
         (0..len as u32).map(fill).collect()
     };
-    let values = Present::Owned(Picked::of(all, &rows));
+    let values = Present::Owned(OwnedValues::of(all, &rows));
     Input {
         len,
         validity: Some(validity),
-        dense,
+        compacted,
         values,
     }
 }
@@ -454,7 +454,7 @@ struct ChunkCodes {
 }
 
 fn chunk_codes(inputs: &[Input<'_>], options: ChunkOptions<'_>) -> Option<ChunkCodes> {
-    if options.forced.is_some() {
+    if options.requested.is_some() {
         return None;
     }
     let present: Vec<Values<'_>> = inputs.iter().filter_map(|i| i.values.values()).collect();
@@ -476,7 +476,7 @@ fn chunk_codes(inputs: &[Input<'_>], options: ChunkOptions<'_>) -> Option<ChunkC
 fn tree(
     input: &Input<'_>,
     codes: Option<&Coded>,
-    cascade: Cascade<'_>,
+    chooser: Chooser<'_>,
     kind: Kind,
 ) -> Result<Option<Node>> {
     let Some(values) = input.values.values() else {
@@ -496,7 +496,7 @@ fn tree(
         }
         None => Stats::new(values, kind),
     };
-    cascade.choose(values, &stats).map(Some)
+    chooser.choose(values, &stats).map(Some)
 }
 
 /// A dictionary for the whole chunk, and for each block the smaller of its own tree and codes of
@@ -511,12 +511,12 @@ fn share(
     if codes.distinct < 2 || before < 256 {
         return Ok((None, Sharing::Skipped("there is next to nothing to save")));
     }
-    let mut distinct: Option<Picked> = None;
+    let mut distinct: Option<OwnedValues> = None;
     for (input, coded) in inputs.iter().zip(&codes.blocks) {
         let Some(values) = input.values.values() else {
             continue;
         };
-        let firsts = Picked::of(values, &coded.firsts);
+        let firsts = OwnedValues::of(values, &coded.firsts);
         match &mut distinct {
             Some(all) => all.append(firsts),
             none => *none = Some(firsts),
@@ -531,25 +531,25 @@ fn share(
         shared,
         encoded,
     };
-    let cascade = options.cascade().below(&dictionary::Dictionary);
-    let mut estimate = cascade.estimate_child(distinct.borrow(), options.kind)?;
+    let chooser = options.chooser().below(&dictionary::Dictionary);
+    let mut estimate = chooser.estimate_child(distinct.borrow(), options.kind)?;
     for (coded, node) in codes.blocks.iter().zip(nodes.iter()) {
         if let Some(node) = node {
             let own = node.size();
-            estimate += own.min(cascade.estimate_child(Values::U32(&coded.codes), Kind::Unsigned)?);
+            estimate += own.min(chooser.estimate_child(Values::U32(&coded.codes), Kind::Unsigned)?);
         }
     }
     if estimate >= before {
         return Ok((None, tried(estimate, false)));
     }
-    let tree = cascade.child(distinct.borrow(), options.kind)?;
+    let tree = chooser.child(distinct.borrow(), options.kind)?;
     let string_bytes = if let Values::Bytes(strings) = distinct.borrow() {
         strings.contents().len()
     } else {
         0
     };
-    let part = shared_part::write(&tree, string_bytes);
-    let coded = like_the_first(inputs, cascade, |i, input, cascade| {
+    let part = shared_dictionary::write(&tree, string_bytes);
+    let coded = like_the_first(inputs, chooser, |i, input, chooser| {
         let codes = codes
             .blocks
             .get(i)
@@ -558,7 +558,7 @@ fn share(
         input
             .values
             .values()
-            .map(|values| dictionary::shared_node(values, codes, 0, &cascade))
+            .map(|values| dictionary::shared_node(values, codes, 0, &chooser))
             .transpose()
     })?;
     let size = |node: &Option<Node>| node.as_ref().map_or(usize::MAX, Node::size);
@@ -622,7 +622,7 @@ fn same(decoder: &AnyDecoder<'_>, values: Values<'_>, string_bytes: usize) -> Re
 
 /// The tree of a validity.
 pub(crate) fn validity(valid: &Bitmap, without: u64) -> Result<Node> {
-    Cascade::new(&POOL)
+    Chooser::new(&POOL)
         .without(without)
         .child(Values::Bits(valid), Kind::Unsigned)
 }

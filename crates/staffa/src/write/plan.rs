@@ -12,7 +12,7 @@ use crate::values::{Kind, PhysicalType};
 
 /// What was asked for a leaf.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct ColumnPlan {
     /// The encoding, where one was.
     pub encoding: Option<String>,
     /// What the chooser weighs.
@@ -26,8 +26,8 @@ pub(crate) fn asked(
     options: &WriteOptions,
     layout: &Layout,
     schema: &Schema,
-) -> Result<(Vec<Asked>, Vec<Option<Rounding>>)> {
-    let any = Asked {
+) -> Result<(Vec<ColumnPlan>, Vec<Option<Rounding>>)> {
+    let any = ColumnPlan {
         encoding: None,
         profile: options.profile,
         rounding: None,
@@ -78,7 +78,7 @@ pub(crate) fn asked(
 
 fn check_encoding(path: &str, name: &str, leaf: Option<&Leaf>) -> Result<()> {
     let encoding = POOL.by_name(name)?;
-    if encoding.needs_source() {
+    if encoding.needs_reference() {
         return Err(Error::invalid(format!(
             "column {path:?}: {name} is in terms of another column and is chosen where it is smaller, not by name"
         )));

@@ -39,20 +39,22 @@ fn first(
     batch: &RecordBatch,
     first_row: u64,
 ) -> Option<String> {
-    let encoding = POOL.by_name(options.forced?).ok()?;
+    let encoding = POOL.by_name(options.requested?).ok()?;
     for (block, input) in chunk::inputs(array, options.block_rows).iter().enumerate() {
-        let Some((values, misfit)) = input.values().and_then(|v| Some((v, encoding.misfit(v)?)))
+        let Some((values, unsupported_value)) = input
+            .values()
+            .and_then(|v| Some((v, encoding.unsupported_value(v)?)))
         else {
             continue;
         };
         // Values are stored for the valid rows alone, or for all.
-        let row = match input.validity.as_ref().filter(|_| input.dense) {
-            Some(validity) => validity.ones().nth(misfit.at)? as usize,
-            None => misfit.at,
+        let row = match input.validity.as_ref().filter(|_| input.compacted) {
+            Some(validity) => validity.ones().nth(unsupported_value.at)? as usize,
+            None => unsupported_value.at,
         };
         let row = block * options.block_rows + row;
         let typed = leaf.flat.then(|| typed(batch, leaf, row).ok()).flatten();
-        let value = typed.unwrap_or_else(|| shown(values, misfit.at, leaf));
+        let value = typed.unwrap_or_else(|| shown(values, unsupported_value.at, leaf));
         let place = if leaf.flat {
             format!("row {}, value {value}", first_row + row as u64)
         } else {
@@ -61,7 +63,7 @@ fn first(
         return Some(format!(
             "{} cannot hold {place}: it holds {}",
             encoding.name(),
-            misfit.holds
+            unsupported_value.holds
         ));
     }
     None

@@ -17,8 +17,8 @@ use arrow_schema::{Schema, SchemaRef};
 use rayon::prelude::*;
 use tempfile::NamedTempFile;
 
-use super::chunk::{Chosen, ChunkOptions, EncodedChunk, Teller};
-use super::plan::{Asked, asked};
+use super::chunk::{Chosen, ChunkOptions, EncodedChunk, Reference};
+use super::plan::{ColumnPlan, asked};
 use super::unsupported_value::explained;
 use super::{WriteOptions, WriteSummary, chunk, correlate, rounding};
 use crate::arrow::{Layout, Leaf, concat, shred};
@@ -198,7 +198,7 @@ struct Plan {
     layout: Layout,
     options: WriteOptions,
     /// Per leaf.
-    asked: Vec<Asked>,
+    asked: Vec<ColumnPlan>,
     /// Encodings that are not to be chosen, one bit per id.
     without: u64,
     threads: Option<rayon::ThreadPool>,
@@ -365,7 +365,7 @@ impl<W: Write + Send> Encoder<W> {
                     profile: asked.profile,
                     access: plan.options.access,
                     rounded: asked.rounding.is_some(),
-                    forced: asked.encoding.as_deref(),
+                    requested: asked.encoding.as_deref(),
                     without: plan.without,
                     block_rows: plan.options.block_rows,
                     verify: plan.options.verify,
@@ -508,10 +508,10 @@ fn finish(
         .zip(told)
         .enumerate()
         .map(|(leaf, (column, by))| {
-            let teller = |&leaf: &usize| match (chosen.get(leaf), own.get(leaf)) {
-                (Some(teller), Some(Some(chunk))) => Ok(Teller {
+            let reference = |&leaf: &usize| match (chosen.get(leaf), own.get(leaf)) {
+                (Some(reference), Some(Some(chunk))) => Ok(Reference {
                     leaf,
-                    ty: teller.ty,
+                    ty: reference.ty,
                     chunk,
                 }),
                 _ => Err(Error::invalid(format!(
@@ -521,8 +521,8 @@ fn finish(
             if by.is_empty() {
                 return Ok(None);
             }
-            let tellers = by.iter().map(teller).collect::<Result<Vec<_>>>()?;
-            located(leaf, column.finish(&tellers)).map(Some)
+            let references = by.iter().map(reference).collect::<Result<Vec<_>>>()?;
+            located(leaf, column.finish(&references)).map(Some)
         });
     let rest: Vec<Option<EncodedChunk>> = rest.collect::<Result<_>>()?;
     Ok(own

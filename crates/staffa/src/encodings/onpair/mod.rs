@@ -22,10 +22,10 @@ use tokens::{LONGEST, MOST, SHARED, TRAINED, Tokens, code_width, sample, strings
 use super::bitpack::{unpack_vector, vector_bytes};
 use super::plain::starts_within;
 use crate::decode::{
-    AnyDecoder, Appended, BytesDecoder, Decoder, Entries, OpenContext, Scratch, SharedPart,
-    by_vector, gather_strings, no_row,
+    AnyDecoder, Appended, BytesDecoder, Decoder, Entries, OpenContext, Scratch, SharedDictionary,
+    by_vector, no_row, take_strings,
 };
-use crate::encode::{Cascade, Encoding, Offered, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Cursor, Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values, vector_len};
@@ -50,7 +50,7 @@ impl Encoding for OnPair {
         "strings with frequent substrings as codes of some 12 bits"
     }
 
-    fn roles(&self) -> &'static [&'static str] {
+    fn child_names(&self) -> &'static [&'static str] {
         &["lengths"]
     }
 
@@ -62,7 +62,7 @@ impl Encoding for OnPair {
         ty == PhysicalType::Bytes
     }
 
-    fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
+    fn is_viable(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
         values.plain_bytes() >= 64 && !stats.is_few_strings()
     }
 
@@ -71,7 +71,7 @@ impl Encoding for OnPair {
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
         let Values::Bytes(strings) = values else {
             return Ok(None);
@@ -81,7 +81,7 @@ impl Encoding for OnPair {
         let codes = tokens.count(&text);
         let sampled: usize = text.iter().map(|part| part.len()).sum();
         let share = strings.contents().len() as f64 / sampled.max(1) as f64;
-        let lengths = cascade.estimate_lengths(strings, stats)?;
+        let lengths = chooser.estimate_lengths(strings, stats)?;
         let table = tokens.table_bytes() + 4 * strings.len().div_ceil(VECTOR);
         Ok(Some(
             8 + table + lengths + (codes as f64 * share * f64::from(tokens.width()) / 8.0) as usize,
@@ -92,17 +92,17 @@ impl Encoding for OnPair {
         &self,
         values: Values<'_>,
         _: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
         let Values::Bytes(strings) = values else {
             return Ok(None);
         };
-        let example = cascade.example().filter(|node| node.encoding == self.id());
+        let example = chooser.example().filter(|node| node.encoding == self.id());
         let payload = match example.and_then(|node| again(node, strings)) {
             Some(payload) => payload,
-            None => Tokens::of(strings, cascade.is_trial()).payload(strings).0,
+            None => Tokens::of(strings, chooser.is_trial()).payload(strings).0,
         };
-        let lengths = cascade.lengths(&strings.lengths())?;
+        let lengths = chooser.lengths(&strings.lengths())?;
         Ok(Some(Node {
             encoding: 15,
             ty: PhysicalType::Bytes,
@@ -122,7 +122,7 @@ impl Encoding for OnPair {
         }
         let mut cursor = node.cursor();
         let tokens = match cursor.u16()? {
-            SHARED => Entries::Shared(shared(cx.shared_part(usize::from(cursor.u8()?))?)?),
+            SHARED => Entries::Shared(shared(cx.shared_dictionary(usize::from(cursor.u8()?))?)?),
             last => Entries::Own(open_own(usize::from(last) + 1, &mut cursor, cx)?),
         };
         let count = tokens.len();
@@ -160,8 +160,8 @@ impl Encoding for OnPair {
         table(&node.payload).map_or(0, <[u8]>::len)
     }
 
-    fn offered(&self) -> Offered {
-        Offered::Slow
+    fn availability(&self) -> Availability {
+        Availability::Slow
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
@@ -258,7 +258,7 @@ fn open_own(count: usize, cursor: &mut Cursor<'_>, cx: &mut OpenContext<'_>) -> 
 }
 
 /// Shared strings, where they can be tokens.
-fn shared(part: &SharedPart) -> Result<&TokenRows> {
+fn shared(part: &SharedDictionary) -> Result<&TokenRows> {
     part.expect(PhysicalType::Bytes)?;
     if part.len() == 0 || part.len() > usize::from(SHARED) {
         return Err(Error::corrupt(format!(
@@ -413,10 +413,10 @@ impl BytesDecoder for Text<'_> {
         Some(self.lengths.as_ref())
     }
 
-    fn gather(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
         for (v, rows) in by_vector(rows) {
             if rows.len() >= FEW {
-                gather_strings(self, rows, cx, out)?;
+                take_strings(self, rows, cx, out)?;
                 continue;
             }
             if let Some(row) = rows.last().filter(|row| **row as usize >= self.len()) {

@@ -23,10 +23,10 @@ use parsed::Parsed;
 use staffa_kernels::{BytesDict, Piece, PoolVec, Text as Printer, TextRows, VECTOR};
 
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
-use crate::encode::{Cascade, Encoding, Offered, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Cursor, Node, NodeRef};
-use crate::values::{Kind, PhysicalType, Picked, StringsBuf, Values, vector_len};
+use crate::values::{Kind, OwnedValues, PhysicalType, StringsBuf, Values, vector_len};
 
 /// Most slots: a node has 15 children.
 const SLOTS: usize = 13;
@@ -49,8 +49,8 @@ impl Encoding for Text {
         "text"
     }
 
-    fn offered(&self) -> Offered {
-        Offered::Slow
+    fn availability(&self) -> Availability {
+        Availability::Slow
     }
 
     fn decode_picos(&self) -> u32 {
@@ -61,7 +61,7 @@ impl Encoding for Text {
         "strings that are numbers, dates, times or identifiers, as the numbers in them"
     }
 
-    fn roles(&self) -> &'static [&'static str] {
+    fn child_names(&self) -> &'static [&'static str] {
         &[
             "codes", "others", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m",
         ]
@@ -73,7 +73,7 @@ impl Encoding for Text {
 
     /// Most columns of strings are words: a few rows tell. Where few strings come again and again,
     /// the place for this is below a dictionary.
-    fn suits(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
+    fn is_viable(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
         let Values::Bytes(strings) = values else {
             return false;
         };
@@ -88,23 +88,23 @@ impl Encoding for Text {
         &self,
         values: Values<'_>,
         _: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
         let Values::Bytes(strings) = values else {
             return Ok(None);
         };
-        let sample = Cascade::sample_strings(strings);
+        let sample = Chooser::sample_strings(strings);
         let sample = sample.as_ref().map_or(strings, |s| s.as_strings());
         let Some(parsed) = Parsed::of(sample, sample, false) else {
             return Ok(None);
         };
-        let Some((radices, slots, size)) = parsed.layout(cascade)? else {
+        let Some((radices, slots, size)) = parsed.layout(chooser)? else {
             return Ok(None);
         };
-        let others = Picked::of(Values::Bytes(sample), &parsed.others);
+        let others = OwnedValues::of(Values::Bytes(sample), &parsed.others);
         let growing = size
-            + cascade.estimate_child(Values::U8(&parsed.codes), Kind::Unsigned)?
-            + cascade.estimate_child(others.borrow(), Kind::Unsigned)?;
+            + chooser.estimate_child(Values::U8(&parsed.codes), Kind::Unsigned)?
+            + chooser.estimate_child(others.borrow(), Kind::Unsigned)?;
         let nodes = 8 * (slots.len() + 2);
         let share = strings.len() as f64 / sample.len().max(1) as f64;
         let growing = growing.saturating_sub(nodes) as f64 * share;
@@ -118,14 +118,14 @@ impl Encoding for Text {
         &self,
         values: Values<'_>,
         _: &Stats<'_>,
-        cascade: &Cascade<'_>,
+        chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
         let Values::Bytes(strings) = values else {
             return Ok(None);
         };
-        let sample = Cascade::sample_strings(strings);
+        let sample = Chooser::sample_strings(strings);
         let sample = sample.as_ref().map_or(strings, |s| s.as_strings());
-        if cascade.is_trial() {
+        if chooser.is_trial() {
             let few: StringsBuf = sample
                 .iter()
                 .step_by(sample.len().div_ceil(TRIED).max(1))
@@ -135,24 +135,24 @@ impl Encoding for Text {
             };
             return Ok(parsed.trial(values));
         }
-        let Some(mut parsed) = Parsed::of(sample, strings, cascade.is_forced()) else {
+        let Some(mut parsed) = Parsed::of(sample, strings, chooser.is_forced()) else {
             return Ok(None);
         };
-        let (radices, slots) = match parsed.layout(cascade)? {
+        let (radices, slots) = match parsed.layout(chooser)? {
             Some((radices, slots, _)) => (radices, slots),
-            None if cascade.is_forced() => {
+            None if chooser.is_forced() => {
                 parsed = Parsed::nothing(strings.len());
                 (Vec::new(), Vec::new())
             }
             None => return Ok(None),
         };
-        let others = Picked::of(values, &parsed.others);
+        let others = OwnedValues::of(values, &parsed.others);
         let mut children = vec![
-            cascade.child(Values::U8(&parsed.codes), Kind::Unsigned)?,
-            cascade.child(others.borrow(), Kind::Unsigned)?,
+            chooser.child(Values::U8(&parsed.codes), Kind::Unsigned)?,
+            chooser.child(others.borrow(), Kind::Unsigned)?,
         ];
         for slot in &slots {
-            children.push(slot.with(|values| cascade.child(values, Kind::Unsigned))?);
+            children.push(slot.with(|values| chooser.child(values, Kind::Unsigned))?);
         }
         let payload = parsed.payload(&radices);
         Ok(Some(Node {
@@ -572,7 +572,7 @@ mod tests {
         let strings: Vec<&[u8]> = (0..500usize).map(|i| words[i * i % 8].as_bytes()).collect();
         let strings: crate::values::StringsBuf = strings.into_iter().collect();
         let values = Values::Bytes(strings.as_strings());
-        assert!(!Text.suits(values, &Stats::new(values, Kind::Unsigned)));
+        assert!(!Text.is_viable(values, &Stats::new(values, Kind::Unsigned)));
     }
 
     #[test]

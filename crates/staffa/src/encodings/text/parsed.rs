@@ -5,10 +5,10 @@
 use staffa_kernels::{BytesDict, Piece, Text as Printer, TextRows};
 
 use super::{SLOTS, templates};
-use crate::encode::{Cascade, rough_bytes};
+use crate::encode::{Chooser, rough_bytes};
 use crate::error::Result;
 use crate::format::{Node, put_varint};
-use crate::values::{Kind, PhysicalType, Picked, Strings, Values};
+use crate::values::{Kind, OwnedValues, PhysicalType, Strings, Values};
 
 /// Fewer rows are not worth trying what their slots take.
 const FEW: usize = 600;
@@ -56,7 +56,7 @@ pub(super) struct Parsed {
 impl Parsed {
     /// By the templates of a sample; `None` where half the strings follow none, unless all of that
     /// is wanted.
-    pub(super) fn of(sample: Strings<'_>, strings: Strings<'_>, insisted: bool) -> Option<Self> {
+    pub(super) fn of(sample: Strings<'_>, strings: Strings<'_>, must_encode: bool) -> Option<Self> {
         let mut templates: Vec<Followed> = templates::find(sample)
             .into_iter()
             .map(|pieces| Followed {
@@ -68,7 +68,7 @@ impl Parsed {
             (Vec::with_capacity(strings.len()), Vec::new(), Vec::new());
         let mut last = 0;
         for (row, string) in (0u32..).zip(strings.iter()) {
-            if !insisted && row.is_multiple_of(1 << 10) && others.len() * 2 > row as usize {
+            if !must_encode && row.is_multiple_of(1 << 10) && others.len() * 2 > row as usize {
                 return None;
             }
             // That of the row before first: it is the likeliest, and makes the longest runs.
@@ -92,7 +92,7 @@ impl Parsed {
                 codes.push(0);
             }
         }
-        if !insisted && others.len() * 2 > strings.len() {
+        if !must_encode && others.len() * 2 > strings.len() {
             return None;
         }
         let mut parsed = Self {
@@ -143,7 +143,7 @@ impl Parsed {
 
     /// Which fields are joined to slots, the slots, and about what they take: all that may be
     /// joined, or none, whichever is smaller. `None` where there would be too many slots.
-    pub(super) fn layout(&self, cascade: &Cascade<'_>) -> Result<Option<Layout>> {
+    pub(super) fn layout(&self, chooser: &Chooser<'_>) -> Result<Option<Layout>> {
         let apart: Vec<Vec<u64>> = self
             .templates
             .iter()
@@ -167,7 +167,7 @@ impl Parsed {
             for slot in &slots {
                 size += match self.codes.len() {
                     0..FEW => slot.with(rough_bytes),
-                    _ => slot.with(|values| cascade.estimate_child(values, Kind::Unsigned))?,
+                    _ => slot.with(|values| chooser.estimate_child(values, Kind::Unsigned))?,
                 };
             }
             if best.as_ref().is_none_or(|(_, _, least)| size < *least) {
@@ -186,8 +186,8 @@ impl Parsed {
             .collect();
         let joined: Vec<Vec<u64>> = self.templates.iter().map(Followed::joined).collect();
         let codes = rough_bytes(Values::U8(&self.codes));
-        let others =
-            Picked::of(values, &self.others).borrow().plain_bytes() * 3 / 4 + self.others.len();
+        let others = OwnedValues::of(values, &self.others).borrow().plain_bytes() * 3 / 4
+            + self.others.len();
         let of = |radices: Vec<Vec<u64>>| {
             let few = radices
                 .iter()

@@ -8,7 +8,7 @@ use arrow_schema::DataType;
 use super::number::{Number, kind_of};
 use super::part::Part;
 use crate::arrow::Leaf;
-use crate::decode::{AnyDecoder, Block, Decoder, Fold, FoldStrings, Scratch, Wants};
+use crate::decode::{Aggregator, AnyDecoder, Block, Decoder, Needs, Scratch, StringAggregator};
 use crate::error::Result;
 use crate::values::{Bitmap, Kind, PhysicalType};
 
@@ -28,17 +28,17 @@ struct Feed<'p, 'q> {
     kind: Kind,
 }
 
-impl<T: Number> Fold<T> for Feed<'_, '_> {
-    fn wants(&self) -> Wants {
-        let mut wants = self
+impl<T: Number> Aggregator<T> for Feed<'_, '_> {
+    fn needs(&self) -> Needs {
+        let mut needs = self
             .parts
             .iter()
-            .filter_map(|part| part.wants(self.kind, T::BYTES > 16));
-        let first = wants.next().unwrap_or(Wants::AnyOrder);
-        wants.fold(first, |all, wants| match (all, wants) {
-            (Wants::InOrder, _) | (_, Wants::InOrder) => Wants::InOrder,
-            (all, wants) if all == wants => all,
-            _ => Wants::AnyOrder,
+            .filter_map(|part| part.needs(self.kind, T::BYTES > 16));
+        let first = needs.next().unwrap_or(Needs::AnyOrder);
+        needs.fold(first, |all, needs| match (all, needs) {
+            (Needs::InOrder, _) | (_, Needs::InOrder) => Needs::InOrder,
+            (all, needs) if all == needs => all,
+            _ => Needs::AnyOrder,
         })
     }
 
@@ -60,11 +60,11 @@ impl<T: Number> Fold<T> for Feed<'_, '_> {
     }
 }
 
-impl FoldStrings for Feed<'_, '_> {
+impl StringAggregator for Feed<'_, '_> {
     fn in_order(&self) -> bool {
         self.parts
             .iter()
-            .any(|part| part.wants(self.kind, false) == Some(Wants::InOrder))
+            .any(|part| part.needs(self.kind, false) == Some(Needs::InOrder))
     }
 
     fn string(&mut self, string: &[u8], _: u32) -> Result<()> {
@@ -91,7 +91,7 @@ pub(super) fn feed(
     parts
         .iter_mut()
         .for_each(|part| part.count(all as u64, all.saturating_sub(present) as u64));
-    let asking = parts.iter().any(|part| part.wants(kind, false).is_some());
+    let asking = parts.iter().any(|part| part.needs(kind, false).is_some());
     let (Some(values), true) = (&block.values, asking && present > 0) else {
         return Ok(());
     };
@@ -105,7 +105,9 @@ pub(super) fn feed(
                 .for_each(|i| into.parts.iter_mut().for_each(|part| part.bit(bits.get(i))));
             Ok(())
         }
-        AnyDecoder::Bytes(decoder) => decoder.fold(rows, block.string_bytes, &mut into, &mut cx),
+        AnyDecoder::Bytes(decoder) => {
+            decoder.aggregate(rows, block.string_bytes, &mut into, &mut cx)
+        }
         AnyDecoder::U8(decoder) => words(decoder.as_ref(), rows, &mut into, &mut cx),
         AnyDecoder::U16(decoder) => words(decoder.as_ref(), rows, &mut into, &mut cx),
         AnyDecoder::U32(decoder) => words(decoder.as_ref(), rows, &mut into, &mut cx),
@@ -121,5 +123,5 @@ fn words<T: Number>(
     into: &mut Feed<'_, '_>,
     cx: &mut Scratch,
 ) -> Result<()> {
-    decoder.fold(rows, into, cx)
+    decoder.aggregate(rows, into, cx)
 }

@@ -29,7 +29,7 @@ use feed::{feed, feeds};
 use part::{Block, Part};
 use rayon::prelude::*;
 
-use super::filter::Unit;
+use super::filter::ScanTask;
 use super::{File, Reader, is_flat};
 use crate::arrow::{boolean_buffer, unknown_column};
 use crate::error::{Error, Result};
@@ -263,7 +263,7 @@ impl Aggregation {
         let units: Vec<(usize, Range<usize>)> = units.collect();
         for units in units.chunks(rayon::current_num_threads()) {
             let found = |(group, rows): &(usize, Range<usize>)| {
-                let mut unit = Unit::new(file, *group, rows.clone());
+                let mut unit = ScanTask::new(file, *group, rows.clone());
                 let found = unit.found(&bound)?;
                 let block = Block {
                     group: *group,
@@ -271,7 +271,7 @@ impl Aggregation {
                 };
                 Ok((block, unit, found))
             };
-            let found: Vec<(Block, Unit<'_>, Bitmap)> = if units.len() > 1 {
+            let found: Vec<(Block, ScanTask<'_>, Bitmap)> = if units.len() > 1 {
                 units.par_iter().map(found).collect::<Result<_>>()?
             } else {
                 units.iter().map(found).collect::<Result<_>>()?
@@ -350,7 +350,7 @@ impl Column {
         &mut self,
         file: &File,
         rows: &Block,
-        found: Option<(&Unit<'_>, &Bitmap)>,
+        found: Option<(&ScanTask<'_>, &Bitmap)>,
     ) -> Result<()> {
         let Some(leaf) = self.leaf(file)? else {
             return self.of_array(file, rows, found);
@@ -418,7 +418,7 @@ impl Column {
         &mut self,
         file: &File,
         rows: &Block,
-        found: Option<(&Unit<'_>, &Bitmap)>,
+        found: Option<(&ScanTask<'_>, &Bitmap)>,
     ) -> Result<()> {
         let array = file.column(
             self.position,

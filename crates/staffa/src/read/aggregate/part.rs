@@ -18,7 +18,7 @@ use staffa_kernels::{U256, as_bytes};
 
 use super::Aggregate;
 use super::number::{Number, kind_of, words_of};
-use crate::decode::Wants;
+use crate::decode::Needs;
 use crate::error::{Error, Result};
 use crate::format::{BlockEntry, Bounds};
 use crate::predicate::{Value, array_of_one};
@@ -114,14 +114,14 @@ impl Part {
     }
 
     /// What values are wanted for; `None` where only their number is.
-    pub(super) fn wants(&self, kind: Kind, wide: bool) -> Option<Wants> {
+    pub(super) fn needs(&self, kind: Kind, wide: bool) -> Option<Needs> {
         match self {
             Self::Rows(_) | Self::Count(_) | Self::Nulls(_) => None,
             // Floats are added up in their order; where 256 bits may overflow, so are integers.
-            Self::Sum(_) if kind == Kind::Float || wide => Some(Wants::InOrder),
-            Self::Sum(_) => Some(Wants::Sum(kind)),
-            Self::Extreme(_) | Self::Distinct(_) => Some(Wants::Once),
-            Self::Sorted(_) => Some(Wants::InOrder),
+            Self::Sum(_) if kind == Kind::Float || wide => Some(Needs::InOrder),
+            Self::Sum(_) => Some(Needs::Sum(kind)),
+            Self::Extreme(_) | Self::Distinct(_) => Some(Needs::Once),
+            Self::Sorted(_) => Some(Needs::InOrder),
         }
     }
 

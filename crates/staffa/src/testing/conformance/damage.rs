@@ -29,7 +29,7 @@ fn survive(bytes: &[u8], len: usize, ty: PhysicalType, other: Option<&[u8]>) {
     let rows: Vec<u32> = (0..len as u32).step_by(len / 7 + 1).collect();
     macro_rules! words {
         ($decoder:expr, $ty:ty) => {{
-            let _ = $decoder.gather(&rows, &mut cx, &mut vec![<$ty>::default(); rows.len()]);
+            let _ = $decoder.take(&rows, &mut cx, &mut vec![<$ty>::default(); rows.len()]);
             let _ =
                 block.words::<$ty>($decoder.as_ref(), &mut cx, &mut vec![<$ty>::default(); len]);
         }};
@@ -45,7 +45,7 @@ fn survive(bytes: &[u8], len: usize, ty: PhysicalType, other: Option<&[u8]>) {
         Some(AnyDecoder::Bytes(d)) => {
             let mut some = Appended::default();
             some.allow(block.string_bytes);
-            let _ = d.gather(&rows, &mut cx, &mut some);
+            let _ = d.take(&rows, &mut cx, &mut some);
             drop(block.strings(&mut cx, &mut vec![0; len], &mut vec![0; block.string_bytes]));
         }
         None => {}
@@ -114,7 +114,7 @@ pub(super) fn hostile(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
         len: 9,
         validity: Some(&crate::write::chunk::validity(&none, 0).unwrap()),
         values: None,
-        dense: true,
+        compacted: true,
         string_bytes: Some(0).filter(|_| ty == PhysicalType::Bytes),
     };
     survive(&block::write(&parts), 9, ty, None);

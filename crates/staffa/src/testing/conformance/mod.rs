@@ -15,17 +15,17 @@ use staffa_kernels::{U256, VECTOR};
 
 use super::arrays::{Random, one};
 use crate::decode::{
-    AnyDecoder, Appended, Block, Budget, Decodable, Decoder, Fold, Scratch, Stream, StreamOf,
-    Wants, decode_all_strings,
+    Aggregator, AnyDecoder, Appended, Block, Budget, Decodable, Decoder, Needs, ReferenceStream,
+    Scratch, StreamOf, decode_all_strings,
 };
-use crate::encode::{Cascade, Encoding, Profile};
+use crate::encode::{Chooser, Encoding, Profile};
 use crate::encodings::{POOL, opener};
 use crate::error::Result;
 use crate::format::block::{self, Parts};
 use crate::format::{Cursor, Node, NodeRef};
 use crate::limits::Limits;
 use crate::predicate::{Compare, Literal, Predicate};
-use crate::values::{Bitmap, Kind, PhysicalType, Picked, StringsBuf, Values, vector_len};
+use crate::values::{Bitmap, Kind, OwnedValues, PhysicalType, StringsBuf, Values, vector_len};
 use crate::write::WriteOptions;
 
 mod damage;
@@ -48,7 +48,7 @@ pub(crate) fn run(encoding: &dyn Encoding) {
 }
 
 /// Shapes of data that encodings live on, and values at the edges.
-fn shapes(ty: PhysicalType) -> impl Strategy<Value = Picked> {
+fn shapes(ty: PhysicalType) -> impl Strategy<Value = OwnedValues> {
     let len = prop_oneof![
         Just(0usize),
         Just(1),
@@ -128,12 +128,12 @@ pub(crate) fn numbers(len: usize, shape: u8, seed: u64, bits: u32) -> Vec<u64> {
         .collect()
 }
 
-pub(crate) fn picked(ty: PhysicalType, numbers: &[u64]) -> Picked {
+pub(crate) fn picked(ty: PhysicalType, numbers: &[u64]) -> OwnedValues {
     match ty {
-        PhysicalType::Bits => Picked::Bits(numbers.iter().map(|n| n & 1 == 1).collect()),
-        PhysicalType::U8 => Picked::U8(numbers.iter().map(|n| *n as u8).collect()),
-        PhysicalType::U16 => Picked::U16(numbers.iter().map(|n| *n as u16).collect()),
-        PhysicalType::U32 => Picked::U32(
+        PhysicalType::Bits => OwnedValues::Bits(numbers.iter().map(|n| n & 1 == 1).collect()),
+        PhysicalType::U8 => OwnedValues::U8(numbers.iter().map(|n| *n as u8).collect()),
+        PhysicalType::U16 => OwnedValues::U16(numbers.iter().map(|n| *n as u16).collect()),
+        PhysicalType::U32 => OwnedValues::U32(
             numbers
                 .iter()
                 .map(|n| {
@@ -145,8 +145,8 @@ pub(crate) fn picked(ty: PhysicalType, numbers: &[u64]) -> Picked {
                 })
                 .collect(),
         ),
-        PhysicalType::U64 => Picked::U64(numbers.to_vec()),
-        PhysicalType::U128 => Picked::U128(
+        PhysicalType::U64 => OwnedValues::U64(numbers.to_vec()),
+        PhysicalType::U128 => OwnedValues::U128(
             numbers
                 .iter()
                 .map(|n| i128::from(*n as i64) as u128)
@@ -161,11 +161,11 @@ pub(crate) fn picked(ty: PhysicalType, numbers: &[u64]) -> Picked {
                     ((*n as i64) >> 63) as u64,
                 ])
             };
-            Picked::U256(numbers.iter().map(wide).collect())
+            OwnedValues::U256(numbers.iter().map(wide).collect())
         }
         PhysicalType::Bytes => {
             let strings: Vec<Vec<u8>> = numbers.iter().map(|n| string(*n)).collect();
-            Picked::Bytes(strings.iter().map(Vec::as_slice).collect::<StringsBuf>())
+            OwnedValues::Bytes(strings.iter().map(Vec::as_slice).collect::<StringsBuf>())
         }
     }
 }
@@ -182,27 +182,27 @@ fn string(number: u64) -> Vec<u8> {
 }
 
 /// What stands in the other column for an encoding that is in terms of one.
-fn other_column(ty: PhysicalType, len: usize) -> Picked {
+fn other_column(ty: PhysicalType, len: usize) -> OwnedValues {
     picked(ty, &numbers(len, 3, 0x07e4, 5))
 }
 
 /// A block of that column.
 fn other_block(encoding: &dyn Encoding, ty: PhysicalType, len: usize) -> Option<Vec<u8>> {
-    let other = encoding.needs_source().then(|| other_column(ty, len))?;
+    let other = encoding.needs_reference().then(|| other_column(ty, len))?;
     let stats = crate::encode::Stats::new(other.borrow(), Kind::Unsigned);
     let plain = if ty == PhysicalType::Bits {
         "bitmap"
     } else {
         "plain"
     };
-    let node = Cascade::root(&POOL, Profile::Balanced, Some(plain))
+    let node = Chooser::root(&POOL, Profile::Balanced, Some(plain))
         .choose(other.borrow(), &stats)
         .unwrap();
     let parts = Parts {
         len,
         validity: None,
         values: Some(&node),
-        dense: false,
+        compacted: false,
         string_bytes: None,
     };
     Some(block::write(&parts))
@@ -210,20 +210,20 @@ fn other_block(encoding: &dyn Encoding, ty: PhysicalType, len: usize) -> Option<
 
 /// The block of some values, the encoding asked for by name; `None` where it cannot hold them.
 fn encoded(encoding: &dyn Encoding, values: Values<'_>, kind: Kind) -> Option<Vec<u8>> {
-    let cascade = Cascade::root(&POOL, Profile::Balanced, Some(encoding.name()));
+    let chooser = Chooser::root(&POOL, Profile::Balanced, Some(encoding.name()));
     let other = other_column(values.physical_type(), values.len());
-    let streams = [Stream {
+    let streams = [ReferenceStream {
         from: StreamOf::Values,
         words: other.borrow(),
         times: 1,
     }];
-    let cascade = if encoding.needs_source() {
-        cascade.told_by(&streams)
+    let chooser = if encoding.needs_reference() {
+        chooser.told_by(&streams)
     } else {
-        cascade
+        chooser
     };
     let stats = crate::encode::Stats::new(values, kind);
-    let node = cascade.choose(values, &stats).ok()?;
+    let node = chooser.choose(values, &stats).ok()?;
     assert_eq!(node.encoding, encoding.id());
     let string_bytes = if let Values::Bytes(strings) = values {
         Some(strings.contents().len())
@@ -234,7 +234,7 @@ fn encoded(encoding: &dyn Encoding, values: Values<'_>, kind: Kind) -> Option<Ve
         len: values.len(),
         validity: None,
         values: Some(&node),
-        dense: false,
+        compacted: false,
         string_bytes,
     };
     Some(block::write(&parts))
@@ -245,7 +245,7 @@ pub(crate) fn tree(encoding: &dyn Encoding, strings: &[Vec<u8>]) -> Node {
     let strings: StringsBuf = strings.iter().map(Vec::as_slice).collect();
     let values = Values::Bytes(strings.as_strings());
     let stats = crate::encode::Stats::new(values, Kind::Unsigned);
-    Cascade::root(&POOL, Profile::Balanced, Some(encoding.name()))
+    Chooser::root(&POOL, Profile::Balanced, Some(encoding.name()))
         .choose(values, &stats)
         .unwrap()
 }
@@ -382,7 +382,7 @@ fn same(encoding: &dyn Encoding, bytes: &[u8], values: Values<'_>) -> Result<boo
 fn gathers(block: &Block<'_>, rows: &[u32], values: Values<'_>) -> Result<bool> {
     fn words<T: Decodable>(decoder: &dyn Decoder<T>, rows: &[u32], expected: &[T]) -> Result<bool> {
         let mut out = vec![T::default(); rows.len()];
-        decoder.gather(rows, &mut Scratch::default(), &mut out)?;
+        decoder.take(rows, &mut Scratch::default(), &mut out)?;
         Ok(out
             .iter()
             .eq(rows.iter().map(|row| &expected[*row as usize])))
@@ -397,7 +397,7 @@ fn gathers(block: &Block<'_>, rows: &[u32], values: Values<'_>) -> Result<bool> 
         (AnyDecoder::Bytes(d), Values::Bytes(v)) => {
             let mut out = Appended::default();
             out.allow(v.contents().len());
-            d.gather(rows, &mut Scratch::default(), &mut out)?;
+            d.take(rows, &mut Scratch::default(), &mut out)?;
             let expected: StringsBuf = rows.iter().map(|row| v.get(*row as usize)).collect();
             let expected = expected.as_strings();
             Ok(out.lengths == expected.lengths()
@@ -409,7 +409,7 @@ fn gathers(block: &Block<'_>, rows: &[u32], values: Values<'_>) -> Result<bool> 
 
 /// Values folded: kept, with how often each was there, or their sum.
 struct Folded<T> {
-    wants: Wants,
+    needs: Needs,
     values: Vec<T>,
     sum: i128,
 }
@@ -427,9 +427,9 @@ fn integer<T: Decodable>(value: T, kind: Kind) -> i128 {
     i128::from_le_bytes(*bytes.first_chunk().unwrap())
 }
 
-impl<T: Decodable> Fold<T> for Folded<T> {
-    fn wants(&self) -> Wants {
-        self.wants
+impl<T: Decodable> Aggregator<T> for Folded<T> {
+    fn needs(&self) -> Needs {
+        self.needs
     }
 
     fn values(&mut self, values: &[T]) -> Result<()> {
@@ -440,7 +440,7 @@ impl<T: Decodable> Fold<T> for Folded<T> {
         assert_eq!(values.len(), counts.len());
         for (value, count) in values.iter().zip(counts) {
             assert!(*count > 0);
-            if let Wants::Sum(kind) = self.wants {
+            if let Needs::Sum(kind) = self.needs {
                 self.sum = self
                     .sum
                     .wrapping_add(integer(*value, kind).wrapping_mul((*count).into()));
@@ -452,7 +452,7 @@ impl<T: Decodable> Fold<T> for Folded<T> {
     }
 
     fn sum(&mut self, sum: i128) -> Result<()> {
-        assert!(matches!(self.wants, Wants::Sum(_)));
+        assert!(matches!(self.needs, Needs::Sum(_)));
         self.sum = self.sum.wrapping_add(sum);
         Ok(())
     }
@@ -486,27 +486,27 @@ fn folds<T: Decodable>(decoder: &dyn Decoder<T>, expected: &[T]) -> Result<bool>
     for (rows, bits) in all.chain(some) {
         let there: Vec<T> = rows.iter().map(|row| expected[*row as usize]).collect();
         let mut cx = Scratch::default();
-        for wants in [
-            Wants::InOrder,
-            Wants::AnyOrder,
-            Wants::Once,
-            Wants::Sum(Kind::Signed),
-            Wants::Sum(Kind::Unsigned),
+        for needs in [
+            Needs::InOrder,
+            Needs::AnyOrder,
+            Needs::Once,
+            Needs::Sum(Kind::Signed),
+            Needs::Sum(Kind::Unsigned),
         ] {
             // Wider integers have a sign.
-            if wants == Wants::Sum(Kind::Unsigned) && T::BYTES > 8 {
+            if needs == Needs::Sum(Kind::Unsigned) && T::BYTES > 8 {
                 continue;
             }
             let mut found = Folded {
-                wants,
+                needs,
                 values: Vec::new(),
                 sum: 0,
             };
-            decoder.fold(bits.as_ref(), &mut found, &mut cx)?;
-            let right = match wants {
-                Wants::InOrder => found.values == there,
-                Wants::AnyOrder => sorted(&found.values) == sorted(&there),
-                Wants::Once => {
+            decoder.aggregate(bits.as_ref(), &mut found, &mut cx)?;
+            let right = match needs {
+                Needs::InOrder => found.values == there,
+                Needs::AnyOrder => sorted(&found.values) == sorted(&there),
+                Needs::Once => {
                     let distinct = |values: &[T]| {
                         let mut values = sorted(values);
                         values.dedup();
@@ -514,7 +514,7 @@ fn folds<T: Decodable>(decoder: &dyn Decoder<T>, expected: &[T]) -> Result<bool>
                     };
                     distinct(&found.values) == distinct(&there)
                 }
-                Wants::Sum(kind) => {
+                Needs::Sum(kind) => {
                     found.sum
                         == there
                             .iter()
@@ -660,23 +660,23 @@ fn arrow_type(ty: PhysicalType, kind: Kind) -> Option<DataType> {
     })
 }
 
-fn arrow_array(data_type: &DataType, values: Picked, nulls: Option<NullBuffer>) -> ArrayRef {
+fn arrow_array(data_type: &DataType, values: OwnedValues, nulls: Option<NullBuffer>) -> ArrayRef {
     let data = ArrayData::builder(data_type.clone())
         .len(values.borrow().len())
         .nulls(nulls);
     let data = match values {
-        Picked::Bits(bits) => data.add_buffer((0..bits.len()).map(|i| bits.get(i)).collect()),
-        Picked::Bytes(strings) => data
+        OwnedValues::Bits(bits) => data.add_buffer((0..bits.len()).map(|i| bits.get(i)).collect()),
+        OwnedValues::Bytes(strings) => data
             .add_buffer(strings.offsets.iter().map(|o| *o as i32).collect())
             .add_buffer(Buffer::from_vec(strings.data)),
-        Picked::U8(words) => data.add_buffer(Buffer::from_vec(words)),
-        Picked::U16(words) => data.add_buffer(Buffer::from_vec(words)),
-        Picked::U32(words) => data.add_buffer(Buffer::from_vec(words)),
-        Picked::U64(words) => data.add_buffer(Buffer::from_vec(words)),
-        Picked::U128(words) => {
+        OwnedValues::U8(words) => data.add_buffer(Buffer::from_vec(words)),
+        OwnedValues::U16(words) => data.add_buffer(Buffer::from_vec(words)),
+        OwnedValues::U32(words) => data.add_buffer(Buffer::from_vec(words)),
+        OwnedValues::U64(words) => data.add_buffer(Buffer::from_vec(words)),
+        OwnedValues::U128(words) => {
             data.add_buffer(words.iter().flat_map(|w| w.to_le_bytes()).collect())
         }
-        Picked::U256(words) => data.add_buffer(words.iter().flat_map(|w| w.0).collect()),
+        OwnedValues::U256(words) => data.add_buffer(words.iter().flat_map(|w| w.0).collect()),
     };
     make_array(data.align_buffers(true).build().unwrap())
 }

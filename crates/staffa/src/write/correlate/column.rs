@@ -11,7 +11,7 @@ use crate::encodings::opener;
 use crate::error::Result;
 use crate::format::{Cursor, Node, NodeRef};
 use crate::limits::Limits;
-use crate::values::{Bitmap, Kind, Physical, PhysicalType, Picked, Values, expand, for_ints};
+use crate::values::{Bitmap, Kind, OwnedValues, Physical, PhysicalType, Values, expand, for_ints};
 
 /// Blocks of fewer rows are left alone.
 const LEAST_ROWS: usize = 256;
@@ -99,7 +99,7 @@ impl View {
         );
         let mut words: Vec<u64> = for_ints!(ty, T => wide(T::slice(stream.borrow()).unwrap_or_default(), kind),
             _ => return Ok(None));
-        if let Some(validity) = input.validity.as_ref().filter(|_| input.dense) {
+        if let Some(validity) = input.validity.as_ref().filter(|_| input.compacted) {
             let present = words.len();
             words.resize(input.len, 0);
             expand(&mut words, present, validity)?;
@@ -139,7 +139,7 @@ impl View {
         let ty = values.physical_type();
         let mut words: Vec<u64> =
             for_ints!(ty, T => wide(T::slice(values)?, kind), _ => return None);
-        if let Some(validity) = input.validity.as_ref().filter(|_| input.dense) {
+        if let Some(validity) = input.validity.as_ref().filter(|_| input.compacted) {
             let present = words.len();
             words.resize(input.len, 0);
             expand(&mut words, present, validity).ok()?;
@@ -238,10 +238,10 @@ pub(super) fn kind(root: &Node, from: StreamOf, kind: Kind) -> Kind {
 }
 
 /// The words of a stream, one for every value of the block.
-pub(super) fn stream(root: &Node, from: StreamOf, values: Values<'_>) -> Result<Picked> {
+pub(super) fn stream(root: &Node, from: StreamOf, values: Values<'_>) -> Result<OwnedValues> {
     let node = match stream_node(root, from) {
         Some(node) if from == StreamOf::FirstChild => node,
-        _ => return Ok(Picked::all(values)),
+        _ => return Ok(OwnedValues::all(values)),
     };
     let mut bytes = Vec::with_capacity(node.size());
     node.write(&mut bytes);
@@ -254,6 +254,6 @@ pub(super) fn stream(root: &Node, from: StreamOf, values: Values<'_>) -> Result<
     let mut cx = opener.context(Budget::new(u64::MAX), &[], Vec::new());
     for_ints!(node.ty, T => {
         let words = cx.all_words::<T>(&node, "stream")?;
-        Ok(Picked::all(T::values(&words)))
-    }, _ => Ok(Picked::all(values)))
+        Ok(OwnedValues::all(T::values(&words)))
+    }, _ => Ok(OwnedValues::all(values)))
 }

@@ -18,8 +18,8 @@ use column::{Column, View, from_of, judged, kind, stream, stream_of};
 use rayon::prelude::*;
 
 use super::chunk::{Chosen, Input};
-use crate::decode::{Source, Stream, StreamOf};
-use crate::encode::{Cascade, Encoding, Hint, Profile, Stats};
+use crate::decode::{ReferenceStream, Source, StreamOf};
+use crate::encode::{Chooser, Encoding, Hint, Profile, Stats};
 use crate::encodings::dictionary::Dictionary;
 use crate::encodings::difference::Difference;
 use crate::encodings::grouped::Grouped;
@@ -27,7 +27,7 @@ use crate::encodings::{POOL, opener};
 use crate::error::Result;
 use crate::format::{Node, block};
 use crate::limits::Limits;
-use crate::values::{Bitmap, Kind, Physical, Picked, Values, for_ints};
+use crate::values::{Bitmap, Kind, OwnedValues, Physical, Values, for_ints};
 
 /// A chunk of fewer bytes is not worth being told.
 const LEAST_BYTES: usize = 64;
@@ -99,15 +99,15 @@ pub(crate) fn relate(
         .enumerate()
         .filter(|(leaf, _)| {
             chosen.get(*leaf).is_some_and(|c| {
-                c.options.forced.is_none() && !c.same && relates(c.options.profile)
+                c.options.requested.is_none() && !c.same && relates(c.options.profile)
             })
         })
         .filter_map(|(leaf, column)| {
-            Some((leaf, column.as_ref()?, chosen.get(leaf)?.options.cascade()))
+            Some((leaf, column.as_ref()?, chosen.get(leaf)?.options.chooser()))
         })
         .filter(|(_, column, _)| column.bytes() >= 128.max(total / 2000))
-        .flat_map_iter(|(leaf, column, cascade)| {
-            best_pairs(leaf, column, &columns, cascade, looked_at)
+        .flat_map_iter(|(leaf, column, chooser)| {
+            best_pairs(leaf, column, &columns, chooser, looked_at)
         })
         .collect();
     pairs.sort_by(|a, b| {
@@ -222,7 +222,7 @@ fn equal(chosen: &[Chosen<'_>]) -> Vec<(usize, usize)> {
             && a.inputs
                 .iter()
                 .zip(&b.inputs)
-                .all(|(a, b)| a.dense == b.dense)
+                .all(|(a, b)| a.compacted == b.compacted)
     };
     let mut firsts: hashbrown::HashMap<usize, Vec<usize>> = hashbrown::HashMap::new();
     let mut out = Vec::new();
@@ -275,10 +275,10 @@ fn best_pairs(
     told: usize,
     column: &Column,
     columns: &[Option<Column>],
-    cascade: Cascade<'_>,
+    chooser: Chooser<'_>,
     least: f64,
 ) -> Vec<Pair> {
-    let (differences, groups) = (cascade.offers(&Difference), cascade.offers(&Grouped));
+    let (differences, groups) = (chooser.offers(&Difference), chooser.offers(&Grouped));
     let near = nearest(told, column.len, columns.len());
     let mut counts = vec![0; column.stream.as_ref().map_or(0, |view| view.distinct)];
     let others = || {
@@ -600,15 +600,15 @@ fn tell(chosen: &[Chosen<'_>], pair: &Pair) -> Result<(Option<Trees>, (usize, us
 
 /// A validity as what differs from another.
 fn tell_validity(valid: &Bitmap, others: &Bitmap, without: u64) -> Result<Option<Node>> {
-    let cascade = Cascade::new(&POOL).without(without).below(&Difference);
-    let streams = [Stream {
+    let chooser = Chooser::new(&POOL).without(without).below(&Difference);
+    let streams = [ReferenceStream {
         from: StreamOf::Validity,
         words: Values::Bits(others),
         times: 1,
     }];
-    let cascade = cascade.told_by(&streams);
+    let chooser = chooser.told_by(&streams);
     let values = Values::Bits(valid);
-    Difference.encode(values, &Stats::new(values, Kind::Unsigned), &cascade)
+    Difference.encode(values, &Stats::new(values, Kind::Unsigned), &chooser)
 }
 
 /// One block in terms of others; `None` where that cannot be.
@@ -647,7 +647,7 @@ fn tell_block(
         } else {
             from_of(other_root.encoding)
         };
-        let rows = input.validity.as_ref().filter(|_| input.dense).cloned();
+        let rows = input.validity.as_ref().filter(|_| input.compacted).cloned();
         let source = Source {
             opener: opener(Limits::default()),
             block: parsed.clone(),
@@ -656,15 +656,15 @@ fn tell_block(
         let Ok(Some(ty)) = source.physical_type(from) else {
             return Ok(None);
         };
-        let words: Picked = for_ints!(ty, T => {
+        let words: OwnedValues = for_ints!(ty, T => {
             let words = source.words::<T>(from, target.len())?;
-            Picked::all(T::values(&words))
+            OwnedValues::all(T::values(&words))
         }, _ => return Ok(None));
         others.push((from, words, *times));
     }
-    let streams: Vec<Stream<'_>> = others
+    let streams: Vec<ReferenceStream<'_>> = others
         .iter()
-        .map(|(from, words, times)| Stream {
+        .map(|(from, words, times)| ReferenceStream {
             from: *from,
             words: words.borrow(),
             times: *times,
@@ -681,14 +681,14 @@ fn tell_block(
     let hint = example
         .filter(|node| node.encoding == encoding.id())
         .map(Hint::new);
-    let cascade = told
+    let chooser = told
         .options
-        .cascade()
+        .chooser()
         .below(encoding)
         .like(hint.as_ref())
         .told_by(&streams);
     let stats = Stats::new(target, kind(root, from, told.options.kind));
-    let Some(node) = encoding.encode(target, &stats, &cascade)? else {
+    let Some(node) = encoding.encode(target, &stats, &chooser)? else {
         return Ok(None);
     };
     Ok(Some(match from {
