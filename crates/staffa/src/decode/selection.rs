@@ -267,7 +267,7 @@ impl ChunkSelection {
         }
         let mut bits = Bitmap::filled(among as usize, false);
         spans.iter().for_each(|(start, end)| {
-            bits.set_range((start - first) as usize..(end - first) as usize)
+            bits.set_range((start - first) as usize..(end - first) as usize);
         });
         Ok(Self::Bits {
             first,

@@ -87,7 +87,7 @@ impl<'a> Hint<'a> {
     }
 }
 
-impl<'a> Chooser<'a> {
+impl Chooser<'_> {
     /// As deep as the profile `balanced` allows.
     pub fn new(pool: &'static Pool) -> Self {
         Self {
@@ -242,7 +242,7 @@ impl<'a> Chooser<'a> {
             best = Some(node);
         }
         let mut ranked = Vec::new();
-        for candidate in self.candidates(values, stats, |e| Some(e.id()) != again) {
+        for candidate in self.candidates(values, stats, |e| Some(e.info().id) != again) {
             if let Some(bytes) = candidate.estimate(values, stats, &self.below(candidate))? {
                 ranked.push((self.cost(candidate, bytes, values), candidate));
             }
@@ -252,7 +252,7 @@ impl<'a> Chooser<'a> {
         for (tried, (estimate, candidate)) in ranked.iter().enumerate() {
             // What is estimated to save hardly anything is not worth a trial, but where it has no
             // children to encode.
-            let hardly = if candidate.terminal() {
+            let hardly = if candidate.info().is_terminal() {
                 usize::MAX
             } else {
                 HARDLY_LESS
@@ -286,7 +286,7 @@ impl<'a> Chooser<'a> {
         let by_all = || {
             self.pool
                 .by_id(best.encoding)
-                .is_some_and(|e| matches!(e.availability(), Availability::Small))
+                .is_some_and(|e| matches!(e.info().availability, Availability::Small))
         };
         if self.depth + 1 >= SMALL_DEPTH && by_all() {
             self.node_cost(best) * 2
@@ -306,10 +306,10 @@ impl<'a> Chooser<'a> {
         let consider = |encoding: &'static dyn Encoding| {
             let verdict = if !encoding.accepts(ty, kind) {
                 Err("cannot hold the type")
-            } else if encoding.needs_reference() {
+            } else if encoding.info().needs_reference {
                 Err("in terms of another column")
             } else if !self.offers(encoding) {
-                Err(match encoding.availability() {
+                Err(match encoding.info().availability {
                     Availability::Fast => "for strings with profile fast, or by name",
                     Availability::Slow => "not with profile fast, but by name",
                     Availability::Small | Availability::Instead(_) => {
@@ -343,7 +343,8 @@ impl<'a> Chooser<'a> {
     }
 
     fn weighed(&self, encoding: &dyn Encoding, bytes: usize, picos: u64) -> usize {
-        let random = self.access == Access::Random && encoding.point_access() == PointAccess::Block;
+        let random =
+            self.access == Access::Random && encoding.info().point_access == PointAccess::Block;
         if random {
             2 * bytes + self.decoding(picos)
         } else {
@@ -383,8 +384,8 @@ impl<'a> Chooser<'a> {
 
     /// Whether the chooser may take an encoding by itself here.
     pub(crate) fn offers(&self, encoding: &dyn Encoding) -> bool {
-        match encoding.availability() {
-            _ if self.without >> encoding.id() & 1 == 1 => false,
+        match encoding.info().availability {
+            _ if self.without >> encoding.info().id & 1 == 1 => false,
             Availability::Always => true,
             Availability::Fast => self.profile == Profile::Fast,
             Availability::Instead(other) => {
@@ -425,7 +426,7 @@ impl<'a> Chooser<'a> {
         );
         let stats = Stats::new(values, kind);
         let mut least = by_sample;
-        for candidate in self.candidates(values, &stats, Encoding::estimates_from_all_values) {
+        for candidate in self.candidates(values, &stats, |e| e.info().estimates_from_all_values) {
             if let Some(bytes) = candidate.estimate(values, &stats, &self.below(candidate))? {
                 least = least.min(self.cost(candidate, bytes, values));
             }
@@ -517,7 +518,7 @@ impl<'a> Chooser<'a> {
     pub(crate) fn below(&self, encoding: &dyn Encoding) -> Self {
         Self {
             depth: self.depth.saturating_sub(1),
-            excluded: self.excluded | 1 << encoding.id(),
+            excluded: self.excluded | 1 << encoding.info().id,
             requested: None,
             must_encode: false,
             hint: None,
@@ -534,11 +535,12 @@ impl<'a> Chooser<'a> {
     ) -> impl Iterator<Item = &'static dyn Encoding> {
         let (ty, kind) = (values.physical_type(), stats.kind());
         let able = self.pool.iter().filter(move |e| {
-            !e.needs_reference() && self.offers(*e) && among(*e) && e.accepts(ty, kind)
+            !e.info().needs_reference && self.offers(*e) && among(*e) && e.accepts(ty, kind)
         });
-        let able = able.filter(move |e| self.depth > 0 || e.terminal());
+        let able = able.filter(move |e| self.depth > 0 || e.info().is_terminal());
         able.filter(move |e| {
-            (e.terminal() || self.excluded >> e.id() & 1 == 0) && e.is_viable(values, stats)
+            (e.info().is_terminal() || self.excluded >> e.info().id & 1 == 0)
+                && e.is_viable(values, stats)
         })
     }
 
@@ -600,7 +602,7 @@ fn encoded(
     node.ok_or_else(|| {
         Error::unsupported(format!(
             "{} cannot hold {:?}",
-            encoding.name(),
+            encoding.info().name,
             values.physical_type()
         ))
     })
@@ -613,7 +615,7 @@ fn own_picos(encoding: &dyn Encoding, ty: PhysicalType, len: usize) -> u64 {
     } else {
         len
     };
-    u64::from(encoding.decode_picos()) * len as u64
+    u64::from(encoding.info().decode_picos) * len as u64
 }
 
 /// What a sample's tree costs, scaled to all values; the nodes' own headers do not grow.

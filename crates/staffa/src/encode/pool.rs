@@ -28,15 +28,15 @@ impl Pool {
 
     /// An encoding by its byte on disk.
     pub fn by_id(&self, id: u8) -> Option<&'static dyn Encoding> {
-        self.iter().find(|encoding| encoding.id() == id)
+        self.iter().find(|encoding| encoding.info().id == id)
     }
 
     /// An encoding by its name.
     pub fn by_name(&self, name: &str) -> Result<&'static dyn Encoding> {
         self.iter()
-            .find(|encoding| encoding.name() == name)
+            .find(|encoding| encoding.info().name == name)
             .ok_or_else(|| {
-                let known: Vec<&str> = self.iter().map(Encoding::name).collect();
+                let known: Vec<&str> = self.iter().map(|e| e.info().name).collect();
                 Error::invalid(format!(
                     "no encoding is called {name:?}; there are {}",
                     known.join(", ")
@@ -48,7 +48,7 @@ impl Pool {
     pub(crate) fn accepting(&self, ty: PhysicalType, kind: Kind) -> Vec<&'static str> {
         self.iter()
             .filter(|e| e.accepts(ty, kind))
-            .map(Encoding::name)
+            .map(|e| e.info().name)
             .collect()
     }
 
@@ -56,12 +56,12 @@ impl Pool {
     pub(crate) fn excluded(&self, names: &[String]) -> Result<u64> {
         names.iter().try_fold(0, |all, name| {
             let encoding = self.by_name(name)?;
-            if [self.plain.id(), self.plain_bits.id()].contains(&encoding.id()) {
+            if [self.plain.info().id, self.plain_bits.info().id].contains(&encoding.info().id) {
                 return Err(Error::invalid(format!(
                     "{name} cannot be left out: it holds what nothing else does"
                 )));
             }
-            Ok(all | 1 << encoding.id())
+            Ok(all | 1 << encoding.info().id)
         })
     }
 }
@@ -76,14 +76,14 @@ impl Registry for Pool {
         })?;
         encoding
             .open(node, cx)
-            .map_err(|e| e.within(encoding.name()))
+            .map_err(|e| e.within(encoding.info().name))
     }
 }
 
 impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list()
-            .entries(self.iter().map(Encoding::name))
+            .entries(self.iter().map(|e| e.info().name))
             .finish()
     }
 }

@@ -18,7 +18,7 @@ use super::exceptions::Exceptions;
 use crate::decode::{
     AnyDecoder, Decodable, Decoder, OpenContext, Scratch, many, no_row, take_vectors,
 };
-use crate::encode::{Chooser, Encoding, Stats};
+use crate::encode::{Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{FloatBits, Kind, PhysicalType, Values};
@@ -41,24 +41,15 @@ const SAMPLED: usize = 32;
 pub struct Alp;
 
 impl Encoding for Alp {
-    fn id(&self) -> u8 {
-        13
-    }
-
-    fn name(&self) -> &'static str {
-        "alp"
-    }
-
-    fn decode_picos(&self) -> u32 {
-        300
-    }
-
-    fn about(&self) -> &'static str {
-        "floats that are decimals as integers, others as exceptions"
-    }
-
-    fn child_names(&self) -> &'static [&'static str] {
-        &["digits", "mask", "exceptions"]
+    fn info(&self) -> &Info {
+        &Info {
+            id: 13,
+            name: "alp",
+            about: "floats that are decimals as integers, others as exceptions",
+            child_names: &["digits", "mask", "exceptions"],
+            decode_picos: 300,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {

@@ -12,7 +12,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use crate::decode::{AnyDecoder, Decodable, Decoder, OpenContext, Scratch};
-use crate::encode::{Availability, Chooser, Encoding, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{FloatBits, Kind, PhysicalType, Values};
@@ -24,28 +24,16 @@ const HIGH_BITS: u32 = 16;
 pub struct AlpRd;
 
 impl Encoding for AlpRd {
-    fn id(&self) -> u8 {
-        14
-    }
-
-    fn name(&self) -> &'static str {
-        "alp_rd"
-    }
-
-    fn availability(&self) -> Availability {
-        Availability::Slow
-    }
-
-    fn decode_picos(&self) -> u32 {
-        200
-    }
-
-    fn about(&self) -> &'static str {
-        "floats of full precision: high bits as a dictionary, low bits packed"
-    }
-
-    fn child_names(&self) -> &'static [&'static str] {
-        &["high", "low"]
+    fn info(&self) -> &Info {
+        &Info {
+            id: 14,
+            name: "alp_rd",
+            about: "floats of full precision: high bits as a dictionary, low bits packed",
+            child_names: &["high", "low"],
+            availability: Availability::Slow,
+            decode_picos: 200,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {

@@ -18,7 +18,7 @@ use staffa_kernels::{VECTOR, packed_bytes, tail_bytes};
 use super::bitpack::{pack_vector, unpack_vector, vector_bytes};
 use super::plain::starts_within;
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
-use crate::encode::{Chooser, Encoding, Stats, UnsupportedValue};
+use crate::encode::{Chooser, Encoding, Info, Stats, UnsupportedValue};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Values, vector_len};
@@ -30,28 +30,16 @@ const MOST: usize = 128;
 pub struct Alphabet;
 
 impl Encoding for Alphabet {
-    fn id(&self) -> u8 {
-        18
-    }
-
-    fn name(&self) -> &'static str {
-        "alphabet"
-    }
-
-    fn decode_picos(&self) -> u32 {
-        3300
-    }
-
-    fn about(&self) -> &'static str {
-        "strings of few distinct bytes, each in as few bits as it needs"
-    }
-
-    fn child_names(&self) -> &'static [&'static str] {
-        &["lengths"]
-    }
-
-    fn terminal(&self) -> bool {
-        true
+    fn info(&self) -> &Info {
+        &Info {
+            id: 18,
+            name: "alphabet",
+            about: "strings of few distinct bytes, each in as few bits as it needs",
+            child_names: &["lengths"],
+            terminal: true,
+            decode_picos: 3300,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
@@ -252,7 +240,7 @@ impl Table {
             seen.iter_mut()
                 .skip(usize::from(*byte))
                 .take(1)
-                .for_each(|s| *s = true)
+                .for_each(|s| *s = true);
         });
         // A table is never empty.
         seen.iter_mut()

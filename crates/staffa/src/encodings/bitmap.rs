@@ -6,7 +6,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use crate::decode::{AnyDecoder, BitsDecoder, OpenContext};
-use crate::encode::{Chooser, Encoding, PointAccess, Stats};
+use crate::encode::{Chooser, Encoding, Info, PointAccess, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Bitmap, Kind, PhysicalType, Values};
@@ -15,28 +15,19 @@ use crate::values::{Bitmap, Kind, PhysicalType, Values};
 pub struct PlainBits;
 
 impl Encoding for PlainBits {
-    fn id(&self) -> u8 {
-        11
-    }
-
-    fn name(&self) -> &'static str {
-        "bitmap"
-    }
-
-    fn decode_picos(&self) -> u32 {
-        5
-    }
-
-    fn about(&self) -> &'static str {
-        "one bit per value, for booleans and validity"
+    fn info(&self) -> &Info {
+        &Info {
+            id: 11,
+            name: "bitmap",
+            about: "one bit per value, for booleans and validity",
+            point_access: PointAccess::Value,
+            decode_picos: 5,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
         ty == PhysicalType::Bits
-    }
-
-    fn point_access(&self) -> PointAccess {
-        PointAccess::Value
     }
 
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, _: &Chooser<'_>) -> Result<Option<Node>> {

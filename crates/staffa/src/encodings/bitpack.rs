@@ -19,7 +19,7 @@ use crate::decode::{
     Aggregator, AnyDecoder, Decodable, Decoder, Integer, Needs, OpenContext, Scratch,
     aggregate_vectors, sum_above, take_each,
 };
-use crate::encode::{Chooser, Encoding, PointAccess, Stats};
+use crate::encode::{Chooser, Encoding, Info, PointAccess, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Bitmap, Kind, Physical, PhysicalType, Values, for_ints, vector_len};
@@ -28,20 +28,15 @@ use crate::values::{Bitmap, Kind, Physical, PhysicalType, Values, for_ints, vect
 pub struct BitPack;
 
 impl Encoding for BitPack {
-    fn id(&self) -> u8 {
-        2
-    }
-
-    fn name(&self) -> &'static str {
-        "bitpack"
-    }
-
-    fn decode_picos(&self) -> u32 {
-        100
-    }
-
-    fn about(&self) -> &'static str {
-        "unsigned integers in as many bits as the largest needs"
+    fn info(&self) -> &Info {
+        &Info {
+            id: 2,
+            name: "bitpack",
+            about: "unsigned integers in as many bits as the largest needs",
+            point_access: PointAccess::Value,
+            decode_picos: 100,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
@@ -58,10 +53,6 @@ impl Encoding for BitPack {
             let values = T::slice(values).unwrap_or_default();
             Ok(Some(8 + packed_len(values.len(), width_of(values))))
         }, _ => Ok(None))
-    }
-
-    fn point_access(&self) -> PointAccess {
-        PointAccess::Value
     }
 
     fn encode(

@@ -6,14 +6,17 @@
 use std::io::Read as _;
 
 use super::codec::Codec;
-use crate::encode::Availability;
+use crate::encode::{Availability, Info};
 
 /// See the [module](self).
 pub static BROTLI: Codec = Codec {
-    id: 24,
-    name: "brotli",
-    about: "bytes compressed by Brotli, quality 9; a row costs the block",
-    availability: Availability::ByName,
+    info: Info {
+        id: 24,
+        name: "brotli",
+        about: "bytes compressed by Brotli, quality 9; a row costs the block",
+        availability: Availability::ByName,
+        ..Codec::INFO
+    },
     compress,
     weigh: compress,
     decompress,

@@ -16,7 +16,7 @@ use staffa_kernels::{Word as _, as_bytes};
 
 use super::plain::{PlainBytes, PlainWords, starts_within};
 use crate::decode::{AnyDecoder, Decodable, OpenContext};
-use crate::encode::{Availability, Chooser, Encoding, PointAccess, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Info, PointAccess, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, Physical, PhysicalType, Values, for_words};
@@ -29,10 +29,7 @@ const GLANCED: usize = 1 << 14;
 
 /// A compressor of bytes as an encoding.
 pub struct Codec {
-    pub(super) id: u8,
-    pub(super) name: &'static str,
-    pub(super) about: &'static str,
-    pub(super) availability: Availability,
+    pub(super) info: Info,
     pub(super) compress: fn(&[u8]) -> Option<Vec<u8>>,
     /// As `compress`, faster, and with about as many bytes.
     pub(super) weigh: fn(&[u8]) -> Option<Vec<u8>>,
@@ -40,33 +37,19 @@ pub struct Codec {
     pub(super) decompress: fn(&[u8], &mut [u8]) -> std::result::Result<usize, String>,
 }
 
+impl Codec {
+    /// What is the same for all codecs.
+    pub(super) const INFO: Info = Info {
+        child_names: &["lengths"],
+        terminal: true,
+        point_access: PointAccess::Block,
+        ..Info::DEFAULT
+    };
+}
+
 impl Encoding for Codec {
-    fn id(&self) -> u8 {
-        self.id
-    }
-
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn about(&self) -> &'static str {
-        self.about
-    }
-
-    fn child_names(&self) -> &'static [&'static str] {
-        &["lengths"]
-    }
-
-    fn terminal(&self) -> bool {
-        true
-    }
-
-    fn availability(&self) -> Availability {
-        self.availability
-    }
-
-    fn point_access(&self) -> PointAccess {
-        PointAccess::Block
+    fn info(&self) -> &Info {
+        &self.info
     }
 
     fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
@@ -77,7 +60,7 @@ impl Encoding for Codec {
     fn is_viable(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
         let strings = matches!(values, Values::Bytes(_));
         values.plain_bytes() >= LEAST
-            && (strings || !matches!(self.availability, Availability::Fast))
+            && (strings || !matches!(self.info.availability, Availability::Fast))
     }
 
     /// A sample of rows tells nothing: all is compressed, quickly; or the first bytes, where
@@ -89,7 +72,7 @@ impl Encoding for Codec {
         chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
         if let (Availability::Fast, Values::Bytes(strings), false) =
-            (self.availability, values, chooser.is_trial())
+            (self.info.availability, values, chooser.is_trial())
         {
             let all = strings.contents();
             let first = all.get(..GLANCED.min(all.len())).unwrap_or_default();
@@ -104,7 +87,7 @@ impl Encoding for Codec {
                         as usize,
             ));
         }
-        Ok(encode(self.id, values, chooser, self.weigh)?.map(|node| node.size()))
+        Ok(encode(self.info.id, values, chooser, self.weigh)?.map(|node| node.size()))
     }
 
     fn encode(
@@ -113,7 +96,7 @@ impl Encoding for Codec {
         _: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        encode(self.id, values, chooser, self.compress)
+        encode(self.info.id, values, chooser, self.compress)
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {

@@ -13,7 +13,7 @@ use crate::decode::{
     Aggregator, AnyDecoder, Appended, BitsDecoder, BytesDecoder, Decodable, Decoder,
     DictionaryStrings, Integer, OpenContext, Range, Scratch, StringAggregator, StringTest,
 };
-use crate::encode::{Chooser, Encoding, PointAccess, Stats, UnsupportedValue};
+use crate::encode::{Chooser, Encoding, Info, PointAccess, Stats, UnsupportedValue};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{
@@ -24,20 +24,15 @@ use crate::values::{
 pub struct Constant;
 
 impl Encoding for Constant {
-    fn id(&self) -> u8 {
-        1
-    }
-
-    fn name(&self) -> &'static str {
-        "constant"
-    }
-
-    fn decode_picos(&self) -> u32 {
-        20
-    }
-
-    fn about(&self) -> &'static str {
-        "one value for all rows"
+    fn info(&self) -> &Info {
+        &Info {
+            id: 1,
+            name: "constant",
+            about: "one value for all rows",
+            point_access: PointAccess::Value,
+            decode_picos: 20,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, _: PhysicalType, _: Kind) -> bool {
@@ -46,10 +41,6 @@ impl Encoding for Constant {
 
     fn is_viable(&self, _: Values<'_>, stats: &Stats<'_>) -> bool {
         stats.runs() == 1
-    }
-
-    fn point_access(&self) -> PointAccess {
-        PointAccess::Value
     }
 
     fn encode(

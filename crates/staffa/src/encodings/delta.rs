@@ -14,7 +14,7 @@
 use staffa_kernels::{Int as _, VECTOR, Word as _, prefix_sum, unpack_prefix_sum};
 
 use crate::decode::{AnyDecoder, Decodable, Decoder, Integer, OpenContext, Scratch};
-use crate::encode::{Chooser, Encoding, Stats};
+use crate::encode::{Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, Physical, PhysicalType, Values, for_ints};
@@ -23,24 +23,15 @@ use crate::values::{Kind, Physical, PhysicalType, Values, for_ints};
 pub struct Delta;
 
 impl Encoding for Delta {
-    fn id(&self) -> u8 {
-        4
-    }
-
-    fn name(&self) -> &'static str {
-        "delta"
-    }
-
-    fn decode_picos(&self) -> u32 {
-        200
-    }
-
-    fn about(&self) -> &'static str {
-        "differences from the value before, one base per 1,024 values"
-    }
-
-    fn child_names(&self) -> &'static [&'static str] {
-        &["deltas"]
+    fn info(&self) -> &Info {
+        &Info {
+            id: 4,
+            name: "delta",
+            about: "differences from the value before, one base per 1,024 values",
+            child_names: &["deltas"],
+            decode_picos: 200,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {

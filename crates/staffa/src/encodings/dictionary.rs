@@ -22,7 +22,7 @@ use crate::decode::{
     Integer, LazyStrings, LazyWords, OpenContext, Range, Scratch, SharedDictionary, StringTest,
     aggregate_codes, filter_codes, no_code,
 };
-use crate::encode::{Chooser, Coded, Encoding, Sorted, Stats, rough_bytes};
+use crate::encode::{Chooser, Coded, Encoding, Info, Sorted, Stats, rough_bytes};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{
@@ -40,24 +40,15 @@ const BY_FREQUENCY: usize = 7;
 pub struct Dictionary;
 
 impl Encoding for Dictionary {
-    fn id(&self) -> u8 {
-        6
-    }
-
-    fn name(&self) -> &'static str {
-        "dictionary"
-    }
-
-    fn decode_picos(&self) -> u32 {
-        350
-    }
-
-    fn about(&self) -> &'static str {
-        "distinct values once, a code for every row; of a block, or shared by a row group"
-    }
-
-    fn child_names(&self) -> &'static [&'static str] {
-        &["codes", "values"]
+    fn info(&self) -> &Info {
+        &Info {
+            id: 6,
+            name: "dictionary",
+            about: "distinct values once, a code for every row; of a block, or shared by a row group",
+            child_names: &["codes", "values"],
+            decode_picos: 350,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
@@ -215,13 +206,13 @@ fn reordered<'s>(
         let other = match values {
             Values::Bytes(strings)
                 if chooser.offers(&FrontCoding)
-                    && hint.is_none_or(|(_, values)| values == FrontCoding.id()) =>
+                    && hint.is_none_or(|(_, values)| values == FrontCoding.info().id) =>
             {
                 sorted(strings, coded)
             }
             _ => None,
         };
-        let must_encode = hint.is_some_and(|(codes, _)| codes == Escape.id());
+        let must_encode = hint.is_some_and(|(codes, _)| codes == Escape.info().id);
         let other = other.or_else(|| {
             chooser
                 .offers(&Escape)

@@ -17,7 +17,7 @@ use crate::decode::{
     AnyDecoder, BitsDecoder, Decodable, Decoder, Integer, OpenContext, ReferenceStream, Scratch,
     StreamOf, Words,
 };
-use crate::encode::{Chooser, Encoding, Stats};
+use crate::encode::{Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef, put_varint};
 use crate::values::{Bitmap, Kind, Physical, PhysicalType, Values, for_ints};
@@ -26,32 +26,20 @@ use crate::values::{Bitmap, Kind, Physical, PhysicalType, Values, for_ints};
 pub struct Difference;
 
 impl Encoding for Difference {
-    fn id(&self) -> u8 {
-        20
-    }
-
-    fn name(&self) -> &'static str {
-        "difference"
-    }
-
-    fn decode_picos(&self) -> u32 {
-        200
-    }
-
-    fn about(&self) -> &'static str {
-        "integers less those of other columns, validity where it differs from that of another"
-    }
-
-    fn child_names(&self) -> &'static [&'static str] {
-        &["differences"]
+    fn info(&self) -> &Info {
+        &Info {
+            id: 20,
+            name: "difference",
+            about: "integers less those of other columns, validity where it differs from that of another",
+            child_names: &["differences"],
+            decode_picos: 200,
+            needs_reference: true,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
         ty == PhysicalType::Bits || ty.width_bytes().is_some_and(|bytes| bytes <= 8)
-    }
-
-    fn needs_reference(&self) -> bool {
-        true
     }
 
     fn encode(
@@ -82,7 +70,7 @@ impl Encoding for Difference {
             let differences = others.fold(bits.clone(), |left, other| left.differing(other));
             let child = chooser.child(Values::Bits(&differences), Kind::Unsigned)?;
             return Ok(Some(Node {
-                encoding: self.id(),
+                encoding: self.info().id,
                 ty,
                 len,
                 payload,
@@ -97,7 +85,7 @@ impl Encoding for Difference {
                 left.iter_mut().zip(others).for_each(|(a, b)| *a = a.wrapping_sub(b.wrapping_mul(times)));
             }
             let child = chooser.child(T::values(&left), Kind::Signed)?;
-            Ok(Some(Node { encoding: self.id(), ty, len, payload, children: vec![child] }))
+            Ok(Some(Node { encoding: self.info().id, ty, len, payload, children: vec![child] }))
         }, _ => Ok(None))
     }
 

@@ -19,7 +19,7 @@ use crate::decode::{
     AnyDecoder, Decodable, Decoder, Integer, LazyWords, OpenContext, Scratch, by_vector, many,
     take_vectors,
 };
-use crate::encode::{Availability, Chooser, Encoding, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, Physical, PhysicalType, Values, for_ints, vector_len};
@@ -37,28 +37,16 @@ const LEAST_ROWS: usize = 256;
 pub struct Escape;
 
 impl Encoding for Escape {
-    fn id(&self) -> u8 {
-        25
-    }
-
-    fn name(&self) -> &'static str {
-        "escape"
-    }
-
-    fn availability(&self) -> Availability {
-        Availability::Slow
-    }
-
-    fn decode_picos(&self) -> u32 {
-        100
-    }
-
-    fn about(&self) -> &'static str {
-        "integers of a narrow window, an escape in place of the others, and the others"
-    }
-
-    fn child_names(&self) -> &'static [&'static str] {
-        &["values", "exceptions"]
+    fn info(&self) -> &Info {
+        &Info {
+            id: 25,
+            name: "escape",
+            about: "integers of a narrow window, an escape in place of the others, and the others",
+            child_names: &["values", "exceptions"],
+            availability: Availability::Slow,
+            decode_picos: 100,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
@@ -79,7 +67,7 @@ impl Encoding for Escape {
         chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
         Ok(chooser
-            .estimate_by_sample(self.id(), values, stats)?
+            .estimate_by_sample(self.info().id, values, stats)?
             .map(|bytes| bytes + bytes / HURDLE))
     }
 

@@ -17,7 +17,7 @@ use staffa_kernels::{Packed, unpack_decimals_f64};
 use super::exceptions;
 use super::exceptions::Exceptions;
 use crate::decode::{AnyDecoder, Decodable, Decoder, OpenContext, Scratch};
-use crate::encode::{Availability, Chooser, Encoding, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{FloatBits, Kind, PhysicalType, Values, power_of_two};
@@ -26,32 +26,20 @@ use crate::values::{FloatBits, Kind, PhysicalType, Values, power_of_two};
 pub struct FixedPoint;
 
 impl Encoding for FixedPoint {
-    fn id(&self) -> u8 {
-        35
-    }
-
-    fn name(&self) -> &'static str {
-        "fixed_point"
-    }
-
-    fn decode_picos(&self) -> u32 {
-        300
-    }
-
-    fn about(&self) -> &'static str {
-        "floats with few bits behind the point as integers: what --max-error leaves; others as exceptions"
-    }
-
-    fn child_names(&self) -> &'static [&'static str] {
-        &["digits", "mask", "exceptions"]
+    fn info(&self) -> &Info {
+        &Info {
+            id: 35,
+            name: "fixed_point",
+            about: "floats with few bits behind the point as integers: what --max-error leaves; others as exceptions",
+            child_names: &["digits", "mask", "exceptions"],
+            availability: Availability::Rounded,
+            decode_picos: 300,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
         kind == Kind::Float && matches!(ty, PhysicalType::U32 | PhysicalType::U64)
-    }
-
-    fn availability(&self) -> Availability {
-        Availability::Rounded
     }
 
     fn encode(

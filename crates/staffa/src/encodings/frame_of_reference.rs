@@ -25,7 +25,7 @@ use crate::decode::{
     Aggregator, AnyDecoder, Decodable, Decoder, Integer, Needs, OpenContext, Range, Scratch,
     aggregate_vectors, integer, sum_above, take_each,
 };
-use crate::encode::{Chooser, Encoding, Stats};
+use crate::encode::{Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Bitmap, Kind, Physical, PhysicalType, Values, for_ints, vector_len};
@@ -40,20 +40,14 @@ const FEW: usize = 16;
 pub struct FrameOfReference;
 
 impl Encoding for FrameOfReference {
-    fn id(&self) -> u8 {
-        3
-    }
-
-    fn name(&self) -> &'static str {
-        "frame_of_reference"
-    }
-
-    fn decode_picos(&self) -> u32 {
-        120
-    }
-
-    fn about(&self) -> &'static str {
-        "integers above a base, bit-packed, base and width per 1,024 values, outliers as exceptions"
+    fn info(&self) -> &Info {
+        &Info {
+            id: 3,
+            name: "frame_of_reference",
+            about: "integers above a base, bit-packed, base and width per 1,024 values, outliers as exceptions",
+            decode_picos: 120,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
@@ -332,7 +326,7 @@ fn encode<T: Integer>(values: &[T], kind: Kind) -> Vec<u8> {
     ]);
     out.extend(frames.iter().map(|f| f.width as u8));
     let put = |out: &mut Vec<u8>, value: T, bytes: usize| {
-        out.extend(value.to_u64().to_le_bytes().iter().take(bytes))
+        out.extend(value.to_u64().to_le_bytes().iter().take(bytes));
     };
     frames
         .iter()

@@ -15,7 +15,7 @@ use crate::decode::{
     Aggregator, AnyDecoder, Appended, BytesDecoder, Decodable, Decoder, DictionaryStrings, Needs,
     OpenContext, Scratch, StringTest, aggregate_vectors, decode_all_strings, no_row,
 };
-use crate::encode::{Availability, Chooser, Encoding, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{
@@ -26,28 +26,16 @@ use crate::values::{
 pub struct Frequency;
 
 impl Encoding for Frequency {
-    fn id(&self) -> u8 {
-        7
-    }
-
-    fn name(&self) -> &'static str {
-        "frequency"
-    }
-
-    fn availability(&self) -> Availability {
-        Availability::Slow
-    }
-
-    fn decode_picos(&self) -> u32 {
-        200
-    }
-
-    fn about(&self) -> &'static str {
-        "the value that most rows have once, a mask of the others, and the others"
-    }
-
-    fn child_names(&self) -> &'static [&'static str] {
-        &["mask", "exceptions"]
+    fn info(&self) -> &Info {
+        &Info {
+            id: 7,
+            name: "frequency",
+            about: "the value that most rows have once, a mask of the others, and the others",
+            child_names: &["mask", "exceptions"],
+            availability: Availability::Slow,
+            decode_picos: 200,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {

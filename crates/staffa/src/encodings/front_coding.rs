@@ -12,7 +12,7 @@ use staffa_kernels::{join_prefixes, sum_u32};
 
 use super::onpair::OnPair;
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
-use crate::encode::{Availability, Chooser, Encoding, Stats, rough_bytes};
+use crate::encode::{Availability, Chooser, Encoding, Info, Stats, rough_bytes};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values, vector_len};
@@ -21,28 +21,16 @@ use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values, vector_len}
 pub struct FrontCoding;
 
 impl Encoding for FrontCoding {
-    fn id(&self) -> u8 {
-        19
-    }
-
-    fn name(&self) -> &'static str {
-        "front_coding"
-    }
-
-    fn availability(&self) -> Availability {
-        Availability::Slow
-    }
-
-    fn decode_picos(&self) -> u32 {
-        7200
-    }
-
-    fn about(&self) -> &'static str {
-        "strings as what they share with the one before, and the rest"
-    }
-
-    fn child_names(&self) -> &'static [&'static str] {
-        &["prefixes", "suffixes"]
+    fn info(&self) -> &Info {
+        &Info {
+            id: 19,
+            name: "front_coding",
+            about: "strings as what they share with the one before, and the rest",
+            child_names: &["prefixes", "suffixes"],
+            availability: Availability::Slow,
+            decode_picos: 7200,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {

@@ -16,7 +16,7 @@ use staffa_kernels::{FsstTable, VECTOR};
 use super::onpair::OnPair;
 use super::plain::starts_within;
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
-use crate::encode::{Availability, Chooser, Encoding, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Strings, Values};
@@ -25,32 +25,17 @@ use crate::values::{Kind, PhysicalType, Strings, Values};
 pub struct Fsst;
 
 impl Encoding for Fsst {
-    fn id(&self) -> u8 {
-        9
-    }
-
-    fn name(&self) -> &'static str {
-        "fsst"
-    }
-
-    fn availability(&self) -> Availability {
-        Availability::Instead(&OnPair)
-    }
-
-    fn decode_picos(&self) -> u32 {
-        2300
-    }
-
-    fn about(&self) -> &'static str {
-        "strings with frequent substrings as one-byte codes"
-    }
-
-    fn child_names(&self) -> &'static [&'static str] {
-        &["lengths"]
-    }
-
-    fn terminal(&self) -> bool {
-        true
+    fn info(&self) -> &Info {
+        &Info {
+            id: 9,
+            name: "fsst",
+            about: "strings with frequent substrings as one-byte codes",
+            child_names: &["lengths"],
+            terminal: true,
+            availability: Availability::Instead(&OnPair),
+            decode_picos: 2300,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {

@@ -20,7 +20,7 @@ use crate::decode::{
     AnyDecoder, Codes, Decodable, Decoder, Integer, LazyWords, OpenContext, ReferenceStream,
     Scratch, StreamOf, get_or_try_init,
 };
-use crate::encode::{Chooser, Coder, Encoding, Stats};
+use crate::encode::{Chooser, Coder, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef, put_varint};
 use crate::values::{Kind, Physical, PhysicalType, Values, for_ints};
@@ -29,32 +29,20 @@ use crate::values::{Kind, Physical, PhysicalType, Values, for_ints};
 pub struct Grouped;
 
 impl Encoding for Grouped {
-    fn id(&self) -> u8 {
-        21
-    }
-
-    fn name(&self) -> &'static str {
-        "grouped"
-    }
-
-    fn decode_picos(&self) -> u32 {
-        500
-    }
-
-    fn about(&self) -> &'static str {
-        "a small number that tells which of the values that go with another column's value it is"
-    }
-
-    fn child_names(&self) -> &'static [&'static str] {
-        &["numbers", "entries", "starts"]
+    fn info(&self) -> &Info {
+        &Info {
+            id: 21,
+            name: "grouped",
+            about: "a small number that tells which of the values that go with another column's value it is",
+            child_names: &["numbers", "entries", "starts"],
+            decode_picos: 500,
+            needs_reference: true,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
         ty.width_bytes().is_some_and(|bytes| bytes <= 8)
-    }
-
-    fn needs_reference(&self) -> bool {
-        true
     }
 
     fn encode(
@@ -84,7 +72,7 @@ impl Encoding for Grouped {
             if !groups.starts.iter().enumerate().all(|(i, start)| i == *start as usize) {
                 children.push(chooser.child(Values::U32(&groups.starts), Kind::Unsigned)?);
             }
-            Ok(Some(Node { encoding: self.id(), ty: T::TYPE, len: words.len(), payload, children }))
+            Ok(Some(Node { encoding: self.info().id, ty: T::TYPE, len: words.len(), payload, children }))
         }, _ => Ok(None))
     }
 
@@ -95,7 +83,7 @@ impl Encoding for Grouped {
         cursor.finish("payload")?;
         for_ints!(node.ty, T => {
             let child = node.child(0, "numbers", PhysicalType::U32, node.len)?;
-            let zero = child.encoding == Constant.id() && child.payload.iter().all(|byte| *byte == 0);
+            let zero = child.encoding == Constant.info().id && child.payload.iter().all(|byte| *byte == 0);
             let numbers = if zero { None } else { Some(cx.open_words::<u32>(child)?) };
             let entries = LazyWords::<T>::open(node.any_child(1, "entries")?, cx, "entries")?;
             let others = cx.source(0)?.codes(from, base, node.len)?;

@@ -1,14 +1,17 @@
 //! Lz4: LZ4's block format. The layout is that of every [codec](super::codec).
 
 use super::codec::Codec;
-use crate::encode::Availability;
+use crate::encode::{Availability, Info};
 
 /// See the [module](self).
 pub static LZ4: Codec = Codec {
-    id: 23,
-    name: "lz4",
-    about: "bytes compressed by LZ4; a row costs the block",
-    availability: Availability::Fast,
+    info: Info {
+        id: 23,
+        name: "lz4",
+        about: "bytes compressed by LZ4; a row costs the block",
+        availability: Availability::Fast,
+        ..Codec::INFO
+    },
     compress: |bytes| Some(lz4_flex::block::compress(bytes)),
     weigh: |bytes| Some(lz4_flex::block::compress(bytes)),
     decompress: |bytes, out| {

@@ -37,8 +37,10 @@ pub mod repeat;
 pub mod roaring;
 pub mod run_end;
 pub mod split;
+#[cfg(feature = "codecs")]
 pub mod stream_vbyte;
 pub mod text;
+#[cfg(feature = "codecs")]
 pub mod vbyte;
 #[cfg(feature = "codecs")]
 pub mod zstd;
@@ -70,7 +72,9 @@ static ALL: &[&dyn Encoding] = &[
     &roaring::Roaring,
     &difference::Difference,
     &grouped::Grouped,
+    #[cfg(feature = "codecs")]
     &vbyte::Vbyte,
+    #[cfg(feature = "codecs")]
     &stream_vbyte::StreamVbyte,
     #[cfg(feature = "codecs")]
     &pco::Pco,
@@ -115,9 +119,9 @@ pub struct EncodingInfo {
 pub fn list() -> Vec<EncodingInfo> {
     POOL.iter()
         .map(|e| EncodingInfo {
-            name: e.name(),
-            about: e.about(),
-            by_name: !e.needs_reference(),
+            name: e.info().name,
+            about: e.info().about,
+            by_name: !e.info().needs_reference,
         })
         .collect()
 }

@@ -16,7 +16,7 @@ use crate::decode::{
     Aggregator, AnyDecoder, Decodable, Decoder, Needs, OpenContext, Scratch, aggregate_vectors,
     sum_of,
 };
-use crate::encode::{Chooser, Encoding, Stats};
+use crate::encode::{Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Bitmap, Kind, PhysicalType, Values};
@@ -25,24 +25,15 @@ use crate::values::{Bitmap, Kind, PhysicalType, Values};
 pub struct Narrow;
 
 impl Encoding for Narrow {
-    fn id(&self) -> u8 {
-        10
-    }
-
-    fn name(&self) -> &'static str {
-        "narrow"
-    }
-
-    fn decode_picos(&self) -> u32 {
-        100
-    }
-
-    fn about(&self) -> &'static str {
-        "128- and 256-bit integers as 64-bit ones where they fit, others as exceptions"
-    }
-
-    fn child_names(&self) -> &'static [&'static str] {
-        &["values", "mask", "exceptions"]
+    fn info(&self) -> &Info {
+        &Info {
+            id: 10,
+            name: "narrow",
+            about: "128- and 256-bit integers as 64-bit ones where they fit, others as exceptions",
+            child_names: &["values", "mask", "exceptions"],
+            decode_picos: 100,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {

@@ -22,7 +22,7 @@ use ::pco::{ChunkConfig, DecompressorScratch, DeltaSpec, PagingSpec};
 use staffa_kernels::VECTOR;
 
 use crate::decode::{AnyDecoder, Decodable, Decoder, OpenContext, Scratch};
-use crate::encode::{Availability, Chooser, Encoding, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef, put_varint};
 use crate::values::{Kind, PhysicalType, Values, vector_len};
@@ -48,24 +48,15 @@ const STATE_BYTES: u64 = 36;
 pub struct Pco;
 
 impl Encoding for Pco {
-    fn id(&self) -> u8 {
-        29
-    }
-
-    fn name(&self) -> &'static str {
-        "pco"
-    }
-
-    fn about(&self) -> &'static str {
-        "numbers as bins and offsets in them, after differences or a common factor (pcodec), level 12"
-    }
-
-    fn decode_picos(&self) -> u32 {
-        5000
-    }
-
-    fn availability(&self) -> Availability {
-        Availability::Small
+    fn info(&self) -> &Info {
+        &Info {
+            id: 29,
+            name: "pco",
+            about: "numbers as bins and offsets in them, after differences or a common factor (pcodec), level 12",
+            availability: Availability::Small,
+            decode_picos: 5000,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {

@@ -16,7 +16,7 @@ use crate::decode::{
     AnyDecoder, Appended, BytesDecoder, Decodable, Decoder, OpenContext, Scratch, by_vector,
     take_each,
 };
-use crate::encode::{Chooser, Encoding, PointAccess, Stats};
+use crate::encode::{Chooser, Encoding, Info, PointAccess, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, Physical, PhysicalType, Values, for_words, vector_len};
@@ -25,28 +25,17 @@ use crate::values::{Kind, Physical, PhysicalType, Values, for_words, vector_len}
 pub struct Plain;
 
 impl Encoding for Plain {
-    fn id(&self) -> u8 {
-        0
-    }
-
-    fn name(&self) -> &'static str {
-        "plain"
-    }
-
-    fn decode_picos(&self) -> u32 {
-        50
-    }
-
-    fn about(&self) -> &'static str {
-        "the values as they are"
-    }
-
-    fn child_names(&self) -> &'static [&'static str] {
-        &["lengths"]
-    }
-
-    fn terminal(&self) -> bool {
-        true
+    fn info(&self) -> &Info {
+        &Info {
+            id: 0,
+            name: "plain",
+            about: "the values as they are",
+            child_names: &["lengths"],
+            terminal: true,
+            point_access: PointAccess::Value,
+            decode_picos: 50,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
@@ -64,10 +53,6 @@ impl Encoding for Plain {
             _ => 0,
         };
         Ok(Some(8 + values.plain_bytes() + lengths))
-    }
-
-    fn point_access(&self) -> PointAccess {
-        PointAccess::Value
     }
 
     fn encode(

@@ -13,7 +13,7 @@
 use staffa_kernels::{PoolVec, VECTOR};
 
 use crate::decode::{AnyDecoder, Decodable, Decoder, OpenContext, Scratch};
-use crate::encode::{Availability, Chooser, Encoding, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{FloatBits, Kind, PhysicalType, Values};
@@ -29,28 +29,16 @@ static POWERS: [f64; MAX_EXPONENT + 1] = [
 pub struct Pseudodecimal;
 
 impl Encoding for Pseudodecimal {
-    fn id(&self) -> u8 {
-        8
-    }
-
-    fn name(&self) -> &'static str {
-        "pseudodecimal"
-    }
-
-    fn availability(&self) -> Availability {
-        Availability::Small
-    }
-
-    fn decode_picos(&self) -> u32 {
-        1000
-    }
-
-    fn about(&self) -> &'static str {
-        "floats as decimal digits and exponents, others as exceptions"
-    }
-
-    fn child_names(&self) -> &'static [&'static str] {
-        &["digits", "exponents", "exceptions"]
+    fn info(&self) -> &Info {
+        &Info {
+            id: 8,
+            name: "pseudodecimal",
+            about: "floats as decimal digits and exponents, others as exceptions",
+            child_names: &["digits", "exponents", "exceptions"],
+            availability: Availability::Small,
+            decode_picos: 1000,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {

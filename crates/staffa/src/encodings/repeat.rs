@@ -18,7 +18,9 @@ use crate::decode::{
     AnyDecoder, Decodable, Decoder, Integer, Lazy, OpenContext, Scratch, decode_all, few_words,
     no_row, words,
 };
-use crate::encode::{Availability, Chooser, Encoding, PointAccess, Sequences, Stats, matches};
+use crate::encode::{
+    Availability, Chooser, Encoding, Info, PointAccess, Sequences, Stats, matches,
+};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, Physical, PhysicalType, Values, for_ints, vector_len};
@@ -35,28 +37,20 @@ const STEP: usize = 32;
 pub struct Repeat;
 
 impl Encoding for Repeat {
-    fn id(&self) -> u8 {
-        16
-    }
-
-    fn name(&self) -> &'static str {
-        "repeat"
-    }
-
-    fn availability(&self) -> Availability {
-        Availability::Slow
-    }
-
-    fn decode_picos(&self) -> u32 {
-        300
-    }
-
-    fn about(&self) -> &'static str {
-        "lists of values that came before: how far back, how long, and the values between them"
-    }
-
-    fn child_names(&self) -> &'static [&'static str] {
-        &["literals", "literal_lengths", "match_lengths", "offsets"]
+    fn info(&self) -> &Info {
+        &Info {
+            id: 16,
+            name: "repeat",
+            about: "lists of values that came before: how far back, how long, and the values between them",
+            child_names: &["literals", "literal_lengths", "match_lengths", "offsets"],
+            availability: Availability::Slow,
+            // More than a few rows, and the second ones, take the block.
+            point_access: PointAccess::Block,
+            decode_picos: 300,
+            // Repeats lie farther apart than a sample's values.
+            estimates_from_all_values: true,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
@@ -65,11 +59,6 @@ impl Encoding for Repeat {
 
     fn is_viable(&self, _: Values<'_>, stats: &Stats<'_>) -> bool {
         stats.sequences().is_some()
-    }
-
-    /// Repeats lie farther apart than a sample's values.
-    fn estimates_from_all_values(&self) -> bool {
-        true
     }
 
     fn estimate(
@@ -91,11 +80,6 @@ impl Encoding for Repeat {
         }, _ => return Ok(None));
         // Samples of lengths and offsets make little of the rare large ones.
         Ok(Some(bytes + bytes / 8))
-    }
-
-    /// More than a few rows, and the second ones, take the block.
-    fn point_access(&self) -> PointAccess {
-        PointAccess::Block
     }
 
     fn encode(
@@ -224,7 +208,7 @@ impl<'a, T: Integer> Parts<'a, T> {
         let (rest, places) = (literals.get(done.literals..), out.get_mut(done.values..));
         match (rest, places) {
             (Some(rest), Some(places)) if rest.len() == places.len() => {
-                places.copy_from_slice(rest)
+                places.copy_from_slice(rest);
             }
             _ => return Err(other_len(done, literals.len(), self.len)),
         }

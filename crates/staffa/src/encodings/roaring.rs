@@ -11,7 +11,7 @@
 use roaring::RoaringBitmap;
 
 use crate::decode::{AnyDecoder, BitsDecoder, OpenContext};
-use crate::encode::{Chooser, Encoding, Stats};
+use crate::encode::{Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Bitmap, Kind, PhysicalType, Values};
@@ -20,20 +20,14 @@ use crate::values::{Bitmap, Kind, PhysicalType, Values};
 pub struct Roaring;
 
 impl Encoding for Roaring {
-    fn id(&self) -> u8 {
-        12
-    }
-
-    fn name(&self) -> &'static str {
-        "roaring"
-    }
-
-    fn decode_picos(&self) -> u32 {
-        5
-    }
-
-    fn about(&self) -> &'static str {
-        "positions of the rarer bit as a Roaring bitmap, for booleans and validity"
+    fn info(&self) -> &Info {
+        &Info {
+            id: 12,
+            name: "roaring",
+            about: "positions of the rarer bit as a Roaring bitmap, for booleans and validity",
+            decode_picos: 5,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {

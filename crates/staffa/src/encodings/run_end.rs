@@ -21,7 +21,7 @@ use crate::decode::{
     StringAggregator, StringTest, aggregate_runs, aggregate_strings, by_vector, decode_all,
     filter_runs, get_or_try_init, many, no_row, take_vectors,
 };
-use crate::encode::{Chooser, Encoding, Stats};
+use crate::encode::{Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{
@@ -35,24 +35,15 @@ const SEARCHED: usize = 6;
 pub struct RunEnd;
 
 impl Encoding for RunEnd {
-    fn id(&self) -> u8 {
-        5
-    }
-
-    fn name(&self) -> &'static str {
-        "run_end"
-    }
-
-    fn decode_picos(&self) -> u32 {
-        100
-    }
-
-    fn about(&self) -> &'static str {
-        "each run of equal values once, with the row at which it ends"
-    }
-
-    fn child_names(&self) -> &'static [&'static str] {
-        &["values", "ends"]
+    fn info(&self) -> &Info {
+        &Info {
+            id: 5,
+            name: "run_end",
+            about: "each run of equal values once, with the row at which it ends",
+            child_names: &["values", "ends"],
+            decode_picos: 100,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, _: PhysicalType, _: Kind) -> bool {

@@ -13,7 +13,7 @@
 use staffa_kernels::{Int as _, VECTOR, Word as _};
 
 use crate::decode::{AnyDecoder, Decodable, Decoder, Integer, OpenContext, Scratch};
-use crate::encode::{Availability, Chooser, Encoding, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, Physical, PhysicalType, Values, for_ints};
@@ -25,28 +25,16 @@ const LOOKED_AT: usize = 256;
 pub struct Split;
 
 impl Encoding for Split {
-    fn id(&self) -> u8 {
-        26
-    }
-
-    fn name(&self) -> &'static str {
-        "split"
-    }
-
-    fn availability(&self) -> Availability {
-        Availability::Slow
-    }
-
-    fn decode_picos(&self) -> u32 {
-        300
-    }
-
-    fn about(&self) -> &'static str {
-        "integers as quotients and remainders by a factor that most of them share"
-    }
-
-    fn child_names(&self) -> &'static [&'static str] {
-        &["quotients", "remainders"]
+    fn info(&self) -> &Info {
+        &Info {
+            id: 26,
+            name: "split",
+            about: "integers as quotients and remainders by a factor that most of them share",
+            child_names: &["quotients", "remainders"],
+            availability: Availability::Slow,
+            decode_picos: 300,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {

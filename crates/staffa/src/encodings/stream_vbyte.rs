@@ -10,7 +10,7 @@
 
 use super::vbyte;
 use crate::decode::{AnyDecoder, OpenContext};
-use crate::encode::{Availability, Chooser, Encoding, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Values};
@@ -23,24 +23,15 @@ const WIDE: [usize; 4] = [1, 2, 4, 8];
 pub struct StreamVbyte;
 
 impl Encoding for StreamVbyte {
-    fn id(&self) -> u8 {
-        28
-    }
-
-    fn name(&self) -> &'static str {
-        "stream_vbyte"
-    }
-
-    fn decode_picos(&self) -> u32 {
-        2700
-    }
-
-    fn about(&self) -> &'static str {
-        "integers in as many bytes as they need, widths apart from bytes"
-    }
-
-    fn availability(&self) -> Availability {
-        Availability::ByName
+    fn info(&self) -> &Info {
+        &Info {
+            id: 28,
+            name: "stream_vbyte",
+            about: "integers in as many bytes as they need, widths apart from bytes",
+            availability: Availability::ByName,
+            decode_picos: 2700,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
@@ -60,7 +51,7 @@ impl Encoding for StreamVbyte {
             NARROW
         };
         Ok(vbyte::encode(
-            self.id(),
+            self.info().id,
             values,
             stats.kind(),
             |words, out| {

@@ -9,7 +9,7 @@
 use staffa_kernels::{Int as _, VECTOR};
 
 use crate::decode::{AnyDecoder, Decodable, Decoder, Integer, OpenContext, Scratch};
-use crate::encode::{Availability, Chooser, Encoding, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, Physical, PhysicalType, Values, for_ints, vector_len};
@@ -18,24 +18,15 @@ use crate::values::{Kind, Physical, PhysicalType, Values, for_ints, vector_len};
 pub struct Vbyte;
 
 impl Encoding for Vbyte {
-    fn id(&self) -> u8 {
-        27
-    }
-
-    fn name(&self) -> &'static str {
-        "vbyte"
-    }
-
-    fn decode_picos(&self) -> u32 {
-        1200
-    }
-
-    fn about(&self) -> &'static str {
-        "integers in as many bytes as they need, seven bits to a byte"
-    }
-
-    fn availability(&self) -> Availability {
-        Availability::ByName
+    fn info(&self) -> &Info {
+        &Info {
+            id: 27,
+            name: "vbyte",
+            about: "integers in as many bytes as they need, seven bits to a byte",
+            availability: Availability::ByName,
+            decode_picos: 1200,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
@@ -49,16 +40,21 @@ impl Encoding for Vbyte {
         stats: &Stats<'_>,
         _: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        Ok(encode(self.id(), values, stats.kind(), |words, out| {
-            for &word in words {
-                let mut left = word;
-                while left > 0x7f {
-                    out.push(left as u8 | 0x80);
-                    left >>= 7;
+        Ok(encode(
+            self.info().id,
+            values,
+            stats.kind(),
+            |words, out| {
+                for &word in words {
+                    let mut left = word;
+                    while left > 0x7f {
+                        out.push(left as u8 | 0x80);
+                        left >>= 7;
+                    }
+                    out.push(left as u8);
                 }
-                out.push(left as u8);
-            }
-        }))
+            },
+        ))
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, _: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {

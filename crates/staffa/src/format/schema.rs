@@ -113,7 +113,7 @@ fn put_type(ty: &DataType, path: &str, depth: u32, out: &mut Vec<u8>) -> Result<
     match ty {
         DataType::FixedSizeBinary(size) => put_varint(out, *size as u64),
         DataType::Time32(unit) | DataType::Time64(unit) | DataType::Duration(unit) => {
-            out.push(unit_byte(*unit))
+            out.push(unit_byte(*unit));
         }
         DataType::Timestamp(unit, zone) => {
             out.extend([unit_byte(*unit), u8::from(zone.is_some())]);

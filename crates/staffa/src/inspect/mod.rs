@@ -205,7 +205,7 @@ pub struct EncodingTree {
 impl EncodingTree {
     fn of(node: &NodeRef<'_>, role: &str) -> Self {
         let known = POOL.by_id(node.encoding);
-        let child_names = known.map_or(&[][..], |e| e.child_names());
+        let child_names = known.map_or(&[][..], |e| e.info().child_names);
         // Bits have no value per run: the child that is there is the last of the roles.
         let skipped = if node.ty == PhysicalType::Bits {
             child_names.len().saturating_sub(node.children.len())
@@ -216,7 +216,7 @@ impl EncodingTree {
         Self {
             encoding: known.map_or_else(
                 || format!("unknown {}", node.encoding),
-                |e| e.name().to_owned(),
+                |e| e.info().name.to_owned(),
             ),
             detail: known.map(|e| e.detail(node)).unwrap_or_default(),
             role: role.to_owned(),
@@ -249,7 +249,7 @@ impl EncodingTree {
     fn told_by(&mut self, paths: &[String]) {
         if POOL
             .by_name(&self.encoding)
-            .is_ok_and(Encoding::needs_reference)
+            .is_ok_and(|e| e.info().needs_reference)
         {
             for (i, path) in paths.iter().enumerate().rev() {
                 self.detail = self.detail.replace(&format!("#{i}"), &format!("{path:?}"));

@@ -187,7 +187,7 @@ impl File {
             let mut all: Vec<Considered> = all
                 .into_iter()
                 .map(|(encoding, verdict)| Considered {
-                    encoding: encoding.name(),
+                    encoding: encoding.info().name,
                     estimate: verdict.ok().map(|bytes| bytes as u64),
                     reason: verdict.err(),
                 })

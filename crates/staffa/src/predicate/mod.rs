@@ -187,7 +187,7 @@ impl Predicate {
                     }
                 }
                 Predicate::And(parts) | Predicate::Or(parts) => {
-                    parts.iter().for_each(|part| collect(part, columns))
+                    parts.iter().for_each(|part| collect(part, columns));
                 }
                 Predicate::Not(part) => collect(part, columns),
             }
@@ -232,7 +232,7 @@ impl fmt::Display for Predicate {
                         // Within brackets even where precedence would do: the nesting is part of
                         // the value.
                         Self::And(inner) | Self::Or(inner) if !inner.is_empty() => {
-                            write!(f, "({part})")?
+                            write!(f, "({part})")?;
                         }
                         _ => part.fmt(f)?,
                     }

@@ -163,7 +163,7 @@ impl LeafReader<'_> {
         wanted.iter().enumerate().map(parse).collect()
     }
 
-    /// ColumnPlan before there is memory for the whole chunk.
+    /// `ColumnPlan` before there is memory for the whole chunk.
     fn within_limit<'b>(&self, block: Parsed<'b>, entry: &BlockEntry) -> Result<Parsed<'b>> {
         if block.string_bytes as u64 != entry.string_bytes {
             return Err(Error::corrupt(format!(

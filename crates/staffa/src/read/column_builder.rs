@@ -127,7 +127,7 @@ impl<'a> ColumnBuilder<'a> {
                 words = ty
                     .width_bytes()
                     .map(|width| memory(len * width))
-                    .transpose()?
+                    .transpose()?;
             }
             None => {}
         }
@@ -161,7 +161,7 @@ impl<'a> ColumnBuilder<'a> {
             None => {}
             Some(PhysicalType::Bits) => self.bits.extend(&rows.of(&block.bits()?)),
             Some(PhysicalType::Bytes) if self.views.is_some() => {
-                self.push_views(block, &wanted, count)?
+                self.push_views(block, &wanted, count)?;
             }
             Some(PhysicalType::Bytes) => {
                 self.strings.allow(block.string_bytes);

@@ -25,7 +25,7 @@ use crate::predicate::{Bound, Predicate};
 /// Bytes of batches that wait to be asked for: as many as the pool of memory keeps.
 const READ_AHEAD: usize = 64 << 20;
 
-/// ScanPlan to read of a file: a builder, made by [`File::scan`].
+/// `ScanPlan` to read of a file: a builder, made by [`File::scan`].
 #[derive(Debug, Clone)]
 pub struct Scan {
     file: File,
@@ -378,7 +378,7 @@ struct Filter {
     columns: Vec<usize>,
 }
 
-/// ScanPlan is read of each unit of work.
+/// `ScanPlan` is read of each unit of work.
 #[derive(Debug)]
 struct ScanPlan {
     file: File,
@@ -430,7 +430,7 @@ pub struct Reader {
     skip: u64,
     /// Rows still to be given: without a filter those of units begun are given.
     left: u64,
-    /// ScanPlan has been decoded and is given out in batches.
+    /// `ScanPlan` has been decoded and is given out in batches.
     ready: Option<RecordBatch>,
 }
 

@@ -106,10 +106,10 @@ pub(crate) fn damaged(leaf: DecodedLeaf, random: &mut Random) -> DecodedLeaf {
         (_, DecodedValues::Bits(bits)) => *bits = Bitmap::filled(random.below(90), true),
         // Off by one byte: not aligned.
         (3, DecodedValues::Words(_, data)) => {
-            *data = Buffer::from([&[0], data.as_slice()].concat()).slice(1)
+            *data = Buffer::from([&[0], data.as_slice()].concat()).slice(1);
         }
         (_, DecodedValues::Words(_, data)) | (3, DecodedValues::Bytes { data, .. }) => {
-            *data = touch(data, random)
+            *data = touch(data, random);
         }
         (4, DecodedValues::Bytes { large, .. }) => *large = !*large,
         (_, DecodedValues::Bytes { offsets, .. }) => *offsets = touch(offsets, random),

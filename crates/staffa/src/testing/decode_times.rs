@@ -76,7 +76,10 @@ fn decode_times() {
     println!(
         "picoseconds a value, least, median and most of the shapes; what the chooser reckons with"
     );
-    for encoding in POOL.iter().filter(|encoding| !encoding.needs_reference()) {
+    for encoding in POOL
+        .iter()
+        .filter(|encoding| !encoding.info().needs_reference)
+    {
         for (ty, kind) in [
             (PhysicalType::U32, Kind::Unsigned),
             (PhysicalType::U64, Kind::Signed),
@@ -95,7 +98,7 @@ fn report(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
     for shape in 0..9 {
         let values = picked(ty, &numbers(ROWS, shape, 7, 17));
         let values = values.borrow();
-        let chooser = Chooser::root(&POOL, Profile::Balanced, Some(encoding.name()));
+        let chooser = Chooser::root(&POOL, Profile::Balanced, Some(encoding.info().name));
         let node = chooser.choose(values, &Stats::new(values, kind));
         // An encoding that makes nothing smaller here would not be chosen here.
         found.extend(
@@ -108,10 +111,10 @@ fn report(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
     if let (Some(least), Some(middle), Some(most)) =
         (found.first(), found.get(found.len() / 2), found.last())
     {
-        let name = format!("{} of {ty:?} {kind:?}", encoding.name());
+        let name = format!("{} of {ty:?} {kind:?}", encoding.info().name);
         println!(
             "{name:40} {least:8.0} {middle:8.0} {most:8.0} {:8}",
-            encoding.decode_picos()
+            encoding.info().decode_picos
         );
     }
 }

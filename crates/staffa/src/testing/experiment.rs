@@ -99,7 +99,7 @@ fn block(values: Values<'_>, kind: Kind, shapes: &[(usize, usize)]) -> Result<Tr
     let mut exhaustive = Vec::new();
     for candidate in balanced.candidates(values, &stats, |_| true) {
         if let Some(node) = candidate.encode(values, &stats, &balanced.below(candidate))? {
-            exhaustive.push((candidate.name(), node.size()));
+            exhaustive.push((candidate.info().name, node.size()));
         }
     }
     let seconds = started.elapsed().as_secs_f64();
@@ -113,7 +113,7 @@ fn block(values: Values<'_>, kind: Kind, shapes: &[(usize, usize)]) -> Result<Tr
                 .choose(values, &Stats::new(values, kind))?;
             let root = POOL
                 .by_id(node.encoding)
-                .map_or("", |encoding| encoding.name());
+                .map_or("", |encoding| encoding.info().name);
             Ok(Outcome {
                 root,
                 bytes: node.size(),
@@ -124,7 +124,7 @@ fn block(values: Values<'_>, kind: Kind, shapes: &[(usize, usize)]) -> Result<Tr
         let mut estimates = Vec::new();
         for candidate in balanced.candidates(values, &stats, |_| true) {
             if let Some(bytes) = candidate.estimate(values, &stats, &balanced.below(candidate))? {
-                estimates.push((candidate.name(), bytes));
+                estimates.push((candidate.info().name, bytes));
             }
         }
         choices.push(Choice {

@@ -78,7 +78,7 @@ pub(crate) fn asked(
 
 fn check_encoding(path: &str, name: &str, leaf: Option<&Leaf>) -> Result<()> {
     let encoding = POOL.by_name(name)?;
-    if encoding.needs_reference() {
+    if encoding.info().needs_reference {
         return Err(Error::invalid(format!(
             "column {path:?}: {name} is in terms of another column and is chosen where it is smaller, not by name"
         )));

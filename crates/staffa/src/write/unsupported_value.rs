@@ -62,7 +62,7 @@ fn first(
         };
         return Some(format!(
             "{} cannot hold {place}: it holds {}",
-            encoding.name(),
+            encoding.info().name,
             unsupported_value.holds
         ));
     }

@@ -25,7 +25,7 @@ use crate::decode::{
     AnyDecoder, Appended, BytesDecoder, Decoder, Entries, OpenContext, Scratch, SharedDictionary,
     by_vector, no_row, take_strings,
 };
-use crate::encode::{Availability, Chooser, Encoding, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Cursor, Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values, vector_len};
@@ -34,28 +34,17 @@ use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values, vector_len}
 pub struct OnPair;
 
 impl Encoding for OnPair {
-    fn id(&self) -> u8 {
-        15
-    }
-
-    fn name(&self) -> &'static str {
-        "onpair"
-    }
-
-    fn decode_picos(&self) -> u32 {
-        1700
-    }
-
-    fn about(&self) -> &'static str {
-        "strings with frequent substrings as codes of some 12 bits"
-    }
-
-    fn child_names(&self) -> &'static [&'static str] {
-        &["lengths"]
-    }
-
-    fn terminal(&self) -> bool {
-        true
+    fn info(&self) -> &Info {
+        &Info {
+            id: 15,
+            name: "onpair",
+            about: "strings with frequent substrings as codes of some 12 bits",
+            child_names: &["lengths"],
+            terminal: true,
+            availability: Availability::Slow,
+            decode_picos: 1700,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
@@ -97,7 +86,9 @@ impl Encoding for OnPair {
         let Values::Bytes(strings) = values else {
             return Ok(None);
         };
-        let example = chooser.example().filter(|node| node.encoding == self.id());
+        let example = chooser
+            .example()
+            .filter(|node| node.encoding == self.info().id);
         let payload = match example.and_then(|node| again(node, strings)) {
             Some(payload) => payload,
             None => Tokens::of(strings, chooser.is_trial()).payload(strings).0,
@@ -160,10 +151,6 @@ impl Encoding for OnPair {
         table(&node.payload).map_or(0, <[u8]>::len)
     }
 
-    fn availability(&self) -> Availability {
-        Availability::Slow
-    }
-
     fn detail(&self, node: &NodeRef<'_>) -> String {
         match node.cursor().u16().unwrap_or(0) {
             SHARED => "shared tokens".into(),
@@ -210,11 +197,11 @@ fn again(example: &Node, strings: Strings<'_>) -> Option<Vec<u8>> {
 /// Moves the tokens that several blocks have into a shared part of this number: the part's strings.
 pub(crate) fn share(blocks: &mut [Option<Node>], part: u8) -> Option<StringsBuf> {
     fn each<'n>(node: &'n Node, seen: &mut Vec<&'n [u8]>) {
-        seen.extend(table(&node.payload).filter(|_| node.encoding == OnPair.id()));
+        seen.extend(table(&node.payload).filter(|_| node.encoding == OnPair.info().id));
         node.children.iter().for_each(|child| each(child, seen));
     }
     fn replace(node: &mut Node, tokens: &[u8], part: u8) {
-        if node.encoding == OnPair.id() && table(&node.payload) == Some(tokens) {
+        if node.encoding == OnPair.info().id && table(&node.payload) == Some(tokens) {
             let [low, high] = SHARED.to_le_bytes();
             node.payload.splice(..tokens.len(), [low, high, part]);
         }

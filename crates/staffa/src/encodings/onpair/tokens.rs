@@ -282,7 +282,7 @@ impl Tokens {
             seen.iter_mut()
                 .skip(usize::from(*byte))
                 .take(1)
-                .for_each(|s| *s = true)
+                .for_each(|s| *s = true);
         });
         // A table is never empty.
         seen.iter_mut()
@@ -527,7 +527,7 @@ impl Tokens {
             seen.iter_mut()
                 .skip(usize::from(*byte))
                 .take(1)
-                .for_each(|s| *s = true)
+                .for_each(|s| *s = true);
         });
         for token in self.strings.as_strings().iter() {
             if let [byte] = token {

@@ -23,7 +23,7 @@ use parsed::Parsed;
 use staffa_kernels::{BytesDict, Piece, PoolVec, Text as Printer, TextRows, VECTOR};
 
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
-use crate::encode::{Availability, Chooser, Encoding, Stats};
+use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Cursor, Node, NodeRef};
 use crate::values::{Kind, OwnedValues, PhysicalType, StringsBuf, Values, vector_len};
@@ -41,30 +41,18 @@ const TRIED: usize = 256;
 pub struct Text;
 
 impl Encoding for Text {
-    fn id(&self) -> u8 {
-        17
-    }
-
-    fn name(&self) -> &'static str {
-        "text"
-    }
-
-    fn availability(&self) -> Availability {
-        Availability::Slow
-    }
-
-    fn decode_picos(&self) -> u32 {
-        6000
-    }
-
-    fn about(&self) -> &'static str {
-        "strings that are numbers, dates, times or identifiers, as the numbers in them"
-    }
-
-    fn child_names(&self) -> &'static [&'static str] {
-        &[
-            "codes", "others", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m",
-        ]
+    fn info(&self) -> &Info {
+        &Info {
+            id: 17,
+            name: "text",
+            about: "strings that are numbers, dates, times or identifiers, as the numbers in them",
+            child_names: &[
+                "codes", "others", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m",
+            ],
+            availability: Availability::Slow,
+            decode_picos: 6000,
+            ..Info::DEFAULT
+        }
     }
 
     fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
@@ -197,7 +185,7 @@ impl Encoding for Text {
             };
             match vector.first() {
                 Some(first) if vector.iter().all(|code| code == first) => {
-                    count(*first, vector.len())
+                    count(*first, vector.len());
                 }
                 _ => vector.iter().for_each(|code| count(*code, 1)),
             }

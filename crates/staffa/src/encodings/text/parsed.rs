@@ -121,7 +121,7 @@ impl Parsed {
             rows.iter_mut()
                 .skip((*code).into())
                 .take(1)
-                .for_each(|n| *n += 1)
+                .for_each(|n| *n += 1);
         });
         let mut renamed = [0u8; 256];
         let mut kept = 0;

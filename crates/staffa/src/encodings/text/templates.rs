@@ -300,7 +300,7 @@ fn resolve(rows: Vec<Row<'_>>, least: usize, found: &mut Vec<(usize, Vec<Piece>)
             match words.as_slice() {
                 [word] => literal(&mut pieces, word),
                 _ if words.len() <= WORDS && words.len() * 4 <= rows.len() => {
-                    pieces.push(Piece::Word(words))
+                    pieces.push(Piece::Word(words));
                 }
                 _ => return,
             }

@@ -400,7 +400,7 @@ fn each_bytes<'a>(array: &'a ArrayRef, with: &mut dyn FnMut(&'a [u8])) {
         DataType::LargeBinary => array.as_binary::<i64>().iter().flatten().for_each(with),
         DataType::BinaryView => array.as_binary_view().iter().flatten().for_each(with),
         DataType::FixedSizeBinary(_) => {
-            array.as_fixed_size_binary().iter().flatten().for_each(with)
+            array.as_fixed_size_binary().iter().flatten().for_each(with);
         }
         _ => {}
     }

@@ -123,7 +123,7 @@ fn check(name: &str, array: &ArrayRef, which: Aggregate, found: crate::Result<Re
             single(&found).as_primitive::<Int64Type>().value(0),
             expected as i64,
             "{what}"
-        )
+        );
     };
     match which {
         Aggregate::Rows => int(array.len()),

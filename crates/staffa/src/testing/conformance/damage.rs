@@ -192,7 +192,7 @@ pub(super) fn lying_fields(good: &[u8], len: usize, ty: PhysicalType, other: Opt
                 for field in lies(u64::from_le_bytes(word)) {
                     lie(&|node| {
                         node.payload[start..start + width]
-                            .copy_from_slice(&field.to_le_bytes()[..width])
+                            .copy_from_slice(&field.to_le_bytes()[..width]);
                     });
                 }
             }
@@ -238,6 +238,6 @@ pub(super) fn lying_fields(good: &[u8], len: usize, ty: PhysicalType, other: Opt
         .iter()
         .for_each(|lie| survive(&block(len as u64, 2, *lie, &tree), len));
     each(&tree, &mut Vec::new(), &mut |tree| {
-        survive(&block(len as u64, 2, string_bytes, tree), len)
+        survive(&block(len as u64, 2, string_bytes, tree), len);
     });
 }

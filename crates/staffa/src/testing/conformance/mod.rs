@@ -44,7 +44,7 @@ pub(crate) fn run(encoding: &dyn Encoding) {
             }
         }
     }
-    assert!(accepted > 0, "{} accepts nothing", encoding.name());
+    assert!(accepted > 0, "{} accepts nothing", encoding.info().name);
 }
 
 /// Shapes of data that encodings live on, and values at the edges.
@@ -188,7 +188,10 @@ fn other_column(ty: PhysicalType, len: usize) -> OwnedValues {
 
 /// A block of that column.
 fn other_block(encoding: &dyn Encoding, ty: PhysicalType, len: usize) -> Option<Vec<u8>> {
-    let other = encoding.needs_reference().then(|| other_column(ty, len))?;
+    let other = encoding
+        .info()
+        .needs_reference
+        .then(|| other_column(ty, len))?;
     let stats = crate::encode::Stats::new(other.borrow(), Kind::Unsigned);
     let plain = if ty == PhysicalType::Bits {
         "bitmap"
@@ -210,21 +213,21 @@ fn other_block(encoding: &dyn Encoding, ty: PhysicalType, len: usize) -> Option<
 
 /// The block of some values, the encoding asked for by name; `None` where it cannot hold them.
 fn encoded(encoding: &dyn Encoding, values: Values<'_>, kind: Kind) -> Option<Vec<u8>> {
-    let chooser = Chooser::root(&POOL, Profile::Balanced, Some(encoding.name()));
+    let chooser = Chooser::root(&POOL, Profile::Balanced, Some(encoding.info().name));
     let other = other_column(values.physical_type(), values.len());
     let streams = [ReferenceStream {
         from: StreamOf::Values,
         words: other.borrow(),
         times: 1,
     }];
-    let chooser = if encoding.needs_reference() {
+    let chooser = if encoding.info().needs_reference {
         chooser.told_by(&streams)
     } else {
         chooser
     };
     let stats = crate::encode::Stats::new(values, kind);
     let node = chooser.choose(values, &stats).ok()?;
-    assert_eq!(node.encoding, encoding.id());
+    assert_eq!(node.encoding, encoding.info().id);
     let string_bytes = if let Values::Bytes(strings) = values {
         Some(strings.contents().len())
     } else {
@@ -245,7 +248,7 @@ pub(crate) fn tree(encoding: &dyn Encoding, strings: &[Vec<u8>]) -> Node {
     let strings: StringsBuf = strings.iter().map(Vec::as_slice).collect();
     let values = Values::Bytes(strings.as_strings());
     let stats = crate::encode::Stats::new(values, Kind::Unsigned);
-    Chooser::root(&POOL, Profile::Balanced, Some(encoding.name()))
+    Chooser::root(&POOL, Profile::Balanced, Some(encoding.info().name))
         .choose(values, &stats)
         .unwrap()
 }
@@ -301,12 +304,12 @@ fn round_trips(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
         Ok(())
     });
     if let Err(e) = result {
-        panic!("{} of {ty:?} {kind:?}: {e}", encoding.name());
+        panic!("{} of {ty:?} {kind:?}: {e}", encoding.info().name);
     }
     assert!(
         held.get() > 0,
         "{} holds no {ty:?} {kind:?}",
-        encoding.name()
+        encoding.info().name
     );
 }
 
@@ -570,7 +573,7 @@ fn selects(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
     let Some(data_type) = arrow_type(ty, kind) else {
         return;
     };
-    let mut random = Random(u64::from(encoding.id()) << 8 | ty as u64);
+    let mut random = Random(u64::from(encoding.info().id) << 8 | ty as u64);
     for shape in 0..10 {
         let numbers = numbers(2600, shape, random.next(), 11);
         let nulls: Option<NullBuffer> =
@@ -578,7 +581,7 @@ fn selects(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
         let values = arrow_array(&data_type, picked(ty, &numbers), nulls);
         let batch = one("a", true, values);
         let options = WriteOptions {
-            encodings: vec![("a".into(), encoding.name().into())],
+            encodings: vec![("a".into(), encoding.info().name.into())],
             row_group_rows: 1500,
             block_rows: 1100,
             ..WriteOptions::default()
@@ -597,7 +600,7 @@ fn selects(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
             file.take(&rows, None, false).unwrap(),
             gathered.unwrap(),
             "{} {data_type}",
-            encoding.name()
+            encoding.info().name
         );
         for op in [
             Compare::Eq,
@@ -629,7 +632,7 @@ fn selects(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
                 found,
                 compared,
                 "{} {data_type}: {predicate}",
-                encoding.name()
+                encoding.info().name
             );
         }
     }

@@ -105,7 +105,7 @@ impl View {
             expand(&mut words, present, validity)?;
         }
         let bytes = stream_node(node, from).map_or(0, Node::size);
-        let codes = node.encoding == Dictionary.id();
+        let codes = node.encoding == Dictionary.info().id;
         let Some(Coded { codes: ids, firsts }) = distinct::of(Values::U64(&words), usize::MAX)
         else {
             return Ok(None);
@@ -206,7 +206,7 @@ fn wide<T: Integer>(words: &[T], kind: Kind) -> Vec<u64> {
 
 /// Where a root of this encoding has its words: codes and digits stand in the first child.
 pub(super) fn from_of(encoding: u8) -> StreamOf {
-    let first = [Dictionary.id(), Alp.id(), Narrow.id()].contains(&encoding);
+    let first = [Dictionary.info().id, Alp.info().id, Narrow.info().id].contains(&encoding);
     if first {
         StreamOf::FirstChild
     } else {
@@ -219,7 +219,7 @@ pub(super) fn stream_of(root: &Node) -> Option<StreamOf> {
     let from = from_of(root.encoding);
     let node = stream_node(root, from)?;
     let words = node.ty.width_bytes().is_some_and(|bytes| bytes <= 8) && node.len == root.len;
-    (words && root.encoding != Constant.id()).then_some(from)
+    (words && root.encoding != Constant.info().id).then_some(from)
 }
 
 pub(super) fn stream_node(root: &Node, from: StreamOf) -> Option<&Node> {
@@ -231,7 +231,7 @@ pub(super) fn stream_node(root: &Node, from: StreamOf) -> Option<&Node> {
 
 pub(super) fn kind(root: &Node, from: StreamOf, kind: Kind) -> Kind {
     match from {
-        StreamOf::FirstChild if root.encoding == Dictionary.id() => Kind::Unsigned,
+        StreamOf::FirstChild if root.encoding == Dictionary.info().id => Kind::Unsigned,
         StreamOf::FirstChild => Kind::Signed,
         _ => kind,
     }

@@ -177,7 +177,7 @@ impl Tried {
         Self {
             told: pair.told,
             by: pair.by.iter().map(|(by, _)| *by).collect(),
-            encoding: pair.encoding.map(Encoding::name),
+            encoding: pair.encoding.map(|e| e.info().name),
             validity: pair.validity,
             bytes: (alone, (alone as f64 - pair.gain).max(0.0) as usize),
             encoded: false,
@@ -621,7 +621,7 @@ fn tell_block(
     (encoding, numbers): (&dyn Encoding, bool),
     example: Option<&Node>,
 ) -> Result<Option<Node>> {
-    let whole = |root: u8| numbers && root == Dictionary.id();
+    let whole = |root: u8| numbers && root == Dictionary.info().id;
     let from = if whole(root.encoding) {
         Some(StreamOf::Values)
     } else {
@@ -679,7 +679,7 @@ fn tell_block(
         }
     });
     let hint = example
-        .filter(|node| node.encoding == encoding.id())
+        .filter(|node| node.encoding == encoding.info().id)
         .map(Hint::new);
     let chooser = told
         .options
