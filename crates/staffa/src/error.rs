@@ -89,6 +89,14 @@ pub enum Error {
         /// Where.
         place: Box<Place>,
     },
+    /// A state that Staffa's own code rules out, whatever the bytes are.
+    #[error("{place}{what}: a mistake in Staffa, please report this")]
+    Internal {
+        /// What was found and what was expected.
+        what: String,
+        /// Where.
+        place: Box<Place>,
+    },
     /// What the caller asked for makes no sense for this table: an unknown column, an index out of
     /// range.
     #[error("{0}")]
@@ -139,6 +147,14 @@ impl Error {
         }
     }
 
+    /// A state that the code rules out.
+    pub fn internal(what: impl Into<String>) -> Self {
+        Self::Internal {
+            what: what.into(),
+            place: Box::default(),
+        }
+    }
+
     /// A request that makes no sense.
     pub fn invalid(what: impl Into<String>) -> Self {
         Self::InvalidArgument(what.into())
@@ -158,7 +174,8 @@ impl Error {
         if let Self::Corrupt { what, .. }
         | Self::Truncated { what, .. }
         | Self::Unsupported { what, .. }
-        | Self::Limit { what, .. } = &mut self
+        | Self::Limit { what, .. }
+        | Self::Internal { what, .. } = &mut self
         {
             what.insert_str(0, &format!("{part}: "));
         }
@@ -171,7 +188,8 @@ impl Error {
         if let Self::Corrupt { place, .. }
         | Self::Truncated { place, .. }
         | Self::Unsupported { place, .. }
-        | Self::Limit { place, .. } = &mut self
+        | Self::Limit { place, .. }
+        | Self::Internal { place, .. } = &mut self
         {
             let mut outer = Place::default();
             add(&mut outer);

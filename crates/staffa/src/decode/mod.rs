@@ -188,6 +188,23 @@ pub enum AnyDecoder<'a> {
     Bytes(Box<dyn BytesDecoder + 'a>),
 }
 
+/// Matches [`AnyDecoder`]: one arm for words of every width, one for bits, one for byte strings.
+macro_rules! for_decoder {
+    ($decoder:expr, words($w:pat) => $words:expr, bits($b:pat) => $bits:expr, bytes($s:pat) => $bytes:expr $(,)?) => {
+        match $decoder {
+            $crate::decode::AnyDecoder::U8($w) => $words,
+            $crate::decode::AnyDecoder::U16($w) => $words,
+            $crate::decode::AnyDecoder::U32($w) => $words,
+            $crate::decode::AnyDecoder::U64($w) => $words,
+            $crate::decode::AnyDecoder::U128($w) => $words,
+            $crate::decode::AnyDecoder::U256($w) => $words,
+            $crate::decode::AnyDecoder::Bits($b) => $bits,
+            $crate::decode::AnyDecoder::Bytes($s) => $bytes,
+        }
+    };
+}
+pub(crate) use for_decoder;
+
 /// Words with decoders, and the way between typed and untyped ones.
 pub trait Decodable: Physical {
     /// The untyped decoder.

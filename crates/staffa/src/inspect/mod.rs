@@ -14,7 +14,6 @@ use staffa_kernels::cast_slice;
 pub use verify::VerifyReport;
 pub use why::{ColumnWhy, Considered, RelationWhy, SharedWhy};
 
-use crate::encode::Encoding;
 use crate::encodings::POOL;
 use crate::error::{Error, Result};
 use crate::format::block::{self, Parsed};

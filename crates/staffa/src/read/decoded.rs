@@ -8,7 +8,7 @@ use staffa_kernels::{BytesDict, PoolVec, VECTOR};
 use super::cache::{OpenBlock, Sources};
 use crate::decode::{
     AnyDecoder, Appended, BitsDecoder, Block, Budget, BytesDecoder, Decodable, Decoder, Scratch,
-    decode_all, decode_all_strings, no_row,
+    decode_all, decode_all_strings, for_decoder, no_row,
 };
 use crate::error::{Error, Result};
 use crate::values::{Bitmap, vector_len};
@@ -21,23 +21,20 @@ pub(crate) fn decoded(block: &Block<'_>) -> Result<OpenBlock> {
         .map_or(0, |validity| validity.words().len() * 8);
     let values = match &block.values {
         None => None,
-        Some(AnyDecoder::Bits(decoder)) => {
-            let bits = decoder.bits()?;
-            held += bits.words().len() * 8;
-            Some(AnyDecoder::Bits(Box::new(Bits(bits))))
-        }
-        Some(AnyDecoder::Bytes(decoder)) => {
-            let mut budget = Budget::new(8 * decoder.len() as u64 + block.string_bytes as u64);
-            let strings = decode_all_strings(decoder.as_ref(), &mut budget, "a block")?;
-            held += strings.bytes();
-            Some(AnyDecoder::Bytes(Box::new(Strings(strings))))
-        }
-        Some(AnyDecoder::U8(decoder)) => Some(words(decoder.as_ref(), &mut held)?),
-        Some(AnyDecoder::U16(decoder)) => Some(words(decoder.as_ref(), &mut held)?),
-        Some(AnyDecoder::U32(decoder)) => Some(words(decoder.as_ref(), &mut held)?),
-        Some(AnyDecoder::U64(decoder)) => Some(words(decoder.as_ref(), &mut held)?),
-        Some(AnyDecoder::U128(decoder)) => Some(words(decoder.as_ref(), &mut held)?),
-        Some(AnyDecoder::U256(decoder)) => Some(words(decoder.as_ref(), &mut held)?),
+        Some(decoder) => Some(for_decoder!(decoder,
+            words(decoder) => words(decoder.as_ref(), &mut held)?,
+            bits(decoder) => {
+                let bits = decoder.bits()?;
+                held += bits.words().len() * 8;
+                AnyDecoder::Bits(Box::new(Bits(bits)))
+            },
+            bytes(decoder) => {
+                let mut budget = Budget::new(8 * decoder.len() as u64 + block.string_bytes as u64);
+                let strings = decode_all_strings(decoder.as_ref(), &mut budget, "a block")?;
+                held += strings.bytes();
+                AnyDecoder::Bytes(Box::new(Strings(strings)))
+            },
+        )),
     };
     let (len, compacted, string_bytes, validity) = (
         block.len,

@@ -19,7 +19,7 @@ pub use leaf::{DecodedLeaf, DecodedValues, LeafArray, LeafValues};
 pub(crate) use nulls::expand;
 pub(crate) use owned::{OwnedValues, rows_where};
 pub use physical::{Physical, vector_len};
-pub(crate) use physical::{for_ints, for_words};
+pub(crate) use physical::{for_ints, for_values, for_words};
 pub(crate) use runs::run_ends;
 use staffa_kernels::U256;
 pub use strings::{Strings, StringsBuf};
@@ -122,16 +122,7 @@ impl Values<'_> {
 
     /// How many.
     pub fn len(&self) -> usize {
-        match self {
-            Self::Bits(v) => v.len(),
-            Self::U8(v) => v.len(),
-            Self::U16(v) => v.len(),
-            Self::U32(v) => v.len(),
-            Self::U64(v) => v.len(),
-            Self::U128(v) => v.len(),
-            Self::U256(v) => v.len(),
-            Self::Bytes(v) => v.len(),
-        }
+        for_values!(self, words(v) => v.len(), bits(v) => v.len(), bytes(v) => v.len())
     }
 
     /// Whether there are none.

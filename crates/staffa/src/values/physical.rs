@@ -97,3 +97,21 @@ macro_rules! for_ints {
 }
 
 pub(crate) use for_ints;
+
+/// Matches [`Values`](crate::values::Values): one arm for words of every width, one for bits, one
+/// for byte strings.
+macro_rules! for_values {
+    ($values:expr, words($w:pat) => $words:expr, bits($b:pat) => $bits:expr, bytes($s:pat) => $bytes:expr $(,)?) => {
+        match $values {
+            $crate::values::Values::U8($w) => $words,
+            $crate::values::Values::U16($w) => $words,
+            $crate::values::Values::U32($w) => $words,
+            $crate::values::Values::U64($w) => $words,
+            $crate::values::Values::U128($w) => $words,
+            $crate::values::Values::U256($w) => $words,
+            $crate::values::Values::Bits($b) => $bits,
+            $crate::values::Values::Bytes($s) => $bytes,
+        }
+    };
+}
+pub(crate) use for_values;
