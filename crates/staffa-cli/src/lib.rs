@@ -11,16 +11,13 @@
 mod bench;
 mod cli;
 mod commands;
+mod dataset;
 mod error;
+mod files;
 mod formats;
-mod inputs;
-mod interrupt;
-mod output;
-mod progress;
+mod print;
 mod report;
-mod rows;
-mod table;
-mod text;
+mod terminal;
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -3,7 +3,7 @@
 
 use crate::cli::{Aggregate, Reading};
 use crate::error::{Failure, Result};
-use crate::rows::Wanted;
+use crate::formats::scan::Wanted;
 
 pub(super) fn run(args: &Aggregate) -> Result<()> {
     let filter = Wanted::new(&args.selecting())?.filter;

@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 
 use crate::bench::{Figures, Measured, TableInMemory, Variant, arrow_bytes, clock_name, measure};
 use crate::cli::{Bench, ProfileName};
+use crate::dataset::Inputs;
 use crate::error::{Failure, Result};
-use crate::inputs::Inputs;
-use crate::interrupt;
-use crate::progress::Progress;
-use crate::rows::Wanted;
-use crate::text::Align::{Left, Right};
-use crate::text::{bytes, counted, grid, percent};
+use crate::formats::scan::Wanted;
+use crate::terminal::interrupt;
+use crate::terminal::progress::Progress;
+use crate::terminal::text::Align::{Left, Right};
+use crate::terminal::text::{bytes, counted, grid, percent};
 
 /// A table larger than this is measured by its first rows.
 const MOST_BYTES: u64 = 2_000_000_000;

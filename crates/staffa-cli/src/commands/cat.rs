@@ -7,13 +7,13 @@ use std::path::Path;
 use arrow_schema::SchemaRef;
 
 use crate::cli::{Cat, Head, PrintFormat, Printing, Reading};
+use crate::dataset::{Inputs, expand};
 use crate::error::Result;
+use crate::files::output::Output;
+use crate::formats::scan::Wanted;
 use crate::formats::{self, Batches, CsvOptions, Format};
-use crate::inputs::{Inputs, expand};
-use crate::output::Output;
-use crate::progress::Meter;
-use crate::rows::Wanted;
-use crate::table::TablePrinter;
+use crate::print::table::TablePrinter;
+use crate::terminal::progress::Meter;
 
 pub(super) fn head(args: &Head) -> Result<()> {
     let mut wanted = Wanted::new(&args.selecting)?;

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::cli::{AccessName, Convert, Writing};
+use crate::dataset::{Inputs, expand};
 use crate::error::{Failure, Result};
+use crate::files::output::{Output, is_stream, refuse_existing};
+use crate::formats::scan::Wanted;
 use crate::formats::{self, CsvOptions, Format};
-use crate::inputs::{Inputs, expand};
-use crate::interrupt;
-use crate::output::{Output, is_stream, refuse_existing};
-use crate::progress::{Progress, duration};
-use crate::rows::Wanted;
-use crate::text;
+use crate::terminal::interrupt;
+use crate::terminal::progress::{Progress, duration};
+use crate::terminal::text;
 
 pub(super) fn run(args: &Convert) -> Result<()> {
     let started = Instant::now();

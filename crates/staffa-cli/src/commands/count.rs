@@ -6,11 +6,11 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::cli::Count;
+use crate::dataset::{Inputs, expand};
 use crate::error::Result;
-use crate::inputs::{Inputs, expand};
-use crate::progress::Progress;
-use crate::rows::Wanted;
-use crate::text::{Align, grid};
+use crate::formats::scan::Wanted;
+use crate::terminal::progress::Progress;
+use crate::terminal::text::{Align, grid};
 
 pub(super) fn run(args: &Count) -> Result<()> {
     let wanted = Wanted::new(&args.selecting)?;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use crate::cli::Encodings;
 use crate::error::Result;
-use crate::text::{Align, grid};
+use crate::terminal::text::{Align, grid};
 
 pub(super) fn run(args: &Encodings) -> Result<()> {
     let encodings = staffa::encodings();

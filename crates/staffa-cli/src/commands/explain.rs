@@ -8,8 +8,8 @@ use staffa::{BlockExplain, ColumnExplain, EncodingTree, RelationWhy, SharedWhy};
 
 use crate::cli::Explain;
 use crate::error::{Failure, Result};
-use crate::text::Align::{Left, Right};
-use crate::text::{bytes, counted, grid, number, printable, ratio};
+use crate::terminal::text::Align::{Left, Right};
+use crate::terminal::text::{bytes, counted, grid, number, printable, ratio};
 
 pub(super) fn run(args: &Explain) -> Result<()> {
     let file = super::open_staffa(&args.file)?;

@@ -7,8 +7,8 @@ use staffa::{Inspection, LeafInfo};
 
 use crate::cli::Inspect;
 use crate::error::{Failure, Result};
-use crate::text::Align::{Left, Right};
-use crate::text::{bytes, counted, grid, number, printable, ratio, shortened};
+use crate::terminal::text::Align::{Left, Right};
+use crate::terminal::text::{bytes, counted, grid, number, printable, ratio, shortened};
 
 /// Widest minimum or maximum.
 const BOUND_WIDTH: usize = 24;

@@ -64,7 +64,7 @@ fn print_json(value: &impl serde::Serialize) -> Result<()> {
 
 /// A Staffa file, for the commands that look at how it is built.
 fn open_staffa(path: &Path) -> Result<staffa::File> {
-    if path == Path::new(crate::output::STANDARD) {
+    if path == Path::new(crate::files::output::STANDARD) {
         return Err(Failure::usage(
             "this command needs a file, not the standard input",
         ));
@@ -80,7 +80,7 @@ fn chosen(wanted: Option<&str>, column: &str, path: &str) -> bool {
 /// Refuses a `--column` that chose nothing.
 fn some_chosen(file: &staffa::File, wanted: Option<&str>, found: bool) -> Result<()> {
     match wanted {
-        Some(name) if !found => crate::rows::find(file.schema(), name).map(|_| ()),
+        Some(name) if !found => crate::formats::scan::find(file.schema(), name).map(|_| ()),
         _ => Ok(()),
     }
 }

@@ -8,12 +8,12 @@ use std::time::Instant;
 
 use crate::cli::{ParquetWhen, Report as Args};
 use crate::error::{Failure, Result};
-use crate::interrupt;
-use crate::output::{Output, is_stream, refuse_existing};
-use crate::progress::{Progress, duration};
+use crate::files::output::{Output, is_stream, refuse_existing};
 use crate::report::parquet::{self, Compared};
 use crate::report::{Report, page};
-use crate::text::{bytes, counted};
+use crate::terminal::interrupt;
+use crate::terminal::progress::{Progress, duration};
+use crate::terminal::text::{bytes, counted};
 
 /// A table larger than this in memory is written as Parquet only where that is asked for: up to
 /// there it takes seconds.

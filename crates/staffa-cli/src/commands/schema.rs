@@ -6,9 +6,9 @@ use arrow_schema::{DataType, Field};
 use serde_json::{Map, Value, json};
 
 use crate::cli::Schema;
+use crate::dataset::Inputs;
 use crate::error::Result;
-use crate::inputs::Inputs;
-use crate::text::{Align, grid, printable};
+use crate::terminal::text::{Align, grid, printable};
 
 pub(super) fn run(args: &Schema) -> Result<()> {
     let inputs = Inputs::open(std::slice::from_ref(&args.file), &args.reading)?;

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::cli::Size;
 use crate::error::{Failure, Result};
-use crate::text::{Align, bar, bytes, counted, grid, percent, printable, ratio};
+use crate::terminal::text::{Align, bar, bytes, counted, grid, percent, printable, ratio};
 
 /// Characters of the longest bar.
 const BAR: usize = 24;

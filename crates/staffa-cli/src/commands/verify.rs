@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use staffa::VerifyReport;
 
 use crate::cli::Verify;
+use crate::dataset::expand;
 use crate::error::{Failure, Result};
-use crate::inputs::expand;
-use crate::progress::{Progress, duration};
-use crate::text::{bytes, counted};
+use crate::terminal::progress::{Progress, duration};
+use crate::terminal::text::{bytes, counted};
 
 pub(super) fn run(args: &Verify) -> Result<()> {
     let mut out = super::out();

@@ -12,11 +12,11 @@ use arrow_schema::{ArrowError, Schema, SchemaRef};
 
 use super::sample::Metered;
 use super::{Batches, Format, Sink, Table};
+use crate::dataset::{Input, Seekable};
 use crate::error::{Failure, Result};
-use crate::inputs::{Input, Seekable};
-use crate::output::{Output, Trouble};
-use crate::progress::Meter;
-use crate::rows::Wanted;
+use crate::files::output::{Output, Trouble};
+use crate::formats::scan::Wanted;
+use crate::terminal::progress::Meter;
 
 const FILE_MAGIC: &[u8; 6] = b"ARROW1";
 

@@ -7,6 +7,7 @@ mod csv;
 mod json;
 mod parquet;
 mod sample;
+pub(crate) mod scan;
 mod staffa;
 
 use std::path::Path;
@@ -16,11 +17,11 @@ use arrow_schema::SchemaRef;
 use clap::ValueEnum;
 
 use crate::cli::Reading;
+use crate::dataset::Input;
 use crate::error::{Failure, Result};
-use crate::inputs::Input;
-use crate::output::{Output, STANDARD};
-use crate::progress::Meter;
-use crate::rows::Wanted;
+use crate::files::output::{Output, STANDARD};
+use crate::formats::scan::Wanted;
+use crate::terminal::progress::Meter;
 
 pub(crate) use self::csv::CsvOptions;
 

@@ -11,11 +11,11 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
 use super::{BATCH_ROWS, Batches, Sink, Table};
+use crate::dataset::{Input, Seekable};
 use crate::error::{Failure, Result};
-use crate::inputs::{Input, Seekable};
-use crate::output::{Output, Trouble};
-use crate::progress::Meter;
-use crate::rows::Wanted;
+use crate::files::output::{Output, Trouble};
+use crate::formats::scan::Wanted;
+use crate::terminal::progress::Meter;
 
 pub(crate) struct ParquetTable {
     builder: ParquetRecordBatchReaderBuilder<File>,

@@ -6,9 +6,9 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek};
 
+use crate::dataset::Input;
 use crate::error::{Failure, Result};
-use crate::inputs::Input;
-use crate::progress::Meter;
+use crate::terminal::progress::Meter;
 
 /// Text whose beginning can be read any number of times before all of it is.
 pub(crate) enum Sample {

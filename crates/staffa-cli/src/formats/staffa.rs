@@ -8,11 +8,11 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::{Batches, Sink, Table};
+use crate::dataset::{Input, Seekable};
 use crate::error::{Failure, Result};
-use crate::inputs::{Input, Seekable};
-use crate::output::{Output, is_stream, resolved};
-use crate::progress::Meter;
-use crate::rows::Wanted;
+use crate::files::output::{Output, is_stream, resolved};
+use crate::formats::scan::Wanted;
+use crate::terminal::progress::Meter;
 
 pub(crate) struct StaffaTable {
     file: staffa::File,

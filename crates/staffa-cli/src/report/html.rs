@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::text::{self, printable, shortened};
+use crate::terminal::text::{self, printable, shortened};
 
 /// Any text as HTML, between tags and in quoted attributes alike. Control characters are spelt out.
 pub(super) struct Esc<'a>(pub(super) &'a str);

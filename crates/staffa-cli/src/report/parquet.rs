@@ -10,8 +10,8 @@ use staffa::File;
 
 use crate::bench::{Variant, arrow_bytes};
 use crate::error::{Failure, Result};
-use crate::interrupt;
-use crate::progress::Progress;
+use crate::terminal::interrupt;
+use crate::terminal::progress::Progress;
 
 /// What is known of the table as Parquet.
 pub(crate) enum Compared {

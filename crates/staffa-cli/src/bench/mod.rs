@@ -18,7 +18,7 @@ use parquet::file::properties::WriterProperties;
 use staffa::Profile;
 
 use crate::error::{Failure, Result};
-use crate::interrupt;
+use crate::terminal::interrupt;
 
 /// A table in memory.
 pub(crate) struct TableInMemory {

@@ -17,11 +17,11 @@ use serde_json::Value;
 use super::sample::Sample;
 use super::{BATCH_ROWS, Batches, Sink, Table};
 use crate::cli::Reading;
+use crate::dataset::Input;
 use crate::error::{Exit, Failure, Result};
-use crate::inputs::Input;
-use crate::output::{Output, Trouble};
-use crate::progress::Meter;
-use crate::rows::{Wanted, find};
+use crate::files::output::{Output, Trouble};
+use crate::formats::scan::{Wanted, find};
+use crate::terminal::progress::Meter;
 
 pub(crate) struct JsonTable {
     input: Input,

@@ -12,7 +12,7 @@ use super::parquet::Compared;
 use super::treemap::{self, family};
 use super::zones::{self, Order};
 use super::{Column, MOST_LISTED, Report, Trees};
-use crate::text::{bytes, counted, number, ratio};
+use crate::terminal::text::{bytes, counted, number, ratio};
 
 /// Characters of a cell of the sample, of a bound, and of a type in the list.
 const CELL: usize = 60;
@@ -61,7 +61,7 @@ pub(crate) fn page(report: &Report) -> String {
         env!("CARGO_PKG_VERSION"),
         report.inspection.format_version,
         cut(&report.inspection.writer, BOUND),
-        include_str!("report.js")
+        include_str!("../report.js")
     );
     out
 }
@@ -78,7 +78,7 @@ fn head(out: &mut String, report: &Report) {
          <title>{}: Staffa report</title>\n<style>{}</style>\n</head>\n<body>\n\
          <a class=\"skip\" href=\"#main\">Skip to the content</a>",
         esc(&report.name),
-        include_str!("report.css")
+        include_str!("../report.css")
     );
     put!(
         out,

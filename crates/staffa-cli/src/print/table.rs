@@ -8,7 +8,7 @@ use arrow_schema::{DataType, SchemaRef};
 use unicode_width::UnicodeWidthStr;
 
 use crate::error::{Failure, Result};
-use crate::text::{Align, padded, printable, shortened};
+use crate::terminal::text::{Align, padded, printable, shortened};
 
 /// Prints batches of one schema below one header.
 pub(crate) struct TablePrinter {

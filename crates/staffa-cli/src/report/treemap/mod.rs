@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::html::{esc, name, percent};
 use super::{Column, Part};
-use crate::text::{bytes, counted};
+use crate::terminal::text::{bytes, counted};
 
 /// Columns with a rectangle of their own.
 const MOST_COLUMNS: usize = 80;

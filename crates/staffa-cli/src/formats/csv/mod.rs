@@ -15,11 +15,11 @@ use regex::Regex;
 use super::sample::Sample;
 use super::{BATCH_ROWS, Batches, Sink, Table};
 use crate::cli::Reading;
+use crate::dataset::Input;
 use crate::error::{Failure, Result};
-use crate::inputs::Input;
-use crate::output::{Output, Trouble};
-use crate::progress::Meter;
-use crate::rows::{Wanted, find};
+use crate::files::output::{Output, Trouble};
+use crate::formats::scan::{Wanted, find};
+use crate::terminal::progress::Meter;
 
 /// How fields are separated, what stands for NULL, whether there is a line of names.
 #[derive(Debug, Clone)]

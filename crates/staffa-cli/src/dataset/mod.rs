@@ -13,11 +13,11 @@ use tempfile::TempPath;
 
 use crate::cli::Reading;
 use crate::error::{Exit, Failure, Result};
+use crate::files::output::STANDARD;
+use crate::formats::scan::Wanted;
 use crate::formats::{self, Batches, Format, Table};
-use crate::interrupt;
-use crate::output::STANDARD;
-use crate::progress::Meter;
-use crate::rows::Wanted;
+use crate::terminal::interrupt;
+use crate::terminal::progress::Meter;
 
 /// One file to read, or the standard input.
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::bench::arrow_bytes;
-use crate::text;
+use crate::terminal::text;
 
 /// Bytes so far: others add to it, the bar looks at it.
 #[derive(Debug, Clone, Default)]

@@ -1,0 +1,3 @@
+//! Where bytes come from and go to.
+
+pub(crate) mod output;

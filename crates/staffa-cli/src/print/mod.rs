@@ -1,0 +1,3 @@
+//! Rows on the standard output.
+
+pub(crate) mod table;
