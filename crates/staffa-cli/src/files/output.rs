@@ -1,23 +1,21 @@
-//! Where bytes go: the standard output, or a file that appears whole or not at all.
+//! Outputs: the standard output, or a file that appears whole or not at all.
 
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tempfile::{Builder, NamedTempFile};
 
+use super::STANDARD;
 use crate::error::{Exit, Failure, Result};
 
-/// The name of the standard input or output on the command line.
-pub(crate) const STANDARD: &str = "-";
-
-/// A place to write to. A file is written under a temporary name beside its own; `finish` syncs and
-/// renames it. Where it is dropped before, nothing remains. A stream (the standard output, a pipe,
-/// `/dev/null`) is written to as it is.
+/// A file or stream to write to. A file is written under a temporary name beside its own; `finish`
+/// syncs and renames it, and a drop before that removes it. A stream (the standard output, a pipe,
+/// `/dev/null`) is written to directly.
 pub(crate) struct Output {
     target: Target,
-    trouble: Trouble,
+    first_error: FirstIoError,
     written: u64,
 }
 
@@ -33,25 +31,21 @@ enum Target {
     },
 }
 
-/// The first error of the system. Writers of formats turn it into text on its way up; here its kind
-/// is kept, so that a full disk is not mistaken for bad data, nor a closed pipe for an error.
+/// The first system error of an output. The writers of the formats turn errors into text; this keeps
+/// the kind, so that a full disk is not reported as bad data, nor a closed pipe as an error.
 #[derive(Clone, Default)]
-pub(crate) struct Trouble(Arc<Mutex<Option<Failure>>>);
+pub(crate) struct FirstIoError(Arc<Mutex<Option<Failure>>>);
 
-impl Trouble {
-    /// The system's error, where there was one; what the writer made of it otherwise.
+impl FirstIoError {
+    /// The system error if there was one, else the writer's `failure`.
     pub(crate) fn or(&self, failure: Failure) -> Failure {
-        self.0
-            .lock()
-            .ok()
-            .and_then(|mut first| first.take())
-            .unwrap_or(failure)
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        first.take().unwrap_or(failure)
     }
 
-    fn note(&self, place: &str, error: &io::Error) {
-        if let Ok(mut first) = self.0.lock() {
-            first.get_or_insert_with(|| Failure::io(place, error));
-        }
+    fn record(&self, name: &str, error: &io::Error) {
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert_with(|| Failure::io(name, error));
     }
 }
 
@@ -77,7 +71,7 @@ impl Output {
                 path,
                 replace,
             },
-            trouble: Trouble::default(),
+            first_error: FirstIoError::default(),
             written: 0,
         })
     }
@@ -90,16 +84,16 @@ impl Output {
         let writer = BufWriter::with_capacity(1 << 16, writer);
         Self {
             target: Target::Stream { writer, name },
-            trouble: Trouble::default(),
+            first_error: FirstIoError::default(),
             written: 0,
         }
     }
 
-    pub(crate) fn trouble(&self) -> Trouble {
-        self.trouble.clone()
+    pub(crate) fn first_error(&self) -> FirstIoError {
+        self.first_error.clone()
     }
 
-    /// What to call it in a message.
+    /// The name for messages.
     pub(crate) fn name(&self) -> String {
         match &self.target {
             Target::Stream { name, .. } => name.clone(),
@@ -107,7 +101,7 @@ impl Output {
         }
     }
 
-    /// Everything is written: the file takes its name. Returns its bytes.
+    /// Syncs the file and gives it its name; returns the number of bytes written.
     pub(crate) fn finish(self) -> Result<u64> {
         let name = self.name();
         let io = |error: io::Error| Failure::io(&name, &error);
@@ -137,7 +131,7 @@ impl Write for Output {
         };
         match &result {
             Ok(count) => self.written += *count as u64,
-            Err(error) => self.trouble.note(&self.name(), error),
+            Err(error) => self.first_error.record(&self.name(), error),
         }
         result
     }
@@ -148,20 +142,19 @@ impl Write for Output {
             Target::File { writer, .. } => writer.flush(),
         };
         if let Err(error) = &result {
-            self.trouble.note(&self.name(), error);
+            self.first_error.record(&self.name(), error);
         }
         result
     }
 }
 
-/// Whether bytes go straight there, without a name to appear under: `-`, a pipe, a device. Never to
-/// be renamed over.
+/// Whether the path is `-`, a pipe or a device: written to directly, never renamed over.
 pub(crate) fn is_stream(path: &Path) -> bool {
     path == Path::new(STANDARD)
-        || fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())
+        || fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
-/// What a link points to is replaced, not the link.
+/// The target of a symbolic link: the target is replaced, not the link.
 pub(crate) fn resolved(path: &Path) -> PathBuf {
     if path.is_symlink() {
         fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
@@ -170,7 +163,7 @@ pub(crate) fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-/// The one rule about files that are there already.
+/// Refuses a path that exists, unless `replace` is set; a folder always.
 pub(crate) fn refuse_existing(path: &Path, replace: bool) -> Result<()> {
     if is_stream(path) {
         return Ok(());
@@ -193,7 +186,7 @@ pub(crate) fn refuse_existing(path: &Path, replace: bool) -> Result<()> {
     Ok(())
 }
 
-/// A new file beside `path`, readable by whom any new file would be.
+/// A new file beside `path`, with the permissions of any new file.
 fn temporary(path: &Path) -> io::Result<NamedTempFile> {
     let folder = path
         .parent()
@@ -214,7 +207,7 @@ fn persist(file: NamedTempFile, path: &Path, replace: bool) -> Result<()> {
     };
     match result {
         Ok(_) => Ok(()),
-        // It came into being while we wrote.
+        // The file was created while we wrote.
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
             refuse_existing(path, false)
         }

@@ -1,5 +1,4 @@
-//! Ctrl-C and SIGTERM: a flag that long loops look at, so that temporary files are removed on the
-//! way out.
+//! Ctrl-C and SIGTERM: a flag that long loops check, so that temporary files are removed.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,13 +7,12 @@ use crate::error::{Exit, Failure, Result};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// From here on the signal sets the flag instead of ending the program. Commands that write files
-/// call this.
+/// Makes the signals set the flag instead of ending the program. Commands that write files call this.
 pub(crate) fn catch() {
-    // Where no handler can be set, the signal ends the program as it always did: nothing to report.
+    // Without a handler the signal ends the program as usual: nothing to report.
     let _ = ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::Relaxed) {
-            // Whoever asks twice will not wait; a temporary file may stay.
+            // The second signal ends the program at once; a temporary file may stay.
             std::process::exit(Exit::Interrupted as i32);
         }
         if stderr().is_terminal() {
@@ -25,7 +23,7 @@ pub(crate) fn catch() {
     });
 }
 
-/// An error once the signal has come.
+/// An error after the first signal.
 pub(crate) fn check() -> Result<()> {
     if STOP.load(Ordering::Relaxed) {
         Err(Failure::interrupted())

@@ -1,4 +1,4 @@
-//! What people see while and after a command runs.
+//! What the terminal shows: numbers as text, tables, progress; and Ctrl-C.
 
 pub(crate) mod interrupt;
 pub(crate) mod progress;

@@ -1,16 +1,15 @@
-//! How far along, on stderr, and only where that is a terminal.
+//! Progress on stderr, only if that is a terminal.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array, RecordBatch};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::bench::arrow_bytes;
-use crate::terminal::text;
+use super::text;
 
-/// Bytes so far: others add to it, the bar looks at it.
+/// A byte counter that readers add to and the progress bar reads.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Meter(Arc<AtomicU64>);
 
@@ -24,21 +23,20 @@ impl Meter {
     }
 }
 
-/// A bar with rows, MB/s of them, and the time left.
+/// A progress bar with rows, MB/s and the time left.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// Bytes of input that were read.
+    /// Bytes of input read.
     input: Meter,
-    /// Bytes that the rows take in memory, which is what people mean by speed; input may be
-    /// compressed to nothing.
-    moved: Meter,
+    /// Bytes of the rows in memory: the speed is shown in these, as the input may be compressed.
+    decoded: Meter,
 }
 
 impl Progress {
-    /// `total` bytes of input, where that is known.
+    /// `total` bytes of input, if known.
     pub(crate) fn new(total: Option<u64>, quiet: bool) -> Self {
-        let (input, moved) = (Meter::default(), Meter::default());
-        // Draws nothing where stderr is no terminal.
+        let (input, decoded) = (Meter::default(), Meter::default());
+        // Draws nothing if stderr is not a terminal.
         let target = if quiet {
             ProgressDrawTarget::hidden()
         } else {
@@ -51,7 +49,7 @@ impl Progress {
             "{spinner} {msg}, {speed}, {elapsed}"
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
-            let meter = moved.clone();
+            let meter = decoded.clone();
             let speed = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
                 let per_second = meter.get() as f64 / state.elapsed().as_secs_f64().max(1e-3);
                 let _ = write!(out, "{}/s", text::bytes(per_second as u64));
@@ -66,45 +64,64 @@ impl Progress {
                     .progress_chars("█▉▊▋▌▍▎▏ "),
             );
         }
-        Self { bar, input, moved }
+        Self {
+            bar,
+            input,
+            decoded,
+        }
     }
 
-    /// What readers add their bytes to.
+    /// The counter that readers add their bytes to.
     pub(crate) fn meter(&self) -> Meter {
         self.input.clone()
     }
 
-    /// This batch is done, and `rows` in all.
+    /// Adds a finished batch; `rows` is the total so far.
     pub(crate) fn batch(&self, batch: &RecordBatch, rows: u64) {
         if !self.bar.is_hidden() {
             self.advance(arrow_bytes(batch), rows);
         }
     }
 
-    /// So many bytes more are done, and `rows` in all.
+    /// Adds `bytes` of finished rows; `rows` is the total so far.
     pub(crate) fn advance(&self, bytes: u64, rows: u64) {
-        self.moved.add(bytes);
+        self.decoded.add(bytes);
         self.bar.set_position(self.input.get());
         self.bar.set_message(text::counted(rows, "row"));
     }
 
-    /// What is being done, where rows are not the measure.
-    pub(crate) fn say(&self, step: &str) {
+    /// Shows the current step, for work that is not counted in rows.
+    pub(crate) fn show_step(&self, step: &str) {
         self.bar.set_message(step.to_string());
         self.bar.tick();
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// An error on its way out leaves no half-drawn bar behind.
+/// An error must not leave a half-drawn bar.
 impl Drop for Progress {
     fn drop(&mut self) {
         self.finish();
     }
+}
+
+/// Bytes of the values, offsets and validity of a batch; buffers count only within its slice.
+pub(crate) fn arrow_bytes(batch: &RecordBatch) -> u64 {
+    let size = |column: &dyn Array| {
+        column
+            .to_data()
+            .get_slice_memory_size()
+            .unwrap_or(column.get_array_memory_size())
+    };
+    batch
+        .columns()
+        .iter()
+        .map(|column| size(column) as u64)
+        .sum()
 }
 
 /// `40 ms`, `0.4 s`, `12 s`, `3 min 20 s`.

@@ -1,4 +1,4 @@
-//! Numbers, bars and aligned columns for people.
+//! Numbers, bars and aligned columns as text.
 
 use std::io::{self, Write};
 
@@ -47,16 +47,40 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
     )
 }
 
-/// How many times smaller: `6.7x`; a dash where there is nothing to compare.
+/// The ratio of two sizes, `6.7x`; a dash if one of them is 0.
 pub(crate) fn ratio(before: u64, after: u64) -> String {
     if before == 0 || after == 0 {
         return "-".into();
     }
-    let ratio = before as f64 / after as f64;
-    if ratio >= 99.95 {
-        format!("{}x", number(ratio.round() as u64))
+    times(before as f64 / after as f64)
+}
+
+/// A size compared with a larger or smaller one: `6.7x smaller`, `1.2x larger`.
+pub(crate) fn smaller(before: u64, after: u64) -> String {
+    if before == 0 || after == 0 {
+        return "-".into();
+    }
+    compared(before as f64, after as f64, "smaller", "larger")
+}
+
+/// A duration compared with another one: `3.8x faster`, `1.9x slower`.
+pub(crate) fn faster(other_seconds: f64, seconds: f64) -> String {
+    compared(other_seconds, seconds, "faster", "slower")
+}
+
+fn compared(other: f64, own: f64, less: &str, more: &str) -> String {
+    if own <= other {
+        format!("{} {less}", times(other / own))
     } else {
-        format!("{ratio:.1}x")
+        format!("{} {more}", times(own / other))
+    }
+}
+
+fn times(factor: f64) -> String {
+    if factor >= 99.95 {
+        format!("{}x", number(factor.round() as u64))
+    } else {
+        format!("{factor:.1}x")
     }
 }
 
@@ -69,7 +93,7 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-/// A bar of at most `width` characters, an eighth of one exactly; what is not nothing shows.
+/// A bar of at most `width` characters, exact to an eighth of one; every nonzero part is visible.
 pub(crate) fn bar(part: u64, whole: u64, width: usize) -> String {
     const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
     if part == 0 || whole == 0 {
@@ -85,8 +109,7 @@ pub(crate) fn bar(part: u64, whole: u64, width: usize) -> String {
     out
 }
 
-/// Text of a file as one printable line: control characters could move a terminal's cursor or
-/// worse.
+/// Text as one printable line, control characters escaped: they could control the terminal.
 pub(crate) fn printable(text: &str) -> String {
     if !text.chars().any(char::is_control) {
         return text.to_string();
@@ -102,7 +125,7 @@ pub(crate) fn printable(text: &str) -> String {
         })
 }
 
-/// Cut to `width` columns of a terminal, with an ellipsis where something is missing.
+/// Text cut to `width` columns of a terminal; an ellipsis marks the cut.
 pub(crate) fn shortened(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_string();
@@ -118,14 +141,14 @@ pub(crate) fn shortened(text: &str, width: usize) -> String {
     out
 }
 
-/// Where a cell stands in its column.
+/// The alignment of the cells of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
     Right,
 }
 
-/// `text`, filled up to `width` columns of a terminal.
+/// Text padded to `width` columns of a terminal.
 pub(crate) fn padded(text: &str, width: usize, align: Align) -> String {
     let fill = " ".repeat(width.saturating_sub(text.width()));
     match align {
@@ -134,8 +157,7 @@ pub(crate) fn padded(text: &str, width: usize, align: Align) -> String {
     }
 }
 
-/// Rows of cells, each column as wide as its widest cell, two spaces between; the first row is the
-/// header.
+/// Writes rows of cells in aligned columns, two spaces apart; the first row is the header.
 pub(crate) fn grid(out: &mut dyn Write, align: &[Align], rows: &[Vec<String>]) -> io::Result<()> {
     let widths: Vec<usize> = (0..align.len())
         .map(|column| {
@@ -189,7 +211,17 @@ mod tests {
     }
 
     #[test]
-    fn bars_show_what_is_not_nothing() {
+    fn comparisons_say_their_direction() {
+        assert_eq!(smaller(67, 10), "6.7x smaller");
+        assert_eq!(smaller(10, 12), "1.2x larger");
+        assert_eq!(smaller(1_234_000, 1000), "1,234x smaller");
+        assert_eq!(smaller(1, 0), "-");
+        assert_eq!(faster(3.8, 1.0), "3.8x faster");
+        assert_eq!(faster(1.0, 1.9), "1.9x slower");
+    }
+
+    #[test]
+    fn bars_show_every_nonzero_part() {
         assert_eq!(bar(0, 10, 8), "");
         assert_eq!(bar(1, 1_000_000, 8), "▏");
         assert_eq!(bar(5, 10, 8), "████");
@@ -197,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_are_spelt_out() {
+    fn control_characters_are_escaped() {
         assert_eq!(printable("a\tb\u{1b}[2J\n"), "a\\tb\\u{1b}[2J\\n");
         assert_eq!(shortened("abcdef", 4), "abc…");
         assert_eq!(shortened("日本語", 5), "日本…");
