@@ -1,4 +1,4 @@
-//! Which files a scan reads, and the one schema that they have in common.
+//! The files of a scan, and their common schema.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ use staffa::File;
 use crate::error::of_staffa;
 
 /// Files of one schema.
-pub(crate) struct Source {
+pub(crate) struct FileSet {
     pub(crate) files: Vec<File>,
-    /// As their writers were given it.
+    /// The schema of the first file.
     pub(crate) schema: SchemaRef,
-    /// As it is handed to DuckDB: strings as views, dictionaries and run-ends unpacked.
-    pub(crate) handed: SchemaRef,
+    /// The schema for DuckDB: strings as views, dictionaries and run-ends decoded.
+    pub(crate) output_schema: SchemaRef,
     pub(crate) rows: u64,
 }
 
-impl Source {
-    /// Opens what a path, a glob or a list of them names. DuckDB's own file system finds the files,
-    /// so that what it is not allowed to look at is refused.
+impl FileSet {
+    /// Opens the files of a path, a glob or a list of them. DuckDB's file system finds the files, so that
+    /// its access rules apply.
     pub(crate) fn open(context: &Context, names: &Value) -> Result<Self> {
         let mut paths = Vec::new();
         let system = FileSystem::new(context)?;
@@ -43,34 +43,28 @@ impl Source {
             File::open(path.strip_prefix("file://").unwrap_or(path)).map_err(|e| of_staffa(&e))
         };
         let files = paths.iter().map(open).collect::<Result<Vec<_>>>()?;
-        let Some(first) = files.first() else {
-            return Err(Error::invalid_input("a list of no files"));
+        let (Some(first), Some(first_path)) = (files.first(), paths.first()) else {
+            return Err(Error::invalid_input("the list of files is empty"));
         };
         let schema = first.schema().clone();
         for (file, path) in files.iter().zip(&paths) {
-            same(
-                &schema,
-                file.schema(),
-                paths.first().map_or("", String::as_str),
-                path,
-            )?;
+            check_same(&schema, file.schema(), first_path, path)?;
         }
         for field in schema.fields() {
-            if let Some(why) = not_held(field.data_type()) {
-                let path = paths.first().map_or("", String::as_str);
+            if let Some(what) = unsupported(field.data_type()) {
                 return Err(Error::invalid_input(format!(
-                    "{path}: column {:?}: DuckDB has no {why}",
+                    "{first_path}: column {:?}: DuckDB has no {what}",
                     field.name()
                 )));
             }
         }
-        let fields = schema.fields().iter().map(|field| handed(field));
-        let handed = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let fields = schema.fields().iter().map(|field| output_field(field));
+        let output_schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let rows = files.iter().map(File::num_rows).sum();
         Ok(Self {
             files,
             schema,
-            handed,
+            output_schema,
             rows,
         })
     }
@@ -80,47 +74,45 @@ impl Source {
 fn patterns(names: &Value) -> Result<Vec<String>> {
     let text = |value: &Value| match value.get::<String>()? {
         Some(path) if path.contains('\0') => Err(Error::invalid_input(format!(
-            "a path with a NUL byte: {path:?}"
+            "a path cannot hold a NUL byte: {path:?}"
         ))),
         Some(path) => Ok(path),
-        None => Err(Error::invalid_input("a path expected, found NULL")),
+        None => Err(Error::invalid_input("expected a path, found NULL")),
     };
     let ty = names.logical_type()?;
     match ty.id()? {
         LogicalTypeID::Varchar => Ok(vec![text(names)?]),
         LogicalTypeID::List | LogicalTypeID::Array => {
             let paths = names.children()?;
-            let other = |value: &Value| {
-                value.logical_type().and_then(|ty| ty.id()).ok() != Some(LogicalTypeID::Varchar)
+            let path = |value: &Value| match value.logical_type()?.id()? {
+                LogicalTypeID::Varchar => text(value),
+                _ => Err(Error::invalid_input(format!(
+                    "expected a list of paths, found {} in it",
+                    value.dbg_string()?
+                ))),
             };
-            if let Some(other) = paths.iter().find(|value| other(value)) {
-                return Err(Error::invalid_input(format!(
-                    "a list of paths expected, found {} in it",
-                    other.dbg_string()?
-                )));
-            }
-            paths.iter().map(text).collect()
+            paths.iter().map(path).collect()
         }
         _ => Err(Error::invalid_input(format!(
-            "a path or a list of paths expected, found {}",
+            "expected a path or a list of paths, found {}",
             ty.to_text()?
         ))),
     }
 }
 
-/// Files of a scan have the same columns in any order; whether NULLs are allowed may differ.
-fn same(schema: &Schema, other: &Schema, first: &str, path: &str) -> Result<()> {
+/// Checks that two files have the same columns, in any order; nullability may differ.
+fn check_same(schema: &Schema, other: &Schema, first: &str, path: &str) -> Result<()> {
     for field in schema.fields() {
         match other.column_with_name(field.name()) {
             None => {
                 return Err(Error::invalid_input(format!(
-                    "{path}: no column {:?}, as in {first}",
+                    "{path}: the column {:?} is missing, which {first} has",
                     field.name()
                 )));
             }
             Some((_, found)) if !found.data_type().equals_datatype(field.data_type()) => {
                 return Err(Error::invalid_input(format!(
-                    "{path}: column {:?} is of type {}, in {first} of type {}",
+                    "{path}: column {:?} is {}, but {} in {first}",
                     field.name(),
                     found.data_type(),
                     field.data_type()
@@ -129,21 +121,21 @@ fn same(schema: &Schema, other: &Schema, first: &str, path: &str) -> Result<()> 
             Some(_) => {}
         }
     }
-    if let Some(more) = other
+    if let Some(extra) = other
         .fields()
         .iter()
         .find(|field| schema.column_with_name(field.name()).is_none())
     {
         return Err(Error::invalid_input(format!(
             "{path}: column {:?} is not in {first}",
-            more.name()
+            extra.name()
         )));
     }
     Ok(())
 }
 
-/// What of a type DuckDB cannot hold, and does not say itself.
-fn not_held(ty: &DataType) -> Option<String> {
+/// The part of a type that DuckDB does not support and does not refuse itself.
+fn unsupported(ty: &DataType) -> Option<String> {
     match ty {
         DataType::Decimal32(_, scale)
         | DataType::Decimal64(_, scale)
@@ -153,32 +145,34 @@ fn not_held(ty: &DataType) -> Option<String> {
             Some(format!("decimals of a scale below zero, as {ty}"))
         }
         DataType::Decimal256(..) => Some(format!("decimals of more than 38 digits, as {ty}")),
-        DataType::Dictionary(_, values) => not_held(values),
+        DataType::Dictionary(_, values) => unsupported(values),
         DataType::RunEndEncoded(_, field)
         | DataType::List(field)
         | DataType::LargeList(field)
         | DataType::ListView(field)
         | DataType::LargeListView(field)
         | DataType::FixedSizeList(field, _)
-        | DataType::Map(field, _) => not_held(field.data_type()),
-        DataType::Struct(fields) => fields.iter().find_map(|field| not_held(field.data_type())),
+        | DataType::Map(field, _) => unsupported(field.data_type()),
+        DataType::Struct(fields) => fields
+            .iter()
+            .find_map(|field| unsupported(field.data_type())),
         _ => None,
     }
 }
 
-/// A column as DuckDB gets it.
-fn handed(field: &Field) -> Field {
+/// The field of a column in the output schema.
+fn output_field(field: &Field) -> Field {
     let ty = match field.data_type() {
-        DataType::RunEndEncoded(_, values) => plain(values.data_type()),
-        ty => plain(ty),
+        DataType::RunEndEncoded(_, values) => decoded_type(values.data_type()),
+        ty => decoded_type(ty),
     };
-    // What is asked of a column of one file may not hold for all.
+    // The columns of other files may be nullable.
     Field::new(field.name(), ty, true).with_metadata(field.metadata().clone())
 }
 
-fn plain(ty: &DataType) -> DataType {
+fn decoded_type(ty: &DataType) -> DataType {
     match ty {
-        DataType::Dictionary(_, values) => plain(values),
+        DataType::Dictionary(_, values) => decoded_type(values),
         DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
         DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
         DataType::Float16 => DataType::Float32,
