@@ -1,4 +1,4 @@
-"""One file of a dataset, read as the columns and types of the dataset."""
+"""One file of a dataset, read with the columns and types of the dataset."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from staffa import _staffa
-from staffa._fold import comparable, fold
+from staffa._partial_eval import comparable, partial_eval
 from staffa._projection import Projection
 from staffa._pushdown import Predicate
 from staffa.errors import InvalidArgumentError
@@ -18,20 +18,20 @@ Keys = Mapping[str, pa.Scalar]
 
 
 @dataclass(frozen=True)
-class _Plan:
-    """What is asked of the file."""
+class _ScanPlan:
+    """The scan of the file."""
 
-    #: The columns wanted of it, in the types of the dataset, be they in the file or not.
+    #: The columns to return, with the types of the dataset; the file may lack some.
     schema: pa.Schema
-    #: Those that are.
+    #: The columns to read.
     stored: list[str]
     pushed: Predicate | None
-    #: Whether the library tests all of the filter.
+    #: Whether the library evaluates the whole filter.
     whole: bool
 
 
-class OpenPiece:
-    """An open file of a dataset. `keys` are the columns that its folders tell: the file is not asked for these."""
+class OpenFragment:
+    """An open file of a dataset. Partition columns come from `keys`, even if the file has a column of that name."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -44,19 +44,19 @@ class OpenPiece:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The columns, in types that every engine knows."""
-        return self._file.empty().unfolded().to_pyarrow().schema
+        """The columns, in types that all engines support."""
+        return self._file.empty().flattened().to_pyarrow().schema
 
     @cached_property
-    def _folded(self) -> set[str]:
-        """The columns that are not stored as they come, but for views."""
+    def _flattened(self) -> set[str]:
+        """The columns that flattening changes, views aside."""
         pairs = zip(pa.schema(self._file), self.schema, strict=True)
-        return {plain.name for stored, plain in pairs if stored.type not in (plain.type, _viewed(plain.type))}
+        return {flat.name for stored, flat in pairs if stored.type not in (flat.type, _view_type(flat.type))}
 
     def stream(self, projection: Projection, keys: Keys, batch_rows: int | None) -> _staffa.Reader | None:
-        """The rows as the library streams them, without Python in between; None where that would not be the same."""
+        """The rows as a stream of the library, without Python in between; None if the rows need adapting."""
         plan = self._plan(projection, keys)
-        if plan is None or not plan.whole or not projection.plain or plan.stored != projection.schema.names:
+        if plan is None or not plan.whole or not projection.columns_only or plan.stored != projection.schema.names:
             return None
         reader = self._scan(plan, batch_rows, None, 0, False)
         return reader if pa.schema(reader).equals(projection.schema, check_metadata=True) else None
@@ -70,15 +70,15 @@ class OpenPiece:
         offset: int = 0,
         views: bool = False,
     ) -> Iterator[pa.RecordBatch]:
-        """The rows batch by batch: the first `limit` that the filter keeps; after `offset` rows if there is none.
+        """The rows batch by batch: at most `limit` matching rows; without a filter after the first `offset` rows.
 
-        With `views` texts may come as views, out of dictionaries without copying.
+        With `views` strings may be views, which are not copied out of dictionaries.
         """
         plan = self._plan(projection, keys)
         if plan is None:
             return
-        # pyarrow computes with few views.
-        views = views and plan.whole and projection.plain and not self._folded.intersection(plan.stored)
+        # Few functions of pyarrow support views.
+        views = views and plan.whole and projection.columns_only and not self._flattened.intersection(plan.stored)
         reader = self._scan(plan, batch_rows, limit if plan.whole else None, offset, views)
         left = limit
         while left != 0 and (raw := reader.next()) is not None:
@@ -90,7 +90,7 @@ class OpenPiece:
                 yield batch
 
     def count(self, projection: Projection, keys: Keys) -> int:
-        """The number of rows that the filter keeps; without one nothing is read."""
+        """The number of matching rows; without a filter nothing is read."""
         plan = self._plan(projection, keys)
         if plan is None:
             return 0
@@ -102,43 +102,45 @@ class OpenPiece:
         return sum(raw.num_rows for raw in iter(reader.next, None))
 
     def take(self, projection: Projection, keys: Keys, rows: pa.Array) -> pa.RecordBatch:
-        """Rows by number, where there is no filter."""
-        plan = self._asked(projection.part(projection.columns), keys, None, True)
-        raw = self._file.take(rows, plan.stored, unfolded=True)
+        """Rows by number, without a filter."""
+        plan = self._scan_plan(projection.part(projection.columns), keys, None, True)
+        raw = self._file.take(rows, plan.stored, flattened=True)
         return projection.finish(self._adapted(raw, plan, projection.constants(keys)), True)
 
-    def _plan(self, projection: Projection, keys: Keys) -> _Plan | None:
-        """What to ask of the file; None where none of its rows can be kept."""
+    def _plan(self, projection: Projection, keys: Keys) -> _ScanPlan | None:
+        """The scan plan; None if no row can match."""
         if not projection.filtered:
-            return self._asked(projection.part(projection.columns), keys, None, True)
+            return self._scan_plan(projection.part(projection.columns), keys, None, True)
         everything = projection.part(projection.all_columns)
         constants = projection.constants(keys)
-        lacking = [field for field in everything if field.name not in self.schema.names]
-        constants = {field.name: pa.scalar(None, field.type) for field in lacking} | constants
+        missing = [field for field in everything if field.name not in self.schema.names]
+        constants = {field.name: pa.scalar(None, field.type) for field in missing} | constants
         known = {name for name, constant in constants.items() if comparable(constant)}
         same = {field.name for field in everything if field.name not in constants and self._has(field)}
         predicate, whole = projection.pushed(known | same)
-        kept = True if predicate is None else fold(predicate, constants)
-        if kept is False:
+        rest = True if predicate is None else partial_eval(predicate, constants)
+        if rest is False:
             return None
         wanted = projection.part(projection.columns) if whole else everything
-        return self._asked(wanted, keys, None if kept is True else kept, whole)
+        return self._scan_plan(wanted, keys, None if rest is True else rest, whole)
 
-    def _asked(self, schema: pa.Schema, keys: Keys, pushed: Predicate | None, whole: bool) -> _Plan:
+    def _scan_plan(self, schema: pa.Schema, keys: Keys, pushed: Predicate | None, whole: bool) -> _ScanPlan:
         own = set(self.schema.names)
         stored = [name for name in schema.names if name in own and name not in keys]
-        return _Plan(schema, stored, pushed, whole)
+        return _ScanPlan(schema, stored, pushed, whole)
 
     def _has(self, field: pa.Field) -> bool:
         return bool(self.schema.field(field.name).type == field.type)
 
-    def _scan(self, plan: _Plan, batch_rows: int | None, limit: int | None, offset: int, views: bool) -> _staffa.Reader:
+    def _scan(
+        self, plan: _ScanPlan, batch_rows: int | None, limit: int | None, offset: int, views: bool
+    ) -> _staffa.Reader:
         return self._file.scan(
-            plan.stored, plan.pushed, batch_rows, limit, string_views=views, offset=offset, unfolded=not views
+            plan.stored, plan.pushed, batch_rows, limit, string_views=views, offset=offset, flattened=not views
         )
 
-    def _adapted(self, raw: _staffa.Batch, plan: _Plan, constants: Keys) -> pa.RecordBatch:
-        """A batch of the file as columns and types of the dataset."""
+    def _adapted(self, raw: _staffa.Batch, plan: _ScanPlan, constants: Keys) -> pa.RecordBatch:
+        """A batch of the file with the columns and types of the dataset."""
         batch, rows = raw.to_pyarrow(), raw.num_rows
         if not plan.schema.names:
             return pa.record_batch({"": pa.nulls(rows)}).select([])
@@ -154,7 +156,7 @@ class OpenPiece:
         if field.name not in batch.schema.names:
             return pa.nulls(rows, field.type)
         column = batch.column(field.name)
-        if column.type in (field.type, _viewed(field.type)):
+        if column.type in (field.type, _view_type(field.type)):
             return column
         try:
             return column.cast(field.type)
@@ -164,8 +166,8 @@ class OpenPiece:
             ) from error
 
 
-def _viewed(data_type: pa.DataType) -> pa.DataType:
-    """The type as which a column of this type comes where views are wanted."""
+def _view_type(data_type: pa.DataType) -> pa.DataType:
+    """The view type of a string or binary type."""
     if data_type in (pa.string(), pa.large_string()):
         return pa.string_view()
     return pa.binary_view() if data_type in (pa.binary(), pa.large_binary()) else data_type

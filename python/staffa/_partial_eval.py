@@ -1,7 +1,7 @@
-"""What is left of a predicate for a file in which some columns are constant: all one value, or not there at all.
+"""Partial evaluation of a predicate for a file with constant columns: partition columns and missing columns.
 
-A row is kept where a predicate is true, not where it is NULL: once NOT has been brought down to the comparisons, NULL
-can be taken for false.
+A row matches if the predicate is true, not if it is NULL. So NULL counts as false, after NOT is pushed down to the
+comparisons.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def comparable(constant: pa.Scalar) -> bool:
-    """Whether Python compares such a constant with the literals of a predicate as Arrow does."""
+    """Whether Python compares the constant with the literals of a predicate in the same way as Arrow."""
     kinds = (
         pa.types.is_boolean,
         pa.types.is_date32,
@@ -47,24 +47,24 @@ def comparable(constant: pa.Scalar) -> bool:
     return not constant.is_valid or any(is_kind(constant.type) for is_kind in kinds)
 
 
-def fold(predicate: Predicate, constants: Mapping[str, pa.Scalar], negated: bool = False) -> Predicate | bool:
-    """A predicate of the other columns that is true for the same rows, or True or False for all of them.
+def partial_eval(predicate: Predicate, constants: Mapping[str, pa.Scalar], negated: bool = False) -> Predicate | bool:
+    """The predicate of the other columns that matches the same rows, or True or False if it does not depend on them.
 
     >>> constants = {"year": pa.scalar(2024), "gone": pa.scalar(None, pa.int64())}
-    >>> fold(("and", [(">", ("year", 2020)), ("==", ("x", 1))]), constants)
+    >>> partial_eval(("and", [(">", ("year", 2020)), ("==", ("x", 1))]), constants)
     ('==', ('x', 1))
-    >>> fold(("and", [("<", ("year", 2020)), ("==", ("x", 1))]), constants)
+    >>> partial_eval(("and", [("<", ("year", 2020)), ("==", ("x", 1))]), constants)
     False
-    >>> fold(("not", ("or", [("==", ("gone", 1)), ("==", ("x", 1))])), constants)
+    >>> partial_eval(("not", ("or", [("==", ("gone", 1)), ("==", ("x", 1))])), constants)
     False
     """
     kind, parts = predicate
     if kind == "not":
-        return fold(parts, constants, not negated)
+        return partial_eval(parts, constants, not negated)
     if kind in ("and", "or"):
         return _join(
             kind if not negated else "or" if kind == "and" else "and",
-            [fold(part, constants, negated) for part in parts],
+            [partial_eval(part, constants, negated) for part in parts],
         )
     column = parts if kind == "is_null" else parts[0]
     if column not in constants:
@@ -82,11 +82,11 @@ def fold(predicate: Predicate, constants: Mapping[str, pa.Scalar], negated: bool
 
 
 def _join(kind: str, parts: list[Predicate | bool]) -> Predicate | bool:
-    """False decides an AND, and True says nothing there; for an OR it is the other way round."""
-    decides = kind == "or"
-    left = [part for part in parts if not isinstance(part, bool)]
-    if any(part is decides for part in parts):
-        return decides
-    if not left:
-        return not decides
-    return left[0] if len(left) == 1 else (kind, left)
+    """Joins the parts of an AND or OR: False decides an AND, True an OR."""
+    deciding = kind == "or"
+    rest = [part for part in parts if not isinstance(part, bool)]
+    if any(part is deciding for part in parts):
+        return deciding
+    if not rest:
+        return not deciding
+    return rest[0] if len(rest) == 1 else (kind, rest)
