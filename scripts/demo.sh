@@ -1,5 +1,5 @@
 #!/bin/sh
-# Converts the tables in testdata/tables, measures each against Parquet, shows how columns are stored, asks a question.
+# Converts the tables in testdata/tables, compares each with Parquet, shows encodings of columns, runs a query.
 # STAFFA is the program, OUT the folder for its files; `make demo` sets both.
 set -eu
 
@@ -13,8 +13,8 @@ value() {
     tr '{,' '\n\n' | sed -n "s/^ *\"$1\": *\"\{0,1\}\([^\"}]*\)\"\{0,1\}[ }]*\$/\1/p" | head -n 1
 }
 
-echo "Real tables, converted to Staffa and back; the same tables as Parquet with Zstandard level 3 beside them."
-echo "Sizes in bytes. Speeds are of one core, in memory: bytes of the table as Arrow, per second."
+echo "Real tables, converted to Staffa and back, compared with Parquet (Zstandard, level 3)."
+echo "Sizes in bytes. Speeds of one core, in memory, in bytes of Arrow per second."
 echo
 line='%-22s %9s %12s %12s %12s %11s %10s %10s  %s\n'
 # shellcheck disable=SC2059 # the format is ours

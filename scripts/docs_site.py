@@ -1,11 +1,11 @@
-"""Hooks of mkdocs: pages that stand elsewhere in the repository, links to them, pictures out of text, no network.
+"""Hooks of mkdocs: pages from elsewhere in the repository and links to them, pictures from text, no network.
 
-A picture is a fenced block of the language `picture`: a title, then a line for every row of boxes.
+A picture is a fenced block of the language `picture`: a title, then one line per row of boxes.
 
     ```picture
-    What a reader who does not see it is told
+    The title for screen readers
     a column: 7*3 | 9 | ~4          a value three boxes wide, one, one in outline
-    = stored: 7 | !9                what is in the file; one that is marked
+    = stored: 7 | !9                values in the file; one of them marked
     > a note between rows
     ```
 
@@ -38,10 +38,10 @@ PAGES = {
     },
 }
 _LINK = re.compile(r"\[([^\[\]]+)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
-# A row of a table, and code in it: where others want `\|` for a bar, Python-Markdown wants the bar.
+# A row of a table, and code in it: other renderers need `\|` for a bar, Python-Markdown needs the bar.
 _ROW = re.compile(r"^\|.*$", re.MULTILINE)
 _CODE = re.compile(r"`[^`]*`")
-# What a browser would fetch from elsewhere: scripts, styles, pictures, fonts.
+# Scripts, styles, pictures and fonts that a browser would fetch from elsewhere.
 _FETCHED = re.compile(
     r"<(?:script|img|iframe|source)[^>]+src=\"?(?:https?:)?//|<link(?=[^>]*stylesheet|[^>]*preconnect)"
     r"[^>]+href=\"?(?:https?:)?//|url\([\"']?(?:https?:)?//"
@@ -61,7 +61,7 @@ def on_files(files: Any, config: Any) -> Any:
         files.append(File.generated(config, place, abs_src_path=str(ROOT / source)))
     decisions = sorted(ROOT.glob("docs/decisions/0*.md"))
     lines = [f"- [{path.read_text().splitlines()[0].removeprefix('# ')}]({path.name})" for path in decisions]
-    about = "One page for every choice in the file format: what else there was, and the figure that decided."
+    about = "One page for every choice in the file format: the alternatives, and the figure that decided."
     text = "\n".join(["# Decisions", "", about, "", *lines, ""])
     files.append(File.generated(config, "decisions/index.md", content=text))
     return files
@@ -84,16 +84,18 @@ def _bars(row: re.Match[str]) -> str:
 
 
 def relinked(markdown: str, source: str) -> str:
-    """The text of a file of the repository with its links as the site has them; to what it has not, the words alone."""
+    """The text of a file with its links as on the site; a link to a page outside the site becomes its text."""
     here = PAGES.get(source, source.removeprefix("docs/"))
 
     def link(match: re.Match[str]) -> str:
         words, target, anchor = match[1], match[2], match[3] or ""
-        meant = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
-        if meant in PAGES or meant.startswith("docs/"):
-            place = "decisions/index.md" if meant == "docs/decisions" else PAGES.get(meant, meant.removeprefix("docs/"))
+        linked = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+        if linked in PAGES or linked.startswith("docs/"):
+            place = (
+                "decisions/index.md" if linked == "docs/decisions" else PAGES.get(linked, linked.removeprefix("docs/"))
+            )
             return f"[{words}]({posixpath.relpath(place, posixpath.dirname(here) or '.')}{anchor})"
-        return words if ROOT.joinpath(meant).exists() else match[0]
+        return words if ROOT.joinpath(linked).exists() else match[0]
 
     return _LINK.sub(link, markdown)
 

@@ -1,7 +1,7 @@
-"""Makes a DuckDB extension of the built library: python scripts/duckdb_extension.py LIBRARY OUT.
+"""Appends the footer of a DuckDB extension to the library: python scripts/duckdb_extension.py LIBRARY OUT.
 
-DuckDB reads the last 512 bytes of an extension: eight fields of 32 bytes, the last one first, and room for a signature.
-The fields name the one DuckDB release and platform whose C API the library was built for.
+DuckDB reads the last 512 bytes of an extension: eight fields of 32 bytes, the last one first, and space for a signature.
+The fields name the DuckDB release and the platform that the library was built for.
 
 >>> len(footer("v2.0.0", "linux_amd64", "0.1.0"))
 534
@@ -25,7 +25,7 @@ SECTION = bytes([0, 147, 4, 16]) + b"duckdb_signature" + bytes([128, 4])
 
 
 def release() -> str:
-    """The DuckDB release that the crate is bound to: `=0.20000.1` stands for 2.0.0."""
+    """The DuckDB release of the crate: `=0.20000.1` is 2.0.0."""
     manifest = (HERE / "crates/staffa-duckdb/Cargo.toml").read_text()
     number = int(re.search(r'duckdb-neo = \{ version = "=0\.(\d+)\.', manifest)[1])
     return f"v{number // 10000}.{number // 100 % 100}.{number % 100}"
@@ -37,7 +37,7 @@ def version() -> str:
 
 
 def footer(duckdb: str, system: str, extension: str) -> bytes:
-    """What DuckDB looks at before it loads the library."""
+    """The footer that DuckDB checks before it loads the library."""
     fields = ["", "", "", "C_STRUCT_UNSTABLE", extension, duckdb, system, "4"]
     return SECTION + b"".join(field.encode().ljust(32, b"\0") for field in fields) + bytes(256)
 
@@ -48,7 +48,7 @@ def main(library: str, out: str) -> None:
         sys.exit(f"no DuckDB platform for {platform.system()} on {platform.machine()}")
     temporary = Path(f"{out}.part")
     temporary.write_bytes(Path(library).read_bytes() + footer(release(), system, version()))
-    # Whole or not at all, and not into a file that a process has loaded.
+    # Replaced in one step: a process may have loaded the old file.
     temporary.replace(out)
 
 

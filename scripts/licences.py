@@ -1,4 +1,4 @@
-"""Checks that every crate that is built comes from the registry or from here, under a licence that lets anyone use it.
+"""Checks that every crate comes from the registry or from this repository, under an allowed licence.
 
 Reads `cargo metadata`; needs no network.
 """

@@ -33,10 +33,11 @@ if TYPE_CHECKING:
     from staffa import duckdb, torch
     from staffa._dataset import Dataset, dataset
     from staffa._explain import Explain, Why
-    from staffa._file import File, Reader, open, read_table
+    from staffa._file import File, open, read_table
     from staffa._memory import retained_memory, set_retained_memory
     from staffa._pandas import read_pandas, write_pandas
     from staffa._polars import scan_polars, write_polars
+    from staffa._reader import Reader
     from staffa._sql import sql
     from staffa._staffa import __version__
     from staffa._write import Encoding, WriteSummary, encodings, write_table
@@ -74,26 +75,27 @@ __all__ = [
     "write_table",
 ]
 
-# Where everything stands. It is imported when it is asked for: pyarrow alone takes longer than everything else here.
+# The module of each name. Modules are imported on first use: pyarrow alone takes longer than all else here.
 _MODULES = {
     "_dataset": ["Dataset", "dataset"],
     "_explain": ["Explain", "Why"],
-    "_file": ["File", "Reader", "open", "read_table"],
+    "_file": ["File", "open", "read_table"],
     "_memory": ["retained_memory", "set_retained_memory"],
     "_pandas": ["read_pandas", "write_pandas"],
     "_polars": ["scan_polars", "write_polars"],
+    "_reader": ["Reader"],
     "_sql": ["sql"],
     "_staffa": ["__version__"],
     "_write": ["Encoding", "WriteSummary", "encodings", "write_table"],
     "duckdb": [],
     "torch": [],
 }
-_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        found = getattr(importlib.import_module(f"staffa.{_HOMES[name]}"), name)
+    if name in _MODULE_OF:
+        found = getattr(importlib.import_module(f"staffa.{_MODULE_OF[name]}"), name)
         globals()[name] = found
         return found
     if name in _MODULES:

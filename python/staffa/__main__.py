@@ -1,4 +1,4 @@
-"""The program `staffa`: the same as the one written in Rust, and `staffa sql` besides."""
+"""The program `staffa`: the program written in Rust, and `staffa sql`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from staffa import _staffa
 
 
 def main() -> int:
-    """Runs the program with the arguments of this process."""
+    """Runs the program with the arguments of the process."""
     if sys.argv[1:2] == ["sql"]:
         return _sql(sys.argv[2:])
-    # The program handles Ctrl-C itself where it has something to clear away; else it just ends.
+    # The program handles Ctrl-C itself if it has temporary files to remove; otherwise it just ends.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return _staffa.cli(["staffa", *sys.argv[1:]])
 
@@ -22,16 +22,16 @@ def main() -> int:
 def _sql(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="staffa sql",
-        description="Ask in SQL, by DuckDB; every name in quotes that ends in .staffa is a table, globs too.",
+        description="Query files in SQL with DuckDB; every quoted name that ends in .staffa is a table.",
         epilog="staffa sql \"select count(*) from 'x.staffa'\"",
     )
-    parser.add_argument("query", help="one statement or several; - reads them from the standard input")
+    parser.add_argument("query", help="one or several statements; - reads them from the standard input")
     shape = parser.add_mutually_exclusive_group()
-    shape.add_argument("--csv", action="store_true", help="the result as CSV")
-    shape.add_argument("--json", action="store_true", help="the result as JSON lines")
-    shape.add_argument("--explain", action="store_true", help="the plan, with the columns that are read")
+    shape.add_argument("--csv", action="store_true", help="print the result as CSV")
+    shape.add_argument("--json", action="store_true", help="print the result as JSON lines")
+    shape.add_argument("--explain", action="store_true", help="print the plan, with the columns that are read")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the result to a Staffa file")
-    parser.add_argument("--threads", type=int, help="at most so many threads")
+    parser.add_argument("--threads", type=int, help="maximum number of threads")
     given = parser.parse_args(arguments)
     query = sys.stdin.read() if given.query == "-" else given.query
 

@@ -1,4 +1,4 @@
-"""Checks of arguments, with messages that name the argument and what was found."""
+"""Checks of arguments; the messages name the argument, what was expected and what was found."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def path_text(path: str | os.PathLike[str]) -> str:
 
 
 def whole_number(name: str, value: Any, least: int) -> int | None:
-    """A number of rows or threads, or None where none is given."""
+    """A number of rows or threads, or None."""
     if value is None:
         return None
     try:
@@ -35,7 +35,7 @@ def whole_number(name: str, value: Any, least: int) -> int | None:
 
 
 def column_names(columns: Any) -> list[str] | None:
-    """Names of columns, or None for all of them."""
+    """The names of columns, or None for all columns."""
     if columns is None:
         return None
     if isinstance(columns, str):
@@ -51,11 +51,10 @@ def column_names(columns: Any) -> list[str] | None:
 
 
 def aggregate_names(aggregates: Any) -> list[tuple[str, str]]:
-    """Columns and aggregates, in pairs."""
+    """Pairs of columns and aggregates."""
     if not isinstance(aggregates, Mapping):
         raise InvalidArgumentError(
-            f'aggregates must say what is wanted of which column, as in {{"price": ["min", "max"]}}, '
-            f"found {_kind(aggregates)}"
+            f'aggregates must map columns to aggregates, as in {{"price": ["min", "max"]}}, found {_kind(aggregates)}'
         )
     pairs = []
     for name, wanted in aggregates.items():
@@ -70,7 +69,7 @@ def aggregate_names(aggregates: Any) -> list[tuple[str, str]]:
 
 
 def row_range(indices: Any, rows: int) -> range | None:
-    """The row numbers of a range or a slice, or None where they are another kind of selection."""
+    """The row numbers of a range or a slice, or None for other indices."""
     if isinstance(indices, slice):
         try:
             return range(*indices.indices(rows))
@@ -85,7 +84,7 @@ def row_range(indices: Any, rows: int) -> range | None:
 
 
 def row_indices(indices: Any, mask: bool = False) -> pa.Array:
-    """Row numbers as an Arrow array of int64 or uint64, or a mask. Whether they are in range, the file knows."""
+    """Row numbers as an Arrow array of int64 or uint64, or a mask. The file checks the range."""
     array = _as_array(indices)
     if array.type in _ROW_NUMBERS and not array.null_count:
         return array

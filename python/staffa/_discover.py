@@ -1,4 +1,4 @@
-"""Which files there are, and what the names of their folders say."""
+"""The files of a dataset, and the partition keys in the names of their folders."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ import pyarrow.dataset as ds
 from staffa._arguments import path_text
 from staffa.errors import InvalidArgumentError, UnsupportedError
 
-# What Hive writes for NULL.
+# NULL in the folder names of Hive.
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 @dataclass(frozen=True)
-class Piece:
-    """A file of a dataset, and the values of the columns that only its path tells."""
+class PartitionedFile:
+    """A file of a dataset, and the values of its partition columns."""
 
     path: str
     keys: dict[str, pa.Scalar] = field(default_factory=dict)
@@ -33,19 +33,19 @@ class Piece:
 @dataclass(frozen=True)
 class _Found:
     path: str
-    #: The folders below the one that was given, or all of them: where key=value is looked for.
+    #: The folders below the given one, or all folders of the path: they are searched for key=value.
     folders: list[str]
-    #: The folders below the part of the path that was fixed: what a list of names is for.
+    #: The folders below the part of the path without wildcards: a list of names is for these.
     levels: list[str]
 
 
-def discover(source: Any, partitioning: Any) -> list[Piece]:
-    """The files that a path, a pattern, a folder or a list of these stands for, in order."""
+def discover(source: Any, partitioning: Any) -> list[PartitionedFile]:
+    """The files of a path, a pattern, a folder or a list of these, in order."""
     sources = source if _is_list(source) else [source]
     found = [file for each in sources for file in _files(path_text(each))]
     if not found:
         raise InvalidArgumentError("a dataset needs at least one file, found an empty list")
-    return [Piece(file.path, keys) for file, keys in zip(found, _keys(found, partitioning), strict=True)]
+    return [PartitionedFile(file.path, keys) for file, keys in zip(found, _keys(found, partitioning), strict=True)]
 
 
 def _is_list(source: Any) -> bool:
@@ -55,7 +55,7 @@ def _is_list(source: Any) -> bool:
 def _files(path: str) -> list[_Found]:
     if _URL.match(path):
         raise UnsupportedError(
-            f"{path}: files at a URL cannot be read yet; copy them to a local folder and give its path"
+            f"{path}: files at a URL are not supported; copy them to a local folder and give its path"
         )
     if Path(path).is_dir():
         inside = sorted(file for file in Path(path).rglob("*.staffa") if _is_data(file, path))
@@ -74,7 +74,7 @@ def _files(path: str) -> list[_Found]:
 
 
 def _is_data(file: Path, folder: str) -> bool:
-    """Hidden files and folders, and those that programs keep for themselves, are no data."""
+    """Whether a file is data: names of hidden and internal files and folders begin with a dot or an underscore."""
     return file.is_file() and not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
 
 
@@ -83,7 +83,7 @@ def _folders(path: str) -> list[str]:
 
 
 def _keys(found: list[_Found], partitioning: Any) -> list[dict[str, pa.Scalar]]:
-    """For each file the columns that its folders tell."""
+    """The partition keys of each file."""
     if partitioning is None:
         return [{} for _ in found]
     if isinstance(partitioning, ds.Partitioning):
@@ -113,7 +113,7 @@ def _hive(folders: Sequence[str]) -> dict[str, str | None]:
 
 
 def _typed(name: str, texts: list[str | None], wanted: pa.DataType | None, found: list[_Found]) -> pa.Array:
-    """Whole numbers where all are, else text, as pyarrow infers it; or what is wanted."""
+    """A partition column: of type `wanted`, else integers if all are integers, else strings, as pyarrow infers it."""
     array = pa.array(texts, pa.string())
     try:
         known = array.null_count < len(array)
@@ -126,12 +126,12 @@ def _typed(name: str, texts: list[str | None], wanted: pa.DataType | None, found
             text.cast(wanted)
         except pa.ArrowInvalid as error:
             raise InvalidArgumentError(f"{file.path}: partition column {name!r} must be {wanted}: {error}") from None
-    raise AssertionError("one of them failed before")
+    raise AssertionError("the cast of all values failed, but not the cast of one")
 
 
 def _parsed(file: _Found, partitioning: ds.Partitioning) -> dict[str, pa.Scalar]:
     try:
-        told = ds.get_partition_keys(partitioning.parse("/".join([*file.levels, ""])))
+        keys = ds.get_partition_keys(partitioning.parse("/".join([*file.levels, ""])))
     except pa.ArrowInvalid as error:
         raise InvalidArgumentError(f"{file.path}: {error}") from error
-    return {field.name: pa.scalar(told.get(field.name), field.type) for field in partitioning.schema}
+    return {field.name: pa.scalar(keys.get(field.name), field.type) for field in partitioning.schema}

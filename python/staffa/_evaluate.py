@@ -1,4 +1,4 @@
-"""pyarrow evaluates expressions over a batch. Acero is imported when the first needs it, for it brings much with it."""
+"""Evaluation of pyarrow expressions over a batch. Acero, a large library, is imported on first use."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from staffa.errors import InvalidArgumentError
 
 
 def needed(expressions: Sequence[Any], names: list[str]) -> list[str]:
-    """The columns that expressions may need, out of those there are.
+    """The columns in `names` that the expressions may need.
 
-    A name that occurs in the text may stand for something else: then a column too many is read, never one too few. A
-    position counts from the first column, so all must be there.
+    A column counts as needed if its name occurs in the text of an expression, so that too many columns may be read but
+    never too few. An expression with a position needs all columns.
     """
-    text = searched(expressions)
+    text = searched_text(expressions)
     return names if text is None else [name for name in names if name in text]
 
 
-def searched(expressions: Sequence[Any]) -> str | None:
-    """The text in which the names of columns are looked for, or None where all columns are needed."""
+def searched_text(expressions: Sequence[Any]) -> str | None:
+    """The text that is searched for the names of columns, or None if all columns are needed."""
     text = "\n".join(map(str, expressions))
     return None if "FieldPath(" in text else text
 
 
 def evaluate(expressions: Mapping[str, Any], batch: pa.RecordBatch, what: str, names: list[str]) -> pa.Table:
-    """A table of what the expressions give for each row.
+    """A table with the value of each expression for each row.
 
-    Errors say that they are about `what`, and which columns there are: `names`.
+    Errors begin with `what` and list the columns in `names`.
     """
     import pyarrow.acero as acero
 
     if batch.num_columns == 0:
-        # The expressions name no column. A table without columns does not keep its number of rows everywhere.
+        # The expressions name no column. Not every kernel keeps the number of rows of a table without columns.
         batch = pa.record_batch({"": pa.nulls(batch.num_rows)})
     source = acero.TableSourceNodeOptions(pa.Table.from_batches([batch]))
     project = acero.ProjectNodeOptions(list(expressions.values()), list(expressions))
@@ -45,15 +45,15 @@ def evaluate(expressions: Mapping[str, Any], batch: pa.RecordBatch, what: str, n
     try:
         return plan.to_table(use_threads=False)
     except pa.ArrowException as error:
-        raise InvalidArgumentError(f"{what}: {_explain(error, names)}") from error
+        raise InvalidArgumentError(f"{what}: {_message(error, names)}") from error
 
 
 def no_rows(schema: pa.Schema) -> pa.RecordBatch:
-    """A batch without rows: what expressions are bound to."""
+    """A batch without rows: expressions are bound to it."""
     return pa.RecordBatch.from_arrays([pa.nulls(0, data_type) for data_type in schema.types], schema=schema)
 
 
-def _explain(error: Exception, names: list[str]) -> str:
+def _message(error: Exception, names: list[str]) -> str:
     lines = str(error).splitlines() or [type(error).__name__]
     unknown = re.match(r"No match for FieldRef\.Name\((.*)\) in ", lines[0])
     if unknown:

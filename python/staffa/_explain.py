@@ -1,4 +1,4 @@
-"""`Explain`: how each column is stored, for people and for programs."""
+"""`Explain` and `Why`: the encodings of each column, as text and as data."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from staffa._html import of_explain
+from staffa._text import count_text, size_text, smaller_text
 
 
 class Explain:
-    """The trees of encodings of a file.
+    """The encoding trees of a file.
 
-    `str()` gives one part per leaf column: its size, then the most common kind of tree that its blocks use, with the
-    bytes of every node over all of them, and the other kinds in a line each. `to_dict()` gives every block.
+    `str()` shows for each leaf column its size, the most common tree of its blocks with the bytes of every node over
+    these blocks, and one line for each other tree. `to_dict()` has every block.
     """
 
     def __init__(self, path: str, rows: int, nbytes: int, columns: list[dict[str, Any]]) -> None:
@@ -23,8 +24,8 @@ class Explain:
         self._columns = columns
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything: `{"path", "rows", "file_bytes", "columns"}`, each column with its shared parts and blocks, each
-        of these with its tree.
+        """All data: `{"path", "rows", "file_bytes", "columns"}`, each column with its shared dictionaries and blocks,
+        each of these with its tree.
         """
         return {"path": self._path, "rows": self._rows, "file_bytes": self._nbytes, "columns": self._columns}
 
@@ -42,10 +43,10 @@ class Explain:
 
 
 class Why:
-    """Why the columns of a file are stored as they are.
+    """The reasons for the encodings of a file.
 
-    `str()` gives for each leaf column the estimate of every encoding for its first block, and what became of sharing a
-    dictionary and of telling it by other columns. `to_dict()` gives the same as data.
+    `str()` shows for each leaf column the estimate of every encoding for its first block, of a shared dictionary and of
+    its reference columns. `to_dict()` has the same as data.
     """
 
     def __init__(self, path: str, columns: list[dict[str, Any]]) -> None:
@@ -53,8 +54,8 @@ class Why:
         self._columns = columns
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything: `{"path", "columns"}`; each column with `chosen`, its tree, `considered`, the encodings with an
-        `estimate` of bytes or a `reason`, `shared` for the dictionary, and `relations` for the other columns.
+        """All data: `{"path", "columns"}`; each column with `chosen`, its tree, `considered`, the encodings with an
+        `estimate` of bytes or a `reason`, `shared` for the shared dictionary, and `relations` for reference columns.
         """
         return {"path": self._path, "columns": self._columns}
 
@@ -65,33 +66,9 @@ class Why:
         return f"<staffa.Why of {self._path!r}: {len(self._columns)} columns>"
 
 
-def size_text(count: int) -> str:
-    """A number of bytes, as people read it.
-
-    >>> size_text(999), size_text(1500), size_text(12_345_678)
-    ('999 B', '1.5 kB', '12.3 MB')
-    """
-    if count < 1000:
-        return f"{count} B"
-    size, units = count / 1000, ["kB", "MB", "GB", "TB"]
-    while size >= 999.95 and len(units) > 1:
-        size /= 1000
-        units.pop(0)
-    return f"{size:.1f} {units[0]}"
-
-
-def count_text(count: int, noun: str) -> str:
-    """So many of something.
-
-    >>> count_text(1, "row"), count_text(2000, "row")
-    ('1 row', '2,000 rows')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 @dataclass
 class _Node:
-    """Trees of one shape, laid over each other."""
+    """The sum of trees of one shape."""
 
     role: str
     encoding: str
@@ -118,8 +95,8 @@ class _Node:
             yield from child.lines(indent + 2)
 
 
-def _blank(tree: dict[str, Any]) -> _Node:
-    return _Node(tree["role"], tree["encoding"], children=[_blank(child) for child in tree["children"]])
+def _empty_node(tree: dict[str, Any]) -> _Node:
+    return _Node(tree["role"], tree["encoding"], children=[_empty_node(child) for child in tree["children"]])
 
 
 def _shape(tree: dict[str, Any]) -> tuple[Any, ...]:
@@ -129,18 +106,15 @@ def _shape(tree: dict[str, Any]) -> tuple[Any, ...]:
 def _column_lines(column: dict[str, Any]) -> Iterator[str]:
     stored, decoded = column["bytes"], column["decoded_bytes"]
     yield ""
-    yield f"{column['path']}: {size_text(stored)}, in Arrow {size_text(decoded)}{_ratio(stored, decoded)}"
-    yield from _tree_lines("shared part", "", [shared["tree"] for shared in column["shared"]])
+    compared = smaller_text(decoded, stored)
+    yield f"{column['path']}: {size_text(stored)}, in Arrow {size_text(decoded)}{compared and f' ({compared})'}"
+    yield from _tree_lines("shared dictionary", "", [shared["tree"] for shared in column["shared"]])
     yield from _tree_lines("block", "", [block["values"] for block in column["blocks"] if block["values"]])
     validity = [block["validity"] for block in column["blocks"] if block["validity"]]
     yield from _tree_lines("block", "validity of ", validity)
 
 
-def _ratio(stored: int, decoded: int) -> str:
-    if not stored or not decoded:
-        return ""
-    ratio = decoded / stored
-    return f" ({ratio:,.0f} times)" if ratio >= 100 else f" ({ratio:.1f} times)"
+_PLURALS = {"block": "blocks", "shared dictionary": "shared dictionaries"}
 
 
 def _tree_lines(noun: str, prefix: str, trees: list[dict[str, Any]]) -> Iterator[str]:
@@ -148,11 +122,11 @@ def _tree_lines(noun: str, prefix: str, trees: list[dict[str, Any]]) -> Iterator
     for tree in trees:
         groups.setdefault(_shape(tree), []).append(tree)
     for i, group in enumerate(sorted(groups.values(), key=len, reverse=True)):
-        node = _blank(group[0])
+        node = _empty_node(group[0])
         for tree in group:
             node.add(tree)
         count = f"{len(trees)}" if len(groups) == 1 else f"{len(group)} of {len(trees)}"
-        share = f"{prefix}{count} {noun}{'' if len(trees) == 1 else 's'}"
+        share = f"{prefix}{count} {noun if len(trees) == 1 else _PLURALS[noun]}"
         if i == 0:
             yield f"  {share}"
             yield from node.lines(4)
@@ -164,25 +138,28 @@ def _why_lines(column: dict[str, Any]) -> Iterator[str]:
     place = f"block {column['block']} of row group {column['row_group']}"
     yield ""
     yield f"{column['path']}: {place}, {size_text(column['bytes'])} of {size_text(column['plain_bytes'])}"
-    yield f"  chosen: {column['chosen']['text'] if column['chosen'] else 'nothing but NULLs'}"
+    yield f"  chosen: {column['chosen']['text'] if column['chosen'] else 'only NULLs'}"
     for each in column["considered"]:
-        weighed = each["estimate"] is not None
-        yield f"    {each['encoding']:<20} {'about ' + size_text(each['estimate']) if weighed else each['reason']}"
+        estimated = each["estimate"] is not None
+        yield f"    {each['encoding']:<20} {'about ' + size_text(each['estimate']) if estimated else each['reason']}"
     shared = column["shared"]
     if shared:
-        text = "taken" if shared["taken"] else f"none, {shared['reason']}"
+        text = "used" if shared["taken"] else f"not used, {shared['reason']}"
         if shared["distinct"] is not None:
-            text += f": {_for(shared['shared'], shared['alone'], shared['encoded'])}, {shared['distinct']:,} distinct"
+            text += (
+                f": {_instead(shared['shared'], shared['alone'], shared['encoded'])}, {shared['distinct']:,} distinct"
+            )
         yield f"  shared dictionary: {text}"
     if not column["relations"]:
-        yield "  told by other columns: none seems to make it smaller"
+        yield "  derived from other columns: none seems to make it smaller"
     for each in column["relations"]:
         how = " with ".join(
             [*([each["encoding"]] if each["encoding"] else []), *(["validity"] if each["validity"] else [])]
         )
-        size = _for(each["told"], each["alone"], each["encoded"])
-        yield f"  told by {', '.join(each['by'])} ({how}): {size}: {'taken' if each['taken'] else each['reason']}"
+        size = _instead(each["told"], each["alone"], each["encoded"])
+        outcome = "used" if each["taken"] else each["reason"]
+        yield f"  derived from {', '.join(each['by'])} ({how}): {size}: {outcome}"
 
 
-def _for(new: int, old: int, encoded: bool) -> str:
-    return f"{'' if encoded else 'about '}{size_text(new)} for {size_text(old)}"
+def _instead(new: int, old: int, encoded: bool) -> str:
+    return f"{'' if encoded else 'about '}{size_text(new)} instead of {size_text(old)}"

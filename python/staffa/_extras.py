@@ -1,4 +1,4 @@
-"""Libraries that only some need: imported when they are used."""
+"""Optional libraries, imported on first use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from staffa.errors import MissingExtraError
 
 
 def require(module: str, extra: str) -> Any:
-    """Imports a module that comes with an extra.
+    """Imports a module of an optional dependency.
 
     >>> require("json", "polars").dumps([1])
     '[1]'

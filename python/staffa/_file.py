@@ -1,10 +1,10 @@
-"""Reading: `File`, and `Reader` for reading as it goes."""
+"""`File`: an open file."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,11 @@ import pyarrow as pa
 
 from staffa import _staffa
 from staffa._arguments import aggregate_names, column_names, path_text, row_indices, row_range, whole_number
-from staffa._explain import Explain, Why, count_text, size_text
+from staffa._explain import Explain, Why
 from staffa._filter import Filter, bind
 from staffa._html import of_file
+from staffa._reader import Reader
+from staffa._text import count_text, size_text
 from staffa.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -23,18 +25,18 @@ if TYPE_CHECKING:
 
 
 def open(path: str | os.PathLike[str], *, cache_bytes: int | None = None, cache_decoded: bool = False) -> File:
-    """Opens a file. Its footer is read and checked; the data is read, and checked, when it is asked for.
+    """Opens a file. The footer is read and checked now, the data when it is needed.
 
     Args:
         path: The file.
-        cache_bytes: Memory for opened blocks, kept for the next `take`; by default 64 MiB.
-        cache_decoded: Keep them decoded: fewer fit, and a row out of one that is kept costs next to nothing.
+        cache_bytes: Memory for a cache of opened blocks, for the next `take`; by default 64 MiB.
+        cache_decoded: Cache decoded blocks: fewer fit, but a row of a cached block costs next to nothing.
 
     Raises:
-        FileNotFoundError: There is no such file; another `OSError` where the system refuses for another reason.
-        CorruptError: It is no Staffa file, or a damaged one.
-        TruncatedError: It ends too early.
-        UnsupportedError: It is of a version that this release cannot read.
+        FileNotFoundError: There is no such file; another `OSError` for other errors of the system.
+        CorruptError: The file is damaged or no Staffa file.
+        TruncatedError: The file ends too early.
+        UnsupportedError: This release cannot read the format version of the file.
 
     >>> staffa.write_table(pa.table({"x": range(1000)}), "x.staffa").rows
     1000
@@ -53,7 +55,7 @@ def read_table(
     dictionaries: Sequence[str] = (),
     run_ends: Sequence[str] = (),
 ) -> pa.Table:
-    """Reads a table from a file: `open(path).to_table(...)`, which see.
+    """Reads a table from a file: the same as `open(path).to_table(...)`.
 
     >>> staffa.write_table(pa.table({"x": range(1000)}), "x.staffa").rows
     1000
@@ -64,7 +66,7 @@ def read_table(
 
 
 class File:
-    """An open file. Several threads may use it, and anything that reads Arrow streams reads it.
+    """An open file. Several threads may use it, and it exports itself as an Arrow stream.
 
     >>> staffa.write_table(pa.table({"x": [1, 2, 3]}), "x.staffa").rows
     3
@@ -91,8 +93,8 @@ class File:
         return self._opened
 
     def close(self) -> None:
-        """Closes the file and forgets what is kept of it. To ask anything of it then is an `InvalidArgumentError`; what
-        reads already goes on. A file that nobody holds closes itself; `with` does it at the end of a block.
+        """Closes the file and clears its cache. A closed file raises `InvalidArgumentError`; readers that were started
+        before continue. A file also closes when it is garbage-collected, or at the end of a `with` block.
 
         >>> staffa.write_table(pa.table({"x": [1, 2, 3]}), "x.staffa").rows
         3
@@ -107,7 +109,7 @@ class File:
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed."""
+        """Whether the file was closed."""
         return self._opened is None
 
     def __enter__(self) -> File:
@@ -120,17 +122,17 @@ class File:
 
     @property
     def path(self) -> str:
-        """The path it was opened by."""
+        """The path of the file."""
         return self._path
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The schema, as it was given to the writer."""
+        """The schema that the writer got."""
         return pa.schema(self._file)
 
     @property
     def num_rows(self) -> int:
-        """The number of rows; `len(file)` is the same."""
+        """The number of rows, the same as `len(file)`."""
         return self._file.num_rows
 
     @property
@@ -155,18 +157,18 @@ class File:
         """Reads a table.
 
         Args:
-            columns: Names of the columns to read, in the order wanted; by default all.
-            filter: Which rows to keep: those for which the expression is true. It may name columns that are not read.
-            limit: At most so many rows, the first ones. No more than needed is read.
-            string_views: Give strings and binaries as views, which need not be copied out of dictionaries.
-            dictionaries: Give these columns of strings or binaries as dictionaries: as they are stored, where they are
-                stored so. Each chunk has its own; `unify_dictionaries` makes them one.
-            run_ends: Give these columns, of any type that is not nested, as runs: as they are stored, where they are
-                stored so, else made of their values.
+            columns: Names of the columns to read, in this order; by default all.
+            filter: The expression that selects rows. It may name columns that are not read.
+            limit: The maximum number of rows. No more rows than needed are read.
+            string_views: Return strings and binaries as views, which are not copied out of dictionaries.
+            dictionaries: Return these columns of strings or binaries as dictionaries, without decoding if they are
+                stored so. Each chunk has its own dictionary; `unify_dictionaries` merges them.
+            run_ends: Return these columns, of any type that is not nested, as run-end encoded arrays, without decoding
+                if they are stored so.
 
         Raises:
-            InvalidArgumentError: An unknown column, a filter that does not suit the columns.
-            CorruptError: A block is damaged. A table that is returned is right.
+            InvalidArgumentError: A column is unknown, or the filter does not fit the types.
+            CorruptError: A block is damaged. Returned tables are always correct.
 
         >>> trees = pa.table({"name": ["oak", "ash", "elm"], "height": [21, 15, 30]})
         >>> staffa.write_table(trees, "trees.staffa").rows
@@ -184,11 +186,11 @@ class File:
         names = column_names(columns)
         limit = whole_number("limit", limit, 0)
         string_views = bool(string_views)
-        coded, runs = column_names(dictionaries) or [], column_names(run_ends) or []
+        dictionary_names, run_end_names = column_names(dictionaries) or [], column_names(run_ends) or []
         pushed, rest = (None, None) if filter is None else bind(filter, self._file, names)
         if rest:
-            return self._filtered(rest, None, limit, string_views, coded, runs).read_all()
-        return self._file.read(names, pushed, limit, string_views, coded, runs)
+            return self._filtered(rest, None, limit, string_views, dictionary_names, run_end_names).read_all()
+        return self._file.read(names, pushed, limit, string_views, dictionary_names, run_end_names)
 
     def scan(
         self,
@@ -200,16 +202,16 @@ class File:
         dictionaries: Sequence[str] = (),
         run_ends: Sequence[str] = (),
     ) -> Reader:
-        """Reads batch by batch, in memory that does not grow with the file.
+        """Reads batch by batch, in memory that is independent of the size of the file.
 
         Args:
-            columns: As of `to_table`.
-            filter: As of `to_table`.
-            batch_rows: At most so many rows in a batch.
-            limit: As of `to_table`.
-            string_views: As of `to_table`.
-            dictionaries: As of `to_table`.
-            run_ends: As of `to_table`.
+            columns: As in `to_table`.
+            filter: As in `to_table`.
+            batch_rows: The maximum number of rows in a batch.
+            limit: As in `to_table`.
+            string_views: As in `to_table`.
+            dictionaries: As in `to_table`.
+            run_ends: As in `to_table`.
 
         >>> staffa.write_table(pa.table({"x": range(100_000)}), "x.staffa").rows
         100000
@@ -221,11 +223,11 @@ class File:
         batch_rows = whole_number("batch_rows", batch_rows, 1)
         limit = whole_number("limit", limit, 0)
         string_views = bool(string_views)
-        coded, runs = column_names(dictionaries) or [], column_names(run_ends) or []
+        dictionary_names, run_end_names = column_names(dictionaries) or [], column_names(run_ends) or []
         pushed, rest = (None, None) if filter is None else bind(filter, self._file, names)
         if rest:
-            return self._filtered(rest, batch_rows, limit, string_views, coded, runs)
-        return Reader(self._file.scan(names, pushed, batch_rows, limit, string_views, coded, runs))
+            return self._filtered(rest, batch_rows, limit, string_views, dictionary_names, run_end_names)
+        return Reader(self._file.scan(names, pushed, batch_rows, limit, string_views, dictionary_names, run_end_names))
 
     def _filtered(
         self,
@@ -236,7 +238,7 @@ class File:
         dictionaries: list[str] | None = None,
         run_ends: list[str] | None = None,
     ) -> Reader:
-        """What the library cannot filter alone; a limit counts what is left at the end."""
+        """Batches that pyarrow filters after the library; the limit counts rows after both."""
         reader = self._file.scan(rest.columns, rest.pushed, batch_rows, None, string_views, dictionaries, run_ends)
         return Reader(reader, rest, limit)
 
@@ -246,13 +248,13 @@ class File:
         columns: Sequence[str] | None = None,
         string_views: bool = False,
     ) -> pa.Table:
-        """Reads single rows, by number.
+        """Reads rows by number.
 
         Args:
-            indices: Row numbers from 0, in any order, repeats allowed: a list, a NumPy or pyarrow array, a Series. A
-                `range` of them, or a `slice`, as of a list. A mask: a boolean for each row, those that are true.
-            columns: As of `to_table`.
-            string_views: As of `to_table`.
+            indices: Row numbers from 0, in any order, duplicates allowed: a list, a NumPy or pyarrow array, a Series; a
+                `range` or a `slice`; or a mask with a boolean for each row.
+            columns: As in `to_table`.
+            string_views: As in `to_table`.
 
         Raises:
             InvalidArgumentError: An index is negative or past the last row; a mask is shorter or longer than the file.
@@ -279,20 +281,20 @@ class File:
         aggregates: Mapping[str, str | Sequence[str]],
         filter: pc.Expression | None = None,
     ) -> dict[str, dict[str, pa.Scalar]]:
-        """Counts, smallest and largest values, sums: out of the file's statistics where they know, without decoding.
+        """Counts, minima, maxima and sums, from the statistics of the file where possible, without decoding.
 
         Args:
-            aggregates: For a column, one or several of `rows`, `count` (of values that are not NULL), `nulls`, `min`,
-                `max`, `sum`, `distinct` (how many different values) and `sorted` (whether they ascend).
-            filter: As of `to_table`: over the rows that it keeps.
+            aggregates: For each column one or several of `rows`, `count` (of non-NULL values), `nulls`, `min`, `max`,
+                `sum`, `distinct` (the number of distinct values) and `sorted` (whether the values ascend).
+            filter: As in `to_table`: only matching rows are aggregated.
 
         Returns:
-            By column and aggregate, as pyarrow's scalars. Without values min, max and sum are NULL. Floats stand in a
-            total order: -0.0 is less than 0.0, NaN greater than everything (pyarrow leaves NaN out). Sums of integers
-            have 64 bits; one that does not fit is an error. Floats are added up as doubles, in the order of the rows.
+            pyarrow scalars by column and aggregate. Without values min, max and sum are NULL. Floats are in total
+            order: -0.0 is less than 0.0, NaN greater than all else (pyarrow ignores NaN). Sums of integers have 64
+            bits; an overflow is an error. Floats are added as doubles, in the order of the rows.
 
         Raises:
-            InvalidArgumentError: An unknown column or aggregate, a nested column, a type that has no such aggregate.
+            InvalidArgumentError: An unknown column or aggregate, a nested column, a type without this aggregate.
 
         >>> trees = pa.table({"name": ["oak", "ash", "elm"], "height": [21, None, 30]})
         >>> staffa.write_table(trees, "trees.staffa").rows
@@ -317,7 +319,7 @@ class File:
         return out
 
     def explain(self) -> Explain:
-        """How each column is stored. `print` it to see the trees of encodings.
+        """The encodings of each column. `print` shows the trees.
 
         >>> staffa.write_table(pa.table({"x": [7] * 1000}), "x.staffa").rows
         1000
@@ -327,12 +329,12 @@ class File:
         return Explain(self._path, self.num_rows, self.nbytes, json.loads(self._file.explain()))
 
     def why(self, column: str | None = None) -> Why:
-        """Why the columns are stored as they are: what was considered for each, and why it lost. `print` it.
+        """The reasons for the encodings of each column: all candidates and why they were rejected. `print` shows them.
 
-        That is the writer's work done again for the first row group, with the profile "balanced", and takes as long.
+        This repeats the work of the writer for the first row group, with the profile "balanced", and takes as long.
 
         Args:
-            column: Only this one: a name, or the path of a part of a nested column.
+            column: Only this column: a name, or the path of a leaf of a nested column.
 
         Raises:
             InvalidArgumentError: There is no such column.
@@ -352,12 +354,12 @@ class File:
             known = [each["path"] for each in columns] + self.schema.names
             if column not in known:
                 names = ", ".join(map(repr, self.schema.names[:20]))
-                raise InvalidArgumentError(f"no column is called {column!r}; there are {names}")
+                raise InvalidArgumentError(f"unknown column {column!r}; there are {names}")
             columns = [each for each in columns if column in (each["path"], each["column"])]
         return Why(self._path, columns)
 
     def inspect(self) -> dict[str, Any]:
-        """Places, sizes and statistics: of the file, its row groups, columns, chunks and blocks.
+        """Offsets, sizes and statistics of the file, its row groups, columns, chunks and blocks.
 
         >>> staffa.write_table(pa.table({"x": [3, 1, None]}), "x.staffa").rows
         3
@@ -372,7 +374,7 @@ class File:
         """Reads, checks and decodes everything; returns what was checked.
 
         Raises:
-            CorruptError: The first defect found; `TruncatedError` or another where it is of that kind.
+            CorruptError: The first error found, or `TruncatedError` or another, depending on its kind.
 
         >>> staffa.write_table(pa.table({"x": range(1000)}), "x.staffa").rows
         1000
@@ -405,90 +407,11 @@ class File:
         return of_file(self._path, facts, self.schema, self.inspect()["columns"])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        again = partial(open, cache_bytes=self._cache_bytes, cache_decoded=self._cache_decoded)
-        return again, (self._path,)
+        reopen = partial(open, cache_bytes=self._cache_bytes, cache_decoded=self._cache_decoded)
+        return reopen, (self._path,)
 
     def __arrow_c_schema__(self) -> object:
         return self._file.__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._file.scan().__arrow_c_stream__(requested_schema)
-
-
-class Reader:
-    """Batches of a file, to be read once: an iterator of pyarrow's RecordBatch, a context manager, and an Arrow stream
-    that pyarrow, Polars and DuckDB take over.
-
-    >>> staffa.write_table(pa.table({"x": range(5)}), "x.staffa").rows
-    5
-    >>> reader = staffa.open("x.staffa").scan()
-    >>> next(reader).num_rows
-    5
-    >>> pa.RecordBatchReader.from_stream(staffa.open("x.staffa").scan(limit=2)).read_all().to_pydict()
-    {'x': [0, 1]}
-    """
-
-    def __init__(self, reader: _staffa.Reader, filter: Filter | None = None, limit: int | None = None) -> None:
-        self._reader = reader
-        self._filter = filter
-        self._left = limit
-        schema = pa.schema(reader)
-        if filter is not None:
-            fields = [schema.field(i) for i in range(filter.num_wanted)]
-            schema = pa.schema(fields, schema.metadata)
-        self._schema = schema
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The schema of the batches."""
-        return self._schema
-
-    @property
-    def closed(self) -> bool:
-        """Whether it was closed, or handed over as a stream."""
-        return self._reader.closed
-
-    def read_all(self) -> pa.Table:
-        """What is left, as a table."""
-        return pa.Table.from_batches(self, self._schema)
-
-    def close(self) -> None:
-        """Ends the reading; calling it again does nothing."""
-        self._reader.close()
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        return self
-
-    def __next__(self) -> pa.RecordBatch:
-        while self._left != 0:
-            batch = self._reader.next()
-            if batch is None:
-                break
-            if self._filter is None:
-                return batch.to_pyarrow()
-            kept = self._filter.apply(batch)
-            if self._left is not None:
-                kept = kept.slice(0, self._left)
-                self._left -= kept.num_rows
-            if kept.num_rows:
-                return kept
-        raise StopIteration
-
-    def __enter__(self) -> Reader:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def __arrow_c_schema__(self) -> object:
-        return self._schema.__arrow_c_schema__()
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        if self._filter is None:
-            return self._reader.__arrow_c_stream__(requested_schema)
-        return pa.RecordBatchReader.from_batches(self._schema, self).__arrow_c_stream__(requested_schema)

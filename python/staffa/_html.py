@@ -1,4 +1,4 @@
-"""How files and their encodings show themselves in a notebook: plain HTML that keeps the notebook's own colours."""
+"""Files and their encodings as HTML for notebooks, in the colours of the notebook."""
 
 from __future__ import annotations
 
@@ -7,44 +7,46 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-# Columns that are shown; more are counted.
-_MOST_COLUMNS = 200
+from staffa._text import ratio_text
+
+# Columns shown; others are counted.
+_MAX_COLUMNS = 200
 
 
 def of_file(path: str, facts: Iterable[str], schema: Any, columns: list[dict[str, Any]]) -> str:
-    """A file: a line of facts, and its columns with their types and sizes."""
+    """A file: facts in a line, and its columns with types and sizes."""
     sizes: Counter[str] = Counter()
     for leaf in columns:
         sizes[leaf["column"]] += leaf["bytes"]
     rows = [
         [escape(field.name), escape(str(field.type)), "" if field.nullable else "not NULL", *_size(sizes, field.name)]
-        for field in list(schema)[:_MOST_COLUMNS]
+        for field in list(schema)[:_MAX_COLUMNS]
     ]
     return _page(path, facts, ["column", "type", "", "bytes", "share"], rows, len(schema))
 
 
 def of_explain(path: str, facts: Iterable[str], columns: list[dict[str, Any]], trees: Sequence[str]) -> str:
-    """The encodings of a file: for each leaf column its size, and its trees to be unfolded."""
+    """The encodings of a file: each leaf column with its size and its foldable trees."""
     sizes = Counter({leaf["path"]: leaf["bytes"] for leaf in columns})
     rows = []
-    for leaf, tree in list(zip(columns, trees, strict=True))[:_MOST_COLUMNS]:
+    for leaf, tree in list(zip(columns, trees, strict=True))[:_MAX_COLUMNS]:
         encodings = ", ".join(_encodings(leaf))
         folded = f"<details><summary>{escape(encodings)}</summary><pre>{escape(tree)}</pre></details>"
-        rows.append([escape(leaf["path"]), folded, *_size(sizes, leaf["path"]), _times(leaf)])
+        rows.append(
+            [
+                escape(leaf["path"]),
+                folded,
+                *_size(sizes, leaf["path"]),
+                ratio_text(leaf["decoded_bytes"], leaf["bytes"]),
+            ]
+        )
     return _page(path, facts, ["column", "encodings", "bytes", "share", "smaller than Arrow"], rows, len(columns))
 
 
 def _encodings(leaf: dict[str, Any]) -> list[str]:
-    """The outermost encodings, the most frequent first."""
+    """The encodings at the roots of the trees, the most frequent first."""
     trees = [block["values"] for block in leaf["blocks"] if block["values"]]
-    return [name for name, _ in Counter(tree["encoding"] for tree in trees).most_common()] or ["nothing but NULL"]
-
-
-def _times(leaf: dict[str, Any]) -> str:
-    if not leaf["bytes"] or not leaf["decoded_bytes"]:
-        return ""
-    times = leaf["decoded_bytes"] / leaf["bytes"]
-    return f"{times:,.0f} times" if times >= 100 else f"{times:.1f} times"
+    return [name for name, _ in Counter(tree["encoding"] for tree in trees).most_common()] or ["only NULLs"]
 
 
 def _size(sizes: Counter[str], name: str) -> list[str]:

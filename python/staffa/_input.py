@@ -1,4 +1,4 @@
-"""Whatever speaks Arrow, as a stream that the extension module can read."""
+"""Arrow data of other libraries as a stream for the extension module."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def as_reader(data: Any) -> pa.RecordBatchReader:
             reader = pa.RecordBatchReader.from_batches(batch.schema, [batch])
         else:
             raise InvalidArgumentError(
-                "data must be a table that speaks the Arrow PyCapsule protocol (__arrow_c_stream__), as pyarrow, "
-                f"Polars, pandas and DuckDB do; found {type(data).__name__}"
+                "data must be a table with the Arrow PyCapsule interface (__arrow_c_stream__), as of pyarrow, "
+                f"Polars, pandas or DuckDB; found {type(data).__name__}"
             )
     except (pa.ArrowException, TypeError) as error:
         raise InvalidArgumentError(f"data cannot be read as an Arrow table: {error}") from error
@@ -37,14 +37,14 @@ def as_reader(data: Any) -> pa.RecordBatchReader:
 
 def _check_names(field: pa.Field) -> None:
     if "\0" in field.name:
-        raise InvalidArgumentError(f"a column's name cannot hold NUL, where Arrow would cut it: {field.name!r}")
+        raise InvalidArgumentError(f"the name of a column cannot hold a NUL byte: {field.name!r}")
     for i in range(field.type.num_fields):
         _check_names(field.type.field(i))
 
 
 def _needs_rebasing(data_type: pa.DataType) -> bool:
-    """Whether a slice of this type must be copied: the import in arrow-rs 59 applies the offset of a struct, or of a
-    list of fixed size, twice to structs directly inside it, and panics.
+    """Whether a slice of this type must be copied: the import of arrow-rs 59 applies the offset of a struct or of a
+    fixed-size list twice to structs directly inside it, and panics.
     """
     if isinstance(data_type, pa.ExtensionType):
         return _needs_rebasing(data_type.storage_type)
@@ -59,7 +59,7 @@ def _needs_rebasing(data_type: pa.DataType) -> bool:
 
 def _rebase(reader: pa.RecordBatchReader, rebased: list[bool]) -> Iterator[pa.RecordBatch]:
     for batch in reader:
-        # Concatenating copies, and the copy starts at offset 0 all the way down.
+        # The concatenation copies, and the copy has offset 0 at all levels.
         columns = [
             pa.concat_arrays([column.slice(0, 0), column]) if copy else column
             for copy, column in zip(rebased, batch.columns, strict=True)

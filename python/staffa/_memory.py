@@ -1,4 +1,4 @@
-"""Memory that is kept for the next table."""
+"""Retained memory: freed output memory that is kept for the next table."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from staffa.errors import InvalidArgumentError
 
 
 def set_retained_memory(bytes: int) -> int:
-    """Sets how much memory of freed tables stays with the process for the next ones; gives the limit before.
+    """Sets the limit of retained memory; returns the previous limit.
 
-    Memory in which tables and batches were handed out, and that is free again, is used again: to get fresh memory from
-    the system costs more than decoding. What is above the limit goes back to the system at once. First the limit is
-    1 GiB. 64 MiB of that are the process's own; the rest is offered to the system, which takes it when it runs short.
-    Until then it counts as memory of the process.
+    Freed memory of tables and batches is retained for the next ones, because fresh memory from the system costs more
+    than decoding. Memory above the limit is returned to the system at once. The default limit is 1 GiB. Of that, 64 MiB
+    stay with the process; the rest is offered to the system, which takes it under memory pressure. Until then it counts
+    as memory of the process.
 
-    Where the process has told glibc's malloc to keep more than 64 MiB (by the environment,
-    `GLIBC_TUNABLES=glibc.malloc.trim_threshold=...` or `MALLOC_TRIM_THRESHOLD_`), as much is its own, and no less is
-    the limit. Where nothing can be offered (not Linux), the limit is 64 MiB at first. The DuckDB extension keeps memory
-    of its own, to which this does not apply.
+    If glibc's malloc is set to keep more than 64 MiB (`GLIBC_TUNABLES=glibc.malloc.trim_threshold=...` or
+    `MALLOC_TRIM_THRESHOLD_` in the environment), that much stays with the process, and the limit is at least as high.
+    On systems other than Linux, which cannot be offered memory, the default limit is 64 MiB. The DuckDB extension
+    retains memory of its own, with its own limit.
 
     Args:
-        bytes: How many bytes are to stay at most; 0 for none.
+        bytes: The limit in bytes; 0 retains nothing.
 
     >>> before = staffa.set_retained_memory(1 << 30)
     >>> staffa.write_table(pa.table({"x": range(100_000)}), "x.staffa").rows
@@ -44,5 +44,5 @@ def set_retained_memory(bytes: int) -> int:
 
 
 def retained_memory() -> int:
-    """The bytes of freed memory that stay with the process now; that of tables still alive is not in it."""
+    """The bytes of retained memory now, without the memory of tables still in use."""
     return _staffa.retained_memory()

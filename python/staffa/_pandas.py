@@ -1,4 +1,4 @@
-"""pandas: frames in and out, with their index."""
+"""pandas DataFrames in and out, with their index."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def read_pandas(
     dtype_backend: Literal["numpy", "numpy_nullable", "pyarrow"] = "numpy",
     **options: Any,
 ) -> pd.DataFrame:
-    """Reads a pandas DataFrame, with the index that it was written with.
+    """Reads a pandas DataFrame, with the index that was written.
 
     Args:
-        source: Whatever `dataset` takes: a path, a pattern, a folder, a list of these.
-        columns: Names of the columns to read; those of the index come with them. By default all.
-        filter: Which rows to keep.
-        dtype_backend: "numpy" for pandas' ordinary types, in which integers with NULL become floats; "pyarrow" for
-            exactly the types of the file, "numpy_nullable" for pandas' own types with NULL.
-        options: As of `dataset`.
+        source: As in `dataset`: a path, a pattern, a folder, a list of these; or a `Dataset`.
+        columns: Names of the columns to read, without those of the index, which are always read. By default all.
+        filter: The expression that selects rows.
+        dtype_backend: "numpy" for pandas' default types, where integers with NULL become floats; "pyarrow" for exactly
+            the types of the file; "numpy_nullable" for pandas' own nullable types.
+        options: As in `dataset`.
 
     Raises:
         MissingExtraError: pandas is not installed.
@@ -64,18 +64,18 @@ def write_pandas(
     index: bool | None = None,
     **options: Any,
 ) -> WriteSummary:
-    """Writes a pandas DataFrame; `read_pandas` gives it back with its index.
+    """Writes a pandas DataFrame; `read_pandas` reads it with its index.
 
     Args:
-        frame: What to write.
-        path: Where to.
-        index: Whether to write the index as columns; by default all but a plain range, of which only the bounds are
-            kept, as pandas does for Parquet.
-        options: As of `write_table`.
+        frame: The DataFrame.
+        path: The file to write.
+        index: Whether to write the index as columns; by default all but a plain range, which is stored as its bounds,
+            as pandas does for Parquet.
+        options: As in `write_table`.
 
     Raises:
         MissingExtraError: pandas is not installed.
-        InvalidArgumentError: A column of mixed or unknown Python objects, which it names.
+        InvalidArgumentError: A column holds mixed or unknown Python objects; the message names it.
 
     >>> staffa.write_pandas(pd.DataFrame({"x": [1, 2]}), "x.staffa", profile="small").rows
     2
@@ -84,12 +84,12 @@ def write_pandas(
     try:
         table = pa.Table.from_pandas(frame, preserve_index=index)
     except (pa.ArrowException, AttributeError, TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"this is no pandas DataFrame that can be written: {error}") from error
+        raise InvalidArgumentError(f"frame must be a pandas DataFrame that can be written: {error}") from error
     return write_table(table, path, **options)
 
 
 def _index_columns(schema: pa.Schema) -> list[str]:
-    """The columns that hold the index. A range is only described, by a dictionary."""
+    """The columns of the index. A range has no column, but is described by a dictionary."""
     described = schema.pandas_metadata or {}
     return [name for name in described.get("index_columns", []) if isinstance(name, str) and name in schema.names]
 

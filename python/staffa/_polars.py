@@ -1,4 +1,4 @@
-"""Polars: lazy frames that read no more than they need, and lazy frames that are written as they are computed."""
+"""Polars frames in and out: lazy frames read no more than they need, and are written while they are computed."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def scan_polars(source: Any, **options: Any) -> pl.LazyFrame:
-    """A Polars LazyFrame: columns, limits and what of a filter the library can test are pushed, block by block.
+    """A Polars LazyFrame. Columns, limits and the supported part of a filter are pushed into the file.
 
     Args:
-        source: Whatever `dataset` takes: a path, a pattern, a folder, a list of these; or a `Dataset`.
-        options: As of `dataset`.
+        source: As in `dataset`: a path, a pattern, a folder, a list of these; or a `Dataset`.
+        options: As in `dataset`.
 
     Raises:
         MissingExtraError: Polars is not installed.
@@ -48,13 +48,13 @@ def scan_polars(source: Any, **options: Any) -> pl.LazyFrame:
 
 
 def write_polars(frame: pl.LazyFrame | pl.DataFrame, path: str | os.PathLike[str], **options: Any) -> WriteSummary:
-    """Writes a Polars frame. A LazyFrame is computed by the streaming engine and written as it comes, a row group at a
-    time: it need not fit in memory.
+    """Writes a Polars frame. A LazyFrame is computed by the streaming engine and written row group by row group, and so
+    need not fit in memory.
 
     Args:
-        frame: What to write.
-        path: Where to. It may be one of the files that the frame reads: it is replaced at the end.
-        options: As of `write_table`.
+        frame: The frame.
+        path: The file to write. It may be one of the files that the frame reads: it is replaced at the end.
+        options: As in `write_table`.
 
     Raises:
         MissingExtraError: Polars is not installed.
@@ -72,7 +72,7 @@ def write_polars(frame: pl.LazyFrame | pl.DataFrame, path: str | os.PathLike[str
 
 
 class _Source:
-    """What Polars calls for the rows of a scan. It trusts the answer: every part of the predicate has been applied."""
+    """The callback of Polars for the rows of a scan. Polars does not apply the predicate again."""
 
     def __init__(self, rows: Dataset) -> None:
         self._rows = rows
@@ -88,17 +88,17 @@ class _Source:
 
         from staffa._polars_predicate import translate
 
-        pushed, left = (None, None) if predicate is None else translate(predicate, self._rows.schema)
+        pushed, rest = (None, None) if predicate is None else translate(predicate, self._rows.schema)
         if n_rows is not None:
-            # The limit comes first: it counts rows before the predicate.
-            pushed, left = None, predicate
-        # Without a size in mind the whole is collected: a row group at a time goes into huge pages.
+            # The limit counts rows before the predicate.
+            pushed, rest = None, predicate
+        # Without a batch size the whole result is collected: whole row groups fill huge pages.
         scanner = self._rows.scanner(with_columns, pushed, None if batch_size else 1 << 20)
         empty = True
         for batch in scanner.to_batches(n_rows, views=True):
             frame = cast("pl.DataFrame", polars.from_arrow(batch))
-            yield frame if left is None else frame.filter(left)
+            yield frame if rest is None else frame.filter(rest)
             empty = False
         if empty:
-            # Polars wants a frame even where there are no rows.
+            # Polars needs a frame even without rows.
             yield cast("pl.DataFrame", polars.from_arrow(scanner.projected_schema.empty_table()))

@@ -1,9 +1,9 @@
-"""Predicates of Polars as expressions of pyarrow, where the two mean the same.
+"""Predicates of Polars as pyarrow expressions, if both have the same meaning.
 
-Polars writes an expression as JSON. Literals have the type of their column by the time that a scan gets them; a
-column within a cast is none that is known here. What is not translated Polars evaluates itself.
+Polars serializes an expression as JSON. In the predicate of a scan, literals have the type of their column; casts of
+columns are not translated. Polars evaluates the rest itself.
 
-Floats differ: to Polars NaN equals itself and is greater than all else, to pyarrow comparisons with it are false.
+Floats differ: in Polars NaN equals itself and is greater than all else, in pyarrow comparisons with NaN are false.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from staffa._pushdown import TYPES, is_microseconds, is_text
 if TYPE_CHECKING:
     import polars as pl
 
-# Longer lists are left to Polars, which looks values up in a table.
+# Longer lists are left to Polars, which hashes them.
 _LONGEST_LIST = 100
 
 
 class _UnknownError(Exception):
-    """Something that is not translated."""
+    """A part that cannot be translated."""
 
 
 def translate(predicate: pl.Expr, schema: pa.Schema) -> tuple[pc.Expression | None, pl.Expr | None]:
-    """The conjuncts that pyarrow can tell in the same way, and what Polars has to test after that.
+    """The conjuncts that pyarrow evaluates in the same way, and the predicate that Polars must still apply.
 
     >>> schema = pa.schema({"a": pa.int32(), "x": pa.float64()})
     >>> expression, left = translate((pl.col("a") > pl.lit(1, pl.Int32)) & (pl.col("x") <= 0.5), schema)
@@ -44,7 +44,7 @@ def translate(predicate: pl.Expr, schema: pa.Schema) -> tuple[pc.Expression | No
     """
     try:
         tree = json.loads(predicate.meta.serialize(format="json"))
-    except Exception:  # Polars refuses functions written in Python, among others, by many kinds of exceptions.
+    except Exception:  # Polars raises many kinds of exceptions, for Python functions among others.
         return None, predicate
     reader = _Reader(schema)
     conjuncts = _conjuncts(tree)
@@ -59,7 +59,7 @@ def translate(predicate: pl.Expr, schema: pa.Schema) -> tuple[pc.Expression | No
 
 
 def _is_hint(tree: Any) -> bool:
-    """What a join or a limit elsewhere will keep, as far as it is known: for display, and not to be evaluated."""
+    """Whether a conjunct is a dynamic predicate of a join or a limit: only for display."""
     return "Display" in tree and "dynamic_pred" in json.dumps(tree)
 
 
@@ -77,20 +77,20 @@ def _conjuncts(tree: Any) -> list[Any]:
 
 
 class _Reader:
-    """Reads expressions over the columns of a schema."""
+    """Translates expressions over the columns of a schema."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
 
     def conjunct(self, tree: Any) -> pc.Expression | None:
-        """A part of an AND, or None where it is not known."""
+        """A conjunct, or None if it cannot be translated."""
         try:
             return self._predicate(tree)
         except (_UnknownError, KeyError, IndexError, TypeError, ValueError, OverflowError, pa.ArrowException):
             return None
 
     def _predicate(self, tree: Any) -> pc.Expression:
-        """An expression that is true, false or NULL: the same of the three for pyarrow."""
+        """A boolean expression that has the same value in pyarrow, NULL included."""
         kind, of = _only(tree)
         if kind == "Column":
             field = self._field(tree)
@@ -126,7 +126,7 @@ class _Reader:
         _expect(name == "IsIn" and options == {"nulls_equal": False} and not pa.types.is_floating(field.type))
         values = _listed(inputs[1]).drop_null().cast(field.type)
         _expect(0 < len(values) <= _LONGEST_LIST)
-        # Not `isin`, which is false for NULL, where Polars has NULL.
+        # Not `isin`, which is false for NULL; Polars returns NULL.
         return reduce(operator.or_, [column == value for value in values])
 
     def _compare(self, name: str, left: Any, right: Any) -> pc.Expression:
@@ -145,7 +145,7 @@ class _Reader:
         return field
 
     def _literal(self, tree: Any, field: pa.Field) -> pa.Scalar:
-        """A literal of the type of the column; Polars knows how to compare others."""
+        """A literal of the type of the column; others are left to Polars."""
         kind, value = _only(tree["Literal"])
         _expect(kind in ("Scalar", "Dyn"))
         kind, value = _only(value)
@@ -156,7 +156,7 @@ class _Reader:
 
 
 def _only(tree: Any) -> tuple[str, Any]:
-    """A node: its kind and what it is made of."""
+    """The kind and the content of a node."""
     if isinstance(tree, str):
         return tree, None
     ((kind, of),) = tree.items()
@@ -164,7 +164,7 @@ def _only(tree: Any) -> tuple[str, Any]:
 
 
 def _listed(tree: Any) -> pa.ChunkedArray:
-    """The values of a list, which Polars writes as an Arrow stream."""
+    """The values of a list, which Polars serializes as an Arrow stream."""
     kind, of = _only(tree)
     if kind == "Alias":
         return _listed(of[0])

@@ -1,4 +1,4 @@
-"""What is wanted of a dataset: which columns, or expressions of columns, of which rows."""
+"""The projection and filter of a dataset scan."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pyarrow as pa
 from staffa._arguments import column_names
 from staffa._evaluate import evaluate, needed, no_rows
 from staffa._filter import Condition, check_expression
-from staffa._fold import comparable, fold
+from staffa._partial_eval import comparable, partial_eval
 from staffa._pushdown import Predicate
 from staffa.errors import InvalidArgumentError
 
 
 class Projection:
-    """Columns and filter, bound to the schema of a dataset: what cannot work is refused before anything is read."""
+    """Columns or expressions, and a filter, bound to the schema of a dataset. Errors are raised before any read."""
 
     def __init__(self, schema: pa.Schema, columns: Any, filter: Any) -> None:
         self._full = schema
@@ -34,61 +34,61 @@ class Projection:
                 raise InvalidArgumentError(
                     f"unknown column {name!r}; there are {', '.join(map(repr, schema.names[:20])) or 'none'}"
                 )
-        #: The columns that must be read where the library tests the whole filter.
+        #: The columns to read if the library evaluates the whole filter.
         self.columns = list(dict.fromkeys(self._selected))
         self.filtered = filter is not None
-        self._tested: list[str] = []
+        self._filter_columns: list[str] = []
         self._pushed: dict[frozenset[str], tuple[Predicate | None, bool]] = {}
         if self.filtered:
             check_expression("filter", filter)
-            self._tested = needed([filter], schema.names)
-            self._condition = Condition(filter, self.part(self._tested), schema.names)
-            if not self.pushed(set(self._tested))[1]:
+            self._filter_columns = needed([filter], schema.names)
+            self._condition = Condition(filter, self.part(self._filter_columns), schema.names)
+            if not self.pushed(set(self._filter_columns))[1]:
                 self._condition.check()
-        #: The schema of what comes out.
+        #: The schema of the result.
         self.schema = self.part(self._selected)
         if self._expressions is not None:
             self.schema = self._evaluated(no_rows(self.part(self.columns))).schema
 
     @property
-    def plain(self) -> bool:
-        """Whether columns come out as they are read."""
+    def columns_only(self) -> bool:
+        """Whether the result has columns only, no expressions."""
         return self._expressions is None
 
     @property
     def all_columns(self) -> list[str]:
-        """The columns that must be read where pyarrow tests the filter."""
-        return list(dict.fromkeys([*self._selected, *self._tested]))
+        """The columns to read if pyarrow evaluates the filter."""
+        return list(dict.fromkeys([*self._selected, *self._filter_columns]))
 
     def part(self, names: list[str]) -> pa.Schema:
         """The schema of some columns."""
         return pa.schema([self._full.field(name) for name in names], self._full.metadata)
 
     def pushed(self, columns: set[str]) -> tuple[Predicate | None, bool]:
-        """What the library can test of the filter in these columns, and whether that is all of it."""
+        """The part of the filter that the library can evaluate on these columns, and whether that is all of it."""
         if not self.filtered:
             return None, True
-        key = frozenset(columns.intersection(self._tested))
+        key = frozenset(columns.intersection(self._filter_columns))
         if key not in self._pushed:
             self._pushed[key] = self._condition.pushed(set(key))
         return self._pushed[key]
 
     def constants(self, keys: Mapping[str, pa.Scalar]) -> dict[str, pa.Scalar]:
-        """What folders tell, in the types of the dataset."""
+        """The partition keys, in the types of the dataset."""
         return {name: _as(key, self._full.field(name)) for name, key in keys.items() if name in self._full.names}
 
     def excludes(self, keys: Mapping[str, pa.Scalar]) -> bool:
-        """Whether no row can be kept where folders tell this."""
+        """Whether no row of a file with these partition keys can match."""
         if not self.filtered:
             return False
-        constants = self.constants({name: keys[name] for name in self._tested if name in keys})
+        constants = self.constants({name: keys[name] for name in self._filter_columns if name in keys})
         predicate, _ = self.pushed({name for name, constant in constants.items() if comparable(constant)})
-        return predicate is not None and fold(predicate, constants) is False
+        return predicate is not None and partial_eval(predicate, constants) is False
 
-    def finish(self, batch: pa.RecordBatch, tested: bool) -> pa.RecordBatch:
-        """What is wanted of a batch of `columns`, or, if the filter has not been tested yet, of `all_columns`."""
-        if not tested:
-            keep = self._condition.holds(batch.select(self._tested))
+    def finish(self, batch: pa.RecordBatch, filtered: bool) -> pa.RecordBatch:
+        """The result for a batch of `columns`, or of `all_columns` if the filter is not applied yet."""
+        if not filtered:
+            keep = self._condition.holds(batch.select(self._filter_columns))
             batch = batch.select(self.columns).filter(keep)
         return batch.select(self._selected) if self._expressions is None else self._evaluated(batch)
 

@@ -1,13 +1,13 @@
-"""Filters that the library tests itself, block by block, skipping what its zone maps exclude.
+"""Filters that the library evaluates itself, block by block, with zone maps.
 
-pyarrow does not show what is in an expression, but it writes every expression that it can bind as Substrait, a protocol
-buffer. What means the same to the library for certain is translated here, as nested tuples:
+pyarrow has no interface to the parts of an expression, but serializes every bound expression as Substrait, a protocol
+buffer. The parts with exactly the same meaning in the library are translated to nested tuples:
 
     predicate = ("and" | "or", [predicate, ...]) | ("not", predicate) | ("is_null", column)
               | ("==" | "!=" | "<" | "<=" | ">" | ">=", (column, literal)) | ("in", (column, [literal, ...]))
               | ("starts_with" | "contains" | "like", (column, text))
 
-Everything else stays with pyarrow, in `_filter`.
+pyarrow evaluates all else, in `_filter`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Message = dict[int, list[Any]]
 
 _LONG_BYTES = 10_000
 
-# Substrait's names, and what they are with the sides exchanged.
+# Substrait's names: the operator, and the operator with its sides exchanged.
 _COMPARISONS = {
     "equal": ("==", "=="),
     "not_equal": ("!=", "!="),
@@ -42,12 +42,12 @@ _COMPARISONS = {
 _CASE_SENSITIVE = (b"case_sensitivity", b"CASE_SENSITIVE")
 
 
-class _NotOursError(Exception):
-    """Something that the library does not know, or not in the same way."""
+class _UnknownError(Exception):
+    """A part that cannot be translated."""
 
 
 def translate(expression: pc.Expression, schema: pa.Schema, columns: set[str]) -> tuple[Predicate | None, bool]:
-    r"""What the library can test of an expression in these columns, and whether that is all of it.
+    r"""The part of an expression that the library can evaluate on these columns, and whether that is the whole.
 
     >>> schema = pa.schema({"a": pa.int32(), "s": pa.string()})
     >>> translate((pc.field("a") <= 5) & (pc.field("s") == "x"), schema, {"a", "s"})
@@ -62,10 +62,10 @@ def translate(expression: pc.Expression, schema: pa.Schema, columns: set[str]) -
     (('like', ('s', 'x_%')), True)
     """
     text = str(expression)
-    # An option that Substrait has no place for.
+    # Substrait has no such option.
     if "nan_is_null=true" in text:
         return None, False
-    # A function that it has no name for.
+    # Substrait has no such function.
     if text.startswith("match_like("):
         like = _like(expression, text, schema, columns)
         return like, like is not None
@@ -73,7 +73,7 @@ def translate(expression: pc.Expression, schema: pa.Schema, columns: set[str]) -
         written = memoryview(expression.to_substrait(schema)).cast("B")
     except (pa.ArrowException, NotImplementedError):
         return None, False
-    # A long list: pyarrow looks values up in a table, the library compares with one after the other.
+    # A long list: pyarrow hashes the values, the library compares them one by one.
     if len(written) > _LONG_BYTES:
         return None, False
     try:
@@ -81,7 +81,7 @@ def translate(expression: pc.Expression, schema: pa.Schema, columns: set[str]) -
         reader = _Reader(plan, schema, columns)
         root = _only(_message(_only(plan, 3)), 1)
         conjuncts = reader.conjuncts(root)
-    except (_NotOursError, IndexError, struct.error):
+    except (_UnknownError, IndexError, struct.error):
         return None, False
     known = [predicate for predicate in conjuncts if predicate is not None]
     whole = len(known) == len(conjuncts)
@@ -91,7 +91,7 @@ def translate(expression: pc.Expression, schema: pa.Schema, columns: set[str]) -
 
 
 class _Reader:
-    """Reads the expressions of one plan."""
+    """Translates the expressions of one plan."""
 
     def __init__(self, plan: Message, schema: pa.Schema, columns: set[str]) -> None:
         self._schema = schema
@@ -101,30 +101,30 @@ class _Reader:
         self._functions = {function.get(2, [0])[0]: bytes(_only(function, 3)).decode() for function in functions}
 
     def conjuncts(self, data: memoryview) -> list[Predicate | None]:
-        """The parts of an AND, each translated, or None."""
+        """The conjuncts, each translated, or None."""
         name, arguments = self._call(_message(data))
         if name == "and":
             return [conjunct for argument in arguments for conjunct in self.conjuncts(argument)]
         try:
             return [self.predicate(data)]
-        except _NotOursError:
+        except _UnknownError:
             return [None]
 
     def predicate(self, data: memoryview) -> Predicate:
-        """An expression that is true, false or NULL: the same of the three for the library."""
+        """A boolean expression that has the same value in the library, NULL included."""
         expression = _message(data)
         if 8 in expression:  # SingularOrList { value = 1, options = 2 }
             members = _message(expression[8][0])
             column = self._column(_only(members, 1))
             literals = [self._literal(option, column) for option in members.get(2, [])]
             if any(isinstance(literal, float) for literal in literals):
-                raise _NotOursError
-            # pyarrow finds NULL in no list; SQL, and the library, find NULL there.
+                raise _UnknownError
+            # `is_in` of NULL is false in pyarrow, and NULL in SQL and in the library.
             return "and", [("not", ("is_null", column)), ("in", (column, literals))]
         if 2 in expression:
             column = self._column(data)
             if not pa.types.is_boolean(self._schema.field(column).type):
-                raise _NotOursError
+                raise _UnknownError
             return "==", (column, True)
         name, arguments = self._call(expression)
         if name in ("and", "or"):
@@ -151,7 +151,7 @@ class _Reader:
         if name == "is_nan":
             column = self._column(*arguments)
             return "or", [("<", (column, -math.inf)), (">", (column, math.inf))]
-        raise _NotOursError
+        raise _UnknownError
 
     def _call(self, expression: Message) -> tuple[str, list[memoryview]]:
         """ScalarFunction { function_reference = 1, arguments = 4: { value = 3 } }."""
@@ -165,29 +165,29 @@ class _Reader:
         """ScalarFunction { options = 5: FunctionOption { name = 1, preference = 2 } }."""
         options = [_message(option) for option in _message(expression[3][0]).get(5, [])]
         if [(bytes(_only(option, 1)), bytes(_only(option, 2))) for option in options] != [_CASE_SENSITIVE]:
-            raise _NotOursError
+            raise _UnknownError
 
     def _column(self, data: memoryview) -> str:
-        """A column of the top level. pyarrow refuses to write the casts by which it compares two types."""
+        """A top-level column. pyarrow does not serialize expressions with implicit casts."""
         expression = _message(data)
         # FieldReference { direct_reference = 1: ReferenceSegment { struct_field = 2: { field = 1, child = 2 } } }
         field = _message(_only(_message(_only(_message(_only(expression, 2)), 1)), 2))
         found = self._schema.field(field.get(1, [0])[0])
         if 2 in field or found.name not in self._columns or not any(is_type(found.type) for is_type in TYPES):
-            raise _NotOursError
+            raise _UnknownError
         return str(found.name)
 
     def _literal(self, data: memoryview, column: str) -> Any:
-        """A literal of the kind of the column."""
+        """A literal that fits the type of the column."""
         literal = _message(_only(_message(data), 1))
         for kind, (is_type, wire, read) in _LITERALS.items():
             if kind in literal and is_type(self._schema.field(column).type) and isinstance(literal[kind][0], wire):
                 return read(literal[kind][0])
-        raise _NotOursError
+        raise _UnknownError
 
 
 def _like(expression: pc.Expression, text: str, schema: pa.Schema, columns: set[str]) -> Predicate | None:
-    """A `match_like` of a column, as pyarrow pickles it: the calls in the metadata of a table of their options."""
+    """A `match_like` of a column, from pyarrow's pickle: the calls are metadata of a table of their options."""
     try:
         written = pa.ipc.open_file(expression.__reduce__()[1][0])
         steps = dict(written.schema.metadata)
@@ -198,7 +198,7 @@ def _like(expression: pc.Expression, text: str, schema: pa.Schema, columns: set[
         return None
     known = steps.keys() == {b"call", b"field_ref", b"options", b"end"} and column in columns
     alone = text == f'match_like({column}, {{pattern="{pattern}", ignore_case=false}})'
-    # What stands behind a backslash the two may read differently.
+    # The two may treat a backslash differently.
     if not known or not alone or "\\" in pattern or not is_text(schema.field(column).type):
         return None
     return "like", (column, pattern)
@@ -209,13 +209,13 @@ def _ends_with(text: str) -> str:
 
 
 def _compare(operator: str, column: str, literal: Any) -> Predicate:
-    """A comparison. Of floats: pyarrow's -0.0 equals 0.0, and NaN nothing; the library orders -NaN, -infinity, ...,
-    -0.0, 0.0, ..., infinity, NaN.
+    """A comparison. For floats: in pyarrow -0.0 equals 0.0, and NaN equals nothing; the library orders -NaN, -infinity,
+    ..., -0.0, 0.0, ..., infinity, NaN.
     """
     if not isinstance(literal, float):
         return operator, (column, literal)
     if math.isnan(literal):
-        raise _NotOursError
+        raise _UnknownError
     if literal == 0:
         if operator in ("==", "!="):
             zero = ("and", [(">=", (column, -0.0)), ("<=", (column, 0.0))])
@@ -233,12 +233,12 @@ def _signed(number: int) -> int:
 
 
 def is_text(data_type: pa.DataType) -> bool:
-    """Whether strings are plain."""
+    """Whether the type is a string type, views aside."""
     return data_type in (pa.string(), pa.large_string())
 
 
 def is_microseconds(data_type: pa.DataType) -> bool:
-    """Whether it is a moment of which the library and pyarrow think the same."""
+    """Whether the type is a timestamp that the library and pyarrow compare in the same way."""
     return isinstance(data_type, pa.TimestampType) and data_type.unit == "us"
 
 
@@ -246,24 +246,24 @@ def _date(days: int) -> str:
     try:
         return (dt.date(1970, 1, 1) + dt.timedelta(_signed(days))).isoformat()
     except OverflowError:
-        raise _NotOursError from None
+        raise _UnknownError from None
 
 
 def _timestamp(microseconds: int) -> str:
     try:
         moment = dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=_signed(microseconds))
     except OverflowError:
-        raise _NotOursError from None
+        raise _UnknownError from None
     return f"{moment.isoformat()}Z"
 
 
-# Substrait's names, what they are here, and what becomes of the text.
+# Substrait's names: the predicate, and the conversion of the text.
 _TEXT_TESTS: dict[str, tuple[str, Callable[[str], str]]] = {
     "starts_with": ("starts_with", str),
     "contains": ("contains", str),
     "ends_with": ("like", _ends_with),
 }
-#: What columns of these types are compared with, the library compares as pyarrow does.
+#: The types of columns that the library compares in the same way as pyarrow.
 TYPES = (
     pa.types.is_boolean,
     pa.types.is_date32,
@@ -290,15 +290,15 @@ _LITERALS: dict[int, tuple[Callable[[pa.DataType], bool], type, Callable[[Any], 
 
 
 def _only(message: Message, number: int) -> memoryview:
-    """The field of a message, which must be there as a message or text."""
+    """A field of a message, which must be a message or text."""
     value = message.get(number, [None])[0]
     if not isinstance(value, memoryview):
-        raise _NotOursError
+        raise _UnknownError
     return value
 
 
 def _message(data: memoryview) -> Message:
-    """The fields of a protocol buffer by number: integers, and slices of the bytes of anything longer."""
+    """The fields of a protocol buffer by number: integers, or slices of the bytes."""
     out: Message = {}
     at, end = 0, len(data)
     while at < end:
@@ -314,7 +314,7 @@ def _message(data: memoryview) -> Message:
             size = 8 if wire == 1 else 4
             value, at = data[at : at + size], at + size
         else:
-            raise _NotOursError
+            raise _UnknownError
         out.setdefault(key >> 3, []).append(value)
     return out
 

@@ -1,4 +1,4 @@
-"""What is read of a dataset: pyarrow's scanner, in every method."""
+"""`Scanner`: pyarrow's scanner over a dataset, with every method replaced."""
 
 from __future__ import annotations
 
@@ -6,64 +6,87 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
 from operator import methodcaller
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from staffa._arguments import row_indices, whole_number
+from staffa._fragment import Keys, OpenFragment
 from staffa._projection import Projection
 from staffa.errors import InvalidArgumentError
 
-if TYPE_CHECKING:
-    from staffa._dataset import Dataset
+
+class ScanSource(Protocol):
+    """The files that a scanner reads: a dataset."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of all files."""
+
+    @property
+    def files(self) -> list[str]:
+        """The paths of the files."""
+
+    @property
+    def rows_by_file(self) -> list[int]:
+        """The number of rows of each file."""
+
+    def open_file(self, number: int) -> tuple[OpenFragment, Keys]:
+        """Opens a file; returns it with its partition keys."""
+
+    def open_matching(self, projection: Projection) -> Iterator[tuple[OpenFragment, Keys]]:
+        """Opens the files that may have rows of the projection, one after the other."""
+
+    def split(self) -> Iterator[tuple[ds.Fragment, ScanSource]]:
+        """The fragments, each with the source of its file."""
 
 
-class Readable:
-    """What a dataset and a fragment have in common: all is asked of a scanner, and takes its arguments."""
+class Scannable:
+    """The methods that a dataset and a fragment share: each makes a scanner with its arguments."""
 
     def scanner(self, *args: Any, **options: Any) -> Scanner:
-        """What to read."""
+        """A scanner of the rows and columns."""
         raise NotImplementedError
 
     def to_reader(self, *args: Any, **options: Any) -> pa.RecordBatchReader:
-        """The rows as a stream of batches; arguments as of `scanner`."""
+        """The rows as a stream of batches; arguments as in `scanner`."""
         return self.scanner(*args, **options).to_reader()
 
     def to_batches(self, *args: Any, **options: Any) -> Iterator[pa.RecordBatch]:
-        """The rows batch by batch; arguments as of `scanner`."""
+        """The rows batch by batch; arguments as in `scanner`."""
         return self.scanner(*args, **options).to_batches()
 
     def to_table(self, *args: Any, **options: Any) -> pa.Table:
-        """The rows as a table; arguments as of `scanner`."""
+        """The rows as a table; arguments as in `scanner`."""
         return self.scanner(*args, **options).to_table()
 
     def head(self, num_rows: int, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
-        """The first rows; the other arguments as of `scanner`."""
+        """The first rows; other arguments as in `scanner`."""
         return self.scanner(columns=columns, filter=filter, **options).head(num_rows)
 
     def take(self, indices: Any, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
-        """Rows by number, in any order, repeats allowed; the other arguments as of `scanner`."""
+        """Rows by number, in any order, duplicates allowed; other arguments as in `scanner`."""
         return self.scanner(columns=columns, filter=filter, **options).take(indices)
 
     def count_rows(self, filter: Any = None, **options: Any) -> int:
-        """The number of rows that the filter keeps; without one nothing is read."""
+        """The number of rows that match the filter; without a filter nothing is read."""
         return self.scanner(filter=filter, **options).count_rows()
 
 
 class Scanner(ds.Scanner):  # type: ignore[misc] # pyarrow has no types
-    """What to read of a dataset: nothing is read before it is asked for, and it can be asked again."""
+    """A scan of a dataset. Nothing is read until a method asks for rows; a scanner can be used again."""
 
-    def __init__(self, dataset: Dataset, projection: Projection, batch_size: int | None) -> None:
-        self._dataset = dataset
+    def __init__(self, source: ScanSource, projection: Projection, batch_size: int | None) -> None:
+        self._source = source
         self._projection = projection
         self._batch_rows = whole_number("batch_size", batch_size, 1)
 
     @property
     def dataset_schema(self) -> pa.Schema:
         """The columns of the dataset."""
-        return self._dataset.schema
+        return self._source.schema
 
     @property
     def projected_schema(self) -> pa.Schema:
@@ -72,73 +95,73 @@ class Scanner(ds.Scanner):  # type: ignore[misc] # pyarrow has no types
 
     def to_reader(self) -> pa.RecordBatchReader:
         """The rows as a stream of batches."""
-        pieces = self._dataset._pieces
-        if len(pieces) == 1:
-            stream = self._dataset._files.open(pieces[0]).stream(self._projection, pieces[0].keys, self._batch_rows)
+        if len(self._source.files) == 1:
+            fragment, keys = self._source.open_file(0)
+            stream = fragment.stream(self._projection, keys, self._batch_rows)
             if stream is not None:
                 return pa.RecordBatchReader.from_stream(stream)
         return pa.RecordBatchReader.from_batches(self.projected_schema, self.to_batches())
 
     def to_batches(self, limit: int | None = None, views: bool = False) -> Iterator[pa.RecordBatch]:
-        """The rows batch by batch; the first `limit` of them. With `views` texts may come as views."""
+        """The rows batch by batch, at most `limit` rows. With `views` strings may be views."""
         return self._batches(self._batch_rows, limit, views)
 
     def scan_batches(self) -> Iterator[ds.TaggedRecordBatch]:
-        """The same, each with the fragment it is of."""
-        for fragment in self._dataset.get_fragments():
-            scanner = Scanner(fragment._dataset, self._projection, self._batch_rows)
-            for batch in scanner.to_batches():
+        """The batches, each with its fragment."""
+        for fragment, source in self._source.split():
+            for batch in Scanner(source, self._projection, self._batch_rows).to_batches():
                 yield ds.TaggedRecordBatch(batch, fragment)
 
     def to_table(self) -> pa.Table:
         """The rows as a table."""
-        # A row group at a time goes into huge pages.
+        # Whole row groups fill huge pages.
         return self._table(self._batches(self._batch_rows or 1 << 20, None))
 
     def head(self, num_rows: int) -> pa.Table:
-        """The first rows; no more is read than they need."""
+        """The first rows; no more than needed is read."""
         return self._table(self._batches(self._batch_rows, whole_number("num_rows", num_rows, 0)))
 
     def count_rows(self) -> int:
         """The number of rows; without a filter nothing is read."""
-        return sum(piece.count(self._projection, keys) for piece, keys in self._dataset._opened(self._projection))
+        matching = self._source.open_matching(self._projection)
+        return sum(fragment.count(self._projection, keys) for fragment, keys in matching)
 
     def take(self, indices: Any) -> pa.Table:
-        """Rows by number, in any order, repeats allowed."""
+        """Rows by number, in any order, duplicates allowed."""
         rows = row_indices(indices).cast(pa.int64())
         if self._projection.filtered:
             table = self.to_table()
             _check_range(rows, table.num_rows)
             return table.take(rows)
-        ends = list(accumulate(self._dataset.rows_by_file, initial=0))
+        ends = list(accumulate(self._source.rows_by_file, initial=0))
         _check_range(rows, ends[-1])
         if len(ends) == 2:
-            return self._table([self._taken(0, rows)])
+            return self._table([self._take_from(0, rows)])
         order = pc.sort_indices(rows)
         ascending = rows.take(order)
         batches = []
         for file, (start, end) in enumerate(pairwise(ends)):
             first, last = (bisect_left(ascending, row, key=methodcaller("as_py")) for row in (start, end))
             if first < last:
-                batches.append(self._taken(file, pc.subtract(ascending.slice(first, last - first), start)))
+                batches.append(self._take_from(file, pc.subtract(ascending.slice(first, last - first), start)))
         return self._table(batches).take(pc.sort_indices(order))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Scanner, (self._dataset, self._projection, self._batch_rows)
+        return Scanner, (self._source, self._projection, self._batch_rows)
 
-    def _taken(self, file: int, rows: pa.Array) -> pa.RecordBatch:
-        piece, keys = self._dataset.open_file(file)
-        return piece.take(self._projection, keys, rows)
+    def _take_from(self, file: int, rows: pa.Array) -> pa.RecordBatch:
+        fragment, keys = self._source.open_file(file)
+        return fragment.take(self._projection, keys, rows)
 
     def _table(self, batches: Any) -> pa.Table:
         return pa.Table.from_batches(batches, self.projected_schema)
 
     def _batches(self, batch_rows: int | None, limit: int | None, views: bool = False) -> Iterator[pa.RecordBatch]:
         left = limit
-        for piece, keys in self._dataset._opened(self._projection):
+        for fragment, keys in self._source.open_matching(self._projection):
             if left == 0:
                 return
-            for batch in piece.batches(self._projection, keys, batch_rows, left, views=views):
+            for batch in fragment.batches(self._projection, keys, batch_rows, left, views=views):
                 yield batch
                 left = None if left is None else left - batch.num_rows
 

@@ -1,4 +1,4 @@
-"""SQL over Staffa files, by DuckDB."""
+"""SQL over Staffa files with DuckDB."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _QUOTED = re.compile(r"'((?:[^']|'')*)'|\"((?:[^\"]|\"\")*)\"|--[^\n]*")
 
 
 def sql(query: str, *, params: Any = None, connection: DuckDBPyConnection | None = None) -> DuckDBPyRelation:
-    """Asks in SQL; every name that ends in `.staffa` is a table, globs too.
+    """Runs a query in SQL; every name that ends in `.staffa` is a table, also with wildcards.
 
-    A DuckDB relation comes back, as from `duckdb.sql`: nothing is read until it is shown or fetched (`fetchall`,
-    `arrow`, `df`, `pl`), and it can go on (`filter`, `aggregate`, `staffa.write_table(relation, path)`). `explain()`
-    shows the plan, with the columns that are read.
+    The result is a DuckDB relation, as of `duckdb.sql`: nothing is read until it is shown or fetched (`fetchall`,
+    `arrow`, `df`, `pl`), and it has further methods (`filter`, `aggregate`) and can be written with
+    `staffa.write_table(relation, path)`. `explain()` shows the plan with the columns that are read.
 
-    The connection is one of this thread, in memory, with the extension loaded (see `staffa.duckdb`), unless one is
-    given. Where the extension cannot be loaded the files that the query names in quotes are read as Arrow datasets (see
+    The default connection is in memory, one per thread, with the extension loaded (see `staffa.duckdb`). If the
+    extension cannot be loaded, files whose names are quoted in the query are read as Arrow datasets (see
     `staffa.dataset`), with a warning.
 
     Raises:
-        duckdb.Error: What DuckDB says of the query, and of files: their names, columns and blocks.
+        duckdb.Error: An error of the query, or of a file, whose column and block the message names.
         MissingExtraError: DuckDB is not installed.
 
     >>> import pyarrow as pa, staffa
@@ -46,24 +46,24 @@ def sql(query: str, *, params: Any = None, connection: DuckDBPyConnection | None
         except _duckdb.ExtensionError as error:
             return _by_arrow(con, query, params, str(error))
     elif not getattr(_local, "loaded", False):
-        return _by_arrow(con, query, params, _local.why)
+        return _by_arrow(con, query, params, _local.reason)
     return con.sql(query, params=params)
 
 
 def _connection() -> DuckDBPyConnection:
-    """The one of this thread."""
+    """The default connection of this thread."""
     if getattr(_local, "connection", None) is None:
         try:
             _local.connection, _local.loaded = _duckdb.connect(), True
         except _duckdb.ExtensionError as error:
             duckdb = _duckdb._duckdb()
-            _local.connection, _local.loaded, _local.why = duckdb.connect(), False, str(error)
+            _local.connection, _local.loaded, _local.reason = duckdb.connect(), False, str(error)
     return _local.connection  # type: ignore[no-any-return]
 
 
-def _by_arrow(con: DuckDBPyConnection, query: str, params: Any, why: str) -> DuckDBPyRelation:
-    """The query over Arrow datasets of the files that it names in quotes."""
-    warnings.warn(f"{why}; until then files are read as Arrow datasets", RuntimeWarning, stacklevel=3)
+def _by_arrow(con: DuckDBPyConnection, query: str, params: Any, reason: str) -> DuckDBPyRelation:
+    """Runs a query over Arrow datasets of the quoted files."""
+    warnings.warn(f"{reason}; files are read as Arrow datasets instead", RuntimeWarning, stacklevel=3)
     for match in _QUOTED.finditer(query):
         name = (match[1] or "").replace("''", "'") or (match[2] or "").replace('""', '"')
         if name.lower().endswith(".staffa"):

@@ -1,4 +1,4 @@
-"""The extension module: the library's doors. Use the package `staffa`, which gives pyarrow's types."""
+"""The extension module. Use the package `staffa`, which returns pyarrow's types."""
 
 import os
 from typing import Any
@@ -13,22 +13,22 @@ class Batch:
     @property
     def num_rows(self) -> int: ...
     def described(self) -> str:
-        """Names, types and metadata of the columns, as text to tell them from others."""
+        """Names, types and metadata of the columns as text: equal for equal columns."""
 
     def to_pyarrow(self) -> pa.RecordBatch:
-        """The same, without copying."""
+        """As a `pyarrow.RecordBatch`, without copying."""
 
-    def unfolded(self) -> Batch:
-        """All columns in types that every engine knows: no views, no run-ends, dictionaries at the top only."""
+    def flattened(self) -> Batch:
+        """All columns in types that all engines support: no views, no run-ends, dictionaries only at the top level."""
 
-    def plain(self, columns: list[int]) -> Batch:
-        """The columns at these positions, each in a type that pyarrow can compare: views and run-ends unfolded."""
+    def comparable(self, columns: list[int]) -> Batch:
+        """The columns at these positions, flattened, without metadata and extension types: pyarrow can compare them."""
 
     def filter(self, mask: Any, columns: int) -> Batch:
         """The first `columns` columns of the rows where `mask`, a boolean Arrow array, is true."""
 
 class Reader:
-    """A stream of record batches, to be read once."""
+    """A stream of record batches that can be read once."""
 
     @property
     def closed(self) -> bool: ...
@@ -51,10 +51,10 @@ class File:
     def __arrow_c_schema__(self) -> object: ...
     @property
     def names(self) -> list[str]:
-        """Of the columns."""
+        """The names of the columns."""
 
     def empty(self, text: str | None = None) -> Batch:
-        """No rows of the columns whose names are in `text`, of all without one: what a filter is bound to."""
+        """A batch without rows, of the columns whose names occur in `text`, or of all: filters are bound to it."""
 
     def scan(
         self,
@@ -66,9 +66,9 @@ class File:
         dictionaries: list[str] | None = None,
         run_ends: list[str] | None = None,
         offset: int = 0,
-        unfolded: bool = False,
+        flattened: bool = False,
     ) -> Reader:
-        """Reads as it goes, without the first `offset` rows; `unfolded` as of `Batch`."""
+        """Reads batch by batch, without the first `offset` rows; `flattened` as in `Batch`."""
 
     def read(
         self,
@@ -79,38 +79,38 @@ class File:
         dictionaries: list[str] | None = None,
         run_ends: list[str] | None = None,
     ) -> pa.Table:
-        """Reads everything now."""
+        """Reads everything."""
 
     def take(
         self,
         indices: Any,
         columns: list[str] | None = None,
         string_views: bool = False,
-        unfolded: bool = False,
+        flattened: bool = False,
     ) -> Batch:
-        """The rows at these positions, an Arrow array of int64 or uint64 without NULLs, or those that a mask marks."""
+        """The rows at these positions, an Arrow array of int64 or uint64 without NULLs, or the true rows of a mask."""
 
     def take_range(self, start: int, end: int, columns: list[str] | None = None, string_views: bool = False) -> Batch:
         """The rows from `start` up to `end`."""
 
     def aggregate(self, wanted: list[tuple[str, str]], filter: tuple[str, Any] | None = None) -> Batch:
-        """Aggregates of columns by name, over the rows that the filter keeps: one row."""
+        """Aggregates, each a column and a name, of the rows that match the filter: one row."""
 
     @staticmethod
     def aggregate_batches(batches: Any, wanted: list[tuple[str, str]]) -> Batch:
-        """The same over an Arrow stream of columns of this file."""
+        """Aggregates of an Arrow stream with columns of this file."""
 
     def explain(self) -> str:
-        """The trees of encodings, as JSON."""
+        """The encoding trees, as JSON."""
 
     def why(self) -> str:
-        """Why the columns are encoded as they are, as JSON."""
+        """The estimates of the chooser, as JSON."""
 
     def inspect(self) -> str:
-        """Places, sizes and statistics, as JSON."""
+        """Offsets, sizes and statistics, as JSON."""
 
     def verify(self) -> str:
-        """Checks and decodes everything; what was checked, as JSON."""
+        """Checks and decodes everything; returns what was checked, as JSON."""
 
 def open(path: str | os.PathLike[str], cache_bytes: int | None = None, cache_decoded: bool = False) -> File:
     """Opens a file: reads and checks its footer."""
@@ -129,15 +129,15 @@ def write_table(
     relate: bool,
     verify: bool,
 ) -> tuple[int, int, int, int]:
-    """Writes `data`, an Arrow stream, to `path`; gives rows, row groups, bytes as Arrow and bytes in the file."""
+    """Writes `data`, an Arrow stream, to `path`; returns rows, row groups, bytes as Arrow and bytes of the file."""
 
 def encodings() -> list[tuple[str, str]]:
-    """The names of all encodings, each with one line about it."""
+    """The names of all encodings, each with a one-line description."""
 
 def set_retained_memory(bytes: int) -> int:
-    """Sets how many bytes of freed output memory are kept; gives the limit before."""
+    """Sets the limit of retained memory in bytes; returns the previous limit."""
 
 def retained_memory() -> int:
-    """The bytes of freed output memory that are kept now."""
+    """The bytes of retained memory now."""
 
 def cli(arguments: list[str]) -> int: ...

@@ -1,4 +1,4 @@
-"""Columns as PyTorch's tensors, over the same memory where there are no NULLs."""
+"""Columns as PyTorch tensors, without copies if there are no NULLs."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from staffa.errors import InvalidArgumentError
 
 torch = require("torch", "torch")
 
-#: By name: a tensor with an entry for each row, or a list where there is no tensor of such values.
+#: By name: a tensor with an entry for each row, or a list if tensors cannot hold the values.
 Columns = dict[str, Any]
 
 
 class Tensors:
-    """Makes tensors of the columns of a table."""
+    """Converts the columns of a table to tensors."""
 
     def __init__(self, schema: pa.Schema, fill_null: Mapping[str, Any] | None) -> None:
         self._fill = dict(fill_null or {})
         for name in self._fill:
             if name not in schema.names:
-                raise InvalidArgumentError(f"fill_null: there is no column {name!r} among those that are read")
+                raise InvalidArgumentError(f"fill_null: column {name!r} is not among the columns read")
 
     def of(self, batch: pa.RecordBatch) -> Columns:
         """The columns of a batch."""
@@ -56,8 +56,8 @@ def concat(parts: Sequence[Columns]) -> Columns:
     }
 
 
-def pick(columns: Columns, rows: Any) -> Columns:
-    """The rows with these numbers, a tensor."""
+def take(columns: Columns, rows: Any) -> Columns:
+    """The rows with these numbers, given as a tensor."""
     numbers = rows.tolist()
     return {
         name: [column[i] for i in numbers] if isinstance(column, list) else column[rows]
@@ -65,7 +65,7 @@ def pick(columns: Columns, rows: Any) -> Columns:
     }
 
 
-def cut(columns: Columns, start: int, stop: int) -> Columns:
+def slice_rows(columns: Columns, start: int, stop: int) -> Columns:
     """The rows of a range."""
     return {name: column[start:stop] for name, column in columns.items()}
 
@@ -75,7 +75,7 @@ def _is_list(data_type: pa.DataType) -> bool:
 
 
 def _shape(data_type: pa.DataType) -> tuple[int, ...] | None:
-    """The shape of one value as a tensor; None where it is none."""
+    """The shape of one value as a tensor; None if it cannot be one."""
     if isinstance(data_type, pa.FixedShapeTensorType):
         return tuple(data_type.shape)
     if isinstance(data_type, pa.BaseExtensionType):
@@ -90,7 +90,7 @@ def _shape(data_type: pa.DataType) -> tuple[int, ...] | None:
 
 
 def _counted_as(data_type: pa.DataType) -> pa.DataType | None:
-    """The integers as which Arrow counts dates and times."""
+    """The integer type in which Arrow stores dates and times."""
     if pa.types.is_date32(data_type) or pa.types.is_time32(data_type):
         return pa.int32()
     kinds = (pa.types.is_date64, pa.types.is_time64, pa.types.is_timestamp, pa.types.is_duration)
@@ -98,7 +98,7 @@ def _counted_as(data_type: pa.DataType) -> pa.DataType | None:
 
 
 def _flat(name: str, array: pa.Array) -> Any:
-    """All numbers of an array, one after the other: NULL is NaN among floats."""
+    """All numbers of an array as one tensor; NULL is NaN for floats."""
     if isinstance(array, pa.ExtensionArray):
         return _flat(name, array.storage)
     if pa.types.is_dictionary(array.type):
@@ -123,6 +123,6 @@ def _flat(name: str, array: pa.Array) -> Any:
 def _expect_floats(name: str, data_type: pa.DataType, floating: bool) -> None:
     if not floating:
         raise InvalidArgumentError(
-            f"column {name!r} holds NULL, which a tensor of {data_type} cannot; "
-            f"give fill_null={{{name!r}: ...}}, or leave it out with columns="
+            f"column {name!r} holds NULL, and a tensor of {data_type} cannot; "
+            f"give fill_null={{{name!r}: ...}}, or leave the column out with columns="
         )

@@ -1,4 +1,4 @@
-"""One schema for files that were written at different times."""
+"""One schema for several files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from staffa.errors import InvalidArgumentError
 
 
 def unify(schemas: Iterable[tuple[str, pa.Schema]]) -> pa.Schema:
-    """The schema into which all of these fit, in the order of the first; each comes with the path of its file.
+    """The union of the schemas, in the order of the first; each schema comes with the path of its file.
 
-    A column that some files lack can be NULL; numbers, dates, times and texts widen, as pyarrow's `unify_schemas` does
-    permissively. Values are cast when they are read, and one that would change is refused then.
+    A column that some files lack is nullable; numbers, dates, times and strings are widened, as in pyarrow's permissive
+    `unify_schemas`. Values are cast when they are read; a lossy cast is an error then.
 
     >>> old, new = pa.schema({"a": pa.int32()}), pa.schema({"a": pa.int64(), "b": pa.string()})
     >>> unify([("old.staffa", old), ("new.staffa", new)])
@@ -50,8 +50,8 @@ def _merge(old: pa.Field, old_path: str, new: pa.Field, new_path: str) -> tuple[
         data_type = _common(_decoded(old.type), _decoded(new.type))
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise InvalidArgumentError(
-            f"column {old.name!r} is {old.type} in {old_path} and {new.type} in {new_path}, which have no type in "
-            "common; read the files apart, or say with schema= what it shall be"
+            f"column {old.name!r} is {old.type} in {old_path} and {new.type} in {new_path}, which have no common "
+            "type; read the files separately, or give the type with schema="
         ) from error
     path = old_path if data_type == old.type else new_path
     return old.with_type(data_type).with_nullable(nullable), path
@@ -59,7 +59,7 @@ def _merge(old: pa.Field, old_path: str, new: pa.Field, new_path: str) -> tuple[
 
 def _common(old: pa.DataType, new: pa.DataType) -> pa.DataType:
     if all(is_kind(old) or is_kind(new) for is_kind in (pa.types.is_decimal, pa.types.is_floating)):
-        raise pa.ArrowTypeError("a decimal is not the float next to it")
+        raise pa.ArrowTypeError("a decimal is not converted to a float")
     fields = [pa.schema([pa.field("", data_type)]) for data_type in (old, new)]
     return pa.unify_schemas(fields, promote_options="permissive").field(0).type
 

@@ -1,4 +1,4 @@
-"""Writing, and what can be chosen for it."""
+"""`write_table` and its options."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ArrowArray(Protocol):
 
 @dataclass(frozen=True)
 class WriteSummary:
-    """What was written."""
+    """The size of a written file."""
 
     rows: int
     row_groups: int
@@ -40,7 +40,7 @@ class WriteSummary:
 
 @dataclass(frozen=True)
 class Encoding:
-    """An encoding that a column can be told to use."""
+    """An encoding that can be requested for a column."""
 
     name: str
     about: str
@@ -66,35 +66,34 @@ def write_table(
 ) -> WriteSummary:
     """Writes a table to a file.
 
-    The file appears whole or not at all: a file that is there is replaced at the end, in one step. Until then the
-    data goes to a temporary file beside it. A stream is written as it is read, a row group at a time.
+    The file appears whole or not at all: the data goes to a temporary file beside it, which replaces an existing file
+    at the end, in one step. A stream is written row group by row group.
 
     Args:
-        data: Anything that speaks `__arrow_c_stream__` or `__arrow_c_array__`: a pyarrow Table, RecordBatch or
+        data: Any object with `__arrow_c_stream__` or `__arrow_c_array__`: a pyarrow Table, RecordBatch or
             RecordBatchReader, a Polars or pandas DataFrame, a DuckDB result, a `staffa.File`.
-        path: Where to.
-        profile: "fast" to write, "balanced", or "small".
-        column_profiles: Column to the profile of that column alone.
-        access: How the file will be read: "scan", or "random" for single rows by number; then an encoding that must
-            decode a whole block for one value has to be half as large as any other.
-        encodings: Column path to the name of an encoding (see `encodings()`), for columns that shall not choose for
-            themselves.
-        max_error: Column of floats to the most by which a value may differ from the one given, for embeddings and
-            measurements that are not worth all their bits. The column's field says so under `staffa.max_error`. NaN,
-            infinities and -0.0 stay as they are, and every other column is exact.
-        without: Names of encodings that are never chosen, to keep reading cheap, say; by name a column can still have
-            them.
-        row_group_rows: Rows of a row group; by default 1,048,576, fewer where rows are wide.
+        path: The file to write.
+        profile: The goal of the encodings: "fast" to write, "balanced", or "small".
+        column_profiles: The profiles of single columns, by name.
+        access: The expected access: "scan", or "random" for rows by number; then an encoding that must decode a whole
+            block for one value is chosen only if it is half as large as any other.
+        encodings: The encodings of single columns, by the path of the column (see `encodings()`).
+        max_error: The maximum error of rounded floats, by column: for embeddings and measurements whose last bits do
+            not matter. The metadata `staffa.max_error` of the field has the bound. NaN, infinities and -0.0 are not
+            rounded, and all other columns are exact.
+        without: Names of encodings that are never chosen, for example to keep reads cheap; `encodings` can still
+            request them.
+        row_group_rows: Maximum number of rows per row group; by default 1,048,576, fewer for wide rows.
         threads: Threads to encode with; by default all that the process may use.
-        relate: Encode columns in terms of others where that is smaller: such a column costs reading the other as well.
-            Not with "fast".
-        verify: Decode each block again and compare it with the data before it is written.
+        relate: Derive columns from reference columns if that is smaller; a read of a derived column also reads its
+            reference columns. Not with "fast".
+        verify: Decode each block and compare it with the data before it is written.
 
     Raises:
-        InvalidArgumentError: No table, an unknown column, profile or encoding, an encoding that cannot hold a value
-            (which is named), a bound on the error that is not positive, or for a column that is not of floats.
-        UnsupportedError: A column of a type that the format cannot hold; nothing is written.
-        OSError: What the system refused.
+        InvalidArgumentError: The data is no table; a column, profile or encoding is unknown; an encoding cannot hold a
+            value, which the message names; a maximum error is not positive or for a column without floats.
+        UnsupportedError: The format cannot hold the type of a column; nothing is written.
+        OSError: An error of the system.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"day": [1, 2, 3], "rain": [0.0, 3.5, 1.2]})
@@ -128,7 +127,7 @@ def write_table(
 
 
 def encodings() -> list[Encoding]:
-    """All encodings, each with one line about it.
+    """All encodings, each with a one-line description.
 
     >>> "dictionary" in [encoding.name for encoding in staffa.encodings()]
     True

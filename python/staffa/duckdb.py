@@ -1,16 +1,16 @@
-"""DuckDB over Staffa files, by an extension that the package carries: `pip install staffa[duckdb]`.
+"""DuckDB over Staffa files, with the extension in this package: `pip install staffa[duckdb]`.
 
     import duckdb, staffa.duckdb
     con = staffa.duckdb.connect()
     con.sql("SELECT city, sum(visitors) FROM 'visits.staffa' GROUP BY city")
     con.sql("COPY (FROM 'visits.staffa' WHERE visitors > 50) TO 'many.staffa' (FORMAT staffa)")
 
-After `load(con)` (`connect()` has done it) a name that ends in `.staffa` is a table, globs too; `read_staffa` takes a
-path, a glob or a list of them. Columns and filters are pushed into the files, rows are counted beforehand, all of
-DuckDB's threads read.
+After `load(con)`, which `connect()` calls, a name that ends in `.staffa` is a table, also with wildcards; `read_staffa`
+takes a path, a glob or a list of them. Columns and filters are pushed into the files, the optimizer knows the number of
+rows, and all threads of DuckDB read.
 
-DuckDB loads an extension only into the very release that it was built for, and unsigned ones only where that is
-allowed. `RELEASE` is that release; `load` says what is the matter where it cannot.
+DuckDB loads an extension only into the release that it was built for, and unsigned extensions only if the connection
+allows them. `RELEASE` is that release; the error of `load` names the reason.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FIELDS, _WIDTH, _SIGNATURE = 8, 32, 256
 
 
 class ExtensionError(StaffaError):
-    """The extension cannot be loaded here; the message says why, and what helps."""
+    """The extension cannot be loaded; the message names the reason and a remedy."""
 
 
 def _field(number: int) -> str | None:
@@ -46,11 +46,11 @@ def _field(number: int) -> str | None:
 
 
 RELEASE: str | None = (_field(3) or "").removeprefix("v") or None
-"""The DuckDB release that the extension is for; None where the package came without it."""
+"""The DuckDB release that the extension is built for; None if the package has no extension."""
 
 
 def connect(database: Any = ":memory:", *, config: dict[str, Any] | None = None, **options: Any) -> DuckDBPyConnection:
-    """A connection of DuckDB with the extension loaded; arguments as of `duckdb.connect`.
+    """A DuckDB connection with the extension loaded; arguments as in `duckdb.connect`.
 
     >>> import pyarrow as pa, staffa, staffa.duckdb
     >>> summary = staffa.write_table(pa.table({"n": range(5)}), "n.staffa")
@@ -69,30 +69,30 @@ def connect(database: Any = ":memory:", *, config: dict[str, Any] | None = None,
 
 
 def load(con: DuckDBPyConnection | None = None) -> None:
-    """Loads the extension into a connection's database, or into DuckDB's default one.
+    """Loads the extension into the database of a connection, by default DuckDB's default connection.
 
-    The connection must have been made with `duckdb.connect(config={"allow_unsigned_extensions": "true"})`, as `connect`
-    does: DuckDB cannot allow it later.
+    The connection must be made with `duckdb.connect(config={"allow_unsigned_extensions": "true"})`, as `connect` does:
+    DuckDB cannot allow unsigned extensions later.
 
     Raises:
         MissingExtraError: DuckDB is not installed.
-        ExtensionError: It is of another release, or does not allow it.
+        ExtensionError: The release of DuckDB is another one, or the connection does not allow the extension.
     """
     duckdb = _duckdb()
     con = duckdb.default_connection() if con is None else con
-    # Fetched to the end: an unfinished result keeps a connection busy.
+    # All rows are fetched: an unfinished result blocks the connection.
     ((found,),) = con.execute("SELECT library_version FROM pragma_version()").fetchall()
     ((system,),) = con.execute("SELECT platform FROM pragma_platform()").fetchall()
-    instead = "or register a dataset: con.register('t', staffa.dataset(path))"
+    alternative = "or register a dataset: con.register('t', staffa.dataset(path))"
     if RELEASE is None:
         raise ExtensionError(
             f"this installation of staffa has no DuckDB extension ({EXTENSION} is missing): install the wheel, run "
-            f"`make duckdb` in the sources, {instead}"
+            f"`make duckdb` in the sources, {alternative}"
         )
     if found != f"v{RELEASE}":
         raise ExtensionError(
             f"the extension is built for DuckDB {RELEASE}, and this is {found.removeprefix('v')}: "
-            f"`pip install duckdb=={RELEASE}`, {instead}"
+            f"`pip install duckdb=={RELEASE}`, {alternative}"
         )
     if system != _field(2):
         raise ExtensionError(f"the extension is built for {_field(2)}, and this DuckDB for {system}")

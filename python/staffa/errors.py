@@ -1,7 +1,7 @@
-"""What can go wrong, by what the caller can do about it.
+"""The exceptions.
 
-Everything that Staffa itself finds wrong is a `StaffaError`. What the system refuses (no such file, no permission,
-disk full) is the `OSError` that Python has for it.
+Errors that Staffa finds are a `StaffaError`. Errors of the system (no such file, no permission, disk full) are Python's
+`OSError`.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ __all__ = [
 
 
 class StaffaError(Exception):
-    """The base of all errors here. Where the place is known, it is in the message and in these attributes."""
+    """The base of all exceptions of Staffa. The message and these attributes name the place, if it is known."""
 
     path: str | None = None
     """The file."""
     column: str | None = None
-    """The leaf column: of a nested column, the path to the part."""
+    """The path of the leaf column."""
     row_group: int | None = None
     """The row group, counted from 0."""
     block: int | None = None
-    """The block within the column's part of the row group, counted from 0."""
+    """The block within the column chunk, counted from 0."""
     offset: int | None = None
     """The byte offset in the file."""
 
 
 class CorruptError(StaffaError):
-    """The bytes are not what a writer makes: a checksum or a structure does not hold, or it is another kind of file."""
+    """The file is damaged or of another kind: a checksum or a structure is wrong."""
 
 
 class TruncatedError(StaffaError):
@@ -41,16 +41,16 @@ class TruncatedError(StaffaError):
 
 
 class UnsupportedError(StaffaError):
-    """A type, a format version or an encoding that this release does not know."""
+    """A type, a format version or an encoding that this release does not support."""
 
 
 class LimitError(StaffaError):
-    """More than the limits of the reader allow, or than the format can hold."""
+    """A size beyond the limits of the reader or of the format."""
 
 
 class InvalidArgumentError(StaffaError, ValueError):
-    """What was asked for makes no sense for this table: an unknown column, an index out of range."""
+    """An argument does not fit the table: an unknown column, an index out of range."""
 
 
 class MissingExtraError(StaffaError, ImportError):
-    """A library that this needs is not installed; the message says how to install it."""
+    """An optional library is not installed; the message says how to install it."""

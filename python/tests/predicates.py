@@ -107,7 +107,7 @@ def table(rng: random.Random) -> pa.Table:
         if rng.random() < 0.3:
             values.sort(key=lambda value: (value is None, str(value)))
         columns[name] = pa.array(values, kind.data_type)
-    # In order, so that it can be told by folders; NULL at the end.
+    # In order, so that it can be a partition column; NULL at the end.
     columns["part"] = pa.array([*(part for part in PARTS for _ in range(ROWS // 4)), *[None] * (ROWS // 4)])
     columns["parts"] = pa.array([None if i % 9 == 0 else {"x": i % 20, "y": str(i % 3)} for i in range(ROWS)])
     return pa.table(columns)

@@ -135,7 +135,7 @@ def test_types_of_partitions(name: str, tmp_path: Path) -> None:
     assert staffa.dataset(paths).to_table()["k"].combine_chunks() == expected
 
 
-def test_a_column_that_folders_tell_is_not_asked_of_the_file(tmp_path: Path) -> None:
+def test_partition_columns_are_not_read_from_the_file(tmp_path: Path) -> None:
     path = write(tmp_path / "x=7/a.staffa", x=["stored"], y=[1])
     assert staffa.dataset(path).to_table().to_pylist() == [{"x": 7, "y": 1}]
 
@@ -193,7 +193,7 @@ def test_a_value_that_does_not_fit_the_wider_type(tmp_path: Path) -> None:
         staffa.dataset(paths).to_table()
 
 
-def test_a_schema_says_what_folders_tell(tmp_path: Path) -> None:
+def test_a_schema_gives_the_types_of_partition_columns(tmp_path: Path) -> None:
     for year in ("2023", "2024"):
         write(tmp_path / f"year={year}/a.staffa", x=[int(year)])
     schema = pa.schema({"year": pa.string(), "x": pa.int64()})
@@ -325,7 +325,7 @@ def test_a_dataset_keeps_what_pandas_noted(tmp_path: Path) -> None:
     assert rows.scanner().to_reader().schema.metadata == {b"who": b"we"}
 
 
-NONSENSE: dict[str, tuple[Callable[[Path], Any], type[Exception], str]] = {
+BAD_DATASETS: dict[str, tuple[Callable[[Path], Any], type[Exception], str]] = {
     "no such file": (lambda p: staffa.dataset(p / "x.staffa"), FileNotFoundError, r"x\.staffa"),
     "no such pattern": (lambda p: staffa.dataset(p / "*.parquet"), FileNotFoundError, "no file matches"),
     "an empty folder": (lambda p: staffa.dataset(p), FileNotFoundError, r"ends in \.staffa"),
@@ -353,7 +353,7 @@ NONSENSE: dict[str, tuple[Callable[[Path], Any], type[Exception], str]] = {
         r"a\.staffa: partition column 'k' must be int8",
     ),
 }
-ASKED: dict[str, tuple[Callable[[staffa.Dataset], Any], type[Exception], str]] = {
+BAD_REQUESTS: dict[str, tuple[Callable[[staffa.Dataset], Any], type[Exception], str]] = {
     "unknown column": (lambda d: d.to_table(["nope"]), staffa.InvalidArgumentError, "'nope'; there are 'price'"),
     "columns of text": (lambda d: d.to_table("price"), staffa.InvalidArgumentError, "list of names"),
     "columns of values": (
@@ -372,7 +372,7 @@ ASKED: dict[str, tuple[Callable[[staffa.Dataset], Any], type[Exception], str]] =
         staffa.InvalidArgumentError,
         "unknown column 'nope'; there are 'price'",
     ),
-    "filter of numbers": (lambda d: d.filter(pc.field("price") + 1).count_rows(), ValueError, "true or false"),
+    "filter of numbers": (lambda d: d.filter(pc.field("price") + 1).count_rows(), ValueError, "must be boolean"),
     "filter of two types": (lambda d: d.scanner(filter=pc.field("city") > 1), ValueError, "filter"),
     "no rows in a batch": (lambda d: d.scanner(batch_size=0), staffa.InvalidArgumentError, "batch_size"),
     "an unknown option": (lambda d: d.scanner(colunms=["a"]), TypeError, "colunms"),
@@ -382,16 +382,16 @@ ASKED: dict[str, tuple[Callable[[staffa.Dataset], Any], type[Exception], str]] =
 }
 
 
-@pytest.mark.parametrize("name", NONSENSE)
-def test_datasets_that_make_no_sense(name: str, tmp_path: Path) -> None:
-    call, kind, message = NONSENSE[name]
+@pytest.mark.parametrize("name", BAD_DATASETS)
+def test_bad_datasets(name: str, tmp_path: Path) -> None:
+    call, kind, message = BAD_DATASETS[name]
     with pytest.raises(kind, match=message):
         call(tmp_path)
 
 
-@pytest.mark.parametrize("name", ASKED)
-def test_questions_that_make_no_sense(name: str, sales: staffa.Dataset) -> None:
-    call, kind, message = ASKED[name]
+@pytest.mark.parametrize("name", BAD_REQUESTS)
+def test_bad_requests(name: str, sales: staffa.Dataset) -> None:
+    call, kind, message = BAD_REQUESTS[name]
     with pytest.raises(kind, match=message):
         call(sales)
 

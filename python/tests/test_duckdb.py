@@ -258,10 +258,10 @@ def test_globs_lists_and_names(con: duckdb.DuckDBPyConnection, tmp_path: Path, m
     assert con.execute('SELECT "it\'s 1".n FROM "it\'s 1.staffa" WHERE n = 13').fetchall() == [(13,)]
     assert con.execute("SELECT n FROM '*.STAFFA' LIMIT 1" if sys.platform == "win32" else "SELECT 1").fetchall()
     staffa.write_table(pa.table({"n": ["text"], "k": [1]}), "it's 3.staffa")
-    with pytest.raises(duckdb.Error, match=r"it's 3.staffa: column \"n\" is of type Utf8, in .*0.staffa of type Int64"):
+    with pytest.raises(duckdb.Error, match=r"it's 3.staffa: column \"n\" is Utf8, but Int64 in .*0.staffa"):
         con.execute("FROM 'it''s ?.staffa'")
     staffa.write_table(pa.table({"n": [1]}), "it's 3.staffa")
-    with pytest.raises(duckdb.Error, match=r"it's 3.staffa: no column \"k\""):
+    with pytest.raises(duckdb.Error, match=r"it's 3.staffa: the column \"k\" is missing"):
         con.execute("FROM 'it''s ?.staffa'")
 
 
@@ -283,10 +283,10 @@ def test_wrong_names_and_files_are_errors_that_say_so(con: duckdb.DuckDBPyConnec
         f"FROM '{tmp_path}/text.staffa'": "not a Staffa file",
         f"FROM '{tmp_path}/text.staffa.staffa'": "no files found",
         f"FROM read_staffa('{tmp_path}')": ".",
-        "FROM read_staffa(3)": "a path or a list of paths expected",
+        "FROM read_staffa(3)": "expected a path or a list of paths",
         "FROM read_staffa(NULL)": "expected",
         "FROM read_staffa(['a', NULL])": "expected",
-        "FROM read_staffa([])": "expected|no files",
+        "FROM read_staffa([])": "expected|is empty",
         "FROM read_staffa()": "read_staffa",
         "FROM read_staffa('a', nonsense := 1)": "nonsense",
     }
@@ -313,7 +313,7 @@ def test_damaged_files_are_errors_or_the_right_rows(con: duckdb.DuckDBPyConnecti
         except duckdb.Error as error:
             refused += 1
             assert str(path.name) in str(error), error
-            assert "defect" not in str(error), error
+            assert "internal error" not in str(error), error
     assert refused > 150
     assert con.execute("SELECT 42").fetchall() == [(42,)]
 

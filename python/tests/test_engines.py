@@ -28,7 +28,7 @@ def one_file(table: pa.Table, folder: Path) -> pa.Table:
 
 
 def several_files(table: pa.Table, folder: Path) -> pa.Table:
-    """A file for each part, told by the folder; one lacks columns, in another numbers are narrower. What they hold."""
+    """One file per partition folder; one lacks columns, another has narrower numbers. Returns their rows."""
     rows = table.num_rows // 4
     held = []
     for i, part in enumerate([*predicates.PARTS, None]):

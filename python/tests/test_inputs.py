@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 import staffa
-from staffa._explain import size_text
+from staffa._text import size_text
 from tables import assert_same
 
 TABLE = pa.table({"a": [1, 2, None], "b": ["x", None, "y"], "c": [0.5, float("nan"), -0.0]})
@@ -88,7 +88,7 @@ def test_handed_on_as_a_stream(stored: Callable[..., staffa.File]) -> None:
     reader = file.scan()
     assert_same(pa.table(reader), TABLE)
     assert reader.closed
-    with pytest.raises(staffa.InvalidArgumentError, match="handed over already"):
+    with pytest.raises(staffa.InvalidArgumentError, match="exported already"):
         pa.table(reader)
     assert pa.table(file.scan(filter=pc.field("a") > 1)).to_pydict()["a"] == [2]
     assert pa.RecordBatchReader.from_stream(file.scan(["b"], limit=2)).read_all().to_pydict() == {"b": ["x", None]}

@@ -87,7 +87,7 @@ def test_a_forked_process_has_a_limit_of_its_own(path: Path) -> None:
         ("MALLOC_TRIM_THRESHOLD_", "100", DEFAULT),
     ],
 )
-def test_the_limit_follows_what_malloc_was_told(name: str, value: str, expected: int) -> None:
+def test_the_limit_follows_the_settings_of_malloc(name: str, value: str, expected: int) -> None:
     program = "import staffa; print(staffa.set_retained_memory(0))"
     others = {k: v for k, v in os.environ.items() if k not in ("GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_")}
     for more, limit in ({}, DEFAULT), ({name: value}, expected):

@@ -264,7 +264,7 @@ def test_long_lists(stored: Callable[..., staffa.File]) -> None:
         assert_same(file.to_table(filter=expression), table.filter(expression))
 
 
-def test_filters_that_read_the_same_are_told_apart(stored: Callable[..., staffa.File]) -> None:
+def test_filters_with_the_same_text_are_distinguished(stored: Callable[..., staffa.File]) -> None:
     """What one was found to mean is remembered, for expressions and columns that are the same in all."""
     values = [None, -1.5, -1.0, 0.0, 1.0, 3.0]
     types = [pa.float64(), pa.int8(), pa.int64(), pa.string_view(), pa.string(), pa.large_string()]

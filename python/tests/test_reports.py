@@ -24,7 +24,7 @@ TABLE = pa.table(
 def test_explain(stored: Callable[..., staffa.File]) -> None:
     explain = stored(TABLE).explain()
     text = str(explain)
-    assert text.splitlines()[0].endswith("100,000 rows, " + staffa._explain.size_text(explain.to_dict()["file_bytes"]))
+    assert text.splitlines()[0].endswith("100,000 rows, " + staffa._text.size_text(explain.to_dict()["file_bytes"]))
     for leaf in ("one: ", "few: ", "parts.x: "):
         assert f"\n{leaf}" in text
     assert "constant" in text
@@ -50,11 +50,11 @@ def test_why(stored: Callable[..., staffa.File]) -> None:
     taken = [each for each in b["relations"] if each["taken"]]
     assert [(each["encoding"], each["by"]) for each in taken] == [("difference", ["a"])]
     assert taken[0]["told"] < 0.7 * taken[0]["alone"]
-    assert "told by a (difference): " in str(why)
+    assert "derived from a (difference): " in str(why)
     assert repr(why).endswith("columns>")
     assert str(file.why("b")).count("chosen: ") == 1
     json.dumps(why.to_dict())
-    with pytest.raises(staffa.InvalidArgumentError, match="no column is called 'x'; there are 'a', 'b', 'c'"):
+    with pytest.raises(staffa.InvalidArgumentError, match="unknown column 'x'; there are 'a', 'b', 'c'"):
         file.why("x")
     with pytest.raises(staffa.InvalidArgumentError, match="found 7"):
         file.why(7)

@@ -1,4 +1,4 @@
-"""pyarrow is told of a schema once: every batch still has its own."""
+"""pyarrow imports a schema once; every batch still has its own."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ def test_ranks_and_workers_share_the_rows(ranks: int, workers: int, batch_size: 
     assert counts == {(-(-(N // ranks) // batch_size), N // ranks)}
 
 
-def test_several_files_and_what_folders_tell(tmp_path: Path) -> None:
+def test_several_files_and_partition_columns(tmp_path: Path) -> None:
     for fold in range(3):
         (tmp_path / f"fold={fold}").mkdir()
         staffa.write_table(TABLE.slice(fold * 100, 100), tmp_path / f"fold={fold}/t.staffa")
@@ -283,7 +283,7 @@ def test_null_has_a_value_on_request(tmp_path: Path) -> None:
     assert batch["x"].tolist() == [0.5, 0, 1.5]
 
 
-NONSENSE: dict[str, tuple[Callable[[Path], Any], str]] = {
+BAD_ARGUMENTS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "NULL among integers": (lambda p: staffa.torch.MapDataset(p)[1], r"'n' holds NULL.*int64.*fill_null=\{'n'"),
     "fill_null of no column": (lambda p: staffa.torch.MapDataset(p, fill_null={"z": 1}), "fill_null.*'z'"),
     "fill_null of another type": (lambda p: staffa.torch.MapDataset(p, fill_null={"n": "x"})[1], "fill_null.*'n'"),
@@ -294,16 +294,16 @@ NONSENSE: dict[str, tuple[Callable[[Path], Any], str]] = {
     "rows": (lambda p: staffa.torch.collate([{"n": 1}]), "found list"),
     "a filter": (
         lambda p: staffa.torch.MapDataset(staffa.dataset(p).filter(pa.compute.field("n") > 1)),
-        "no filter",
+        "filtered dataset",
     ),
 }
 
 
-@pytest.mark.parametrize("name", NONSENSE)
-def test_what_makes_no_sense(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", BAD_ARGUMENTS)
+def test_bad_arguments(name: str, tmp_path: Path) -> None:
     path = tmp_path / "t.staffa"
     staffa.write_table(pa.table({"n": [1, None, 3]}), path)
-    call, message = NONSENSE[name]
+    call, message = BAD_ARGUMENTS[name]
     with pytest.raises(staffa.InvalidArgumentError, match=message):
         call(path)
 

@@ -1,6 +1,6 @@
-//! What can go wrong, in one sentence, and the exit code that a script sees.
+//! Failures: one sentence and an exit code each.
 //!
-//! Every failure of the program passes through here; `EXIT_CODES` is what `--help` prints.
+//! Every error of the program becomes a `Failure`; `--help` prints `EXIT_CODES`.
 
 use std::fmt;
 use std::io;
@@ -9,36 +9,36 @@ use std::path::Path;
 use arrow_schema::ArrowError;
 use parquet::errors::ParquetError;
 
-/// The result of everything in this program that can fail.
+/// The result of a fallible function of this program.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// How the program ends.
+/// The exit code of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// All went well; also where the reader of our output left early.
+    /// Success, also if the reader of the output closed it early.
     Ok = 0,
-    /// The data is bad: corrupt, truncated, not what its name says.
+    /// Bad data: corrupt, truncated, or not of the format that the name says.
     Data = 1,
-    /// The command makes no sense, by itself or for this table.
+    /// A usage error, by itself or for this table.
     Usage = 2,
-    /// The system refused: no such file, no space, the output exists.
+    /// A system error: no such file, no space, the output exists.
     Io = 3,
-    /// A type, a format version or a size beyond what this release handles.
+    /// A type, a format version or a size that this release does not support.
     Unsupported = 4,
-    /// Ctrl-C or a request to terminate, as shells number it.
+    /// Ctrl-C or SIGTERM, numbered as shells do.
     Interrupted = 130,
 }
 
-/// The same for `--help`.
+/// The exit codes, for `--help`.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
-  0  all went well
-  1  the data is bad: corrupt, truncated, or it does not parse
-  2  the command makes no sense: an unknown option, column or encoding, a filter that does not parse
-  3  the system refused: no such file, no space, the output exists already
-  4  not supported: a type, a newer format version, or more than the limits allow";
+  0  success
+  1  bad data: corrupt, truncated, or it does not parse
+  2  usage error: an unknown option, column or encoding, a filter that does not parse
+  3  system error: no such file, no space, the output exists already
+  4  not supported: a type, a newer format version, or a size beyond the limits";
 
-/// One clear sentence and an exit code. An empty message is a quiet end.
+/// One sentence and an exit code. An empty message prints nothing.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
@@ -74,21 +74,33 @@ impl Failure {
         }
     }
 
-    /// A refusal of the system. A closed pipe is no failure: whoever read our output had enough.
-    pub(crate) fn io(place: &str, error: &io::Error) -> Self {
-        if error.kind() == io::ErrorKind::BrokenPipe {
-            return Self {
-                exit: Exit::Ok,
-                message: String::new(),
-            };
-        }
+    /// A state that no input should cause.
+    pub(crate) fn internal(what: &str) -> Self {
+        Self::data(format!(
+            "internal error: {what}; please report it with the file that caused it"
+        ))
+    }
+
+    /// The end of a command that has reported its failures already.
+    pub(crate) fn reported(exit: Exit) -> Self {
         Self {
-            exit: Exit::Io,
-            message: format!("{place}: {}", system(error)),
+            exit,
+            message: String::new(),
         }
     }
 
-    /// Something that the library says of the file at `path`.
+    /// A system error. A closed pipe is a success: the reader of the output has what it wanted.
+    pub(crate) fn io(place: &str, error: &io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self::reported(Exit::Ok);
+        }
+        Self {
+            exit: Exit::Io,
+            message: format!("{place}: {}", system_message(error)),
+        }
+    }
+
+    /// An error of the library about the file at `path`.
     pub(crate) fn staffa(path: &Path, error: staffa::Error) -> Self {
         let shown = path.display();
         let exit = match &error {
@@ -104,7 +116,7 @@ impl Failure {
         Self { exit, message }
     }
 
-    /// Something that an Arrow reader or writer says of the file or stream called `place`.
+    /// An error of an Arrow reader or writer about the file or stream named `place`.
     pub(crate) fn arrow(place: &str, error: &ArrowError) -> Self {
         let (exit, what) = match error {
             ArrowError::IoError(_, source) => return Self::io(place, source),
@@ -135,7 +147,7 @@ impl Failure {
         }
     }
 
-    /// Something that the Parquet reader or writer says of the file called `place`.
+    /// An error of the Parquet reader or writer about the file named `place`.
     pub(crate) fn parquet(place: &str, error: &ParquetError) -> Self {
         let (exit, what) = match error {
             ParquetError::NYI(what) => (Exit::Unsupported, what.clone()),
@@ -169,7 +181,7 @@ impl Failure {
 }
 
 impl fmt::Display for Failure {
-    /// One line, whatever a library put into its message.
+    /// One line, even if a library put line ends into its message.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = self
             .message
@@ -180,8 +192,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What is written straight to the standard output fails through here; files are named by
-/// `Failure::io`.
+/// Errors of writing to the standard output; `Failure::io` names files.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::io("the standard output", &error)
@@ -194,10 +205,12 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
-/// The system's words without the number behind them, which says nothing to most.
-fn system(error: &io::Error) -> String {
+/// The message of a system error without its number, which means nothing to most readers.
+fn system_message(error: &io::Error) -> String {
     let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
+    let text = text
+        .split_once(" (os error")
+        .map_or(text.as_str(), |(text, _)| text);
     let mut chars = text.chars();
     match (chars.next(), chars.next()) {
         (Some(first), Some(second)) if second.is_lowercase() => {

@@ -1,8 +1,7 @@
-//! The border to DuckDB: record batches become its chunks and back, by Arrow's C interface.
+//! The border to DuckDB: record batches to its chunks and back, through Arrow's C interface.
 //!
-//! This file alone holds `unsafe`: the structs of Arrow's C interface change hands between two
-//! libraries' names for them, and an importer is kept between two calls of DuckDB
-//! (docs/decisions/0016-duckdb.md).
+//! Only this file has `unsafe`: two libraries have types of their own for the structs of Arrow's C
+//! interface, and an importer is kept between two calls of DuckDB (docs/decisions/0016-duckdb.md).
 
 use std::mem::{size_of, transmute};
 use std::ptr::null_mut;
@@ -20,9 +19,9 @@ use duckdb_neo::logical_type::LogicalType;
 use duckdb_neo::vector::Unknown;
 use duckdb_neo::{AsRaw, Error, Result, ffi};
 
-use crate::error::of_text;
+use crate::error::{internal, of_text};
 
-/// Rows of DuckDB's vectors.
+/// Rows of a vector of DuckDB.
 pub(crate) const VECTOR_ROWS: usize = 2048;
 
 const _: () = assert!(size_of::<FFI_ArrowSchema>() == size_of::<ffi::ArrowSchema>());
@@ -41,23 +40,23 @@ fn to_duckdb_array(batch: RecordBatch) -> ArrowArray {
     unsafe { ArrowArray::from_raw(transmute::<FFI_ArrowArray, ffi::ArrowArray>(array)) }
 }
 
-/// The columns of a schema as DuckDB will have them: names and types.
+/// The names and DuckDB types of the columns of a schema.
 pub(crate) fn columns(context: &Context, schema: &Schema) -> Result<Vec<(String, LogicalType)>> {
     ArrowImporter::new(context, to_duckdb_schema(schema)?, Some(VECTOR_ROWS))?
         .schema()?
         .get_all()
 }
 
-/// Hands batches of one schema to DuckDB, a chunk at a time. Its vectors refer to the batch's
-/// memory.
+/// Imports batches of one schema into DuckDB, chunk by chunk. The vectors refer to the memory of the
+/// batch.
 pub(crate) struct Importer {
     importer: ArrowImporter<'static>,
-    /// What the output refers to: kept until the next chunk takes its place.
+    /// The chunk that the output refers to, until the next one replaces it.
     last: Option<DataChunk<'static>>,
 }
 
-// SAFETY: it stands in the local state of a scan, which one thread at a time uses; it holds no
-// thread-local state.
+// SAFETY: the importer is part of the local state of a scan, which one thread at a time uses; it has
+// no thread-local state.
 unsafe impl Send for Importer {}
 
 impl Importer {
@@ -73,17 +72,17 @@ impl Importer {
         })
     }
 
-    /// Takes a batch; what is left of the one before is dropped.
+    /// Starts a batch; the rest of the previous one is dropped.
     pub(crate) fn push(&mut self, batch: RecordBatch) -> Result<()> {
         self.importer.append_consumed(to_duckdb_array(batch), true)
     }
 
-    /// Makes a column of the output the next rows of the batch, of which it has one column.
+    /// Sets a column of the output to the next rows of the batch, which has one column.
     pub(crate) fn pull(&mut self, output: &mut DataChunkRef<'_>, column: usize) -> Result<()> {
         let chunk = self
             .importer
             .next_chunk()?
-            .ok_or_else(|| Error::api_error("fewer rows than handed over"))?;
+            .ok_or_else(|| internal("an imported batch has fewer rows than announced"))?;
         // SAFETY: DuckDB's vectors share their buffers, and the chunk is kept until the output is
         // filled again.
         unsafe {
@@ -96,26 +95,26 @@ impl Importer {
     }
 }
 
-/// The memory of a flat vector of the output, of the width of its values.
+/// The memory of a flat vector of the output, for values of `width` bytes.
 pub(crate) fn memory<'o>(
     output: &'o mut DataChunkRef<'_>,
     column: usize,
     width: usize,
 ) -> Result<&'o mut [u8]> {
     let mut data = null_mut();
-    // SAFETY: the handles are those of the chunk that DuckDB lends for this call.
-    refused(unsafe {
+    // SAFETY: the handles belong to the chunk that DuckDB lends for this call.
+    check(unsafe {
         ffi::duckdb_v2_vector_get_data_mutable(handle(output, column)?, &raw mut data, null_mut())
     })?;
     if data.is_null() {
-        return Err(Error::api_error("a vector without memory"));
+        return Err(internal("a vector of DuckDB has no memory"));
     }
-    // SAFETY: the vectors of the output are flat and hold `VECTOR_ROWS` values of their type, whose
-    // width the caller knows by it (`fill.rs`); the borrow of the chunk keeps others away.
+    // SAFETY: the vectors of the output are flat and hold `VECTOR_ROWS` values of their type; the caller
+    // derives `width` from that type (`vectors.rs`); the borrow of the chunk is exclusive.
     Ok(unsafe { from_raw_parts_mut(data.cast(), VECTOR_ROWS * width) })
 }
 
-/// The validity of a flat vector of the output, a bit for each row, all of them set.
+/// The validity of a flat vector of the output: one bit per row, all set.
 pub(crate) fn validity<'o>(
     output: &'o mut DataChunkRef<'_>,
     column: usize,
@@ -123,27 +122,27 @@ pub(crate) fn validity<'o>(
     let mut words = null_mut();
     let handle = handle(output, column)?;
     // SAFETY: as above.
-    refused(unsafe {
+    check(unsafe {
         ffi::duckdb_v2_vector_flat_get_validity_mutable(handle, &raw mut words, null_mut())
     })?;
     if words.is_null() {
-        return Err(Error::api_error("a vector without validity"));
+        return Err(internal("a vector of DuckDB has no validity"));
     }
     // SAFETY: as above; one bit for each value.
     Ok(unsafe { from_raw_parts_mut(words, VECTOR_ROWS / 64) })
 }
 
-/// Says how many rows a vector of the output has.
+/// Sets the number of rows of a vector of the output.
 pub(crate) fn set_rows(output: &mut DataChunkRef<'_>, column: usize, rows: usize) -> Result<()> {
     let handle = handle(output, column)?;
     // SAFETY: as above.
-    refused(unsafe { ffi::duckdb_v2_vector_set_size(handle, rows as u64, null_mut()) })
+    check(unsafe { ffi::duckdb_v2_vector_set_size(handle, rows as u64, null_mut()) })
 }
 
 fn handle(output: &DataChunkRef<'_>, column: usize) -> Result<ffi::duckdb_v2_vector_handle> {
     let mut vector = null_mut();
-    // SAFETY: the chunk is DuckDB's and lent for this call; DuckDB checks the number of the column.
-    refused(unsafe {
+    // SAFETY: DuckDB lends the chunk for this call and checks the column number.
+    check(unsafe {
         ffi::duckdb_v2_data_chunk_get_vector(
             output.get_raw(),
             column as u64,
@@ -154,17 +153,17 @@ fn handle(output: &DataChunkRef<'_>, column: usize) -> Result<ffi::duckdb_v2_vec
     Ok(vector)
 }
 
-fn refused(code: ffi::DUCKDB_V2_ERROR) -> Result<()> {
+fn check(code: ffi::DUCKDB_V2_ERROR) -> Result<()> {
     match code {
         ffi::DUCKDB_V2_ERROR::DUCKDB_V2_ERROR_NONE => Ok(()),
         code => Err(Error {
             code: code.try_into()?,
-            message: "DuckDB refused its own vector".to_owned(),
+            message: "DuckDB refused access to its vector".to_owned(),
         }),
     }
 }
 
-/// The schema that DuckDB's columns have in Arrow.
+/// The Arrow schema of columns of DuckDB.
 pub(crate) fn schema(context: &Context, columns: &[(&str, LogicalType)]) -> Result<SchemaRef> {
     let schema = ArrowExporter::new(context, columns, None)?.schema()?;
     // SAFETY: as above, the other way.
@@ -172,11 +171,11 @@ pub(crate) fn schema(context: &Context, columns: &[(&str, LogicalType)]) -> Resu
     Ok(Arc::new(Schema::try_from(&schema).map_err(of_text)?))
 }
 
-/// DuckDB's chunks as batches of this schema.
+/// Exports chunks of DuckDB as batches of a schema.
 pub(crate) struct Exporter<'c>(ArrowExporter<'c>, SchemaRef);
 
 impl<'c> Exporter<'c> {
-    /// Batches of so many rows.
+    /// Exports batches of `rows` rows.
     pub(crate) fn new(
         context: &'c Context,
         columns: &[(&str, LogicalType)],

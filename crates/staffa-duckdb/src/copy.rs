@@ -1,7 +1,7 @@
 //! `COPY ... TO 'x.staffa' (FORMAT staffa, PROFILE small)`.
 
 use std::num::NonZeroUsize;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -21,9 +21,9 @@ use duckdb_neo::{Error, Result};
 use staffa::{WriteOptions, WriteSummary, Writer};
 
 use crate::border::{self, Exporter};
-use crate::error::{guarded, of_staffa, of_text};
+use crate::error::{catch_panics, internal, of_staffa, of_text};
 
-/// Rows that DuckDB hands over at a time.
+/// Rows of a batch from DuckDB.
 const BATCH_ROWS: usize = 131_072;
 
 pub(crate) fn register(extension: &Extension) -> Result<()> {
@@ -35,25 +35,23 @@ pub(crate) fn register(extension: &Extension) -> Result<()> {
 
 struct CopyTo;
 
-/// What is to be written.
-struct Call {
+/// The statement: columns, schema and options.
+struct Statement {
     columns: Vec<(String, LogicalType)>,
     schema: SchemaRef,
     options: WriteOptions,
 }
 
-impl Call {
+impl Statement {
     fn named(&self) -> Vec<(&str, LogicalType)> {
         self.columns
             .iter()
             .map(|(name, ty)| (name.as_str(), ty.clone()))
             .collect()
     }
-}
 
-impl Call {
-    /// DuckDB hands integers of 128 bits over as decimals of 38 digits, whatever their size.
-    fn refuse_beyond(&self, batch: &RecordBatch) -> Result<()> {
+    /// Refuses 128-bit integers of more than 38 digits: DuckDB exports them as decimals of 38 digits.
+    fn refuse_overflow(&self, batch: &RecordBatch) -> Result<()> {
         for ((name, ty), array) in self.columns.iter().zip(batch.columns()) {
             let id = ty.id()?;
             let Some(decimals) = array.as_primitive_opt::<Decimal128Type>() else {
@@ -61,9 +59,9 @@ impl Call {
             };
             let wrapped =
                 id == LogicalTypeID::UHugeInt && decimals.iter().flatten().any(|value| value < 0);
-            let beyond = id == LogicalTypeID::HugeInt || id == LogicalTypeID::UHugeInt;
-            if wrapped || beyond && decimals.validate_decimal_precision(38).is_err() {
-                let what = "is of integers of which some have more than 38 digits: cast it to DOUBLE or VARCHAR";
+            let wide = id == LogicalTypeID::HugeInt || id == LogicalTypeID::UHugeInt;
+            if wrapped || wide && decimals.validate_decimal_precision(38).is_err() {
+                let what = "holds integers of more than 38 digits: cast it to DOUBLE or VARCHAR";
                 return Err(Error::invalid_input(format!("column {name:?} {what}")));
             }
         }
@@ -71,21 +69,22 @@ impl Call {
     }
 }
 
-/// One file.
+/// The file.
 struct Output {
+    /// None after the file is finished.
     writer: Mutex<Option<Writer>>,
-    summary: Mutex<WriteSummary>,
+    summary: OnceLock<WriteSummary>,
 }
 
 impl CopyToFunctionCallbacks for CopyTo {
-    type BindData = Call;
+    type BindData = Statement;
     type InitData = Output;
     type BatchData = ();
 
-    fn bind(&self, context: &Context, asked: &CopyToBindInfo) -> Result<Call> {
-        guarded(|| {
-            let column = |i| asked.get_column(i).map(|(name, ty)| (name.to_owned(), ty));
-            let columns = (0..asked.column_count()?)
+    fn bind(&self, context: &Context, info: &CopyToBindInfo) -> Result<Statement> {
+        catch_panics(|| {
+            let column = |i| info.get_column(i).map(|(name, ty)| (name.to_owned(), ty));
+            let columns = (0..info.column_count()?)
                 .map(column)
                 .collect::<Result<Vec<_>>>()?;
             columns
@@ -93,54 +92,67 @@ impl CopyToFunctionCallbacks for CopyTo {
                 .try_for_each(|(name, ty)| refuse_lossy(name, ty))?;
             let mut options = WriteOptions::default();
             let (threads, _) = context.config()?.get_value("threads")?;
-            options.threads = threads.dbg_string()?.parse().ok();
-            for i in 0..asked.option_count()? {
-                let (name, value) = asked.get_option(i)?;
+            let threads = threads.dbg_string()?;
+            let parsed = threads.parse();
+            options.threads =
+                Some(parsed.map_err(|_| internal(&format!("DuckDB has {threads} threads")))?);
+            for i in 0..info.option_count()? {
+                let (name, value) = info.get_option(i)?;
                 set(&mut options, name, &value)?;
             }
-            let mut call = Call {
+            let mut statement = Statement {
                 columns,
                 schema: SchemaRef::new(arrow_schema::Schema::empty()),
                 options,
             };
-            call.schema = border::schema(context, &call.named())?;
-            Ok(call)
+            statement.schema = border::schema(context, &statement.named())?;
+            Ok(statement)
         })
     }
 
-    fn init(&self, context: &Context, call: &Call, path: &str) -> Result<Output> {
-        guarded(|| {
-            // DuckDB refuses to look at what it may not write.
+    fn init(&self, context: &Context, statement: &Statement, path: &str) -> Result<Output> {
+        catch_panics(|| {
+            // DuckDB refuses a path that it may not access.
             FileSystem::new(context)?.exists(path)?;
             let path = path.strip_prefix("file://").unwrap_or(path);
-            let writer = Writer::create(path, call.schema.clone(), call.options.clone())
+            let writer = Writer::create(path, statement.schema.clone(), statement.options.clone())
                 .map_err(|e| of_staffa(&e))?;
             Ok(Output {
                 writer: Mutex::new(Some(writer)),
-                summary: Mutex::default(),
+                summary: OnceLock::new(),
             })
         })
     }
 
-    fn batch(&self, _: &Context, _: &Call, _: &Output, _: &ColumnDataCollection<'_>) -> Result<()> {
+    fn batch(
+        &self,
+        _: &Context,
+        _: &Statement,
+        _: &Output,
+        _: &ColumnDataCollection<'_>,
+    ) -> Result<()> {
         Ok(())
     }
 
-    fn batch_size(&self, _: &Context, _: &Call) -> Result<Option<NonZeroUsize>> {
+    fn batch_size(&self, _: &Context, _: &Statement) -> Result<Option<NonZeroUsize>> {
         Ok(NonZeroUsize::new(BATCH_ROWS))
     }
 
     fn flush(
         &self,
         context: &Context,
-        call: &Call,
+        statement: &Statement,
         output: &Output,
         rows: &ColumnDataCollection<'_>,
         (): &mut (),
     ) -> Result<()> {
-        guarded(|| {
-            let mut exporter =
-                Exporter::new(context, &call.named(), rows.len()?, call.schema.clone())?;
+        catch_panics(|| {
+            let mut exporter = Exporter::new(
+                context,
+                &statement.named(),
+                rows.len()?,
+                statement.schema.clone(),
+            )?;
             let mut scan = rows.to_scan(context)?;
             while let Some(chunk) = scan.next_chunk()? {
                 exporter.push(&chunk)?;
@@ -148,39 +160,36 @@ impl CopyToFunctionCallbacks for CopyTo {
             let mut writer = output.writer.lock().unwrap_or_else(PoisonError::into_inner);
             let writer = writer
                 .as_mut()
-                .ok_or_else(|| Error::api_error("the file is closed"))?;
+                .ok_or_else(|| internal("the file is finished already"))?;
             for batch in exporter.finish()? {
-                call.refuse_beyond(&batch)?;
+                statement.refuse_overflow(&batch)?;
                 writer.write(&batch).map_err(|e| of_staffa(&e))?;
             }
             Ok(())
         })
     }
 
-    fn finalize(&self, _: &Context, _: &Call, output: &Output) -> Result<()> {
-        guarded(|| {
+    fn finalize(&self, _: &Context, _: &Statement, output: &Output) -> Result<()> {
+        catch_panics(|| {
             let writer = output
                 .writer
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .take();
-            let writer = writer.ok_or_else(|| Error::api_error("the file is closed"))?;
+            let writer = writer.ok_or_else(|| internal("the file is finished already"))?;
             let summary = writer.finish().map_err(|e| of_staffa(&e))?;
-            *output
+            output
                 .summary
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner) = summary;
-            Ok(())
+                .set(summary)
+                .map_err(|_| internal("the file is finished already"))
         })
     }
 }
 
 impl CopyToStatisticsCallbacks for CopyTo {
-    fn statistics(&self, _: &Context, _: &Call, output: &Output) -> Result<CopyToStatistics> {
-        let summary = *output
-            .summary
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+    fn statistics(&self, _: &Context, _: &Statement, output: &Output) -> Result<CopyToStatistics> {
+        let summary = output.summary.get();
+        let summary = summary.ok_or_else(|| internal("the file is not finished"))?;
         Ok(CopyToStatistics {
             row_count: usize::try_from(summary.rows).ok(),
             file_size: usize::try_from(summary.file_bytes).ok(),
@@ -188,7 +197,7 @@ impl CopyToStatisticsCallbacks for CopyTo {
     }
 }
 
-/// What DuckDB hands over as Arrow, but not all of it.
+/// Refuses types that DuckDB exports to Arrow only in part.
 fn refuse_lossy(name: &str, ty: &LogicalType) -> Result<()> {
     let text = ty.to_text()?;
     let nested = matches!(
@@ -199,16 +208,21 @@ fn refuse_lossy(name: &str, ty: &LogicalType) -> Result<()> {
             | LogicalTypeID::Struct
             | LogicalTypeID::Tuple
     );
-    let word = |what: &str| {
+    let contains_type = |name: &str| {
         nested
             && text
                 .split(|c: char| !c.is_alphanumeric())
-                .any(|word| word == what)
+                .any(|word| word == name)
     };
     let time = text == "TIME WITH TIME ZONE" || nested && text.contains("TIME WITH TIME ZONE");
-    if time || text == "BIT" || word("BIT") || word("HUGEINT") || word("UHUGEINT") {
+    if time
+        || text == "BIT"
+        || contains_type("BIT")
+        || contains_type("HUGEINT")
+        || contains_type("UHUGEINT")
+    {
         return Err(Error::invalid_input(format!(
-            "column {name:?}: Arrow has nothing that holds all of {text}: cast it to VARCHAR"
+            "column {name:?}: Arrow has no type that holds all values of {text}: cast it to VARCHAR"
         )));
     }
     Ok(())
@@ -217,11 +231,11 @@ fn refuse_lossy(name: &str, ty: &LogicalType) -> Result<()> {
 /// Sets an option of the statement.
 fn set(options: &mut WriteOptions, name: &str, value: &Value) -> Result<()> {
     let text = value.dbg_string()?;
-    // An option without a value, or with one in brackets, comes as a list.
+    // DuckDB passes an option without a value, or with one in brackets, as a list.
     let text = text.trim_start_matches('[').trim_end_matches(']').trim();
     let number = || {
         text.parse()
-            .map_err(|_| Error::invalid_input(format!("{name}: a number expected, found {text:?}")))
+            .map_err(|_| Error::invalid_input(format!("{name}: expected a number, found {text:?}")))
     };
     match name.to_ascii_lowercase().as_str() {
         "profile" => options.profile = text.to_ascii_lowercase().parse().map_err(of_text)?,
@@ -230,7 +244,7 @@ fn set(options: &mut WriteOptions, name: &str, value: &Value) -> Result<()> {
         _ => {
             let known = "profile, access, row_group_size";
             return Err(Error::invalid_input(format!(
-                "COPY to staffa has no option {name:?}, but {known}"
+                "COPY to staffa has no option {name:?}; the options are {known}"
             )));
         }
     }

@@ -1,11 +1,11 @@
-//! Errors as DuckDB shows them. Nothing panics across the border.
+//! Errors for DuckDB. Panics do not cross the C interface.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use duckdb_neo::error::DuckDBError;
 use duckdb_neo::{Error, Result};
 
-/// The library's errors name the file, the column, the block and both values.
+/// An error of the library; its message names the file, the column and the block.
 pub(crate) fn of_staffa(error: &staffa::Error) -> Error {
     let code = match error {
         staffa::Error::Io { .. } => DuckDBError::IoGeneral,
@@ -17,20 +17,25 @@ pub(crate) fn of_staffa(error: &staffa::Error) -> Error {
     }
 }
 
-/// Arrow's errors, or others that have only a text.
+/// An error of Arrow, or another one that is only a text.
 pub(crate) fn of_text(error: impl std::fmt::Display) -> Error {
     Error::invalid_input(error.to_string())
 }
 
-/// A panic becomes an error: DuckDB would take it as its own failure and refuse to work on.
-pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+/// An impossible state.
+pub(crate) fn internal(what: &str) -> Error {
+    Error::api_error(format!("staffa: internal error: {what}; please report it"))
+}
+
+/// Turns a panic into an error: DuckDB would treat it as a failure of its own and stop.
+pub(crate) fn catch_panics<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text
             .or_else(|| panic.downcast_ref::<&str>().copied())
             .unwrap_or("unknown");
         Err(Error::invalid_input(format!(
-            "staffa: a defect of the extension, please report it: {text}"
+            "staffa: internal error: {text}; please report it"
         )))
     })
 }

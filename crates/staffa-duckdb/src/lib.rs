@@ -1,33 +1,34 @@
 //! The DuckDB extension: `FROM 'x.staffa'`, `read_staffa(...)`, `COPY ... TO 'x.staffa'`.
 //!
 //! ```text
-//! bind          paths -> open files -> one schema, a row count      table.rs, source.rs
+//! bind          paths -> open files -> one schema, a row count      table.rs, files.rs
 //! pushdown      DuckDB's conjuncts -> a predicate                   pushdown.rs
 //! init          files -> parts, for DuckDB's threads                table.rs
-//! execute       part -> batches -> vectors                          table.rs, fill.rs, border.rs
+//! execute       part -> batches -> vectors                          scan.rs, vectors.rs, border.rs
 //! ```
 //!
-//! DuckDB tests every filter again (see `pushdown.rs`), so that scans need not be exact, only never
-//! lose a row.
+//! DuckDB applies every filter again (see `pushdown.rs`): a scan may keep too many rows, but never
+//! lose one.
 
 mod border;
 mod copy;
 mod error;
-mod fill;
+mod files;
 mod pushdown;
 mod replacement;
-mod source;
+mod scan;
 mod table;
+mod vectors;
 
 use duckdb_loadable_macros::duckdb_entrypoint_c_api_v2;
 use duckdb_neo::extension::Extension;
 
-/// What DuckDB calls on `LOAD`.
+/// The entry point that DuckDB calls on `LOAD`.
 #[duckdb_entrypoint_c_api_v2(extension_name = "staffa", api_version = "v2.0.0")]
 fn load(extension: &Extension) -> duckdb_neo::Result<()> {
-    error::guarded(|| {
-        // DuckDB's threads decode: a pool of one thread means "where you are". It fails where there
-        // is one already.
+    error::catch_panics(|| {
+        // DuckDB's own threads decode: with a pool of one thread, work stays on the calling thread.
+        // An error means that the process has a pool already.
         drop(
             rayon::ThreadPoolBuilder::new()
                 .num_threads(1)

@@ -1,10 +1,9 @@
-//! DuckDB's conjuncts over a scan become a predicate of the library.
+//! DuckDB's filters of a scan, translated to a predicate of the library.
 //!
-//! No filter is taken away from DuckDB: it tests the rows that come again, which costs little after
-//! blocks and rows without a match are gone. So its estimates see the filter, and a plan that it
-//! copies afterwards, which loses what a table function has accepted, still filters. For the same
-//! reason a conjunct may be translated in part: the predicate must hold for all rows that the query
-//! needs, not only for them.
+//! DuckDB keeps all filters and applies them again, which costs little after blocks and rows without
+//! a match are gone. So its estimates include the filter, and a copy of the plan, which loses what a
+//! table function has accepted, still filters. For the same reason a conjunct may be translated in
+//! part: the predicate must hold for all rows of the result, but may hold for others.
 
 use arrow_schema::{DataType, Schema, TimeUnit};
 use duckdb_neo::Result;
@@ -18,18 +17,18 @@ use duckdb_neo::types::{
 use duckdb_neo::value::Value;
 use staffa::{Compare, Literal, Predicate};
 
-/// More candidates of an `IN` are compared one by one, DuckDB looks them up.
-const CANDIDATES: usize = 64;
+/// Longer `IN` lists are left to DuckDB, which hashes them; the library compares one by one.
+const MAX_CANDIDATES: usize = 64;
 
-/// What all rows of the result fulfil, of what DuckDB offers; `None` where nothing is known.
+/// A predicate that holds for all rows of the result; None if no filter can be translated.
 pub(crate) fn predicate(offered: &PushdownData<'_>, schema: &Schema) -> Result<Option<Predicate>> {
     let columns = (0..offered.count()?)
         .map(|i| offered.get_column_index(i))
         .collect::<Result<Vec<_>>>()?;
-    let reader = Translation { columns, schema };
+    let translation = Translation { columns, schema };
     let mut known = Vec::new();
     for filter in 0..offered.filter_count()? {
-        known.extend(reader.part(&offered.filter(filter)?, false)?);
+        known.extend(translation.part(&offered.filter(filter)?, false)?);
     }
     Ok(match known.len() {
         0 => None,
@@ -39,79 +38,41 @@ pub(crate) fn predicate(offered: &PushdownData<'_>, schema: &Schema) -> Result<O
 }
 
 struct Translation<'s> {
-    /// What the references of an expression stand for.
+    /// The column indices of the references in an expression.
     columns: Vec<usize>,
     schema: &'s Schema,
 }
 
 impl Translation<'_> {
-    /// A part of a filter: the same where `exact`, else something that holds wherever it does.
+    /// Translates a part of a filter: exactly if `exact`, else to a predicate that it implies.
     fn part(&self, expression: &Expression<'_>, exact: bool) -> Result<Option<Predicate>> {
         use ExpressionType as Kind;
         let kind = expression.expression_type()?;
         let children = expression.children()?;
         Ok(match (kind, &children[..]) {
-            (Kind::ConjunctionAnd, parts) => {
-                let all = parts
-                    .iter()
-                    .map(|part| self.part(part, exact))
-                    .collect::<Result<Vec<_>>>()?;
-                if exact && all.contains(&None) {
-                    return Ok(None);
-                }
-                let known: Vec<_> = all.into_iter().flatten().collect();
-                (!known.is_empty()).then_some(Predicate::And(known))
-            }
+            (Kind::ConjunctionAnd, parts) => self.and(parts, exact)?,
             (Kind::ConjunctionOr, parts) => {
-                let all = parts
-                    .iter()
-                    .map(|part| self.part(part, exact))
-                    .collect::<Result<Option<Vec<_>>>>()?;
+                let all = parts.iter().map(|part| self.part(part, exact));
+                let all = all.collect::<Result<Option<Vec<_>>>>()?;
                 all.map(Predicate::Or)
             }
-            (Kind::OperatorNot, [part]) => self
-                .part(part, true)?
-                .map(|part| Predicate::Not(Box::new(part))),
-            (Kind::OperatorIsNull, [column]) => self
-                .any_column(column)?
-                .map(|column| Predicate::IsNull { column }),
-            (Kind::OperatorIsNotNull, [column]) => self
-                .any_column(column)?
-                .map(|column| Predicate::Not(Box::new(Predicate::IsNull { column }))),
+            (Kind::OperatorNot, [part]) => self.part(part, true)?.map(not),
+            (Kind::OperatorIsNull, [column]) => self.is_null(column)?,
+            (Kind::OperatorIsNotNull, [column]) => self.is_null(column)?.map(not),
+            // DuckDB does not say whether the bounds are included: with them the predicate is implied.
+            (Kind::CompareBetween, _) if exact => None,
             (Kind::CompareBetween, [value, low, high]) => {
-                // Whether the bounds belong to it is not told: with them it holds wherever it does.
-                if exact {
-                    return Ok(None);
-                }
                 let low = self.compare(Compare::GtEq, value, low)?;
                 let high = self.compare(Compare::LtEq, value, high)?;
-                let known: Vec<_> = [low, high].into_iter().flatten().collect();
-                (!known.is_empty()).then_some(Predicate::And(known))
+                known_of([low, high])
             }
-            (Kind::CompareIn, [value, candidates @ ..]) if candidates.len() <= CANDIDATES => {
-                let parts = candidates
-                    .iter()
-                    .map(|candidate| self.compare(Compare::Eq, value, candidate));
-                parts
-                    .collect::<Result<Option<Vec<_>>>>()?
-                    .map(Predicate::Or)
-            }
-            (Kind::CompareNotIn, [value, candidates @ ..]) if candidates.len() <= CANDIDATES => {
-                let parts = candidates
-                    .iter()
-                    .map(|candidate| self.compare(Compare::NotEq, value, candidate));
-                parts
-                    .collect::<Result<Option<Vec<_>>>>()?
-                    .map(Predicate::And)
-            }
-            (Kind::BoundColumnRef, []) => match self.column(expression)? {
-                Some((column, DataType::Boolean)) => Some(Predicate::Compare {
-                    column,
-                    op: Compare::Eq,
-                    literal: Literal::Bool(true),
-                }),
-                _ => None,
-            },
+            (Kind::CompareIn, [value, candidates @ ..]) => self
+                .compare_all(Compare::Eq, value, candidates)?
+                .map(Predicate::Or),
+            (Kind::CompareNotIn, [value, candidates @ ..]) => self
+                .compare_all(Compare::NotEq, value, candidates)?
+                .map(Predicate::And),
+            (Kind::BoundColumnRef, []) => self.boolean(expression)?,
             (Kind::BoundFunction, [value, text]) => {
                 self.text_test(&expression.function_name()?, value, text)?
             }
@@ -126,18 +87,56 @@ impl Translation<'_> {
         })
     }
 
-    /// A column of the top level, of whatever type.
-    fn any_column(&self, expression: &Expression<'_>) -> Result<Option<String>> {
-        Ok(self.column(expression)?.map(|(name, _)| name))
+    fn and(&self, parts: &[Expression<'_>], exact: bool) -> Result<Option<Predicate>> {
+        let all = parts.iter().map(|part| self.part(part, exact));
+        let all = all.collect::<Result<Vec<_>>>()?;
+        if exact && all.contains(&None) {
+            return Ok(None);
+        }
+        Ok(known_of(all))
     }
 
+    fn is_null(&self, expression: &Expression<'_>) -> Result<Option<Predicate>> {
+        let column = self.column(expression)?;
+        Ok(column.map(|(column, _)| Predicate::IsNull { column }))
+    }
+
+    /// A boolean column as a filter.
+    fn boolean(&self, expression: &Expression<'_>) -> Result<Option<Predicate>> {
+        Ok(match self.column(expression)? {
+            Some((column, DataType::Boolean)) => Some(Predicate::Compare {
+                column,
+                op: Compare::Eq,
+                literal: Literal::Bool(true),
+            }),
+            _ => None,
+        })
+    }
+
+    /// A column compared with each candidate; None for long lists.
+    fn compare_all(
+        &self,
+        op: Compare,
+        value: &Expression<'_>,
+        candidates: &[Expression<'_>],
+    ) -> Result<Option<Vec<Predicate>>> {
+        if candidates.len() > MAX_CANDIDATES {
+            return Ok(None);
+        }
+        candidates
+            .iter()
+            .map(|candidate| self.compare(op, value, candidate))
+            .collect()
+    }
+
+    /// The name and the decoded type of a top-level column.
     fn column(&self, expression: &Expression<'_>) -> Result<Option<(String, &DataType)>> {
         if expression.expression_type()? != ExpressionType::BoundColumnRef {
             return Ok(None);
         }
         let column = self.columns.get(expression.reference_index()?);
         let field = column.and_then(|column| self.schema.fields().get(*column));
-        Ok(field.map(|field| (field.name().clone(), innermost(field.data_type()))))
+        Ok(field.map(|field| (field.name().clone(), decoded_type(field.data_type()))))
     }
 
     /// A column compared with a constant.
@@ -164,7 +163,7 @@ impl Translation<'_> {
         }))
     }
 
-    /// What DuckDB makes of `LIKE`, and its own tests of text.
+    /// Translates the text functions that DuckDB uses, also for `LIKE`.
     fn text_test(
         &self,
         name: &str,
@@ -198,7 +197,7 @@ impl Translation<'_> {
                     pattern: format!("%{text}"),
                 })
             }
-            // A backslash is like any other character in DuckDB's patterns.
+            // A backslash does not escape in DuckDB's patterns.
             "~~" if !text.contains('\\') => Some(Predicate::Like {
                 column,
                 pattern: text,
@@ -210,6 +209,16 @@ impl Translation<'_> {
             _ => None,
         })
     }
+}
+
+fn not(predicate: Predicate) -> Predicate {
+    Predicate::Not(Box::new(predicate))
+}
+
+/// The conjunction of the known predicates.
+fn known_of(all: impl IntoIterator<Item = Option<Predicate>>) -> Option<Predicate> {
+    let known: Vec<_> = all.into_iter().flatten().collect();
+    (!known.is_empty()).then_some(Predicate::And(known))
 }
 
 fn comparison(kind: ExpressionType) -> Option<Compare> {
@@ -224,7 +233,7 @@ fn comparison(kind: ExpressionType) -> Option<Compare> {
     })
 }
 
-/// The same with its sides exchanged.
+/// The comparison with its sides exchanged.
 fn mirrored(op: Compare) -> Compare {
     match op {
         Compare::Eq | Compare::NotEq => op,
@@ -235,7 +244,7 @@ fn mirrored(op: Compare) -> Compare {
     }
 }
 
-/// A comparison of floats. To DuckDB -0.0 equals 0.0, and any NaN is greater than infinity and
+/// A comparison of floats. In DuckDB -0.0 equals 0.0, and every NaN is greater than infinity and
 /// equal to itself; the library orders -NaN, -infinity, ..., -0.0, 0.0, ..., infinity, NaN.
 fn float(op: Compare, column: &str, value: f64) -> Option<Predicate> {
     if value.is_nan() {
@@ -275,7 +284,7 @@ fn float(op: Compare, column: &str, value: f64) -> Option<Predicate> {
     })
 }
 
-/// A constant for a column of this type; `None` where the two may not mean the same.
+/// A constant for a column of this type; None if its meaning may differ.
 fn literal(value: &Value, ty: &DataType) -> Result<Option<Literal>> {
     use LogicalTypeID as Id;
     if value.is_null()? {
@@ -310,46 +319,52 @@ fn literal(value: &Value, ty: &DataType) -> Result<Option<Literal>> {
             .get::<DateValue>()?
             .and_then(|day| date(day.0.into()))
             .map(Literal::Text),
-        (DataType::Timestamp(unit, _), id) => {
-            let nanoseconds = match (unit, id) {
-                (TimeUnit::Second, Id::TimestampSec) => value
-                    .get::<TimestampSecValue>()?
-                    .map(|t| (t.0, 1_000_000_000)),
-                (TimeUnit::Millisecond, Id::TimestampMs) => {
-                    value.get::<TimestampMsValue>()?.map(|t| (t.0, 1_000_000))
-                }
-                (TimeUnit::Microsecond, Id::Timestamp) => {
-                    value.get::<TimestampValue>()?.map(|t| (t.0, 1_000))
-                }
-                (TimeUnit::Microsecond, Id::TimestampTz) => {
-                    value.get::<TimestampTzValue>()?.map(|t| (t.0, 1_000))
-                }
-                (TimeUnit::Nanosecond, Id::TimestampNs) => {
-                    value.get::<TimestampNsValue>()?.map(|t| (t.0, 1))
-                }
-                (TimeUnit::Nanosecond, Id::TimestampTzNs) => {
-                    value.get::<TimestampTzNsValue>()?.map(|t| (t.0, 1))
-                }
-                _ => None,
-            };
-            nanoseconds
-                .and_then(|(time, unit)| timestamp(i128::from(time) * unit))
-                .map(Literal::Text)
-        }
+        (DataType::Timestamp(unit, _), id) => nanoseconds(value, *unit, id)?
+            .and_then(timestamp)
+            .map(Literal::Text),
         _ => None,
     })
 }
 
-/// The type behind dictionaries and runs.
-fn innermost(ty: &DataType) -> &DataType {
+/// Nanoseconds since 1970 of a timestamp constant; None if its unit or time zone differs from the
+/// column's.
+fn nanoseconds(value: &Value, unit: TimeUnit, id: LogicalTypeID) -> Result<Option<i128>> {
+    use LogicalTypeID as Id;
+    let (time, nanoseconds_per_unit) = match (unit, id) {
+        (TimeUnit::Second, Id::TimestampSec) => (
+            value.get::<TimestampSecValue>()?.map(|t| t.0),
+            1_000_000_000,
+        ),
+        (TimeUnit::Millisecond, Id::TimestampMs) => {
+            (value.get::<TimestampMsValue>()?.map(|t| t.0), 1_000_000)
+        }
+        (TimeUnit::Microsecond, Id::Timestamp) => {
+            (value.get::<TimestampValue>()?.map(|t| t.0), 1_000)
+        }
+        (TimeUnit::Microsecond, Id::TimestampTz) => {
+            (value.get::<TimestampTzValue>()?.map(|t| t.0), 1_000)
+        }
+        (TimeUnit::Nanosecond, Id::TimestampNs) => {
+            (value.get::<TimestampNsValue>()?.map(|t| t.0), 1)
+        }
+        (TimeUnit::Nanosecond, Id::TimestampTzNs) => {
+            (value.get::<TimestampTzNsValue>()?.map(|t| t.0), 1)
+        }
+        _ => (None, 1),
+    };
+    Ok(time.map(|time| i128::from(time) * nanoseconds_per_unit))
+}
+
+/// The type of the values of dictionaries and run-ends.
+fn decoded_type(ty: &DataType) -> &DataType {
     match ty {
-        DataType::RunEndEncoded(_, values) => innermost(values.data_type()),
-        DataType::Dictionary(_, values) => innermost(values),
+        DataType::RunEndEncoded(_, values) => decoded_type(values.data_type()),
+        DataType::Dictionary(_, values) => decoded_type(values),
         ty => ty,
     }
 }
 
-/// A day since 1970 as text; the years that have four digits.
+/// A day since 1970 as text; None outside the years 1 to 9999.
 fn date(day: i64) -> Option<String> {
     // Days since 1 March of the year 0, in cycles of 400 years of 146,097 days.
     let days = day.checked_add(719_468)?;
@@ -365,7 +380,7 @@ fn date(day: i64) -> Option<String> {
         .then(|| format!("{year:04}-{month:02}-{day:02}"))
 }
 
-/// Nanoseconds since 1970 as text.
+/// Nanoseconds since 1970 as text; None outside the years 1 to 9999.
 fn timestamp(nanoseconds: i128) -> Option<String> {
     const DAY: i128 = 86_400_000_000_000;
     let date = date(i64::try_from(nanoseconds.div_euclid(DAY)).ok()?)?;

@@ -1,4 +1,4 @@
-//! `FROM 'x.staffa'`.
+//! `FROM 'x.staffa'`: table names that end in `.staffa` become calls of `read_staffa`.
 
 use duckdb_neo::connection::Context;
 use duckdb_neo::extension::Extension;
@@ -8,7 +8,7 @@ use duckdb_neo::replacement_scan::{
 };
 use duckdb_neo::{Result, ToValue};
 
-use crate::error::guarded;
+use crate::error::catch_panics;
 use crate::table;
 
 pub(crate) fn register(extension: &Extension) -> Result<()> {
@@ -25,7 +25,7 @@ impl ReplacementScanCallbacks for Names {
         name: &QualifiedName,
         found: ReplacementHandle<'_>,
     ) -> Result<()> {
-        guarded(|| {
+        catch_panics(|| {
             let [path] = &name.parts()?[..] else {
                 return Ok(());
             };

@@ -1,5 +1,5 @@
-//! One record batch on its way to pyarrow, and what pyarrow cannot do with it: select rows of every
-//! Arrow type.
+//! One record batch for pyarrow, and operations that pyarrow lacks: filters and casts of every Arrow
+//! type.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ impl Batch {
         self.0.num_rows()
     }
 
-    /// Names, types and metadata of the columns, as text to tell them from others.
+    /// Names, types and metadata of the columns as text: equal for equal columns.
     fn described(&self) -> String {
         format!("{:?}", self.0.schema_ref().fields())
     }
@@ -34,28 +34,23 @@ impl Batch {
         run_attached(py, || import::record_batch(py, &self.0))
     }
 
-    /// All columns, each in the type that every engine knows; names, metadata and extension types
-    /// stay.
-    fn unfolded(&self, py: Python<'_>) -> PyResult<Self> {
-        run(py, || Ok(Self(unfold(&self.0)?)))
+    /// All columns, flattened: see [`flattened_type`]. Names, metadata and extension types stay.
+    fn flattened(&self, py: Python<'_>) -> PyResult<Self> {
+        run(py, || Ok(Self(flatten(&self.0)?)))
     }
 
-    /// The columns at these positions, each in the type that pyarrow can compare: views and
-    /// run-ends unfolded.
-    fn plain(&self, py: Python<'_>, columns: Vec<usize>) -> PyResult<Self> {
+    /// The columns at these positions, flattened, without metadata and extension types: pyarrow can
+    /// compare them.
+    fn comparable(&self, py: Python<'_>, columns: Vec<usize>) -> PyResult<Self> {
         run(py, || {
             let batch = self.0.project(&columns)?;
             let (mut fields, mut arrays) = (Vec::new(), Vec::new());
             for (field, array) in batch.schema().fields().iter().zip(batch.columns()) {
-                let plain = plain_type(field.data_type());
-                arrays.push(if plain == *field.data_type() {
-                    array.clone()
-                } else {
-                    arrow_cast::cast(array, &plain)?
-                });
-                fields.push(Field::new(field.name(), plain, field.is_nullable()));
+                let data_type = flattened_type(field.data_type());
+                arrays.push(cast(array, &data_type)?);
+                fields.push(Field::new(field.name(), data_type, field.is_nullable()));
             }
-            Ok(Self(with_rows(
+            Ok(Self(record_batch(
                 Schema::new(fields),
                 arrays,
                 batch.num_rows(),
@@ -80,7 +75,7 @@ impl Batch {
                 .iter()
                 .map(|array| filter.filter(array))
                 .collect::<Result<_, _>>()?;
-            Ok(Self(with_rows(
+            Ok(Self(record_batch(
                 batch.schema().as_ref().clone(),
                 arrays,
                 filter.count(),
@@ -89,8 +84,8 @@ impl Batch {
     }
 }
 
-/// A batch of `rows` rows, even where it has no columns that would tell.
-fn with_rows(schema: Schema, arrays: Vec<ArrayRef>, rows: usize) -> staffa::Result<RecordBatch> {
+/// A batch of `rows` rows, also without columns.
+fn record_batch(schema: Schema, arrays: Vec<ArrayRef>, rows: usize) -> staffa::Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     Ok(RecordBatch::try_new_with_options(
         Arc::new(schema),
@@ -99,57 +94,55 @@ fn with_rows(schema: Schema, arrays: Vec<ArrayRef>, rows: usize) -> staffa::Resu
     )?)
 }
 
-/// The batch in types that every engine knows: see [`plain_type`].
-pub(crate) fn unfold(batch: &RecordBatch) -> staffa::Result<RecordBatch> {
-    let schema = unfolded_schema(batch.schema_ref());
-    let plain = |(field, array): (&FieldRef, &ArrayRef)| -> staffa::Result<ArrayRef> {
-        let same = field.data_type() == array.data_type();
-        Ok(if same {
-            array.clone()
-        } else {
-            arrow_cast::cast(array, field.data_type())?
-        })
-    };
-    let arrays = schema
-        .fields()
-        .iter()
-        .zip(batch.columns())
-        .map(plain)
+/// The batch with flattened columns: see [`flattened_type`].
+pub(crate) fn flatten(batch: &RecordBatch) -> staffa::Result<RecordBatch> {
+    let schema = flattened_schema(batch.schema_ref());
+    let columns = schema.fields().iter().zip(batch.columns());
+    let arrays = columns
+        .map(|(field, array)| cast(array, field.data_type()))
         .collect::<Result<_, _>>()?;
-    with_rows(schema, arrays, batch.num_rows())
+    record_batch(schema, arrays, batch.num_rows())
 }
 
-pub(crate) fn unfolded_schema(schema: &Schema) -> Schema {
+fn cast(array: &ArrayRef, data_type: &DataType) -> staffa::Result<ArrayRef> {
+    Ok(if array.data_type() == data_type {
+        array.clone()
+    } else {
+        arrow_cast::cast(array, data_type)?
+    })
+}
+
+pub(crate) fn flattened_schema(schema: &Schema) -> Schema {
     let fields = schema
         .fields()
         .iter()
-        .map(|field| plain_field(field, plain_type(field.data_type())));
+        .map(|field| with_data_type(field, flattened_type(field.data_type())));
     Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone())
 }
 
-fn plain_field(field: &FieldRef, data_type: DataType) -> FieldRef {
+fn with_data_type(field: &FieldRef, data_type: DataType) -> FieldRef {
     if *field.data_type() == data_type {
         return field.clone();
     }
     Arc::new(field.as_ref().clone().with_data_type(data_type))
 }
 
-/// The type of the same values that pyarrow compares and engines push filters into: no views, no
-/// run-ends, dictionaries at the top only.
-fn plain_type(data_type: &DataType) -> DataType {
+/// The type of the same values that all engines support and pyarrow compares: no views, no run-ends,
+/// dictionaries only at the top level.
+fn flattened_type(data_type: &DataType) -> DataType {
     let child = |field: &FieldRef| {
         let inner = match field.data_type() {
-            DataType::Dictionary(_, values) => plain_type(values),
-            other => plain_type(other),
+            DataType::Dictionary(_, values) => flattened_type(values),
+            other => flattened_type(other),
         };
-        plain_field(field, inner)
+        with_data_type(field, inner)
     };
     match data_type {
         DataType::Utf8View => DataType::Utf8,
         DataType::BinaryView => DataType::Binary,
-        DataType::RunEndEncoded(_, values) => plain_type(values.data_type()),
+        DataType::RunEndEncoded(_, values) => flattened_type(values.data_type()),
         DataType::Dictionary(keys, values) => {
-            DataType::Dictionary(keys.clone(), Box::new(plain_type(values)))
+            DataType::Dictionary(keys.clone(), Box::new(flattened_type(values)))
         }
         DataType::Struct(fields) => DataType::Struct(fields.iter().map(child).collect()),
         DataType::List(item) | DataType::ListView(item) => DataType::List(child(item)),

@@ -1,8 +1,7 @@
-//! The library's errors and panics as Python exceptions, and the one door through which the library
-//! is called.
+//! Errors and panics of the library as Python exceptions; all calls of the library pass through `run`.
 //!
-//! The classes stand in `python/staffa/errors.py`, because an exception with two bases
-//! (`InvalidArgumentError` is a `ValueError` too) is a line of Python.
+//! `python/staffa/errors.py` defines the classes: an exception with two bases (`InvalidArgumentError` is
+//! also a `ValueError`) is one line of Python.
 
 use std::any::Any;
 use std::io::ErrorKind;
@@ -15,7 +14,7 @@ use staffa::{Error, Place};
 
 use crate::fork::on_own_threads;
 
-/// Runs `work` without the GIL. An error becomes its exception, a panic a `StaffaError`.
+/// Runs `work` without the GIL; an error becomes its exception, a panic a `StaffaError`.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> staffa::Result<T> + Send,
@@ -27,23 +26,23 @@ pub(crate) fn run<T: Send>(
     }
 }
 
-/// The same for work that holds Python objects, with the GIL.
+/// Runs work on Python objects, with the GIL.
 pub(crate) fn run_attached<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|payload| Err(new(py, "StaffaError", &panicked(&*payload), None)))
 }
 
-/// What a panic said, as a message to a user.
+/// The message of a panic, for a user.
 pub(crate) fn panicked(payload: &(dyn Any + Send)) -> String {
     let what = payload
         .downcast_ref::<&str>()
         .copied()
         .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message");
-    format!("internal error ({what}); this is a fault in Staffa, please report it")
+    format!("internal error ({what}); please report it")
 }
 
-/// The exception for what the caller asked for and cannot have.
+/// The exception for an invalid argument.
 pub(crate) fn invalid(py: Python<'_>, what: &str) -> PyErr {
     new(py, "InvalidArgumentError", what, None)
 }
@@ -62,7 +61,7 @@ pub(crate) fn exception(py: Python<'_>, error: Error) -> PyErr {
     }
 }
 
-/// An instance of `staffa.errors.<class>`, with what is known of the place as attributes.
+/// An instance of `staffa.errors.<class>`, with the place as attributes.
 fn new(py: Python<'_>, class: &str, message: &str, place: Option<&Place>) -> PyErr {
     let make = || -> PyResult<PyErr> {
         let exception = py
@@ -81,10 +80,10 @@ fn new(py: Python<'_>, class: &str, message: &str, place: Option<&Place>) -> PyE
     make().unwrap_or_else(|error| error)
 }
 
-/// `OSError(errno, text, path)` makes itself a `FileNotFoundError`, a `PermissionError` and so on.
+/// `OSError(errno, text, path)` becomes a `FileNotFoundError`, a `PermissionError` and so on.
 fn os_error(path: Option<&Path>, source: &std::io::Error, message: String) -> PyErr {
-    // An error that another crate wrapped has lost its number but not its kind. The numbers are the
-    // same on every system that has them.
+    // An error wrapped by another crate has lost its number but not its kind. These numbers are the same
+    // on all Unix systems.
     let errno = source.raw_os_error().or(match source.kind() {
         ErrorKind::NotFound => Some(2),
         ErrorKind::PermissionDenied => Some(13),
@@ -100,7 +99,10 @@ fn os_error(path: Option<&Path>, source: &std::io::Error, message: String) -> Py
     };
     // Rust appends "(os error 2)"; Python prints the number itself.
     let text = source.to_string();
-    let text = text.split(" (os error").next().unwrap_or(&text).to_owned();
+    let text = text
+        .split_once(" (os error")
+        .map_or(text.as_str(), |(text, _)| text);
+    let text = text.to_owned();
     match path {
         Some(path) => PyOSError::new_err((errno, text, path.as_os_str().to_owned())),
         None => PyOSError::new_err((errno, text)),

@@ -13,15 +13,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use pyo3_arrow::ffi::to_schema_pycapsule;
 use pyo3_arrow::{PyArray, PyRecordBatchReader};
-use serde::Serialize;
-use serde_json::{Value, json};
-use staffa::{Aggregate, ColumnExplain, EncodingTree, Error, Limits, Predicate, Result, Scan};
+use staffa::{Aggregate, Error, Limits, Predicate, Result, Scan};
 
-use crate::batch::{Batch, unfold, unfolded_schema};
+use crate::batch::{Batch, flatten, flattened_schema};
 use crate::errors::{run, run_attached};
 use crate::import;
 use crate::predicate::predicate;
 use crate::reader::Reader;
+use crate::reports;
 
 /// Opens a file: reads and checks its footer.
 #[pyfunction]
@@ -42,10 +41,10 @@ pub(crate) fn open(
     })
 }
 
-/// Arrow's C interface ends names at NUL and arrow-rs panics on one: such a table can be read from
-/// Rust only.
+/// Refuses names with a NUL byte, on which arrow-rs panics: Arrow's C interface ends names at NUL. Only
+/// Rust can read such a table.
 fn check_names(schema: &Schema) -> Result<()> {
-    // Of thousands of flat columns nothing is converted where no string among them can be at fault.
+    // Schemas without a suspect string are not converted: they may have thousands of columns.
     let suspect = |field: &FieldRef| match field.data_type() {
         DataType::Timestamp(_, Some(zone)) if zone.contains('\0') => true,
         DataType::Boolean => field.name().contains('\0'),
@@ -59,10 +58,10 @@ fn check_names(schema: &Schema) -> Result<()> {
     match catch_unwind(AssertUnwindSafe(|| FFI_ArrowSchema::try_from(schema))) {
         Ok(Ok(_)) => Ok(()),
         Ok(Err(error)) => Err(Error::unsupported(format!(
-            "this schema cannot be handed to Python: {error}"
+            "this schema cannot be exported to Python: {error}"
         ))),
         Err(_) => Err(Error::unsupported(
-            "this schema cannot be handed to Python: a name holds a NUL byte",
+            "this schema cannot be exported to Python: a name holds a NUL byte",
         )),
     }
 }
@@ -94,7 +93,7 @@ impl File {
         })
     }
 
-    /// Of the columns.
+    /// The names of the columns.
     #[getter]
     fn names(&self) -> Vec<&str> {
         self.0
@@ -105,8 +104,8 @@ impl File {
             .collect()
     }
 
-    /// No rows of the columns whose names are in a text, of all without one: what a filter is bound
-    /// to.
+    /// A batch without rows, of the columns whose names occur in `text`, or of all columns. Filters are
+    /// bound to it.
     #[pyo3(signature = (text=None))]
     fn empty(&self, text: Option<&str>) -> Batch {
         let schema = self.0.schema();
@@ -119,10 +118,10 @@ impl File {
         ))))
     }
 
-    /// Reads as it goes; `unfolded` in types that every engine knows.
+    /// Reads batch by batch; `flattened` as in `Batch`.
     #[pyo3(signature = (
         columns=None, filter=None, batch_rows=None, limit=None, string_views=false, dictionaries=None, run_ends=None,
-        offset=0, unfolded=false
+        offset=0, flattened=false
     ))]
     #[expect(
         clippy::too_many_arguments,
@@ -139,28 +138,28 @@ impl File {
         dictionaries: Option<Vec<String>>,
         run_ends: Option<Vec<String>>,
         offset: u64,
-        unfolded: bool,
+        flattened: bool,
     ) -> PyResult<Reader> {
         let filter = filter.map(predicate).transpose()?;
         run(py, || {
-            let scan = self.asked(columns, filter, batch_rows, limit, string_views);
+            let scan = self.start_scan(columns, filter, batch_rows, limit, string_views);
             let scan = scan
                 .dictionaries(dictionaries.unwrap_or_default())
                 .run_ends(run_ends.unwrap_or_default());
             let reader = scan.offset(offset).reader()?;
             let stored = reader.schema();
-            let plain = Arc::new(unfolded_schema(&stored));
-            if !unfolded || plain == stored {
+            let flat = Arc::new(flattened_schema(&stored));
+            if !flattened || flat == stored {
                 return Ok(Reader::new(stored, Box::new(reader)));
             }
             Ok(Reader::new(
-                plain,
-                Box::new(reader.map(|batch| unfold(&batch?))),
+                flat,
+                Box::new(reader.map(|batch| flatten(&batch?))),
             ))
         })
     }
 
-    /// Reads everything now, into a `pyarrow.Table`.
+    /// Reads everything into a `pyarrow.Table`.
     #[pyo3(signature = (
         columns=None, filter=None, limit=None, string_views=false, dictionaries=None, run_ends=None
     ))]
@@ -176,10 +175,10 @@ impl File {
         run_ends: Option<Vec<String>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let filter = filter.map(predicate).transpose()?;
-        // All of it: a row group at a time goes into huge pages, and all are kept anyway.
+        // Whole row groups fill huge pages, and all batches stay in memory anyway.
         let batch_rows = limit.is_none().then_some(1 << 20);
         let scan = || {
-            let scan = self.asked(columns, filter, batch_rows, limit, string_views);
+            let scan = self.start_scan(columns, filter, batch_rows, limit, string_views);
             scan.dictionaries(dictionaries.unwrap_or_default())
                 .run_ends(run_ends.unwrap_or_default())
         };
@@ -193,16 +192,16 @@ impl File {
         run_attached(py, || import::table(py, &schema, &batches))
     }
 
-    /// The rows at these positions, an array of int64 or uint64, or those that a mask marks;
-    /// `unfolded` as of `scan`.
-    #[pyo3(signature = (indices, columns=None, string_views=false, unfolded=false))]
+    /// The rows at these positions, an array of int64 or uint64, or the true rows of a mask; `flattened`
+    /// as in `scan`.
+    #[pyo3(signature = (indices, columns=None, string_views=false, flattened=false))]
     fn take(
         &self,
         py: Python<'_>,
         indices: PyArray,
         columns: Option<Vec<String>>,
         string_views: bool,
-        unfolded: bool,
+        flattened: bool,
     ) -> PyResult<Batch> {
         let (indices, _) = indices.into_inner();
         run(py, || {
@@ -212,7 +211,7 @@ impl File {
                 let rows = self.rows(&*indices)?;
                 self.0.take(&rows, columns.as_deref(), string_views)?
             };
-            Ok(Batch(if unfolded { unfold(&batch)? } else { batch }))
+            Ok(Batch(if flattened { flatten(&batch)? } else { batch }))
         })
     }
 
@@ -235,7 +234,7 @@ impl File {
         })
     }
 
-    /// Aggregates, `(column, name)` each, over the rows that a predicate keeps: one row.
+    /// Aggregates, each a `(column, name)`, of the rows that match a predicate: one row.
     #[pyo3(signature = (wanted, filter=None))]
     fn aggregate(
         &self,
@@ -249,7 +248,7 @@ impl File {
         })
     }
 
-    /// The same over batches of columns of this file, which something else has filtered.
+    /// Aggregates of batches with columns of this file.
     #[staticmethod]
     fn aggregate_batches(
         py: Python<'_>,
@@ -258,7 +257,7 @@ impl File {
     ) -> PyResult<Batch> {
         let batches = run_attached(py, || batches.into_reader())?;
         let schema = batches.schema();
-        // The import of an empty slice keeps offsets into a buffer that it drops.
+        // An imported empty slice has offsets into a buffer that is dropped.
         let filled = |batch: &staffa::Result<RecordBatch>| {
             batch.as_ref().map_or(true, |batch| batch.num_rows() > 0)
         };
@@ -274,52 +273,28 @@ impl File {
         })
     }
 
-    /// The trees of encodings, as JSON.
+    /// The encoding trees, as JSON.
     fn explain(&self, py: Python<'_>) -> PyResult<String> {
-        run(py, || {
-            let columns = self.0.explain()?;
-            columns
-                .iter()
-                .map(with_text)
-                .collect::<Result<Vec<_>>>()
-                .and_then(|columns| to_json(&columns))
-        })
+        run(py, || reports::explain(&self.0))
     }
 
-    /// Why the columns are encoded as they are, as JSON.
+    /// The estimates of the chooser, as JSON.
     fn why(&self, py: Python<'_>) -> PyResult<String> {
-        run(py, || {
-            let with_text = |column: &staffa::ColumnWhy| -> Result<Value> {
-                let mut value = serde_json::to_value(column).map_err(not_json)?;
-                value["chosen"] = column
-                    .chosen
-                    .as_ref()
-                    .map(tree_with_text)
-                    .transpose()?
-                    .into();
-                Ok(value)
-            };
-            self.0
-                .why()?
-                .iter()
-                .map(with_text)
-                .collect::<Result<Vec<_>>>()
-                .and_then(|columns| to_json(&columns))
-        })
+        run(py, || reports::why(&self.0))
     }
 
-    /// Places, sizes and statistics, as JSON.
+    /// Offsets, sizes and statistics, as JSON.
     fn inspect(&self, py: Python<'_>) -> PyResult<String> {
-        run(py, || to_json(&self.0.inspect()?))
+        run(py, || reports::to_json(&self.0.inspect()?))
     }
 
-    /// Checks and decodes everything; what was checked, as JSON.
+    /// Checks and decodes everything; returns what was checked, as JSON.
     fn verify(&self, py: Python<'_>) -> PyResult<String> {
-        run(py, || to_json(&self.0.verify(&mut |_| {})?))
+        run(py, || reports::to_json(&self.0.verify(&mut |_| {})?))
     }
 }
 
-/// Aggregates by name.
+/// Parses the names of aggregates.
 fn named(wanted: Vec<(String, String)>) -> Result<Vec<(String, Aggregate)>> {
     wanted
         .into_iter()
@@ -328,7 +303,7 @@ fn named(wanted: Vec<(String, String)>) -> Result<Vec<(String, Aggregate)>> {
 }
 
 impl File {
-    fn asked(
+    fn start_scan(
         &self,
         columns: Option<Vec<String>>,
         filter: Option<Predicate>,
@@ -384,32 +359,4 @@ impl File {
             )))
         }
     }
-}
-
-/// The column as JSON, each tree with its one-line text beside it.
-fn with_text(column: &ColumnExplain) -> Result<Value> {
-    let tree = tree_with_text;
-    let mut value = serde_json::to_value(column).map_err(not_json)?;
-    for (i, shared) in column.shared.iter().enumerate() {
-        value["shared"][i]["tree"] = tree(&shared.tree)?;
-    }
-    for (i, block) in column.blocks.iter().enumerate() {
-        value["blocks"][i]["validity"] = block.validity.as_ref().map(tree).transpose()?.into();
-        value["blocks"][i]["values"] = block.values.as_ref().map(tree).transpose()?.into();
-    }
-    Ok(value)
-}
-
-fn tree_with_text(tree: &EncodingTree) -> Result<Value> {
-    let mut value = serde_json::to_value(tree).map_err(not_json)?;
-    value["text"] = json!(tree.to_string());
-    Ok(value)
-}
-
-fn to_json(value: &impl Serialize) -> Result<String> {
-    serde_json::to_string(value).map_err(not_json)
-}
-
-fn not_json(error: serde_json::Error) -> Error {
-    Error::unsupported(format!("this report does not go into JSON: {error}"))
 }

@@ -1,13 +1,13 @@
-//! The extension module `staffa._staffa`: the library's doors, for Python.
+//! The extension module `staffa._staffa`: the library for Python.
 //!
-//! Thin on purpose. What can be written in Python (defaults, filters by pyarrow expressions, help
-//! texts) stands in `python/staffa`; here is only what needs the library: each call releases the
-//! GIL, turns errors into the exceptions of `staffa.errors`, and lets no panic through.
+//! It is thin on purpose: defaults, filters by pyarrow expressions and help texts are written in Python
+//! (`python/staffa`). Each call here releases the GIL and turns errors and panics into the exceptions of
+//! `staffa.errors`.
 
 #![forbid(unsafe_code)]
 #![allow(
     clippy::needless_pass_by_value,
-    reason = "pyo3 hands arguments over by value"
+    reason = "pyo3 passes arguments by value"
 )]
 
 mod batch;
@@ -18,6 +18,7 @@ mod import;
 mod memory;
 mod predicate;
 mod reader;
+mod reports;
 mod write;
 
 use pyo3::prelude::*;

@@ -1,11 +1,11 @@
-//! Predicates out of the nested tuples of `python/staffa/_pushdown.py`.
+//! Predicates from the nested tuples of `python/staffa/_pushdown.py`.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
 use staffa::{Compare, Literal, Predicate};
 
-/// Reads one tuple: what it is, and its parts.
+/// Converts a tuple of a kind and its parts.
 pub(crate) fn predicate(value: &Bound<'_, PyAny>) -> PyResult<Predicate> {
     let (kind, parts): (String, Bound<'_, PyAny>) = value.extract()?;
     let all = || {
@@ -60,15 +60,13 @@ fn compare(operator: &str) -> PyResult<Compare> {
         ">" => Compare::Gt,
         ">=" => Compare::GtEq,
         other => {
-            return Err(PyTypeError::new_err(format!(
-                "no predicate is called {other:?}"
-            )));
+            return Err(PyTypeError::new_err(format!("unknown predicate {other:?}")));
         }
     })
 }
 
 fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
-    // A bool is an int too.
+    // In Python a bool is also an int.
     if value.is_instance_of::<PyBool>() {
         Ok(Literal::Bool(value.extract()?))
     } else if value.is_instance_of::<PyInt>() {
@@ -79,7 +77,7 @@ fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
         Ok(Literal::Text(value.extract()?))
     } else {
         Err(PyTypeError::new_err(format!(
-            "no literal of {}",
+            "a {} is no literal",
             value.get_type().name()?
         )))
     }

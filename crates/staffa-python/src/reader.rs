@@ -1,5 +1,4 @@
-//! A stream of record batches: pulled one at a time by Python, or handed over whole as an Arrow C
-//! stream.
+//! A stream of record batches: read batch by batch from Python, or exported as an Arrow C stream.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,10 +13,12 @@ use crate::batch::Batch;
 use crate::errors::{invalid, panicked, run, run_attached};
 use crate::fork::on_own_threads;
 
-/// What a reader draws from: a scan, or batches that are there already.
+/// The batches of a scan.
 pub(crate) type Batches = Box<dyn Iterator<Item = staffa::Result<RecordBatch>> + Send>;
 
-/// A stream of record batches, to be read once.
+const CLOSED: &str = "this reader is closed or was exported already";
+
+/// A stream of record batches that can be read once.
 #[pyclass(frozen, module = "staffa._staffa")]
 pub(crate) struct Reader {
     schema: SchemaRef,
@@ -32,7 +33,7 @@ impl Reader {
         }
     }
 
-    /// Only ever locked without the GIL, or for a moment: who holds the lock may wait for the GIL.
+    /// Locked without the GIL: the holder of the lock may wait for the GIL.
     fn lock(&self) -> MutexGuard<'_, Option<Batches>> {
         self.batches.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -44,15 +45,13 @@ impl Reader {
     fn next(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
         let next = run(py, || match self.lock().as_mut() {
             Some(batches) => batches.next().transpose(),
-            None => Err(staffa::Error::invalid(
-                "this reader is closed or was handed over already",
-            )),
+            None => Err(staffa::Error::invalid(CLOSED)),
         })?;
         py.check_signals()?;
         Ok(next.map(Batch))
     }
 
-    /// Ends the reading; calling it again does nothing.
+    /// Closes the reader; closing it again does nothing.
     fn close(&self, py: Python<'_>) {
         py.detach(|| drop(self.lock().take()));
     }
@@ -73,10 +72,7 @@ impl Reader {
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let Some(batches) = py.detach(|| self.lock().take()) else {
-            return Err(invalid(
-                py,
-                "this reader is closed or was handed over already",
-            ));
+            return Err(invalid(py, CLOSED));
         };
         run_attached(py, || {
             let arrays = ArrayIterator::new(
@@ -91,8 +87,8 @@ impl Reader {
     }
 }
 
-/// Batches as the struct arrays of a C stream. They are pulled by foreign code, so no panic may
-/// pass, and no message may hold a NUL byte, at which a C string ends.
+/// Batches as the struct arrays of a C stream. Foreign code calls this: no panic may pass, and no message
+/// may hold a NUL byte, which ends a C string.
 struct Arrays {
     batches: Batches,
     failed: bool,
@@ -119,7 +115,7 @@ impl Iterator for Arrays {
     }
 }
 
-/// Record batches cross as struct arrays; the schema's metadata goes with the struct.
+/// The type of the struct arrays; the struct holds the metadata of the schema.
 fn row_field(schema: &Schema) -> FieldRef {
     Arc::new(
         Field::new_struct("", schema.fields().clone(), false)

@@ -1,4 +1,4 @@
-//! Writing: anything that yields Arrow batches, into a file that appears whole or not at all.
+//! Writing of Arrow streams; the file appears whole or not at all.
 
 use std::path::PathBuf;
 
@@ -9,8 +9,8 @@ use staffa::{Error, Result, WriteOptions, Writer};
 
 use crate::errors::{run, run_attached};
 
-/// Writes `data`, an Arrow stream, to `path`; gives rows, row groups, bytes as Arrow and bytes in
-/// the file.
+/// Writes `data`, an Arrow stream, to `path`; returns rows, row groups, bytes as Arrow and bytes of the
+/// file.
 #[pyfunction]
 #[pyo3(signature = (data, path, profile, column_profiles, access, encodings, max_error, without, row_group_rows, threads, relate, verify))]
 #[expect(
@@ -48,14 +48,14 @@ pub(crate) fn write_table(
     let mut batches = run_attached(py, || data.extract::<PyRecordBatchReader>()?.into_reader())?;
     let schema = batches.schema();
     let mut writer = run(py, || Writer::create(&path, schema, options))?;
-    // A Python stream takes the GIL back for itself inside `next`.
+    // A Python stream acquires the GIL inside `next`.
     while run(py, || match batches.next() {
         None => Ok(false),
         Some(batch) => {
             let batch =
                 batch.map_err(|error| Error::invalid(format!("the input failed: {error}")))?;
-            // The import of an empty slice keeps offsets into a buffer that it drops, which no
-            // check would pass.
+            // An imported empty slice has offsets into a buffer that is dropped, which the check would
+            // refuse.
             if batch.num_rows() > 0 {
                 check(&batch)?;
                 writer.write(&batch)?;
@@ -63,7 +63,7 @@ pub(crate) fn write_table(
             Ok(true)
         }
     })? {
-        // Ctrl-C ends it here: the writer is dropped, and its temporary file with it.
+        // Ctrl-C drops the writer and its temporary file.
         py.check_signals()?;
     }
     let summary = run(py, || writer.finish())?;
@@ -75,7 +75,7 @@ pub(crate) fn write_table(
     ))
 }
 
-/// The names of all encodings, each with one line about it.
+/// The names of all encodings, each with a one-line description.
 #[pyfunction]
 pub(crate) fn encodings(py: Python<'_>) -> PyResult<Vec<(&'static str, &'static str)>> {
     run(py, || {
@@ -86,8 +86,7 @@ pub(crate) fn encodings(py: Python<'_>) -> PyResult<Vec<(&'static str, &'static 
     })
 }
 
-/// Arrow's C interface trusts the other side: offsets, UTF-8 and dictionary keys are checked before
-/// they are stored.
+/// Checks offsets, UTF-8 and dictionary keys before they are stored: Arrow's C interface does not.
 fn check(batch: &RecordBatch) -> Result<()> {
     for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
         column.to_data().validate_full().map_err(|error| {

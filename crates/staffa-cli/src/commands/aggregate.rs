@@ -1,22 +1,53 @@
-//! `aggregate`: counts, smallest and largest values, sums; out of a file's statistics where they
-//! know.
+//! `aggregate`: counts, minima, maxima and sums, from the statistics of the file where possible.
 
-use crate::cli::{Aggregate, Reading};
+use std::path::PathBuf;
+
+use super::{column_value, open_staffa};
 use crate::error::{Failure, Result};
-use crate::rows::Wanted;
+use crate::formats::scan::FilterOption;
+use crate::print::{PrintOptions, print_batches};
 
-pub(super) fn run(args: &Aggregate) -> Result<()> {
-    let filter = Wanted::new(&args.selecting())?.filter;
-    let file = super::open_staffa(&args.file)?;
-    let of_column = |(name, all): &(String, Vec<staffa::Aggregate>)| {
-        all.iter()
-            .map(|which| (name.clone(), *which))
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Aggregates: rows, count (of non-NULL values), nulls, min, max, sum, distinct (number of distinct values), sorted
+(whether the values ascend)
+
+Examples:
+  staffa aggregate trips.staffa price=min,max,sum city=distinct
+  staffa aggregate trips.staffa price=sum --where \"city = 'Oban'\" --json")]
+pub(crate) struct Args {
+    /// A Staffa file
+    file: PathBuf,
+    /// A column and its aggregates
+    #[arg(required = true, value_name = "COLUMN=AGGREGATE,..", value_parser = aggregates)]
+    aggregates: Vec<(String, Vec<staffa::Aggregate>)>,
+    #[command(flatten)]
+    filter: FilterOption,
+    #[command(flatten)]
+    print: PrintOptions,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let filter = args.filter.parse()?;
+    let file = open_staffa(&args.file)?;
+    let pairs = |(column, all): &(String, Vec<staffa::Aggregate>)| {
+        let all = all.iter();
+        all.map(|aggregate| (column.clone(), *aggregate))
             .collect::<Vec<_>>()
     };
-    let wanted: Vec<_> = args.wanted.iter().flat_map(of_column).collect();
-    let found = file
-        .aggregate(&wanted, filter.as_ref())
+    let aggregates: Vec<_> = args.aggregates.iter().flat_map(pairs).collect();
+    let row = file
+        .aggregate(&aggregates, filter.as_ref())
         .map_err(|error| Failure::staffa(&args.file, error))?;
-    let batches = Box::new(std::iter::once(Ok(found.clone())));
-    super::cat::print_batches(found.schema(), batches, args.printing, &Reading::default())
+    let schema = row.schema();
+    print_batches(&schema, Box::new(std::iter::once(Ok(row))), args.print, &[])
+}
+
+fn aggregates(text: &str) -> Result<(String, Vec<staffa::Aggregate>), String> {
+    let (column, names) = column_value(text, "COLUMN=AGGREGATE, as in `price=min,max`")?;
+    let all = names.split(',').map(|name| {
+        name.parse()
+            .map_err(|error: staffa::Error| error.to_string())
+    });
+    Ok((column.into(), all.collect::<Result<_, _>>()?))
 }

@@ -1,75 +1,40 @@
-//! `head` and `cat`: rows, as a table for people, or as CSV, JSON lines or an Arrow stream for
-//! programs.
+//! `cat`: all rows.
 
-use std::io::Write;
-use std::path::Path;
+use std::path::PathBuf;
 
-use arrow_schema::SchemaRef;
-
-use crate::cli::{Cat, Head, PrintFormat, Printing, Reading};
+use crate::dataset::Dataset;
 use crate::error::Result;
-use crate::formats::{self, Batches, CsvOptions, Format};
-use crate::inputs::{Inputs, expand};
-use crate::output::Output;
-use crate::progress::Meter;
-use crate::rows::Wanted;
-use crate::table::TablePrinter;
+use crate::files::input::expand_wildcards;
+use crate::formats::ReadOptions;
+use crate::formats::scan::{ScanOptions, SelectOptions};
+use crate::print::{PrintOptions, print_batches};
+use crate::terminal::progress::Meter;
 
-pub(super) fn head(args: &Head) -> Result<()> {
-    let mut wanted = Wanted::new(&args.selecting)?;
-    wanted.limit = Some(args.rows);
-    let inputs = Inputs::open(std::slice::from_ref(&args.file), &args.reading)?;
-    print(inputs, &wanted, args.printing, &args.reading)
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  staffa cat trips.staffa --format csv > trips.csv
+  staffa cat 'trips/*.staffa' --json --columns id,price | jq .price
+  staffa cat trips.staffa --format arrow | python3 -c 'import pyarrow as pa, sys; print(pa.ipc.open_stream(sys.stdin.buffer).read_all())'")]
+pub(crate) struct Args {
+    /// Any files that `convert` reads, wildcards allowed
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Maximum number of rows
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+    #[command(flatten)]
+    print: PrintOptions,
+    #[command(flatten)]
+    select: SelectOptions,
+    #[command(flatten)]
+    read: ReadOptions,
 }
 
-pub(super) fn cat(args: &Cat) -> Result<()> {
-    let mut wanted = Wanted::new(&args.selecting)?;
-    wanted.limit = args.limit;
-    let inputs = Inputs::open(&expand(&args.files)?, &args.reading)?;
-    print(inputs, &wanted, args.printing, &args.reading)
-}
-
-fn print(inputs: Inputs, wanted: &Wanted, printing: Printing, reading: &Reading) -> Result<()> {
-    let (schema, batches) = inputs.scan(wanted, &Meter::default())?;
-    print_batches(schema, batches, printing, reading)
-}
-
-/// Batches as they are wanted.
-pub(super) fn print_batches(
-    schema: SchemaRef,
-    batches: Batches,
-    printing: Printing,
-    reading: &Reading,
-) -> Result<()> {
-    let format = match printing.format {
-        _ if printing.json => Format::Json,
-        PrintFormat::Json => Format::Json,
-        PrintFormat::Csv => Format::Csv,
-        PrintFormat::Arrow => Format::Arrows,
-        PrintFormat::Table => return print_table(schema, batches),
-    };
-    // The options of CSV describe the input here, but for what stands for NULL.
-    let csv = CsvOptions::new(
-        Path::new(""),
-        &Reading {
-            csv_null: reading.csv_null.clone(),
-            ..Reading::default()
-        },
-    );
-    let mut sink = formats::create(format, Output::standard(), &schema, &csv)?;
-    for batch in batches {
-        sink.write(&batch?)?;
-    }
-    sink.finish()?;
-    Ok(())
-}
-
-fn print_table(schema: SchemaRef, batches: Batches) -> Result<()> {
-    let mut out = super::out();
-    let mut printer = TablePrinter::new(schema);
-    for batch in batches {
-        printer.print(&mut out, &batch?)?;
-    }
-    printer.finish(&mut out)?;
-    Ok(out.flush()?)
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let mut options = ScanOptions::new(&args.select)?;
+    options.limit = args.limit;
+    let dataset = Dataset::open(&expand_wildcards(&args.files)?, &args.read)?;
+    let (schema, batches) = dataset.scan(&options, &Meter::default())?;
+    print_batches(&schema, batches, args.print, &args.read.csv_null)
 }

@@ -1,21 +1,66 @@
-//! `convert`: any format to any other, a batch at a time.
+//! `convert`: any format to any other, batch by batch.
 
 use std::fs;
 use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::cli::{AccessName, Convert, Writing};
+use super::write_options::StaffaOptions;
+use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
-use crate::formats::{self, CsvOptions, Format};
-use crate::inputs::{Inputs, expand};
-use crate::interrupt;
-use crate::output::{Output, is_stream, refuse_existing};
-use crate::progress::{Progress, duration};
-use crate::rows::Wanted;
-use crate::text;
+use crate::files::input::expand_wildcards;
+use crate::files::output::{Output, is_stream, refuse_existing};
+use crate::formats::scan::{ScanOptions, SelectOptions};
+use crate::formats::{self, CsvDialect, Format, ReadOptions};
+use crate::terminal::progress::{Progress, duration};
+use crate::terminal::{interrupt, text};
 
-pub(super) fn run(args: &Convert) -> Result<()> {
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "staffa convert [OPTIONS] <INPUT>... <OUTPUT>",
+    after_help = "\
+Formats, by file ending:
+  .staffa                Staffa
+  .parquet .pq           Parquet
+  .csv .tsv              CSV
+  .jsonl .ndjson .json   JSON lines, one object per line
+  .arrow .feather .ipc   Arrow IPC file
+  .arrows                Arrow IPC stream
+
+Examples:
+  staffa convert trips.parquet trips.staffa
+  staffa convert 'logs/*.csv' logs.staffa --profile small
+  staffa convert trips.staffa cheap.parquet --columns id,price --where 'price < 10'
+  staffa convert a.csv b.csv both.staffa --encoding city=fsst --encoding id=delta
+  staffa convert texts.parquet texts.staffa --max-error embedding=0.001 --column-profile text=small
+  curl -s https://example.org/t.csv | staffa convert - t.staffa --from csv
+  staffa convert trips.staffa - --to csv | sort"
+)]
+pub(crate) struct Args {
+    /// Input files, wildcards allowed, then the output file; `-` is the standard input (with --from)
+    /// or output (with --to)
+    // One list, not two arguments: clap would take a single input before an option for the output.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Format of the output, if its file ending does not say: staffa, parquet, csv, json, arrow,
+    /// arrows
+    #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
+    to: Option<Format>,
+    /// Replace an existing output
+    #[arg(short, long)]
+    force: bool,
+    /// Print neither a progress bar nor a summary
+    #[arg(short, long)]
+    quiet: bool,
+    #[command(flatten)]
+    select: SelectOptions,
+    #[command(flatten)]
+    staffa: StaffaOptions,
+    #[command(flatten)]
+    read: ReadOptions,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
     let started = Instant::now();
     let Some((output, inputs)) = args
         .files
@@ -23,28 +68,28 @@ pub(super) fn run(args: &Convert) -> Result<()> {
         .filter(|(_, inputs)| !inputs.is_empty())
     else {
         return Err(Failure::usage(
-            "convert takes an input and an output, found one file (see `staffa convert --help`)",
+            "convert needs an input and an output, found one file (see `staffa convert --help`)",
         ));
     };
     let to = Format::of(output, args.to, "--to")?;
     if to != Format::Staffa {
-        refuse_staffa_options(&args.writing, to)?;
+        args.staffa.refuse_for(to)?;
     }
     refuse_existing(output, args.force)?;
-    let paths = expand(inputs)?;
+    let paths = expand_wildcards(inputs)?;
     refuse_own_output(&paths, output)?;
-    let mut wanted = Wanted::new(&args.selecting)?;
-    wanted.threads = args.writing.threads.map(usize::from);
+    let mut options = ScanOptions::new(&args.select)?;
+    options.threads = args.staffa.threads();
 
     interrupt::catch();
-    let inputs = Inputs::open(&paths, &args.reading)?;
-    let input_bytes = inputs.bytes;
+    let dataset = Dataset::open(&paths, &args.read)?;
+    let input_bytes = dataset.bytes;
     let progress = Progress::new(input_bytes, args.quiet);
-    let (schema, batches) = inputs.scan(&wanted, &progress.meter())?;
+    let (schema, batches) = dataset.scan(&options, &progress.meter())?;
     let mut sink = if to == Format::Staffa {
-        formats::create_staffa(output, &schema, options(args))?
+        formats::create_staffa(output, &schema, args.staffa.to_write_options(args.force))?
     } else {
-        let csv = CsvOptions::new(output, &args.reading);
+        let csv = CsvDialect::of(output, &args.read);
         formats::create(to, Output::create(output, args.force)?, &schema, &csv)?
     };
     let mut rows = 0;
@@ -58,14 +103,13 @@ pub(super) fn run(args: &Convert) -> Result<()> {
     let bytes = sink.finish()?;
     progress.finish();
     if !args.quiet && !is_stream(output) {
-        let compared = match input_bytes {
-            Some(before) => format!(" from {}", text::bytes(before)),
-            None => String::new(),
-        };
-        // The file is written: a closed stderr changes nothing about that.
+        let from = input_bytes.map_or_else(String::new, |before| {
+            format!(" from {}", text::bytes(before))
+        });
+        // The file is written: an error of stderr does not matter.
         let _ = writeln!(
             stderr(),
-            "{}: {}, {}{compared}, in {}",
+            "{}: {}, {}{from}, in {}",
             output.display(),
             text::counted(rows, "row"),
             text::bytes(bytes),
@@ -75,56 +119,8 @@ pub(super) fn run(args: &Convert) -> Result<()> {
     Ok(())
 }
 
-fn options(args: &Convert) -> staffa::WriteOptions {
-    let writing = &args.writing;
-    let mut options = staffa::WriteOptions::default();
-    options.profile = writing.profile.map(super::profile).unwrap_or_default();
-    options.profiles = writing
-        .column_profile
-        .iter()
-        .map(|(column, name)| (column.clone(), super::profile(*name)))
-        .collect();
-    options.access = match writing.access {
-        Some(AccessName::Random) => staffa::Access::Random,
-        _ => staffa::Access::Scan,
-    };
-    options.encodings.clone_from(&writing.encoding);
-    options.max_errors.clone_from(&writing.max_error);
-    options.without.clone_from(&writing.without);
-    options.threads = writing.threads.map(usize::from);
-    options.relate = !writing.no_relate;
-    options.verify = !writing.no_verify;
-    options.overwrite = args.force;
-    if let Some(rows) = writing.row_group_rows {
-        options.row_group_rows = usize::try_from(rows).unwrap_or(usize::MAX);
-    }
-    options
-}
-
-/// Options that would do nothing are mistakes.
-fn refuse_staffa_options(writing: &Writing, to: Format) -> Result<()> {
-    let given = [
-        ("--profile", writing.profile.is_some()),
-        ("--column-profile", !writing.column_profile.is_empty()),
-        ("--access", writing.access.is_some()),
-        ("--encoding", !writing.encoding.is_empty()),
-        ("--max-error", !writing.max_error.is_empty()),
-        ("--without", !writing.without.is_empty()),
-        ("--row-group-rows", writing.row_group_rows.is_some()),
-        ("--no-relate", writing.no_relate),
-        ("--no-verify", writing.no_verify),
-    ];
-    match given.iter().find(|(_, given)| *given) {
-        Some((option, _)) => Err(Failure::usage(format!(
-            "{option} is for Staffa output, and this output is {}",
-            to.name()
-        ))),
-        None => Ok(()),
-    }
-}
-
-/// `convert *.csv all.csv --force` the second time would read what it replaces. One file may
-/// replace itself.
+/// Refuses an output that is one of several inputs: the second `convert *.csv all.csv --force` would
+/// read the output of the first. A single file may replace itself.
 fn refuse_own_output(inputs: &[PathBuf], output: &Path) -> Result<()> {
     let Ok(output) = fs::canonicalize(output) else {
         return Ok(());
@@ -134,7 +130,7 @@ fn refuse_own_output(inputs: &[PathBuf], output: &Path) -> Result<()> {
         .find(|input| fs::canonicalize(input).is_ok_and(|input| input == output));
     match own {
         Some(path) if inputs.len() > 1 => Err(Failure::usage(format!(
-            "{}: this is the output and one of several inputs as well",
+            "{}: this file is the output and also one of several inputs",
             path.display()
         ))),
         _ => Ok(()),

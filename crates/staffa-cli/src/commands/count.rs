@@ -1,23 +1,44 @@
-//! `count`: rows, from the footer where nothing is filtered.
+//! `count`: the number of rows, from the footer if there is no filter.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use arrow_schema::Schema;
 use serde_json::json;
 
-use crate::cli::Count;
+use crate::dataset::Dataset;
 use crate::error::Result;
-use crate::inputs::{Inputs, expand};
-use crate::progress::Progress;
-use crate::rows::Wanted;
-use crate::text::{Align, grid};
+use crate::files::input::expand_wildcards;
+use crate::formats::ReadOptions;
+use crate::formats::scan::{ScanOptions, SelectOptions};
+use crate::print::{print_json, standard_output};
+use crate::terminal::progress::Progress;
+use crate::terminal::text::{Align, grid};
 
-pub(super) fn run(args: &Count) -> Result<()> {
-    let wanted = Wanted::new(&args.selecting)?;
-    let paths = expand(&args.files)?;
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  staffa count trips.staffa
+  staffa count 'trips/*.staffa' --where \"city = 'Oban' and price between 5 and 10\"")]
+pub(crate) struct Args {
+    /// Any files that `convert` reads, wildcards allowed
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    select: SelectOptions,
+    #[command(flatten)]
+    read: ReadOptions,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let options = ScanOptions::new(&args.select)?;
+    let paths = expand_wildcards(&args.files)?;
     let mut counts = Vec::with_capacity(paths.len());
     for path in &paths {
-        counts.push((path.display().to_string(), count(path, args, &wanted)?));
+        counts.push((path.display().to_string(), count(path, args, &options)?));
     }
     let total: u64 = counts.iter().map(|(_, rows)| rows).sum();
     if args.json {
@@ -25,13 +46,13 @@ pub(super) fn run(args: &Count) -> Result<()> {
             .iter()
             .map(|(path, rows)| json!({"path": path, "rows": rows}))
             .collect();
-        return super::print_json(&json!({"files": files, "rows": total}));
+        return print_json(&json!({"files": files, "rows": total}));
     }
-    let mut out = super::out();
+    let mut out = standard_output();
     if counts.len() == 1 {
         writeln!(out, "{total}")?;
     } else {
-        counts.push(("in all".into(), total));
+        counts.push(("total".into(), total));
         let rows: Vec<_> = counts
             .into_iter()
             .map(|(path, rows)| vec![rows.to_string(), path])
@@ -41,15 +62,15 @@ pub(super) fn run(args: &Count) -> Result<()> {
     Ok(out.flush()?)
 }
 
-fn count(path: &Path, args: &Count, wanted: &Wanted) -> Result<u64> {
-    let inputs = Inputs::open(&[path.to_path_buf()], &args.reading)?;
-    wanted.check(&inputs.schema)?;
-    if let (None, Some(rows)) = (&wanted.filter, inputs.rows) {
+fn count(path: &Path, args: &Args, options: &ScanOptions) -> Result<u64> {
+    let dataset = Dataset::open(&[path.to_path_buf()], &args.read)?;
+    options.check(&dataset.schema)?;
+    if let (None, Some(rows)) = (&options.filter, dataset.rows) {
         return Ok(rows);
     }
-    let progress = Progress::new(inputs.bytes, false);
-    let wanted = narrowest(wanted, &inputs.schema);
-    let (_, batches) = inputs.scan(&wanted, &progress.meter())?;
+    let progress = Progress::new(dataset.bytes, false);
+    let options = with_narrowest_column(options, &dataset.schema);
+    let (_, batches) = dataset.scan(&options, &progress.meter())?;
     let mut rows = 0;
     for batch in batches {
         let batch = batch?;
@@ -59,15 +80,15 @@ fn count(path: &Path, args: &Count, wanted: &Wanted) -> Result<u64> {
     Ok(rows)
 }
 
-/// One column is enough to count rows by; the narrowest one, where nobody asked for others.
-fn narrowest(wanted: &Wanted, schema: &arrow_schema::Schema) -> Wanted {
-    let mut wanted = wanted.clone();
-    if wanted.columns.is_none() {
-        let width = |field: &&std::sync::Arc<arrow_schema::Field>| {
-            field.data_type().primitive_width().unwrap_or(usize::MAX)
-        };
-        let narrowest = schema.fields().iter().min_by_key(width);
-        wanted.columns = narrowest.map(|field| vec![field.name().clone()]);
+/// One column is enough to count rows: the narrowest, if no columns are given.
+fn with_narrowest_column(options: &ScanOptions, schema: &Schema) -> ScanOptions {
+    let mut options = options.clone();
+    if options.columns.is_none() {
+        let narrowest = schema
+            .fields()
+            .iter()
+            .min_by_key(|field| field.data_type().primitive_width().unwrap_or(usize::MAX));
+        options.columns = narrowest.map(|field| vec![field.name().clone()]);
     }
-    wanted
+    options
 }

@@ -1,15 +1,25 @@
-//! `encodings`: the names that `convert --encoding` takes.
+//! `encodings`: the names for `convert --encoding`.
 
 use std::io::Write;
 
-use crate::cli::Encodings;
 use crate::error::Result;
-use crate::text::{Align, grid};
+use crate::print::{print_json, standard_output};
+use crate::terminal::text::{Align, grid};
 
-pub(super) fn run(args: &Encodings) -> Result<()> {
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  staffa encodings\n  staffa convert t.csv t.staffa --encoding city=fsst"
+)]
+pub(crate) struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
     let encodings = staffa::encodings();
     if args.json {
-        return super::print_json(&encodings);
+        return print_json(&encodings);
     }
     let mut rows = vec![vec!["encoding".to_string(), "about".to_string()]];
     rows.extend(
@@ -17,7 +27,7 @@ pub(super) fn run(args: &Encodings) -> Result<()> {
             .iter()
             .map(|encoding| vec![encoding.name.to_string(), encoding.about.to_string()]),
     );
-    let mut out = super::out();
+    let mut out = standard_output();
     grid(&mut out, &[Align::Left, Align::Left], &rows)?;
     Ok(out.flush()?)
 }

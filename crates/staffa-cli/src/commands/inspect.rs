@@ -1,41 +1,51 @@
-//! `inspect`: how a file is built. Row groups, then columns and their chunks, then blocks.
+//! `inspect`: the structure of a file: row groups, then columns with their chunks and blocks.
 
 use std::io::Write;
+use std::path::PathBuf;
 
-use serde_json::json;
-use staffa::{Inspection, LeafInfo};
+use serde_json::{Value, json};
+use staffa::{ChunkInfo, Inspection, LeafInfo};
 
-use crate::cli::Inspect;
+use super::{ColumnOption, open_staffa};
 use crate::error::{Failure, Result};
-use crate::text::Align::{Left, Right};
-use crate::text::{bytes, counted, grid, number, printable, ratio, shortened};
+use crate::print::{print_json, standard_output};
+use crate::terminal::text::Align::{Left, Right};
+use crate::terminal::text::{bytes, counted, grid, number, printable, ratio, shortened};
 
 /// Widest minimum or maximum.
 const BOUND_WIDTH: usize = 24;
 
-pub(super) fn run(args: &Inspect) -> Result<()> {
-    let file = super::open_staffa(&args.file)?;
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  staffa inspect trips.staffa
+  staffa inspect trips.staffa --column price --blocks
+  staffa inspect trips.staffa --json | jq '.row_groups | length'")]
+pub(crate) struct Args {
+    /// A Staffa file
+    file: PathBuf,
+    #[command(flatten)]
+    column: ColumnOption,
+    /// List the blocks of each column chunk
+    #[arg(long)]
+    blocks: bool,
+    /// Print JSON, with all blocks
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let file = open_staffa(&args.file)?;
     let mut inspection = file
         .inspect()
         .map_err(|error| Failure::staffa(&args.file, error))?;
-    inspection
-        .columns
-        .retain(|leaf| super::chosen(args.column.as_deref(), &leaf.column, &leaf.path));
-    super::some_chosen(
-        &file,
-        args.column.as_deref(),
-        !inspection.columns.is_empty(),
-    )?;
+    args.column.select(&mut inspection.columns, &file, |leaf| {
+        (&leaf.column, &leaf.path)
+    })?;
     if args.json {
-        let mut value = json!({"path": args.file.display().to_string()});
-        if let (Some(out), serde_json::Value::Object(rest)) =
-            (value.as_object_mut(), serde_json::to_value(&inspection)?)
-        {
-            out.extend(rest);
-        }
-        return super::print_json(&value);
+        return print_json(&describe(args, &inspection)?);
     }
-    let mut out = super::out();
+    let mut out = standard_output();
     writeln!(
         out,
         "{}: {}, {}; format version {}, written by {}; blocks of {}, footer {}, column index {}",
@@ -50,12 +60,22 @@ pub(super) fn run(args: &Inspect) -> Result<()> {
     )?;
     row_groups(&mut out, &inspection)?;
     columns(&mut out, &inspection)?;
-    if args.blocks || args.column.is_some() {
+    if args.blocks || args.column.column.is_some() {
         for leaf in &inspection.columns {
             chunks(&mut out, leaf, args.blocks)?;
         }
     }
     Ok(out.flush()?)
+}
+
+fn describe(args: &Args, inspection: &Inspection) -> Result<Value> {
+    let mut value = json!({"path": args.file.display().to_string()});
+    let inspection = serde_json::to_value(inspection)?;
+    let (Some(out), Value::Object(fields)) = (value.as_object_mut(), inspection) else {
+        return Err(Failure::internal("an inspection is not a JSON object"));
+    };
+    out.extend(fields);
+    Ok(value)
 }
 
 fn row_groups(out: &mut dyn Write, inspection: &Inspection) -> Result<()> {
@@ -64,9 +84,9 @@ fn row_groups(out: &mut dyn Write, inspection: &Inspection) -> Result<()> {
             .map(String::from)
             .to_vec(),
     ];
-    for (at, group) in inspection.row_groups.iter().enumerate() {
+    for (index, group) in inspection.row_groups.iter().enumerate() {
         rows.push(vec![
-            at.to_string(),
+            index.to_string(),
             number(group.first_row),
             number(group.rows),
             number(group.offset),
@@ -112,11 +132,8 @@ fn columns(out: &mut dyn Write, inspection: &Inspection) -> Result<()> {
 
 fn chunks(out: &mut dyn Write, leaf: &LeafInfo, blocks: bool) -> Result<()> {
     writeln!(out, "\ncolumn {}", printable(&leaf.path))?;
-    let mut rows = vec![
-        ["part", "at byte", "bytes", "values", "NULLs", "min", "max"]
-            .map(String::from)
-            .to_vec(),
-    ];
+    let header = ["part", "at byte", "bytes", "values", "NULLs", "min", "max"];
+    let mut rows = vec![header.map(String::from).to_vec()];
     for chunk in &leaf.chunks {
         rows.push(vec![
             format!("chunk of row group {}", chunk.row_group),
@@ -127,35 +144,37 @@ fn chunks(out: &mut dyn Write, leaf: &LeafInfo, blocks: bool) -> Result<()> {
             String::new(),
             String::new(),
         ]);
-        if !blocks {
-            continue;
-        }
-        for (at, part) in chunk.shared_parts.iter().enumerate() {
-            let mut row = vec![
-                format!("  shared part {at}"),
-                number(part.offset),
-                bytes(part.bytes),
-            ];
-            row.resize(7, String::new());
-            rows.push(row);
-        }
-        for (at, block) in chunk.blocks.iter().enumerate() {
-            rows.push(vec![
-                format!("  block {at}"),
-                number(block.offset),
-                bytes(block.bytes),
-                number(block.values),
-                number(block.nulls),
-                bound(block.min.as_deref()),
-                bound(block.max.as_deref()),
-            ]);
+        if blocks {
+            rows.extend(chunk_parts(chunk));
         }
     }
-    Ok(grid(
-        out,
-        &[Left, Right, Right, Right, Right, Left, Left],
-        &rows,
-    )?)
+    let align = [Left, Right, Right, Right, Right, Left, Left];
+    Ok(grid(out, &align, &rows)?)
+}
+
+/// The rows of the shared dictionaries and blocks of a chunk.
+fn chunk_parts(chunk: &ChunkInfo) -> Vec<Vec<String>> {
+    let dictionaries = chunk.shared_parts.iter().enumerate().map(|(index, part)| {
+        let mut row = vec![
+            format!("  shared dictionary {index}"),
+            number(part.offset),
+            bytes(part.bytes),
+        ];
+        row.resize(7, String::new());
+        row
+    });
+    let blocks = chunk.blocks.iter().enumerate().map(|(index, block)| {
+        vec![
+            format!("  block {index}"),
+            number(block.offset),
+            bytes(block.bytes),
+            number(block.values),
+            number(block.nulls),
+            bound(block.min.as_deref()),
+            bound(block.max.as_deref()),
+        ]
+    });
+    dictionaries.chain(blocks).collect()
 }
 
 fn bound(value: Option<&str>) -> String {

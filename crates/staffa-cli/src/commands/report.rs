@@ -1,32 +1,74 @@
-//! `report`: one page of HTML that shows a file to people.
+//! `report`: one HTML page about a file.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{Write, stderr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::cli::{ParquetWhen, Report as Args};
+use clap::ValueEnum;
+
+use super::open_staffa;
 use crate::error::{Failure, Result};
-use crate::interrupt;
-use crate::output::{Output, is_stream, refuse_existing};
-use crate::progress::{Progress, duration};
-use crate::report::parquet::{self, Compared};
-use crate::report::{Report, page};
-use crate::text::{bytes, counted};
+use crate::files::output::{Output, is_stream, refuse_existing};
+use crate::report::{ParquetSizes, Report, html_page, measure_parquet};
+use crate::terminal::interrupt;
+use crate::terminal::progress::{Progress, duration};
+use crate::terminal::text::{bytes, counted};
 
-/// A table larger than this in memory is written as Parquet only where that is asked for: up to
-/// there it takes seconds.
-const MOST_BYTES: u64 = 2_000_000_000;
+/// A table larger than this in memory is written as Parquet only with `--parquet always`: a smaller
+/// one takes seconds.
+const MAX_AUTO_BYTES: u64 = 2_000_000_000;
 
-pub(super) fn run(args: &Args) -> Result<()> {
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The page is one file and loads nothing from elsewhere. It shows the bytes of columns and encodings (a treemap), the
+encoding trees and zone maps of each column, the size as Parquet, and some rows as they are: consider who may read them.
+
+Examples:
+  staffa report trips.staffa -o trips.html
+  staffa report large.staffa -o large.html --parquet never --rows 0
+  staffa report trips.staffa -o - | gzip > trips.html.gz")]
+pub(crate) struct Args {
+    /// A Staffa file
+    file: PathBuf,
+    /// The page to write; `-` is the standard output
+    #[arg(short, long, value_name = "PAGE")]
+    output: PathBuf,
+    /// Replace an existing page
+    #[arg(short, long)]
+    force: bool,
+    /// Print neither a progress bar nor a summary
+    #[arg(short, long)]
+    quiet: bool,
+    /// Number of rows to show: the first three and others from the whole table; 0 shows none
+    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u64).range(..=1000))]
+    rows: u64,
+    /// Measure the size as Parquet, without a file: auto (up to 2 GB in memory), always, never
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
+    parquet: ParquetWhen,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ParquetWhen {
+    Auto,
+    Always,
+    Never,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
     let started = Instant::now();
     refuse_existing(&args.output, args.force)?;
-    let file = super::open_staffa(&args.file)?;
+    let file = open_staffa(&args.file)?;
     refuse_own_file(&args.file, &args.output)?;
     interrupt::catch();
     let fail = |error| Failure::staffa(&args.file, error);
-    let compared = compare(args, &file)?;
+    let parquet = parquet_sizes(args, &file)?;
     interrupt::check()?;
     let name = args
         .file
@@ -34,17 +76,17 @@ pub(super) fn run(args: &Args) -> Result<()> {
         .unwrap_or(OsStr::new("table.staffa"))
         .to_string_lossy()
         .into_owned();
-    let report = Report::gather(&file, name, args.rows, compared).map_err(fail)?;
+    let report = Report::of(&file, name, args.rows, parquet).map_err(fail)?;
     interrupt::check()?;
-    let page = page(&report);
+    let page = html_page(&report);
     let mut output = Output::create(&args.output, args.force)?;
-    let place = output.name();
+    let output_name = output.name();
     output
         .write_all(page.as_bytes())
-        .map_err(|error| Failure::io(&place, &error))?;
+        .map_err(|error| Failure::io(&output_name, &error))?;
     let size = output.finish()?;
     if !args.quiet && !is_stream(&args.output) {
-        // The page is written: a closed stderr changes nothing about that.
+        // The page is written: an error of stderr does not matter.
         let _ = writeln!(
             stderr(),
             "{}: {}, {}, in {}",
@@ -57,11 +99,11 @@ pub(super) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn compare(args: &Args, file: &staffa::File) -> Result<Compared> {
-    let left_out = |why: &str| Ok(Compared::LeftOut(why.into()));
+fn parquet_sizes(args: &Args, file: &staffa::File) -> Result<ParquetSizes> {
+    let not_measured = |why: &str| Ok(ParquetSizes::NotMeasured(why.into()));
     match args.parquet {
-        ParquetWhen::Never => return left_out("It was left out by --parquet never."),
-        _ if file.num_rows() == 0 => return left_out("There are no rows to write."),
+        ParquetWhen::Never => return not_measured("--parquet never was given."),
+        _ if file.num_rows() == 0 => return not_measured("There are no rows to write."),
         ParquetWhen::Auto | ParquetWhen::Always => {}
     }
     let inspection = file
@@ -72,19 +114,19 @@ fn compare(args: &Args, file: &staffa::File) -> Result<Compared> {
         .iter()
         .map(|column| column.decoded_bytes)
         .sum();
-    if decoded > MOST_BYTES && args.parquet == ParquetWhen::Auto {
+    if decoded > MAX_AUTO_BYTES && args.parquet == ParquetWhen::Auto {
         let size = bytes(decoded);
-        return left_out(&format!(
-            "The table takes {size} in memory: --parquet always measures however large it is."
+        return not_measured(&format!(
+            "The table takes {size} in memory; --parquet always measures tables of any size."
         ));
     }
     let progress = Progress::new(Some(decoded), args.quiet);
-    let measured = parquet::measure(file, &progress);
+    let measured = measure_parquet(file, &progress);
     progress.finish();
-    measured.map(Compared::Measured)
+    measured.map(ParquetSizes::Measured)
 }
 
-/// A page in place of the table would be the loss of it, --force or not.
+/// Refuses to replace the table by its report, even with --force.
 fn refuse_own_file(file: &Path, output: &Path) -> Result<()> {
     match (fs::canonicalize(file), fs::canonicalize(output)) {
         (Ok(file), Ok(page)) if file == page => Err(Failure::usage(format!(

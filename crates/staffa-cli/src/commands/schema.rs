@@ -1,35 +1,50 @@
 //! `schema`: the columns and their types.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use arrow_schema::{DataType, Field};
 use serde_json::{Map, Value, json};
 
-use crate::cli::Schema;
+use crate::dataset::Dataset;
 use crate::error::Result;
-use crate::inputs::Inputs;
-use crate::text::{Align, grid, printable};
+use crate::formats::ReadOptions;
+use crate::print::{print_json, standard_output};
+use crate::terminal::text::{Align, grid, printable};
 
-pub(super) fn run(args: &Schema) -> Result<()> {
-    let inputs = Inputs::open(std::slice::from_ref(&args.file), &args.reading)?;
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  staffa schema trips.staffa\n  staffa schema trips.csv --json")]
+pub(crate) struct Args {
+    /// Any file that `convert` reads
+    file: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    read: ReadOptions,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let dataset = Dataset::open(std::slice::from_ref(&args.file), &args.read)?;
+    let fields = dataset.schema.fields();
     if args.json {
-        return super::print_json(&json!({
+        return print_json(&json!({
             "path": args.file.display().to_string(),
-            "rows": inputs.rows,
-            "fields": inputs.schema.fields().iter().map(|field| describe(field)).collect::<Vec<_>>(),
-            "metadata": inputs.schema.metadata(),
+            "rows": dataset.rows,
+            "fields": fields.iter().map(|field| describe(field)).collect::<Vec<_>>(),
+            "metadata": dataset.schema.metadata(),
         }));
     }
     let mut rows = vec![["column", "type", "nullable"].map(String::from).to_vec()];
-    for field in inputs.schema.fields() {
+    for field in fields {
         list(field, 0, &mut rows);
     }
-    let mut out = super::out();
+    let mut out = standard_output();
     grid(&mut out, &[Align::Left, Align::Left, Align::Left], &rows)?;
     Ok(out.flush()?)
 }
 
-/// Nested fields are indented below their parent, whose type then needs no repetition of them.
+/// Nested fields are indented below their parent; its type does not repeat them.
 fn list(field: &Field, depth: usize, rows: &mut Vec<Vec<String>>) {
     let children = children(field.data_type());
     let data_type = match field.data_type() {

@@ -1,124 +1,135 @@
-//! `size`: where the bytes of a file are, column by column, the largest first.
+//! `size`: the bytes of each column, the largest first.
 
+use std::cmp::Reverse;
 use std::io::Write;
+use std::path::PathBuf;
 
-use serde_json::json;
+use serde_json::{Value, json};
+use staffa::{File, Inspection};
 
-use crate::cli::Size;
+use super::open_staffa;
 use crate::error::{Failure, Result};
-use crate::text::{Align, bar, bytes, counted, grid, percent, printable, ratio};
+use crate::print::{print_json, standard_output};
+use crate::terminal::text::Align::{Left, Right};
+use crate::terminal::text::{bar, bytes, counted, grid, percent, printable, ratio, smaller};
 
 /// Characters of the longest bar.
 const BAR: usize = 24;
 
-struct Part {
-    name: String,
-    bytes: u64,
-    decoded: u64,
-    data_type: String,
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  staffa size trips.staffa\n  staffa size trips.staffa --json | jq '.columns[0]'"
+)]
+pub(crate) struct Args {
+    /// A Staffa file
+    file: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
-pub(super) fn run(args: &Size) -> Result<()> {
-    let file = super::open_staffa(&args.file)?;
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let file = open_staffa(&args.file)?;
     let inspection = file
         .inspect()
         .map_err(|error| Failure::staffa(&args.file, error))?;
-    let schema = file.schema();
-    // A nested column is the sum of its leaves.
-    let mut parts: Vec<Part> = schema
-        .fields()
-        .iter()
-        .map(|field| {
-            let leaves = || {
-                inspection
-                    .columns
-                    .iter()
-                    .filter(|leaf| leaf.column == *field.name())
-            };
-            Part {
-                name: field.name().clone(),
-                bytes: leaves().map(|leaf| leaf.bytes).sum(),
-                decoded: leaves().map(|leaf| leaf.decoded_bytes).sum(),
-                data_type: field.data_type().to_string(),
-            }
-        })
-        .collect();
-    parts.sort_by_key(|part| std::cmp::Reverse(part.bytes));
-    let columns: u64 = parts.iter().map(|part| part.bytes).sum();
-    let decoded: u64 = parts.iter().map(|part| part.decoded).sum();
-    let other = inspection.file_bytes.saturating_sub(columns);
+    let sizes = Sizes::new(&file, &inspection);
     if args.json {
-        let columns: Vec<_> = parts
-            .iter()
-            .map(|part| {
-                json!({
-                    "column": part.name,
-                    "type": part.data_type,
-                    "bytes": part.bytes,
-                    "decoded_bytes": part.decoded,
-                })
-            })
-            .collect();
-        return super::print_json(&json!({
-            "path": args.file.display().to_string(),
-            "rows": inspection.rows,
-            "file_bytes": inspection.file_bytes,
-            "decoded_bytes": decoded,
-            "columns": columns,
-            "other_bytes": other,
-        }));
+        return print_json(&sizes.describe(args, &inspection));
     }
-    let largest = parts.first().map_or(0, |part| part.bytes).max(other);
-    let line = |name: String, size: u64, decoded: u64| {
-        let decoded_shown = if decoded > 0 {
-            bytes(decoded)
-        } else {
-            String::new()
-        };
-        let smaller = if decoded > 0 {
-            ratio(decoded, size)
-        } else {
-            String::new()
-        };
-        let share = percent(size, inspection.file_bytes);
-        vec![
-            printable(&name),
-            bytes(size),
-            share,
-            decoded_shown,
-            smaller,
-            bar(size, largest, BAR),
-        ]
-    };
-    let mut rows = vec![
-        ["column", "bytes", "of file", "decoded", "smaller", ""]
-            .map(String::from)
-            .to_vec(),
-    ];
-    rows.extend(
-        parts
-            .into_iter()
-            .map(|part| line(part.name, part.bytes, part.decoded)),
-    );
-    rows.push(line("(header and footer)".into(), other, 0));
-    let mut out = super::out();
+    let mut out = standard_output();
     writeln!(
         out,
         "{}: {}, {} in the file, {} decoded ({})\n",
         args.file.display(),
         counted(inspection.rows, "row"),
         bytes(inspection.file_bytes),
-        bytes(decoded),
-        ratio(decoded, inspection.file_bytes)
+        bytes(sizes.decoded),
+        smaller(sizes.decoded, inspection.file_bytes)
     )?;
-    let align = [
-        Align::Left,
-        Align::Right,
-        Align::Right,
-        Align::Right,
-        Align::Right,
-        Align::Left,
-    ];
-    grid(&mut out, &align, &rows)?;
+    let align = [Left, Right, Right, Right, Right, Left];
+    grid(&mut out, &align, &sizes.rows(inspection.file_bytes))?;
     Ok(out.flush()?)
+}
+
+struct Sizes {
+    columns: Vec<ColumnSize>,
+    decoded: u64,
+    /// Header and footer.
+    other: u64,
+}
+
+struct ColumnSize {
+    name: String,
+    bytes: u64,
+    decoded: u64,
+    data_type: String,
+}
+
+impl Sizes {
+    fn new(file: &File, inspection: &Inspection) -> Self {
+        let fields = file.schema().fields().iter();
+        let mut columns: Vec<ColumnSize> = fields
+            .map(|field| {
+                // A nested column is the sum of its leaves.
+                let leaves = inspection.columns.iter();
+                let leaves = leaves.filter(|leaf| leaf.column == *field.name());
+                ColumnSize {
+                    name: field.name().clone(),
+                    bytes: leaves.clone().map(|leaf| leaf.bytes).sum(),
+                    decoded: leaves.map(|leaf| leaf.decoded_bytes).sum(),
+                    data_type: field.data_type().to_string(),
+                }
+            })
+            .collect();
+        columns.sort_by_key(|column| Reverse(column.bytes));
+        let encoded: u64 = columns.iter().map(|column| column.bytes).sum();
+        Self {
+            decoded: columns.iter().map(|column| column.decoded).sum(),
+            other: inspection.file_bytes.saturating_sub(encoded),
+            columns,
+        }
+    }
+
+    fn describe(&self, args: &Args, inspection: &Inspection) -> Value {
+        let columns = self.columns.iter().map(|column| {
+            json!({
+                "column": column.name,
+                "type": column.data_type,
+                "bytes": column.bytes,
+                "decoded_bytes": column.decoded,
+            })
+        });
+        json!({
+            "path": args.file.display().to_string(),
+            "rows": inspection.rows,
+            "file_bytes": inspection.file_bytes,
+            "decoded_bytes": self.decoded,
+            "columns": columns.collect::<Vec<_>>(),
+            "other_bytes": self.other,
+        })
+    }
+
+    fn rows(&self, file_bytes: u64) -> Vec<Vec<String>> {
+        let header = ["column", "bytes", "of file", "decoded", "smaller", ""];
+        let first = self.columns.first().map_or(0, |column| column.bytes);
+        let largest = first.max(self.other);
+        let row = |name: &str, size: u64, decoded: Option<u64>| {
+            vec![
+                printable(name),
+                bytes(size),
+                percent(size, file_bytes),
+                decoded.map_or_else(String::new, bytes),
+                decoded.map_or_else(String::new, |decoded| ratio(decoded, size)),
+                bar(size, largest, BAR),
+            ]
+        };
+        let mut rows = vec![header.map(String::from).to_vec()];
+        rows.extend(self.columns.iter().map(|column| {
+            let decoded = Some(column.decoded).filter(|decoded| *decoded > 0);
+            row(&column.name, column.bytes, decoded)
+        }));
+        rows.push(row("(header and footer)", self.other, None));
+        rows
+    }
 }

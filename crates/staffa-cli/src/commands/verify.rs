@@ -1,23 +1,40 @@
-//! `verify`: every byte of every file, checked and decoded.
+//! `verify`: checks and decodes every byte of every file.
 
 use std::io::{Write, stderr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use staffa::VerifyReport;
 
-use crate::cli::Verify;
+use super::open_staffa;
 use crate::error::{Failure, Result};
-use crate::inputs::expand;
-use crate::progress::{Progress, duration};
-use crate::text::{bytes, counted};
+use crate::files::input::expand_wildcards;
+use crate::print::{print_json, standard_output};
+use crate::terminal::progress::{Progress, duration};
+use crate::terminal::text::{bytes, counted};
 
-pub(super) fn run(args: &Verify) -> Result<()> {
-    let mut out = super::out();
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Every file is checked, even after a failure. The exit code is that of the first failure.
+
+Examples:
+  staffa verify trips.staffa
+  staffa verify 'archive/*.staffa' --json")]
+pub(crate) struct Args {
+    /// Staffa files, wildcards allowed
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let mut out = standard_output();
     let mut results = Vec::new();
     let mut exit = None;
-    for path in expand(&args.files)? {
+    for path in expand_wildcards(&args.files)? {
         let started = Instant::now();
         let result = verify(&path);
         if args.json {
@@ -37,19 +54,13 @@ pub(super) fn run(args: &Verify) -> Result<()> {
         }
     }
     if args.json {
-        super::print_json(&results)?;
+        print_json(&results)?;
     }
-    // What is wrong has been said above.
-    exit.map_or(Ok(()), |exit| {
-        Err(Failure {
-            exit,
-            message: String::new(),
-        })
-    })
+    exit.map_or(Ok(()), |exit| Err(Failure::reported(exit)))
 }
 
 fn verify(path: &Path) -> Result<VerifyReport> {
-    let file = super::open_staffa(path)?;
+    let file = open_staffa(path)?;
     let progress = Progress::new(Some(file.byte_len()), false);
     let bytes_per_row = file.byte_len() as f64 / file.num_rows().max(1) as f64;
     let meter = progress.meter();

@@ -1,9 +1,7 @@
-//! Arrow IPC, files and streams. Which of the two a file is, its first bytes say, whatever its
-//! name.
+//! Arrow IPC files and streams, in and out. The first bytes of a file decide between the two.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
-use std::path::PathBuf;
 
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, FileReaderBuilder, StreamReader};
@@ -11,42 +9,48 @@ use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 
 use super::sample::Metered;
-use super::{Batches, Format, Sink, Table};
-use crate::error::{Failure, Result};
-use crate::inputs::{Input, Seekable};
-use crate::output::{Output, Trouble};
-use crate::progress::Meter;
-use crate::rows::Wanted;
+use super::scan::{Batches, ScanOptions};
+use super::sink::{self, BatchWriter};
+use super::table::{Sink, Table};
+use crate::error::{Exit, Failure, Result};
+use crate::files::input::{Input, SeekableInput};
+use crate::files::output::Output;
+use crate::terminal::progress::Meter;
 
 const FILE_MAGIC: &[u8; 6] = b"ARROW1";
 
-pub(crate) fn open(input: &Input) -> Result<Box<dyn Table>> {
-    if input.is_standard() && input.format == Format::Arrows {
-        return stream(input, Box::new(io::stdin()), Meter::default());
+/// Opens a file named as a stream; the standard input is not copied to a file first.
+pub(crate) fn open_stream(input: &Input) -> Result<Box<dyn Table>> {
+    if input.is_standard() {
+        return stream(input, Box::new(io::stdin()));
     }
+    open(input)
+}
+
+/// Opens an IPC file or stream.
+pub(crate) fn open(input: &Input) -> Result<Box<dyn Table>> {
     let source = input.seekable()?;
-    let mut file = File::open(&source.path).map_err(|error| input.io(&error))?;
+    let mut file = File::open(&source.path).map_err(|error| input.io_error(&error))?;
     let mut magic = Vec::new();
     (&mut file)
         .take(FILE_MAGIC.len() as u64)
         .read_to_end(&mut magic)
-        .map_err(|error| input.io(&error))?;
-    file.rewind().map_err(|error| input.io(&error))?;
-    let meter = Meter::default();
+        .map_err(|error| input.io_error(&error))?;
+    file.rewind().map_err(|error| input.io_error(&error))?;
     if magic != FILE_MAGIC {
-        return stream(input, Box::new(file), meter);
+        return stream(input, Box::new(file));
     }
     let reader = FileReader::try_new(BufReader::new(file), None)
         .map_err(|error| Failure::arrow(&input.name(), &error))?;
     Ok(Box::new(FileTable {
         schema: reader.schema(),
-        path: source.path.clone(),
         source,
         name: input.name(),
     }))
 }
 
-fn stream(input: &Input, inner: Box<dyn Read + Send>, meter: Meter) -> Result<Box<dyn Table>> {
+fn stream(input: &Input, inner: Box<dyn Read + Send>) -> Result<Box<dyn Table>> {
+    let meter = Meter::default();
     let reader = StreamReader::try_new(
         BufReader::new(Metered {
             inner,
@@ -62,10 +66,10 @@ fn stream(input: &Input, inner: Box<dyn Read + Send>, meter: Meter) -> Result<Bo
     }))
 }
 
-/// Bytes that are no stream at all are most likely not Arrow.
+/// The message for a file that is most likely not Arrow.
 fn not_arrow(name: &str, error: &ArrowError) -> Failure {
     let failure = Failure::arrow(name, error);
-    if failure.exit != crate::error::Exit::Data {
+    if failure.exit != Exit::Data {
         return failure;
     }
     Failure::data(format!(
@@ -75,8 +79,7 @@ fn not_arrow(name: &str, error: &ArrowError) -> Failure {
 
 struct FileTable {
     schema: SchemaRef,
-    path: PathBuf,
-    source: Seekable,
+    source: SeekableInput,
     name: String,
 }
 
@@ -89,21 +92,25 @@ impl Table for FileTable {
         None
     }
 
-    fn scan(self: Box<Self>, _schema: SchemaRef, wanted: &Wanted, meter: Meter) -> Result<Batches> {
+    fn scan(
+        self: Box<Self>,
+        _schema: SchemaRef,
+        options: &ScanOptions,
+        meter: Meter,
+    ) -> Result<Batches> {
         let Self {
             schema,
-            path,
             source,
             name,
         } = *self;
-        let file = File::open(&path).map_err(|error| Failure::io(&name, &error))?;
+        let file = File::open(&source.path).map_err(|error| Failure::io(&name, &error))?;
         let mut builder = FileReaderBuilder::new();
-        if let Some(places) = wanted.needed(&schema)? {
-            builder = builder.with_projection(places);
+        if let Some(indices) = options.projection(&schema)? {
+            builder = builder.with_projection(indices);
         }
         let reader = builder.build(BufReader::new(Metered { inner: file, meter }));
         let reader = reader.map_err(|error| Failure::arrow(&name, &error))?;
-        Ok(wanted.select(Box::new(reader.map(move |batch| {
+        Ok(options.apply(Box::new(reader.map(move |batch| {
             let _alive = &source;
             batch.map_err(|error| Failure::arrow(&name, &error))
         }))))
@@ -125,103 +132,74 @@ impl Table for StreamTable {
         None
     }
 
-    fn scan(self: Box<Self>, _schema: SchemaRef, wanted: &Wanted, meter: Meter) -> Result<Batches> {
+    fn scan(
+        self: Box<Self>,
+        _schema: SchemaRef,
+        options: &ScanOptions,
+        meter: Meter,
+    ) -> Result<Batches> {
         let Self {
             mut reader,
             name,
             meter: own,
         } = *self;
-        let mut told = 0;
+        let mut counted = 0;
         let batches = std::iter::from_fn(move || {
             let batch = reader.next()?;
-            // The stream was opened before the bar: what it counted is passed on.
+            // The stream is older than the progress bar and has its own counter.
             let read = own.get();
-            meter.add(read - told);
-            told = read;
+            meter.add(read - counted);
+            counted = read;
             Some(batch.map_err(|error| Failure::arrow(&name, &error)))
         });
-        Ok(wanted.select(Box::new(batches)))
+        Ok(options.apply(Box::new(batches)))
     }
 }
 
 pub(crate) fn create_file(output: Output, schema: &Schema) -> Result<Box<dyn Sink>> {
-    let (name, trouble) = (output.name(), output.trouble());
-    let writer =
-        FileWriter::try_new(output, schema).map_err(|error| trouble.or(refused(&name, &error)))?;
-    Ok(Box::new(FileSink {
-        writer,
-        name,
-        trouble,
-    }))
+    sink::create(output, |output| FileWriter::try_new(output, schema))
 }
 
 pub(crate) fn create_stream(output: Output, schema: &Schema) -> Result<Box<dyn Sink>> {
-    let (name, trouble) = (output.name(), output.trouble());
-    let writer = StreamWriter::try_new(output, schema)
-        .map_err(|error| trouble.or(refused(&name, &error)))?;
-    Ok(Box::new(StreamSink {
-        writer,
-        name,
-        trouble,
-    }))
+    sink::create(output, |output| StreamWriter::try_new(output, schema))
 }
 
-struct FileSink {
-    writer: FileWriter<Output>,
-    name: String,
-    trouble: Trouble,
-}
+impl BatchWriter for FileWriter<Output> {
+    type Error = ArrowError;
 
-impl Sink for FileSink {
-    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.writer
-            .write(batch)
-            .map_err(|error| self.trouble.or(refused(&self.name, &error)))
+    fn write_batch(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
+        self.write(batch)
     }
 
-    fn finish(self: Box<Self>) -> Result<u64> {
-        let Self {
-            mut writer,
-            name,
-            trouble,
-        } = *self;
-        let end = writer.finish().and_then(|()| writer.into_inner());
-        end.map_err(|error| trouble.or(refused(&name, &error)))?
-            .finish()
+    fn into_output(mut self) -> Result<Output, ArrowError> {
+        self.finish()?;
+        self.into_inner()
+    }
+
+    fn failure(name: &str, error: &ArrowError) -> Failure {
+        if error.to_string().contains("Dictionary replacement") {
+            return Failure::unsupported(format!(
+                "{name}: an Arrow file holds one dictionary per column, and the dictionary of a \
+                 column changes in this table; write an Arrow stream (.arrows) instead"
+            ));
+        }
+        Failure::unsupported(Failure::arrow(name, error).message)
     }
 }
 
-struct StreamSink {
-    writer: StreamWriter<Output>,
-    name: String,
-    trouble: Trouble,
-}
+impl BatchWriter for StreamWriter<Output> {
+    type Error = ArrowError;
 
-impl Sink for StreamSink {
-    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.writer
-            .write(batch)
-            .map_err(|error| self.trouble.or(refused(&self.name, &error)))
+    fn write_batch(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
+        self.write(batch)
     }
 
-    fn finish(self: Box<Self>) -> Result<u64> {
-        let Self {
-            mut writer,
-            name,
-            trouble,
-        } = *self;
-        let end = writer.finish().and_then(|()| writer.into_inner());
-        end.map_err(|error| trouble.or(refused(&name, &error)))?
-            .finish()
+    fn into_output(mut self) -> Result<Output, ArrowError> {
+        self.finish()?;
+        self.into_inner()
     }
-}
 
-fn refused(name: &str, error: &ArrowError) -> Failure {
-    if error.to_string().contains("Dictionary replacement") {
-        return Failure::unsupported(format!(
-            "{name}: an Arrow file holds one dictionary per column, and this table changes it on the way; write an Arrow \
-             stream (.arrows) instead"
-        ));
+    fn failure(name: &str, error: &ArrowError) -> Failure {
+        Failure::unsupported(Failure::arrow(name, error).message)
     }
-    Failure::unsupported(Failure::arrow(name, error).message)
 }

@@ -1,16 +1,15 @@
-//! Text that is read twice: once to guess the types, once for the rows.
+//! Text that is read twice: once to infer the types, once for the rows.
 //!
-//! A file is simply read again from its start. A pipe cannot be, so what was looked at is kept and
-//! handed out again.
+//! A file is read again from its start. The start of a pipe is kept and replayed.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek};
 
-use crate::error::{Failure, Result};
-use crate::inputs::Input;
-use crate::progress::Meter;
+use crate::error::Result;
+use crate::files::input::Input;
+use crate::terminal::progress::Meter;
 
-/// Text whose beginning can be read any number of times before all of it is.
+/// Text whose start can be read several times before all of it is read once.
 pub(crate) enum Sample {
     File(File),
     Pipe {
@@ -27,8 +26,11 @@ impl Sample {
                 seen: Vec::new(),
             });
         }
-        let file = input.open_file()?;
-        let regular = file.metadata().map_err(|error| input.io(&error))?.is_file();
+        let file = input.open()?;
+        let regular = file
+            .metadata()
+            .map_err(|error| input.io_error(&error))?
+            .is_file();
         Ok(if regular {
             Self::File(file)
         } else {
@@ -39,18 +41,22 @@ impl Sample {
         })
     }
 
-    /// The text from its start, to look at.
-    pub(crate) fn look(&mut self) -> io::Result<BufReader<Box<dyn Read + '_>>> {
+    /// Reads from the start, to infer types.
+    pub(crate) fn peek(&mut self) -> io::Result<BufReader<Box<dyn Read + '_>>> {
         Ok(BufReader::new(match self {
             Self::File(file) => {
                 file.rewind()?;
                 Box::new(file)
             }
-            Self::Pipe { rest, seen } => Box::new(Replay { rest, seen, at: 0 }),
+            Self::Pipe { rest, seen } => Box::new(Replay {
+                rest,
+                seen,
+                offset: 0,
+            }),
         }))
     }
 
-    /// The whole text from its start, once and for all.
+    /// The whole text.
     pub(crate) fn into_reader(
         self,
         input: &Input,
@@ -58,8 +64,7 @@ impl Sample {
     ) -> Result<Box<dyn BufRead + Send>> {
         let whole: Box<dyn Read + Send> = match self {
             Self::File(mut file) => {
-                file.rewind()
-                    .map_err(|error| Failure::io(&input.name(), &error))?;
+                file.rewind().map_err(|error| input.io_error(&error))?;
                 Box::new(file)
             }
             Self::Pipe { rest, seen } => Box::new(Cursor::new(seen).chain(rest)),
@@ -74,27 +79,29 @@ impl Sample {
     }
 }
 
-/// What was seen, then what comes, which is kept as well.
+/// The text seen before, then the rest, which is kept as well.
 struct Replay<'a> {
     rest: &'a mut dyn Read,
     seen: &'a mut Vec<u8>,
-    at: usize,
+    offset: usize,
 }
 
 impl Read for Replay<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let mut count = self.seen.get(self.at..).unwrap_or_default().read(out)?;
+        let too_long = || io::Error::other("a reader returned more bytes than fit its buffer");
+        let mut replayed = self.seen.get(self.offset..).ok_or_else(too_long)?;
+        let mut count = replayed.read(out)?;
         if count == 0 {
             count = self.rest.read(out)?;
             self.seen
-                .extend_from_slice(out.get(..count).unwrap_or_default());
+                .extend_from_slice(out.get(..count).ok_or_else(too_long)?);
         }
-        self.at += count;
+        self.offset += count;
         Ok(count)
     }
 }
 
-/// Tells the progress bar what was read.
+/// Counts the bytes read, for the progress bar.
 pub(crate) struct Metered<R> {
     pub(crate) inner: R,
     pub(crate) meter: Meter,
@@ -120,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pipe_can_be_looked_at_twice_and_then_read_whole() {
+    fn a_pipe_can_be_peeked_at_twice_and_then_read_whole() {
         let text = (0..20_000)
             .map(|i| i.to_string())
             .collect::<Vec<_>>()
@@ -130,17 +137,17 @@ mod tests {
             seen: Vec::new(),
         };
         for lines in [10, 5000, 3] {
-            let looked: Vec<String> = sample
-                .look()
+            let peeked: Vec<String> = sample
+                .peek()
                 .unwrap()
                 .lines()
                 .take(lines)
                 .map(Result::unwrap)
                 .collect();
-            assert_eq!(looked, text.lines().take(lines).collect::<Vec<_>>());
+            assert_eq!(peeked, text.lines().take(lines).collect::<Vec<_>>());
         }
         let mut whole = String::new();
-        let input = Input::standard();
+        let input = Input::missing("t.csv");
         sample
             .into_reader(&input, Meter::default())
             .unwrap()

@@ -1,4 +1,4 @@
-//! Staffa itself: columns, filter and limit are answered by the file.
+//! Staffa, in and out. The file applies columns, filter and limit itself.
 
 use std::fs::File;
 use std::io;
@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::{Batches, Sink, Table};
+use super::scan::{Batches, ScanOptions};
+use super::table::{Sink, Table};
 use crate::error::{Failure, Result};
-use crate::inputs::{Input, Seekable};
-use crate::output::{Output, is_stream, resolved};
-use crate::progress::Meter;
-use crate::rows::Wanted;
+use crate::files::input::{Input, SeekableInput};
+use crate::files::output::{Output, is_stream, resolved};
+use crate::terminal::progress::Meter;
 
 pub(crate) struct StaffaTable {
     file: staffa::File,
     path: PathBuf,
-    // A copy of the standard input lives as long as it is read.
-    source: Seekable,
+    // Keeps a temporary copy of the standard input alive.
+    source: SeekableInput,
 }
 
 impl StaffaTable {
@@ -40,15 +40,20 @@ impl Table for StaffaTable {
         Some(self.file.num_rows())
     }
 
-    fn scan(self: Box<Self>, _schema: SchemaRef, wanted: &Wanted, meter: Meter) -> Result<Batches> {
-        let mut scan = self.file.scan().threads(wanted.threads);
-        if let Some(columns) = &wanted.columns {
+    fn scan(
+        self: Box<Self>,
+        _schema: SchemaRef,
+        options: &ScanOptions,
+        meter: Meter,
+    ) -> Result<Batches> {
+        let mut scan = self.file.scan().threads(options.threads);
+        if let Some(columns) = &options.columns {
             scan = scan.columns(columns.iter().cloned());
         }
-        if let Some(filter) = &wanted.filter {
+        if let Some(filter) = &options.filter {
             scan = scan.filter(filter.clone());
         }
-        if let Some(limit) = wanted.limit {
+        if let Some(limit) = options.limit {
             scan = scan.limit(limit);
         }
         let Self { file, path, source } = *self;
@@ -65,59 +70,60 @@ impl Table for StaffaTable {
     }
 }
 
-/// Starts a file, or a stream by way of a temporary file, since a Staffa file is renamed when it is
-/// whole.
+/// Starts a file. A stream is written through a temporary file, because the writer renames its file at
+/// the end.
 pub(crate) fn create(
     path: &Path,
     schema: &SchemaRef,
     options: staffa::WriteOptions,
 ) -> Result<Box<dyn Sink>> {
-    let shown = path.to_path_buf();
-    let copied = if is_stream(path) {
+    let path = path.to_path_buf();
+    let folder = if is_stream(&path) {
         Some(tempfile::tempdir().map_err(|error| Failure::io("a temporary folder", &error))?)
     } else {
         None
     };
-    let target = copied.as_ref().map_or_else(
-        || resolved(path),
+    let target = folder.as_ref().map_or_else(
+        || resolved(&path),
         |folder| folder.path().join("output.staffa"),
     );
     let writer = staffa::Writer::create(&target, schema.clone(), options)
-        .map_err(|error| wrote(&shown, error))?;
+        .map_err(|error| write_error(&path, error))?;
     Ok(Box::new(StaffaSink {
         writer,
         target,
-        shown,
-        copied,
+        path,
+        folder,
     }))
 }
 
 struct StaffaSink {
     writer: staffa::Writer,
     target: PathBuf,
-    shown: PathBuf,
-    copied: Option<tempfile::TempDir>,
+    path: PathBuf,
+    /// The temporary folder of `target`, if `path` is a stream.
+    folder: Option<tempfile::TempDir>,
 }
 
 impl Sink for StaffaSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.writer
             .write(batch)
-            .map_err(|error| wrote(&self.shown, error))
+            .map_err(|error| write_error(&self.path, error))
     }
 
     fn finish(self: Box<Self>) -> Result<u64> {
         let Self {
             writer,
             target,
-            shown,
-            copied,
+            path,
+            folder,
         } = *self;
-        let summary = writer.finish().map_err(|error| wrote(&shown, error))?;
-        if copied.is_some() {
+        let summary = writer.finish().map_err(|error| write_error(&path, error))?;
+        if folder.is_some() {
             let mut file =
                 File::open(&target).map_err(|error| Failure::io("a temporary file", &error))?;
-            let mut output = Output::create(&shown, true)?;
+            let mut output = Output::create(&path, true)?;
             io::copy(&mut file, &mut output)
                 .map_err(|error| Failure::io(&output.name(), &error))?;
             output.finish()?;
@@ -126,8 +132,8 @@ impl Sink for StaffaSink {
     }
 }
 
-/// What a writer refuses is the request, so the file that does not exist yet is not to blame.
-fn wrote(path: &Path, error: staffa::Error) -> Failure {
+/// A writer refuses the request: the message does not name the file, which does not exist yet.
+fn write_error(path: &Path, error: staffa::Error) -> Failure {
     match error {
         staffa::Error::InvalidArgument(what) => Failure::usage(what),
         staffa::Error::Unsupported { what, place } => {

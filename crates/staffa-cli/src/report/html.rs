@@ -1,11 +1,21 @@
-//! Text on its way into the page. Nothing of a file gets there but through `esc` or `name`.
+//! Escaped text. Everything from a file passes through `esc` or `name`.
 
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::text::{self, printable, shortened};
+use crate::terminal::text::{self, printable, shortened};
 
-/// Any text as HTML, between tags and in quoted attributes alike. Control characters are spelt out.
+/// Writes a line of the page.
+macro_rules! put {
+    ($out:expr, $($arg:tt)*) => {{
+        // Writing to a string cannot fail.
+        use std::fmt::Write as _;
+        let _ = writeln!($out, $($arg)*);
+    }};
+}
+pub(super) use put;
+
+/// Any text as HTML, between tags and in quoted attributes alike. Control characters are escaped.
 pub(super) struct Esc<'a>(pub(super) &'a str);
 
 pub(super) fn esc(text: &str) -> Esc<'_> {
@@ -15,7 +25,7 @@ pub(super) fn esc(text: &str) -> Esc<'_> {
 impl fmt::Display for Esc<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = printable(self.0);
-        let text = directions_spelt(&text);
+        let text = escape_directions(&text);
         let mut rest = text.as_ref();
         while let Some(at) = rest.find(['&', '<', '>', '"', '\'', '\u{fffe}', '\u{ffff}']) {
             let (before, from) = rest.split_at(at);
@@ -27,7 +37,7 @@ impl fmt::Display for Esc<'_> {
                 Some('>') => "&gt;",
                 Some('"') => "&quot;",
                 Some('\'') => "&#39;",
-                // No characters, by the rules of HTML.
+                // Not characters in HTML.
                 _ => "\u{fffd}",
             })?;
             rest = chars.as_str();
@@ -36,8 +46,8 @@ impl fmt::Display for Esc<'_> {
     }
 }
 
-/// Marks that turn the direction of writing could make a name read as another one.
-fn directions_spelt(text: &str) -> Cow<'_, str> {
+/// Direction marks could make a name look like another one.
+fn escape_directions(text: &str) -> Cow<'_, str> {
     const MARKS: [char; 12] = [
         '\u{61c}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}',
         '\u{202e}', '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}',
@@ -45,17 +55,17 @@ fn directions_spelt(text: &str) -> Cow<'_, str> {
     if !text.contains(MARKS) {
         return Cow::Borrowed(text);
     }
-    let spelt = |c: char| {
+    let escape = |c: char| {
         if MARKS.contains(&c) {
             c.escape_default().to_string()
         } else {
             c.to_string()
         }
     };
-    Cow::Owned(text.chars().map(spelt).collect())
+    Cow::Owned(text.chars().map(escape).collect())
 }
 
-/// A name of the file as an element: its direction of writing disturbs nothing around it.
+/// A name as an element whose direction of writing does not affect its surroundings.
 pub(super) fn name(text: &str) -> String {
     if text.is_ascii() {
         esc(text).to_string()
@@ -64,7 +74,7 @@ pub(super) fn name(text: &str) -> String {
     }
 }
 
-/// `15.9%`; what is little is not nothing.
+/// `15.9%`; a nonzero part is never 0.0%.
 pub(super) fn percent(part: u64, whole: u64) -> String {
     let text = text::percent(part, whole);
     if part > 0 && text == "0.0%" {
@@ -76,7 +86,7 @@ pub(super) fn percent(part: u64, whole: u64) -> String {
 
 /// A value, cut where it is long.
 pub(super) fn cut(text: &str, width: usize) -> String {
-    // What is cut off is not looked at: a string of a hundred megabytes is no cell.
+    // Only the start is escaped: a string may have a hundred megabytes.
     let start: String = text.chars().take(width + 1).collect();
     name(&shortened(&printable(&start), width))
 }

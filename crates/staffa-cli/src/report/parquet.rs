@@ -1,32 +1,32 @@
-//! How large the table is as Parquet: it is read once and written by every variant to nowhere,
-//! bytes counted.
+//! The size of the table as Parquet: the table is read once and written by every Parquet variant,
+//! which only counts the bytes.
 
 use std::io::{self, Write};
 use std::thread;
 
+use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
-use parquet::file::properties::WriterProperties;
 use staffa::File;
 
-use crate::bench::{Variant, arrow_bytes};
+use crate::bench::{Variant, parquet_writer};
 use crate::error::{Failure, Result};
-use crate::interrupt;
-use crate::progress::Progress;
+use crate::terminal::interrupt;
+use crate::terminal::progress::{Progress, arrow_bytes};
 
-/// What is known of the table as Parquet.
-pub(crate) enum Compared {
-    Measured(Vec<Measured>),
-    /// Why not.
-    LeftOut(String),
+/// The sizes of the table as Parquet.
+pub(crate) enum ParquetSizes {
+    Measured(Vec<ParquetSize>),
+    /// With the reason.
+    NotMeasured(String),
 }
 
-/// A variant and its size, or why it cannot hold the table.
-pub(crate) struct Measured {
+/// A variant and its size, or the reason why it cannot hold the table.
+pub(crate) struct ParquetSize {
     pub(crate) name: String,
     pub(crate) bytes: std::result::Result<u64, String>,
 }
 
-/// Counts what is written.
+/// Counts the bytes written.
 struct Counted(u64);
 
 impl Write for Counted {
@@ -40,14 +40,14 @@ impl Write for Counted {
     }
 }
 
-/// A variant at work; it stops at its first error.
+/// A variant and its writer, until its first error.
 struct Contender {
     name: String,
     writer: std::result::Result<ArrowWriter<Counted>, String>,
 }
 
-/// Sizes of the whole table, in memory bounded by a row group of each variant.
-pub(crate) fn measure(file: &File, progress: &Progress) -> Result<Vec<Measured>> {
+/// Measures the whole table; memory is bounded by a row group of each variant.
+pub(crate) fn measure_parquet(file: &File, progress: &Progress) -> Result<Vec<ParquetSize>> {
     let staffa = |error| Failure::staffa("the table".as_ref(), error);
     let reader = file.scan().reader().map_err(staffa)?;
     let schema = file.schema();
@@ -56,10 +56,7 @@ pub(crate) fn measure(file: &File, progress: &Progress) -> Result<Vec<Measured>>
         let Variant::Parquet(compression) = variant else {
             continue;
         };
-        let properties = WriterProperties::builder()
-            .set_compression(compression)
-            .build();
-        let writer = ArrowWriter::try_new(Counted(0), schema.clone(), Some(properties));
+        let writer = parquet_writer(Counted(0), schema, compression);
         contenders.push(Contender {
             name: variant.name(),
             writer: writer.map_err(|error| error.to_string()),
@@ -83,19 +80,19 @@ pub(crate) fn measure(file: &File, progress: &Progress) -> Result<Vec<Measured>>
 }
 
 impl Contender {
-    fn write(&mut self, batch: &arrow_array::RecordBatch) {
+    fn write(&mut self, batch: &RecordBatch) {
         let Ok(writer) = &mut self.writer else { return };
         if let Err(error) = writer.write(batch) {
             self.writer = Err(error.to_string());
         }
     }
 
-    fn finish(self) -> Measured {
+    fn finish(self) -> ParquetSize {
         let bytes = self.writer.and_then(|mut writer| match writer.finish() {
             Ok(_) => Ok(writer.inner().0),
             Err(error) => Err(error.to_string()),
         });
-        Measured {
+        ParquetSize {
             name: self.name,
             bytes,
         }

@@ -1,23 +1,23 @@
-//! Zone maps along the rows: from the smallest to the largest value of every block, and its share
-//! of NULLs.
+//! Zone maps along the rows: minimum, maximum and share of NULLs of every block.
 
 use std::fmt::Write as _;
 
 use staffa::{LeafInfo, RowGroupInfo};
 
-/// One or several blocks side by side.
+/// One block, or several neighbours.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Bin {
-    /// Where it begins and ends among the rows, as 0 to 1.
+    /// The first and last row, as shares of all rows.
     rows: [f64; 2],
+    /// Minimum and maximum, as shares of the column's range.
     span: Option<[f64; 2]>,
     values: u64,
     nulls: u64,
 }
 
-/// The blocks of a leaf along the rows, neighbours together where there are more than `most`. Of a
-/// list, the items stand where they are in their row group, which is about where their rows are.
-pub(super) fn bins(leaf: &LeafInfo, groups: &[RowGroupInfo], rows: u64, most: usize) -> Vec<Bin> {
+/// The blocks of a leaf along the rows, at most `limit` bins. The items of a list are placed by their
+/// position in the row group, which is close to their rows.
+pub(super) fn bins(leaf: &LeafInfo, groups: &[RowGroupInfo], rows: u64, limit: usize) -> Vec<Bin> {
     let mut all = Vec::new();
     for (chunk, group) in leaf.chunks.iter().zip(groups) {
         let place = |value: u64| {
@@ -36,8 +36,8 @@ pub(super) fn bins(leaf: &LeafInfo, groups: &[RowGroupInfo], rows: u64, most: us
             });
         }
     }
-    let together = all.len().div_ceil(most.max(1)).max(1);
-    let merged = all.chunks(together).map(|bins| {
+    let blocks_per_bin = all.len().div_ceil(limit.max(1)).max(1);
+    let merged = all.chunks(blocks_per_bin).map(|bins| {
         let spans = bins.iter().filter_map(|bin| bin.span);
         Bin {
             rows: [
@@ -52,20 +52,19 @@ pub(super) fn bins(leaf: &LeafInfo, groups: &[RowGroupInfo], rows: u64, most: us
     merged.collect()
 }
 
-/// How values lie along the rows, as the zone maps tell.
+/// The order of the values along the rows, by the zone maps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Order {
-    /// No value has bounds.
+    /// There are no bounds.
     Unknown,
     OnlyNulls,
-    /// All values are one.
+    /// All values are equal.
     Constant,
     OneBlock,
     Ascending,
     Descending,
-    /// A filter for one value reads this share of the blocks, on average over values within the
-    /// bounds of blocks.
-    Shared(f64),
+    /// The share of blocks that a filter for one value reads, on average.
+    Overlapping(f64),
 }
 
 impl Order {
@@ -85,11 +84,11 @@ impl Order {
         if spans.array_windows().all(|[a, b]| a[0] >= b[1]) {
             return Self::Descending;
         }
-        Self::Shared(read_for_one(&spans, blocks().count()))
+        Self::Overlapping(share_read(&spans, blocks().count()))
     }
 
-    /// A word for the list.
-    pub(super) fn word(self) -> String {
+    /// The label in the list of columns.
+    pub(super) fn label(self) -> String {
         match self {
             Self::Unknown => "no bounds".into(),
             Self::OnlyNulls => "only NULLs".into(),
@@ -97,7 +96,7 @@ impl Order {
             Self::OneBlock => "one block".into(),
             Self::Ascending => "ascending".into(),
             Self::Descending => "descending".into(),
-            Self::Shared(share) => {
+            Self::Overlapping(share) => {
                 let kind = if share <= 0.25 {
                     "clustered"
                 } else if share < 0.75 {
@@ -110,28 +109,28 @@ impl Order {
         }
     }
 
-    /// A sentence for the details.
-    pub(super) fn sentence(self) -> String {
+    /// The sentence in the details.
+    pub(super) fn description(self) -> String {
         match self {
             Self::Unknown => "This column has no zone maps.".into(),
             Self::OnlyNulls => "Every value is NULL.".into(),
-            Self::Constant => "Every value is the same.".into(),
+            Self::Constant => "All values are equal.".into(),
             Self::OneBlock => "There is one block: a filter reads all of it or nothing.".into(),
             Self::Ascending => "Blocks ascend: a filter reads a run of neighbouring blocks.".into(),
             Self::Descending => "Blocks descend: a filter reads a run of neighbouring blocks.".into(),
-            Self::Shared(share) if share >= 0.95 => {
-                "Nearly every block holds values from all over the column: zone maps rule out next to none.".into()
+            Self::Overlapping(share) if share >= 0.95 => {
+                "Nearly every block holds values of the whole range: zone maps exclude hardly any block.".into()
             }
-            Self::Shared(share) => format!(
-                "A filter for one value reads about {:.0}% of the blocks; zone maps rule out the others.",
+            Self::Overlapping(share) => format!(
+                "A filter for one value reads about {:.0}% of the blocks; zone maps exclude the others.",
                 share * 100.0
             ),
         }
     }
 }
 
-/// The share of blocks whose bounds hold a value, on average.
-fn read_for_one(spans: &[[f64; 2]], blocks: usize) -> f64 {
+/// The average share of blocks whose bounds contain a value.
+fn share_read(spans: &[[f64; 2]], blocks: usize) -> f64 {
     let sorted = |end: usize| {
         let mut ends: Vec<f64> = spans.iter().map(|span| span[end]).collect();
         ends.sort_by(f64::total_cmp);
@@ -141,8 +140,7 @@ fn read_for_one(spans: &[[f64; 2]], blocks: usize) -> f64 {
     let holding = |value: f64| {
         mins.partition_point(|min| *min <= value) - maxes.partition_point(|max| *max < value)
     };
-    // Not at the bounds themselves: blocks of scattered values have about the same, but seldom
-    // quite.
+    // Between the bounds: those of blocks of scattered values are almost equal, but not quite.
     let probes = spans
         .iter()
         .flat_map(|[min, max]| [0.25, 0.5, 0.75].map(|at| min + (max - min) * at));
@@ -150,13 +148,13 @@ fn read_for_one(spans: &[[f64; 2]], blocks: usize) -> f64 {
     sum as f64 / (3 * spans.len()).max(1) as f64 / blocks.max(1) as f64
 }
 
-/// Units of the picture: across, and down for bounds, for the gap and for NULLs.
+/// Units of the picture: the width, and the heights of bounds and NULLs.
 const WIDTH: f64 = 1000.0;
 const BOUNDS: f64 = 80.0;
 const NULLS: f64 = 16.0;
 const HEIGHT: f64 = BOUNDS + 4.0 + NULLS;
 
-/// The picture of a leaf; words beside it tell what it shows.
+/// Draws the zone maps of a leaf; the label beside it describes them.
 pub(super) fn draw(out: &mut String, bins: &[Bin]) {
     let _ = write!(
         out,
@@ -168,7 +166,7 @@ pub(super) fn draw(out: &mut String, bins: &[Bin]) {
         let x = (bin.rows[0] * WIDTH).round();
         let width = ((bin.rows[1] * WIDTH).round() - x - gap).max(1.0);
         if let Some([min, max]) = bin.span {
-            // What is one value still shows.
+            // A single value is still visible.
             let height = ((max - min) * BOUNDS).round().max(5.0);
             let y = ((1.0 - max) * BOUNDS).round().min(BOUNDS - height).max(0.0);
             let _ = write!(bounds, "M{x} {y}h{width}v{height}h-{width}z");
@@ -181,7 +179,7 @@ pub(super) fn draw(out: &mut String, bins: &[Bin]) {
         }
     }
     if !bounds.is_empty() {
-        // One bar says little.
+        // One bar shows little.
         let class = if bins.len() == 1 { "zb one" } else { "zb" };
         let _ = write!(out, "<path class=\"{class}\" d=\"{bounds}\"/>");
     }
@@ -196,14 +194,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_filter_reads_is_estimated() {
+    fn the_share_that_a_filter_reads_is_estimated() {
         let apart = [[0.0, 0.1], [0.2, 0.3], [0.4, 0.5], [0.6, 1.0]];
-        assert!((read_for_one(&apart, 4) - 0.25).abs() < 1e-9);
-        assert!((read_for_one(&[[0.0, 1.0]; 4], 4) - 1.0).abs() < 1e-9);
+        assert!((share_read(&apart, 4) - 0.25).abs() < 1e-9);
+        assert!((share_read(&[[0.0, 1.0]; 4], 4) - 1.0).abs() < 1e-9);
     }
 
     #[test]
-    fn a_strip_has_a_bar_for_each_block() {
+    fn a_strip_has_one_bar_per_block() {
         let bin = |rows, span, nulls| Bin {
             rows,
             span,

@@ -1,0 +1,207 @@
+//! One schema for several files. Only types that were inferred from text are widened.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, FieldRef, Schema};
+
+use super::source::Source;
+use crate::error::{Failure, Result};
+
+/// The schema of the files so far, which `first` began.
+#[derive(Debug)]
+pub(super) struct UnifiedSchema {
+    first: Source,
+    schema: Schema,
+}
+
+impl UnifiedSchema {
+    pub(super) fn new(first: &Source, schema: &Schema) -> Self {
+        Self {
+            first: first.clone(),
+            schema: schema.clone(),
+        }
+    }
+
+    /// Adds a file; the error names the column that differs.
+    pub(super) fn add(&mut self, source: &Source, schema: &Schema) -> Result<()> {
+        let refuse = |what: String| Failure::usage(format!("{}: {what}", source.name()));
+        let (ours, theirs) = (self.schema.fields(), schema.fields());
+        let mut fields = Vec::with_capacity(ours.len());
+        for (index, ours) in ours.iter().enumerate() {
+            let Some(theirs) = theirs.get(index) else {
+                return Err(refuse(format!(
+                    "the column {:?} is missing, which {} has",
+                    ours.name(),
+                    self.first.name()
+                )));
+            };
+            fields.push(self.unify_field(index, ours, theirs, source)?);
+        }
+        if let Some(extra) = theirs.get(ours.len()) {
+            return Err(refuse(format!(
+                "the column {:?} is not in {}",
+                extra.name(),
+                self.first.name()
+            )));
+        }
+        self.schema = Schema::new_with_metadata(fields, self.schema.metadata().clone());
+        Ok(())
+    }
+
+    /// The unified schema. A text column without values is of type text.
+    pub(super) fn finish(self) -> Schema {
+        if !self.first.format.is_text() {
+            return self.schema;
+        }
+        let fields: Vec<_> = self
+            .schema
+            .fields()
+            .iter()
+            .map(|field| with_data_type(field, without_null(field.data_type())))
+            .collect();
+        Schema::new_with_metadata(fields, self.schema.metadata)
+    }
+
+    fn unify_field(
+        &self,
+        index: usize,
+        ours: &FieldRef,
+        theirs: &Field,
+        source: &Source,
+    ) -> Result<FieldRef> {
+        let refuse = |what: String| Failure::usage(format!("{}: {what}", source.name()));
+        let first = self.first.name();
+        if ours.name() != theirs.name() {
+            return Err(refuse(format!(
+                "column {} is {:?}, but {:?} in {first}",
+                index + 1,
+                theirs.name(),
+                ours.name(),
+            )));
+        }
+        let Some(data_type) = self.unify_type(ours.data_type(), theirs.data_type(), source) else {
+            let hint = if self.first.format.is_text() || source.format.is_text() {
+                format!("; --text {} reads it as text in all files", ours.name())
+            } else {
+                String::new()
+            };
+            return Err(refuse(format!(
+                "column {:?} is {}, but {} in {first}{hint}",
+                ours.name(),
+                theirs.data_type(),
+                ours.data_type(),
+            )));
+        };
+        let nullable = ours.is_nullable() || theirs.is_nullable();
+        let field = ours.as_ref().clone();
+        Ok(Arc::new(
+            field.with_data_type(data_type).with_nullable(nullable),
+        ))
+    }
+
+    /// The type that holds both.
+    fn unify_type(&self, ours: &DataType, theirs: &DataType, source: &Source) -> Option<DataType> {
+        let (first, second) = (self.first.format, source.format);
+        match (ours, theirs) {
+            _ if ours == theirs => Some(ours.clone()),
+            (DataType::Null, other) if first.is_text() => Some(other.clone()),
+            (other, DataType::Null) if second.is_text() => Some(other.clone()),
+            (DataType::Int64, DataType::Float64) | (DataType::Float64, DataType::Int64)
+                if first.is_text() && second.is_text() =>
+            {
+                Some(DataType::Float64)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The type with text in place of `Null`.
+fn without_null(data_type: &DataType) -> DataType {
+    let child = |field: &FieldRef| with_data_type(field, without_null(field.data_type()));
+    match data_type {
+        DataType::Null => DataType::Utf8,
+        DataType::List(item) => DataType::List(child(item)),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(child).collect()),
+        other => other.clone(),
+    }
+}
+
+fn with_data_type(field: &Field, data_type: DataType) -> FieldRef {
+    Arc::new(field.clone().with_data_type(data_type))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::path::Path;
+
+    use super::*;
+    use crate::error::Exit;
+    use crate::files::input::Input;
+    use crate::formats::Format;
+
+    fn schema(fields: &[(&str, DataType)]) -> Schema {
+        let fields = fields.iter();
+        let fields = fields.map(|(name, of)| Field::new(*name, of.clone(), true));
+        Schema::new(fields.collect::<Vec<_>>())
+    }
+
+    fn source(name: &str) -> Source {
+        Source {
+            format: Format::of(Path::new(name), None, "--from").unwrap(),
+            input: Input::missing(name),
+        }
+    }
+
+    fn unified(names: [&str; 2], schemas: [&Schema; 2]) -> Result<Schema> {
+        let mut sum = UnifiedSchema::new(&source(names[0]), schemas[0]);
+        sum.add(&source(names[1]), schemas[1])?;
+        Ok(sum.schema)
+    }
+
+    #[test]
+    fn schemas_that_differ_are_refused_by_file_and_column() {
+        let ours = schema(&[("id", DataType::Int64), ("price", DataType::Float64)]);
+        let more = schema(&[
+            ("id", DataType::Int64),
+            ("price", DataType::Float64),
+            ("city", DataType::Utf8),
+        ]);
+        let cases = [
+            (
+                schema(&[("id", DataType::Int64), ("price", DataType::Utf8)]),
+                "b.pq: column \"price\" is Utf8, but Float64",
+            ),
+            (
+                schema(&[("id", DataType::Int64)]),
+                "b.pq: the column \"price\" is missing, which a.pq has",
+            ),
+            (
+                schema(&[("di", DataType::Int64)]),
+                "b.pq: column 1 is \"di\", but \"id\" in a.pq",
+            ),
+            (more, "b.pq: the column \"city\" is not in a.pq"),
+        ];
+        for (theirs, message) in cases {
+            let failure = unified(["a.pq", "b.pq"], [&ours, &theirs]).unwrap_err();
+            assert!(failure.message.starts_with(message), "{}", failure.message);
+            assert_eq!(failure.exit, Exit::Usage);
+        }
+    }
+
+    #[test]
+    fn inferred_types_are_widened_and_declared_types_are_not() {
+        let whole = schema(&[("x", DataType::Int64), ("y", DataType::Null)]);
+        let parts = schema(&[("x", DataType::Float64), ("y", DataType::Boolean)]);
+        let both = unified(["a.csv", "b.csv"], [&whole, &parts]).unwrap();
+        assert_eq!(
+            both,
+            schema(&[("x", DataType::Float64), ("y", DataType::Boolean)])
+        );
+        assert!(unified(["a.pq", "b.pq"], [&whole, &parts]).is_err());
+        let finished = |name| UnifiedSchema::new(&source(name), &whole).finish();
+        assert_eq!(finished("a.csv").field(1).data_type(), &DataType::Utf8);
+        assert_eq!(finished("a.pq").field(1).data_type(), &DataType::Null);
+    }
+}

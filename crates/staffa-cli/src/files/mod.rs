@@ -1,0 +1,7 @@
+//! Files and standard streams: inputs, and outputs that appear whole or not at all.
+
+pub(crate) mod input;
+pub(crate) mod output;
+
+/// The name of the standard input or output on the command line.
+pub(crate) const STANDARD: &str = "-";

@@ -1,0 +1,285 @@
+//! Outputs: the standard output, or a file that appears whole or not at all.
+
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tempfile::{Builder, NamedTempFile};
+
+use super::STANDARD;
+use crate::error::{Exit, Failure, Result};
+
+/// A file or stream to write to. A file is written under a temporary name beside its own; `finish`
+/// syncs and renames it, and a drop before that removes it. A stream (the standard output, a pipe,
+/// `/dev/null`) is written to directly.
+pub(crate) struct Output {
+    target: Target,
+    first_error: FirstIoError,
+    written: u64,
+}
+
+enum Target {
+    Stream {
+        writer: BufWriter<Box<dyn Write + Send>>,
+        name: String,
+    },
+    File {
+        writer: BufWriter<NamedTempFile>,
+        path: PathBuf,
+        replace: bool,
+    },
+}
+
+/// The first system error of an output. The writers of the formats turn errors into text; this keeps
+/// the kind, so that a full disk is not reported as bad data, nor a closed pipe as an error.
+#[derive(Clone, Default)]
+pub(crate) struct FirstIoError(Arc<Mutex<Option<Failure>>>);
+
+impl FirstIoError {
+    /// The system error if there was one, else the writer's `failure`.
+    pub(crate) fn or(&self, failure: Failure) -> Failure {
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        first.take().unwrap_or(failure)
+    }
+
+    fn record(&self, name: &str, error: &io::Error) {
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert_with(|| Failure::io(name, error));
+    }
+}
+
+impl Output {
+    /// `-` is the standard output.
+    pub(crate) fn create(path: &Path, replace: bool) -> Result<Self> {
+        if path == Path::new(STANDARD) {
+            return Ok(Self::standard());
+        }
+        let io = |error: io::Error| Failure::io(&path.display().to_string(), &error);
+        if is_stream(path) {
+            let stream = fs::File::options().write(true).open(path).map_err(io)?;
+            return Ok(Self::stream(Box::new(stream), path.display().to_string()));
+        }
+        refuse_existing(path, replace)?;
+        let path = resolved(path);
+        let file =
+            temporary(&path).map_err(|error| Failure::io(&path.display().to_string(), &error))?;
+        let writer = BufWriter::with_capacity(1 << 20, file);
+        Ok(Self {
+            target: Target::File {
+                writer,
+                path,
+                replace,
+            },
+            first_error: FirstIoError::default(),
+            written: 0,
+        })
+    }
+
+    pub(crate) fn standard() -> Self {
+        Self::stream(Box::new(io::stdout()), "the standard output".into())
+    }
+
+    fn stream(writer: Box<dyn Write + Send>, name: String) -> Self {
+        let writer = BufWriter::with_capacity(1 << 16, writer);
+        Self {
+            target: Target::Stream { writer, name },
+            first_error: FirstIoError::default(),
+            written: 0,
+        }
+    }
+
+    pub(crate) fn first_error(&self) -> FirstIoError {
+        self.first_error.clone()
+    }
+
+    /// The name for messages.
+    pub(crate) fn name(&self) -> String {
+        match &self.target {
+            Target::Stream { name, .. } => name.clone(),
+            Target::File { path, .. } => path.display().to_string(),
+        }
+    }
+
+    /// Syncs the file and gives it its name; returns the number of bytes written.
+    pub(crate) fn finish(self) -> Result<u64> {
+        let name = self.name();
+        let io = |error: io::Error| Failure::io(&name, &error);
+        match self.target {
+            Target::Stream { mut writer, .. } => writer.flush().map_err(io)?,
+            Target::File {
+                writer,
+                path,
+                replace,
+            } => {
+                let file = writer
+                    .into_inner()
+                    .map_err(|error| io(error.into_error()))?;
+                file.as_file().sync_all().map_err(io)?;
+                persist(file, &path, replace)?;
+            }
+        }
+        Ok(self.written)
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let result = match &mut self.target {
+            Target::Stream { writer, .. } => writer.write(bytes),
+            Target::File { writer, .. } => writer.write(bytes),
+        };
+        match &result {
+            Ok(count) => self.written += *count as u64,
+            Err(error) => self.first_error.record(&self.name(), error),
+        }
+        result
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let result = match &mut self.target {
+            Target::Stream { writer, .. } => writer.flush(),
+            Target::File { writer, .. } => writer.flush(),
+        };
+        if let Err(error) = &result {
+            self.first_error.record(&self.name(), error);
+        }
+        result
+    }
+}
+
+/// Whether the path is `-`, a pipe or a device: written to directly, never renamed over.
+pub(crate) fn is_stream(path: &Path) -> bool {
+    path == Path::new(STANDARD)
+        || fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
+/// The target of a symbolic link: the target is replaced, not the link.
+pub(crate) fn resolved(path: &Path) -> PathBuf {
+    if path.is_symlink() {
+        fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
+    } else {
+        path.to_path_buf()
+    }
+}
+
+/// Refuses a path that exists, unless `replace` is set; a folder always.
+pub(crate) fn refuse_existing(path: &Path, replace: bool) -> Result<()> {
+    if is_stream(path) {
+        return Ok(());
+    }
+    if path.is_dir() {
+        return Err(Failure::io(
+            &path.display().to_string(),
+            &io::Error::from(io::ErrorKind::IsADirectory),
+        ));
+    }
+    if !replace && fs::symlink_metadata(path).is_ok() {
+        return Err(Failure {
+            exit: Exit::Io,
+            message: format!(
+                "{}: the file exists already; --force replaces it",
+                path.display()
+            ),
+        });
+    }
+    Ok(())
+}
+
+/// A new file beside `path`, with the permissions of any new file.
+fn temporary(path: &Path) -> io::Result<NamedTempFile> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let mut builder = Builder::new();
+    builder.prefix(".staffa-").suffix(".tmp");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
+
+fn persist(file: NamedTempFile, path: &Path, replace: bool) -> Result<()> {
+    let result = if replace {
+        file.persist(path)
+    } else {
+        file.persist_noclobber(path)
+    };
+    match result {
+        Ok(_) => Ok(()),
+        // The file was created while we wrote.
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
+            refuse_existing(path, false)
+        }
+        Err(error) => Err(Failure::io(&path.display().to_string(), &error.error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_file_appears_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        let mut output = Output::create(&path, false).unwrap();
+        output.write_all(b"half").unwrap();
+        drop(output);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+
+        let mut output = Output::create(&path, false).unwrap();
+        output.write_all(b"whole").unwrap();
+        assert_eq!(output.finish().unwrap(), 5);
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_exists_is_kept_unless_forced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        let late = Output::create(&path, false).unwrap();
+        fs::write(&path, "mine").unwrap();
+        assert!(matches!(
+            Output::create(&path, false),
+            Err(Failure { exit: Exit::Io, .. })
+        ));
+        assert_eq!(late.finish().unwrap_err().exit, Exit::Io);
+        assert_eq!(fs::read(&path).unwrap(), b"mine");
+        Output::create(&path, true).unwrap().finish().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_are_written_to_and_links_followed() {
+        let mut output = Output::create(Path::new("/dev/null"), true).unwrap();
+        output.write_all(b"gone").unwrap();
+        assert_eq!(output.finish().unwrap(), 4);
+        assert!(is_stream(Path::new("/dev/null")));
+
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "before").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let mut output = Output::create(&link, true).unwrap();
+        output.write_all(b"after").unwrap();
+        output.finish().unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read(&file).unwrap(), b"after");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_file_is_as_readable_as_any_new_one() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (ours, plain) = (folder.path().join("a"), folder.path().join("b"));
+        Output::create(&ours, false).unwrap().finish().unwrap();
+        fs::write(&plain, "").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&ours), mode(&plain));
+    }
+}

@@ -1,0 +1,36 @@
+//! The two traits of a format: a table that is read, and one that is written.
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use super::scan::{Batches, ScanOptions};
+use crate::error::Result;
+use crate::terminal::progress::Meter;
+
+/// Rows of a batch, if the file does not decide.
+pub(crate) const BATCH_ROWS: usize = 8192;
+
+/// An open table of any format.
+pub(crate) trait Table: Send {
+    /// All columns of the file. A type inferred from text is `Null` as long as no value was seen.
+    fn schema(&self) -> SchemaRef;
+
+    /// The number of rows, if the file stores it.
+    fn rows(&self) -> Option<u64>;
+
+    /// Reads the rows and columns of `options`; text is parsed as `schema`.
+    fn scan(
+        self: Box<Self>,
+        schema: SchemaRef,
+        options: &ScanOptions,
+        meter: Meter,
+    ) -> Result<Batches>;
+}
+
+/// A table that is being written; a drop before `finish` removes it.
+pub(crate) trait Sink {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()>;
+
+    /// Returns the number of bytes written.
+    fn finish(self: Box<Self>) -> Result<u64>;
+}

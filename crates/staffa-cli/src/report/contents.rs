@@ -1,0 +1,270 @@
+//! The contents of the page.
+
+use std::cmp::Reverse;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Field};
+use staffa::{ColumnExplain, EncodingTree, File, Inspection, LeafInfo, RowGroupInfo};
+
+use super::parquet::ParquetSizes;
+use super::zones::{self, Bin, Order};
+use crate::trees::{TreeGroup, group_by_shape};
+
+/// The name of the bytes that are no encoding's: headers, checksums, zone maps.
+pub(super) const HEADERS: &str = "headers and index";
+
+/// Zone map bars of a column, and of a column of a page with more than `MANY_COLUMNS`.
+const BARS: (usize, usize) = (160, 64);
+/// The details of more columns than this become elements only when they are opened, and zone maps have
+/// fewer bars.
+const MANY_COLUMNS: usize = 200;
+/// Columns of the sample rows.
+const SAMPLE_COLUMNS: usize = 40;
+
+/// The contents of the page.
+pub(crate) struct Report {
+    /// The name of the file, without its folder.
+    pub(crate) name: String,
+    pub(crate) inspection: Inspection,
+    /// The leaves, in the order of the file.
+    pub(crate) columns: Vec<Column>,
+    /// Columns of the schema.
+    pub(crate) fields: usize,
+    pub(super) sample: Sample,
+    pub(super) parquet: ParquetSizes,
+}
+
+/// A leaf column.
+pub(crate) struct Column {
+    pub(crate) leaf: LeafInfo,
+    /// The Arrow type.
+    pub(super) data_type: String,
+    /// The encoding trees of values, shared dictionaries and validity.
+    pub(super) trees: Vec<Trees>,
+    /// The bytes by encoding, children excluded; the largest first.
+    pub(super) parts: Vec<Part>,
+    pub(super) bins: Vec<Bin>,
+    pub(super) order: Order,
+}
+
+/// The encoding trees of one kind, grouped by shape, the most common first.
+pub(super) struct Trees {
+    pub(super) title: &'static str,
+    /// What each tree encodes: a block or a dictionary.
+    pub(super) noun: &'static str,
+    pub(super) count: u64,
+    pub(super) groups: Vec<TreeGroup>,
+}
+
+/// Bytes of an encoding in a column, children excluded. The root of the tree says which property of
+/// the values is used, the encoding how the bits are laid out.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Part {
+    pub(super) root: String,
+    pub(super) encoding: String,
+    pub(super) bytes: u64,
+}
+
+/// Some rows and their numbers.
+pub(super) struct Sample {
+    pub(super) rows: Vec<u64>,
+    pub(super) batch: Option<RecordBatch>,
+}
+
+impl Report {
+    /// Reads indexes, block headers, and `rows` rows.
+    pub(crate) fn of(
+        file: &File,
+        name: String,
+        rows: u64,
+        parquet: ParquetSizes,
+    ) -> staffa::Result<Self> {
+        let inspection = file.inspect()?;
+        let explained = file.explain()?;
+        let bars = if inspection.columns.len() > MANY_COLUMNS {
+            BARS.1
+        } else {
+            BARS.0
+        };
+        let column = |(leaf, explain): (&LeafInfo, ColumnExplain)| {
+            let top = file.schema().field_with_name(&leaf.column).ok();
+            let data_type =
+                top.and_then(|field| child_type(field, leaf.path.strip_prefix(&leaf.column)?));
+            Column {
+                data_type: data_type.map_or_else(|| leaf.physical_type.clone(), type_name),
+                parts: parts(leaf, &explain),
+                trees: trees(&explain),
+                bins: zones::bins(leaf, &inspection.row_groups, inspection.rows, bars),
+                order: Order::of(leaf),
+                leaf: leaf.clone(),
+            }
+        };
+        let columns = inspection
+            .columns
+            .iter()
+            .zip(explained)
+            .map(column)
+            .collect();
+        let sample = sample(file, rows)?;
+        Ok(Self {
+            name,
+            columns,
+            fields: file.schema().fields().len(),
+            sample,
+            parquet,
+            inspection,
+        })
+    }
+
+    pub(super) fn decoded_bytes(&self) -> u64 {
+        self.columns
+            .iter()
+            .map(|column| column.leaf.decoded_bytes)
+            .sum()
+    }
+
+    pub(super) fn blocks(&self) -> u64 {
+        let chunks = self.columns.iter().flat_map(|column| &column.leaf.chunks);
+        chunks.map(|chunk| chunk.blocks.len() as u64).sum()
+    }
+
+    pub(super) fn row_groups(&self) -> &[RowGroupInfo] {
+        &self.inspection.row_groups
+    }
+
+    pub(super) fn has_many_columns(&self) -> bool {
+        self.columns.len() > MANY_COLUMNS
+    }
+}
+
+/// The type at a path below a field: `[]` are the items of a list, `.x` is the child x of a struct.
+fn child_type<'a>(field: &'a Field, path: &str) -> Option<&'a DataType> {
+    use DataType::{FixedSizeList, LargeList, LargeListView, List, ListView, Struct};
+    if path.is_empty() {
+        return Some(field.data_type());
+    }
+    match field.data_type() {
+        List(item)
+        | LargeList(item)
+        | ListView(item)
+        | LargeListView(item)
+        | FixedSizeList(item, _) => child_type(item, path.strip_prefix("[]")?),
+        Struct(fields) => {
+            let path = path.strip_prefix('.')?;
+            // Names may hold dots.
+            fields
+                .iter()
+                .find_map(|field| child_type(field, path.strip_prefix(field.name().as_str())?))
+        }
+        _ => None,
+    }
+}
+
+/// The type; of a nested one only the kind, as its children are columns of their own.
+fn type_name(data_type: &DataType) -> String {
+    let name = data_type.to_string();
+    match name.split_once('(') {
+        Some((kind, _)) if data_type.is_nested() => kind.to_owned(),
+        _ => name,
+    }
+}
+
+fn trees(explain: &ColumnExplain) -> Vec<Trees> {
+    let shared: Vec<&EncodingTree> = explain.shared.iter().map(|part| &part.tree).collect();
+    let values: Vec<&EncodingTree> = explain
+        .blocks
+        .iter()
+        .filter_map(|block| block.values.as_ref())
+        .collect();
+    let validity: Vec<&EncodingTree> = explain
+        .blocks
+        .iter()
+        .filter_map(|block| block.validity.as_ref())
+        .collect();
+    let all = [
+        ("Values", "block", values),
+        ("Shared dictionaries", "dictionary", shared),
+        ("Validity", "block", validity),
+    ];
+    let present = all.into_iter().filter(|(_, _, trees)| !trees.is_empty());
+    present
+        .map(|(title, noun, trees)| Trees {
+            title,
+            noun,
+            count: trees.len() as u64,
+            groups: group_by_shape(&trees),
+        })
+        .collect()
+}
+
+/// The bytes of a column by encoding.
+fn parts(leaf: &LeafInfo, explain: &ColumnExplain) -> Vec<Part> {
+    fn add(root: &str, tree: &EncodingTree, parts: &mut Vec<Part>) -> u64 {
+        let children: u64 = tree
+            .children
+            .iter()
+            .map(|child| add(root, child, parts))
+            .sum();
+        let bytes = tree.bytes.saturating_sub(children);
+        match parts
+            .iter_mut()
+            .find(|part| part.root == root && part.encoding == tree.encoding)
+        {
+            Some(part) => part.bytes += bytes,
+            None => parts.push(Part {
+                root: root.to_owned(),
+                encoding: tree.encoding.clone(),
+                bytes,
+            }),
+        }
+        tree.bytes
+    }
+    let mut parts = Vec::new();
+    let shared = explain.shared.iter().map(|part| &part.tree);
+    let blocks = explain
+        .blocks
+        .iter()
+        .flat_map(|block| block.values.iter().chain(&block.validity));
+    let encoded: u64 = shared
+        .chain(blocks)
+        .map(|tree| add(&tree.encoding, tree, &mut parts))
+        .sum();
+    let headers = HEADERS.to_owned();
+    let bytes = leaf.bytes.saturating_sub(encoded);
+    parts.push(Part {
+        root: headers.clone(),
+        encoding: headers,
+        bytes,
+    });
+    parts.retain(|part| part.bytes > 0);
+    parts.sort_by_key(|part| Reverse(part.bytes));
+    parts
+}
+
+/// The first rows, and others at even distances.
+fn sample(file: &File, wanted: u64) -> staffa::Result<Sample> {
+    const FIRST: u64 = 3;
+    let all = file.num_rows();
+    let wanted = wanted.min(all);
+    let first = FIRST.min(wanted);
+    let rest = wanted - first;
+    let even = |index: u64| {
+        // Between the first rows and the end; the last one is the last row of the table.
+        let share = u128::from(all - first) * u128::from(index + 1) / u128::from(rest.max(1));
+        first + share as u64 - 1
+    };
+    let rows: Vec<u64> = (0..first).chain((0..rest).map(even)).collect();
+    let fields = file.schema().fields();
+    let names: Vec<String> = fields
+        .iter()
+        .take(SAMPLE_COLUMNS)
+        .map(|field| field.name().clone())
+        .collect();
+    let columns = (fields.len() > names.len()).then_some(names.as_slice());
+    let batch = if rows.is_empty() {
+        None
+    } else {
+        Some(file.take(&rows, columns, false)?)
+    };
+    Ok(Sample { rows, batch })
+}

@@ -1,0 +1,258 @@
+//! `convert`: formats, several inputs, the options of the writer.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_select::concat::concat_batches;
+
+use crate::program::Program;
+use crate::tables::{nested, read_parquet, table, write_parquet};
+
+#[test]
+fn every_format_round_trips() {
+    let program = Program::new();
+    let rows = 20_000;
+    for (name, table) in [("flat", table(rows)), ("nested", nested(rows))] {
+        write_parquet(
+            &program.path(&format!("{name}.parquet")),
+            std::slice::from_ref(&table),
+        );
+        program
+            .run(&format!("convert -q {name}.parquet {name}.staffa"))
+            .succeeds();
+        for ending in ["back.parquet", "arrow", "arrows", "jsonl"] {
+            program
+                .run(&format!("convert -q {name}.staffa {name}.{ending}"))
+                .succeeds();
+        }
+        assert_eq!(
+            read_parquet(&program.path(&format!("{name}.back.parquet"))),
+            table
+        );
+        let file = FileReader::try_new(
+            File::open(program.path(&format!("{name}.arrow"))).unwrap(),
+            None,
+        )
+        .unwrap();
+        let batches: Vec<_> = file.map(Result::unwrap).collect();
+        assert_eq!(concat_batches(&table.schema(), &batches).unwrap(), table);
+        let stream = StreamReader::try_new(
+            File::open(program.path(&format!("{name}.arrows"))).unwrap(),
+            None,
+        )
+        .unwrap();
+        let batches: Vec<_> = stream.map(Result::unwrap).collect();
+        assert_eq!(concat_batches(&table.schema(), &batches).unwrap(), table);
+        // Text has no types: it is compared with text that never was Staffa.
+        program
+            .run(&format!("convert -q {name}.parquet {name}.direct.jsonl"))
+            .succeeds();
+        let text = fs::read_to_string(program.path(&format!("{name}.jsonl"))).unwrap();
+        assert_eq!(text.lines().count(), rows);
+        assert!(text == fs::read_to_string(program.path(&format!("{name}.direct.jsonl"))).unwrap());
+        // To Staffa and back.
+        for ending in ["arrow", "arrows", "jsonl"] {
+            program
+                .run(&format!("convert -q -f {name}.{ending} again.staffa"))
+                .succeeds();
+            program
+                .run("convert -q -f again.staffa again.jsonl")
+                .succeeds();
+            assert!(
+                text == fs::read_to_string(program.path("again.jsonl")).unwrap(),
+                "{name}.{ending}"
+            );
+        }
+    }
+    program.run("convert -q flat.staffa flat.csv").succeeds();
+    program.run("convert -q flat.parquet direct.csv").succeeds();
+    program
+        .run("convert -q flat.csv again.csv.staffa")
+        .succeeds();
+    program
+        .run("convert -q again.csv.staffa again.csv")
+        .succeeds();
+    let text = fs::read_to_string(program.path("flat.csv")).unwrap();
+    assert!(text == fs::read_to_string(program.path("direct.csv")).unwrap());
+    assert!(text == fs::read_to_string(program.path("again.csv")).unwrap());
+}
+
+#[test]
+fn the_standard_streams_work_for_every_format() {
+    let program = Program::with_table(500);
+    for format in ["csv", "json", "arrow", "arrows", "parquet", "staffa"] {
+        let made = program
+            .run(&format!("convert -q t.staffa - --to {format}"))
+            .succeeds();
+        let back = program
+            .run_with(
+                &format!("convert -q - - --from {format} --to csv"),
+                &made.out,
+            )
+            .succeeds();
+        assert_eq!(
+            back.text(),
+            program.run("cat t.parquet --format csv").text(),
+            "{format}"
+        );
+    }
+    program.run("convert - out.staffa").fails(2, &["--from"]);
+}
+
+#[test]
+fn several_inputs_and_wildcards_become_one_table() {
+    let program = Program::new();
+    program.write("part-1.csv", "a,b\n1,x\n2,y\n");
+    program.write("part-2.csv", "a,b\n3.5,z\n");
+    program.run("convert -q part-*.csv all.staffa").succeeds();
+    assert_eq!(
+        program.run("cat all.staffa --format csv").succeeds().text(),
+        "a,b\n1.0,x\n2.0,y\n3.5,z\n"
+    );
+    assert_eq!(
+        program.run("count part-*.csv").succeeds().text(),
+        "2  part-1.csv\n1  part-2.csv\n3  total\n"
+    );
+    program
+        .run("convert none-*.csv out.staffa")
+        .fails(3, &["none-*.csv", "no file matches"]);
+    program
+        .run("convert part-1.csv part-2.csv part-2.csv --force")
+        .fails(2, &["part-2.csv", "output"]);
+}
+
+#[test]
+fn inputs_that_differ_are_refused_by_file_and_column() {
+    let program = Program::new();
+    program.write("a.csv", "a,b\n1,x\n");
+    program.write("b.csv", "a,c\n1,x\n");
+    program.write("c.csv", "a,b\n1,2\n");
+    program
+        .run("convert a.csv b.csv out.staffa")
+        .fails(2, &["b.csv", "\"c\"", "\"b\" in a.csv"]);
+    program
+        .run("convert a.csv c.csv out.staffa")
+        .fails(2, &["c.csv", "\"b\" is Int64", "Utf8 in a.csv", "--text b"]);
+    assert_eq!(program.files(), ["a.csv", "b.csv", "c.csv"]);
+    program
+        .run("convert -q a.csv c.csv out.staffa --text b")
+        .succeeds();
+}
+
+#[test]
+fn floats_are_rounded_on_request() {
+    let program = Program::with_table(3000);
+    program
+        .run("convert -q t.parquet r.staffa --max-error price=0.25 --access random --column-profile city=small")
+        .succeeds();
+    assert!(
+        program
+            .run("explain r.staffa --column price")
+            .succeeds()
+            .text()
+            .contains("fixed_point")
+    );
+    assert_eq!(
+        program.run("schema r.staffa --json").json()["fields"][1]["metadata"]["staffa.max_error"],
+        "0.25"
+    );
+    let prices = |file: &str| -> Vec<f64> {
+        let text = program
+            .run(&format!("cat {file} --columns price --format csv"))
+            .succeeds()
+            .text();
+        text.lines()
+            .skip(1)
+            .map(|line| line.parse().unwrap_or(f64::NAN))
+            .collect()
+    };
+    let (exact, rounded) = (prices("t.staffa"), prices("r.staffa"));
+    assert!(
+        exact
+            .iter()
+            .zip(&rounded)
+            .all(|(a, b)| a.is_nan() == b.is_nan() && (a.is_nan() || (a - b).abs() <= 0.25))
+    );
+    assert_ne!(exact, rounded);
+}
+
+#[test]
+fn existing_files_are_kept_without_force() {
+    let program = Program::with_table(100);
+    let before = fs::read(program.path("t.staffa")).unwrap();
+    program
+        .run("convert t.parquet t.staffa --profile small")
+        .fails(3, &["t.staffa", "--force"]);
+    assert_eq!(fs::read(program.path("t.staffa")).unwrap(), before);
+    program.write("t.csv", "mine");
+    program
+        .run("convert t.parquet t.csv")
+        .fails(3, &["t.csv", "--force"]);
+    program.run("convert -q t.parquet t.csv --force").succeeds();
+    program
+        .run("convert -q t.staffa t.staffa --force --columns id")
+        .succeeds();
+    assert_eq!(
+        program
+            .run("head t.staffa -n 1 --format csv")
+            .succeeds()
+            .text(),
+        "id\n0\n"
+    );
+    // Options may stand anywhere.
+    program
+        .run("convert t.parquet --quiet --columns id,price t.jsonl --where \"id = 7\"")
+        .succeeds();
+    assert_eq!(
+        fs::read_to_string(program.path("t.jsonl")).unwrap(),
+        "{\"id\":7,\"price\":1.75}\n"
+    );
+}
+
+#[test]
+fn csv_refuses_lists() {
+    let program = Program::new();
+    write_parquet(&program.path("n.parquet"), &[nested(10)]);
+    program
+        .run("convert n.parquet n.csv")
+        .fails(4, &["n.csv", "\"tags\""]);
+    assert_eq!(program.files(), ["n.parquet"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_leaves_nothing_behind() {
+    let program = Program::new();
+    // A pipe that never ends: the program waits in the middle of its input.
+    let mut child = program
+        .command("convert - out.csv --from csv --infer-rows 1")
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut send = |rows: usize| {
+        stdin
+            .write_all(if rows == 0 { b"a\n" } else { b"1\n" })
+            .and_then(|()| stdin.write_all(&b"1\n".repeat(rows)))
+    };
+    send(0).unwrap();
+    send(200_000).unwrap();
+    let kill = Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(kill.success());
+    // The flag is looked at with the next batch.
+    while child.try_wait().unwrap().is_none() && send(10_000).is_ok() {}
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(130),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(program.files().is_empty(), "{:?}", program.files());
+}

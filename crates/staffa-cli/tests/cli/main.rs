@@ -1,0 +1,14 @@
+//! The program as a user meets it: run on small tables, its output checked.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::format_push_string
+)]
+
+mod convert;
+mod failures;
+mod print;
+mod program;
+mod tables;

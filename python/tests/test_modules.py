@@ -1,0 +1,52 @@
+"""The modules of the package stand in an order: each imports only modules before it, also for type checkers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import staffa
+
+PACKAGE = Path(staffa.__file__).parent
+# From the ground up.
+ORDER = [
+    *["errors", "_staffa"],
+    *["_arguments", "_evaluate", "_extras", "_input", "_memory", "_pushdown", "_text", "_unify"],
+    *["_discover", "_filter", "_html", "_partial_eval", "_polars_predicate", "_tensors", "_write"],
+    *["_explain", "_projection", "_reader"],
+    *["_file", "_fragment"],
+    *["_scanner"],
+    *["_dataset"],
+    *["duckdb", "torch", "_pandas", "_polars"],
+    *["_sql"],
+    *["__init__"],
+    *["__main__"],
+]
+
+
+def test_modules_import_only_modules_before_them() -> None:
+    names = {path.stem for path in PACKAGE.glob("*.py")}
+    assert names | {"_staffa"} == set(ORDER)
+    arrows = {(name, used) for name in names for used in imported(name)}
+    assert len(arrows) > 50
+    for name, used in sorted(arrows):
+        assert ORDER.index(used) < ORDER.index(name), f"{name} imports {used}, which stands after it"
+
+
+def imported(name: str) -> Iterator[str]:
+    """The modules of the package that a module imports anywhere."""
+    for node in ast.walk(ast.parse((PACKAGE / f"{name}.py").read_text())):
+        if isinstance(node, ast.Import):
+            paths = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module == "staffa":
+            modules = [alias.name for alias in node.names]
+            paths = [f"staffa.{module}" if module in ORDER else "staffa" for module in modules]
+        elif isinstance(node, ast.ImportFrom):
+            paths = [node.module or ""]
+        else:
+            continue
+        for path in paths:
+            package, _, module = path.partition(".")
+            if package == "staffa":
+                yield module or "__init__"
