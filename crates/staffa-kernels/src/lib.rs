@@ -61,73 +61,45 @@ compile_error!(
     "staffa-kernels views little-endian file bytes as words: a big-endian machine would need copies"
 );
 
-mod bitpack;
-mod bits;
-mod bytes;
-mod decimal;
-mod delta;
-mod dispatch;
-mod escape;
-mod expand;
-mod filter;
-mod frame;
-mod front;
-mod fsst;
-mod gather;
-mod kept;
-mod malloc;
-mod mapping;
-mod past;
-mod plain;
-mod pool;
-mod positions;
-mod prefix;
-mod range;
-mod repeats;
-mod retained;
-mod runs;
-#[cfg(feature = "small-pieces")]
-mod small;
+mod memory;
+mod simd;
 mod strings;
-mod sum;
-mod text;
-mod tokens;
 mod word;
 
-pub use bitpack::{
+pub use memory::pool::{PoolBuf, PoolVec};
+pub use memory::retained::{retained_bytes, set_retained_limit};
+#[cfg(feature = "small-pieces")]
+pub use memory::small::SmallPieces;
+pub use memory::yoke::{Kept, Lends};
+pub use simd::bitpack::{
     Packed, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail,
     unpack_tail,
 };
-pub use bits::{gather_bits, scatter_bits};
-pub use bytes::{
+pub use simd::bits::{gather_bits, scatter_bits};
+pub use simd::decimal::{decimals_f32, decimals_f64, unpack_decimals_f32, unpack_decimals_f64};
+pub use simd::dispatch::{Level, level, lower_level};
+pub use simd::escape::replace_escapes;
+pub use simd::expand::expand;
+pub use simd::filter::{filter, filter_strings};
+pub use simd::gather::{gather, max_u32};
+pub use simd::non_temporal::fill_past_cache;
+pub use simd::positions::positions;
+pub use simd::prefix_sum::{prefix_sum, unpack_prefix_sum};
+pub use simd::range::{in_range, in_set, order_floats};
+pub use simd::repeats::{Repeated, Repeats, copy_repeats};
+pub use simd::runs::{ascends, fill_runs};
+pub use simd::stats::{bounds, changes, count_above, widths};
+pub use simd::sum::{add_times, sum, sum_packed, sum_runs};
+pub use strings::dict::{
     BytesDict, BytesDictBuilder, lengths_to_offsets_i32, lengths_to_offsets_i64, sum_u32,
 };
-pub use decimal::{decimals_f32, decimals_f64, unpack_decimals_f32, unpack_decimals_f64};
-pub use delta::{prefix_sum, unpack_prefix_sum};
-pub use dispatch::{Level, level, lower_level};
-pub use escape::replace_escapes;
-pub use expand::expand;
-pub use filter::{filter, filter_strings};
-pub use frame::{bounds, changes, count_above, widths};
-pub use front::join_prefixes;
-pub use fsst::FsstTable;
-pub use gather::{gather, max_u32};
-pub use kept::{Kept, Lends};
-pub use past::fill_past_cache;
-pub use plain::{Misfit, PlainStrings, StringSlot};
-pub use pool::{PoolBuf, PoolVec};
-pub use positions::positions;
-pub use prefix::begin_with;
-pub use range::{in_range, in_set, order_floats};
-pub use repeats::{Repeated, Repeats, copy_repeats};
-pub use retained::{retained_bytes, set_retained_limit};
-pub use runs::{ascends, fill_runs};
-#[cfg(feature = "small-pieces")]
-pub use small::SmallPieces;
-pub use strings::{StringViews, ViewSlot, rising_offsets, text_array};
-pub use sum::{add_times, sum, sum_packed, sum_runs};
-pub use text::{Piece, TEXT_FIELDS, Text, TextRows};
-pub use tokens::TokenRows;
+pub use strings::front::join_prefixes;
+pub use strings::fsst::FsstTable;
+pub use strings::plain::{Misfit, PlainStrings, StringSlot};
+pub use strings::prefix::begin_with;
+pub use strings::text::{Piece, TEXT_FIELDS, Text, TextRows};
+pub use strings::tokens::TokenRows;
+pub use strings::views::{StringViews, ViewSlot, rising_offsets, text_array};
 pub use word::{Int, U256, Word, as_bytes, as_bytes_mut, cast_slice, cast_slice_mut, copy_from_le};
 
 /// Values in a vector: what one call of a kernel works on, what stays in the L1 cache.

@@ -9,9 +9,9 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::{BitAnd, BitOr, Shl, Shr};
 
-use crate::bitpack::Packed;
-use crate::delta::{two_steps, unpack_sums_u32, unpack_sums_u64};
-use crate::repeats::{Repeated, Repeats};
+use crate::simd::bitpack::Packed;
+use crate::simd::prefix_sum::{two_steps, unpack_sums_u32, unpack_sums_u64};
+use crate::simd::repeats::{Repeated, Repeats};
 
 /// A 256-bit word: little-endian limbs, the least significant first.
 #[repr(transparent)]
@@ -76,8 +76,8 @@ pub trait Int:
 /// The kernels of a type, compiled in this crate once and not wherever a generic function is
 /// called: a debug build of a caller keeps the optimised kernels, and nobody compiles them again.
 pub(crate) mod sealed {
-    use crate::bitpack::Packed;
-    use crate::repeats::{Repeated, Repeats};
+    use crate::simd::bitpack::Packed;
+    use crate::simd::repeats::{Repeated, Repeats};
 
     pub trait WordKernels: Sized {
         fn gather(dict: &[Self], codes: &[u32], out: &mut [Self]) -> bool;
@@ -190,10 +190,10 @@ macro_rules! word_kernels {
     ($($t:ty)*) => {$(
         impl sealed::WordKernels for $t {
             fn gather(dict: &[Self], codes: &[u32], out: &mut [Self]) -> bool {
-                crate::gather::gather_words(dict, codes, out)
+                crate::simd::gather::gather_words(dict, codes, out)
             }
             fn fill_runs(values: &[Self], ends: &[u32], first: u32, near: usize, out: &mut [Self]) -> Option<usize> {
-                crate::runs::fill_words(values, ends, first, near, out)
+                crate::simd::runs::fill_words(values, ends, first, near, out)
             }
             fn copy_repeats(
                 literals: &[Self],
@@ -201,7 +201,7 @@ macro_rules! word_kernels {
                 done: &mut Repeated,
                 out: &mut [Self],
             ) -> Result<(), usize> {
-                crate::repeats::copy_words(literals, repeats, done, out)
+                crate::simd::repeats::copy_words(literals, repeats, done, out)
             }
         }
     )*};
@@ -212,19 +212,19 @@ macro_rules! int_kernels {
     ($($t:ident: $unpack_sums:path),*) => {$(
         impl sealed::IntKernels for $t {
             fn pack(values: &[Self], width: u32, out: &mut Vec<u8>) -> bool {
-                crate::bitpack::pack_ints(values, width, out)
+                crate::simd::bitpack::pack_ints(values, width, out)
             }
             fn unpack(packed: &[u8], width: u32, base: Self, out: &mut [Self]) -> bool {
-                crate::bitpack::unpack_ints(packed, width, base, out)
+                crate::simd::bitpack::unpack_ints(packed, width, base, out)
             }
             fn pack_tail(values: &[Self], width: u32, out: &mut Vec<u8>) -> bool {
-                crate::bitpack::pack_tail_ints(values, width, out)
+                crate::simd::bitpack::pack_tail_ints(values, width, out)
             }
             fn unpack_tail(packed: &[u8], width: u32, base: Self, out: &mut [Self]) -> bool {
-                crate::bitpack::unpack_tail_ints(packed, width, base, out)
+                crate::simd::bitpack::unpack_tail_ints(packed, width, base, out)
             }
             fn prefix_sum(base: Self, values: &mut [Self]) {
-                crate::delta::$t(base, values);
+                crate::simd::prefix_sum::$t(base, values);
             }
             fn unpack_prefix_sum(differences: Packed<'_, Self>, base: Self, out: &mut [Self]) -> bool {
                 $unpack_sums(differences, base, out)
