@@ -1,13 +1,13 @@
 //! Memory from the system and back to it, in mappings of whole pages.
 //!
 //! ```text
-//! from 2 MiB on    a mapping of its own, aligned to 2 MiB and advised to be huge pages
-//! below            a piece of such a mapping of 2 MiB, a region; each goes back by itself
+//! from 2 MiB    a mapping of its own, aligned to 2 MiB and advised to use huge pages
+//! below         a piece of a region, a mapping of 2 MiB; each piece is unmapped by itself
 //! ```
 //!
-//! What is mapped may be offered: the system takes pages of it when it runs short, and gives zeroed
-//! ones in their place; what it has not taken is used again without a page fault. On other systems
-//! than Linux memory is from the heap, without regions and offers.
+//! A mapping may be offered to the system (`MADV_FREE`), which takes its pages when it runs short of
+//! memory and gives zeroed ones in their place. Pages that were not taken are used again without a
+//! page fault. On systems other than Linux memory is from the heap, without regions and offers.
 
 use std::ptr::NonNull;
 
@@ -18,22 +18,28 @@ pub(crate) const HUGE: usize = 2 << 20;
 /// Sizes of mappings are multiples of this.
 pub(crate) const GRAIN: usize = 16 << 10;
 
-/// Where pieces are cut from. Mappings of less than 2 MiB would not be huge pages.
-#[derive(Default)]
+/// A mapping of [`HUGE`] bytes that pieces are cut from: a smaller mapping would not use huge pages.
 pub(crate) struct Region {
-    /// The first of the `bytes` that no piece has.
+    /// Start of the `bytes` that no piece has.
     rest: Option<NonNull<u8>>,
     bytes: usize,
 }
 
-// SAFETY: it owns the rest, which nothing refers to.
+// SAFETY: a region owns its rest, which nothing refers to.
 unsafe impl Send for Region {}
 
 impl Region {
-    /// A piece of `bytes`, a multiple of [`GRAIN`] below [`HUGE`], fresh and zeroed; `None` when
-    /// there is no memory.
+    /// A region without memory.
+    pub(crate) const EMPTY: Self = Self {
+        rest: None,
+        bytes: 0,
+    };
+
+    /// A fresh zeroed piece of `bytes`, a multiple of [`GRAIN`] below [`HUGE`]; `None` when there is
+    /// no memory.
     ///
-    /// The rest of a region in which the piece has no room is handed to `left`, as (start, bytes).
+    /// A rest that is too small for the piece is handed to `left`, as (start, bytes), and a new
+    /// mapping takes its place.
     pub(crate) fn cut(
         &mut self,
         bytes: usize,
@@ -62,22 +68,23 @@ mod system {
     /// Whether free memory can be offered to the system.
     pub(crate) const OFFERS: bool = true;
 
-    static PAGE: LazyLock<usize> = LazyLock::new(|| {
-        // SAFETY: asks for a number.
-        usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(usize::MAX)
+    /// Bytes of a page; `None` where the system does not tell.
+    static PAGE: LazyLock<Option<usize>> = LazyLock::new(|| {
+        // SAFETY: `sysconf` reads a number.
+        usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()
     });
 
-    /// Whether pieces of a mapping are whole pages, which can go back one by one.
+    /// Whether pieces of a mapping are whole pages, which can be unmapped one by one.
     pub(crate) fn has_regions() -> bool {
-        *PAGE <= GRAIN
+        PAGE.is_some_and(|page| page <= GRAIN)
     }
 
-    /// A fresh zeroed mapping of whole pages; from [`HUGE`] on aligned to it, for huge pages.
+    /// A fresh zeroed mapping of whole pages; from [`HUGE`] on aligned to it and of huge pages.
     pub(crate) fn map(bytes: usize) -> Option<NonNull<u8>> {
         let align = if bytes < HUGE { 0 } else { HUGE };
-        // Room to find an aligned start in; what is before and behind it is given back.
+        // Room to find an aligned start in; the bytes before and behind it are unmapped.
         let room = bytes.checked_add(align)?;
-        // SAFETY: a new private mapping, wherever the system likes; nothing is overlaid.
+        // SAFETY: a new private mapping at an address of the system's choice overlays nothing.
         let mapped = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -96,8 +103,8 @@ mod system {
             let before = mapped.align_offset(align).min(align);
             let behind = align - before;
             // SAFETY: both pieces are whole pages of the mapping above, outside of the `bytes` that
-            // are kept; unmapping and advice touch nothing else. Neither failing loses more than
-            // address space.
+            // are kept; unmapping and advice touch nothing else. A failure of either loses address
+            // space only.
             unsafe {
                 if before > 0 {
                     libc::munmap(mapped.cast(), before);
@@ -119,23 +126,26 @@ mod system {
         unsafe { libc::munmap(start.as_ptr().cast(), bytes) };
     }
 
-    /// Lets the system take pages of the memory when it runs short; false if it will not.
+    /// Lets the system take pages of the memory when it runs short; `false` when the system does not
+    /// take offers.
     ///
     /// # Safety
-    /// As of [`unmap`]; before it is used again, [`take_back`].
+    /// As for [`unmap`]; the memory must be taken back before it is used.
     pub(crate) unsafe fn offer(start: NonNull<u8>, bytes: usize) -> bool {
+        // An offer could not be taken back without the size of a page.
         // SAFETY: the caller's.
-        unsafe { libc::madvise(start.as_ptr().cast(), bytes, libc::MADV_FREE) == 0 }
+        PAGE.is_some()
+            && unsafe { libc::madvise(start.as_ptr().cast(), bytes, libc::MADV_FREE) == 0 }
     }
 
-    /// Ends an offer: what the memory holds, or zeros in place of a page that was taken, stays from
-    /// now on.
+    /// Ends an offer: the contents stay from now on, with zeros in pages that the system has taken.
     ///
     /// # Safety
-    /// As of [`unmap`].
+    /// As for [`unmap`].
     pub(crate) unsafe fn take_back(start: NonNull<u8>, bytes: usize) {
-        for page in (0..bytes).step_by(*PAGE) {
-            // SAFETY: a byte of the caller's memory. To write to a page is what ends its offer.
+        let page = PAGE.unwrap_or(1);
+        for page in (0..bytes).step_by(page) {
+            // SAFETY: a byte of the caller's memory. A write to a page ends its offer.
             unsafe { start.add(page).write_volatile(0) };
         }
     }

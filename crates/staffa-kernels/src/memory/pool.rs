@@ -1,7 +1,7 @@
-//! Output memory that is used again: page faults cost more than decoding (fresh 4K pages 2 GB/s,
-//! memory in use 20-80).
+//! Buffers for output, of memory that is used again: page faults cost more than decoding (fresh 4K
+//! pages 2 GB/s, memory in use 20-80).
 //!
-//! Buffers that are dropped wait for the next ones; where, and how many of them: `retained`.
+//! A dropped buffer goes to the process-wide pool, see `retained`.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -9,13 +9,14 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-use crate::memory::retained::{self, ALIGN, SMALLEST, from_heap, to_heap};
-use crate::word::{Word, cast_slice_mut};
+use super::retained::{self, ALIGN, from_heap, to_heap};
+use super::size_class::SMALLEST;
+use crate::word::Word;
 
-/// A buffer of initialised bytes: zero when fresh, and what they last held when used again. Aligned
-/// to 64 bytes.
+/// A buffer of initialised bytes, aligned to 64: zeroed when fresh, and with its last contents when
+/// used again.
 ///
-/// Goes back to a process-wide pool on drop.
+/// A dropped buffer goes to a process-wide pool.
 ///
 /// ```
 /// let mut buffer = staffa_kernels::PoolBuf::new(4000).unwrap();
@@ -23,7 +24,7 @@ use crate::word::{Word, cast_slice_mut};
 /// assert_eq!(buffer[3996..], [7, 0, 0, 0]);
 /// ```
 pub struct PoolBuf {
-    /// To `capacity` initialised bytes that this buffer alone owns; dangling when there are none.
+    /// Start of `capacity` initialised bytes that this buffer alone owns; dangling when there are none.
     start: NonNull<u8>,
     /// At most `capacity`.
     len: usize,
@@ -43,7 +44,7 @@ impl PoolBuf {
         } else if len < SMALLEST {
             (from_heap(len)?, len)
         } else {
-            retained::take(len)?
+            retained::allocate(len)?
         };
         Some(Self {
             start,
@@ -81,12 +82,13 @@ impl PoolBuf {
     /// The bytes as `len / BYTES` words; a remainder is left out.
     #[inline]
     pub fn words_mut<T: Word>(&mut self) -> &mut [T] {
-        let whole = self.len / T::BYTES * T::BYTES;
-        // Never misaligned: the start is aligned to more than any word.
-        cast_slice_mut(&mut self.as_mut_slice()[..whole]).unwrap_or_default()
+        const { assert!(ALIGN.is_multiple_of(align_of::<T>())) };
+        // SAFETY: the start is aligned for any word, the words are within `len` initialised bytes,
+        // and every bit pattern is a word.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().cast(), self.len / T::BYTES) }
     }
 
-    /// Shortens the buffer to `len` bytes; does nothing when it has no more than that.
+    /// Shortens the buffer to `len` bytes; does nothing when it is no longer than that.
     #[inline]
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
@@ -103,8 +105,8 @@ impl Drop for PoolBuf {
             unsafe { to_heap(self.start, self.capacity) };
             return;
         }
-        // SAFETY: `take` gave it with this capacity; it is this buffer's alone.
-        unsafe { retained::give(self.start, self.capacity) };
+        // SAFETY: the pool allocated it with this capacity; it is this buffer's alone.
+        unsafe { retained::free(self.start, self.capacity) };
     }
 }
 
@@ -138,7 +140,7 @@ impl fmt::Debug for PoolBuf {
     }
 }
 
-/// Words in a [`PoolBuf`]: with what they last held when used again.
+/// Words in a [`PoolBuf`], with their last contents when used again.
 ///
 /// ```
 /// let mut words = staffa_kernels::PoolVec::<u32>::new(1000).unwrap();
@@ -146,10 +148,10 @@ impl fmt::Debug for PoolBuf {
 /// assert_eq!(words[999], 7);
 /// ```
 pub struct PoolVec<T> {
-    /// Of `len` words or more.
+    /// At least `len` words.
     memory: PoolBuf,
     len: usize,
-    of: PhantomData<T>,
+    word: PhantomData<T>,
 }
 
 impl<T: Word> PoolVec<T> {
@@ -158,11 +160,11 @@ impl<T: Word> PoolVec<T> {
         Some(Self {
             memory: PoolBuf::new(len.checked_mul(T::BYTES)?)?,
             len,
-            of: PhantomData,
+            word: PhantomData,
         })
     }
 
-    /// Keeps the first `len` words; does nothing when there are no more than that.
+    /// Keeps the first `len` words; does nothing when there are fewer.
     #[inline]
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
@@ -179,7 +181,7 @@ impl<T: Word> Deref for PoolVec<T> {
     type Target = [T];
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: `new` asked for memory of `len` words, aligned for any; every bit pattern is a
+        // SAFETY: the memory has at least `len` words and is aligned for any; every bit pattern is a
         // word.
         unsafe { std::slice::from_raw_parts(self.memory.start.as_ptr().cast(), self.len) }
     }

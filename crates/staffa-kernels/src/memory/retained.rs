@@ -1,40 +1,37 @@
-//! Free buffers, kept by size until they are wanted again.
+//! The process-wide pool of free buffers, which are kept by size for the next use.
 //!
 //! ```text
-//! from 1 KiB     the heap, in size classes 4, 5, 6, 7, 8, 10, 12, 14, 16, ... x 256 bytes
-//! from 64 KiB    huge pages from the system, in such classes
+//! from 1 KiB     from the heap, in size classes 4, 5, 6, 7, 8, 10, 12, 14, 16, ... x 256 bytes
+//! from 64 KiB    from huge pages of the system, in the same classes
 //! ```
 //!
-//! They wait in one process-wide pool, the last in first out (it may still be in the cache): up to
-//! 64 MiB as they are, then, the oldest first, offered to the system, which takes the pages it
-//! needs; past a limit of both together they go back to it. No thread runs behind this. Small ones
-//! are kept for the zeroing and the search of the heap: a point read opens dozens of blocks of a
-//! few KiB each.
+//! The pool holds 64 MiB as they are. The oldest buffers beyond that are offered to the system,
+//! which takes their pages when it runs short of memory. Past a limit on both together, the oldest
+//! are freed. No thread runs in the background. Buffers of a few KiB are kept as well, which spares
+//! zeroing and the search of the heap: a point read opens dozens of blocks of that size.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
-use std::collections::VecDeque;
 use std::ptr::NonNull;
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::memory::malloc::told_to_keep;
-use crate::memory::mapping::{HUGE, OFFERS, Region, has_regions, map, offer, take_back, unmap};
+use super::free_list::{FreeBuffer, FreeLists};
+use super::mapping::{HUGE, OFFERS, Region, has_regions, map, offer, take_back, unmap};
+use super::size_class::{class_bytes, class_of, class_within};
 
-/// Of every buffer, at least: a cache line, and what the widest word asks for.
+/// Alignment of every buffer: a cache line, which is more than the widest word needs.
 pub(crate) const ALIGN: usize = 64;
-/// From here on a buffer has a size class.
-pub(crate) const SMALLEST: usize = 1 << 10;
-/// From here on it is from the system.
+/// Smallest size that is mapped from the system, not allocated on the heap.
 const MAPPED: usize = 64 << 10;
-/// Four classes for every power of two from 1 KiB to 2^47.
-const CLASSES: usize = 4 * 38;
-/// Of what is kept as it is, unless malloc was told to keep more.
+/// Most bytes that are held as they are.
 const HELD_LIMIT: usize = 64 << 20;
-/// Of what is kept at all, unless malloc was told to keep more.
+/// Most bytes that are kept at first, held and offered.
 const LIMIT: usize = if OFFERS { 1 << 30 } else { HELD_LIMIT };
 
-/// How many bytes of free buffers the pool keeps from now on, those offered to the system included;
-/// what is above goes back at once. Gives the limit before: at first 1 GiB, or what the process has
-/// told glibc's malloc to keep, if that is more; 64 MiB where nothing can be offered.
+/// Sets the limit on the bytes of free buffers in the pool, those offered to the system included,
+/// and returns the limit before. What is above the new limit is freed at once.
+///
+/// The limit is 1 GiB at first; 64 MiB where nothing can be offered, which is everywhere but on
+/// Linux.
 pub fn set_retained_limit(bytes: usize) -> usize {
     let mut pool = pool();
     let before = std::mem::replace(&mut pool.limit, bytes);
@@ -42,235 +39,155 @@ pub fn set_retained_limit(bytes: usize) -> usize {
     before
 }
 
-/// The bytes of free buffers in the pool, those offered to the system included.
+/// Bytes of free buffers in the pool, those offered to the system included.
 pub fn retained_bytes() -> usize {
     let pool = pool();
-    pool.held.bytes + pool.offered.bytes
+    pool.held.bytes() + pool.offered.bytes()
 }
 
-/// Memory for `len` bytes, at least [`SMALLEST`], and how much it is: zero when fresh, and what it
-/// last held when used again. `None` when there is none.
-pub(crate) fn take(len: usize) -> Option<(NonNull<u8>, usize)> {
+/// Memory for `len` bytes, at least the smallest class, and its size. The memory is zeroed when
+/// fresh, and has its last contents when used again. `None` when there is no memory.
+pub(crate) fn allocate(len: usize) -> Option<(NonNull<u8>, usize)> {
     let class = class_of(len)?;
-    Some((used(class).or_else(|| fresh(class))?, class_bytes(class)))
+    Some((reuse(class).or_else(|| fresh(class))?, class_bytes(class)))
 }
 
-/// Keeps memory for the next who wants as much.
+/// Returns a buffer to the pool.
 ///
 /// # Safety
-/// `start` and `capacity` are from [`take`], and nothing refers to them.
-pub(crate) unsafe fn give(start: NonNull<u8>, capacity: usize) {
+/// `start` and `capacity` are from [`allocate`], and nothing refers to the memory.
+pub(crate) unsafe fn free(start: NonNull<u8>, capacity: usize) {
     let Some(class) = class_of(capacity) else {
         return;
     };
     let mut pool = pool();
-    let (time, free) = (pool.tick(), Free(start));
+    let time = pool.tick();
+    let buffer = FreeBuffer { start, class, time };
     if capacity > pool.held_limit() {
-        // It would push out everything else.
-        let room = pool.limit.saturating_sub(pool.held.bytes);
+        // Held, the buffer would push out everything else.
+        let room = pool.limit.saturating_sub(pool.held.bytes());
         drop(pool);
-        return hand_over(vec![Surplus { class, time, free }], room);
+        return offer_all(vec![buffer], room);
     }
-    pool.held.push(class, time, free);
+    pool.held.push(buffer);
     settle(pool);
 }
 
-/// The smallest class of at least `len` bytes.
-fn class_of(len: usize) -> Option<usize> {
-    // In quarters of a power of two, rounded up: len <= quarters * unit, quarters in 4..=8.
-    let power = usize::BITS - 1 - len.max(SMALLEST).leading_zeros();
-    let unit = 1 << (power - 2);
-    let quarters = len.max(SMALLEST).div_ceil(unit);
-    let class = 4 * (power - SMALLEST.trailing_zeros()) as usize + quarters - 4;
-    (class < CLASSES).then_some(class)
-}
-
-/// The size of a class: 4, 5, 6 or 7 quarters of a power of two; a mapping's is a multiple of 16
-/// KiB.
-fn class_bytes(class: usize) -> usize {
-    ((4 + class % 4) * (SMALLEST / 4)) << (class / 4)
-}
-
-/// A buffer of a class that nobody uses.
-struct Free(NonNull<u8>);
-
-// SAFETY: it owns its bytes.
-unsafe impl Send for Free {}
-
-/// Free buffers by class.
-struct Shelf {
-    /// The oldest in front: (when it came, itself).
-    free: [VecDeque<(u64, Free)>; CLASSES],
-    bytes: usize,
-}
-
-impl Shelf {
-    const EMPTY: Self = Self {
-        free: [const { VecDeque::new() }; CLASSES],
-        bytes: 0,
-    };
-
-    fn push(&mut self, class: usize, time: u64, free: Free) {
-        self.free[class].push_back((time, free));
-        self.bytes += class_bytes(class);
-    }
-
-    fn pop(&mut self, class: usize) -> Option<Free> {
-        let (_, free) = self.free[class].pop_back()?;
-        self.bytes -= class_bytes(class);
-        Some(free)
-    }
-
-    /// Takes out the oldest until no more than `limit` bytes are left.
-    fn shrink(&mut self, limit: usize) -> Vec<Surplus> {
-        let mut surplus = Vec::new();
-        while self.bytes > limit {
-            let oldest = (0..CLASSES)
-                .filter_map(|c| Some((self.free[c].front()?.0, c)))
-                .min();
-            let Some((_, class)) = oldest else { break };
-            let Some((time, free)) = self.free[class].pop_front() else {
-                break;
-            };
-            self.bytes -= class_bytes(class);
-            surplus.push(Surplus { class, time, free });
-        }
-        surplus
-    }
-}
-
-/// What a shelf holds no longer.
-struct Surplus {
-    class: usize,
-    time: u64,
-    free: Free,
-}
-
 struct Pool {
-    held: Shelf,
-    offered: Shelf,
+    /// Free buffers as they are.
+    held: FreeLists,
+    /// Free buffers that the system may take pages of; all of them are mapped.
+    offered: FreeLists,
     region: Region,
     clock: u64,
-    /// Of `held`.
-    held_limit: usize,
-    /// Of both together.
+    /// Most bytes of `held` and `offered` together.
     limit: usize,
 }
 
-static POOL: LazyLock<Mutex<Pool>> = LazyLock::new(|| {
-    let held_limit = told_to_keep().unwrap_or(0).max(HELD_LIMIT);
-    let limit = held_limit.max(LIMIT);
-    let (held, offered, region) = (Shelf::EMPTY, Shelf::EMPTY, Region::default());
-    Mutex::new(Pool {
-        held,
-        offered,
-        region,
-        clock: 0,
-        held_limit,
-        limit,
-    })
+static POOL: Mutex<Pool> = Mutex::new(Pool {
+    held: FreeLists::EMPTY,
+    offered: FreeLists::EMPTY,
+    region: Region::EMPTY,
+    clock: 0,
+    limit: LIMIT,
 });
 
 fn pool() -> MutexGuard<'static, Pool> {
-    // Nothing that holds the lock can leave the pool half changed.
+    // A poisoned lock is taken: no panic leaves the pool half changed.
     POOL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Pool {
     fn held_limit(&self) -> usize {
-        self.held_limit.min(self.limit)
+        self.limit.min(HELD_LIMIT)
     }
 
-    /// The time of a buffer that comes now.
+    /// Advances the clock and reads it.
     fn tick(&mut self) -> u64 {
         self.clock += 1;
         self.clock
     }
 
-    /// A fresh piece of a region; what is left of the one before is kept.
+    /// A fresh piece of a region. The rest of the region before it is held.
     fn cut(&mut self, class: usize) -> Option<NonNull<u8>> {
-        let mut left = None;
+        let mut rest = None;
         let piece = self.region.cut(class_bytes(class), |start, bytes| {
-            left = Some((start, bytes))
+            rest = Some((start, bytes));
         });
-        while let Some((start, bytes)) = left {
-            // The largest class that has room.
-            let class = class_of(bytes + 1).map_or(0, |next| next - 1);
+        while let Some((start, bytes)) = rest {
+            let class = class_within(bytes);
             let taken = class_bytes(class);
             if taken < MAPPED {
-                // SAFETY: what was not cut of a region.
+                // SAFETY: the rest of a region, of which no piece was cut.
                 unsafe { unmap(start, bytes) };
                 break;
             }
             let time = self.tick();
-            self.held.push(class, time, Free(start));
+            self.held.push(FreeBuffer { start, class, time });
             // SAFETY: `taken <= bytes` of one mapping.
-            left = (bytes > taken).then(|| (unsafe { start.add(taken) }, bytes - taken));
+            rest = (bytes > taken).then(|| (unsafe { start.add(taken) }, bytes - taken));
         }
         piece
     }
 }
 
-/// Keeps the pool's limits: the oldest of what is held is offered to the system, the oldest of what
-/// is offered goes back. The system is called without the lock.
+/// Enforces the limits of the pool: the oldest held buffers are offered, the oldest offered ones are
+/// freed. The system is called after the lock is released.
 fn settle(mut pool: MutexGuard<'_, Pool>) {
     let held_limit = pool.held_limit();
     let surplus = pool.held.shrink(held_limit);
-    let room = pool.limit - pool.held.bytes;
+    // At most the limit of both is held.
+    let room = pool.limit - pool.held.bytes();
     let gone = pool.offered.shrink(room);
     drop(pool);
     release(gone);
-    hand_over(surplus, room);
+    offer_all(surplus, room);
 }
 
-/// Offers to the system what fits into `room`, the bytes of the pool's limit that nothing held has.
-fn hand_over(surplus: Vec<Surplus>, room: usize) {
-    let offers = |s: &Surplus| {
-        let bytes = class_bytes(s.class);
-        // SAFETY: nobody else has it, and what is on that shelf is taken back before it is used.
-        bytes >= MAPPED && bytes <= room && unsafe { offer(s.free.0, bytes) }
+/// Offers buffers to the system, of at most `room` bytes each; frees those that are larger, or that
+/// the system does not take offers of.
+fn offer_all(surplus: Vec<FreeBuffer>, room: usize) {
+    let is_offered = |buffer: &FreeBuffer| {
+        let bytes = class_bytes(buffer.class);
+        // SAFETY: the buffer is in no list. From `offered` it is taken back before it is used.
+        bytes >= MAPPED && bytes <= room && unsafe { offer(buffer.start, bytes) }
     };
-    let (offered, mut gone): (Vec<_>, Vec<_>) = surplus.into_iter().partition(offers);
+    let (offered, mut gone): (Vec<_>, Vec<_>) = surplus.into_iter().partition(is_offered);
     if !offered.is_empty() {
         let mut pool = pool();
-        for Surplus { class, time, free } in offered {
-            pool.offered.push(class, time, free);
+        for buffer in offered {
+            pool.offered.push(buffer);
         }
-        let room = pool.limit.saturating_sub(pool.held.bytes);
+        let room = pool.limit.saturating_sub(pool.held.bytes());
         gone.extend(pool.offered.shrink(room));
     }
     release(gone);
 }
 
-fn release(surplus: Vec<Surplus>) {
-    for Surplus {
-        class,
-        free: Free(start),
-        ..
-    } in surplus
-    {
+/// Returns the memory of buffers to the heap and the system.
+fn release(buffers: Vec<FreeBuffer>) {
+    for FreeBuffer { start, class, .. } in buffers {
         let bytes = class_bytes(class);
-        // SAFETY: `fresh` gave it, and it came out of the pool or of its owner's hands: nobody else
-        // has it.
+        // SAFETY: `fresh` allocated the memory, and the buffer is in no list: nobody else has it.
         unsafe {
             if bytes < MAPPED {
-                to_heap(start, bytes)
+                to_heap(start, bytes);
             } else {
-                unmap(start, bytes)
+                unmap(start, bytes);
             }
-        };
+        }
     }
 }
 
-/// A buffer of a class that was used before.
-fn used(class: usize) -> Option<NonNull<u8>> {
+/// A free buffer of a class.
+fn reuse(class: usize) -> Option<NonNull<u8>> {
     let mut pool = pool();
-    if let Some(Free(start)) = pool.held.pop(class) {
+    if let Some(start) = pool.held.pop(class) {
         return Some(start);
     }
-    let Free(start) = pool.offered.pop(class)?;
+    let start = pool.offered.pop(class)?;
     drop(pool);
-    // SAFETY: it is out of the pool; its class is of mappings, as only those are offered.
+    // SAFETY: the buffer is in no list any more, and mapped: only mapped ones are offered.
     unsafe { take_back(start, class_bytes(class)) };
     Some(start)
 }
@@ -290,7 +207,7 @@ fn fresh(class: usize) -> Option<NonNull<u8>> {
     piece
 }
 
-/// Zeroed memory, aligned to [`ALIGN`].
+/// Zeroed memory of the heap, aligned to [`ALIGN`].
 pub(crate) fn from_heap(len: usize) -> Option<NonNull<u8>> {
     let layout = Layout::from_size_align(len, ALIGN).ok()?;
     // SAFETY: callers ask for at least one byte.
@@ -298,37 +215,23 @@ pub(crate) fn from_heap(len: usize) -> Option<NonNull<u8>> {
 }
 
 /// # Safety
-/// `start` is from `from_heap` with as many bytes, and nothing refers to it.
+/// `start` is from [`from_heap`] with the same number of bytes, and nothing refers to the memory.
 pub(crate) unsafe fn to_heap(start: NonNull<u8>, bytes: usize) {
     // SAFETY: the caller's; the layout is that of `from_heap`.
     unsafe {
-        dealloc(
-            start.as_ptr(),
-            Layout::from_size_align_unchecked(bytes, ALIGN),
-        )
-    };
+        let layout = Layout::from_size_align_unchecked(bytes, ALIGN);
+        dealloc(start.as_ptr(), layout);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::memory::pool::PoolBuf;
+    use crate::memory::size_class::SMALLEST;
 
-    /// The pool is the process's: tests that look at it take turns.
+    /// Tests that look at the pool take turns, as it is process-wide.
     static TURN: Mutex<()> = Mutex::new(());
-
-    #[test]
-    fn classes_hold_their_sizes() {
-        for class in 0..CLASSES - 1 {
-            let bytes = class_bytes(class);
-            assert_eq!(class_of(bytes), Some(class));
-            assert_eq!(class_of(bytes + 1), Some(class + 1));
-            assert!(class_bytes(class + 1) * 4 <= bytes * 5);
-            assert_eq!(bytes % if bytes < MAPPED { ALIGN } else { 16 << 10 }, 0);
-        }
-        assert_eq!(class_bytes(0), SMALLEST);
-        assert_eq!(class_of(usize::MAX), None);
-    }
 
     #[test]
     fn buffers_are_aligned_zeroed_and_used_again() {
@@ -377,12 +280,12 @@ mod tests {
             assert_eq!((again.as_ptr(), again[9]), (place, 42));
             assert_eq!(retained_bytes(), 0);
 
-            // The oldest gives way, whatever its class.
+            // The oldest is freed first, whatever its class.
             drop(again);
             drop((PoolBuf::new(smallest), PoolBuf::new(2 * smallest)));
             drop(PoolBuf::new(3 * smallest));
             assert_eq!(retained_bytes(), 3 * smallest);
-            // What is too large to keep pushes nothing out.
+            // A buffer above the limit pushes nothing out.
             drop(PoolBuf::new(4 * smallest));
             assert_eq!(retained_bytes(), 3 * smallest);
             set_retained_limit(0);
@@ -394,7 +297,7 @@ mod tests {
     fn pieces_of_a_region_are_apart_and_go_back_one_by_one() {
         let _turn = TURN.lock();
         set_retained_limit(0);
-        // Rests of regions of every size: 1,100 KiB have no room for 1,000 more, and so on.
+        // Regions are left with rests of every size: 1,100 KiB have no room for 1,000 more.
         let sizes = [
             1100, 1000, 64, 700, 90, 130, 210, 500, 1790, 80, 80, 1300, 333, 65,
         ]
@@ -420,11 +323,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_above_the_held_is_offered_and_taken_back() {
+    fn surplus_is_offered_and_taken_back() {
         let _turn = TURN.lock();
         set_retained_limit(0);
         assert_eq!(set_retained_limit(LIMIT), 0);
-        let offered = || pool().offered.bytes;
+        let offered = || pool().offered.bytes();
         for len in [HUGE, MAPPED] {
             let count = HELD_LIMIT / len + 8;
             let fill = |buffers: &mut Vec<PoolBuf>, first: usize| {
@@ -449,20 +352,20 @@ mod tests {
                 );
             }
             drop(again);
-            // A limit counts both, and the oldest goes first: what is offered.
+            // The limit counts both, and offered buffers are freed first, as they are the oldest.
             let limit = HELD_LIMIT + if OFFERS { 3 * len } else { 0 };
             set_retained_limit(limit);
-            // Tests beside this one may have left some.
+            // Tests beside this one may have left some buffers.
             assert!(retained_bytes() <= limit && retained_bytes() > limit - len);
             set_retained_limit(0);
             assert_eq!((retained_bytes(), offered()), (0, 0));
             set_retained_limit(LIMIT);
         }
-        // One that is larger than all that is held pushes nothing out.
+        // A buffer larger than the limit of held ones pushes nothing out.
         drop(PoolBuf::new(MAPPED));
-        let held = pool().held.bytes;
+        let held = pool().held.bytes();
         drop(PoolBuf::new(HELD_LIMIT + 1));
-        assert_eq!(pool().held.bytes, held);
+        assert_eq!(pool().held.bytes(), held);
         assert_eq!(offered() > 0, OFFERS);
     }
 

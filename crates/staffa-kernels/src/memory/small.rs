@@ -1,14 +1,14 @@
-//! Small pieces of memory from mimalloc, all others from the system's malloc.
+//! An allocator that takes small allocations from mimalloc, and large ones from the system's malloc.
 //!
-//! Opening a block takes a few dozen small pieces, a cold row of a wide table thousands: a sixth of
-//! its time was glibc's malloc, which keeps seven of a size at hand. Large pieces gain nothing
-//! there, and mimalloc keeps more of what is given back.
+//! Opening a block makes a few dozen small allocations, and a cold row of a wide table thousands:
+//! glibc's malloc, which caches seven of a size, took a sixth of that time. Large allocations gain
+//! nothing from mimalloc, and mimalloc retains more of what is freed.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
 use mimalloc::MiMalloc;
 
-/// Bytes up to which a piece is small.
+/// Most bytes of a small allocation.
 const SMALL: usize = 16 << 10;
 
 /// An allocator for a program or an extension module:
@@ -20,9 +20,9 @@ fn is_small(layout: Layout) -> bool {
     layout.size() <= SMALL
 }
 
-// SAFETY: which of both allocators a piece is from is told by its layout, which is the same when it
-// is given back; both keep the promises of the trait. What moves from one to the other is copied as
-// far as both sizes go.
+// SAFETY: the layout tells which allocator a piece is from, and it is the same when the piece is
+// freed; both allocators keep the promises of the trait. A piece that moves from one to the other
+// is copied up to the smaller of its sizes.
 unsafe impl GlobalAlloc for SmallPieces {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -53,17 +53,17 @@ unsafe impl GlobalAlloc for SmallPieces {
         // SAFETY: the caller's, and above.
         unsafe {
             if is_small(layout) {
-                MiMalloc.dealloc(piece, layout)
+                MiMalloc.dealloc(piece, layout);
             } else {
-                System.dealloc(piece, layout)
+                System.dealloc(piece, layout);
             }
         }
     }
 
     #[inline]
     unsafe fn realloc(&self, piece: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller's: `size` is not 0, and does not overflow when it is rounded up to the
-        // alignment.
+        // SAFETY: the caller's: `size` is not 0, and rounding it up to the alignment does not
+        // overflow.
         unsafe {
             let grown = Layout::from_size_align_unchecked(size, layout.align());
             match (is_small(layout), is_small(grown)) {
@@ -86,12 +86,11 @@ unsafe impl GlobalAlloc for SmallPieces {
 mod tests {
     use super::*;
 
-    /// Pieces that grow and shrink across the border keep what they hold.
     #[test]
-    fn pieces_move_between_both() {
+    fn pieces_keep_their_contents_across_the_border() {
         for align in [1, 16, 64, 4096] {
             let mut layout = Layout::from_size_align(100, align).unwrap();
-            // SAFETY: the layout is that of the piece; what is read was written, or zeroed.
+            // SAFETY: the layout is that of the piece; every byte read was written, or zeroed.
             unsafe {
                 let mut piece = SmallPieces.alloc(layout);
                 (0..100).for_each(|i| piece.add(i).write(i as u8));

@@ -1,4 +1,6 @@
-//! A value kept beside what it borrows from: an opened block beside its bytes.
+//! A value beside the owner that it borrows from: an opened block beside its bytes.
+//!
+//! The `yoke` crate has the same idea, and the names.
 
 use std::fmt;
 use std::mem::{ManuallyDrop, transmute_copy};
@@ -7,62 +9,63 @@ use std::sync::Arc;
 /// A type with a lifetime, named without it.
 ///
 /// ```
-/// use staffa_kernels::{Kept, Lends};
+/// use staffa_kernels::{Yoke, Yokeable};
 ///
 /// struct Words;
-/// impl Lends for Words {
+/// impl Yokeable for Words {
 ///     type Of<'a> = Vec<&'a str>;
 /// }
-/// let kept = Kept::<String, Words>::try_new("one two".to_owned(), |text| Ok::<_, ()>(text.split(' ').collect()));
-/// assert_eq!(kept.unwrap().with(|words| words.len()), 2);
+/// let text = "one two".to_owned();
+/// let yoke = Yoke::<_, Words>::try_new(text, |text| Ok::<_, ()>(text.split(' ').collect()));
+/// assert_eq!(yoke.unwrap().with(|words| words.len()), 2);
 /// ```
-pub trait Lends {
+pub trait Yokeable {
     /// The type with its lifetime.
     type Of<'a>;
 }
 
-/// A value and its owner, from which it borrows.
-pub struct Kept<O, F: Lends> {
-    /// In truth it lives as long as `owner`, not for ever; declared first, so that it is dropped
+/// A value and the owner that it borrows from.
+pub struct Yoke<O, Y: Yokeable> {
+    /// The value lives as long as `owner`, not for ever; declared first, so that it is dropped
     /// first.
-    value: F::Of<'static>,
-    /// Never given out but for reading, and never moved: an `Arc` stays where it is.
+    value: Y::Of<'static>,
+    /// Lent for reading only, and never moved: the contents of an `Arc` stay where they are.
     owner: Arc<O>,
 }
 
-impl<O, F: Lends> Kept<O, F> {
-    /// The value that `make` makes of the owner.
+impl<O, Y: Yokeable> Yoke<O, Y> {
+    /// Builds the value from its owner by `make`.
     ///
     /// # Errors
-    /// That of `make`.
+    /// The error of `make`.
     pub fn try_new<E>(
         owner: O,
-        make: impl for<'a> FnOnce(&'a O) -> Result<F::Of<'a>, E>,
+        make: impl for<'a> FnOnce(&'a O) -> Result<Y::Of<'a>, E>,
     ) -> Result<Self, E> {
         let owner = Arc::new(owner);
         let value = ManuallyDrop::new(make(&owner)?);
-        // SAFETY: the two types differ in a lifetime alone. What the value borrows from is the
-        // content of `owner`, which is kept until the value has been dropped, and does not move.
-        // `with` shows the value only for a lifetime that its caller cannot choose, so that no
-        // reference out of it outlasts `self`.
-        let value = unsafe { transmute_copy::<ManuallyDrop<F::Of<'_>>, F::Of<'static>>(&value) };
+        // SAFETY: the two types differ in a lifetime alone. The value borrows from the contents of
+        // `owner`, which are kept until the value is dropped, and do not move. `with` shows the
+        // value for a lifetime that its caller cannot choose, so no reference from it outlives
+        // `self`.
+        let value = unsafe { transmute_copy::<ManuallyDrop<Y::Of<'_>>, Y::Of<'static>>(&value) };
         Ok(Self { value, owner })
     }
 
-    /// Looks at the value.
-    pub fn with<R>(&self, look: impl for<'a, 'b> FnOnce(&'b F::Of<'a>) -> R) -> R {
-        look(&self.value)
+    /// Calls `read` with the value.
+    pub fn with<R>(&self, read: impl for<'a, 'b> FnOnce(&'b Y::Of<'a>) -> R) -> R {
+        read(&self.value)
     }
 
-    /// What it borrows from.
+    /// The owner, which the value borrows from.
     pub fn owner(&self) -> &O {
         &self.owner
     }
 }
 
-impl<O: fmt::Debug, F: Lends> fmt::Debug for Kept<O, F> {
+impl<O: fmt::Debug, Y: Yokeable> fmt::Debug for Yoke<O, Y> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Kept").field(&self.owner).finish()
+        f.debug_tuple("Yoke").field(&self.owner).finish()
     }
 }
 
@@ -96,23 +99,23 @@ mod tests {
 
     struct Slices;
 
-    impl Lends for Slices {
+    impl Yokeable for Slices {
         type Of<'a> = Borrowed<'a>;
     }
 
     #[test]
     fn a_value_is_dropped_before_its_owner_wherever_both_have_moved() {
         let drops = AtomicUsize::new(0);
-        let kept = Kept::<_, Slices>::try_new(Owner(vec![1, 2, 3], &drops), |o| {
+        let yoke = Yoke::<_, Slices>::try_new(Owner(vec![1, 2, 3], &drops), |o| {
             Ok::<_, ()>(Borrowed(&o.0, o.1))
         });
-        let boxed = Box::new(kept.unwrap());
+        let boxed = Box::new(yoke.unwrap());
         let moved = *boxed;
         assert_eq!(moved.with(|value| value.0.len()) + moved.owner().0.len(), 6);
         drop(moved);
         assert_eq!(drops.load(Ordering::SeqCst), 2);
         let drops = AtomicUsize::new(1);
-        let none = Kept::<_, Slices>::try_new(Owner(vec![], &drops), |_| Err(7));
+        let none = Yoke::<_, Slices>::try_new(Owner(vec![], &drops), |_| Err(7));
         assert_eq!(none.err(), Some(7));
     }
 }

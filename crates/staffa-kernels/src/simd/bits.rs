@@ -3,42 +3,45 @@
 //!   gather   the bits at the marked places, one after another (PEXT)
 //!   scatter  bits, one after another, to the marked places (PDEP)
 
-use crate::simd::dispatch::dispatch;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{_pdep_u64, _pext_u64};
 
-/// Appends the bits of `bits` at the places that are set in `places` to `out`, which must have a
-/// word for all of them and one more, and is 0. Returns how many these are.
-///
-/// ```
-/// let mut out = [0; 2];
-/// assert_eq!(staffa_kernels::gather_bits(&[0b1010], &[0b1110], &mut out), 3);
-/// assert_eq!(out, [0b101, 0]);
-/// ```
-pub fn gather_bits(bits: &[u64], places: &[u64], out: &mut [u64]) -> usize {
-    gathered(bits, places, out)
-}
+use super::dispatch::dispatch;
 
 dispatch! {
-    fn gathered<>(bits: &[u64], places: &[u64], out: &mut [u64]) -> usize
+    /// Writes the bits of `bits` at the places that are set in `places` to `out`, one after another,
+    /// and returns their number. `out` must be 0, and have a word more than the bits need.
+    ///
+    /// ```
+    /// let mut out = [0; 2];
+    /// assert_eq!(staffa_kernels::gather_bits(&[0b1010], &[0b1110], &mut out), 3);
+    /// assert_eq!(out, [0b101, 0]);
+    /// ```
+    pub fn gather_bits<>(bits: &[u64], places: &[u64], out: &mut [u64]) -> usize
         = gather_scalar, avx2: gather_bmi, avx512: gather_bmi;
 }
 
-/// The bits, one after another, to the places that are set in `places`; 0 to the others, and where
-/// there are no more.
-///
-/// ```
-/// let mut out = [0];
-/// staffa_kernels::scatter_bits(&[0b101], &[0b1110], &mut out);
-/// assert_eq!(out, [0b1010]);
-/// ```
-pub fn scatter_bits(bits: &[u64], places: &[u64], out: &mut [u64]) {
-    scattered(bits, places, out);
+dispatch! {
+    /// Writes bits, one after another, to the places of `out` that are set in `places`; 0 to the
+    /// others, and past the last bit.
+    ///
+    /// ```
+    /// let mut out = [0];
+    /// staffa_kernels::scatter_bits(&[0b101], &[0b1110], &mut out);
+    /// assert_eq!(out, [0b1010]);
+    /// ```
+    pub fn scatter_bits<>(bits: &[u64], places: &[u64], out: &mut [u64])
+        = scatter_scalar, avx2: scatter_bmi, avx512: scatter_bmi;
 }
 
-dispatch! {
-    fn scattered<>(bits: &[u64], places: &[u64], out: &mut [u64])
-        = scatter_scalar, avx2: scatter_bmi, avx512: scatter_bmi;
+/// The number of set bits among the first `len`; `None` where there are fewer bits.
+pub(super) fn count_ones(mask: &[u64], len: usize) -> Option<usize> {
+    let whole = mask.get(..len / 64)?.iter().map(|word| word.count_ones());
+    let rest = match len % 64 {
+        0 => 0,
+        bits => (mask.get(len / 64)? & !(u64::MAX << bits)).count_ones(),
+    };
+    Some((whole.sum::<u32>() + rest) as usize)
 }
 
 #[inline(always)]
@@ -50,10 +53,10 @@ fn gather_with(
 ) -> usize {
     let mut len = 0;
     for (bits, places) in bits.iter().zip(places) {
-        let (own, at, shift) = (word(*bits, *places), len / 64, len % 64);
+        let (gathered, at, shift) = (word(*bits, *places), len / 64, len % 64);
         if let Some([low, high]) = out.get_mut(at..at + 2) {
-            *low |= own << shift;
-            *high |= own >> 1 >> (63 - shift);
+            *low |= gathered << shift;
+            *high |= gathered >> 1 >> (63 - shift);
         }
         len += places.count_ones() as usize;
     }
@@ -77,26 +80,26 @@ fn scatter_with(bits: &[u64], places: &[u64], out: &mut [u64], word: impl Fn(u64
 #[inline(always)]
 fn gather_scalar(bits: &[u64], places: &[u64], out: &mut [u64]) -> usize {
     gather_with(bits, places, out, |bits, places| {
-        let (mut own, mut left) = (0, bits & places);
+        let (mut gathered, mut left) = (0, bits & places);
         while left != 0 {
             let below = (1 << left.trailing_zeros()) - 1;
-            own |= 1 << (places & below).count_ones();
+            gathered |= 1 << (places & below).count_ones();
             left &= left - 1;
         }
-        own
+        gathered
     })
 }
 
 #[inline(always)]
 fn scatter_scalar(bits: &[u64], places: &[u64], out: &mut [u64]) {
     scatter_with(bits, places, out, |mut bits, places| {
-        let (mut own, mut left) = (0, places);
+        let (mut scattered, mut left) = (0, places);
         while left != 0 && bits != 0 {
-            own |= (left & left.wrapping_neg()) * (bits & 1);
+            scattered |= (left & left.wrapping_neg()) * (bits & 1);
             bits >>= 1;
             left &= left - 1;
         }
-        own
+        scattered
     });
 }
 

@@ -1,9 +1,9 @@
-//! Which instruction set this machine has, and the macro that compiles a body for each.
+//! The instruction set of this machine, and the macro that compiles a kernel for each set.
 //!
 //! A kernel is a plain loop, `#[inline(always)]`. [`dispatch!`] puts it into one wrapper per
 //! instruction set, which the compiler vectorises for that set, and picks the wrapper by a cached
 //! level: a load and a well-predicted branch. The crate itself is built for the baseline (x86-64,
-//! or anything else, where there is one body and no choice).
+//! or another architecture, which has one body and no choice).
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum Level {
-    /// What every machine of this architecture has (SSE2, NEON).
+    /// The baseline of the architecture (SSE2, NEON).
     Baseline = 1,
     /// AVX2 and BMI, x86-64-v3.
     Avx2 = 2,
@@ -19,16 +19,16 @@ pub enum Level {
     Avx512 = 3,
 }
 
-/// Zero is "not looked yet". Threads that race here find the same answer.
+/// The cached level, 0 before the first look. Threads that race detect the same level.
 static LEVEL: AtomicU8 = AtomicU8::new(0);
 
-/// At most this level from now on, for the whole process: to measure what the others bring.
+/// Lowers the level of the whole process to at most `most`, to measure what higher levels gain.
 #[doc(hidden)]
 pub fn lower_level(most: Level) {
     LEVEL.store(detect().min(most) as u8, Ordering::Relaxed);
 }
 
-/// The best level of this machine; found once.
+/// The highest level of this machine; detected once.
 #[inline]
 pub fn level() -> Level {
     let found = match LEVEL.load(Ordering::Relaxed) {
@@ -48,7 +48,7 @@ pub fn level() -> Level {
 
 #[cold]
 fn detect() -> Level {
-    // Every feature that a wrapper enables is asked for here: this is what makes calling it sound.
+    // A wrapper is sound to call because every feature that it enables is detected here.
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2")
         && is_x86_feature_detected!("bmi1")
@@ -72,7 +72,7 @@ fn detect() -> Level {
 /// `pub fn name<T: Bound>(args) -> R = body;` is the function `body`, compiled for each level and
 /// chosen at run time.
 ///
-/// `fn name(args) = body, avx2: other, avx512: another;` has hand-written bodies for the upper
+/// `fn name<>(args) = body, avx2: other, avx512: another;` has hand-written bodies for the upper
 /// levels.
 macro_rules! dispatch {
     ($(#[$meta:meta])* $vis:vis fn $name:ident $args:tt $(-> $ret:ty)? = $body:path;) => {
@@ -120,11 +120,36 @@ pub(crate) mod testing {
         CAP.get()
     }
 
-    /// Runs a test on each level that this machine has.
+    /// Runs a test on each level of this machine.
     pub(crate) fn on_every_level(test: impl Fn()) {
         for level in [Level::Baseline, Level::Avx2, Level::Avx512] {
             CAP.set(level);
             test();
         }
     }
+
+    /// Runs `test::<T>()` on each level, for each of the integers.
+    macro_rules! for_ints {
+        ($test:ident) => {
+            $crate::simd::dispatch::testing::on_every_level(|| {
+                $test::<u8>();
+                $test::<u16>();
+                $test::<u32>();
+                $test::<u64>();
+            })
+        };
+    }
+    pub(crate) use for_ints;
+
+    /// Runs `test::<T>()` on each level, for each of the words.
+    macro_rules! for_words {
+        ($test:ident) => {
+            $crate::simd::dispatch::testing::for_ints!($test);
+            $crate::simd::dispatch::testing::on_every_level(|| {
+                $test::<u128>();
+                $test::<$crate::word::U256>();
+            })
+        };
+    }
+    pub(crate) use for_words;
 }

@@ -1,27 +1,27 @@
 //! Dictionary codes to values: `out[i] = dict[codes[i]]`.
 //!
-//! Codes come from the file. Their maximum is found first, in a pass of its own that vectorises, so
-//! that the copying loop needs no check.
+//! Codes come from the file. Their maximum is found first, in a pass of its own that vectorises; the
+//! copying loop then needs no check.
 
-use crate::simd::dispatch::dispatch;
-use crate::word::Word;
+use super::dispatch::dispatch;
+use crate::word::{Word, precompiled};
 
-/// `out[i] = dict[codes[i]]`; `false` when a code is out of range (then `out` holds anything) or
-/// the lengths differ.
-///
-/// ```
-/// let mut out = [0u64; 3];
-/// assert!(staffa_kernels::gather(&[10, 20], &[1, 0, 1], &mut out));
-/// assert_eq!(out, [20, 10, 20]);
-/// assert!(!staffa_kernels::gather(&[10, 20], &[1, 2, 1], &mut out));
-/// ```
-#[inline]
-pub fn gather<T: Word>(dict: &[T], codes: &[u32], out: &mut [T]) -> bool {
-    T::gather(dict, codes, out)
+precompiled! {
+    /// `out[i] = dict[codes[i]]`; `false` when a code is out of range (then `out` holds anything) or
+    /// the lengths differ.
+    ///
+    /// ```
+    /// let mut out = [0u64; 3];
+    /// assert!(staffa_kernels::gather(&[10, 20], &[1, 0, 1], &mut out));
+    /// assert_eq!(out, [20, 10, 20]);
+    /// assert!(!staffa_kernels::gather(&[10, 20], &[1, 2, 1], &mut out));
+    /// ```
+    pub fn gather<'a, T: Word>(dict: &'a [T], codes: &'a [u32], out: &'a mut [T]) -> bool
+        = gather_words;
 }
 
 dispatch! {
-    /// The largest value; 0 of none.
+    /// The largest value; 0 where there are none.
     pub fn max_u32(values: &[u32]) -> u32 = max_body;
 }
 
@@ -30,9 +30,9 @@ fn max_body(values: &[u32]) -> u32 {
     values.iter().fold(0, |max, &v| max.max(v))
 }
 
-/// Not compiled for other levels: the gathers of AVX-512 take a quarter longer than loads one by
-/// one (Zen 5).
-pub(crate) fn gather_words<T: Word>(dict: &[T], codes: &[u32], out: &mut [T]) -> bool {
+/// Compiled for the baseline only: the gathers of AVX-512 take a quarter longer than single loads
+/// (Zen 5).
+fn gather_words<T: Word>(dict: &[T], codes: &[u32], out: &mut [T]) -> bool {
     if codes.len() != out.len() {
         return false;
     }
@@ -49,9 +49,8 @@ pub(crate) fn gather_words<T: Word>(dict: &[T], codes: &[u32], out: &mut [T]) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::dispatch::testing::on_every_level;
+    use crate::simd::dispatch::testing::for_words;
     use crate::testing::Rng;
-    use crate::word::U256;
 
     fn scalar<T: Word>(dict: &[T], codes: &[u32]) -> Option<Vec<T>> {
         codes
@@ -60,17 +59,17 @@ mod tests {
             .collect()
     }
 
-    fn agree<T: Word>(word: impl Fn(u64) -> T) {
+    fn agree<T: Word>() {
         let mut rng = Rng(0x5eed);
         for len in (0..70).chain([1000, 1024, 4099]) {
             for entries in [0, 1, 3, 1000] {
-                let dict: Vec<T> = (0..entries).map(|_| word(rng.next())).collect();
+                let dict: Vec<T> = rng.words(entries);
                 let mut codes: Vec<u32> = (0..len).map(|_| rng.below(entries) as u32).collect();
                 let mut out = vec![T::default(); len];
                 let expected = scalar(&dict, &codes);
                 assert_eq!(gather(&dict, &codes, &mut out), expected.is_some());
                 assert!(expected.is_none_or(|e| e == out));
-                assert_eq!(max_u32(&codes), codes.iter().copied().max().unwrap_or(0));
+                assert_eq!(max_u32(&codes), codes.iter().copied().fold(0, u32::max));
                 if len > 0 {
                     for wrong in [entries as u32, u32::MAX, 1 << 31] {
                         codes[rng.below(len)] = wrong;
@@ -84,13 +83,6 @@ mod tests {
 
     #[test]
     fn agrees_with_the_scalar_twin() {
-        on_every_level(|| {
-            agree(|v| v as u8);
-            agree(|v| v as u16);
-            agree(|v| v as u32);
-            agree(|v| v);
-            agree(|v| u128::from(v) << 60);
-            agree(|v| U256([v, 1, 2, !v]));
-        });
+        for_words!(agree);
     }
 }

@@ -1,22 +1,19 @@
-//! Stores that go past the caches (non-temporal): for output of many megabytes, which nobody reads
-//! soon.
+//! Non-temporal stores, past the caches: for output of many megabytes that is not read soon.
 //!
-//! A plain store first reads the line of memory that it changes, and pushes another out of the
-//! caches. Decoded tables are written once, from begin to end: a vector is decoded into the L1
-//! cache, and copied from there. On x86-64; elsewhere these are plain copies.
+//! A plain store first reads the line of memory that it changes, and evicts another from the caches.
+//! A decoded table is written once, from beginning to end: a vector is decoded into the L1 cache and
+//! copied from there. On architectures other than x86-64 these are plain copies.
 
-use crate::VECTOR;
-use crate::simd::gather::max_u32;
-use crate::word::{Word, as_bytes, as_bytes_mut};
+use super::gather::max_u32;
+use crate::word::{VECTOR, Word, as_bytes, as_bytes_mut};
 
-/// Orders the stores before whatever comes after it, for other threads as well, however the work
-/// before it ends.
+/// Orders the stores before its drop ahead of everything after it, for other threads as well.
 struct Fence;
 
 impl Drop for Fence {
     fn drop(&mut self) {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: every x86-64 has it.
+        // SAFETY: every x86-64 has the instruction.
         unsafe {
             std::arch::x86_64::_mm_sfence();
         }
@@ -26,8 +23,8 @@ impl Drop for Fence {
 #[repr(align(64))]
 struct Aligned<T>([T; VECTOR]);
 
-/// Fills `out` a vector at a time, by way of memory in the L1 cache: `fill` gets the number of each
-/// and a place for each of its values. After an error `out` holds anything.
+/// Fills `out` a vector at a time, by way of a buffer in the L1 cache: `fill(v, values)` writes
+/// vector `v`. After an error `out` holds anything.
 ///
 /// ```
 /// let mut out = vec![0u32; 3000];
@@ -40,7 +37,7 @@ struct Aligned<T>([T; VECTOR]);
 /// ```
 ///
 /// # Errors
-/// Those of `fill`.
+/// The errors of `fill`.
 pub fn fill_past_cache<T: Word, E>(
     out: &mut [T],
     mut fill: impl FnMut(usize, &mut [T]) -> Result<(), E>,
@@ -68,10 +65,10 @@ pub(crate) fn gather_past_cache(dict: &[u128], codes: &[u32], out: &mut [u128]) 
     true
 }
 
-/// As many bytes as there are of both. A [`Fence`] must follow.
+/// Copies bytes, up to the shorter length. A [`Fence`] must follow.
 fn stream(from: &[u8], to: &mut [u8]) {
     let len = from.len().min(to.len());
-    // SAFETY: any bytes are a number.
+    // SAFETY: any bytes are a `u128`.
     let (head, places, tail) = unsafe { to[..len].align_to_mut::<u128>() };
     let (first, rest) = from[..len].split_at(head.len());
     head.copy_from_slice(first);
@@ -83,11 +80,11 @@ fn stream(from: &[u8], to: &mut [u8]) {
     tail.copy_from_slice(last);
 }
 
-/// Writes past the caches, where the processor can. A [`Fence`] must follow.
+/// Stores a value past the caches, where the architecture can. A [`Fence`] must follow.
 #[inline(always)]
 fn put(place: &mut u128, value: u128) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: every x86-64 has the instruction; 16 bytes that are aligned to as many.
+    // SAFETY: every x86-64 has the instructions; the place has 16 bytes and is aligned to them.
     unsafe {
         use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
         let value = _mm_loadu_si128(std::ptr::from_ref(&value).cast::<__m128i>());
@@ -103,11 +100,11 @@ fn put(place: &mut u128, value: u128) {
 mod tests {
     use super::*;
     use crate::gather;
+    use crate::simd::dispatch::testing::for_words;
     use crate::testing::Rng;
-    use crate::word::U256;
 
     #[test]
-    fn bytes_of_any_place_and_length_are_copied() {
+    fn bytes_of_any_alignment_and_length_are_copied() {
         let mut rng = Rng(0x9a57);
         let from: Vec<u8> = (0..5000).map(|_| rng.next() as u8).collect();
         for _ in 0..2000 {
@@ -127,44 +124,26 @@ mod tests {
         }
     }
 
-    fn filled<T: Word>(word: impl Fn(u64) -> T) {
+    fn fill<T: Word>() {
+        let mut rng = Rng(0x9a57);
         for len in [0, 1, 5, 1023, 1024, 1025, 4096, 5000] {
+            let expected: Vec<T> = rng.words(len);
             let mut all = vec![T::default(); len + 3];
             let filled = fill_past_cache(&mut all[3..], |v, values| {
-                assert_eq!(values.len(), (len - v * VECTOR).min(VECTOR));
-                values
-                    .iter_mut()
-                    .enumerate()
-                    .for_each(|(i, value)| *value = word((v * VECTOR + i) as u64));
+                values.copy_from_slice(&expected[v * VECTOR..len.min((v + 1) * VECTOR)]);
                 Ok::<_, ()>(())
             });
             filled.unwrap();
             assert!(all[..3].iter().all(|v| *v == T::default()));
-            assert!(
-                all[3..]
-                    .iter()
-                    .enumerate()
-                    .all(|(i, v)| *v == word(i as u64))
-            );
+            assert_eq!(all[3..], expected);
         }
-        assert_eq!(
-            fill_past_cache(&mut [T::default(); 3000], |v, _| if v < 2 {
-                Ok(())
-            } else {
-                Err(v)
-            }),
-            Err(2)
-        );
+        let third = |v, _: &mut [T]| if v < 2 { Ok(()) } else { Err(v) };
+        assert_eq!(fill_past_cache(&mut [T::default(); 3000], third), Err(2));
     }
 
     #[test]
     fn words_are_filled() {
-        filled(|v| v as u8);
-        filled(|v| v as u16);
-        filled(|v| v as u32);
-        filled(|v| v);
-        filled(|v| u128::from(v) << 60);
-        filled(|v| U256([v, 1, 2, !v]));
+        for_words!(fill);
     }
 
     #[test]

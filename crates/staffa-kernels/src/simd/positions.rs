@@ -1,19 +1,19 @@
-//! Positions of set bits: the rows that a filter leaves, where they are few.
+//! Positions of set bits: the rows that a selective filter keeps.
 //!
-//! A loop over the bits of a word ends at another one each time, and a wrong guess costs more than
-//! the bits do. So four positions are written for every word that has any, wanted or not: what
-//! comes next overwrites those past its last bit. Where a register can be packed (AVX-512), a word
-//! of more takes four times 16 positions, whatever it holds.
+//! A loop over the bits of a word ends at a different bit each time, and a misprediction costs more
+//! than the bits. So four positions are written for every word that has any bits; the next word
+//! overwrites those past the last bit. With AVX-512, which packs registers, a word of more than four
+//! bits takes four times 16 positions.
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use crate::simd::dispatch::dispatch;
-#[cfg(target_arch = "x86_64")]
-#[allow(clippy::wildcard_imports)] // As everybody does.
-use std::arch::x86_64::*;
+use super::dispatch::dispatch;
 
 dispatch! {
-    /// Positions of the set bits, ascending, `first` being that of the first bit; modulo 2^32.
+    /// Positions of the set bits, ascending and modulo 2^32, where `first` is the position of the
+    /// first bit.
     ///
     /// ```
     /// assert_eq!(staffa_kernels::positions(&[0b101, 1 << 63], 10), [10, 12, 137]);
@@ -21,11 +21,11 @@ dispatch! {
     pub fn positions<>(words: &[u64], first: u32) -> Vec<u32> = by_fours, avx2: by_fours, avx512: by_registers;
 }
 
-/// Positions that a word may write at once, past its last one, too.
+/// Most positions that a word writes, those past its last bit included.
 const MOST: usize = 64;
 
-/// Gives `put(word, position of its first bit, where to)` every word with set bits. It writes at
-/// most `MOST` positions, as many as the word has bits at least.
+/// Calls `put(word, position of its first bit, places)` with every word that has set bits. `put`
+/// writes at least as many places as the word has set bits.
 #[inline(always)]
 fn each_word(
     words: &[u64],
@@ -44,16 +44,16 @@ fn each_word(
             at += word.count_ones() as usize;
         }
     }
-    // SAFETY: each word has written as many as it has bits, from where those of the one before it
-    // ended.
+    // SAFETY: each word has written a place for each of its set bits, from where the places of the
+    // word before ended.
     unsafe { out.set_len(at) };
     out
 }
 
-/// The next four positions of a word, or what follows its last one: `64` and so on.
+/// The next four positions of a word; 64 stands for those past its last bit.
 #[inline(always)]
-fn four(left: &mut u64, start: u32, places: &mut [MaybeUninit<u32>]) {
-    for place in places.iter_mut().take(4) {
+fn four(left: &mut u64, start: u32, places: &mut [MaybeUninit<u32>; 4]) {
+    for place in places {
         place.write(start.wrapping_add(left.trailing_zeros()));
         *left &= left.wrapping_sub(1);
     }
@@ -62,7 +62,7 @@ fn four(left: &mut u64, start: u32, places: &mut [MaybeUninit<u32>]) {
 #[inline(always)]
 fn by_fours(words: &[u64], first: u32) -> Vec<u32> {
     each_word(words, first, |mut word, start, places| {
-        for places in places.chunks_exact_mut(4) {
+        for places in places.as_chunks_mut().0 {
             four(&mut word, start, places);
             if word == 0 {
                 break;
@@ -78,7 +78,7 @@ fn by_registers(words: &[u64], first: u32) -> Vec<u32> {
     let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     each_word(words, first, |mut word, start, places| {
         let mut left = word;
-        four(&mut left, start, places);
+        four(&mut left, start, &mut places.as_chunks_mut().0[0]);
         if left == 0 {
             return;
         }
@@ -89,7 +89,7 @@ fn by_registers(words: &[u64], first: u32) -> Vec<u32> {
                 _mm512_set1_epi32(start.wrapping_add(16 * part) as i32),
             );
             let packed = _mm512_maskz_compress_epi32(word as u16, here);
-            // SAFETY: at most 16 more each time, so that 16 from here on are among the 64.
+            // SAFETY: each part adds at most 16 places, so 16 from here on are among the 64.
             unsafe { _mm512_storeu_si512(places.as_mut_ptr().add(at).cast(), packed) };
             at += (word as u16).count_ones() as usize;
             word >>= 16;

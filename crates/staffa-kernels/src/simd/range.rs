@@ -1,44 +1,41 @@
-//! Which values lie in a range: one bit for each.
+//! Values to bits: which lie in a range or in a set.
 //!
 //!   bit i = (values[i] - low) mod 2^BITS <= span
 //!
-//! One subtraction and one comparison serve every comparison with a literal, of signed values as of
-//! unsigned ones. Floats are brought into the order of unsigned integers first.
+//! One subtraction and one comparison serve every comparison with a literal, of signed and of
+//! unsigned values. Floats are brought into the order of unsigned integers first.
 
-use crate::simd::dispatch::dispatch;
-use crate::word::Int;
 #[cfg(target_arch = "x86_64")]
-#[allow(clippy::wildcard_imports)] // As everybody does.
 use std::arch::x86_64::*;
 
-/// Sets bit `i % 64` of `out[i / 64]` where `values[i]` is in the range from `low` to `low + span`,
-/// both included and both modulo 2^BITS; clears it elsewhere, and the bits past the last value.
-/// Words that are missing are left out.
-///
-/// ```
-/// let mut out = [0];
-/// staffa_kernels::in_range(&[5u8, 250, 255, 3], 250, 9, &mut out);
-/// assert_eq!(out, [0b1110]);
-/// ```
-#[inline]
-pub fn in_range<T: Int>(values: &[T], low: T, span: T, out: &mut [u64]) {
-    ranged(values, low, span, out);
-}
+#[cfg(target_arch = "x86_64")]
+use super::avx512::{at_most, lanes, splat, sub};
+use super::dispatch::dispatch;
+use crate::word::Int;
 
 dispatch! {
-    fn ranged<T: Int>(values: &[T], low: T, span: T, out: &mut [u64])
-        = scalar, avx2: scalar, avx512: ranged_avx512;
+    /// Sets bit `i % 64` of `out[i / 64]` where `values[i]` is from `low` to `low + span`, both
+    /// included and both modulo 2^BITS; clears it elsewhere, and the bits past the last value.
+    /// Values past the end of `out` are passed over.
+    ///
+    /// ```
+    /// let mut out = [0];
+    /// staffa_kernels::in_range(&[5u8, 250, 255, 3], 250, 9, &mut out);
+    /// assert_eq!(out, [0b1110]);
+    /// ```
+    pub fn in_range<T: Int>(values: &[T], low: T, span: T, out: &mut [u64])
+        = scalar, avx2: scalar, avx512: range_avx512;
 }
 
 #[inline(always)]
 fn scalar<T: Int>(values: &[T], low: T, span: T, out: &mut [u64]) {
     for (word, values) in out.iter_mut().zip(values.chunks(64)) {
-        // Bytes first: such a loop vectorises.
+        // A loop that makes bytes vectorises.
         let mut inside = [0u8; 64];
         for (byte, value) in inside.iter_mut().zip(values) {
             *byte = u8::from(value.wrapping_sub(low) <= span);
         }
-        // Eight bytes of 0 or 1 to eight bits.
+        // Then eight bytes of 0 or 1 become eight bits.
         *word = 0;
         for (i, bytes) in inside.as_chunks::<8>().0.iter().enumerate() {
             let bits = u64::from_le_bytes(*bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56;
@@ -47,54 +44,29 @@ fn scalar<T: Int>(values: &[T], low: T, span: T, out: &mut [u64]) {
     }
 }
 
-/// 64 bytes at a time; a comparison gives a mask.
+/// A register at a time; the comparison gives a bit for each value.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
-fn ranged_avx512<T: Int>(values: &[T], low: T, span: T, out: &mut [u64]) {
-    let (whole, _) = values.as_chunks::<64>();
-    let (l, s) = (low.to_u64(), span.to_u64());
-    for (word, values) in out.iter_mut().zip(whole) {
+fn range_avx512<T: Int>(values: &[T], low: T, span: T, out: &mut [u64]) {
+    let (lows, spans) = (splat(low), splat(span));
+    let (whole, rest) = values.as_chunks::<64>();
+    let (words, last) = out.split_at_mut(whole.len().min(out.len()));
+    for (word, values) in words.iter_mut().zip(whole) {
         *word = 0;
-        for (i, part) in values.chunks_exact(64 / T::BYTES).enumerate() {
+        for (i, part) in values.chunks_exact(lanes::<T>()).enumerate() {
             // SAFETY: the part has 64 bytes.
             let x = unsafe { _mm512_loadu_si512(part.as_ptr().cast()) };
-            let mask = match T::BYTES {
-                1 => _mm512_cmple_epu8_mask(
-                    _mm512_sub_epi8(x, _mm512_set1_epi8(l as i8)),
-                    _mm512_set1_epi8(s as i8),
-                ),
-                2 => _mm512_cmple_epu16_mask(
-                    _mm512_sub_epi16(x, _mm512_set1_epi16(l as i16)),
-                    _mm512_set1_epi16(s as i16),
-                )
-                .into(),
-                4 => _mm512_cmple_epu32_mask(
-                    _mm512_sub_epi32(x, _mm512_set1_epi32(l as i32)),
-                    _mm512_set1_epi32(s as i32),
-                )
-                .into(),
-                _ => _mm512_cmple_epu64_mask(
-                    _mm512_sub_epi64(x, _mm512_set1_epi64(l as i64)),
-                    _mm512_set1_epi64(s as i64),
-                )
-                .into(),
-            };
-            *word |= mask << (i * (64 / T::BYTES));
+            *word |= at_most::<T>(sub::<T>(x, lows), spans) << (i * lanes::<T>());
         }
     }
-    scalar(
-        &values[whole.len() * 64..],
-        low,
-        span,
-        out.get_mut(whole.len()..).unwrap_or_default(),
-    );
+    scalar(rest, low, span, last);
 }
 
 dispatch! {
     /// Sets bit `i % 64` of `out[i / 64]` where bit `values[i]` of `set` is set; clears it
-    /// elsewhere, and the bits past the last value. Bits past the end of the set are not set; words
-    /// of `out` that are missing are left out.
+    /// elsewhere, and the bits past the last value. Bits past the end of the set count as clear;
+    /// values past the end of `out` are passed over.
     ///
     /// ```
     /// let mut out = [0];
@@ -102,11 +74,11 @@ dispatch! {
     /// assert_eq!(out, [0b00011]);
     /// ```
     pub fn in_set<>(values: &[u32], set: &[u64], out: &mut [u64])
-        = members_scalar, avx2: members_scalar, avx512: members_avx512;
+        = set_scalar, avx2: set_scalar, avx512: set_avx512;
 }
 
 #[inline(always)]
-fn members_scalar(values: &[u32], set: &[u64], out: &mut [u64]) {
+fn set_scalar(values: &[u32], set: &[u64], out: &mut [u64]) {
     for (word, values) in out.iter_mut().zip(values.chunks(64)) {
         let bit = |value: &u32| {
             set.get(*value as usize / 64)
@@ -119,16 +91,16 @@ fn members_scalar(values: &[u32], set: &[u64], out: &mut [u64]) {
     }
 }
 
-/// Sixteen at a time: a set of 1,024 bits lies in two registers, of a larger one words are
-/// gathered.
+/// Sixteen values at a time. A set of up to 1,024 bits is held in two registers; words of a larger
+/// set are gathered.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn members_avx512(values: &[u32], set: &[u64], out: &mut [u64]) {
+fn set_avx512(values: &[u32], set: &[u64], out: &mut [u64]) {
     const SMALL: usize = 16;
     let mut small = [0u64; SMALL];
-    let own = set.len().min(SMALL);
-    small[..own].copy_from_slice(&set[..own]);
+    let held = set.len().min(SMALL);
+    small[..held].copy_from_slice(&set[..held]);
     // SAFETY: `small` has 128 bytes.
     let (low, high) = unsafe {
         (
@@ -136,10 +108,11 @@ fn members_avx512(values: &[u32], set: &[u64], out: &mut [u64]) {
             _mm512_loadu_si512(small.as_ptr().add(8).cast()),
         )
     };
-    // What a value may be at most: sets of more bits than that have room for all.
+    // The largest value within the set; a set of 2^32 bits or more has room for all.
     let most = (set.len() as u64 * 64).min(1 << 32).wrapping_sub(1) as u32;
-    let (whole, _) = values.as_chunks::<64>();
-    for (word, values) in out.iter_mut().zip(whole) {
+    let (whole, rest) = values.as_chunks::<64>();
+    let (chunks, last) = out.split_at_mut(whole.len().min(out.len()));
+    for (word, values) in chunks.iter_mut().zip(whole) {
         *word = 0;
         for (i, part) in values.as_chunks::<16>().0.iter().enumerate() {
             // SAFETY: the part has 64 bytes.
@@ -153,9 +126,8 @@ fn members_avx512(values: &[u32], set: &[u64], out: &mut [u64]) {
             let words = if set.len() <= SMALL {
                 _mm512_permutex2var_epi32(low, place, high)
             } else {
-                // SAFETY: places of values that are there are below twice the length of the set,
-                // which has so many words of 32 bits; they are below 2^27, so that none is
-                // negative.
+                // SAFETY: places of values within the set are below twice its length, its length in
+                // words of 32 bits; they are below 2^27, so none is negative.
                 unsafe {
                     _mm512_mask_i32gather_epi32::<4>(
                         _mm512_setzero_si512(),
@@ -172,16 +144,11 @@ fn members_avx512(values: &[u32], set: &[u64], out: &mut [u64]) {
             *word |= u64::from(_mm512_mask_test_epi32_mask(there, words, bits)) << (i * 16);
         }
     }
-    members_scalar(
-        &values[whole.len() * 64..],
-        set,
-        out.get_mut(whole.len()..).unwrap_or_default(),
-    );
+    set_scalar(rest, set, last);
 }
 
 dispatch! {
-    /// Brings the bits of IEEE floats of any width into the order of unsigned integers: that of
-    /// `total_cmp`.
+    /// Maps the bits of IEEE floats of any width to unsigned integers in the order of `total_cmp`.
     ///
     /// ```
     /// let mut values = [1.5f32, -0.0, 0.0, -2.0].map(f32::to_bits);
@@ -195,16 +162,16 @@ dispatch! {
 fn order_body<T: Int>(values: &mut [T]) {
     let top = T::from_u64(1 << (T::BITS - 1));
     for value in values {
-        // Of negative values all bits are turned, of others the sign.
-        let turned = if *value >= top { T::MAX } else { top };
-        *value = T::from_u64(value.to_u64() ^ turned.to_u64());
+        // All bits of negative values are flipped, and the sign of others.
+        let flipped = if *value >= top { T::MAX } else { top };
+        *value = T::from_u64(value.to_u64() ^ flipped.to_u64());
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::dispatch::testing::on_every_level;
+    use crate::simd::dispatch::testing::{for_ints, on_every_level};
     use crate::testing::Rng;
 
     fn agree<T: Int>() {
@@ -214,11 +181,9 @@ mod tests {
                 .map(|_| T::from_u64(rng.next() >> rng.below(64)))
                 .collect();
             for _ in 0..6 {
-                let pick = values.get(rng.below(len)).copied().unwrap_or(T::ZERO);
-                let low = if rng.below(2) == 0 {
-                    pick
-                } else {
-                    T::from_u64(rng.next())
+                let low = match values.get(rng.below(2 * len)) {
+                    Some(value) => *value,
+                    None => T::from_u64(rng.next()),
                 };
                 let span =
                     [T::ZERO, T::MAX, T::from_u64(rng.next() >> rng.below(64))][rng.below(3)];
@@ -234,12 +199,7 @@ mod tests {
 
     #[test]
     fn agrees_with_one_comparison_at_a_time() {
-        on_every_level(|| {
-            agree::<u8>();
-            agree::<u16>();
-            agree::<u32>();
-            agree::<u64>();
-        });
+        for_ints!(agree);
     }
 
     #[test]
@@ -260,7 +220,7 @@ mod tests {
                     let (mut out, mut expected) =
                         (vec![u64::MAX; len.div_ceil(64)], vec![0; len.div_ceil(64)]);
                     in_set(&values, &set, &mut out);
-                    members_scalar(&values, &set, &mut expected);
+                    set_scalar(&values, &set, &mut expected);
                     assert_eq!(out, expected, "{len} values, {words} words");
                     for (i, value) in values.iter().enumerate() {
                         let is = set

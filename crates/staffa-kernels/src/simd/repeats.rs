@@ -1,33 +1,32 @@
-//! Lists of values that came before, copied again (Lempel, Ziv 1977, of whole values).
+//! Sequences of literals and matches to values (Lempel and Ziv 1977, on whole values).
 //!
-//!   a sequence = so many literals, then a match: so many values from `offset` values back, which
-//!   may overlap itself
+//!   sequence = literals, then a match: values from `offset` values back, which may overlap itself
 //!
-//! Most are short, and a call of memcpy costs more than they do. So both are copied 32 bytes at a
-//! time, past their end: what comes next overwrites that.
+//! Most sequences are short, and a call of memcpy costs more than the copy. So literals and matches
+//! are copied 32 bytes at a time, past their end: the next sequence overwrites the excess.
 
-use crate::simd::dispatch::dispatch;
-use crate::word::Word;
+use super::dispatch::dispatch;
+use crate::word::{Word, precompiled};
 
-/// Bytes that are copied at once.
+/// Bytes of one wide copy.
 const WIDE: usize = 32;
 
-/// Bytes behind which a read does not wait for what was written: processors hold back the last 50
+/// Bytes behind a write from which on a read does not wait for it: processors hold back the last 50
 /// to 70 writes, and a read of parts of two of them takes ten times as long.
 const FAR: usize = 4096;
 
-/// Sequences, as many as there are of each.
+/// Sequences; the shortest slice tells their number.
 #[derive(Clone, Copy, Debug)]
 pub struct Repeats<'a> {
     /// Literals before each match.
     pub literals: &'a [u32],
     /// Values of each match, at least one.
     pub lengths: &'a [u32],
-    /// How far back it lies, at least one.
+    /// Values back to the start of each match, at least one.
     pub offsets: &'a [u32],
 }
 
-/// What has been put together so far.
+/// The progress of a decoder of sequences.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Repeated {
     /// Literals used.
@@ -36,34 +35,31 @@ pub struct Repeated {
     pub values: usize,
 }
 
-/// Goes on with some sequences; `out` has a place for each value, those of the literals that are
-/// left included.
-///
-/// The number of the first sequence that asks for what is not there, and `done` as it was before
-/// it; `out` then holds anything behind it.
-///
-/// ```
-/// use staffa_kernels::{Repeated, Repeats, copy_repeats};
-/// let (mut done, mut out) = (Repeated::default(), [0u32; 6]);
-/// let one = Repeats { literals: &[2], lengths: &[3], offsets: &[2] };
-/// assert_eq!(copy_repeats(&[7, 8, 9], one, &mut done, &mut out), Ok(()));
-/// assert_eq!((out, done), ([7, 8, 7, 8, 7, 0], Repeated { literals: 2, values: 5 }));
-/// ```
-///
-/// # Errors
-/// See above.
-#[inline]
-pub fn copy_repeats<T: Word>(
-    literals: &[T],
-    repeats: Repeats<'_>,
-    done: &mut Repeated,
-    out: &mut [T],
-) -> Result<(), usize> {
-    T::copy_repeats(literals, repeats, done, out)
+precompiled! {
+    /// Decodes the next sequences behind `done`. `out` has a place for each value, those of the
+    /// literals left included.
+    ///
+    /// ```
+    /// use staffa_kernels::{Repeated, Repeats, copy_repeats};
+    /// let (mut done, mut out) = (Repeated::default(), [0u32; 6]);
+    /// let one = Repeats { literals: &[2], lengths: &[3], offsets: &[2] };
+    /// assert_eq!(copy_repeats(&[7, 8, 9], one, &mut done, &mut out), Ok(()));
+    /// assert_eq!((out, done), ([7, 8, 7, 8, 7, 0], Repeated { literals: 2, values: 5 }));
+    /// ```
+    ///
+    /// # Errors
+    /// The position of the first sequence with too many literals, a length or an offset out of
+    /// range. `done` is then the progress before that sequence, and `out` holds anything behind.
+    pub fn copy_repeats<'a, T: Word>(
+        literals: &'a [T],
+        repeats: Repeats<'a>,
+        done: &'a mut Repeated,
+        out: &'a mut [T],
+    ) -> Result<(), usize> = copy_words;
 }
 
 dispatch! {
-    pub(crate) fn copy_words<T: Word>(
+    fn copy_words<T: Word>(
         literals: &[T],
         repeats: Repeats<'_>,
         done: &mut Repeated,
@@ -91,7 +87,7 @@ fn copy_body<T: Word>(
     let mut wrong = None;
     for (i, ((&before, &length), &offset)) in before.iter().zip(lengths).zip(offsets).enumerate() {
         let (before, length, offset) = (before as usize, length as usize, offset as usize);
-        // Past what is left both are far above any length; 0 less 1 is as well.
+        // Differences below 0 wrap far above any length.
         let (behind, room) = (left.wrapping_sub(before), places.wrapping_sub(before));
         if behind > left
             || room > places
@@ -103,8 +99,8 @@ fn copy_body<T: Word>(
         }
         let wide = length.min(room.saturating_sub(slack::<T>()));
         if behind >= slack::<T>() && wide == length {
-            // SAFETY: `slack` values more than are asked for are left in both, and `offset` values
-            // lie before the match.
+            // SAFETY: both slices have `slack` values behind the copied ones, and `offset` values lie
+            // before the match.
             unsafe {
                 let to = out.as_mut_ptr().add(at);
                 copy_wide(literals.as_ptr().add(used), to, before);
@@ -114,8 +110,7 @@ fn copy_body<T: Word>(
             let there = at + before;
             out[at..there].copy_from_slice(&literals[used..used + before]);
             if wide > 0 {
-                // SAFETY: `slack` values more than these are left, and `offset` values lie before
-                // them.
+                // SAFETY: `out` has `slack` values behind these, and `offset` values before them.
                 unsafe { copy_match(out.as_mut_ptr().add(there), offset, wide) };
             }
             copy_exactly(out, there + wide, offset, length - wide);
@@ -130,7 +125,7 @@ fn copy_body<T: Word>(
     wrong.map_or(Ok(()), Err)
 }
 
-/// Values that a wide copy may read and write past what it is asked for.
+/// Values that a wide copy may read and write past its count.
 #[inline(always)]
 const fn slack<T: Word>() -> usize {
     WIDE / T::BYTES
@@ -152,13 +147,12 @@ fn copy_exactly<T: Word>(out: &mut [T], at: usize, offset: usize, length: usize)
 #[inline(always)]
 unsafe fn copy_match<T: Word>(mut to: *mut T, offset: usize, mut length: usize) {
     // SAFETY: the caller's; a wide copy reads up to `slack` values past `length`, which lie before
-    // or within what may be written, since `from` is before `to`.
+    // or within the places for writes, since `from` is before `to`.
     unsafe {
         let mut from = to.sub(offset);
         let mut offset = offset;
         if offset < slack::<T>() {
-            // So many whole periods that what they were copied from is far enough back for the
-            // rest.
+            // Whole periods one by one, until the source of the rest is a wide copy back.
             let near = slack::<T>().div_ceil(offset) * offset;
             for _ in 0..near.min(length) {
                 to.write(from.read());
@@ -171,7 +165,7 @@ unsafe fn copy_match<T: Word>(mut to: *mut T, offset: usize, mut length: usize) 
             offset = near;
             from = to.sub(near);
         }
-        // Twice as many periods each time, until what is read was written long ago.
+        // Each copy doubles the periods, until the source was written long ago.
         while offset < FAR / T::BYTES && length > 2 * offset {
             copy_wide(from, to, offset);
             (to, length, offset) = (to.add(offset), length - offset, 2 * offset);
@@ -180,7 +174,7 @@ unsafe fn copy_match<T: Word>(mut to: *mut T, offset: usize, mut length: usize) 
     }
 }
 
-/// Copies `count` values and what follows them, 32 bytes at a time, the first always.
+/// Copies `count` values and up to `slack` behind them, 32 bytes at a time, the first 32 always.
 ///
 /// # Safety
 /// `from` must be valid for reads and `to` for writes of `count` values and `slack` more; `to` must
@@ -189,7 +183,7 @@ unsafe fn copy_match<T: Word>(mut to: *mut T, offset: usize, mut length: usize) 
 unsafe fn copy_wide<T: Word>(from: *const T, to: *mut T, count: usize) {
     let (mut from, mut to, mut left) = (from.cast::<u8>(), to.cast::<u8>(), count);
     loop {
-        // SAFETY: begins below `count` (the first: at 0) and has `slack` values.
+        // SAFETY: the copy begins below `count` (the first: at 0) and has `slack` values.
         unsafe {
             std::ptr::copy_nonoverlapping(from, to, WIDE);
             if left <= slack::<T>() {
@@ -204,11 +198,10 @@ unsafe fn copy_wide<T: Word>(from: *const T, to: *mut T, count: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::dispatch::testing::on_every_level;
+    use crate::simd::dispatch::testing::for_words;
     use crate::testing::Rng;
-    use crate::word::U256;
 
-    /// By a vector that grows; the number of sequences that are there.
+    /// Pushes values one by one; returns them, the progress, and the number of valid sequences.
     fn scalar<T: Word>(
         literals: &[T],
         sequences: &[[u32; 3]],
@@ -238,7 +231,7 @@ mod tests {
         (out, done, sequences.len())
     }
 
-    fn agree<T: Word>(word: impl Fn(u64) -> T) {
+    fn agree<T: Word>() {
         let mut rng = Rng(0x5eed);
         for round in 0..2000 {
             let most = [3, 20, 100][round % 3];
@@ -253,9 +246,9 @@ mod tests {
                 len += before + length;
             }
             let rest = rng.below(most);
-            let literals: Vec<T> = (0..literals + rest).map(|_| word(rng.next())).collect();
+            let literals: Vec<T> = rng.words(literals + rest);
             let mut len = len + rest;
-            // One in four is wrong somewhere.
+            // One round in four has a wrong number.
             if rng.below(4) == 0 && !sequences.is_empty() {
                 let one = rng.below(sequences.len());
                 sequences[one][rng.below(3)] = [0, u32::MAX, rng.below(300) as u32][rng.below(3)];
@@ -264,7 +257,7 @@ mod tests {
             let (expected, state, good) = scalar(&literals, &sequences, len);
             let parts =
                 [0, 1, 2].map(|part| sequences.iter().map(|s| s[part]).collect::<Vec<u32>>());
-            // In two calls.
+            // The sequences come in two calls.
             let half = rng.below(sequences.len() + 1);
             let [before, lengths, offsets] = parts.each_ref().map(|part| part.split_at(half));
             let first = Repeats {
@@ -296,14 +289,7 @@ mod tests {
 
     #[test]
     fn agrees_with_the_scalar_twin() {
-        on_every_level(|| {
-            agree(|v| v as u8);
-            agree(|v| v as u16);
-            agree(|v| v as u32);
-            agree(|v| v);
-            agree(|v| u128::from(v) << 60);
-            agree(|v| U256([v, 1, 2, !v]));
-        });
+        for_words!(agree);
     }
 
     #[test]

@@ -1,51 +1,51 @@
 //! Run ends to values: run `k` covers the rows `ends[k-1]..ends[k]`.
 //!
-//! Most runs are short, and a loop over a short run costs a mispredicted branch. So the first 16
-//! values of each run are stored unconditionally, past its end where it is shorter: the next run
-//! overwrites them.
+//! Most runs are short, and a loop over a short run costs a mispredicted branch. So every run first
+//! stores 16 values, past its end where it is shorter: the next run overwrites them.
 
-use crate::simd::dispatch::dispatch;
-use crate::word::Word;
+use super::dispatch::dispatch;
+use crate::word::{Word, precompiled};
 
-/// Fills `out` with the rows `first..first + out.len()`. `ends` must increase strictly. Returns the
-/// run of the row behind them: what `near` is best given as when these are asked for next. Any
-/// other `near` does, too, after a search.
-///
-/// `None` when the runs do not cover the range, the ends met on the way do not increase, or there
-/// are not as many values as ends; `out` then holds anything.
-///
-/// ```
-/// let mut out = [0u32; 4];
-/// assert_eq!(staffa_kernels::fill_runs(&[7, 8, 9], &[2, 5, 6], 1, 0, &mut out), Some(2));
-/// assert_eq!(out, [7, 8, 8, 8]);
-/// ```
-#[inline]
-pub fn fill_runs<T: Word>(
-    values: &[T],
-    ends: &[u32],
-    first: u32,
-    near: usize,
-    out: &mut [T],
-) -> Option<usize> {
-    T::fill_runs(values, ends, first, near, out)
+precompiled! {
+    /// Fills `out` with the rows `first..first + out.len()`. `ends` must increase strictly. Returns
+    /// the run of the row behind them, which is the best `near` for these rows; any other `near`
+    /// costs a search.
+    ///
+    /// `None` when the runs do not cover the range, the ends met on the way do not increase, or
+    /// there are not as many values as ends; `out` then holds anything.
+    ///
+    /// ```
+    /// let mut out = [0u32; 4];
+    /// assert_eq!(staffa_kernels::fill_runs(&[7, 8, 9], &[2, 5, 6], 1, 0, &mut out), Some(2));
+    /// assert_eq!(out, [7, 8, 8, 8]);
+    /// ```
+    pub fn fill_runs<'a, T: Word>(
+        values: &'a [T],
+        ends: &'a [u32],
+        first: u32,
+        near: usize,
+        out: &'a mut [T],
+    ) -> Option<usize> = fill_words;
 }
 
 dispatch! {
-    /// Whether each is above the one before it: what [`fill_runs`] asks of ends.
+    /// Whether the ends increase strictly, as [`fill_runs`] requires.
     ///
     /// ```
     /// assert!(staffa_kernels::ascends(&[2, 5, 6]));
     /// assert!(!staffa_kernels::ascends(&[2, 5, 5]));
     /// ```
-    pub fn ascends(ends: &[u32]) -> bool = ascend;
+    pub fn ascends(ends: &[u32]) -> bool = ascends_body;
 }
 
-/// By registers: without an early end.
+/// Without an early end, so that the loop vectorises.
 #[inline(always)]
-fn ascend(ends: &[u32]) -> bool {
-    let next = ends.get(1..).unwrap_or_default();
+fn ascends_body(ends: &[u32]) -> bool {
+    let [_, next @ ..] = ends else {
+        return true;
+    };
+    // A fold vectorises without long steps, and so without a long rest.
     #[allow(clippy::needless_bitwise_bool)]
-    // Vectorises without long steps, and so without a long rest.
     let falls = ends
         .iter()
         .zip(next)
@@ -54,11 +54,12 @@ fn ascend(ends: &[u32]) -> bool {
 }
 
 dispatch! {
-    pub(crate) fn fill_words<T: Word>(values: &[T], ends: &[u32], first: u32, near: usize, out: &mut [T])
+    fn fill_words<T: Word>(values: &[T], ends: &[u32], first: u32, near: usize, out: &mut [T])
         -> Option<usize> = fill_body;
 }
 
-/// The run of row `first`: a search over many ends takes as long as a dozen runs.
+/// The run of row `first`. `near` is tried before a search, which takes as long over many ends as a
+/// dozen runs.
 #[inline(always)]
 fn run_of(ends: &[u32], first: u32, near: usize) -> usize {
     let begins = near
@@ -89,11 +90,12 @@ fn fill_body<T: Word>(
     let run = run_of(ends, first, near);
     let (values, ends) = (values.get(run..)?, ends.get(run..)?);
     let (mut row, mut next) = (0, 0);
-    // Wide stores straight into `out` while they cannot reach past its end ...
-    let safe = len.checked_sub(wide);
-    if let Some(safe) = safe {
+    // Wide stores go straight into `out` while they cannot reach past its end ...
+    let mut start = 0;
+    if let Some(safe) = len.checked_sub(wide) {
+        start = safe;
         while let (Some(&value), Some(&end)) = (values.get(next), ends.get(next)) {
-            // Far behind `safe` for an end before `first`.
+            // An end before `first` wraps far behind `safe`.
             let end = end.wrapping_sub(first) as usize;
             // SAFETY: `row <= safe`, so `wide` words from `row` are inside of `out`.
             unsafe { splat(out.as_mut_ptr().add(row), value) };
@@ -105,20 +107,19 @@ fn fill_body<T: Word>(
                     at += wide;
                 }
             }
-            // One that goes on behind `safe` is looked at again below.
+            // A run that continues behind `safe` is filled to its end below.
             if end > safe {
                 break;
             }
             row = end;
             next += 1;
         }
-        // By registers; the loop above does not wait for it.
-        if !ascend(&ends[..next]) {
+        // Checked in registers, all at once: the loop above does not wait.
+        if !ascends_body(&ends[..next]) {
             return None;
         }
     }
-    // ... then the last rows, `wide` at most, in a register.
-    let start = safe.unwrap_or(0);
+    // ... then the rows from `start` on, `wide` at most, are made in a register.
     let mut last = [T::default(); MOST];
     while row < len {
         let (&value, &end) = (values.get(next)?, ends.get(next)?);
@@ -136,22 +137,23 @@ fn fill_body<T: Word>(
     Some(run + next)
 }
 
-/// Words in a store: 16 of up to 32 bits, 64 bytes of the wider ones.
+/// Most words of a wide store.
+const MOST: usize = 16;
+
+/// Words of a wide store: 16 of up to 32 bits, 64 bytes of wider words.
 #[inline(always)]
 fn wide<T: Word>() -> usize {
     MOST.min(64 / T::BYTES)
 }
 
-const MOST: usize = 16;
-
-/// Stores `wide` times `value`.
+/// Stores `value` in `wide` words.
 ///
 /// # Safety
-/// `out` must be valid for writes of as many words.
+/// `out` must be valid for writes of `wide` words.
 #[inline(always)]
 unsafe fn splat<T: Word>(out: *mut T, value: T) {
     for i in 0..wide::<T>() {
-        // SAFETY: inside of them.
+        // SAFETY: `i` is below `wide`.
         unsafe { out.add(i).write(value) };
     }
 }
@@ -159,9 +161,8 @@ unsafe fn splat<T: Word>(out: *mut T, value: T) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::dispatch::testing::on_every_level;
+    use crate::simd::dispatch::testing::{for_words, on_every_level};
     use crate::testing::Rng;
-    use crate::word::U256;
 
     fn scalar<T: Word>(values: &[T], ends: &[u32], first: u32, len: usize) -> Option<Vec<T>> {
         let run_of = |row: u32| ends.iter().position(|&end| end > row);
@@ -170,11 +171,11 @@ mod tests {
             .collect()
     }
 
-    fn agree<T: Word>(word: impl Fn(u64) -> T) {
+    fn agree<T: Word>() {
         let mut rng = Rng(0x5eed);
         for longest in [1, 2, 8, 20, 300] {
             for runs in [0, 1, 2, 60] {
-                let values: Vec<T> = (0..runs).map(|_| word(rng.next())).collect();
+                let values: Vec<T> = rng.words(runs);
                 let ends: Vec<u32> = values
                     .iter()
                     .scan(0, |end, _| {
@@ -182,7 +183,7 @@ mod tests {
                         Some(*end)
                     })
                     .collect();
-                let rows = ends.last().copied().unwrap_or(0) as usize;
+                let rows = ends.last().map_or(0, |end| *end as usize);
                 for _ in 0..20 {
                     let first = rng.below(rows + 1);
                     let len = rng.below(rows - first + 1);
@@ -215,14 +216,7 @@ mod tests {
 
     #[test]
     fn agrees_with_the_scalar_twin() {
-        on_every_level(|| {
-            agree(|v| v as u8);
-            agree(|v| v as u16);
-            agree(|v| v as u32);
-            agree(|v| v);
-            agree(|v| u128::from(v) << 60);
-            agree(|v| U256([v, 1, 2, !v]));
-        });
+        for_words!(agree);
     }
 
     #[test]

@@ -1,15 +1,14 @@
-//! Frames: the range that values are in, and how many of them need how many bits.
+//! Statistics of values: minimum and maximum, changes, bit widths.
 //!
 //! Plain loops, which the compiler vectorises where the instruction set has minima and comparisons
 //! of the width.
 
-use crate::simd::dispatch::dispatch;
+use super::dispatch::dispatch;
 use crate::word::{Int, Word};
 
 dispatch! {
-    /// The least and the greatest value in the order of `value + flip`, modulo 2^BITS: `flip` is 0
-    /// for unsigned numbers and the sign bit for signed ones. `(MAX - flip, 0 - flip)` where there
-    /// are none.
+    /// Minimum and maximum in the order of `value + flip`, modulo 2^BITS: `flip` is 0 for unsigned
+    /// numbers and the sign bit for signed ones. `(MAX - flip, 0 - flip)` where there are no values.
     ///
     /// ```
     /// let values = [3i8, -1, 2].map(|v| v as u8);
@@ -31,7 +30,7 @@ fn bounds_body<T: Int>(values: &[T], flip: T) -> (T, T) {
 }
 
 dispatch! {
-    /// How many values differ from the one before.
+    /// The number of values that differ from the one before.
     ///
     /// ```
     /// assert_eq!(staffa_kernels::changes(&[7u8, 7, 9, 7]), 2);
@@ -41,16 +40,18 @@ dispatch! {
 
 #[inline(always)]
 fn changes_body<T: Word>(values: &[T]) -> usize {
-    let later = values.get(1..).unwrap_or_default();
-    // In parts, so that counters need not be wide.
-    let parts = values.chunks(1 << 16).zip(later.chunks(1 << 16));
+    let [_, next @ ..] = values else {
+        return 0;
+    };
+    // Narrow counters vectorise better; they cannot overflow in 2^16 values.
+    let parts = values.chunks(1 << 16).zip(next.chunks(1 << 16));
     parts
         .map(|(a, b)| a.iter().zip(b).map(|(a, b)| u32::from(a != b)).sum::<u32>() as usize)
         .sum()
 }
 
 dispatch! {
-    /// How many values are at least `least` above a base, modulo 2^BITS.
+    /// The number of values that are at least `least` above `base`, modulo 2^BITS.
     ///
     /// ```
     /// assert_eq!(staffa_kernels::count_above(&[7u8, 9, 12, 255], 7, 5), 2);
@@ -60,7 +61,7 @@ dispatch! {
 
 #[inline(always)]
 fn count_body<T: Int>(values: &[T], base: T, least: T) -> usize {
-    // In parts, so that counters need not be wide.
+    // Narrow counters, as in `changes`.
     let part = |part: &[T]| {
         part.iter()
             .map(|v| u32::from(v.wrapping_sub(base) >= least))
@@ -70,7 +71,7 @@ fn count_body<T: Int>(values: &[T], base: T, least: T) -> usize {
 }
 
 dispatch! {
-    /// How many values need so many bits above a base: entry `i` is for `i` bits.
+    /// The number of values for each bit width above `base`: entry `i` counts those of `i` bits.
     ///
     /// ```
     /// let widths = staffa_kernels::widths(&[7u8, 8, 9, 11], 7);
@@ -87,7 +88,7 @@ fn widths_body<T: Int>(values: &[T], base: T) -> [u32; 65] {
         values.iter().for_each(|value| counts[bits(value)] += 1);
         return counts;
     }
-    // Four counters in turn: one would wait for itself.
+    // Four tables in turn: a single one would wait for its last store.
     let mut more = [[0u32; 65]; 3];
     let (fours, rest) = values.as_chunks::<4>();
     for [a, b, c, d] in fours {
@@ -109,7 +110,7 @@ fn widths_body<T: Int>(values: &[T], base: T) -> [u32; 65] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::dispatch::testing::on_every_level;
+    use crate::simd::dispatch::testing::for_ints;
     use crate::testing::Rng;
 
     fn agree<T: Int>() {
@@ -141,7 +142,7 @@ mod tests {
             assert_eq!(changes(&values), expected);
             let mut expected = [0; 65];
             values.iter().for_each(|v| {
-                expected[(T::BITS - v.wrapping_sub(base).leading_zeros()) as usize] += 1
+                expected[(T::BITS - v.wrapping_sub(base).leading_zeros()) as usize] += 1;
             });
             assert_eq!(widths(&values, base), expected);
         }
@@ -149,11 +150,6 @@ mod tests {
 
     #[test]
     fn agrees_with_the_scalar_twin() {
-        on_every_level(|| {
-            agree::<u8>();
-            agree::<u16>();
-            agree::<u32>();
-            agree::<u64>();
-        });
+        for_ints!(agree);
     }
 }

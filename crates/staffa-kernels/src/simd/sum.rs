@@ -1,19 +1,26 @@
-//! Sums: of values, and of packed ones without unpacking them.
+//! Sums of values, of runs, and of packed values without unpacking them.
 //!
-//! Plain loops, which the compiler vectorises: sums of halves of a word for as long as these fit,
-//! sums by lane of packed words where no lane can overflow.
+//! Plain loops, which the compiler vectorises: sums of half words for as long as they fit, sums by
+//! lane of packed words where no lane can overflow.
 
-use crate::VECTOR;
-use crate::simd::bitpack::packed_bytes;
-use crate::simd::dispatch::dispatch;
-use crate::word::Int;
+use super::bitpack::layout::{ROW, mask, place, words};
+use super::bitpack::packed_bytes;
+use super::dispatch::dispatch;
+use crate::word::{Int, VECTOR};
 
-/// Bytes of a row of packed words: one word for every lane.
-const ROW: usize = VECTOR / 8;
+dispatch! {
+    /// The sum of the values.
+    pub fn sum_u32(values: &[u32]) -> u64 = sum_u32_body;
+}
+
+#[inline(always)]
+fn sum_u32_body(values: &[u32]) -> u64 {
+    values.iter().map(|&v| u64::from(v)).sum()
+}
 
 dispatch! {
     /// The sum of all `value + flip`, each modulo 2^BITS: `flip` is 0 for unsigned numbers and the
-    /// sign bit for signed ones, which thereby are without a sign, and larger by as much.
+    /// sign bit for signed ones, which become unsigned and larger by the sign bit.
     ///
     /// ```
     /// let values = [3i8, -1, 2].map(|v| v as u8);
@@ -25,7 +32,7 @@ dispatch! {
 
 #[inline(always)]
 fn sum_body<T: Int>(values: &[T], flip: T) -> u128 {
-    // So many halves fit 64 bits.
+    // The sum of 2^16 halves of 32 bits fits 64 bits.
     let part = |part: &[T]| {
         let (mut low, mut high) = (0u64, 0u64);
         for value in part {
@@ -39,8 +46,7 @@ fn sum_body<T: Int>(values: &[T], flip: T) -> u128 {
 }
 
 dispatch! {
-    /// Adds to every value the other in its place, so many times, modulo 2^BITS; as far as there
-    /// are both.
+    /// `values[i] += times * others[i]`, modulo 2^BITS, for the shorter of both slices.
     ///
     /// ```
     /// let mut values = [1u8, 250];
@@ -52,29 +58,19 @@ dispatch! {
 
 #[inline(always)]
 fn add_times_body<T: Int>(values: &mut [T], others: &[T], times: T) {
-    // Mostly they are told apart by a sign: a product of 64 bits takes three times as long as a
-    // sum.
+    let pairs = values.iter_mut().zip(others);
+    // Most coefficients are 1 or -1, and a product of 64 bits takes three times as long as a sum.
     if times.to_u64() == 1 {
-        values
-            .iter_mut()
-            .zip(others)
-            .for_each(|(value, other)| *value = value.wrapping_add(*other));
+        pairs.for_each(|(value, other)| *value = value.wrapping_add(*other));
     } else if times == T::MAX {
-        values
-            .iter_mut()
-            .zip(others)
-            .for_each(|(value, other)| *value = value.wrapping_sub(*other));
+        pairs.for_each(|(value, other)| *value = value.wrapping_sub(*other));
     } else {
-        let product = |other: &T| other.wrapping_mul(times);
-        values
-            .iter_mut()
-            .zip(others)
-            .for_each(|(value, other)| *value = value.wrapping_add(product(other)));
+        pairs.for_each(|(value, other)| *value = value.wrapping_add(other.wrapping_mul(times)));
     }
 }
 
 dispatch! {
-    /// The sum of all `value + flip`, as [`sum`] has it, each as many times as `counts` tells.
+    /// The sum of all `counts[i] * (values[i] + flip)`, with `flip` as in [`sum`].
     ///
     /// ```
     /// assert_eq!(staffa_kernels::sum_runs(&[7u8, 9], &[3, 2], 0), 3 * 7 + 2 * 9);
@@ -93,7 +89,7 @@ fn runs_body<T: Int>(values: &[T], counts: &[u32], flip: T) -> u128 {
             })
             .sum();
     }
-    // Less than 2^32 halves of 32 bits fit 64 bits.
+    // The sum of fewer than 2^32 halves of 32 bits fits 64 bits.
     let (mut low, mut high) = (0u64, 0u64);
     for (value, count) in runs {
         let value = value.wrapping_add(flip).to_u64();
@@ -103,8 +99,8 @@ fn runs_body<T: Int>(values: &[T], counts: &[u32], flip: T) -> u128 {
     u128::from(low) + (u128::from(high) << 32)
 }
 
-/// The sum of a full vector, packed as by [`pack`](crate::pack); `None` where the width is too
-/// large for that, or the bytes are not those of such a vector.
+/// The sum of a full vector, packed as by [`pack`](crate::pack); `None` where `width` is so large
+/// that a lane could overflow, or `packed` does not have [`packed_bytes`].
 ///
 /// ```
 /// let (values, mut packed) = ([5u32; 1024], Vec::new());
@@ -119,37 +115,34 @@ pub fn sum_packed<T: Int>(packed: &[u8], width: u32) -> Option<u64> {
 
 dispatch! { fn sum_lanes<T: Int>(packed: &[u8], width: u32, lanes: &mut [T]) -> bool = lanes_body; }
 
-/// The largest width whose sums fit.
+/// The largest width whose sums fit: a lane has BITS values, and all lanes together have 64 bits.
 #[inline(always)]
 fn most_bits<T: Int>() -> u32 {
     (T::BITS - T::BITS.trailing_zeros()).min(64 - VECTOR.trailing_zeros())
 }
 
-/// Adds the values of every lane up.
+/// Sums the values of each lane.
 #[inline(always)]
 fn lanes_body<T: Int>(packed: &[u8], width: u32, lanes: &mut [T]) -> bool {
-    // A lane has BITS values, whose sum needs so many bits more; that of all lanes fits 64 bits.
     if width > most_bits::<T>() || packed.len() != packed_bytes(width) {
         return false;
     }
     if width == 0 {
         return true;
     }
-    let mask = T::MAX >> (T::BITS - width);
+    let mask = mask::<T>(width);
     let (rows, _) = packed.as_chunks::<ROW>();
-    for row in 0..T::BITS {
-        let (word, shift) = ((row * width / T::BITS) as usize, row * width % T::BITS);
-        let low = rows[word].chunks_exact(T::BYTES);
+    for row in 0..T::BITS as usize {
+        let (word, shift) = place::<T>(row, width);
+        let low = words::<T>(&rows[word]);
         if shift + width <= T::BITS {
             for (lane, low) in lanes.iter_mut().zip(low) {
-                *lane = lane.wrapping_add((T::read_le(low).unwrap_or(T::ZERO) >> shift) & mask);
+                *lane = lane.wrapping_add((low >> shift) & mask);
             }
         } else {
-            let high = rows[word + 1].chunks_exact(T::BYTES);
+            let high = words::<T>(&rows[word + 1]);
             for ((lane, low), high) in lanes.iter_mut().zip(low).zip(high) {
-                let low = T::read_le(low).unwrap_or(T::ZERO) >> shift;
-                let high = T::read_le(high).unwrap_or(T::ZERO) << (T::BITS - shift);
-                *lane = lane.wrapping_add((low | high) & mask);
+                *lane = lane.wrapping_add((low >> shift | high << (T::BITS - shift)) & mask);
             }
         }
     }
@@ -159,7 +152,7 @@ fn lanes_body<T: Int>(packed: &[u8], width: u32, lanes: &mut [T]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::dispatch::testing::on_every_level;
+    use crate::simd::dispatch::testing::for_ints;
     use crate::testing::Rng;
 
     fn agree<T: Int>() {
@@ -188,24 +181,14 @@ mod tests {
             }
         }
         for width in 0..=T::BITS {
-            let values: Vec<T> = (0..VECTOR)
-                .map(|i| {
-                    if width == 0 {
-                        T::ZERO
-                    } else if i % 3 == 0 {
-                        T::MAX
-                    } else {
-                        T::from_u64(rng.next())
-                    }
-                })
-                .map(|value| {
-                    if width == 0 {
-                        value
-                    } else {
-                        value & (T::MAX >> (T::BITS - width))
-                    }
-                })
-                .collect();
+            let value = |i| {
+                if i % 3 == 0 {
+                    T::MAX
+                } else {
+                    T::from_u64(rng.next())
+                }
+            };
+            let values: Vec<T> = (0..VECTOR).map(value).map(|v| v & mask(width)).collect();
             let mut packed = Vec::new();
             assert!(crate::pack(&values, width, &mut packed));
             let expected: u64 = values.iter().map(|v| v.to_u64()).fold(0, u64::wrapping_add);
@@ -217,14 +200,14 @@ mod tests {
                 T::BITS
             );
             assert_eq!(
-                sum_packed::<T>(packed.get(1..).unwrap_or(&[0]), width),
+                sum_packed::<T>(&[packed.as_slice(), &[0]].concat(), width),
                 None
             );
         }
     }
 
     #[test]
-    fn others_are_added_so_many_times() {
+    fn others_are_added_with_their_coefficient() {
         fn agree<T: Int>() {
             let mut rng = Rng(0xadd);
             for len in [0, 1, 7, 64, 100, 1024] {
@@ -249,21 +232,11 @@ mod tests {
                 }
             }
         }
-        on_every_level(|| {
-            agree::<u8>();
-            agree::<u16>();
-            agree::<u32>();
-            agree::<u64>();
-        });
+        for_ints!(agree);
     }
 
     #[test]
     fn agrees_with_the_scalar_twin() {
-        on_every_level(|| {
-            agree::<u8>();
-            agree::<u16>();
-            agree::<u32>();
-            agree::<u64>();
-        });
+        for_ints!(agree);
     }
 }

@@ -1,11 +1,11 @@
-//! Front coding: each string as what it shares with the one before, and the rest (Witten, Moffat,
-//! Bell: Managing Gigabytes).
+//! Front coding: each string as a prefix of the one before, and a suffix (Witten, Moffat and Bell,
+//! Managing Gigabytes, 1999).
 //!
 //!   string[i] = string[i - 1][..prefixes[i]] + suffix[i]        string[-1] is empty
 //!
-//! Both parts are copied 16 bytes at a time, past their ends; what follows overwrites that. With
-//! AVX-512 the string before stays in a register, and the suffix is loaded into it behind the
-//! prefix: to read back what two stores have just written waits for both.
+//! Both parts are copied 16 bytes at a time, past their ends; the next part overwrites the excess.
+//! With AVX-512 the string before stays in a register, and the suffix is loaded into it behind the
+//! prefix: a read of bytes that two stores have just written would wait for both.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
@@ -15,12 +15,13 @@ use std::arch::x86_64::{
 
 use crate::simd::dispatch::dispatch;
 
+/// Bytes of one copy.
 const WIDE: usize = 16;
 
 dispatch! {
-    /// Strings of shared prefixes and suffixes, one after another at the start of `out`: the bytes
-    /// written. `lengths` are those of the suffixes before, of the strings after. What is behind
-    /// the strings may be overwritten as well.
+    /// Joins shared prefixes and suffixes to strings, one after another at the start of `out`;
+    /// returns the bytes written. `lengths` has the lengths of the suffixes, and then those of the
+    /// strings. Bytes behind the strings may be overwritten as well.
     ///
     /// `None` when a prefix is longer than the string before, there are not as many prefixes as
     /// lengths, the suffixes are not as long as their lengths, or `out` is too small; `lengths` and
@@ -47,16 +48,19 @@ fn scalar(prefixes: &[u32], suffixes: &[u8], lengths: &mut [u32], out: &mut [u8]
     (places.next == suffixes.len()).then_some(places.at)
 }
 
-/// Where the string before begins, the string to be made, and its suffix.
+/// Where the strings of one step begin.
 #[derive(Default)]
 struct Places {
+    /// The string before, in the output.
     before: usize,
+    /// The string to be joined, in the output.
     at: usize,
+    /// Its suffix, in the input.
     next: usize,
 }
 
 impl Places {
-    /// The next string, of whose length.
+    /// Joins the next string; returns its length.
     #[inline(always)]
     fn join(
         &mut self,
@@ -113,7 +117,7 @@ fn join_avx512(
     if prefixes.len() != lengths.len() {
         return None;
     }
-    // The first bytes of the string before, as many as it has.
+    // The first 64 bytes of the string before.
     let (mut held, mut places) = (_mm512_setzero_si512(), Places::default());
     for (&prefix, length) in prefixes.iter().zip(lengths) {
         let (prefix, suffix) = (prefix as usize, *length as usize);
@@ -146,7 +150,7 @@ fn join_avx512(
         } else {
             *length = places.join(prefix, suffix, suffixes, out)?;
             let string = out.get(places.before..places.at)?;
-            // SAFETY: takes as many of the string's bytes as there are, 64 at the most.
+            // SAFETY: the load takes the string's bytes, 64 at most.
             held = unsafe {
                 _mm512_maskz_loadu_epi8(
                     _bzhi_u64(u64::MAX, string.len().min(64) as u32),
@@ -164,69 +168,60 @@ mod tests {
     use crate::simd::dispatch::testing::on_every_level;
     use crate::testing::Rng;
 
+    fn agree(rng: &mut Rng, count: usize, longest: usize) {
+        let (mut prefixes, mut lengths, mut suffixes) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut whole, mut strings, mut last) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..count {
+            let prefix = rng.below(last.len() + 1);
+            let len = rng.below(longest + 1);
+            let suffix = rng.bytes(len);
+            last.truncate(prefix);
+            last.extend_from_slice(&suffix);
+            whole.extend_from_slice(&last);
+            strings.push(last.len() as u32);
+            prefixes.push(prefix as u32);
+            lengths.push(suffix.len() as u32);
+            suffixes.extend(suffix);
+        }
+        let join = |prefixes: &[u32], suffixes: &[u8], room| {
+            let (mut found, mut out) = (lengths.clone(), vec![0; room]);
+            join_prefixes(prefixes, suffixes, &mut found, &mut out).map(|len| {
+                out.truncate(len);
+                (out, found)
+            })
+        };
+        for slack in [0, 1, 16, 64, 100] {
+            let joined = join(&prefixes, &suffixes, whole.len() + slack);
+            assert_eq!(joined, Some((whole.clone(), strings.clone())));
+        }
+        if !whole.is_empty() {
+            let room = whole.len() + 100;
+            assert_eq!(join(&prefixes, &suffixes, whole.len() - 1), None);
+            assert_eq!(join(&prefixes[1..], &suffixes, room), None);
+            assert_eq!(
+                join(&prefixes, &[suffixes.as_slice(), &[0]].concat(), room),
+                None
+            );
+            prefixes[0] = 1;
+            assert_eq!(join(&prefixes, &suffixes, room), None);
+        }
+    }
+
     #[test]
     fn agrees_with_the_scalar_twin() {
         on_every_level(|| {
             let mut rng = Rng(0x5eed);
             for longest in [0, 1, 5, 16, 17, 60, 90] {
                 for count in [0, 1, 2, 50] {
-                    let (mut prefixes, mut lengths, mut suffixes) =
-                        (Vec::new(), Vec::new(), Vec::new());
-                    let (mut whole, mut strings, mut last) = (Vec::new(), Vec::new(), Vec::new());
-                    for _ in 0..count {
-                        let prefix = rng.below(last.len() + 1);
-                        let suffix: Vec<u8> = (0..rng.below(longest + 1))
-                            .map(|_| rng.next() as u8)
-                            .collect();
-                        last.truncate(prefix);
-                        last.extend_from_slice(&suffix);
-                        whole.extend_from_slice(&last);
-                        strings.push(last.len() as u32);
-                        prefixes.push(prefix as u32);
-                        lengths.push(suffix.len() as u32);
-                        suffixes.extend(suffix);
-                    }
-                    for slack in [0, 1, 16, 64, 100] {
-                        let (mut found, mut out) = (lengths.clone(), vec![0; whole.len() + slack]);
-                        assert_eq!(
-                            join_prefixes(&prefixes, &suffixes, &mut found, &mut out),
-                            Some(whole.len())
-                        );
-                        assert_eq!((&out[..whole.len()], &found), (whole.as_slice(), &strings));
-                    }
-                    if !whole.is_empty() {
-                        let mut out = vec![0; whole.len() - 1];
-                        assert_eq!(
-                            join_prefixes(&prefixes, &suffixes, &mut lengths.clone(), &mut out),
-                            None
-                        );
-                        suffixes.push(0);
-                        let mut out = vec![0; whole.len() + 100];
-                        assert_eq!(
-                            join_prefixes(&prefixes, &suffixes, &mut lengths.clone(), &mut out),
-                            None
-                        );
-                        suffixes.pop();
-                        prefixes[0] = 1;
-                        assert_eq!(
-                            join_prefixes(&prefixes, &suffixes, &mut lengths.clone(), &mut out),
-                            None
-                        );
-                        assert_eq!(
-                            join_prefixes(&prefixes[1..], &suffixes, &mut lengths, &mut out),
-                            None
-                        );
-                    }
+                    agree(&mut rng, count, longest);
                 }
             }
+            let mut out = [0; 9];
             assert_eq!(
-                join_prefixes(&[0, u32::MAX], b"ab", &mut [2, 0], &mut [0; 9]),
+                join_prefixes(&[0, u32::MAX], b"ab", &mut [2, 0], &mut out),
                 None
             );
-            assert_eq!(
-                join_prefixes(&[0], b"ab", &mut [u32::MAX], &mut [0; 9]),
-                None
-            );
+            assert_eq!(join_prefixes(&[0], b"ab", &mut [u32::MAX], &mut out), None);
         });
     }
 }

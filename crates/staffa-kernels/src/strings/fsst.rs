@@ -2,21 +2,22 @@
 //!
 //!   code 0..=254 = that symbol      code 255 = an escape: the next byte stands for itself
 //!
-//! Eight codes at a time, when none of them is an escape (nor without a symbol): a store of 8 bytes
-//! for each, then a step by the symbol's length; the next store overwrites what was too much.
-//! Boncz, Neumann and Leis, FSST: Fast Random Access String Compression, VLDB 2020.
+//! Eight codes at a time where each of them has a symbol: a store of 8 bytes for each, then a step by
+//! the symbol's length; the next store overwrites the excess. Boncz, Neumann and Leis, FSST: Fast
+//! Random Access String Compression, VLDB 2020.
 
 use crate::simd::dispatch::dispatch;
 
+/// The code before a literal byte.
 const ESCAPE: u8 = 255;
 
 /// The symbols of a column, prepared for decoding.
 #[derive(Clone)]
 pub struct FsstTable {
-    /// Bytes past a symbol's length, and symbols past `count`, are zero.
+    /// Symbols by code; bytes past a symbol's length and symbols past `count` are zero.
     symbols: [u64; 256],
     lengths: [u8; 256],
-    /// Codes from here on have no symbol; at most 255, so the escape is among them.
+    /// The first code without a symbol; at most 255, the escape.
     count: u8,
 }
 
@@ -29,7 +30,7 @@ impl std::fmt::Debug for FsstTable {
 }
 
 impl FsstTable {
-    /// Of at most 255 symbols, each of 1 to 8 bytes: (bytes, length). `None` otherwise.
+    /// A table of symbols, as (bytes, length): at most 255, each of 1 to 8 bytes; `None` otherwise.
     ///
     /// ```
     /// let table = staffa_kernels::FsstTable::new(&[(*b"http://w", 8), (*b"ww.\0\0\0\0\0", 3)]).unwrap();
@@ -55,8 +56,8 @@ impl FsstTable {
         Some(table)
     }
 
-    /// Decodes all of `input` to the start of `out`: the bytes written. Up to 8 bytes of `out`
-    /// behind them may be overwritten as well.
+    /// Decodes all of `input` to the start of `out`; returns the bytes written. Up to 8 bytes of
+    /// `out` behind them may be overwritten as well.
     ///
     /// `None` when a code has no symbol, the input ends in an escape, or `out` is too small; `out`
     /// then holds anything.
@@ -74,12 +75,12 @@ fn decode_body(table: &FsstTable, input: &[u8], out: &mut [u8]) -> Option<usize>
     let mut input = input;
     let mut at = 0;
     while let Some(&eight) = input.first_chunk::<8>()
-        // Eight symbols of 8 bytes at most: each of the stores below stays inside.
+        // Eight stores of 8 bytes stay inside.
         && out.len() - at >= 64
     {
         let codes = u64::from_le_bytes(eight);
         let found = without_symbol.mark(codes);
-        // Bytes before the first one found; 8 of none.
+        // The number of codes before the first one without a symbol.
         let plain = found.trailing_zeros() / 8;
         if plain == 8 {
             for i in 0..8 {
@@ -96,7 +97,7 @@ fn decode_body(table: &FsstTable, input: &[u8], out: &mut [u8]) -> Option<usize>
             let [ESCAPE, literal, rest @ ..] = input else {
                 return None;
             };
-            // At most 7 symbols come before, of 56 bytes.
+            // There is room for 64 bytes, and at most 7 symbols of 8 come before.
             *out.get_mut(at)? = *literal;
             at += 1;
             input = rest;
@@ -105,7 +106,7 @@ fn decode_body(table: &FsstTable, input: &[u8], out: &mut [u8]) -> Option<usize>
     decode_exactly(table, input, out, at)
 }
 
-/// Stores the symbol of `code` at `at`, 8 bytes wide; its length.
+/// Stores the symbol of `code` at `at`, 8 bytes wide; returns its length.
 ///
 /// # Safety
 /// `at + 8 <= out.len()`.
@@ -116,12 +117,12 @@ unsafe fn put(table: &FsstTable, code: u8, out: &mut [u8], at: usize) -> usize {
         out.as_mut_ptr()
             .add(at)
             .cast::<u64>()
-            .write_unaligned(table.symbols[code as usize].to_le())
-    };
+            .write_unaligned(table.symbols[code as usize].to_le());
+    }
     table.lengths[code as usize] as usize
 }
 
-/// The plain twin: from `at` on, a code at a time, not a byte past the end.
+/// The plain twin: one code at a time from `at` on, not a byte past the end.
 #[inline(always)]
 fn decode_exactly(
     table: &FsstTable,
@@ -154,9 +155,10 @@ fn decode_exactly(
 }
 
 /// Marks the bytes of a word that are at least a bound: a carry-free comparison of the low 7 bits,
-/// then the highest bit.
+/// then of the highest bit.
 #[derive(Copy, Clone)]
 struct AtLeast {
+    /// The low 7 bits of the bound in every byte.
     low: u64,
     /// All ones for a bound of 128 or more.
     high: u64,
@@ -176,7 +178,7 @@ impl AtLeast {
     /// The top bit of each such byte.
     #[inline(always)]
     fn mark(self, bytes: u64) -> u64 {
-        // No borrow crosses a byte: each has its top bit set and loses at most 127.
+        // No borrow crosses a byte, as each has its top bit set and loses at most 127.
         let low = (bytes | Self::TOP) - self.low;
         ((low & bytes) | (!self.high & (low | bytes))) & Self::TOP
     }
@@ -212,45 +214,37 @@ mod tests {
             .collect()
     }
 
+    fn agree(symbols: &[([u8; 8], u8)], input: &[u8]) {
+        let table = FsstTable::new(symbols).unwrap();
+        let expected = scalar(symbols, input);
+        let bytes = expected.as_ref().map_or(8 * input.len(), Vec::len);
+        for slack in [0, 1, 7, 8, 64, 100] {
+            let mut out = vec![0xaa; bytes + slack];
+            let written = table.decode(input, &mut out);
+            let decoded = written.map(|len| &out[..len]);
+            assert_eq!(decoded, expected.as_deref(), "{symbols:?} {input:?}");
+            assert!(written.is_none() || out[bytes..].iter().skip(8).all(|&b| b == 0xaa));
+        }
+        if bytes > 0 && expected.is_some() {
+            assert_eq!(table.decode(input, &mut vec![0; bytes - 1]), None);
+        }
+    }
+
     #[test]
     fn agrees_with_the_scalar_twin() {
         on_every_level(|| {
             let mut rng = Rng(0x5eed);
             for count in [0, 1, 100, 127, 128, 129, 200, 254, 255] {
                 let symbols = table(&mut rng, count);
-                let table = FsstTable::new(&symbols).unwrap();
                 for len in (0..40).chain([1000]) {
                     for escapes in [0, 3, 50] {
-                        let input: Vec<u8> = (0..len)
-                            .map(|_| {
-                                if rng.below(100) < escapes {
-                                    255
-                                } else {
-                                    rng.below(count + (len & 1)) as u8
-                                }
-                            })
-                            .collect();
-                        let expected = scalar(&symbols, &input);
-                        let bytes = expected.as_ref().map_or(8 * len, Vec::len);
-                        for slack in [0, 1, 7, 8, 64, 100] {
-                            let mut out = vec![0xaa; bytes + slack];
-                            let written = table.decode(&input, &mut out);
-                            assert_eq!(
-                                written.map(|n| &out[..n]),
-                                expected.as_deref(),
-                                "{count} symbols, {len} codes"
-                            );
-                            assert!(
-                                written.is_none()
-                                    || out[bytes..].iter().skip(8).all(|&b| b == 0xaa)
-                            );
-                        }
-                        if bytes > 0 {
-                            assert!(
-                                expected.is_none()
-                                    || table.decode(&input, &mut vec![0; bytes - 1]).is_none()
-                            );
-                        }
+                        let mut code = || {
+                            let is_escape = rng.below(100) < escapes;
+                            let symbol = rng.below(count + (len & 1)) as u8;
+                            if is_escape { ESCAPE } else { symbol }
+                        };
+                        let input: Vec<u8> = (0..len).map(|_| code()).collect();
+                        agree(&symbols, &input);
                     }
                 }
             }

@@ -1,19 +1,21 @@
-//! Strings to bits: which begin with a text, or are equal to it.
+//! Strings to bits: which begin with a prefix, or are equal to it.
 //!
-//! The first 16 bytes of a string are one load and one comparison, whatever its length: a call of
-//! `memcmp`, and the branch on what it finds, take longer than to decode the string.
+//! The first 16 bytes of a string take one load and one comparison, whatever its length: a call of
+//! `memcmp` and the branch on its result take longer than decoding the string.
 
+use super::copy::first_16;
 use crate::simd::dispatch::dispatch;
-use crate::strings::dict::sum_u32;
+use crate::simd::sum_u32;
 
-/// What is compared at once.
+/// Bytes of the first comparison.
 const HEAD: usize = 16;
 
 dispatch! {
-    /// Sets bit `i % 64` of `out[i / 64]` where string `i` begins with `prefix`, or where it is
-    /// equal to it, if it is `whole`; clears it elsewhere, and the bits past the last string. The
-    /// strings stand one after another in `bytes`. `false`, with anything in `out`, where they have
-    /// more bytes than there are; words that are missing are left out.
+    /// Sets bit `i % 64` of `out[i / 64]` where string `i` begins with `prefix`, or, if `whole`,
+    /// where it is equal to `prefix`; clears it elsewhere, and the bits past the last string. The
+    /// strings stand one after another in `bytes`; those past the end of `out` are passed over.
+    ///
+    /// `false`, with anything in `out`, where `lengths` exceed `bytes`.
     ///
     /// ```
     /// let mut out = [0];
@@ -30,7 +32,7 @@ fn begin_body(lengths: &[u32], bytes: &[u8], prefix: &[u8], whole: bool, out: &m
     if sum_u32(lengths) > bytes.len() as u64 {
         return false;
     }
-    let wanted = head(prefix);
+    let wanted = first_16(prefix);
     let mask = if prefix.len() < HEAD {
         (1 << (8 * prefix.len())) - 1
     } else {
@@ -47,7 +49,7 @@ fn begin_body(lengths: &[u32], bytes: &[u8], prefix: &[u8], whole: bool, out: &m
                 len >= prefix.len()
             };
             let rest = &bytes[at..];
-            let mut found = long & ((head(rest) ^ wanted) & mask == 0);
+            let mut found = long & ((first_16(rest) ^ wanted) & mask == 0);
             if prefix.len() > HEAD && found {
                 found = rest.starts_with(prefix);
             }
@@ -56,20 +58,6 @@ fn begin_body(lengths: &[u32], bytes: &[u8], prefix: &[u8], whole: bool, out: &m
         }
     }
     true
-}
-
-/// The first bytes, and zeros where there are fewer.
-#[inline(always)]
-fn head(bytes: &[u8]) -> u128 {
-    // Most have 16 bytes from their beginning on: one load.
-    let bytes = bytes.first_chunk().copied().unwrap_or_else(|| {
-        let mut head = [0; HEAD];
-        head.iter_mut()
-            .zip(bytes)
-            .for_each(|(to, from)| *to = *from);
-        head
-    });
-    u128::from_le_bytes(bytes)
 }
 
 #[cfg(test)]

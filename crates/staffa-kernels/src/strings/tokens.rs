@@ -1,20 +1,22 @@
-//! Tokens of at most 16 bytes: codes to bytes.
+//! Dictionaries of tokens of at most 16 bytes: codes to bytes.
 //!
-//!   row = a token's bytes and whatever follows, 16 in all      length = one byte, in a table of
-//!   its own
+//!   row    = the token's bytes, and any bytes behind them: 16 in all
+//!   length = one byte, in a table of its own
 //!
-//! A row is copied whole, then `out` goes on by the token's length, so that the next row overwrites
-//! what was too much: no branch for a token. Rows of one size need no place to be loaded before
-//! their bytes, and never cross a cache line.
+//! A whole row is copied, then the output advances by the token's length, so that the next row
+//! overwrites the excess: no branch for a token. Rows of one size need no load of their place first,
+//! and never cross a cache line.
 
+use super::copy::first_16;
+use super::dict::BytesDict;
 use crate::simd::dispatch::dispatch;
-use crate::simd::gather::max_u32;
-use crate::strings::dict::BytesDict;
+use crate::simd::max_u32;
+use crate::word::as_bytes;
 
 /// Bytes of a row: the longest token.
 const ROW: usize = 16;
 
-/// Codes between two looks at how much room is left.
+/// Codes between two checks of the room left.
 const STEP: usize = 8;
 
 /// Tokens, prepared for decoding.
@@ -27,15 +29,15 @@ const STEP: usize = 8;
 /// ```
 #[derive(Clone, Debug)]
 pub struct TokenRows {
-    /// As many as lengths, aligned to their size. Nothing changes the two after they are made.
+    /// One row for each length, aligned to its size. Both stay as they are once built.
     rows: Vec<u128>,
-    /// At most `ROW` each.
+    /// Lengths of at most `ROW`.
     lengths: Vec<u8>,
 }
 
 impl TokenRows {
-    /// Of tokens of these lengths, one after another in `data`. `None` when one has more than 16
-    /// bytes, or `data` ends before them or behind them.
+    /// Tokens of these lengths, one after another in `data`; `None` when a token has more than 16
+    /// bytes, or `data` is shorter or longer than the tokens.
     pub fn new(lengths: &[u8], data: &[u8]) -> Option<Self> {
         let mut rows = Vec::with_capacity(lengths.len());
         let mut rest = data;
@@ -44,12 +46,8 @@ impl TokenRows {
                 return None;
             }
             // Bytes behind the token do not matter.
-            let (token, behind) = rest.split_at_checked(length.into())?;
-            rows.push(
-                rest.first_chunk()
-                    .map_or_else(|| padded(token), |row| u128::from_le_bytes(*row)),
-            );
-            rest = behind;
+            rows.push(first_16(rest));
+            (_, rest) = rest.split_at_checked(length.into())?;
         }
         rest.is_empty().then(|| Self {
             rows,
@@ -57,17 +55,18 @@ impl TokenRows {
         })
     }
 
-    /// Of a dictionary's strings. `None` when one has more than 16 bytes.
+    /// The strings of a dictionary; `None` when one has more than 16 bytes.
     pub fn of(strings: &BytesDict) -> Option<Self> {
-        let bytes_of = |range: std::ops::Range<usize>| strings.contents().get(range);
-        let rows = strings
-            .ranges()
-            .map(|range| Some(padded(bytes_of(range).filter(|token| token.len() <= ROW)?)));
-        let lengths = strings.ranges().map(|range| range.len() as u8).collect();
-        Some(Self {
-            rows: rows.collect::<Option<_>>()?,
-            lengths,
-        })
+        let (mut rows, mut lengths) = (Vec::new(), Vec::new());
+        for range in strings.ranges() {
+            let token = strings
+                .contents()
+                .get(range)
+                .filter(|token| token.len() <= ROW)?;
+            rows.push(first_16(token));
+            lengths.push(token.len() as u8);
+        }
+        Some(Self { rows, lengths })
     }
 
     /// The number of tokens.
@@ -82,7 +81,7 @@ impl TokenRows {
         self.lengths.is_empty()
     }
 
-    /// Bytes of memory that so many tokens take.
+    /// Bytes of memory of a dictionary of `tokens` tokens.
     #[inline]
     pub fn bytes_of(tokens: usize) -> usize {
         (ROW + 1) * tokens
@@ -92,11 +91,11 @@ impl TokenRows {
     #[inline]
     pub fn get(&self, i: usize) -> Option<&[u8]> {
         let row = self.rows.get(i..=i)?;
-        crate::as_bytes(row).get(..usize::from(*self.lengths.get(i)?))
+        as_bytes(row).get(..usize::from(*self.lengths.get(i)?))
     }
 
-    /// The tokens of these codes one after another at the start of `out`: the bytes written. Up to
-    /// 16 bytes of `out` behind them may be overwritten as well.
+    /// Writes the tokens of `codes` one after another to the start of `out`; returns the bytes
+    /// written. Up to 16 bytes of `out` behind them may be overwritten as well.
     ///
     /// `None` when a code is out of range, or `out` is too small; `out` then holds anything.
     #[inline]
@@ -104,8 +103,7 @@ impl TokenRows {
         decode(self, codes, out)
     }
 
-    /// The sum of the lengths of the tokens that these codes stand for; `None` when one is out of
-    /// range.
+    /// The sum of the lengths of the tokens of `codes`; `None` when a code is out of range.
     #[inline]
     pub fn decoded_bytes(&self, codes: &[u32]) -> Option<u64> {
         decoded_bytes(self, codes)
@@ -115,14 +113,6 @@ impl TokenRows {
     fn covers(&self, codes: &[u32]) -> bool {
         codes.is_empty() || (max_u32(codes) as usize) < self.lengths.len()
     }
-}
-
-/// A token's row: `u128`s are kept as the bytes they have in memory, which is little-endian.
-#[inline(always)]
-fn padded(token: &[u8]) -> u128 {
-    let mut row = [0; ROW];
-    row[..token.len()].copy_from_slice(token);
-    u128::from_le_bytes(row)
 }
 
 dispatch! { fn decode(tokens: &TokenRows, codes: &[u32], out: &mut [u8]) -> Option<usize> = decode_body; }
@@ -137,8 +127,8 @@ fn decode_body(tokens: &TokenRows, codes: &[u32], out: &mut [u8]) -> Option<usiz
     for step in steps.by_ref() {
         if out.len() - at >= STEP * ROW {
             for &code in step {
-                // SAFETY: `covers` has found every code below the number of tokens. At most 7 of 16
-                // bytes come before it.
+                // SAFETY: `covers` has found every code below the number of tokens. There is room for
+                // 8 rows, and at most 7 tokens come before.
                 at += unsafe { put(tokens, code, out, at) };
             }
         } else {
@@ -156,21 +146,17 @@ fn decoded_bytes_body(tokens: &TokenRows, codes: &[u32]) -> Option<u64> {
         return None;
     }
     // SAFETY: `covers` has found every code below the number of tokens.
-    Some(
-        codes
-            .iter()
-            .map(|&code| u64::from(unsafe { *tokens.lengths.get_unchecked(code as usize) }))
-            .sum(),
-    )
+    let length = |&code: &u32| unsafe { *tokens.lengths.get_unchecked(code as usize) };
+    Some(codes.iter().map(|code| u64::from(length(code))).sum())
 }
 
-/// Stores the row of `code` at `at`; the token's length.
+/// Stores the row of `code` at `at`; returns the token's length.
 ///
 /// # Safety
 /// `code` must be below the number of tokens, `at + ROW <= out.len()`.
 #[inline(always)]
 unsafe fn put(tokens: &TokenRows, code: u32, out: &mut [u8], at: usize) -> usize {
-    // SAFETY: the caller's; there are as many rows as lengths, and no `out` in them.
+    // SAFETY: the caller's; there are as many rows as lengths, and `out` does not overlap them.
     unsafe {
         let row = tokens.rows.as_ptr().add(code as usize).cast::<u8>();
         std::ptr::copy_nonoverlapping(row, out.as_mut_ptr().add(at), ROW);
@@ -178,7 +164,7 @@ unsafe fn put(tokens: &TokenRows, code: u32, out: &mut [u8], at: usize) -> usize
     }
 }
 
-/// From `at` on, a code at a time, not a byte past the end.
+/// The plain twin: one code at a time from `at` on, not a byte past the end.
 #[inline(always)]
 fn decode_exactly(
     tokens: &TokenRows,
@@ -205,59 +191,56 @@ mod tests {
     use crate::simd::dispatch::testing::on_every_level;
     use crate::testing::Rng;
 
+    fn agree(rows: &TokenRows, tokens: &[Vec<u8>], codes: &[u32]) {
+        let expected: Vec<&[u8]> = codes
+            .iter()
+            .map(|&c| tokens[c as usize].as_slice())
+            .collect();
+        let expected = expected.concat();
+        let bytes = expected.len();
+        assert_eq!(rows.decoded_bytes(codes), Some(bytes as u64));
+        for slack in [0, 1, 15, 16, 127, 128, 300] {
+            let mut out = vec![0xaa; bytes + slack];
+            assert_eq!(rows.decode(codes, &mut out), Some(bytes));
+            assert_eq!(out[..bytes], expected);
+            assert!(out[bytes..].iter().skip(ROW).all(|&b| b == 0xaa));
+        }
+        if bytes > 0 {
+            assert_eq!(rows.decode(codes, &mut vec![0; bytes - 1]), None);
+        }
+        let wrong = [codes, &[tokens.len() as u32]].concat();
+        assert_eq!(rows.decode(&wrong, &mut vec![0; bytes + 300]), None);
+        assert_eq!(rows.decoded_bytes(&wrong), None);
+    }
+
     #[test]
     fn agrees_with_the_scalar_twin() {
         on_every_level(|| {
             let mut rng = Rng(0x5eed);
             for longest in [0, 1, 3, 15, 16] {
                 for count in [1, 2, 50, 4096] {
-                    let tokens: Vec<Vec<u8>> = (0..count)
-                        .map(|_| {
-                            (0..rng.below(longest + 1))
-                                .map(|_| rng.next() as u8)
-                                .collect()
-                        })
-                        .collect();
+                    let token = |_| {
+                        let len = rng.below(longest + 1);
+                        rng.bytes(len)
+                    };
+                    let tokens: Vec<Vec<u8>> = (0..count).map(token).collect();
                     let lengths: Vec<u8> = tokens.iter().map(|token| token.len() as u8).collect();
                     let rows = TokenRows::new(&lengths, &tokens.concat()).unwrap();
-                    let mut offsets = vec![0];
-                    offsets.extend(tokens.iter().scan(0, |end, token| {
+                    let ends = tokens.iter().scan(0, |end, token| {
                         *end += token.len() as u32;
                         Some(*end)
-                    }));
-                    let same = TokenRows::of(&BytesDict::new(&offsets, &tokens.concat()).unwrap())
-                        .unwrap();
-                    assert!(
-                        (0..count)
-                            .all(|i| rows.get(i) == Some(&tokens[i]) && same.get(i) == rows.get(i))
-                    );
+                    });
+                    let offsets: Vec<u32> = [0].into_iter().chain(ends).collect();
+                    let dict = BytesDict::new(&offsets, &tokens.concat()).unwrap();
+                    let same = TokenRows::of(&dict).unwrap();
+                    for (i, token) in tokens.iter().enumerate() {
+                        assert_eq!([rows.get(i), same.get(i)], [Some(token.as_slice()); 2]);
+                    }
                     assert!((rows.len(), rows.is_empty(), rows.get(count)) == (count, false, None));
                     for len in [0, 1, 7, 8, 9, 100, 1024] {
-                        let mut codes: Vec<u32> =
-                            (0..len).map(|_| rng.below(count) as u32).collect();
-                        let expected: Vec<u8> = codes
-                            .iter()
-                            .flat_map(|c| &tokens[*c as usize])
-                            .copied()
-                            .collect();
-                        let bytes = expected.len();
-                        assert_eq!(rows.decoded_bytes(&codes), Some(bytes as u64));
-                        for slack in [0, 1, 15, 16, 127, 128, 300] {
-                            for rows in [&rows, &same] {
-                                let mut out = vec![0xaa; bytes + slack];
-                                assert_eq!(rows.decode(&codes, &mut out), Some(bytes));
-                                assert_eq!(out[..bytes], expected);
-                                assert!(out[bytes..].iter().skip(ROW).all(|&b| b == 0xaa));
-                            }
-                        }
-                        if bytes > 0 {
-                            assert_eq!(rows.decode(&codes, &mut vec![0; bytes - 1]), None);
-                        }
-                        if len > 0 {
-                            codes[rng.below(len)] = count as u32;
-                            assert_eq!(rows.decode(&codes, &mut vec![0; bytes + 300]), None);
-                            assert_eq!(rows.decoded_bytes(&codes), None);
-                        }
+                        let codes: Vec<u32> = (0..len).map(|_| rng.below(count) as u32).collect();
+                        agree(&rows, &tokens, &codes);
+                        agree(&same, &tokens, &codes);
                     }
                 }
             }

@@ -1,130 +1,31 @@
-//! Arrow's string arrays over memory that was checked here, and not once more by Arrow's
-//! constructors.
-//!
-//! Where all bytes are ASCII, as they mostly are, one pass at the speed of memory says that every
-//! string is text. A dictionary's strings are checked once, not once for every row.
+//! String views, built in parallel: every string is checked when it is pushed, and views are only
+//! copied from then on.
 //!
 //! ```text
 //! view of 16 bytes = length: u32 | up to 12 bytes: the string | more: its first 4 bytes | buffer: u32 | offset: u32
 //! ```
+//!
+//! The strings of a dictionary are checked once, not once for every row.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use arrow_array::{
-    ArrayRef, BinaryViewArray, GenericStringArray, OffsetSizeTrait, StringViewArray,
-};
-use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_array::{ArrayRef, BinaryViewArray, StringViewArray};
+use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
 use bytes::Bytes;
 
-use crate::memory::pool::{PoolBuf, PoolVec};
-use crate::simd::dispatch::dispatch;
-use crate::simd::gather::gather_words;
-use crate::simd::non_temporal::gather_past_cache;
-use crate::strings::dict::BytesDict;
+use super::copy::first_16;
+use super::dict::BytesDict;
+use super::utf8::is_text;
+use crate::memory::{PoolBuf, PoolVec};
+use crate::simd::{gather, gather_past_cache};
 
-/// Longest string within a view.
+/// Longest string that a view holds itself.
 const INLINE: usize = 12;
 
-dispatch! {
-    /// Whether all bytes are ASCII.
-    fn is_ascii(bytes: &[u8]) -> bool = ascii_body;
-}
-
-#[inline(always)]
-fn ascii_body(bytes: &[u8]) -> bool {
-    // A few KB at a time, so that a text of another language is known as such at once.
-    bytes
-        .chunks(4096)
-        .all(|chunk| chunk.iter().fold(0, |any, byte| any | byte) < 0x80)
-}
-
-dispatch! { fn rise_i32(offsets: &[i32]) -> bool = rise_body_i32; }
-dispatch! { fn rise_i64(offsets: &[i64]) -> bool = rise_body_i64; }
-
-// Counted without an early end, so that it goes as fast as memory.
-#[inline(always)]
-fn rise_body_i32(offsets: &[i32]) -> bool {
-    offsets
-        .iter()
-        .zip(offsets.iter().skip(1))
-        .map(|(a, b)| u32::from(a > b))
-        .sum::<u32>()
-        == 0
-}
-
-#[inline(always)]
-fn rise_body_i64(offsets: &[i64]) -> bool {
-    offsets
-        .iter()
-        .zip(offsets.iter().skip(1))
-        .map(|(a, b)| u64::from(a > b))
-        .sum::<u64>()
-        == 0
-}
-
-/// Offsets that do not decrease and lie within `bytes`; they come back as they are where they do
-/// not.
+/// A builder of string views, in slots that several threads fill.
 ///
-/// # Errors
-/// The offsets.
-pub fn rising_offsets<O: OffsetSizeTrait>(
-    offsets: ScalarBuffer<O>,
-    bytes: usize,
-) -> Result<OffsetBuffer<O>, ScalarBuffer<O>> {
-    let within = offsets.first().is_some_and(|first| *first >= O::zero())
-        && offsets.last().is_some_and(|last| last.as_usize() <= bytes);
-    let rise = if O::IS_LARGE {
-        rise_i64(offsets.inner().typed_data())
-    } else {
-        rise_i32(offsets.inner().typed_data())
-    };
-    if !within || !rise {
-        return Err(offsets);
-    }
-    // SAFETY: there is a first one, not below zero, and none is less than the one before.
-    Ok(unsafe { OffsetBuffer::new_unchecked(offsets) })
-}
-
-/// Whether bytes are UTF-8, and every string in them, which begin at `starts`, begins with a
-/// character.
-#[inline]
-pub(crate) fn is_text(bytes: &[u8], mut starts: impl Iterator<Item = usize>) -> bool {
-    let begins = |start| {
-        bytes
-            .get(start)
-            .is_none_or(|byte| !(0x80..0xc0).contains(byte))
-    };
-    is_ascii(bytes) || simdutf8::basic::from_utf8(bytes).is_ok() && starts.all(begins)
-}
-
-/// The array of strings that are UTF-8; `None` where they are not, where the offsets leave the data
-/// or where there are not as many validity bits as strings.
-pub fn text_array<O: OffsetSizeTrait>(
-    offsets: &OffsetBuffer<O>,
-    data: &Buffer,
-    nulls: Option<&NullBuffer>,
-) -> Option<GenericStringArray<O>> {
-    let (first, last) = (offsets.first()?.as_usize(), offsets.last()?.as_usize());
-    let starts = offsets.iter().map(|offset| offset.as_usize() - first);
-    if nulls.is_some_and(|nulls| nulls.len() != offsets.len() - 1)
-        || !is_text(data.get(first..last)?, starts)
-    {
-        return None;
-    }
-    // SAFETY: the offsets are monotonic, by their type, and within the data; all strings together
-    // are UTF-8, and each begins with a character, where the one before ends; there are as many
-    // validity bits as strings.
-    Some(unsafe {
-        GenericStringArray::new_unchecked(offsets.clone(), data.clone(), nulls.cloned())
-    })
-}
-
-/// Views of strings being put together: every string is checked when it comes in, views are only
-/// copied from then on.
-///
-/// Several threads fill slots of it. Whatever they do, `len` counts only what was filled, and
-/// buffers stay once they are in.
+/// Only strings of full slots count, and buffers stay once they are kept.
 ///
 /// ```
 /// let mut views = staffa_kernels::StringViews::new(5, true).unwrap();
@@ -136,61 +37,69 @@ pub fn text_array<O: OffsetSizeTrait>(
 /// ```
 #[derive(Debug)]
 pub struct StringViews {
-    /// The first `len` are views of strings in the buffers, each of them UTF-8 where `text`.
+    /// The first `len` are views of strings in the kept buffers, each of them UTF-8 where `text`.
     views: PoolBuf,
     len: usize,
-    held: Held,
+    kept: Kept,
     text: bool,
     past_cache: bool,
-    /// Of the slots cut last: strings that there is room for, and that there are.
+    /// Capacity and length of each slot cut last.
     cut: Vec<(usize, usize)>,
 }
 
-/// What the views of all slots refer to.
+/// A dictionary as views, one for each code.
+type Table = Arc<PoolVec<u128>>;
+
+/// Buffers and tables of all slots.
 #[derive(Debug, Default)]
-struct Held {
+struct Kept {
+    /// The data that views refer to.
     buffers: Mutex<Vec<Buffer>>,
-    /// Dictionaries that several slots share, as views, by where they lie.
-    tables: Mutex<Vec<(usize, Arc<PoolVec<u128>>)>>,
+    /// Dictionaries that slots share, by their address.
+    tables: Mutex<Vec<(usize, Table)>>,
 }
 
-impl Held {
-    /// Keeps a buffer; its number.
+impl Kept {
+    /// Keeps a buffer; returns its number.
     fn keep(&self, buffer: Buffer) -> Option<u32> {
         let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
         let number = u32::try_from(buffers.len()).ok()?;
         buffers.push(buffer);
         Some(number)
     }
+
+    fn tables(&self) -> MutexGuard<'_, Vec<(usize, Table)>> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-/// Room for some of the strings of [`StringViews`].
+/// A slot for some of the strings of [`StringViews`].
 #[derive(Debug)]
 pub struct ViewSlot<'a> {
     views: &'a mut [u128],
-    /// So many of them are views of strings in the buffers held, each UTF-8 where `text`.
+    /// The first `filled` are views of strings in the kept buffers, each UTF-8 where `text`.
     filled: &'a mut usize,
-    held: &'a Held,
-    table: Option<Arc<PoolVec<u128>>>,
+    kept: &'a Kept,
+    table: Option<Table>,
     text: bool,
     past_cache: bool,
 }
 
 impl StringViews {
-    /// For so many strings; `text`: of UTF-8. `None` where there is no memory for them.
+    /// A builder for `rows` strings, of UTF-8 where `text`; `None` when there is no memory for them.
     pub fn new(rows: usize, text: bool) -> Option<Self> {
         let views = PoolBuf::new(rows.checked_mul(size_of::<u128>())?)?;
         Some(Self {
             views,
             len: 0,
-            held: Held::default(),
+            kept: Kept::default(),
             text,
             past_cache: false,
             cut: Vec::new(),
         })
     }
 
-    /// Writes views of tables past the caches.
+    /// Whether views of tables are written past the caches.
     #[must_use]
     pub fn past_cache(self, on: bool) -> Self {
         Self {
@@ -199,31 +108,28 @@ impl StringViews {
         }
     }
 
-    /// How many strings there are so far.
+    /// The number of strings so far.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no strings.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Slots for the next strings, so many in each; `None` where there is no room for them.
+    /// Cuts slots for the next strings, by their capacities; `None` where there is no room for them.
     pub fn slots(&mut self, rows: impl IntoIterator<Item = usize>) -> Option<Vec<ViewSlot<'_>>> {
         self.cut = rows.into_iter().map(|rows| (rows, 0)).collect();
-        let (mut rest, held) = (
-            self.views.words_mut::<u128>().get_mut(self.len..)?,
-            &self.held,
-        );
-        let (text, past_cache) = (self.text, self.past_cache);
+        let mut rest = self.views.words_mut::<u128>().get_mut(self.len..)?;
+        let (kept, text, past_cache) = (&self.kept, self.text, self.past_cache);
         let mut slots = Vec::with_capacity(self.cut.len());
         for (rows, filled) in &mut self.cut {
             let (views, behind) = rest.split_at_mut_checked(*rows)?;
             slots.push(ViewSlot {
                 views,
                 filled,
-                held,
+                kept,
                 table: None,
                 text,
                 past_cache,
@@ -233,15 +139,13 @@ impl StringViews {
         Some(slots)
     }
 
-    /// Takes in the slots cut last; `false`, and nothing taken in, where one of them is not full.
+    /// Appends the slots cut last; `false`, with nothing appended, where one of them is not full.
     pub fn join(&mut self) -> bool {
         let cut = std::mem::take(&mut self.cut);
         let full = cut.iter().all(|(rows, filled)| rows == filled);
-        self.len += if full {
-            cut.iter().map(|(rows, _)| rows).sum()
-        } else {
-            0
-        };
+        if full {
+            self.len += cut.iter().map(|(rows, _)| rows).sum::<usize>();
+        }
         full
     }
 
@@ -252,16 +156,12 @@ impl StringViews {
         }
         let views = Buffer::from(Bytes::from_owner(self.views));
         let views = ScalarBuffer::<u128>::new(views, 0, self.len);
-        let buffers: Arc<[Buffer]> = self
-            .held
-            .buffers
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
-            .into();
-        // SAFETY: every view below `len` is in a slot that was full: it was made by `view` of a
-        // string in a buffer that has been kept at its number, or is 0, the empty string, and only
-        // copied since, from a table of these buffers alone; with `text` every string was found to
-        // be UTF-8. There are as many validity bits as views.
+        let buffers = self.kept.buffers.into_inner();
+        let buffers: Arc<[Buffer]> = buffers.unwrap_or_else(PoisonError::into_inner).into();
+        // SAFETY: every view below `len` is in a slot that was full. `view` made it of a string in a
+        // buffer that is kept at its number, or it is 0, the empty string; since then it was only
+        // copied, from a table of these buffers alone. With `text` every string was found to be
+        // UTF-8. There are as many validity bits as views.
         Some(unsafe {
             if self.text {
                 Arc::new(StringViewArray::new_unchecked(views, buffers, nulls))
@@ -273,116 +173,99 @@ impl StringViews {
 }
 
 impl ViewSlot<'_> {
-    /// Takes the strings that codes refer to from now on; `false` where one is no text, or they are
-    /// too many or long.
+    /// Sets the dictionary of the codes pushed from now on; `false` where a string is not text, or
+    /// the strings are too many or too long.
     ///
-    /// `shared`: other slots use them, too, from the same place.
+    /// `shared`: other slots use the same dictionary, at the same address.
     pub fn use_table(&mut self, strings: &BytesDict, shared: bool) -> bool {
-        let place = std::ptr::from_ref(strings).addr();
-        // Others that wait here want the same table.
-        let mut tables = shared.then(|| {
-            self.held
-                .tables
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-        });
-        let known = tables
-            .iter()
-            .flat_map(|tables| tables.iter())
-            .find(|(of, _)| *of == place);
+        if !shared {
+            self.table = self.new_table(strings);
+            return self.table.is_some();
+        }
+        let address = std::ptr::from_ref(strings).addr();
+        // Locked while the table is made: other slots wait for the same table.
+        let mut tables = self.kept.tables();
+        let known = tables.iter().find(|(of, _)| *of == address);
         self.table = known.map(|(_, table)| table.clone());
         if self.table.is_none() {
-            self.table = self.new_table(strings).map(Arc::new);
-            if let (Some(tables), Some(table)) = (&mut tables, &self.table) {
-                tables.push((place, table.clone()));
-            }
+            self.table = self.new_table(strings);
+            tables.extend(self.table.clone().map(|table| (address, table)));
         }
         self.table.is_some()
     }
 
-    /// Whether the slots have a table of these strings that they share.
+    /// Whether the slots share a table of this dictionary.
     pub fn shares_table(&self, strings: &BytesDict) -> bool {
-        let place = std::ptr::from_ref(strings).addr();
-        let tables = self
-            .held
-            .tables
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        tables.iter().any(|(of, _)| *of == place)
+        let address = std::ptr::from_ref(strings).addr();
+        self.kept.tables().iter().any(|(of, _)| *of == address)
     }
 
-    fn new_table(&self, strings: &BytesDict) -> Option<PoolVec<u128>> {
+    fn new_table(&self, strings: &BytesDict) -> Option<Table> {
         let data = strings.contents();
-        if self.text
-            && !is_text(
-                data,
-                strings.ranges().flat_map(|range| [range.start, range.end]),
-            )
-        {
+        let borders = strings.ranges().flat_map(|range| [range.start, range.end]);
+        if self.text && !is_text(data, borders) {
             return None;
         }
         let any_long = strings.ranges().any(|range| range.len() > INLINE);
         let buffer = if any_long {
-            self.held.keep(Buffer::from(data))?
+            self.kept.keep(Buffer::from(data))?
         } else {
-            0
+            0 // Views of short strings refer to no buffer.
         };
         let mut table = PoolVec::new(strings.len())?;
         for (place, range) in table.iter_mut().zip(strings.ranges()) {
             *place = view(data, range, buffer)?;
         }
-        Some(table)
+        Some(Arc::new(table))
     }
 
-    /// Appends strings of the table by code; `false`, and nothing appended, where a code or a table
-    /// is not there, or there is no room.
+    /// Appends strings of the table by code; `false`, with nothing appended, where a code is out of
+    /// range, or there is no table or no room.
     pub fn push_codes(&mut self, codes: &[u32]) -> bool {
-        let (Some(table), Some(places)) =
-            (&self.table, room(self.views, *self.filled, codes.len()))
-        else {
+        let places = room(self.views, *self.filled, codes.len());
+        let (Some(table), Some(places)) = (&self.table, places) else {
             return false;
         };
-        let gather = if self.past_cache {
-            gather_past_cache
+        let done = if self.past_cache {
+            gather_past_cache(table, codes, places)
         } else {
-            gather_words
+            gather(table, codes, places)
         };
-        let done = gather(table, codes, places);
-        *self.filled += if done { codes.len() } else { 0 };
+        if done {
+            *self.filled += codes.len();
+        }
         done
     }
 
-    /// Appends strings that lie one after another in `data`, by their lengths; `false`, and nothing
-    /// appended, where one is no text, they are longer than the data or more than there is room
-    /// for.
+    /// Appends strings that stand one after another in `data`, by their lengths; `false`, with
+    /// nothing appended, where a string is not text, the lengths exceed the data or there is no
+    /// room.
     pub fn push_strings(&mut self, lengths: &[u32], data: &Buffer) -> bool {
-        let Some(places) = room(self.views, *self.filled, lengths.len()) else {
-            return false;
-        };
+        self.try_push_strings(lengths, data).is_some()
+    }
+
+    fn try_push_strings(&mut self, lengths: &[u32], data: &Buffer) -> Option<()> {
+        let places = room(self.views, *self.filled, lengths.len())?;
         let ends = lengths.iter().scan(0usize, |end, length| {
             *end = end.saturating_add(*length as usize);
             Some(*end)
         });
         if self.text && !is_text(data, ends) {
-            return false;
+            return None;
         }
         let any_long = lengths.iter().any(|length| *length as usize > INLINE);
         let buffer = if any_long {
-            self.held.keep(data.clone())
+            self.kept.keep(data.clone())?
         } else {
-            Some(0)
+            0
         };
-        let Some(buffer) = buffer else { return false };
         let mut at = 0usize;
         for (place, length) in places.iter_mut().zip(lengths) {
             let end = at.saturating_add(*length as usize);
-            let Some(view) = view(data, at..end, buffer) else {
-                return false;
-            };
-            (*place, at) = (view, end);
+            (*place, at) = (view(data, at..end, buffer)?, end);
         }
         *self.filled += lengths.len();
-        true
+        Some(())
     }
 
     /// Appends empty strings; `false` where there is no room for them.
@@ -396,41 +279,28 @@ impl ViewSlot<'_> {
     }
 }
 
-/// The places after `filled` ones.
+/// The next `count` places.
 fn room(views: &mut [u128], filled: usize, count: usize) -> Option<&mut [u128]> {
     views.get_mut(filled..filled.checked_add(count)?)
 }
 
-/// The view of a string in the data of a buffer; `None` where it leaves them, or is too long or too
-/// far behind for 32 bits with a sign.
+/// The view of a string in the data of a buffer; `None` where the string exceeds the data, or its
+/// length or offset does not fit an `i32`.
 #[inline(always)]
 fn view(data: &[u8], range: Range<usize>, buffer: u32) -> Option<u128> {
-    let (length, offset) = (
-        i32::try_from(range.len()).ok()?,
-        i32::try_from(range.start).ok()?,
-    );
-    // Most have 16 bytes from their beginning on: one load.
-    let rest = data.get(range.start..)?;
-    let head = rest.first_chunk().map_or_else(
-        || {
-            let mut bytes = [0; 16];
-            bytes
-                .iter_mut()
-                .zip(rest)
-                .for_each(|(to, from)| *to = *from);
-            u128::from_le_bytes(bytes)
-        },
-        |bytes| u128::from_le_bytes(*bytes),
-    );
+    let length = i32::try_from(range.len()).ok()?;
+    let offset = i32::try_from(range.start).ok()?;
+    let first = first_16(data.get(range.start..)?);
     if range.end > data.len() {
         return None;
     }
-    let words = |length: i32| u128::from(length.cast_unsigned());
+    let word = |value: i32| u128::from(value.cast_unsigned());
     if range.len() <= INLINE {
-        return Some(words(length) | (head & ((1 << (range.len() * 8)) - 1)) << 32);
+        let string = first & ((1 << (range.len() * 8)) - 1);
+        return Some(word(length) | string << 32);
     }
-    let prefix = head & u128::from(u32::MAX);
-    Some(words(length) | prefix << 32 | u128::from(buffer) << 64 | words(offset) << 96)
+    let prefix = first & u128::from(u32::MAX);
+    Some(word(length) | prefix << 32 | u128::from(buffer) << 64 | word(offset) << 96)
 }
 
 #[cfg(test)]
@@ -442,138 +312,90 @@ mod tests {
     use crate::simd::dispatch::testing::on_every_level;
     use crate::testing::Rng;
 
-    fn strings(text: bool) -> Vec<Vec<u8>> {
-        let mut rng = Rng(0x57_1e);
-        let letters = if text { "abcdefgh" } else { "aäb漢c𝄞de" };
-        let letters: Vec<char> = letters.chars().collect();
-        let string = |_| {
-            (0..rng.below(30))
+    /// Strings of random letters, and the same as lengths and data.
+    fn strings(letters: &str) -> (Vec<String>, Vec<u32>, Buffer) {
+        let (mut rng, letters) = (Rng(0x571e), letters.chars().collect::<Vec<char>>());
+        let mut string = |i| {
+            (0..i * 7 % 30)
                 .map(|_| letters[rng.below(letters.len())])
-                .collect::<String>()
-                .into_bytes()
+                .collect()
         };
-        (0..500).map(string).collect()
+        let strings: Vec<String> = (0..500).map(&mut string).collect();
+        let lengths = strings.iter().map(|s| s.len() as u32).collect();
+        let data = Buffer::from_vec(strings.concat().into_bytes());
+        (strings, lengths, data)
     }
 
-    fn packed(strings: &[Vec<u8>]) -> (Vec<u32>, Vec<u8>) {
-        (
-            strings.iter().map(|s| s.len() as u32).collect(),
-            strings.concat(),
-        )
+    fn dictionary(lengths: &[u32], data: &[u8]) -> BytesDict {
+        let ends = lengths.iter().scan(0, |end, length| {
+            *end += length;
+            Some(*end)
+        });
+        let offsets: Vec<u32> = [0].into_iter().chain(ends).collect();
+        BytesDict::new(&offsets, data).unwrap()
     }
 
     #[test]
-    fn arrays_and_views_hold_the_strings_and_pass_all_of_arrows_checks() {
+    fn views_hold_the_strings_and_pass_all_of_arrows_checks() {
         on_every_level(|| {
-            for ascii in [true, false] {
-                let strings = strings(ascii);
-                let (lengths, data) = packed(&strings);
-                let offsets =
-                    OffsetBuffer::<i32>::from_lengths(lengths.iter().map(|l| *l as usize));
-                let data = Buffer::from_vec(data);
-                let array = text_array(&offsets, &data, None).unwrap();
-                array.to_data().validate_full().unwrap();
-                assert!(
-                    array
-                        .iter()
-                        .zip(&strings)
-                        .all(|(a, b)| a.unwrap().as_bytes() == b)
-                );
-                let mut views = StringViews::new(1003, true).unwrap();
-                let ends: Vec<u32> = offsets.iter().map(|o| *o as u32).collect();
-                let dictionary = BytesDict::new(&ends, &data).unwrap();
+            for letters in ["abcdefgh", "aäb漢c𝄞de"] {
+                let (strings, lengths, data) = strings(letters);
+                let dictionary = dictionary(&lengths, &data);
                 let codes: Vec<u32> = (0..500u32).rev().collect();
+                let mut views = StringViews::new(1003, true).unwrap();
                 let mut slots = views.slots([500, 400, 103]).unwrap();
-                // In any order, and from any thread; the last two have one table.
+                // Slots are filled in any order and by any thread; the last two share a table.
                 let [first, second, third] = slots.as_mut_slice() else {
                     panic!()
                 };
                 std::thread::scope(|scope| {
                     scope.spawn(|| {
-                        assert!(
-                            third.use_table(&dictionary, true) && third.push_codes(&codes[400..])
-                        );
-                        assert!(
-                            third.push_empty(3) && !third.push_empty(1) && !third.push_codes(&[0])
-                        );
+                        assert!(third.use_table(&dictionary, true));
+                        assert!(third.push_codes(&codes[400..]) && third.push_empty(3));
+                        assert!(!third.push_empty(1) && !third.push_codes(&[0]), "full");
                     });
                     scope.spawn(|| {
                         assert!(!second.push_codes(&codes[..400]), "no table yet");
-                        assert!(
-                            second.use_table(&dictionary, true) && second.push_codes(&codes[..400])
-                        );
+                        assert!(second.use_table(&dictionary, true));
+                        assert!(second.shares_table(&dictionary));
+                        assert!(second.push_codes(&codes[..400]));
                     });
                 });
                 assert!(first.push_strings(&lengths, &data));
                 assert!(views.join() && views.slots([1]).is_none());
-                assert!(views.held.buffers.lock().unwrap().len() == 2);
+                assert_eq!(views.kept.buffers.lock().unwrap().len(), 2);
                 assert_eq!(views.len(), 1003);
                 let nulls: NullBuffer = (0..1003).map(|i| i % 7 > 0).collect();
                 let array = views.finish(Some(nulls)).unwrap();
                 array.to_data().validate_full().unwrap();
-                let expected = strings
-                    .iter()
-                    .chain(strings.iter().rev())
-                    .map(Vec::as_slice)
-                    .chain([&b""[..]; 3]);
-                for (i, (found, expected)) in
-                    array.as_string_view().iter().zip(expected).enumerate()
-                {
-                    assert_eq!(found.map(str::as_bytes), (i % 7 > 0).then_some(expected));
-                }
+                let reversed = strings.iter().rev();
+                let expected = strings.iter().chain(reversed).map(String::as_str);
+                let expected = expected.chain([""; 3]).enumerate();
+                let expected = expected.map(|(i, string)| (i % 7 > 0).then_some(string));
+                assert!(array.as_string_view().iter().eq(expected));
             }
         });
     }
 
     #[test]
-    fn what_is_no_text_or_not_there_is_refused() {
+    fn wrong_strings_are_refused() {
         let (lengths, data) = (vec![2u32, 3], Buffer::from_vec(b"ab\xff\xfec".to_vec()));
         let mut views = StringViews::new(10, true).unwrap();
         assert!(views.slots([4, 7]).is_none());
         let mut slots = views.slots([10]).unwrap();
         let slot = &mut slots[0];
         assert!(!slot.push_strings(&lengths, &data) && !slot.push_strings(&[6], &data));
-        assert!(
-            !slot.use_table(&BytesDict::new(&[0, 2, 5], &data).unwrap(), false)
-                && !slot.push_codes(&[])
-        );
+        let no_text = dictionary(&lengths, &data);
+        assert!(!slot.use_table(&no_text, false) && !slot.push_codes(&[]));
         let split = Buffer::from_vec("ä".as_bytes().to_vec());
         assert!(!slot.push_strings(&[1, 1], &split), "half a character");
         assert!(slot.push_empty(9));
-        assert!(
-            !views.join() && views.is_empty(),
-            "what is not full is not taken in"
-        );
+        assert!(!views.join() && views.is_empty(), "the slot is not full");
         assert!(views.finish(Some(NullBuffer::new_null(1))).is_none());
         let mut bytes = StringViews::new(2, false).unwrap();
         assert!(bytes.slots([2]).unwrap()[0].push_strings(&lengths, &data) && bytes.join());
         let array = bytes.finish(None).unwrap();
         array.to_data().validate_full().unwrap();
         assert_eq!(array.as_binary_view().value(1), b"\xff\xfec");
-        let offsets = |offsets: Vec<i32>| rising_offsets(ScalarBuffer::from(offsets), 5);
-        assert!(offsets(vec![0, 2, 5]).is_ok());
-        assert!(
-            [vec![], vec![0, 3, 2], vec![-1, 2], vec![0, 6]]
-                .map(offsets)
-                .iter()
-                .all(Result::is_err)
-        );
-        assert!(
-            text_array(&offsets(vec![0, 1, 2]).unwrap(), &split, None).is_none(),
-            "half a character"
-        );
-        let ok = offsets(vec![0, 2, 5]).unwrap();
-        assert!(
-            text_array(&ok, &Buffer::from_vec(b"abcd".to_vec()), None).is_none(),
-            "past the data"
-        );
-        assert!(
-            text_array(
-                &ok,
-                &Buffer::from_vec(b"abcde".to_vec()),
-                Some(&NullBuffer::new_null(3))
-            )
-            .is_none()
-        );
     }
 }

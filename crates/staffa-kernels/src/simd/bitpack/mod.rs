@@ -1,11 +1,18 @@
-//! Bit packing.
+//! Bit packing: values of `width` bits each.
+//!
+//! ```text
+//! layout     where the bits of a value are
+//! registers  rows of a full vector to registers
+//! vector     1,024 values, interleaved
+//! tail       fewer values, one bit string
+//! ```
 
+pub(super) mod layout;
+#[cfg(target_arch = "x86_64")]
+pub(super) mod registers;
+mod tail;
 mod vector;
 
-pub use vector::{
-    Packed, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail,
-    unpack_tail,
-};
-pub(crate) use vector::{pack_ints, pack_tail_ints, unpack_ints, unpack_tail_ints};
-#[cfg(target_arch = "x86_64")]
-pub(crate) use vector::{rows_avx2, rows_avx512};
+pub use layout::{Packed, packed_bytes, tail_bytes};
+pub use tail::{pack_tail, unpack_one_tail, unpack_tail};
+pub use vector::{pack, unpack, unpack_one};

@@ -1,5 +1,9 @@
-//! Plain strings, built in parallel.
+//! Plain strings, built in parallel: offsets, and contents one after another.
 
+mod error;
+mod slot;
 mod strings;
 
-pub use strings::{Misfit, PlainStrings, StringSlot};
+pub use error::StringsError;
+pub use slot::StringSlot;
+pub use strings::PlainStrings;

@@ -1,125 +1,60 @@
-//! Plain strings being put together: offsets, and contents one after another, each string checked
-//! when it comes in.
-//!
-//! Checked a vector at a time, while its bytes are in the cache. To read all of them once more at
-//! the end took a tenth of the scan of a table of text.
+//! The builder of plain strings, in slots that several threads fill.
 
-use std::fmt;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, GenericBinaryArray, GenericStringArray, OffsetSizeTrait};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use bytes::Bytes;
 
-use crate::memory::pool::PoolBuf;
-use crate::simd::expand::expand;
-use crate::strings::dict::{lengths_to_offsets_i32, lengths_to_offsets_i64, sum_u32};
-use crate::strings::views::is_text;
-use crate::word::{cast_slice, cast_slice_mut};
+use super::slot::{Ends, StringSlot};
+use crate::memory::PoolBuf;
+use crate::word::cast_slice_mut;
 
-/// Strings that do not fit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Misfit {
-    /// String so many of a slot is no UTF-8.
-    NoText(usize),
-    /// Lengths that make other than so many bytes.
-    Lengths(usize),
-    /// More or fewer strings or bytes than there are places for: of both, what was expected and
-    /// found.
-    Room([usize; 2], [usize; 2]),
-    /// More bytes than offsets tell.
-    Long,
-}
-
-impl fmt::Display for Misfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoText(i) => write!(f, "text expected, found string {i} that is not UTF-8"),
-            Self::Lengths(bytes) => write!(f, "lengths of {bytes} bytes expected, found others"),
-            Self::Room([rows, bytes], [found, found_bytes]) => {
-                write!(
-                    f,
-                    "{rows} strings of {bytes} bytes expected, found {found} of {found_bytes}"
-                )
-            }
-            Self::Long => write!(
-                f,
-                "less than 2 GiB of strings expected, found more: ask for the large type"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for Misfit {}
-
-/// Strings being put together, with offsets of 32 bits, or of 64 where `large`.
+/// A builder of strings with offsets of 32 bits, or of 64 where `large`, in slots that several
+/// threads fill.
 ///
-/// Several threads fill slots of it. Whatever they do, only what slots were full of counts.
+/// Only strings of full slots count.
 ///
 /// ```
-/// use staffa_kernels::{Misfit, PlainStrings};
+/// use staffa_kernels::{PlainStrings, StringsError};
 /// let mut strings = PlainStrings::new(4, 5, true, false).unwrap();
 /// let mut slots = strings.slots([(3, 2), (1, 3)]).unwrap();
 /// let mut last = slots.pop().unwrap();
-/// last.push(1, |lengths, out| { lengths[0] = 3; out[..3].copy_from_slice(b"cde"); Ok::<_, Misfit>(3) })?;
+/// last.push(1, |lengths, out| {
+///     lengths[0] = 3;
+///     out[..3].copy_from_slice(b"cde");
+///     Ok::<_, StringsError>(3)
+/// })?;
 /// last.finish(None)?;
 /// let mut first = slots.pop().unwrap();
-/// first.push(2, |lengths, out| { lengths.fill(1); out[..2].copy_from_slice(b"ab"); Ok::<_, Misfit>(2) })?;
+/// first.push(2, |lengths, out| {
+///     lengths.fill(1);
+///     out[..2].copy_from_slice(b"ab");
+///     Ok::<_, StringsError>(2)
+/// })?;
 /// first.finish(Some(&[0b101]))?;
 /// assert!(strings.join());
 /// assert_eq!(strings.offsets().collect::<Vec<_>>(), [0, 1, 1, 2, 5]);
 /// assert_eq!(strings.data(), b"abcde");
-/// # Ok::<(), Misfit>(())
+/// # Ok::<(), StringsError>(())
 /// ```
 #[derive(Debug)]
 pub struct PlainStrings {
     /// The first `len + 1` ascend from 0 to `bytes`.
     offsets: PoolBuf,
-    /// Between two of the offsets each string, UTF-8 where `text`.
+    /// The strings between the offsets, UTF-8 where `text`.
     data: PoolBuf,
     text: bool,
     large: bool,
     len: usize,
     bytes: usize,
-    /// Of the slots cut last: strings and bytes that there are places for, and whether all were
-    /// filled.
+    /// The slots cut last: places for strings and bytes, and whether all were filled.
     cut: Vec<(usize, usize, bool)>,
 }
 
-/// Places for some of the strings of [`PlainStrings`].
-#[derive(Debug)]
-pub struct StringSlot<'a> {
-    ends: Ends<'a>,
-    data: &'a mut [u8],
-    text: bool,
-    /// Bytes before the slot.
-    before: usize,
-    /// Strings so far, and their bytes.
-    len: usize,
-    bytes: usize,
-    full: &'a mut bool,
-}
-
-/// Where the strings of a slot end, put there at last: as wide as lengths, these stand in their
-/// place until then.
-#[derive(Debug)]
-enum Ends<'a> {
-    Narrow(&'a mut [u32]),
-    Wide(&'a mut [u64], Vec<u32>),
-}
-
-impl Ends<'_> {
-    fn lengths(&mut self) -> &mut [u32] {
-        match self {
-            Self::Narrow(ends) => ends,
-            Self::Wide(_, lengths) => lengths,
-        }
-    }
-}
-
 impl PlainStrings {
-    /// For so many strings of so many bytes; `text`: of UTF-8. `None` where there is no memory for
-    /// them.
+    /// A builder for `rows` strings of `bytes` bytes in all, of UTF-8 where `text`; `None` when
+    /// there is no memory for them.
     pub fn new(rows: usize, bytes: usize, text: bool, large: bool) -> Option<Self> {
         let mut offsets = PoolBuf::new(rows.checked_add(1)?.checked_mul(width(large))?)?;
         offsets.as_mut_slice().get_mut(..width(large))?.fill(0);
@@ -134,17 +69,17 @@ impl PlainStrings {
         })
     }
 
-    /// How many strings there are so far.
+    /// The number of strings so far.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no strings.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Whether they are UTF-8.
+    /// Whether the strings are UTF-8.
     pub fn is_text(&self) -> bool {
         self.text
     }
@@ -154,43 +89,36 @@ impl PlainStrings {
         self.large
     }
 
-    /// Where the strings so far begin and end.
+    /// Offsets of the strings so far.
     pub fn offsets(&self) -> impl Iterator<Item = u64> + '_ {
-        let all = self.offsets.as_slice();
+        let used = &self.offsets[..(self.len + 1) * width(self.large)];
         let (narrow, wide) = if self.large {
-            (None, cast_slice(all))
+            (&[][..], used.as_chunks().0)
         } else {
-            (cast_slice(all), None)
+            (used.as_chunks().0, &[][..])
         };
         let narrow = narrow
-            .unwrap_or_default()
             .iter()
-            .map(|offset: &u32| u64::from(*offset));
-        narrow
-            .chain(wide.unwrap_or_default().iter().copied())
-            .take(self.len + 1)
+            .map(|offset| u64::from(u32::from_le_bytes(*offset)));
+        narrow.chain(wide.iter().map(|offset| u64::from_le_bytes(*offset)))
     }
 
-    /// Their bytes.
+    /// Bytes of the strings so far.
     pub fn data(&self) -> &[u8] {
-        self.data.as_slice().get(..self.bytes).unwrap_or_default()
+        &self.data[..self.bytes]
     }
 
-    /// Slots for the next strings, so many of so many bytes in each; `None` where there is no room
-    /// for them.
+    /// Cuts slots for the next strings, by their numbers of strings and bytes; `None` where there is
+    /// no room for them.
     pub fn slots(
         &mut self,
         slots: impl IntoIterator<Item = (usize, usize)>,
     ) -> Option<Vec<StringSlot<'_>>> {
-        self.cut = slots
-            .into_iter()
-            .map(|(rows, bytes)| (rows, bytes, false))
-            .collect();
+        let slots = slots.into_iter();
+        self.cut = slots.map(|(rows, bytes)| (rows, bytes, false)).collect();
         let (mut before, text, width) = (self.bytes, self.text, width(self.large));
-        let mut ends = self
-            .offsets
-            .as_mut_slice()
-            .get_mut((self.len + 1) * width..)?;
+        let ends = self.offsets.as_mut_slice();
+        let mut ends = ends.get_mut((self.len + 1) * width..)?;
         let mut data = self.data.as_mut_slice().get_mut(before..)?;
         let mut slots = Vec::with_capacity(self.cut.len());
         for (rows, bytes, full) in &mut self.cut {
@@ -201,21 +129,13 @@ impl PlainStrings {
             } else {
                 Ends::Narrow(cast_slice_mut(these)?)
             };
-            slots.push(StringSlot {
-                ends: these,
-                data: content,
-                text,
-                before,
-                len: 0,
-                bytes: 0,
-                full,
-            });
+            slots.push(StringSlot::new(these, content, text, before, full));
             (ends, data, before) = (rest, behind, before + *bytes);
         }
         Some(slots)
     }
 
-    /// Takes in the slots cut last; `false`, and nothing taken in, where one of them is not full.
+    /// Appends the slots cut last; `false`, with nothing appended, where one of them is not full.
     pub fn join(&mut self) -> bool {
         let cut = std::mem::take(&mut self.cut);
         let full = cut.iter().all(|(_, _, full)| *full);
@@ -250,11 +170,11 @@ impl PlainStrings {
         }
         let (offsets, data) = self.into_parts();
         let offsets = ScalarBuffer::<O>::new(offsets, 0, len + 1);
-        // SAFETY: the first offset is 0. Those of a slot that was full go on from where the one
-        // before ends, by sums of lengths that were found not to pass the largest offset, to where
-        // its bytes end. Of text, every vector of strings was UTF-8, and each of its strings began
-        // with a character and ended before one; an empty one put between two changes nothing of
-        // that. There are as many validity bits as strings.
+        // SAFETY: the first offset is 0. Those of a full slot continue from the end of the slot
+        // before, by sums of lengths that do not overflow, to the end of its bytes. With `text`,
+        // every vector of strings was UTF-8, and each of its strings began with a character and
+        // ended before one; an empty string between two changes nothing of that. There are as many
+        // validity bits as strings.
         Some(unsafe {
             let offsets = OffsetBuffer::new_unchecked(offsets);
             if text {
@@ -275,120 +195,108 @@ fn width(large: bool) -> usize {
     }
 }
 
-impl StringSlot<'_> {
-    /// Takes the next `count` strings: `decode` writes their lengths, and them to the beginning of
-    /// its memory, beyond which it may write, too; it gives back how many bytes they have.
-    ///
-    /// # Errors
-    /// Those of `decode`; strings that do not fit.
-    pub fn push<E: From<Misfit>>(
-        &mut self,
-        count: usize,
-        decode: impl FnOnce(&mut [u32], &mut [u8]) -> Result<usize, E>,
-    ) -> Result<(), E> {
-        let (all, bytes) = (self.ends.lengths(), self.data.len());
-        let full = Misfit::Room(
-            [all.len(), bytes],
-            [self.len.saturating_add(count), self.bytes],
-        );
-        let lengths = self
-            .len
-            .checked_add(count)
-            .and_then(|end| all.get_mut(self.len..end))
-            .ok_or(full)?;
-        let out = self.data.get_mut(self.bytes..).unwrap_or_default();
-        let found = decode(lengths, out)?;
-        let strings = out
-            .get(..found)
-            .ok_or(Misfit::Room([0, out.len()], [0, found]))?;
-        if sum_u32(lengths) != found as u64 {
-            return Err(Misfit::Lengths(found).into());
-        }
-        let starts = lengths.iter().scan(0, |end, length| {
-            Some(std::mem::replace(end, *end + *length as usize))
-        });
-        if self.text && !is_text(strings, starts) {
-            return Err(Misfit::NoText(self.len + no_text(strings, lengths)).into());
-        }
-        (self.len, self.bytes) = (self.len + count, self.bytes + found);
-        Ok(())
-    }
-
-    /// Ends the slot, where all of it is filled: with empty strings between the others where there
-    /// are fewer, which a bit of 0 for each tells.
-    ///
-    /// # Errors
-    /// [`Misfit::Room`], [`Misfit::Long`].
-    pub fn finish(mut self, validity: Option<&[u64]>) -> Result<(), Misfit> {
-        let lengths = self.ends.lengths();
-        let rows = lengths.len();
-        let spread = match validity {
-            _ if self.len == rows => true,
-            _ if self.len == 0 => {
-                lengths.fill(0);
-                true
-            }
-            Some(validity) => expand(lengths, self.len, validity),
-            None => false,
-        };
-        if !spread || self.bytes != self.data.len() {
-            return Err(Misfit::Room(
-                [rows, self.data.len()],
-                [self.len, self.bytes],
-            ));
-        }
-        let before = i64::try_from(self.before).map_err(|_| Misfit::Long)?;
-        let last = match &mut self.ends {
-            Ends::Wide(ends, lengths) => lengths_to_offsets_i64(before, lengths, ends),
-            Ends::Narrow(ends) => i32::try_from(before)
-                .ok()
-                .and_then(|before| lengths_to_offsets_i32(before, ends))
-                .map(i64::from),
-        };
-        last.ok_or(Misfit::Long)?;
-        *self.full = true;
-        Ok(())
-    }
-}
-
-/// The first string that is no UTF-8 by itself.
-#[cold]
-fn no_text(strings: &[u8], lengths: &[u32]) -> usize {
-    let mut rest = strings;
-    let text = |length: &u32| {
-        let (string, behind) = rest.split_at_checked(*length as usize).unwrap_or_default();
-        rest = behind;
-        std::str::from_utf8(string).is_ok()
-    };
-    lengths
-        .iter()
-        .map(text)
-        .position(|text| !text)
-        .unwrap_or(lengths.len())
-}
-
 #[cfg(test)]
 mod tests {
     use arrow_array::Array as _;
     use arrow_array::cast::AsArray as _;
 
     use super::*;
+    use crate::StringsError;
     use crate::testing::Rng;
 
-    fn push(slot: &mut StringSlot<'_>, strings: &[&[u8]]) -> Result<(), Misfit> {
+    fn push(slot: &mut StringSlot<'_>, strings: &[&[u8]]) -> Result<(), StringsError> {
         slot.push(strings.len(), |lengths, out| {
             let all = strings.concat();
-            lengths
-                .iter_mut()
-                .zip(strings)
-                .for_each(|(length, string)| *length = string.len() as u32);
-            out.get_mut(..all.len())
-                .ok_or(Misfit::Long)?
-                .copy_from_slice(&all);
-            // Whatever is behind them is not theirs.
+            for (length, string) in lengths.iter_mut().zip(strings) {
+                *length = string.len() as u32;
+            }
+            let place = out.get_mut(..all.len()).ok_or(StringsError::Long)?;
+            place.copy_from_slice(&all);
+            // Bytes behind the strings do not count.
             out[all.len()..].fill(0xff);
             Ok(all.len())
         })
+    }
+
+    /// Pushes all strings into one slot of a new builder.
+    fn build(
+        rows: usize,
+        text: bool,
+        strings: &[&[u8]],
+        bytes: usize,
+    ) -> Result<ArrayRef, StringsError> {
+        build_with(rows, text, bytes, |mut slot| {
+            push(&mut slot, strings).and_then(|()| slot.finish(None))
+        })
+    }
+
+    fn build_with(
+        rows: usize,
+        text: bool,
+        bytes: usize,
+        fill: impl FnOnce(StringSlot<'_>) -> Result<(), StringsError>,
+    ) -> Result<ArrayRef, StringsError> {
+        let mut strings = PlainStrings::new(rows, bytes, text, false).unwrap();
+        let slot = strings.slots([(rows, bytes)]).unwrap().pop().unwrap();
+        let found = fill(slot);
+        assert_eq!(strings.join(), found.is_ok());
+        assert_eq!(strings.len(), if found.is_ok() { rows } else { 0 });
+        found.map(|()| strings.finish(None).unwrap())
+    }
+
+    /// Fills one slot with all of its strings, and one of which every other string is missing.
+    fn arrays(rng: &mut Rng, letters: &[char], large: bool) {
+        let letter = |rng: &mut Rng| letters[rng.below(letters.len())];
+        let string = |_| (0..rng.below(20)).map(|_| letter(rng)).collect::<String>();
+        let strings: Vec<String> = (0..300).map(string).collect();
+        let cut = rng.below(300);
+        let parts = [&strings[..cut], &strings[cut..]];
+        let [first, second] = parts.map(|part| part.iter().map(String::len).sum::<usize>());
+        let mut all = PlainStrings::new(600, first + second, true, large).unwrap();
+        let slots = all.slots([(cut, first), (600 - cut, second)]).unwrap();
+        let mut expected: Vec<&str> = parts[0].iter().map(String::as_str).collect();
+        let (mut bits, mut next) = (vec![0u64; 10], parts[1].iter());
+        for row in 0..600 - cut {
+            let there = row % 2 == 0 || 600 - cut - row <= next.len();
+            let string = next.as_slice().first().filter(|_| there);
+            if string.is_some() {
+                next.next();
+                bits[row / 64] |= 1 << (row % 64);
+            }
+            expected.push(string.map_or("", String::as_str));
+        }
+        assert!(next.next().is_none());
+        for (mut slot, part) in slots.into_iter().zip(parts) {
+            for vector in part.chunks(64) {
+                let vector: Vec<&[u8]> = vector.iter().map(String::as_bytes).collect();
+                push(&mut slot, &vector).unwrap();
+            }
+            slot.finish(Some(&bits)).unwrap();
+        }
+        assert!(all.join());
+        assert_eq!(
+            (all.len(), all.offsets().last()),
+            (600, Some((first + second) as u64))
+        );
+        let array = all.finish(None).unwrap();
+        array.to_data().validate_full().unwrap();
+        if large {
+            assert!(
+                array
+                    .as_string::<i64>()
+                    .iter()
+                    .map(Option::unwrap)
+                    .eq(expected)
+            );
+        } else {
+            assert!(
+                array
+                    .as_string::<i32>()
+                    .iter()
+                    .map(Option::unwrap)
+                    .eq(expected)
+            );
+        }
     }
 
     #[test]
@@ -396,131 +304,46 @@ mod tests {
         let mut rng = Rng(0x91a1);
         for round in 0..200 {
             let letters: Vec<char> = ["abc", "aäb漢c𝄞"][round % 2].chars().collect();
-            let string = |_| {
-                (0..rng.below(20))
-                    .map(|_| letters[rng.below(letters.len())])
-                    .collect::<String>()
-            };
-            let strings: Vec<String> = (0..300).map(string).collect();
-            let cut = rng.below(300);
-            let parts = [&strings[..cut], &strings[cut..]];
-            let bytes = parts.map(|part| part.iter().map(String::len).sum::<usize>());
-            let mut all = PlainStrings::new(600, bytes[0] + bytes[1], true, round % 4 < 2).unwrap();
-            // Every other one of the second half of the rows is missing.
-            let slots = all.slots([(cut, bytes[0]), (600 - cut, bytes[1])]).unwrap();
-            let mut expected: Vec<&str> = parts[0].iter().map(String::as_str).collect();
-            let mut bits = vec![0u64; 10];
-            let mut next = parts[1].iter();
-            for row in 0..600 - cut {
-                let there = row % 2 == 0 || 600 - cut - row <= next.len();
-                let string = next.as_slice().first().filter(|_| there);
-                if string.is_some() {
-                    next.next();
-                    bits[row / 64] |= 1 << (row % 64);
-                }
-                expected.push(string.map_or("", String::as_str));
-            }
-            assert!(next.next().is_none());
-            for (mut slot, part) in slots.into_iter().zip(parts) {
-                for vector in part.chunks(64) {
-                    push(
-                        &mut slot,
-                        &vector.iter().map(String::as_bytes).collect::<Vec<_>>(),
-                    )
-                    .unwrap();
-                }
-                slot.finish(Some(&bits)).unwrap();
-            }
-            assert!(all.join());
-            assert_eq!(all.len(), 600);
-            let array = all.finish(None).unwrap();
-            array.to_data().validate_full().unwrap();
-            if round % 4 < 2 {
-                assert!(
-                    array
-                        .as_string::<i64>()
-                        .iter()
-                        .map(Option::unwrap)
-                        .eq(expected)
-                );
-            } else {
-                assert!(
-                    array
-                        .as_string::<i32>()
-                        .iter()
-                        .map(Option::unwrap)
-                        .eq(expected)
-                );
-            }
+            arrays(&mut rng, &letters, round % 4 < 2);
         }
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
-        let slot_of = |rows, bytes, text, f: &dyn Fn(StringSlot<'_>) -> Result<(), Misfit>| {
-            let mut strings = PlainStrings::new(rows, bytes, text, false).unwrap();
-            let slot = strings.slots([(rows, bytes)]).unwrap().pop().unwrap();
-            let found = f(slot);
-            assert_eq!(strings.join(), found.is_ok());
-            assert_eq!(strings.len(), if found.is_ok() { rows } else { 0 });
-            found.map(|()| strings.finish(None).unwrap())
-        };
-        let pushed = |strings: &'static [&'static [u8]]| {
-            move |mut slot: StringSlot<'_>| {
-                push(&mut slot, strings).and_then(|()| slot.finish(None))
-            }
-        };
+    fn wrong_strings_are_refused() {
         let halves: &[&[u8]] = &[b"a\xc3", b"\xa4b"];
         assert_eq!(
-            slot_of(2, 4, true, &pushed(halves)).unwrap_err(),
-            Misfit::NoText(0)
+            build(2, true, halves, 4).unwrap_err(),
+            StringsError::NotUtf8(0)
         );
-        let bytes = slot_of(2, 4, false, &pushed(halves)).unwrap();
+        let bytes = build(2, false, halves, 4).unwrap();
         assert_eq!(bytes.as_binary::<i32>().value(1), b"\xa4b");
-        assert!(matches!(
-            slot_of(3, 4, false, &pushed(halves)),
-            Err(Misfit::Room([3, 4], [2, 4]))
-        ));
-        assert!(matches!(
-            slot_of(1, 4, false, &pushed(halves)),
-            Err(Misfit::Room(..))
-        ));
-        assert!(matches!(
-            slot_of(2, 5, false, &pushed(halves)),
-            Err(Misfit::Room(..))
-        ));
-        let claims = |length, bytes| {
-            move |mut slot: StringSlot<'_>| {
+        let missing = StringsError::Room {
+            expected: [3, 4],
+            found: [2, 4],
+        };
+        assert_eq!(build(3, false, halves, 4).unwrap_err(), missing);
+        let room = |found: Result<ArrayRef, _>| matches!(found, Err(StringsError::Room { .. }));
+        assert!(room(build(1, false, halves, 4)) && room(build(2, false, halves, 5)));
+        let claim = |length, bytes| {
+            build_with(1, true, 3, |mut slot| {
                 slot.push(1, |lengths, out| {
                     lengths[0] = length;
                     out[..3].copy_from_slice(b"abc");
-                    Ok::<_, Misfit>(bytes)
+                    Ok::<_, StringsError>(bytes)
                 })?;
                 slot.finish(None)
-            }
+            })
         };
-        assert_eq!(
-            slot_of(1, 3, true, &claims(2, 3)).unwrap_err(),
-            Misfit::Lengths(3)
-        );
-        assert!(matches!(
-            slot_of(1, 3, true, &claims(4, 4)),
-            Err(Misfit::Room(..))
-        ));
-        assert!(slot_of(1, 3, true, &claims(3, 3)).is_ok());
+        assert_eq!(claim(2, 3).unwrap_err(), StringsError::Lengths(3));
+        assert!(room(claim(4, 4)) && claim(3, 3).is_ok());
         // The bits of another number of strings.
-        let other = |mut slot: StringSlot<'_>| {
+        assert!(room(build_with(3, true, 2, |mut slot| {
             push(&mut slot, &[b"ab"]).and_then(|()| slot.finish(Some(&[0b11])))
-        };
-        assert!(matches!(slot_of(3, 2, true, &other), Err(Misfit::Room(..))));
+        })));
         let mut two = PlainStrings::new(2, 0, true, true).unwrap();
         assert!(two.slots([(3, 0)]).is_none() && two.slots([(1, 1)]).is_none());
-        two.slots([(1, 0)])
-            .unwrap()
-            .pop()
-            .unwrap()
-            .finish(None)
-            .unwrap();
+        let slot = two.slots([(1, 0)]).unwrap().pop().unwrap();
+        slot.finish(None).unwrap();
         assert!(two.join() && two.finish(Some(NullBuffer::new_null(2))).is_none());
     }
 }

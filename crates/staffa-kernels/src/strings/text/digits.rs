@@ -1,20 +1,23 @@
 //! One field printed: decimal, fixed, grouped or hexadecimal digits, eight at a time in one
 //! register.
 
-use super::rows::WIDE;
+use super::template::WIDE;
 
+/// Stores 8 bytes at `at`.
 #[inline(always)]
 pub(super) fn put8(out: &mut [u8], at: usize, word: u64) -> Option<()> {
     *out.get_mut(at..)?.first_chunk_mut()? = word.to_le_bytes();
     Some(())
 }
 
+/// Stores 16 bytes at `at`.
 #[inline(always)]
 pub(super) fn put16(out: &mut [u8], at: usize, bytes: &[u8; WIDE]) -> Option<()> {
     *out.get_mut(at..)?.first_chunk_mut()? = *bytes;
     Some(())
 }
 
+/// Powers of ten.
 pub(super) const POWERS: [u64; 20] = {
     let mut powers = [1; 20];
     let mut i = 1;
@@ -24,9 +27,10 @@ pub(super) const POWERS: [u64; 20] = {
     }
     powers
 };
-pub(super) const EIGHT: u64 = 100_000_000;
+/// The first number of more than eight digits.
+const EIGHT: u64 = 100_000_000;
 
-/// Decimal digits of a number.
+/// The number of decimal digits of a number.
 #[inline(always)]
 pub(super) fn digits(value: u64) -> usize {
     // 1233 / 4096 is a little more than log10(2); 0 has a digit like 1.
@@ -36,7 +40,7 @@ pub(super) fn digits(value: u64) -> usize {
 
 /// The eight digits of a number below 10^8, the first in the lowest byte.
 #[inline(always)]
-pub(super) fn digits8(value: u64) -> u64 {
+fn digits8(value: u64) -> u64 {
     let fours = (value / 10_000) | ((value % 10_000) << 32);
     let hundreds = ((fours * 10_486) >> 20) & 0x7f_0000_007f;
     let twos = (fours - 100 * hundreds) << 16 | hundreds;
@@ -44,8 +48,8 @@ pub(super) fn digits8(value: u64) -> u64 {
     ((twos - 10 * tens) << 8 | tens) | 0x3030_3030_3030_3030
 }
 
-/// The eight digits of a number, the first in the lowest byte; `letters` lies between `9` and the
-/// first letter.
+/// The eight hexadecimal digits of a number, the first in the lowest byte; `letters` is the distance
+/// of the letters behind `9`.
 #[inline(always)]
 pub(super) fn hex8(value: u32, letters: u8) -> u64 {
     let mut word = u64::from(value.swap_bytes());
@@ -67,10 +71,10 @@ static PAIRS: [[u8; 2]; 100] = {
     pairs
 };
 
-/// Stores the first bytes of 16, as many as there are places: two stores that overlap, and not a
-/// byte beyond.
+/// Fills the places of `out` with the first of 16 bytes: two stores that overlap, and not a byte
+/// beyond.
 #[inline(always)]
-pub(super) fn exact(out: &mut [u8], low: u64, high: u64) -> Option<()> {
+fn exact(out: &mut [u8], low: u64, high: u64) -> Option<()> {
     let text = u128::from(low) | u128::from(high) << 64;
     let len = out.len();
     if len >= 8 {
@@ -88,7 +92,7 @@ pub(super) fn exact(out: &mut [u8], low: u64, high: u64) -> Option<()> {
     Some(())
 }
 
-/// As many decimal digits as there are places.
+/// Fills the places of `out` with the last decimal digits of a number.
 #[inline(always)]
 pub(super) fn exact_decimal(out: &mut [u8], value: u64) -> Option<()> {
     let len = out.len();
@@ -111,7 +115,7 @@ pub(super) fn exact_decimal(out: &mut [u8], value: u64) -> Option<()> {
     exact(rest, text as u64, (text >> 64) as u64)
 }
 
-/// As many hexadecimal digits as there are places.
+/// Fills the places of `out` with the last hexadecimal digits of a number.
 #[inline(always)]
 pub(super) fn exact_hex(out: &mut [u8], value: u64, letters: u8) -> Option<()> {
     let value = value << (64 - 4 * out.len());
@@ -123,6 +127,7 @@ pub(super) fn exact_hex(out: &mut [u8], value: u64, letters: u8) -> Option<()> {
     exact(out, hex8((value >> 32) as u32, letters), low)
 }
 
+/// Prints the last `count` decimal digits, with leading zeros; returns the place behind them.
 #[inline(always)]
 pub(super) fn fixed(out: &mut [u8], at: usize, value: u64, count: usize) -> Option<usize> {
     if count <= 8 {
@@ -148,7 +153,7 @@ pub(super) fn fixed(out: &mut [u8], at: usize, value: u64, count: usize) -> Opti
     Some(at + 8)
 }
 
-/// `0` to `999` in three bytes, and how many of them are digits.
+/// `0` to `999` in three bytes, and the number of digits.
 static SMALL: [[u8; 4]; 1000] = {
     let mut small = [[0; 4]; 1000];
     let mut i = 0;
@@ -170,12 +175,14 @@ static SMALL: [[u8; 4]; 1000] = {
     small
 };
 
+/// Stores 4 bytes at `at`.
 #[inline(always)]
-pub(super) fn put4(out: &mut [u8], at: usize, bytes: [u8; 4]) -> Option<()> {
+fn put4(out: &mut [u8], at: usize, bytes: [u8; 4]) -> Option<()> {
     *out.get_mut(at..)?.first_chunk_mut()? = bytes;
     Some(())
 }
 
+/// Prints a number in as few digits as it needs; returns the place behind it.
 #[inline(always)]
 pub(super) fn decimal(out: &mut [u8], at: usize, value: u64) -> Option<usize> {
     if let Some(&small) = SMALL.get(value as usize) {
@@ -190,6 +197,7 @@ pub(super) fn decimal(out: &mut [u8], at: usize, value: u64) -> Option<usize> {
     fixed(out, at, value, count)
 }
 
+/// Prints a number with a comma before every three digits; returns the place behind it.
 #[inline(always)]
 pub(super) fn grouped(out: &mut [u8], at: usize, value: u64) -> Option<usize> {
     if value < 1000 {
@@ -207,9 +215,9 @@ pub(super) fn grouped(out: &mut [u8], at: usize, value: u64) -> Option<usize> {
     Some(at)
 }
 
-/// A comma and three digits.
+/// Prints a comma and three digits; returns the place behind them.
 #[inline(always)]
-pub(super) fn group(out: &mut [u8], at: usize, value: u64) -> Option<usize> {
+fn group(out: &mut [u8], at: usize, value: u64) -> Option<usize> {
     let [tens, ones] = PAIRS[(value % 100) as usize];
     put4(out, at, [b',', b'0' + (value / 100) as u8, tens, ones])?;
     Some(at + 4)
