@@ -1,42 +1,24 @@
-//! The kernels of Staffa: plain loops over slices, compiled three times, and the memory they write
-//! to.
+//! The kernels of Staffa: plain loops over slices, compiled for each instruction set, and the memory
+//! that they write to.
 //!
-//! Everything here works on values that are already in memory and knows nothing of files, but the
-//! bytes that it is given are hostile: every size is checked up front, and a wrong one gives
-//! `false` or `None`; no input panics or leaves its slices.
+//! Kernels work on values in memory and know nothing of files, but their bytes are hostile: every
+//! size is checked up front, and a wrong one gives `false` or `None`; no input panics or leaves its
+//! slices.
+//!
+//! The crate has three floors. A room names only the floors below it, and files have no cycle; a test
+//! reads the imports and holds both.
 //!
 //! ```text
-//! word      what a value is: u8 .. u128, U256; views between words and bytes
-//! dispatch  which instruction set this machine has; the macro that compiles a body for each
-//! bitpack   1,024 values of `width` bits, interleaved; the shorter tail, consecutive
-//! bits      bits from and to marked places
-//! delta     inclusive prefix sum
-//! frame     the range of values, and how many bits they need
-//! escape    values that are an escape become exceptions
-//! expand    values to the places of those that are not NULL
-//! filter    values and strings whose bit is set
-//! positions of bits that are set
-//! range     values to bits: which lie in a range
-//! gather    dictionary codes to values
-//! runs      run ends to values
-//! repeats   lists of values that came before, copied again
-//! bytes     dictionaries of byte strings; lengths to offsets
-//! strings   Arrow's string arrays over memory that was checked here
-//! past      decoded values past the caches to memory
-//! plain     plain strings put together, each checked while it is in the cache
-//! prefix    strings to bits: which begin with a text
-//! front     shared prefixes and suffixes to strings
-//! sum       sums, of packed values too
-//! fsst      symbol codes to bytes
-//! tokens    codes of short tokens to bytes
-//! text      numbers and literals to rows of text
-//! pool      output memory that is used again
-//! retained  what of it waits: from the system (`mapping`), within limits (`malloc`)
-//! kept      a value beside what it borrows from
+//! strings           dictionaries, FSST, text; Arrow arrays of strings, built in parallel
+//! ------------------------------------------------------------------------------------------
+//! simd              loops over words: bit packing, sums, runs, filters, ...
+//! memory            output memory that is used again: huge pages, offers, limits
+//! ------------------------------------------------------------------------------------------
+//! word              u8 .. u128, U256; views between words and bytes; one compilation a type
 //! ```
 //!
-//! This is the only crate of Staffa with `unsafe` in it. Each kernel stands beside a plain scalar
-//! twin, which the tests hold it against on every instruction set of the machine.
+//! This is the only crate of Staffa with `unsafe` code. Each kernel stands beside a plain scalar
+//! twin, and tests hold it against that on every instruction set of the machine.
 //!
 //! ```
 //! use staffa_kernels::{VECTOR, pack, packed_bytes, unpack};
@@ -51,8 +33,8 @@
 //! assert_eq!(out[42], 1_042);
 //! ```
 
-// A body must be inlined into each of its wrappers, or it is compiled for the baseline: this is
-// what the dispatch is.
+// The dispatch rests on inlining: a body that is not inlined into its wrappers is compiled for the
+// baseline.
 #![allow(clippy::inline_always)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
@@ -61,94 +43,20 @@ compile_error!(
     "staffa-kernels views little-endian file bytes as words: a big-endian machine would need copies"
 );
 
-mod bitpack;
-mod bits;
-mod bytes;
-mod decimal;
-mod delta;
-mod dispatch;
-mod escape;
-mod expand;
-mod filter;
-mod frame;
-mod front;
-mod fsst;
-mod gather;
-mod kept;
-mod malloc;
-mod mapping;
-mod past;
-mod plain;
-mod pool;
-mod positions;
-mod prefix;
-mod range;
-mod repeats;
-mod retained;
-mod runs;
-#[cfg(feature = "small-pieces")]
-mod small;
+mod memory;
+mod simd;
 mod strings;
-mod sum;
-mod text;
-mod tokens;
+#[cfg(test)]
+mod testing;
 mod word;
 
-pub use bitpack::{
-    Packed, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail,
-    unpack_tail,
+pub use memory::*;
+pub use simd::*;
+pub use strings::*;
+pub use word::{
+    Int, U256, VECTOR, Word, as_bytes, as_bytes_mut, cast_slice, cast_slice_mut, copy_from_le,
 };
-pub use bits::{gather_bits, scatter_bits};
-pub use bytes::{
-    BytesDict, BytesDictBuilder, lengths_to_offsets_i32, lengths_to_offsets_i64, sum_u32,
-};
-pub use decimal::{decimals_f32, decimals_f64, unpack_decimals_f32, unpack_decimals_f64};
-pub use delta::{prefix_sum, unpack_prefix_sum};
-pub use dispatch::{Level, level, lower_level};
-pub use escape::replace_escapes;
-pub use expand::expand;
-pub use filter::{filter, filter_strings};
-pub use frame::{bounds, changes, count_above, widths};
-pub use front::join_prefixes;
-pub use fsst::FsstTable;
-pub use gather::{gather, max_u32};
-pub use kept::{Kept, Lends};
-pub use past::fill_past_cache;
-pub use plain::{Misfit, PlainStrings, StringSlot};
-pub use pool::{PoolBuf, PoolVec};
-pub use positions::positions;
-pub use prefix::begin_with;
-pub use range::{in_range, in_set, order_floats};
-pub use repeats::{Repeated, Repeats, copy_repeats};
-pub use retained::{retained_bytes, set_retained_limit};
-pub use runs::{ascends, fill_runs};
-#[cfg(feature = "small-pieces")]
-pub use small::SmallPieces;
-pub use strings::{StringViews, ViewSlot, rising_offsets, text_array};
-pub use sum::{add_times, sum, sum_packed, sum_runs};
-pub use text::{Piece, TEXT_FIELDS, Text, TextRows};
-pub use tokens::TokenRows;
-pub use word::{Int, U256, Word, as_bytes, as_bytes_mut, cast_slice, cast_slice_mut, copy_from_le};
 
-/// Values in a vector: what one call of a kernel works on, what stays in the L1 cache.
-pub const VECTOR: usize = 1024;
-
-#[cfg(test)]
-mod testing {
-    /// xorshift64*: random enough for values, and the same on every run.
-    pub(crate) struct Rng(pub(crate) u64);
-
-    impl Rng {
-        pub(crate) fn next(&mut self) -> u64 {
-            self.0 ^= self.0 >> 12;
-            self.0 ^= self.0 << 25;
-            self.0 ^= self.0 >> 27;
-            self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-        }
-
-        /// A number in `0..bound`.
-        pub(crate) fn below(&mut self, bound: usize) -> usize {
-            (self.next() >> 16) as usize % bound.max(1)
-        }
-    }
-}
+// Names of 0.1.
+pub use memory::{Yoke as Kept, Yokeable as Lends};
+pub use strings::StringsError as Misfit;

@@ -1,17 +1,16 @@
-//! What a value is: a fixed number of bytes, little-endian, any bit pattern valid.
+//! Words: the fixed-width values that kernels work on, little-endian, with every bit pattern valid.
 //!
 //!   u8 u16 u32 u64 u128 | U256 = 4 limbs of u64, the least significant first
 //!
-//! Signed integers, floats, dates and decimals are these words underneath. A file's bytes are
-//! viewed as words where they happen to be aligned, and copied where not.
+//! Signed integers, floats, dates and decimals are words underneath. Bytes of a file are viewed as
+//! words where they are aligned, and copied where they are not.
 
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::{BitAnd, BitOr, Shl, Shr};
 
-use crate::bitpack::Packed;
-use crate::delta::{two_steps, unpack_sums_u32, unpack_sums_u64};
-use crate::repeats::{Repeated, Repeats};
+/// Values in a vector, on which one call of a kernel works: they stay in the L1 cache.
+pub const VECTOR: usize = 1024;
 
 /// A 256-bit word: little-endian limbs, the least significant first.
 #[repr(transparent)]
@@ -20,9 +19,9 @@ pub struct U256(pub [u64; 4]);
 
 /// A fixed-width physical value: `u8`, `u16`, `u32`, `u64`, `u128` and [`U256`].
 ///
-/// Sealed: the views below rest on its types having no padding and no invalid bit pattern.
+/// The trait is sealed: the views below rely on types without padding or invalid bit patterns.
 pub trait Word:
-    sealed::WordKernels + Copy + Eq + Hash + Debug + Default + Send + Sync + 'static
+    sealed::RunWord + Copy + Eq + Hash + Debug + Default + Send + Sync + 'static
 {
     /// The size of a value.
     const BYTES: usize;
@@ -35,7 +34,7 @@ pub trait Word:
 /// An integer that can be bit-packed: `u8`, `u16`, `u32`, `u64`.
 pub trait Int:
     Word
-    + sealed::IntKernels
+    + sealed::RunInt
     + Ord
     + Shl<u32, Output = Self>
     + Shr<u32, Output = Self>
@@ -54,14 +53,14 @@ pub trait Int:
     /// Difference modulo 2^BITS.
     #[must_use]
     fn wrapping_sub(self, o: Self) -> Self;
-    /// Product modulo 2 to the bits.
+    /// Product modulo 2^BITS.
     #[must_use]
     fn wrapping_mul(self, o: Self) -> Self;
-    /// Zero bits above the highest one; `BITS` for zero.
+    /// The number of zero bits above the highest one; `BITS` for zero.
     fn leading_zeros(self) -> u32;
-    /// The same number, wider.
+    /// The same number as a `u64`.
     fn to_u64(self) -> u64;
-    /// The low `BITS` bits.
+    /// The low `BITS` bits of `v`.
     fn from_u64(v: u64) -> Self;
     /// Signed to unsigned with small magnitudes first: 0, -1, 1, -2 become 0, 1, 2, 3.
     #[must_use]
@@ -73,38 +72,97 @@ pub trait Int:
     fn signed_lt(self, o: Self) -> bool;
 }
 
-/// The kernels of a type, compiled in this crate once and not wherever a generic function is
-/// called: a debug build of a caller keeps the optimised kernels, and nobody compiles them again.
+/// What connects the type of a word to the kernels that [`precompiled!`] declares.
 pub(crate) mod sealed {
-    use crate::bitpack::Packed;
-    use crate::repeats::{Repeated, Repeats};
+    use super::U256;
 
-    pub trait WordKernels: Sized {
-        fn gather(dict: &[Self], codes: &[u32], out: &mut [Self]) -> bool;
-        fn fill_runs(
-            values: &[Self],
-            ends: &[u32],
-            first: u32,
-            near: usize,
-            out: &mut [Self],
-        ) -> Option<usize>;
-        fn copy_repeats(
-            literals: &[Self],
-            repeats: Repeats<'_>,
-            done: &mut Repeated,
-            out: &mut [Self],
-        ) -> Result<(), usize>;
+    /// Arguments and result of a kernel on words of type `T`.
+    pub trait Signature {
+        type Args<'a, T: 'a>;
+        type Out;
     }
 
-    pub trait IntKernels: Sized {
-        fn pack(values: &[Self], width: u32, out: &mut Vec<u8>) -> bool;
-        fn unpack(packed: &[u8], width: u32, base: Self, out: &mut [Self]) -> bool;
-        fn pack_tail(values: &[Self], width: u32, out: &mut Vec<u8>) -> bool;
-        fn unpack_tail(packed: &[u8], width: u32, base: Self, out: &mut [Self]) -> bool;
-        fn prefix_sum(base: Self, values: &mut [Self]);
-        fn unpack_prefix_sum(differences: Packed<'_, Self>, base: Self, out: &mut [Self]) -> bool;
+    /// A kernel on words of type `T`.
+    pub trait Kernel<T>: Signature {
+        fn run(args: Self::Args<'_, T>) -> Self::Out;
     }
+
+    /// A kernel on the integers.
+    pub trait IntKernel: Kernel<u8> + Kernel<u16> + Kernel<u32> + Kernel<u64> {}
+    impl<K: Kernel<u8> + Kernel<u16> + Kernel<u32> + Kernel<u64>> IntKernel for K {}
+
+    /// A kernel on all words.
+    pub trait WordKernel: IntKernel + Kernel<u128> + Kernel<U256> {}
+    impl<K: IntKernel + Kernel<u128> + Kernel<U256>> WordKernel for K {}
+
+    pub trait RunInt: Sized {
+        fn run_int<K: IntKernel>(args: K::Args<'_, Self>) -> K::Out;
+    }
+
+    pub trait RunWord: Sized {
+        fn run_word<K: WordKernel>(args: K::Args<'_, Self>) -> K::Out;
+    }
+
+    macro_rules! run {
+        ($run:ident $kernel:ident $method:ident: $($t:ty)*) => {$(
+            impl $run for $t {
+                #[inline(always)]
+                fn $method<K: $kernel>(args: K::Args<'_, Self>) -> K::Out {
+                    <K as Kernel<$t>>::run(args)
+                }
+            }
+        )*};
+    }
+    run!(RunInt IntKernel run_int: u8 u16 u32 u64);
+    run!(RunWord WordKernel run_word: u8 u16 u32 u64 u128 U256);
 }
+
+/// `pub fn name<'a, T: Word>(args) -> R = body;` is the generic function `body`, compiled in this
+/// crate for every word (or every integer, for `T: Int`) and not wherever a generic function is
+/// called: a debug build of a caller runs the optimised kernels.
+macro_rules! precompiled {
+    ($(#[$meta:meta])* pub fn $name:ident<'a, T: Word> $args:tt $(-> $ret:ty)? = $body:path;) => {
+        precompiled! { @public $(#[$meta])* $name Word run_word [u8, u16, u32, u64, u128, $crate::word::U256] $args ($($ret)?) $body }
+    };
+    ($(#[$meta:meta])* pub fn $name:ident<'a, T: Int> $args:tt $(-> $ret:ty)? = $body:path;) => {
+        precompiled! { @public $(#[$meta])* $name Int run_int [u8, u16, u32, u64] $args ($($ret)?) $body }
+    };
+    (@public $(#[$meta:meta])* $name:ident $word:ident $run:ident [$($t:ty),*]
+        ($($arg:ident: $ty:ty),* $(,)?) $ret:tt $body:path) => {
+        $(#[$meta])*
+        #[inline]
+        pub fn $name<'a, T: $crate::word::$word>($($arg: $ty),*) -> precompiled!(@result $ret) {
+            struct Kernel;
+            impl $crate::word::sealed::Signature for Kernel {
+                type Args<'a, T: 'a> = ($($ty,)*);
+                type Out = precompiled!(@result $ret);
+            }
+            precompiled! { @types [$($t),*] ($($arg: $ty),*) $ret $body }
+            T::$run::<Kernel>(($($arg,)*))
+        }
+    };
+    (@types [$($t:ty),*] $args:tt $ret:tt $body:path) => {
+        $(precompiled! { @type $t, $args $ret $body })*
+    };
+    (@type $t:ty, ($($arg:ident: $ty:ty),*) $ret:tt $body:path) => {
+        const _: () = {
+            type T = $t;
+            impl $crate::word::sealed::Kernel<T> for Kernel {
+                #[inline(always)]
+                fn run(($($arg,)*): Self::Args<'_, T>) -> Self::Out {
+                    // Not generic: compiled here.
+                    fn compiled<'a>($($arg: $ty),*) -> precompiled!(@result $ret) {
+                        $body($($arg),*)
+                    }
+                    compiled($($arg),*)
+                }
+            }
+        };
+    };
+    (@result ()) => { () };
+    (@result ($ret:ty)) => { $ret };
+}
+pub(crate) use precompiled;
 
 macro_rules! word {
     ($($t:ty)*) => {$(
@@ -186,54 +244,6 @@ macro_rules! int {
 }
 int!(u8 i8 u16 i16 u32 i32 u64 i64);
 
-macro_rules! word_kernels {
-    ($($t:ty)*) => {$(
-        impl sealed::WordKernels for $t {
-            fn gather(dict: &[Self], codes: &[u32], out: &mut [Self]) -> bool {
-                crate::gather::gather_words(dict, codes, out)
-            }
-            fn fill_runs(values: &[Self], ends: &[u32], first: u32, near: usize, out: &mut [Self]) -> Option<usize> {
-                crate::runs::fill_words(values, ends, first, near, out)
-            }
-            fn copy_repeats(
-                literals: &[Self],
-                repeats: Repeats<'_>,
-                done: &mut Repeated,
-                out: &mut [Self],
-            ) -> Result<(), usize> {
-                crate::repeats::copy_words(literals, repeats, done, out)
-            }
-        }
-    )*};
-}
-word_kernels!(u8 u16 u32 u64 u128 U256);
-
-macro_rules! int_kernels {
-    ($($t:ident: $unpack_sums:path),*) => {$(
-        impl sealed::IntKernels for $t {
-            fn pack(values: &[Self], width: u32, out: &mut Vec<u8>) -> bool {
-                crate::bitpack::pack_ints(values, width, out)
-            }
-            fn unpack(packed: &[u8], width: u32, base: Self, out: &mut [Self]) -> bool {
-                crate::bitpack::unpack_ints(packed, width, base, out)
-            }
-            fn pack_tail(values: &[Self], width: u32, out: &mut Vec<u8>) -> bool {
-                crate::bitpack::pack_tail_ints(values, width, out)
-            }
-            fn unpack_tail(packed: &[u8], width: u32, base: Self, out: &mut [Self]) -> bool {
-                crate::bitpack::unpack_tail_ints(packed, width, base, out)
-            }
-            fn prefix_sum(base: Self, values: &mut [Self]) {
-                crate::delta::$t(base, values);
-            }
-            fn unpack_prefix_sum(differences: Packed<'_, Self>, base: Self, out: &mut [Self]) -> bool {
-                $unpack_sums(differences, base, out)
-            }
-        }
-    )*};
-}
-int_kernels!(u8: two_steps, u16: two_steps, u32: unpack_sums_u32, u64: unpack_sums_u64);
-
 /// Views bytes as words; `None` when they are misaligned or not a multiple of the word.
 ///
 /// ```
@@ -246,7 +256,7 @@ int_kernels!(u8: two_steps, u16: two_steps, u32: unpack_sums_u32, u64: unpack_su
 #[inline]
 pub fn cast_slice<T: Word>(bytes: &[u8]) -> Option<&[T]> {
     if bytes.is_empty() {
-        return Some(&[]); // Wherever an empty slice points.
+        return Some(&[]); // An empty slice may point anywhere.
     }
     let words = bytes.as_ptr().cast::<T>();
     if !words.is_aligned() || !bytes.len().is_multiple_of(T::BYTES) {
@@ -281,7 +291,7 @@ pub fn as_bytes<T: Word>(words: &[T]) -> &[u8] {
 /// Views words as their little-endian bytes.
 #[inline]
 pub fn as_bytes_mut<T: Word>(words: &mut [T]) -> &mut [u8] {
-    // SAFETY: as in `as_bytes`, and whatever bytes are written are a valid `T`.
+    // SAFETY: as in `as_bytes`, and any bytes written are a valid `T`.
     unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
 }
 

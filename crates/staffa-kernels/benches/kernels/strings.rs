@@ -1,0 +1,220 @@
+//! Kernels of strings.
+
+use std::hint::black_box;
+
+use criterion::Criterion;
+use staffa_kernels::{
+    BytesDict, FsstTable, Piece, Text, TextRows, VECTOR, join_prefixes, lengths_to_offsets_i32,
+    max_u32, sum_u32,
+};
+
+use crate::{Rng, measure};
+
+pub(crate) fn all(c: &mut Criterion) {
+    dictionaries(c);
+    fronts(c);
+    lengths(c);
+    fsst(c);
+    text(c);
+}
+
+fn dictionaries(c: &mut Criterion) {
+    let mut rng = Rng(7);
+    for (name, longest) in [("up to 16", 16), ("up to 40", 40)] {
+        let mut offsets = vec![0];
+        for i in 0..500 {
+            offsets.push(offsets[i] + 1 + (rng.next() % longest) as u32);
+        }
+        let data: Vec<u8> = (0..offsets[500]).map(|_| rng.next() as u8).collect();
+        let Some(dict) = BytesDict::new(&offsets, &data) else {
+            return;
+        };
+        let codes: Vec<u32> = (0..VECTOR).map(|_| (rng.next() % 500) as u32).collect();
+        let mut lengths = vec![0; VECTOR];
+        let mut out = vec![0; 64 * VECTOR];
+        let bytes = dict.gathered_bytes(&codes).unwrap_or(0) as usize;
+        measure(c, &format!("BytesDict::gather {name}"), bytes, || {
+            assert!(
+                dict.gather(black_box(&codes), &mut lengths, black_box(&mut out))
+                    .is_some()
+            );
+        });
+        let run = vec![codes[0]; VECTOR];
+        let run_bytes = dict.gathered_bytes(&run).unwrap_or(0) as usize;
+        measure(
+            c,
+            &format!("BytesDict::gather one, {name}"),
+            run_bytes,
+            || {
+                assert!(
+                    dict.gather(black_box(&run), &mut lengths, black_box(&mut out))
+                        .is_some()
+                );
+            },
+        );
+        measure(
+            c,
+            &format!("BytesDict::gathered_bytes {name}"),
+            bytes,
+            || {
+                black_box(dict.gathered_bytes(black_box(&codes)));
+            },
+        );
+    }
+}
+
+/// Names in order, which share most of their bytes.
+fn fronts(c: &mut Criterion) {
+    let mut rng = Rng(7);
+    let prefixes: Vec<u32> = (0..VECTOR)
+        .map(|i| if i == 0 { 0 } else { (rng.next() % 6) as u32 })
+        .collect();
+    let suffixes: Vec<u32> = prefixes
+        .iter()
+        .map(|_| 5 + (rng.next() % 4) as u32)
+        .collect();
+    let data: Vec<u8> = (0..suffixes.iter().sum())
+        .map(|_| rng.next() as u8)
+        .collect();
+    let bytes = (prefixes.iter().sum::<u32>() + suffixes.iter().sum::<u32>()) as usize;
+    let (mut lengths, mut out) = (suffixes.clone(), vec![0; bytes + 64]);
+    measure(c, "join_prefixes", bytes, || {
+        lengths.copy_from_slice(&suffixes);
+        assert!(
+            join_prefixes(
+                black_box(&prefixes),
+                black_box(&data),
+                &mut lengths,
+                black_box(&mut out)
+            )
+            .is_some()
+        );
+    });
+}
+
+fn lengths(c: &mut Criterion) {
+    let mut rng = Rng(7);
+    let lengths: Vec<u32> = (0..VECTOR).map(|_| (rng.next() % 40) as u32).collect();
+    let mut offsets = vec![0; VECTOR];
+    measure(c, "lengths_to_offsets_i32", 4 * VECTOR, || {
+        offsets.copy_from_slice(black_box(&lengths));
+        assert!(lengths_to_offsets_i32(5, black_box(&mut offsets)).is_some());
+    });
+    measure(c, "sum_u32", 4 * VECTOR, || {
+        black_box(sum_u32(black_box(&lengths)));
+    });
+    measure(c, "max_u32", 4 * VECTOR, || {
+        black_box(max_u32(black_box(&lengths)));
+    });
+}
+
+fn fsst(c: &mut Criterion) {
+    let mut rng = Rng(7);
+    let symbols: Vec<_> = (0..255)
+        .map(|_| (rng.next().to_le_bytes(), 1 + (rng.next() % 8) as u8))
+        .collect();
+    let Some(table) = FsstTable::new(&symbols) else {
+        return;
+    };
+    for (name, escapes) in [("no escapes", 0), ("1% escapes", 1), ("10% escapes", 10)] {
+        let input: Vec<u8> = (0..16_384)
+            .map(|_| {
+                if rng.next() % 100 < escapes {
+                    255
+                } else {
+                    (rng.next() % 255) as u8
+                }
+            })
+            .chain([0])
+            .collect();
+        let mut out = vec![0; 8 * input.len() + 8];
+        let bytes = table.decode(&input, &mut out).unwrap_or(0);
+        measure(c, &format!("FSST {name}"), bytes, || {
+            assert!(
+                table
+                    .decode(black_box(&input), black_box(&mut out))
+                    .is_some()
+            );
+        });
+    }
+}
+
+/// Templates: name, pieces, radices, and a bound of the numbers.
+fn templates() -> [(&'static str, Vec<Piece>, Vec<u64>, u64); 5] {
+    let colon = || Piece::Literal(b":".to_vec());
+    let time = vec![
+        Piece::Fixed(2),
+        colon(),
+        Piece::Fixed(2),
+        colon(),
+        Piece::Fixed(2),
+    ];
+    let hex = |digits| Piece::Hex {
+        digits,
+        upper: false,
+    };
+    let uuid = vec![
+        hex(8),
+        Piece::Literal(b"-2da5-11e8-".to_vec()),
+        hex(4),
+        Piece::Literal(b"-".to_vec()),
+        hex(12),
+    ];
+    let dot = || Piece::Literal(b".".to_vec());
+    let address = vec![
+        Piece::Decimal,
+        dot(),
+        Piece::Decimal,
+        dot(),
+        Piece::Decimal,
+        dot(),
+        Piece::Decimal,
+    ];
+    let amount = vec![
+        Piece::Literal(b"$".to_vec()),
+        Piece::Grouped,
+        dot(),
+        Piece::Fixed(2),
+    ];
+    [
+        ("times, joined", time.clone(), vec![0, 60, 60], 86_400),
+        ("times", time, vec![0; 3], 60),
+        ("uuids", uuid, vec![0; 3], u64::MAX),
+        ("addresses", address, vec![0; 4], 256),
+        ("amounts", amount, vec![0, 100], 10_000_000),
+    ]
+}
+
+fn text(c: &mut Criterion) {
+    let (mut rng, codes) = (Rng(7), vec![1; VECTOR]);
+    let Some(none) = BytesDict::new(&[0], &[]) else {
+        return;
+    };
+    for (name, pieces, radices, most) in templates() {
+        let Some(printer) = Text::new(&[(pieces, radices)]) else {
+            return;
+        };
+        let slots: Vec<Vec<u64>> = (0..4)
+            .map(|_| (0..VECTOR).map(|_| rng.next() % most).collect())
+            .collect();
+        let slots: Vec<&[u64]> = slots.iter().map(Vec::as_slice).collect();
+        let rows = TextRows {
+            codes: &codes,
+            slots: &slots,
+            others: &none,
+            first_other: 0,
+        };
+        let bytes = printer.printed_bytes(&rows).unwrap_or(0);
+        let (mut lengths, mut out) = (vec![0; VECTOR], vec![0; bytes + 64]);
+        measure(c, &format!("Text::print {name}"), bytes, || {
+            assert!(
+                printer
+                    .print(black_box(&rows), &mut lengths, black_box(&mut out))
+                    .is_some()
+            );
+        });
+        measure(c, &format!("Text::printed_bytes {name}"), bytes, || {
+            black_box(printer.printed_bytes(black_box(&rows)));
+        });
+    }
+}

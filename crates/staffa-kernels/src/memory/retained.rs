@@ -1,0 +1,396 @@
+//! The process-wide pool of free buffers, which are kept by size for the next use.
+//!
+//! ```text
+//! from 1 KiB     from the heap, in size classes 4, 5, 6, 7, 8, 10, 12, 14, 16, ... x 256 bytes
+//! from 64 KiB    from huge pages of the system, in the same classes
+//! ```
+//!
+//! The pool holds 64 MiB as they are. The oldest buffers beyond that are offered to the system,
+//! which takes their pages when it runs short of memory. Past a limit on both together, the oldest
+//! are freed. No thread runs in the background. Buffers of a few KiB are kept as well, which spares
+//! zeroing and the search of the heap: a point read opens dozens of blocks of that size.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::free_list::{FreeBuffer, FreeLists};
+use super::mapping::{HUGE, OFFERS, Region, has_regions, map, offer, take_back, unmap};
+use super::size_class::{class_bytes, class_of, class_within};
+
+/// Alignment of every buffer: a cache line, which is more than the widest word needs.
+pub(crate) const ALIGN: usize = 64;
+/// Smallest size that is mapped from the system, not allocated on the heap.
+const MAPPED: usize = 64 << 10;
+/// Most bytes that are held as they are.
+const HELD_LIMIT: usize = 64 << 20;
+/// Most bytes that are kept at first, held and offered.
+const LIMIT: usize = if OFFERS { 1 << 30 } else { HELD_LIMIT };
+
+/// Sets the limit on the bytes of free buffers in the pool, those offered to the system included,
+/// and returns the limit before. What is above the new limit is freed at once.
+///
+/// The limit is 1 GiB at first; 64 MiB where nothing can be offered, which is everywhere but on
+/// Linux.
+pub fn set_retained_limit(bytes: usize) -> usize {
+    let mut pool = pool();
+    let before = std::mem::replace(&mut pool.limit, bytes);
+    settle(pool);
+    before
+}
+
+/// Bytes of free buffers in the pool, those offered to the system included.
+pub fn retained_bytes() -> usize {
+    let pool = pool();
+    pool.held.bytes() + pool.offered.bytes()
+}
+
+/// Memory for `len` bytes, at least the smallest class, and its size. The memory is zeroed when
+/// fresh, and has its last contents when used again. `None` when there is no memory.
+pub(crate) fn allocate(len: usize) -> Option<(NonNull<u8>, usize)> {
+    let class = class_of(len)?;
+    Some((reuse(class).or_else(|| fresh(class))?, class_bytes(class)))
+}
+
+/// Returns a buffer to the pool.
+///
+/// # Safety
+/// `start` and `capacity` are from [`allocate`], and nothing refers to the memory.
+pub(crate) unsafe fn free(start: NonNull<u8>, capacity: usize) {
+    let Some(class) = class_of(capacity) else {
+        return;
+    };
+    let mut pool = pool();
+    let time = pool.tick();
+    let buffer = FreeBuffer { start, class, time };
+    if capacity > pool.held_limit() {
+        // Held, the buffer would push out everything else.
+        let room = pool.limit.saturating_sub(pool.held.bytes());
+        drop(pool);
+        return offer_all(vec![buffer], room);
+    }
+    pool.held.push(buffer);
+    settle(pool);
+}
+
+struct Pool {
+    /// Free buffers as they are.
+    held: FreeLists,
+    /// Free buffers that the system may take pages of; all of them are mapped.
+    offered: FreeLists,
+    region: Region,
+    clock: u64,
+    /// Most bytes of `held` and `offered` together.
+    limit: usize,
+}
+
+static POOL: Mutex<Pool> = Mutex::new(Pool {
+    held: FreeLists::EMPTY,
+    offered: FreeLists::EMPTY,
+    region: Region::EMPTY,
+    clock: 0,
+    limit: LIMIT,
+});
+
+fn pool() -> MutexGuard<'static, Pool> {
+    // A poisoned lock is taken: no panic leaves the pool half changed.
+    POOL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Pool {
+    fn held_limit(&self) -> usize {
+        self.limit.min(HELD_LIMIT)
+    }
+
+    /// Advances the clock and reads it.
+    fn tick(&mut self) -> u64 {
+        self.clock += 1;
+        self.clock
+    }
+
+    /// A fresh piece of a region. The rest of the region before it is held.
+    fn cut(&mut self, class: usize) -> Option<NonNull<u8>> {
+        let mut rest = None;
+        let piece = self.region.cut(class_bytes(class), |start, bytes| {
+            rest = Some((start, bytes));
+        });
+        while let Some((start, bytes)) = rest {
+            let class = class_within(bytes);
+            let taken = class_bytes(class);
+            if taken < MAPPED {
+                // SAFETY: the rest of a region, of which no piece was cut.
+                unsafe { unmap(start, bytes) };
+                break;
+            }
+            let time = self.tick();
+            self.held.push(FreeBuffer { start, class, time });
+            // SAFETY: `taken <= bytes` of one mapping.
+            rest = (bytes > taken).then(|| (unsafe { start.add(taken) }, bytes - taken));
+        }
+        piece
+    }
+}
+
+/// Enforces the limits of the pool: the oldest held buffers are offered, the oldest offered ones are
+/// freed. The system is called after the lock is released.
+fn settle(mut pool: MutexGuard<'_, Pool>) {
+    let held_limit = pool.held_limit();
+    let surplus = pool.held.shrink(held_limit);
+    // At most the limit of both is held.
+    let room = pool.limit - pool.held.bytes();
+    let gone = pool.offered.shrink(room);
+    drop(pool);
+    release(gone);
+    offer_all(surplus, room);
+}
+
+/// Offers buffers to the system, of at most `room` bytes each; frees those that are larger, or that
+/// the system does not take offers of.
+fn offer_all(surplus: Vec<FreeBuffer>, room: usize) {
+    let is_offered = |buffer: &FreeBuffer| {
+        let bytes = class_bytes(buffer.class);
+        // SAFETY: the buffer is in no list. From `offered` it is taken back before it is used.
+        bytes >= MAPPED && bytes <= room && unsafe { offer(buffer.start, bytes) }
+    };
+    let (offered, mut gone): (Vec<_>, Vec<_>) = surplus.into_iter().partition(is_offered);
+    if !offered.is_empty() {
+        let mut pool = pool();
+        for buffer in offered {
+            pool.offered.push(buffer);
+        }
+        let room = pool.limit.saturating_sub(pool.held.bytes());
+        gone.extend(pool.offered.shrink(room));
+    }
+    release(gone);
+}
+
+/// Returns the memory of buffers to the heap and the system.
+fn release(buffers: Vec<FreeBuffer>) {
+    for FreeBuffer { start, class, .. } in buffers {
+        let bytes = class_bytes(class);
+        // SAFETY: `fresh` allocated the memory, and the buffer is in no list: nobody else has it.
+        unsafe {
+            if bytes < MAPPED {
+                to_heap(start, bytes);
+            } else {
+                unmap(start, bytes);
+            }
+        }
+    }
+}
+
+/// A free buffer of a class.
+fn reuse(class: usize) -> Option<NonNull<u8>> {
+    let mut pool = pool();
+    if let Some(start) = pool.held.pop(class) {
+        return Some(start);
+    }
+    let start = pool.offered.pop(class)?;
+    drop(pool);
+    // SAFETY: the buffer is in no list any more, and mapped: only mapped ones are offered.
+    unsafe { take_back(start, class_bytes(class)) };
+    Some(start)
+}
+
+/// Fresh zeroed memory of a class.
+fn fresh(class: usize) -> Option<NonNull<u8>> {
+    let bytes = class_bytes(class);
+    if bytes < MAPPED {
+        return from_heap(bytes);
+    }
+    if bytes >= HUGE || !has_regions() {
+        return map(bytes);
+    }
+    let mut pool = pool();
+    let piece = pool.cut(class);
+    settle(pool);
+    piece
+}
+
+/// Zeroed memory of the heap, aligned to [`ALIGN`].
+pub(crate) fn from_heap(len: usize) -> Option<NonNull<u8>> {
+    let layout = Layout::from_size_align(len, ALIGN).ok()?;
+    // SAFETY: callers ask for at least one byte.
+    NonNull::new(unsafe { alloc_zeroed(layout) })
+}
+
+/// # Safety
+/// `start` is from [`from_heap`] with the same number of bytes, and nothing refers to the memory.
+pub(crate) unsafe fn to_heap(start: NonNull<u8>, bytes: usize) {
+    // SAFETY: the caller's; the layout is that of `from_heap`.
+    unsafe {
+        let layout = Layout::from_size_align_unchecked(bytes, ALIGN);
+        dealloc(start.as_ptr(), layout);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::pool::PoolBuf;
+    use crate::memory::size_class::SMALLEST;
+
+    /// Tests that look at the pool take turns, as it is process-wide.
+    static TURN: Mutex<()> = Mutex::new(());
+
+    #[test]
+    fn buffers_are_aligned_zeroed_and_used_again() {
+        let _turn = TURN.lock();
+        set_retained_limit(0);
+        for len in [
+            0,
+            1,
+            63,
+            SMALLEST - 1,
+            SMALLEST,
+            SMALLEST + 1,
+            MAPPED - 1,
+            MAPPED,
+            MAPPED + 1,
+            HUGE - 1,
+            HUGE,
+            5 * HUGE + 17,
+        ] {
+            let mut buffer = PoolBuf::new(len).unwrap();
+            assert_eq!(buffer.len(), len);
+            assert_eq!(
+                buffer
+                    .as_ptr()
+                    .align_offset(if len < HUGE { ALIGN } else { HUGE }),
+                0
+            );
+            assert!(buffer.iter().all(|&b| b == 0));
+            buffer.fill(1);
+            assert_eq!(buffer.words_mut::<u128>().len(), len / 16);
+            buffer.truncate(usize::MAX);
+            assert_eq!(buffer.len(), len);
+            buffer.truncate(len / 2);
+            assert_eq!(buffer.as_ref().len(), len / 2);
+        }
+        assert_eq!(retained_bytes(), 0);
+
+        for smallest in [SMALLEST, MAPPED] {
+            assert_eq!(set_retained_limit(3 * smallest), 0);
+            let mut first = PoolBuf::new(smallest).unwrap();
+            first[9] = 42;
+            let place = first.as_ptr();
+            drop(first);
+            assert_eq!(retained_bytes(), smallest);
+            let again = PoolBuf::new(smallest).unwrap();
+            assert_eq!((again.as_ptr(), again[9]), (place, 42));
+            assert_eq!(retained_bytes(), 0);
+
+            // The oldest is freed first, whatever its class.
+            drop(again);
+            drop((PoolBuf::new(smallest), PoolBuf::new(2 * smallest)));
+            drop(PoolBuf::new(3 * smallest));
+            assert_eq!(retained_bytes(), 3 * smallest);
+            // A buffer above the limit pushes nothing out.
+            drop(PoolBuf::new(4 * smallest));
+            assert_eq!(retained_bytes(), 3 * smallest);
+            set_retained_limit(0);
+        }
+        set_retained_limit(LIMIT);
+    }
+
+    #[test]
+    fn pieces_of_a_region_are_apart_and_go_back_one_by_one() {
+        let _turn = TURN.lock();
+        set_retained_limit(0);
+        // Regions are left with rests of every size: 1,100 KiB have no room for 1,000 more.
+        let sizes = [
+            1100, 1000, 64, 700, 90, 130, 210, 500, 1790, 80, 80, 1300, 333, 65,
+        ]
+        .map(|kib: usize| kib << 10);
+        for round in 0..3u8 {
+            let mut buffers: Vec<_> = sizes
+                .iter()
+                .map(|&len| PoolBuf::new(len).unwrap())
+                .collect();
+            for (i, buffer) in buffers.iter_mut().enumerate() {
+                assert!(buffer.iter().all(|&b| b == 0));
+                buffer.fill(i as u8 + 1);
+            }
+            for (i, buffer) in buffers.iter().enumerate() {
+                assert!(buffer.iter().all(|&b| b == i as u8 + 1));
+            }
+            // In another order each time.
+            buffers.rotate_left(usize::from(round) * 5);
+            drop(buffers);
+            assert_eq!(retained_bytes(), 0);
+        }
+        set_retained_limit(LIMIT);
+    }
+
+    #[test]
+    fn surplus_is_offered_and_taken_back() {
+        let _turn = TURN.lock();
+        set_retained_limit(0);
+        assert_eq!(set_retained_limit(LIMIT), 0);
+        let offered = || pool().offered.bytes();
+        for len in [HUGE, MAPPED] {
+            let count = HELD_LIMIT / len + 8;
+            let fill = |buffers: &mut Vec<PoolBuf>, first: usize| {
+                for (i, buffer) in buffers.iter_mut().enumerate() {
+                    buffer.words_mut::<u64>().fill((first + i) as u64);
+                }
+            };
+            let mut buffers: Vec<_> = (0..count).map(|_| PoolBuf::new(len).unwrap()).collect();
+            fill(&mut buffers, 1);
+            drop(buffers);
+            assert!(retained_bytes() <= LIMIT);
+            assert!(!OFFERS || (retained_bytes() >= count * len && offered() >= 8 * len));
+
+            let mut again: Vec<_> = (0..count).map(|_| PoolBuf::new(len).unwrap()).collect();
+            assert_eq!(offered(), 0);
+            fill(&mut again, 1000);
+            for (i, buffer) in again.iter().enumerate() {
+                assert!(
+                    buffer
+                        .chunks_exact(8)
+                        .all(|word| word == (1000 + i as u64).to_le_bytes())
+                );
+            }
+            drop(again);
+            // The limit counts both, and offered buffers are freed first, as they are the oldest.
+            let limit = HELD_LIMIT + if OFFERS { 3 * len } else { 0 };
+            set_retained_limit(limit);
+            // Tests beside this one may have left some buffers.
+            assert!(retained_bytes() <= limit && retained_bytes() > limit - len);
+            set_retained_limit(0);
+            assert_eq!((retained_bytes(), offered()), (0, 0));
+            set_retained_limit(LIMIT);
+        }
+        // A buffer larger than the limit of held ones pushes nothing out.
+        drop(PoolBuf::new(MAPPED));
+        let held = pool().held.bytes();
+        drop(PoolBuf::new(HELD_LIMIT + 1));
+        assert_eq!(pool().held.bytes(), held);
+        assert_eq!(offered() > 0, OFFERS);
+    }
+
+    #[test]
+    fn absurd_sizes_are_refused() {
+        assert!(PoolBuf::new(usize::MAX).is_none());
+        assert!(PoolBuf::new(isize::MAX as usize).is_none());
+        assert!(PoolBuf::new(1 << 47).is_none());
+    }
+
+    #[test]
+    fn threads_share_the_pool() {
+        let _turn = TURN.lock();
+        std::thread::scope(|scope| {
+            for t in 0..4u8 {
+                scope.spawn(move || {
+                    for i in 0..200 {
+                        let mut buffer = PoolBuf::new((SMALLEST << (i % 8)) * (1 + i % 5)).unwrap();
+                        buffer.fill(t);
+                        std::thread::yield_now();
+                        assert!(buffer.iter().all(|&b| b == t));
+                    }
+                });
+            }
+        });
+        assert!(retained_bytes() <= LIMIT);
+    }
+}

@@ -1,0 +1,66 @@
+//! Loops over words, compiled for each instruction set, each beside a plain scalar twin.
+//!
+//! ```text
+//! dispatch      the instruction set of this machine; the macro that compiles a kernel for each
+//! avx512        operations on registers, by the width of their words
+//! bitpack       1,024 values of `width` bits, interleaved; shorter tails, one bit string
+//! prefix_sum    differences to values; packed_sums: while they are packed
+//! decimal       decimal digits to floats
+//! gather        dictionary codes to values
+//! runs          run ends to values
+//! repeats       sequences of literals and matches to values
+//! escape        escape codes to exceptions
+//! expand        compacted values to their places among NULLs
+//! filter        values whose bit is set
+//! bits          bits to and from marked places
+//! positions     positions of set bits
+//! range         values to bits: which lie in a range or in a set
+//! stats         minimum and maximum, changes, bit widths
+//! sum           sums of values, runs and packed values
+//! non_temporal  stores past the caches
+//! ```
+
+// Intrinsics are imported all at once.
+#![cfg_attr(target_arch = "x86_64", allow(clippy::wildcard_imports))]
+
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod bitpack;
+mod bits;
+mod decimal;
+pub(crate) mod dispatch;
+mod escape;
+mod expand;
+mod filter;
+mod gather;
+mod non_temporal;
+mod packed_sums;
+mod positions;
+mod prefix_sum;
+mod range;
+mod repeats;
+mod runs;
+mod stats;
+mod sum;
+
+pub use bitpack::{
+    Packed, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail,
+    unpack_tail,
+};
+pub use bits::{gather_bits, scatter_bits};
+pub use decimal::{decimals_f32, decimals_f64, unpack_decimals_f32, unpack_decimals_f64};
+pub use dispatch::{Level, level, lower_level};
+pub use escape::replace_escapes;
+pub use expand::expand;
+pub use filter::filter;
+pub use gather::{gather, max_u32};
+pub use non_temporal::fill_past_cache;
+pub(crate) use non_temporal::gather_past_cache;
+pub use packed_sums::unpack_prefix_sum;
+pub use positions::positions;
+pub use prefix_sum::prefix_sum;
+pub use range::{in_range, in_set, order_floats};
+pub use repeats::{Repeated, Repeats, copy_repeats};
+pub use runs::{ascends, fill_runs};
+pub use stats::{bounds, changes, count_above, widths};
+pub use sum::{add_times, sum, sum_packed, sum_runs, sum_u32};

@@ -1,0 +1,14 @@
+//! Text of fields: numbers printed between literal bytes, row by row.
+//!
+//!   template = pieces: literal | decimal | fixed decimal | grouped decimal | hex | word of a list
+//!   row      = the code of its template, and the next number of each slot of that template
+//!
+//! A slot holds one field, or several joined by mixed radix.
+
+mod digits;
+mod print;
+mod rows;
+mod template;
+
+pub use rows::{Text, TextRows};
+pub use template::{Piece, TEXT_FIELDS};

@@ -1,0 +1,158 @@
+//! One row printed, or many rows of one length column by column.
+//!
+//! Digits are made eight at a time in one register. A piece is stored 8 or 16 bytes wide, and the
+//! next one overwrites the excess.
+
+use super::digits::{decimal, digits, exact_decimal, exact_hex, fixed, grouped, hex8, put8, put16};
+use super::rows::TextRows;
+use super::template::{Step, TEXT_FIELDS, Template};
+use crate::strings::copy::repeat_first;
+
+/// Rows of which a field is printed at once.
+const ROWS: usize = 64;
+
+impl Template {
+    /// The fields of the next row of this template; advances `next`, a position for each slot.
+    #[inline(always)]
+    pub(super) fn fields(
+        &self,
+        slots: &[&[u64]],
+        next: &mut [usize; TEXT_FIELDS],
+        fields: &mut [u64; TEXT_FIELDS],
+    ) -> Option<()> {
+        for ((&(first, end), slot), next) in self.slots.iter().zip(slots).zip(next) {
+            let mut value = *slot.get(*next)?;
+            *next += 1;
+            for field in (first + 1..end).rev() {
+                (value, fields[field]) = self.radices[field].divide(value);
+            }
+            fields[first] = value;
+        }
+        Some(())
+    }
+
+    /// Bytes of a row with these fields.
+    #[inline(always)]
+    pub(super) fn row_bytes(&self, fields: &[u64; TEXT_FIELDS]) -> Option<usize> {
+        let mut length = self.fixed;
+        let mut fields = fields.iter();
+        for step in &self.steps {
+            match step {
+                Step::Literal(..) => {}
+                Step::Decimal => length += digits(*fields.next()?),
+                Step::Grouped => {
+                    let digits = digits(*fields.next()?);
+                    length += digits + (digits - 1) / 3;
+                }
+                Step::Word(words) => length += usize::from(words.get(*fields.next()? as usize)?.1),
+                Step::Fixed(_) | Step::Hex(..) => drop(fields.next()),
+            }
+        }
+        Some(length)
+    }
+
+    /// Prints a row to the start of `out`, which has at least `room` bytes; returns its bytes.
+    #[inline(always)]
+    pub(super) fn print(&self, fields: &[u64; TEXT_FIELDS], out: &mut [u8]) -> Option<usize> {
+        let mut at = 0;
+        let mut fields = fields.iter().copied();
+        for step in &self.steps {
+            match step {
+                Step::Literal(bytes, len) => {
+                    put16(out, at, bytes)?;
+                    at += usize::from(*len);
+                }
+                Step::Decimal => at = decimal(out, at, fields.next()?)?,
+                Step::Fixed(digits) => at = fixed(out, at, fields.next()?, usize::from(*digits))?,
+                Step::Grouped => at = grouped(out, at, fields.next()?)?,
+                Step::Hex(digits, letters) => {
+                    let value = fields.next()? << (64 - 4 * u32::from(*digits));
+                    put8(out, at, hex8((value >> 32) as u32, *letters))?;
+                    if *digits > 8 {
+                        put8(out, at + 8, hex8(value as u32, *letters))?;
+                    }
+                    at += usize::from(*digits);
+                }
+                Step::Word(words) => {
+                    let (bytes, len) = words.get(fields.next()? as usize)?;
+                    put16(out, at, bytes)?;
+                    at += usize::from(*len);
+                }
+            }
+        }
+        Some(at)
+    }
+
+    /// Prints rows of a template of fixed length: the literals of all rows, then 64 rows field by
+    /// field. Returns the bytes written.
+    #[inline(always)]
+    pub(super) fn print_columns(&self, rows: &TextRows<'_>, out: &mut [u8]) -> Option<usize> {
+        let len = self.fixed;
+        let out = out.get_mut(..len * rows.codes.len())?;
+        if out.is_empty() {
+            return Some(0);
+        }
+        self.print_literals(out.get_mut(..len)?)?;
+        repeat_first(out, len);
+        for (i, out) in out.chunks_mut(ROWS * len).enumerate() {
+            self.print_fields(rows.slots, i * ROWS, out)?;
+        }
+        Some(out.len())
+    }
+
+    /// Prints the literals of a row of fixed length.
+    #[inline(always)]
+    fn print_literals(&self, row: &mut [u8]) -> Option<()> {
+        let mut at = 0;
+        for step in &self.steps {
+            match step {
+                Step::Literal(bytes, n) => {
+                    let n = usize::from(*n);
+                    row.get_mut(at..at + n)?.copy_from_slice(bytes.get(..n)?);
+                    at += n;
+                }
+                Step::Fixed(n) | Step::Hex(n, _) => at += usize::from(*n),
+                _ => return None,
+            }
+        }
+        Some(())
+    }
+
+    /// Prints the fields of up to 64 rows of fixed length, the first of which is row `first`. The
+    /// last field of a slot comes first.
+    #[inline(always)]
+    fn print_fields(&self, slots: &[&[u64]], first: usize, rows: &mut [u8]) -> Option<()> {
+        let count = rows.len() / self.fixed;
+        let mut places = self.places.iter().rev();
+        for (&(begin, end), slot) in self.slots.iter().zip(slots).rev() {
+            let mut values = [0; ROWS];
+            let numbers = slot.get(first..first + count)?;
+            values.get_mut(..count)?.copy_from_slice(numbers);
+            for field in (begin..end).rev() {
+                let mut field_values = values;
+                if field > begin {
+                    let radix = self.radices[field];
+                    for (value, field) in values.iter_mut().zip(&mut field_values) {
+                        (*value, *field) = radix.divide(*value);
+                    }
+                }
+                let place = places.next()?;
+                let rows = rows.chunks_exact_mut(self.fixed).zip(field_values);
+                let mut rows = rows.map(|(row, value)| {
+                    Some((row.get_mut(place.at..place.at + place.digits)?, value))
+                });
+                match place.letters {
+                    None => rows.try_for_each(|row| {
+                        let (row, value) = row?;
+                        exact_decimal(row, value)
+                    })?,
+                    Some(letters) => rows.try_for_each(|row| {
+                        let (row, value) = row?;
+                        exact_hex(row, value, letters)
+                    })?,
+                }
+            }
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,322 @@
+//! Rows of text, each of its own template.
+//!
+//! Rows at the very end of the output, where wide stores have no room, are printed elsewhere and
+//! copied.
+
+use super::template::{Piece, TEXT_FIELDS, Template};
+use crate::simd::dispatch::dispatch;
+use crate::strings::dict::BytesDict;
+
+/// Templates of text, prepared for printing.
+///
+/// ```
+/// use staffa_kernels::{BytesDict, Piece, Text, TextRows};
+///
+/// let pieces = [Piece::Fixed(2), Piece::Literal(b":".to_vec()), Piece::Fixed(2)];
+/// // One slot has both fields: hours * 60 + minutes.
+/// let text = Text::new(&[(pieces.to_vec(), vec![0, 60])]).unwrap();
+/// let none = BytesDict::new(&[0], b"").unwrap();
+/// let rows = TextRows { codes: &[1, 1], slots: &[&[605, 9]], others: &none, first_other: 0 };
+/// let (mut lengths, mut out) = ([0; 2], [0; 10]);
+/// assert_eq!(text.print(&rows, &mut lengths, &mut out), Some(10));
+/// assert_eq!(&out, b"10:0500:09");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Text {
+    templates: Vec<Template>,
+}
+
+/// Rows to print.
+#[derive(Clone, Copy, Debug)]
+pub struct TextRows<'a> {
+    /// The position of each row's template, plus 1; or 0 for the next of the other strings.
+    pub codes: &'a [u8],
+    /// The numbers of each slot, for the rows whose template has the slot, in row order.
+    pub slots: &'a [&'a [u64]],
+    /// Strings without a template.
+    pub others: &'a BytesDict,
+    /// The position of the first of them in these rows.
+    pub first_other: usize,
+}
+
+impl Text {
+    /// Prepares templates, each of pieces and a radix for every field, which is 0 for a field that
+    /// begins a slot. `None` where digits or words are out of bounds, there are too many fields, or
+    /// the radices do not match the fields.
+    pub fn new(templates: &[(Vec<Piece>, Vec<u64>)]) -> Option<Self> {
+        let templates = templates.iter();
+        let templates = templates.map(|(pieces, radices)| Template::new(pieces, radices));
+        Some(Self {
+            templates: templates.collect::<Option<_>>()?,
+        })
+    }
+
+    /// The number of slots of each template.
+    pub fn slots(&self) -> impl Iterator<Item = usize> + '_ {
+        self.templates.iter().map(|t| t.slots.len())
+    }
+
+    /// The bytes of every row with a template, where there is one template, of fixed length.
+    pub fn fixed(&self) -> Option<usize> {
+        match self.templates.as_slice() {
+            [one] if !one.variable => Some(one.fixed),
+            _ => None,
+        }
+    }
+
+    /// Prints the rows one after another to the start of `out`, and their bytes to `lengths`;
+    /// returns the bytes written. Bytes of `out` behind them may be overwritten as well.
+    ///
+    /// `None` when a code, a slot or a word is out of range, there are not as many lengths as
+    /// codes, or `out` is too small; `lengths` and `out` then hold anything.
+    #[inline]
+    pub fn print(&self, rows: &TextRows<'_>, lengths: &mut [u32], out: &mut [u8]) -> Option<usize> {
+        print(self, rows, lengths, out)
+    }
+
+    /// The bytes that [`print`](Self::print) would write.
+    #[inline]
+    pub fn printed_bytes(&self, rows: &TextRows<'_>) -> Option<usize> {
+        printed_bytes(self, rows)
+    }
+}
+
+dispatch! {
+    fn print(text: &Text, rows: &TextRows<'_>, lengths: &mut [u32], out: &mut [u8]) -> Option<usize> = print_body;
+}
+
+#[inline(always)]
+fn print_body(
+    text: &Text,
+    rows: &TextRows<'_>,
+    lengths: &mut [u32],
+    out: &mut [u8],
+) -> Option<usize> {
+    if lengths.len() != rows.codes.len() {
+        return None;
+    }
+    if let [template] = text.templates.as_slice()
+        && !template.variable
+        && rows.codes.iter().all(|code| *code == 1)
+    {
+        lengths.fill(template.fixed as u32);
+        return template.print_columns(rows, out);
+    }
+    let (mut at, mut other, mut next, mut fields) =
+        (0, rows.first_other, [0; TEXT_FIELDS], [0; TEXT_FIELDS]);
+    for (&code, length) in rows.codes.iter().zip(lengths) {
+        let rest = out.get_mut(at..)?;
+        let written = if code == 0 {
+            let string = rows.others.get(other)?;
+            other += 1;
+            rest.get_mut(..string.len())?.copy_from_slice(string);
+            string.len()
+        } else {
+            let template = text.templates.get(usize::from(code) - 1)?;
+            template.fields(rows.slots, &mut next, &mut fields)?;
+            if rest.len() >= template.room {
+                template.print(&fields, rest)?
+            } else {
+                let mut apart = vec![0; template.room];
+                let written = template.print(&fields, &mut apart)?;
+                rest.get_mut(..written)?.copy_from_slice(&apart[..written]);
+                written
+            }
+        };
+        *length = written as u32;
+        at += written;
+    }
+    Some(at)
+}
+
+dispatch! { fn printed_bytes(text: &Text, rows: &TextRows<'_>) -> Option<usize> = printed_bytes_body; }
+
+#[inline(always)]
+fn printed_bytes_body(text: &Text, rows: &TextRows<'_>) -> Option<usize> {
+    let (mut sum, mut other, mut next, mut fields) =
+        (0, rows.first_other, [0; TEXT_FIELDS], [0; TEXT_FIELDS]);
+    for &code in rows.codes {
+        sum += if code == 0 {
+            other += 1;
+            rows.others.get(other - 1)?.len()
+        } else {
+            let template = text.templates.get(usize::from(code) - 1)?;
+            template.fields(rows.slots, &mut next, &mut fields)?;
+            if template.variable {
+                template.row_bytes(&fields)?
+            } else {
+                template.fixed
+            }
+        };
+    }
+    Some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::digits::{POWERS, digits};
+    use super::*;
+    use crate::simd::dispatch::testing::on_every_level;
+    use crate::testing::Rng;
+
+    /// The plain twin.
+    fn scalar(pieces: &[Piece], fields: &[u64]) -> Option<String> {
+        let (mut out, mut fields) = (String::new(), fields.iter().copied());
+        for piece in pieces {
+            match piece {
+                Piece::Literal(bytes) => out += std::str::from_utf8(bytes).unwrap(),
+                Piece::Decimal => out += &fields.next()?.to_string(),
+                Piece::Fixed(digits) => {
+                    let padded = format!("{:020}", fields.next()?);
+                    out += &padded[20 - usize::from(*digits)..];
+                }
+                Piece::Grouped => {
+                    let plain = fields.next()?.to_string();
+                    for (i, digit) in plain.chars().enumerate() {
+                        if i > 0 && (plain.len() - i) % 3 == 0 {
+                            out.push(',');
+                        }
+                        out.push(digit);
+                    }
+                }
+                Piece::Hex { digits, upper } => {
+                    let padded = format!("{:016x}", fields.next()?);
+                    let shown = &padded[16 - usize::from(*digits)..];
+                    out += &if *upper {
+                        shown.to_uppercase()
+                    } else {
+                        shown.to_owned()
+                    };
+                }
+                Piece::Word(words) => {
+                    let word = words.get(usize::try_from(fields.next()?).unwrap())?;
+                    out += std::str::from_utf8(word).unwrap();
+                }
+            }
+        }
+        Some(out)
+    }
+
+    fn number(rng: &mut Rng) -> u64 {
+        match rng.below(4) {
+            0 => POWERS[rng.below(20)],
+            1 => POWERS[rng.below(20)] - 1,
+            _ => rng.next() >> rng.below(64),
+        }
+    }
+
+    fn piece(rng: &mut Rng) -> Piece {
+        match rng.below(6) {
+            0 => Piece::Literal((0..rng.below(40)).map(|i| b'a' + i as u8 % 26).collect()),
+            1 => Piece::Decimal,
+            2 => Piece::Fixed(1 + rng.below(18) as u8),
+            3 => Piece::Grouped,
+            4 => Piece::Hex {
+                digits: 1 + rng.below(16) as u8,
+                upper: rng.below(2) == 0,
+            },
+            _ => Piece::Word((0..3).map(|i| vec![b'A' + i; rng.below(17)]).collect()),
+        }
+    }
+
+    /// A field for each piece that is not a literal.
+    fn fields(rng: &mut Rng, pieces: &[Piece]) -> Vec<u64> {
+        let fields = pieces.iter().filter_map(|piece| match piece {
+            Piece::Literal(_) => None,
+            Piece::Word(_) => Some(rng.below(3) as u64),
+            _ => Some(number(rng)),
+        });
+        fields.collect()
+    }
+
+    fn agree(text: &Text, rows: &TextRows<'_>, expected: &[String]) {
+        let (whole, count) = (expected.concat(), rows.codes.len());
+        assert_eq!(text.printed_bytes(rows), Some(whole.len()));
+        for slack in [0, 1, 8, 200] {
+            let (mut lengths, mut out) = (vec![0; count], vec![0; whole.len() + slack]);
+            assert_eq!(text.print(rows, &mut lengths, &mut out), Some(whole.len()));
+            assert_eq!(std::str::from_utf8(&out[..whole.len()]).unwrap(), whole);
+            let wanted = expected.iter().map(|row| row.len() as u32);
+            assert!(wanted.eq(lengths));
+        }
+        if !whole.is_empty() {
+            let (mut lengths, mut out) = (vec![0; count], vec![0; whole.len() - 1]);
+            assert_eq!(text.print(rows, &mut lengths, &mut out), None);
+        }
+    }
+
+    #[test]
+    fn rows_agree_with_the_scalar_twin() {
+        on_every_level(|| {
+            let mut rng = Rng(0x5eed);
+            for _ in 0..300 {
+                let templates: Vec<(Vec<Piece>, Vec<u64>)> = (0..=rng.below(3))
+                    .map(|_| (0..rng.below(7)).map(|_| piece(&mut rng)).collect())
+                    .map(|pieces: Vec<Piece>| {
+                        let fields = pieces.iter().filter(|p| !matches!(p, Piece::Literal(_)));
+                        let radices = vec![0; fields.count()];
+                        (pieces, radices)
+                    })
+                    .collect();
+                let text = Text::new(&templates).unwrap();
+                let others = BytesDict::new(&[0, 0, 5, 9], b"otherones").unwrap();
+                let mut left = ["other", "ones"].into_iter();
+                let (mut codes, mut expected) = (Vec::new(), Vec::new());
+                let mut slots = vec![Vec::new(); 7];
+                for _ in 0..rng.below(40) {
+                    let code = rng.below(templates.len() + 1);
+                    if code > 0 {
+                        let pieces = &templates[code - 1].0;
+                        let row = fields(&mut rng, pieces);
+                        expected.push(scalar(pieces, &row).unwrap());
+                        row.iter()
+                            .zip(&mut slots)
+                            .for_each(|(value, slot)| slot.push(*value));
+                    } else if let Some(other) = left.next() {
+                        expected.push(other.to_owned());
+                    } else {
+                        continue;
+                    }
+                    codes.push(code as u8);
+                }
+                let slots: Vec<&[u64]> = slots.iter().map(Vec::as_slice).collect();
+                let (codes, slots) = (codes.as_slice(), slots.as_slice());
+                let rows = TextRows {
+                    codes,
+                    slots,
+                    others: &others,
+                    first_other: 1,
+                };
+                agree(&text, &rows, &expected);
+            }
+        });
+    }
+
+    #[test]
+    fn digits_are_counted() {
+        let mut rng = Rng(0x5eed);
+        for _ in 0..10_000 {
+            let value = number(&mut rng);
+            assert_eq!(digits(value), value.to_string().len());
+        }
+        assert_eq!((digits(0), digits(u64::MAX)), (1, 20));
+    }
+
+    #[test]
+    fn wrong_rows_are_refused() {
+        let others = &BytesDict::new(&[0], b"").unwrap();
+        let word = Piece::Word(vec![b"a".to_vec()]);
+        let text = Text::new(&[(vec![word], vec![0])]).unwrap();
+        for (codes, slot) in [(&[2][..], 0), (&[1], 1), (&[0], 0), (&[1, 1], 0)] {
+            let rows = TextRows {
+                codes,
+                slots: &[&[slot]],
+                others,
+                first_other: 0,
+            };
+            let mut lengths = vec![0; codes.len()];
+            assert_eq!(text.print(&rows, &mut lengths, &mut [0; 100]), None);
+            assert_eq!(text.printed_bytes(&rows), None);
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Dictionaries of tokens of at most 16 bytes: codes to bytes.
+//!
+//!   row    = the token's bytes, and any bytes behind them: 16 in all
+//!   length = one byte, in a table of its own
+//!
+//! A whole row is copied, then the output advances by the token's length, so that the next row
+//! overwrites the excess: no branch for a token. Rows of one size need no load of their place first,
+//! and never cross a cache line.
+
+use super::copy::first_16;
+use super::dict::BytesDict;
+use crate::simd::dispatch::dispatch;
+use crate::simd::max_u32;
+use crate::word::as_bytes;
+
+/// Bytes of a row: the longest token.
+const ROW: usize = 16;
+
+/// Codes between two checks of the room left.
+const STEP: usize = 8;
+
+/// Tokens, prepared for decoding.
+///
+/// ```
+/// let tokens = staffa_kernels::TokenRows::new(&[4, 1], b"httpx").unwrap();
+/// let mut out = [0; 9];
+/// assert_eq!(tokens.decode(&[0, 1, 0], &mut out), Some(9));
+/// assert_eq!(&out, b"httpxhttp");
+/// ```
+#[derive(Clone, Debug)]
+pub struct TokenRows {
+    /// One row for each length, aligned to its size. Both stay as they are once built.
+    rows: Vec<u128>,
+    /// Lengths of at most `ROW`.
+    lengths: Vec<u8>,
+}
+
+impl TokenRows {
+    /// Tokens of these lengths, one after another in `data`; `None` when a token has more than 16
+    /// bytes, or `data` is shorter or longer than the tokens.
+    pub fn new(lengths: &[u8], data: &[u8]) -> Option<Self> {
+        let mut rows = Vec::with_capacity(lengths.len());
+        let mut rest = data;
+        for &length in lengths {
+            if usize::from(length) > ROW {
+                return None;
+            }
+            // Bytes behind the token do not matter.
+            rows.push(first_16(rest));
+            (_, rest) = rest.split_at_checked(length.into())?;
+        }
+        rest.is_empty().then(|| Self {
+            rows,
+            lengths: lengths.to_vec(),
+        })
+    }
+
+    /// The strings of a dictionary; `None` when one has more than 16 bytes.
+    pub fn of(strings: &BytesDict) -> Option<Self> {
+        let (mut rows, mut lengths) = (Vec::new(), Vec::new());
+        for range in strings.ranges() {
+            let token = strings
+                .contents()
+                .get(range)
+                .filter(|token| token.len() <= ROW)?;
+            rows.push(first_16(token));
+            lengths.push(token.len() as u8);
+        }
+        Some(Self { rows, lengths })
+    }
+
+    /// The number of tokens.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// Whether there are no tokens.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.lengths.is_empty()
+    }
+
+    /// Bytes of memory of a dictionary of `tokens` tokens.
+    #[inline]
+    pub fn bytes_of(tokens: usize) -> usize {
+        (ROW + 1) * tokens
+    }
+
+    /// Token `i`.
+    #[inline]
+    pub fn get(&self, i: usize) -> Option<&[u8]> {
+        let row = self.rows.get(i..=i)?;
+        as_bytes(row).get(..usize::from(*self.lengths.get(i)?))
+    }
+
+    /// Writes the tokens of `codes` one after another to the start of `out`; returns the bytes
+    /// written. Up to 16 bytes of `out` behind them may be overwritten as well.
+    ///
+    /// `None` when a code is out of range, or `out` is too small; `out` then holds anything.
+    #[inline]
+    pub fn decode(&self, codes: &[u32], out: &mut [u8]) -> Option<usize> {
+        decode(self, codes, out)
+    }
+
+    /// The sum of the lengths of the tokens of `codes`; `None` when a code is out of range.
+    #[inline]
+    pub fn decoded_bytes(&self, codes: &[u32]) -> Option<u64> {
+        decoded_bytes(self, codes)
+    }
+
+    #[inline(always)]
+    fn covers(&self, codes: &[u32]) -> bool {
+        codes.is_empty() || (max_u32(codes) as usize) < self.lengths.len()
+    }
+}
+
+dispatch! { fn decode(tokens: &TokenRows, codes: &[u32], out: &mut [u8]) -> Option<usize> = decode_body; }
+
+#[inline(always)]
+fn decode_body(tokens: &TokenRows, codes: &[u32], out: &mut [u8]) -> Option<usize> {
+    if !tokens.covers(codes) {
+        return None;
+    }
+    let mut at = 0;
+    let mut steps = codes.chunks_exact(STEP);
+    for step in steps.by_ref() {
+        if out.len() - at >= STEP * ROW {
+            for &code in step {
+                // SAFETY: `covers` has found every code below the number of tokens. There is room for
+                // 8 rows, and at most 7 tokens come before.
+                at += unsafe { put(tokens, code, out, at) };
+            }
+        } else {
+            at = decode_exactly(tokens, step, out, at)?;
+        }
+    }
+    decode_exactly(tokens, steps.remainder(), out, at)
+}
+
+dispatch! { fn decoded_bytes(tokens: &TokenRows, codes: &[u32]) -> Option<u64> = decoded_bytes_body; }
+
+#[inline(always)]
+fn decoded_bytes_body(tokens: &TokenRows, codes: &[u32]) -> Option<u64> {
+    if !tokens.covers(codes) {
+        return None;
+    }
+    // SAFETY: `covers` has found every code below the number of tokens.
+    let length = |&code: &u32| unsafe { *tokens.lengths.get_unchecked(code as usize) };
+    Some(codes.iter().map(|code| u64::from(length(code))).sum())
+}
+
+/// Stores the row of `code` at `at`; returns the token's length.
+///
+/// # Safety
+/// `code` must be below the number of tokens, `at + ROW <= out.len()`.
+#[inline(always)]
+unsafe fn put(tokens: &TokenRows, code: u32, out: &mut [u8], at: usize) -> usize {
+    // SAFETY: the caller's; there are as many rows as lengths, and `out` does not overlap them.
+    unsafe {
+        let row = tokens.rows.as_ptr().add(code as usize).cast::<u8>();
+        std::ptr::copy_nonoverlapping(row, out.as_mut_ptr().add(at), ROW);
+        usize::from(*tokens.lengths.get_unchecked(code as usize))
+    }
+}
+
+/// The plain twin: one code at a time from `at` on, not a byte past the end.
+#[inline(always)]
+fn decode_exactly(
+    tokens: &TokenRows,
+    codes: &[u32],
+    out: &mut [u8],
+    mut at: usize,
+) -> Option<usize> {
+    for &code in codes {
+        if out.len() - at >= ROW {
+            // SAFETY: `covers` has found every code below the number of tokens; there is room.
+            at += unsafe { put(tokens, code, out, at) };
+        } else {
+            let token = tokens.get(code as usize)?;
+            out.get_mut(at..at + token.len())?.copy_from_slice(token);
+            at += token.len();
+        }
+    }
+    Some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::dispatch::testing::on_every_level;
+    use crate::testing::Rng;
+
+    fn agree(rows: &TokenRows, tokens: &[Vec<u8>], codes: &[u32]) {
+        let expected: Vec<&[u8]> = codes
+            .iter()
+            .map(|&c| tokens[c as usize].as_slice())
+            .collect();
+        let expected = expected.concat();
+        let bytes = expected.len();
+        assert_eq!(rows.decoded_bytes(codes), Some(bytes as u64));
+        for slack in [0, 1, 15, 16, 127, 128, 300] {
+            let mut out = vec![0xaa; bytes + slack];
+            assert_eq!(rows.decode(codes, &mut out), Some(bytes));
+            assert_eq!(out[..bytes], expected);
+            assert!(out[bytes..].iter().skip(ROW).all(|&b| b == 0xaa));
+        }
+        if bytes > 0 {
+            assert_eq!(rows.decode(codes, &mut vec![0; bytes - 1]), None);
+        }
+        let wrong = [codes, &[tokens.len() as u32]].concat();
+        assert_eq!(rows.decode(&wrong, &mut vec![0; bytes + 300]), None);
+        assert_eq!(rows.decoded_bytes(&wrong), None);
+    }
+
+    #[test]
+    fn agrees_with_the_scalar_twin() {
+        on_every_level(|| {
+            let mut rng = Rng(0x5eed);
+            for longest in [0, 1, 3, 15, 16] {
+                for count in [1, 2, 50, 4096] {
+                    let token = |_| {
+                        let len = rng.below(longest + 1);
+                        rng.bytes(len)
+                    };
+                    let tokens: Vec<Vec<u8>> = (0..count).map(token).collect();
+                    let lengths: Vec<u8> = tokens.iter().map(|token| token.len() as u8).collect();
+                    let rows = TokenRows::new(&lengths, &tokens.concat()).unwrap();
+                    let ends = tokens.iter().scan(0, |end, token| {
+                        *end += token.len() as u32;
+                        Some(*end)
+                    });
+                    let offsets: Vec<u32> = [0].into_iter().chain(ends).collect();
+                    let dict = BytesDict::new(&offsets, &tokens.concat()).unwrap();
+                    let same = TokenRows::of(&dict).unwrap();
+                    for (i, token) in tokens.iter().enumerate() {
+                        assert_eq!([rows.get(i), same.get(i)], [Some(token.as_slice()); 2]);
+                    }
+                    assert!((rows.len(), rows.is_empty(), rows.get(count)) == (count, false, None));
+                    for len in [0, 1, 7, 8, 9, 100, 1024] {
+                        let codes: Vec<u32> = (0..len).map(|_| rng.below(count) as u32).collect();
+                        agree(&rows, &tokens, &codes);
+                        agree(&same, &tokens, &codes);
+                    }
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn wrong_tokens_are_refused() {
+        assert!(TokenRows::new(&[17], &[0; 17]).is_none());
+        assert!(TokenRows::new(&[2, 2], b"abc").is_none());
+        assert!(TokenRows::new(&[2], b"abc").is_none());
+        assert!(TokenRows::new(&[], b"").unwrap().is_empty());
+        assert!(TokenRows::of(&BytesDict::new(&[0, 17], &[0; 17]).unwrap()).is_none());
+    }
+}

@@ -1,0 +1,401 @@
+//! String views, built in parallel: every string is checked when it is pushed, and views are only
+//! copied from then on.
+//!
+//! ```text
+//! view of 16 bytes = length: u32 | up to 12 bytes: the string | more: its first 4 bytes | buffer: u32 | offset: u32
+//! ```
+//!
+//! The strings of a dictionary are checked once, not once for every row.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arrow_array::{ArrayRef, BinaryViewArray, StringViewArray};
+use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
+use bytes::Bytes;
+
+use super::copy::first_16;
+use super::dict::BytesDict;
+use super::utf8::is_text;
+use crate::memory::{PoolBuf, PoolVec};
+use crate::simd::{gather, gather_past_cache};
+
+/// Longest string that a view holds itself.
+const INLINE: usize = 12;
+
+/// A builder of string views, in slots that several threads fill.
+///
+/// Only strings of full slots count, and buffers stay once they are kept.
+///
+/// ```
+/// let mut views = staffa_kernels::StringViews::new(5, true).unwrap();
+/// let mut slots = views.slots([2, 3]).unwrap();
+/// assert!(slots[1].push_strings(&[1, 1, 1], &b"cde"[..].into()));
+/// assert!(slots[0].push_empty(2));
+/// assert!(views.join());
+/// assert_eq!(views.len(), 5);
+/// ```
+#[derive(Debug)]
+pub struct StringViews {
+    /// The first `len` are views of strings in the kept buffers, each of them UTF-8 where `text`.
+    views: PoolBuf,
+    len: usize,
+    kept: Kept,
+    text: bool,
+    past_cache: bool,
+    /// Capacity and length of each slot cut last.
+    cut: Vec<(usize, usize)>,
+}
+
+/// A dictionary as views, one for each code.
+type Table = Arc<PoolVec<u128>>;
+
+/// Buffers and tables of all slots.
+#[derive(Debug, Default)]
+struct Kept {
+    /// The data that views refer to.
+    buffers: Mutex<Vec<Buffer>>,
+    /// Dictionaries that slots share, by their address.
+    tables: Mutex<Vec<(usize, Table)>>,
+}
+
+impl Kept {
+    /// Keeps a buffer; returns its number.
+    fn keep(&self, buffer: Buffer) -> Option<u32> {
+        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = u32::try_from(buffers.len()).ok()?;
+        buffers.push(buffer);
+        Some(number)
+    }
+
+    fn tables(&self) -> MutexGuard<'_, Vec<(usize, Table)>> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A slot for some of the strings of [`StringViews`].
+#[derive(Debug)]
+pub struct ViewSlot<'a> {
+    views: &'a mut [u128],
+    /// The first `filled` are views of strings in the kept buffers, each UTF-8 where `text`.
+    filled: &'a mut usize,
+    kept: &'a Kept,
+    table: Option<Table>,
+    text: bool,
+    past_cache: bool,
+}
+
+impl StringViews {
+    /// A builder for `rows` strings, of UTF-8 where `text`; `None` when there is no memory for them.
+    pub fn new(rows: usize, text: bool) -> Option<Self> {
+        let views = PoolBuf::new(rows.checked_mul(size_of::<u128>())?)?;
+        Some(Self {
+            views,
+            len: 0,
+            kept: Kept::default(),
+            text,
+            past_cache: false,
+            cut: Vec::new(),
+        })
+    }
+
+    /// Whether views of tables are written past the caches.
+    #[must_use]
+    pub fn past_cache(self, on: bool) -> Self {
+        Self {
+            past_cache: on,
+            ..self
+        }
+    }
+
+    /// The number of strings so far.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no strings.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Cuts slots for the next strings, by their capacities; `None` where there is no room for them.
+    pub fn slots(&mut self, rows: impl IntoIterator<Item = usize>) -> Option<Vec<ViewSlot<'_>>> {
+        self.cut = rows.into_iter().map(|rows| (rows, 0)).collect();
+        let mut rest = self.views.words_mut::<u128>().get_mut(self.len..)?;
+        let (kept, text, past_cache) = (&self.kept, self.text, self.past_cache);
+        let mut slots = Vec::with_capacity(self.cut.len());
+        for (rows, filled) in &mut self.cut {
+            let (views, behind) = rest.split_at_mut_checked(*rows)?;
+            slots.push(ViewSlot {
+                views,
+                filled,
+                kept,
+                table: None,
+                text,
+                past_cache,
+            });
+            rest = behind;
+        }
+        Some(slots)
+    }
+
+    /// Appends the slots cut last; `false`, with nothing appended, where one of them is not full.
+    pub fn join(&mut self) -> bool {
+        let cut = std::mem::take(&mut self.cut);
+        let full = cut.iter().all(|(rows, filled)| rows == filled);
+        if full {
+            self.len += cut.iter().map(|(rows, _)| rows).sum::<usize>();
+        }
+        full
+    }
+
+    /// The array; `None` where there are not as many validity bits as strings.
+    pub fn finish(self, nulls: Option<NullBuffer>) -> Option<ArrayRef> {
+        if nulls.as_ref().is_some_and(|nulls| nulls.len() != self.len) {
+            return None;
+        }
+        let views = Buffer::from(Bytes::from_owner(self.views));
+        let views = ScalarBuffer::<u128>::new(views, 0, self.len);
+        let buffers = self.kept.buffers.into_inner();
+        let buffers: Arc<[Buffer]> = buffers.unwrap_or_else(PoisonError::into_inner).into();
+        // SAFETY: every view below `len` is in a slot that was full. `view` made it of a string in a
+        // buffer that is kept at its number, or it is 0, the empty string; since then it was only
+        // copied, from a table of these buffers alone. With `text` every string was found to be
+        // UTF-8. There are as many validity bits as views.
+        Some(unsafe {
+            if self.text {
+                Arc::new(StringViewArray::new_unchecked(views, buffers, nulls))
+            } else {
+                Arc::new(BinaryViewArray::new_unchecked(views, buffers, nulls))
+            }
+        })
+    }
+}
+
+impl ViewSlot<'_> {
+    /// Sets the dictionary of the codes pushed from now on; `false` where a string is not text, or
+    /// the strings are too many or too long.
+    ///
+    /// `shared`: other slots use the same dictionary, at the same address.
+    pub fn use_table(&mut self, strings: &BytesDict, shared: bool) -> bool {
+        if !shared {
+            self.table = self.new_table(strings);
+            return self.table.is_some();
+        }
+        let address = std::ptr::from_ref(strings).addr();
+        // Locked while the table is made: other slots wait for the same table.
+        let mut tables = self.kept.tables();
+        let known = tables.iter().find(|(of, _)| *of == address);
+        self.table = known.map(|(_, table)| table.clone());
+        if self.table.is_none() {
+            self.table = self.new_table(strings);
+            tables.extend(self.table.clone().map(|table| (address, table)));
+        }
+        self.table.is_some()
+    }
+
+    /// Whether the slots share a table of this dictionary.
+    pub fn shares_table(&self, strings: &BytesDict) -> bool {
+        let address = std::ptr::from_ref(strings).addr();
+        self.kept.tables().iter().any(|(of, _)| *of == address)
+    }
+
+    fn new_table(&self, strings: &BytesDict) -> Option<Table> {
+        let data = strings.contents();
+        let borders = strings.ranges().flat_map(|range| [range.start, range.end]);
+        if self.text && !is_text(data, borders) {
+            return None;
+        }
+        let any_long = strings.ranges().any(|range| range.len() > INLINE);
+        let buffer = if any_long {
+            self.kept.keep(Buffer::from(data))?
+        } else {
+            0 // Views of short strings refer to no buffer.
+        };
+        let mut table = PoolVec::new(strings.len())?;
+        for (place, range) in table.iter_mut().zip(strings.ranges()) {
+            *place = view(data, range, buffer)?;
+        }
+        Some(Arc::new(table))
+    }
+
+    /// Appends strings of the table by code; `false`, with nothing appended, where a code is out of
+    /// range, or there is no table or no room.
+    pub fn push_codes(&mut self, codes: &[u32]) -> bool {
+        let places = room(self.views, *self.filled, codes.len());
+        let (Some(table), Some(places)) = (&self.table, places) else {
+            return false;
+        };
+        let done = if self.past_cache {
+            gather_past_cache(table, codes, places)
+        } else {
+            gather(table, codes, places)
+        };
+        if done {
+            *self.filled += codes.len();
+        }
+        done
+    }
+
+    /// Appends strings that stand one after another in `data`, by their lengths; `false`, with
+    /// nothing appended, where a string is not text, the lengths exceed the data or there is no
+    /// room.
+    pub fn push_strings(&mut self, lengths: &[u32], data: &Buffer) -> bool {
+        self.try_push_strings(lengths, data).is_some()
+    }
+
+    fn try_push_strings(&mut self, lengths: &[u32], data: &Buffer) -> Option<()> {
+        let places = room(self.views, *self.filled, lengths.len())?;
+        let ends = lengths.iter().scan(0usize, |end, length| {
+            *end = end.saturating_add(*length as usize);
+            Some(*end)
+        });
+        if self.text && !is_text(data, ends) {
+            return None;
+        }
+        let any_long = lengths.iter().any(|length| *length as usize > INLINE);
+        let buffer = if any_long {
+            self.kept.keep(data.clone())?
+        } else {
+            0
+        };
+        let mut at = 0usize;
+        for (place, length) in places.iter_mut().zip(lengths) {
+            let end = at.saturating_add(*length as usize);
+            (*place, at) = (view(data, at..end, buffer)?, end);
+        }
+        *self.filled += lengths.len();
+        Some(())
+    }
+
+    /// Appends empty strings; `false` where there is no room for them.
+    pub fn push_empty(&mut self, count: usize) -> bool {
+        let Some(places) = room(self.views, *self.filled, count) else {
+            return false;
+        };
+        places.fill(0);
+        *self.filled += count;
+        true
+    }
+}
+
+/// The next `count` places.
+fn room(views: &mut [u128], filled: usize, count: usize) -> Option<&mut [u128]> {
+    views.get_mut(filled..filled.checked_add(count)?)
+}
+
+/// The view of a string in the data of a buffer; `None` where the string exceeds the data, or its
+/// length or offset does not fit an `i32`.
+#[inline(always)]
+fn view(data: &[u8], range: Range<usize>, buffer: u32) -> Option<u128> {
+    let length = i32::try_from(range.len()).ok()?;
+    let offset = i32::try_from(range.start).ok()?;
+    let first = first_16(data.get(range.start..)?);
+    if range.end > data.len() {
+        return None;
+    }
+    let word = |value: i32| u128::from(value.cast_unsigned());
+    if range.len() <= INLINE {
+        let string = first & ((1 << (range.len() * 8)) - 1);
+        return Some(word(length) | string << 32);
+    }
+    let prefix = first & u128::from(u32::MAX);
+    Some(word(length) | prefix << 32 | u128::from(buffer) << 64 | word(offset) << 96)
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::Array as _;
+    use arrow_array::cast::AsArray as _;
+
+    use super::*;
+    use crate::simd::dispatch::testing::on_every_level;
+    use crate::testing::Rng;
+
+    /// Strings of random letters, and the same as lengths and data.
+    fn strings(letters: &str) -> (Vec<String>, Vec<u32>, Buffer) {
+        let (mut rng, letters) = (Rng(0x571e), letters.chars().collect::<Vec<char>>());
+        let mut string = |i| {
+            (0..i * 7 % 30)
+                .map(|_| letters[rng.below(letters.len())])
+                .collect()
+        };
+        let strings: Vec<String> = (0..500).map(&mut string).collect();
+        let lengths = strings.iter().map(|s| s.len() as u32).collect();
+        let data = Buffer::from_vec(strings.concat().into_bytes());
+        (strings, lengths, data)
+    }
+
+    fn dictionary(lengths: &[u32], data: &[u8]) -> BytesDict {
+        let ends = lengths.iter().scan(0, |end, length| {
+            *end += length;
+            Some(*end)
+        });
+        let offsets: Vec<u32> = [0].into_iter().chain(ends).collect();
+        BytesDict::new(&offsets, data).unwrap()
+    }
+
+    #[test]
+    fn views_hold_the_strings_and_pass_all_of_arrows_checks() {
+        on_every_level(|| {
+            for letters in ["abcdefgh", "aäb漢c𝄞de"] {
+                let (strings, lengths, data) = strings(letters);
+                let dictionary = dictionary(&lengths, &data);
+                let codes: Vec<u32> = (0..500u32).rev().collect();
+                let mut views = StringViews::new(1003, true).unwrap();
+                let mut slots = views.slots([500, 400, 103]).unwrap();
+                // Slots are filled in any order and by any thread; the last two share a table.
+                let [first, second, third] = slots.as_mut_slice() else {
+                    panic!()
+                };
+                std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        assert!(third.use_table(&dictionary, true));
+                        assert!(third.push_codes(&codes[400..]) && third.push_empty(3));
+                        assert!(!third.push_empty(1) && !third.push_codes(&[0]), "full");
+                    });
+                    scope.spawn(|| {
+                        assert!(!second.push_codes(&codes[..400]), "no table yet");
+                        assert!(second.use_table(&dictionary, true));
+                        assert!(second.shares_table(&dictionary));
+                        assert!(second.push_codes(&codes[..400]));
+                    });
+                });
+                assert!(first.push_strings(&lengths, &data));
+                assert!(views.join() && views.slots([1]).is_none());
+                assert_eq!(views.kept.buffers.lock().unwrap().len(), 2);
+                assert_eq!(views.len(), 1003);
+                let nulls: NullBuffer = (0..1003).map(|i| i % 7 > 0).collect();
+                let array = views.finish(Some(nulls)).unwrap();
+                array.to_data().validate_full().unwrap();
+                let reversed = strings.iter().rev();
+                let expected = strings.iter().chain(reversed).map(String::as_str);
+                let expected = expected.chain([""; 3]).enumerate();
+                let expected = expected.map(|(i, string)| (i % 7 > 0).then_some(string));
+                assert!(array.as_string_view().iter().eq(expected));
+            }
+        });
+    }
+
+    #[test]
+    fn wrong_strings_are_refused() {
+        let (lengths, data) = (vec![2u32, 3], Buffer::from_vec(b"ab\xff\xfec".to_vec()));
+        let mut views = StringViews::new(10, true).unwrap();
+        assert!(views.slots([4, 7]).is_none());
+        let mut slots = views.slots([10]).unwrap();
+        let slot = &mut slots[0];
+        assert!(!slot.push_strings(&lengths, &data) && !slot.push_strings(&[6], &data));
+        let no_text = dictionary(&lengths, &data);
+        assert!(!slot.use_table(&no_text, false) && !slot.push_codes(&[]));
+        let split = Buffer::from_vec("ä".as_bytes().to_vec());
+        assert!(!slot.push_strings(&[1, 1], &split), "half a character");
+        assert!(slot.push_empty(9));
+        assert!(!views.join() && views.is_empty(), "the slot is not full");
+        assert!(views.finish(Some(NullBuffer::new_null(1))).is_none());
+        let mut bytes = StringViews::new(2, false).unwrap();
+        assert!(bytes.slots([2]).unwrap()[0].push_strings(&lengths, &data) && bytes.join());
+        let array = bytes.finish(None).unwrap();
+        array.to_data().validate_full().unwrap();
+        assert_eq!(array.as_binary_view().value(1), b"\xff\xfec");
+    }
+}
