@@ -10,8 +10,6 @@
 //! column: `x < 10.5` on integers means `x <= 10`, and `x < 300` holds for every byte.
 
 mod bind;
-#[cfg(test)]
-mod edges;
 mod evaluate;
 mod like;
 mod parse;

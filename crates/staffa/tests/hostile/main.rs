@@ -11,6 +11,7 @@
     clippy::panic
 )]
 
+#[path = "../common/mod.rs"]
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};

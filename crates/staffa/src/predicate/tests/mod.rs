@@ -1,6 +1,8 @@
 //! Random predicates over random tables against a reading of them row by row that shares no code
 //! with the rest.
 
+mod edges;
+
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
