@@ -1,6 +1,7 @@
 //! The rooms of the library: each knows only the floors below it, and there are few of them.
 
 #[path = "../../staffa-kernels/tests/imports/mod.rs"]
+#[allow(dead_code)]
 mod imports;
 
 use std::collections::BTreeMap;
