@@ -41,6 +41,7 @@ impl Parser<'_> {
         let rest = self.rest.trim_start();
         self.at = self.text.len() - rest.len();
         self.rest = rest;
+        let inside = || Error::internal("a token ends within a character");
         let mut chars = rest.chars();
         let Some(first) = chars.next() else {
             self.token = Token::End;
@@ -68,18 +69,18 @@ impl Parser<'_> {
             }
             ('0'..='9', _) | ('.', Some('0'..='9')) => {
                 let len = number_len(rest);
-                (Token::Number(rest.get(..len).unwrap_or_default()), len)
+                (Token::Number(rest.get(..len).ok_or_else(inside)?), len)
             }
             (c, _) if starts_word(c) => {
                 let len = rest.find(|c| !in_word(c)).unwrap_or(rest.len());
-                (Token::Word(rest.get(..len).unwrap_or_default()), len)
+                (Token::Word(rest.get(..len).ok_or_else(inside)?), len)
             }
             _ => {
                 return Err(self.found("a column, a literal or an operator", &format!("{first:?}")));
             }
         };
         self.token = token;
-        self.rest = rest.get(len..).unwrap_or_default();
+        self.rest = rest.get(len..).ok_or_else(inside)?;
         Ok(())
     }
 

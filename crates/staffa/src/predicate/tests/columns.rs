@@ -79,11 +79,7 @@ pub(super) const STRINGS: [&str; 10] = [
     "zz",
 ];
 
-pub(super) fn nullable<T>(
-    rng: &mut Rng,
-    rows: usize,
-    mut value: impl FnMut(&mut Rng) -> T,
-) -> Vec<Option<T>> {
+fn nullable<T>(rng: &mut Rng, rows: usize, mut value: impl FnMut(&mut Rng) -> T) -> Vec<Option<T>> {
     (0..rows)
         .map(|_| (rng.below(5) > 0).then(|| value(rng)))
         .collect()

@@ -20,14 +20,14 @@ use arrow_array::{
 };
 use arrow_buffer::i256;
 
-use self::columns::{Column, MakeLiteral, STRINGS, nullable, table};
+use self::columns::{Column, MakeLiteral, STRINGS, table};
 use self::literals::{date, decimal_literal, number_literal, scaled, time, timestamp};
 use self::oracle::generate;
 use super::{Compare, Literal, Predicate};
 use crate::format::{Bounds, ZoneMap};
 use crate::values::{Kind, StringsBuf, Values};
 
-pub(super) struct Rng(pub(super) u64);
+struct Rng(u64);
 
 impl Rng {
     fn next(&mut self) -> u64 {
@@ -37,11 +37,11 @@ impl Rng {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11
     }
 
-    pub(super) fn below(&mut self, n: usize) -> usize {
+    fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }
 
-    pub(super) fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+    fn pick<T: Clone>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())].clone()
     }
 
@@ -68,7 +68,7 @@ enum Cell {
 
 type Cells = Vec<Option<Cell>>;
 
-pub(super) fn batch(columns: &[(String, Column)]) -> RecordBatch {
+fn batch(columns: &[(String, Column)]) -> RecordBatch {
     RecordBatch::try_from_iter(
         columns
             .iter()
