@@ -21,12 +21,7 @@ pub(super) fn values(
     physical: Option<PhysicalType>,
     level: &Level<'_>,
 ) -> Result<LeafValues> {
-    if let Some(row) = level.picks.into_iter().flatten().max()
-        && *row as usize >= array.len()
-    {
-        let rows = array.len();
-        return Err(Error::internal(format!("row {row} of {rows} is taken")));
-    }
+    check_rows(level.picks, array.len())?;
     macro_rules! bytes {
         ($array:expr) => {
             $array.map(|array| bytes(array, level))
@@ -63,6 +58,16 @@ pub(super) fn values(
     found.unwrap_or_else(|| Err(Error::invalid(format!("{ty} is not what the schema says"))))
 }
 
+/// Checks once that an array of `len` rows has all rows to take.
+fn check_rows(picks: Option<&[u32]>, len: usize) -> Result<()> {
+    match picks.and_then(|picks| picks.iter().max()) {
+        Some(&row) if row as usize >= len => {
+            Err(Error::internal(format!("row {row} of {len} is taken")))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn too_long() -> Error {
     Error::limit("more than 4 GiB of contents in one row group: make row groups smaller")
 }
@@ -85,9 +90,8 @@ fn take<T: ArrowNativeType>(data: &Buffer, picks: Option<&[u32]>) -> Result<Buff
     let Some(picks) = picks else {
         return Ok(words.into_inner());
     };
-    let word = |pick: &u32| words.get(*pick as usize).copied();
-    let taken = picks.iter().map(word).collect::<Option<Vec<T>>>();
-    let taken = taken.ok_or_else(|| Error::internal("a word outside of its array is taken"))?;
+    check_rows(Some(picks), words.len())?;
+    let taken: Vec<T> = picks.iter().map(|&pick| words[pick as usize]).collect();
     Ok(Buffer::from_vec(taken))
 }
 
