@@ -1,6 +1,6 @@
-//! What can go wrong, by what the caller can do about it.
+//! Errors, by what the caller can do about them.
 //!
-//! Every message says where, what was found and what was expected:
+//! A message has the place, the value expected and the value found:
 //! `block 7 of column "price" at byte 8000: run ends must increase, found 12 after 12`.
 
 use std::fmt;
@@ -8,14 +8,13 @@ use std::path::{Path, PathBuf};
 
 use staffa_kernels::Misfit;
 
-/// The result of everything here that can fail.
+/// Result of everything in Staffa that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Where in a file, or in which file, something is wrong. Every part is optional; what is known is
-/// printed.
+/// Place of an error. Every part is optional; those that are known are printed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place {
-    /// The file, where there is one.
+    /// The file, if there is one.
     pub path: Option<PathBuf>,
     /// The leaf column, by its path.
     pub column: Option<String>,
@@ -53,11 +52,11 @@ impl fmt::Display for Place {
     }
 }
 
-/// Everything that can go wrong.
+/// Every error of Staffa.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The bytes are not what a Staffa writer makes: a checksum or a structure does not hold.
+    /// Bytes that no Staffa writer makes: a checksum or a structure does not hold.
     #[error("{place}{what}")]
     Corrupt {
         /// What was found and what was expected.
@@ -65,7 +64,7 @@ pub enum Error {
         /// Where.
         place: Box<Place>,
     },
-    /// The bytes end too early.
+    /// Bytes that end too early.
     #[error("{place}{what}")]
     Truncated {
         /// What was found and what was expected.
@@ -76,7 +75,7 @@ pub enum Error {
     /// A type, a format version or an encoding that this release does not know.
     #[error("{place}{what}")]
     Unsupported {
-        /// What was asked for and what there is.
+        /// What was found, and what this release knows.
         what: String,
         /// Where.
         place: Box<Place>,
@@ -89,7 +88,8 @@ pub enum Error {
         /// Where.
         place: Box<Place>,
     },
-    /// A state that Staffa's own code rules out, whatever the bytes are.
+    /// A state that Staffa's own code rules out for any file and any arguments: a mistake in Staffa,
+    /// whose message asks to report it. The same call fails again; no other value was returned.
     #[error("{place}{what}: a mistake in Staffa, please report this")]
     Internal {
         /// What was found and what was expected.
@@ -97,19 +97,18 @@ pub enum Error {
         /// Where.
         place: Box<Place>,
     },
-    /// What the caller asked for makes no sense for this table: an unknown column, an index out of
-    /// range.
+    /// A request that makes no sense for this table: an unknown column, a row out of range.
     #[error("{0}")]
     InvalidArgument(String),
-    /// The system refused a read or a write.
+    /// A read or a write that the system refused.
     #[error("{}: {source}", path.as_deref().unwrap_or(Path::new("I/O")).display())]
     Io {
-        /// The file, where it is known.
+        /// The file, if it is known.
         path: Option<PathBuf>,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// Arrow refused: out of memory bounds, offsets too large for a type.
+    /// An error of Arrow: offsets too large for a type, for example.
     #[error("Arrow: {0}")]
     Arrow(#[from] arrow_schema::ArrowError),
 }
@@ -131,7 +130,7 @@ impl Error {
         }
     }
 
-    /// Something this release does not know.
+    /// Something that this release does not know.
     pub fn unsupported(what: impl Into<String>) -> Self {
         Self::Unsupported {
             what: what.into(),
@@ -160,7 +159,7 @@ impl Error {
         Self::InvalidArgument(what.into())
     }
 
-    /// A refusal of the system, with the file it concerns.
+    /// An error of the system, with the file.
     pub fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
         Self::Io {
             path: Some(path.into()),
@@ -168,7 +167,7 @@ impl Error {
         }
     }
 
-    /// Puts the part it concerns before the message: `dictionary: codes: ...`.
+    /// Puts the part before the message: `dictionary: codes: ...`.
     #[must_use]
     pub fn within(mut self, part: &str) -> Self {
         if let Self::Corrupt { what, .. }
@@ -182,7 +181,7 @@ impl Error {
         self
     }
 
-    /// Adds what is known of the place; what is known already stays.
+    /// Adds to the place; parts that are known already stay.
     #[must_use]
     pub fn at(mut self, add: impl FnOnce(&mut Place)) -> Self {
         if let Self::Corrupt { place, .. }

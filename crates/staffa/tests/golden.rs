@@ -93,7 +93,7 @@ fn tables() -> Vec<(&'static str, RecordBatch, WriteOptions)> {
     let metadata = HashMap::from([("made by".to_owned(), "golden.rs".to_owned())]);
     let strict = Field::new("n", D::Int32, false).with_metadata(metadata.clone());
     let schema = Schema::new_with_metadata(vec![strict], metadata);
-    let (values, asked) = encodings();
+    let (values, requested) = encodings();
     let options = RecordBatchOptions::new().with_row_count(Some(7));
     vec![
         ("words", of_types(&words, 25, 1), sized(25, 16)),
@@ -101,7 +101,7 @@ fn tables() -> Vec<(&'static str, RecordBatch, WriteOptions)> {
         ("lists", of_types(&lists, 40, 3), sized(30, 16)),
         ("structs", of_types(&structs, 40, 4), sized(30, 16)),
         ("coded", of_types(&coded, 40, 5), sized(30, 16)),
-        ("encodings", values, asked),
+        ("encodings", values, requested),
         (
             "no_rows",
             RecordBatch::new_empty(Arc::new(schema)),

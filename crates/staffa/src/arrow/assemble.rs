@@ -1,8 +1,8 @@
-//! A column comes together: decoded leaves to an Arrow array.
+//! Assembling: decoded leaves to one Arrow array per column.
 //!
-//! The leaves are a stranger's: that they are words of the width they should be, as many as they
-//! should be, text where text is wanted, lengths that add up, codes that are in range, is all
-//! checked here, and all arrays are made by Arrow's checked constructors. Contents are not copied.
+//! The leaves come from a file that nobody vouches for. Width and number of words, text, sums of
+//! lengths and ranges of codes are checked here, and all arrays are made by Arrow's checked
+//! constructors. Contents are not copied.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::Arc;
@@ -19,11 +19,11 @@ use super::layout::{MOST_ITEMS, Node, physical};
 use crate::error::{Error, Result};
 use crate::values::{DecodedLeaf, DecodedValues, PhysicalType};
 
-/// The array of `field`, of `rows` rows, out of the leaves that `node` names; each is asked for
-/// once, in order.
+/// The array of `field` with `rows` rows from the leaves of `node`; `leaves(i)` is called once for
+/// each leaf, in order.
 ///
-/// `field` decides on the type: the leaves of a string are the same for utf8, large utf8 and views.
-/// Leaves that do not fit are `Error::Corrupt`.
+/// `field` decides on the type, since utf8, large utf8 and views have the same leaves. Leaves that
+/// do not fit are `Error::Corrupt`.
 pub(crate) fn assemble(
     field: &Field,
     node: &Node,
@@ -33,8 +33,7 @@ pub(crate) fn assemble(
     assemble_within(MOST_ITEMS, field, node, rows, leaves)
 }
 
-/// As [`assemble`]; NULLs and runs, which need no bytes for their rows, have at most `most` of
-/// them.
+/// As [`assemble`], with at most `most` rows of NULLs and of runs, which need no bytes in the file.
 pub(crate) fn assemble_within(
     most: usize,
     field: &Field,
@@ -60,10 +59,10 @@ pub(crate) fn assemble_within(
     assemble().map_err(|e| e.at(|p| p.column = Some(field.name().clone())))
 }
 
-/// The schema with every string and binary type as a view, in structs and lists too; the leaves
-/// remain the same.
+/// The schema with every string and binary type as a view, also in structs and lists; the leaves are
+/// the same.
 ///
-/// The values of dictionaries and of runs stay as they are: few programs know views there.
+/// The values of dictionaries and of runs keep their types: few programs know views there.
 pub(crate) fn with_string_views(schema: &Schema) -> Schema {
     let fields: Fields = schema.fields().iter().map(view_field).collect();
     Schema::new_with_metadata(fields, schema.metadata().clone())
@@ -85,7 +84,7 @@ fn view_field(field: &FieldRef) -> FieldRef {
     Arc::new(field.as_ref().clone().with_data_type(ty))
 }
 
-/// Whether a leaf's strings are read as views.
+/// Whether the strings of a leaf are assembled as views.
 pub(crate) fn reads_views(ty: &DataType, node: &Node, leaf: usize) -> bool {
     match (node, ty) {
         (Node::Leaf(own), DataType::Utf8View | DataType::BinaryView) => *own == leaf,
@@ -112,7 +111,7 @@ struct Assembler<'a> {
 }
 
 impl Assembler<'_> {
-    /// `rows` is `None` for a dictionary's values: the leaf says how many there are.
+    /// `rows` is `None` for the values of a dictionary, whose number the leaf gives.
     fn node(
         &mut self,
         ty: &DataType,
@@ -123,7 +122,8 @@ impl Assembler<'_> {
         match (node, ty) {
             (Node::Null, DataType::Null) => match rows {
                 Some(rows) if rows <= self.most => Ok(Arc::new(NullArray::new(rows))),
-                _ => Err(self.too_many("NULLs", rows.unwrap_or(0))),
+                Some(rows) => Err(self.too_many("NULLs", rows)),
+                None => Err(Error::internal("NULLs without a number of rows")),
             },
             (Node::Leaf(leaf), ty) => {
                 let (values, nulls) = self.leaf(*leaf, rows)?;
@@ -223,7 +223,7 @@ impl Assembler<'_> {
         ))
     }
 
-    /// A leaf of as many values as there should be, with the validity of as many.
+    /// Values and validity of a leaf, both of `rows` values.
     fn leaf(
         &mut self,
         leaf: usize,
@@ -239,7 +239,7 @@ impl Assembler<'_> {
         Ok((values, Some(nulls).filter(|nulls| nulls.null_count() > 0)))
     }
 
-    /// A leaf of validity alone: its number of rows, and which are NULL.
+    /// Number of rows and validity of a leaf of validity alone.
     fn validity(
         &mut self,
         leaf: usize,
@@ -287,7 +287,7 @@ impl Assembler<'_> {
         let mut codes = scalars::<K::Native>(words(codes, width)?)?;
         let valid = |row| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
         let values = if matches!(node, Node::Null) {
-            // No leaf says how many NULLs this dictionary has: as many as the codes reach.
+            // No leaf gives the number of NULLs of this dictionary: the largest code does.
             let reach = codes
                 .iter()
                 .enumerate()
@@ -300,7 +300,7 @@ impl Assembler<'_> {
         } else {
             self.node(value, node, None, &Mask::default())?
         };
-        // Not every program looks at the validity before it follows a code.
+        // Some programs follow codes under a NULL: they must be in range, too.
         let outside = |code: &K::Native| code.to_usize().is_none_or(|code| code >= values.len());
         if nulls.as_ref().is_some_and(|n| {
             (0..codes.len()).any(|i| n.is_null(i) && codes.get(i).is_some_and(outside))
@@ -334,7 +334,7 @@ fn expect(found: usize, expected: Option<usize>, what: &str) -> Result<()> {
     }
 }
 
-/// The lengths as 64 bits, those under a NULL as 0.
+/// Lengths as words of 64 bits, 0 under a NULL.
 fn visible<L: Copy + Into<u64>>(lengths: &[L], nulls: Option<&NullBuffer>) -> Vec<u64> {
     let valid = |row| nulls.is_none_or(|nulls| nulls.is_valid(row));
     lengths

@@ -1,4 +1,4 @@
-//! A decoded leaf becomes an Arrow array of a type without children.
+//! Assembling a decoded leaf to an Arrow array of a type without children.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::layout::{MOST_ITEMS, physical};
 use crate::error::{Error, Result};
 use crate::values::{DecodedValues, PhysicalType};
 
-/// The words, if that is what they are and of this width.
+/// The words, which must be of this width.
 pub(super) fn words(values: DecodedValues, expected: PhysicalType) -> Result<Buffer> {
     match values {
         DecodedValues::Words(found, data) if found == expected => Ok(data),
@@ -59,30 +59,24 @@ pub(crate) fn leaf_array(
     values: DecodedValues,
     nulls: Option<NullBuffer>,
 ) -> Result<ArrayRef> {
-    let (values, nulls) = match (ty, values) {
+    let unfit = || Error::corrupt("as many bits of validity as strings expected");
+    let values = match (ty, values) {
         (DataType::Utf8View | DataType::BinaryView, DecodedValues::Views(views)) => {
-            return views
-                .finish(nulls)
-                .ok_or_else(|| Error::corrupt("as many bits of validity as strings expected"));
+            return views.finish(nulls).ok_or_else(unfit);
         }
         (ty, DecodedValues::Strings(strings)) if plain(&strings) == *ty => {
-            return strings
-                .finish(nulls)
-                .ok_or_else(|| Error::corrupt("as many bits of validity as strings expected"));
+            return strings.finish(nulls).ok_or_else(unfit);
         }
         (_, DecodedValues::Strings(strings)) => {
             let large = strings.is_large();
             let (offsets, data) = strings.into_parts();
-            (
-                DecodedValues::Bytes {
-                    large,
-                    offsets,
-                    data,
-                },
-                nulls,
-            )
+            DecodedValues::Bytes {
+                large,
+                offsets,
+                data,
+            }
         }
-        (_, values) => (values, nulls),
+        (_, values) => values,
     };
     macro_rules! primitive {
         ($ty:ty) => {
@@ -123,7 +117,7 @@ fn primitive<T: ArrowPrimitiveType>(
     )?))
 }
 
-/// Offsets of the width that is wanted, never decreasing, within the contents.
+/// Offsets of the width of `O`, never decreasing, within the contents.
 fn offsets<O: OffsetSizeTrait>(
     large: bool,
     offsets: Buffer,
@@ -165,23 +159,26 @@ fn offsets<O: OffsetSizeTrait>(
     })
 }
 
-/// Text, checked all at once; where it is none Arrow finds the string.
+fn strings<O: OffsetSizeTrait>(values: DecodedValues) -> Result<(OffsetBuffer<O>, Buffer)> {
+    match values {
+        DecodedValues::Bytes {
+            large,
+            offsets: ends,
+            data,
+        } => Ok((offsets(large, ends, data.len())?, data)),
+        other => Err(Error::corrupt(format!(
+            "Bytes expected, found {}",
+            name(&other)
+        ))),
+    }
+}
+
+/// Text, checked all at once; Arrow's constructor names the string that is no text.
 fn text<O: OffsetSizeTrait>(
     values: DecodedValues,
     nulls: Option<NullBuffer>,
 ) -> Result<GenericStringArray<O>> {
-    let DecodedValues::Bytes {
-        large,
-        offsets: ends,
-        data,
-    } = values
-    else {
-        return Err(Error::corrupt(format!(
-            "Bytes expected, found {}",
-            name(&values)
-        )));
-    };
-    let offsets = offsets::<O>(large, ends, data.len())?;
+    let (offsets, data) = strings::<O>(values)?;
     match text_array(&offsets, &data, nulls.as_ref()) {
         Some(array) => Ok(array),
         None => GenericStringArray::try_new(offsets, data, nulls).map_err(refused),
@@ -192,33 +189,24 @@ fn bytes<T: ByteArrayType>(
     values: DecodedValues,
     nulls: Option<NullBuffer>,
 ) -> Result<GenericByteArray<T>> {
-    let DecodedValues::Bytes {
-        large,
-        offsets: ends,
-        data,
-    } = values
-    else {
-        return Err(Error::corrupt(format!(
-            "Bytes expected, found {}",
-            name(&values)
-        )));
-    };
-    GenericByteArray::<T>::try_new(offsets(large, ends, data.len())?, data, nulls).map_err(refused)
+    let (offsets, data) = strings(values)?;
+    GenericByteArray::<T>::try_new(offsets, data, nulls).map_err(refused)
 }
 
 fn fixed_binary(size: i32, values: DecodedValues, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
     let rows = values.len();
     let strings = bytes::<LargeBinaryType>(values, None)?;
-    let width = size.to_usize().unwrap_or(0);
-    let (first, last) = match (strings.offsets().first(), strings.offsets().last()) {
-        (Some(first), Some(last)) => (first.as_usize(), last.as_usize()),
-        _ => (0, 0),
-    };
+    let width = size.to_usize();
+    let width = width.ok_or_else(|| Error::internal(format!("values of {size} bytes")))?;
     let regular = strings.offsets().lengths().all(|length| length == width);
     let data = if regular {
-        strings.values().slice_with_length(first, last - first)
+        let first = strings
+            .offsets()
+            .first()
+            .map_or(0, |first| first.as_usize());
+        strings.values().slice_with_length(first, rows * width)
     } else {
-        // Under a NULL there may be anything, of any length.
+        // Values under a NULL may have any length.
         let mut data = MutableBuffer::new(0);
         for (row, string) in (0..rows).map(|row| (row, strings.value(row))) {
             match nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {

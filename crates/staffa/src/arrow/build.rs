@@ -1,8 +1,8 @@
-//! Nested arrays out of their parts, through Arrow's checked constructors alone.
+//! Nested arrays from their parts, through Arrow's checked constructors alone.
 //!
-//! Arrow's constructors refuse some arrays that Arrow's own readers make, and panic on some parts;
-//! both are dealt with here, for [`assemble`](super::assemble()) and [`concat`](super::concat())
-//! alike. A refusal is `Error::corrupt`.
+//! The constructors refuse some arrays that Arrow's own readers make, and panic on some parts:
+//! [`assemble`](super::assemble()) and [`concat`](super::concat()) call them only here. A refusal is
+//! `Error::corrupt`.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::Arc;
@@ -23,19 +23,18 @@ use arrow_schema::{ArrowError, DataType, FieldRef, Fields};
 use crate::error::{Error, Result};
 use crate::values::Bitmap;
 
-/// The validity of the levels above, up to the nearest list: a NULL there hides whatever is below
-/// it.
+/// The validity of the levels above, up to the nearest list: a NULL there hides the rows below it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Mask<'a> {
     above: Option<&'a Mask<'a>>,
     nulls: Option<&'a NullBuffer>,
-    /// Rows of this level that each row of the one above has: 1 in a struct, the size in a
-    /// fixed-size list.
+    /// Rows of this level for each row of the one above: 1 in a struct, the size in a fixed-size
+    /// list.
     times: usize,
 }
 
 impl<'a> Mask<'a> {
-    /// What hides the children of a level with these NULLs, `times` of them for each row.
+    /// The mask of the children of a level with these NULLs, `times` for each row.
     pub(crate) fn below(above: &'a Mask<'a>, nulls: Option<&'a NullBuffer>, times: usize) -> Self {
         Self {
             above: Some(above),
@@ -57,9 +56,9 @@ impl<'a> Mask<'a> {
             || self.above.is_some_and(|m| m.hides(row))
     }
 
-    /// The NULLs of a level of `rows` rows under this mask, those above added where `needed`: Arrow
-    /// wants a NULL of a field that is not nullable hidden by the struct right above it, but
-    /// Parquet readers leave it to those further up.
+    /// The NULLs of a level of `rows` rows under this mask, with those above where `needed`: Arrow
+    /// accepts a NULL of a field that is not nullable only if the struct right above hides it, but
+    /// Parquet readers make arrays where a level further up does.
     fn widen(&self, nulls: Option<NullBuffer>, rows: usize, needed: bool) -> Option<NullBuffer> {
         if !needed || self.is_none() {
             return nulls;
@@ -100,7 +99,7 @@ pub(crate) fn scalars<T: ArrowNativeType>(data: Buffer) -> Result<ScalarBuffer<T
     Ok(Buffer::from_slice_ref(data.as_slice()).into())
 }
 
-/// List, large list, list view, large list view or map, of lists that lie one after another.
+/// List, large list, list view, large list view or map; the lists lie one after another.
 pub(crate) fn list(
     ty: &DataType,
     lengths: impl ExactSizeIterator<Item = u64>,
@@ -196,7 +195,7 @@ fn list_of<O: OffsetSizeTrait>(
     })
 }
 
-/// List views whose lists lie anywhere among the items.
+/// List views; the lists may lie anywhere among the items.
 pub(crate) fn list_views<O: OffsetSizeTrait>(
     ty: &DataType,
     starts: &[usize],
@@ -285,7 +284,7 @@ pub(crate) fn fixed_lists(
     Ok(Arc::new(array.map_err(refused)?))
 }
 
-/// Runs: `ends` strictly increasing from above 0, one for each value.
+/// Runs: `ends` are above 0 and increase strictly, one for each value.
 pub(crate) fn runs(
     ty: &DataType,
     ends: &dyn Array,
@@ -341,15 +340,14 @@ fn runs_of<R: RunEndIndexType>(
     if array.data_type() == ty {
         return Ok(Arc::new(array));
     }
-    // Fields of other names, or with metadata: Arrow has no constructor for these, but takes array
-    // data, and checks it.
+    // Arrow has no constructor for fields of other names or with metadata, but checks array data.
     let data = ArrayData::builder(ty.clone())
         .len(last)
         .child_data(vec![ends.to_data(), values.to_data()]);
     data.build().map(make_array).map_err(refused)
 }
 
-/// Words as an array of type `ty`, which must be `T`'s or differ from it in parameters alone.
+/// Words as an array of type `ty`, which may differ from `T`'s type in its parameters.
 pub(crate) fn primitive<T: ArrowPrimitiveType>(
     ty: &DataType,
     values: ScalarBuffer<T::Native>,

@@ -1,9 +1,9 @@
-//! Batches become a row group: one batch out of several.
+//! Concatenation: several batches to the one batch of a row group.
 //!
-//! Plain arrays go through `arrow_select::concat`. Nested ones are put together here, since Arrow's
-//! way panics where keys, run ends or offsets outgrow their type, keeps a copy of each equal
-//! dictionary, and drags along the whole of what a list view was sliced from. What cannot be one
-//! array is `None`, and the writer begins a row group instead.
+//! Plain arrays go through `arrow_select::concat`. Nested arrays are concatenated here, since Arrow
+//! panics where keys, run ends or offsets outgrow their type, keeps a copy of each equal dictionary,
+//! and keeps all items that a list view was sliced from. Arrays that cannot be one are `None`, and
+//! the writer begins a row group instead.
 
 use std::sync::Arc;
 
@@ -87,15 +87,13 @@ fn join_type(
             rows,
         )?))),
         DataType::Utf8 | DataType::Binary => {
-            let length = |array: &ArrayRef| match (
-                array.as_string_opt::<i32>(),
-                array.as_binary_opt::<i32>(),
-            ) {
-                (Some(array), _) => span(array.offsets()).1,
-                (_, Some(array)) => span(array.offsets()).1,
-                _ => 0,
-            };
-            if arrays.iter().map(length).sum::<usize>() > i32::MAX as usize {
+            let bytes = cast_all(arrays, |array| {
+                Some(match ty {
+                    DataType::Utf8 => content_bytes(array.as_string_opt::<i32>()?.offsets()),
+                    _ => content_bytes(array.as_binary_opt::<i32>()?.offsets()),
+                })
+            })?;
+            if bytes.iter().sum::<usize>() > i32::MAX as usize {
                 Ok(None)
             } else {
                 plain(arrays)
@@ -108,10 +106,9 @@ fn join_type(
             join_lists::<i64>(ty, item, arrays, nulls)
         }
         DataType::FixedSizeList(item, size) => {
-            let lists = arrays
-                .iter()
-                .filter_map(|array| array.as_fixed_size_list_opt());
-            let items: Vec<ArrayRef> = lists.map(|list| list.values().clone()).collect();
+            let items = cast_all(arrays, |array| {
+                Some(array.as_fixed_size_list_opt()?.values().clone())
+            })?;
             let size = *size as usize;
             let Some(items) = join(item, &items, &Mask::below(above, nulls.as_ref(), size))? else {
                 return Ok(None);
@@ -120,10 +117,7 @@ fn join_type(
         }
         DataType::Struct(fields) => {
             let below = Mask::below(above, nulls.as_ref(), 1);
-            let structs: Vec<_> = arrays
-                .iter()
-                .filter_map(|array| array.as_struct_opt())
-                .collect();
+            let structs = cast_all(arrays, |array| array.as_struct_opt())?;
             let mut children = Vec::with_capacity(fields.len());
             for (i, field) in fields.iter().enumerate() {
                 let parts: Vec<ArrayRef> = structs
@@ -177,15 +171,24 @@ fn join_nulls(arrays: &[ArrayRef], rows: usize) -> Option<NullBuffer> {
     Some(NullBuffer::new(bits.finish()))
 }
 
-/// Where the contents begin and how long they are.
-fn span<O: OffsetSizeTrait>(offsets: &[O]) -> (usize, usize) {
-    match (offsets.first(), offsets.last()) {
-        (Some(first), Some(last)) => (first.as_usize(), last.as_usize() - first.as_usize()),
-        _ => (0, 0),
+/// The arrays as `cast` gives them; the caller has checked that all are of one type.
+pub(super) fn cast_all<'a, T>(
+    arrays: &'a [ArrayRef],
+    cast: impl Fn(&'a ArrayRef) -> Option<T>,
+) -> Result<Vec<T>> {
+    let all = arrays.iter().map(cast).collect::<Option<Vec<T>>>();
+    all.ok_or_else(|| Error::internal("arrays of different types are concatenated"))
+}
+
+/// Bytes of strings between the first and the last offset.
+fn content_bytes(offsets: &[i32]) -> usize {
+    match offsets {
+        [first, .., last] => (last - first).as_usize(),
+        _ => 0,
     }
 }
 
-/// Lists of one array, ready to be joined: each with its place among `items`.
+/// Lists of one array, each with its place among `items`.
 struct Lists {
     items: ArrayRef,
     starts: Vec<usize>,
@@ -204,7 +207,7 @@ fn lists<O: OffsetSizeTrait>(array: &ArrayRef) -> Option<Lists> {
                 }
             })
             .collect();
-        // Views that were sliced or filtered still hold on to all of the items.
+        // Views that were sliced or filtered still have all items.
         let filled = || pairs.iter().filter(|(_, length)| *length > 0);
         let first = filled().map(|(start, _)| *start).min().unwrap_or(0);
         let end = filled()
@@ -220,23 +223,13 @@ fn lists<O: OffsetSizeTrait>(array: &ArrayRef) -> Option<Lists> {
             lengths: pairs.iter().map(|(_, length)| *length).collect(),
         });
     }
-    let (offsets, items): (Vec<usize>, ArrayRef) = if let Some(list) = array.as_list_opt::<O>() {
-        (
-            list.offsets()
-                .iter()
-                .map(|offset| offset.as_usize())
-                .collect(),
-            list.values().clone(),
-        )
+    let all = |offsets: &[O]| offsets.iter().map(|o| o.as_usize()).collect::<Vec<_>>();
+    let (offsets, items): (_, ArrayRef) = if let Some(list) = array.as_list_opt::<O>() {
+        (all(list.offsets()), list.values().clone())
     } else {
         let map = array.as_map_opt()?;
-        (
-            map.offsets()
-                .iter()
-                .map(|offset| offset.as_usize())
-                .collect(),
-            Arc::new(map.entries().clone()),
-        )
+        let offsets = map.offsets().iter().map(|o| o.as_usize()).collect();
+        (offsets, Arc::new(map.entries().clone()))
     };
     let (first, last) = (*offsets.first()?, *offsets.last()?);
     Some(Lists {
@@ -252,7 +245,7 @@ fn join_lists<O: OffsetSizeTrait>(
     arrays: &[ArrayRef],
     nulls: Option<NullBuffer>,
 ) -> Result<Option<ArrayRef>> {
-    let parts: Vec<Lists> = arrays.iter().filter_map(lists::<O>).collect();
+    let parts = cast_all(arrays, lists::<O>)?;
     let total: usize = parts.iter().map(|part| part.items.len()).sum();
     if O::from_usize(total).is_none() {
         return Ok(None);
@@ -290,11 +283,8 @@ fn join_runs<R: RunEndIndexType>(
     above: &Mask<'_>,
 ) -> Result<Option<ArrayRef>> {
     let (mut ends, mut parts, mut before) = (Vec::new(), Vec::new(), 0);
-    for array in arrays
-        .iter()
-        .filter_map(|array| array.as_run_opt::<R>())
-        .filter(|array| !array.is_empty())
-    {
+    let runs = cast_all(arrays, |array| array.as_run_opt::<R>())?;
+    for array in runs.into_iter().filter(|array| !array.is_empty()) {
         for end in array.run_ends().sliced_values() {
             match R::Native::from_usize(before + end.as_usize()) {
                 Some(end) => ends.push(end),
@@ -317,7 +307,7 @@ fn join_runs<R: RunEndIndexType>(
     Ok(joined)
 }
 
-/// For the values of dictionaries, which have a type but no field.
+/// Joins the values of dictionaries, which have a type but no field.
 pub(super) fn join_values(arrays: &[ArrayRef]) -> Result<Option<ArrayRef>> {
     match arrays {
         [] => Ok(None),

@@ -1,12 +1,11 @@
-//! Dictionaries become one.
+//! Concatenation of dictionaries.
 //!
-//! 1. Equal dictionaries, or each the beginning of the longest: that one is kept as it is, and so
-//!    are the keys.
-//! 2. An ordered dictionary that differs: not joined, since the order of its values means
-//!    something.
-//! 3. Values that have bytes to compare: each distinct one once, in the order of their first
-//!    appearance; where that outgrows the key type, the values in use alone.
-//! 4. Nested values: one after another, those in use alone where the key type cannot number all.
+//! 1. Equal dictionaries, or each a prefix of the longest: the longest and all keys are kept.
+//! 2. Different ordered dictionaries are not joined, since the order of their values has a meaning.
+//! 3. Values that compare by their bytes: each distinct value once, in the order of appearance; only
+//!    the values in use where all outgrow the key type.
+//! 4. Nested values: one dictionary after another; only the values in use where all outgrow the key
+//!    type.
 
 use std::sync::Arc;
 
@@ -20,21 +19,18 @@ use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer};
 use arrow_schema::{DataType, Field};
 use hashbrown::HashMap;
 
-use super::concat::join_values;
+use super::concat::{cast_all, join_values};
 use super::layout::physical;
 use super::take::take;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
-/// One dictionary array out of several, with the validity of their keys as joined already.
+/// One dictionary array out of several; `nulls` is the joined validity of their keys.
 pub(super) fn join<K: ArrowDictionaryKeyType>(
     ordered: bool,
     arrays: &[ArrayRef],
     nulls: Option<NullBuffer>,
 ) -> Result<Option<ArrayRef>> {
-    let parts: Vec<&DictionaryArray<K>> = arrays
-        .iter()
-        .filter_map(|array| array.as_dictionary_opt::<K>())
-        .collect();
+    let parts = cast_all(arrays, |array| array.as_dictionary_opt::<K>())?;
     let Some(longest) = parts
         .iter()
         .map(|part| part.values())
@@ -55,17 +51,13 @@ pub(super) fn join<K: ArrowDictionaryKeyType>(
         .iter()
         .all(|part| Comparable::new(part.values()).is_some())
     {
-        return match unify(&parts, false)? {
-            None => match unify(&parts, true)? {
-                None => Ok(None),
-                Some((values, map)) => rekey(&parts, values, nulls, |part, key| {
-                    map.get(part)?.get(key).copied()
-                }),
-            },
-            Some((values, map)) => rekey(&parts, values, nulls, |part, key| {
-                map.get(part)?.get(key).copied()
-            }),
-        };
+        for used_only in [false, true] {
+            if let Some((values, map)) = unify(&parts, used_only)? {
+                let mapped = |part: usize, key: usize| map.get(part)?.get(key).copied();
+                return rekey(&parts, values, nulls, mapped);
+            }
+        }
+        return Ok(None);
     }
     match append(&parts, nulls.clone(), false)? {
         None => append(&parts, nulls, true),
@@ -73,7 +65,7 @@ pub(super) fn join<K: ArrowDictionaryKeyType>(
     }
 }
 
-/// All values, or those in use, one dictionary's after another's.
+/// All values or those in use, one dictionary after another.
 fn append<K: ArrowDictionaryKeyType>(
     parts: &[&DictionaryArray<K>],
     nulls: Option<NullBuffer>,
@@ -115,7 +107,7 @@ fn append<K: ArrowDictionaryKeyType>(
     })
 }
 
-/// Whether keys can number so many values.
+/// Whether the key type can number `values` values.
 fn fits<K: ArrowDictionaryKeyType>(values: usize) -> bool {
     K::Native::from_usize(values.saturating_sub(1)).is_some()
 }
@@ -135,31 +127,27 @@ fn rekey<K: ArrowDictionaryKeyType>(
             } else {
                 Some(0)
             };
-            // Out of range only where the array was invalid: the constructor below says so.
-            keys.push(
-                mapped
-                    .and_then(K::Native::from_usize)
-                    .unwrap_or_else(|| K::Native::usize_as(usize::MAX)),
-            );
+            let key = mapped.and_then(K::Native::from_usize);
+            keys.push(key.ok_or_else(|| Error::invalid("a key outside of its dictionary"))?);
         }
     }
     let keys = PrimitiveArray::<K>::try_new(keys.into(), nulls)?;
     Ok(Some(Arc::new(DictionaryArray::try_new(keys, values)?)))
 }
 
-/// For each dictionary and each of its values, the place among the joined values.
+/// Position of each value of each dictionary among the joined values.
 type Places = Vec<Vec<usize>>;
 
-/// The distinct values, and where each value of each dictionary went; `None` where the keys cannot
-/// number them, or 32-bit offsets not reach them.
+/// The distinct values, and the position of each value of each dictionary; `None` where they outgrow
+/// the key type or 32-bit offsets.
 fn unify<K: ArrowDictionaryKeyType>(
     parts: &[&DictionaryArray<K>],
     used_only: bool,
 ) -> Result<Option<(ArrayRef, Places)>> {
-    let comparables: Vec<Comparable<'_>> = parts
-        .iter()
-        .filter_map(|part| Comparable::new(part.values()))
-        .collect();
+    let comparables = parts.iter().map(|part| Comparable::new(part.values()));
+    let comparables = comparables.collect::<Option<Vec<_>>>();
+    let comparables =
+        comparables.ok_or_else(|| Error::internal("nested values of a dictionary are unified"))?;
     let mut places: HashMap<Option<&[u8]>, usize> = HashMap::new();
     let mut picks: Vec<(usize, usize)> = Vec::new();
     let mut bytes = 0;

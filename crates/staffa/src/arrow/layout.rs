@@ -1,5 +1,5 @@
-//! How the columns of a schema fall apart into leaf columns: the plan that shredding and assembling
-//! share.
+//! Layout: the leaf columns of each column of a schema, which shredding and assembling share.
+//! FORMAT.md, section 4.
 //!
 //! ```text
 //!   column "a"                            leaves, depth first
@@ -26,14 +26,14 @@
 //! | lengths of lists | words of 32 bits, of 64 in large lists and large list views; unsigned |
 //! | codes, run ends | words as wide as the type of the key, of the end; not negative |
 //!
-//! What lies under a NULL is arbitrary: a reader takes a length there as 0, a code as none, and a
-//! fixed-size binary may have another size. Items of a fixed-size list, and fields of a struct, are
-//! there under a NULL as well.
+//! Values under a NULL are arbitrary: a length counts as 0, a code is ignored, and a fixed-size
+//! binary may have another size. Items of a fixed-size list and fields of a struct have values under
+//! a NULL as well.
 //!
-//! The first leaf of a column has the column's name; it carries the column's validity, but for run
-//! ends, which have none. Lengths, codes and values say how many rows the next level has. A path
-//! that would come twice (a struct may have two fields of one name, a column may be called `a.b`)
-//! ends in `#2`, `#3` and so on; one that would be longer than 256 bytes is cut in the middle.
+//! The first leaf of a column has the column's name and its validity, but for run ends, which have
+//! none. Lengths, codes and values give the number of rows of the next level. A path that occurs
+//! twice (a struct may have two fields of one name, a column may be called `a.b`) ends in `#2`, `#3`
+//! and so on; a path of more than 256 bytes is cut in the middle.
 
 use std::ops::Range;
 
@@ -43,18 +43,17 @@ use hashbrown::{HashMap, HashSet};
 use crate::error::{Error, Result};
 use crate::values::{Kind, PhysicalType};
 
-/// Most items that the lists of one column of a row group have together, and most rows that runs
-/// and NULLs may claim without having anything to show for them: Arrow makes a bitmap of these now
-/// and then.
+/// Most items of the lists of a column in a row group, and most rows of runs and NULLs, which need
+/// no bytes in the file but a bitmap in Arrow.
 pub(super) const MOST_ITEMS: usize = i32::MAX as usize;
 
-/// The leaves of a schema and how they hang together.
+/// The leaves of a schema, and one tree of them per column.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
     /// One tree per top-level field.
     pub fields: Vec<Node>,
     leaves: Vec<Leaf>,
-    /// Where the leaves of each column begin, and the end of the last.
+    /// First leaf of each column, and the number of leaves.
     starts: Vec<usize>,
 }
 
@@ -128,12 +127,9 @@ pub(crate) struct Leaf {
 }
 
 impl Layout {
-    /// Plans for `schema`.
-    ///
-    /// Refuses unions, by their path, and columns of one name.
+    /// The layout of `schema`; unions, and two columns of one name, are refused.
     pub(crate) fn new(schema: &Schema) -> Result<Self> {
-        // A table of 10,000 columns is opened for one of them: nothing here is done twice, or grows
-        // as it goes.
+        // Tables of 10,000 columns are opened often: allocate once.
         let columns = schema.fields().len();
         let mut planner = Planner {
             leaves: Vec::with_capacity(columns),
@@ -182,14 +178,18 @@ impl Layout {
         }
     }
 
-    /// The path of leaf `i`, for messages.
+    /// The physical type of a leaf.
+    pub(super) fn ty(&self, leaf: usize) -> Option<PhysicalType> {
+        self.leaves.get(leaf).and_then(|leaf| leaf.ty)
+    }
+
+    /// The path of a leaf, for messages.
     pub(super) fn path(&self, leaf: usize) -> &str {
         self.leaves.get(leaf).map_or("?", |leaf| &leaf.path)
     }
 }
 
-/// The physical type of a leaf of this type, and how it is ordered; `None` for what has no values
-/// of its own.
+/// Physical type and order of a type without children; `None` for nested types and null.
 pub(super) fn physical(ty: &DataType) -> Option<(PhysicalType, Kind)> {
     use DataType as D;
     use Kind::{Float, Opaque, Signed, Unsigned};
@@ -233,12 +233,11 @@ pub(super) fn physical(ty: &DataType) -> Option<(PhysicalType, Kind)> {
 struct Planner<'a> {
     leaves: Vec<Leaf>,
     column: usize,
-    /// Of the columns.
+    /// Names of the columns.
     names: HashSet<&'a str>,
-    /// Paths below them.
+    /// Paths below the columns.
     taken: HashSet<String>,
-    /// The next number to try after a path that is taken: many fields of one name cost no more than
-    /// others.
+    /// Next number to try for a path that is taken, so that many fields of one name stay cheap.
     next: HashMap<String, usize>,
 }
 
@@ -250,28 +249,13 @@ impl Planner<'_> {
         if let Some((physical, kind)) = physical(ty) {
             return Ok(Node::Leaf(self.leaf(ty, Some(physical), kind, path)));
         }
-        let lengths = |large: bool| {
-            Some(if large {
-                PhysicalType::U64
-            } else {
-                PhysicalType::U32
-            })
-        };
         Ok(match ty {
             DataType::Null => Node::Null,
             DataType::List(item) | DataType::ListView(item) | DataType::Map(item, _) => {
-                let lengths = self.leaf(ty, lengths(false), Kind::Unsigned, path);
-                Node::List {
-                    lengths,
-                    item: self.item(item, path)?,
-                }
+                self.list(ty, PhysicalType::U32, item, path)?
             }
             DataType::LargeList(item) | DataType::LargeListView(item) => {
-                let lengths = self.leaf(ty, lengths(true), Kind::Unsigned, path);
-                Node::List {
-                    lengths,
-                    item: self.item(item, path)?,
-                }
+                self.list(ty, PhysicalType::U64, item, path)?
             }
             DataType::FixedSizeList(item, size) => {
                 let validity = self.leaf(ty, None, Kind::Opaque, path);
@@ -320,6 +304,18 @@ impl Planner<'_> {
         })
     }
 
+    fn list(
+        &mut self,
+        ty: &DataType,
+        lengths: PhysicalType,
+        item: &Field,
+        path: &str,
+    ) -> Result<Node> {
+        let lengths = self.leaf(ty, Some(lengths), Kind::Unsigned, path);
+        let item = self.item(item, path)?;
+        Ok(Node::List { lengths, item })
+    }
+
     fn item(&mut self, item: &Field, path: &str) -> Result<Box<Node>> {
         let name = self.child_path(path, "[]", "");
         self.node(item.data_type(), &name).map(Box::new)
@@ -357,11 +353,11 @@ impl Planner<'_> {
         self.leaves.len() - 1
     }
 
-    /// A path that no other node has: of the parent, what joins them, and the child's name.
+    /// Unique path of a child: the parent's path, `join` and the child's name.
     fn child_path(&mut self, parent: &str, join: &str, name: &str) -> String {
         const HALF_BYTES: usize = 120;
         let mut path = format!("{}{join}{name}", head(parent, 2 * HALF_BYTES));
-        // Cut, so that a long name is not repeated for each of a million children.
+        // A long name is not repeated for each of a million children.
         if path.len() > 256 {
             path = format!("{}..{}", head(&path, HALF_BYTES), tail(&path, HALF_BYTES));
         }
@@ -379,7 +375,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether no node had this path before.
+    /// Takes a path; whether it was free.
     fn take(&mut self, path: &str) -> bool {
         !self.names.contains(path) && self.taken.insert(path.to_owned())
     }

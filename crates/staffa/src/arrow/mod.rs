@@ -1,14 +1,17 @@
-//! Arrow <-> leaf columns: the only place that names Arrow's array types.
+//! Arrow arrays <-> leaf columns. FORMAT.md, section 4.
 //!
 //! ```text
 //! write   batches --concat--> one batch per row group --shred--> leaf arrays
-//! read    decoded leaves --assemble--> one array per column --pick--> some rows of it
-//! both    Schema --Layout::new--> which leaves there are, and how they hang together
-//!         Schema <--encode_schema, decode_schema--> bytes of the footer
+//! read    decoded leaves --assemble--> one array per column --take--> some rows of it
+//! both    Schema --Layout::new--> the leaves of each column
 //! ```
 //!
-//! Every Arrow type is accepted but unions. Types, names, nullability, metadata (extension types
-//! with it) and values come back as they went in; what lies under a NULL does not.
+//! Every Arrow type is accepted but unions. Types, names, nullability, metadata (of extension types,
+//! too) and values come back as they were written, but for values under a NULL.
+//!
+//! Leaves become Arrow arrays, and arrays leaves, only here. Arrow arrays are also named by
+//! `predicate` (Arrow's kernels over a batch) and `read` (dictionaries and runs as blocks store
+//! them, results of aggregates); encodings and `decode` know only values.
 
 mod assemble;
 mod assemble_leaf;

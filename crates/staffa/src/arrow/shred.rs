@@ -1,10 +1,9 @@
-//! A row group falls apart: a record batch to leaf arrays.
+//! Shredding: a record batch to leaf arrays.
 //!
-//! What lies as it is wanted is handed on without a copy: words, contents of strings, dictionaries.
-//! Only the rows of the batch come along, whatever its arrays were sliced from. Items are wanted
-//! list after list: where NULL lists own items, or views overlap or change places, the rows to pick
-//! are worked out once per list and carried down, so that each leaf below is gathered once, however
-//! deep.
+//! Words, contents of strings and dictionaries are not copied. Of sliced arrays only the rows of the
+//! batch are kept. Items are stored list after list: where NULL lists have items, or views overlap or
+//! are out of order, the rows to take are computed once per list and passed down, so that each leaf
+//! below is taken once at any depth.
 
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use arrow_array::types::{
     ArrowDictionaryKeyType, Int16Type, Int32Type, Int64Type, RunEndIndexType,
 };
 use arrow_array::{
-    Array, ArrayRef, ArrowNativeTypeOp, FixedSizeListArray, RecordBatch, StructArray,
+    Array, ArrayRef, ArrowNativeTypeOp, FixedSizeListArray, RecordBatch, RunArray, StructArray,
     downcast_integer,
 };
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer};
@@ -29,8 +28,8 @@ use crate::values::{Bitmap, LeafArray, LeafValues};
 
 /// The leaves of a batch, in the order of `layout`, which must be its schema's.
 ///
-/// A column that is not nullable, at any level, and holds a NULL that no NULL above it hides is
-/// refused by its path.
+/// A field that is not nullable, at any level, with a NULL that no NULL above hides is refused by
+/// its path.
 pub(crate) fn shred(batch: &RecordBatch, layout: &Layout) -> Result<Vec<LeafArray>> {
     let mut shredder = Shredder {
         layout,
@@ -56,8 +55,7 @@ pub(crate) fn shred(batch: &RecordBatch, layout: &Layout) -> Result<Vec<LeafArra
     Ok(shredder.out)
 }
 
-/// The leaves of rows `rows` of one column, which is all that `layout` has; each of them must be
-/// there.
+/// The leaves of rows `rows` of the only column of `layout`; the array has all these rows.
 pub(super) fn shred_rows(
     field: &Field,
     array: &dyn Array,
@@ -85,14 +83,14 @@ struct Shredder<'a> {
     out: Vec<LeafArray>,
 }
 
-/// What is above an array, as far as the array needs to know.
+/// The levels above an array.
 #[derive(Clone, Copy)]
 pub(super) struct Level<'a> {
     nullable: bool,
-    /// Whether the array is the items of a list, where Arrow asks more of a field that is not
-    /// nullable.
+    /// Whether the array holds items of a list, where Arrow's rule for a field that is not nullable
+    /// is stricter.
     in_list: bool,
-    /// The rows that are wanted, in order; all when `None`.
+    /// The rows to take, in order; all for `None`.
     pub(super) picks: Option<&'a [u32]>,
     above: Mask<'a>,
 }
@@ -102,8 +100,8 @@ impl Level<'_> {
         self.picks.map_or(array.len(), <[u32]>::len)
     }
 
-    /// The values of a dictionary or of runs. Their NULLs have been asked about above, where what
-    /// hides them is known by row; in a list Arrow refuses them at every depth, hidden or not.
+    /// The level of the values of a dictionary or of runs. NULLs among them were checked above, row by
+    /// row; in a list Arrow refuses them at every depth, hidden or not.
     fn values<'b>(&self, picks: Option<&'b [u32]>) -> Level<'b> {
         Level {
             nullable: self.nullable || !self.in_list,
@@ -113,7 +111,7 @@ impl Level<'_> {
         }
     }
 
-    /// Which of the wanted rows are NULL; `None` where none is.
+    /// NULLs among the rows to take; `None` for none.
     fn nulls(&self, nulls: Option<&NullBuffer>) -> Option<NullBuffer> {
         let nulls = nulls.filter(|nulls| nulls.null_count() > 0)?;
         let picked = match self.picks {
@@ -142,13 +140,8 @@ impl Shredder<'_> {
             (Node::Null, DataType::Null) if level.rows(array) <= MOST_ITEMS => Ok(()),
             (Node::Null, DataType::Null) => Err(too_many_items()),
             (Node::Leaf(leaf), ty) => {
-                let values = values(
-                    array,
-                    ty,
-                    self.layout.leaves().get(*leaf).and_then(|l| l.ty),
-                    level,
-                )
-                .map_err(|e| e.at(|p| p.column = Some(self.layout.path(*leaf).to_owned())))?;
+                let values = values(array, ty, self.layout.ty(*leaf), level)
+                    .map_err(|e| e.at(|p| p.column = Some(self.layout.path(*leaf).to_owned())))?;
                 self.push(*leaf, level.nulls(array.nulls()), values)
             }
             (Node::List { lengths, item }, ty) => self.list(*lengths, item, array, ty, level),
@@ -217,7 +210,7 @@ impl Shredder<'_> {
         Ok(())
     }
 
-    /// The first NULL that nothing hides, by name and row.
+    /// Refuses the first NULL that no NULL above hides, by path and row.
     fn refuse_nulls(array: &dyn Array, path: &str, level: &Level<'_>) -> Result<()> {
         let Some(nulls) = level.nulls(array.logical_nulls().as_ref()) else {
             return Ok(());
@@ -242,46 +235,29 @@ impl Shredder<'_> {
         let mismatch = || self.mismatch(leaf, array);
         let nulls = level.nulls(array.nulls());
         let hidden = nulls.as_ref();
-        let (field, items, plan): (_, ArrayRef, _) = match ty {
-            DataType::List(field) => {
-                let list = array.as_list_opt::<i32>().ok_or_else(mismatch)?;
-                (
-                    field,
-                    list.values().clone(),
-                    Plan::of_lists(list.offsets(), level.picks, hidden),
-                )
-            }
-            DataType::LargeList(field) => {
-                let list = array.as_list_opt::<i64>().ok_or_else(mismatch)?;
-                (
-                    field,
-                    list.values().clone(),
-                    Plan::of_lists(list.offsets(), level.picks, hidden),
-                )
-            }
+        macro_rules! lists {
+            ($list:expr) => {{
+                let list = $list.ok_or_else(mismatch)?;
+                let plan = Plan::of_lists(list.offsets(), level.picks, hidden);
+                (list.values().clone(), plan)
+            }};
+        }
+        macro_rules! views {
+            ($list:expr) => {{
+                let list = $list.ok_or_else(mismatch)?;
+                let plan = Plan::of_views(list.offsets(), list.sizes(), level.picks, hidden);
+                (list.values().clone(), plan)
+            }};
+        }
+        let (field, (items, plan)): (_, (ArrayRef, _)) = match ty {
+            DataType::List(field) => (field, lists!(array.as_list_opt::<i32>())),
+            DataType::LargeList(field) => (field, lists!(array.as_list_opt::<i64>())),
+            DataType::ListView(field) => (field, views!(array.as_list_view_opt::<i32>())),
+            DataType::LargeListView(field) => (field, views!(array.as_list_view_opt::<i64>())),
             DataType::Map(field, _) => {
                 let map = array.as_map_opt().ok_or_else(mismatch)?;
-                (
-                    field,
-                    Arc::new(map.entries().clone()),
-                    Plan::of_lists(map.offsets(), level.picks, hidden),
-                )
-            }
-            DataType::ListView(field) => {
-                let list = array.as_list_view_opt::<i32>().ok_or_else(mismatch)?;
-                (
-                    field,
-                    list.values().clone(),
-                    Plan::of_views(list.offsets(), list.sizes(), level.picks, hidden),
-                )
-            }
-            DataType::LargeListView(field) => {
-                let list = array.as_list_view_opt::<i64>().ok_or_else(mismatch)?;
-                (
-                    field,
-                    list.values().clone(),
-                    Plan::of_views(list.offsets(), list.sizes(), level.picks, hidden),
-                )
+                let plan = Plan::of_lists(map.offsets(), level.picks, hidden);
+                (field, (Arc::new(map.entries().clone()), plan))
             }
             _ => return Err(mismatch()),
         };
@@ -365,7 +341,7 @@ impl Shredder<'_> {
         let collected;
         let mut dictionary = dictionary;
         if level.in_list && !level.nullable && dictionary.values().is_nullable() {
-            // Arrow refuses a NULL in the dictionary here, used or not: leave out what is not used.
+            // Arrow refuses a NULL in the dictionary here, used or not: keep only the values in use.
             collected = garbage_collect_any_dictionary(dictionary)?;
             dictionary = collected
                 .as_dictionary_opt::<K>()
@@ -373,8 +349,11 @@ impl Shredder<'_> {
         }
         let keys = dictionary.keys();
         let codes = words(keys.values().inner(), size_of::<K::Native>(), level.picks)?;
-        let ty = self.layout.leaves().get(leaf).and_then(|leaf| leaf.ty);
-        let Some(ty) = ty.filter(|ty| ty.width_bytes() == Some(size_of::<K::Native>())) else {
+        let Some(ty) = self
+            .layout
+            .ty(leaf)
+            .filter(|ty| ty.width_bytes() == Some(size_of::<K::Native>()))
+        else {
             return Err(self.mismatch(leaf, array));
         };
         self.push(
@@ -404,31 +383,13 @@ impl Shredder<'_> {
                 None,
             ),
             Some(rows) => {
-                let mut ends: Vec<R::Native> = Vec::new();
-                let mut picks: Vec<u32> = Vec::new();
-                for (i, run) in runs.get_physical_indices(rows)?.into_iter().enumerate() {
-                    let Some(end) = R::Native::from_usize(i + 1) else {
-                        let (path, most) = (self.layout.path(leaf), R::Native::MAX_TOTAL_ORDER);
-                        let what = format!(
-                            "run ends of at most {most:?} are possible, {} rows are wanted",
-                            rows.len()
-                        );
-                        return Err(Error::limit(what).at(|p| p.column = Some(path.to_owned())));
-                    };
-                    match (picks.last(), ends.last_mut()) {
-                        (Some(&last), Some(last_end)) if last as usize == run => *last_end = end,
-                        _ => {
-                            picks.push(run as u32);
-                            ends.push(end);
-                        }
-                    }
-                }
+                let (ends, picks) = picked_runs(runs, rows)
+                    .map_err(|e| e.at(|p| p.column = Some(self.layout.path(leaf).to_owned())))?;
                 (runs.values().clone(), ends, Some(picks))
             }
         };
-        let Some(ty) = self.layout.leaves().get(leaf).and_then(|leaf| leaf.ty) else {
-            return Err(self.mismatch(leaf, array));
-        };
+        let ty = self.layout.ty(leaf);
+        let ty = ty.ok_or_else(|| self.mismatch(leaf, array))?;
         if level.rows(array) > MOST_ITEMS {
             return Err(too_many_items());
         }
@@ -437,4 +398,28 @@ impl Shredder<'_> {
         let path = format!("{}{{values}}", self.layout.path(leaf));
         self.node(node, values.as_ref(), &path, &below)
     }
+}
+
+/// Ends of the runs of `rows`, and the run of each.
+fn picked_runs<R: RunEndIndexType>(
+    runs: &RunArray<R>,
+    rows: &[u32],
+) -> Result<(Vec<R::Native>, Vec<u32>)> {
+    let (mut ends, mut picks): (Vec<R::Native>, Vec<u32>) = (Vec::new(), Vec::new());
+    for (i, run) in runs.get_physical_indices(rows)?.into_iter().enumerate() {
+        let end = R::Native::from_usize(i + 1).ok_or_else(|| {
+            let (most, wanted) = (R::Native::MAX_TOTAL_ORDER, rows.len());
+            Error::limit(format!(
+                "run ends of at most {most:?} are possible, {wanted} rows are wanted"
+            ))
+        })?;
+        match (picks.last(), ends.last_mut()) {
+            (Some(&last), Some(last_end)) if last as usize == run => *last_end = end,
+            _ => {
+                picks.push(run as u32);
+                ends.push(end);
+            }
+        }
+    }
+    Ok((ends, picks))
 }

@@ -1,4 +1,4 @@
-//! An Arrow array without children becomes the values of a leaf.
+//! Shredding an array without children to the values of a leaf.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -14,29 +14,27 @@ use super::shred::Level;
 use crate::error::{Error, Result};
 use crate::values::{Bitmap, LeafValues, PhysicalType};
 
-/// The wanted values of an array without children, `physical` being the type of its words.
+/// The values to take of an array without children; `physical` is the type of its words.
 pub(super) fn values(
     array: &dyn Array,
     ty: &DataType,
     physical: Option<PhysicalType>,
     level: &Level<'_>,
 ) -> Result<LeafValues> {
+    check_rows(level.picks, array.len())?;
+    macro_rules! bytes {
+        ($array:expr) => {
+            $array.map(|array| bytes(array, level))
+        };
+    }
     let found = match ty {
         DataType::Boolean => array
             .as_boolean_opt()
             .map(|array| Ok(LeafValues::Bits(bits(array.values(), level.picks)))),
-        DataType::Utf8 => array
-            .as_bytes_opt::<Utf8Type>()
-            .map(|array| bytes(array, level)),
-        DataType::LargeUtf8 => array
-            .as_bytes_opt::<LargeUtf8Type>()
-            .map(|array| bytes(array, level)),
-        DataType::Binary => array
-            .as_bytes_opt::<BinaryType>()
-            .map(|array| bytes(array, level)),
-        DataType::LargeBinary => array
-            .as_bytes_opt::<LargeBinaryType>()
-            .map(|array| bytes(array, level)),
+        DataType::Utf8 => bytes!(array.as_bytes_opt::<Utf8Type>()),
+        DataType::LargeUtf8 => bytes!(array.as_bytes_opt::<LargeUtf8Type>()),
+        DataType::Binary => bytes!(array.as_bytes_opt::<BinaryType>()),
+        DataType::LargeBinary => bytes!(array.as_bytes_opt::<LargeBinaryType>()),
         DataType::Utf8View => array
             .as_byte_view_opt::<StringViewType>()
             .map(|array| views(array, level)),
@@ -47,9 +45,8 @@ pub(super) fn values(
             .as_fixed_size_binary_opt()
             .map(|array| fixed(array, level)),
         _ => physical
-            .and_then(PhysicalType::width_bytes)
-            .zip(physical)
-            .map(|(width, ty)| {
+            .and_then(|ty| Some((ty, ty.width_bytes()?)))
+            .map(|(ty, width)| {
                 let data = array.to_data();
                 let Some(buffer) = data.buffers().first() else {
                     return Err(Error::invalid("an array without values"));
@@ -61,30 +58,41 @@ pub(super) fn values(
     found.unwrap_or_else(|| Err(Error::invalid(format!("{ty} is not what the schema says"))))
 }
 
+/// Checks once that an array of `len` rows has all rows to take.
+fn check_rows(picks: Option<&[u32]>, len: usize) -> Result<()> {
+    match picks.and_then(|picks| picks.iter().max()) {
+        Some(&row) if row as usize >= len => {
+            Err(Error::internal(format!("row {row} of {len} is taken")))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn too_long() -> Error {
     Error::limit("more than 4 GiB of contents in one row group: make row groups smaller")
 }
 
-/// Words of `width` bytes: as they lie, if aligned, or those that are wanted.
+/// Words of `width` bytes: all, copied only if not aligned, or those to take.
 pub(super) fn words(data: &Buffer, width: usize, picks: Option<&[u32]>) -> Result<Buffer> {
     match width {
-        1 => gather::<u8>(data, picks),
-        2 => gather::<u16>(data, picks),
-        4 => gather::<u32>(data, picks),
-        8 => gather::<u64>(data, picks),
-        16 => gather::<u128>(data, picks),
-        32 => gather::<i256>(data, picks),
+        1 => take::<u8>(data, picks),
+        2 => take::<u16>(data, picks),
+        4 => take::<u32>(data, picks),
+        8 => take::<u64>(data, picks),
+        16 => take::<u128>(data, picks),
+        32 => take::<i256>(data, picks),
         _ => Err(Error::invalid(format!("words of {width} bytes"))),
     }
 }
 
-fn gather<T: ArrowNativeType>(data: &Buffer, picks: Option<&[u32]>) -> Result<Buffer> {
+fn take<T: ArrowNativeType>(data: &Buffer, picks: Option<&[u32]>) -> Result<Buffer> {
     let words = scalars::<T>(data.clone())?;
     let Some(picks) = picks else {
         return Ok(words.into_inner());
     };
-    let word = |pick: &u32| words.get(*pick as usize).copied().unwrap_or_default();
-    Ok(Buffer::from_vec(picks.iter().map(word).collect::<Vec<T>>()))
+    check_rows(Some(picks), words.len())?;
+    let taken: Vec<T> = picks.iter().map(|&pick| words[pick as usize]).collect();
+    Ok(Buffer::from_vec(taken))
 }
 
 fn bits(values: &BooleanBuffer, picks: Option<&[u32]>) -> Bitmap {
@@ -111,13 +119,7 @@ fn bytes<T: ByteArrayType>(array: &GenericByteArray<T>, level: &Level<'_>) -> Re
             data: array.values().slice_with_length(first, last - first),
         });
     };
-    take_strings(picks.iter().map(|&i| {
-        let i = i as usize;
-        array
-            .values()
-            .get(at[i].as_usize()..at[i + 1].as_usize())
-            .unwrap_or_default()
-    }))
+    take_strings(picks.iter().map(|&i| array.value(i as usize).as_ref()))
 }
 
 fn fixed(array: &FixedSizeBinaryArray, level: &Level<'_>) -> Result<LeafValues> {

@@ -1,4 +1,4 @@
-//! Lists, laid one after another: the lengths, and where the items are.
+//! Lists stored one after another: their lengths, and the place of their items.
 
 use arrow_array::OffsetSizeTrait;
 use arrow_buffer::{Buffer, NullBuffer};
@@ -7,21 +7,21 @@ use super::layout::MOST_ITEMS;
 use crate::error::{Error, Result};
 use crate::values::{LeafValues, PhysicalType};
 
-/// The wanted lists of an array.
+/// The lists to take of an array.
 pub(super) struct Plan {
-    /// As many items as each list has, 0 under a NULL; 64 bits wide for large lists.
+    /// Number of items of each list, 0 under a NULL; words of 64 bits for large lists.
     pub(super) lengths: LeafValues,
-    /// Where the first item is.
+    /// Row of the first item.
     pub(super) start: usize,
-    /// How many items there are.
+    /// Number of items.
     pub(super) items: usize,
-    /// The items, where they do not lie one after another from `start` on.
+    /// Rows of the items, unless they lie one after another from `start` on.
     pub(super) picks: Option<Vec<u32>>,
 }
 
 impl Plan {
-    /// Of lists and maps: list `i` is `offsets[i]..offsets[i + 1]`. `nulls` are those of the wanted
-    /// rows.
+    /// Lists and maps: list `i` is `offsets[i]..offsets[i + 1]`. `nulls` are those of the rows to
+    /// take.
     pub(super) fn of_lists<O: OffsetSizeTrait>(
         offsets: &[O],
         picks: Option<&[u32]>,
@@ -40,7 +40,7 @@ impl Plan {
         Self::of_ranges::<O>(offsets.len() - 1, range, picks, nulls)
     }
 
-    /// Of list views: list `i` is `sizes[i]` items from `offsets[i]` on.
+    /// List views: list `i` is `sizes[i]` items from `offsets[i]` on.
     pub(super) fn of_views<O: OffsetSizeTrait>(
         offsets: &[O],
         sizes: &[O],
@@ -78,7 +78,7 @@ impl Plan {
                 return Err(too_many_items());
             }
         }
-        // Lists that overlap may ask for far more items than there are.
+        // Lists that overlap may have far more items than the array.
         if items > MOST_ITEMS {
             return Err(too_many_items());
         }
@@ -114,7 +114,7 @@ impl Plan {
     }
 }
 
-/// Each pick `size` times as many: the items of fixed-size lists.
+/// Rows of the items of fixed-size lists.
 pub(super) fn each(picks: &[u32], size: usize) -> Result<Vec<u32>> {
     let items = picks
         .len()

@@ -1,9 +1,8 @@
-//! Some rows of an array, in any order, repeats allowed.
+//! Take: some rows of an array, in any order, repeats allowed.
 //!
-//! Arrow's own kernels serve where there is one buffer of values, or codes into a dictionary that
-//! stays. Elsewhere they lose rows (types without width), names and metadata (runs), or panic where
-//! run ends or keys outgrow their type; there an array falls apart and comes together again as if
-//! it were written and read.
+//! Arrow's kernel takes rows of one buffer of values, and codes of a dictionary. Elsewhere it loses
+//! rows (types without width), names and metadata (runs), or panics where run ends or keys outgrow
+//! their type; such arrays are shredded and assembled.
 
 use std::sync::Arc;
 
@@ -21,7 +20,7 @@ use super::shred::shred_rows;
 use crate::error::{Error, Result};
 use crate::values::{DecodedLeaf, DecodedValues, LeafArray, LeafValues};
 
-/// Rows `rows` of an array of `field`, all of which it must have.
+/// Rows `rows` of an array of `field`; a row that it does not have is an error.
 pub(crate) fn take(field: &Field, array: &ArrayRef, rows: &[u32]) -> Result<ArrayRef> {
     if field.data_type() == &DataType::Null {
         return Ok(Arc::new(NullArray::new(rows.len())));
@@ -33,8 +32,8 @@ pub(crate) fn take(field: &Field, array: &ArrayRef, rows: &[u32]) -> Result<Arra
             None,
         )?);
     }
-    if let Some(picked) = pick_wide(array, rows)? {
-        return Ok(picked);
+    if let Some(taken) = take_wide(array, rows)? {
+        return Ok(taken);
     }
     if let Some(row) = rows.iter().find(|row| **row as usize >= array.len()) {
         return Err(Error::invalid(format!(
@@ -56,9 +55,9 @@ pub(crate) fn take(field: &Field, array: &ArrayRef, rows: &[u32]) -> Result<Arra
     assemble(field, node, rows.len(), &mut next)
 }
 
-/// Lists of one size, of words without NULLs: rows of so many bytes, each copied at once. `None`
-/// where they are not such.
-fn pick_wide(array: &ArrayRef, rows: &[u32]) -> Result<Option<ArrayRef>> {
+/// Rows of fixed-size lists of words without NULLs, each copied as one value; `None` for other
+/// arrays.
+fn take_wide(array: &ArrayRef, rows: &[u32]) -> Result<Option<ArrayRef>> {
     let Some(lists) = array.as_fixed_size_list_opt() else {
         return Ok(None);
     };
@@ -79,26 +78,25 @@ fn pick_wide(array: &ArrayRef, rows: &[u32]) -> Result<Option<ArrayRef>> {
     };
     let words = words.slice_with_length(items.offset() * width, items.len() * width);
     let whole = FixedSizeBinaryArray::try_new(bytes, words, lists.nulls().cloned())?;
-    let picked = arrow_select::take::take(
+    let taken = arrow_select::take::take(
         &whole,
         &UInt32Array::from_iter_values(rows.iter().copied()),
         None,
     )?;
-    let Some(picked) = picked.as_fixed_size_binary_opt() else {
+    let Some(taken) = taken.as_fixed_size_binary_opt() else {
         return Ok(None);
     };
     let items = ArrayData::builder(items.data_type().clone()).len(rows.len() * *size as usize);
-    let items = make_array(items.add_buffer(picked.values().clone()).build()?);
+    let items = make_array(items.add_buffer(taken.values().clone()).build()?);
     Ok(Some(Arc::new(FixedSizeListArray::try_new(
         item.clone(),
         *size,
         items,
-        picked.nulls().cloned(),
+        taken.nulls().cloned(),
     )?)))
 }
 
-/// Whether there are nothing but bits, words or strings of some width: all kernels of Arrow do
-/// these right.
+/// Whether Arrow's kernel is right for the type: bits, words, and strings of some width.
 fn is_plain(ty: &DataType) -> bool {
     use DataType::{Dictionary, FixedSizeBinary, Null, RunEndEncoded};
     !ty.is_nested()
@@ -108,7 +106,7 @@ fn is_plain(ty: &DataType) -> bool {
         )
 }
 
-/// A leaf as if it had been written and read.
+/// A shredded leaf as a decoded one.
 fn decoded(leaf: LeafArray, large: bool) -> Result<DecodedLeaf> {
     let values = match leaf.values {
         LeafValues::Empty(len) => DecodedValues::Empty(len),
@@ -152,7 +150,7 @@ mod tests {
     use crate::testing::arrays::{Random, array, flat_types, nested_types, one, rows};
 
     #[test]
-    fn rows_of_many_words_are_picked() {
+    fn rows_of_many_words_are_taken() {
         let words = arrow_array::Float32Array::from_iter_values((0..400u16).map(f32::from));
         let item = Arc::new(Field::new("element", DataType::Float32, false));
         let nulls =
@@ -162,23 +160,23 @@ mod tests {
             let array: ArrayRef = Arc::new(lists.clone());
             let field = Field::new("a", array.data_type().clone(), true);
             for wanted in [vec![], vec![4], vec![29, 0, 3, 3, 17, 5]] {
-                let picked = take(&field, &array, &wanted).unwrap();
-                picked.to_data().validate_full().unwrap();
+                let taken = take(&field, &array, &wanted).unwrap();
+                taken.to_data().validate_full().unwrap();
                 let all = rows(&array);
                 assert_eq!(
-                    rows(&picked),
+                    rows(&taken),
                     wanted
                         .iter()
                         .map(|row| all[*row as usize].clone())
                         .collect::<Vec<_>>()
                 );
-                assert_eq!(picked.data_type(), array.data_type());
+                assert_eq!(taken.data_type(), array.data_type());
             }
         }
     }
 
     #[test]
-    fn rows_of_every_type_are_picked() {
+    fn rows_of_every_type_are_taken() {
         let mut random = Random(11);
         let nested: Vec<DataType> = flat_types().iter().flat_map(nested_types).collect();
         for ty in flat_types().into_iter().chain(nested) {
@@ -193,14 +191,14 @@ mod tests {
                     let wanted: Vec<u32> = (0..count)
                         .map(|_| random.below(array.len()) as u32)
                         .collect();
-                    let picked = take(&field, &array, &wanted).unwrap();
-                    picked.to_data().validate_full().unwrap();
-                    assert_eq!(picked.data_type(), &ty);
+                    let taken = take(&field, &array, &wanted).unwrap();
+                    taken.to_data().validate_full().unwrap();
+                    assert_eq!(taken.data_type(), &ty);
                     let expected: Vec<String> = wanted
                         .iter()
                         .map(|row| all[*row as usize].clone())
                         .collect();
-                    assert_eq!(rows(&picked), expected, "{ty}");
+                    assert_eq!(rows(&taken), expected, "{ty}");
                 }
             }
         }

@@ -1,12 +1,12 @@
-//! Blocks: up to 65,536 values of one leaf column, with their own checksum.
+//! Blocks: up to 65,536 values of one leaf column, with their own checksum. FORMAT.md, section 6.
 //!
 //! ```text
 //! block       = values: varint | flags: u8 | if byte strings: decoded bytes: varint
 //!             | if flags & 1: validity: node of bits | if flags & 2: values: node | CRC-32C of all before: u32
 //! ```
 //!
-//! Where there is no validity node all values are valid. Flag 4: the values are dense, there is
-//! none for a NULL. Else a NULL has a value that is cheap to store and means nothing.
+//! Without a validity node all values are valid. With flag 4 the values are compacted: a NULL has no
+//! value. Otherwise a NULL has an arbitrary value, which the writer makes cheap to store.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use super::{Cursor, Node, NodeRef, checked, put_varint, seal};
@@ -16,20 +16,20 @@ use crate::values::PhysicalType;
 
 const HAS_VALIDITY: u8 = 1;
 const HAS_VALUES: u8 = 2;
-const DENSE: u8 = 4;
+const COMPACTED: u8 = 4;
 
-/// What goes into a block.
+/// Parts of a block to write.
 #[derive(Debug)]
 pub(crate) struct Parts<'a> {
-    /// How many values, NULLs included.
+    /// Number of values, NULLs included.
     pub len: usize,
-    /// Where some are NULL.
+    /// Validity, if some values are NULL.
     pub validity: Option<&'a Node>,
-    /// The tree of the values, where there are any.
+    /// Tree of the values, if there are any.
     pub values: Option<&'a Node>,
-    /// Whether it has none for NULLs.
+    /// Whether NULLs have no values.
     pub compacted: bool,
-    /// Bytes of all strings, for byte strings.
+    /// Bytes of all strings; `None` for other types.
     pub string_bytes: Option<usize>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn write(parts: &Parts<'_>) -> Vec<u8> {
     out.push(
         flag(parts.validity.is_some(), HAS_VALIDITY)
             | flag(parts.values.is_some(), HAS_VALUES)
-            | flag(parts.compacted, DENSE),
+            | flag(parts.compacted, COMPACTED),
     );
     if let Some(bytes) = parts.string_bytes {
         put_varint(&mut out, bytes as u64);
@@ -57,12 +57,12 @@ pub(crate) fn write(parts: &Parts<'_>) -> Vec<u8> {
     out
 }
 
-/// The header and the trees of a block, its checksum found right, nothing opened yet.
+/// Header and trees of a block whose checksum is right; nothing is opened yet.
 #[derive(Debug, Clone)]
 pub(crate) struct Parsed<'a> {
-    /// How many values, NULLs included.
+    /// Number of values, NULLs included.
     pub len: usize,
-    /// Whether there is no value for a NULL.
+    /// Whether NULLs have no values.
     pub compacted: bool,
     /// Bytes of all strings.
     pub string_bytes: usize,
@@ -104,7 +104,7 @@ pub(crate) fn parse<'a>(
         .then(|| NodeRef::parse(&mut cursor, len, limits.depth))
         .transpose()?;
     cursor.finish("the block")?;
-    let compacted = flags & DENSE != 0;
+    let compacted = flags & COMPACTED != 0;
     if validity
         .as_ref()
         .is_some_and(|v| v.ty != PhysicalType::Bits || v.len != len)
@@ -117,7 +117,7 @@ pub(crate) fn parse<'a>(
         (None, Some(_)) if compacted => {}
         _ => {
             return Err(Error::corrupt(format!(
-                "{len} values of {ty:?} expected, found other ones"
+                "{len} values of {ty:?} expected, found others"
             )));
         }
     }

@@ -1,4 +1,8 @@
-//! Checksums: CRC-32C at the end of what it covers.
+//! Checksums: CRC-32C behind the bytes that it covers. FORMAT.md, section 10.
+//!
+//! ```text
+//! sealed = bytes | CRC-32C of them: u32
+//! ```
 
 use crate::error::{Error, Result};
 
@@ -7,7 +11,7 @@ pub(crate) fn checksum(bytes: &[u8]) -> u32 {
     crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
 }
 
-/// Bytes without their trailing checksum, once it has been found right.
+/// Bytes without their trailing checksum, which must be right.
 pub(crate) fn checked<'a>(bytes: &'a [u8], what: &str) -> Result<&'a [u8]> {
     let Some((body, stored)) = bytes.split_last_chunk::<4>() else {
         return Err(Error::truncated(format!(

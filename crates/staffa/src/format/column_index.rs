@@ -1,16 +1,16 @@
-//! Column indexes: for one leaf, where its chunks and blocks lie and what their zone maps say.
+//! Column indexes: places and zone maps of the chunks and blocks of one leaf. FORMAT.md, section 5.
 //!
 //! ```text
 //! column index = per row group: chunk | CRC-32C of all before: u32
-//! chunk        = sources: varint (how many leaves it is in terms of) | leaf: varint each
+//! chunk        = sources: varint | leaf: varint each (the reference columns of a derived chunk)
 //!              | offset: varint | values: varint | shared parts: varint | blocks: varint
 //!              | bytes of every shared part: varint each
 //!              | per block: bytes: varint, bytes of its strings: varint (0 where it has none), zone map
 //! ```
 //!
-//! Shared parts and blocks lie one after another from the chunk's offset on. Every block but a
-//! chunk's last holds as many values as the footer says. A chunk with values, a source and no
-//! blocks is the source's chunk: the columns are equal. No chunk reaches into the footer.
+//! Shared parts and blocks lie one after another from the chunk's offset on. Every block but the last
+//! of a chunk has the footer's number of values. A chunk with values, one source and no blocks is the
+//! chunk of its source: the columns are equal. No chunk reaches into the footer.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::Arc;
@@ -19,17 +19,17 @@ use super::{Bounds, Cursor, ZoneMap, checked, put_varint, seal};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// Most leaves in terms of which a chunk is.
+/// Most sources of a chunk.
 pub(crate) const MAX_SOURCES: usize = 15;
 
-/// A shared part's place.
+/// Place of a shared dictionary.
 #[derive(Debug, Clone)]
 pub(crate) struct PartEntry {
     pub offset: u64,
     pub bytes: u64,
 }
 
-/// A block's place and statistics.
+/// Place and statistics of a block.
 #[derive(Debug, Clone)]
 pub(crate) struct BlockEntry {
     pub offset: u64,
@@ -43,9 +43,9 @@ pub(crate) struct BlockEntry {
 /// One leaf column of one row group.
 #[derive(Debug, Clone)]
 pub(crate) struct ChunkEntry {
-    /// The leaves in terms of which the chunk is.
+    /// Leaves of the reference columns.
     pub sources: Vec<u32>,
-    /// Whether it is that leaf's own chunk: the columns are equal.
+    /// Whether the chunk is that of its source: the columns are equal.
     pub same: bool,
     pub offset: u64,
     pub bytes: u64,
@@ -55,16 +55,16 @@ pub(crate) struct ChunkEntry {
 }
 
 impl ChunkEntry {
-    /// The leaf whose chunk this is, where that is another one.
+    /// The leaf that this one is equal to, if any.
     pub(crate) fn equal(&self) -> Option<usize> {
         self.sources
             .first()
             .filter(|_| self.same)
-            .map(|by| *by as usize)
+            .map(|leaf| *leaf as usize)
     }
 }
 
-/// The zone maps of some blocks together.
+/// Zone map of several blocks together.
 pub(crate) fn zone_of<'a>(blocks: impl Iterator<Item = &'a BlockEntry>) -> ZoneMap {
     let mut all = ZoneMap {
         nulls: 0,
@@ -72,7 +72,7 @@ pub(crate) fn zone_of<'a>(blocks: impl Iterator<Item = &'a BlockEntry>) -> ZoneM
     };
     let mut bounded = true;
     for block in blocks {
-        // A block without bounds that has values makes the whole boundless.
+        // One block with values but no bounds leaves all without bounds.
         bounded &= block.zone.bounds != Bounds::None || block.zone.nulls == block.values as u64;
         all = all.merge(&block.zone);
     }
@@ -143,10 +143,7 @@ fn read_chunk(
     file_end: u64,
     limits: &Limits,
 ) -> Result<ChunkEntry> {
-    let sources = cursor.varint_up_to(
-        MAX_SOURCES as u64,
-        "number of leaves in terms of which a chunk is",
-    )?;
+    let sources = cursor.varint_up_to(MAX_SOURCES as u64, "number of sources of a chunk")?;
     let leaf = |_| Ok(cursor.varint_up_to(limits.leaves.min(u32::MAX.into()), "leaf")? as u32);
     let sources = (0..sources).map(leaf).collect::<Result<Vec<_>>>()?;
     let offset = cursor.varint()?;
@@ -162,7 +159,8 @@ fn read_chunk(
     let mut end = offset;
     let mut place = |bytes: u64| {
         let start = end;
-        end = end.checked_add(bytes).filter(|end| *end <= file_end).ok_or_else(|| {
+        let next = start.checked_add(bytes).filter(|next| *next <= file_end);
+        end = next.ok_or_else(|| {
             Error::corrupt(format!(
                 "a chunk that ends at {file_end} or before expected, it has {bytes} bytes at {start}"
             ))
@@ -177,7 +175,7 @@ fn read_chunk(
             bytes,
         });
     }
-    // No more beforehand than is usual: the number is only claimed so far.
+    // The number is not checked yet: allocate for the usual one at most.
     let mut entries = Vec::with_capacity(blocks.min(64) as usize);
     for block in 0..blocks {
         let bytes = cursor.varint()?;

@@ -1,4 +1,9 @@
-//! The checked cursor: the only way by which numbers come out of a file's bytes.
+//! The checked cursor, which reads all numbers of a file. FORMAT.md, section 1.
+//!
+//! ```text
+//! u8 u16 u32 u64   little-endian          varint   LEB128 in its shortest form
+//! prefixed         bytes: varint | bytes  text     prefixed UTF-8
+//! ```
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use crate::error::{Error, Result};
@@ -69,8 +74,7 @@ impl<'a> Cursor<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A LEB128 number of at most 64 bits; longer than needed is refused, so that a number has one
-    /// form.
+    /// A LEB128 number of at most 64 bits in its shortest form, so that a number has one form.
     pub fn varint(&mut self) -> Result<u64> {
         let start = self.position;
         let mut value = 0u64;
@@ -113,7 +117,7 @@ impl<'a> Cursor<'a> {
             .map_err(|e| Error::corrupt(format!("{what} must be UTF-8: {e}")))
     }
 
-    /// Refuses what is left over.
+    /// Refuses bytes that are left over.
     pub fn finish(&self, what: &str) -> Result<()> {
         if self.remaining() > 0 {
             return Err(Error::corrupt(format!(

@@ -1,4 +1,4 @@
-//! The footer and the trailer; see the [module above](super) for their bytes.
+//! Header, footer and trailer. FORMAT.md, section 2; the [module above](super) shows their bytes.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use arrow_schema::Schema;
@@ -10,7 +10,7 @@ use super::{
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// What the end of a file says of the rest.
+/// The footer, and the version of the file.
 #[derive(Debug, Clone)]
 pub(crate) struct Footer {
     pub rows: u64,
@@ -20,18 +20,17 @@ pub(crate) struct Footer {
     pub leaves: Vec<(u64, u32)>,
     pub schema: Schema,
     pub writer: String,
-    /// Of the format; the writer writes its own.
+    /// Format version found; the writer writes its own.
     pub version: u16,
     /// Where the footer begins; set by the reader.
     pub offset: u64,
 }
 
-/// What is read from the end of a file at first: that of tables of some dozen columns, indexes
-/// included. More would be copied for nothing.
+/// Bytes of the first read, at the end of a file: footer and indexes of some dozen columns.
 const TAIL_BYTES: u64 = 16 << 10;
 
 impl Footer {
-    /// The footer and the trailer.
+    /// Bytes of footer and trailer.
     pub(crate) fn write(&self) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         out.extend(self.rows.to_le_bytes());
@@ -61,92 +60,41 @@ impl Footer {
     /// Reads and checks header, trailer and footer.
     pub(crate) fn read(store: &Store, limits: &Limits) -> Result<Self> {
         let len = store.len();
-        let least = HEADER_BYTES + TRAILER_BYTES;
-        let front = store.read(0, len.min(HEADER_BYTES))?;
-        if !front.starts_with(&MAGIC) {
-            let found = String::from_utf8_lossy(front.get(..4).unwrap_or(&front)).into_owned();
-            return Err(Error::corrupt(format!(
-                "not a Staffa file: it begins with {found:?}, \"STFA\" expected"
-            )));
-        }
-        if len < least {
-            return Err(Error::truncated(format!(
-                "a file of at least {least} bytes expected, found {len}"
-            )));
-        }
-        let mut cursor = Cursor::new(&front);
-        cursor.bytes(MAGIC.len())?;
-        let version = cursor.u16()?;
-        check_version(version)?;
-        let expected = header(version);
-        if front.as_ref() != expected {
-            return Err(Error::corrupt(format!(
-                "header {expected:02x?} expected, found {:02x?}",
-                front.as_ref()
-            )));
-        }
+        let version = read_header(store)?;
         // One read for footer, trailer and column indexes, as long as these are small.
         let tail_len = (len - HEADER_BYTES).min(TAIL_BYTES);
         let tail = store.read(len - tail_len, tail_len)?;
-        let split = tail.len().saturating_sub(TRAILER_BYTES as usize);
-        let mut trailer = Cursor::new(tail.get(split..).unwrap_or_default());
-        let (bytes, sum, trailing, flags) = (
-            trailer.u32()?,
-            trailer.u32()?,
-            trailer.u16()?,
-            trailer.u16()?,
-        );
-        if trailer.bytes(MAGIC.len())? != MAGIC {
-            return Err(Error::truncated(
-                "the file does not end with \"STFA\": it was cut off, or its end was changed",
-            ));
-        }
-        if trailing != version {
-            return Err(Error::corrupt(format!(
-                "format version {version} expected at the end as in front, found {trailing}"
-            )));
-        }
-        if u64::from(bytes) > limits.metadata_bytes {
+        let Some((front, trailer)) = tail.split_last_chunk::<{ TRAILER_BYTES as usize }>() else {
+            return Err(Error::internal("a trailer shorter than itself"));
+        };
+        let trailer = Trailer::parse(trailer, version)?;
+        let bytes = u64::from(trailer.bytes);
+        if bytes > limits.metadata_bytes {
             return Err(Error::limit(format!(
                 "a footer of at most {} bytes is allowed, found {bytes}",
                 limits.metadata_bytes
             )));
         }
         let offset = (len - TRAILER_BYTES)
-            .checked_sub(u64::from(bytes))
+            .checked_sub(bytes)
             .filter(|offset| *offset >= HEADER_BYTES)
             .ok_or_else(|| {
                 Error::truncated(format!(
                     "a footer of {bytes} bytes expected, the file has {len}"
                 ))
             })?;
-        let footer = match tail
-            .get(..split)
-            .and_then(|front| front.len().checked_sub(bytes as usize))
-        {
-            Some(start) => tail.slice(start..split),
-            None => store.read(offset, u64::from(bytes))?,
+        let footer = match front.len().checked_sub(trailer.bytes as usize) {
+            Some(start) => tail.slice(start..front.len()),
+            None => store.read(offset, bytes)?,
         };
-        if trailer_checksum(&footer, bytes, version, flags) != sum {
-            return Err(
-                Error::corrupt("checksum of the footer does not hold: bytes were changed")
-                    .at(|p| p.offset = Some(offset)),
-            );
-        }
-        if flags != 0 {
-            return Err(Error::unsupported(format!(
-                "file flags {flags:#x} are not known to this release"
-            )));
-        }
+        trailer
+            .check(&footer)
+            .map_err(|e| e.at(|p| p.offset = Some(offset)))?;
         let parsed = Self::parse(&footer, version, offset, limits);
         let parsed = parsed.map_err(|e| e.within("footer").at(|p| p.offset = Some(offset)))?;
-        let indexes = parsed
-            .leaves
-            .iter()
-            .map(|(offset, _)| *offset)
-            .filter(|index| *index >= len - tail_len)
-            .min();
-        if let Some(first) = indexes {
+        let indexes = parsed.leaves.iter().map(|(offset, _)| *offset);
+        let first = indexes.filter(|index| *index >= len - tail_len).min();
+        if let Some(first) = first {
             store.keep_end(first, &tail);
         }
         Ok(parsed)
@@ -207,6 +155,89 @@ impl Footer {
     }
 }
 
+/// Checks the header, whose version it gives, and that there is room for a trailer.
+fn read_header(store: &Store) -> Result<u16> {
+    let len = store.len();
+    let least = HEADER_BYTES + TRAILER_BYTES;
+    let found = store.read(0, len.min(HEADER_BYTES))?;
+    if !found.starts_with(&MAGIC) {
+        let found = String::from_utf8_lossy(found.get(..4).unwrap_or(&found)).into_owned();
+        return Err(Error::corrupt(format!(
+            "not a Staffa file: it begins with {found:?}, \"STFA\" expected"
+        )));
+    }
+    if len < least {
+        return Err(Error::truncated(format!(
+            "a file of at least {least} bytes expected, found {len}"
+        )));
+    }
+    let mut cursor = Cursor::new(&found);
+    cursor.bytes(MAGIC.len())?;
+    let version = cursor.u16()?;
+    if version > FORMAT_VERSION {
+        return Err(Error::unsupported(format!(
+            "format version {version} is newer than {FORMAT_VERSION}, the latest that this release reads"
+        )));
+    }
+    let expected = header(version);
+    if found.as_ref() != expected {
+        return Err(Error::corrupt(format!(
+            "header {expected:02x?} expected, found {:02x?}",
+            found.as_ref()
+        )));
+    }
+    Ok(version)
+}
+
+struct Trailer {
+    /// Of the footer.
+    bytes: u32,
+    checksum: u32,
+    version: u16,
+    flags: u16,
+}
+
+impl Trailer {
+    /// Parses the last bytes of a file whose header has this version.
+    fn parse(bytes: &[u8], version: u16) -> Result<Self> {
+        let mut cursor = Cursor::new(bytes);
+        let trailer = Self {
+            bytes: cursor.u32()?,
+            checksum: cursor.u32()?,
+            version: cursor.u16()?,
+            flags: cursor.u16()?,
+        };
+        if cursor.bytes(MAGIC.len())? != MAGIC {
+            return Err(Error::truncated(
+                "the file does not end with \"STFA\": it was cut off, or its end was changed",
+            ));
+        }
+        if trailer.version != version {
+            return Err(Error::corrupt(format!(
+                "format version {version} expected at the end as in front, found {}",
+                trailer.version
+            )));
+        }
+        Ok(trailer)
+    }
+
+    /// Checks the checksum and the flags.
+    fn check(&self, footer: &[u8]) -> Result<()> {
+        if trailer_checksum(footer, self.bytes, self.version, self.flags) != self.checksum {
+            return Err(Error::corrupt(
+                "checksum of the footer does not hold: bytes were changed",
+            ));
+        }
+        if self.flags != 0 {
+            return Err(Error::unsupported(format!(
+                "file flags {:#x} are not known to this release",
+                self.flags
+            )));
+        }
+        Ok(())
+    }
+}
+
 fn trailer_checksum(footer: &[u8], bytes: u32, version: u16, flags: u16) -> u32 {
     let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
     digest.update(footer);
@@ -214,13 +245,4 @@ fn trailer_checksum(footer: &[u8], bytes: u32, version: u16, flags: u16) -> u32 
     digest.update(&version.to_le_bytes());
     digest.update(&flags.to_le_bytes());
     digest.finalize() as u32
-}
-
-fn check_version(version: u16) -> Result<()> {
-    if version > FORMAT_VERSION {
-        return Err(Error::unsupported(format!(
-            "format version {version} is newer than {FORMAT_VERSION}, the latest that this release reads"
-        )));
-    }
-    Ok(())
 }

@@ -1,20 +1,32 @@
-//! The file: magic, row groups, column indexes, footer, trailer.
+//! The file: header, row groups, column indexes, footer, trailer. FORMAT.md, section by section;
+//! nothing is decoded here.
+//!
+//! | file | FORMAT.md |
+//! |---|---|
+//! | `cursor` | section 1, conventions: integers, varints, texts |
+//! | `footer` | section 2, the file: header, footer, trailer |
+//! | `schema` | section 3 |
+//! | `column_index`, `zone_map` | section 5 |
+//! | `block`, `shared_dictionary` | section 6 |
+//! | `node` | section 7 |
+//! | `checksum` | section 10 |
+//! | `store` | bytes of a file, in memory or on disk |
 //!
 //! ```text
 //! +--------+-------------+-----+-------------+----------------+--------+---------+
-//! | magic  | row group 0 | ... | row group n | column indexes | footer | trailer |
+//! | header | row group 0 | ... | row group n | column indexes | footer | trailer |
 //! +--------+-------------+-----+-------------+----------------+--------+---------+
 //!            column chunk of leaf 0, of leaf 1, ...
-//!            chunk = shared parts, blocks
-//! magic    = "STFA" | format version: u16 | 0: u16
+//!            chunk = shared dictionaries, blocks
+//! header   = "STFA" | format version: u16 | 0: u16
 //! footer   = rows: u64 | row groups: u32 | leaves: u32 | values per block: u32 | rows of every row group: u32 each
 //!          | per leaf: place of its column index: u64, bytes: u32 | schema | writer: text
 //! trailer  = footer bytes: u32 | CRC-32C of footer, footer bytes, version and flags: u32 | format version: u16 | flags: u16 | "STFA"
 //! ```
 //!
-//! A column index is found by arithmetic alone and read only when its column is; so is the footer's
-//! table of leaves. No byte lies between the parts: what is not covered by a checksum is compared
-//! with what it must be.
+//! The place of a column index follows from the number of its leaf, and the index is read only with
+//! its column. No byte lies between the parts; bytes without a checksum are compared with their only
+//! value.
 
 pub(crate) mod block;
 mod checksum;
@@ -44,12 +56,12 @@ pub(crate) const MAGIC: [u8; 4] = *b"STFA";
 pub const FORMAT_VERSION: u16 = 0;
 /// Most values of a block.
 pub(crate) const MAX_BLOCK_ROWS: u32 = 1 << 20;
-/// Bytes of magic and version at the front.
+/// Bytes of the header.
 pub(crate) const HEADER_BYTES: u64 = 8;
 /// Bytes of the trailer.
 pub(crate) const TRAILER_BYTES: u64 = 16;
 
-/// The first bytes of a file.
+/// The header of a format version.
 pub(crate) fn header(version: u16) -> [u8; HEADER_BYTES as usize] {
     let [a, b, c, d] = MAGIC;
     let [low, high] = version.to_le_bytes();

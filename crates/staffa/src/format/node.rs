@@ -1,5 +1,6 @@
-//! Nodes: an encoding's payload and its children. A cascade is a tree of nodes, and a block holds
-//! one or two trees.
+//! Nodes: an encoding's payload and its children. FORMAT.md, section 7.
+//!
+//! A cascade is a tree of nodes; a block has one or two trees.
 //!
 //! ```text
 //! node = encoding: u8 | type and children: u8 | values: varint | payload bytes: varint | payload | child...
@@ -13,14 +14,14 @@ use super::{Cursor, put_varint};
 use crate::error::{Error, Result};
 use crate::values::PhysicalType;
 
-/// A node as the writer makes it.
+/// A node to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
     /// The encoding's id.
     pub encoding: u8,
-    /// What the node decodes to.
+    /// Type of the decoded values.
     pub ty: PhysicalType,
-    /// How many values it decodes to.
+    /// Number of decoded values.
     pub len: usize,
     /// The encoding's own bytes.
     pub payload: Vec<u8>,
@@ -49,18 +50,18 @@ impl Node {
     }
 }
 
-/// A node as it lies in a block, borrowed.
+/// A node in the bytes of a block.
 #[derive(Debug, Clone)]
 pub struct NodeRef<'a> {
     /// The encoding's id, not yet known to exist.
     pub encoding: u8,
-    /// What the node says it decodes to.
+    /// Declared type of the decoded values.
     pub ty: PhysicalType,
-    /// How many values it says it decodes to.
+    /// Declared number of decoded values.
     pub len: usize,
     /// The encoding's own bytes.
     pub payload: &'a [u8],
-    /// Its parts.
+    /// Children, as the encoding numbers them.
     pub children: Vec<NodeRef<'a>>,
     /// Bytes of the node with its children.
     pub bytes: usize,
@@ -118,7 +119,7 @@ impl<'a> NodeRef<'a> {
         Ok(child)
     }
 
-    /// Child `i`, whatever it decodes to, but never more values than the node itself.
+    /// Child `i`, of any type and at most as many values as the node itself.
     pub fn any_child(&self, i: usize, role: &str) -> Result<&NodeRef<'a>> {
         let child = self
             .children

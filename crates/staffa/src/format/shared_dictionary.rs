@@ -1,4 +1,5 @@
-//! Shared parts of a column chunk: a dictionary, or tokens, that its blocks have in common.
+//! Shared dictionaries: values or tokens that several blocks of a chunk use. FORMAT.md, section 6,
+//! where they are called shared parts.
 //!
 //! ```text
 //! shared part = values: varint | decoded bytes: varint | node | CRC-32C of all before: u32
@@ -9,7 +10,7 @@ use super::{Cursor, Node, NodeRef, checked, put_varint, seal};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// A sealed shared part.
+/// A sealed shared dictionary.
 pub(crate) fn write(node: &Node, string_bytes: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(node.size() + 16);
     put_varint(&mut out, node.len as u64);
@@ -19,9 +20,9 @@ pub(crate) fn write(node: &Node, string_bytes: usize) -> Vec<u8> {
     out
 }
 
-/// Checks and parses a shared part; with its decoded bytes.
+/// Checks and parses a shared dictionary: its node and its decoded bytes.
 ///
-/// A dictionary never has more values than the chunk: `most` bounds what a few bytes can claim.
+/// `most` is the number of values of the chunk, which a dictionary never exceeds.
 pub(crate) fn parse<'a>(
     bytes: &'a [u8],
     most: usize,
@@ -30,6 +31,7 @@ pub(crate) fn parse<'a>(
     parse_body(checked(bytes, "a shared part")?, most, limits)
 }
 
+/// As [`parse`], of bytes whose checksum was checked.
 pub(crate) fn parse_body<'a>(
     body: &'a [u8],
     most: usize,

@@ -1,4 +1,4 @@
-//! Byte ranges out of memory or of a local file.
+//! Store: byte ranges of a file, in memory or on disk.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub(crate) enum Store {
         file: fs::File,
         len: u64,
         path: PathBuf,
-        /// Bytes at the end that are at hand, and their offset.
+        /// Bytes at the end that were read already, and their offset.
         end: OnceLock<(u64, Bytes)>,
     },
 }
@@ -54,8 +54,8 @@ impl Store {
         }
     }
 
-    /// Bytes `offset..offset + len`, which must lie within the file: nothing is allocated for what
-    /// is not there.
+    /// Bytes `offset..offset + len`, which must lie within the file; checked before they are
+    /// allocated.
     pub(crate) fn read(&self, offset: u64, len: u64) -> Result<Bytes> {
         let end = offset.checked_add(len).filter(|end| *end <= self.len());
         let (Some(end), Ok(start), Ok(count)) =
@@ -72,13 +72,13 @@ impl Store {
             Self::Local {
                 file,
                 path,
-                end: at_hand,
+                end: kept,
                 ..
             } => {
-                if let Some((first, bytes)) = at_hand.get()
+                if let Some((first, bytes)) = kept.get()
                     && let Some(from) = offset.checked_sub(*first)
                 {
-                    // Within the file, and so within its end.
+                    // The range ends within the file, and so within these bytes.
                     return Ok(bytes.slice(from as usize..from as usize + count));
                 }
                 let mut buffer = PoolBuf::new(count)
@@ -90,8 +90,8 @@ impl Store {
         }
     }
 
-    /// Keeps what is left of the file from `offset` on, a copy of the end of `tail`, the last bytes
-    /// that were read: the column indexes there are read without asking the system for each.
+    /// Keeps a copy of the file's bytes from `offset` on, which are the end of `tail`, so that the
+    /// column indexes there need no system call each.
     pub(crate) fn keep_end(&self, offset: u64, tail: &Bytes) {
         let (Self::Local { len, end, .. }, Some(bytes)) = (self, self.len().checked_sub(offset))
         else {

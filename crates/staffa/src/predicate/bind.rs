@@ -1,11 +1,11 @@
-//! A predicate meets a schema: literals become values of the columns' types, and `NOT` disappears.
+//! Binding to a schema: literals become values of the columns' types, and `NOT` disappears.
 //!
-//! A comparison with a literal between two values of the type is one with a neighbour (see
-//! `place`): `x < 10.5` is `x <= 10`, `x = 10.5` is never true.
+//! A comparison with a literal between two values of the type becomes one with a neighbour (see
+//! `position`): `x < 10.5` is `x <= 10`, `x = 10.5` is never true.
 //!
-//! `NOT` is pushed down to the comparisons and turned into their opposites. That is exact in
-//! three-valued logic too, since `NOT (x < 1)` and `x >= 1` are both NULL where x is. What is left
-//! grows with its parts, and only "true" need be tracked.
+//! `NOT` is pushed down to the comparisons, which are negated. That is exact in three-valued logic:
+//! `NOT (x < 1)` and `x >= 1` are both NULL where x is. Without `NOT`, evaluation only needs the rows
+//! that are true.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Schema};
 
-use super::like::Form;
-use super::place::{Half, Place, Value, accepts, place};
+use super::like::Pattern;
+use super::position::{Half, Position, Value, accepts, position};
 use super::{Compare, Literal, Predicate, parse};
 use crate::error::{Error, Result};
 
-/// Parts within parts; what parses has no more.
+/// Deepest nesting; every predicate that parses has less.
 const DEPTH: usize = 256;
 
 /// A predicate bound to a schema: to evaluate on batches and to compare with zone maps.
@@ -49,7 +49,7 @@ pub struct Bound {
     pub(crate) root: Node,
 }
 
-/// What remains of a predicate. All but the comparisons' columns' NULLs is two-valued.
+/// A bound predicate without `NOT`.
 #[derive(Debug, Clone)]
 pub(crate) enum Node {
     All(Vec<Node>),
@@ -57,23 +57,23 @@ pub(crate) enum Node {
     Null(String),
     NotNull(String),
     Compare(String, Compare, BoundLiteral),
-    /// A test of text or binary by one of Arrow's kernels.
+    /// A test of text or binary.
     Match {
         column: String,
         test: Test,
-        /// What it is tested with, of the column's type; bytes of fixed size as binary.
+        /// Operand of the kernel, of the column's type; binary for binary of fixed size.
         scalar: Scalar<ArrayRef>,
-        /// The same as bytes.
+        /// The operand as bytes.
         text: Vec<u8>,
-        /// How all begin for which the test holds.
+        /// Prefix of every value for which the test holds.
         prefix: Vec<u8>,
-        /// Whether it holds for all that begin so.
+        /// Whether the test holds for every value with this prefix.
         whole: bool,
         negated: bool,
     },
 }
 
-/// A kernel.
+/// A test by one of Arrow's kernels.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Test {
     StartsWith,
@@ -84,9 +84,9 @@ pub(crate) enum Test {
 /// A value of a column's type.
 #[derive(Debug, Clone)]
 pub(crate) struct BoundLiteral {
-    /// For the kernels.
+    /// Operand of the kernels.
     pub(super) scalar: Scalar<ArrayRef>,
-    /// For zone maps.
+    /// Compares with zone maps.
     pub(crate) value: Value,
 }
 
@@ -144,18 +144,18 @@ fn bind(predicate: &Predicate, schema: &Schema, negated: bool, depth: usize) -> 
             predicate,
             column,
             schema,
-            &Form::Prefix(prefix.clone()),
+            &Pattern::Prefix(prefix.clone()),
             negated,
         )?,
         Predicate::Contains { column, part } => matching(
             predicate,
             column,
             schema,
-            &Form::Part(part.clone()),
+            &Pattern::Contains(part.clone()),
             negated,
         )?,
         Predicate::Like { column, pattern } => {
-            matching(predicate, column, schema, &Form::of(pattern), negated)?
+            matching(predicate, column, schema, &Pattern::of(pattern), negated)?
         }
         Predicate::IsNull { column } => {
             column_type(schema, column)?;
@@ -211,16 +211,16 @@ fn compare(column: &str, ty: &DataType, op: Compare, literal: &Literal) -> Resul
     if *literal == Literal::Null {
         return Ok(never);
     }
-    let place = place(ty, literal)
+    let position = position(ty, literal)
         .map_err(|why| refuse(&why.unwrap_or_else(|| format!("{accepts} expected"))))?;
-    let (op, value) = match (place, op) {
-        (Place::At(value), op) => (op, value),
+    let (op, value) = match (position, op) {
+        (Position::At(value), op) => (op, value),
         (_, Compare::Eq) => return Ok(never),
         (_, Compare::NotEq) => return Ok(Node::NotNull(column.to_owned())),
-        (Place::Before(next), Compare::Lt | Compare::LtEq) => (Compare::Lt, next),
-        (Place::Before(next), Compare::Gt | Compare::GtEq) => (Compare::GtEq, next),
-        (Place::After(last), Compare::Lt | Compare::LtEq) => (Compare::LtEq, last),
-        (Place::After(last), Compare::Gt | Compare::GtEq) => (Compare::Gt, last),
+        (Position::Before(next), Compare::Lt | Compare::LtEq) => (Compare::Lt, next),
+        (Position::Before(next), Compare::Gt | Compare::GtEq) => (Compare::GtEq, next),
+        (Position::After(last), Compare::Lt | Compare::LtEq) => (Compare::LtEq, last),
+        (Position::After(last), Compare::Gt | Compare::GtEq) => (Compare::Gt, last),
     };
     let scalar = Scalar::new(array_of_one(ty, &value)?);
     Ok(Node::Compare(
@@ -234,7 +234,7 @@ fn matching(
     predicate: &Predicate,
     column: &str,
     schema: &Schema,
-    form: &Form,
+    pattern: &Pattern,
     negated: bool,
 ) -> Result<Node> {
     let whole_type = column_type(schema, column)?;
@@ -251,26 +251,26 @@ fn matching(
     if !ty.is_string() && !binary {
         return Err(refuse("text or binary expected"));
     }
-    let (test, text, prefix) = match form {
-        Form::Equal(text) => {
+    let (test, text, prefix) = match pattern {
+        Pattern::Exact(text) => {
             let op = if negated { Compare::NotEq } else { Compare::Eq };
             return compare(column, ty, op, &Literal::Text(text.clone()));
         }
-        Form::Prefix(text) | Form::Part(text) if text.is_empty() => {
+        Pattern::Prefix(text) | Pattern::Contains(text) if text.is_empty() => {
             return Ok(if negated {
                 Node::Any(Vec::new())
             } else {
                 Node::NotNull(column.to_owned())
             });
         }
-        Form::Prefix(text) => (Test::StartsWith, text, text.as_str()),
-        Form::Part(text) => (Test::Contains, text, ""),
-        Form::Other { .. } if binary => {
+        Pattern::Prefix(text) => (Test::StartsWith, text, text.as_str()),
+        Pattern::Contains(text) => (Test::Contains, text, ""),
+        Pattern::Other { .. } if binary => {
             return Err(refuse(
                 "of binary, `like` tests for 'text', 'text%' and '%text%' alone",
             ));
         }
-        Form::Other { pattern, prefix } => (Test::Like, pattern, prefix.as_str()),
+        Pattern::Other { pattern, prefix } => (Test::Like, pattern, prefix.as_str()),
     };
     let of_type = if matches!(ty, DataType::FixedSizeBinary(_)) {
         &DataType::Binary
@@ -297,8 +297,7 @@ fn matching(
     })
 }
 
-/// The type of the values of runs and of a dictionary, which the kernels look through; one of each,
-/// and in this order.
+/// The type of the values, through runs and then through a dictionary, as Arrow's kernels see it.
 pub(crate) fn innermost(ty: &DataType) -> &DataType {
     let ty = if let DataType::RunEndEncoded(_, values) = ty {
         values.data_type()
@@ -312,7 +311,7 @@ pub(crate) fn innermost(ty: &DataType) -> &DataType {
     }
 }
 
-/// The value as an array of the type.
+/// An array of the type that holds the value alone.
 pub(crate) fn array_of_one(ty: &DataType, value: &Value) -> Result<ArrayRef> {
     Ok(match (ty, value) {
         (_, Value::Bit(value)) => Arc::new(BooleanArray::from(vec![*value])),
@@ -323,12 +322,12 @@ pub(crate) fn array_of_one(ty: &DataType, value: &Value) -> Result<ArrayRef> {
             Arc::new(Float32Array::from(vec![*value as f32]))
         }
         (_, Value::Float(value)) => Arc::new(Float64Array::from(vec![*value])),
-        (DataType::Utf8, Value::Bytes(bytes)) => Arc::new(StringArray::from(vec![text(bytes)])),
+        (DataType::Utf8, Value::Bytes(bytes)) => Arc::new(StringArray::from(vec![text(bytes)?])),
         (DataType::LargeUtf8, Value::Bytes(bytes)) => {
-            Arc::new(LargeStringArray::from(vec![text(bytes)]))
+            Arc::new(LargeStringArray::from(vec![text(bytes)?]))
         }
         (DataType::Utf8View, Value::Bytes(bytes)) => {
-            Arc::new(StringViewArray::from(vec![text(bytes)]))
+            Arc::new(StringViewArray::from(vec![text(bytes)?]))
         }
         (DataType::LargeBinary, Value::Bytes(bytes)) => {
             Arc::new(LargeBinaryArray::from(vec![bytes.as_slice()]))
@@ -342,9 +341,9 @@ pub(crate) fn array_of_one(ty: &DataType, value: &Value) -> Result<ArrayRef> {
         (_, Value::Bytes(bytes)) => Arc::new(BinaryArray::from(vec![bytes.as_slice()])),
         (ty, Value::Int(value)) => {
             let bytes = value.to_le_bytes();
-            let word = bytes
-                .get(..ty.primitive_width().unwrap_or(0))
-                .unwrap_or_default();
+            let word = ty.primitive_width().and_then(|width| bytes.get(..width));
+            let word =
+                word.ok_or_else(|| Error::internal(format!("a literal as words of {ty}")))?;
             make_array(
                 ArrayData::builder(ty.clone())
                     .len(1)
@@ -355,7 +354,7 @@ pub(crate) fn array_of_one(ty: &DataType, value: &Value) -> Result<ArrayRef> {
     })
 }
 
-/// Literals are text, and for text columns are never cut.
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap_or_default()
+/// Literals of text columns are text.
+fn text(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|e| Error::internal(format!("a text literal: {e}")))
 }

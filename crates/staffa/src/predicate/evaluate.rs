@@ -1,8 +1,8 @@
-//! Which rows of a batch match: one pass of Arrow's comparison kernels per literal, and bitmaps
-//! joined.
+//! Rows of a batch that match: one pass of Arrow's comparison kernels per literal, and bitmaps
+//! combined.
 //!
-//! `NOT` is gone by now (see `bind`), so two values do where SQL has three: a row is in the bitmap
-//! where the part is true, and whether it is false or NULL elsewhere no longer matters.
+//! Without `NOT` (see `bind`) false and NULL need not be told apart: a bit is set where the part is
+//! true.
 
 use arrow_array::types::{Int16Type, Int32Type, Int64Type, RunEndIndexType};
 use arrow_array::{Array, ArrayRef, BooleanArray, Datum, RecordBatch, RunArray};
@@ -16,7 +16,7 @@ use super::bind::{Bound, Node, Test, innermost};
 use crate::error::{Error, Result};
 
 impl Bound {
-    /// The rows of the batch for which it is true; no NULLs in the result.
+    /// The rows of the batch for which the predicate is true; the result has no NULLs.
     ///
     /// Columns are looked up by name; the batch has at least those of the predicate, with the types
     /// it was bound to (as a dictionary or as runs, too).
@@ -95,40 +95,25 @@ pub(crate) fn true_rows(node: &Node, batch: &RecordBatch) -> Result<BooleanBuffe
     })
 }
 
-/// Where a test of text holds, or does not and is not NULL.
+/// Rows that are not NULL and for which a test of text holds, or does not where `negated`.
 fn matching(
     array: &ArrayRef,
     test: Test,
     scalar: &dyn Datum,
     negated: bool,
 ) -> Result<BooleanBuffer> {
-    // The kernels know no runs and no bytes of fixed size: each run is tested once, and the bytes
-    // are copied.
-    match array.data_type() {
-        DataType::RunEndEncoded(ends, _) => {
-            return match ends.data_type() {
-                DataType::Int16 => by_runs::<Int16Type>(array, test, scalar, negated),
-                DataType::Int32 => by_runs::<Int32Type>(array, test, scalar, negated),
-                _ => by_runs::<Int64Type>(array, test, scalar, negated),
-            };
-        }
-        DataType::FixedSizeBinary(_) => {
-            return matching(
-                &arrow_cast::cast(array, &DataType::Binary)?,
-                test,
-                scalar,
-                negated,
-            );
-        }
-        DataType::Dictionary(_, values) if matches!(**values, DataType::FixedSizeBinary(_)) => {
-            return matching(
-                &arrow_cast::cast(array, &DataType::Binary)?,
-                test,
-                scalar,
-                negated,
-            );
-        }
-        _ => {}
+    // The kernels do not know runs, of which each is tested once, nor binary of fixed size, which is
+    // copied.
+    if let DataType::RunEndEncoded(ends, _) = array.data_type() {
+        return match ends.data_type() {
+            DataType::Int16 => by_runs::<Int16Type>(array, test, scalar, negated),
+            DataType::Int32 => by_runs::<Int32Type>(array, test, scalar, negated),
+            _ => by_runs::<Int64Type>(array, test, scalar, negated),
+        };
+    }
+    if let DataType::FixedSizeBinary(_) = innermost(array.data_type()) {
+        let binary = arrow_cast::cast(array, &DataType::Binary)?;
+        return matching(&binary, test, scalar, negated);
     }
     let kernel = match test {
         Test::StartsWith => like::starts_with,
@@ -149,13 +134,11 @@ fn by_runs<R: RunEndIndexType>(
     scalar: &dyn Datum,
     negated: bool,
 ) -> Result<BooleanBuffer> {
-    let Some(runs) = array
-        .as_any()
-        .downcast_ref::<RunArray<R>>()
-        .filter(|runs| !runs.is_empty())
-    else {
-        return Ok(BooleanBuffer::new_unset(array.len()));
-    };
+    let runs = array.as_any().downcast_ref::<RunArray<R>>();
+    let runs = runs.ok_or_else(|| Error::internal(format!("runs of {}", array.data_type())))?;
+    if runs.is_empty() {
+        return Ok(BooleanBuffer::new_unset(0));
+    }
     let first = runs.get_start_physical_index();
     let count = runs.get_end_physical_index() + 1 - first;
     let found = matching(&runs.values().slice(first, count), test, scalar, negated)?;
@@ -178,7 +161,7 @@ fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef> {
         .ok_or_else(|| Error::invalid(format!("the batch has no column {name:?}")))
 }
 
-/// Where it is not NULL; under dictionaries and runs too.
+/// Rows that are not NULL, through dictionaries and runs.
 fn valid(array: &ArrayRef) -> BooleanBuffer {
     array.logical_nulls().map_or_else(
         || BooleanBuffer::new_set(array.len()),

@@ -1,28 +1,28 @@
-//! SQL's patterns: the ones that are a simpler test.
+//! Patterns of SQL's LIKE, most of which are a simpler test.
 //!
-//! `%` stands for any text, `_` for one character, a backslash for the character behind it,
-//! whatever that is; at the end, for itself.
+//! `%` stands for any text, `_` for one character. A backslash escapes the character behind it; at
+//! the end it stands for itself.
 
-/// What a pattern asks for.
+/// A pattern, as the simplest test that it is.
 #[derive(Debug, PartialEq)]
-pub(super) enum Form {
-    /// To be this text.
-    Equal(String),
-    /// To begin with it: `text%`.
+pub(super) enum Pattern {
+    /// Equal to this text.
+    Exact(String),
+    /// Starts with this text: `text%`.
     Prefix(String),
-    /// To contain it: `%text%`.
-    Part(String),
-    /// What a kernel knows alone.
+    /// Contains this text: `%text%`.
+    Contains(String),
+    /// Any other pattern, for Arrow's kernel.
     Other {
-        /// As it was written.
+        /// The pattern as it is written.
         pattern: String,
-        /// What stands before its first `%` or `_`.
+        /// Text before its first `%` or `_`.
         prefix: String,
     },
 }
 
-impl Form {
-    /// Of a pattern.
+impl Pattern {
+    /// Parses a pattern.
     pub(super) fn of(pattern: &str) -> Self {
         let other = |prefix: &str| Self::Other {
             pattern: pattern.to_owned(),
@@ -40,7 +40,7 @@ impl Form {
                     return if begins {
                         Self::Prefix(text)
                     } else {
-                        Self::Part(text)
+                        Self::Contains(text)
                     };
                 }
                 '%' | '_' => return other(if begins { &text } else { "" }),
@@ -49,8 +49,8 @@ impl Form {
             }
         }
         match begins {
-            true => Self::Equal(text),
-            false if text.is_empty() => Self::Part(text),
+            true => Self::Exact(text),
+            false if text.is_empty() => Self::Contains(text),
             false => other(""),
         }
     }
@@ -83,19 +83,19 @@ mod tests {
         let array = StringArray::from(some.clone());
         let mut simple = 0;
         for pattern in texts.iter().step_by(3) {
-            let form = Form::of(pattern);
+            let parsed = Pattern::of(pattern);
             let kernel = arrow_string::like::like(
                 &array,
                 &Scalar::new(StringArray::from(vec![pattern.as_str()])),
             );
             let expected: Vec<bool> = kernel.unwrap().iter().map(Option::unwrap).collect();
-            simple += usize::from(!matches!(form, Form::Other { .. }));
+            simple += usize::from(!matches!(parsed, Pattern::Other { .. }));
             for (text, expected) in some.iter().zip(expected) {
-                let found = match &form {
-                    Form::Equal(t) => text == t,
-                    Form::Prefix(t) => text.starts_with(t),
-                    Form::Part(t) => text.contains(t),
-                    Form::Other { prefix, .. } => {
+                let found = match &parsed {
+                    Pattern::Exact(t) => text == t,
+                    Pattern::Prefix(t) => text.starts_with(t),
+                    Pattern::Contains(t) => text.contains(t),
+                    Pattern::Other { prefix, .. } => {
                         assert!(
                             !expected || text.starts_with(prefix),
                             "{pattern:?} {text:?} {prefix:?}"
@@ -103,7 +103,7 @@ mod tests {
                         continue;
                     }
                 };
-                assert_eq!(found, expected, "{pattern:?} {text:?} {form:?}");
+                assert_eq!(found, expected, "{pattern:?} {text:?} {parsed:?}");
             }
         }
         assert!(simple > 200, "{simple}");

@@ -1,4 +1,4 @@
-//! Predicates: which rows to keep, and which blocks hold none of them.
+//! Predicates: text to a predicate, bound to a schema, evaluated on batches and on zone maps.
 //!
 //! ```text
 //! "price < 10 and name is not null" --parse--> Predicate --bind to a schema--> Bound --evaluate--> rows of a batch
@@ -10,12 +10,10 @@
 //! column: `x < 10.5` on integers means `x <= 10`, and `x < 300` holds for every byte.
 
 mod bind;
-#[cfg(test)]
-mod edges;
 mod evaluate;
 mod like;
 mod parse;
-mod place;
+mod position;
 mod prune;
 #[cfg(test)]
 mod tests;
@@ -25,7 +23,7 @@ use std::fmt;
 pub use bind::Bound;
 pub(crate) use bind::{Node, Test, array_of_one, innermost};
 pub(crate) use evaluate::true_rows;
-pub(crate) use place::{Half, Value};
+pub(crate) use position::{Half, Value};
 pub(crate) use prune::{may_be_true, must_be_true};
 
 /// A filter over columns; a row is kept where it is true.
@@ -128,7 +126,7 @@ pub enum Compare {
 }
 
 impl Compare {
-    /// What holds where this does not, of values that are not NULL.
+    /// The comparison that is true where this one is false, for values that are not NULL.
     fn negated(self) -> Self {
         match self {
             Self::Eq => Self::NotEq,
@@ -140,7 +138,7 @@ impl Compare {
         }
     }
 
-    /// The same with its sides exchanged: `1 < x` is `x > 1`.
+    /// The comparison with its sides exchanged: `1 < x` is `x > 1`.
     fn mirrored(self) -> Self {
         match self {
             Self::Eq | Self::NotEq => self,
@@ -229,8 +227,8 @@ impl fmt::Display for Predicate {
                 for (i, part) in parts.iter().enumerate() {
                     f.write_str(if i > 0 { joint } else { "" })?;
                     match part {
-                        // Within brackets even where precedence would do: the nesting is part of
-                        // the value.
+                        // Brackets even where precedence would do: the nesting is part of the
+                        // value.
                         Self::And(inner) | Self::Or(inner) if !inner.is_empty() => {
                             write!(f, "({part})")?;
                         }
@@ -253,7 +251,7 @@ impl fmt::Display for Predicate {
     }
 }
 
-/// Literals with commas between.
+/// Literals, separated by commas.
 struct List<'a>(&'a [Literal]);
 
 impl fmt::Display for List<'_> {

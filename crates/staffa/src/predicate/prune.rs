@@ -1,7 +1,7 @@
-//! Which blocks may hold a row that matches, from their zone maps alone.
+//! Blocks that may hold a row that matches, from their zone maps alone.
 //!
-//! `NOT` is gone by now (see `bind`), so that "may be true" of the whole follows from "may be true"
-//! of the parts. Where nothing is known the answer is yes.
+//! Without `NOT` (see `bind`), "may be true" of the whole follows from "may be true" of the parts.
+//! Where nothing is known the answer is yes.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ use arrow_buffer::i256;
 
 use super::Compare;
 use super::bind::{Bound, Node};
-use super::place::Value;
+use super::position::Value;
 use crate::format::{Bounds, ZoneMap};
 
 impl Bound {
@@ -72,13 +72,12 @@ pub(crate) fn must_be_true(node: &Node, rows: u64, zone: &dyn Fn(&str) -> Option
     }
 }
 
-/// Whether something between the bounds may begin so: from the prefix on, up to where its last byte
-/// is raised.
+/// Whether a value between the bounds may have the prefix.
 fn may_begin(prefix: &[u8], min: &[u8], max: &[u8]) -> bool {
     max >= prefix && (min <= prefix || min.starts_with(prefix))
 }
 
-/// Whether everything between the bounds begins so.
+/// Whether every value between the bounds has the prefix.
 fn all_begin(prefix: &[u8], min: &[u8], max: &[u8]) -> bool {
     min.starts_with(prefix) && max.starts_with(prefix)
 }
@@ -92,22 +91,21 @@ fn within(op: Compare, value: &Value, bounds: &Bounds) -> bool {
             i256::from_i128(*min).cmp(v),
             i256::from_i128(*max).cmp(v),
         ),
-        // The map does not tell the signs of its NaNs, and so not on which side of all numbers they
-        // lie.
+        // The zone map has no sign of its NaNs: they may lie on either side of all numbers.
         (Value::Float(v), Bounds::Float { nan: true, .. }) if op != Compare::Eq || v.is_nan() => {
             true
         }
         (Value::Float(v), Bounds::Float { min, max, .. }) => {
             between(op, min.total_cmp(v), max.total_cmp(v))
         }
-        // Bounds, not values, but all values lie between: where both are the same, all values are.
+        // All values lie between the bounds, and are equal where these are.
         (Value::Bytes(v), Bounds::Bytes(min, max)) => between(op, min.cmp(v), max.cmp(v)),
         _ => true,
     }
 }
 
-/// Whether a value between bounds may stand in this relation, given how the bounds compare with the
-/// literal.
+/// Whether a value between the bounds may be in this relation to the literal, by the order of the
+/// bounds and the literal.
 fn between(op: Compare, min: Ordering, max: Ordering) -> bool {
     match op {
         Compare::Eq => min.is_le() && max.is_ge(),

@@ -1,9 +1,8 @@
-//! Where a literal lies among the values of a type: at one of them, or between two.
+//! Position of a literal among the values of a type: at a value, or between two.
 //!
-//! 10.5 is no integer and 300 no byte, but they can be compared with them exactly, if it is known
-//! which value comes before or after. Integers and all that lies upon them (dates, times,
-//! timestamps, unscaled decimals) go through 256 bits, in which nothing overflows that a column
-//! could hold.
+//! 10.5 is no integer and 300 is no byte, but both compare exactly with the values before and after
+//! them. Integers, and the types stored as integers (dates, times, timestamps, unscaled decimals),
+//! are compared in 256 bits, which hold every value of a column.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use arrow_array::timezone::Tz;
@@ -17,37 +16,37 @@ use super::Literal;
 /// IEEE half precision, without naming its crate.
 pub(crate) type Half = <Float16Type as ArrowPrimitiveType>::Native;
 
-/// A value in the terms of zone maps.
+/// A value that compares with the bounds of zone maps.
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
     Bit(bool),
-    /// Integers and what lies upon them: dates, times, unscaled decimals.
+    /// Integers, and types stored as integers: dates, times, unscaled decimals.
     Int(i256),
     /// A value of the column's float type, widened.
     Float(f64),
     Bytes(Vec<u8>),
 }
 
-/// Where a literal lies among the values of a type.
-pub(super) enum Place<T = Value> {
+/// Position of a literal among the values of a type.
+pub(super) enum Position<T = Value> {
     At(T),
-    /// Between this value and the one before, if any.
+    /// Between this value and the previous one, if any.
     Before(T),
     /// Between this value and the next, if any.
     After(T),
 }
 
-impl<T> Place<T> {
-    fn map<U>(self, f: impl FnOnce(T) -> U) -> Place<U> {
+impl<T> Position<T> {
+    fn map<U>(self, f: impl FnOnce(T) -> U) -> Position<U> {
         match self {
-            Self::At(v) => Place::At(f(v)),
-            Self::Before(v) => Place::Before(f(v)),
-            Self::After(v) => Place::After(f(v)),
+            Self::At(v) => Position::At(f(v)),
+            Self::Before(v) => Position::Before(f(v)),
+            Self::After(v) => Position::After(f(v)),
         }
     }
 }
 
-/// What a column of this type is compared with; `None`: with nothing.
+/// Literals that a column of this type compares with; `None` for none.
 pub(super) fn accepts(ty: &DataType) -> Option<&'static str> {
     Some(match ty {
         DataType::Boolean => "true or false",
@@ -69,14 +68,14 @@ pub(super) fn accepts(ty: &DataType) -> Option<&'static str> {
     })
 }
 
-/// Where the literal lies among the values of the type; fails where they cannot be compared, with
-/// the reason if it is another than the kind of literal.
-pub(super) fn place(ty: &DataType, literal: &Literal) -> Result<Place, Option<String>> {
-    let int = |place| Ok(clamp(place, ty).map(Value::Int));
+/// Position of the literal among the values of the type. The error is a reason, or `None` for a
+/// literal of the wrong kind.
+pub(super) fn position(ty: &DataType, literal: &Literal) -> Result<Position, Option<String>> {
+    let int = |position| Ok(clamp(position, ty).map(Value::Int));
     match (ty, literal) {
-        (DataType::Boolean, Literal::Bool(value)) => Ok(Place::At(Value::Bit(*value))),
+        (DataType::Boolean, Literal::Bool(value)) => Ok(Position::At(Value::Bit(*value))),
         (DataType::Float32, Literal::Int(value)) => {
-            Ok(Place::At(Value::Float(f64::from(*value as f32))))
+            Ok(Position::At(Value::Float(f64::from(*value as f32))))
         }
         (ty, Literal::Int(value)) if ty.is_floating() => Ok(float(ty, *value as f64)),
         (ty, Literal::Float(value)) if ty.is_floating() => Ok(float(ty, *value)),
@@ -96,25 +95,25 @@ pub(super) fn place(ty: &DataType, literal: &Literal) -> Result<Place, Option<St
             _ => return Err(None),
         }),
         (ty, Literal::Int(value)) if ty.is_integer() || matches!(ty, DataType::Duration(_)) => {
-            int(Place::At(i256::from_i128(*value)))
+            int(Position::At(i256::from_i128(*value)))
         }
         (ty, Literal::Float(value)) if ty.is_integer() || matches!(ty, DataType::Duration(_)) => {
             int(integer(*value))
         }
         (DataType::FixedSizeBinary(len), Literal::Text(text)) => Ok(fixed_size(
             text.as_bytes(),
-            usize::try_from(*len).unwrap_or(0),
+            usize::try_from(*len).map_err(|_| None)?,
         )),
         (ty, Literal::Text(text)) if ty.is_string() || ty.is_binary() => {
-            Ok(Place::At(Value::Bytes(text.clone().into_bytes())))
+            Ok(Position::At(Value::Bytes(text.clone().into_bytes())))
         }
         (ty, Literal::Text(text)) => int(instant(ty, text.trim())?),
         _ => Err(None),
     }
 }
 
-/// Within the range of the type: what lies outside, lies before the smallest or after the largest.
-fn clamp(place: Place<i256>, ty: &DataType) -> Place<i256> {
+/// A position beyond the range of the type becomes one before the smallest or after the largest.
+fn clamp(position: Position<i256>, ty: &DataType) -> Position<i256> {
     let bits = (ty.primitive_width().unwrap_or(32) * 8) as u32;
     let (min, max) = match ty {
         DataType::UInt8 | DataType::UInt16 | DataType::UInt32 | DataType::UInt64 => {
@@ -125,39 +124,42 @@ fn clamp(place: Place<i256>, ty: &DataType) -> Place<i256> {
             i256::MAX >> (256 - bits) as u8,
         ),
     };
-    match place {
-        Place::At(v) | Place::After(v) | Place::Before(v) if v < min => Place::Before(min),
-        Place::At(v) | Place::After(v) | Place::Before(v) if v > max => Place::After(max),
+    match position {
+        Position::At(v) | Position::After(v) | Position::Before(v) if v < min => {
+            Position::Before(min)
+        }
+        Position::At(v) | Position::After(v) | Position::Before(v) if v > max => {
+            Position::After(max)
+        }
         inside => inside,
     }
 }
 
-/// Smaller or larger than every integer.
-fn beyond(negative: bool) -> Place<i256> {
+/// Position before or after all integers.
+fn beyond(negative: bool) -> Position<i256> {
     if negative {
-        Place::Before(i256::MIN)
+        Position::Before(i256::MIN)
     } else {
-        Place::After(i256::MAX)
+        Position::After(i256::MAX)
     }
 }
 
-/// A double among the integers, exactly; NaN lies beyond them, as in the total order of floats.
-fn integer(value: f64) -> Place<i256> {
-    // 2^127: from there on it would not fit 128 bits, let alone a column.
+/// Exact position of a double among the integers; NaN is beyond them, as in the total order.
+fn integer(value: f64) -> Position<i256> {
+    // 2^127 does not fit 128 bits.
     if !value.is_finite() || value.abs() >= 170_141_183_460_469_231_731_687_303_715_884_105_728.0 {
         return beyond(value.is_sign_negative());
     }
     let floor = i256::from_i128(value.floor() as i128);
     if value.fract() == 0.0 {
-        Place::At(floor)
+        Position::At(floor)
     } else {
-        Place::After(floor)
+        Position::After(floor)
     }
 }
 
-/// A number among the floats of a type: rounded to the nearest, as the column's values were, but
-/// not to infinity.
-fn float(ty: &DataType, value: f64) -> Place {
+/// Position of a number among the floats of a type: at the nearest one that is finite.
+fn float(ty: &DataType, value: f64) -> Position {
     let (nearest, max) = match ty {
         DataType::Float16 => (Half::from_f64(value).to_f64(), Half::MAX.to_f64()),
         DataType::Float32 => (f64::from(value as f32), f64::from(f32::MAX)),
@@ -165,16 +167,16 @@ fn float(ty: &DataType, value: f64) -> Place {
     };
     match value {
         value if value.is_infinite() || nearest.is_finite() || value.is_nan() => {
-            Place::At(Value::Float(nearest))
+            Position::At(Value::Float(nearest))
         }
-        value if value < 0.0 => Place::Before(Value::Float(-max)),
-        _ => Place::After(Value::Float(max)),
+        value if value < 0.0 => Position::Before(Value::Float(-max)),
+        _ => Position::After(Value::Float(max)),
     }
 }
 
-/// A decimal number such as `-12.5e-3` among the multiples of `10^-scale`; `None` if it is no
-/// number.
-fn decimal(text: &str, scale: i8) -> Option<Place<i256>> {
+/// Position of a number such as `-12.5e-3` among the multiples of `10^-scale`; `None` for text that
+/// is no number.
+fn decimal(text: &str, scale: i8) -> Option<Position<i256>> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let exponent: i64 = exponent.parse().ok()?;
     let negative = mantissa.starts_with('-');
@@ -184,12 +186,11 @@ fn decimal(text: &str, scale: i8) -> Option<Place<i256>> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    // Leading zeros go, so that the number of digits before the point tells the magnitude.
-    let zeros = digits.iter().take_while(|d| **d == b'0').count();
-    let digits = digits.get(zeros..).unwrap_or_default();
-    if digits.is_empty() {
-        return Some(Place::At(i256::ZERO));
-    }
+    // Without leading zeros the number of digits before the point is the magnitude.
+    let Some(zeros) = digits.iter().position(|digit| *digit != b'0') else {
+        return Some(Position::At(i256::ZERO));
+    };
+    let digits = digits.get(zeros..)?;
     let point = (whole.len() as i64 - zeros as i64)
         .saturating_add(exponent)
         .saturating_add(i64::from(scale));
@@ -215,15 +216,15 @@ fn decimal(text: &str, scale: i8) -> Option<Place<i256>> {
     };
     let exact = digits.iter().skip(point).all(|d| *d == b'0');
     Some(match (exact, negative) {
-        (true, _) => Place::At(units),
-        (false, true) => Place::Before(units),
-        (false, false) => Place::After(units),
+        (true, _) => Position::At(units),
+        (false, true) => Position::Before(units),
+        (false, false) => Position::After(units),
     })
 }
 
-/// A date, a time or a timestamp among those of the type.
-fn instant(ty: &DataType, text: &str) -> Result<Place<i256>, Option<String>> {
-    // Digits after the ninth would be cut off without a word.
+/// Position of a date, a time or a timestamp among those of the type.
+fn instant(ty: &DataType, text: &str) -> Result<Position<i256>, Option<String>> {
+    // The parser would ignore digits after the ninth.
     let fraction = text
         .split_once('.')
         .map_or(0, |(_, f)| f.bytes().take_while(u8::is_ascii_digit).count());
@@ -245,7 +246,7 @@ fn instant(ty: &DataType, text: &str) -> Result<Place<i256>, Option<String>> {
             } else {
                 days * 86_400_000
             };
-            return Ok(Place::At(i256::from_i128(units)));
+            return Ok(Position::At(i256::from_i128(units)));
         }
         DataType::Time32(unit) | DataType::Time64(unit) => (
             i128::from(string_to_time_nanoseconds(text).map_err(|_| None)?),
@@ -262,14 +263,14 @@ fn instant(ty: &DataType, text: &str) -> Result<Place<i256>, Option<String>> {
     };
     let floor = i256::from_i128(nanoseconds.div_euclid(unit));
     Ok(if nanoseconds.rem_euclid(unit) == 0 {
-        Place::At(floor)
+        Position::At(floor)
     } else {
-        Place::After(floor)
+        Position::After(floor)
     })
 }
 
-/// Nanoseconds since 1970 in UTC. A text without offset is meant in the column's time zone, or in
-/// UTC if it has none.
+/// Nanoseconds since 1970 in UTC. A text without an offset is in the column's time zone, or in UTC
+/// if the column has none.
 fn timestamp(text: &str, zone: Option<&str>) -> Result<i128, Option<String>> {
     let within = |zone: &str| {
         let zone: Tz = zone.parse().map_err(|_| {
@@ -281,19 +282,19 @@ fn timestamp(text: &str, zone: Option<&str>) -> Result<i128, Option<String>> {
         Ok(i128::from(at.timestamp()) * 1_000_000_000 + i128::from(at.timestamp_subsec_nanos()))
     };
     let utc = within("+00:00")?;
-    // It has an offset of its own if the zone it is read in makes no difference.
+    // A text with an offset is the same instant in every zone.
     match zone {
         Some(zone) if utc != within("+01:00")? => within(zone),
         _ => Ok(utc),
     }
 }
 
-/// Bytes among strings of a fixed length, in lexicographic order.
-fn fixed_size(bytes: &[u8], len: usize) -> Place {
+/// Position of bytes among strings of a fixed length, in lexicographic order.
+fn fixed_size(bytes: &[u8], len: usize) -> Position {
     match bytes.get(..len) {
-        Some(all) if bytes.len() == len => Place::At(Value::Bytes(all.to_vec())),
-        Some(prefix) => Place::After(Value::Bytes(prefix.to_vec())),
-        // A prefix comes before all that it begins, the first of which ends with zeros.
-        None => Place::Before(Value::Bytes([bytes, &vec![0; len - bytes.len()]].concat())),
+        Some(all) if bytes.len() == len => Position::At(Value::Bytes(all.to_vec())),
+        Some(prefix) => Position::After(Value::Bytes(prefix.to_vec())),
+        // The first string with this prefix ends with zeros.
+        None => Position::Before(Value::Bytes([bytes, &vec![0; len - bytes.len()]].concat())),
     }
 }

@@ -9,8 +9,7 @@ use arrow_array::{
 use arrow_buffer::{Buffer, i256};
 use arrow_schema::{DataType, Field, Schema};
 
-use super::tests::{Rng, batch, table};
-use super::{Compare, Literal, Predicate};
+use super::{Compare, Literal, Predicate, Rng, batch, table};
 
 fn parse(text: &str) -> Predicate {
     text.parse().unwrap_or_else(|e| panic!("{text}: {e}"))

@@ -1,4 +1,4 @@
-//! What can be asked for single columns: profiles, expected access, bounds on the error.
+//! Options of single columns: profiles, expected access, bounds on the error.
 #![allow(
     missing_docs,
     clippy::pedantic,

@@ -1,0 +1,408 @@
+//! A column of each type with random values, its cells for the oracle, and literals for it.
+
+use super::*;
+
+pub(super) type CellBounds = fn(&[Option<Cell>]) -> Bounds;
+
+pub(super) type MakeLiteral = Box<dyn Fn(&mut Rng) -> (Literal, Cell)>;
+
+pub(super) struct Column {
+    pub(super) array: ArrayRef,
+    pub(super) cells: Cells,
+    pub(super) literal: MakeLiteral,
+    /// Of some rows; `None` where the writer has none.
+    pub(super) zone: Option<CellBounds>,
+}
+
+fn int_bounds(cells: &[Option<Cell>]) -> Bounds {
+    let ints = || {
+        cells.iter().flatten().map(|c| {
+            if let Cell::Number(v, _) = c {
+                *v
+            } else {
+                panic!("{c:?}")
+            }
+        })
+    };
+    ints()
+        .min()
+        .map_or(Bounds::None, |min| Bounds::Int(min, ints().max().unwrap()))
+}
+
+fn float_bounds(cells: &[Option<Cell>]) -> Bounds {
+    let bits = cells.iter().flatten().map(|c| {
+        if let Cell::Float(v) = c {
+            v.to_bits()
+        } else {
+            panic!("{c:?}")
+        }
+    });
+    ZoneMap::of(Values::U64(&bits.collect::<Vec<_>>()), Kind::Float, 0).bounds
+}
+
+fn byte_bounds(cells: &[Option<Cell>]) -> Bounds {
+    let bytes = cells.iter().flatten().map(|c| {
+        if let Cell::Bytes(v) = c {
+            v.as_slice()
+        } else {
+            panic!("{c:?}")
+        }
+    });
+    ZoneMap::of(
+        Values::Bytes(bytes.collect::<StringsBuf>().as_strings()),
+        Kind::Opaque,
+        0,
+    )
+    .bounds
+}
+
+fn bit_bounds(cells: &[Option<Cell>]) -> Bounds {
+    let has = |bit| {
+        cells
+            .iter()
+            .flatten()
+            .any(|c| matches!(c, Cell::Bool(b) if *b == bit))
+    };
+    Bounds::Bits(has(false), has(true))
+}
+
+pub(super) const STRINGS: [&str; 10] = [
+    "",
+    "a",
+    "ab",
+    "b",
+    "a\0",
+    "it's",
+    "ümläut",
+    "a string longer than sixteen",
+    "a string longer than that",
+    "zz",
+];
+
+fn nullable<T>(rng: &mut Rng, rows: usize, mut value: impl FnMut(&mut Rng) -> T) -> Vec<Option<T>> {
+    (0..rows)
+        .map(|_| (rng.below(5) > 0).then(|| value(rng)))
+        .collect()
+}
+
+/// A column of each kind.
+pub(super) fn table(rng: &mut Rng, rows: usize) -> Vec<(String, Column)> {
+    let mut columns: Vec<(String, Column)> = Vec::new();
+    let mut add = |name: &str, array: ArrayRef, cells: Cells, literal, zone| {
+        columns.push((
+            name.to_owned(),
+            Column {
+                array,
+                cells,
+                literal,
+                zone,
+            },
+        ));
+    };
+    macro_rules! numbers {
+        ($name:literal, $array:ident, $native:ty, $scale:literal, $min:expr, $max:expr, $literal:expr, $finish:expr) => {{
+            let values = nullable(rng, rows, |rng| rng.int($min as i128, $max as i128));
+            let array: $array = values
+                .iter()
+                .map(|v| v.map(|v| <$native>::try_from(v).unwrap()))
+                .collect();
+            let cells = values
+                .iter()
+                .map(|v| v.map(|v| Cell::Number(v, $scale)))
+                .collect();
+            let finish: fn($array) -> $array = $finish;
+            add(
+                $name,
+                Arc::new(finish(array)),
+                cells,
+                $literal,
+                Some(int_bounds as CellBounds),
+            );
+        }};
+    }
+    numbers!(
+        "i8",
+        Int8Array,
+        i8,
+        0,
+        i8::MIN,
+        i8::MAX,
+        number_literal(-130, 130),
+        |a| a
+    );
+    numbers!(
+        "i64",
+        Int64Array,
+        i64,
+        0,
+        i64::MIN,
+        i64::MAX,
+        number_literal(i64::MIN as i128, i64::MAX as i128),
+        |a| a
+    );
+    numbers!(
+        "u8",
+        UInt8Array,
+        u8,
+        0,
+        u8::MIN,
+        u8::MAX,
+        number_literal(-2, 260),
+        |a| a
+    );
+    numbers!(
+        "u64",
+        UInt64Array,
+        u64,
+        0,
+        u64::MIN,
+        u64::MAX,
+        number_literal(-2, u64::MAX as i128),
+        |a| a
+    );
+    numbers!(
+        "duration",
+        DurationSecondArray,
+        i64,
+        0,
+        i64::MIN,
+        i64::MAX,
+        number_literal(-2, 60),
+        |a| a
+    );
+    numbers!(
+        "dec",
+        Decimal128Array,
+        i128,
+        2,
+        -99_999,
+        99_999,
+        decimal_literal(),
+        |a| a.with_precision_and_scale(5, 2).unwrap()
+    );
+    numbers!(
+        "big dec",
+        Decimal256Array,
+        i256,
+        3,
+        -99_999,
+        99_999,
+        decimal_literal(),
+        |a| a.with_precision_and_scale(60, 3).unwrap()
+    );
+    let day: MakeLiteral = Box::new(|rng| {
+        let day = rng.int(-20_000, 20_000) as i64;
+        (Literal::Text(date(day)), Cell::Number(i128::from(day), 0))
+    });
+    numbers!("date", Date32Array, i32, 0, -20_000, 20_000, day, |a| a);
+    let day: MakeLiteral = Box::new(|rng| {
+        let day = rng.int(-20_000, 20_000) as i64;
+        (
+            Literal::Text(date(day)),
+            Cell::Number(i128::from(day) * 86_400_000, 0),
+        )
+    });
+    numbers!(
+        "date64",
+        Date64Array,
+        i64,
+        0,
+        -1_728_000_000,
+        1_728_000_000,
+        day,
+        |a| a
+    );
+    let clock: MakeLiteral = Box::new(|rng| {
+        let (seconds, fraction) = (rng.int(0, 86_399), rng.below(100_000) as i128);
+        (
+            Literal::Text(format!("{}.{fraction:05}", time(seconds as i64))),
+            scaled(seconds * 100_000 + fraction, 5, 3),
+        )
+    });
+    numbers!(
+        "time",
+        Time32MillisecondArray,
+        i32,
+        0,
+        0,
+        86_399_999,
+        clock,
+        |a| a
+    );
+    numbers!(
+        "at",
+        TimestampSecondArray,
+        i64,
+        0,
+        -200_000,
+        1_700_000_000,
+        timestamp(0, 0),
+        |a| a
+    );
+    numbers!(
+        "at zone",
+        TimestampMicrosecondArray,
+        i64,
+        0,
+        -200_000_000_000i64,
+        1_700_000_000_000_000i64,
+        timestamp(6, 90),
+        |a| a.with_timezone("+01:30")
+    );
+
+    let values = nullable(rng, rows, |rng| rng.pick(&FLOATS));
+    let cells = |narrow: fn(f64) -> f64| {
+        values
+            .iter()
+            .map(|v| v.map(|v| Cell::Float(narrow(v))))
+            .collect::<Cells>()
+    };
+    let single = |v: f64| f64::from(v as f32);
+    let half = |v: f64| <Float16Type as ArrowPrimitiveType>::Native::from_f64(v).to_f64();
+    add(
+        "f64",
+        Arc::new(Float64Array::from(values.clone())),
+        cells(|v| v),
+        float_literal(|v| v),
+        Some(float_bounds),
+    );
+    let array: Float32Array = values.iter().map(|v| v.map(|v| v as f32)).collect();
+    add(
+        "f32",
+        Arc::new(array),
+        cells(single),
+        float_literal(single),
+        Some(float_bounds),
+    );
+    let array: Float16Array = values
+        .iter()
+        .map(|v| v.map(<Float16Type as ArrowPrimitiveType>::Native::from_f64))
+        .collect();
+    add(
+        "f16",
+        Arc::new(array),
+        cells(half),
+        float_literal(half),
+        Some(float_bounds),
+    );
+
+    let bools = nullable(rng, rows, |rng| rng.below(2) == 0);
+    let bool_literal: MakeLiteral = Box::new(|rng| {
+        let v = rng.below(2) == 0;
+        (Literal::Bool(v), Cell::Bool(v))
+    });
+    let bool_cells = bools.iter().map(|v| v.map(Cell::Bool)).collect();
+    add(
+        "bool",
+        Arc::new(BooleanArray::from(bools)),
+        bool_cells,
+        bool_literal,
+        Some(bit_bounds),
+    );
+
+    let texts = nullable(rng, rows, |rng| rng.pick(&STRINGS));
+    let cells: Cells = texts
+        .iter()
+        .map(|v| v.map(|v| Cell::Bytes(v.as_bytes().to_vec())))
+        .collect();
+    let mut text = |name, array, zone| add(name, array, cells.clone(), text_literal(), zone);
+    text(
+        "utf8",
+        Arc::new(StringArray::from(texts.clone())),
+        Some(byte_bounds),
+    );
+    text(
+        "large",
+        Arc::new(LargeStringArray::from(texts.clone())),
+        Some(byte_bounds),
+    );
+    text(
+        "view",
+        Arc::new(StringViewArray::from(texts.clone())),
+        Some(byte_bounds),
+    );
+    let bytes: Vec<_> = texts.iter().map(|v| v.map(str::as_bytes)).collect();
+    text(
+        "binary",
+        Arc::new(BinaryArray::from(bytes)),
+        Some(byte_bounds),
+    );
+    let plain = StringArray::from(texts.clone());
+    let dictionary: arrow_array::DictionaryArray<Int8Type> = texts.iter().copied().collect();
+    text("dict", Arc::new(dictionary), None);
+    let ends: Int32Array = (1..=rows as i32).collect();
+    text(
+        "runs",
+        Arc::new(RunArray::try_new(&ends, &plain).unwrap()),
+        None,
+    );
+    let inner: arrow_array::DictionaryArray<Int16Type> = texts.iter().copied().collect();
+    text(
+        "runs of dict",
+        Arc::new(RunArray::try_new(&ends, &inner).unwrap()),
+        None,
+    );
+
+    let fixed = nullable(rng, rows, |rng| {
+        rng.pick(&[b"ab", b"a\0", b"b ", b"\xff\xff"])
+    });
+    let array =
+        FixedSizeBinaryArray::try_from_sparse_iter_with_size(fixed.iter().copied(), 2).unwrap();
+    let cells = fixed
+        .iter()
+        .map(|v| v.map(|v| Cell::Bytes(v.to_vec())))
+        .collect();
+    add(
+        "fixed",
+        Arc::new(array),
+        cells,
+        text_literal(),
+        Some(byte_bounds),
+    );
+    columns
+}
+
+const FLOATS: [f64; 12] = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.5,
+    0.1,
+    f64::NAN,
+    -f64::NAN,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    65504.0,
+    1e30,
+    -1e300,
+];
+
+fn float_literal(narrow: fn(f64) -> f64) -> MakeLiteral {
+    Box::new(move |rng| {
+        if rng.below(3) == 0 {
+            let v = rng.below(10) as i128 - 5;
+            return (Literal::Int(v), Cell::Float(v as f64));
+        }
+        let v = rng.pick(&FLOATS);
+        let narrow = narrow(v);
+        // Too large for the type: equal to nothing, between its largest number and infinity.
+        (
+            Literal::Float(v),
+            Cell::Float(if narrow.is_infinite() && v.is_finite() {
+                v
+            } else {
+                narrow
+            }),
+        )
+    })
+}
+
+fn text_literal() -> MakeLiteral {
+    Box::new(|rng| {
+        let text = rng.pick(&STRINGS);
+        (
+            Literal::Text(text.to_owned()),
+            Cell::Bytes(text.as_bytes().to_vec()),
+        )
+    })
+}

@@ -1,0 +1,200 @@
+//! Few bytes that declare many rows, or a schema that the leaves do not have.
+
+use super::*;
+
+/// A file of `batch` whose footer has the bytes `from` replaced, once.
+fn replaced(batch: &RecordBatch, from: &[u8], to: &[u8]) -> Vec<u8> {
+    let mut parts = Parts::of(
+        &staffa::to_bytes(
+            batch.schema(),
+            std::slice::from_ref(batch),
+            WriteOptions::default(),
+        )
+        .unwrap(),
+    );
+    let at = parts
+        .footer
+        .windows(from.len())
+        .position(|window| window == from)
+        .unwrap();
+    parts.footer.splice(at..at + from.len(), to.iter().copied());
+    parts.file()
+}
+
+/// An error, within the memory, which says what is allowed.
+fn limited(file: Vec<u8>) {
+    let mut limits = limits();
+    limits.row_group_values = 1 << 20;
+    let (result, peak) = measured(|| whole(file, limits));
+    assert!(peak < MOST_BYTES, "{peak} bytes of memory");
+    assert!(
+        matches!(result, Err(Error::Limit { .. } | Error::Corrupt { .. })),
+        "{result:?}"
+    );
+}
+
+#[test]
+fn rows_that_need_no_bytes_are_limited_too() {
+    let _turn = turn();
+    // Lists of 2^31 NULLs.
+    let nulls: ArrayRef = Arc::new(NullArray::new(i32::MAX as usize));
+    let offsets = OffsetBuffer::new(vec![0, i32::MAX].into());
+    let batch = one(Arc::new(
+        ListArray::try_new(field("item", DataType::Null), offsets, nulls, None).unwrap(),
+    ));
+    let bytes = staffa::to_bytes(
+        batch.schema(),
+        std::slice::from_ref(&batch),
+        WriteOptions::default(),
+    )
+    .unwrap();
+    assert_eq!(
+        whole(bytes.clone(), Limits::default()).unwrap()[0]
+            .column(0)
+            .as_list::<i32>()
+            .values()
+            .len(),
+        0x7fff_ffff
+    );
+    limited(bytes);
+    // A run of 2^31 rows in a list.
+    let runs: RunArray<arrow_array::types::Int32Type> = RunArray::try_new(
+        &Int32Array::from(vec![i32::MAX]),
+        &StringArray::from(vec![None::<&str>]),
+    )
+    .unwrap();
+    let offsets = OffsetBuffer::new(vec![0, i32::MAX].into());
+    let items: ArrayRef = Arc::new(runs);
+    let list = ListArray::try_new(
+        field("item", items.data_type().clone()),
+        offsets,
+        items,
+        None,
+    )
+    .unwrap();
+    let batch = one(Arc::new(list));
+    let bytes = staffa::to_bytes(
+        batch.schema(),
+        std::slice::from_ref(&batch),
+        WriteOptions::default(),
+    )
+    .unwrap();
+    assert_eq!(
+        whole(bytes.clone(), Limits::default()).unwrap()[0].num_rows(),
+        1
+    );
+    limited(bytes);
+    // NULLs of a type that is 2^30 bytes wide.
+    let nulls = NullBuffer::new_null(2);
+    let batch = one(Arc::new(
+        FixedSizeBinaryArray::try_new(1, Buffer::from(&[0, 0]), Some(nulls)).unwrap(),
+    ));
+    limited(replaced(&batch, &[19, 1], &[19, 0x80, 0x80, 0x80, 0x80, 4]));
+    // Lists of 2^31 - 1 items each.
+    let batch = one(array(
+        &DataType::FixedSizeList(field("item", DataType::Null), 1),
+        false,
+        3,
+        &mut Random(1),
+    ));
+    limited(replaced(&batch, &[35, 1], &[35, 0xff, 0xff, 0xff, 0xff, 7]));
+}
+
+/// A varint.
+fn varint(mut value: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+    out
+}
+
+#[test]
+fn one_constant_block_of_many_values_is_limited() {
+    let _turn = turn();
+    // encoding 1 (constant), no children: as many values of any type as one likes.
+    let many = 1u64 << 30;
+    let types = [
+        (
+            arrow_array::new_null_array(&DataType::Boolean, 1),
+            0u8,
+            vec![1u8],
+        ),
+        (arrow_array::new_null_array(&DataType::Int8, 1), 1, vec![1]),
+        (
+            arrow_array::new_null_array(&DataType::Decimal256(9, 0), 1),
+            6,
+            vec![1; 32],
+        ),
+        (arrow_array::new_null_array(&DataType::Utf8, 1), 7, vec![]),
+        (
+            arrow_array::new_null_array(&DataType::Utf8, 1),
+            7,
+            vec![b'x'; 30],
+        ),
+    ];
+    for (column, ty, payload) in types {
+        let batch = one(column);
+        let mut parts = Parts::of(&bytes_of(&batch));
+        let strings = if ty == 7 {
+            varint(many * payload.len() as u64)
+        } else {
+            vec![]
+        };
+        let node = [
+            vec![1, ty],
+            varint(many),
+            varint(payload.len() as u64),
+            payload,
+        ]
+        .concat();
+        let mut block = [varint(many), vec![2], strings.clone(), node].concat();
+        block.extend(crc(&block));
+        let offset = parts.body.len() as u64;
+        let index = [
+            varint(offset),
+            varint(many),
+            vec![0, 1],
+            varint(block.len() as u64),
+            if ty == 7 { strings } else { vec![0] },
+            vec![0, 0],
+        ];
+        parts.body.extend(block);
+        parts.set_index(0, &index.concat());
+        parts.footer[..8].copy_from_slice(&many.to_le_bytes());
+        parts.footer[16..24].copy_from_slice(&[(many as u32).to_le_bytes(); 2].concat());
+        let (result, peak) = measured(|| whole(parts.file(), limits()));
+        assert!(peak < MOST_BYTES, "type {ty}: {peak} bytes of memory");
+        let message = result.unwrap_err().to_string();
+        assert!(
+            message.contains("allowed") || message.contains("1048576"),
+            "type {ty}: {message}"
+        );
+    }
+}
+
+#[test]
+fn a_schema_that_is_not_of_the_leaves_is_refused() {
+    let _turn = turn();
+    // Int64 as a list, as text, and as float64: the zone maps are of integers.
+    let batch = one(Arc::new(Int64Array::from_iter_values(0..100)));
+    for other in [
+        &[12][..],
+        &[31, 1, b'i', 1, 5],
+        &[13],
+        &[2],
+        &[30, 9, 0],
+        &[1],
+        &[36, 0],
+    ] {
+        let file = replaced(&batch, &[1, b'a', 1, 5], &[&[1, b'a', 1], other].concat());
+        let message = whole(file, limits()).unwrap_err().to_string();
+        assert!(!message.is_empty());
+    }
+    assert_eq!(
+        batch.schema_ref().as_ref(),
+        &Schema::new(vec![arrow_schema::Field::new("a", DataType::Int64, true)])
+    );
+}

@@ -1,0 +1,185 @@
+//! Parts changed and sealed again, so that their checksums hold.
+
+use super::*;
+
+#[test]
+fn footers_sealed_again_do_no_harm() {
+    let _turn = turn();
+    let parts = Parts::of(&bytes_of(&mixed()));
+    assert!(survives(parts.file(), "as it is"));
+    let mut random = Random(21);
+    for i in 0..3000 * times() {
+        let mut hostile = parts.clone();
+        mutate(&mut hostile.footer, false, &mut random);
+        survives(hostile.file(), &format!("footer {i}"));
+    }
+}
+
+#[test]
+fn column_indexes_sealed_again_do_no_harm() {
+    let _turn = turn();
+    let parts = Parts::of(&bytes_of(&mixed()));
+    let mut random = Random(22);
+    for i in 0..3000 * times() {
+        let mut hostile = parts.clone();
+        let leaf = random.below(parts.leaves());
+        let place = parts.index(leaf);
+        let mut body = parts.body[place.start..place.end - 4].to_vec();
+        mutate(&mut body, false, &mut random);
+        hostile.set_index(leaf, &body);
+        survives(hostile.file(), &format!("index {i} of leaf {leaf}"));
+    }
+}
+
+/// Sources that are the chunk itself, a column derived from it, missing, nested, shorter or of
+/// another type: an answer or an error.
+#[test]
+fn indexes_that_lie_about_their_sources_do_no_harm() {
+    let _turn = turn();
+    let (batch, options) = common::encodings();
+    let parts = Parts::of(&staffa::to_bytes(batch.schema(), &[batch], options).unwrap());
+    // One source each, whose number follows.
+    let derived: Vec<usize> = (0..parts.leaves())
+        .filter(|leaf| parts.body[parts.index(*leaf)][0] == 1)
+        .collect();
+    assert!(derived.len() >= 2, "{derived:?}");
+    for &leaf in &derived {
+        for source in 0..127 {
+            let mut hostile = parts.clone();
+            let index = hostile.index(leaf);
+            let honest = hostile.body[index.start + 1] == source;
+            hostile.body[index.start + 1] = source;
+            hostile.seal(index);
+            let ok = survives(
+                hostile.file(),
+                &format!("leaf {leaf} derived from {source}"),
+            );
+            assert!(ok || !honest, "leaf {leaf} derived from {source}");
+            assert!(
+                !ok || (usize::from(source) != leaf && usize::from(source) < parts.leaves()),
+                "leaf {leaf} derived from {source}"
+            );
+        }
+        for count in [0, 2, 15, 16, 127] {
+            let mut hostile = parts.clone();
+            let index = hostile.index(leaf);
+            hostile.body[index.start] = count;
+            hostile.seal(index);
+            assert!(
+                !survives(hostile.file(), &format!("leaf {leaf} with {count} sources")),
+                "{count} sources"
+            );
+        }
+    }
+    // Two columns, each derived from the other.
+    let mut hostile = parts.clone();
+    for (leaf, source) in [(derived[0], derived[1]), (derived[1], derived[0])] {
+        let index = hostile.index(leaf);
+        hostile.body[index.start + 1] = source as u8;
+        hostile.seal(index);
+    }
+    assert!(!survives(hostile.file(), "a cycle"));
+}
+
+#[test]
+fn column_indexes_of_other_columns_do_no_harm() {
+    let _turn = turn();
+    let parts = Parts::of(&bytes_of(&mixed()));
+    for leaf in 0..parts.leaves() {
+        for other in 0..leaf {
+            let mut hostile = parts.clone();
+            let (a, b) = (parts.entry(leaf), parts.entry(other));
+            for byte in 0..12 {
+                hostile.footer.swap(a + byte, b + byte);
+            }
+            survives(
+                hostile.file(),
+                &format!("indexes of leaves {leaf} and {other}"),
+            );
+        }
+    }
+}
+
+/// Changes block after block of a file.
+fn blocks_do_no_harm(bytes: Vec<u8>, count: usize, random: &mut Random) {
+    let parts = Parts::of(&bytes);
+    let mut places = Vec::new();
+    for leaf in File::from_bytes(bytes).unwrap().inspect().unwrap().columns {
+        for chunk in leaf.chunks {
+            let shared = chunk
+                .shared_parts
+                .iter()
+                .map(|part| (part.offset, part.bytes));
+            places
+                .extend(shared.chain(chunk.blocks.iter().map(|block| (block.offset, block.bytes))));
+        }
+    }
+    let places: Vec<Range<usize>> = places
+        .iter()
+        .map(|(at, len)| *at as usize..(at + len) as usize)
+        .collect();
+    let mut accepted = 0;
+    for i in 0..count * times() {
+        let mut hostile = parts.clone();
+        let place = places[i % places.len()].clone();
+        let mut body = parts.body[place.start..place.end - 4].to_vec();
+        mutate(&mut body, true, random);
+        hostile.body[place.start..place.end - 4].copy_from_slice(&body);
+        hostile.seal(place.clone());
+        accepted += usize::from(survives(hostile.file(), &format!("block {i} at {place:?}")));
+    }
+    assert!(
+        accepted > count / 100,
+        "sealing fails, or little is changed: {accepted} accepted"
+    );
+}
+
+#[test]
+fn blocks_sealed_again_do_no_harm() {
+    let _turn = turn();
+    blocks_do_no_harm(bytes_of(&mixed()), 3000, &mut Random(23));
+}
+
+#[test]
+fn encodings_sealed_again_do_no_harm() {
+    let _turn = turn();
+    let (batch, options) = encodings();
+    let bytes = staffa::to_bytes(batch.schema(), &[batch], options).unwrap();
+    blocks_do_no_harm(bytes, 2400, &mut Random(24));
+}
+
+/// Text blocks that share the tokens of one dictionary.
+#[test]
+fn shared_tokens_do_no_harm() {
+    let _turn = turn();
+    let mut random = Random(25);
+    let words: Vec<String> = (0..60)
+        .map(|_| format!("{:x}", random.next() >> 40))
+        .collect();
+    let mut sentence = |i: u64| {
+        let words: Vec<&str> = (0..5)
+            .map(|_| words[random.below(words.len())].as_str())
+            .collect();
+        format!("{} {i}", words.join(" "))
+    };
+    let batch = one(Arc::new(StringArray::from_iter_values(
+        (0..1200).map(&mut sentence),
+    )));
+    let mut options = sized(1200, 400);
+    options.encodings = vec![("a".into(), "onpair".into())];
+    let bytes = staffa::to_bytes(batch.schema(), std::slice::from_ref(&batch), options).unwrap();
+    let file = File::from_bytes(bytes.clone()).unwrap();
+    let column_of_text = &file.explain().unwrap()[0];
+    assert_eq!(column_of_text.shared.len(), 1, "{column_of_text:?}");
+    assert!(
+        column_of_text
+            .blocks
+            .iter()
+            .all(|b| b.values.as_ref().unwrap().detail == "shared tokens")
+    );
+    assert_eq!(
+        column(&whole(bytes.clone(), Limits::default()).unwrap(), 0),
+        rows(batch.column(0))
+    );
+    blocks_do_no_harm(bytes, 400, &mut random);
+}

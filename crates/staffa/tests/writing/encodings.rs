@@ -1,0 +1,246 @@
+//! Encodings requested by name, and left out by name.
+
+use super::*;
+
+/// Columns that are viable for one encoding or another, some with NULLs.
+pub(super) fn samples() -> Vec<(&'static str, ArrayRef)> {
+    const ROWS: i64 = 3000;
+    let mut random = Random(9);
+    let mut noise: Vec<i64> = (0..ROWS).map(|_| random.below(1000) as i64).collect();
+    noise[77] = i64::MAX;
+    let runs = || (0..ROWS).map(|i| i / 50 % 7 - 3);
+    let some = |i: usize| !i.is_multiple_of(5);
+    let text = |i: i64| format!("https://www.example.org/{}/{}", i % 90, i * i % 13);
+    vec![
+        (
+            "constant",
+            Arc::new(Int64Array::from_value(42, ROWS as usize)),
+        ),
+        (
+            "runs",
+            Arc::new(Int16Array::from_iter_values(runs().map(|v| v as i16))),
+        ),
+        (
+            "rising",
+            Arc::new(UInt64Array::from_iter_values(
+                (0..ROWS as u64).map(|i| (1 << 40) + i * 17),
+            )),
+        ),
+        (
+            "noise",
+            Arc::new(Int64Array::from_iter(
+                noise.iter().enumerate().map(|(i, v)| some(i).then_some(*v)),
+            )),
+        ),
+        (
+            "bytes",
+            Arc::new(Int8Array::from_iter_values(runs().map(|v| v as i8))),
+        ),
+        (
+            "mostly",
+            Arc::new(Int32Array::from_iter_values(
+                (0..ROWS as i32).map(|i| if i % 11 == 0 { i * 99_999 } else { 5 }),
+            )),
+        ),
+        (
+            "prices",
+            Arc::new(Float64Array::from_iter_values(
+                (0..ROWS).map(|i| (i * 7919 % 10_007) as f64 / 100.0),
+            )),
+        ),
+        (
+            "ratios",
+            Arc::new(Float64Array::from_iter_values(
+                (1..=ROWS).map(|i| 1.0 / i as f64),
+            )),
+        ),
+        (
+            "singles",
+            Arc::new(Float32Array::from_iter_values(
+                (0..ROWS).map(|i| (i % 1009) as f32 / 8.0),
+            )),
+        ),
+        (
+            "decimals",
+            Arc::new(Decimal128Array::from_iter_values(
+                (0..ROWS).map(|i| i128::from(i) * 1001),
+            )),
+        ),
+        (
+            "wide",
+            Arc::new(Decimal256Array::from_iter_values(
+                (0..ROWS).map(|i| i256::from_i128(i128::from(i) - 500)),
+            )),
+        ),
+        (
+            "urls",
+            Arc::new(StringArray::from_iter(
+                (0..ROWS).map(|i| some(i as usize).then(|| text(i))),
+            )),
+        ),
+        (
+            "words",
+            Arc::new(StringArray::from_iter_values(
+                (0..ROWS).map(|i| ["cat", "dog", "eel"][(i / 9 % 3) as usize]),
+            )),
+        ),
+        (
+            "flags",
+            Arc::new(BooleanArray::from_iter(
+                (0..ROWS).map(|i| Some(i % 97 == 0)),
+            )),
+        ),
+        (
+            "halves",
+            Arc::new(BooleanArray::from_iter(
+                (0..ROWS).map(|i| Some(i < ROWS / 2)),
+            )),
+        ),
+    ]
+}
+
+#[test]
+fn a_requested_encoding_is_used() {
+    for encoding in staffa::encodings() {
+        let mut held = Vec::new();
+        for (name, sample) in samples() {
+            let batch = RecordBatch::try_from_iter([(name, sample)]).unwrap();
+            let mut options = with_encoding(name, encoding.name);
+            (options.block_rows, options.row_group_rows) = (1024, 2048);
+            let bytes =
+                match staffa::to_bytes(batch.schema(), std::slice::from_ref(&batch), options) {
+                    Ok(bytes) => bytes,
+                    Err(error) => {
+                        let message = error.to_string();
+                        assert!(
+                            matches!(error, Error::InvalidArgument(_)),
+                            "{} on {name}: {message}",
+                            encoding.name
+                        );
+                        assert!(
+                            message.contains(name) && message.contains(encoding.name),
+                            "{message}"
+                        );
+                        continue;
+                    }
+                };
+            let file = File::from_bytes(bytes).unwrap();
+            assert_eq!(
+                column(&read(file.scan()), 0),
+                rows(batch.column(0)),
+                "{} on {name}",
+                encoding.name
+            );
+            assert_eq!(
+                rows(file.take(&[2999, 5, 1024], None, false).unwrap().column(0)),
+                [2999, 5, 1024].map(|row| common::show(batch.column(0).as_ref(), row)),
+                "{} on {name}",
+                encoding.name
+            );
+            let explained = file.explain().unwrap();
+            let used = explained[0]
+                .blocks
+                .iter()
+                .map(|block| block.values.as_ref().unwrap().encoding.as_str());
+            assert!(
+                used.clone().all(|used| used == encoding.name),
+                "{} on {name}: {:?}",
+                encoding.name,
+                used.collect::<Vec<_>>()
+            );
+            held.push(name);
+        }
+        assert_eq!(
+            held.is_empty(),
+            !encoding.by_name,
+            "{} holds none of the samples",
+            encoding.name
+        );
+    }
+}
+
+/// The encodings of all nodes of a tree.
+fn names_of(tree: &staffa::EncodingTree, names: &mut Vec<String>) {
+    names.push(tree.encoding.clone());
+    tree.children
+        .iter()
+        .for_each(|child| names_of(child, names));
+}
+
+#[test]
+fn an_encoding_left_out_is_in_no_tree() {
+    let batch = RecordBatch::try_from_iter_with_nullable(
+        samples().into_iter().map(|(name, a)| (name, a, true)),
+    );
+    // A second column of each, for the encodings of derived columns.
+    let twice = samples().into_iter().flat_map(|(name, array)| {
+        [
+            (name.to_owned(), array.clone()),
+            (format!("{name}2"), array),
+        ]
+    });
+    let twice =
+        RecordBatch::try_from_iter_with_nullable(twice.map(|(name, array)| (name, array, true)))
+            .unwrap();
+    for encoding in staffa::encodings()
+        .iter()
+        .map(|e| e.name)
+        .filter(|name| !["plain", "bitmap"].contains(name))
+    {
+        for batch in [batch.as_ref().unwrap(), &twice] {
+            let mut options = sized(2048, 1024);
+            options.without.push(encoding.to_owned());
+            let file = File::from_bytes(
+                staffa::to_bytes(batch.schema(), std::slice::from_ref(batch), options).unwrap(),
+            );
+            let file = file.unwrap();
+            let mut used = Vec::new();
+            for column in file.explain().unwrap() {
+                column
+                    .shared
+                    .iter()
+                    .for_each(|part| names_of(&part.tree, &mut used));
+                let trees = column
+                    .blocks
+                    .iter()
+                    .flat_map(|block| block.validity.iter().chain(&block.values));
+                trees.for_each(|tree| names_of(tree, &mut used));
+            }
+            assert!(!used.iter().any(|name| name == encoding), "{encoding}");
+            let read = read(file.scan());
+            for (i, array) in batch.columns().iter().enumerate() {
+                assert_eq!(column(&read, i), rows(array), "{encoding}");
+            }
+        }
+    }
+    // A column may still request it by name.
+    let mut options = with_encoding("runs", "run_end");
+    options.without.push("run_end".to_owned());
+    let batch = batch.unwrap();
+    let file =
+        File::from_bytes(staffa::to_bytes(batch.schema(), &[batch], options).unwrap()).unwrap();
+    let explained = file
+        .explain()
+        .unwrap()
+        .into_iter()
+        .find(|column| column.path == "runs")
+        .unwrap();
+    assert_eq!(
+        explained.blocks[0].values.as_ref().unwrap().encoding,
+        "run_end"
+    );
+}
+
+#[test]
+fn blocks_of_one_letter_share_their_only_token() {
+    let letters = || {
+        Arc::new(StringArray::from_iter_values(
+            (0..12).map(|i| "a".repeat(i % 3)),
+        )) as ArrayRef
+    };
+    let mut options = sized(12, 4);
+    options.encodings = vec![("a".into(), "onpair".into())];
+    let batch = table(vec![letters()]);
+    let file = write(std::slice::from_ref(&batch), options);
+    assert_eq!(column(&read(file.scan()), 0), rows(batch.column(0)));
+}
