@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use super::many;
 use crate::error::{Error, Result};
 use crate::values::Bitmap;
 
@@ -16,7 +17,7 @@ use crate::values::Bitmap;
 const SHARE: u64 = 6;
 
 /// Whether so many of `among` are better told by a bit each.
-pub(crate) fn is_dense(wanted: u64, among: u64) -> bool {
+pub(crate) fn prefers_bitmap(wanted: u64, among: u64) -> bool {
     wanted.saturating_mul(SHARE) >= among
 }
 
@@ -30,11 +31,19 @@ pub(crate) enum Selection {
 }
 
 impl Selection {
-    /// How many are wanted.
+    /// Number of selected values.
     pub fn len(&self) -> usize {
         match self {
             Self::List(rows) => rows.len(),
             Self::Bits(_, count) => *count,
+        }
+    }
+
+    /// Whether decoding the vectors of the selected values costs less than reading each by itself.
+    pub fn is_many(&self) -> bool {
+        match self {
+            Self::List(rows) => many(rows),
+            Self::Bits(..) => true,
         }
     }
 
@@ -130,7 +139,7 @@ impl ChunkSelection {
         };
         let first = first / block_rows.max(1) * block_rows;
         let among = last - first + 1;
-        if !is_dense(rows.len() as u64, among) {
+        if !prefers_bitmap(rows.len() as u64, among) {
             return Self::List(rows);
         }
         let mut bits = Bitmap::filled(among as usize, false);
@@ -154,7 +163,7 @@ impl ChunkSelection {
     /// Of a bit for each from `first` on, with which a block begins.
     pub fn of_bits(first: u64, bits: Bitmap) -> Self {
         let count = bits.count_ones();
-        if is_dense(count as u64, bits.len() as u64) {
+        if prefers_bitmap(count as u64, bits.len() as u64) {
             return Self::Bits { first, bits, count };
         }
         Self::List(numbers(first, &bits))
@@ -202,7 +211,7 @@ impl ChunkSelection {
                     let count = own.count_ones();
                     let selection = match count {
                         0 => continue,
-                        _ if is_dense(count as u64, own.len() as u64) => {
+                        _ if prefers_bitmap(count as u64, own.len() as u64) => {
                             Selection::Bits(own, count)
                         }
                         _ => Selection::List(own.positions()),
@@ -260,7 +269,7 @@ impl ChunkSelection {
         }
         let first = first / block_rows.max(1) * block_rows;
         let among = last.saturating_sub(first);
-        if !is_dense(count, among) {
+        if !prefers_bitmap(count, among) {
             return Ok(Self::List(
                 spans.iter().flat_map(|(start, end)| *start..*end).collect(),
             ));
