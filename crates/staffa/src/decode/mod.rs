@@ -28,15 +28,15 @@ pub(crate) use aggregate::{
 };
 pub use all::{Entries, decode_all, decode_all_strings, decode_strings, strings_bytes, words};
 pub(crate) use appended::{Appended, memory};
-pub(crate) use block::{Block, Wanted};
+pub(crate) use block::{Block, SelectedValues};
 pub use context::{Budget, OpenContext, Opener, Registry};
 pub(crate) use filter::{
     Bulk, Range, StringTest, bits_by_vector, filter_codes, filter_runs, filter_strings,
     filter_vectors,
 };
 pub(crate) use lazy::{Lazy, LazyStrings, LazyWords, get_or_try_init, take_unsorted};
-pub(crate) use reference::{Codes, Words};
-pub use reference::{ReferenceStream, Source, StreamOf};
+pub(crate) use reference::{AlignedCodes, AlignedWords};
+pub use reference::{ReferenceBlock, ReferenceStream, StreamOf};
 pub use scratch::Scratch;
 pub(crate) use scratch::vector_places;
 pub(crate) use selection::{ChunkSelection, Selection, prefers_bitmap};

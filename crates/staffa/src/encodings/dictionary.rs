@@ -89,7 +89,7 @@ impl Encoding for Dictionary {
         };
         let coded = reordered(values, stats, chooser)?.map_or(coded, |(sorted, _)| sorted);
         let codes = chooser.child(Values::U32(&coded.codes), Kind::Unsigned)?;
-        let dictionary = OwnedValues::of(values, &coded.firsts);
+        let dictionary = OwnedValues::take(values, &coded.firsts)?;
         let dictionary = chooser.child(dictionary.borrow(), stats.kind())?;
         let (ty, len) = (values.physical_type(), values.len());
         Ok(Some(Node {
@@ -183,7 +183,7 @@ fn sorted(strings: Strings<'_>, coded: &Coded) -> Option<Coded> {
 /// About what codes and values take.
 fn size(values: Values<'_>, kind: Kind, coded: &Coded, chooser: &Chooser<'_>) -> Result<usize> {
     let codes = chooser.estimate_child(Values::U32(&coded.codes), Kind::Unsigned)?;
-    Ok(codes + chooser.estimate_child(OwnedValues::of(values, &coded.firsts).borrow(), kind)?)
+    Ok(codes + chooser.estimate_child(OwnedValues::take(values, &coded.firsts)?.borrow(), kind)?)
 }
 
 /// Codes in another order, and about what they and their values take, where that is less than as

@@ -340,7 +340,7 @@ fn bytes(strings: Strings<'_>) -> Bounds {
             .checked_shl(64 - 8 * string.len().min(8) as u32)
             .unwrap_or(0);
         match strings
-            .data
+            .data()
             .get(start as usize..)
             .and_then(<[u8]>::first_chunk::<8>)
         {
@@ -352,9 +352,9 @@ fn bytes(strings: Strings<'_>) -> Bounds {
                 .fold(0, |key, (byte, at)| key | u64::from(*byte) << (56 - at)),
         }
     };
-    let start = strings.offsets.first().copied().unwrap_or(0);
+    let start = strings.offsets().first().copied().unwrap_or(0);
     let (mut min, mut max) = ((key(start, first), first), (key(start, first), first));
-    for (&start, string) in strings.offsets.iter().zip(strings.iter()) {
+    for (&start, string) in strings.offsets().iter().zip(strings.iter()) {
         let both = (key(start, string), string);
         if both.0 <= min.0 && both < min {
             min = both;

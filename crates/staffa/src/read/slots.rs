@@ -17,7 +17,7 @@ use staffa_kernels::{
 
 use crate::arrow::Leaf;
 use crate::decode::{
-    AnyDecoder, Appended, Block, Decodable, Scratch, Wanted, memory, no_code, take_bytes,
+    AnyDecoder, Appended, Block, Decodable, Scratch, SelectedValues, memory, no_code, take_bytes,
     take_codes,
 };
 use crate::error::{Error, Result};
@@ -180,7 +180,7 @@ fn fill_views(views: &mut ViewSlot<'_>, block: &Block<'_>, hand: &mut ThreadScra
 pub(crate) fn fill_views_of(
     views: &mut ViewSlot<'_>,
     block: &Block<'_>,
-    wanted: &Wanted<'_>,
+    wanted: &SelectedValues<'_>,
     (count, all): (usize, usize),
     cx: &mut Scratch,
 ) -> Result<()> {
