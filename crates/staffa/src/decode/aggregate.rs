@@ -1,58 +1,62 @@
-//! Folds: values made into something small, a sum, an extreme, a set, with no array of them
-//! between.
+//! Aggregation: the values of a decoder go into something small (a sum, an extreme, a set) without an
+//! array of them between.
 //!
 //! An encoding hands out what it has: runs as they are, the entries of a dictionary and how often
-//! each is there, the sum of packed words above a base. By default vectors are decoded, and what is
-//! wanted of them is handed out while it is in the L1 cache; or single values are read, where few
-//! are wanted.
+//! each occurs, the sum of packed words above a base. By default vectors are decoded and their
+//! selected values handed out while they are in the L1 cache; few selected values are read by
+//! themselves.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{VECTOR, gather, sum, sum_packed};
+use staffa_kernels::{VECTOR, Word, filter, gather, sum, sum_packed};
 
-use super::{Appended, BytesDecoder, Decodable, Decoder, DictionaryStrings, Integer, Scratch};
+use super::{
+    Appended, BytesDecoder, Decodable, Decoder, DictionaryStrings, Integer, Scratch, StringVector,
+    no_code, read_string_vector, vector_places,
+};
 use crate::error::{Error, Result};
 use crate::values::{Bitmap, Kind, vector_len};
 
-/// Of so many rows one must be wanted for its vector to be decoded; see [`gather`](crate::decode::take).
+/// Fewer selected rows than one of this many are read by themselves; see [`take`](super::take).
 const FEW: usize = 32;
 
-/// Runs shorter than that on average are decoded where only some rows are wanted.
+/// Runs shorter than this on average are decoded where only some rows are selected.
 const SHORT: usize = 8;
 
-/// What values are wanted for.
+/// What an aggregator needs of the values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
-    /// All of them, in the order of their rows.
+    /// All values, in the order of their rows.
     InOrder,
-    /// All of them, those that are equal together if need be.
+    /// All values in any order; equal ones may come together.
     AnyOrder,
-    /// Each once at least: how often they are there does not matter.
+    /// Each distinct value, once or more often.
     Once,
-    /// Their sum as integers of this kind.
+    /// The sum of the values as integers of this kind.
     Sum(Kind),
 }
 
-/// What values are made into.
+/// Takes in values.
 pub trait Aggregator<T> {
-    /// What they are wanted for.
+    /// What it needs of them.
     fn needs(&self) -> Needs;
 
-    /// More values.
+    /// Takes in values.
     fn values(&mut self, values: &[T]) -> Result<()>;
 
-    /// More values, each so many times, and at least once.
+    /// Takes in values, each as often as its count says, which is at least 1.
     fn runs(&mut self, values: &[T], counts: &[u32]) -> Result<()>;
 
-    /// The sum of more values, where that is what is wanted.
+    /// Takes in the sum of values; only for [`Needs::Sum`].
     fn sum(&mut self, sum: i128) -> Result<()>;
 }
 
-/// What strings are made into.
+/// Takes in strings.
 pub trait StringAggregator {
-    /// Whether all must come, in the order of their rows. Else each is wanted once at least.
+    /// Whether all strings must come, in the order of their rows; else each distinct one once or
+    /// more often.
     fn in_order(&self) -> bool;
 
-    /// One more, so many times.
+    /// Takes in a string, `count` times.
     fn string(&mut self, string: &[u8], count: u32) -> Result<()>;
 }
 
@@ -91,78 +95,68 @@ pub fn sum_above<T: Integer>(packed: &[u8], width: u32, base: T, kind: Kind) -> 
     (base + (1i128 << width) <= past).then(|| base * VECTOR as i128 + sum)
 }
 
-/// [`Decoder::fold`] by whole vectors, or by single values where few are wanted.
-pub fn aggregate_vectors<T: Copy + Default>(
+/// [`Decoder::aggregate`] by whole vectors, or by single values where few rows are selected.
+pub fn aggregate_vectors<T: Word>(
     decoder: &(impl Decoder<T> + ?Sized),
     rows: Option<&Bitmap>,
     into: &mut dyn Aggregator<T>,
     cx: &mut Scratch,
 ) -> Result<()> {
     let len = decoder.len();
-    if let Some(some) = rows.filter(|rows| rows.count_ones() < len / FEW) {
-        let some = some.positions();
-        let mut values = vec![T::default(); some.len()];
-        decoder.take(&some, cx, &mut values)?;
+    if let Some(rows) = few(rows, len) {
+        let mut values = vec![T::default(); rows.len()];
+        decoder.take(&rows, cx, &mut values)?;
         return into.values(&values);
     }
-    let mut buffer = [T::default(); VECTOR];
-    for v in 0..len.div_ceil(VECTOR) {
-        let n = vector_len(len, v);
-        let wanted = rows.map(|rows| rows.vector(v));
-        let count = wanted.map_or(n, |words| {
-            words.iter().map(|word| word.count_ones() as usize).sum()
-        });
-        if count == 0 {
-            continue;
-        }
-        let values = buffer.get_mut(..n).unwrap_or_default();
+    let (mut buffer, mut kept) = ([T::default(); VECTOR], [T::default(); VECTOR]);
+    for (v, selected) in vectors(rows, len) {
+        let values = vector_places(&mut buffer, len, v)?;
         decoder.vector(v, cx, values)?;
-        if let Some(words) = wanted.filter(|_| count < n) {
-            compact(values, words);
+        match selected {
+            None => into.values(values)?,
+            Some(bits) => {
+                let count = filter(values, bits, &mut kept);
+                let kept = count.and_then(|count| kept.get(..count));
+                into.values(kept.ok_or_else(fewer_bits)?)?;
+            }
         }
-        into.values(values.get(..count).unwrap_or_default())?;
     }
     Ok(())
 }
 
-/// Moves the values whose bit is set to the front.
-fn compact<T: Copy>(values: &mut [T], words: &[u64]) {
-    let mut at = 0;
-    for (start, &word) in (0..).step_by(64).zip(words) {
-        let mut left = word;
-        if word.count_zeros() < 16 {
-            // Whole stretches.
-            while left != 0 {
-                let first = left.trailing_zeros();
-                let len = (left >> first).trailing_ones();
-                let from = start + first as usize;
-                let stretch = from..values.len().min(from + len as usize);
-                if !stretch.is_empty() {
-                    values.copy_within(stretch, at);
-                }
-                at += len as usize;
-                left = if first + len < 64 {
-                    left & u64::MAX << (first + len)
-                } else {
-                    0
-                };
-            }
-            continue;
-        }
-        while left != 0 {
-            let value = values.get(start + left.trailing_zeros() as usize).copied();
-            if let (Some(place), Some(value)) = (values.get_mut(at), value) {
-                *place = value;
-            }
-            at += 1;
-            left &= left - 1;
-        }
-    }
+fn fewer_bits() -> Error {
+    Error::internal("fewer bits than rows")
 }
 
-/// [`Decoder::fold`] of runs up to these ends: run by run, unless so many are asked for by row that
-/// vectors take less.
-pub fn aggregate_runs<T: Copy + Default>(
+/// The selected rows, where they are few among `len`.
+fn few(rows: Option<&Bitmap>, len: usize) -> Option<Vec<u32>> {
+    rows.filter(|rows| rows.count_ones() < len / FEW)
+        .map(Bitmap::positions)
+}
+
+/// Each vector of `len` values that has selected rows: its number, and a bit for each of its rows
+/// where not all are selected.
+fn vectors(rows: Option<&Bitmap>, len: usize) -> impl Iterator<Item = (usize, Option<&[u64]>)> {
+    (0..len.div_ceil(VECTOR)).filter_map(move |v| {
+        let Some(bits) = rows.map(|rows| rows.vector(v)) else {
+            return Some((v, None));
+        };
+        let count: usize = bits.iter().map(|word| word.count_ones() as usize).sum();
+        (count > 0).then_some((v, Some(bits).filter(|_| count < vector_len(len, v))))
+    })
+}
+
+/// Whether row `i` of a vector is selected.
+fn is_selected(bits: Option<&[u64]>, i: usize) -> Result<bool> {
+    bits.map_or(Ok(true), |bits| {
+        let word = bits.get(i / 64).ok_or_else(fewer_bits)?;
+        Ok(word >> (i % 64) & 1 == 1)
+    })
+}
+
+/// [`Decoder::aggregate`] of runs with these ends: run by run, unless vectors of the selected rows
+/// cost less.
+pub fn aggregate_runs<T: Word>(
     decoder: &impl Decoder<T>,
     (values, ends): (&[T], &[u32]),
     rows: Option<&Bitmap>,
@@ -177,31 +171,35 @@ pub fn aggregate_runs<T: Copy + Default>(
                 *count = end - start;
                 start = *end;
             }
-            into.runs(values, counts.get(..ends.len()).unwrap_or_default())?;
+            let counts = counts.get(..ends.len());
+            into.runs(
+                values,
+                counts.ok_or_else(|| Error::internal("more runs than a vector has"))?,
+            )?;
         }
         return Ok(());
     };
     if ends.len() * SHORT > decoder.len() || rows.count_ones() < ends.len() {
         return aggregate_vectors(decoder, Some(rows), into, cx);
     }
-    let (mut some, mut counts) = (Vec::with_capacity(VECTOR), Vec::with_capacity(VECTOR));
+    let (mut selected, mut counts) = (Vec::with_capacity(VECTOR), Vec::with_capacity(VECTOR));
     for (values, ends) in values.chunks(VECTOR).zip(ends.chunks(VECTOR)) {
-        some.clear();
+        selected.clear();
         counts.clear();
         for (value, end) in values.iter().zip(ends) {
             let count = rows.count_of(start..*end);
             if count > 0 {
-                some.push(*value);
+                selected.push(*value);
                 counts.push(count);
             }
             start = *end;
         }
-        into.runs(&some, &counts)?;
+        into.runs(&selected, &counts)?;
     }
     Ok(())
 }
 
-/// How often every code is there, or once where it is.
+/// How often each code occurs, or 1 for each that does.
 struct Histogram {
     counts: Vec<u32>,
     once: bool,
@@ -210,17 +208,13 @@ struct Histogram {
 impl Histogram {
     fn add(&mut self, code: u32, count: u32) -> Result<()> {
         let codes = self.counts.len();
-        let place = self
+        let total = self
             .counts
             .get_mut(code as usize)
-            .ok_or_else(|| past(code, codes))?;
-        *place = if self.once { 1 } else { *place + count };
+            .ok_or_else(|| no_code(&[code], codes))?;
+        *total = if self.once { 1 } else { *total + count };
         Ok(())
     }
-}
-
-fn past(code: u32, len: usize) -> Error {
-    Error::corrupt(format!("codes below {len} expected, found {code}"))
 }
 
 impl Aggregator<u32> for Histogram {
@@ -244,11 +238,15 @@ impl Aggregator<u32> for Histogram {
     }
 
     fn sum(&mut self, _: i128) -> Result<()> {
-        Ok(())
+        Err(no_sum())
     }
 }
 
-/// Codes to their values, in the order of the rows.
+fn no_sum() -> Error {
+    Error::internal("codes have no sum")
+}
+
+/// Hands on the entries of codes, in the order of the rows.
 struct Translated<'f, T> {
     dictionary: &'f [T],
     into: &'f mut dyn Aggregator<T>,
@@ -257,10 +255,10 @@ struct Translated<'f, T> {
 impl<T: Decodable> Translated<'_, T> {
     fn translate(&self, codes: &[u32]) -> Result<Vec<T>> {
         let mut values = vec![T::default(); codes.len()];
-        let worst = || codes.iter().max().copied().unwrap_or(0);
-        let done = gather(self.dictionary, codes, &mut values);
-        done.then_some(values)
-            .ok_or_else(|| past(worst(), self.dictionary.len()))
+        let found = gather(self.dictionary, codes, &mut values);
+        found
+            .then_some(values)
+            .ok_or_else(|| no_code(codes, self.dictionary.len()))
     }
 }
 
@@ -280,11 +278,12 @@ impl<T: Decodable> Aggregator<u32> for Translated<'_, T> {
     }
 
     fn sum(&mut self, _: i128) -> Result<()> {
-        Ok(())
+        Err(no_sum())
     }
 }
 
-/// Values of a dictionary, by how often each code is there where their order does not matter.
+/// [`Decoder::aggregate`] of a dictionary: its entries and how often each occurs, where the order of
+/// values does not matter.
 pub fn aggregate_codes<T: Decodable>(
     codes: &dyn Decoder<u32>,
     dictionary: &[T],
@@ -292,137 +291,107 @@ pub fn aggregate_codes<T: Decodable>(
     into: &mut dyn Aggregator<T>,
     cx: &mut Scratch,
 ) -> Result<()> {
-    let wanted = rows.map_or(codes.len(), Bitmap::count_ones);
-    // Values of a vector are added up before as many codes are counted.
-    if matches!(into.needs(), Needs::InOrder | Needs::Sum(_)) || dictionary.len() > wanted {
+    let selected = rows.map_or(codes.len(), Bitmap::count_ones);
+    // A vector of values is added up faster than its codes are counted.
+    if matches!(into.needs(), Needs::InOrder | Needs::Sum(_)) || dictionary.len() > selected {
         return codes.aggregate(rows, &mut Translated { dictionary, into }, cx);
     }
-    let mut found = Histogram {
+    let mut histogram = Histogram {
         counts: vec![0; dictionary.len()],
         once: into.needs() == Needs::Once,
     };
-    codes.aggregate(rows, &mut found, cx)?;
-    let there = dictionary
+    codes.aggregate(rows, &mut histogram, cx)?;
+    let (values, counts): (Vec<T>, Vec<u32>) = dictionary
         .iter()
-        .zip(found.counts)
-        .filter(|(_, count)| *count > 0);
-    let (values, counts): (Vec<T>, Vec<u32>) = there.map(|(value, count)| (*value, count)).unzip();
+        .zip(histogram.counts)
+        .filter(|(_, count)| *count > 0)
+        .unzip();
     into.runs(&values, &counts)
 }
 
-/// Strings, of which those of a block take `most` bytes: those of its dictionary, where it has one,
-/// else out of vectors.
+/// [`BytesDecoder::aggregate`] by the entries of a dictionary where there is one, else by whole
+/// vectors, or by single strings where few rows are selected.
 pub fn aggregate_strings(
     decoder: &(impl BytesDecoder + ?Sized),
     rows: Option<&Bitmap>,
-    most: usize,
+    max_bytes: usize,
     into: &mut dyn StringAggregator,
     cx: &mut Scratch,
 ) -> Result<()> {
     let len = decoder.len();
-    if let Some(some) = rows.filter(|rows| rows.count_ones() < len / FEW) {
-        let mut out = Appended::default();
-        out.allow(most);
-        decoder.take(&some.positions(), cx, &mut out)?;
-        let lengths = std::mem::take(&mut out.lengths);
-        let data = out.into_data()?;
-        return each_string(&lengths, data.as_slice(), None, into);
-    }
-    if let Some(coded) = decoder.dictionary() {
-        return fold_coded(coded, len, rows, into, cx);
-    }
-    for v in 0..len.div_ceil(VECTOR) {
-        let wanted = rows.map(|rows| rows.vector(v));
-        if wanted.is_some_and(|words| words.iter().all(|word| *word == 0)) {
-            continue;
-        }
-        let size = decoder.vector_bytes(v, cx)?;
-        if size > most {
-            return Err(Error::corrupt(format!(
-                "strings of at most {most} bytes expected, found {size}"
-            )));
-        }
-        let (mut bytes, mut buffer) = (cx.take_bytes(size), cx.take_u32());
-        let lengths = buffer.get_mut(..vector_len(len, v)).unwrap_or_default();
-        decoder.vector(v, cx, lengths, &mut bytes)?;
-        each_string(lengths, &bytes, wanted, into)?;
-        cx.give_bytes(bytes);
-        cx.give_u32(buffer);
-    }
-    Ok(())
-}
-
-/// Strings that lie one after another, all or those whose bit is set.
-fn each_string(
-    lengths: &[u32],
-    mut rest: &[u8],
-    words: Option<&[u64]>,
-    into: &mut dyn StringAggregator,
-) -> Result<()> {
-    for (i, length) in lengths.iter().enumerate() {
-        let Some((string, others)) = rest.split_at_checked(*length as usize) else {
-            return Err(Error::corrupt("strings longer than declared"));
+    if let Some(rows) = few(rows, len) {
+        let mut found = Appended::default();
+        found.allow(max_bytes);
+        decoder.take(&rows, cx, &mut found)?;
+        let (lengths, data) = found.into_parts()?;
+        let strings = StringVector {
+            lengths: &lengths,
+            bytes: data.as_slice(),
         };
-        rest = others;
-        if words.is_none_or(|words| {
-            words
-                .get(i / 64)
-                .is_some_and(|word| word >> (i % 64) & 1 == 1)
-        }) {
-            into.string(string, 1)?;
-        }
+        return strings.iter().try_for_each(|s| into.string(s?, 1));
     }
-    Ok(())
+    if let Some(dictionary) = decoder.dictionary() {
+        return aggregate_dictionary(dictionary, len, rows, into, cx);
+    }
+    vectors(rows, len).try_for_each(|(v, selected)| {
+        read_string_vector(decoder, v, max_bytes, cx, |strings| {
+            for (i, string) in strings.iter().enumerate() {
+                let string = string?;
+                if is_selected(selected, i)? {
+                    into.string(string, 1)?;
+                }
+            }
+            Ok(())
+        })
+    })
 }
 
-/// Strings by their codes.
-fn fold_coded(
-    coded: &dyn DictionaryStrings,
+/// Strings of a dictionary: runs of equal codes where order matters, else each entry that occurs.
+fn aggregate_dictionary(
+    dictionary: &dyn DictionaryStrings,
     len: usize,
     rows: Option<&Bitmap>,
     into: &mut dyn StringAggregator,
     cx: &mut Scratch,
 ) -> Result<()> {
-    let strings = coded.strings()?;
-    let string = |code: u32| {
-        strings
-            .get(code as usize)
-            .ok_or_else(|| past(code, strings.len()))
+    let strings = dictionary.strings()?;
+    let in_order = into.in_order();
+    let mut hand_out = |code: u32, count: u32| {
+        let string = strings.get(code as usize);
+        into.string(
+            string.ok_or_else(|| no_code(&[code], strings.len()))?,
+            count,
+        )
     };
-    let mut there = Bitmap::filled(strings.len(), false);
-    // A code, and how often it has been there.
+    let mut occurs = Bitmap::filled(strings.len(), false);
+    // A code and its number of rows up to here.
     let mut run: Option<(u32, u32)> = None;
-    let mut codes = cx.take_u32();
-    for v in 0..len.div_ceil(VECTOR) {
-        let wanted = rows.map(|rows| rows.vector(v));
-        if wanted.is_some_and(|words| words.iter().all(|word| *word == 0)) {
-            continue;
-        }
-        let codes = codes.get_mut(..vector_len(len, v)).unwrap_or_default();
-        coded.codes(v, cx, codes)?;
-        for (i, code) in codes.iter().enumerate() {
-            let skipped = wanted.is_some_and(|words| {
-                words
-                    .get(i / 64)
-                    .is_none_or(|word| word >> (i % 64) & 1 == 0)
-            });
+    let mut buffer = cx.take_u32();
+    for (v, selected) in vectors(rows, len) {
+        let codes = vector_places(&mut buffer, len, v)?;
+        dictionary.codes(v, cx, codes)?;
+        for (i, &code) in codes.iter().enumerate() {
+            if !is_selected(selected, i)? {
+                continue;
+            }
             match &mut run {
-                _ if skipped => {}
-                Some((before, count)) if before == code => *count += 1,
+                Some((before, count)) if *before == code => *count += 1,
                 before => {
-                    let done = before.replace((*code, 1)).filter(|_| into.in_order());
-                    done.map_or(Ok(()), |(code, count)| into.string(string(code)?, count))?;
-                    string(*code)?;
-                    there.set(*code as usize, true);
+                    let ended = before.replace((code, 1));
+                    if let (true, Some((code, count))) = (in_order, ended) {
+                        hand_out(code, count)?;
+                    }
+                    if code as usize >= strings.len() {
+                        return Err(no_code(&[code], strings.len()));
+                    }
+                    occurs.set(code as usize, true);
                 }
             }
         }
     }
-    cx.give_u32(codes);
-    if into.in_order() {
-        return run.map_or(Ok(()), |(code, count)| into.string(string(code)?, count));
+    cx.give_u32(buffer);
+    if in_order {
+        return run.map_or(Ok(()), |(code, count)| hand_out(code, count));
     }
-    there
-        .ones()
-        .try_for_each(|code| into.string(string(code)?, 1))
+    occurs.ones().try_for_each(|code| hand_out(code, 1))
 }

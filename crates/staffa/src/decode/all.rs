@@ -1,34 +1,32 @@
 //! All values of a decoder, in memory taken out of a budget.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use std::borrow::Borrow;
 use std::ops::Deref;
 
 use staffa_kernels::{BytesDict, BytesDictBuilder, PoolVec, VECTOR, Word};
 
-use super::{Budget, BytesDecoder, Decodable, Decoder, Scratch};
+use super::{Budget, BytesDecoder, Decodable, Decoder, Scratch, vector_places};
 use crate::error::{Error, Result};
-use crate::values::vector_len;
 
-/// Values that are the chunk's, or a block's own.
-pub enum Entries<'a, B: ?Sized, O> {
-    /// Of a shared part.
-    Shared(&'a B),
-    /// Decoded when the block was opened.
-    Own(O),
+/// Entries of the chunk's shared dictionary, or a block's own.
+pub enum Entries<'a, V> {
+    /// Of a shared dictionary.
+    Shared(&'a V),
+    /// Of the block.
+    Own(V),
 }
 
-impl<B: ?Sized, O: Borrow<B>> Deref for Entries<'_, B, O> {
-    type Target = B;
-    fn deref(&self) -> &B {
+impl<V> Deref for Entries<'_, V> {
+    type Target = V;
+    fn deref(&self) -> &V {
         match self {
-            Self::Shared(values) => values,
-            Self::Own(values) => values.borrow(),
+            Self::Shared(entries) => entries,
+            Self::Own(entries) => entries,
         }
     }
 }
 
-/// Memory for so many words, out of the pool; they hold anything.
+/// Memory for `len` words of arbitrary content, out of the pool.
 pub fn words<T: Word>(len: usize) -> Result<PoolVec<T>> {
     PoolVec::new(len)
         .ok_or_else(|| Error::limit(format!("no memory for {len} values of {} bytes", T::BYTES)))
@@ -44,7 +42,7 @@ pub fn decode_all<T: Decodable>(decoder: &dyn Decoder<T>) -> Result<PoolVec<T>> 
     Ok(out)
 }
 
-/// Bytes of all strings of a decoder, with which there is room for these in the budget.
+/// Bytes of all strings of a decoder; takes the memory of the strings out of the budget.
 pub fn strings_bytes(decoder: &dyn BytesDecoder, budget: &mut Budget, what: &str) -> Result<usize> {
     let (mut cx, len) = (Scratch::default(), decoder.len());
     budget.take(len as u64 * 8, what)?;
@@ -68,7 +66,7 @@ pub fn decode_all_strings(
     decode_strings(decoder, strings_bytes(decoder, budget, what)?, what)
 }
 
-/// All strings of a decoder, which take so many bytes.
+/// All strings of a decoder, which have `bytes` bytes.
 pub fn decode_strings(decoder: &dyn BytesDecoder, bytes: usize, what: &str) -> Result<BytesDict> {
     let (mut cx, len) = (Scratch::default(), decoder.len());
     let all = BytesDictBuilder::new(len, bytes);
@@ -76,7 +74,7 @@ pub fn decode_strings(decoder: &dyn BytesDecoder, bytes: usize, what: &str) -> R
         all.ok_or_else(|| Error::limit(format!("{what}: no memory for {bytes} bytes")))?;
     let mut lengths = cx.take_u32();
     for v in 0..len.div_ceil(VECTOR) {
-        let lengths = lengths.get_mut(..vector_len(len, v)).unwrap_or_default();
+        let lengths = vector_places(&mut lengths, len, v)?;
         let written = decoder.vector(v, &mut cx, lengths, all.room())?;
         if staffa_kernels::sum_u32(lengths) != written as u64 || !all.push(lengths) {
             return Err(Error::corrupt(format!(

@@ -1,4 +1,4 @@
-//! Blocks ready to be decoded: the trees of validity and values, opened.
+//! Open blocks: the decoders of validity and values.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::borrow::Cow;
@@ -6,22 +6,22 @@ use std::borrow::Cow;
 use staffa_kernels::{VECTOR, Word, fill_past_cache};
 
 use super::{
-    AnyDecoder, Budget, Decodable, Decoder, Opener, Scratch, Selection, SharedDictionary, Source,
-    no_row, words,
+    AnyDecoder, Budget, Decodable, Decoder, Opener, ReferenceBlock, Scratch, Selection,
+    SharedDictionary, longer_than_declared, no_row, words,
 };
 use crate::error::{Error, Result};
 use crate::format::block::Parsed;
 use crate::values::{Bitmap, expand};
 
-/// A block, ready to be decoded.
+/// An open block.
 pub(crate) struct Block<'a> {
-    /// How many values, NULLs included.
+    /// Number of rows, NULLs included.
     pub len: usize,
-    /// Where some are NULL.
+    /// Which rows are valid; `None` where all are.
     pub validity: Option<Bitmap>,
-    /// Of the values; `None` where there are none but NULLs.
+    /// Decoder of the values; `None` where all rows are NULL.
     pub values: Option<AnyDecoder<'a>>,
-    /// Whether there is no value for a NULL.
+    /// Whether there are no values for NULLs.
     pub compacted: bool,
     /// Bytes of all strings.
     pub string_bytes: usize,
@@ -30,13 +30,11 @@ pub(crate) struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// Opens both trees.
-    ///
-    /// `sources` are the blocks of the same rows of the columns in terms of which this one is.
+    /// Opens both trees; `references` are the blocks of the same rows of the reference columns.
     pub fn open(
         parsed: &Parsed<'a>,
         shared: &'a [SharedDictionary],
-        sources: &[Parsed<'a>],
+        references: &[Parsed<'a>],
         opener: &Opener,
     ) -> Result<Self> {
         let width = parsed
@@ -52,18 +50,18 @@ impl<'a> Block<'a> {
             )));
         }
         let budget = Budget::for_block(plain, parsed.len);
-        let most = budget.left();
-        let told = |rows: Option<&Bitmap>| {
-            sources
+        let before = budget.left();
+        let references = |rows: Option<&Bitmap>| {
+            references
                 .iter()
-                .map(|block| Source {
+                .map(|block| ReferenceBlock {
                     opener: *opener,
                     block: block.clone(),
                     rows: rows.cloned(),
                 })
                 .collect()
         };
-        let mut cx = opener.context(budget, shared, told(None));
+        let mut cx = opener.context(budget, shared, references(None));
         let validity = parsed
             .validity
             .as_ref()
@@ -76,7 +74,7 @@ impl<'a> Block<'a> {
             )));
         }
         if let Some(rows) = validity.as_ref().filter(|_| parsed.compacted) {
-            cx.sources = told(Some(rows));
+            cx.references = references(Some(rows));
         }
         let values = parsed
             .values
@@ -84,7 +82,7 @@ impl<'a> Block<'a> {
             .map(|node| cx.open(node))
             .transpose()?;
         let (len, compacted, string_bytes) = (parsed.len, parsed.compacted, parsed.string_bytes);
-        let held = most - cx.budget.left()
+        let held = before - cx.budget.left()
             + cx.budget.beside()
             + validity.as_ref().map_or(0, |v| v.words().len() as u64 * 8);
         Ok(Self {
@@ -97,7 +95,7 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// All words into `out`, which has a place for every value; those under a NULL mean nothing.
+    /// Decodes all words into `out`, which has a place for each row; words under NULLs are arbitrary.
     pub fn words<T: Decodable>(
         &self,
         decoder: &dyn Decoder<T>,
@@ -120,7 +118,7 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// As [`words`](Self::words), past the caches.
+    /// As [`words`](Self::words), with stores that bypass the caches.
     pub fn words_past_cache<T: Decodable>(
         &self,
         decoder: &dyn Decoder<T>,
@@ -128,7 +126,7 @@ impl<'a> Block<'a> {
         out: &mut [T],
     ) -> Result<()> {
         if self.compacted && self.validity.is_some() {
-            // Put apart in the L2 cache.
+            // Expanded in the L2 cache first.
             let mut all = words::<T>(out.len())?;
             self.words(decoder, cx, &mut all)?;
             return fill_past_cache(out, |v, values| {
@@ -150,8 +148,8 @@ impl<'a> Block<'a> {
         fill_past_cache(found, |v, values| decoder.vector(v, cx, values))
     }
 
-    /// All strings at the start of `out`, and the length of each, NULLs being empty. Returns the
-    /// bytes they take.
+    /// Decodes all strings to the start of `out`, and the length of each, NULLs being empty. Returns
+    /// the bytes of all strings.
     pub fn strings(&self, cx: &mut Scratch, lengths: &mut [u32], out: &mut [u8]) -> Result<usize> {
         let Some(AnyDecoder::Bytes(decoder)) = &self.values else {
             lengths.fill(0);
@@ -166,7 +164,8 @@ impl<'a> Block<'a> {
         };
         let mut at = 0;
         for (v, vector) in present.chunks_mut(VECTOR).enumerate() {
-            at += decoder.vector(v, cx, vector, out.get_mut(at..).unwrap_or_default())?;
+            let out = out.get_mut(at..).ok_or_else(longer_than_declared)?;
+            at += decoder.vector(v, cx, vector, out)?;
         }
         if let Some(validity) = self.validity.as_ref().filter(|_| self.compacted) {
             expand(lengths, count, validity)?;
@@ -174,8 +173,8 @@ impl<'a> Block<'a> {
         Ok(at)
     }
 
-    /// Where the values of `rows` are to be found.
-    pub fn wanted<'r>(&self, rows: &'r Selection) -> Result<Wanted<'r>> {
+    /// The values of the selected rows.
+    pub fn selected<'r>(&self, rows: &'r Selection) -> Result<SelectedValues<'r>> {
         if rows.end() > self.len {
             return Err(no_row(rows.end() as u32 - 1, self.len));
         }
@@ -184,10 +183,10 @@ impl<'a> Block<'a> {
             Some(all) => Cow::Owned(rows.among(all)),
             None => Cow::Borrowed(rows),
         };
-        Ok(Wanted { places, validity })
+        Ok(SelectedValues { places, validity })
     }
 
-    /// Which of the values some rows have, or all; `None` where all values are wanted.
+    /// Which values the selected rows have, or all rows; `None` for all values.
     pub fn values_of<'r>(&'r self, rows: Option<&'r Bitmap>) -> Option<Cow<'r, Bitmap>> {
         match (rows, &self.validity) {
             (None, None) => None,
@@ -200,7 +199,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// All bits, those under a NULL being 0.
+    /// All bits; those of NULLs are 0.
     pub fn bits(&self) -> Result<Bitmap> {
         let Some(AnyDecoder::Bits(decoder)) = &self.values else {
             return Ok(Bitmap::filled(self.len, false));
@@ -208,7 +207,7 @@ impl<'a> Block<'a> {
         Ok(self.of_rows(decoder.bits()?))
     }
 
-    /// Bits of the values as bits of the rows, those under a NULL being 0.
+    /// Bits of the values as bits of the rows; those of NULLs are 0.
     pub fn of_rows(&self, bits: Bitmap) -> Bitmap {
         match &self.validity {
             None => bits,
@@ -218,17 +217,16 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Some rows of a block.
-pub(crate) struct Wanted<'r> {
-    /// Where their values stand among those of the block; where it has none for NULLs, those of the
-    /// others.
+/// The values of selected rows of a block.
+pub(crate) struct SelectedValues<'r> {
+    /// Their places among the values of the block; a compacted block has none for NULLs.
     pub places: Cow<'r, Selection>,
-    /// Which of the rows are not NULL.
+    /// Which of the selected rows are valid; `None` where all are.
     pub validity: Option<Bitmap>,
 }
 
-impl Wanted<'_> {
-    /// Puts the values of the places to their rows.
+impl SelectedValues<'_> {
+    /// Copies the values of the places to the places of their rows.
     pub fn put<T: Word>(&self, values: &[T], out: &mut [T]) -> Result<()> {
         if values.len() == out.len() {
             out.copy_from_slice(values);
@@ -240,7 +238,7 @@ impl Wanted<'_> {
         expand(out, values.len(), validity)
     }
 
-    /// Words of the places as words of all `count` rows.
+    /// Words of the places as words of the `count` selected rows; 0 for NULLs.
     pub fn of_rows(&self, found: Vec<u32>, count: usize) -> Result<Vec<u32>> {
         if found.len() == count {
             return Ok(found);

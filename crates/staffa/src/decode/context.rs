@@ -7,7 +7,7 @@ use std::fmt;
 use staffa_kernels::{BytesDict, PoolVec};
 
 use super::{
-    AnyDecoder, BitsDecoder, BytesDecoder, Decodable, Decoder, SharedDictionary, Source,
+    AnyDecoder, BitsDecoder, BytesDecoder, Decodable, Decoder, ReferenceBlock, SharedDictionary,
     decode_all, decode_all_strings,
 };
 use crate::error::{Error, Result};
@@ -22,14 +22,14 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// What decoders of a block may hold beside their output: dictionaries, runs, exceptions, none
-    /// larger than the values themselves. `plain`: decoded bytes of the block.
+    /// For a block of `plain` decoded bytes: dictionaries, runs and exceptions, of which none is larger
+    /// than the values themselves.
     pub fn for_block(plain: u64, values: usize) -> Self {
         let all = plain.saturating_mul(4).saturating_add(32 * values as u64);
         Self::new(all.saturating_add(1 << 16))
     }
 
-    /// So many bytes.
+    /// For `bytes` bytes.
     pub fn new(bytes: u64) -> Self {
         Self {
             left: bytes,
@@ -37,17 +37,17 @@ impl Budget {
         }
     }
 
-    /// What is left of it.
+    /// Bytes left.
     pub fn left(&self) -> u64 {
         self.left
     }
 
-    /// What may be held beside it, for other columns.
+    /// Bytes beside the budget, for reference columns.
     pub fn beside(&self) -> u64 {
         self.beside
     }
 
-    /// Counts what may be held for another column, which the size of that bounds.
+    /// Counts bytes held for a reference column, whose size bounds them.
     pub fn count_beside(&mut self, bytes: u64) {
         self.beside = self.beside.saturating_add(bytes);
     }
@@ -64,31 +64,31 @@ impl Budget {
     }
 }
 
-/// What an encoding's `open` is given beside its node.
+/// What an encoding opens a node with.
 pub struct OpenContext<'a> {
-    /// Opens children.
+    /// Opens child nodes.
     pub registry: &'static dyn Registry,
-    /// Memory for what must be decoded at open.
+    /// Memory for what is decoded when a node is opened.
     pub budget: Budget,
-    /// The chunk's shared parts.
+    /// The chunk's shared dictionaries.
     pub shared: &'a [SharedDictionary],
-    /// The same rows of the columns in terms of which this one is.
-    pub sources: Vec<Source<'a>>,
+    /// The blocks of the same rows of the reference columns.
+    pub references: Vec<ReferenceBlock<'a>>,
 }
 
 impl<'a> OpenContext<'a> {
-    /// A column in terms of which this one is.
-    pub fn source(&self, i: usize) -> Result<&Source<'a>> {
-        let named = self.sources.len();
+    /// The block of reference column `i`.
+    pub fn reference(&self, i: usize) -> Result<&ReferenceBlock<'a>> {
+        let count = self.references.len();
         let missing = || {
             Error::corrupt(format!(
-                "in terms of other column {i}, but the column index names {named}"
+                "a reference column below {count} expected, found {i}"
             ))
         };
-        self.sources.get(i).ok_or_else(missing)
+        self.references.get(i).ok_or_else(missing)
     }
 
-    /// A shared part of the chunk.
+    /// A shared dictionary of the chunk.
     pub fn shared_dictionary(&self, i: usize) -> Result<&'a SharedDictionary> {
         let missing = || {
             Error::corrupt(format!(
@@ -137,7 +137,7 @@ impl<'a> OpenContext<'a> {
         self.registry.open(node, self)
     }
 
-    /// All values of a node, where an encoding needs them at hand.
+    /// All words of a node; takes their memory out of the budget.
     pub fn all_words<T: Decodable>(
         &mut self,
         node: &NodeRef<'a>,
@@ -148,7 +148,7 @@ impl<'a> OpenContext<'a> {
         decode_all(decoder.as_ref())
     }
 
-    /// All strings of a node, where an encoding needs them at hand.
+    /// All strings of a node; takes their memory out of the budget.
     pub fn all_strings(&mut self, node: &NodeRef<'a>, what: &str) -> Result<BytesDict> {
         let decoder = self.open_bytes(node)?;
         decode_all_strings(decoder.as_ref(), &mut self.budget, what)
@@ -176,14 +176,14 @@ impl Opener {
         &self,
         budget: Budget,
         shared: &'a [SharedDictionary],
-        sources: Vec<Source<'a>>,
+        references: Vec<ReferenceBlock<'a>>,
     ) -> OpenContext<'a> {
         let registry = self.registry;
         OpenContext {
             registry,
             budget,
             shared,
-            sources,
+            references,
         }
     }
 }

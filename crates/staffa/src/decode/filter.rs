@@ -9,10 +9,13 @@
 use memchr::memmem::Finder;
 use staffa_kernels::{VECTOR, begin_with, in_range, in_set, order_floats, sum_u32};
 
-use super::{BytesDecoder, Decoder, Integer, Scratch};
-use crate::error::{Error, Result};
+use super::{
+    BytesDecoder, Decoder, Integer, Scratch, StringVector, longer_than_declared,
+    read_string_vector, vector_places,
+};
+use crate::error::Result;
 use crate::predicate::Compare;
-use crate::values::{Bitmap, Kind, vector_len};
+use crate::values::{Bitmap, Kind};
 
 /// Words of a vector's bits.
 const WORDS: usize = VECTOR / 64;
@@ -121,10 +124,8 @@ pub fn filter_vectors<T: Integer>(
     cx: &mut Scratch,
 ) -> Result<Bitmap> {
     let mut buffer = [T::ZERO; VECTOR];
-    by_vector(decoder.len(), |v, words| {
-        let values = buffer
-            .get_mut(..vector_len(decoder.len(), v))
-            .unwrap_or_default();
+    bits_by_vector(decoder.len(), |v, words| {
+        let values = vector_places(&mut buffer, decoder.len(), v)?;
         decoder.vector(v, cx, values)?;
         range.test(values, words);
         Ok(())
@@ -132,7 +133,7 @@ pub fn filter_vectors<T: Integer>(
 }
 
 /// Bits of `len` values, vector by vector.
-pub fn by_vector(
+pub fn bits_by_vector(
     len: usize,
     mut bits: impl FnMut(usize, &mut [u64]) -> Result<()>,
 ) -> Result<Bitmap> {
@@ -178,7 +179,8 @@ impl StringTest<'_> {
 
     /// Which strings pass that stand one after another in `bytes`; `None` where they have more
     /// bytes than there are.
-    fn of_strings(&self, lengths: &[u32], bytes: &[u8], words: &mut [u64]) -> Option<()> {
+    fn of_strings(&self, strings: StringVector<'_>, words: &mut [u64]) -> Option<()> {
+        let StringVector { lengths, bytes } = strings;
         let (done, negated) = match self.bulk {
             Bulk::Equal(value) => (begin_with(lengths, bytes, value, true, words), false),
             Bulk::Begin(text, negated) => (begin_with(lengths, bytes, text, false, words), negated),
@@ -187,13 +189,8 @@ impl StringTest<'_> {
                 (true, negated)
             }
             Bulk::Each | Bulk::Contain(..) => {
-                let mut rest = bytes;
-                for (word, lengths) in words.iter_mut().zip(lengths.chunks(64)) {
-                    for (i, length) in lengths.iter().enumerate() {
-                        let (string, others) = rest.split_at_checked(*length as usize)?;
-                        *word |= u64::from((self.passes)(string)) << i;
-                        rest = others;
-                    }
+                for (i, string) in strings.iter().enumerate() {
+                    *words.get_mut(i / 64)? |= u64::from((self.passes)(string.ok()?)) << (i % 64);
                 }
                 (true, false)
             }
@@ -232,39 +229,26 @@ fn contain(lengths: &[u32], bytes: &[u8], finder: &Finder<'_>, words: &mut [u64]
 pub fn filter_strings(
     decoder: &(impl BytesDecoder + ?Sized),
     test: &StringTest<'_>,
-    most: usize,
+    max_bytes: usize,
     cx: &mut Scratch,
 ) -> Result<Bitmap> {
     let candidates = match (test.length(), decoder.lengths()) {
         (Some(length), Some(lengths)) => Some(lengths.filter(&Range::between(length, length), cx)?),
         _ => None,
     };
-    let none = |v: usize, words: &[u64]| {
-        let own = candidates
+    let none = |v: usize| {
+        candidates
             .as_ref()
-            .map(|found| found.words().iter().skip(v * WORDS).take(words.len()));
-        own.is_some_and(|mut own| own.all(|word| *word == 0))
+            .is_some_and(|found| found.vector(v).iter().all(|word| *word == 0))
     };
-    by_vector(decoder.len(), |v, words| {
-        if none(v, words) {
+    bits_by_vector(decoder.len(), |v, words| {
+        if none(v) {
             return Ok(());
         }
-        let size = decoder.vector_bytes(v, cx)?;
-        if size > most {
-            return Err(Error::corrupt(format!(
-                "strings of at most {most} bytes expected, found {size}"
-            )));
-        }
-        let (mut bytes, mut buffer) = (cx.take_bytes(size), cx.take_u32());
-        let lengths = buffer
-            .get_mut(..vector_len(decoder.len(), v))
-            .unwrap_or_default();
-        decoder.vector(v, cx, lengths, &mut bytes)?;
-        let longer = || Error::corrupt(format!("strings of vector {v} longer than declared"));
-        test.of_strings(lengths, &bytes, words).ok_or_else(longer)?;
-        cx.give_bytes(bytes);
-        cx.give_u32(buffer);
-        Ok(())
+        read_string_vector(decoder, v, max_bytes, cx, |strings| {
+            test.of_strings(strings, words)
+                .ok_or_else(longer_than_declared)
+        })
     })
 }
 
@@ -281,16 +265,15 @@ pub fn filter_codes(
     if (last - first) as usize + 1 == passing.count_ones() {
         return codes.filter(&Range::between(first, last), cx);
     }
-    by_vector(codes.len(), |v, words| {
-        let mut buffer = cx.take_u32();
-        let codes_of = buffer
-            .get_mut(..vector_len(codes.len(), v))
-            .unwrap_or_default();
+    let mut buffer = cx.take_u32();
+    let found = bits_by_vector(codes.len(), |v, words| {
+        let codes_of = vector_places(&mut buffer, codes.len(), v)?;
         codes.vector(v, cx, codes_of)?;
         in_set(codes_of, passing.words(), words);
-        cx.give_u32(buffer);
         Ok(())
-    })
+    });
+    cx.give_u32(buffer);
+    found
 }
 
 /// Bits of runs: those of every run that passes, up to `len`.
@@ -309,6 +292,10 @@ pub fn filter_runs(passing: impl Iterator<Item = bool>, ends: &[u32], len: usize
 mod tests {
     use super::*;
     use crate::testing::arrays::Random;
+
+    fn strings_of<'s>(lengths: &'s [u32], bytes: &'s [u8]) -> StringVector<'s> {
+        StringVector { lengths, bytes }
+    }
 
     #[test]
     fn many_strings_are_tested_as_one_by_one() {
@@ -350,7 +337,8 @@ mod tests {
                 ];
                 for test in tests {
                     let mut words = vec![0; count.div_ceil(64)];
-                    test.of_strings(&lengths, &bytes, &mut words).unwrap();
+                    test.of_strings(strings_of(&lengths, &bytes), &mut words)
+                        .unwrap();
                     let found = Bitmap::from_words(words, count);
                     assert_eq!(
                         found,
@@ -366,7 +354,7 @@ mod tests {
                         bulk: Bulk::Contain(&finder, false),
                     };
                     assert!(
-                        test.of_strings(&lengths, &bytes[1..], &mut [0; VECTOR / 64])
+                        test.of_strings(strings_of(&lengths, &bytes[1..]), &mut [0; VECTOR / 64])
                             .is_none()
                     );
                 }

@@ -1,247 +1,284 @@
-//! Values that rows refer to, decoded when more than a few of them are wanted, or some for the
-//! second time: to read one row takes none of the others, and a block that is kept is likely to be
-//! asked again.
+//! Lazy values: what rows refer to (entries of a dictionary, values of runs, exceptions), decoded on
+//! demand.
 //!
-//! What they take decoded is known, and asked for, when they are opened.
+//! The first read of a few values takes these by themselves: a point read decodes none of the
+//! others. A read of more values, or a second read, decodes all of them: a block that is kept is
+//! likely to be read again.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use staffa_kernels::{BytesDict, PoolVec, gather};
 
+use super::shared_dictionary::SharedTree;
 use super::{
-    Appended, BytesDecoder, Decodable, Decoder, OpenContext, Scratch, StringTest, decode_all,
-    decode_strings, no_code, strings_bytes,
+    Appended, BytesDecoder, Decodable, Decoder, OpenContext, Scratch, StringTest, StringVector,
+    decode_all, decode_strings, no_code, strings_bytes,
 };
 use crate::error::{Error, Result};
 use crate::format::NodeRef;
 use crate::values::Bitmap;
 
-/// All words are decoded unless fewer than one of so many are wanted: with its neighbours one takes
-/// some 0.3 ns, by itself 50.
-const WORDS: usize = 256;
+/// Reads of a few values that take these by themselves; the next read decodes all.
+const POINT_READS: usize = 1;
 
-/// Likewise strings: more than two of a vector are most vectors, and each is decoded for one of
-/// them.
-const STRINGS: usize = 512;
+/// Words are few up to one of this many: a word takes 0.3 ns when all are decoded, 50 ns by itself.
+const WORDS_PER_POINT: usize = 256;
 
-/// What a cell holds, made where it holds nothing.
+/// Strings are few up to one of this many: a string by itself decodes a vector of them.
+const STRINGS_PER_POINT: usize = 512;
+
+/// Returns the cell's value, computing it on first use.
 pub(crate) fn get_or_try_init<T>(
     cell: &OnceLock<T>,
-    make: impl FnOnce() -> Result<T>,
+    init: impl FnOnce() -> Result<T>,
 ) -> Result<&T> {
     if cell.get().is_none() {
-        // Another thread may have been quicker: both made the same.
-        let _ = cell.set(make()?);
+        // Another thread may have set the cell since, to an equal value.
+        let _ = cell.set(init()?);
     }
-    cell.get().ok_or_else(|| Error::corrupt("no values"))
+    cell.get()
+        .ok_or_else(|| Error::internal("a cell is empty after it was set"))
 }
 
-/// All of some values, once they are decoded, and whether a few were read without that.
-pub(crate) struct Lazy<T> {
-    all: OnceLock<T>,
-    asked: AtomicBool,
+/// All of some values, once they are decoded.
+pub(crate) struct Lazy<A> {
+    all: OnceLock<A>,
+    /// Reads of a few values so far.
+    point_reads: AtomicUsize,
+    /// Held while all values are decoded: one thread decodes them, others wait.
+    decoding: Mutex<()>,
 }
 
-impl<T> Default for Lazy<T> {
+impl<A> Default for Lazy<A> {
     fn default() -> Self {
         Self {
             all: OnceLock::new(),
-            asked: AtomicBool::new(false),
+            point_reads: AtomicUsize::new(0),
+            decoding: Mutex::new(()),
         }
     }
 }
 
-impl<T> Lazy<T> {
-    /// All of them, where they are decoded.
-    pub fn get(&self) -> Option<&T> {
+impl<A> Lazy<A> {
+    /// All values, if they are decoded.
+    pub fn get(&self) -> Option<&A> {
         self.all.get()
     }
 
-    /// All of them, decoded now or before.
-    pub fn all(&self, decode: impl FnOnce() -> Result<T>) -> Result<&T> {
+    /// All values, decoded on first use.
+    pub fn all(&self, decode: impl FnOnce() -> Result<A>) -> Result<&A> {
+        let _decoding = self
+            .all
+            .get()
+            .is_none()
+            .then(|| self.decoding.lock().unwrap_or_else(PoisonError::into_inner));
         get_or_try_init(&self.all, decode)
     }
 
-    /// Whether some are to be read by themselves: `few` of them, the first that are asked for.
-    pub fn spared(&self, few: bool) -> bool {
-        few && self.all.get().is_none() && !self.asked.swap(true, Ordering::Relaxed)
+    /// Whether a read takes its values by themselves: they are few, and it is the first such read
+    /// ([`POINT_READS`]) before all are decoded. Counts the read.
+    pub fn take_few(&self, are_few: bool) -> bool {
+        are_few
+            && self.all.get().is_none()
+            && self.point_reads.fetch_add(1, Ordering::Relaxed) < POINT_READS
     }
 }
 
-/// Words.
-pub struct LazyWords<'a, T> {
-    decoder: Box<dyn Decoder<T> + 'a>,
-    all: Lazy<PoolVec<T>>,
+/// Lazy values and the decoder `D` that they come from.
+pub struct LazyValues<D: ?Sized, A> {
+    origin: Origin<D>,
+    len: usize,
+    /// Bytes of all strings; 0 of words.
+    string_bytes: usize,
+    /// What the values are, for errors.
+    what: &'static str,
+    all: Lazy<A>,
+}
+
+/// Where lazy values come from.
+enum Origin<D: ?Sized> {
+    /// A child of a block's node, open.
+    Child(Box<D>),
+    /// A shared dictionary, whose tree is opened for each read: its decoder would borrow from it.
+    Shared(SharedTree),
+}
+
+/// Lazy words.
+pub type LazyWords<'a, T> = LazyValues<dyn Decoder<T> + 'a, PoolVec<T>>;
+
+/// Lazy byte strings.
+pub type LazyStrings<'a> = LazyValues<dyn BytesDecoder + 'a, BytesDict>;
+
+impl<D: ?Sized, A> LazyValues<D, A> {
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether all values are decoded.
+    #[cfg(test)]
+    pub fn is_decoded(&self) -> bool {
+        self.all.get().is_some()
+    }
+
+    /// Values of a shared dictionary.
+    pub(super) fn shared(tree: SharedTree) -> Self {
+        Self {
+            len: tree.len,
+            string_bytes: tree.string_bytes as usize,
+            what: "values",
+            origin: Origin::Shared(tree),
+            all: Lazy::default(),
+        }
+    }
 }
 
 impl<'a, T: Decodable> LazyWords<'a, T> {
-    /// Those of a node.
-    pub fn open(node: &NodeRef<'a>, cx: &mut OpenContext<'a>, what: &str) -> Result<Self> {
+    /// Opens a node and takes the memory of all its words out of the budget.
+    pub fn open(node: &NodeRef<'a>, cx: &mut OpenContext<'a>, what: &'static str) -> Result<Self> {
         cx.budget.take((node.len * T::BYTES) as u64, what)?;
+        let decoder = cx.open_words::<T>(node)?;
         Ok(Self {
-            decoder: cx.open_words::<T>(node)?,
+            len: decoder.len(),
+            string_bytes: 0,
+            what,
+            origin: Origin::Child(decoder),
             all: Lazy::default(),
         })
     }
 
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.decoder.len()
+    fn read<R>(&self, read: impl FnOnce(&dyn Decoder<T>) -> Result<R>) -> Result<R> {
+        match &self.origin {
+            Origin::Child(decoder) => read(decoder.as_ref()),
+            Origin::Shared(tree) => tree.open(|node, cx| read(cx.open_words::<T>(node)?.as_ref())),
+        }
     }
 
-    /// All of them.
+    /// All words.
     pub fn all(&self) -> Result<&[T]> {
-        self.all
-            .all(|| decode_all(self.decoder.as_ref()))
-            .map(|all| &**all)
+        self.all.all(|| self.read(decode_all)).map(|all| &**all)
     }
 
-    /// The value of each code; `false` where one is beyond them.
+    /// The word of each code; `false` where a code is not below [`len`](Self::len).
     pub fn take(&self, codes: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<bool> {
-        if self.all.spared(is_few_words(codes, self.decoder.len())) {
-            return few_words(self.decoder.as_ref(), codes, cx, out);
+        if self.all.take_few(codes.len() * WORDS_PER_POINT <= self.len) {
+            return self.read(|decoder| take_unsorted(decoder, codes, cx, out));
         }
         Ok(gather(self.all()?, codes, out))
     }
 }
 
-/// Byte strings.
-pub struct LazyStrings<'a> {
-    decoder: Box<dyn BytesDecoder + 'a>,
-    /// Bytes of all strings.
-    bytes: usize,
-    all: Lazy<BytesDict>,
-    what: &'static str,
-}
-
 impl<'a> LazyStrings<'a> {
-    /// Those of a node.
+    /// Opens a node and takes the memory of all its strings out of the budget.
     pub fn open(node: &NodeRef<'a>, cx: &mut OpenContext<'a>, what: &'static str) -> Result<Self> {
         let decoder = cx.open_bytes(node)?;
-        let bytes = strings_bytes(decoder.as_ref(), &mut cx.budget, what)?;
         Ok(Self {
-            decoder,
-            bytes,
-            all: Lazy::default(),
+            len: decoder.len(),
+            string_bytes: strings_bytes(decoder.as_ref(), &mut cx.budget, what)?,
             what,
+            origin: Origin::Child(decoder),
+            all: Lazy::default(),
         })
     }
 
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.decoder.len()
+    fn read<R>(&self, read: impl FnOnce(&dyn BytesDecoder) -> Result<R>) -> Result<R> {
+        match &self.origin {
+            Origin::Child(decoder) => read(decoder.as_ref()),
+            Origin::Shared(tree) => tree.open(|node, cx| read(cx.open_bytes(node)?.as_ref())),
+        }
     }
 
-    /// All of them.
+    /// All strings.
     pub fn all(&self) -> Result<&BytesDict> {
         self.all
-            .all(|| decode_strings(self.decoder.as_ref(), self.bytes, self.what))
+            .all(|| self.read(|decoder| decode_strings(decoder, self.string_bytes, self.what)))
     }
 
     /// Appends the string of each code.
     pub fn take(&self, codes: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
-        if self.all.spared(is_few_strings(codes, self.len())) {
-            return few_strings(self.decoder.as_ref(), self.bytes, codes, cx, out);
+        if self
+            .all
+            .take_few(codes.len() * STRINGS_PER_POINT <= self.len)
+        {
+            return self
+                .read(|decoder| take_unsorted_strings(decoder, self.string_bytes, codes, cx, out));
         }
-        strings_of(self.all()?, codes, out)
+        out.push_entries(self.all()?, codes)
     }
 
-    /// Which of them pass.
+    /// Which strings pass. Those of a shared dictionary are decoded, since every block filters them.
     pub fn filter(&self, test: &StringTest<'_>, cx: &mut Scratch) -> Result<Bitmap> {
-        match self.all.get() {
-            Some(all) => Ok((0..all.len())
-                .map(|i| all.get(i).is_some_and(test.passes))
-                .collect()),
-            None => self.decoder.filter(test, self.bytes, cx),
+        match (&self.origin, self.all.get()) {
+            (Origin::Child(decoder), None) => decoder.filter(test, self.string_bytes, cx),
+            _ => {
+                let all = self.all()?;
+                Ok((0..all.len())
+                    .map(|i| all.get(i).is_some_and(test.passes))
+                    .collect())
+            }
         }
     }
 }
 
-/// Whether words of these codes are few among all.
-pub(crate) fn is_few_words(codes: &[u32], len: usize) -> bool {
-    codes.len() * WORDS <= len
-}
-
-/// Likewise strings.
-pub(crate) fn is_few_strings(codes: &[u32], len: usize) -> bool {
-    codes.len() * STRINGS <= len
-}
-
-/// The word of each code, each read once; `false` where one is beyond them.
-pub(crate) fn few_words<T: Decodable>(
+/// Words at `rows` in any order, each distinct row read once; `false` where a row is past the end.
+pub(crate) fn take_unsorted<T: Decodable>(
     decoder: &dyn Decoder<T>,
-    codes: &[u32],
+    rows: &[u32],
     cx: &mut Scratch,
     out: &mut [T],
 ) -> Result<bool> {
-    let Some(rows) = distinct(codes, decoder.len()) else {
+    let Some(distinct) = distinct(rows, decoder.len()) else {
         return Ok(false);
     };
-    let mut values = vec![T::default(); rows.len()];
-    decoder.take(&rows, cx, &mut values)?;
-    for (code, place) in codes.iter().zip(out) {
-        *place = rows
-            .binary_search(code)
-            .ok()
-            .and_then(|i| values.get(i))
-            .copied()
-            .unwrap_or_default();
-    }
-    Ok(true)
+    let mut values = vec![T::default(); distinct.len()];
+    decoder.take(&distinct, cx, &mut values)?;
+    Ok(gather(&values, &ranks(rows, &distinct)?, out))
 }
 
-/// Appends the string of each code.
-pub(crate) fn strings_of(all: &BytesDict, codes: &[u32], out: &mut Appended) -> Result<()> {
-    let bytes = all
-        .gathered_bytes(codes)
-        .ok_or_else(|| no_code(codes, all.len()))?;
-    out.push_all(codes.len(), bytes as usize, |lengths, out| {
-        all.gather(codes, lengths, out)
-    })
-}
-
-/// Appends the string of each code, each read once; all of them take `bytes`.
-pub(crate) fn few_strings(
+/// Appends the strings at `rows` in any order, each distinct row read once; all strings of the
+/// decoder have `max_bytes` bytes.
+fn take_unsorted_strings(
     decoder: &dyn BytesDecoder,
-    bytes: usize,
-    codes: &[u32],
+    max_bytes: usize,
+    rows: &[u32],
     cx: &mut Scratch,
     out: &mut Appended,
 ) -> Result<()> {
-    let no_code = || no_code(codes, decoder.len());
-    let rows = distinct(codes, decoder.len()).ok_or_else(no_code)?;
+    let len = decoder.len();
+    let distinct = distinct(rows, len).ok_or_else(|| no_code(rows, len))?;
     let mut found = Appended::default();
-    found.allow(bytes);
-    decoder.take(&rows, cx, &mut found)?;
+    found.allow(max_bytes);
+    decoder.take(&distinct, cx, &mut found)?;
     let (lengths, data) = found.into_parts()?;
-    let mut end = 0;
-    let spans: Vec<_> = lengths
-        .iter()
-        .map(|length| {
-            let start = end;
-            end += *length as usize;
-            start..end
-        })
-        .collect();
-    for code in codes {
-        let span = rows
-            .binary_search(code)
-            .ok()
-            .and_then(|i| spans.get(i))
-            .cloned();
-        out.push(span.and_then(|span| data.get(span)).ok_or_else(no_code)?)?;
+    let strings = StringVector {
+        lengths: &lengths,
+        bytes: data.as_slice(),
+    };
+    let strings: Vec<_> = strings.iter().collect::<Result<_>>()?;
+    for rank in ranks(rows, &distinct)? {
+        let string = strings.get(rank as usize);
+        out.push(string.ok_or_else(|| no_code(rows, len))?)?;
     }
     Ok(())
 }
 
-/// Codes in order, each once; `None` where one is not below `len`.
-fn distinct(codes: &[u32], len: usize) -> Option<Vec<u32>> {
-    let mut rows = codes.to_vec();
+/// Rows in order, each once; `None` where one is not below `len`.
+fn distinct(rows: &[u32], len: usize) -> Option<Vec<u32>> {
+    let mut rows = rows.to_vec();
     rows.sort_unstable();
     rows.dedup();
     rows.last()
         .is_none_or(|last| (*last as usize) < len)
         .then_some(rows)
+}
+
+/// The place of each row among the distinct ones.
+fn ranks(rows: &[u32], distinct: &[u32]) -> Result<Vec<u32>> {
+    let rank = |row: &u32| distinct.binary_search(row).map(|rank| rank as u32);
+    rows.iter()
+        .map(rank)
+        .collect::<Result<_, _>>()
+        .map_err(|_| Error::internal("a row is not among the distinct rows"))
 }

@@ -1,24 +1,25 @@
-//! Decoders: opened nodes, ready to answer a vector of 1,024 values at a time.
+//! Decoders: opened nodes, which decode vectors of 1,024 values.
 //!
-//! Decoding goes through the whole cascade one vector at a time (MonetDB/X100; Super-Scalar RAM-CPU
-//! Cache Compression, section 3): a parent asks its child for the same 1,024 values into scratch
-//! that stays in the L1 cache, and the root writes straight into the output.
+//! A vector goes through the whole cascade at once (MonetDB/X100; Super-Scalar RAM-CPU Cache
+//! Compression, section 3): a parent decodes the same 1,024 values of its child into scratch that
+//! stays in the L1 cache, and the root writes into the output.
 //!
-//! What an `open` has accepted may still turn out to lie when its vectors are looked at (a code
-//! past the dictionary): decoding answers with an error then, never with memory that is not its
-//! own.
+//! A node that `open` accepts may still be corrupt (a code past the end of the dictionary): decoding
+//! it gives an error, never memory that is not its own.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod aggregate;
 mod all;
+mod appended;
 mod block;
 mod context;
-pub(crate) mod filter;
+mod filter;
 mod lazy;
 mod reference;
 mod scratch;
 mod selection;
 mod shared_dictionary;
+mod string_vector;
 mod take;
 
 pub(crate) use aggregate::{
@@ -26,53 +27,59 @@ pub(crate) use aggregate::{
     aggregate_vectors, integer, sum_above, sum_of,
 };
 pub use all::{Entries, decode_all, decode_all_strings, decode_strings, strings_bytes, words};
-pub(crate) use block::{Block, Wanted};
+pub(crate) use appended::{Appended, memory};
+pub(crate) use block::{Block, SelectedValues};
 pub use context::{Budget, OpenContext, Opener, Registry};
 pub(crate) use filter::{
-    Bulk, Range, StringTest, filter_codes, filter_runs, filter_strings, filter_vectors,
+    Bulk, Range, StringTest, bits_by_vector, filter_codes, filter_runs, filter_strings,
+    filter_vectors,
 };
-pub(crate) use lazy::{
-    Lazy, LazyStrings, LazyWords, few_strings, few_words, get_or_try_init, is_few_strings,
-    is_few_words, strings_of,
-};
-pub(crate) use reference::{Codes, Words};
-pub use reference::{ReferenceStream, Source, StreamOf};
+pub(crate) use lazy::{Lazy, LazyStrings, LazyWords, get_or_try_init, take_unsorted};
+pub(crate) use reference::{AlignedCodes, AlignedWords};
+pub use reference::{ReferenceBlock, ReferenceStream, StreamOf};
 pub use scratch::Scratch;
-pub(crate) use selection::{ChunkSelection, Selection, is_dense};
+pub(crate) use scratch::vector_places;
+pub(crate) use selection::{ChunkSelection, Selection, prefers_bitmap};
 pub use shared_dictionary::SharedDictionary;
-use staffa_kernels::{BytesDict, Int, Packed, U256};
+use staffa_kernels::{BytesDict, Int, Packed, U256, Word};
+pub(crate) use string_vector::{
+    StringVector, check_bytes, longer_than_declared, read_string_vector,
+};
 pub(crate) use take::{
-    Appended, by_vector, many, many_wanted, memory, no_code, no_row, take_bytes, take_codes,
-    take_each, take_strings, take_vectors, take_words,
+    by_vector, many, no_code, no_row, take_bytes, take_codes, take_each, take_strings,
+    take_vectors, take_words,
 };
 
 use crate::error::Result;
 use crate::values::{Bitmap, Physical};
 
 /// Decodes words of type `T`.
+///
+/// Every method answers a corrupt node with an error: [`open`](Registry::open) need not have seen
+/// all of it. Rows are numbers of values, NULLs left out where the block is compacted.
 pub trait Decoder<T>: Send + Sync {
-    /// How many values there are.
+    /// Number of values.
     fn len(&self) -> usize;
 
-    /// Values of vector `v` into `out`, which has exactly [`vector_len`] places.
+    /// Decodes vector `v` into `out`, which has [`vector_len`] places.
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()>;
 
-    /// Values at `rows`, which ascend, into `out`, which has a place for each. By default the
-    /// vectors that they are in are decoded; an encoding that can do better than that does.
+    /// Decodes the values at `rows` into `out`, which has a place for each; rows ascend, and one
+    /// past the end is an error. By default the vectors of the rows are decoded.
     fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()>
     where
-        T: Copy + Default,
+        T: Word,
     {
         take_vectors(self, rows, cx, out)
     }
 
-    /// Vector `v`, where it is a full one and nothing but packed bits.
-    fn packed(&self, _: usize) -> Option<Packed<'_, T>> {
+    /// Vector `v` as packed bits, where it is full and nothing else is to be done to it.
+    fn packed(&self, _v: usize) -> Option<Packed<'_, T>> {
         None
     }
 
-    /// Which values pass. By default they are decoded and compared; an encoding that can answer for
-    /// many at once does.
+    /// Which values are in the range: a bit for each. By default all vectors are decoded and
+    /// compared.
     fn filter(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap>
     where
         T: Integer,
@@ -80,8 +87,9 @@ pub trait Decoder<T>: Send + Sync {
         filter_vectors(self, range, cx)
     }
 
-    /// Hands out the values of some rows, or of all, to be made into something small. By default
-    /// they are decoded; an encoding hands out what it has, if that is enough for what is wanted.
+    /// Hands the selected values, or all, to an aggregator; `rows` has a bit for each value. By
+    /// default vectors are decoded; an encoding hands out what it has (runs, entries, sums) where
+    /// that is what the aggregator [needs](Aggregator::needs).
     fn aggregate(
         &self,
         rows: Option<&Bitmap>,
@@ -89,23 +97,27 @@ pub trait Decoder<T>: Send + Sync {
         cx: &mut Scratch,
     ) -> Result<()>
     where
-        T: Copy + Default,
+        T: Word,
     {
         aggregate_vectors(self, rows, into, cx)
     }
 }
 
-/// Decodes byte strings.
+/// Decodes byte strings; errors and rows as of [`Decoder`].
+///
+/// `max_bytes` is what the block declares for all its strings: a decoder that finds more has a
+/// corrupt node.
 pub trait BytesDecoder: Send + Sync {
-    /// How many strings there are.
+    /// Number of strings.
     fn len(&self) -> usize;
 
     /// Bytes of all strings of vector `v`.
     fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize>;
 
-    /// Strings of vector `v`, one after another, at the start of `out`, which may be written to
-    /// beyond them; their lengths to `lengths`, which has exactly [`vector_len`] places. Returns
-    /// the bytes they take.
+    /// Decodes the strings of vector `v`, one after another, to the start of `out`, which has
+    /// [`vector_bytes`](Self::vector_bytes) or more; bytes behind the strings may be overwritten.
+    /// The length of each string goes to `lengths`, which has [`vector_len`] places. Returns the
+    /// bytes of all strings.
     fn vector(
         &self,
         v: usize,
@@ -114,51 +126,52 @@ pub trait BytesDecoder: Send + Sync {
         out: &mut [u8],
     ) -> Result<usize>;
 
-    /// Strings at `rows`, which ascend, appended to `out`. By default the vectors that they are in
-    /// are decoded.
+    /// Appends the strings at `rows`, which ascend; a row past the end is an error. By default the
+    /// vectors of the rows are decoded.
     fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
         take_strings(self, rows, cx, out)
     }
 
-    /// The distinct strings and their codes, where it has such.
+    /// The strings as entries of a dictionary and a code for each row, where they are stored so.
     fn dictionary(&self) -> Option<&dyn DictionaryStrings> {
         None
     }
 
-    /// The length of every string, where it is known without its content.
+    /// The length of every string, where it is stored apart from the content.
     fn lengths(&self) -> Option<&dyn Decoder<u32>> {
         None
     }
 
-    /// Hands out some strings, or all, to be made into something small; all that there are have at
-    /// most `most` bytes.
+    /// Hands the selected strings, or all, to an aggregator; `rows` has a bit for each string. By
+    /// default the entries of the dictionary, or the strings of decoded vectors.
     fn aggregate(
         &self,
         rows: Option<&Bitmap>,
-        most: usize,
+        max_bytes: usize,
         into: &mut dyn StringAggregator,
         cx: &mut Scratch,
     ) -> Result<()> {
-        aggregate_strings(self, rows, most, into, cx)
+        aggregate_strings(self, rows, max_bytes, into, cx)
     }
 
-    /// Which strings pass; a vector has at most `most` bytes of them.
-    fn filter(&self, test: &StringTest<'_>, most: usize, cx: &mut Scratch) -> Result<Bitmap> {
-        filter_strings(self, test, most, cx)
+    /// Which strings pass: a bit for each. By default all vectors are decoded and tested.
+    fn filter(&self, test: &StringTest<'_>, max_bytes: usize, cx: &mut Scratch) -> Result<Bitmap> {
+        filter_strings(self, test, max_bytes, cx)
     }
 }
 
-/// Strings by their codes in a dictionary.
+/// Strings stored as entries of a dictionary and codes.
 pub trait DictionaryStrings {
-    /// The dictionary.
+    /// The entries, decoded on first use.
     fn strings(&self) -> Result<&BytesDict>;
 
-    /// Whether it is the chunk's, and not of this block alone.
+    /// Whether the dictionary is shared by the blocks of a column chunk.
     fn shared(&self) -> bool {
         false
     }
 
-    /// Codes of vector `v` into `out`, which has exactly [`vector_len`] places.
+    /// Decodes the codes of vector `v` into `out`, which has [`vector_len`] places. A code may be
+    /// past the end of the entries: whoever looks it up checks that.
     fn codes(&self, v: usize, cx: &mut Scratch, out: &mut [u32]) -> Result<()>;
 }
 
@@ -168,23 +181,23 @@ pub trait BitsDecoder: Send + Sync {
     fn bits(&self) -> Result<Bitmap>;
 }
 
-/// A decoder of any type.
+/// A decoder of any physical type.
 pub enum AnyDecoder<'a> {
-    /// Of bits.
+    /// Bits.
     Bits(Box<dyn BitsDecoder + 'a>),
-    /// Of 8-bit words.
+    /// 8-bit words.
     U8(Box<dyn Decoder<u8> + 'a>),
-    /// Of 16-bit words.
+    /// 16-bit words.
     U16(Box<dyn Decoder<u16> + 'a>),
-    /// Of 32-bit words.
+    /// 32-bit words.
     U32(Box<dyn Decoder<u32> + 'a>),
-    /// Of 64-bit words.
+    /// 64-bit words.
     U64(Box<dyn Decoder<u64> + 'a>),
-    /// Of 128-bit words.
+    /// 128-bit words.
     U128(Box<dyn Decoder<u128> + 'a>),
-    /// Of 256-bit words.
+    /// 256-bit words.
     U256(Box<dyn Decoder<U256> + 'a>),
-    /// Of byte strings.
+    /// Byte strings.
     Bytes(Box<dyn BytesDecoder + 'a>),
 }
 
@@ -205,11 +218,11 @@ macro_rules! for_decoder {
 }
 pub(crate) use for_decoder;
 
-/// Words with decoders, and the way between typed and untyped ones.
+/// Words that have decoders, and the way between typed and untyped decoders.
 pub trait Decodable: Physical {
     /// The untyped decoder.
     fn wrap<'a>(decoder: Box<dyn Decoder<Self> + 'a>) -> AnyDecoder<'a>;
-    /// The typed decoder, where it decodes to this type.
+    /// The typed decoder; `None` where it decodes to another type.
     fn unwrap(decoder: AnyDecoder<'_>) -> Option<Box<dyn Decoder<Self> + '_>>;
     /// The typed decoder, borrowed.
     fn peek<'b, 'a>(decoder: &'b AnyDecoder<'a>) -> Option<&'b (dyn Decoder<Self> + 'a)>;

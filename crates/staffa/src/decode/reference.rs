@@ -1,9 +1,9 @@
-//! Columns told by others: the values of another column, as a block that is encoded in terms of
-//! them sees them.
+//! Reference columns: the values of a column as a block of a derived column sees them.
 //!
-//! A flat column's block may be encoded in terms of the same block of one other flat column of its
-//! row group, which itself is in terms of none. What it refers to is a *stream* of that block: its
-//! values, or the first child of their root (the codes of a dictionary, the digits of ALP).
+//! A block of a flat column may be derived from the blocks of the same rows of other flat columns of
+//! its row group, which are not derived themselves. It refers to a *stream* of such a block: its
+//! values, the first child of their root (the codes of a dictionary, the digits of ALP), or its
+//! validity. A stream is *aligned* to the derived block when it has one word for each of its values.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::OnceLock;
@@ -12,17 +12,17 @@ use staffa_kernels::{PoolVec, VECTOR, filter};
 
 use super::{
     Budget, Decodable, Decoder, Integer, OpenContext, Opener, Scratch, Selection, decode_all,
-    get_or_try_init, no_row, words,
+    get_or_try_init, no_row, vector_places, words,
 };
 use crate::error::{Error, Result};
 use crate::format::NodeRef;
 use crate::format::block::Parsed;
 use crate::values::{Bitmap, PhysicalType, Values, expand, for_ints};
 
-/// Which stream of a block.
+/// A stream of a block, by what it is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamOf {
-    /// Its values.
+    /// The values.
     Values = 0,
     /// The first child of the values' root.
     FirstChild = 1,
@@ -43,7 +43,7 @@ impl StreamOf {
         }
     }
 
-    /// The node of the stream in a block.
+    /// The node of the stream in a tree of values.
     fn node<'n, 'a>(self, root: &'n NodeRef<'a>) -> Result<&'n NodeRef<'a>> {
         match self {
             Self::Values => Ok(root),
@@ -55,49 +55,47 @@ impl StreamOf {
     }
 }
 
-/// A stream of another column as the writer has it: one word for every value to be encoded.
+/// A stream of a reference column as the writer has it: one word for each value to be encoded.
 #[derive(Debug, Clone, Copy)]
 pub struct ReferenceStream<'a> {
-    /// Which it is.
+    /// Which stream it is.
     pub from: StreamOf,
     /// Its words.
     pub words: Values<'a>,
-    /// How many times they are taken, where several make a sum.
+    /// The coefficient of the stream in a sum of several.
     pub times: i64,
 }
 
-/// A stream, ready to be decoded: a word for every value of the asking block.
-pub(crate) enum Words<'a, T> {
-    /// Its values are those of the stream.
+/// A stream, one word for each value of the derived block.
+pub(crate) enum AlignedWords<'a, T> {
+    /// The stream has these words as it is.
     Same(Box<dyn Decoder<T> + 'a>),
-    /// One of them has no values for its NULLs.
-    AlignedStream(Box<AlignedStream<'a, T>>),
+    /// The derived block or the reference block is compacted.
+    Aligned(Box<AlignedStream<'a, T>>),
 }
 
-impl<T: Decodable> Words<'_, T> {
+impl<T: Decodable> AlignedWords<'_, T> {
     /// Words of vector `v`.
     pub(crate) fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         match self {
             Self::Same(decoder) => decoder.vector(v, cx, out),
-            Self::AlignedStream(placed) => {
-                let words = placed.all()?.get(v * VECTOR..).unwrap_or_default();
-                out.iter_mut()
-                    .zip(words)
-                    .for_each(|(out, word)| *out = *word);
+            Self::Aligned(stream) => {
+                out.copy_from_slice(stream.vector(v, out.len())?);
                 Ok(())
             }
         }
     }
 
-    /// Bytes that it holds, or may come to hold.
+    /// Bytes held once all words are decoded.
     pub(crate) fn held(&self) -> u64 {
         match self {
             Self::Same(_) => 0,
-            Self::AlignedStream(placed) => (placed.rows * T::BYTES + placed.rows / 4) as u64,
+            Self::Aligned(stream) => (stream.rows * T::BYTES + stream.rows / 4) as u64,
         }
     }
 
-    /// Words of vector `v`, as they are at hand or by way of `buffer`, which has a place for each.
+    /// Words of vector `v`, borrowed where they are decoded, else decoded into `buffer`, which has a
+    /// place for each.
     pub(crate) fn vector_in<'b>(
         &'b self,
         v: usize,
@@ -109,10 +107,7 @@ impl<T: Decodable> Words<'_, T> {
                 decoder.vector(v, cx, buffer)?;
                 Ok(buffer)
             }
-            Self::AlignedStream(placed) => {
-                let words = placed.all()?.get(v * VECTOR..).unwrap_or_default();
-                Ok(words.get(..buffer.len()).unwrap_or(words))
-            }
+            Self::Aligned(stream) => stream.vector(v, buffer.len()),
         }
     }
 
@@ -120,34 +115,42 @@ impl<T: Decodable> Words<'_, T> {
     pub(crate) fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         match self {
             Self::Same(decoder) => decoder.take(rows, cx, out),
-            Self::AlignedStream(placed) => placed.take(rows, cx, out),
+            Self::Aligned(stream) => stream.take(rows, cx, out),
         }
     }
 }
 
-/// A stream whose values are not one for one those of the asking block; where the source is NULL
-/// and has no value, the word is 0.
+/// A stream whose words are not one for one those of the derived block: of a compacted block, or for
+/// one. The word of a NULL without a value is 0.
 pub(crate) struct AlignedStream<'a, T> {
-    /// The stream; `None` where the source is NULL everywhere.
+    /// The stream; `None` where all rows of the reference block are NULL.
     decoder: Option<Box<dyn Decoder<T> + 'a>>,
     /// Rows of both blocks.
     rows: usize,
-    /// Of these rows, those for which the asking block has values.
-    asking: Option<Bitmap>,
-    /// Of these rows, those for which the source has values.
+    /// The rows for which the derived block has values; `None` for all.
+    derived: Option<Bitmap>,
+    /// The rows for which the reference block has values; `None` for all.
     present: Option<Bitmap>,
-    /// The words of the asking block, once whole vectors are asked for.
+    /// The words of all values of the derived block, decoded for the first whole vector.
     all: OnceLock<PoolVec<T>>,
 }
 
 impl<T: Decodable> AlignedStream<'_, T> {
-    /// Values of the asking block.
+    /// Number of values of the derived block.
     fn len(&self) -> usize {
-        self.asking.as_ref().map_or(self.rows, Bitmap::count_ones)
+        self.derived.as_ref().map_or(self.rows, Bitmap::count_ones)
     }
 
     fn all(&self) -> Result<&[T]> {
         get_or_try_init(&self.all, || self.decode()).map(|all| &**all)
+    }
+
+    /// The first `count` words of vector `v`.
+    fn vector(&self, v: usize, count: usize) -> Result<&[T]> {
+        let words = self.all()?.get(v * VECTOR..);
+        words
+            .and_then(|words| words.get(..count))
+            .ok_or_else(|| no_row((v * VECTOR + count) as u32, self.len()))
     }
 
     fn decode(&self) -> Result<PoolVec<T>> {
@@ -159,20 +162,20 @@ impl<T: Decodable> AlignedStream<'_, T> {
         let (mut all, mut cx) = (words::<T>(self.rows)?, Scratch::default());
         let found = all
             .get_mut(..decoder.len())
-            .ok_or_else(|| unsupported_value(self.rows, decoder.len()))?;
+            .ok_or_else(|| other_len(self.rows, decoder.len()))?;
         for (v, vector) in found.chunks_mut(VECTOR).enumerate() {
             decoder.vector(v, &mut cx, vector)?;
         }
         if let Some(present) = &self.present {
             expand(&mut all, decoder.len(), present)?;
         }
-        let Some(asking) = &self.asking else {
+        let Some(derived) = &self.derived else {
             return Ok(all);
         };
-        let mut asked = words::<T>(self.len())?;
-        match filter(&all, asking.words(), &mut asked) {
-            Some(count) if count == asked.len() => Ok(asked),
-            _ => Err(unsupported_value(asked.len(), asking.len())),
+        let mut aligned = words::<T>(self.len())?;
+        match filter(&all, derived.words(), &mut aligned) {
+            Some(count) if count == aligned.len() => Ok(aligned),
+            _ => Err(other_len(aligned.len(), derived.len())),
         }
     }
 
@@ -185,8 +188,8 @@ impl<T: Decodable> AlignedStream<'_, T> {
             }
             return Ok(());
         }
-        let rows = match &self.asking {
-            Some(asking) => asking
+        let rows = match &self.derived {
+            Some(derived) => derived
                 .nth(rows)
                 .ok_or_else(|| no_row(rows.last().copied().unwrap_or(0), self.rows))?,
             None => rows.to_vec(),
@@ -197,11 +200,11 @@ impl<T: Decodable> AlignedStream<'_, T> {
             (Some(decoder), Some(present)) => {
                 let rows = Selection::List(rows);
                 let Selection::List(places) = rows.among(present) else {
-                    return Err(Error::corrupt("rows as bits"));
+                    return Err(Error::internal("a list of rows became bits"));
                 };
                 let found = out
                     .get_mut(..places.len())
-                    .ok_or_else(|| unsupported_value(self.rows, places.len()))?;
+                    .ok_or_else(|| other_len(self.rows, places.len()))?;
                 decoder.take(&places, cx, found)?;
                 expand(out, places.len(), &rows.of(present))?;
             }
@@ -210,10 +213,10 @@ impl<T: Decodable> AlignedStream<'_, T> {
     }
 }
 
-/// Codes of any width: words less a base. A word below the base, or too far above it, becomes a
-/// code beyond any group.
-pub(crate) trait Codes: Send + Sync {
-    /// Bytes that they hold, or may come to hold.
+/// An aligned stream as codes: words of any width less a base. A word below the base, or 2^32 or more
+/// above it, becomes a code past any dictionary.
+pub(crate) trait AlignedCodes: Send + Sync {
+    /// Bytes held once all codes are decoded.
     fn held(&self) -> u64;
 
     /// Codes of vector `v`.
@@ -223,12 +226,12 @@ pub(crate) trait Codes: Send + Sync {
     fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [u32]) -> Result<()>;
 }
 
-struct CodesOf<'a, T> {
-    words: Words<'a, T>,
+struct CodesOfWords<'a, T> {
+    words: AlignedWords<'a, T>,
     base: u64,
 }
 
-impl<T: Integer> CodesOf<'_, T> {
+impl<T: Integer> CodesOfWords<'_, T> {
     fn above(&self, words: &[T], out: &mut [u32]) {
         for (code, word) in out.iter_mut().zip(words) {
             *code = word.to_u64().wrapping_sub(self.base).min(u32::MAX.into()) as u32;
@@ -236,14 +239,14 @@ impl<T: Integer> CodesOf<'_, T> {
     }
 }
 
-impl<T: Integer> Codes for CodesOf<'_, T> {
+impl<T: Integer> AlignedCodes for CodesOfWords<'_, T> {
     fn held(&self) -> u64 {
         self.words.held()
     }
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
         let mut buffer = [T::ZERO; VECTOR];
-        let words = buffer.get_mut(..out.len()).unwrap_or_default();
+        let words = vector_places(&mut buffer, out.len(), 0)?;
         self.words.vector(v, cx, words)?;
         self.above(words, out);
         Ok(())
@@ -257,13 +260,13 @@ impl<T: Integer> Codes for CodesOf<'_, T> {
     }
 }
 
-/// Words that are as wide as codes are decoded in place.
-struct CodesOfU32<'a> {
-    words: Words<'a, u32>,
+/// Words as wide as codes, decoded in place.
+struct CodesInPlace<'a> {
+    words: AlignedWords<'a, u32>,
     base: u32,
 }
 
-impl Codes for CodesOfU32<'_> {
+impl AlignedCodes for CodesInPlace<'_> {
     fn held(&self) -> u64 {
         self.words.held()
     }
@@ -285,24 +288,24 @@ impl Codes for CodesOfU32<'_> {
     }
 }
 
-/// A block of another column, for the block of the same rows that is encoded in terms of it.
+/// A block of a reference column, for the derived block of the same rows.
 #[derive(Debug, Clone)]
-pub struct Source<'a> {
-    /// What its streams are opened with.
+pub struct ReferenceBlock<'a> {
+    /// Opens its streams.
     pub(crate) opener: Opener,
     /// The block.
     pub(crate) block: Parsed<'a>,
-    /// The rows for which the asking block has values, where it has none for NULLs.
+    /// The rows for which the derived block has values, where it is compacted.
     pub(crate) rows: Option<Bitmap>,
 }
 
-fn unsupported_value(expected: usize, found: usize) -> Error {
+fn other_len(expected: usize, found: usize) -> Error {
     Error::corrupt(format!(
         "a stream of {expected} values expected, found {found}"
     ))
 }
 
-impl<'a> Source<'a> {
+impl<'a> ReferenceBlock<'a> {
     /// The type of a stream; `None` where the block holds NULLs alone.
     pub(crate) fn physical_type(&self, from: StreamOf) -> Result<Option<PhysicalType>> {
         self.block
@@ -312,9 +315,12 @@ impl<'a> Source<'a> {
             .transpose()
     }
 
-    /// A stream for a decoder: a word for every value of the asking block, of which there are
-    /// `len`.
-    pub(crate) fn open<T: Decodable>(&self, from: StreamOf, len: usize) -> Result<Words<'a, T>> {
+    /// Opens a stream of words for a derived block of `len` values.
+    pub(crate) fn open<T: Decodable>(
+        &self,
+        from: StreamOf,
+        len: usize,
+    ) -> Result<AlignedWords<'a, T>> {
         let rows = self.block.len;
         let open = |root: &NodeRef<'a>| self.context(T::BYTES).open_words::<T>(from.node(root)?);
         let decoder = self.block.values.as_ref().map(open).transpose()?;
@@ -323,8 +329,10 @@ impl<'a> Source<'a> {
             .validity
             .as_ref()
             .filter(|_| self.block.compacted);
-        let (decoder, validity, asking) = match (decoder, validity, &self.rows) {
-            (Some(decoder), None, None) if decoder.len() == len => return Ok(Words::Same(decoder)),
+        let (decoder, validity, derived) = match (decoder, validity, &self.rows) {
+            (Some(decoder), None, None) if decoder.len() == len => {
+                return Ok(AlignedWords::Same(decoder));
+            }
             others => others,
         };
         let present = validity
@@ -333,39 +341,42 @@ impl<'a> Source<'a> {
         if let Some(decoder) = &decoder {
             let expected = present.as_ref().map_or(rows, Bitmap::count_ones);
             if decoder.len() != expected {
-                return Err(unsupported_value(expected, decoder.len()));
+                return Err(other_len(expected, decoder.len()));
             }
         }
-        let placed = AlignedStream {
+        let stream = AlignedStream {
             decoder,
             rows,
-            asking: asking.clone(),
+            derived: derived.clone(),
             present,
             all: OnceLock::new(),
         };
-        if placed.len() != len || asking.as_ref().is_some_and(|asking| asking.len() != rows) {
-            return Err(unsupported_value(len, placed.len()));
+        if stream.len() != len
+            || derived
+                .as_ref()
+                .is_some_and(|derived| derived.len() != rows)
+        {
+            return Err(other_len(len, stream.len()));
         }
-        Ok(Words::AlignedStream(Box::new(placed)))
+        Ok(AlignedWords::Aligned(Box::new(stream)))
     }
 
-    /// All words of a stream, as [`open`](Self::open) has them.
+    /// All words of a stream, as of [`open`](Self::open).
     pub(crate) fn words<T: Decodable>(&self, from: StreamOf, len: usize) -> Result<PoolVec<T>> {
         match self.open::<T>(from, len)? {
-            Words::Same(decoder) => decode_all(decoder.as_ref()),
-            Words::AlignedStream(placed) => placed.decode(),
+            AlignedWords::Same(decoder) => decode_all(decoder.as_ref()),
+            AlignedWords::Aligned(stream) => stream.decode(),
         }
     }
 
-    /// As for any block; dictionaries of the whole chunk are not at hand.
+    /// The context of a block without shared dictionaries: streams of values in these are not opened.
     fn context(&self, width: usize) -> OpenContext<'a> {
         let plain = (width * self.block.len) as u64;
         let budget = Budget::for_block(plain, self.block.len);
         self.opener.context(budget, &[], Vec::new())
     }
 
-    /// A stream of bits, one for every value of the asking block, of which there are `len`; 0 where
-    /// the source is NULL and has no value for it.
+    /// A stream of bits for a derived block of `len` values; the bit of a NULL without a value is 0.
     pub(crate) fn bits(&self, from: StreamOf, len: usize) -> Result<Bitmap> {
         let rows = self.block.len;
         let valid = match &self.block.validity {
@@ -385,7 +396,7 @@ impl<'a> Source<'a> {
             }
         };
         let bits = match &self.rows {
-            Some(wanted) => bits.gathered(wanted),
+            Some(rows) => bits.gathered(rows),
             None => bits,
         };
         if bits.len() != len {
@@ -397,21 +408,21 @@ impl<'a> Source<'a> {
         Ok(bits)
     }
 
-    /// A stream as codes above a base.
+    /// Opens a stream as codes above a base, for a derived block of `len` values.
     pub(crate) fn codes(
         &self,
         from: StreamOf,
         base: u64,
         len: usize,
-    ) -> Result<Box<dyn Codes + 'a>> {
+    ) -> Result<Box<dyn AlignedCodes + 'a>> {
         let ty = self.physical_type(from)?.unwrap_or(PhysicalType::U32);
         if let (PhysicalType::U32, Ok(base)) = (ty, u32::try_from(base)) {
-            return Ok(Box::new(CodesOfU32 {
+            return Ok(Box::new(CodesInPlace {
                 words: self.open(from, len)?,
                 base,
             }));
         }
-        for_ints!(ty, T => Ok(Box::new(CodesOf { words: self.open::<T>(from, len)?, base })),
+        for_ints!(ty, T => Ok(Box::new(CodesOfWords { words: self.open::<T>(from, len)?, base })),
             other => Err(Error::corrupt(format!("a stream of integers expected, found {other:?}"))))
     }
 }

@@ -2,6 +2,16 @@
 
 use staffa_kernels::VECTOR;
 
+use crate::error::{Error, Result};
+use crate::values::vector_len;
+
+/// The places of vector `v`, of `len` values in all, in a buffer of one vector.
+pub(crate) fn vector_places<T>(buffer: &mut [T], len: usize, v: usize) -> Result<&mut [T]> {
+    buffer
+        .get_mut(..vector_len(len, v))
+        .ok_or_else(|| Error::internal("a buffer is shorter than a vector"))
+}
+
 /// Buffers of one vector that decoders borrow and give back, so that a scan allocates none.
 #[derive(Debug, Default)]
 pub struct Scratch {
@@ -31,7 +41,7 @@ impl Scratch {
         self.u64s.push(buffer);
     }
 
-    /// A buffer of so many bytes with arbitrary content: strings of one vector.
+    /// A buffer of `len` bytes with arbitrary content: strings of one vector.
     pub fn take_bytes(&mut self, len: usize) -> Vec<u8> {
         let mut buffer = self.bytes.pop().unwrap_or_default();
         buffer.resize(len, 0);

@@ -1,36 +1,36 @@
-//! Which values are wanted: a list where they are few, one bit each where they are many.
+//! Selected values: a list of rows where they are few, a bit for each row where they are many.
 //!
-//! A list costs some nanoseconds a value to make and to follow, bits cost next to nothing to make,
-//! and what they leave of a decoded vector is packed by a register at a time (Data Formats in
-//! Analytical DBMSs, figure 28: selection vectors against bitmaps).
+//! A list costs some nanoseconds a value to make and to follow. Bits cost next to nothing to make,
+//! and compact a decoded vector by a register at a time (Data Formats in Analytical DBMSs, figure
+//! 28: selection vectors against bitmaps).
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::ops::Range;
 
+use super::many;
 use crate::error::{Error, Result};
 use crate::values::Bitmap;
 
-/// One of so many: where more are wanted they are told by bits, and vectors decoded for them.
-/// Measured: at one of ten a list takes 0.6 to 0.8 of the time, at one of three 1.2 to 2.1 times as
-/// much.
+/// From one selected value of this many on, bits are faster than a list: at one of ten a list takes
+/// 0.6 to 0.8 of the time of bits, at one of three 1.2 to 2.1 times as much.
 const SHARE: u64 = 6;
 
-/// Whether so many of `among` are better told by a bit each.
-pub(crate) fn is_dense(wanted: u64, among: u64) -> bool {
-    wanted.saturating_mul(SHARE) >= among
+/// Whether a bitmap is faster than a list for `selected` of `total` values.
+pub(crate) fn prefers_bitmap(selected: u64, total: u64) -> bool {
+    selected.saturating_mul(SHARE) >= total
 }
 
-/// Wanted values of a block.
+/// Selected values of a block.
 #[derive(Debug, Clone)]
 pub(crate) enum Selection {
-    /// Their numbers, ascending, each once.
+    /// Their rows, ascending, each once.
     List(Vec<u32>),
-    /// A bit for each, up to the last one wanted or beyond; how many are set.
+    /// A bit for each row, up to the last selected one or beyond, and the number of set bits.
     Bits(Bitmap, usize),
 }
 
 impl Selection {
-    /// How many are wanted.
+    /// Number of selected values.
     pub fn len(&self) -> usize {
         match self {
             Self::List(rows) => rows.len(),
@@ -38,7 +38,15 @@ impl Selection {
         }
     }
 
-    /// One more than the last that may be wanted.
+    /// Whether decoding the vectors of the selected values costs less than reading each by itself.
+    pub fn is_many(&self) -> bool {
+        match self {
+            Self::List(rows) => many(rows),
+            Self::Bits(..) => true,
+        }
+    }
+
+    /// End of the rows: the last selected row is before it.
     pub fn end(&self) -> usize {
         match self {
             Self::List(rows) => rows.last().map_or(0, |row| *row as usize + 1),
@@ -46,7 +54,7 @@ impl Selection {
         }
     }
 
-    /// Of these bits, those of the values wanted.
+    /// The bits of the selected rows, in order.
     pub fn of(&self, bits: &Bitmap) -> Bitmap {
         match self {
             Self::List(rows) => {
@@ -55,38 +63,32 @@ impl Selection {
                     |rows: &[u32]| rows.iter().rev().fold(0, |word, row| word << 1 | bit(row));
                 Bitmap::from_words(rows.chunks(64).map(word).collect(), rows.len())
             }
-            Self::Bits(wanted, _) => bits.gathered(wanted),
+            Self::Bits(selected, _) => bits.gathered(selected),
         }
     }
 
-    /// Where the values wanted stand among those whose bit is set.
+    /// The selected rows whose bit is set, by their rank among all set bits.
     #[must_use]
     pub fn among(&self, all: &Bitmap) -> Self {
         match self {
-            Self::Bits(wanted, _) => {
-                let own = wanted.gathered(all);
-                let count = own.count_ones();
-                Self::Bits(own, count)
+            Self::Bits(selected, _) => {
+                let ranks = selected.gathered(all);
+                let count = ranks.count_ones();
+                Self::Bits(ranks, count)
             }
             Self::List(rows) => {
-                let (mut before, mut word) = (0, 0);
+                // Set bits before word `at`.
+                let (mut before, mut at) = (0, 0);
                 let mut rank = |row: u32| {
                     let own = row as usize / 64;
-                    before += all
-                        .words()
-                        .get(word..own)
-                        .unwrap_or_default()
-                        .iter()
-                        .map(|w| w.count_ones())
-                        .sum::<u32>();
-                    word = own;
-                    before
-                        + all
-                            .words()
-                            .get(own)
-                            .map_or(0, |w| (w & ((1 << (row % 64)) - 1)).count_ones())
+                    let passed = all.words().get(at..own).unwrap_or_default();
+                    before += passed.iter().map(|word| word.count_ones()).sum::<u32>();
+                    at = own;
+                    let below = (1 << (row % 64)) - 1;
+                    let word = all.words().get(own).copied().unwrap_or_default();
+                    before + (word & below).count_ones()
                 };
-                // Each is written, and stays where its bit is set: nothing is guessed.
+                // Branch-free compaction: write always, advance only for set bits.
                 let (mut own, mut count) = (vec![0; rows.len()], 0);
                 for &row in rows {
                     if let Some(place) = own.get_mut(count) {
@@ -101,20 +103,20 @@ impl Selection {
     }
 }
 
-/// The places of set bits, counted from `first`.
-fn numbers(first: u64, bits: &Bitmap) -> Vec<u64> {
+/// The rows of set bits, of which the first is row `first`.
+fn rows_of(first: u64, bits: &Bitmap) -> Vec<u64> {
     bits.positions()
         .into_iter()
-        .map(|place| first + u64::from(place))
+        .map(|position| first + u64::from(position))
         .collect()
 }
 
-/// Wanted values of a column chunk.
+/// Selected values of a column chunk.
 #[derive(Debug)]
 pub(crate) enum ChunkSelection {
-    /// Their numbers, ascending, each once.
+    /// Their rows, ascending, each once.
     List(Vec<u64>),
-    /// A bit for each from `first` on, with which a block begins.
+    /// A bit for each row from `first` on, which is the first row of a block.
     Bits {
         first: u64,
         bits: Bitmap,
@@ -123,14 +125,14 @@ pub(crate) enum ChunkSelection {
 }
 
 impl ChunkSelection {
-    /// Of numbers that ascend, each once.
+    /// Selects rows, which ascend, each once.
     pub fn of_list(rows: Vec<u64>, block_rows: u64) -> Self {
         let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
             return Self::List(rows);
         };
         let first = first / block_rows.max(1) * block_rows;
         let among = last - first + 1;
-        if !is_dense(rows.len() as u64, among) {
+        if !prefers_bitmap(rows.len() as u64, among) {
             return Self::List(rows);
         }
         let mut bits = Bitmap::filled(among as usize, false);
@@ -143,7 +145,7 @@ impl ChunkSelection {
         }
     }
 
-    /// Of neighbours.
+    /// Selects a range of rows.
     pub fn of_range(rows: Range<u64>, block_rows: u64) -> Self {
         let first = rows.start / block_rows.max(1) * block_rows;
         let mut bits = Bitmap::filled(rows.end.saturating_sub(first) as usize, false);
@@ -151,16 +153,16 @@ impl ChunkSelection {
         Self::of_bits(first, bits)
     }
 
-    /// Of a bit for each from `first` on, with which a block begins.
+    /// Selects by a bit for each row from `first` on, which is the first row of a block.
     pub fn of_bits(first: u64, bits: Bitmap) -> Self {
         let count = bits.count_ones();
-        if is_dense(count as u64, bits.len() as u64) {
+        if prefers_bitmap(count as u64, bits.len() as u64) {
             return Self::Bits { first, bits, count };
         }
-        Self::List(numbers(first, &bits))
+        Self::List(rows_of(first, &bits))
     }
 
-    /// How many are wanted.
+    /// Number of selected values.
     pub fn len(&self) -> usize {
         match self {
             Self::List(rows) => rows.len(),
@@ -168,15 +170,15 @@ impl ChunkSelection {
         }
     }
 
-    /// Their numbers.
+    /// The selected rows.
     pub fn list(&self) -> Vec<u64> {
         match self {
             Self::List(rows) => rows.clone(),
-            Self::Bits { first, bits, .. } => numbers(*first, bits),
+            Self::Bits { first, bits, .. } => rows_of(*first, bits),
         }
     }
 
-    /// The same by block: the number of each block that has wanted values, and which.
+    /// The selection by blocks: each block that has selected values, and its selection.
     pub fn by_block(&self, block_rows: u64) -> Vec<(usize, Selection)> {
         let mut blocks = Vec::new();
         match self {
@@ -185,10 +187,10 @@ impl ChunkSelection {
                 while let Some(first) = rest.first() {
                     let block = first / block_rows;
                     let start = block * block_rows;
-                    // Searched, not divided for each: among as many as a block can have.
+                    // A binary search instead of a division for each row; rows do not repeat.
                     let near = rest.get(..block_rows as usize).unwrap_or(rest);
                     let count = near.partition_point(|value| value - start < block_rows);
-                    let (own, others) = rest.split_at_checked(count.max(1)).unwrap_or_default();
+                    let (own, others) = rest.split_at_checked(count.max(1)).unwrap_or((rest, &[]));
                     // A block has at most 2^32 values.
                     let rows = own.iter().map(|value| (value - start) as u32).collect();
                     blocks.push((block as usize, Selection::List(rows)));
@@ -202,7 +204,7 @@ impl ChunkSelection {
                     let count = own.count_ones();
                     let selection = match count {
                         0 => continue,
-                        _ if is_dense(count as u64, own.len() as u64) => {
+                        _ if prefers_bitmap(count as u64, own.len() as u64) => {
                             Selection::Bits(own, count)
                         }
                         _ => Selection::List(own.positions()),
@@ -214,7 +216,7 @@ impl ChunkSelection {
         blocks
     }
 
-    /// Stretches of neighbours, each with its end.
+    /// Stretches of selected rows, each with its end.
     fn spans(&self) -> Vec<(u64, u64)> {
         match self {
             Self::List(rows) => rows.iter().map(|row| (*row, row + 1)).collect(),
@@ -225,13 +227,13 @@ impl ChunkSelection {
         }
     }
 
-    /// The items of these lists, where items of list `i` are those from `offset(i)` to
-    /// `offset(i + 1)`; at most so many, and all before `end`.
+    /// Selects the items of the selected lists; list `i` has items `offset(i)..offset(i + 1)`. An
+    /// error for more than `max_items`, or for an item that is not before `end`.
     pub fn items(
         &self,
         offset: impl Fn(u64) -> Option<u64>,
         end: u64,
-        most: u64,
+        max_items: u64,
         block_rows: u64,
     ) -> Result<Self> {
         let spans = self
@@ -249,18 +251,18 @@ impl ChunkSelection {
                 "lists of {end} items in all expected, found an end at {last}"
             )));
         }
-        // ColumnPlan before there is memory for them.
+        // Check the limit before allocating the items.
         let count = spans.iter().fold(0u64, |sum, (start, end)| {
             sum.saturating_add(end.saturating_sub(*start))
         });
-        if count > most {
+        if count > max_items {
             return Err(Error::limit(format!(
-                "at most {most} items are read at once, found {count}"
+                "at most {max_items} items are read at once, found {count}"
             )));
         }
         let first = first / block_rows.max(1) * block_rows;
         let among = last.saturating_sub(first);
-        if !is_dense(count, among) {
+        if !prefers_bitmap(count, among) {
             return Ok(Self::List(
                 spans.iter().flat_map(|(start, end)| *start..*end).collect(),
             ));
@@ -341,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn values_wanted_are_found_among_those_that_are_not_null() {
+    fn selected_values_are_found_among_valid_ones() {
         let mut random = Random(4);
         for share in [0, 1, 5, 10] {
             let valid: Bitmap = (0..700).map(|_| random.below(10) < share).collect();

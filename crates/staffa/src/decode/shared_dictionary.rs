@@ -1,45 +1,38 @@
-//! Shared parts of a column chunk: a dictionary, or tokens, that its blocks have in common.
+//! Shared dictionaries: values, or tokens, that the blocks of a column chunk have in common, as a
+//! shared part of the chunk.
 //!
 //! ```text
 //! shared part = values: varint | decoded bytes: varint | node | CRC-32C of all before: u32
 //! ```
 //!
-//! Checksum and header are checked when the part is opened. Its values are decoded when more than a
-//! few of them are wanted, or some for the second time, and then once for all blocks.
+//! Checksum and header are checked when the dictionary is opened; its values are [`LazyValues`],
+//! which all blocks use.
+//!
+//! [`LazyValues`]: super::LazyValues
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::any::Any;
 use std::fmt;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use bytes::Bytes;
-use staffa_kernels::{BytesDict, PoolVec, TokenRows, gather};
+use staffa_kernels::TokenRows;
 
-use super::{
-    Appended, Budget, Decodable, Lazy, OpenContext, Opener, Scratch, few_strings, few_words,
-    is_few_strings, is_few_words, strings_of,
-};
+use super::{Budget, Decodable, LazyStrings, LazyWords, OpenContext, Opener};
 use crate::error::{Error, Result};
 use crate::format::shared_dictionary::parse_body;
 use crate::format::{NodeRef, checked};
 use crate::values::{PhysicalType, for_words};
 
-/// A shared part of a column chunk, decoded once and used by its blocks.
+/// A shared dictionary of a column chunk, decoded once for all blocks.
 pub struct SharedDictionary {
-    /// Without its checksum, which was found right.
-    body: Bytes,
-    opener: Opener,
     ty: PhysicalType,
     len: usize,
-    /// Of all strings.
-    string_bytes: u64,
-    /// A vector of the type's words.
-    words: Lazy<Box<dyn Any + Send + Sync>>,
-    strings: Lazy<BytesDict>,
-    /// The strings as tokens, where these are asked for and none is too long.
+    bytes: u64,
+    /// [`LazyWords`] of the type, or [`LazyStrings`].
+    values: Box<dyn Any + Send + Sync>,
+    /// The strings as tokens, on first use; `None` where a string is too long to be one.
     tokens: OnceLock<Option<TokenRows>>,
-    /// Held while the values are decoded, so that no two threads do it.
-    making: Mutex<()>,
 }
 
 impl fmt::Debug for SharedDictionary {
@@ -52,168 +45,122 @@ impl fmt::Debug for SharedDictionary {
 }
 
 impl SharedDictionary {
-    /// Checks and parses a part; `most`: see [`parse`].
-    pub fn open(bytes: &Bytes, most: usize, opener: &Opener) -> Result<Self> {
+    /// Checks and parses a shared part of at most `max_len` values.
+    pub fn open(bytes: &Bytes, max_len: usize, opener: &Opener) -> Result<Self> {
         let body = bytes.slice(..checked(bytes, "a shared part")?.len());
-        let (node, string_bytes) = parse_body(&body, most, &opener.limits)?;
+        let (node, string_bytes) = parse_body(&body, max_len, &opener.limits)?;
         let (ty, len) = (node.ty, node.len);
-        let plain = plain_bytes(ty, len, string_bytes);
+        // As Arrow has the values, but for the ends of strings.
+        let plain = (len * ty.width_bytes().unwrap_or(1)) as u64 + string_bytes;
         if plain > opener.limits.block_bytes {
             let most = opener.limits.block_bytes;
             return Err(Error::limit(format!(
                 "a shared part of at most {most} bytes is allowed, found {plain}"
             )));
         }
-        if ty == PhysicalType::Bits {
-            return Err(Error::corrupt("a dictionary holds no bits"));
+        let mut held = body.len() as u64 + plain;
+        if ty == PhysicalType::Bytes {
+            held += 4 * len as u64;
+            if u16::try_from(len).is_ok() {
+                held += TokenRows::bytes_of(len) as u64;
+            }
         }
-        Ok(Self {
+        let tree = SharedTree {
             body,
             opener: *opener,
-            ty,
             len,
             string_bytes,
-            words: Lazy::default(),
-            strings: Lazy::default(),
+            plain,
+        };
+        let values: Box<dyn Any + Send + Sync> = for_words!(ty,
+            T => Box::new(LazyWords::<'static, T>::shared(tree)),
+            other => match other {
+                PhysicalType::Bytes => Box::new(LazyStrings::<'static>::shared(tree)),
+                _ => return Err(Error::corrupt("a dictionary holds no bits")),
+            }
+        );
+        Ok(Self {
+            ty,
+            len,
+            bytes: held,
+            values,
             tokens: OnceLock::new(),
-            making: Mutex::new(()),
         })
     }
 
-    /// How many values it has.
+    /// Number of values.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// That its values are of a type.
-    pub fn expect(&self, ty: PhysicalType) -> Result<()> {
-        match self.ty {
-            found if found == ty => Ok(()),
-            PhysicalType::Bytes => Err(Error::corrupt(format!("the shared part holds no {ty:?}"))),
-            found => Err(Error::corrupt(format!(
-                "a shared part of {ty:?} expected, found {found:?}"
-            ))),
-        }
-    }
-
-    /// Bytes that it holds, or may come to hold.
+    /// Bytes that it holds once all is decoded.
     pub fn bytes(&self) -> u64 {
-        let tokens = self.ty == PhysicalType::Bytes && u16::try_from(self.len).is_ok();
-        let tokens = if tokens {
-            TokenRows::bytes_of(self.len)
-        } else {
-            0
-        };
-        let ends = if self.ty == PhysicalType::Bytes {
-            4 * self.len
-        } else {
-            0
-        };
-        self.body.len() as u64
-            + plain_bytes(self.ty, self.len, self.string_bytes)
-            + (ends + tokens) as u64
+        self.bytes
     }
 
-    /// All words; `T` is their type.
-    pub fn words<T: Decodable>(&self) -> Result<&[T]> {
-        self.expect(T::TYPE)?;
-        let words = self.once(&self.words, |node, cx| {
-            Ok(Box::new(cx.all_words::<T>(node, "values")?) as Box<_>)
-        })?;
-        words
-            .downcast_ref::<PoolVec<T>>()
-            .map(|words| &**words)
-            .ok_or_else(|| Error::corrupt("words of another type"))
+    /// The words; an error where they have another type.
+    pub fn words<T: Decodable>(&self) -> Result<&LazyWords<'static, T>> {
+        self.values(T::TYPE)
     }
 
-    /// All byte strings.
-    pub fn strings(&self) -> Result<&BytesDict> {
-        self.expect(PhysicalType::Bytes)?;
-        self.once(&self.strings, |node, cx| {
-            let values = cx.all_strings(node, "values")?;
-            let found = values.contents().len() as u64;
-            if found != self.string_bytes {
-                return Err(Error::corrupt(format!(
-                    "strings of {} bytes expected, found {found}",
-                    self.string_bytes
-                )));
-            }
-            Ok(values)
+    /// The byte strings; an error where the values are words.
+    pub fn strings(&self) -> Result<&LazyStrings<'static>> {
+        self.values(PhysicalType::Bytes)
+    }
+
+    fn values<V: 'static>(&self, expected: PhysicalType) -> Result<&V> {
+        self.values.downcast_ref().ok_or_else(|| {
+            Error::corrupt(format!(
+                "a shared part of {expected:?} expected, found {:?}",
+                self.ty
+            ))
         })
     }
 
-    /// That all values can be decoded.
+    /// Decodes all values, to check that they can be.
     pub fn check(&self) -> Result<()> {
-        for_words!(self.ty, T => self.words::<T>().map(drop), _ => self.strings().map(drop))
+        for_words!(self.ty, T => self.words::<T>()?.all().map(drop), _ => self.strings()?.all().map(drop))
     }
 
-    /// The byte strings as tokens, where none is longer than 16 bytes.
+    /// The byte strings as tokens; `None` where one is longer than 16 bytes.
     pub fn tokens(&self) -> Result<Option<&TokenRows>> {
-        let strings = self.strings()?;
+        let strings = self.strings()?.all()?;
         Ok(self.tokens.get_or_init(|| TokenRows::of(strings)).as_ref())
     }
+}
 
-    /// The word of each code; `false` where one is beyond them.
-    pub fn take_words<T: Decodable>(
+/// The tree of a shared dictionary, parsed.
+pub(super) struct SharedTree {
+    /// The shared part without its checksum, which was checked.
+    body: Bytes,
+    opener: Opener,
+    /// Number of values.
+    pub len: usize,
+    /// Bytes of all strings.
+    pub string_bytes: u64,
+    /// Bytes of all values.
+    plain: u64,
+}
+
+impl SharedTree {
+    /// Opens the tree for one use: decoders borrow from its bytes.
+    pub fn open<R>(
         &self,
-        codes: &[u32],
-        cx: &mut Scratch,
-        out: &mut [T],
-    ) -> Result<bool> {
-        if self.words.spared(is_few_words(codes, self.len)) {
-            return self.opened(|node, open| {
-                few_words(open.open_words::<T>(node)?.as_ref(), codes, cx, out)
-            });
-        }
-        Ok(gather(self.words::<T>()?, codes, out))
-    }
-
-    /// Appends the string of each code.
-    pub fn take_strings(&self, codes: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
-        if self.strings.spared(is_few_strings(codes, self.len)) {
-            let bytes = self.string_bytes as usize;
-            return self.opened(|node, open| {
-                few_strings(open.open_bytes(node)?.as_ref(), bytes, codes, cx, out)
-            });
-        }
-        strings_of(self.strings()?, codes, out)
-    }
-
-    /// All values, decoded by one thread.
-    fn once<'s, T>(
-        &'s self,
-        values: &'s Lazy<T>,
-        make: impl for<'a> FnOnce(&NodeRef<'a>, &mut OpenContext<'a>) -> Result<T>,
-    ) -> Result<&'s T> {
-        let _one = values
-            .get()
-            .is_none()
-            .then(|| self.making.lock().unwrap_or_else(PoisonError::into_inner));
-        values.all(|| self.opened(make))
-    }
-
-    /// Does something with the tree.
-    fn opened<R>(
-        &self,
-        f: impl for<'a> FnOnce(&NodeRef<'a>, &mut OpenContext<'a>) -> Result<R>,
+        read: impl for<'a> FnOnce(&NodeRef<'a>, &mut OpenContext<'a>) -> Result<R>,
     ) -> Result<R> {
         let run = || {
             let (node, _) = parse_body(&self.body, self.len, &self.opener.limits)?;
-            let plain = plain_bytes(self.ty, self.len, self.string_bytes);
-            let budget = Budget::for_block(plain, self.len);
-            f(&node, &mut self.opener.context(budget, &[], Vec::new()))
+            let mut budget = Budget::for_block(self.plain, self.len);
+            budget.take(self.plain, "values")?;
+            read(&node, &mut self.opener.context(budget, &[], Vec::new()))
         };
         run().map_err(|e| e.within("shared part"))
     }
 }
 
-/// What the values take as Arrow has them, but for the ends of strings.
-fn plain_bytes(ty: PhysicalType, len: usize, string_bytes: u64) -> u64 {
-    (len * ty.width_bytes().unwrap_or(1)) as u64 + string_bytes
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::{Appended, Scratch};
     use super::*;
     use crate::encode::Chooser;
     use crate::encodings::{POOL, opener};
@@ -237,32 +184,23 @@ mod tests {
     fn few_words_are_those_of_all() {
         let mut random = Random(7);
         let words: Vec<u32> = (0..LEN).map(|_| random.below(1 << 20) as u32).collect();
-        let part = opened(Values::U32(&words), 0).unwrap();
+        let dictionary = opened(Values::U32(&words), 0).unwrap();
+        let values = dictionary.words::<u32>().unwrap();
+        let mut cx = Scratch::default();
         for (count, all) in [(3, false), (3, true), (300, true)] {
             let codes: Vec<u32> = (0..count).map(|_| random.below(LEN) as u32).collect();
             let mut out = vec![0; count];
-            assert!(
-                part.take_words(&codes, &mut Scratch::default(), &mut out)
-                    .unwrap()
-            );
+            assert!(values.take(&codes, &mut cx, &mut out).unwrap());
             assert!(
                 out.iter()
                     .zip(&codes)
                     .all(|(word, code)| *word == words[*code as usize])
             );
-            assert_eq!(part.words.get().is_some(), all);
+            assert_eq!(values.is_decoded(), all);
         }
-        assert!(
-            !part
-                .take_words(&[LEN as u32], &mut Scratch::default(), &mut [0u32])
-                .unwrap()
-        );
-        assert_eq!(part.words::<u32>().unwrap(), words);
-        assert!(
-            part.words::<u64>().is_err()
-                && part.strings().is_err()
-                && part.expect(PhysicalType::U32).is_ok()
-        );
+        assert!(!values.take(&[LEN as u32], &mut cx, &mut [0]).unwrap());
+        assert_eq!(values.all().unwrap(), words);
+        assert!(dictionary.words::<u64>().is_err() && dictionary.strings().is_err());
     }
 
     #[test]
@@ -272,13 +210,14 @@ mod tests {
         let names: Vec<Vec<u8>> = (0..LEN).map(name).collect();
         let strings: StringsBuf = names.iter().map(Vec::as_slice).collect();
         let strings = strings.as_strings();
-        let part = opened(Values::Bytes(strings), strings.contents().len()).unwrap();
+        let dictionary = opened(Values::Bytes(strings), strings.contents().len()).unwrap();
+        let values = dictionary.strings().unwrap();
+        let mut cx = Scratch::default();
         for (count, all) in [(3, false), (3, true), (300, true)] {
             let codes: Vec<u32> = (0..count).map(|_| random.below(LEN) as u32).collect();
             let mut out = Appended::default();
             out.allow(strings.contents().len());
-            part.take_strings(&codes, &mut Scratch::default(), &mut out)
-                .unwrap();
+            values.take(&codes, &mut cx, &mut out).unwrap();
             let expected: StringsBuf = codes
                 .iter()
                 .map(|code| strings.get(*code as usize))
@@ -288,18 +227,13 @@ mod tests {
                 out.into_data().unwrap().as_slice(),
                 expected.as_strings().contents()
             );
-            assert_eq!(part.strings.get().is_some(), all);
+            assert_eq!(values.is_decoded(), all);
         }
-        assert!(
-            part.take_strings(
-                &[LEN as u32],
-                &mut Scratch::default(),
-                &mut Appended::default()
-            )
-            .is_err()
-        );
+        let mut none = Appended::default();
+        assert!(values.take(&[LEN as u32], &mut cx, &mut none).is_err());
         // Some are too long to be tokens.
-        assert!(part.tokens().unwrap().is_none() && part.bytes() > strings.contents().len() as u64);
+        assert!(dictionary.tokens().unwrap().is_none());
+        assert!(dictionary.bytes() > strings.contents().len() as u64);
         for wrong in [strings.contents().len() - 1, strings.contents().len() + 1] {
             assert!(
                 opened(Values::Bytes(strings), wrong)
@@ -311,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_lie_are_refused() {
+    fn damaged_dictionaries_are_refused() {
         let words = vec![7u32; 100];
         let node = Chooser::new(&POOL)
             .child(Values::U32(&words), Kind::Unsigned)

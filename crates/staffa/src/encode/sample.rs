@@ -52,7 +52,7 @@ pub(super) fn of(values: Values<'_>) -> Option<OwnedValues> {
         let start = i * part + (seed % (part - run + 1) as u64) as usize;
         start as u32..(start + run) as u32
     });
-    Some(OwnedValues::of(values, &runs.collect::<Vec<_>>()))
+    OwnedValues::take(values, &runs.collect::<Vec<_>>()).ok()
 }
 
 #[cfg(test)]

@@ -19,8 +19,8 @@ use super::front_coding;
 use super::front_coding::FrontCoding;
 use crate::decode::{
     Aggregator, AnyDecoder, Appended, BytesDecoder, Decodable, Decoder, DictionaryStrings, Entries,
-    Integer, LazyStrings, LazyWords, OpenContext, Range, Scratch, SharedDictionary, StringTest,
-    aggregate_codes, filter_codes, no_code,
+    Integer, LazyStrings, LazyWords, OpenContext, Range, Scratch, StringTest, aggregate_codes,
+    filter_codes, no_code,
 };
 use crate::encode::{Chooser, Coded, Encoding, Info, Sorted, Stats, rough_bytes};
 use crate::error::{Error, Result};
@@ -89,7 +89,7 @@ impl Encoding for Dictionary {
         };
         let coded = reordered(values, stats, chooser)?.map_or(coded, |(sorted, _)| sorted);
         let codes = chooser.child(Values::U32(&coded.codes), Kind::Unsigned)?;
-        let dictionary = OwnedValues::of(values, &coded.firsts);
+        let dictionary = OwnedValues::take(values, &coded.firsts)?;
         let dictionary = chooser.child(dictionary.borrow(), stats.kind())?;
         let (ty, len) = (values.physical_type(), values.len());
         Ok(Some(Node {
@@ -115,10 +115,9 @@ impl Encoding for Dictionary {
         cursor.finish("payload")?;
         node.expect_children(if shared.is_some() { 1 } else { 2 })?;
         let codes = cx.open_words::<u32>(node.child(0, "codes", PhysicalType::U32, node.len)?)?;
-        shared.map(|part| part.expect(node.ty)).transpose()?;
         if node.ty == PhysicalType::Bytes {
             let values = match shared {
-                Some(part) => Entries::Shared(part),
+                Some(part) => Entries::Shared(part.strings()?),
                 None => Entries::Own(LazyStrings::open(
                     node.any_child(1, "values")?,
                     cx,
@@ -129,7 +128,7 @@ impl Encoding for Dictionary {
         }
         for_words!(node.ty, T => {
             let values = match shared {
-                Some(part) => Entries::Shared(part),
+                Some(part) => Entries::Shared(part.words::<T>()?),
                 None => Entries::Own(LazyWords::open(node.any_child(1, "values")?, cx, "values")?),
             };
             Ok(T::wrap(Box::new(CodedWords { codes, values })))
@@ -184,7 +183,7 @@ fn sorted(strings: Strings<'_>, coded: &Coded) -> Option<Coded> {
 /// About what codes and values take.
 fn size(values: Values<'_>, kind: Kind, coded: &Coded, chooser: &Chooser<'_>) -> Result<usize> {
     let codes = chooser.estimate_child(Values::U32(&coded.codes), Kind::Unsigned)?;
-    Ok(codes + chooser.estimate_child(OwnedValues::of(values, &coded.firsts).borrow(), kind)?)
+    Ok(codes + chooser.estimate_child(OwnedValues::take(values, &coded.firsts)?.borrow(), kind)?)
 }
 
 /// Codes in another order, and about what they and their values take, where that is less than as
@@ -293,16 +292,7 @@ pub(crate) fn shared_node(
 
 struct CodedWords<'a, T> {
     codes: Box<dyn Decoder<u32> + 'a>,
-    values: Entries<'a, SharedDictionary, LazyWords<'a, T>>,
-}
-
-impl<T: Decodable> CodedWords<'_, T> {
-    fn all(&self) -> Result<&[T]> {
-        match &self.values {
-            Entries::Shared(part) => part.words::<T>(),
-            Entries::Own(values) => values.all(),
-        }
-    }
+    values: Entries<'a, LazyWords<'a, T>>,
 }
 
 impl<T: Decodable> Decoder<T> for CodedWords<'_, T> {
@@ -314,7 +304,7 @@ impl<T: Decodable> Decoder<T> for CodedWords<'_, T> {
         let mut buffer = cx.take_u32();
         let codes = buffer.get_mut(..out.len()).unwrap_or_default();
         self.codes.vector(v, cx, codes)?;
-        let values = self.all()?;
+        let values = self.values.all()?;
         if !gather(values, codes, out) {
             return Err(no_code(codes, values.len()));
         }
@@ -325,14 +315,10 @@ impl<T: Decodable> Decoder<T> for CodedWords<'_, T> {
     fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         let mut codes = vec![0; rows.len()];
         self.codes.take(rows, cx, &mut codes)?;
-        let found = match &self.values {
-            Entries::Shared(part) => part.take_words(&codes, cx, out)?,
-            Entries::Own(values) => values.take(&codes, cx, out)?,
-        };
-        if found {
+        if self.values.take(&codes, cx, out)? {
             Ok(())
         } else {
-            Err(no_code(&codes, self.all()?.len()))
+            Err(no_code(&codes, self.values.len()))
         }
     }
 
@@ -340,7 +326,11 @@ impl<T: Decodable> Decoder<T> for CodedWords<'_, T> {
     where
         T: Integer,
     {
-        filter_codes(self.codes.as_ref(), &range.of_values(self.all()?), cx)
+        filter_codes(
+            self.codes.as_ref(),
+            &range.of_values(self.values.all()?),
+            cx,
+        )
     }
 
     fn aggregate(
@@ -349,13 +339,13 @@ impl<T: Decodable> Decoder<T> for CodedWords<'_, T> {
         into: &mut dyn Aggregator<T>,
         cx: &mut Scratch,
     ) -> Result<()> {
-        aggregate_codes(self.codes.as_ref(), self.all()?, rows, into, cx)
+        aggregate_codes(self.codes.as_ref(), self.values.all()?, rows, into, cx)
     }
 }
 
 struct CodedBytes<'a> {
     codes: Box<dyn Decoder<u32> + 'a>,
-    values: Entries<'a, SharedDictionary, LazyStrings<'a>>,
+    values: Entries<'a, LazyStrings<'a>>,
 }
 
 impl CodedBytes<'_> {
@@ -386,10 +376,7 @@ impl CodedBytes<'_> {
 
 impl DictionaryStrings for CodedBytes<'_> {
     fn strings(&self) -> Result<&BytesDict> {
-        match &self.values {
-            Entries::Shared(part) => part.strings(),
-            Entries::Own(values) => values.all(),
-        }
+        self.values.all()
     }
 
     fn shared(&self) -> bool {
@@ -428,22 +415,11 @@ impl BytesDecoder for CodedBytes<'_> {
     fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
         let mut codes = vec![0; rows.len()];
         self.codes.take(rows, cx, &mut codes)?;
-        match &self.values {
-            Entries::Shared(part) => part.take_strings(&codes, cx, out),
-            Entries::Own(values) => values.take(&codes, cx, out),
-        }
+        self.values.take(&codes, cx, out)
     }
 
     fn filter(&self, test: &StringTest<'_>, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
-        let passing = match &self.values {
-            Entries::Shared(part) => {
-                let values = part.strings()?;
-                (0..values.len())
-                    .map(|i| values.get(i).is_some_and(test.passes))
-                    .collect()
-            }
-            Entries::Own(values) => values.filter(test, cx)?,
-        };
+        let passing = self.values.filter(test, cx)?;
         filter_codes(self.codes.as_ref(), &passing, cx)
     }
 }

@@ -14,8 +14,8 @@
 use staffa_kernels::{Int as _, add_times, as_bytes_mut, cast_slice_mut};
 
 use crate::decode::{
-    AnyDecoder, BitsDecoder, Decodable, Decoder, Integer, OpenContext, ReferenceStream, Scratch,
-    StreamOf, Words,
+    AlignedWords, AnyDecoder, BitsDecoder, Decodable, Decoder, Integer, OpenContext,
+    ReferenceStream, Scratch, StreamOf,
 };
 use crate::encode::{Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
@@ -96,13 +96,13 @@ impl Encoding for Difference {
         if node.ty == PhysicalType::Bits {
             let mut bits = cx.open_bits(child)?.bits()?;
             for term in terms.iter().filter(|term| term.times & 1 == 1) {
-                bits = bits.differing(&cx.source(term.column)?.bits(term.from, node.len)?);
+                bits = bits.differing(&cx.reference(term.column)?.bits(term.from, node.len)?);
             }
             return Ok(AnyDecoder::Bits(Box::new(Bits(bits))));
         }
         for_ints!(node.ty, T => {
             let others = terms.iter().map(|term| {
-                let words = cx.source(term.column)?.open::<T>(term.from, node.len)?;
+                let words = cx.reference(term.column)?.open::<T>(term.from, node.len)?;
                 cx.budget.count_beside(words.held());
                 Ok((words, T::from_u64(term.times as u64)))
             });
@@ -162,7 +162,7 @@ impl BitsDecoder for Bits {
 
 struct Differences<'a, T> {
     /// With how many times they are taken.
-    others: Vec<(Words<'a, T>, T)>,
+    others: Vec<(AlignedWords<'a, T>, T)>,
     differences: Box<dyn Decoder<T> + 'a>,
 }
 

@@ -20,10 +20,9 @@
 use staffa_kernels::{Packed, VECTOR, bounds, count_above, widths};
 
 use super::bitpack::{pack_vector, unpack_value, unpack_vector, vector_bytes};
-use crate::decode::filter::by_vector;
 use crate::decode::{
     Aggregator, AnyDecoder, Decodable, Decoder, Integer, Needs, OpenContext, Range, Scratch,
-    aggregate_vectors, integer, sum_above, take_each,
+    aggregate_vectors, bits_by_vector, integer, sum_above, take_each,
 };
 use crate::encode::{Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
@@ -558,7 +557,7 @@ impl<T: Integer> Decoder<T> for Frames<'_, T> {
     }
 
     fn filter(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap> {
-        by_vector(self.len, |v, words| {
+        bits_by_vector(self.len, |v, words| {
             let vector = self
                 .vectors
                 .get(v)

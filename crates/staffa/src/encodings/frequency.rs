@@ -63,7 +63,8 @@ impl Encoding for Frequency {
         let mask = exceptions::mask(values.len(), &rows, chooser)?.size();
         Ok(Some(
             16 + mask
-                + chooser.estimate_child(OwnedValues::of(values, &rows).borrow(), stats.kind())?,
+                + chooser
+                    .estimate_child(OwnedValues::take(values, &rows)?.borrow(), stats.kind())?,
         ))
     }
 
@@ -87,7 +88,7 @@ impl Encoding for Frequency {
             }, _ => return Ok(None)),
         }
         let mask = exceptions::mask(values.len(), &rows, chooser)?;
-        let exceptions = chooser.child(OwnedValues::of(values, &rows).borrow(), stats.kind())?;
+        let exceptions = chooser.child(OwnedValues::take(values, &rows)?.borrow(), stats.kind())?;
         let (ty, len) = (values.physical_type(), values.len());
         Ok(Some(Node {
             encoding: 7,

@@ -17,7 +17,7 @@ use staffa_kernels::{Int as _, Word as _, gather};
 
 use super::constant::Constant;
 use crate::decode::{
-    AnyDecoder, Codes, Decodable, Decoder, Integer, LazyWords, OpenContext, ReferenceStream,
+    AlignedCodes, AnyDecoder, Decodable, Decoder, Integer, LazyWords, OpenContext, ReferenceStream,
     Scratch, StreamOf, get_or_try_init,
 };
 use crate::encode::{Chooser, Coder, Encoding, Info, Stats};
@@ -86,7 +86,7 @@ impl Encoding for Grouped {
             let zero = child.encoding == Constant.info().id && child.payload.iter().all(|byte| *byte == 0);
             let numbers = if zero { None } else { Some(cx.open_words::<u32>(child)?) };
             let entries = LazyWords::<T>::open(node.any_child(1, "entries")?, cx, "entries")?;
-            let others = cx.source(0)?.codes(from, base, node.len)?;
+            let others = cx.reference(0)?.codes(from, base, node.len)?;
             cx.budget.count_beside(others.held());
             let starts = if node.children.len() > 2 {
                 node.expect_children(3)?;
@@ -207,7 +207,7 @@ impl<T: Integer> Groups<T> {
 struct Picks<'a, T> {
     len: usize,
     /// Which group.
-    others: Box<dyn Codes + 'a>,
+    others: Box<dyn AlignedCodes + 'a>,
     /// Of every group its first entry; where there are none, its own number.
     starts: Option<LazyWords<'a, u32>>,
     /// The entries there.

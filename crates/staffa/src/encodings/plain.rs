@@ -13,8 +13,8 @@ use std::borrow::Cow;
 use staffa_kernels::{VECTOR, Word as _, as_bytes, copy_from_le, sum_u32};
 
 use crate::decode::{
-    AnyDecoder, Appended, BytesDecoder, Decodable, Decoder, OpenContext, Scratch, by_vector,
-    take_each,
+    AnyDecoder, Appended, BytesDecoder, Decodable, Decoder, OpenContext, Scratch, StringVector,
+    by_vector, take_each,
 };
 use crate::encode::{Chooser, Encoding, Info, PointAccess, Stats};
 use crate::error::{Error, Result};
@@ -218,7 +218,8 @@ impl BytesDecoder for PlainBytes<'_> {
                 .get_mut(..vector_len(self.lengths.len(), v))
                 .unwrap_or_default();
             self.lengths.vector(v, cx, lengths)?;
-            out.push_some(rows, lengths, self.range(v))?;
+            let bytes = self.range(v);
+            out.push_rows(rows, StringVector { lengths, bytes })?;
         }
         cx.give_u32(buffer);
         Ok(())

@@ -15,8 +15,8 @@
 use staffa_kernels::{PoolVec, Repeated, Repeats, VECTOR, copy_repeats, gather};
 
 use crate::decode::{
-    AnyDecoder, Decodable, Decoder, Integer, Lazy, OpenContext, Scratch, decode_all, few_words,
-    no_row, words,
+    AnyDecoder, Decodable, Decoder, Integer, Lazy, OpenContext, Scratch, decode_all, no_row,
+    take_unsorted, words,
 };
 use crate::encode::{
     Availability, Chooser, Encoding, Info, PointAccess, Sequences, Stats, matches,
@@ -263,7 +263,7 @@ impl<'a, T: Integer> Parts<'a, T> {
         let few = rows.len() * FEW <= self.len
             && matches * FEW.min(rows.len()) <= self.len
             && matches * size_of::<Match>() <= self.len * T::BYTES;
-        if !self.all.spared(few) {
+        if !self.all.take_few(few) {
             return Ok(false);
         }
         let matches = self.matches(cx)?;
@@ -284,7 +284,7 @@ impl<'a, T: Integer> Parts<'a, T> {
         }
         places.reverse();
         if self.literals.len() > 4 * places.len() {
-            return few_words(self.literals.as_ref(), &places, cx, out);
+            return take_unsorted(self.literals.as_ref(), &places, cx, out);
         }
         let literals = decode_all(self.literals.as_ref())?;
         Ok(gather(&literals, &places, out))

@@ -240,7 +240,7 @@ impl<'a> Ends<'a> {
     fn runs(&self, rows: &[u32], cx: &mut Scratch) -> Result<Vec<u32>> {
         if !self
             .all
-            .spared(rows.len() * SEARCHED <= self.count().div_ceil(VECTOR))
+            .take_few(rows.len() * SEARCHED <= self.count().div_ceil(VECTOR))
         {
             return Ok(runs_of(rows, self.all()?));
         }

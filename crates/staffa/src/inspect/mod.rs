@@ -498,10 +498,7 @@ fn with_present<R>(
         }, _ => Values::U8(&[])),
         DecodedValues::Strings(strings) => {
             offsets = strings.offsets().map(|offset| offset as u32).collect();
-            Values::Bytes(Strings {
-                offsets: &offsets,
-                data: strings.data(),
-            })
+            Values::Bytes(Strings::new(&offsets, strings.data())?)
         }
         DecodedValues::Bytes {
             large,
@@ -517,13 +514,10 @@ fn with_present<R>(
             } else {
                 cast_slice::<u32>(buffer).unwrap_or_default().to_vec()
             };
-            Values::Bytes(Strings {
-                offsets: &offsets,
-                data,
-            })
+            Values::Bytes(Strings::new(&offsets, data)?)
         }
     };
-    f(OwnedValues::of(values, &rows).borrow(), nulls)
+    f(OwnedValues::take(values, &rows)?.borrow(), nulls)
 }
 
 fn column_name(schema: &Schema, column: usize) -> String {

@@ -10,7 +10,8 @@ use staffa_kernels::{PlainStrings, PoolBuf, StringViews};
 use super::slots::{PlainSlot, Slot, ThreadScratch, fill_views_of, likely_bytes, put_ends};
 use crate::arrow::Leaf;
 use crate::decode::{
-    AnyDecoder, Appended, Block, Decodable, Selection, Wanted, memory, take_bytes, take_words,
+    AnyDecoder, Appended, Block, Decodable, SelectedValues, Selection, memory, take_bytes,
+    take_words,
 };
 use crate::error::{Error, Result};
 use crate::format::block::Parsed;
@@ -155,7 +156,7 @@ impl<'a> ColumnBuilder<'a> {
         if rows.len() == block.len && rows.end() <= block.len {
             return self.push_all_rows(block);
         }
-        let (wanted, count) = (block.wanted(rows)?, rows.len());
+        let (wanted, count) = (block.selected(rows)?, rows.len());
         self.extend_validity(wanted.validity.as_ref(), count);
         match self.leaf.ty {
             None => {}
@@ -205,7 +206,12 @@ impl<'a> ColumnBuilder<'a> {
     }
 
     /// Strings of some rows, as views.
-    fn push_views(&mut self, block: &Block<'_>, wanted: &Wanted<'_>, count: usize) -> Result<()> {
+    fn push_views(
+        &mut self,
+        block: &Block<'_>,
+        wanted: &SelectedValues<'_>,
+        count: usize,
+    ) -> Result<()> {
         let (all, cx) = (self.len, &mut self.hand.cx);
         let declared = || Error::corrupt("more strings than declared");
         let views = self.views.as_mut().ok_or_else(declared)?;

@@ -23,9 +23,8 @@ use memchr::memmem::Finder;
 use super::cache::OpenBlock;
 use super::rows::BlockSelection;
 use super::{File, each_column};
-use crate::arrow;
 use crate::decode::{
-    AnyDecoder, Block, Bulk, ChunkSelection, Decoder, Integer, Scratch, StringTest, filter,
+    AnyDecoder, Block, Bulk, ChunkSelection, Decoder, Integer, Scratch, StringTest,
 };
 use crate::error::Result;
 use crate::format::{BlockEntry, ZoneMap};
@@ -33,6 +32,7 @@ use crate::predicate::{
     Bound, Compare, Half, Node, Test, Value, may_be_true, must_be_true, true_rows,
 };
 use crate::values::{Bitmap, Kind};
+use crate::{arrow, decode};
 
 /// Rows of one row group that are filtered together: whole blocks.
 pub(crate) struct ScanTask<'f> {
@@ -364,7 +364,7 @@ fn words<T: Integer>(
         _ => return Ok(None),
     };
     decoder
-        .filter(&filter::Range::of(op, T::from_u64(word), kind), cx)
+        .filter(&decode::Range::of(op, T::from_u64(word), kind), cx)
         .map(Some)
 }
 

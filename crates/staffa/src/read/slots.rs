@@ -17,8 +17,8 @@ use staffa_kernels::{
 
 use crate::arrow::Leaf;
 use crate::decode::{
-    AnyDecoder, Appended, Block, Decodable, Scratch, Wanted, many_wanted, memory, no_code,
-    take_bytes, take_codes,
+    AnyDecoder, Appended, Block, Decodable, Scratch, SelectedValues, memory, no_code, take_bytes,
+    take_codes,
 };
 use crate::error::{Error, Result};
 use crate::values::{Bitmap, PhysicalType, expand, for_words, vector_len};
@@ -180,7 +180,7 @@ fn fill_views(views: &mut ViewSlot<'_>, block: &Block<'_>, hand: &mut ThreadScra
 pub(crate) fn fill_views_of(
     views: &mut ViewSlot<'_>,
     block: &Block<'_>,
-    wanted: &Wanted<'_>,
+    wanted: &SelectedValues<'_>,
     (count, all): (usize, usize),
     cx: &mut Scratch,
 ) -> Result<()> {
@@ -190,7 +190,7 @@ pub(crate) fn fill_views_of(
         return views.push_empty(count).then_some(()).ok_or_else(wrong);
     };
     let places = &wanted.places;
-    if let Some(coded) = decoder.dictionary().filter(|_| many_wanted(places)) {
+    if let Some(coded) = decoder.dictionary().filter(|_| places.is_many()) {
         let (strings, shared) = (coded.strings()?, coded.shared());
         let among = if shared { all } else { places.len() };
         let worth = strings.len() + strings.contents().len() / 16 <= among.saturating_mul(2);

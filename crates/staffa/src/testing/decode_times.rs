@@ -10,7 +10,7 @@ use std::time::Instant;
 use staffa_kernels::VECTOR;
 
 use super::conformance::{numbers, picked};
-use crate::decode::{AnyDecoder, Budget, Scratch, decode_all_strings};
+use crate::decode::{Budget, Scratch, decode_all_strings, for_decoder};
 use crate::encode::{Chooser, Encoding, Profile, Stats};
 use crate::encodings::{POOL, opener};
 use crate::format::{Cursor, Node, NodeRef};
@@ -29,29 +29,23 @@ fn picos(node: &Node) -> f64 {
     let mut cx = opener.context(Budget::new(u64::MAX), &[], Vec::new());
     let decoder = cx.open(&parsed).unwrap();
     let mut scratch = Scratch::default();
-    macro_rules! words {
-        ($decoder:expr) => {{
-            let mut out = vec![Default::default(); VECTOR];
-            for v in 0..$decoder.len() / VECTOR {
-                $decoder.vector(v, &mut scratch, &mut out).unwrap();
-                black_box(&mut out);
-            }
-        }};
-    }
-    let mut once = || match &decoder {
-        AnyDecoder::Bits(d) => drop(black_box(d.bits().unwrap())),
-        AnyDecoder::U8(d) => words!(d),
-        AnyDecoder::U16(d) => words!(d),
-        AnyDecoder::U32(d) => words!(d),
-        AnyDecoder::U64(d) => words!(d),
-        AnyDecoder::U128(d) => words!(d),
-        AnyDecoder::U256(d) => words!(d),
-        AnyDecoder::Bytes(d) => {
-            let mut budget = Budget::new(u64::MAX);
-            drop(black_box(
-                decode_all_strings(d.as_ref(), &mut budget, "strings").unwrap(),
-            ));
-        }
+    let mut once = || {
+        for_decoder!(&decoder,
+            words(d) => {
+                let mut out = vec![Default::default(); VECTOR];
+                for v in 0..d.len() / VECTOR {
+                    d.vector(v, &mut scratch, &mut out).unwrap();
+                    black_box(&mut out);
+                }
+            },
+            bits(d) => drop(black_box(d.bits().unwrap())),
+            bytes(d) => {
+                let mut budget = Budget::new(u64::MAX);
+                drop(black_box(
+                    decode_all_strings(d.as_ref(), &mut budget, "strings").unwrap(),
+                ));
+            },
+        )
     };
     let times = (0..40).map(|_| {
         let start = Instant::now();
@@ -61,7 +55,7 @@ fn picos(node: &Node) -> f64 {
     times.min().unwrap() as f64 * 1000.0 / node.len.max(1) as f64
 }
 
-/// Without its children.
+/// The time of a node without its children.
 fn own_picos(node: &Node) -> f64 {
     let children = node
         .children
@@ -74,7 +68,7 @@ fn own_picos(node: &Node) -> f64 {
 #[ignore = "measures: run it with --release, on a quiet machine"]
 fn decode_times() {
     println!(
-        "picoseconds a value, least, median and most of the shapes; what the chooser reckons with"
+        "picoseconds a value, least, median and most of the shapes; what the chooser counts with"
     );
     for encoding in POOL
         .iter()

@@ -71,7 +71,7 @@ pub fn sampling(
     let leaves = shred(batch, &layout)?;
     let mut trials = Vec::new();
     for (array, leaf) in leaves.iter().zip(layout.leaves()) {
-        let input = chunk::input(array, 0, array.values.len().min(1 << 16));
+        let input = chunk::input(array, 0, array.values.len().min(1 << 16))?;
         let Some(values) = input.values().filter(|v| v.len() >= LEAST_VALUES) else {
             continue;
         };

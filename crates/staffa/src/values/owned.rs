@@ -1,12 +1,13 @@
-//! Values picked out of others by row: samples, dictionaries, exceptions.
+//! Owned values: samples, dictionaries, exceptions.
 
 use staffa_kernels::U256;
 
-use super::{Bitmap, StringsBuf, Values};
+use super::{Bitmap, Physical, StringsBuf, Values, for_values};
+use crate::error::{Error, Result};
 
 /// Owned values of any type.
 #[derive(Debug)]
-pub(crate) enum OwnedValues {
+pub enum OwnedValues {
     Bits(Bitmap),
     Bytes(StringsBuf),
     U8(Vec<u8>),
@@ -17,16 +18,27 @@ pub(crate) enum OwnedValues {
     U256(Vec<U256>),
 }
 
-fn words<T: Copy + Default>(values: &[T], rows: &[u32]) -> Vec<T> {
-    rows.iter()
-        .map(|&row| values.get(row as usize).copied().unwrap_or_default())
-        .collect()
+/// Matches [`OwnedValues`]: one arm for words of every width, one for bits, one for byte strings.
+macro_rules! for_owned {
+    ($values:expr, words($w:pat) => $words:expr, bits($b:pat) => $bits:expr, bytes($s:pat) => $bytes:expr $(,)?) => {
+        match $values {
+            OwnedValues::U8($w) => $words,
+            OwnedValues::U16($w) => $words,
+            OwnedValues::U32($w) => $words,
+            OwnedValues::U64($w) => $words,
+            OwnedValues::U128($w) => $words,
+            OwnedValues::U256($w) => $words,
+            OwnedValues::Bits($b) => $bits,
+            OwnedValues::Bytes($s) => $bytes,
+        }
+    };
 }
 
-/// The rows for which something holds, found without a branch.
+/// The rows for which something holds.
 pub(crate) fn rows_where(holds: impl ExactSizeIterator<Item = bool>) -> Vec<u32> {
     let mut rows = vec![0; holds.len() + 1];
     let mut found = 0;
+    // Branch-free compaction: each row is written, the next place is used only where it holds.
     for (row, holds) in (0u32..).zip(holds) {
         if let Some(place) = rows.get_mut(found) {
             *place = row;
@@ -40,62 +52,51 @@ pub(crate) fn rows_where(holds: impl ExactSizeIterator<Item = bool>) -> Vec<u32>
 impl OwnedValues {
     /// A copy of all values.
     pub(crate) fn all(values: Values<'_>) -> Self {
-        match values {
-            Values::Bits(bits) => Self::Bits(bits.clone()),
-            Values::Bytes(strings) => Self::Bytes(strings.iter().collect()),
-            Values::U8(v) => Self::U8(v.to_vec()),
-            Values::U16(v) => Self::U16(v.to_vec()),
-            Values::U32(v) => Self::U32(v.to_vec()),
-            Values::U64(v) => Self::U64(v.to_vec()),
-            Values::U128(v) => Self::U128(v.to_vec()),
-            Values::U256(v) => Self::U256(v.to_vec()),
-        }
+        for_values!(values,
+            words(words) => Physical::owned(words.to_vec()),
+            bits(bits) => Self::Bits(bits.clone()),
+            bytes(strings) => Self::Bytes(strings.iter().collect()),
+        )
     }
 
-    /// The values at `rows`.
-    pub(crate) fn of(values: Values<'_>, rows: &[u32]) -> Self {
-        match values {
-            Values::Bits(bits) => {
-                Self::Bits(rows.iter().map(|&row| bits.get(row as usize)).collect())
-            }
-            Values::Bytes(strings) => {
-                Self::Bytes(rows.iter().map(|&row| strings.get(row as usize)).collect())
-            }
-            Values::U8(v) => Self::U8(words(v, rows)),
-            Values::U16(v) => Self::U16(words(v, rows)),
-            Values::U32(v) => Self::U32(words(v, rows)),
-            Values::U64(v) => Self::U64(words(v, rows)),
-            Values::U128(v) => Self::U128(words(v, rows)),
-            Values::U256(v) => Self::U256(words(v, rows)),
+    /// The values at `rows`, in any order; a row past the end is an error.
+    pub(crate) fn take(values: Values<'_>, rows: &[u32]) -> Result<Self> {
+        fn words<T: Physical>(values: &[T], rows: &[u32]) -> Option<OwnedValues> {
+            let word = |row: &u32| values.get(*row as usize).copied();
+            Some(T::owned(rows.iter().map(word).collect::<Option<_>>()?))
         }
+        let past = rows.iter().any(|row| *row as usize >= values.len());
+        let taken = for_values!(values,
+            words(v) => words(v, rows),
+            bits(bits) => (!past).then(|| Self::Bits(rows.iter().map(|row| bits.get(*row as usize)).collect())),
+            bytes(strings) => (!past).then(|| Self::Bytes(rows.iter().map(|row| strings.get(*row as usize)).collect())),
+        );
+        taken.ok_or_else(|| Error::internal("a row past the end of the values"))
     }
 
-    /// Appends more values of the same type.
-    pub(crate) fn append(&mut self, other: Self) {
+    /// Appends values, which must have the same type.
+    pub(crate) fn append(&mut self, other: Self) -> Result<()> {
+        let other_type = || Error::internal("values of another type");
         match (self, other) {
-            (Self::Bits(a), Self::Bits(b)) => a.extend(&b),
-            (Self::Bytes(a), Self::Bytes(b)) => b.as_strings().iter().for_each(|s| a.push(s)),
-            (Self::U8(a), Self::U8(b)) => a.extend(b),
-            (Self::U16(a), Self::U16(b)) => a.extend(b),
-            (Self::U32(a), Self::U32(b)) => a.extend(b),
-            (Self::U64(a), Self::U64(b)) => a.extend(b),
-            (Self::U128(a), Self::U128(b)) => a.extend(b),
-            (Self::U256(a), Self::U256(b)) => a.extend(b),
-            _ => debug_assert!(false, "values of another type"),
+            (Self::Bits(all), Self::Bits(more)) => all.extend(&more),
+            (Self::Bytes(all), Self::Bytes(more)) => {
+                more.as_strings().iter().for_each(|string| all.push(string));
+            }
+            (all, more) => for_owned!(more,
+                words(more) => Physical::words_of(all).ok_or_else(other_type)?.extend(more),
+                bits(_) => return Err(other_type()),
+                bytes(_) => return Err(other_type()),
+            ),
         }
+        Ok(())
     }
 
     /// Borrows them.
     pub(crate) fn borrow(&self) -> Values<'_> {
-        match self {
-            Self::Bits(v) => Values::Bits(v),
-            Self::Bytes(v) => Values::Bytes(v.as_strings()),
-            Self::U8(v) => Values::U8(v),
-            Self::U16(v) => Values::U16(v),
-            Self::U32(v) => Values::U32(v),
-            Self::U64(v) => Values::U64(v),
-            Self::U128(v) => Values::U128(v),
-            Self::U256(v) => Values::U256(v),
-        }
+        for_owned!(self,
+            words(words) => Physical::values(words),
+            bits(bits) => Values::Bits(bits),
+            bytes(strings) => Values::Bytes(strings.as_strings()),
+        )
     }
 }

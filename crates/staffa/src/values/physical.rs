@@ -2,7 +2,7 @@
 
 use staffa_kernels::{U256, VECTOR, Word};
 
-use super::{PhysicalType, Values};
+use super::{OwnedValues, PhysicalType, Values};
 
 /// Rows in vector `v` of `len` values.
 pub fn vector_len(len: usize, v: usize) -> usize {
@@ -17,6 +17,10 @@ pub trait Physical: Word {
     fn values(slice: &[Self]) -> Values<'_>;
     /// The typed slice, where the values have this type.
     fn slice(values: Values<'_>) -> Option<&[Self]>;
+    /// The untyped vector.
+    fn owned(words: Vec<Self>) -> OwnedValues;
+    /// The typed vector, where the values have this type.
+    fn words_of(values: &mut OwnedValues) -> Option<&mut Vec<Self>>;
 }
 
 macro_rules! physical {
@@ -29,6 +33,12 @@ macro_rules! physical {
             fn slice(values: Values<'_>) -> Option<&[Self]> {
                 if let Values::$variant(slice) = values { Some(slice) } else { None }
             }
+            fn owned(words: Vec<Self>) -> OwnedValues {
+                OwnedValues::$variant(words)
+            }
+            fn words_of(values: &mut OwnedValues) -> Option<&mut Vec<Self>> {
+                if let OwnedValues::$variant(words) = values { Some(words) } else { None }
+            }
         }
     )*};
 }
@@ -38,23 +48,7 @@ physical!(u8 => U8, u16 => U16, u32 => U32, u64 => U64, u128 => U128, U256 => U2
 /// Runs `$body` with `$T` bound to the word type of `$ty`, or `$other` for bits and byte strings.
 macro_rules! for_words {
     ($ty:expr, $T:ident => $body:expr, $other_ty:pat => $other:expr) => {
-        match $ty {
-            $crate::values::PhysicalType::U8 => {
-                type $T = u8;
-                $body
-            }
-            $crate::values::PhysicalType::U16 => {
-                type $T = u16;
-                $body
-            }
-            $crate::values::PhysicalType::U32 => {
-                type $T = u32;
-                $body
-            }
-            $crate::values::PhysicalType::U64 => {
-                type $T = u64;
-                $body
-            }
+        $crate::values::for_ints!($ty, $T => $body, other => match other {
             $crate::values::PhysicalType::U128 => {
                 type $T = u128;
                 $body
@@ -64,7 +58,7 @@ macro_rules! for_words {
                 $body
             }
             $other_ty => $other,
-        }
+        })
     };
 }
 

@@ -12,7 +12,7 @@ pub(crate) fn run_ends(values: Values<'_>) -> Vec<u32> {
             .collect(),
         words => for_words!(words.physical_type(), T => {
             let words = T::slice(words).unwrap_or_default();
-            let mut ends = rows_where(words.iter().zip(words.iter().skip(1)).map(|(a, b)| a != b));
+            let mut ends = rows_where(words.array_windows().map(|[a, b]| a != b));
             ends.iter_mut().for_each(|row| *row += 1);
             ends
         }, _ => Vec::new()),

@@ -1,15 +1,41 @@
 //! Byte strings: a slice of offsets into a slice of bytes.
 
-/// Byte strings: string `i` is `data[offsets[i]..offsets[i + 1]]`.
+use crate::error::{Error, Result};
+
+/// Byte strings, borrowed: string `i` is `data[offsets[i]..offsets[i + 1]]`.
+///
+/// Offsets never decrease and end inside of `data`: [`new`](Self::new) checks both.
 #[derive(Debug, Clone, Copy)]
 pub struct Strings<'a> {
-    /// One more than there are strings; never decreasing. The first need not be 0.
-    pub offsets: &'a [u32],
-    /// What the offsets point into.
-    pub data: &'a [u8],
+    /// One more than there are strings; the first need not be 0.
+    offsets: &'a [u32],
+    data: &'a [u8],
 }
 
 impl<'a> Strings<'a> {
+    /// Strings with these offsets; an error where one ends before it begins, or outside of `data`.
+    pub fn new(offsets: &'a [u32], data: &'a [u8]) -> Result<Self> {
+        let inside = offsets
+            .last()
+            .is_none_or(|end| data.get(..*end as usize).is_some());
+        if inside && offsets.is_sorted() {
+            return Ok(Self { offsets, data });
+        }
+        Err(Error::invalid(
+            "offsets of strings must not decrease, nor pass the end of the bytes",
+        ))
+    }
+
+    /// Where strings begin and end in [`data`](Self::data): one more than there are strings.
+    pub fn offsets(&self) -> &'a [u32] {
+        self.offsets
+    }
+
+    /// The bytes that hold all strings, and perhaps others.
+    pub fn data(&self) -> &'a [u8] {
+        self.data
+    }
+
     /// Number of strings.
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)
@@ -20,43 +46,48 @@ impl<'a> Strings<'a> {
         self.len() == 0
     }
 
-    /// String `i`; empty where there is none.
+    /// String `i`; empty past the end.
     #[inline]
     pub fn get(&self, i: usize) -> &'a [u8] {
         match self.offsets.get(i..i + 2) {
-            Some(&[start, end]) => self
-                .data
-                .get(start as usize..end as usize)
-                .unwrap_or_default(),
+            Some(&[start, end]) => self.between(start, end),
             _ => &[],
         }
     }
 
+    /// The bytes between two offsets, which are inside of `data`.
+    #[inline]
+    fn between(&self, start: u32, end: u32) -> &'a [u8] {
+        self.data
+            .get(start as usize..end as usize)
+            .unwrap_or_default()
+    }
+
     /// All strings in order.
     pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + Clone + use<'a> {
-        let data = self.data;
+        let strings = *self;
         self.offsets
-            .windows(2)
-            .map(move |w| data.get(w[0] as usize..w[1] as usize).unwrap_or_default())
+            .array_windows()
+            .map(move |[start, end]| strings.between(*start, *end))
     }
 
     /// All strings, one after another.
     pub fn contents(&self) -> &'a [u8] {
         match (self.offsets.first(), self.offsets.last()) {
-            (Some(&first), Some(&last)) => self
-                .data
-                .get(first as usize..last as usize)
-                .unwrap_or_default(),
+            (Some(&first), Some(&last)) => self.between(first, last),
             _ => &[],
         }
     }
 
     /// Length of every string.
     pub fn lengths(&self) -> Vec<u32> {
-        self.offsets.windows(2).map(|w| w[1] - w[0]).collect()
+        self.offsets
+            .array_windows()
+            .map(|[start, end]| end - start)
+            .collect()
     }
 
-    /// Strings `start..start + len`, borrowed.
+    /// Strings `start..start + len`, borrowed; none where some of these are past the end.
     #[must_use]
     pub fn slice(&self, start: usize, len: usize) -> Self {
         Self {

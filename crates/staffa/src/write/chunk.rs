@@ -147,7 +147,7 @@ impl Present<'_> {
 /// Chooses the encodings of one leaf of one row group.
 pub(crate) fn choose<'a>(array: &'a LeafArray, options: ChunkOptions<'a>) -> Result<Chosen<'a>> {
     let len = array.values.len();
-    let inputs = inputs(array, options.block_rows);
+    let inputs = inputs(array, options.block_rows)?;
     let codes = chunk_codes(&inputs, options);
     let chooser = options.chooser();
     let mut nodes = like_the_first(&inputs, chooser, |i, input, chooser| {
@@ -364,7 +364,7 @@ fn like_the_first(
 }
 
 /// What the blocks of a leaf are made of.
-pub(crate) fn inputs(array: &LeafArray, block_rows: usize) -> Vec<Input<'_>> {
+pub(crate) fn inputs(array: &LeafArray, block_rows: usize) -> Result<Vec<Input<'_>>> {
     let len = array.values.len();
     let starts: Vec<usize> = (0..len).step_by(block_rows).collect();
     starts
@@ -374,38 +374,39 @@ pub(crate) fn inputs(array: &LeafArray, block_rows: usize) -> Vec<Input<'_>> {
 }
 
 /// The part of a leaf that belongs to one block.
-pub(crate) fn input(array: &LeafArray, start: usize, len: usize) -> Input<'_> {
+pub(crate) fn input(array: &LeafArray, start: usize, len: usize) -> Result<Input<'_>> {
     let validity = array.validity.as_ref().map(|v| v.slice(start, len));
     let valid = validity.as_ref().map_or(len, Bitmap::count_ones);
     let validity = validity.filter(|_| valid < len);
     if valid == 0 || matches!(array.values, LeafValues::Empty(_)) {
         // A leaf of validity alone has no values to be dense.
         let compacted = !matches!(array.values, LeafValues::Empty(_));
-        return Input {
+        return Ok(Input {
             len,
             validity,
             compacted,
             values: Present::None,
-        };
+        });
     }
     let bits = match &array.values {
         LeafValues::Bits(all) => Some(all.slice(start, len)),
         _ => None,
     };
-    let all = bits
-        .as_ref()
-        .map_or_else(|| borrow(array, start, len), Values::Bits);
+    let all = match &bits {
+        Some(bits) => Values::Bits(bits),
+        None => borrow(array, start, len)?,
+    };
     let Some(validity) = validity else {
-        let values = bits.map_or_else(
-            || Present::Borrowed(borrow(array, start, len)),
-            |b| Present::Owned(OwnedValues::Bits(b)),
-        );
-        return Input {
+        let values = match bits {
+            Some(bits) => Present::Owned(OwnedValues::Bits(bits)),
+            None => Present::Borrowed(borrow(array, start, len)?),
+        };
+        return Ok(Input {
             len,
             validity: None,
             compacted: false,
             values,
-        };
+        });
     };
     let compacted = matches!(all, Values::Bytes(_)) || (len - valid) * DENSE_SHARE >= len;
     let rows: Vec<u32> = if compacted {
@@ -421,29 +422,28 @@ pub(crate) fn input(array: &LeafArray, start: usize, len: usize) -> Input<'_> {
         };
         (0..len as u32).map(fill).collect()
     };
-    let values = Present::Owned(OwnedValues::of(all, &rows));
-    Input {
+    let values = Present::Owned(OwnedValues::take(all, &rows)?);
+    Ok(Input {
         len,
         validity: Some(validity),
         compacted,
         values,
-    }
+    })
 }
 
 /// Strings or words of a block, where they lie.
-fn borrow(array: &LeafArray, start: usize, len: usize) -> Values<'_> {
+fn borrow(array: &LeafArray, start: usize, len: usize) -> Result<Values<'_>> {
+    let missing = || Error::internal("a block past the end of its column");
     match &array.values {
-        LeafValues::Bytes { offsets, data } => Values::Bytes(
-            Strings {
-                offsets,
-                data: data.as_slice(),
-            }
-            .slice(start, len),
-        ),
+        LeafValues::Bytes { offsets, data } => {
+            let offsets = offsets.get(start..=start + len).ok_or_else(missing)?;
+            Ok(Values::Bytes(Strings::new(offsets, data)?))
+        }
         LeafValues::Words(ty, _) => for_words!(ty, T => {
-            T::values(array.values.words::<T>().get(start..start + len).unwrap_or_default())
-        }, _ => Values::U8(&[])),
-        LeafValues::Empty(_) | LeafValues::Bits(_) => Values::U8(&[]),
+            let words = array.values.words::<T>().get(start..start + len);
+            Ok(T::values(words.ok_or_else(missing)?))
+        }, _ => Err(Error::internal("words of no width"))),
+        LeafValues::Empty(_) | LeafValues::Bits(_) => Err(Error::internal("bits as words")),
     }
 }
 
@@ -516,9 +516,9 @@ fn share(
         let Some(values) = input.values.values() else {
             continue;
         };
-        let firsts = OwnedValues::of(values, &coded.firsts);
+        let firsts = OwnedValues::take(values, &coded.firsts)?;
         match &mut distinct {
-            Some(all) => all.append(firsts),
+            Some(all) => all.append(firsts)?,
             none => *none = Some(firsts),
         }
     }

@@ -40,7 +40,11 @@ fn first(
     first_row: u64,
 ) -> Option<String> {
     let encoding = POOL.by_name(options.requested?).ok()?;
-    for (block, input) in chunk::inputs(array, options.block_rows).iter().enumerate() {
+    for (block, input) in chunk::inputs(array, options.block_rows)
+        .ok()?
+        .iter()
+        .enumerate()
+    {
         let Some((values, unsupported_value)) = input
             .values()
             .and_then(|v| Some((v, encoding.unsupported_value(v)?)))

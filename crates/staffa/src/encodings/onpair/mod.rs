@@ -246,7 +246,7 @@ fn open_own(count: usize, cursor: &mut Cursor<'_>, cx: &mut OpenContext<'_>) -> 
 
 /// Shared strings, where they can be tokens.
 fn shared(part: &SharedDictionary) -> Result<&TokenRows> {
-    part.expect(PhysicalType::Bytes)?;
+    let strings = part.strings()?;
     if part.len() == 0 || part.len() > usize::from(SHARED) {
         return Err(Error::corrupt(format!(
             "1 to {SHARED} tokens expected, found {}",
@@ -256,11 +256,11 @@ fn shared(part: &SharedDictionary) -> Result<&TokenRows> {
     let longest =
         |strings: &BytesDict| strings.ranges().map(|range| range.len()).max().unwrap_or(0);
     part.tokens()?
-        .map_or_else(|| Err(too_long(longest(part.strings()?))), Ok)
+        .map_or_else(|| Err(too_long(longest(strings.all()?))), Ok)
 }
 
 struct Text<'a> {
-    tokens: Entries<'a, TokenRows, TokenRows>,
+    tokens: Entries<'a, TokenRows>,
     codes: &'a [u8],
     /// Codes in all.
     total: usize,

@@ -89,7 +89,7 @@ impl Encoding for Text {
         let Some((radices, slots, size)) = parsed.layout(chooser)? else {
             return Ok(None);
         };
-        let others = OwnedValues::of(Values::Bytes(sample), &parsed.others);
+        let others = OwnedValues::take(Values::Bytes(sample), &parsed.others)?;
         let growing = size
             + chooser.estimate_child(Values::U8(&parsed.codes), Kind::Unsigned)?
             + chooser.estimate_child(others.borrow(), Kind::Unsigned)?;
@@ -134,7 +134,7 @@ impl Encoding for Text {
             }
             None => return Ok(None),
         };
-        let others = OwnedValues::of(values, &parsed.others);
+        let others = OwnedValues::take(values, &parsed.others)?;
         let mut children = vec![
             chooser.child(Values::U8(&parsed.codes), Kind::Unsigned)?,
             chooser.child(others.borrow(), Kind::Unsigned)?,

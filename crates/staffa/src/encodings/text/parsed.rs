@@ -186,7 +186,12 @@ impl Parsed {
             .collect();
         let joined: Vec<Vec<u64>> = self.templates.iter().map(Followed::joined).collect();
         let codes = rough_bytes(Values::U8(&self.codes));
-        let others = OwnedValues::of(values, &self.others).borrow().plain_bytes() * 3 / 4
+        let others = OwnedValues::take(values, &self.others)
+            .ok()?
+            .borrow()
+            .plain_bytes()
+            * 3
+            / 4
             + self.others.len();
         let of = |radices: Vec<Vec<u64>>| {
             let few = radices

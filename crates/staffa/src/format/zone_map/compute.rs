@@ -103,7 +103,7 @@ fn bytes(strings: Strings<'_>) -> Bounds {
             .checked_shl(64 - 8 * string.len().min(8) as u32)
             .unwrap_or(0);
         match strings
-            .data
+            .data()
             .get(start as usize..)
             .and_then(<[u8]>::first_chunk::<8>)
         {
@@ -115,7 +115,7 @@ fn bytes(strings: Strings<'_>) -> Bounds {
                 .fold(0, |key, (byte, at)| key | u64::from(*byte) << (56 - at)),
         }
     };
-    let strings = strings.offsets.iter().zip(strings.iter());
+    let strings = strings.offsets().iter().zip(strings.iter());
     let mut strings = strings.map(|(start, string)| (key(*start, string), string));
     let Some(first) = strings.next() else {
         return Bounds::None;

@@ -1,10 +1,8 @@
-//! Damaged blocks: every truncation, bytes set to others, every header field told wrongly. Each
-//! gives an answer or an error.
+//! Damaged blocks: every truncation, changed bytes, wrong header fields. Each gives an answer or an
+//! error.
 
-use staffa_kernels::U256;
-
-use super::{encoded, numbers, other_block, picked};
-use crate::decode::{AnyDecoder, Appended, Block, Scratch};
+use super::{encoded, numbers, picked, reference_block};
+use crate::decode::{Appended, Block, Decodable, Decoder, Scratch, for_decoder};
 use crate::encode::Encoding;
 use crate::encodings::opener;
 use crate::format::block::{self, Parts};
@@ -27,29 +25,23 @@ fn survive(bytes: &[u8], len: usize, ty: PhysicalType, other: Option<&[u8]>) {
     };
     let mut cx = Scratch::default();
     let rows: Vec<u32> = (0..len as u32).step_by(len / 7 + 1).collect();
-    macro_rules! words {
-        ($decoder:expr, $ty:ty) => {{
-            let _ = $decoder.take(&rows, &mut cx, &mut vec![<$ty>::default(); rows.len()]);
-            let _ =
-                block.words::<$ty>($decoder.as_ref(), &mut cx, &mut vec![<$ty>::default(); len]);
-        }};
-    }
-    match &block.values {
-        Some(AnyDecoder::Bits(_)) => drop(block.bits()),
-        Some(AnyDecoder::U8(d)) => words!(d, u8),
-        Some(AnyDecoder::U16(d)) => words!(d, u16),
-        Some(AnyDecoder::U32(d)) => words!(d, u32),
-        Some(AnyDecoder::U64(d)) => words!(d, u64),
-        Some(AnyDecoder::U128(d)) => words!(d, u128),
-        Some(AnyDecoder::U256(d)) => words!(d, U256),
-        Some(AnyDecoder::Bytes(d)) => {
+    let Some(values) = &block.values else { return };
+    for_decoder!(values,
+        words(d) => words(&block, d.as_ref(), &rows),
+        bits(_) => drop(block.bits()),
+        bytes(d) => {
             let mut some = Appended::default();
             some.allow(block.string_bytes);
             let _ = d.take(&rows, &mut cx, &mut some);
             drop(block.strings(&mut cx, &mut vec![0; len], &mut vec![0; block.string_bytes]));
-        }
-        None => {}
-    }
+        },
+    );
+}
+
+fn words<T: Decodable>(block: &Block<'_>, decoder: &dyn Decoder<T>, rows: &[u32]) {
+    let mut cx = Scratch::default();
+    let _ = decoder.take(rows, &mut cx, &mut vec![T::default(); rows.len()]);
+    let _ = block.words(decoder, &mut cx, &mut vec![T::default(); block.len]);
 }
 
 /// Every truncation, and bytes set to others, behind a resealed checksum and not.
@@ -83,7 +75,7 @@ pub(super) fn damage(good: &[u8], len: usize, ty: PhysicalType, other: Option<&[
     }
 }
 
-/// What no encoding may trip over.
+/// Damages blocks of many shapes.
 pub(super) fn hostile(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
     for (len, shape) in [
         (40, 3),
@@ -100,12 +92,22 @@ pub(super) fn hostile(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
         let Some(good) = encoded(encoding, values.borrow(), kind) else {
             continue;
         };
-        damage(&good, len, ty, other_block(encoding, ty, len).as_deref());
+        damage(
+            &good,
+            len,
+            ty,
+            reference_block(encoding, ty, len).as_deref(),
+        );
     }
     for (len, shape) in [(40, 3), (90, 7), (1060, 5), (1030, 2), (70, 4), (180, 8)] {
         let values = picked(ty, &numbers(len, shape, 0x5eed, 11));
         if let Some(good) = encoded(encoding, values.borrow(), kind) {
-            lying_fields(&good, len, ty, other_block(encoding, ty, len).as_deref());
+            lying_fields(
+                &good,
+                len,
+                ty,
+                reference_block(encoding, ty, len).as_deref(),
+            );
         }
     }
     // Nothing at all, and all NULL: a block without values.
@@ -120,7 +122,7 @@ pub(super) fn hostile(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
     survive(&block::write(&parts), 9, ty, None);
 }
 
-/// What a field of a header is set to: 0, 1, its maximum, +1 and -1.
+/// Values for a header field: 0, 1, its maximum, +1 and -1.
 fn lies(field: u64) -> [u64; 6] {
     [
         0,
@@ -133,7 +135,7 @@ fn lies(field: u64) -> [u64; 6] {
 }
 
 /// Each field of the block's header, of every node's header and at the head of every payload set to
-/// something else, and all around it made to fit again.
+/// another value, and lengths and checksum around it made to fit.
 pub(super) fn lying_fields(good: &[u8], len: usize, ty: PhysicalType, other: Option<&[u8]>) {
     fn owned(node: &NodeRef<'_>) -> Node {
         let NodeRef {
@@ -152,7 +154,7 @@ pub(super) fn lying_fields(good: &[u8], len: usize, ty: PhysicalType, other: Opt
             children: children.iter().map(owned).collect(),
         }
     }
-    /// Calls back with the whole tree for each lie that a node or those below it may tell.
+    /// Calls `tell` with the whole tree for each change to the node at `path` and to those below.
     fn each(root: &Node, path: &mut Vec<usize>, tell: &mut dyn FnMut(&Node)) {
         let at = |root: &mut Node, path: &[usize], change: &dyn Fn(&mut Node)| {
             change(

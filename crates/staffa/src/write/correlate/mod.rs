@@ -18,7 +18,7 @@ use column::{Column, View, from_of, judged, kind, stream, stream_of};
 use rayon::prelude::*;
 
 use super::chunk::{Chosen, Input};
-use crate::decode::{ReferenceStream, Source, StreamOf};
+use crate::decode::{ReferenceBlock, ReferenceStream, StreamOf};
 use crate::encode::{Chooser, Encoding, Hint, Profile, Stats};
 use crate::encodings::dictionary::Dictionary;
 use crate::encodings::difference::Difference;
@@ -648,7 +648,7 @@ fn tell_block(
             from_of(other_root.encoding)
         };
         let rows = input.validity.as_ref().filter(|_| input.compacted).cloned();
-        let source = Source {
+        let source = ReferenceBlock {
             opener: opener(Limits::default()),
             block: parsed.clone(),
             rows,

@@ -1,0 +1,176 @@
+//! Strings gathered from several vectors or blocks, one after another.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use staffa_kernels::{BytesDict, PoolBuf, VECTOR};
+
+use super::{StringVector, check_bytes, no_code, no_row};
+use crate::error::{Error, Result};
+
+/// Memory out of the pool.
+pub fn memory(bytes: usize) -> Result<PoolBuf> {
+    PoolBuf::new(bytes).ok_or_else(|| Error::limit(format!("no memory for {bytes} bytes")))
+}
+
+/// Least memory for strings.
+const LEAST: usize = 4096;
+
+fn too_short() -> Error {
+    Error::internal("a buffer of strings is shorter than they are")
+}
+
+/// Strings appended one after another, within a number of bytes that the caller allows.
+#[derive(Debug, Default)]
+pub struct Appended {
+    /// Length of each string.
+    pub lengths: Vec<u32>,
+    /// The strings, and free memory behind them.
+    data: Option<PoolBuf>,
+    /// Bytes of all strings.
+    len: usize,
+    /// Bytes that may still be appended.
+    room: usize,
+}
+
+impl Appended {
+    /// Allows `room` more bytes, instead of what was allowed before.
+    pub fn allow(&mut self, room: usize) {
+        self.room = room;
+    }
+
+    /// Bytes that may still be appended.
+    pub fn room(&self) -> usize {
+        self.room
+    }
+
+    /// Bytes of all strings.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The length of each string, and the memory with all of them.
+    pub fn into_parts(mut self) -> Result<(Vec<u32>, PoolBuf)> {
+        let lengths = std::mem::take(&mut self.lengths);
+        Ok((lengths, self.into_data()?))
+    }
+
+    /// The memory with all strings.
+    pub fn into_data(self) -> Result<PoolBuf> {
+        let mut data = self.data.map_or_else(|| memory(0), Ok)?;
+        data.truncate(self.len);
+        Ok(data)
+    }
+
+    /// Free memory behind the strings, of `more` bytes at least. Doubles what there is: reserve the
+    /// expected bytes once.
+    pub fn reserve(&mut self, more: usize) -> Result<&mut [u8]> {
+        let held = self.data.as_ref().map_or(0, PoolBuf::len);
+        let needed = self.len.saturating_add(more);
+        if needed > held || self.data.is_none() {
+            let mut larger = memory(needed.max(held.saturating_mul(2)).max(LEAST))?;
+            if let Some(old) = &self.data {
+                let old = old.as_slice().get(..self.len).ok_or_else(too_short)?;
+                let new = larger.as_mut_slice().get_mut(..self.len);
+                new.ok_or_else(too_short)?.copy_from_slice(old);
+            }
+            self.data = Some(larger);
+        }
+        let data = self.data.as_mut().map(PoolBuf::as_mut_slice);
+        data.and_then(|data| data.get_mut(self.len..))
+            .ok_or_else(too_short)
+    }
+
+    /// Appends a string.
+    pub fn push(&mut self, string: &[u8]) -> Result<()> {
+        check_bytes(string.len(), self.room)?;
+        let out = self.reserve(string.len())?.get_mut(..string.len());
+        out.ok_or_else(too_short)?.copy_from_slice(string);
+        self.lengths.push(string.len() as u32);
+        self.room -= string.len();
+        self.len += string.len();
+        Ok(())
+    }
+
+    /// Appends `count` strings of `bytes` bytes in all: `write` is given a place for each length and
+    /// memory for the bytes, and returns how many bytes it wrote.
+    pub fn push_all(
+        &mut self,
+        count: usize,
+        bytes: usize,
+        write: impl FnOnce(&mut [u32], &mut [u8]) -> Option<usize>,
+    ) -> Result<()> {
+        check_bytes(bytes, self.room)?;
+        let found = self.write(count, bytes, write)?;
+        if found != Some(bytes) {
+            return Err(Error::corrupt(format!(
+                "strings of {bytes} bytes expected, found {found:?}"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Appends the entry of each code.
+    pub fn push_entries(&mut self, dictionary: &BytesDict, codes: &[u32]) -> Result<()> {
+        let bytes = dictionary.gathered_bytes(codes);
+        let bytes = bytes.ok_or_else(|| no_code(codes, dictionary.len()))?;
+        self.push_all(codes.len(), bytes as usize, |lengths, out| {
+            dictionary.gather(codes, lengths, out)
+        })
+    }
+
+    /// Appends the strings of a vector whose bit is set, of which there are `count`.
+    pub(super) fn push_selected(
+        &mut self,
+        strings: StringVector<'_>,
+        selected: &[u64],
+        count: usize,
+    ) -> Result<()> {
+        let StringVector { lengths, bytes } = strings;
+        // Wide copies write past the end of what they copy.
+        let room = bytes.len().saturating_add(32);
+        let found = self.write(count, room, |kept, out| {
+            staffa_kernels::filter_strings(lengths, bytes, selected, kept, out)
+                .and_then(|(found, written)| (found == count).then_some(written))
+        })?;
+        found
+            .map(drop)
+            .ok_or_else(|| no_row(lengths.len() as u32, lengths.len()))
+    }
+
+    /// Appends the strings at some rows of a vector, which ascend.
+    pub(crate) fn push_rows(&mut self, rows: &[u32], strings: StringVector<'_>) -> Result<()> {
+        let StringVector { lengths, bytes } = strings;
+        let (mut next, mut start) = (0, 0);
+        for row in rows {
+            let missing = || no_row(*row, lengths.len());
+            let i = *row as usize % VECTOR;
+            let between = lengths.get(next..i).ok_or_else(missing)?;
+            start += between.iter().map(|length| *length as usize).sum::<usize>();
+            next = i;
+            let length = *lengths.get(i).ok_or_else(missing)? as usize;
+            let string = bytes.get(start..start + length);
+            self.push(string.ok_or_else(missing)?)?;
+        }
+        Ok(())
+    }
+
+    /// Appends what `write` writes into places for `count` lengths and memory of `bytes` bytes, and
+    /// returns the bytes it wrote; nothing is appended where it returns none.
+    fn write(
+        &mut self,
+        count: usize,
+        bytes: usize,
+        write: impl FnOnce(&mut [u32], &mut [u8]) -> Option<usize>,
+    ) -> Result<Option<usize>> {
+        let mut lengths = std::mem::take(&mut self.lengths);
+        let before = lengths.len();
+        lengths.resize(before + count, 0);
+        let places = lengths.get_mut(before..).ok_or_else(too_short)?;
+        let found = write(places, self.reserve(bytes)?);
+        if let Some(written) = found {
+            check_bytes(written, self.room)?;
+            (self.lengths, self.len, self.room) =
+                (lengths, self.len + written, self.room - written);
+        }
+        Ok(found)
+    }
+}

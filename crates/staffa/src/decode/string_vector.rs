@@ -1,0 +1,66 @@
+//! Vectors of byte strings: their lengths, and their bytes one string after another. Take, filter
+//! and aggregate walk over strings through these.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use super::{BytesDecoder, Scratch, vector_places};
+use crate::error::{Error, Result};
+
+/// Byte strings that lie one after another.
+#[derive(Clone, Copy)]
+pub(crate) struct StringVector<'s> {
+    /// Length of each string.
+    pub lengths: &'s [u32],
+    /// All strings; bytes behind the last one have no meaning.
+    pub bytes: &'s [u8],
+}
+
+impl<'s> StringVector<'s> {
+    /// Each string; an error for one that ends past the bytes.
+    pub fn iter(self) -> impl Iterator<Item = Result<&'s [u8]>> {
+        let mut rest = self.bytes;
+        self.lengths.iter().map(move |length| {
+            let split = rest.split_at_checked(*length as usize);
+            let (string, behind) = split.ok_or_else(longer_than_declared)?;
+            rest = behind;
+            Ok(string)
+        })
+    }
+}
+
+/// The error for strings whose lengths add up to more bytes than there are.
+pub(crate) fn longer_than_declared() -> Error {
+    Error::corrupt("strings longer than declared")
+}
+
+/// Checks the bytes of some strings against what the block declares.
+pub(crate) fn check_bytes(bytes: usize, max_bytes: usize) -> Result<()> {
+    if bytes > max_bytes {
+        return Err(Error::corrupt(format!(
+            "strings of at most {max_bytes} bytes expected, found {bytes}"
+        )));
+    }
+    Ok(())
+}
+
+/// Decodes vector `v`, which has at most `max_bytes` bytes, into scratch, and hands it to `read`.
+pub(crate) fn read_string_vector<R>(
+    decoder: &(impl BytesDecoder + ?Sized),
+    v: usize,
+    max_bytes: usize,
+    cx: &mut Scratch,
+    read: impl FnOnce(StringVector<'_>) -> Result<R>,
+) -> Result<R> {
+    let size = decoder.vector_bytes(v, cx)?;
+    check_bytes(size, max_bytes)?;
+    let (mut bytes, mut buffer) = (cx.take_bytes(size), cx.take_u32());
+    let lengths = vector_places(&mut buffer, decoder.len(), v)?;
+    decoder.vector(v, cx, lengths, &mut bytes)?;
+    let strings = StringVector {
+        lengths,
+        bytes: &bytes,
+    };
+    let result = read(strings)?;
+    cx.give_bytes(bytes);
+    cx.give_u32(buffer);
+    Ok(result)
+}
