@@ -1,9 +1,8 @@
 //! Filters on encoded data: which values of a decoder pass a test, one bit for each.
 //!
-//! A comparison with a literal is a range of words; a dictionary answers once for every distinct
-//! value and then asks for a range of codes, runs answer once for every run, a frame of reference
-//! once for a vector that lies inside or outside. Elsewhere a vector is decoded and compared while
-//! it is in the L1 cache.
+//! A comparison with a literal is a range of words. A dictionary tests each entry once and filters
+//! its codes, runs test each run once, a frame of reference tests a vector once that lies inside or
+//! outside of the range. Otherwise a vector is decoded and compared while it is in the L1 cache.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use memchr::memmem::Finder;
@@ -27,12 +26,12 @@ pub struct Range<T> {
     span: T,
     /// Whether the words in the range pass, or those outside.
     inside: bool,
-    /// Whether words are floats, and the range one of their order as integers.
+    /// Whether words are floats: the range is one of their order as integers.
     float: bool,
 }
 
 impl<T: Integer> Range<T> {
-    /// What stands in this relation to a word, both of one kind.
+    /// The words of a kind that compare so with `word`.
     pub fn of(op: Compare, word: T, kind: Kind) -> Self {
         let float = kind == Kind::Float;
         let mut value = [word];
@@ -46,35 +45,26 @@ impl<T: Integer> Range<T> {
             T::ZERO
         };
         let max = min.wrapping_sub(one);
-        let range = |low: T, high: T| Self {
+        let range = |inside: bool, low: T, high: T| Self {
             low,
             span: high.wrapping_sub(low),
-            inside: true,
+            inside,
             float,
         };
         match op {
-            Compare::Eq => range(value, value),
-            Compare::NotEq => Self {
-                inside: false,
-                ..range(value, value)
-            },
-            Compare::LtEq => range(min, value),
-            Compare::GtEq => range(value, max),
-            // Before the least and after the greatest there is nothing.
-            Compare::Lt if value == min => Self {
-                inside: false,
-                ..range(min, max)
-            },
-            Compare::Gt if value == max => Self {
-                inside: false,
-                ..range(min, max)
-            },
-            Compare::Lt => range(min, value.wrapping_sub(one)),
-            Compare::Gt => range(value.wrapping_add(one), max),
+            Compare::Eq => range(true, value, value),
+            Compare::NotEq => range(false, value, value),
+            Compare::LtEq => range(true, min, value),
+            Compare::GtEq => range(true, value, max),
+            // No word is less than the least, or greater than the greatest.
+            Compare::Lt if value == min => range(false, min, max),
+            Compare::Gt if value == max => range(false, min, max),
+            Compare::Lt => range(true, min, value.wrapping_sub(one)),
+            Compare::Gt => range(true, value.wrapping_add(one), max),
         }
     }
 
-    /// Words from the first to the last.
+    /// The words from `first` to `last`.
     pub fn between(first: T, last: T) -> Self {
         Self {
             low: first,
@@ -84,7 +74,7 @@ impl<T: Integer> Range<T> {
         }
     }
 
-    /// Which of the values pass. Floats are overwritten by their order.
+    /// Sets the bits of values that pass; floats are overwritten by their order.
     pub fn test(&self, values: &mut [T], out: &mut [u64]) {
         if self.float {
             order_floats(values);
@@ -95,17 +85,17 @@ impl<T: Integer> Range<T> {
         }
     }
 
-    /// Which of some values pass.
+    /// Which values pass.
     pub fn of_values(&self, values: &[T]) -> Bitmap {
         let mut words = vec![0; values.len().div_ceil(64)];
         self.test(&mut values.to_vec(), &mut words);
         Bitmap::from_words(words, values.len())
     }
 
-    /// Whether all words from `base` to `base + most` pass, or none; `None` where some may.
-    pub fn decided(&self, base: T, most: T) -> Option<bool> {
+    /// Whether all words from `base` to `base + span` pass, or none; `None` where only some may.
+    pub fn decided(&self, base: T, span: T) -> Option<bool> {
         let (first, room) = (base.wrapping_sub(self.low), |from: T, to: T| {
-            most <= to.wrapping_sub(from)
+            span <= to.wrapping_sub(from)
         });
         if self.float {
             None
@@ -117,7 +107,7 @@ impl<T: Integer> Range<T> {
     }
 }
 
-/// [`Decoder::select`] by whole vectors.
+/// [`Decoder::filter`] by whole vectors.
 pub fn filter_vectors<T: Integer>(
     decoder: &(impl Decoder<T> + ?Sized),
     range: &Range<T>,
@@ -132,7 +122,7 @@ pub fn filter_vectors<T: Integer>(
     })
 }
 
-/// Bits of `len` values, vector by vector.
+/// A bit for each of `len` values, vector by vector; `bits` sets those of a vector.
 pub fn bits_by_vector(
     len: usize,
     mut bits: impl FnMut(usize, &mut [u64]) -> Result<()>,
@@ -149,25 +139,25 @@ pub fn bits_by_vector(
 pub struct StringTest<'t> {
     /// Whether a string passes.
     pub passes: &'t dyn Fn(&[u8]) -> bool,
-    /// The same for many.
+    /// The same test of many strings.
     pub bulk: Bulk<'t>,
 }
 
-/// What many strings that stand one after another are searched for at once.
+/// A test of many strings at once.
 #[derive(Clone, Copy)]
 pub enum Bulk<'t> {
-    /// Each is tested by itself.
+    /// Each string by itself.
     Each,
-    /// They are equal to this.
+    /// Strings equal to this one.
     Equal(&'t [u8]),
-    /// They begin with this, or they do not.
+    /// Strings that begin with this one, or do not.
     Begin(&'t [u8], bool),
-    /// They contain this, or they do not.
+    /// Strings that contain this one, or do not.
     Contain(&'t Finder<'t>, bool),
 }
 
 impl StringTest<'_> {
-    /// The length that all strings have which pass, where there is one.
+    /// The length of all strings that pass, where the test knows it.
     fn length(&self) -> Option<u32> {
         // A string of a block is shorter than 4 GiB.
         if let Bulk::Equal(value) = self.bulk {
@@ -177,8 +167,7 @@ impl StringTest<'_> {
         }
     }
 
-    /// Which strings pass that stand one after another in `bytes`; `None` where they have more
-    /// bytes than there are.
+    /// Sets the bits of strings that pass; `None` where strings end past the bytes.
     fn of_strings(&self, strings: StringVector<'_>, words: &mut [u64]) -> Option<()> {
         let StringVector { lengths, bytes } = strings;
         let (done, negated) = match self.bulk {
@@ -202,8 +191,8 @@ impl StringTest<'_> {
     }
 }
 
-/// Which strings contain a text that is not empty: all of them are searched as one, and what is
-/// found across the end of a string does not count.
+/// Which strings contain a text that is not empty: the bytes of all strings are searched at once, and
+/// a match across the end of a string does not count.
 fn contain(lengths: &[u32], bytes: &[u8], finder: &Finder<'_>, words: &mut [u64]) -> Option<()> {
     let total = usize::try_from(sum_u32(lengths)).ok()?;
     let bytes = bytes.get(..total)?;
@@ -224,8 +213,8 @@ fn contain(lengths: &[u32], bytes: &[u8], finder: &Finder<'_>, words: &mut [u64]
     Some(())
 }
 
-/// [`BytesDecoder::select`] by whole vectors: those in which there is a string of the length, where
-/// all that pass have one.
+/// [`BytesDecoder::filter`] by whole vectors; a vector without a string of the right length is
+/// skipped.
 pub fn filter_strings(
     decoder: &(impl BytesDecoder + ?Sized),
     test: &StringTest<'_>,
@@ -252,7 +241,7 @@ pub fn filter_strings(
     })
 }
 
-/// The rows whose code is that of a value which passes; a code that no value has does not.
+/// Which rows have the code of a passing entry; a code past the entries does not pass.
 pub fn filter_codes(
     codes: &dyn Decoder<u32>,
     passing: &Bitmap,
@@ -276,7 +265,7 @@ pub fn filter_codes(
     found
 }
 
-/// Bits of runs: those of every run that passes, up to `len`.
+/// The bits of `len` rows in runs: those of runs that pass are set.
 pub fn filter_runs(passing: impl Iterator<Item = bool>, ends: &[u32], len: usize) -> Bitmap {
     let (mut bits, mut start) = (Bitmap::filled(len, false), 0);
     for (passes, &end) in passing.zip(ends) {
@@ -298,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn many_strings_are_tested_as_one_by_one() {
+    fn bulk_tests_agree_with_single_tests() {
         let mut random = Random(11);
         for count in [0, 1, 64, 65, 300, VECTOR] {
             let mut string = |_| {

@@ -347,9 +347,9 @@ mod tests {
         let mut random = Random(4);
         for share in [0, 1, 5, 10] {
             let valid: Bitmap = (0..700).map(|_| random.below(10) < share).collect();
-            let wanted: Bitmap = (0..650).map(|_| random.below(3) == 0).collect();
-            let list = Selection::List(wanted.ones().collect());
-            let bits = Selection::Bits(wanted.clone(), wanted.count_ones());
+            let selected: Bitmap = (0..650).map(|_| random.below(3) == 0).collect();
+            let list = Selection::List(selected.ones().collect());
+            let bits = Selection::Bits(selected.clone(), selected.count_ones());
             assert_eq!(list.of(&valid), bits.of(&valid));
             let (Selection::List(few), Selection::Bits(many, count)) =
                 (list.among(&valid), bits.among(&valid))
@@ -360,7 +360,7 @@ mod tests {
                 (many.ones().collect::<Vec<_>>(), count),
                 (few.clone(), few.len())
             );
-            let ranks = wanted.ones().filter(|row| valid.get(*row as usize));
+            let ranks = selected.ones().filter(|row| valid.get(*row as usize));
             assert_eq!(
                 few,
                 ranks

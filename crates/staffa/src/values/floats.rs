@@ -14,7 +14,7 @@ pub(crate) trait FloatBits: Physical {
     fn from_f64(value: f64) -> Self;
     /// `digits * f * e` of signed digits, each.
     fn of_digits(digits: &[u64], f: f64, e: f64, out: &mut [Self]);
-    /// The same of packed digits; `false` where there is not a place for each of a vector.
+    /// The same of packed digits; `false` where `out` is not a vector long.
     fn of_packed(digits: Packed<'_, u64>, f: f64, e: f64, out: &mut [Self]) -> bool;
     /// The bits, zero-extended.
     fn to_bits64(self) -> u64;

@@ -1,4 +1,4 @@
-//! Leaf columns: as they come from Arrow, and as they go to it.
+//! Leaf columns, from Arrow and to Arrow.
 
 use arrow_buffer::Buffer;
 use staffa_kernels::{PlainStrings, StringViews, Word, cast_slice};
@@ -8,7 +8,7 @@ use super::{Bitmap, PhysicalType};
 /// One leaf column of one row group, as it comes from Arrow and goes to the encoder.
 #[derive(Debug, Clone)]
 pub struct LeafArray {
-    /// Which values are not NULL; `None` when all are.
+    /// Which values are valid; `None` where all are.
     pub validity: Option<Bitmap>,
     /// The values; those under a NULL are arbitrary.
     pub values: LeafValues,
@@ -17,7 +17,7 @@ pub struct LeafArray {
 /// The values of a [`LeafArray`].
 #[derive(Debug, Clone)]
 pub enum LeafValues {
-    /// A leaf of validity alone (a struct's, a fixed-size list's): so many values, no content.
+    /// The validity of a struct or a fixed-size list: the number of values, without content.
     Empty(usize),
     /// Booleans.
     Bits(Bitmap),
@@ -44,7 +44,7 @@ impl LeafValues {
         }
     }
 
-    /// How many values.
+    /// Number of values.
     pub fn len(&self) -> usize {
         match self {
             Self::Empty(len) => *len,
@@ -66,7 +66,7 @@ impl LeafValues {
 /// One leaf column of some rows, as it comes from the decoder and goes to Arrow.
 #[derive(Debug)]
 pub struct DecodedLeaf {
-    /// Which values are not NULL; `None` when all are.
+    /// Which values are valid; `None` where all are.
     pub validity: Option<Bitmap>,
     /// The values.
     pub values: DecodedValues,
@@ -75,7 +75,7 @@ pub struct DecodedLeaf {
 /// The values of a [`DecodedLeaf`].
 #[derive(Debug)]
 pub enum DecodedValues {
-    /// A leaf of validity alone.
+    /// Validity alone: the number of values.
     Empty(usize),
     /// Booleans.
     Bits(Bitmap),
@@ -97,7 +97,7 @@ pub enum DecodedValues {
 }
 
 impl DecodedValues {
-    /// How many values.
+    /// Number of values.
     pub fn len(&self) -> usize {
         match self {
             Self::Empty(len) => *len,

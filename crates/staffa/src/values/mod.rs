@@ -1,8 +1,7 @@
-//! Values: what an encoding sees. One enum over the physical types, so that no trait is copied per
-//! type.
+//! Values: what an encoding sees, as one enum over the physical types.
 //!
-//! Logical types (dates, timestamps, decimals, floats) are bit patterns of a width underneath; a
-//! [`Kind`] says how they are ordered. NULLs are not values: validity is a column of its own.
+//! Logical types (dates, timestamps, decimals, floats) are stored as words of a width; a [`Kind`]
+//! gives their order. NULLs are not values: validity is a column of its own.
 
 mod bitmap;
 mod floats;
@@ -71,7 +70,7 @@ impl PhysicalType {
     }
 }
 
-/// What the bits mean, where it matters: for order, and for which encodings suit.
+/// The order of words, which decides statistics and encodings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Unsigned integers; also codes, lengths and run ends.
@@ -84,7 +83,7 @@ pub enum Kind {
     Opaque,
 }
 
-/// The values of a block, or of a part of it, borrowed.
+/// The values of a block or of a part of it, borrowed.
 #[derive(Debug, Clone, Copy)]
 pub enum Values<'a> {
     /// Booleans.
@@ -120,7 +119,7 @@ impl Values<'_> {
         }
     }
 
-    /// How many.
+    /// Number of values.
     pub fn len(&self) -> usize {
         for_values!(self, words(v) => v.len(), bits(v) => v.len(), bytes(v) => v.len())
     }
@@ -130,7 +129,7 @@ impl Values<'_> {
         self.len() == 0
     }
 
-    /// Bytes they take as plain values, without offsets.
+    /// Bytes of the values stored plainly, without offsets of strings.
     pub fn plain_bytes(&self) -> usize {
         match self {
             Self::Bits(v) => v.len().div_ceil(8),

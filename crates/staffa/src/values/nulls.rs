@@ -1,4 +1,4 @@
-//! Values of valid rows put to their rows.
+//! Values of valid rows expanded to all rows.
 
 use staffa_kernels::Word;
 
