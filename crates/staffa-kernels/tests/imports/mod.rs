@@ -20,7 +20,7 @@ pub struct Arrow {
 /// All arrows of the crate whose root is `root`, a `lib.rs` or `main.rs`.
 pub fn arrows(root: &Path) -> Vec<Arrow> {
     let mut modules = BTreeMap::new();
-    let folder = root.parent().unwrap().to_path_buf();
+    let folder = root.parent().unwrap();
     collect(root.to_path_buf(), folder, Module::new(), &mut modules);
     let mut arrows = Vec::new();
     for (from, (file, tokens)) in &modules {
@@ -85,11 +85,11 @@ type Token = (String, usize);
 /// Reads a module's file and those of its submodules.
 fn collect(
     file: PathBuf,
-    folder: PathBuf,
+    folder: &Path,
     module: Module,
     modules: &mut BTreeMap<Module, (PathBuf, Vec<Token>)>,
 ) {
-    let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{file:?}: {e}"));
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
     let tokens = without_tests(&tokens(&text));
     for name in submodules(&tokens) {
         let inside = folder.join(&name);
@@ -100,7 +100,7 @@ fn collect(
             inside.join("mod.rs")
         };
         let module = [module.as_slice(), &[name]].concat();
-        collect(file, inside, module, modules);
+        collect(file, &inside, module, modules);
     }
     modules.insert(module, (file, tokens));
 }
@@ -171,21 +171,19 @@ fn leaves(
     if text(*i) == "{" {
         *i += 1;
         while *i < tokens.len() && text(*i) != "}" {
-            let start = *i;
-            leaves(tokens, i, base.clone(), line, found);
-            while ["as", "_", ",", "*"].contains(&text(*i)) || *i == start {
-                *i += 1 + usize::from(text(*i) == "as");
+            match text(*i) {
+                "," => *i += 1,
+                "as" => *i += 2,
+                _ => leaves(tokens, i, base.clone(), line, found),
             }
         }
         *i += 1;
         return;
     }
     let name = text(*i);
-    if name.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
-        if name != "self" {
-            base.push(name.to_owned());
-        }
-        *i += 1;
+    *i += 1;
+    if name.starts_with(|c: char| c.is_alphanumeric() || c == '_') && name != "self" {
+        base.push(name.to_owned());
         if text(*i) == "::" {
             *i += 1;
             return leaves(tokens, i, base, line, found);
@@ -210,9 +208,8 @@ pub fn without_tests(tokens: &[Token]) -> Vec<Token> {
             i += 1;
             match text.as_str() {
                 "{" | "(" | "[" => depth += 1,
-                ")" | "]" => depth -= 1,
                 "}" if depth == 1 => break,
-                "}" => depth -= 1,
+                ")" | "]" | "}" => depth -= 1,
                 ";" if depth == 0 => break,
                 _ => {}
             }
@@ -255,7 +252,7 @@ pub fn tokens(text: &str) -> Vec<Token> {
 fn literal(rest: &str) -> Option<usize> {
     let prefix = ["br", "cr", "b", "c", "r", ""].iter().find(|prefix| {
         let after = rest.strip_prefix(**prefix).unwrap_or_default();
-        after.starts_with(['"', '\'']) || prefix.contains('r') && after.starts_with("#")
+        after.starts_with(['"', '\'']) || prefix.contains('r') && after.starts_with('#')
     })?;
     let after = &rest[prefix.len()..];
     let hashes = after.len() - after.trim_start_matches('#').len();
