@@ -177,7 +177,7 @@ pub enum Edit {
     Zone { block: u16, patch: Patch },
     /// Of the values of a chunk.
     ChunkValues { chunk: u16, to: Number },
-    /// One more leaf in terms of which a chunk is.
+    /// One more source of a chunk.
     Source { chunk: u16, to: u8 },
     /// Puts a copy of a block at the end of a chunk.
     AddBlock { chunk: u16, block: u16 },

@@ -19,16 +19,16 @@ pub fn limits() -> Limits {
 ///
 /// Panics where two ways of reading do not agree, or where an array is not a valid one.
 pub fn exercise(bytes: Vec<u8>) -> Result<()> {
-    let file = File::from_bytes_with(bytes.clone(), limits()).map_err(told)?;
-    let inspected = file.inspect().map_err(told);
-    let explained = file.explain().map_err(told);
+    let file = File::from_bytes_with(bytes.clone(), limits()).map_err(shown)?;
+    let inspected = file.inspect().map_err(shown);
+    let explained = file.explain().map_err(shown);
     if let Ok(columns) = &explained {
         let blocks = columns.iter().flat_map(|column| &column.blocks);
         blocks
             .flat_map(|block| &block.values)
             .for_each(|tree| drop(tree.to_string()));
     }
-    let verified = file.verify(&mut |_| {}).map_err(told);
+    let verified = file.verify(&mut |_| {}).map_err(shown);
     let scanned = drain(file.scan(), u64::MAX);
     let _ = drain(file.scan().string_views(true).batch_rows(70).offset(3), 500);
     let strings = file.schema().fields().iter().filter(|field| {
@@ -72,8 +72,8 @@ pub fn exercise(bytes: Vec<u8>) -> Result<()> {
     verified.and(scanned).map(drop)
 }
 
-/// Errors are shown to people: that must work as well.
-fn told(error: Error) -> Error {
+/// Formats the error, which must not fail either.
+fn shown(error: Error) -> Error {
     let _ = error.to_string();
     error
 }
@@ -86,11 +86,11 @@ fn check(batch: &RecordBatch) {
     }
 }
 
-/// Reads at most about so many rows; how many there were.
+/// Reads about `most` rows at the most; the number of rows read.
 fn drain(scan: staffa::Scan, most: u64) -> Result<u64> {
     let mut rows = 0;
-    let read = scan.reader().map_err(told)?.try_for_each(|batch| {
-        let batch = match batch.map_err(told) {
+    let read = scan.reader().map_err(shown)?.try_for_each(|batch| {
+        let batch = match batch.map_err(shown) {
             Ok(batch) => batch,
             Err(error) => return ControlFlow::Break(Err(error)),
         };
@@ -157,7 +157,7 @@ fn aggregates(file: &File) {
             for filter in [None, Some(&some)] {
                 let _ = file
                     .aggregate(&[(field.name(), which)], filter)
-                    .map_err(told)
+                    .map_err(shown)
                     .map(|found| check(&found));
             }
         }
@@ -173,12 +173,12 @@ fn points(file: &File, decoded: &File) {
         .collect();
     let taken = file
         .take(&wanted, None, false)
-        .map_err(told)
+        .map_err(shown)
         .expect("scanned, but cannot be taken from");
     check(&taken);
     let again = decoded
         .take(&wanted, None, false)
-        .map_err(told)
+        .map_err(shown)
         .expect("taken, but not out of decoded blocks");
     for (taken, again) in taken.columns().iter().zip(again.columns()) {
         assert!(
@@ -189,12 +189,12 @@ fn points(file: &File, decoded: &File) {
     let most: BooleanArray = (0..rows).map(|row| Some(row % 3 != 1)).collect();
     let most = file
         .select(&most, None, false)
-        .map_err(told)
+        .map_err(shown)
         .expect("taken from, but not by a mask");
     check(&most);
     let some = file
         .select(rows / 3..rows, None, false)
-        .map_err(told)
+        .map_err(shown)
         .expect("taken from, but not by a range");
     check(&some);
     for (i, row) in wanted.into_iter().enumerate() {

@@ -38,7 +38,7 @@ pub struct Leaf {
 /// A leaf column in one row group.
 #[derive(Debug, Clone)]
 pub struct Chunk {
-    /// The leaves in terms of which it is.
+    /// Leaves of its reference columns.
     pub sources: Vec<u64>,
     pub values: u64,
     pub shared: Vec<Body>,
@@ -244,7 +244,7 @@ impl Body {
 }
 
 impl Parts {
-    /// Of a file that the library wrote; `strings` tells the leaves of byte strings.
+    /// Parts of a file that the library wrote; `strings` are the leaves of byte strings.
     pub fn of(file: &[u8], strings: &[bool]) -> Self {
         let (front, trailer) = file.split_at(file.len() - 16);
         let footer_bytes = Front(trailer).u32() as usize;

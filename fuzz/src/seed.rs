@@ -435,7 +435,7 @@ impl Recipe {
         };
         let mut columns = vec![array(self.ty, true, self.rows, &mut numbers)];
         if self.two_columns {
-            // Often one that tells the other.
+            // Often one from which the other is derived.
             let again = self.encoding.is_none().then(|| columns[0].clone());
             columns.push(
                 again.unwrap_or_else(|| array(&DataType::Int64, true, self.rows, &mut numbers)),
@@ -496,13 +496,13 @@ mod tests {
 
     #[test]
     fn seeds_are_valid_and_come_together_again() {
-        let told = SEEDS.iter().any(|(_, parts)| {
+        let derived = SEEDS.iter().any(|(_, parts)| {
             parts
                 .clone()
                 .chunks_mut()
                 .any(|chunk| !chunk.sources.is_empty())
         });
-        assert!(told, "no column is in terms of another");
+        assert!(derived, "no column is derived from another");
         for encoding in staffa::encodings().into_iter().filter(|e| e.by_name) {
             assert!(
                 SEEDS

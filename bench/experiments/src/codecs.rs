@@ -18,7 +18,7 @@ use crate::tables::{Table, class, least, options, scan};
 
 /// A page of PosDB, for what compresses bytes.
 const PAGE: usize = 1 << 16;
-/// Of ours, asked for by name.
+/// Encodings requested by name.
 const BY_NAME: [&str; 5] = [
     "bitpack",
     "frame_of_reference",

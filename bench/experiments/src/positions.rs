@@ -11,7 +11,7 @@ use crate::Result;
 use crate::tables::{Random, Run, Table, medians, options};
 
 const LENGTHS: [usize; 7] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000];
-/// Of ours, asked for by name; the last is the chooser's.
+/// Encodings requested by name; the last is the chooser's choice.
 const NAMES: [&str; 9] = [
     "plain",
     "bitpack",
@@ -160,7 +160,7 @@ fn decode(file: &staffa::File) -> Result<()> {
     Ok(())
 }
 
-/// By an encoding asked for by name, all blocks opened and kept.
+/// By an encoding requested by name, all blocks opened and kept.
 fn encoded(array: &Arc<dyn Array>, encoding: &'static str) -> Result<Encoded> {
     let batch = RecordBatch::try_from_iter([("x", array.clone())])?;
     let table = Table {

@@ -25,7 +25,7 @@ const WIDTH: u32 = 8;
 /// The code of an exception, where codes say so.
 const ESCAPE: u64 = (1 << WIDTH) - 1;
 const BASE: u64 = 1_000_000;
-/// An entry point for so many values.
+/// An entry point for a number of values.
 const ENTRY: usize = 128;
 
 pub fn run(tpch: &str) -> Result<Value> {

@@ -33,7 +33,7 @@ pub fn files(folder: &str) -> Result<Vec<PathBuf>> {
 }
 
 impl Table {
-    /// At most so many rows of a Parquet file.
+    /// At most this number of rows of a Parquet file.
     pub fn read(path: &Path, rows: usize) -> Result<Self> {
         Self::read_columns(path, &[], rows)
     }

@@ -1,12 +1,20 @@
 //! Staffa: tables as small, checksummed blocks of cascaded lightweight encodings.
 //!
 //! ```text
-//! write  RecordBatch -> leaves -> values -> statistics -> choose -> encode -> verify -> block -> row group -> file
-//!        write          arrow     values    choose/       encoding/            chunk    block    write        file/
+//! write  RecordBatch -> row group -> leaves -> values of a block -> cascade -> nodes -> block -> chunk -> file
+//!        write/         arrow/       arrow/    values/             encode/    encodings/ format/ write/   format/
+//!                       concat       shred                         statistics,
+//!                                                                  estimates
 //!
-//! read   file -> ranges -> block (checksum, limits) -> open -> decode, a vector at a time -> leaves -> RecordBatch
-//!        read    store     block                       encoding/  decode                     arrow     scan, take
+//! read   file -> column index -> block -> nodes -> decoders, 1,024 values at a time -> leaves -> RecordBatch
+//!        format/ format/         format/  format/  encodings/ open them; decode/       read/     arrow/
+//!        store   zone maps skip  checksum                                              builders  assemble
+//!                blocks (predicate/)
 //! ```
+//!
+//! A room names only the rooms below it: `error`, `limits` < `values` < `format` < `arrow` <
+//! `predicate` < `decode` < `encode` < `encodings` < `read` < `write` < `inspect`. Tests hold this
+//! order; ARCHITECTURE.md says what each room does.
 //!
 //! Write a table, open it, read some of it:
 //!
@@ -29,8 +37,8 @@
 //! # }
 //! ```
 //!
-//! Whatever bytes are read, the answer is right or an [`Error`] says what is wrong: no panic, no
-//! memory beyond what a block declares and [`Limits`] allow.
+//! For any bytes a read gives the written values or an [`Error`]: no panic, and no more memory than a
+//! block declares and [`Limits`] allow.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     test,
@@ -58,7 +66,7 @@ pub mod testing;
 mod values;
 mod write;
 
-/// The conformance suite for one encoding: the last line of its file.
+/// Runs the conformance suite on one encoding; the last line of its file.
 macro_rules! conformance {
     ($encoding:ident) => {
         #[cfg(test)]
@@ -85,15 +93,15 @@ pub use predicate::{Compare, Literal, Predicate};
 pub use read::{Aggregate, File, Reader, RowSelection, Scan, Split, aggregate_batches};
 pub use write::{WriteOptions, WriteSummary, Writer, to_bytes};
 
-/// The name of [`Split`] before.
+/// Former name of [`Split`].
 #[deprecated(since = "0.1.0", note = "use `Split`")]
 pub type Part = Split;
 
-/// The name of [`RowSelection`] before.
+/// Former name of [`RowSelection`].
 #[deprecated(since = "0.1.0", note = "use `RowSelection`")]
 pub type Selection<'s> = RowSelection<'s>;
 
-/// The examples of the guide for Rust.
+/// Examples of the Rust guide, as doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guides/rust.md")]
 struct Guide;

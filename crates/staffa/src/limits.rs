@@ -37,17 +37,14 @@ impl Default for Limits {
     }
 }
 
-/// How many bytes of freed output memory stay with the process for the next batch or table, from
-/// now on. What is above goes back to the system at once. Gives the limit before.
+/// Sets the limit on bytes of freed output memory that stay with the process for the next batch or
+/// table, and returns the limit before. Memory above the limit goes back to the system at once.
 ///
-/// Buffers of 1 KiB and more that were handed out and dropped are kept and used again: page faults,
-/// by which the system gives out fresh memory, cost more than decoding. 64 MiB of them are the
-/// process's own; the rest, up to the limit, are offered to the system, which takes them when it
-/// runs short (`MADV_FREE`: until then they count as the process's memory). The limit is 1 GiB at
-/// first. Where the process has told glibc's malloc to keep more than 64 MiB
-/// (`GLIBC_TUNABLES=glibc.malloc.trim_threshold=...` or `MALLOC_TRIM_THRESHOLD_`), as much is its
-/// own, and no less is the limit. On other systems than Linux nothing is offered, and the limit is
-/// 64 MiB at first.
+/// Output buffers of 1 KiB and more are used again after they are dropped, since page faults, by
+/// which the system gives out fresh memory, cost more than decoding. 64 MiB are kept as they are; the
+/// rest, up to the limit, is offered to the system, which takes it when it runs short (`MADV_FREE`:
+/// until then it counts as the process's memory). The first limit is 1 GiB; on other systems than
+/// Linux nothing is offered, and it is 64 MiB.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -71,8 +68,8 @@ pub fn set_retained_memory(bytes: usize) -> usize {
     staffa_kernels::set_retained_limit(bytes)
 }
 
-/// Bytes of freed output memory that stay with the process now, those offered to the system
-/// included; memory of batches that are still alive is not in it.
+/// Bytes of freed output memory that stay with the process now, with those offered to the system,
+/// without the memory of batches that are still alive.
 pub fn retained_memory() -> usize {
     staffa_kernels::retained_bytes()
 }
