@@ -6,15 +6,15 @@
 //! value = digits * 10^f * 10^-e, two multiplications in doubles, in this order; 32-bit floats are rounded once
 //! ```
 //!
-//! A value is stored so only if that gives back its very bits. The search has two levels: the five
-//! best (e, f) of a sample of the block, then for every vector the best of these. The digits
-//! cascade on, delta included.
+//! A value whose bits the digits do not give back is an exception. The search has two levels: the
+//! five best (e, f) of a sample of the block, then for every vector the best of these. The digits
+//! are encoded in turn, by delta too.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::VECTOR;
 
-use super::exceptions;
-use super::exceptions::Exceptions;
+use super::common::{count_of, encode_floats, is_float, node, of_vector, open_floats, places};
+use super::exceptions::{Exceptions, Separated};
 use crate::decode::{
     AnyDecoder, Decodable, Decoder, OpenContext, Scratch, many, no_row, take_vectors,
 };
@@ -24,13 +24,27 @@ use crate::format::{Node, NodeRef};
 use crate::values::{FloatBits, Kind, PhysicalType, Values};
 
 const MAX_EXPONENT: usize = 18;
-static POWERS: [f64; MAX_EXPONENT + 1] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
-    1e17, 1e18,
-];
-static INVERSE: [f64; MAX_EXPONENT + 1] = [
-    1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14,
-    1e-15, 1e-16, 1e-17, 1e-18,
+/// 10^i and 10^-i.
+static POWERS: [(f64, f64); MAX_EXPONENT + 1] = [
+    (1e0, 1e0),
+    (1e1, 1e-1),
+    (1e2, 1e-2),
+    (1e3, 1e-3),
+    (1e4, 1e-4),
+    (1e5, 1e-5),
+    (1e6, 1e-6),
+    (1e7, 1e-7),
+    (1e8, 1e-8),
+    (1e9, 1e-9),
+    (1e10, 1e-10),
+    (1e11, 1e-11),
+    (1e12, 1e-12),
+    (1e13, 1e-13),
+    (1e14, 1e-14),
+    (1e15, 1e-15),
+    (1e16, 1e-16),
+    (1e17, 1e-17),
+    (1e18, 1e-18),
 ];
 /// Adding and subtracting it rounds a double below 2^51 to an integer.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
@@ -53,7 +67,7 @@ impl Encoding for Alp {
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
-        kind == Kind::Float && matches!(ty, PhysicalType::U32 | PhysicalType::U64)
+        is_float(ty, kind)
     }
 
     fn encode(
@@ -62,67 +76,57 @@ impl Encoding for Alp {
         stats: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        match values {
-            Values::U32(words) => encode(words, stats, chooser),
-            Values::U64(words) => encode(words, stats, chooser),
-            _ => Ok(None),
-        }
+        encode_floats!(values, words => encode(words, stats, chooser))
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
-        match node.ty {
-            PhysicalType::U32 => open::<u32>(node, cx),
-            PhysicalType::U64 => open::<u64>(node, cx),
-            other => Err(Error::corrupt(format!(
-                "floats of 32 or 64 bits expected, found {other:?}"
-            ))),
-        }
+        open_floats!(node, T => open::<T>(node, cx))
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        node.children
-            .get(2)
-            .map(|exceptions| format!("{} exceptions", exceptions.len))
-            .unwrap_or_default()
+        count_of(node, 2, "exceptions")
     }
 }
 
-/// An exponent and a factor, at most the exponent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// An exponent e and a factor f, at most the exponent, with their powers of ten.
+#[derive(Debug, Clone, Copy)]
 struct Scale {
     exponent: u8,
     factor: u8,
+    /// 10^e and 10^-f, from values to digits.
+    up: (f64, f64),
+    /// 10^f and 10^-e, from digits to values.
+    down: (f64, f64),
 }
 
 impl Scale {
+    /// `None` for an exponent past the tables, or a factor past the exponent.
+    fn new(exponent: u8, factor: u8) -> Option<Self> {
+        let (e, e_inverse) = *POWERS.get(usize::from(exponent))?;
+        let (f, f_inverse) = *POWERS
+            .get(usize::from(factor))
+            .filter(|_| factor <= exponent)?;
+        Some(Self {
+            exponent,
+            factor,
+            up: (e, f_inverse),
+            down: (f, e_inverse),
+        })
+    }
+
     fn all() -> impl Iterator<Item = Self> {
         (0..=MAX_EXPONENT as u8).rev().flat_map(|exponent| {
             (0..=exponent)
                 .rev()
-                .map(move |factor| Self { exponent, factor })
+                .filter_map(move |factor| Self::new(exponent, factor))
         })
-    }
-
-    #[inline]
-    fn factors(self) -> (f64, f64) {
-        let power = |table: &[f64], i: u8| table.get(usize::from(i)).copied().unwrap_or(1.0);
-        (power(&POWERS, self.factor), power(&INVERSE, self.exponent))
     }
 
     /// The digits of a value, where they give back its bits.
     #[inline]
     fn digits<T: FloatBits + Decodable>(self, word: T) -> Option<i64> {
-        let up = POWERS
-            .get(usize::from(self.exponent))
-            .copied()
-            .unwrap_or(1.0);
-        let down = INVERSE
-            .get(usize::from(self.factor))
-            .copied()
-            .unwrap_or(1.0);
-        let digits = (word.to_f64() * up * down + ROUNDER) - ROUNDER;
-        let digits = digits as i64;
-        let (f, e) = self.factors();
+        let ((up, f_inverse), (f, e)) = (self.up, self.down);
+        let digits = ((word.to_f64() * up * f_inverse + ROUNDER) - ROUNDER) as i64;
         (T::from_f64(digits as f64 * f * e) == word && digits.unsigned_abs() < 1 << 51)
             .then_some(digits)
     }
@@ -148,7 +152,7 @@ impl Scale {
     }
 }
 
-/// Values spread evenly over some.
+/// About `count` of the values, evenly spread.
 fn spread<T: Copy>(words: &[T], count: usize) -> impl Iterator<Item = T> + '_ {
     words.iter().step_by((words.len() / count).max(1)).copied()
 }
@@ -163,55 +167,34 @@ fn encode<T: FloatBits + Decodable>(
         .collect();
     ranked.sort_by_key(|(cost, _)| *cost);
     ranked.truncate(CANDIDATES);
-    let (mut payload, mut digits, mut rows, mut exceptions) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut payload = Vec::new();
+    let mut separated: Separated<u64, T> = Separated::new(words.len());
     for vector in words.chunks(chooser.vector_rows()) {
-        let best = ranked
-            .iter()
-            .map(|(_, s)| *s)
-            .min_by_key(|s| s.cost(spread(vector, SAMPLED)));
-        let scale = best.unwrap_or(Scale {
-            exponent: 0,
-            factor: 0,
-        });
+        let cost = |scale: &Scale| scale.cost(spread(vector, SAMPLED));
+        let best = ranked.iter().map(|(_, scale)| *scale).min_by_key(cost);
+        let scale = best.ok_or_else(|| Error::internal("no scale for floats"))?;
         if !chooser.is_trial() {
             payload.extend([scale.exponent, scale.factor]);
         }
         for &word in vector {
-            if let Some(d) = scale.digits(word) {
-                digits.push(d as u64);
-            } else {
-                rows.push(digits.len() as u32);
-                // The digits before again: they cost the least.
-                digits.push(digits.last().copied().unwrap_or(0));
-                exceptions.push(word);
-            }
+            separated.push(word, scale.digits(word).map(i64::cast_unsigned));
         }
-        if !chooser.is_forced() && rows.len() * 2 > words.len() {
+        if separated.declines(words.len(), chooser) {
             return Ok(None);
         }
     }
     // Digits of one scale are equal where their values are, and so have the same codes.
     let one_scale = payload.chunks(2).all(|scale| payload.starts_with(scale));
-    let same_codes = !chooser.is_trial() && one_scale && rows.is_empty();
-    let (values, kind) = (Values::U64(&digits), Kind::Signed);
+    let same_codes = !chooser.is_trial() && one_scale && separated.rows.is_empty();
+    let (values, kind) = (Values::U64(&separated.values), Kind::Signed);
     let stats = if same_codes {
         Stats::like(values, kind, stats)
     } else {
         Stats::new(values, kind)
     };
-    let children = vec![
-        chooser.known_child(values, &stats)?,
-        exceptions::mask(words.len(), &rows, chooser)?,
-        chooser.child(T::values(&exceptions), Kind::Float)?,
-    ];
-    Ok(Some(Node {
-        encoding: 13,
-        ty: T::TYPE,
-        len: words.len(),
-        payload,
-        children,
-    }))
+    let digits = chooser.known_child(values, &stats)?;
+    let children = separated.children(digits, Kind::Float, chooser)?;
+    node(&Alp, T::values(words), payload, children)
 }
 
 fn open<'a, T: FloatBits + Decodable>(
@@ -222,17 +205,13 @@ fn open<'a, T: FloatBits + Decodable>(
     let mut cursor = node.cursor();
     let mut scales = Vec::with_capacity(node.len.div_ceil(VECTOR));
     for _ in 0..node.len.div_ceil(VECTOR) {
-        let scale = Scale {
-            exponent: cursor.u8()?,
-            factor: cursor.u8()?,
-        };
-        if usize::from(scale.exponent) > MAX_EXPONENT || scale.factor > scale.exponent {
-            return Err(Error::corrupt(format!(
-                "an exponent of at most {MAX_EXPONENT} and a factor below it expected, found {} and {}",
-                scale.exponent, scale.factor
-            )));
-        }
-        scales.push(scale.factors());
+        let (exponent, factor) = (cursor.u8()?, cursor.u8()?);
+        let scale = Scale::new(exponent, factor).ok_or_else(|| {
+            Error::corrupt(format!(
+                "an exponent of at most {MAX_EXPONENT} and a factor up to it expected, found {exponent} and {factor}"
+            ))
+        })?;
+        scales.push(scale.down);
     }
     cursor.finish("scales")?;
     let digits = cx.open_words::<u64>(node.child(0, "digits", PhysicalType::U64, node.len)?)?;
@@ -257,19 +236,15 @@ impl<T: FloatBits + Decodable> Decoder<T> for Decimals<'_, T> {
     }
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let (f, e) = self
-            .scales
-            .get(v)
-            .copied()
-            .ok_or_else(|| Error::corrupt(format!("no vector {v}")))?;
-        // Packed digits need not be stored between.
+        let (f, e) = *of_vector(&self.scales, v)?;
+        // Packed digits are unpacked and scaled in one pass.
         if !self
             .digits
             .packed(v)
             .is_some_and(|digits| T::of_packed(digits, f, e, out))
         {
             let mut buffer = cx.take_u64();
-            let digits = buffer.get_mut(..out.len()).unwrap_or_default();
+            let digits = places(&mut buffer, out.len())?;
             self.digits.vector(v, cx, digits)?;
             T::of_digits(digits, f, e, out);
             cx.give_u64(buffer);
@@ -284,11 +259,8 @@ impl<T: FloatBits + Decodable> Decoder<T> for Decimals<'_, T> {
         let mut digits = vec![0; rows.len()];
         self.digits.take(rows, cx, &mut digits)?;
         for ((place, digits), row) in out.iter_mut().zip(digits).zip(rows) {
-            let (f, e) = self
-                .scales
-                .get(*row as usize / VECTOR)
-                .copied()
-                .ok_or_else(|| no_row(*row, self.len()))?;
+            let scale = self.scales.get(*row as usize / VECTOR);
+            let (f, e) = *scale.ok_or_else(|| no_row(*row, self.len()))?;
             *place = T::from_f64(digits as i64 as f64 * f * e);
         }
         self.exceptions.apply_at(rows, cx, out)

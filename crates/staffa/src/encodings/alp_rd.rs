@@ -7,10 +7,11 @@
 //! value = high << low bits | low
 //! ```
 //!
-//! The high parts go on to the chooser, which makes a dictionary of them; the low parts are
+//! The chooser encodes the high parts, as a dictionary where few are distinct; the low parts are
 //! bit-packed.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use super::common::{encode_floats, first_byte, is_float, node, open_floats, places};
 use crate::decode::{AnyDecoder, Decodable, Decoder, OpenContext, Scratch};
 use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
@@ -37,7 +38,7 @@ impl Encoding for AlpRd {
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
-        kind == Kind::Float && matches!(ty, PhysicalType::U32 | PhysicalType::U64)
+        is_float(ty, kind)
     }
 
     fn encode(
@@ -46,33 +47,20 @@ impl Encoding for AlpRd {
         _: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        match values {
-            Values::U32(words) => encode(words, chooser),
-            Values::U64(words) => encode(words, chooser),
-            _ => Ok(None),
-        }
+        encode_floats!(values, words => encode(words, chooser))
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
-        match node.ty {
-            PhysicalType::U32 => open::<u32>(node, cx),
-            PhysicalType::U64 => open::<u64>(node, cx),
-            other => Err(Error::corrupt(format!(
-                "floats of 32 or 64 bits expected, found {other:?}"
-            ))),
-        }
+        open_floats!(node, T => open::<T>(node, cx))
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        node.payload
-            .first()
-            .map(|bits| format!("{bits} low bits"))
-            .unwrap_or_default()
+        first_byte(node, "low bits")
     }
 }
 
-/// Low bits with the fewest bits in all, by a sample: 3 bits for one of the eight most frequent
-/// high parts, 35 for another.
+/// The number of low bits with the fewest bits in all, by a sample: 3 bits for one of the eight
+/// most frequent high parts, 35 for another.
 fn low_bits<T: FloatBits + Decodable>(words: &[T]) -> u32 {
     let sample: Vec<u64> = words
         .iter()
@@ -108,13 +96,7 @@ fn encode<T: FloatBits + Decodable>(words: &[T], chooser: &Chooser<'_>) -> Resul
         chooser.child(Values::U32(&high), Kind::Unsigned)?,
         chooser.child(T::values(&low), Kind::Unsigned)?,
     ];
-    Ok(Some(Node {
-        encoding: 14,
-        ty: T::TYPE,
-        len: words.len(),
-        payload: vec![low_bits as u8],
-        children,
-    }))
+    node(&AlpRd, T::values(words), vec![low_bits as u8], children)
 }
 
 fn open<'a, T: FloatBits + Decodable>(
@@ -147,6 +129,15 @@ struct Joined<'a, T> {
     low: Box<dyn Decoder<T> + 'a>,
 }
 
+impl<T: FloatBits + Decodable> Joined<'_, T> {
+    /// Puts the high bits above the low ones in `out`.
+    fn join(&self, high: &[u32], out: &mut [T]) {
+        for (place, high) in out.iter_mut().zip(high) {
+            *place = T::from_bits64(place.to_bits64() | u64::from(*high) << self.low_bits);
+        }
+    }
+}
+
 impl<T: FloatBits + Decodable> Decoder<T> for Joined<'_, T> {
     fn len(&self) -> usize {
         self.low.len()
@@ -154,12 +145,10 @@ impl<T: FloatBits + Decodable> Decoder<T> for Joined<'_, T> {
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         let mut buffer = cx.take_u32();
-        let high = buffer.get_mut(..out.len()).unwrap_or_default();
+        let high = places(&mut buffer, out.len())?;
         self.high.vector(v, cx, high)?;
         self.low.vector(v, cx, out)?;
-        for (place, high) in out.iter_mut().zip(&*high) {
-            *place = T::from_bits64(place.to_bits64() | u64::from(*high) << self.low_bits);
-        }
+        self.join(high, out);
         cx.give_u32(buffer);
         Ok(())
     }
@@ -168,9 +157,7 @@ impl<T: FloatBits + Decodable> Decoder<T> for Joined<'_, T> {
         let mut high = vec![0; rows.len()];
         self.high.take(rows, cx, &mut high)?;
         self.low.take(rows, cx, out)?;
-        for (place, high) in out.iter_mut().zip(high) {
-            *place = T::from_bits64(place.to_bits64() | u64::from(high) << self.low_bits);
-        }
+        self.join(&high, out);
         Ok(())
     }
 }

@@ -7,21 +7,23 @@
 //! ```
 //!
 //! The codes of all strings follow one another, in vectors of 1,024 codes and a tail as in bitpack.
-//! Text in which some bytes or pairs of bytes are more frequent than others is smaller in OnPair or
-//! FSST; this is for what is like noise.
+//! For strings like noise: text in which some bytes or pairs of bytes are more frequent than others
+//! is smaller in OnPair or FSST.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::collections::HashSet;
+use std::ops::Range;
 
-use staffa_kernels::{VECTOR, packed_bytes, tail_bytes};
+use staffa_kernels::VECTOR;
 
-use super::bitpack::{pack_vector, unpack_vector, vector_bytes};
-use super::plain::starts_within;
+use super::common::{distinct_bytes, entry, entry_mut, expect_strings, node, strings};
+use super::lengths::StringLengths;
+use super::packed::{PackedVectors, pack_vector, packed_len};
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
 use crate::encode::{Chooser, Encoding, Info, Stats, UnsupportedValue};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
-use crate::values::{Kind, PhysicalType, Values, vector_len};
+use crate::values::{Kind, PhysicalType, Values};
 
 /// Most distinct bytes.
 const MOST: usize = 128;
@@ -83,27 +85,18 @@ impl Encoding for Alphabet {
         let mut payload = vec![table.bytes.len() as u8 - 1];
         payload.extend_from_slice(&table.bytes);
         if chooser.is_trial() {
-            // The table does not grow with the rows: it is left out of what will be scaled.
+            // The table does not grow with the rows: it is no part of the size that is scaled.
             payload = vec![0; (strings.contents().len() * table.width() as usize).div_ceil(8)];
         } else {
             let mut codes = Vec::with_capacity(VECTOR);
             for part in strings.contents().chunks(VECTOR) {
                 codes.clear();
-                codes.extend(
-                    part.iter()
-                        .map(|byte| table.codes.get(usize::from(*byte)).copied().unwrap_or(0)),
-                );
+                codes.extend(part.iter().map(|byte| *entry(&table.codes, *byte)));
                 pack_vector(&codes, table.width(), &mut payload);
             }
         }
         let lengths = chooser.lengths(&strings.lengths())?;
-        Ok(Some(Node {
-            encoding: 18,
-            ty: PhysicalType::Bytes,
-            len: strings.len(),
-            payload,
-            children: vec![lengths],
-        }))
+        node(self, values, payload, vec![lengths])
     }
 
     fn unsupported_value(&self, values: Values<'_>) -> Option<UnsupportedValue> {
@@ -122,13 +115,7 @@ impl Encoding for Alphabet {
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
-        node.expect_children(1)?;
-        if node.ty != PhysicalType::Bytes {
-            return Err(Error::corrupt(format!(
-                "byte strings expected, found {:?}",
-                node.ty
-            )));
-        }
+        expect_strings(node)?;
         let mut cursor = node.cursor();
         let count = usize::from(cursor.u8()?) + 1;
         if count > MOST {
@@ -137,75 +124,62 @@ impl Encoding for Alphabet {
             )));
         }
         let bytes = cursor.bytes(count)?;
-        // Codes beyond the table mean its last byte: there is none that a string cannot have.
-        let mut table = [bytes.last().copied().unwrap_or(0); 256];
+        // Codes past the table decode to its last byte: every code decodes.
+        let last = bytes
+            .last()
+            .ok_or_else(|| Error::internal("an alphabet of no bytes"))?;
+        let mut table = [*last; 256];
         table
             .iter_mut()
             .zip(bytes)
             .for_each(|(place, byte)| *place = *byte);
         let width = code_width(count);
-        let codes = cursor.bytes(cursor.remaining())?;
-        let lengths =
-            cx.open_words::<u32>(node.child(0, "lengths", PhysicalType::U32, node.len)?)?;
-        let starts = starts_within(lengths.as_ref(), codes.len() as u64 * 8 / u64::from(width))?;
-        let total = starts.last().copied().unwrap_or(0) as usize;
-        if codes.len() != packed_len(total, width) {
-            return Err(Error::corrupt(format!(
-                "{} bytes of codes expected, found {}",
-                packed_len(total, width),
-                codes.len()
-            )));
-        }
-        Ok(AnyDecoder::Bytes(Box::new(Coded {
+        let most = cursor.remaining() as u64 * 8 / u64::from(width);
+        let lengths = StringLengths::open(node, cx, most)?;
+        let codes = PackedVectors::read(&mut cursor, lengths.total(), width)?;
+        cursor.finish("codes")?;
+        strings(Coded {
             table: Box::new(table),
             codes,
-            total,
-            width,
             lengths,
-            starts,
-        })))
+        })
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        format!(
-            "{} bytes",
-            node.payload.first().map_or(0, |last| u32::from(*last) + 1)
-        )
+        let last = node.payload.first();
+        last.map_or_else(String::new, |last| {
+            format!("{} bytes", u32::from(*last) + 1)
+        })
     }
 }
 
-/// Bits of a code among so many bytes; at least one, so that bytes of a file bound what they decode
-/// to.
+/// Bits of a code among `count` bytes; at least one, so that the size of a file bounds what it
+/// decodes to.
 fn code_width(count: usize) -> u32 {
     (usize::BITS - count.saturating_sub(1).leading_zeros()).max(1)
-}
-
-/// Bytes of so many codes.
-fn packed_len(count: usize, width: u32) -> usize {
-    count / VECTOR * packed_bytes(width) + tail_bytes(count % VECTOR, width)
 }
 
 /// Whether no byte, and no pair of bytes, is much more frequent than others, by a sample.
 fn like_noise(text: &[u8]) -> bool {
     const SAMPLE: usize = 1 << 12;
     const PART: usize = 64;
+    const PAIRS: usize = 1 << 12;
     let stride = (text.len() / (SAMPLE / PART)).max(PART);
     if text.len() < 512 {
         return false;
     }
-    let (mut bytes, mut pairs, mut seen) = ([0u32; 256], vec![0u32; 1 << 12], 0u32);
+    let (mut bytes, mut pairs, mut seen) = ([0u32; 256], vec![0u32; PAIRS], 0u32);
     for part in (0..text.len())
         .step_by(stride)
         .filter_map(|at| text.get(at..(at + PART).min(text.len())))
     {
-        for pair in part.array_windows::<2>() {
-            let [a, b] = pair.map(usize::from);
-            bytes.iter_mut().skip(a).take(1).for_each(|n| *n += 1);
-            pairs
-                .iter_mut()
-                .skip((a * 64 + b) % (1 << 12))
-                .take(1)
-                .for_each(|n| *n += 1);
+        for &[a, b] in part.array_windows() {
+            *entry_mut(&mut bytes, a) += 1;
+            // Never past the end, by the remainder.
+            let pair = (usize::from(a) * 64 + usize::from(b)) % PAIRS;
+            if let Some(count) = pairs.get_mut(pair) {
+                *count += 1;
+            }
             seen += 1;
         }
     }
@@ -213,8 +187,8 @@ fn like_noise(text: &[u8]) -> bool {
     if !(2..=MOST).contains(&distinct) {
         return false;
     }
-    // How often two of the sample are the same: 1 / kinds where all kinds are as frequent, more
-    // where some are more so.
+    // How often two of the sample are equal: 1 / distinct where all are as frequent as each other,
+    // more where some are more frequent.
     let same = |counts: &[u32]| {
         let pairs: f64 = counts
             .iter()
@@ -223,7 +197,7 @@ fn like_noise(text: &[u8]) -> bool {
         pairs / (f64::from(seen) * f64::from(seen.saturating_sub(1)))
     };
     let (single, double) = (same(&bytes), same(&pairs));
-    single * (distinct as f64) < 1.5 && double < 1.5 * single * single + 1.0 / f64::from(1 << 12)
+    single * (distinct as f64) < 1.5 && double < 1.5 * single * single + 1.0 / PAIRS as f64
 }
 
 /// The bytes that occur, and the code of each.
@@ -235,29 +209,10 @@ struct Table {
 impl Table {
     /// `None` for more than [`MOST`].
     fn of(text: &[u8]) -> Option<Self> {
-        let mut seen = [false; 256];
-        text.iter().for_each(|byte| {
-            seen.iter_mut()
-                .skip(usize::from(*byte))
-                .take(1)
-                .for_each(|s| *s = true);
-        });
-        // A table is never empty.
-        seen.iter_mut()
-            .take(usize::from(text.is_empty()))
-            .for_each(|s| *s = true);
-        let bytes: Vec<u8> = (0..=255u8)
-            .zip(seen)
-            .filter(|(_, seen)| *seen)
-            .map(|(byte, _)| byte)
-            .collect();
+        let bytes = distinct_bytes(text);
         let mut codes = [0; 256];
-        for (code, byte) in bytes.iter().enumerate() {
-            codes
-                .iter_mut()
-                .skip(usize::from(*byte))
-                .take(1)
-                .for_each(|place| *place = code as u8);
+        for (code, byte) in (0u8..=255).zip(&bytes) {
+            *entry_mut(&mut codes, *byte) = code;
         }
         (bytes.len() <= MOST).then_some(Self { bytes, codes })
     }
@@ -268,13 +223,10 @@ impl Table {
 }
 
 struct Coded<'a> {
+    /// The byte of each code.
     table: Box<[u8; 256]>,
-    codes: &'a [u8],
-    /// Codes in all.
-    total: usize,
-    width: u32,
-    lengths: Box<dyn Decoder<u32> + 'a>,
-    starts: Vec<u32>,
+    codes: PackedVectors<'a>,
+    lengths: StringLengths<'a>,
 }
 
 impl BytesDecoder for Coded<'_> {
@@ -283,14 +235,11 @@ impl BytesDecoder for Coded<'_> {
     }
 
     fn lengths(&self) -> Option<&dyn Decoder<u32>> {
-        Some(self.lengths.as_ref())
+        Some(self.lengths.decoder())
     }
 
     fn vector_bytes(&self, v: usize, _: &mut Scratch) -> Result<usize> {
-        match self.starts.get(v..v + 2) {
-            Some(&[start, end]) => Ok(end.saturating_sub(start) as usize),
-            _ => Err(Error::corrupt(format!("no vector {v}"))),
-        }
+        Ok(self.lengths.span(v)?.len())
     }
 
     fn vector(
@@ -301,33 +250,23 @@ impl BytesDecoder for Coded<'_> {
         out: &mut [u8],
     ) -> Result<usize> {
         self.lengths.vector(v, cx, lengths)?;
-        let bytes = self.vector_bytes(v, cx)?;
-        let out = out
+        let Range { start, end } = self.lengths.span(v)?;
+        let bytes = end - start;
+        let mut places = out
             .get_mut(..bytes)
             .ok_or_else(|| Error::corrupt("strings longer than declared"))?;
-        let (mut next, mut done) = (self.starts.get(v).copied().unwrap_or(0) as usize, 0);
         let mut buffer = [0u8; VECTOR];
-        while done < bytes {
-            let (part, skip) = (next / VECTOR, next % VECTOR);
-            let count = vector_len(self.total, part);
-            let start = part * packed_bytes(self.width);
-            let packed = self
-                .codes
-                .get(start..start + vector_bytes(count, self.width))
-                .unwrap_or_default();
-            unpack_vector(
-                packed,
-                self.width,
-                0,
-                buffer.get_mut(..count).unwrap_or_default(),
-            )?;
-            let codes = buffer.get(skip..count).unwrap_or_default();
-            let places = out.get_mut(done..).unwrap_or_default();
-            let taken = codes.len().min(places.len());
-            for (place, code) in places.iter_mut().zip(codes) {
-                *place = self.table.get(usize::from(*code)).copied().unwrap_or(0);
+        let mut next = start;
+        while !places.is_empty() {
+            let codes = self.codes.unpack(next / VECTOR, &mut buffer)?;
+            let codes = codes.get(next % VECTOR..).filter(|codes| !codes.is_empty());
+            let codes = codes.ok_or_else(|| Error::internal("fewer codes than bytes"))?;
+            let (part, rest) = places.split_at_mut(codes.len().min(places.len()));
+            for (place, code) in part.iter_mut().zip(codes) {
+                *place = *entry(&self.table, *code);
             }
-            (next, done) = (next + taken, done + taken.max(1));
+            next += part.len();
+            places = rest;
         }
         Ok(bytes)
     }
@@ -365,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_is_told_from_text() {
+    fn noise_is_not_text() {
         assert!(like_noise(&ids(500).concat()));
         let text =
             "Staffa is an island of basalt columns in a lake of its own, and the sea around it is loud. ".repeat(20);

@@ -1,10 +1,11 @@
-//! Plain bits.
+//! Bitmap: one bit per value.
 //!
 //! ```text
 //! payload = ceil(values / 8) bytes, the lowest bit first; bits past the end are 0
 //! ```
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use super::common::node;
 use crate::decode::{AnyDecoder, BitsDecoder, OpenContext};
 use crate::encode::{Chooser, Encoding, Info, PointAccess, Stats};
 use crate::error::{Error, Result};
@@ -40,13 +41,7 @@ impl Encoding for PlainBits {
             .flat_map(|word| word.to_le_bytes())
             .collect();
         payload.truncate(bits.len().div_ceil(8));
-        Ok(Some(Node {
-            encoding: 11,
-            ty: PhysicalType::Bits,
-            len: bits.len(),
-            payload,
-            children: vec![],
-        }))
+        node(self, values, payload, vec![])
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, _: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {

@@ -1,28 +1,24 @@
-//! Bit packing: every value in the same number of bits, vectors interleaved as in FastLanes.
+//! Bit packing: every value in the same number of bits.
 //!
 //! ```text
 //! payload = width: u8 | full vectors: 128 * width bytes each | tail: ceil(rows * width / 8) bytes
 //! ```
 //!
-//! The layout of a full vector is that of [`staffa_kernels::bitpack`]; the tail (fewer than 1,024
-//! values) is a plain little-endian bit string, so that ten values do not cost a whole vector.
-//! Frame of reference is the same with a base and a width per vector; this node costs one byte
-//! beside the bits.
+//! The layout of a vector is that of [`packed`](super::packed). Frame of reference is the same with
+//! a base and a width per vector; this node costs one byte beside the bits.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{
-    Packed, VECTOR, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail,
-    unpack_tail,
-};
+use staffa_kernels::{Packed, VECTOR};
 
+use super::common::{encode_ints, first_byte, fits_u64, node, open_ints};
+use super::packed::{PackedVectors, aggregate_sums, pack_vector, packed_len};
 use crate::decode::{
-    Aggregator, AnyDecoder, Decodable, Decoder, Integer, Needs, OpenContext, Scratch,
-    aggregate_vectors, sum_above, take_each,
+    Aggregator, AnyDecoder, Decodable, Decoder, Integer, OpenContext, Scratch, sum_above, take_each,
 };
 use crate::encode::{Chooser, Encoding, Info, PointAccess, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
-use crate::values::{Bitmap, Kind, Physical, PhysicalType, Values, for_ints, vector_len};
+use crate::values::{Bitmap, Kind, PhysicalType, Values};
 
 /// See the [module](self).
 pub struct BitPack;
@@ -40,7 +36,7 @@ impl Encoding for BitPack {
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
-        kind != Kind::Float && ty.width_bytes().is_some_and(|bytes| bytes <= 8)
+        kind != Kind::Float && fits_u64(ty)
     }
 
     fn estimate(
@@ -49,10 +45,7 @@ impl Encoding for BitPack {
         _: &Stats<'_>,
         _: &Chooser<'_>,
     ) -> Result<Option<usize>> {
-        for_ints!(values.physical_type(), T => {
-            let values = T::slice(values).unwrap_or_default();
-            Ok(Some(8 + packed_len(values.len(), width_of(values))))
-        }, _ => Ok(None))
+        encode_ints!(values, words => Ok(Some(8 + packed_len(words.len(), width_of(words)))))
     }
 
     fn encode(
@@ -61,41 +54,16 @@ impl Encoding for BitPack {
         _: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        for_ints!(values.physical_type(), T => {
-            let words = T::slice(values).unwrap_or_default();
-            let width = width_of(words);
-            if chooser.is_trial() {
-                let payload = vec![0; (words.len() * width as usize).div_ceil(8)];
-                return Ok(Some(Node { encoding: 2, ty: T::TYPE, len: words.len(), payload, children: vec![] }));
-            }
-            let mut payload = Vec::with_capacity(1 + packed_len(words.len(), width));
-            payload.push(width as u8);
-            for vector in words.chunks(VECTOR) {
-                pack_vector(vector, width, &mut payload);
-            }
-            Ok(Some(Node { encoding: 2, ty: T::TYPE, len: words.len(), payload, children: vec![] }))
-        }, _ => Ok(None))
+        encode_ints!(values, words => node(self, values, encode(words, chooser), vec![]))
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, _: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
         node.expect_children(0)?;
-        for_ints!(node.ty, T => {
-            let mut cursor = node.cursor();
-            let width = u32::from(cursor.u8()?);
-            if width > T::BITS {
-                return Err(Error::corrupt(format!("width of at most {} bits expected, found {width}", T::BITS)));
-            }
-            let packed = cursor.bytes(packed_len(node.len, width))?;
-            cursor.finish("packed values")?;
-            Ok(T::wrap(Box::new(Bits { packed, width, len: node.len })))
-        }, other => Err(Error::corrupt(format!("integers expected, found {other:?}"))))
+        open_ints!(node, T => open::<T>(node))
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        node.payload
-            .first()
-            .map(|width| format!("{width} bits"))
-            .unwrap_or_default()
+        first_byte(node, "bits")
     }
 }
 
@@ -105,109 +73,47 @@ fn width_of<T: Integer>(values: &[T]) -> u32 {
     64 - all.leading_zeros()
 }
 
-/// Bytes of `len` values of `width` bits.
-fn packed_len(len: usize, width: u32) -> usize {
-    len / VECTOR * packed_bytes(width) + tail_bytes(len % VECTOR, width)
-}
-
-/// Appends one vector, full or the tail.
-pub(crate) fn pack_vector<T: Integer>(vector: &[T], width: u32, out: &mut Vec<u8>) {
-    if vector.len() == VECTOR {
-        pack(vector, width, out);
-    } else {
-        pack_tail(vector, width, out);
+fn encode<T: Integer>(words: &[T], chooser: &Chooser<'_>) -> Vec<u8> {
+    let width = width_of(words);
+    if chooser.is_trial() {
+        return vec![0; (words.len() * width as usize).div_ceil(8)];
     }
+    let mut payload = Vec::with_capacity(1 + packed_len(words.len(), width));
+    payload.push(width as u8);
+    words
+        .chunks(VECTOR)
+        .for_each(|vector| pack_vector(vector, width, &mut payload));
+    payload
 }
 
-/// Unpacks one vector, full or the tail, and adds `base`.
-pub(crate) fn unpack_vector<T: Integer>(
-    packed: &[u8],
-    width: u32,
-    base: T,
-    out: &mut [T],
-) -> Result<()> {
-    let done = if out.len() == VECTOR {
-        unpack(packed, width, base, out)
-    } else {
-        unpack_tail(packed, width, base, out)
-    };
-    if !done {
+fn open<'a, T: Integer>(node: &NodeRef<'a>) -> Result<AnyDecoder<'a>> {
+    let mut cursor = node.cursor();
+    let (width, most) = (u32::from(cursor.u8()?), T::BITS);
+    if width > most {
         return Err(Error::corrupt(format!(
-            "{} bytes do not hold {} values of {width} bits",
-            packed.len(),
-            out.len()
+            "width of at most {most} bits expected, found {width}"
         )));
     }
-    Ok(())
+    let vectors = PackedVectors::read(&mut cursor, node.len, width)?;
+    cursor.finish("packed values")?;
+    Ok(<T as Decodable>::wrap(Box::new(vectors)))
 }
 
-/// Value `i` of a packed vector of `rows` values.
-pub(crate) fn unpack_value<T: Integer>(
-    packed: &[u8],
-    width: u32,
-    rows: usize,
-    i: usize,
-) -> Option<T> {
-    if rows == VECTOR {
-        unpack_one(packed, width, i)
-    } else {
-        unpack_one_tail(packed, width, i)
-    }
-}
-
-/// Bytes of one vector of `len` values.
-pub(crate) fn vector_bytes(len: usize, width: u32) -> usize {
-    if len == VECTOR {
-        packed_bytes(width)
-    } else {
-        tail_bytes(len, width)
-    }
-}
-
-struct Bits<'a> {
-    packed: &'a [u8],
-    width: u32,
-    len: usize,
-}
-
-impl<T: Integer> Decoder<T> for Bits<'_> {
+impl<T: Integer> Decoder<T> for PackedVectors<'_> {
     fn len(&self) -> usize {
-        self.len
+        self.len()
     }
 
     fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let start = v * packed_bytes(self.width);
-        let packed = self
-            .packed
-            .get(start..start + vector_bytes(out.len(), self.width))
-            .unwrap_or_default();
-        unpack_vector(packed, self.width, T::ZERO, out)
+        self.unpack(v, out).map(|_| ())
     }
 
     fn packed(&self, v: usize) -> Option<Packed<'_, T>> {
-        let bytes = packed_bytes(self.width);
-        let packed = self
-            .packed
-            .get(v * bytes..(v + 1) * bytes)
-            .filter(|_| vector_len(self.len, v) == VECTOR)?;
-        Some(Packed {
-            packed,
-            width: self.width,
-            base: T::ZERO,
-        })
+        self.packed(v)
     }
 
     fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        take_each(self, rows, cx, out, |v, i| {
-            let (start, rows) = (v * packed_bytes(self.width), vector_len(self.len, v));
-            unpack_value(
-                self.packed
-                    .get(start..start + vector_bytes(rows, self.width))?,
-                self.width,
-                rows,
-                i,
-            )
-        })
+        take_each(self, rows, cx, out, |v, i| self.get(v, i))
     }
 
     fn aggregate(
@@ -216,27 +122,14 @@ impl<T: Integer> Decoder<T> for Bits<'_> {
         into: &mut dyn Aggregator<T>,
         cx: &mut Scratch,
     ) -> Result<()> {
-        let (Needs::Sum(kind), None) = (into.needs(), rows) else {
-            return aggregate_vectors(self, rows, into, cx);
-        };
-        let mut buffer = [T::ZERO; VECTOR];
-        for v in 0..self.len.div_ceil(VECTOR) {
-            let (n, start) = (vector_len(self.len, v), v * packed_bytes(self.width));
-            let packed = self
-                .packed
-                .get(start..start + vector_bytes(n, self.width))
-                .unwrap_or_default();
-            if n == VECTOR
-                && let Some(sum) = sum_above(packed, self.width, T::ZERO, kind)
-            {
-                into.sum(sum)?;
-                continue;
-            }
-            let values = buffer.get_mut(..n).unwrap_or_default();
-            unpack_vector(packed, self.width, T::ZERO, values)?;
-            into.values(values)?;
-        }
-        Ok(())
+        aggregate_sums(self, rows, into, cx, |v, kind| {
+            let Packed {
+                packed,
+                width,
+                base,
+            } = self.packed::<T>(v)?;
+            sum_above(packed, width, base, kind)
+        })
     }
 }
 

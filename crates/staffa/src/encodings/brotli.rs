@@ -1,6 +1,5 @@
 //! Brotli: one stream for a block, quality 9, window of 4 MiB (the heavy codec of `PosDB`). The
-//! layout is that of every
-//! [codec](super::codec).
+//! layout is that of every [codec](super::codec).
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::io::Read as _;
@@ -37,13 +36,14 @@ fn compress(bytes: &[u8]) -> Option<Vec<u8>> {
 fn decompress(bytes: &[u8], out: &mut [u8]) -> Result<usize, String> {
     let mut stream = ::brotli::Decompressor::new(bytes, 4096);
     let mut filled = 0;
-    loop {
-        match stream.read(out.get_mut(filled..).unwrap_or_default()) {
-            Ok(0) => return Ok(filled),
-            Ok(read) => filled += read,
-            Err(e) => return Err(e.to_string()),
+    // Ends with the stream, or with the places.
+    while let Some(rest) = out.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match stream.read(rest).map_err(|e| e.to_string())? {
+            0 => break,
+            read => filled += read,
         }
     }
+    Ok(filled)
 }
 
 crate::conformance!(BROTLI);

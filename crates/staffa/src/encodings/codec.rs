@@ -1,39 +1,40 @@
-//! Codecs: what the type-blind compressors of bytes have in common (Zstd, LZ4, Brotli). Availability by
-//! name, as a parameter of a column (`PosDB`: compression in disk-based column stores), and to the
-//! profile `small`.
+//! Codecs: what the type-blind compressors of bytes have in common (Zstd, LZ4, Brotli). A column has
+//! one by name (`PosDB`: compression in disk-based column stores), or by its profile.
 //!
 //! ```text
 //! words:        payload = the compressed little-endian words
 //! byte strings: payload = the compressed contents | child: lengths (u32)
 //! ```
 //!
-//! A block is decompressed whole at open: a row costs the block.
+//! A block is decompressed whole at open: a point read costs the block.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::borrow::Cow;
 
-use staffa_kernels::{Word as _, as_bytes};
+use staffa_kernels::Word as _;
 
-use super::plain::{PlainBytes, PlainWords, starts_within};
+use super::common::{node, strings};
+use super::lengths::StringLengths;
+use super::plain::{PlainBytes, PlainWords, word_bytes};
 use crate::decode::{AnyDecoder, Decodable, OpenContext};
 use crate::encode::{Availability, Chooser, Encoding, Info, PointAccess, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
-use crate::values::{Kind, Physical, PhysicalType, Values, for_words};
+use crate::values::{Kind, PhysicalType, Values, for_words};
 
 /// Fewer bytes are not worth a codec's own header.
 const LEAST: usize = 256;
 
-/// Bytes by which a quick codec is judged.
-const GLANCED: usize = 1 << 14;
+/// Bytes of the sample by which a fast codec is estimated.
+const SAMPLED: usize = 1 << 14;
 
 /// A compressor of bytes as an encoding.
 pub struct Codec {
     pub(super) info: Info,
     pub(super) compress: fn(&[u8]) -> Option<Vec<u8>>,
-    /// As `compress`, faster, and with about as many bytes.
+    /// As `compress`, faster, with about as many bytes: for estimates.
     pub(super) weigh: fn(&[u8]) -> Option<Vec<u8>>,
-    /// Fills the bytes that it is given, all of them, or says why it cannot.
+    /// Decompresses into `out`; returns the bytes written, or why it cannot.
     pub(super) decompress: fn(&[u8], &mut [u8]) -> std::result::Result<usize, String>,
 }
 
@@ -63,7 +64,7 @@ impl Encoding for Codec {
             && (strings || !matches!(self.info.availability, Availability::Fast))
     }
 
-    /// A sample of rows tells nothing: all is compressed, quickly; or the first bytes, where
+    /// A sample of rows says nothing: all bytes are compressed, quickly, or the first ones where
     /// writing is to be fast.
     fn estimate(
         &self,
@@ -75,7 +76,7 @@ impl Encoding for Codec {
             (self.info.availability, values, chooser.is_trial())
         {
             let all = strings.contents();
-            let first = all.get(..GLANCED.min(all.len())).unwrap_or_default();
+            let first = all.get(..SAMPLED).unwrap_or(all);
             let Some(compressed) = (self.weigh)(first) else {
                 return Ok(None);
             };
@@ -87,7 +88,7 @@ impl Encoding for Codec {
                         as usize,
             ));
         }
-        Ok(encode(self.info.id, values, chooser, self.weigh)?.map(|node| node.size()))
+        Ok(encode(self, values, chooser, self.weigh)?.map(|node| node.size()))
     }
 
     fn encode(
@@ -96,7 +97,7 @@ impl Encoding for Codec {
         _: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        encode(self.info.id, values, chooser, self.compress)
+        encode(self, values, chooser, self.compress)
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
@@ -106,7 +107,7 @@ impl Encoding for Codec {
 
 /// The node of values whose bytes `compress` makes smaller.
 fn encode(
-    id: u8,
+    codec: &Codec,
     values: Values<'_>,
     chooser: &Chooser<'_>,
     compress: impl Fn(&[u8]) -> Option<Vec<u8>>,
@@ -114,25 +115,15 @@ fn encode(
     if chooser.is_trial() {
         return Ok(None);
     }
-    let (ty, len) = (values.physical_type(), values.len());
-    let (payload, children) = match values {
+    let (bytes, children) = match values {
         Values::Bits(_) => return Ok(None),
         Values::Bytes(strings) => (
-            compress(strings.contents()),
+            strings.contents(),
             vec![chooser.lengths(&strings.lengths())?],
         ),
-        words => {
-            for_words!(ty, T => (compress(as_bytes(T::slice(words).unwrap_or_default())), Vec::new()),
-            _ => return Ok(None))
-        }
+        words => (word_bytes(words), vec![]),
     };
-    Ok(payload.map(|payload| Node {
-        encoding: id,
-        ty,
-        len,
-        payload,
-        children,
-    }))
+    compress(bytes).map_or(Ok(None), |payload| node(codec, values, payload, children))
 }
 
 fn open<'a>(
@@ -152,16 +143,9 @@ fn open<'a>(
         Ok(Cow::Owned(out))
     };
     if node.ty == PhysicalType::Bytes {
-        node.expect_children(1)?;
-        let lengths =
-            cx.open_words::<u32>(node.child(0, "lengths", PhysicalType::U32, node.len)?)?;
-        let starts = starts_within(lengths.as_ref(), u64::from(u32::MAX))?;
-        let contents = plain(starts.last().copied().unwrap_or(0) as usize, cx)?;
-        return Ok(AnyDecoder::Bytes(Box::new(PlainBytes {
-            contents,
-            lengths,
-            starts,
-        })));
+        let lengths = StringLengths::open(node, cx, u64::from(u32::MAX))?;
+        let contents = plain(lengths.total(), cx)?;
+        return strings(PlainBytes { contents, lengths });
     }
     node.expect_children(0)?;
     for_words!(node.ty, T => {

@@ -9,15 +9,16 @@
 
 use staffa_kernels::{BytesDict, Word as _};
 
+use super::common::{node, read_word, strings};
 use crate::decode::{
-    Aggregator, AnyDecoder, Appended, BitsDecoder, BytesDecoder, Decodable, Decoder,
-    DictionaryStrings, Integer, OpenContext, Range, Scratch, StringAggregator, StringTest,
+    Aggregator, AnyDecoder, Appended, BytesDecoder, Decodable, Decoder, DictionaryStrings, Integer,
+    OpenContext, Range, Scratch, StringAggregator, StringTest,
 };
 use crate::encode::{Chooser, Encoding, Info, PointAccess, Stats, UnsupportedValue};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{
-    Bitmap, Kind, Physical, PhysicalType, Values, for_words, run_ends, vector_len,
+    Bitmap, Kind, PhysicalType, Values, for_values, for_words, run_ends, vector_len,
 };
 
 /// See the [module](self).
@@ -53,20 +54,13 @@ impl Encoding for Constant {
             return Ok(None);
         }
         let mut payload = Vec::new();
-        match values {
-            Values::Bits(bits) => payload.push(u8::from(bits.get(0))),
-            Values::Bytes(strings) => payload.extend_from_slice(strings.get(0)),
-            words => for_words!(words.physical_type(), T => {
-                T::slice(words).and_then(<[T]>::first).copied().unwrap_or_default().write_le(&mut payload);
-            }, _ => return Ok(None)),
-        }
-        Ok(Some(Node {
-            encoding: 1,
-            ty: values.physical_type(),
-            len: values.len(),
-            payload,
-            children: vec![],
-        }))
+        let first = || Error::internal("a run of no values");
+        for_values!(values,
+            words(words) => words.first().ok_or_else(first)?.write_le(&mut payload),
+            bits(bits) => payload.push(u8::from(bits.get(0))),
+            bytes(strings) => payload.extend_from_slice(strings.get(0)),
+        );
+        node(self, values, payload, vec![])
     }
 
     fn unsupported_value(&self, values: Values<'_>) -> Option<UnsupportedValue> {
@@ -88,23 +82,18 @@ impl Encoding for Constant {
                 if value > 1 {
                     return Err(Error::corrupt(format!("0 or 1 expected, found {value}")));
                 }
-                Ok(AnyDecoder::Bits(Box::new(ConstantBits {
-                    value: value == 1,
-                    len,
-                })))
+                let bits = Bitmap::filled(len, value == 1);
+                Ok(AnyDecoder::Bits(Box::new(bits)))
             }
             PhysicalType::Bytes => {
                 let size = u32::try_from(node.payload.len())
                     .map_err(|_| Error::corrupt("a string of 4 GiB"))?;
                 let dictionary = BytesDict::new(&[0, size], node.payload);
                 let dictionary = dictionary.ok_or_else(|| Error::corrupt("a string expected"))?;
-                Ok(AnyDecoder::Bytes(Box::new(ConstantBytes {
-                    dictionary,
-                    len,
-                })))
+                strings(ConstantBytes { dictionary, len })
             }
             ty => for_words!(ty, T => {
-                let value = T::read_le(cursor.bytes(T::BYTES)?).unwrap_or_default();
+                let value = read_word::<T>(&mut cursor)?;
                 cursor.finish("constant")?;
                 Ok(T::wrap(Box::new(ConstantWord { value, len })))
             }, _ => Err(Error::corrupt("no such type"))),
@@ -148,28 +137,15 @@ impl<T: Decodable> Decoder<T> for ConstantWord<T> {
         into: &mut dyn Aggregator<T>,
         _: &mut Scratch,
     ) -> Result<()> {
-        let count = rows.map_or(self.len, Bitmap::count_ones);
-        if count > 0 {
-            into.runs(&[self.value], &[count as u32])
-        } else {
-            Ok(())
+        match rows.map_or(self.len, Bitmap::count_ones) {
+            0 => Ok(()),
+            count => into.runs(&[self.value], &[count as u32]),
         }
     }
 }
 
-struct ConstantBits {
-    value: bool,
-    len: usize,
-}
-
-impl BitsDecoder for ConstantBits {
-    fn bits(&self) -> Result<Bitmap> {
-        Ok(Bitmap::filled(self.len, self.value))
-    }
-}
-
 struct ConstantBytes {
-    /// Of one string.
+    /// With one string.
     dictionary: BytesDict,
     len: usize,
 }
@@ -211,23 +187,19 @@ impl BytesDecoder for ConstantBytes {
         lengths: &mut [u32],
         out: &mut [u8],
     ) -> Result<usize> {
-        lengths.fill(self.value().len() as u32);
-        let bytes = self.value().len() * lengths.len();
+        let value = self.value();
+        lengths.fill(value.len() as u32);
+        let bytes = value.len() * lengths.len();
         let out = out
             .get_mut(..bytes)
             .ok_or_else(|| Error::corrupt("strings longer than declared"))?;
-        // Twice as many with every copy: one for each string would be as many calls.
-        let mut there = self.value().len().min(bytes);
-        out.get_mut(..there)
-            .unwrap_or_default()
-            .copy_from_slice(self.value().get(..there).unwrap_or_default());
-        while there < bytes {
-            let (from, to) = out.split_at_mut_checked(there).unwrap_or_default();
-            let count = from.len().min(to.len());
-            to.get_mut(..count)
-                .unwrap_or_default()
-                .copy_from_slice(from.get(..count).unwrap_or_default());
-            there += count;
+        // Each copy doubles what is there: one for each string would be as many calls.
+        let mut done = 0;
+        while done < bytes {
+            let (there, rest) = out.split_at_mut(done);
+            let from = if there.is_empty() { value } else { there };
+            rest.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+            done += from.len().min(rest.len());
         }
         Ok(bytes)
     }
@@ -243,11 +215,9 @@ impl BytesDecoder for ConstantBytes {
         into: &mut dyn StringAggregator,
         _: &mut Scratch,
     ) -> Result<()> {
-        let count = rows.map_or(self.len, Bitmap::count_ones);
-        if count > 0 {
-            into.string(self.value(), count as u32)
-        } else {
-            Ok(())
+        match rows.map_or(self.len, Bitmap::count_ones) {
+            0 => Ok(()),
+            count => into.string(self.value(), count as u32),
         }
     }
 

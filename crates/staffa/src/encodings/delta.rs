@@ -11,13 +11,16 @@
 //! throughout.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{Int as _, VECTOR, Word as _, prefix_sum, unpack_prefix_sum};
+use staffa_kernels::{VECTOR, prefix_sum, unpack_prefix_sum};
 
-use crate::decode::{AnyDecoder, Decodable, Decoder, Integer, OpenContext, Scratch};
+use super::common::{
+    encode_ints, is_integer, little_endian, node, of_vector, open_ints, read_word,
+};
+use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Scratch};
 use crate::encode::{Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
-use crate::values::{Kind, Physical, PhysicalType, Values, for_ints};
+use crate::values::{Kind, PhysicalType, Values};
 
 /// See the [module](self).
 pub struct Delta;
@@ -35,8 +38,7 @@ impl Encoding for Delta {
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
-        matches!(kind, Kind::Signed | Kind::Unsigned)
-            && ty.width_bytes().is_some_and(|bytes| bytes <= 8)
+        is_integer(ty, kind)
     }
 
     fn is_viable(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
@@ -49,63 +51,76 @@ impl Encoding for Delta {
         _: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        for_ints!(values.physical_type(), T => {
-            let words = T::slice(values).unwrap_or_default();
-            let (mut deltas, mut bases) = (Vec::with_capacity(words.len()), Vec::new());
-            let mut last_base = T::ZERO;
-            let mut end = None;
-            for vector in words.chunks(chooser.vector_rows()) {
-                let first = vector.first().copied().unwrap_or(T::ZERO);
-                // As from the value before it, or like its neighbour: the deltas of a sequence are
-                // one value.
-                let like = vector.get(1).map_or(T::ZERO, |second| second.wrapping_sub(first));
-                let mut before = end.filter(|_| !chooser.is_trial()).unwrap_or_else(|| first.wrapping_sub(like));
-                bases.push(before.wrapping_sub(last_base));
-                last_base = before;
-                for &v in vector {
-                    deltas.push(v.wrapping_sub(before));
-                    before = v;
-                }
-                end = Some(before);
-            }
-            let steps = || bases.iter().skip(1).map(|step| step.zigzag());
-            let base_bytes = steps().map(|s| (T::BITS - s.leading_zeros()).div_ceil(8) as usize).max().unwrap_or(0);
-            let mut payload = vec![base_bytes as u8];
-            if chooser.is_trial() {
-                // Only the size matters: a run of the sample has its share of a vector's base.
-                payload = vec![0; words.len() * base_bytes / VECTOR];
-                let child = chooser.child(T::values(&deltas), Kind::Signed)?;
-                return Ok(Some(Node { encoding: 4, ty: T::TYPE, len: words.len(), payload, children: vec![child] }));
-            }
-            bases.first().copied().unwrap_or(T::ZERO).write_le(&mut payload);
-            steps().for_each(|step| payload.extend(step.to_u64().to_le_bytes().iter().take(base_bytes)));
-            let child = chooser.child(T::values(&deltas), Kind::Signed)?;
-            Ok(Some(Node { encoding: 4, ty: T::TYPE, len: words.len(), payload, children: vec![child] }))
-        }, _ => Ok(None))
+        encode_ints!(values, words => encode(words, chooser))
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
         node.expect_children(1)?;
-        for_ints!(node.ty, T => {
-            let mut cursor = node.cursor();
-            let base_bytes = usize::from(cursor.u8()?);
-            if base_bytes > T::BYTES {
-                return Err(Error::corrupt(format!("bases of at most {} bytes expected, found {base_bytes}", T::BYTES)));
-            }
-            let mut base = T::read_le(cursor.bytes(T::BYTES)?).unwrap_or_default();
-            let mut bases = Vec::with_capacity(node.len.div_ceil(VECTOR));
-            bases.push(base);
-            for _ in 1..node.len.div_ceil(VECTOR) {
-                let mut le = [0; 8];
-                le.iter_mut().zip(cursor.bytes(base_bytes)?).for_each(|(to, from)| *to = *from);
-                base = base.wrapping_add(T::from_u64(u64::from_le_bytes(le)).unzigzag());
-                bases.push(base);
-            }
-            cursor.finish("bases")?;
-            let deltas = cx.open_words::<T>(node.child(0, "deltas", node.ty, node.len)?)?;
-            Ok(T::wrap(Box::new(Deltas { bases, deltas })))
-        }, other => Err(Error::corrupt(format!("integers expected, found {other:?}"))))
+        open_ints!(node, T => open::<T>(node, cx))
     }
+}
+
+fn encode<T: Integer>(words: &[T], chooser: &Chooser<'_>) -> Result<Option<Node>> {
+    let (mut deltas, mut bases) = (Vec::with_capacity(words.len()), Vec::new());
+    let mut end = None;
+    for vector in words.chunks(chooser.vector_rows()) {
+        let [first, ..] = vector else { continue };
+        // The value before it, or as far below as its neighbour is above: then the deltas of a
+        // sequence are one value.
+        let step = vector
+            .get(1)
+            .map_or(T::ZERO, |second| second.wrapping_sub(*first));
+        let own = || first.wrapping_sub(step);
+        let mut before = end.filter(|_| !chooser.is_trial()).unwrap_or_else(own);
+        bases.push(before);
+        for &v in vector {
+            deltas.push(v.wrapping_sub(before));
+            before = v;
+        }
+        end = Some(before);
+    }
+    let steps = bases
+        .array_windows()
+        .map(|[a, b]| b.wrapping_sub(*a).zigzag());
+    let widths = steps
+        .clone()
+        .map(|step| (T::BITS - step.leading_zeros()).div_ceil(8));
+    let base_bytes = widths.max().unwrap_or(0) as usize;
+    let payload = if chooser.is_trial() {
+        // Only the size counts: a run of the sample has its share of a vector's base.
+        vec![0; words.len() * base_bytes / VECTOR]
+    } else {
+        let mut payload = vec![base_bytes as u8];
+        bases
+            .first()
+            .copied()
+            .unwrap_or(T::ZERO)
+            .write_le(&mut payload);
+        steps.for_each(|step| payload.extend(step.to_u64().to_le_bytes().iter().take(base_bytes)));
+        payload
+    };
+    let child = chooser.child(T::values(&deltas), Kind::Signed)?;
+    node(&Delta, T::values(words), payload, vec![child])
+}
+
+fn open<'a, T: Integer>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+    let mut cursor = node.cursor();
+    let (base_bytes, most) = (usize::from(cursor.u8()?), T::BYTES);
+    if base_bytes > most {
+        return Err(Error::corrupt(format!(
+            "bases of at most {most} bytes expected, found {base_bytes}"
+        )));
+    }
+    let mut base = read_word::<T>(&mut cursor)?;
+    let mut bases = vec![base];
+    for _ in 1..node.len.div_ceil(VECTOR) {
+        let step = T::from_u64(little_endian(cursor.bytes(base_bytes)?));
+        base = base.wrapping_add(step.unzigzag());
+        bases.push(base);
+    }
+    cursor.finish("bases")?;
+    let deltas = cx.open_words::<T>(node.child(0, "deltas", node.ty, node.len)?)?;
+    Ok(T::wrap(Box::new(Deltas { bases, deltas })))
 }
 
 struct Deltas<'a, T> {
@@ -119,11 +134,8 @@ impl<T: Integer> Decoder<T> for Deltas<'_, T> {
     }
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let base = *self
-            .bases
-            .get(v)
-            .ok_or_else(|| Error::corrupt(format!("no vector {v}")))?;
-        // Packed deltas need not be stored between.
+        let base = *of_vector(&self.bases, v)?;
+        // Packed deltas are unpacked and summed in one pass.
         if !self
             .deltas
             .packed(v)

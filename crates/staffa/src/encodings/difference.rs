@@ -1,26 +1,28 @@
-//! Difference: the values less those of other columns in the same rows, each some times.
+//! Difference: the values less a linear combination of reference columns, row by row.
 //!
 //! ```text
-//! payload = terms: u8 | per term: column: u8 (the how-manieth that the column index names)
-//!                     | stream: u8 (0 its values, 1 the first child of their root, 2 its validity) | times: varint, zigzag
+//! payload = terms: u8 | per term: column: u8 (position of the reference column in the column index)
+//!                     | stream: u8 (0 its values, 1 the first child of their root, 2 its validity)
+//!                     | coefficient: varint, zigzag
 //! child: differences, signed; of bits: where the two differ
 //! ```
 //!
-//! Equal columns have differences of 0, and so has a sum less its parts. Digits of ALP and codes of
-//! dictionaries may be told so as well as integers, and validity by validity. All is modulo 2 to
-//! the bits of a word.
+//! value = difference + sum of coefficient * value of the reference column, modulo 2 to the bits of a
+//! word. Equal columns have differences of 0, and so has a sum less its parts. The stream may be
+//! integers, digits of ALP or codes of a dictionary; validity is derived from validity.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{Int as _, add_times, as_bytes_mut, cast_slice_mut};
 
+use super::common::{encode_ints, fits_u64, node, open_ints, places};
 use crate::decode::{
-    AlignedWords, AnyDecoder, BitsDecoder, Decodable, Decoder, Integer, OpenContext,
-    ReferenceStream, Scratch, StreamOf,
+    AlignedWords, AnyDecoder, Decodable, Decoder, Integer, OpenContext, ReferenceStream, Scratch,
+    StreamOf,
 };
 use crate::encode::{Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef, put_varint};
-use crate::values::{Bitmap, Kind, Physical, PhysicalType, Values, for_ints};
+use crate::values::{Kind, PhysicalType, Values};
 
 /// See the [module](self).
 pub struct Difference;
@@ -39,7 +41,7 @@ impl Encoding for Difference {
     }
 
     fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
-        ty == PhysicalType::Bits || ty.width_bytes().is_some_and(|bytes| bytes <= 8)
+        ty == PhysicalType::Bits || fits_u64(ty)
     }
 
     fn encode(
@@ -60,33 +62,20 @@ impl Encoding for Difference {
             put_varint(&mut payload, (source.times as u64).zigzag());
         }
         if let Values::Bits(bits) = values {
-            let others = sources.iter().filter_map(|s| {
-                if let Values::Bits(bits) = s.words {
-                    Some(bits)
-                } else {
-                    None
-                }
-            });
-            let differences = others.fold(bits.clone(), |left, other| left.differing(other));
-            let child = chooser.child(Values::Bits(&differences), Kind::Unsigned)?;
-            return Ok(Some(Node {
-                encoding: self.info().id,
-                ty,
-                len,
-                payload,
-                children: vec![child],
-            }));
-        }
-        for_ints!(ty, T => {
-            let mut left = T::slice(values).unwrap_or_default().to_vec();
+            let mut left = bits.clone();
             for source in sources {
-                let times = T::from_u64(source.times as u64);
-                let others = T::slice(source.words).unwrap_or_default();
-                left.iter_mut().zip(others).for_each(|(a, b)| *a = a.wrapping_sub(b.wrapping_mul(times)));
+                let Values::Bits(other) = source.words else {
+                    return Ok(None);
+                };
+                left = left.differing(other);
             }
-            let child = chooser.child(T::values(&left), Kind::Signed)?;
-            Ok(Some(Node { encoding: self.info().id, ty, len, payload, children: vec![child] }))
-        }, _ => Ok(None))
+            let child = chooser.child(Values::Bits(&left), Kind::Unsigned)?;
+            return node(self, values, payload, vec![child]);
+        }
+        encode_ints!(values, words => {
+            let child = differences(words, sources, chooser)?;
+            node(self, values, payload, vec![child])
+        })
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
@@ -95,74 +84,84 @@ impl Encoding for Difference {
         let child = node.child(0, "differences", node.ty, node.len)?;
         if node.ty == PhysicalType::Bits {
             let mut bits = cx.open_bits(child)?.bits()?;
-            for term in terms.iter().filter(|term| term.times & 1 == 1) {
+            for term in terms.iter().filter(|term| term.coefficient & 1 == 1) {
                 bits = bits.differing(&cx.reference(term.column)?.bits(term.from, node.len)?);
             }
-            return Ok(AnyDecoder::Bits(Box::new(Bits(bits))));
+            return Ok(AnyDecoder::Bits(Box::new(bits)));
         }
-        for_ints!(node.ty, T => {
-            let others = terms.iter().map(|term| {
+        open_ints!(node, T => {
+            let references = terms.iter().map(|term| {
                 let words = cx.reference(term.column)?.open::<T>(term.from, node.len)?;
                 cx.budget.count_beside(words.held());
-                Ok((words, T::from_u64(term.times as u64)))
+                Ok((words, T::from_u64(term.coefficient as u64)))
             });
-            let others = others.collect::<Result<Vec<_>>>()?;
-            Ok(T::wrap(Box::new(Differences { others, differences: cx.open_words::<T>(child)? })))
-        }, other => Err(Error::corrupt(format!("integers expected, found {other:?}"))))
+            let references = references.collect::<Result<Vec<_>>>()?;
+            Ok(T::wrap(Box::new(Differences { references, differences: cx.open_words::<T>(child)? })))
+        })
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        let term = |term: &Term| match term.times {
+        let term = |term: &Term| match term.coefficient {
             1 => format!("#{}", term.column),
-            times => format!("{times} times #{}", term.column),
+            coefficient => format!("{coefficient} times #{}", term.column),
         };
-        terms(node)
-            .map(|terms| {
+        terms(node).map_or_else(
+            |_| String::new(),
+            |terms| {
                 format!(
                     "to {}",
                     terms.iter().map(term).collect::<Vec<_>>().join(" + ")
                 )
-            })
-            .unwrap_or_default()
+            },
+        )
     }
 }
 
+/// The node of the values less the sum of coefficient times value of the reference streams.
+fn differences<T: Integer>(
+    words: &[T],
+    sources: &[ReferenceStream<'_>],
+    chooser: &Chooser<'_>,
+) -> Result<Node> {
+    let mut left = words.to_vec();
+    for source in sources {
+        let coefficient = T::from_u64(source.times as u64);
+        let others = T::slice(source.words).filter(|others| others.len() == left.len());
+        let others = others.ok_or_else(|| Error::internal("a reference stream of another type"))?;
+        left.iter_mut()
+            .zip(others)
+            .for_each(|(a, b)| *a = a.wrapping_sub(b.wrapping_mul(coefficient)));
+    }
+    chooser.child(T::values(&left), Kind::Signed)
+}
+
+/// A reference stream and its coefficient.
 struct Term {
     column: usize,
     from: StreamOf,
-    times: i64,
+    coefficient: i64,
 }
 
 fn terms(node: &NodeRef<'_>) -> Result<Vec<Term>> {
     let mut cursor = node.cursor();
-    let count = cursor.u8()?;
-    let term = |_| {
-        let (column, from) = (
-            usize::from(cursor.u8()?),
-            StreamOf::from_byte(cursor.u8()?)?,
-        );
-        Ok(Term {
+    let mut terms = Vec::new();
+    for _ in 0..cursor.u8()? {
+        let column = usize::from(cursor.u8()?);
+        let from = StreamOf::from_byte(cursor.u8()?)?;
+        let coefficient = cursor.varint()?.unzigzag() as i64;
+        terms.push(Term {
             column,
             from,
-            times: cursor.varint()?.unzigzag() as i64,
-        })
-    };
-    let terms = (0..count).map(term).collect::<Result<Vec<_>>>()?;
+            coefficient,
+        });
+    }
     cursor.finish("payload")?;
     Ok(terms)
 }
 
-struct Bits(Bitmap);
-
-impl BitsDecoder for Bits {
-    fn bits(&self) -> Result<Bitmap> {
-        Ok(self.0.clone())
-    }
-}
-
 struct Differences<'a, T> {
-    /// With how many times they are taken.
-    others: Vec<(AlignedWords<'a, T>, T)>,
+    /// Each with its coefficient.
+    references: Vec<(AlignedWords<'a, T>, T)>,
     differences: Box<dyn Decoder<T> + 'a>,
 }
 
@@ -174,14 +173,11 @@ impl<T: Integer> Decoder<T> for Differences<'_, T> {
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         self.differences.vector(v, cx, out)?;
         let mut buffer = cx.take_u64();
-        for (words, times) in &self.others {
-            let places = cast_slice_mut::<T>(as_bytes_mut(&mut buffer))
-                .and_then(|places| places.get_mut(..out.len()));
-            add_times(
-                out,
-                words.vector_in(v, cx, places.unwrap_or_default())?,
-                *times,
-            );
+        for (words, coefficient) in &self.references {
+            let buffer = cast_slice_mut::<T>(as_bytes_mut(&mut buffer));
+            let buffer = buffer.ok_or_else(|| Error::internal("a buffer of no whole words"))?;
+            let values = words.vector_in(v, cx, places(buffer, out.len())?)?;
+            add_times(out, values, *coefficient);
         }
         cx.give_u64(buffer);
         Ok(())
@@ -190,9 +186,9 @@ impl<T: Integer> Decoder<T> for Differences<'_, T> {
     fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         self.differences.take(rows, cx, out)?;
         let mut others = vec![T::ZERO; rows.len()];
-        for (words, times) in &self.others {
+        for (words, coefficient) in &self.references {
             words.take(rows, cx, &mut others)?;
-            add_times(out, &others, *times);
+            add_times(out, &others, *coefficient);
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
-//! Escape: values of a narrow window as they are, the others as one value that none of them has,
-//! and kept apart. With codes by frequency below a dictionary that is PDICT (Super-Scalar RAM-CPU
-//! Cache Compression, section 3.1).
+//! Escape: values of a narrow window as they are; the others are exceptions, with an escape in their
+//! place that no value of the window has. Below a dictionary with codes by frequency this is PDICT
+//! (Super-Scalar RAM-CPU Cache Compression, section 3.1).
 //!
 //! ```text
 //! payload = escape: word | per vector: exceptions u16
@@ -8,29 +8,31 @@
 //! ```
 //!
 //! An exception costs its own bits and no position, so that far more of them pay than in frame of
-//! reference: counts, gaps and differences have long tails. The escape itself, where it is a value,
-//! is an exception.
+//! reference: counts, gaps and differences have long tails. A value that equals the escape is an
+//! exception.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{VECTOR, Word as _, replace_escapes};
+use std::ops::Range;
 
+use staffa_kernels::{VECTOR, replace_escapes};
+
+use super::common::{count_of, encode_ints, is_integer, node, open_ints, read_word, span};
 use super::frame_of_reference;
 use crate::decode::{
-    AnyDecoder, Decodable, Decoder, Integer, LazyWords, OpenContext, Scratch, by_vector, many,
-    take_vectors,
+    AnyDecoder, Decoder, Integer, LazyWords, OpenContext, Scratch, by_vector, many, take_vectors,
 };
 use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
-use crate::values::{Kind, Physical, PhysicalType, Values, for_ints, vector_len};
+use crate::values::{Kind, PhysicalType, Values, vector_len};
 
-/// Values by which the window is found.
-const LOOKED_AT: usize = 2048;
+/// Values of the sample by which the window is found.
+const SAMPLED: usize = 2048;
 
-/// By what part of itself its estimate is raised.
+/// The estimate is raised by a 24th.
 const HURDLE: usize = 24;
 
-/// Fewer values have no tail to speak of.
+/// Fewer values have no long tail.
 const LEAST_ROWS: usize = 256;
 
 /// See the [module](self).
@@ -50,16 +52,15 @@ impl Encoding for Escape {
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
-        matches!(kind, Kind::Signed | Kind::Unsigned)
-            && ty.width_bytes().is_some_and(|bytes| bytes <= 8)
+        is_integer(ty, kind)
     }
 
     fn is_viable(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
         values.len() >= LEAST_ROWS
     }
 
-    /// It must be clearly smaller: what it hides from the columns that are in terms of this one is
-    /// worth some bytes.
+    /// Higher than the sample says: other columns cannot be derived from values behind escapes, which
+    /// must be worth some bytes.
     fn estimate(
         &self,
         values: Values<'_>,
@@ -77,50 +78,26 @@ impl Encoding for Escape {
         stats: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        for_ints!(values.physical_type(), T => encode(T::slice(values).unwrap_or_default(), stats.kind(), chooser),
-            _ => Ok(None))
+        encode_ints!(values, words => encode(words, stats.kind(), chooser))
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
         node.expect_children(2)?;
-        for_ints!(node.ty, T => {
-            let mut cursor = node.cursor();
-            let escape = T::read_le(cursor.bytes(T::BYTES)?).unwrap_or_default();
-            let counts = cursor.bytes(node.len.div_ceil(VECTOR) * 2)?.chunks_exact(2);
-            cursor.finish("counts")?;
-            let (mut starts, mut sum) = (Vec::with_capacity(counts.len() + 1), 0u32);
-            starts.push(sum);
-            for (v, count) in counts.enumerate() {
-                let count = count.iter().rev().fold(0, |count, byte| count << 8 | u32::from(*byte));
-                let rows = vector_len(node.len, v);
-                if count as usize > rows {
-                    return Err(Error::corrupt(format!("at most {rows} exceptions expected in vector {v}, found {count}")));
-                }
-                sum += count;
-                starts.push(sum);
-            }
-            let values = cx.open_words::<T>(node.child(0, "values", T::TYPE, node.len)?)?;
-            let exceptions = node.child(1, "exceptions", T::TYPE, sum as usize)?;
-            let exceptions = LazyWords::open(exceptions, cx, "exceptions")?;
-            Ok(T::wrap(Box::new(Escaped { escape, starts, values, exceptions })))
-        }, other => Err(Error::corrupt(format!("integers expected, found {other:?}"))))
+        open_ints!(node, T => open::<T>(node, cx))
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        node.children
-            .get(1)
-            .map(|exceptions| format!("{} exceptions", exceptions.len))
-            .unwrap_or_default()
+        count_of(node, 1, "exceptions")
     }
 }
 
-/// Values that are no exceptions: those at most `span` above `low` in the values' own order.
+/// The values that are not exceptions: those at most `span` above `low` in the values' own order.
 struct Window {
     low: u64,
     span: u64,
 }
 
-/// A number that is ordered as the values are.
+/// A number whose order is that of the values.
 fn ordered<T: Integer>(value: T, kind: Kind) -> u64 {
     value.to_u64()
         ^ if kind == Kind::Signed {
@@ -130,12 +107,11 @@ fn ordered<T: Integer>(value: T, kind: Kind) -> u64 {
         }
 }
 
-/// The window with the fewest bytes by histograms of widths, one from the least value and one about
-/// the middle one; `None` where a frame of reference over all values, its exceptions included,
-/// takes about as little.
+/// The window with the fewest bytes by two histograms of widths, above the least value and about the
+/// median; `None` where a frame of reference with exceptions takes about as little.
 fn window<T: Integer>(values: &[T], kind: Kind, must_encode: bool) -> Option<Window> {
     // An odd step: tables have even periods.
-    let step = (values.len() / LOOKED_AT) | 1;
+    let step = (values.len() / SAMPLED) | 1;
     let some = || values.iter().step_by(step).map(|v| ordered(*v, kind));
     let (least, most) = some().fold((u64::MAX, 0), |(least, most), v| {
         (least.min(v), most.max(v))
@@ -191,6 +167,32 @@ fn window<T: Integer>(values: &[T], kind: Kind, must_encode: bool) -> Option<Win
     })
 }
 
+fn open<'a, T: Integer>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+    let mut cursor = node.cursor();
+    let escape = read_word::<T>(&mut cursor)?;
+    let (mut starts, mut sum) = (vec![0], 0u32);
+    for v in 0..node.len.div_ceil(VECTOR) {
+        let (count, rows) = (cursor.u16()?, vector_len(node.len, v));
+        if usize::from(count) > rows {
+            return Err(Error::corrupt(format!(
+                "at most {rows} exceptions expected in vector {v}, found {count}"
+            )));
+        }
+        sum += u32::from(count);
+        starts.push(sum);
+    }
+    cursor.finish("counts")?;
+    let values = cx.open_words::<T>(node.child(0, "values", T::TYPE, node.len)?)?;
+    let exceptions = node.child(1, "exceptions", T::TYPE, sum as usize)?;
+    let exceptions = LazyWords::open(exceptions, cx, "exceptions")?;
+    Ok(T::wrap(Box::new(Escaped {
+        escape,
+        starts,
+        values,
+        exceptions,
+    })))
+}
+
 fn encode<T: Integer>(words: &[T], kind: Kind, chooser: &Chooser<'_>) -> Result<Option<Node>> {
     let Some(Window { low, span }) = window(words, kind, chooser.is_forced()).or_else(|| {
         // Everything but the greatest value.
@@ -216,7 +218,7 @@ fn encode<T: Integer>(words: &[T], kind: Kind, chooser: &Chooser<'_>) -> Result<
                 .iter()
                 .map(|word| if is_held(word) { *word } else { escape }),
         );
-        // Every word is put where the next exception goes, and stays there if it is one: no branch.
+        // Branch-free compaction: write always, advance only for exceptions.
         let mut found = exceptions.len();
         exceptions.resize(found + vector.len() + 1, T::ZERO);
         let before = found;
@@ -229,13 +231,6 @@ fn encode<T: Integer>(words: &[T], kind: Kind, chooser: &Chooser<'_>) -> Result<
         exceptions.truncate(found);
         payload.extend(((found - before) as u16).to_le_bytes());
     }
-    let node = |payload, children| Node {
-        encoding: 25,
-        ty: T::TYPE,
-        len: words.len(),
-        payload,
-        children,
-    };
     if chooser.is_trial() {
         let rows = chooser.vector_rows();
         let frames = |words: &[T]| {
@@ -245,9 +240,9 @@ fn encode<T: Integer>(words: &[T], kind: Kind, chooser: &Chooser<'_>) -> Result<
                 frame_of_reference::size(words, kind, rows)
             }
         };
-        // Only the size matters; of the exceptions' frames there are fewer.
+        // Only the size counts.
         let bytes = frames(&values) + frames(&exceptions) + words.len() * 2 / VECTOR;
-        return Ok(Some(node(vec![0; bytes], vec![])));
+        return node(&Escape, T::values(words), vec![0; bytes], vec![]);
     }
     if !chooser.is_forced() && exceptions.len() * 2 > words.len() {
         return Ok(None);
@@ -256,7 +251,7 @@ fn encode<T: Integer>(words: &[T], kind: Kind, chooser: &Chooser<'_>) -> Result<
         chooser.flat().child(T::values(&values), kind)?,
         chooser.child(T::values(&exceptions), kind)?,
     ];
-    Ok(Some(node(payload, children)))
+    node(&Escape, T::values(words), payload, children)
 }
 
 struct Escaped<'a, T> {
@@ -274,11 +269,11 @@ impl<T: Integer> Decoder<T> for Escaped<'_, T> {
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         self.values.vector(v, cx, out)?;
-        let start = self.starts.get(v).map_or(0, |start| *start as usize);
-        let end = self.starts.get(v + 1).map_or(0, |end| *end as usize);
+        let Range { start, end } = span(&self.starts, v)?;
         // Those of later vectors as well: the kernel loads many at a time.
         let exceptions = if start < end {
-            self.exceptions.all()?.get(start..).unwrap_or_default()
+            let all = self.exceptions.all()?.get(start..);
+            all.ok_or_else(|| Error::internal("fewer exceptions than counted"))?
         } else {
             &[]
         };
@@ -299,7 +294,7 @@ impl<T: Integer> Decoder<T> for Escaped<'_, T> {
         let mut places = out.iter_mut();
         for (_, rows) in by_vector(rows) {
             let places = places.by_ref().take(rows.len());
-            // Which exception it is, all those before it in the vector tell.
+            // The number of an exception follows from all escapes before it in the vector.
             let escapes: Vec<(u32, &mut T)> = rows
                 .iter()
                 .copied()

@@ -1,5 +1,5 @@
-//! Fixed point: floats that are integers times a power of two, as these integers: what rounding to
-//! a bound leaves.
+//! Fixed point: floats that are integers times a power of two, as these integers. Rounding to a
+//! bound on the error leaves such floats.
 //!
 //! ```text
 //! payload = bits behind the point k: i16
@@ -14,8 +14,8 @@
 
 use staffa_kernels::{Packed, unpack_decimals_f64};
 
-use super::exceptions;
-use super::exceptions::Exceptions;
+use super::common::{count_of, encode_floats, is_float, node, open_floats};
+use super::exceptions::{Exceptions, Separated};
 use crate::decode::{AnyDecoder, Decodable, Decoder, OpenContext, Scratch};
 use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
@@ -39,7 +39,7 @@ impl Encoding for FixedPoint {
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
-        kind == Kind::Float && matches!(ty, PhysicalType::U32 | PhysicalType::U64)
+        is_float(ty, kind)
     }
 
     fn encode(
@@ -48,30 +48,22 @@ impl Encoding for FixedPoint {
         _: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        match values {
-            Values::U32(words) => encode(words, chooser),
-            Values::U64(words) => encode(words, chooser),
-            _ => Ok(None),
-        }
+        encode_floats!(values, words => encode(words, chooser))
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
-        match node.ty {
-            PhysicalType::U32 => open::<u32>(node, cx),
-            PhysicalType::U64 => open::<u64>(node, cx),
-            other => Err(Error::corrupt(format!(
-                "floats of 32 or 64 bits expected, found {other:?}"
-            ))),
-        }
+        open_floats!(node, T => open::<T>(node, cx))
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        let bits = node
-            .payload
-            .first_chunk::<2>()
-            .map_or(0, |k| i16::from_le_bytes(*k));
-        let exceptions = node.children.get(2).map_or(0, |exceptions| exceptions.len);
-        format!("{bits} bits behind the point, {exceptions} exceptions")
+        let bits = node.payload.first_chunk::<2>();
+        bits.map_or_else(String::new, |bits| {
+            let exceptions = count_of(node, 2, "exceptions");
+            format!(
+                "{} bits behind the point, {exceptions}",
+                i16::from_le_bytes(*bits)
+            )
+        })
     }
 }
 
@@ -81,11 +73,11 @@ trait Fixed: FloatBits + Decodable {
     const MOST: i32;
     /// Digits are below it: integers of this width that a float holds.
     const LIMIT: f64;
-    /// Of a whole number below the limit.
+    /// The digits of a whole number below the limit.
     fn digits(whole: f64) -> Self;
     /// The float with these digits, `unit` being 2^-k.
     fn value(self, unit: f64) -> Self;
-    /// Those of packed digits; `false` where there is no kernel for it.
+    /// The floats of packed digits; `false` where there is no kernel for them.
     fn values_of(_: Packed<'_, Self>, _: f64, _: &mut [Self]) -> bool {
         false
     }
@@ -138,22 +130,22 @@ fn lowest_bit(value: f64) -> Option<i32> {
         .then(|| exponent.max(1) - 1075 + mantissa.trailing_zeros() as i32)
 }
 
-/// Bits behind the point with which the values take the fewest: as many as half of them need before
-/// it and those behind it for each, and 16 beside those of a word for each value that has more.
+/// Bits behind the point with the fewest bits in all. A value takes these and as many before the
+/// point as half of the values need; one that has more bits behind it, a word and 16 bits.
 fn bits_behind<T: Fixed>(words: &[T]) -> i32 {
     let mut counts = vec![0usize; 2 * T::MOST as usize + 1];
     let mut before = Vec::with_capacity(words.len());
     for value in words.iter().map(|word| word.to_f64()) {
         if let Some(bit) = lowest_bit(value) {
             let place = (T::MOST - bit).clamp(0, 2 * T::MOST) as usize;
-            counts
-                .iter_mut()
-                .skip(place)
-                .take(1)
-                .for_each(|count| *count += 1);
+            // Never past the end, by the clamp.
+            if let Some(count) = counts.get_mut(place) {
+                *count += 1;
+            }
             before.push((value.to_bits() >> 52 & 0x7ff) as i32 - 1021);
         }
     }
+    // Values that have more bits behind the point.
     let mut more = before.len();
     let middle = more / 2;
     if more == 0 {
@@ -161,7 +153,6 @@ fn bits_behind<T: Fixed>(words: &[T]) -> i32 {
     }
     let (_, before, _) = before.select_nth_unstable(middle);
     let mut best = (usize::MAX, 0);
-    // Those that need fewer bits first.
     for (place, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
         more -= count;
         let bits = place as i32 - T::MOST;
@@ -176,36 +167,24 @@ fn bits_behind<T: Fixed>(words: &[T]) -> i32 {
 fn encode<T: Fixed>(words: &[T], chooser: &Chooser<'_>) -> Result<Option<Node>> {
     let bits = bits_behind(words);
     let (scale, unit) = (power_of_two(bits), power_of_two(-bits));
-    let (mut digits, mut rows, mut exceptions): (Vec<T>, Vec<u32>, Vec<T>) =
-        (Vec::with_capacity(words.len()), Vec::new(), Vec::new());
+    let mut separated: Separated<T, T> = Separated::new(words.len());
     for &word in words {
         let whole = word.to_f64() * scale;
-        let found = T::digits(whole);
-        if whole.abs() < T::LIMIT && found.value(unit) == word {
-            digits.push(found);
-        } else {
-            rows.push(digits.len() as u32);
-            // The digits before again: they cost the least.
-            digits.push(digits.last().copied().unwrap_or_default());
-            exceptions.push(word);
-        }
+        let digits = T::digits(whole);
+        let held = whole.abs() < T::LIMIT && digits.value(unit) == word;
+        separated.push(word, held.then_some(digits));
     }
-    if !chooser.is_forced() && rows.len() * 2 > words.len() {
+    if separated.declines(words.len(), chooser) {
         return Ok(None);
     }
-    let children = vec![
-        chooser.child(T::values(&digits), Kind::Signed)?,
-        exceptions::mask(words.len(), &rows, chooser)?,
-        chooser.child(T::values(&exceptions), Kind::Float)?,
-    ];
-    let payload = (bits as i16).to_le_bytes().to_vec();
-    Ok(Some(Node {
-        encoding: 35,
-        ty: T::TYPE,
-        len: words.len(),
-        payload,
+    let digits = chooser.child(T::values(&separated.values), Kind::Signed)?;
+    let children = separated.children(digits, Kind::Float, chooser)?;
+    node(
+        &FixedPoint,
+        T::values(words),
+        (bits as i16).to_le_bytes().to_vec(),
         children,
-    }))
+    )
 }
 
 fn open<'a, T: Fixed>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
@@ -234,29 +213,35 @@ struct Scaled<'a, T> {
     exceptions: Exceptions<'a, T>,
 }
 
+impl<T: Fixed> Scaled<'_, T> {
+    fn scale(&self, digits: &mut [T]) {
+        digits
+            .iter_mut()
+            .for_each(|place| *place = place.value(self.unit));
+    }
+}
+
 impl<T: Fixed> Decoder<T> for Scaled<'_, T> {
     fn len(&self) -> usize {
         self.exceptions.len()
     }
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        // Packed digits need not be stored between.
+        // Packed digits are unpacked and scaled in one pass.
         if !self
             .digits
             .packed(v)
             .is_some_and(|digits| T::values_of(digits, self.unit, out))
         {
             self.digits.vector(v, cx, out)?;
-            out.iter_mut()
-                .for_each(|place| *place = place.value(self.unit));
+            self.scale(out);
         }
         self.exceptions.apply(v, out)
     }
 
     fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         self.digits.take(rows, cx, out)?;
-        out.iter_mut()
-            .for_each(|place| *place = place.value(self.unit));
+        self.scale(out);
         self.exceptions.apply_at(rows, cx, out)
     }
 }

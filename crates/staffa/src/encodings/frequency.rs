@@ -9,17 +9,18 @@
 
 use staffa_kernels::{BytesDict, BytesDictBuilder, VECTOR, Word as _};
 
-use super::exceptions;
+use super::common::{count_of, node, places, read_word, strings};
 use super::exceptions::{Exceptions, Mask};
+use super::{codes, exceptions};
 use crate::decode::{
     Aggregator, AnyDecoder, Appended, BytesDecoder, Decodable, Decoder, DictionaryStrings, Needs,
-    OpenContext, Scratch, StringTest, aggregate_vectors, decode_all_strings, no_row,
+    OpenContext, Scratch, StringTest, aggregate_vectors, decode_all_strings, no_code,
 };
 use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{
-    Bitmap, Kind, OwnedValues, Physical, PhysicalType, Values, for_words, rows_where, vector_len,
+    Bitmap, Kind, OwnedValues, PhysicalType, Values, for_values, for_words, rows_where, vector_len,
 };
 
 /// See the [module](self).
@@ -42,8 +43,7 @@ impl Encoding for Frequency {
         ty != PhysicalType::Bits
     }
 
-    /// Not where no value has half the rows; then less than half the values are distinct
-    /// (BtrBlocks, section 3.1).
+    /// One value has at least half the rows (BtrBlocks, section 3.1).
     fn is_viable(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
         stats
             .top()
@@ -79,73 +79,36 @@ impl Encoding for Frequency {
         };
         let rows = exceptions(values, top);
         let mut payload = Vec::new();
-        match values {
-            Values::Bits(_) => return Ok(None),
-            Values::Bytes(strings) => payload.extend_from_slice(strings.get(top as usize)),
-            words => for_words!(words.physical_type(), T => {
-                let words = T::slice(words).unwrap_or_default();
-                words.get(top as usize).copied().unwrap_or_default().write_le(&mut payload);
-            }, _ => return Ok(None)),
-        }
+        let missing = || Error::internal(format!("a top value at row {top} expected"));
+        for_values!(values,
+            words(words) => words.get(top as usize).ok_or_else(missing)?.write_le(&mut payload),
+            bits(_) => return Ok(None),
+            bytes(strings) => payload.extend_from_slice(strings.get(top as usize)),
+        );
         let mask = exceptions::mask(values.len(), &rows, chooser)?;
         let exceptions = chooser.child(OwnedValues::take(values, &rows)?.borrow(), stats.kind())?;
-        let (ty, len) = (values.physical_type(), values.len());
-        Ok(Some(Node {
-            encoding: 7,
-            ty,
-            len,
-            payload,
-            children: vec![mask, exceptions],
-        }))
+        node(self, values, payload, vec![mask, exceptions])
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
         node.expect_children(2)?;
         if node.ty == PhysicalType::Bytes {
-            let mask = Mask::open(node, 0, cx)?;
-            let child = node.child(1, "exceptions", node.ty, mask.count())?;
-            cx.budget.take((child.len as u64 + 1) * 4, "exceptions")?;
-            let decoder = cx.open_bytes(child)?;
-            if decoder.len() != child.len {
-                return Err(Error::corrupt(format!(
-                    "{} exceptions expected, found {}",
-                    child.len,
-                    decoder.len()
-                )));
-            }
-            if let Some(coded) = decoder.dictionary() {
-                return FrequentBytes::of_codes(node.payload, coded, mask, cx)
-                    .map(|f| AnyDecoder::Bytes(Box::new(f)));
-            }
-            let all = decode_all_strings(decoder.as_ref(), &mut cx.budget, "exceptions")?;
-            cx.budget.take(
-                (node.payload.len() + all.contents().len()) as u64,
-                "exceptions",
-            )?;
-            let values = behind(node.payload, &all)?;
-            return Ok(AnyDecoder::Bytes(Box::new(FrequentBytes {
-                values,
-                mask,
-                codes: None,
-            })));
+            return strings(FrequentBytes::open(node, cx)?);
         }
         for_words!(node.ty, T => {
             let mut cursor = node.cursor();
-            let top = T::read_le(cursor.bytes(T::BYTES)?).unwrap_or_default();
+            let top = read_word::<T>(&mut cursor)?;
             cursor.finish("top value")?;
             Ok(T::wrap(Box::new(FrequentWords { top, exceptions: Exceptions::open(node, 0, 1, cx)? })))
         }, _ => Err(Error::corrupt("frequency holds no bits")))
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        node.children
-            .get(1)
-            .map(|exceptions| format!("{} exceptions", exceptions.len))
-            .unwrap_or_default()
+        count_of(node, 1, "exceptions")
     }
 }
 
-/// A string and others behind it.
+/// The dictionary of a string and others behind it.
 fn behind(top: &[u8], others: &BytesDict) -> Result<BytesDict> {
     let no_memory = || Error::limit("exceptions: no memory for their strings");
     let mut all = BytesDictBuilder::new(others.len() + 1, top.len() + others.contents().len())
@@ -158,25 +121,24 @@ fn behind(top: &[u8], others: &BytesDict) -> Result<BytesDict> {
         room.copy_from_slice(bytes);
         all.push(lengths)
     };
-    // Below 4 GiB: it has been refused otherwise.
+    // Below 4 GiB: more would have been refused.
     let done = put(top, &[top.len() as u32]) && put(others.contents(), &lengths);
     done.then(|| all.finish()).flatten().ok_or_else(no_memory)
 }
 
 /// Rows with another value than that of row `top`.
 fn exceptions(values: Values<'_>, top: u32) -> Vec<u32> {
-    match values {
-        Values::Bits(_) => Vec::new(),
-        Values::Bytes(strings) => {
+    for_values!(values,
+        words(words) => {
+            let top = words.get(top as usize);
+            rows_where(words.iter().map(|word| Some(word) != top))
+        },
+        bits(_) => Vec::new(),
+        bytes(strings) => {
             let top = strings.get(top as usize);
             rows_where((0..strings.len()).map(|row| strings.get(row) != top))
-        }
-        words => for_words!(words.physical_type(), T => {
-            let words = T::slice(words).unwrap_or_default();
-            let top = words.get(top as usize).copied().unwrap_or_default();
-            rows_where(words.iter().map(|word| *word != top))
-        }, _ => Vec::new()),
-    }
+        },
+    )
 }
 
 struct FrequentWords<'a, T> {
@@ -208,48 +170,65 @@ impl<T: Decodable> Decoder<T> for FrequentWords<'_, T> {
         if into.needs() == Needs::InOrder {
             return aggregate_vectors(self, rows, into, cx);
         }
-        let count = self.exceptions.aggregate(rows, into)?.count_ones();
-        if count > 0 {
-            into.runs(&[self.top], &[count as u32])
-        } else {
-            Ok(())
+        match self.exceptions.aggregate(rows, into)?.count_ones() {
+            0 => Ok(()),
+            count => into.runs(&[self.top], &[count as u32]),
         }
     }
 }
 
-/// Strings: the top value is entry 0 of a dictionary, the exceptions follow: each in row order, or
-/// their own dictionary.
+/// Strings by codes: the top value is code 0, and the exceptions have the codes behind it, in row
+/// order or by their own dictionary.
 struct FrequentBytes {
     values: BytesDict,
     mask: Mask,
-    /// The exceptions' entries, where they are not in row order.
+    /// Codes of the exceptions, where these are not in row order.
     codes: Option<Vec<u32>>,
 }
 
 impl FrequentBytes {
-    /// Of exceptions that have a dictionary.
-    fn of_codes(
+    fn open<'a>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<Self> {
+        let mask = Mask::open(node, 0, cx)?;
+        let child = node.child(1, "exceptions", node.ty, mask.count())?;
+        cx.budget.take((child.len as u64 + 1) * 4, "exceptions")?;
+        let decoder = cx.open_bytes(child)?;
+        let (expected, found) = (child.len, decoder.len());
+        if found != expected {
+            return Err(Error::corrupt(format!(
+                "{expected} exceptions expected, found {found}"
+            )));
+        }
+        if let Some(dictionary) = decoder.dictionary() {
+            return Self::of_dictionary(node.payload, dictionary, mask, cx);
+        }
+        let all = decode_all_strings(decoder.as_ref(), &mut cx.budget, "exceptions")?;
+        let bytes = node.payload.len() + all.contents().len();
+        cx.budget.take(bytes as u64, "exceptions")?;
+        Ok(Self {
+            values: behind(node.payload, &all)?,
+            mask,
+            codes: None,
+        })
+    }
+
+    /// With exceptions that have a dictionary.
+    fn of_dictionary(
         top: &[u8],
         exceptions: &dyn DictionaryStrings,
         mask: Mask,
         cx: &mut OpenContext<'_>,
     ) -> Result<Self> {
         let strings = exceptions.strings()?;
-        let bytes = strings.contents().len() + top.len();
-        cx.budget.take(
-            (strings.len() as u64 + 2) * 4 + 2 * bytes as u64,
-            "exceptions",
-        )?;
+        let bytes = (strings.contents().len() + top.len()) as u64;
+        cx.budget
+            .take((strings.len() as u64 + 2) * 4 + 2 * bytes, "exceptions")?;
         let values = behind(top, strings)?;
         let mut codes = vec![0; mask.count()];
         let mut scratch = Scratch::default();
         for (v, codes) in codes.chunks_mut(VECTOR).enumerate() {
             exceptions.codes(v, &mut scratch, codes)?;
-            if let Some(code) = codes.iter().find(|code| **code as usize >= strings.len()) {
-                return Err(Error::corrupt(format!(
-                    "codes below {} expected, found {code}",
-                    strings.len()
-                )));
+            if codes.iter().any(|code| *code as usize >= strings.len()) {
+                return Err(no_code(codes, strings.len()));
             }
             codes.iter_mut().for_each(|code| *code += 1);
         }
@@ -260,55 +239,14 @@ impl FrequentBytes {
         })
     }
 
-    /// The entry of an exception.
-    fn entry(&self, exception: usize) -> u32 {
-        match &self.codes {
-            Some(codes) => codes.get(exception).copied().unwrap_or(0),
-            None => exception as u32 + 1,
-        }
-    }
-
-    fn with_codes<R>(
-        &self,
-        v: usize,
-        cx: &mut Scratch,
-        f: impl FnOnce(&[u32]) -> Option<R>,
-    ) -> Result<R> {
-        let mut buffer = cx.take_u32();
-        let codes = buffer
-            .get_mut(..vector_len(self.mask.len(), v))
-            .unwrap_or_default();
-        self.fill(v, codes);
-        let result = f(codes).ok_or_else(|| Error::corrupt("strings longer than declared"));
-        cx.give_u32(buffer);
-        result
-    }
-
-    fn fill(&self, v: usize, codes: &mut [u32]) {
-        let (before, words) = self.mask.vector(v);
-        let Some(entries) = &self.codes else {
-            let mut next = before as u32 + 1;
-            for (word, places) in words.iter().zip(codes.chunks_mut(64)) {
-                for (i, place) in places.iter_mut().enumerate() {
-                    let set = (word >> i & 1) as u32;
-                    *place = next * set;
-                    next += set;
-                }
-            }
-            return;
-        };
-        codes.fill(0);
-        let mut entries = entries.get(before..).unwrap_or_default().iter();
-        for (word, places) in words.iter().zip(codes.chunks_mut(64)) {
-            let mut left = *word;
-            while left != 0 {
-                if let (Some(place), Some(entry)) = (
-                    places.get_mut(left.trailing_zeros() as usize),
-                    entries.next(),
-                ) {
-                    *place = *entry;
-                }
-                left &= left - 1;
+    /// The code of a row.
+    fn code(&self, row: u32) -> Result<u32> {
+        match (self.mask.rank(row as usize), &self.codes) {
+            (None, _) => Ok(0),
+            (Some(exception), None) => Ok(exception as u32 + 1),
+            (Some(exception), Some(codes)) => {
+                let code = codes.get(exception).copied();
+                code.ok_or_else(|| Error::internal("more exceptions than codes"))
             }
         }
     }
@@ -320,7 +258,20 @@ impl DictionaryStrings for FrequentBytes {
     }
 
     fn codes(&self, v: usize, _: &mut Scratch, out: &mut [u32]) -> Result<()> {
-        self.fill(v, out);
+        if let Some(codes) = &self.codes {
+            out.fill(0);
+            return self.mask.patch(v, codes, out);
+        }
+        let missing = || Error::internal(format!("vector {v} of the mask expected"));
+        let (before, words) = self.mask.vector(v).ok_or_else(missing)?;
+        let mut next = before as u32 + 1;
+        for (word, places) in words.iter().zip(out.chunks_mut(64)) {
+            for (i, place) in places.iter_mut().enumerate() {
+                let set = (word >> i & 1) as u32;
+                *place = next * set;
+                next += set;
+            }
+        }
         Ok(())
     }
 }
@@ -335,20 +286,16 @@ impl BytesDecoder for FrequentBytes {
     }
 
     fn filter(&self, test: &StringTest<'_>, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
-        let passing: Vec<bool> = (0..self.values.len())
-            .map(|i| self.values.get(i).is_some_and(test.passes))
-            .collect();
+        let passing = codes::passing(&self.values, test);
         let mut found = Bitmap::default();
         let mut buffer = cx.take_u32();
         for v in 0..self.mask.len().div_ceil(VECTOR) {
-            let codes = buffer
-                .get_mut(..vector_len(self.mask.len(), v))
-                .unwrap_or_default();
-            self.fill(v, codes);
+            let codes = places(&mut buffer, vector_len(self.mask.len(), v))?;
+            self.codes(v, cx, codes)?;
             found.extend(
                 &codes
                     .iter()
-                    .map(|code| passing.get(*code as usize).copied().unwrap_or(false))
+                    .map(|code| passing.get(*code as usize))
                     .collect(),
             );
         }
@@ -357,8 +304,7 @@ impl BytesDecoder for FrequentBytes {
     }
 
     fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize> {
-        self.with_codes(v, cx, |codes| self.values.gathered_bytes(codes))
-            .map(|bytes| bytes as usize)
+        codes::vector_bytes(self, self.mask.len(), v, cx)
     }
 
     fn vector(
@@ -368,19 +314,16 @@ impl BytesDecoder for FrequentBytes {
         lengths: &mut [u32],
         out: &mut [u8],
     ) -> Result<usize> {
-        self.with_codes(v, cx, |codes| self.values.gather(codes, lengths, out))
+        codes::vector(self, v, cx, lengths, out)
     }
 
     fn take(&self, rows: &[u32], _: &mut Scratch, out: &mut Appended) -> Result<()> {
-        let code = |row: &u32| {
-            self.mask
-                .rank(*row as usize)
-                .map_or(0, |exception| self.entry(exception))
-        };
-        let codes: Vec<u32> = rows.iter().map(code).collect();
+        let codes = rows
+            .iter()
+            .map(|row| self.code(*row))
+            .collect::<Result<Vec<_>>>()?;
         let bytes = self.values.gathered_bytes(&codes);
-        let bytes =
-            bytes.ok_or_else(|| no_row(rows.last().copied().unwrap_or(0), self.mask.len()))?;
+        let bytes = bytes.ok_or_else(|| no_code(&codes, self.values.len()))?;
         out.push_all(codes.len(), bytes as usize, |lengths, out| {
             self.values.gather(&codes, lengths, out)
         })

@@ -1,15 +1,17 @@
-//! Front coding: each string as what it shares with the one before, and the rest of it.
+//! Front coding: each string as the length of the prefix that it shares with the one before, and its
+//! suffix.
 //!
 //! ```text
 //! payload is empty | child: prefixes (u32) | child: suffixes (strings)
 //! ```
 //!
-//! The first string of every vector shares nothing, so that a vector is decoded alone. For rows
-//! that resemble the row before, and for sorted values.
+//! The first string of every vector has no prefix, so that a vector is decoded alone. For rows that
+//! resemble the row before, and for sorted values.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{join_prefixes, sum_u32};
 
+use super::common::{expect_strings, node, places, strings, within};
 use super::onpair::OnPair;
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
 use crate::encode::{Availability, Chooser, Encoding, Info, Stats, rough_bytes};
@@ -47,7 +49,7 @@ impl Encoding for FrontCoding {
         let (mut common, mut bytes) = (0, 0);
         for i in (0..strings.len().saturating_sub(1)).step_by(step) {
             let (a, b) = (strings.get(i), strings.get(i + 1));
-            // Strings that come again as they are, dictionaries and runs take.
+            // Equal strings are for dictionaries and runs.
             if a != b {
                 common += shared(a, b);
                 bytes += b.len();
@@ -56,7 +58,7 @@ impl Encoding for FrontCoding {
         strings.contents().len() >= 512 && common * 5 >= bytes.max(1)
     }
 
-    /// By the suffixes as OnPair has them: what a sample of them would take says little.
+    /// By the suffixes in OnPair: a sample of them says little.
     fn estimate(
         &self,
         values: Values<'_>,
@@ -68,20 +70,13 @@ impl Encoding for FrontCoding {
         };
         let (prefixes, suffixes) = split(strings, chooser.vector_rows());
         let suffixes = Values::Bytes(suffixes.as_strings());
-        if !chooser.offers(&OnPair) {
-            let suffixes = chooser.flat().estimate_child(suffixes, Kind::Unsigned)?;
-            return Ok(Some(
-                8 + suffixes + chooser.estimate_child(Values::U32(&prefixes), Kind::Unsigned)?,
-            ));
-        }
-        let Some(size) =
+        let suffixes = if chooser.offers(&OnPair) {
             OnPair.estimate(suffixes, &Stats::new(suffixes, Kind::Unsigned), chooser)?
-        else {
-            return Ok(None);
+        } else {
+            Some(chooser.flat().estimate_child(suffixes, Kind::Unsigned)?)
         };
-        Ok(Some(
-            8 + size + chooser.estimate_child(Values::U32(&prefixes), Kind::Unsigned)?,
-        ))
+        let prefixes = chooser.estimate_child(Values::U32(&prefixes), Kind::Unsigned)?;
+        Ok(suffixes.map(|suffixes| 8 + suffixes + prefixes))
     }
 
     fn encode(
@@ -95,7 +90,7 @@ impl Encoding for FrontCoding {
         };
         let (prefixes, suffixes) = split(strings, chooser.vector_rows());
         if chooser.is_trial() {
-            // OnPair stands for whatever has the suffixes.
+            // OnPair stands for whatever encodes the suffixes.
             let rest = Values::Bytes(suffixes.as_strings());
             let rest = if chooser.offers(&OnPair) {
                 OnPair.encode(rest, &Stats::new(rest, Kind::Unsigned), &chooser.flat())?
@@ -103,13 +98,7 @@ impl Encoding for FrontCoding {
                 Some(chooser.flat().child(rest, Kind::Unsigned)?)
             };
             let payload = vec![0; rough_bytes(Values::U32(&prefixes))];
-            return Ok(rest.map(|rest| Node {
-                encoding: 19,
-                ty: PhysicalType::Bytes,
-                len: strings.len(),
-                payload,
-                children: vec![rest],
-            }));
+            return rest.map_or(Ok(None), |rest| node(self, values, payload, vec![rest]));
         }
         let children = vec![
             chooser.child(Values::U32(&prefixes), Kind::Unsigned)?,
@@ -117,33 +106,22 @@ impl Encoding for FrontCoding {
                 .flat()
                 .child(Values::Bytes(suffixes.as_strings()), Kind::Unsigned)?,
         ];
-        Ok(Some(Node {
-            encoding: 19,
-            ty: PhysicalType::Bytes,
-            len: strings.len(),
-            payload: vec![],
-            children,
-        }))
+        node(self, values, vec![], children)
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
         node.expect_children(2)?;
         node.cursor().finish("payload")?;
-        if node.ty != PhysicalType::Bytes {
-            return Err(Error::corrupt(format!(
-                "byte strings expected, found {:?}",
-                node.ty
-            )));
-        }
+        expect_strings(node)?;
         let prefixes =
             cx.open_words::<u32>(node.child(0, "prefixes", PhysicalType::U32, node.len)?)?;
         let suffixes =
             cx.open_bytes(node.child(1, "suffixes", PhysicalType::Bytes, node.len)?)?;
-        Ok(AnyDecoder::Bytes(Box::new(Joined { prefixes, suffixes })))
+        strings(Joined { prefixes, suffixes })
     }
 }
 
-/// Bytes that two strings begin with alike.
+/// Length of the longest common prefix.
 pub(super) fn shared(a: &[u8], b: &[u8]) -> usize {
     let words = a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0);
     let mut same = 0;
@@ -154,15 +132,11 @@ pub(super) fn shared(a: &[u8], b: &[u8]) -> usize {
         }
         same += 8;
     }
-    let rest = a
-        .get(same..)
-        .unwrap_or_default()
-        .iter()
-        .zip(b.get(same..).unwrap_or_default());
+    let rest = a.iter().zip(b).skip(same);
     same + rest.take_while(|(a, b)| a == b).count()
 }
 
-/// Prefixes and suffixes, with a string that shares nothing after every `vector_rows`.
+/// Prefixes and suffixes; every `vector_rows` strings one has no prefix.
 fn split(strings: Strings<'_>, vector_rows: usize) -> (Vec<u32>, StringsBuf) {
     let (mut prefixes, mut suffixes) = (Vec::with_capacity(strings.len()), StringsBuf::new());
     let mut before: &[u8] = &[];
@@ -172,8 +146,9 @@ fn split(strings: Strings<'_>, vector_rows: usize) -> (Vec<u32>, StringsBuf) {
         } else {
             shared(before, string)
         };
+        let (_, suffix) = string.split_at(prefix);
         prefixes.push(prefix as u32);
-        suffixes.push(string.get(prefix..).unwrap_or_default());
+        suffixes.push(suffix);
         before = string;
     }
     (prefixes, suffixes)
@@ -189,14 +164,12 @@ impl Joined<'_> {
         &self,
         v: usize,
         cx: &mut Scratch,
-        f: impl FnOnce(&[u32], &mut Scratch) -> Result<R>,
+        f: impl FnOnce(&[u32]) -> Result<R>,
     ) -> Result<R> {
         let mut buffer = cx.take_u32();
-        let prefixes = buffer
-            .get_mut(..vector_len(self.prefixes.len(), v))
-            .unwrap_or_default();
+        let prefixes = places(&mut buffer, vector_len(self.prefixes.len(), v))?;
         self.prefixes.vector(v, cx, prefixes)?;
-        let result = f(prefixes, cx);
+        let result = f(prefixes);
         cx.give_u32(buffer);
         result
     }
@@ -209,7 +182,7 @@ impl BytesDecoder for Joined<'_> {
 
     fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize> {
         let suffixes = self.suffixes.vector_bytes(v, cx)?;
-        let prefixes = self.with_prefixes(v, cx, |prefixes, _| Ok(sum_u32(prefixes)))?;
+        let prefixes = self.with_prefixes(v, cx, |prefixes| Ok(sum_u32(prefixes)))?;
         Ok(suffixes + prefixes as usize)
     }
 
@@ -221,14 +194,14 @@ impl BytesDecoder for Joined<'_> {
         out: &mut [u8],
     ) -> Result<usize> {
         let bytes = self.suffixes.vector_bytes(v, cx)?;
-        // Suffixes are never longer than the strings: what claims more has no place in `out`.
+        // Suffixes are never longer than the strings: more would not fit into `out`.
         if bytes > out.len() {
             return Err(Error::corrupt("strings longer than declared"));
         }
         let mut suffixes = cx.take_bytes(bytes + SLACK);
         let written = self.suffixes.vector(v, cx, lengths, &mut suffixes)?;
-        let joined = self.with_prefixes(v, cx, |prefixes, _| {
-            let suffixes = suffixes.get(..written).unwrap_or_default();
+        let joined = self.with_prefixes(v, cx, |prefixes| {
+            let suffixes = within(&suffixes, 0..written)?;
             join_prefixes(prefixes, suffixes, lengths, out).ok_or_else(|| {
                 Error::corrupt(format!(
                     "prefixes no longer than the string before expected in vector {v}"
@@ -240,7 +213,7 @@ impl BytesDecoder for Joined<'_> {
     }
 }
 
-/// Room behind the suffixes that wide copies may touch.
+/// Room behind the suffixes for wide copies.
 const SLACK: usize = 64;
 
 crate::conformance!(FrontCoding);
@@ -251,7 +224,7 @@ mod tests {
     use crate::testing::conformance::{holds, strings_of, tree};
 
     #[test]
-    fn neighbours_share_what_they_begin_with() {
+    fn neighbours_share_prefixes() {
         let strings: Vec<Vec<u8>> = (0..3000u32)
             .map(|i| format!("https://staffa.example/{}/{}", i / 40, i * i % 97).into_bytes())
             .collect();

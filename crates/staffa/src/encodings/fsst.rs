@@ -7,14 +7,15 @@
 //! child: lengths of the strings (u32)
 //! ```
 //!
-//! Code 255 escapes the byte that follows. A vector is decoded in one go: its codes and its strings
-//! are contiguous.
+//! Code 255 escapes the byte that follows. The codes of a vector are contiguous, as its strings are,
+//! and decoded in one call.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{FsstTable, VECTOR};
 
+use super::common::{expect_strings, first_byte, node, span, strings, within};
+use super::lengths::{StringLengths, read_ends};
 use super::onpair::OnPair;
-use super::plain::starts_within;
 use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
 use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
@@ -88,23 +89,11 @@ impl Encoding for Fsst {
         payload.extend(compressed.ends.iter().flat_map(|end| end.to_le_bytes()));
         payload.extend_from_slice(&compressed.codes);
         let lengths = chooser.lengths(&strings.lengths())?;
-        Ok(Some(Node {
-            encoding: 9,
-            ty: PhysicalType::Bytes,
-            len: strings.len(),
-            payload,
-            children: vec![lengths],
-        }))
+        node(self, values, payload, vec![lengths])
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
-        node.expect_children(1)?;
-        if node.ty != PhysicalType::Bytes {
-            return Err(Error::corrupt(format!(
-                "byte strings expected, found {:?}",
-                node.ty
-            )));
-        }
+        expect_strings(node)?;
         let mut cursor = node.cursor();
         let count = usize::from(cursor.u8()?);
         let mut symbols = Vec::with_capacity(count);
@@ -120,50 +109,38 @@ impl Encoding for Fsst {
         }
         let table = FsstTable::new(&symbols)
             .ok_or_else(|| Error::corrupt("symbols of 1 to 8 bytes expected"))?;
-        let vectors = node.len.div_ceil(VECTOR);
-        let mut ends = vec![0];
-        for _ in 0..vectors {
-            ends.push(cursor.u32()?);
-        }
+        let ends = read_ends(&mut cursor, node.len.div_ceil(VECTOR))?;
         let codes = cursor.bytes(cursor.remaining())?;
-        if ends.array_windows().any(|[a, b]| a > b)
-            || ends.last().copied().unwrap_or(0) as usize != codes.len()
-        {
+        let last = ends.last().map_or(0, |end| *end as usize);
+        if last != codes.len() {
+            let bytes = codes.len();
             return Err(Error::corrupt(format!(
-                "ends of codes that rise to {} expected",
-                codes.len()
+                "codes that end at {bytes} expected, found {last}"
             )));
         }
-        let lengths =
-            cx.open_words::<u32>(node.child(0, "lengths", PhysicalType::U32, node.len)?)?;
-        // A code makes 8 bytes at the most: what the lengths claim beyond that is refused before it
-        // is allocated.
-        let starts = starts_within(lengths.as_ref(), codes.len() as u64 * 8)?;
-        Ok(AnyDecoder::Bytes(Box::new(Codes {
+        // A code decodes to 8 bytes at the most.
+        let lengths = StringLengths::open(node, cx, codes.len() as u64 * 8)?;
+        strings(Codes {
             table,
             codes,
             ends,
             lengths,
-            starts,
-        })))
+        })
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        node.payload
-            .first()
-            .map(|symbols| format!("{symbols} symbols"))
-            .unwrap_or_default()
+        first_byte(node, "symbols")
     }
 }
 
-/// Longer texts OnPair makes smaller, where it may be chosen: trying both would only take time. In
-/// a trial it stands for both.
+/// Whether OnPair may be chosen and is smaller, as it is for longer texts: a second trial would only
+/// take time. In a trial OnPair stands for both.
 fn onpair_is_smaller(strings: Strings<'_>, chooser: &Chooser<'_>) -> bool {
     let most = if chooser.is_trial() { 1 << 12 } else { 1 << 17 };
     strings.contents().len() > most && chooser.offers(&OnPair)
 }
 
-/// What the encoder makes of some strings.
+/// Strings as symbols, ends and codes.
 struct Compressed {
     table: Vec<u8>,
     ends: Vec<u32>,
@@ -203,8 +180,7 @@ struct Codes<'a> {
     codes: &'a [u8],
     /// Begins with 0; end of the codes of vector `v` is at `v + 1`.
     ends: Vec<u32>,
-    lengths: Box<dyn Decoder<u32> + 'a>,
-    starts: Vec<u32>,
+    lengths: StringLengths<'a>,
 }
 
 impl BytesDecoder for Codes<'_> {
@@ -213,14 +189,11 @@ impl BytesDecoder for Codes<'_> {
     }
 
     fn lengths(&self) -> Option<&dyn Decoder<u32>> {
-        Some(self.lengths.as_ref())
+        Some(self.lengths.decoder())
     }
 
     fn vector_bytes(&self, v: usize, _: &mut Scratch) -> Result<usize> {
-        match self.starts.get(v..v + 2) {
-            Some(&[start, end]) => Ok(end.saturating_sub(start) as usize),
-            _ => Err(Error::corrupt(format!("no vector {v}"))),
-        }
+        Ok(self.lengths.span(v)?.len())
     }
 
     fn vector(
@@ -232,18 +205,12 @@ impl BytesDecoder for Codes<'_> {
     ) -> Result<usize> {
         self.lengths.vector(v, cx, lengths)?;
         let expected = self.vector_bytes(v, cx)?;
-        let codes = match self.ends.get(v..v + 2) {
-            Some(&[start, end]) => self
-                .codes
-                .get(start as usize..end as usize)
-                .unwrap_or_default(),
-            _ => &[],
-        };
+        let codes = within(self.codes, span(&self.ends, v)?)?;
         match self.table.decode(codes, out) {
             Some(found) if found == expected => Ok(found),
             found => Err(Error::corrupt(format!(
                 "codes of vector {v} that decode to {expected} bytes expected, found {}",
-                found.map_or("others".to_owned(), |n| n.to_string())
+                found.map_or("others".into(), |n| n.to_string())
             ))),
         }
     }

@@ -1,20 +1,23 @@
-//! Grouped: another column's value selects a group of values, and a small number the one in it.
+//! Grouped: the reference column's value selects a group of entries, and a small number the entry in
+//! it.
 //!
 //! ```text
-//! payload = stream of the other column: u8 (0 its values, 1 the first child of their root) | base: varint
+//! payload = stream of the reference column: u8 (0 its values, 1 the first child of their root) | base: varint
 //! child: numbers (u32) | child: entries | child, where some group has not exactly one entry: starts (u32)
-//! value = entries[starts[other - base] + number]
+//! value = entries[starts[reference - base] + number]
 //! ```
 //!
-//! A map from one column to another has one entry in every group and numbers of 0. Entries of a
-//! group stand in the order of their frequency, so that numbers are small. Without starts they are
-//! 0, 1, 2...
+//! Where the column is a function of the reference column, every group has one entry and all numbers
+//! are 0. Entries of a group stand in the order of their frequency, so that numbers are small. Starts
+//! that are not stored are 0, 1, 2...
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use std::cmp::Reverse;
 use std::sync::OnceLock;
 
-use staffa_kernels::{Int as _, Word as _, gather};
+use staffa_kernels::{Int as _, gather};
 
+use super::common::{encode_ints, fits_u64, node, open_ints, places};
 use super::constant::Constant;
 use crate::decode::{
     AlignedCodes, AnyDecoder, Decodable, Decoder, Integer, LazyWords, OpenContext, ReferenceStream,
@@ -42,7 +45,7 @@ impl Encoding for Grouped {
     }
 
     fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
-        ty.width_bytes().is_some_and(|bytes| bytes <= 8)
+        fits_u64(ty)
     }
 
     fn encode(
@@ -57,23 +60,15 @@ impl Encoding for Grouped {
         if source.words.len() != values.len() {
             return Ok(None);
         }
-        let Some((base, others)) = codes(*source) else {
+        let Some((base, keys)) = keys(*source) else {
             return Ok(None);
         };
-        for_ints!(values.physical_type(), T => {
-            let words = T::slice(values).unwrap_or_default();
-            let groups = Groups::of(words, &others);
+        encode_ints!(values, words => {
+            let groups = Groups::of(words, &keys)?;
             let mut payload = vec![source.from as u8];
             put_varint(&mut payload, base);
-            let mut children = vec![
-                chooser.child(Values::U32(&groups.numbers), Kind::Unsigned)?,
-                chooser.child(T::values(&groups.entries), stats.kind())?,
-            ];
-            if !groups.starts.iter().enumerate().all(|(i, start)| i == *start as usize) {
-                children.push(chooser.child(Values::U32(&groups.starts), Kind::Unsigned)?);
-            }
-            Ok(Some(Node { encoding: self.info().id, ty: T::TYPE, len: words.len(), payload, children }))
-        }, _ => Ok(None))
+            node(self, values, payload, groups.children(stats.kind(), chooser)?)
+        })
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
@@ -81,24 +76,7 @@ impl Encoding for Grouped {
         let from = StreamOf::from_byte(cursor.u8()?)?;
         let base = cursor.varint()?;
         cursor.finish("payload")?;
-        for_ints!(node.ty, T => {
-            let child = node.child(0, "numbers", PhysicalType::U32, node.len)?;
-            let zero = child.encoding == Constant.info().id && child.payload.iter().all(|byte| *byte == 0);
-            let numbers = if zero { None } else { Some(cx.open_words::<u32>(child)?) };
-            let entries = LazyWords::<T>::open(node.any_child(1, "entries")?, cx, "entries")?;
-            let others = cx.reference(0)?.codes(from, base, node.len)?;
-            cx.budget.count_beside(others.held());
-            let starts = if node.children.len() > 2 {
-                node.expect_children(3)?;
-                let groups = node.any_child(2, "starts")?;
-                cx.budget.take((groups.len * T::BYTES) as u64, "first entries")?;
-                Some(LazyWords::open(groups, cx, "starts")?)
-            } else {
-                node.expect_children(2)?;
-                None
-            };
-            Ok(T::wrap(Box::new(Picks { len: node.len, others, starts, firsts: OnceLock::new(), numbers, entries })))
-        }, other => Err(Error::corrupt(format!("integers expected, found {other:?}"))))
+        open_ints!(node, T => Ok(T::wrap(Box::new(Entries::<T>::open(node, from, base, cx)?))))
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
@@ -111,106 +89,114 @@ impl Encoding for Grouped {
     }
 }
 
-/// The least word of a stream, and all words above it; `None` where they are too far apart to count
-/// groups by.
-fn codes(source: ReferenceStream<'_>) -> Option<(u64, Vec<u32>)> {
-    let wide: Vec<u64> = for_ints!(source.words.physical_type(), T => {
+/// The least word of a stream, and all words above it, the keys of the groups; `None` where a key is
+/// no less than the number of rows.
+fn keys(source: ReferenceStream<'_>) -> Option<(u64, Vec<u32>)> {
+    let words: Vec<u64> = for_ints!(source.words.physical_type(), T => {
         T::slice(source.words)?.iter().map(|w| w.to_u64()).collect()
     }, _ => return None);
-    let base = wide.iter().min().copied().unwrap_or(0);
-    let codes = wide.iter().map(|w| {
+    let base = words.iter().min().copied().unwrap_or(0);
+    let key = |w: &u64| {
         u32::try_from(w - base)
             .ok()
-            .filter(|code| (*code as usize) < wide.len())
-    });
-    Some((base, codes.collect::<Option<_>>()?))
+            .filter(|key| (*key as usize) < words.len())
+    };
+    Some((base, words.iter().map(key).collect::<Option<_>>()?))
 }
 
-/// What a group holds, and which of it every row has.
+/// The entries of all groups, and the number of every row in its group.
 struct Groups<T> {
     numbers: Vec<u32>,
     entries: Vec<T>,
-    /// Of every group, its first entry.
+    /// First entry of every group.
     starts: Vec<u32>,
 }
 
+/// A key and a word that go together in `rows` rows.
+struct Pair<T> {
+    key: u32,
+    word: T,
+    rows: u32,
+}
+
 impl<T: Integer> Groups<T> {
-    fn of(words: &[T], others: &[u32]) -> Self {
-        /// A pair of values: how often, and its number in its group in the end.
-        struct Pair<T> {
-            other: u32,
-            word: T,
-            rows: u32,
-            number: u32,
-        }
-        let mut known: Coder<u128> = Coder::new(words.len());
-        let mut pairs: Vec<Pair<T>> = Vec::new();
-        let mut numbers: Vec<u32> = Vec::with_capacity(words.len());
-        let groups = others.iter().max().map_or(0, |max| *max as usize + 1);
-        // Of every group the pair that was met last: it is likely to come again, and found without
-        // a hash.
-        let mut last = vec![u32::MAX; groups];
-        for (&word, &other) in words.iter().zip(others) {
-            let Some(last) = last.get_mut(other as usize) else {
-                continue;
-            };
-            if let Some(recent) = pairs
-                .get_mut(*last as usize)
-                .filter(|pair| pair.word == word)
-            {
-                recent.rows += 1;
-                numbers.push(*last);
-                continue;
-            }
-            let pair = known.code_of(u128::from(other) << 64 | u128::from(word.to_u64()));
-            match pairs.get_mut(pair as usize) {
-                Some(pair) => pair.rows += 1,
-                None => pairs.push(Pair {
-                    other,
-                    word,
-                    rows: 1,
-                    number: 0,
-                }),
-            }
-            *last = pair;
-            numbers.push(pair);
-        }
-        let mut order: Vec<u32> = (0..pairs.len() as u32).collect();
-        let key = |pair: u32| {
-            pairs
-                .get(pair as usize)
-                .map(|p| (p.other, std::cmp::Reverse(p.rows), pair))
-        };
-        order.sort_unstable_by_key(|pair| key(*pair));
-        let mut starts = Vec::with_capacity(groups);
+    fn of(words: &[T], keys: &[u32]) -> Result<Self> {
+        let (pairs, rows) = pairs(words, keys)?;
+        let missing = || Error::internal("a row whose pair was not counted");
+        let mut order: Vec<(u32, &Pair<T>)> = (0..).zip(&pairs).collect();
+        order.sort_unstable_by_key(|(i, pair)| (pair.key, Reverse(pair.rows), *i));
+        let mut starts: Vec<u32> = Vec::new();
         let mut entries = Vec::with_capacity(pairs.len());
-        for &pair in &order {
-            let Some(pair) = pairs.get_mut(pair as usize) else {
-                continue;
-            };
+        let mut numbers = vec![0; pairs.len()];
+        for (i, pair) in order {
             // Groups without entries begin where the next one does.
-            while starts.len() <= pair.other as usize {
-                starts.push(entries.len() as u32);
-            }
-            pair.number = entries.len() as u32 - starts.last().copied().unwrap_or(0);
+            starts.resize(
+                starts.len().max(pair.key as usize + 1),
+                entries.len() as u32,
+            );
+            let start = starts.last().ok_or_else(missing)?;
+            *numbers.get_mut(i as usize).ok_or_else(missing)? = entries.len() as u32 - start;
             entries.push(pair.word);
         }
-        let number = |pair: &u32| pairs.get(*pair as usize).map_or(0, |pair| pair.number);
-        Self {
-            numbers: numbers.iter().map(number).collect(),
+        let number = |pair: &u32| numbers.get(*pair as usize).copied().ok_or_else(missing);
+        let numbers = rows.iter().map(number).collect::<Result<_>>()?;
+        Ok(Self {
+            numbers,
             entries,
             starts,
+        })
+    }
+
+    fn children(&self, kind: Kind, chooser: &Chooser<'_>) -> Result<Vec<Node>> {
+        let mut children = vec![
+            chooser.child(Values::U32(&self.numbers), Kind::Unsigned)?,
+            chooser.child(T::values(&self.entries), kind)?,
+        ];
+        if !(0..).zip(&self.starts).all(|(i, start)| i == *start) {
+            children.push(chooser.child(Values::U32(&self.starts), Kind::Unsigned)?);
         }
+        Ok(children)
     }
 }
 
-struct Picks<'a, T> {
+/// The distinct pairs of key and word, in the order of first occurrence, and the pair of every row.
+fn pairs<T: Integer>(words: &[T], keys: &[u32]) -> Result<(Vec<Pair<T>>, Vec<u32>)> {
+    let mut known: Coder<u128> = Coder::new(words.len());
+    let mut pairs: Vec<Pair<T>> = Vec::new();
+    let mut rows: Vec<u32> = Vec::with_capacity(words.len());
+    let groups = keys.iter().max().map_or(0, |max| *max as usize + 1);
+    // The last pair of every group: it is likely to come again, and found without a hash.
+    let mut last = vec![u32::MAX; groups];
+    for (&word, &key) in words.iter().zip(keys) {
+        let last = last.get_mut(key as usize);
+        let last = last.ok_or_else(|| Error::internal("a key above the greatest"))?;
+        let recent = pairs
+            .get_mut(*last as usize)
+            .filter(|pair| pair.word == word);
+        if let Some(recent) = recent {
+            recent.rows += 1;
+            rows.push(*last);
+            continue;
+        }
+        let pair = known.code_of(u128::from(key) << 64 | u128::from(word.to_u64()));
+        match pairs.get_mut(pair as usize) {
+            Some(pair) => pair.rows += 1,
+            None => pairs.push(Pair { key, word, rows: 1 }),
+        }
+        *last = pair;
+        rows.push(pair);
+    }
+    Ok((pairs, rows))
+}
+
+/// Entries by group and number.
+struct Entries<'a, T> {
     len: usize,
-    /// Which group.
-    others: Box<dyn AlignedCodes + 'a>,
-    /// Of every group its first entry; where there are none, its own number.
+    /// The group of every row.
+    groups: Box<dyn AlignedCodes + 'a>,
+    /// First entry of every group; where these are not stored, its own number.
     starts: Option<LazyWords<'a, u32>>,
-    /// The entries there.
+    /// The values of the first entries.
     firsts: OnceLock<Vec<T>>,
     /// Where they are not all 0.
     numbers: Option<Box<dyn Decoder<u32> + 'a>>,
@@ -227,7 +213,44 @@ fn no_entry(places: &[u32], len: usize) -> Error {
     Error::corrupt(format!("an entry below {len} expected, found {worst}"))
 }
 
-impl<T: Integer> Picks<'_, T> {
+impl<'a, T: Integer> Entries<'a, T> {
+    fn open(
+        node: &NodeRef<'a>,
+        from: StreamOf,
+        base: u64,
+        cx: &mut OpenContext<'a>,
+    ) -> Result<Self> {
+        let child = node.child(0, "numbers", PhysicalType::U32, node.len)?;
+        let is_constant = child.encoding == Constant.info().id;
+        let zero = is_constant && child.payload.iter().all(|byte| *byte == 0);
+        let numbers = if zero {
+            None
+        } else {
+            Some(cx.open_words::<u32>(child)?)
+        };
+        let entries = LazyWords::<T>::open(node.any_child(1, "entries")?, cx, "entries")?;
+        let groups = cx.reference(0)?.codes(from, base, node.len)?;
+        cx.budget.count_beside(groups.held());
+        let starts = if node.children.len() > 2 {
+            node.expect_children(3)?;
+            let starts = node.any_child(2, "starts")?;
+            cx.budget
+                .take((starts.len * T::BYTES) as u64, "first entries")?;
+            Some(LazyWords::open(starts, cx, "starts")?)
+        } else {
+            node.expect_children(2)?;
+            None
+        };
+        Ok(Self {
+            len: node.len,
+            groups,
+            starts,
+            firsts: OnceLock::new(),
+            numbers,
+            entries,
+        })
+    }
+
     /// The first entry of every group.
     fn firsts(&self) -> Result<&[T]> {
         let entries = self.entries.all()?;
@@ -246,14 +269,8 @@ impl<T: Integer> Picks<'_, T> {
         get_or_try_init(&self.firsts, find).map(Vec::as_slice)
     }
 
-    /// Entries by group and number in it, of many rows; `place` is scratch.
-    fn entries(
-        &self,
-        group: &[u32],
-        number: &[u32],
-        place: &mut [u32],
-        out: &mut [T],
-    ) -> Result<()> {
+    /// Entries by group and number, of a vector; `place` is scratch.
+    fn find(&self, group: &[u32], number: &[u32], place: &mut [u32], out: &mut [T]) -> Result<()> {
         let others = number.iter().filter(|number| **number > 0).count();
         let entries = self.entries.all()?;
         let starts = self.starts.as_ref().map(LazyWords::all).transpose()?;
@@ -265,65 +282,68 @@ impl<T: Integer> Picks<'_, T> {
                 Some(_) => {}
                 None => place.copy_from_slice(group),
             }
-            place
-                .iter_mut()
-                .zip(number)
-                .for_each(|(place, number)| *place = place.wrapping_add(*number));
-            return if gather(entries, place, out) {
-                Ok(())
-            } else {
-                Err(no_entry(place, entries.len()))
-            };
+            add(place, number);
+            if gather(entries, place, out) {
+                return Ok(());
+            }
+            return Err(no_entry(place, entries.len()));
         }
-        // Most have the first entry of their group.
+        // Most rows have the first entry of their group.
         let firsts = self.firsts()?;
         if !gather(firsts, group, out) {
             return Err(no_group(group, firsts.len()));
         }
-        if others > 0 {
-            for ((out, group), number) in out
-                .iter_mut()
-                .zip(group)
-                .zip(number)
-                .filter(|(_, n)| **n > 0)
-            {
-                let start =
-                    starts.map_or(Some(*group), |starts| starts.get(*group as usize).copied());
-                let place = start.unwrap_or(*group).wrapping_add(*number);
-                let entry = start.and_then(|_| entries.get(place as usize));
-                *out = *entry.ok_or_else(|| no_entry(&[place], entries.len()))?;
-            }
+        if others == 0 {
+            return Ok(());
+        }
+        let rows = out.iter_mut().zip(group).zip(number);
+        for ((out, group), number) in rows.filter(|(_, number)| **number > 0) {
+            let start = match starts {
+                Some(starts) => *starts
+                    .get(*group as usize)
+                    .ok_or_else(|| no_group(&[*group], starts.len()))?,
+                None => *group,
+            };
+            let place = start.wrapping_add(*number);
+            let entry = entries.get(place as usize);
+            *out = *entry.ok_or_else(|| no_entry(&[place], entries.len()))?;
         }
         Ok(())
     }
 }
 
-impl<T: Integer> Decoder<T> for Picks<'_, T> {
+fn add(places: &mut [u32], numbers: &[u32]) {
+    places
+        .iter_mut()
+        .zip(numbers)
+        .for_each(|(place, number)| *place = place.wrapping_add(*number));
+}
+
+impl<T: Integer> Decoder<T> for Entries<'_, T> {
     fn len(&self) -> usize {
         self.len
     }
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let (mut groups, mut places, mut numbers) = (cx.take_u32(), cx.take_u32(), cx.take_u32());
-        let group = groups.get_mut(..out.len()).unwrap_or_default();
-        let place = places.get_mut(..out.len()).unwrap_or_default();
-        let number = numbers.get_mut(..out.len()).unwrap_or_default();
-        self.others.vector(v, cx, group)?;
+        let (mut groups, mut scratch, mut numbers) = (cx.take_u32(), cx.take_u32(), cx.take_u32());
+        let group = places(&mut groups, out.len())?;
+        let number = places(&mut numbers, out.len())?;
+        self.groups.vector(v, cx, group)?;
         if let Some(numbers) = &self.numbers {
             numbers.vector(v, cx, number)?;
         } else {
             number.fill(0);
         }
-        self.entries(group, number, place, out)?;
+        self.find(group, number, places(&mut scratch, out.len())?, out)?;
         cx.give_u32(groups);
-        cx.give_u32(places);
+        cx.give_u32(scratch);
         cx.give_u32(numbers);
         Ok(())
     }
 
     fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         let (mut groups, mut places) = (vec![0; rows.len()], vec![0; rows.len()]);
-        self.others.take(rows, cx, &mut groups)?;
+        self.groups.take(rows, cx, &mut groups)?;
         match &self.starts {
             Some(starts) if !starts.take(&groups, cx, &mut places)? => {
                 return Err(no_group(&groups, starts.all()?.len()));
@@ -334,10 +354,7 @@ impl<T: Integer> Decoder<T> for Picks<'_, T> {
         if let Some(all) = &self.numbers {
             let mut numbers = groups;
             all.take(rows, cx, &mut numbers)?;
-            places
-                .iter_mut()
-                .zip(&numbers)
-                .for_each(|(place, number)| *place = place.wrapping_add(*number));
+            add(&mut places, &numbers);
         }
         if self.entries.take(&places, cx, out)? {
             Ok(())

@@ -1,4 +1,4 @@
-//! Lz4: LZ4's block format. The layout is that of every [codec](super::codec).
+//! LZ4: the block format of LZ4. The layout is that of every [codec](super::codec).
 
 use super::codec::Codec;
 use crate::encode::{Availability, Info};

@@ -13,22 +13,26 @@ pub mod bitpack;
 pub mod brotli;
 #[cfg(feature = "codecs")]
 pub mod codec;
+mod codes;
+mod common;
 pub mod constant;
 pub mod delta;
 pub mod dictionary;
 pub mod difference;
 pub mod escape;
-pub(crate) mod exceptions;
+mod exceptions;
 pub mod fixed_point;
 pub mod frame_of_reference;
 pub mod frequency;
 pub mod front_coding;
 pub mod fsst;
 pub mod grouped;
+mod lengths;
 #[cfg(feature = "codecs")]
 pub mod lz4;
 pub mod narrow;
 pub mod onpair;
+mod packed;
 #[cfg(feature = "codecs")]
 pub mod pco;
 pub mod plain;

@@ -10,8 +10,8 @@
 
 use staffa_kernels::U256;
 
-use super::exceptions;
-use super::exceptions::Exceptions;
+use super::common::{count_of, node, places};
+use super::exceptions::{Exceptions, Separated};
 use crate::decode::{
     Aggregator, AnyDecoder, Decodable, Decoder, Needs, OpenContext, Scratch, aggregate_vectors,
     sum_of,
@@ -54,19 +54,9 @@ impl Encoding for Narrow {
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
-        node.expect_children(3)?;
-        node.cursor().finish("payload")?;
-        let values =
-            cx.open_words::<u64>(node.child(0, "values", PhysicalType::U64, node.len)?)?;
         match node.ty {
-            PhysicalType::U128 => {
-                let exceptions = Exceptions::<u128>::open(node, 1, 2, cx)?;
-                Ok(AnyDecoder::U128(Box::new(Widened { values, exceptions })))
-            }
-            PhysicalType::U256 => {
-                let exceptions = Exceptions::<U256>::open(node, 1, 2, cx)?;
-                Ok(AnyDecoder::U256(Box::new(Widened { values, exceptions })))
-            }
+            PhysicalType::U128 => open::<u128>(node, cx),
+            PhysicalType::U256 => open::<U256>(node, cx),
             other => Err(Error::corrupt(format!(
                 "128 or 256 bits expected, found {other:?}"
             ))),
@@ -74,44 +64,32 @@ impl Encoding for Narrow {
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        node.children
-            .get(2)
-            .map(|exceptions| format!("{} exceptions", exceptions.len))
-            .unwrap_or_default()
+        count_of(node, 2, "exceptions")
     }
 }
 
 fn encode<T: Widen>(words: &[T], chooser: &Chooser<'_>) -> Result<Option<Node>> {
-    let (mut values, mut rows, mut exceptions) =
-        (Vec::with_capacity(words.len()), Vec::new(), Vec::new());
+    let mut separated: Separated<u64, T> = Separated::new(words.len());
     for &word in words {
-        if T::widen(word.low()) == word {
-            values.push(word.low());
-        } else {
-            rows.push(values.len() as u32);
-            // The value before again: it costs the least.
-            values.push(values.last().copied().unwrap_or(0));
-            exceptions.push(word);
-        }
+        separated.push(word, Some(word.low()).filter(|low| T::widen(*low) == word));
     }
-    if !chooser.is_forced() && rows.len() * 2 > words.len() {
+    if separated.declines(words.len(), chooser) {
         return Ok(None);
     }
-    let children = vec![
-        chooser.child(Values::U64(&values), Kind::Signed)?,
-        exceptions::mask(words.len(), &rows, chooser)?,
-        chooser.child(T::values(&exceptions), Kind::Opaque)?,
-    ];
-    Ok(Some(Node {
-        encoding: 10,
-        ty: T::TYPE,
-        len: words.len(),
-        payload: vec![],
-        children,
-    }))
+    let values = chooser.child(Values::U64(&separated.values), Kind::Signed)?;
+    let children = separated.children(values, Kind::Opaque, chooser)?;
+    node(&Narrow, T::values(words), vec![], children)
 }
 
-/// Words that a 64-bit integer extends to.
+fn open<'a, T: Widen>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+    node.expect_children(3)?;
+    node.cursor().finish("payload")?;
+    let values = cx.open_words::<u64>(node.child(0, "values", PhysicalType::U64, node.len)?)?;
+    let exceptions = Exceptions::<T>::open(node, 1, 2, cx)?;
+    Ok(T::wrap(Box::new(Widened { values, exceptions })))
+}
+
+/// Words that a 64-bit integer is sign-extended to.
 trait Widen: Decodable {
     fn widen(value: u64) -> Self;
     fn low(self) -> u64;
@@ -139,6 +117,12 @@ impl Widen for U256 {
     }
 }
 
+fn widen<T: Widen>(narrow: &[u64], out: &mut [T]) {
+    out.iter_mut()
+        .zip(narrow)
+        .for_each(|(wide, narrow)| *wide = T::widen(*narrow));
+}
+
 struct Widened<'a, T> {
     values: Box<dyn Decoder<u64> + 'a>,
     exceptions: Exceptions<'a, T>,
@@ -151,11 +135,9 @@ impl<T: Widen> Decoder<T> for Widened<'_, T> {
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         let mut buffer = cx.take_u64();
-        let narrow = buffer.get_mut(..out.len()).unwrap_or_default();
+        let narrow = places(&mut buffer, out.len())?;
         self.values.vector(v, cx, narrow)?;
-        out.iter_mut()
-            .zip(narrow)
-            .for_each(|(wide, narrow)| *wide = T::widen(*narrow));
+        widen(narrow, out);
         cx.give_u64(buffer);
         self.exceptions.apply(v, out)
     }
@@ -163,9 +145,7 @@ impl<T: Widen> Decoder<T> for Widened<'_, T> {
     fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         let mut narrow = vec![0; rows.len()];
         self.values.take(rows, cx, &mut narrow)?;
-        out.iter_mut()
-            .zip(narrow)
-            .for_each(|(wide, narrow)| *wide = T::widen(narrow));
+        widen(&narrow, out);
         self.exceptions.apply_at(rows, cx, out)
     }
 
@@ -186,9 +166,13 @@ impl<T: Widen> Decoder<T> for Widened<'_, T> {
     }
 }
 
-/// Hands narrow values on as wide ones.
+/// Aggregates 64-bit values as wide ones.
 struct Wide<'f, T> {
     into: &'f mut dyn Aggregator<T>,
+}
+
+fn wide<T: Widen>(values: &[u64]) -> Vec<T> {
+    values.iter().map(|value| T::widen(*value)).collect()
 }
 
 impl<T: Widen> Aggregator<u64> for Wide<'_, T> {
@@ -202,23 +186,12 @@ impl<T: Widen> Aggregator<u64> for Wide<'_, T> {
     fn values(&mut self, values: &[u64]) -> Result<()> {
         match self.into.needs() {
             Needs::Sum(_) => self.into.sum(sum_of(values, Kind::Signed)),
-            _ => self.into.values(
-                &values
-                    .iter()
-                    .map(|value| T::widen(*value))
-                    .collect::<Vec<T>>(),
-            ),
+            _ => self.into.values(&wide(values)),
         }
     }
 
     fn runs(&mut self, values: &[u64], counts: &[u32]) -> Result<()> {
-        self.into.runs(
-            &values
-                .iter()
-                .map(|value| T::widen(*value))
-                .collect::<Vec<T>>(),
-            counts,
-        )
+        self.into.runs(&wide(values), counts)
     }
 
     fn sum(&mut self, sum: i128) -> Result<()> {

@@ -5,12 +5,11 @@
 //! payload = number: u8 (0 unsigned, 1 signed, 2 float) | page bytes: varint * vectors | header | chunk | page * vectors
 //! ```
 //!
-//! A page is a vector, so that one is read without the others: that costs a hundredth of the bytes
-//! on most columns. Values looked up far behind would need those vectors, so differences are of
-//! neighbours or none.
+//! A page is a vector, so that each is decoded alone, at the price of a hundredth of the bytes on
+//! most columns. Differences are of neighbours or none: a lookback would need the vectors before.
 //!
-//! The crate reads bits in unsafe code, on checked sizes. What it was not tested with, and what
-//! could make it ask for much memory, is refused before: see `docs/decisions/0014-pco.md`.
+//! The crate reads bits in unsafe code, on checked sizes. Modes that it was not tested with, and
+//! sizes that would allocate much memory, are refused before: see `docs/decisions/0014-pco.md`.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::{Mutex, PoisonError};
@@ -21,6 +20,7 @@ use ::pco::wrapped::{ChunkDecompressor, FileCompressor, FileDecompressor};
 use ::pco::{ChunkConfig, DecompressorScratch, DeltaSpec, PagingSpec};
 use staffa_kernels::VECTOR;
 
+use super::common::{node, places};
 use crate::decode::{AnyDecoder, Decodable, Decoder, OpenContext, Scratch};
 use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
@@ -30,14 +30,14 @@ use crate::values::{Kind, PhysicalType, Values, vector_len};
 /// Fewer values are not worth bins of their own.
 const LEAST: usize = 256;
 
-/// The level of a block, and that by which it is weighed against other encodings.
+/// The level of a block, and that of an estimate.
 const LEVEL: usize = 12;
 const ESTIMATED: usize = 8;
 
-/// The one format of a chunk that is read: what this release writes.
+/// The one version of a chunk that is read: the version written.
 const FORMAT: (u8, u8) = (4, 1);
 
-/// How a chunk begins whose values are in a dictionary: the low four bits.
+/// The low four bits of a chunk whose values are in a dictionary.
 const DICT: u8 = 4;
 
 /// The most bytes that a state of the bins takes in memory: a bin of its own, its node, its lower
@@ -71,7 +71,7 @@ impl Encoding for Pco {
         values.len() >= LEAST
     }
 
-    /// A sample tells little of bins: all is compressed, quickly.
+    /// A sample says little of bins: all values are compressed, at a lower level.
     fn estimate(
         &self,
         values: Values<'_>,
@@ -108,11 +108,12 @@ impl Encoding for Pco {
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        let number = node
-            .payload
-            .first()
-            .and_then(|number| ["unsigned", "signed", "float"].get(usize::from(*number)));
-        number.copied().unwrap_or_default().to_owned()
+        match node.payload.first() {
+            Some(0) => "unsigned".into(),
+            Some(1) => "signed".into(),
+            Some(2) => "float".into(),
+            _ => String::new(),
+        }
     }
 }
 
@@ -169,13 +170,7 @@ fn encode(
         _ => return Ok(None),
     };
     let payload = payload.map_err(|e| Error::unsupported(format!("pco: {e}")))?;
-    Ok(Some(Node {
-        encoding: 29,
-        ty: values.physical_type(),
-        len: values.len(),
-        payload,
-        children: vec![],
-    }))
+    node(&Pco, values, payload, vec![])
 }
 
 fn compressed<T: Decodable, N: OfWord<T>>(
@@ -223,8 +218,7 @@ fn open<'a, T: Decodable, N: OfWord<T> + 'a>(
     let vectors = node.len.div_ceil(VECTOR);
     cx.budget
         .take((vectors as u64 + 1) * 8, "places of pages")?;
-    let mut ends = Vec::with_capacity(vectors);
-    let mut end = 0;
+    let (mut ends, mut end) = (vec![0], 0);
     for _ in 0..vectors {
         end += cursor.varint_up_to(node.payload.len() as u64, "bytes of a page")?;
         ends.push(end);
@@ -236,7 +230,7 @@ fn open<'a, T: Decodable, N: OfWord<T> + 'a>(
             pages: &[],
             ends,
             len: 0,
-            at_hand: Mutex::default(),
+            scratch: Mutex::default(),
         })));
     }
     let rest = cursor.bytes(cursor.remaining())?;
@@ -248,7 +242,7 @@ fn open<'a, T: Decodable, N: OfWord<T> + 'a>(
             FORMAT.0, FORMAT.1
         )));
     }
-    // The crate would make room for as many values as it says.
+    // The crate would allocate as many values as the chunk claims.
     if rest.first().is_none_or(|first| first & 15 >= DICT) {
         return Err(Error::corrupt("a chunk of modes 0 to 3 expected"));
     }
@@ -291,7 +285,7 @@ fn open<'a, T: Decodable, N: OfWord<T> + 'a>(
         pages,
         ends,
         len: node.len,
-        at_hand: Mutex::default(),
+        scratch: Mutex::default(),
     })))
 }
 
@@ -300,11 +294,11 @@ struct Pages<'a, N: Number> {
     /// `None` where there are no values.
     chunk: Option<ChunkDecompressor<N>>,
     pages: &'a [u8],
-    /// Where the page of every vector ends.
+    /// 0, and where the page of every vector ends.
     ends: Vec<usize>,
     len: usize,
-    /// What decoding works in, kept for the next vector.
-    at_hand: Mutex<Option<(DecompressorScratch, Vec<N>)>>,
+    /// Scratch memory of decoding, kept for the next vector.
+    scratch: Mutex<Option<(DecompressorScratch, Vec<N>)>>,
 }
 
 impl<T: Decodable, N: OfWord<T>> Decoder<T> for Pages<'_, N> {
@@ -314,19 +308,14 @@ impl<T: Decodable, N: OfWord<T>> Decoder<T> for Pages<'_, N> {
 
     fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
         let corrupt = |e: ::pco::errors::PcoError| Error::corrupt(format!("page {v}: {e}"));
-        let start = v
-            .checked_sub(1)
-            .map_or(Some(0), |before| self.ends.get(before).copied());
-        let page = start
-            .zip(self.ends.get(v))
-            .and_then(|(start, end)| self.pages.get(start..*end));
-        let (Some(page), Some(chunk)) = (page, &self.chunk) else {
-            return Err(Error::corrupt(format!("no vector {v}")));
-        };
-        let at_hand = || self.at_hand.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut scratch, mut numbers) = at_hand().take().unwrap_or_default();
+        let pages = self.chunk.as_ref().zip(self.ends.array_windows().nth(v));
+        let page =
+            pages.and_then(|(chunk, [start, end])| Some((chunk, self.pages.get(*start..*end)?)));
+        let (chunk, page) = page.ok_or_else(|| Error::internal(format!("page {v} expected")))?;
+        let kept = || self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut scratch, mut numbers) = kept().take().unwrap_or_default();
         numbers.resize(VECTOR, N::default());
-        let into = numbers.get_mut(..out.len()).unwrap_or_default();
+        let into = places(&mut numbers, out.len())?;
         let mut decompressor = chunk
             .page_decompressor_with_scratch(page, into.len(), &mut scratch)
             .map_err(corrupt)?;
@@ -341,7 +330,7 @@ impl<T: Decodable, N: OfWord<T>> Decoder<T> for Pages<'_, N> {
         out.iter_mut()
             .zip(into)
             .for_each(|(out, number)| *out = number.word());
-        *at_hand() = Some((scratch, numbers));
+        *kept() = Some((scratch, numbers));
         Ok(())
     }
 }

@@ -5,13 +5,15 @@
 //! byte strings: payload = contents | child: lengths (u32)
 //! ```
 //!
-//! A vector of strings needs the bytes before it: their sums per vector are made at open.
+//! Where the strings of a vector begin is the sum of all lengths before: computed at open.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::borrow::Cow;
 
-use staffa_kernels::{VECTOR, Word as _, as_bytes, copy_from_le, sum_u32};
+use staffa_kernels::{VECTOR, Word as _, as_bytes, copy_from_le};
 
+use super::common::{node, strings, within};
+use super::lengths::StringLengths;
 use crate::decode::{
     AnyDecoder, Appended, BytesDecoder, Decodable, Decoder, OpenContext, Scratch, StringVector,
     by_vector, take_each,
@@ -19,7 +21,7 @@ use crate::decode::{
 use crate::encode::{Chooser, Encoding, Info, PointAccess, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
-use crate::values::{Kind, Physical, PhysicalType, Values, for_words, vector_len};
+use crate::values::{Kind, PhysicalType, Values, for_values, for_words};
 
 /// See the [module](self).
 pub struct Plain;
@@ -61,43 +63,28 @@ impl Encoding for Plain {
         _: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        let mut node = Node {
-            encoding: 0,
-            ty: values.physical_type(),
-            len: values.len(),
-            payload: vec![],
-            children: vec![],
-        };
         match values {
+            Values::Bits(_) => Ok(None),
             Values::Bytes(strings) => {
-                node.payload = strings.contents().to_vec();
-                node.children.push(chooser.lengths(&strings.lengths())?);
+                let lengths = chooser.lengths(&strings.lengths())?;
+                node(self, values, strings.contents().to_vec(), vec![lengths])
             }
-            Values::Bits(_) => return Ok(None),
-            words => for_words!(words.physical_type(), T => {
-                node.payload.extend_from_slice(as_bytes(T::slice(words).unwrap_or_default()));
-            }, _ => return Ok(None)),
+            words => node(self, values, word_bytes(words).to_vec(), vec![]),
         }
-        Ok(Some(node))
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
         if node.ty == PhysicalType::Bytes {
-            node.expect_children(1)?;
-            let lengths =
-                cx.open_words::<u32>(node.child(0, "lengths", PhysicalType::U32, node.len)?)?;
-            let starts = starts_within(lengths.as_ref(), node.payload.len() as u64)?;
-            if starts.last().copied().unwrap_or(0) as usize != node.payload.len() {
+            let contents = Cow::Borrowed(node.payload);
+            let lengths = StringLengths::open(node, cx, contents.len() as u64)?;
+            if lengths.total() != contents.len() {
                 return Err(Error::corrupt(format!(
-                    "lengths that add up to {} expected",
-                    node.payload.len()
+                    "lengths that add up to {} expected, found {}",
+                    contents.len(),
+                    lengths.total()
                 )));
             }
-            return Ok(AnyDecoder::Bytes(Box::new(PlainBytes {
-                contents: Cow::Borrowed(node.payload),
-                lengths,
-                starts,
-            })));
+            return strings(PlainBytes { contents, lengths });
         }
         node.expect_children(0)?;
         for_words!(node.ty, T => {
@@ -111,29 +98,12 @@ impl Encoding for Plain {
     }
 }
 
-/// Byte offset of every vector's first string, and the end; the lengths must add up to at most
-/// `most`.
-pub(crate) fn starts_within(lengths: &dyn Decoder<u32>, most: u64) -> Result<Vec<u32>> {
-    let mut cx = Scratch::default();
-    let mut buffer = cx.take_u32();
-    let (mut starts, mut sum) = (vec![0u32], 0u64);
-    for v in 0..lengths.len().div_ceil(VECTOR) {
-        let out = buffer
-            .get_mut(..vector_len(lengths.len(), v))
-            .unwrap_or_default();
-        lengths.vector(v, &mut cx, out)?;
-        sum += sum_u32(out);
-        starts.push(u32::try_from(sum).unwrap_or(u32::MAX));
-    }
-    if sum > most.min(u64::from(u32::MAX)) {
-        return Err(Error::corrupt(format!(
-            "lengths that add up to at most {most} expected, found {sum}"
-        )));
-    }
-    Ok(starts)
+/// Little-endian bytes of words; none of bits and byte strings.
+pub(super) fn word_bytes(values: Values<'_>) -> &[u8] {
+    for_values!(values, words(words) => as_bytes(words), bits(_) => &[], bytes(_) => &[])
 }
 
-/// Words as little-endian bytes, as many as there are.
+/// Words as little-endian bytes.
 pub(super) struct PlainWords<'a> {
     pub bytes: Cow<'a, [u8]>,
     pub len: usize,
@@ -146,12 +116,9 @@ impl<T: Decodable> Decoder<T> for PlainWords<'_> {
 
     fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
         let start = v * VECTOR * T::BYTES;
-        let bytes = self
-            .bytes
-            .get(start..start + out.len() * T::BYTES)
-            .unwrap_or_default();
+        let bytes = within(&self.bytes, start..start + out.len() * T::BYTES)?;
         if !copy_from_le(bytes, out) {
-            return Err(Error::corrupt(format!("no vector {v}")));
+            return Err(Error::internal(format!("bytes of vector {v} expected")));
         }
         Ok(())
     }
@@ -163,22 +130,16 @@ impl<T: Decodable> Decoder<T> for PlainWords<'_> {
     }
 }
 
-/// Strings one after another, with where those of every vector begin.
+/// Strings one after another.
 pub(super) struct PlainBytes<'a> {
     pub contents: Cow<'a, [u8]>,
-    pub lengths: Box<dyn Decoder<u32> + 'a>,
-    pub starts: Vec<u32>,
+    pub lengths: StringLengths<'a>,
 }
 
 impl PlainBytes<'_> {
-    fn range(&self, v: usize) -> &[u8] {
-        match self.starts.get(v..v + 2) {
-            Some(&[start, end]) => self
-                .contents
-                .get(start as usize..end as usize)
-                .unwrap_or_default(),
-            _ => &[],
-        }
+    /// Strings of vector `v`.
+    fn strings(&self, v: usize) -> Result<&[u8]> {
+        within(&self.contents, self.lengths.span(v)?)
     }
 }
 
@@ -188,11 +149,11 @@ impl BytesDecoder for PlainBytes<'_> {
     }
 
     fn lengths(&self) -> Option<&dyn Decoder<u32>> {
-        Some(self.lengths.as_ref())
+        Some(self.lengths.decoder())
     }
 
     fn vector_bytes(&self, v: usize, _: &mut Scratch) -> Result<usize> {
-        Ok(self.range(v).len())
+        Ok(self.lengths.span(v)?.len())
     }
 
     fn vector(
@@ -203,7 +164,7 @@ impl BytesDecoder for PlainBytes<'_> {
         out: &mut [u8],
     ) -> Result<usize> {
         self.lengths.vector(v, cx, lengths)?;
-        let bytes = self.range(v);
+        let bytes = self.strings(v)?;
         let out = out
             .get_mut(..bytes.len())
             .ok_or_else(|| Error::corrupt("strings longer than declared"))?;
@@ -214,11 +175,8 @@ impl BytesDecoder for PlainBytes<'_> {
     fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
         let mut buffer = cx.take_u32();
         for (v, rows) in by_vector(rows) {
-            let lengths = buffer
-                .get_mut(..vector_len(self.lengths.len(), v))
-                .unwrap_or_default();
-            self.lengths.vector(v, cx, lengths)?;
-            let bytes = self.range(v);
+            let lengths = self.lengths.vector(v, cx, &mut buffer)?;
+            let bytes = self.strings(v)?;
             out.push_rows(rows, StringVector { lengths, bytes })?;
         }
         cx.give_u32(buffer);

@@ -5,24 +5,26 @@
 //! child: digits (u32, two's complement) | child: exponents (u8, 0 to 22, 23 = exception) | child: exceptions (words)
 //! ```
 //!
-//! A value is stored so only if the multiplication gives back its very bits; -0.0, infinities, NaNs
-//! and values with more than 31 bits of digits are exceptions. 32-bit floats are multiplied as
-//! doubles and rounded once.
+//! A value whose bits the multiplication does not give back is an exception: -0.0, infinities, NaNs
+//! and values with more than 31 bits of digits. 32-bit floats are multiplied as doubles and rounded
+//! once.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{PoolVec, VECTOR};
 
+use super::common::{count_of, encode_floats, is_float, node, of_vector, open_floats, places};
 use crate::decode::{AnyDecoder, Decodable, Decoder, OpenContext, Scratch};
 use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{FloatBits, Kind, PhysicalType, Values};
 
-const MAX_EXPONENT: usize = 22;
+/// In place of the exponent of an exception.
 const EXCEPTION: u8 = 23;
-static POWERS: [f64; MAX_EXPONENT + 1] = [
+/// 10^-exponent; that of an exception is any power, as the value is patched.
+static POWERS: [f64; EXCEPTION as usize + 1] = [
     1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14,
-    1e-15, 1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22,
+    1e-15, 1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22, 0.0,
 ];
 
 /// See the [module](self).
@@ -42,7 +44,7 @@ impl Encoding for Pseudodecimal {
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
-        kind == Kind::Float && matches!(ty, PhysicalType::U32 | PhysicalType::U64)
+        is_float(ty, kind)
     }
 
     /// Not under 10% distinct (BtrBlocks, section 4.2); the share of exceptions is seen when
@@ -59,35 +61,22 @@ impl Encoding for Pseudodecimal {
         _: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        match values {
-            Values::U32(words) => encode(words, chooser),
-            Values::U64(words) => encode(words, chooser),
-            _ => Ok(None),
-        }
+        encode_floats!(values, words => encode(words, chooser))
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
-        match node.ty {
-            PhysicalType::U32 => open::<u32>(node, cx),
-            PhysicalType::U64 => open::<u64>(node, cx),
-            other => Err(Error::corrupt(format!(
-                "floats of 32 or 64 bits expected, found {other:?}"
-            ))),
-        }
+        open_floats!(node, T => open::<T>(node, cx))
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        node.children
-            .get(2)
-            .map(|exceptions| format!("{} exceptions", exceptions.len))
-            .unwrap_or_default()
+        count_of(node, 2, "exceptions")
     }
 }
 
 /// Digits and exponent that give back exactly these bits.
 fn single<T: FloatBits + Decodable>(bits: T) -> Option<(i32, u8)> {
     let value = bits.to_f64();
-    for (exponent, power) in POWERS.iter().enumerate() {
+    for (exponent, power) in (0..EXCEPTION).zip(&POWERS) {
         let digits = (value / power).round();
         if digits.abs() > f64::from(i32::MAX) || digits.is_nan() {
             return None;
@@ -95,7 +84,7 @@ fn single<T: FloatBits + Decodable>(bits: T) -> Option<(i32, u8)> {
         // The conversion to an integer drops the sign of -0.0, and the comparison of bits sees it.
         let digits = digits as i32;
         if T::from_f64(f64::from(digits) * power) == bits {
-            return Some((digits, exponent as u8));
+            return Some((digits, exponent));
         }
     }
     None
@@ -108,7 +97,7 @@ fn encode<T: FloatBits + Decodable>(words: &[T], chooser: &Chooser<'_>) -> Resul
             digits.push(d as u32);
             exponents.push(e);
         } else {
-            // The digits before again: they cost the least.
+            // An exception has the digits before, which cost the least.
             digits.push(digits.last().copied().unwrap_or(0));
             exponents.push(EXCEPTION);
             exceptions.push(word);
@@ -122,13 +111,7 @@ fn encode<T: FloatBits + Decodable>(words: &[T], chooser: &Chooser<'_>) -> Resul
         chooser.child(Values::U8(&exponents), Kind::Unsigned)?,
         chooser.child(T::values(&exceptions), Kind::Opaque)?,
     ];
-    Ok(Some(Node {
-        encoding: 8,
-        ty: T::TYPE,
-        len: words.len(),
-        payload: vec![],
-        children,
-    }))
+    node(&Pseudodecimal, T::values(words), vec![], children)
 }
 
 fn open<'a, T: FloatBits + Decodable>(
@@ -176,27 +159,30 @@ impl<T: FloatBits + Decodable> Decoder<T> for Decimals<'_, T> {
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         let mut buffer = cx.take_u32();
-        let digits = buffer.get_mut(..out.len()).unwrap_or_default();
+        let digits = places(&mut buffer, out.len())?;
         self.digits.vector(v, cx, digits)?;
-        let exponents = self
-            .exponents
-            .get(v * VECTOR..v * VECTOR + out.len())
-            .unwrap_or_default();
-        let mut some = false;
+        let missing = || Error::internal(format!("exponents of vector {v} expected"));
+        let exponents = self.exponents.get(v * VECTOR..v * VECTOR + out.len());
+        let exponents = exponents.ok_or_else(missing)?;
+        let mut exceptions = 0;
         for ((place, digits), exponent) in out.iter_mut().zip(&*digits).zip(exponents) {
-            // An exponent of 23 takes any power: the value is patched below.
+            // Exponents are checked at open: there is a power for each.
             let power = POWERS.get(usize::from(*exponent)).copied().unwrap_or(0.0);
             *place = T::from_f64(f64::from(*digits as i32) * power);
-            some |= *exponent == EXCEPTION;
+            exceptions += usize::from(*exponent == EXCEPTION);
         }
-        if some {
-            let start = self.starts.get(v).copied().unwrap_or(0);
+        if exceptions > 0 {
+            let start = *of_vector(&self.starts, v)?;
+            let values = self
+                .exceptions
+                .get(start..start + exceptions)
+                .ok_or_else(missing)?;
             let places = out
                 .iter_mut()
                 .zip(exponents)
-                .filter(|(_, exponent)| **exponent == EXCEPTION);
+                .filter(|(_, e)| **e == EXCEPTION);
             places
-                .zip(self.exceptions.get(start..).unwrap_or_default())
+                .zip(values)
                 .for_each(|((place, _), value)| *place = *value);
         }
         cx.give_u32(buffer);

@@ -4,13 +4,14 @@
 //! payload = the bit whose positions are stored: u8, 0 or 1 | a serialised Roaring bitmap of 32-bit positions
 //! ```
 //!
-//! Chambi, Lemire, Kaser, Godin: Better bitmap performance with Roaring bitmaps (2016); in
-//! BtrBlocks for NULLs and exceptions (section 2.2).
+//! Chambi, Lemire, Kaser, Godin: Better bitmap performance with Roaring bitmaps (2016). BtrBlocks
+//! has it for NULLs and exceptions (section 2.2).
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use roaring::RoaringBitmap;
 
-use crate::decode::{AnyDecoder, BitsDecoder, OpenContext};
+use super::common::node;
+use crate::decode::{AnyDecoder, OpenContext};
 use crate::encode::{Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
@@ -56,13 +57,7 @@ impl Encoding for Roaring {
         }
         let mut payload = vec![u8::from(rarer)];
         set.serialize_into(&mut payload)?;
-        Ok(Some(Node {
-            encoding: 12,
-            ty: PhysicalType::Bits,
-            len: bits.len(),
-            payload,
-            children: vec![],
-        }))
+        node(self, values, payload, vec![])
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, _: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
@@ -76,7 +71,7 @@ impl Encoding for Roaring {
         }
         let mut rest = cursor.bytes(cursor.remaining())?;
         let set = RoaringBitmap::deserialize_from(&mut rest)
-            .map_err(|e| Error::corrupt(format!("no Roaring bitmap: {e}")))?;
+            .map_err(|e| Error::corrupt(format!("a Roaring bitmap expected: {e}")))?;
         if !rest.is_empty() {
             return Err(Error::corrupt(format!(
                 "the Roaring bitmap ends {} bytes before the payload",
@@ -89,27 +84,10 @@ impl Encoding for Roaring {
                 node.len
             )));
         }
-        Ok(AnyDecoder::Bits(Box::new(Positions {
-            set,
-            stored: stored == 1,
-            len: node.len,
-        })))
-    }
-}
-
-struct Positions {
-    set: RoaringBitmap,
-    stored: bool,
-    len: usize,
-}
-
-impl BitsDecoder for Positions {
-    fn bits(&self) -> Result<Bitmap> {
-        let mut bits = Bitmap::filled(self.len, !self.stored);
-        self.set
-            .iter()
-            .for_each(|position| bits.set(position as usize, self.stored));
-        Ok(bits)
+        let mut bits = Bitmap::filled(node.len, stored == 0);
+        set.iter()
+            .for_each(|position| bits.set(position as usize, stored == 1));
+        Ok(AnyDecoder::Bits(Box::new(bits)))
     }
 }
 

@@ -1,25 +1,26 @@
-//! Split: integers cut in two by a factor, quotients and remainders: times of whole seconds in
-//! microseconds, prices of whole cents, amounts that are mostly of millions.
+//! Split: integers as quotients and remainders by a factor: times of whole seconds in microseconds,
+//! prices of whole cents, amounts that are mostly millions.
 //!
 //! ```text
 //! payload = factor: word, not 0
 //! child: quotients | child: remainders, below the factor
 //! ```
 //!
-//! A value is quotient * factor + remainder, modulo the type. The factor is the greatest common
-//! divisor of all differences, or else the power of ten that most values are multiples of.
+//! value = quotient * factor + remainder, modulo 2 to the bits of a word. The factor is the greatest
+//! common divisor of all differences, or else the power of ten that most values are multiples of.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{Int as _, VECTOR, Word as _};
+use staffa_kernels::{Int as _, VECTOR};
 
+use super::common::{encode_ints, is_integer, little_endian, node, open_ints, places, read_word};
 use crate::decode::{AnyDecoder, Decodable, Decoder, Integer, OpenContext, Scratch};
 use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
-use crate::values::{Kind, Physical, PhysicalType, Values, for_ints};
+use crate::values::{Kind, Physical as _, PhysicalType, Values};
 
-/// Values by which the power of ten is found.
-const LOOKED_AT: usize = 256;
+/// Values of the sample by which the power of ten is found.
+const SAMPLED: usize = 256;
 
 /// See the [module](self).
 pub struct Split;
@@ -38,8 +39,7 @@ impl Encoding for Split {
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
-        matches!(kind, Kind::Signed | Kind::Unsigned)
-            && ty.width_bytes().is_some_and(|bytes| bytes <= 8)
+        is_integer(ty, kind)
     }
 
     fn is_viable(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
@@ -52,15 +52,14 @@ impl Encoding for Split {
         stats: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        for_ints!(values.physical_type(), T => encode(T::slice(values).unwrap_or_default(), stats.kind(), chooser),
-            _ => Ok(None))
+        encode_ints!(values, words => encode(words, stats.kind(), chooser))
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
         node.expect_children(2)?;
-        for_ints!(node.ty, T => {
+        open_ints!(node, T => {
             let mut cursor = node.cursor();
-            let factor = T::read_le(cursor.bytes(T::BYTES)?).unwrap_or_default().to_u64();
+            let factor = read_word::<T>(&mut cursor)?.to_u64();
             cursor.finish("factor")?;
             if factor == 0 {
                 return Err(Error::corrupt("a factor of 1 or more expected, found 0"));
@@ -68,19 +67,15 @@ impl Encoding for Split {
             let quotients = cx.open_words::<T>(node.child(0, "quotients", T::TYPE, node.len)?)?;
             let remainders = cx.open_words::<T>(node.child(1, "remainders", T::TYPE, node.len)?)?;
             Ok(T::wrap(Box::new(Parts { factor, quotients, remainders })))
-        }, other => Err(Error::corrupt(format!("integers expected, found {other:?}"))))
+        })
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        let mut le = [0; 8];
-        le.iter_mut()
-            .zip(node.payload)
-            .for_each(|(to, from)| *to = *from);
-        format!("by {}", u64::from_le_bytes(le))
+        format!("by {}", little_endian(node.payload))
     }
 }
 
-/// A value as wide as arithmetic is done.
+/// A value in the width of the arithmetic.
 fn wide<T: Integer>(value: T, kind: Kind) -> i128 {
     let shift = 64 - T::BITS;
     if kind == Kind::Signed {
@@ -90,9 +85,9 @@ fn wide<T: Integer>(value: T, kind: Kind) -> i128 {
     }
 }
 
-/// The factor by which it is worth while to cut.
+/// The factor by which splitting pays.
 fn factor<T: Integer>(words: &[T], kind: Kind) -> Option<u64> {
-    // With the sign bit turned they are ordered as the values are, and differ by as much.
+    // With the sign bit flipped, words are ordered as the values are, and differ by as much.
     let sign = if kind == Kind::Signed {
         1 << (T::BITS - 1)
     } else {
@@ -118,10 +113,10 @@ fn factor<T: Integer>(words: &[T], kind: Kind) -> Option<u64> {
     if common > 1 && common <= top {
         return Some(common);
     }
-    // How many of some values are multiples of every power of ten.
+    // How many values of a sample are multiples of each power of ten.
     let (mut multiples, mut some) = ([0u32; 20], 0u32);
     let (mut least, mut most) = (i128::MAX, i128::MIN);
-    for word in words.iter().step_by((words.len() / LOOKED_AT) | 1) {
+    for word in words.iter().step_by((words.len() / SAMPLED) | 1) {
         let value = wide(*word, kind);
         (least, most, some) = (least.min(value), most.max(value), some + 1);
         let mut left = value.unsigned_abs() as u64;
@@ -132,7 +127,7 @@ fn factor<T: Integer>(words: &[T], kind: Kind) -> Option<u64> {
             left /= 10;
             *count += 1;
         }
-        // 0 tells nothing: it is counted with the others, not against them.
+        // 0 is a multiple of every power of ten: it is not counted.
         some -= u32::from(value == 0);
     }
     let full = f64::from(128 - (most - least).unsigned_abs().leading_zeros());
@@ -188,13 +183,7 @@ fn encode<T: Integer>(words: &[T], kind: Kind, chooser: &Chooser<'_>) -> Result<
         chooser.child(T::values(&quotients), kind)?,
         chooser.child(T::values(&remainders), Kind::Unsigned)?,
     ];
-    Ok(Some(Node {
-        encoding: 26,
-        ty: T::TYPE,
-        len: words.len(),
-        payload,
-        children,
-    }))
+    node(&Split, T::values(words), payload, children)
 }
 
 struct Parts<'a, T> {
@@ -204,8 +193,12 @@ struct Parts<'a, T> {
 }
 
 impl<T: Integer> Parts<'_, T> {
-    fn join(&self, quotient: T, remainder: T) -> T {
-        T::from_u64(quotient.to_u64().wrapping_mul(self.factor)).wrapping_add(remainder)
+    /// Turns the quotients in `out` into values.
+    fn join(&self, remainders: &[T], out: &mut [T]) {
+        for (place, remainder) in out.iter_mut().zip(remainders) {
+            let product = place.to_u64().wrapping_mul(self.factor);
+            *place = T::from_u64(product).wrapping_add(*remainder);
+        }
     }
 }
 
@@ -216,12 +209,10 @@ impl<T: Integer> Decoder<T> for Parts<'_, T> {
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         let mut buffer = [T::ZERO; VECTOR];
-        let remainders = buffer.get_mut(..out.len()).unwrap_or_default();
+        let remainders = places(&mut buffer, out.len())?;
         self.remainders.vector(v, cx, remainders)?;
         self.quotients.vector(v, cx, out)?;
-        for (place, remainder) in out.iter_mut().zip(remainders) {
-            *place = self.join(*place, *remainder);
-        }
+        self.join(remainders, out);
         Ok(())
     }
 
@@ -229,9 +220,7 @@ impl<T: Integer> Decoder<T> for Parts<'_, T> {
         let mut remainders = vec![T::ZERO; rows.len()];
         self.remainders.take(rows, cx, &mut remainders)?;
         self.quotients.take(rows, cx, out)?;
-        out.iter_mut()
-            .zip(remainders)
-            .for_each(|(place, remainder)| *place = self.join(*place, remainder));
+        self.join(&remainders, out);
         Ok(())
     }
 }

@@ -1,5 +1,5 @@
-//! Stream vbyte: the widths of four integers in a control byte, apart from their bytes (Lemire,
-//! Kurz and Rupp: Stream `VByte`). By name only: it is here to compare with.
+//! Stream VByte: the widths of four integers in a control byte, apart from their bytes (Lemire, Kurz
+//! and Rupp: Stream VByte, 2018). By name only, for comparison.
 //!
 //! ```text
 //! payload = as in vbyte; a vector = control: u8 for every four values, two bits each, the first lowest | bytes
@@ -8,6 +8,7 @@
 //! Two bits stand for 1, 2, 3 and 4 bytes, in types of 64 bits for 1, 2, 4 and 8.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use super::common::{is_integer, little_endian};
 use super::vbyte;
 use crate::decode::{AnyDecoder, OpenContext};
 use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
@@ -15,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef};
 use crate::values::{Kind, PhysicalType, Values};
 
-/// Bytes by control.
+/// Bytes of an integer by the two bits of its control, and the same for types of 64 bits.
 const NARROW: [usize; 4] = [1, 2, 3, 4];
 const WIDE: [usize; 4] = [1, 2, 4, 8];
 
@@ -35,8 +36,7 @@ impl Encoding for StreamVbyte {
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
-        matches!(kind, Kind::Signed | Kind::Unsigned)
-            && ty.width_bytes().is_some_and(|bytes| bytes <= 8)
+        is_integer(ty, kind)
     }
 
     fn encode(
@@ -50,29 +50,20 @@ impl Encoding for StreamVbyte {
         } else {
             NARROW
         };
-        Ok(vbyte::encode(
-            self.info().id,
-            values,
-            stats.kind(),
-            |words, out| {
-                let mut bytes: Vec<u8> = Vec::new();
-                for four in words.chunks(4) {
-                    let mut control = 0;
-                    for (i, word) in four.iter().enumerate() {
-                        let needed = (64 - word.leading_zeros()).div_ceil(8).max(1) as usize;
-                        let (code, width) = widths
-                            .iter()
-                            .enumerate()
-                            .find(|(_, width)| **width >= needed)
-                            .unwrap_or((3, &8));
-                        control |= (code as u8) << (2 * i);
-                        bytes.extend(word.to_le_bytes().iter().take(*width));
-                    }
-                    out.push(control);
+        vbyte::encode(self, values, stats.kind(), |words, out| {
+            let mut bytes: Vec<u8> = Vec::new();
+            for four in words.chunks(4) {
+                let mut control = 0;
+                for (i, word) in four.iter().enumerate() {
+                    let needed = (64 - word.leading_zeros()).div_ceil(8).max(1) as usize;
+                    let code = widths.iter().take_while(|width| **width < needed).count();
+                    control |= (code as u8) << (2 * i);
+                    bytes.extend(word.to_le_bytes().iter().take(width_of(code as u8, widths)));
                 }
-                out.extend(bytes);
-            },
-        ))
+                out.push(control);
+            }
+            out.extend(bytes);
+        })
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, _: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
@@ -88,6 +79,16 @@ impl Encoding for StreamVbyte {
     }
 }
 
+/// The width that the two low bits of `code` stand for.
+fn width_of(code: u8, [a, b, c, d]: [usize; 4]) -> usize {
+    match code & 3 {
+        0 => a,
+        1 => b,
+        2 => c,
+        _ => d,
+    }
+}
+
 fn unpack(bytes: &[u8], widths: &[usize; 4], out: &mut [u64]) -> Result<()> {
     let short = || Error::corrupt("a vector of fewer bytes than its widths say");
     let (control, mut bytes) = bytes
@@ -95,14 +96,9 @@ fn unpack(bytes: &[u8], widths: &[usize; 4], out: &mut [u64]) -> Result<()> {
         .ok_or_else(short)?;
     for (four, control) in out.chunks_mut(4).zip(control) {
         for (i, place) in four.iter_mut().enumerate() {
-            let width = widths
-                .get(usize::from(control >> (2 * i) & 3))
-                .copied()
-                .unwrap_or(0);
+            let width = width_of(control >> (2 * i), *widths);
             let (word, rest) = bytes.split_at_checked(width).ok_or_else(short)?;
-            let mut le = [0; 8];
-            le.iter_mut().zip(word).for_each(|(to, from)| *to = *from);
-            *place = u64::from_le_bytes(le);
+            *place = little_endian(word);
             bytes = rest;
         }
     }

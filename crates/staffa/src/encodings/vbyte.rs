@@ -1,18 +1,19 @@
-//! Vbyte: seven bits of an integer to a byte, the highest bit set where more follow. By name only:
-//! it is here to compare with.
+//! VByte: seven bits of an integer to a byte, the highest bit set where more follow. By name only,
+//! for comparison.
 //!
 //! ```text
 //! payload = zigzag: u8, 0 or 1 | per vector: its bytes u16 | the vectors
 //! ```
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{Int as _, VECTOR};
+use staffa_kernels::VECTOR;
 
+use super::common::{encode_ints, is_integer, node, of_vector, open_ints, places};
 use crate::decode::{AnyDecoder, Decodable, Decoder, Integer, OpenContext, Scratch};
 use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, Physical, PhysicalType, Values, for_ints, vector_len};
+use crate::format::{Cursor, Node, NodeRef, put_varint};
+use crate::values::{Kind, PhysicalType, Values};
 
 /// See the [module](self).
 pub struct Vbyte;
@@ -30,8 +31,7 @@ impl Encoding for Vbyte {
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
-        matches!(kind, Kind::Signed | Kind::Unsigned)
-            && ty.width_bytes().is_some_and(|bytes| bytes <= 8)
+        is_integer(ty, kind)
     }
 
     fn encode(
@@ -40,21 +40,9 @@ impl Encoding for Vbyte {
         stats: &Stats<'_>,
         _: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        Ok(encode(
-            self.info().id,
-            values,
-            stats.kind(),
-            |words, out| {
-                for &word in words {
-                    let mut left = word;
-                    while left > 0x7f {
-                        out.push(left as u8 | 0x80);
-                        left >>= 7;
-                    }
-                    out.push(left as u8);
-                }
-            },
-        ))
+        encode(self, values, stats.kind(), |words, out| {
+            words.iter().for_each(|word| put_varint(out, *word));
+        })
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, _: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
@@ -62,7 +50,7 @@ impl Encoding for Vbyte {
     }
 }
 
-/// The next words of a vector.
+/// Fills a vector from its bytes.
 fn unpack(bytes: &[u8], out: &mut [u64]) -> Result<()> {
     let mut bytes = bytes.iter();
     for place in out {
@@ -88,31 +76,38 @@ fn unpack(bytes: &[u8], out: &mut [u64]) -> Result<()> {
 
 /// The node of integers whose vectors `pack` turns into bytes.
 pub(super) fn encode(
-    id: u8,
+    encoding: &dyn Encoding,
     values: Values<'_>,
     kind: Kind,
     pack: impl Fn(&[u64], &mut Vec<u8>),
-) -> Option<Node> {
+) -> Result<Option<Node>> {
     let signed = kind == Kind::Signed;
-    for_ints!(values.physical_type(), T => {
-        let words = T::slice(values).unwrap_or_default();
+    encode_ints!(values, words => {
         let (mut payload, mut packed) = (vec![u8::from(signed)], Vec::new());
         for vector in words.chunks(VECTOR) {
-            let vector: Vec<u64> =
-                vector.iter().map(|w| if signed { w.zigzag().to_u64() } else { w.to_u64() }).collect();
+            let wide = |w: &_| widened(*w, signed);
+            let vector: Vec<u64> = vector.iter().map(wide).collect();
             let before = packed.len();
             pack(&vector, &mut packed);
             payload.extend(((packed.len() - before) as u16).to_le_bytes());
         }
         payload.extend(packed);
-        Some(Node { encoding: id, ty: T::TYPE, len: words.len(), payload, children: vec![] })
-    }, _ => None)
+        node(encoding, values, payload, vec![])
+    })
+}
+
+fn widened<T: Integer>(word: T, signed: bool) -> u64 {
+    if signed {
+        word.zigzag().to_u64()
+    } else {
+        word.to_u64()
+    }
 }
 
 /// Fills a vector from its bytes, all of them.
 type Unpack = fn(&[u8], &mut [u64]) -> Result<()>;
 
-/// Opens such a node.
+/// Opens a node of integers whose vectors `unpack` reads.
 pub(super) fn open<'a>(node: &NodeRef<'a>, unpack: Unpack) -> Result<AnyDecoder<'a>> {
     node.expect_children(0)?;
     let mut cursor = node.cursor();
@@ -124,19 +119,19 @@ pub(super) fn open<'a>(node: &NodeRef<'a>, unpack: Unpack) -> Result<AnyDecoder<
             )));
         }
     };
-    let sizes = cursor.bytes(node.len.div_ceil(VECTOR) * 2)?;
-    let size = |size: &[u8]| {
-        size.iter()
-            .rev()
-            .fold(0, |size, byte| size << 8 | usize::from(*byte))
-    };
-    let vectors = sizes
-        .chunks_exact(2)
-        .map(|bytes| cursor.bytes(size(bytes)))
-        .collect::<Result<Vec<_>>>()?;
+    let mut sizes = Cursor::new(cursor.bytes(node.len.div_ceil(VECTOR) * 2)?);
+    let mut vectors = Vec::new();
+    while sizes.remaining() > 0 {
+        vectors.push(cursor.bytes(sizes.u16()?.into())?);
+    }
     cursor.finish("vectors")?;
-    for_ints!(node.ty, T => Ok(T::wrap(Box::new(Bytewise { len: node.len, signed, vectors, unpack }))),
-        other => Err(Error::corrupt(format!("integers expected, found {other:?}"))))
+    let decoder = Bytewise {
+        len: node.len,
+        signed,
+        vectors,
+        unpack,
+    };
+    open_ints!(node, T => Ok(<T as Decodable>::wrap(Box::new(decoder))))
 }
 
 struct Bytewise<'a> {
@@ -152,14 +147,9 @@ impl<T: Integer> Decoder<T> for Bytewise<'_> {
     }
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let bytes = self
-            .vectors
-            .get(v)
-            .ok_or_else(|| Error::corrupt(format!("no vector {v}")))?;
+        let bytes = of_vector(&self.vectors, v)?;
         let mut buffer = cx.take_u64();
-        let words = buffer
-            .get_mut(..vector_len(self.len, v))
-            .unwrap_or_default();
+        let words = places(&mut buffer, out.len())?;
         (self.unpack)(bytes, words)?;
         for (place, word) in out.iter_mut().zip(words) {
             let word = T::from_u64(*word);

@@ -1,19 +1,20 @@
-//! Strings as the numbers in them: by the templates of a sample, with how the numbers are laid out
-//! in slots.
+//! Strings as the numbers in them, by the templates of a sample, and the layout of the numbers in
+//! slots.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{BytesDict, Piece, Text as Printer, TextRows};
 
-use super::{SLOTS, templates};
+use super::super::common::{entry, entry_mut, node};
+use super::{SLOTS, Text, templates};
 use crate::encode::{Chooser, rough_bytes};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::{Node, put_varint};
-use crate::values::{Kind, OwnedValues, PhysicalType, Strings, Values};
+use crate::values::{Kind, OwnedValues, Strings, Values};
 
-/// Fewer rows are not worth trying what their slots take.
+/// The slots of fewer rows are not worth a trial.
 const FEW: usize = 600;
 
-/// Radices of each template's fields, the slots, and about what these take.
+/// Radices of each template's fields, the slots, and about how many bytes these take.
 pub(super) type Layout = (Vec<Vec<u64>>, Vec<Numbers>, usize);
 
 /// Numbers of a slot, in the narrowest words that hold them.
@@ -39,7 +40,7 @@ impl Numbers {
     }
 }
 
-/// A template, and the fields of the rows that follow it.
+/// A template, and its fields, each with a number for every row.
 struct Followed {
     pieces: Vec<Piece>,
     fields: Vec<Vec<u64>>,
@@ -54,11 +55,15 @@ pub(super) struct Parsed {
 }
 
 impl Parsed {
-    /// By the templates of a sample; `None` where half the strings follow none, unless all of that
-    /// is wanted.
-    pub(super) fn of(sample: Strings<'_>, strings: Strings<'_>, must_encode: bool) -> Option<Self> {
-        let mut templates: Vec<Followed> = templates::find(sample)
-            .into_iter()
+    /// By the templates of a sample; `None` where half the strings follow none, unless this must
+    /// encode them.
+    pub(super) fn of(
+        sample: Strings<'_>,
+        strings: Strings<'_>,
+        must_encode: bool,
+    ) -> Result<Option<Self>> {
+        let pieces = templates::find(sample)?.into_iter();
+        let mut templates: Vec<Followed> = pieces
             .map(|pieces| Followed {
                 pieces,
                 fields: Vec::new(),
@@ -69,31 +74,30 @@ impl Parsed {
         let mut last = 0;
         for (row, string) in (0u32..).zip(strings.iter()) {
             if !must_encode && row.is_multiple_of(1 << 10) && others.len() * 2 > row as usize {
-                return None;
+                return Ok(None);
             }
-            // That of the row before first: it is the likeliest, and makes the longest runs.
+            // The template of the row before first: it is the likeliest, and makes the longest runs.
             let order = std::iter::once(last).chain((0..templates.len()).filter(|t| *t != last));
-            let found = order.into_iter().find(|t| {
-                templates
-                    .get_mut(*t)
-                    .is_some_and(|t| templates::parse(&mut t.pieces, string, &mut fields).is_some())
-            });
-            if let Some(template) = found.and_then(|t| templates.get_mut(t)) {
-                template.fields.resize_with(fields.len(), Vec::new);
-                template
-                    .fields
-                    .iter_mut()
-                    .zip(&fields)
-                    .for_each(|(column, value)| column.push(*value));
-                last = found.unwrap_or(0);
-                codes.push(last as u8 + 1);
-            } else {
+            let mut follows = |t: &usize| {
+                let template = templates.get_mut(*t)?;
+                templates::parse(&mut template.pieces, string, &mut fields)
+            };
+            let Some(template) = order.into_iter().find(|t| follows(t).is_some()) else {
                 others.push(row);
                 codes.push(0);
-            }
+                continue;
+            };
+            let columns = &mut templates.get_mut(template).ok_or_else(no_template)?.fields;
+            columns.resize_with(fields.len(), Vec::new);
+            columns
+                .iter_mut()
+                .zip(&fields)
+                .for_each(|(column, value)| column.push(*value));
+            last = template;
+            codes.push(template as u8 + 1);
         }
         if !must_encode && others.len() * 2 > strings.len() {
-            return None;
+            return Ok(None);
         }
         let mut parsed = Self {
             templates,
@@ -101,11 +105,11 @@ impl Parsed {
             others,
         };
         parsed.drop_unused();
-        parsed.templates.iter_mut().for_each(Followed::settle);
-        Some(parsed)
+        parsed.templates.iter_mut().try_for_each(Followed::settle)?;
+        Ok(Some(parsed))
     }
 
-    /// Strings that follow no template at all.
+    /// Strings of which none follows a template.
     pub(super) fn nothing(strings: usize) -> Self {
         Self {
             templates: Vec::new(),
@@ -114,55 +118,46 @@ impl Parsed {
         }
     }
 
-    /// Without templates that no row follows, or that have too many fields.
+    /// Drops the templates that no row follows.
     fn drop_unused(&mut self) {
-        let mut rows = [0usize; 256];
-        self.codes.iter().for_each(|code| {
-            rows.iter_mut()
-                .skip((*code).into())
-                .take(1)
-                .for_each(|n| *n += 1);
-        });
-        let mut renamed = [0u8; 256];
-        let mut kept = 0;
-        for (code, name) in renamed.iter_mut().enumerate().skip(1) {
-            if rows.get(code).is_some_and(|n| *n > 0) {
-                kept += 1;
-                *name = kept;
-            }
+        let mut used = [false; 256];
+        self.codes
+            .iter()
+            .for_each(|code| *entry_mut(&mut used, *code) = true);
+        let (mut renamed, mut kept) = ([0u8; 256], 0);
+        for (name, used) in renamed.iter_mut().zip(used).skip(1) {
+            kept += u8::from(used);
+            *name = kept;
         }
-        let mut code = 0;
-        self.templates.retain(|_| {
-            code += 1;
-            rows.get(code).is_some_and(|n| *n > 0)
-        });
+        let mut used = used.into_iter().skip(1);
+        self.templates.retain(|_| used.next() == Some(true));
         self.codes
             .iter_mut()
-            .for_each(|code| *code = renamed.get(usize::from(*code)).copied().unwrap_or(0));
+            .for_each(|code| *code = *entry(&renamed, *code));
     }
 
-    /// Which fields are joined to slots, the slots, and about what they take: all that may be
-    /// joined, or none, whichever is smaller. `None` where there would be too many slots.
-    pub(super) fn layout(&self, chooser: &Chooser<'_>) -> Result<Option<Layout>> {
-        let apart: Vec<Vec<u64>> = self
+    /// Radices of the fields: none joined to slots, and all that may be, without those that have too
+    /// many slots.
+    fn radices(&self) -> impl Iterator<Item = Vec<Vec<u64>>> {
+        let apart = self
             .templates
             .iter()
             .map(|t| vec![0; t.fields.len()])
             .collect();
         let joined: Vec<Vec<u64>> = self.templates.iter().map(Followed::joined).collect();
+        let joined = Some(joined).filter(|joined| *joined != apart);
+        let few = |t: &Vec<u64>| t.iter().filter(|radix| **radix == 0).count() <= SLOTS;
+        std::iter::once(apart)
+            .chain(joined)
+            .filter(move |radices| radices.iter().all(few))
+    }
+
+    /// The layout with the fewest bytes, all fields apart or joined; `None` where there would be too
+    /// many slots.
+    pub(super) fn layout(&self, chooser: &Chooser<'_>) -> Result<Option<Layout>> {
         let mut best: Option<Layout> = None;
-        let mut layouts = vec![apart];
-        if layouts.first() != Some(&joined) {
-            layouts.push(joined);
-        }
-        for radices in layouts {
-            if radices
-                .iter()
-                .any(|t| t.iter().filter(|r| **r == 0).count() > SLOTS)
-            {
-                continue;
-            }
-            let slots = self.slots(&radices);
+        for radices in self.radices() {
+            let slots = self.slots(&radices)?;
             let mut size = 0;
             for slot in &slots {
                 size += match self.codes.len() {
@@ -177,125 +172,111 @@ impl Parsed {
         Ok(best)
     }
 
-    /// A node of about the size, without trying anything.
-    pub(super) fn trial(&self, values: Values<'_>) -> Option<Node> {
-        let apart: Vec<Vec<u64>> = self
-            .templates
-            .iter()
-            .map(|t| vec![0; t.fields.len()])
-            .collect();
-        let joined: Vec<Vec<u64>> = self.templates.iter().map(Followed::joined).collect();
-        let codes = rough_bytes(Values::U8(&self.codes));
-        let others = OwnedValues::take(values, &self.others)
-            .ok()?
-            .borrow()
-            .plain_bytes()
-            * 3
-            / 4
-            + self.others.len();
-        let of = |radices: Vec<Vec<u64>>| {
-            let few = radices
-                .iter()
-                .all(|t| t.iter().filter(|r| **r == 0).count() <= SLOTS);
-            let slots = self
-                .slots(&radices)
+    /// A node of about the size, without a trial of its children.
+    pub(super) fn trial(&self, values: Values<'_>) -> Result<Option<Node>> {
+        let mut least = None;
+        for radices in self.radices() {
+            let slots = self.slots(&radices)?;
+            let slots = slots
                 .iter()
                 .map(|slot| slot.with(rough_bytes))
                 .sum::<usize>();
-            few.then(|| self.payload(&radices).len() + slots)
+            let size = self.payload(&radices)?.len() + slots;
+            least = Some(least.map_or(size, |least| size.min(least)));
+        }
+        let Some(least) = least else {
+            return Ok(None);
         };
-        let size = of(apart).into_iter().chain(of(joined)).min()?;
-        let payload = vec![0; size + codes + others];
-        Some(Node {
-            encoding: 17,
-            ty: PhysicalType::Bytes,
-            len: self.codes.len(),
-            payload,
-            children: vec![],
-        })
+        let codes = rough_bytes(Values::U8(&self.codes));
+        let others = OwnedValues::take(values, &self.others)?
+            .borrow()
+            .plain_bytes()
+            * 3
+            / 4;
+        node(
+            &Text,
+            values,
+            vec![0; least + codes + others + self.others.len()],
+            vec![],
+        )
     }
 
     /// The slots in row order.
-    fn slots(&self, radices: &[Vec<u64>]) -> Vec<Numbers> {
+    fn slots(&self, radices: &[Vec<u64>]) -> Result<Vec<Numbers>> {
         let mut slots: Vec<Vec<u64>> = Vec::new();
-        let mut next = vec![0usize; self.templates.len()];
+        // Of every template: its fields with their radices, and the next number of each.
+        let mut templates: Vec<_> = self.templates.iter().zip(radices).map(|t| (t, 0)).collect();
         for code in self.codes.iter().filter(|code| **code > 0) {
-            let t = usize::from(*code) - 1;
-            let (Some(template), Some(radices), Some(next)) =
-                (self.templates.get(t), radices.get(t), next.get_mut(t))
-            else {
-                continue;
-            };
+            let template = templates.get_mut(usize::from(*code) - 1);
+            let ((template, radices), next) = template.ok_or_else(no_template)?;
             let mut slot = 0;
-            for (field, radix) in template.fields.iter().zip(radices) {
-                let value = field.get(*next).copied().unwrap_or(0);
+            for (field, radix) in template.fields.iter().zip(radices.iter()) {
+                let value = *field.get(*next).ok_or_else(no_template)?;
                 if *radix == 0 {
                     if slots.len() == slot {
                         slots.push(Vec::new());
                     }
-                    slots
-                        .iter_mut()
-                        .skip(slot)
-                        .take(1)
-                        .for_each(|s| s.push(value));
+                    slots.get_mut(slot).ok_or_else(no_template)?.push(value);
                     slot += 1;
-                } else if let Some(joined) = slots
-                    .get_mut(slot.wrapping_sub(1))
-                    .and_then(|s| s.last_mut())
-                {
+                } else {
+                    let before = slots.get_mut(slot.wrapping_sub(1));
+                    let joined = before
+                        .and_then(|slot| slot.last_mut())
+                        .ok_or_else(no_template)?;
                     *joined = *joined * radix + value;
                 }
             }
             *next += 1;
         }
-        slots.into_iter().map(Numbers::of).collect()
+        Ok(slots.into_iter().map(Numbers::of).collect())
     }
 
-    pub(super) fn payload(&self, radices: &[Vec<u64>]) -> Vec<u8> {
+    /// Templates with the radices of their fields.
+    pub(super) fn payload(&self, radices: &[Vec<u64>]) -> Result<Vec<u8>> {
         let mut out = vec![self.templates.len() as u8];
         for (template, radices) in self.templates.iter().zip(radices) {
-            let mut radices = radices.iter().copied();
-            let start = out.len();
-            out.push(0);
-            let mut count = 0u8;
+            let mut radices = radices.iter();
+            let (mut count, mut pieces) = (0u8, Vec::new());
             for piece in &template.pieces {
                 count += 1;
                 match piece {
                     Piece::Literal(bytes) => {
                         for part in bytes.chunks(255) {
-                            out.extend([0, part.len() as u8]);
-                            out.extend_from_slice(part);
+                            pieces.extend([0, part.len() as u8]);
+                            pieces.extend_from_slice(part);
                         }
                         count += (bytes.len().saturating_sub(1) / 255) as u8;
                         continue;
                     }
-                    Piece::Decimal => out.push(1),
-                    Piece::Fixed(digits) => out.extend([2, *digits]),
-                    Piece::Grouped => out.push(3),
-                    Piece::Hex { digits, upper } => out.extend([4 + u8::from(*upper), *digits]),
+                    Piece::Decimal => pieces.push(1),
+                    Piece::Fixed(digits) => pieces.extend([2, *digits]),
+                    Piece::Grouped => pieces.push(3),
+                    Piece::Hex { digits, upper } => pieces.extend([4 + u8::from(*upper), *digits]),
                     Piece::Word(words) => {
-                        out.extend([6, words.len() as u8]);
+                        pieces.extend([6, words.len() as u8]);
                         for word in words {
-                            out.push(word.len() as u8);
-                            out.extend_from_slice(word);
+                            pieces.push(word.len() as u8);
+                            pieces.extend_from_slice(word);
                         }
                     }
                 }
-                put_varint(&mut out, radices.next().unwrap_or(0));
+                put_varint(&mut pieces, *radices.next().ok_or_else(no_template)?);
             }
-            out.iter_mut()
-                .skip(start)
-                .take(1)
-                .for_each(|place| *place = count);
+            out.push(count);
+            out.extend(pieces);
         }
-        out
+        Ok(out)
     }
 }
 
+fn no_template() -> Error {
+    Error::internal("a template with other fields than its rows")
+}
+
 impl Followed {
-    /// A field that is the same in all rows becomes a literal, a number of the same width in all
-    /// one of fixed width.
-    fn settle(&mut self) {
+    /// Makes a literal of a field that is the same in all rows, and a field of fixed width of numbers
+    /// that have one.
+    fn settle(&mut self) -> Result<()> {
         let mut columns = std::mem::take(&mut self.fields).into_iter();
         let mut pieces = Vec::new();
         for piece in std::mem::take(&mut self.pieces) {
@@ -303,26 +284,23 @@ impl Followed {
                 templates::literal(&mut pieces, bytes);
                 continue;
             }
-            let column = columns.next().unwrap_or_default();
+            let column = columns.next().ok_or_else(no_template)?;
             let (least, most) = column
                 .iter()
                 .fold((u64::MAX, 0), |(a, b), v| (a.min(*v), b.max(*v)));
             if least == most {
-                templates::literal(&mut pieces, &printed(piece, least));
+                templates::literal(&mut pieces, &printed(piece, least)?);
                 continue;
             }
+            let digits = |value: u64| value.checked_ilog10().map_or(1, |log| log as u8 + 1);
             pieces.push(match piece {
-                Piece::Decimal
-                    if least.checked_ilog10().unwrap_or(0)
-                        == most.checked_ilog10().unwrap_or(0) =>
-                {
-                    Piece::Fixed(most.checked_ilog10().unwrap_or(0) as u8 + 1)
-                }
+                Piece::Decimal if digits(least) == digits(most) => Piece::Fixed(digits(most)),
                 other => other,
             });
             self.fields.push(column);
         }
         self.pieces = pieces;
+        Ok(())
     }
 
     /// Radices with as many fields to a slot as 63 bits hold.
@@ -339,22 +317,21 @@ impl Followed {
     }
 }
 
-/// A field as it is printed.
-fn printed(piece: Piece, value: u64) -> Vec<u8> {
+/// The bytes that a field prints.
+fn printed(piece: Piece, value: u64) -> Result<Vec<u8>> {
     let mut out = vec![0; 32];
-    let (Some(printer), Some(none)) = (
-        Printer::new(&[(vec![piece], vec![0])]),
-        BytesDict::new(&[0], &[]),
-    ) else {
-        return Vec::new();
-    };
+    let unprinted = || Error::internal("a number that its field does not print");
+    let printer = Printer::new(&[(vec![piece], vec![0])]).ok_or_else(unprinted)?;
+    let none = BytesDict::new(&[0], &[]).ok_or_else(unprinted)?;
     let rows = TextRows {
         codes: &[1],
         slots: &[&[value]],
         others: &none,
         first_other: 0,
     };
-    let written = printer.print(&rows, &mut [0], &mut out).unwrap_or(0);
+    let written = printer
+        .print(&rows, &mut [0], &mut out)
+        .ok_or_else(unprinted)?;
     out.truncate(written);
-    out
+    Ok(out)
 }

@@ -1,0 +1,257 @@
+//! Dictionary: distinct values once, and a code for every row.
+//!
+//! ```text
+//! payload = 0: u8             | child: codes (u32) | child: values     the block's own dictionary
+//! payload = 1: u8, part: u8   | child: codes (u32)                     a shared dictionary of the column chunk
+//! ```
+//!
+//! Codes are in the order of first occurrence: where a list of values comes again, its codes follow
+//! one another, for delta and frame of reference. Two other orders stand where they are smaller:
+//! sorted strings, which resemble their neighbours, and values by frequency, so that rare ones are
+//! exceptions among the codes. Distinct values are counted exactly, never judged from a sample.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+mod order;
+
+use order::{reordered, size};
+use staffa_kernels::{BytesDict, gather};
+
+use super::codes;
+use super::common::{node, places, strings};
+use crate::decode::{
+    Aggregator, AnyDecoder, Appended, BytesDecoder, Decodable, Decoder, DictionaryStrings, Entries,
+    Integer, LazyStrings, LazyWords, OpenContext, Range, Scratch, StringTest, aggregate_codes,
+    filter_codes, no_code,
+};
+use crate::encode::{Chooser, Encoding, Info, Stats};
+use crate::error::{Error, Result};
+use crate::format::{Node, NodeRef};
+use crate::values::{Bitmap, Kind, OwnedValues, PhysicalType, Values, for_words};
+
+/// See the [module](self).
+pub struct Dictionary;
+
+impl Encoding for Dictionary {
+    fn info(&self) -> &Info {
+        &Info {
+            id: 6,
+            name: "dictionary",
+            about: "distinct values once, a code for every row; of a block, or shared by a row group",
+            child_names: &["codes", "values"],
+            decode_picos: 350,
+            ..Info::DEFAULT
+        }
+    }
+
+    fn accepts(&self, ty: PhysicalType, _: Kind) -> bool {
+        ty != PhysicalType::Bits
+    }
+
+    fn is_viable(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
+        stats
+            .dictionary()
+            .is_some_and(|d| d.firsts.len() > 1 && d.firsts.len() < values.len())
+    }
+
+    fn estimate(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        chooser: &Chooser<'_>,
+    ) -> Result<Option<usize>> {
+        let Some(coded) = stats.dictionary() else {
+            return Ok(None);
+        };
+        let bytes = match reordered(values, stats, chooser)? {
+            Some((_, Some(bytes))) => *bytes,
+            Some((sorted, None)) => size(values, stats.kind(), sorted, chooser)?,
+            None => size(values, stats.kind(), coded, chooser)?,
+        };
+        Ok(Some(8 + bytes))
+    }
+
+    fn encode(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        chooser: &Chooser<'_>,
+    ) -> Result<Option<Node>> {
+        let Some(coded) = stats.dictionary() else {
+            return Ok(None);
+        };
+        let coded = reordered(values, stats, chooser)?.map_or(coded, |(sorted, _)| sorted);
+        let codes = chooser.child(Values::U32(&coded.codes), Kind::Unsigned)?;
+        let dictionary = OwnedValues::take(values, &coded.firsts)?;
+        let dictionary = chooser.child(dictionary.borrow(), stats.kind())?;
+        node(self, values, vec![0], vec![codes, dictionary])
+    }
+
+    fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+        let mut cursor = node.cursor();
+        let kind = cursor.u8()?;
+        let shared = match kind {
+            0 => None,
+            1 => Some(cx.shared_dictionary(usize::from(cursor.u8()?))?),
+            _ => {
+                return Err(Error::corrupt(format!(
+                    "kind 0 or 1 expected, found {kind}"
+                )));
+            }
+        };
+        cursor.finish("payload")?;
+        node.expect_children(if shared.is_some() { 1 } else { 2 })?;
+        let codes = cx.open_words::<u32>(node.child(0, "codes", PhysicalType::U32, node.len)?)?;
+        if node.ty == PhysicalType::Bytes {
+            let values = match shared {
+                Some(part) => Entries::Shared(part.strings()?),
+                None => Entries::Own(LazyStrings::open(
+                    node.any_child(1, "values")?,
+                    cx,
+                    "values",
+                )?),
+            };
+            return strings(CodedBytes { codes, values });
+        }
+        for_words!(node.ty, T => {
+            let values = match shared {
+                Some(part) => Entries::Shared(part.words::<T>()?),
+                None => Entries::Own(LazyWords::open(node.any_child(1, "values")?, cx, "values")?),
+            };
+            Ok(T::wrap(Box::new(CodedWords { codes, values })))
+        }, _ => Err(Error::corrupt("a dictionary holds no bits")))
+    }
+
+    fn detail(&self, node: &NodeRef<'_>) -> String {
+        match node.children.get(1) {
+            Some(values) => format!("{} distinct", values.len),
+            None => "shared".into(),
+        }
+    }
+}
+
+/// The node of codes in shared dictionary `part` of the chunk.
+pub(crate) fn shared_node(
+    values: Values<'_>,
+    codes: &[u32],
+    part: u8,
+    chooser: &Chooser<'_>,
+) -> Result<Node> {
+    let codes = chooser.child(Values::U32(codes), Kind::Unsigned)?;
+    let (ty, len, encoding) = (values.physical_type(), values.len(), Dictionary.info().id);
+    Ok(Node {
+        encoding,
+        ty,
+        len,
+        payload: vec![1, part],
+        children: vec![codes],
+    })
+}
+
+struct CodedWords<'a, T> {
+    codes: Box<dyn Decoder<u32> + 'a>,
+    values: Entries<'a, LazyWords<'a, T>>,
+}
+
+impl<T: Decodable> Decoder<T> for CodedWords<'_, T> {
+    fn len(&self) -> usize {
+        self.codes.len()
+    }
+
+    fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        let mut buffer = cx.take_u32();
+        let codes = places(&mut buffer, out.len())?;
+        self.codes.vector(v, cx, codes)?;
+        let values = self.values.all()?;
+        if !gather(values, codes, out) {
+            return Err(no_code(codes, values.len()));
+        }
+        cx.give_u32(buffer);
+        Ok(())
+    }
+
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        let mut codes = vec![0; rows.len()];
+        self.codes.take(rows, cx, &mut codes)?;
+        if self.values.take(&codes, cx, out)? {
+            Ok(())
+        } else {
+            Err(no_code(&codes, self.values.len()))
+        }
+    }
+
+    fn filter(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap>
+    where
+        T: Integer,
+    {
+        filter_codes(
+            self.codes.as_ref(),
+            &range.of_values(self.values.all()?),
+            cx,
+        )
+    }
+
+    fn aggregate(
+        &self,
+        rows: Option<&Bitmap>,
+        into: &mut dyn Aggregator<T>,
+        cx: &mut Scratch,
+    ) -> Result<()> {
+        aggregate_codes(self.codes.as_ref(), self.values.all()?, rows, into, cx)
+    }
+}
+
+struct CodedBytes<'a> {
+    codes: Box<dyn Decoder<u32> + 'a>,
+    values: Entries<'a, LazyStrings<'a>>,
+}
+
+impl DictionaryStrings for CodedBytes<'_> {
+    fn strings(&self) -> Result<&BytesDict> {
+        self.values.all()
+    }
+
+    fn shared(&self) -> bool {
+        matches!(self.values, Entries::Shared(_))
+    }
+
+    fn codes(&self, v: usize, cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
+        self.codes.vector(v, cx, out)
+    }
+}
+
+impl BytesDecoder for CodedBytes<'_> {
+    fn len(&self) -> usize {
+        self.codes.len()
+    }
+
+    fn dictionary(&self) -> Option<&dyn DictionaryStrings> {
+        Some(self)
+    }
+
+    fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize> {
+        codes::vector_bytes(self, self.codes.len(), v, cx)
+    }
+
+    fn vector(
+        &self,
+        v: usize,
+        cx: &mut Scratch,
+        lengths: &mut [u32],
+        out: &mut [u8],
+    ) -> Result<usize> {
+        codes::vector(self, v, cx, lengths, out)
+    }
+
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
+        let mut codes = vec![0; rows.len()];
+        self.codes.take(rows, cx, &mut codes)?;
+        self.values.take(&codes, cx, out)
+    }
+
+    fn filter(&self, test: &StringTest<'_>, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
+        let passing = self.values.filter(test, cx)?;
+        filter_codes(self.codes.as_ref(), &passing, cx)
+    }
+}
+
+crate::conformance!(Dictionary);

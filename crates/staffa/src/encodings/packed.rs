@@ -1,0 +1,149 @@
+//! Bit-packed vectors: the layout that bitpack, frame of reference, alphabet and OnPair share.
+//!
+//! A full vector of 1,024 values is interleaved as in FastLanes ([`staffa_kernels::bitpack`]). The
+//! tail (fewer values) is a plain little-endian bit string, so that ten values do not cost a whole
+//! vector.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use staffa_kernels::{
+    Packed, VECTOR, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail,
+    unpack_tail,
+};
+
+use super::common::{places, within};
+use crate::decode::{Aggregator, Decoder, Integer, Needs, Scratch, aggregate_vectors};
+use crate::error::{Error, Result};
+use crate::format::Cursor;
+use crate::values::{Bitmap, Kind, vector_len};
+
+/// Bytes of `len` values of `width` bits.
+pub(super) fn packed_len(len: usize, width: u32) -> usize {
+    len / VECTOR * packed_bytes(width) + tail_bytes(len % VECTOR, width)
+}
+
+/// Appends one vector, full or the tail.
+pub(super) fn pack_vector<T: Integer>(vector: &[T], width: u32, out: &mut Vec<u8>) {
+    if vector.len() == VECTOR {
+        pack(vector, width, out);
+    } else {
+        pack_tail(vector, width, out);
+    }
+}
+
+/// Unpacks one vector, full or the tail, and adds `base`.
+pub(super) fn unpack_vector<T: Integer>(
+    packed: &[u8],
+    width: u32,
+    base: T,
+    out: &mut [T],
+) -> Result<()> {
+    let done = if out.len() == VECTOR {
+        unpack(packed, width, base, out)
+    } else {
+        unpack_tail(packed, width, base, out)
+    };
+    if !done {
+        let (bytes, values) = (packed.len(), out.len());
+        return Err(Error::corrupt(format!(
+            "{bytes} bytes do not hold {values} values of {width} bits"
+        )));
+    }
+    Ok(())
+}
+
+/// Value `i` of a packed vector of `rows` values.
+pub(super) fn unpack_value<T: Integer>(
+    packed: &[u8],
+    width: u32,
+    rows: usize,
+    i: usize,
+) -> Option<T> {
+    if rows == VECTOR {
+        unpack_one(packed, width, i)
+    } else {
+        unpack_one_tail(packed, width, i)
+    }
+}
+
+/// Vectors of one width, one after another.
+pub(super) struct PackedVectors<'a> {
+    bytes: &'a [u8],
+    width: u32,
+    len: usize,
+}
+
+impl<'a> PackedVectors<'a> {
+    /// The next bytes of a payload, as `len` values of `width` bits.
+    pub(super) fn read(cursor: &mut Cursor<'a>, len: usize, width: u32) -> Result<Self> {
+        let bytes = cursor.bytes(packed_len(len, width))?;
+        Ok(Self { bytes, width, len })
+    }
+
+    /// How many values there are.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Bytes of vector `v`.
+    fn bytes(&self, v: usize) -> Result<&'a [u8]> {
+        let start = v * packed_bytes(self.width);
+        let bytes = packed_len(vector_len(self.len, v), self.width);
+        within(self.bytes, start..start + bytes)
+    }
+
+    /// Unpacks vector `v` into the start of `buffer`; returns its values.
+    pub(super) fn unpack<'b, T: Integer>(
+        &self,
+        v: usize,
+        buffer: &'b mut [T],
+    ) -> Result<&'b mut [T]> {
+        let out = places(buffer, vector_len(self.len, v))?;
+        unpack_vector(self.bytes(v)?, self.width, T::ZERO, out)?;
+        Ok(out)
+    }
+
+    /// Value `i` of vector `v`.
+    pub(super) fn get<T: Integer>(&self, v: usize, i: usize) -> Option<T> {
+        unpack_value(self.bytes(v).ok()?, self.width, vector_len(self.len, v), i)
+    }
+
+    /// Vector `v` as packed bits, where it is a full one.
+    pub(super) fn packed<T: Integer>(&self, v: usize) -> Option<Packed<'a, T>> {
+        let packed = self
+            .bytes(v)
+            .ok()
+            .filter(|_| vector_len(self.len, v) == VECTOR)?;
+        Some(Packed {
+            packed,
+            width: self.width,
+            base: T::ZERO,
+        })
+    }
+}
+
+/// Aggregates vector by vector: `sum` of a full one where sums are all that is needed and it has
+/// one, the values otherwise.
+pub(super) fn aggregate_sums<T: Integer>(
+    decoder: &impl Decoder<T>,
+    rows: Option<&Bitmap>,
+    into: &mut dyn Aggregator<T>,
+    cx: &mut Scratch,
+    sum: impl Fn(usize, Kind) -> Option<i128>,
+) -> Result<()> {
+    let (Needs::Sum(kind), None) = (into.needs(), rows) else {
+        return aggregate_vectors(decoder, rows, into, cx);
+    };
+    let mut buffer = [T::ZERO; VECTOR];
+    for v in 0..decoder.len().div_ceil(VECTOR) {
+        let values = places(&mut buffer, vector_len(decoder.len(), v))?;
+        if values.len() == VECTOR
+            && let Some(sum) = sum(v, kind)
+        {
+            into.sum(sum)?;
+            continue;
+        }
+        decoder.vector(v, cx, values)?;
+        into.values(values)?;
+    }
+    Ok(())
+}
