@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use arrow_schema::DataType;
 
 use super::number::{Number, kind_of};
-use super::part::Part;
+use super::partial::Part;
 use crate::arrow::Leaf;
 use crate::decode::{Aggregator, AnyDecoder, Block, Decoder, Needs, Scratch, StringAggregator};
 use crate::error::Result;

@@ -13,7 +13,7 @@
 
 mod feed;
 mod number;
-mod part;
+mod partial;
 #[cfg(test)]
 mod tests;
 
@@ -26,7 +26,7 @@ use arrow_array::{Array as _, ArrayRef, BooleanArray, RecordBatch, RecordBatchOp
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::filter::filter;
 use feed::{feed, feeds};
-use part::{Block, Part};
+use partial::{Block, Part};
 use rayon::prelude::*;
 
 use super::filter::ScanTask;

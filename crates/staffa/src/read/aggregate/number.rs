@@ -8,7 +8,7 @@ use arrow_buffer::i256;
 use arrow_schema::DataType;
 use staffa_kernels::{U256, bounds, cast_slice, order_floats, sum_runs};
 
-use super::part::Sum;
+use super::partial::Sum;
 use crate::decode::{Decodable, Integer, integer, sum_of};
 use crate::predicate::Value;
 use crate::values::Kind;
