@@ -90,7 +90,9 @@ pub use inspect::{
 };
 pub use limits::{Limits, retained_memory, set_retained_memory};
 pub use predicate::{Compare, Literal, Predicate};
-pub use read::{Aggregate, File, Reader, RowSelection, Scan, Split, aggregate_batches};
+#[cfg(feature = "aggregate")]
+pub use read::{Aggregate, aggregate_batches};
+pub use read::{File, Reader, RowSelection, Scan, Split};
 pub use write::{WriteOptions, WriteSummary, Writer, to_bytes};
 
 /// Former name of [`Split`].

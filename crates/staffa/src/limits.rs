@@ -16,10 +16,11 @@ pub struct Limits {
     pub block_bytes: u64,
     /// Deepest cascade of encodings, and deepest nesting of types.
     pub depth: u32,
-    /// Most bytes of opened blocks that an open file keeps for later reads of single rows.
+    /// Most bytes of opened blocks that an open file caches for later reads of single rows.
     pub cache_bytes: u64,
-    /// Whether these blocks are kept decoded: larger, but their rows are read without decoding. By
-    /// default they are kept as they are stored.
+    /// Whether the cache holds blocks decoded instead of encoded. Single rows of cached blocks, 81
+    /// columns of 8 tables: 1.36x faster in the geometric mean (median 1.14x, long text 43x), for
+    /// 3.3x the memory.
     pub cache_decoded: bool,
 }
 

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::{decoded_bytes, with_present};
 use crate::error::{Error, Result};
 use crate::format::{HEADER_BYTES, TRAILER_BYTES, ZoneMap};
-use crate::read::File;
+use crate::read::{ChunkReader, File, OutputLayout, RowRange, read_column};
 use crate::values::{DecodedLeaf, Kind};
 
 /// What [`File::verify`] has gone through.
@@ -41,11 +41,12 @@ impl File {
         for (row_group, &rows) in self.footer().row_groups.iter().enumerate() {
             let check = |column: &usize| {
                 for leaf in self.layout().leaves_of(*column) {
-                    self.check_shared(leaf, row_group)?;
+                    ChunkReader::new(self, leaf, row_group)?.check_shared()?;
                     self.check_zones(leaf, row_group)?;
                 }
-                self.column(*column, self.schema(), row_group, 0..rows as usize, false)
-                    .map(|_| ())
+                let rows = 0..rows as usize;
+                let range = RowRange { row_group, rows };
+                read_column(self, *column, self.schema(), &range, false).map(drop)
             };
             columns.par_iter().try_for_each(check)?;
             done += u64::from(rows);
@@ -76,8 +77,9 @@ impl File {
     /// Zone maps must be those of the blocks: a filter trusts them.
     fn check_zones(&self, leaf: usize, row_group: usize) -> Result<()> {
         let (chunk, spec) = (self.chunk(leaf, row_group)?, self.leaf(leaf)?);
+        let reader = ChunkReader::new(self, leaf, row_group)?;
         for (i, entry) in chunk.blocks.iter().enumerate() {
-            let decoded = self.decode_leaf(leaf, row_group, i..i + 1)?;
+            let decoded = reader.decode(i..i + 1, OutputLayout::default())?;
             let found = zone_of_decoded(&decoded, spec.kind)?;
             if found != entry.zone {
                 let what = format!(

@@ -8,7 +8,7 @@ use crate::arrow::shred;
 use crate::encode::{Access, Chooser, Profile, Stats};
 use crate::encodings::POOL;
 use crate::error::Result;
-use crate::read::File;
+use crate::read::{ChunkReader, File, OutputLayout, RowRange, read_batch};
 use crate::write::chunk::{Chosen, ChunkOptions, Sharing};
 use crate::write::correlate::Tried;
 use crate::write::{chunk, correlate, rounding};
@@ -126,7 +126,9 @@ impl File {
             return Ok((Vec::new(), Vec::new()));
         };
         let columns: Vec<usize> = (0..self.schema().fields().len()).collect();
-        let batch = self.batch(&columns, self.schema(), 0, 0..*rows as usize)?;
+        let (row_group, rows) = (0, 0..*rows as usize);
+        let range = RowRange { row_group, rows };
+        let batch = read_batch(self, &columns, self.schema(), &range)?;
         let leaves = shred(&batch, self.layout())?;
         let chosen = leaves
             .par_iter()
@@ -175,7 +177,8 @@ impl File {
         else {
             return Ok(None);
         };
-        let decoded = self.decode_leaf(leaf, row_group, 0..1)?;
+        let reader = ChunkReader::new(self, leaf, row_group)?;
+        let decoded = reader.decode(0..1, OutputLayout::default())?;
         let (plain_bytes, considered) = with_present(&decoded, |values, _| {
             if spec.ty.is_none() || values.is_empty() {
                 return Ok((0, Vec::new()));

@@ -1,9 +1,9 @@
-//! Opened blocks, kept for the next read: what a point read would open again.
+//! The cache of an open file: opened blocks, which a point read would open again.
 //!
-//! A block is kept as it lies in the file, with what its decoders hold beside that (dictionaries,
-//! runs, exceptions): encoded, in the sense of Super-Scalar RAM-CPU Cache Compression, section 2.
-//! On request it is kept decoded, as in Compression in Disk-Based Column Stores: larger, and not
-//! decoded again. Every kept byte counts; the least recently used go first.
+//! A block stays encoded, beside what its decoders hold (dictionaries, runs, exceptions):
+//! Super-Scalar RAM-CPU Cache Compression, section 2. On request it is decoded, as in Compression
+//! in Disk-Based Column Stores: larger, and faster to read. Every byte counts towards the budget;
+//! the least recently used entry is dropped first.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::fmt;
@@ -15,44 +15,44 @@ use staffa_kernels::{Kept, Lends, PoolVec};
 
 use crate::decode::{Block, SharedDictionary};
 
-/// An opened block beside its bytes.
-pub(crate) type OpenBlock = Kept<Sources, Opened>;
+/// An opened block with the bytes from which it borrows.
+pub(crate) type OpenBlock = Kept<BlockSource, BorrowedBlock>;
 
-/// Blocks borrow from their bytes.
-pub(crate) struct Opened;
+/// [`Block`] without its lifetime.
+pub(crate) struct BorrowedBlock;
 
-impl Lends for Opened {
+impl Lends for BorrowedBlock {
     type Of<'a> = Block<'a>;
 }
 
-/// What an opened block borrows from.
+/// The bytes from which opened blocks borrow.
 #[derive(Debug)]
-pub(crate) struct Sources {
-    /// The block's own bytes.
+pub(crate) struct BlockSource {
+    /// Bytes of the blocks.
     pub bytes: Bytes,
-    /// Those of the columns in terms of which it is.
+    /// Bytes of the same blocks of each reference column.
     pub references: Vec<Bytes>,
-    /// The chunk's shared parts.
+    /// Shared dictionaries of the chunk.
     pub shared: Arc<Vec<SharedDictionary>>,
 }
 
-/// Leaf, row group, and what of that chunk.
-type Key = (usize, usize, Part);
+/// Leaf, row group, and item of that chunk.
+type Key = (usize, usize, Item);
 
-/// Of a column chunk.
+/// An item of a column chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Part {
+enum Item {
     /// A block.
     Block(usize),
-    /// The bytes of a block that tells others.
+    /// The bytes of a block that derived columns refer to.
     Bytes(usize),
-    /// The shared parts.
+    /// The shared dictionaries.
     Shared,
-    /// Where the lists begin that the leaf has the lengths of.
+    /// Offsets of lists, for a leaf of their lengths.
     Offsets,
 }
 
-/// For maps, allocations and the nodes of a tree.
+/// Bytes of an entry for maps, allocations and the nodes of a tree.
 const OVERHEAD: u64 = 1 << 10;
 
 enum Entry {
@@ -63,12 +63,12 @@ enum Entry {
 }
 
 impl Entry {
-    /// Bytes that it keeps.
+    /// Bytes of memory.
     fn bytes(&self) -> u64 {
         OVERHEAD
             + match self {
                 Self::Block(block) => {
-                    let Sources {
+                    let BlockSource {
                         bytes, references, ..
                     } = block.owner();
                     let encoded = bytes.len() + references.iter().map(Bytes::len).sum::<usize>();
@@ -81,10 +81,10 @@ impl Entry {
     }
 }
 
-/// Blocks and shared parts within a budget of bytes.
+/// Least recently used entries within a budget of bytes.
 pub(crate) struct Cache {
     budget: u64,
-    kept: Mutex<Entries>,
+    entries: Mutex<Entries>,
 }
 
 struct Entries {
@@ -93,11 +93,11 @@ struct Entries {
 }
 
 impl Cache {
-    /// Of at most so many bytes.
+    /// An empty cache of at most `budget` bytes.
     pub fn new(budget: u64) -> Self {
         Self {
             budget,
-            kept: Mutex::new(Entries {
+            entries: Mutex::new(Entries {
                 by_use: LruCache::unbounded(),
                 bytes: 0,
             }),
@@ -105,8 +105,8 @@ impl Cache {
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {
-        // Nothing here panics half way.
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        // No panic can leave the entries half changed.
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Bytes kept.
@@ -116,41 +116,38 @@ impl Cache {
 
     pub fn block(&self, leaf: usize, row_group: usize, block: usize) -> Option<Arc<OpenBlock>> {
         let mut entries = self.entries();
-        // Shared parts stay as long as a block that holds them: they are used whenever it is.
-        let _ = entries.by_use.get(&(leaf, row_group, Part::Shared));
-        match entries.by_use.get(&(leaf, row_group, Part::Block(block))) {
+        // A block uses its shared dictionaries: they are as recently used as the block.
+        let _ = entries.by_use.get(&(leaf, row_group, Item::Shared));
+        match entries.by_use.get(&(leaf, row_group, Item::Block(block))) {
             Some((Entry::Block(block), _)) => Some(block.clone()),
             _ => None,
         }
     }
 
-    /// The bytes of a block, where it is opened or told another one.
+    /// The bytes of a block that is open, or that a derived column refers to.
     pub fn bytes_of(&self, leaf: usize, row_group: usize, block: usize) -> Option<Bytes> {
         let mut entries = self.entries();
-        let opened = match entries.by_use.get(&(leaf, row_group, Part::Block(block))) {
-            // One that is kept decoded has none left.
-            Some((Entry::Block(opened), _)) => {
-                Some(opened.owner().bytes.clone()).filter(|bytes| !bytes.is_empty())
-            }
-            _ => None,
+        let mut entry = |item| {
+            let bytes = match entries.by_use.get(&(leaf, row_group, item)) {
+                Some((Entry::Block(opened), _)) => opened.owner().bytes.clone(),
+                Some((Entry::Bytes(bytes), _)) => bytes.clone(),
+                _ => return None,
+            };
+            // A decoded block has no bytes.
+            (!bytes.is_empty()).then_some(bytes)
         };
-        opened.or_else(
-            || match entries.by_use.get(&(leaf, row_group, Part::Bytes(block))) {
-                Some((Entry::Bytes(bytes), _)) => Some(bytes.clone()),
-                _ => None,
-            },
-        )
+        entry(Item::Block(block)).or_else(|| entry(Item::Bytes(block)))
     }
 
     pub fn shared(&self, leaf: usize, row_group: usize) -> Option<Arc<Vec<SharedDictionary>>> {
-        match self.entries().by_use.get(&(leaf, row_group, Part::Shared)) {
+        match self.entries().by_use.get(&(leaf, row_group, Item::Shared)) {
             Some((Entry::Shared(parts), _)) => Some(parts.clone()),
             _ => None,
         }
     }
 
     pub fn offsets(&self, leaf: usize, row_group: usize) -> Option<Arc<PoolVec<u64>>> {
-        match self.entries().by_use.get(&(leaf, row_group, Part::Offsets)) {
+        match self.entries().by_use.get(&(leaf, row_group, Item::Offsets)) {
             Some((Entry::Offsets(offsets), _)) => Some(offsets.clone()),
             _ => None,
         }
@@ -158,28 +155,28 @@ impl Cache {
 
     pub fn keep_offsets(&self, leaf: usize, row_group: usize, offsets: &Arc<PoolVec<u64>>) {
         self.keep(
-            (leaf, row_group, Part::Offsets),
+            (leaf, row_group, Item::Offsets),
             Entry::Offsets(offsets.clone()),
         );
     }
 
     pub fn keep_block(&self, leaf: usize, row_group: usize, block: usize, opened: &Arc<OpenBlock>) {
         self.keep(
-            (leaf, row_group, Part::Block(block)),
+            (leaf, row_group, Item::Block(block)),
             Entry::Block(opened.clone()),
         );
     }
 
     pub fn keep_bytes(&self, leaf: usize, row_group: usize, block: usize, bytes: &Bytes) {
         self.keep(
-            (leaf, row_group, Part::Bytes(block)),
+            (leaf, row_group, Item::Bytes(block)),
             Entry::Bytes(bytes.clone()),
         );
     }
 
     pub fn keep_shared(&self, leaf: usize, row_group: usize, parts: &Arc<Vec<SharedDictionary>>) {
         self.keep(
-            (leaf, row_group, Part::Shared),
+            (leaf, row_group, Item::Shared),
             Entry::Shared(parts.clone()),
         );
     }
@@ -222,7 +219,7 @@ mod tests {
     use crate::write::WriteOptions;
 
     #[test]
-    fn what_is_kept_stays_within_its_budget_and_changes_no_row() {
+    fn the_cache_stays_within_its_budget_and_changes_no_row() {
         let rows = 20_000;
         let names =
             StringArray::from_iter_values((0..rows).map(|i| format!("name {}", i * 7 % 613)));
@@ -234,7 +231,7 @@ mod tests {
                     (0..rows).map(|i| i * i % 10_007),
                 )) as _,
             ),
-            // In terms of the one before, and equal to it.
+            // Derived from the column before, and equal to it.
             (
                 "more",
                 Arc::new(Int64Array::from_iter_values(
@@ -260,8 +257,8 @@ mod tests {
             ..WriteOptions::default()
         };
         let bytes = crate::to_bytes(batch.schema(), std::slice::from_ref(&batch), options).unwrap();
-        let told = crate::File::from_bytes(bytes.clone()).unwrap();
-        assert!((1..3).all(|leaf| !told.index(leaf).unwrap().chunks[0].sources.is_empty()));
+        let derived = crate::File::from_bytes(bytes.clone()).unwrap();
+        assert!((1..3).all(|leaf| !derived.chunk_entry(leaf, 0).unwrap().sources.is_empty()));
         let mut most_kept = Vec::new();
         for (budget, cache_decoded) in [
             (0, false),

@@ -1,59 +1,52 @@
-//! Blocks decoded once, to be kept: more memory, and every later read of a row is a load.
+//! Decoded blocks of the cache: more memory than encoded ones, and a row is read by a load.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use staffa_kernels::{BytesDict, PoolVec, VECTOR};
 
-use super::cache::{OpenBlock, Sources};
+use super::cache::{BlockSource, OpenBlock};
 use crate::decode::{
     AnyDecoder, Appended, BitsDecoder, Block, Budget, BytesDecoder, Decodable, Decoder, Scratch,
-    decode_all, decode_all_strings, for_decoder, no_row,
+    decode_all, decode_all_strings, for_decoder, no_code, no_row,
 };
 use crate::error::{Error, Result};
 use crate::values::{Bitmap, vector_len};
 
-/// A block without its encodings, which borrows from nothing.
-pub(crate) fn decoded(block: &Block<'_>) -> Result<OpenBlock> {
-    let mut held = block
-        .validity
-        .as_ref()
-        .map_or(0, |validity| validity.words().len() * 8);
-    let values = match &block.values {
-        None => None,
-        Some(decoder) => Some(for_decoder!(decoder,
+/// A block of decoded values, which borrows from nothing.
+pub(super) fn decode_block(block: &Block<'_>) -> Result<OpenBlock> {
+    let validity = block.validity.as_ref();
+    let mut held = validity.map_or(0, |validity| validity.words().len() * 8);
+    let mut decode = |decoder: &AnyDecoder<'_>| {
+        Ok::<_, Error>(for_decoder!(decoder,
             words(decoder) => words(decoder.as_ref(), &mut held)?,
             bits(decoder) => {
                 let bits = decoder.bits()?;
                 held += bits.words().len() * 8;
-                AnyDecoder::Bits(Box::new(Bits(bits)))
+                AnyDecoder::Bits(Box::new(DecodedBits(bits)))
             },
             bytes(decoder) => {
                 let mut budget = Budget::new(8 * decoder.len() as u64 + block.string_bytes as u64);
                 let strings = decode_all_strings(decoder.as_ref(), &mut budget, "a block")?;
                 held += strings.bytes();
-                AnyDecoder::Bytes(Box::new(Strings(strings)))
+                AnyDecoder::Bytes(Box::new(DecodedStrings(strings)))
             },
-        )),
+        ))
     };
-    let (len, compacted, string_bytes, validity) = (
-        block.len,
-        block.compacted,
-        block.string_bytes,
-        block.validity.clone(),
-    );
-    let nothing = Sources {
-        bytes: bytes::Bytes::new(),
+    let values = block.values.as_ref().map(&mut decode).transpose()?;
+    let source = BlockSource {
+        bytes: Bytes::new(),
         references: Vec::new(),
         shared: Arc::default(),
     };
-    OpenBlock::try_new(nothing, |_| {
+    OpenBlock::try_new(source, |_| {
         Ok(Block {
-            len,
-            validity,
+            len: block.len,
+            validity: block.validity.clone(),
             values,
-            compacted,
-            string_bytes,
+            compacted: block.compacted,
+            string_bytes: block.string_bytes,
             held: held as u64,
         })
     })
@@ -62,12 +55,12 @@ pub(crate) fn decoded(block: &Block<'_>) -> Result<OpenBlock> {
 fn words<T: Decodable>(decoder: &dyn Decoder<T>, held: &mut usize) -> Result<AnyDecoder<'static>> {
     let values = decode_all(decoder)?;
     *held += values.len() * T::BYTES;
-    Ok(T::wrap(Box::new(Words(values))))
+    Ok(T::wrap(Box::new(DecodedWords(values))))
 }
 
-struct Words<T>(PoolVec<T>);
+struct DecodedWords<T>(PoolVec<T>);
 
-impl<T: Decodable> Decoder<T> for Words<T> {
+impl<T: Decodable> Decoder<T> for DecodedWords<T> {
     fn len(&self) -> usize {
         self.0.len()
     }
@@ -92,9 +85,9 @@ impl<T: Decodable> Decoder<T> for Words<T> {
     }
 }
 
-struct Strings(BytesDict);
+struct DecodedStrings(BytesDict);
 
-impl Strings {
+impl DecodedStrings {
     /// The rows of a vector.
     fn rows(&self, v: usize) -> Vec<u32> {
         let start = v * VECTOR;
@@ -102,7 +95,7 @@ impl Strings {
     }
 }
 
-impl BytesDecoder for Strings {
+impl BytesDecoder for DecodedStrings {
     fn len(&self) -> usize {
         self.0.len()
     }
@@ -126,20 +119,17 @@ impl BytesDecoder for Strings {
     }
 
     fn take(&self, rows: &[u32], _: &mut Scratch, out: &mut Appended) -> Result<()> {
-        let worst = rows.last().copied().unwrap_or(0);
-        let bytes = self
-            .0
-            .gathered_bytes(rows)
-            .ok_or_else(|| no_row(worst, self.0.len()))?;
+        let bytes = self.0.gathered_bytes(rows);
+        let bytes = bytes.ok_or_else(|| no_code(rows, self.0.len()))?;
         out.push_all(rows.len(), bytes as usize, |lengths, out| {
             self.0.gather(rows, lengths, out)
         })
     }
 }
 
-struct Bits(Bitmap);
+struct DecodedBits(Bitmap);
 
-impl BitsDecoder for Bits {
+impl BitsDecoder for DecodedBits {
     fn bits(&self) -> Result<Bitmap> {
         Ok(self.0.clone())
     }

@@ -1,4 +1,5 @@
-//! Strings handed out as they are stored: a dictionary, and a code for every row.
+//! Columns of strings as Arrow's dictionaries: the stored dictionary of a block, and a code for every
+//! row.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::ops::Range;
@@ -8,45 +9,56 @@ use arrow_array::{ArrayRef, DictionaryArray, Int32Array};
 use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, FieldRef, Schema};
-use staffa_kernels::{BytesDict, VECTOR};
+use staffa_kernels::BytesDict;
 
-use super::File;
+use super::chunk_reader::ChunkReader;
 use super::run_ends::cast_to_runs;
-use crate::arrow::{Node, boolean_buffer, leaf_array};
+use super::slots::codes_of_rows;
+use crate::arrow::{Node, boolean_buffer, leaf_array, unknown_column};
 use crate::decode::{AnyDecoder, Block, DictionaryStrings, Scratch};
 use crate::error::{Error, Result};
-use crate::values::{DecodedValues, expand, vector_len};
+use crate::values::DecodedValues;
 
 /// The schema with these columns as dictionaries with keys of 32 bits: plain columns of strings or
 /// binaries.
 pub(crate) fn with_dictionaries(schema: &Schema, names: &[String]) -> Result<Schema> {
-    let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
-    for name in names {
-        let field = fields.iter_mut().find(|field| field.name() == name);
-        let field = field.ok_or_else(|| crate::arrow::unknown_column(name, schema))?;
-        let values = match field.data_type() {
+    with_types(schema, names, |name, ty| {
+        let values = match ty {
             // Few programs know views in dictionaries.
             DataType::Utf8View => DataType::Utf8,
             DataType::BinaryView => DataType::Binary,
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary => {
-                field.data_type().clone()
+                ty.clone()
             }
-            DataType::Dictionary(..) => continue,
+            DataType::Dictionary(..) => return Ok(ty.clone()),
             other => {
-                let expected = "strings and binaries are handed out as dictionaries";
                 return Err(Error::invalid(format!(
-                    "column {name:?}: {expected}, it has {other}"
+                    "column {name:?}: a column of strings or binaries can be read as a dictionary, not {other}"
                 )));
             }
         };
-        let ty = DataType::Dictionary(Box::new(DataType::Int32), Box::new(values));
+        let (keys, values) = (Box::new(DataType::Int32), Box::new(values));
+        Ok(DataType::Dictionary(keys, values))
+    })
+}
+
+/// The schema with other types for some columns.
+pub(super) fn with_types(
+    schema: &Schema,
+    names: &[String],
+    other: impl Fn(&str, &DataType) -> Result<DataType>,
+) -> Result<Schema> {
+    let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
+    for name in names {
+        let field = fields.iter_mut().find(|field| field.name() == name);
+        let field = field.ok_or_else(|| unknown_column(name, schema))?;
+        let ty = other(name, field.data_type())?;
         *field = Arc::new(field.as_ref().clone().with_data_type(ty));
     }
     Ok(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// The leaf of a plain column of which a dictionary, or runs, are wanted, and the field that its
-/// values have.
+/// The leaf of a plain column that is read as a dictionary or as runs, and the field of its values.
 pub(crate) fn dictionary_or_runs(field: &Field, node: &Node) -> Option<(usize, Field)> {
     match (node, field.data_type()) {
         (Node::Leaf(leaf), DataType::Dictionary(_, values)) => {
@@ -60,7 +72,7 @@ pub(crate) fn dictionary_or_runs(field: &Field, node: &Node) -> Option<(usize, F
     }
 }
 
-/// Plain values with a dictionary, or runs, made for them.
+/// Plain values cast to a dictionary or to runs.
 pub(crate) fn cast_to_dictionary(field: &Field, plain: &ArrayRef) -> Result<ArrayRef> {
     if matches!(field.data_type(), DataType::RunEndEncoded(..)) {
         return cast_to_runs(plain);
@@ -68,65 +80,48 @@ pub(crate) fn cast_to_dictionary(field: &Field, plain: &ArrayRef) -> Result<Arra
     Ok(cast(plain, field.data_type())?)
 }
 
-impl File {
-    /// Rows of a leaf by the dictionary of their block; `None` where they are not in one block, or
-    /// it has none.
-    pub(crate) fn dictionary_rows(
-        &self,
-        leaf: usize,
-        values: &DataType,
-        row_group: usize,
-        rows: &Range<usize>,
-    ) -> Result<Option<ArrayRef>> {
-        let block_rows = self.footer().block_rows as usize;
-        let block = rows.start / block_rows;
-        let start = block * block_rows;
-        if rows.end > start + block_rows {
-            return Ok(None);
-        }
-        let opened = self.opened(leaf, row_group, block)?;
-        let array = opened.with(|block| match &block.values {
-            Some(AnyDecoder::Bytes(decoder)) => match decoder.dictionary() {
-                Some(coded) => by_codes(block, coded, decoder.len(), values).map(Some),
-                None => Ok(None),
-            },
-            _ => Ok(None),
-        });
-        let array = array.map_err(|e| e.at(|p| p.block = Some(block)))?;
-        Ok(array.map(|array| array.slice(rows.start - start, rows.len())))
+/// Rows of a leaf by the dictionary of their block; `None` where they span blocks, or the block has
+/// no dictionary.
+pub(super) fn read_dictionary(
+    reader: &ChunkReader<'_>,
+    values: &DataType,
+    block_rows: usize,
+    rows: &Range<usize>,
+) -> Result<Option<ArrayRef>> {
+    let number = rows.start / block_rows;
+    let start = number * block_rows;
+    if rows.end > start + block_rows {
+        return Ok(None);
     }
+    let opened = reader.open_block(number, false)?;
+    let array = opened.with(|block| {
+        let Some(AnyDecoder::Bytes(decoder)) = &block.values else {
+            return Ok(None);
+        };
+        let codes = decoder.dictionary();
+        codes
+            .map(|codes| dictionary_array(block, codes, decoder.len(), values))
+            .transpose()
+    });
+    let array = array.map_err(|e| e.at(|p| p.block = Some(number)))?;
+    Ok(array.map(|array| array.slice(rows.start - start, rows.len())))
 }
 
-/// All rows of a block; `count` of them have codes.
-fn by_codes(
+/// All rows of a block, which has `count` codes.
+fn dictionary_array(
     block: &Block<'_>,
-    coded: &dyn DictionaryStrings,
+    codes: &dyn DictionaryStrings,
     count: usize,
     values: &DataType,
 ) -> Result<ArrayRef> {
-    let mut codes = vec![0u32; block.len.max(count)];
-    let mut cx = Scratch::default();
-    for (v, codes) in codes
-        .chunks_mut(VECTOR)
-        .enumerate()
-        .take(count.div_ceil(VECTOR))
-    {
-        let codes = codes.get_mut(..vector_len(count, v)).unwrap_or_default();
-        coded.codes(v, &mut cx, codes)?;
-    }
-    if let Some(validity) = block.validity.as_ref().filter(|_| block.compacted) {
-        expand(&mut codes, count, validity)?;
-    }
+    let keys = codes_of_rows(block, codes, count, &mut Scratch::default())?;
     let nulls = block
         .validity
         .clone()
         .map(|validity| NullBuffer::new(boolean_buffer(validity)));
-    let keys = Int32Array::try_new(
-        ScalarBuffer::new(Buffer::from_vec(codes), 0, block.len),
-        nulls,
-    )?;
-    let strings = strings(coded.strings()?, values)?;
-    let array = DictionaryArray::try_new(keys, strings);
+    let keys = ScalarBuffer::new(Buffer::from_vec(keys), 0, block.len);
+    let keys = Int32Array::try_new(keys, nulls)?;
+    let array = DictionaryArray::try_new(keys, strings(codes.strings()?, values)?);
     Ok(Arc::new(array.map_err(|e| {
         Error::corrupt(format!("codes of its dictionary expected: {e}"))
     })?))
@@ -134,14 +129,10 @@ fn by_codes(
 
 /// The strings of a dictionary as an array.
 fn strings(dictionary: &BytesDict, ty: &DataType) -> Result<ArrayRef> {
-    let mut offsets = vec![0u32];
-    offsets.extend(dictionary.ranges().map(|range| range.end as u32));
-    if let Some(first) = dictionary.ranges().next() {
-        offsets
-            .first_mut()
-            .into_iter()
-            .for_each(|offset| *offset = first.start as u32);
-    }
+    let first = dictionary.ranges().next().map_or(0, |range| range.start);
+    let ends = dictionary.ranges().map(|range| range.end);
+    let offsets = std::iter::once(first).chain(ends);
+    let offsets: Vec<u32> = offsets.map(|offset| offset as u32).collect();
     let data = Buffer::from(dictionary.contents());
     let values = DecodedValues::Bytes {
         large: false,

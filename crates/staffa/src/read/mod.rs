@@ -1,25 +1,38 @@
-//! Reading: an open file, its chunks and blocks, and what is asked of them: scans, filters, rows by
-//! number, aggregates.
+//! Reading: an open file, its column chunks and blocks; scans, filters, rows by number, aggregates.
+//!
+//! ```text
+//! File -> ChunkReader -> Block -> ColumnBuilder -> batch (whole rows), rows (selected rows)
+//!                          |
+//!                          +----> filter (bits), aggregate (a few values), dictionary, run_ends
+//! Scan, take: which rows; cache: open blocks for the next take
+//! ```
 
-pub(crate) mod aggregate;
+#[cfg(feature = "aggregate")]
+mod aggregate;
+mod batch;
 mod cache;
 mod chunk_reader;
-pub(crate) mod column_builder;
+mod column_builder;
 mod decoded;
-pub(crate) mod dictionary;
+mod dictionary;
 mod file;
 mod filter;
 mod prefetch;
 mod rows;
-pub(crate) mod run_ends;
+mod run_ends;
 mod scan;
 mod slots;
 mod take;
 
+#[cfg(feature = "aggregate")]
 pub use aggregate::{Aggregate, aggregate_batches};
-pub(crate) use cache::OpenBlock;
+pub(crate) use batch::{RowRange, read_batch, read_column};
+pub(crate) use chunk_reader::ChunkReader;
+pub(crate) use column_builder::OutputLayout;
 pub use file::File;
-pub(crate) use file::each_column;
+pub(crate) use prefetch::thread_pool;
+pub(crate) use scan::schema_for;
 pub use scan::{Reader, Scan, Split};
-pub(crate) use scan::{is_flat, schema_for};
 pub use take::RowSelection;
+#[cfg(feature = "experiments")]
+pub(crate) use {cache::OpenBlock, column_builder::ColumnBuilder, slots::BlockSize};

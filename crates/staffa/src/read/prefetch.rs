@@ -1,4 +1,4 @@
-//! Read-ahead: work that a thread pool does before its results are asked for.
+//! Prefetch: work that a thread pool does before its results are taken.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -7,20 +7,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
 
-use rayon::{ThreadPool, Yield};
+use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
 
-/// Pieces of work that were begun and whose results were not taken yet: how many, the caller
-/// bounds.
+use crate::error::{Error, Result};
+
+/// A pool of `threads` threads; `None`, or 0 threads, for the global one.
+pub(crate) fn thread_pool(threads: Option<usize>) -> Result<Option<ThreadPool>> {
+    let build = |threads| ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = threads.filter(|threads| *threads > 0).map(build);
+    let refused = |e| Error::invalid(format!("no threads: {e}"));
+    pool.transpose().map_err(refused)
+}
+
+/// Tasks in flight: begun, and their results not taken yet. The caller bounds their number.
 ///
-/// What was not begun when this is dropped is left undone. A panic comes out where the result
-/// would.
+/// A drop cancels tasks that no thread has begun. A panic of a task comes out of
+/// [`take`](Self::take).
 #[derive(Debug)]
 pub(crate) struct Prefetch<T> {
-    /// Results come in the order of the beginning, not as they arrive.
+    /// Results come in the order in which tasks were begun, not as they arrive.
     ordered: bool,
     begun: u64,
     taken: u64,
-    /// What arrived before it is wanted, by number.
+    /// Results that arrived out of order, by number.
     early: BTreeMap<u64, thread::Result<T>>,
     sender: Sender<(u64, thread::Result<T>)>,
     arriving: Receiver<(u64, thread::Result<T>)>,
@@ -41,23 +50,23 @@ impl<T: Send + 'static> Prefetch<T> {
         }
     }
 
-    /// Pieces begun and not taken.
+    /// Number of tasks in flight.
     pub fn in_flight(&self) -> usize {
         (self.begun - self.taken) as usize
     }
 
-    /// Results taken.
+    /// Number of results taken.
     pub fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// Begins a piece, in a pool or in the global one.
+    /// Begins a task, in a pool or in the global one.
     pub fn begin(&mut self, pool: Option<&ThreadPool>, work: impl FnOnce() -> T + Send + 'static) {
         let (number, sender, dropped) = (self.begun, self.sender.clone(), self.dropped.clone());
         self.begun += 1;
         let run = move || {
             if !dropped.load(Ordering::Relaxed) {
-                // Nobody listens any more if it was dropped meanwhile.
+                // The receiver is gone if the prefetch was dropped meanwhile.
                 let _ = sender.send((number, catch_unwind(AssertUnwindSafe(work))));
             }
         };
@@ -88,7 +97,7 @@ impl<T: Send + 'static> Prefetch<T> {
         Some(result.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
-    /// Whatever arrives next. A thread of a pool works on while it waits: it may be the only one.
+    /// The next result to arrive. A thread of a pool works while it waits: it may be the only one.
     fn wait(&self) -> Option<(u64, thread::Result<T>)> {
         if rayon::current_thread_index().is_none() {
             return self.arriving.recv().ok();
@@ -130,12 +139,7 @@ mod tests {
 
     #[test]
     fn the_only_thread_of_a_pool_may_wait() {
-        let pool = Arc::new(
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(1)
-                .build()
-                .unwrap(),
-        );
+        let pool = thread_pool(Some(1)).unwrap().unwrap();
         let found = pool.install(|| {
             let mut ahead = Prefetch::new(true);
             (0..10).for_each(|i| ahead.begin(Some(&pool), move || i));

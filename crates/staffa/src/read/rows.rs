@@ -1,14 +1,15 @@
-//! Rows of columns: which values of which blocks they are, and these gathered.
+//! Selected rows of a column: the values of each leaf that these are, taken out of its blocks.
 //!
 //! ```text
 //! rows of a row group -> flat column:     the same values of its leaf
-//!                     -> struct:          the same rows of every field
-//!                     -> list:            the items between two offsets, which are read whole and kept
+//!                     -> struct:          the same rows of each field
+//!                     -> list:            the items between two offsets, which are read whole and cached
 //!                     -> fixed-size list: the items at row * size
-//! values of a leaf    -> per block: its values that are wanted
+//! values of a leaf    -> per block: a selection of its values
 //! ```
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, new_empty_array};
@@ -16,158 +17,103 @@ use arrow_schema::{Field, Schema};
 use staffa_kernels::{PoolVec, cast_slice};
 
 use super::File;
+use super::batch::{RowRange, field_and_node, read_plain};
 use super::cache::OpenBlock;
-use super::column_builder::ColumnBuilder;
+use super::chunk_reader::ChunkReader;
+use super::column_builder::{ColumnBuilder, OutputLayout};
 use super::dictionary::{cast_to_dictionary, dictionary_or_runs};
 use crate::arrow::{Node, assemble, concat, reads_views, take};
 use crate::decode::{ChunkSelection, Selection, words};
 use crate::error::{Error, Result};
 use crate::values::{DecodedLeaf, DecodedValues, PhysicalType};
 
-/// Wanted values of one block.
+/// Selected values of one block.
 #[derive(Debug)]
-pub(crate) struct BlockSelection {
-    pub row_group: usize,
-    pub block: usize,
+struct BlockSelection {
+    row_group: usize,
+    block: usize,
     /// From the block's first value on.
-    pub rows: Selection,
+    rows: Selection,
 }
 
-/// Wanted rows of one row group.
+/// Selected rows of one row group.
 #[derive(Debug)]
-pub(crate) struct Group {
+pub(super) struct GroupSelection {
     row_group: usize,
     /// From the row group's first row on.
     rows: Arc<ChunkSelection>,
-    /// The same by block.
-    picks: Vec<BlockSelection>,
+    /// The same rows by block.
+    blocks: Vec<BlockSelection>,
 }
 
-/// How a leaf's block that has wanted values is opened.
-pub(crate) type Opener<'a> = dyn Fn(usize, &BlockSelection) -> Result<Arc<OpenBlock>> + Sync + 'a;
-
-impl File {
-    /// Rows of a row group.
-    pub(crate) fn group(&self, row_group: usize, rows: ChunkSelection) -> Group {
-        let picks = self.picks(row_group, &rows);
-        Group {
+impl GroupSelection {
+    pub fn new(file: &File, row_group: usize, rows: ChunkSelection) -> Self {
+        Self {
             row_group,
+            blocks: by_block(file, row_group, &rows),
             rows: Arc::new(rows),
-            picks,
         }
     }
+}
 
-    /// Values of a leaf by block.
-    fn picks(&self, row_group: usize, values: &ChunkSelection) -> Vec<BlockSelection> {
-        let blocks = values
-            .by_block(u64::from(self.footer().block_rows))
-            .into_iter();
-        blocks
-            .map(|(block, rows)| BlockSelection {
-                row_group,
-                block,
-                rows,
-            })
-            .collect()
-    }
+/// Values of a leaf by block.
+fn by_block(file: &File, row_group: usize, values: &ChunkSelection) -> Vec<BlockSelection> {
+    let blocks = values.by_block(file.block_rows() as u64).into_iter();
+    blocks
+        .map(|(block, rows)| BlockSelection {
+            row_group,
+            block,
+            rows,
+        })
+        .collect()
+}
 
-    /// Whether rows of a column can be gathered out of its blocks: nothing in it is a dictionary or
-    /// runs of Arrow's.
-    fn gathers(&self, column: usize) -> bool {
-        fn gathers(node: &Node) -> bool {
-            match node {
-                Node::Null | Node::Leaf(_) => true,
-                Node::List { item, .. } | Node::FixedList { item, .. } => gathers(item),
-                Node::Struct { children, .. } => children.iter().all(gathers),
-                Node::Dictionary { .. } | Node::RunEnd { .. } => false,
-            }
-        }
-        self.layout().fields.get(column).is_some_and(gathers)
-    }
+/// Open blocks of one row group, by leaf and number.
+pub(super) type OpenBlocks = HashMap<(usize, usize), Arc<OpenBlock>>;
 
-    /// Rows of a column: gathered where it [gathers](Self::gathers), else out of whole row groups.
-    pub(crate) fn take_column(
-        &self,
-        column: usize,
-        schema: &Schema,
-        groups: &[Group],
-        open: &Opener<'_>,
-    ) -> Result<ArrayRef> {
-        let (Some(node), Some(field)) = (
-            self.layout().fields.get(column),
-            schema.fields().get(column),
-        ) else {
-            return Err(Error::corrupt(format!("no column {column}")));
-        };
+/// Selected rows of columns.
+pub(super) struct RowReader<'a> {
+    pub file: &'a File,
+    pub schema: &'a Schema,
+    pub groups: &'a [GroupSelection],
+    /// Blocks that a filter has opened; without a filter the file's cache keeps what is opened.
+    pub filtered: Option<&'a OpenBlocks>,
+}
+
+impl RowReader<'_> {
+    /// The rows of a column.
+    pub fn column(&self, column: usize) -> Result<ArrayRef> {
+        let (field, node) = field_and_node(self.file, self.schema, column)?;
         match dictionary_or_runs(field, node) {
-            Some((_, plain)) => cast_to_dictionary(
-                field,
-                &self.gather_column_as(&plain, node, column, groups, open)?,
-            ),
-            None => self.gather_column_as(field, node, column, groups, open),
+            Some((_, plain)) => cast_to_dictionary(field, &self.plain(column, &plain, node)?),
+            None => self.plain(column, field, node),
         }
     }
 
-    /// [`take_column`](Self::take_column), as an array of this field.
-    fn gather_column_as(
-        &self,
-        field: &Field,
-        node: &Node,
-        column: usize,
-        groups: &[Group],
-        open: &Opener<'_>,
-    ) -> Result<ArrayRef> {
-        let views = |leaf| reads_views(field.data_type(), node, leaf);
+    /// The rows of a column as an array of `field`: neither a dictionary nor runs.
+    fn plain(&self, column: usize, field: &Field, node: &Node) -> Result<ArrayRef> {
         if let Node::Leaf(leaf) = node {
-            let picks: Vec<&BlockSelection> =
-                groups.iter().flat_map(|group| &group.picks).collect();
-            let len = groups.iter().map(|group| group.rows.len()).sum();
+            let len = self.groups.iter().map(|group| group.rows.len()).sum();
             return assemble(field, node, len, &mut |_| {
-                self.take_leaf(*leaf, &picks, len, views(*leaf), open)
+                let blocks = self.groups.iter().flat_map(|group| &group.blocks);
+                self.leaf(field, node, *leaf, blocks, len)
             });
         }
-        let gathers = self.gathers(column);
-        let of_group = |group: &Group| {
-            if !gathers {
-                let total = self
-                    .footer()
-                    .row_groups
-                    .get(group.row_group)
-                    .copied()
-                    .unwrap_or(0);
-                let whole =
-                    self.column_as(field, column, group.row_group, 0..total as usize, false)?;
-                // Row groups have less than 2^32 rows.
-                let rows: Vec<u32> = group
-                    .rows
-                    .list()
-                    .into_iter()
-                    .map(|row| row as u32)
-                    .collect();
-                return take(field, &whole, &rows)
-                    .map_err(|e| e.at(|p| p.column = Some(field.name().clone())));
+        let of_group = |group: &GroupSelection| {
+            if is_taken_by_block(node) {
+                self.nested(field, node, group)
+            } else {
+                self.whole(column, field, group)
             }
-            let mut leaves = Vec::new();
-            self.leaves(node, group.row_group, &group.rows, &mut leaves)?;
-            let mut gather = |leaf| {
-                let found = leaves.iter().find(|(of, _)| *of == leaf);
-                let (_, values) = found.ok_or_else(|| Error::corrupt(format!("no leaf {leaf}")))?;
-                let picks = self.picks(group.row_group, values);
-                self.take_leaf(
-                    leaf,
-                    &picks.iter().collect::<Vec<_>>(),
-                    values.len(),
-                    views(leaf),
-                    open,
-                )
-            };
-            assemble(field, node, group.rows.len(), &mut gather)
         };
-        let mut arrays = groups.iter().map(of_group).collect::<Result<Vec<_>>>()?;
+        let mut arrays = self
+            .groups
+            .iter()
+            .map(of_group)
+            .collect::<Result<Vec<_>>>()?;
         if arrays.len() < 2 {
-            return Ok(arrays
-                .pop()
-                .unwrap_or_else(|| new_empty_array(field.data_type())));
+            let none = || new_empty_array(field.data_type());
+            return Ok(arrays.pop().unwrap_or_else(none));
         }
         let schema = Arc::new(Schema::new(vec![field.clone()]));
         let batch = |array| RecordBatch::try_new(schema.clone(), vec![array]);
@@ -184,11 +130,88 @@ impl File {
         Ok(all.column(0).clone())
     }
 
-    /// Which values of every leaf below `node` these rows have.
+    /// The rows of a column that is read whole: Arrow's dictionaries and runs.
+    fn whole(&self, column: usize, field: &Field, group: &GroupSelection) -> Result<ArrayRef> {
+        let range = RowRange {
+            row_group: group.row_group,
+            rows: 0..self.file.rows_of(group.row_group)?,
+        };
+        let whole = read_plain(self.file, column, field, &range, false)?;
+        // Row groups have less than 2^32 rows.
+        let rows: Vec<u32> = group.rows.list().iter().map(|row| *row as u32).collect();
+        take(field, &whole, &rows).map_err(|e| e.at(|p| p.column = Some(field.name().clone())))
+    }
+
+    /// The rows of a nested column.
+    fn nested(&self, field: &Field, node: &Node, group: &GroupSelection) -> Result<ArrayRef> {
+        let mut leaves = Vec::new();
+        let group_of = Nested {
+            file: self.file,
+            row_group: group.row_group,
+        };
+        group_of.leaves(node, &group.rows, &mut leaves)?;
+        assemble(field, node, group.rows.len(), &mut |leaf| {
+            let found = leaves.iter().find(|(of, _)| *of == leaf);
+            let (_, values) = found.ok_or_else(|| Error::internal(format!("no leaf {leaf}")))?;
+            let blocks = by_block(self.file, group.row_group, values);
+            self.leaf(field, node, leaf, &blocks, values.len())
+        })
+    }
+
+    /// Selected values of one leaf, `len` in all.
+    fn leaf<'b>(
+        &self,
+        field: &Field,
+        node: &Node,
+        leaf: usize,
+        blocks: impl IntoIterator<Item = &'b BlockSelection>,
+        len: usize,
+    ) -> Result<DecodedLeaf> {
+        let views = reads_views(field.data_type(), node, leaf);
+        let mut out = ColumnBuilder::of_rows(self.file.leaf(leaf)?, len, views)?;
+        let mut last: Option<ChunkReader<'_>> = None;
+        for selection in blocks {
+            let reader = match last.take() {
+                Some(reader) if reader.row_group() == selection.row_group => reader,
+                _ => ChunkReader::new(self.file, leaf, selection.row_group)?,
+            };
+            let reader = last.insert(reader);
+            let number = selection.block;
+            let known = self.filtered.and_then(|known| known.get(&(leaf, number)));
+            let opened = match known {
+                Some(opened) => opened.clone(),
+                None => reader.open_block(number, self.filtered.is_none())?,
+            };
+            opened
+                .with(|block| out.push_rows(block, &selection.rows))
+                .map_err(|e| e.at(|p| reader.name_block(p, number)))?;
+        }
+        out.finish()
+    }
+}
+
+/// Whether rows of a column are taken out of its blocks: none of its arrays is a dictionary or
+/// runs.
+fn is_taken_by_block(node: &Node) -> bool {
+    match node {
+        Node::Null | Node::Leaf(_) => true,
+        Node::List { item, .. } | Node::FixedList { item, .. } => is_taken_by_block(item),
+        Node::Struct { children, .. } => children.iter().all(is_taken_by_block),
+        Node::Dictionary { .. } | Node::RunEnd { .. } => false,
+    }
+}
+
+/// Leaves of nested columns in one row group.
+struct Nested<'f> {
+    file: &'f File,
+    row_group: usize,
+}
+
+impl Nested<'_> {
+    /// Adds the values that some rows have in each leaf below `node`.
     fn leaves(
         &self,
         node: &Node,
-        row_group: usize,
         rows: &Arc<ChunkSelection>,
         out: &mut Vec<(usize, Arc<ChunkSelection>)>,
     ) -> Result<()> {
@@ -202,7 +225,7 @@ impl File {
                 out.push((*validity, rows.clone()));
                 children
                     .iter()
-                    .try_for_each(|child| self.leaves(child, row_group, rows, out))
+                    .try_for_each(|child| self.leaves(child, rows, out))
             }
             Node::FixedList {
                 validity,
@@ -211,22 +234,18 @@ impl File {
             } => {
                 out.push((*validity, rows.clone()));
                 let size = *size as u64;
-                let items = self.items(item, row_group, rows, |row| row.checked_mul(size))?;
-                self.leaves(item, row_group, &items, out)
+                let items = self.items(item, rows, |row| row.checked_mul(size))?;
+                self.leaves(item, &items, out)
             }
             Node::List { lengths, item } => {
                 out.push((*lengths, rows.clone()));
-                let offsets = self.offsets(*lengths, row_group)?;
-                let offset = |row| {
-                    usize::try_from(row)
-                        .ok()
-                        .and_then(|row| offsets.get(row).copied())
-                };
-                let items = self.items(item, row_group, rows, offset)?;
-                self.leaves(item, row_group, &items, out)
+                let offsets = self.offsets(*lengths)?;
+                let offset = |row| offsets.get(usize::try_from(row).ok()?).copied();
+                let items = self.items(item, rows, offset)?;
+                self.leaves(item, &items, out)
             }
             Node::Dictionary { .. } | Node::RunEnd { .. } => {
-                Err(Error::invalid("a column that does not gather"))
+                Err(Error::internal("a column that is not taken by block"))
             }
         }
     }
@@ -235,7 +254,6 @@ impl File {
     fn items(
         &self,
         item: &Node,
-        row_group: usize,
         rows: &ChunkSelection,
         offset: impl Fn(u64) -> Option<u64>,
     ) -> Result<Arc<ChunkSelection>> {
@@ -247,70 +265,46 @@ impl File {
             Node::Dictionary { codes, .. } => codes,
             Node::RunEnd { ends, .. } => ends,
         };
-        let there = self.chunk(*leaf, row_group)?.values;
-        let most = self.limits().block_bytes / 8;
-        rows.items(offset, there, most, u64::from(self.footer().block_rows))
-            .map(Arc::new)
+        let values = self.file.chunk(*leaf, self.row_group)?.values;
+        let most = self.file.limits().block_bytes / 8;
+        let block_rows = self.file.block_rows() as u64;
+        rows.items(offset, values, most, block_rows).map(Arc::new)
     }
 
-    /// Where the lists of a row group begin, and the end.
-    fn offsets(&self, lengths: usize, row_group: usize) -> Result<Arc<PoolVec<u64>>> {
-        if let Some(offsets) = self.cache().offsets(lengths, row_group) {
+    /// Offsets of all lists of the row group, from the leaf of their lengths.
+    fn offsets(&self, lengths: usize) -> Result<Arc<PoolVec<u64>>> {
+        let cache = self.file.cache();
+        if let Some(offsets) = cache.offsets(lengths, self.row_group) {
             return Ok(offsets);
         }
+        let reader = ChunkReader::new(self.file, lengths, self.row_group)?;
         let DecodedLeaf { validity, values } =
-            self.decode_leaf(lengths, row_group, 0..usize::MAX)?;
+            reader.decode(0..usize::MAX, OutputLayout::default())?;
         let mut offsets = words::<u64>(values.len() + 1)?;
         let valid = |row| validity.as_ref().is_none_or(|valid| valid.get(row));
+        let other = || Error::corrupt("lengths of lists expected, found other values");
         let summed = match &values {
             DecodedValues::Words(PhysicalType::U32, words) => {
-                let lengths = cast_slice::<u32>(words.as_slice()).unwrap_or_default();
-                sums(
-                    lengths.iter().map(|length| u64::from(*length)),
-                    valid,
-                    &mut offsets,
-                )
+                let lengths = cast_slice::<u32>(words.as_slice()).ok_or_else(other)?;
+                let lengths = lengths.iter().map(|length| u64::from(*length));
+                sums(lengths, valid, &mut offsets)
             }
             DecodedValues::Words(PhysicalType::U64, words) => {
-                let lengths = cast_slice::<u64>(words.as_slice()).unwrap_or_default();
+                let lengths = cast_slice::<u64>(words.as_slice()).ok_or_else(other)?;
                 sums(lengths.iter().copied(), valid, &mut offsets)
             }
-            _ => {
-                return Err(Error::corrupt(
-                    "lengths of lists expected, found other values",
-                ));
-            }
+            _ => return Err(other()),
         };
         summed
             .ok_or_else(|| Error::corrupt("the lengths of the lists add up to more than 2^64"))?;
         let offsets = Arc::new(offsets);
-        self.cache().keep_offsets(lengths, row_group, &offsets);
+        cache.keep_offsets(lengths, self.row_group, &offsets);
         Ok(offsets)
-    }
-
-    /// Values of one leaf, `len` in all; strings as views on request.
-    fn take_leaf(
-        &self,
-        leaf: usize,
-        picks: &[&BlockSelection],
-        len: usize,
-        views: bool,
-        open: &Opener<'_>,
-    ) -> Result<DecodedLeaf> {
-        let mut out = ColumnBuilder::of_rows(self.leaf(leaf)?, len, views)?;
-        for pick in picks {
-            let pushed = open(leaf, pick)
-                .and_then(|opened| opened.with(|block| out.push_rows(block, &pick.rows)));
-            pushed.map_err(|e| {
-                e.at(|p| p.block = Some(pick.block))
-                    .at(self.place(leaf, pick.row_group))
-            })?;
-        }
-        out.finish()
     }
 }
 
-/// 0, and the sum of the lengths up to each; those of rows that are not `valid` do not count.
+/// 0, and the sum of the lengths up to each; NULLs count as 0. `out` has a place more than there
+/// are lengths.
 fn sums(
     lengths: impl Iterator<Item = u64>,
     valid: impl Fn(usize) -> bool,

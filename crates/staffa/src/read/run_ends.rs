@@ -1,8 +1,8 @@
-//! Columns handed out as runs: a value, and the row at which it ends.
+//! Columns as Arrow's run-end encoded arrays: a value, and the row at which its run ends.
 //!
 //! ```text
-//! blocks under the rows -> what their encodings hand out in order: runs as they are stored, else values one by one
-//!                       -> equal neighbours put together, NULLs between them, cut to the rows, blocks joined
+//! blocks of the rows -> values in order, from their encodings: runs as they are stored, else one by one
+//!                    -> equal neighbours merged, NULLs between them, cut to the rows, blocks joined
 //! ```
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -13,50 +13,44 @@ use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, Int32Array, RunArray, UInt32Array};
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_ord::partition::partition;
-use arrow_schema::{DataType, Field, FieldRef, Schema};
+use arrow_schema::{DataType, Field, Schema};
 use arrow_select::take::take;
 use staffa_kernels::as_bytes;
 
-use super::File;
+use super::chunk_reader::ChunkReader;
+use super::dictionary::with_types;
+use super::slots::typed;
 use crate::arrow::{self, boolean_buffer, leaf_array};
-use crate::decode::{
-    Aggregator, AnyDecoder, Block, Decodable, Decoder, Needs, Scratch, StringAggregator,
-};
+use crate::decode::{Aggregator, AnyDecoder, Block, Decodable, Needs, Scratch, StringAggregator};
 use crate::error::{Error, Result};
 use crate::values::{DecodedValues, StringsBuf, for_words};
 
 /// The schema with these columns as runs with ends of 32 bits: plain columns of any type that is
 /// not nested.
 pub(crate) fn with_run_ends(schema: &Schema, names: &[String]) -> Result<Schema> {
-    let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
-    for name in names {
-        let field = fields.iter_mut().find(|field| field.name() == name);
-        let field = field.ok_or_else(|| crate::arrow::unknown_column(name, schema))?;
-        let values = match field.data_type() {
+    with_types(schema, names, |name, ty| {
+        Ok(match ty {
             // Few programs know views in runs.
-            DataType::Utf8View => DataType::Utf8,
-            DataType::BinaryView => DataType::Binary,
-            DataType::RunEndEncoded(..) => continue,
+            DataType::Utf8View => run_type(DataType::Utf8),
+            DataType::BinaryView => run_type(DataType::Binary),
+            DataType::RunEndEncoded(..) => ty.clone(),
             ty if ty.is_nested() || matches!(ty, DataType::Null | DataType::Dictionary(..)) => {
-                let expected = "columns of values that are not nested are handed out as runs";
                 return Err(Error::invalid(format!(
-                    "column {name:?}: {expected}, it has {ty}"
+                    "column {name:?}: a column that is not nested can be read as runs, not {ty}"
                 )));
             }
-            ty => ty.clone(),
-        };
-        *field = Arc::new(field.as_ref().clone().with_data_type(run_type(values)));
-    }
-    Ok(Schema::new_with_metadata(fields, schema.metadata().clone()))
+            ty => run_type(ty.clone()),
+        })
+    })
 }
 
-/// As Arrow's constructors have it.
+/// The type with the field names of Arrow's constructors.
 fn run_type(values: DataType) -> DataType {
     let ends = Field::new("run_ends", DataType::Int32, false);
     DataType::RunEndEncoded(Arc::new(ends), Arc::new(Field::new("values", values, true)))
 }
 
-/// Plain values with runs made for them.
+/// Plain values cast to runs.
 pub(crate) fn cast_to_runs(plain: &ArrayRef) -> Result<ArrayRef> {
     let parts = partition(std::slice::from_ref(plain))?.ranges();
     let starts: Vec<u32> = parts.iter().map(|part| part.start as u32).collect();
@@ -82,76 +76,71 @@ fn runs(ends: Vec<i32>, values: &ArrayRef) -> Result<ArrayRef> {
     )?))
 }
 
-impl File {
-    /// Rows of a flat leaf as runs; `None` where its blocks do not hand values of this type out.
-    pub(crate) fn run_rows(
-        &self,
-        leaf: usize,
-        values: &DataType,
-        row_group: usize,
-        rows: &Range<usize>,
-    ) -> Result<Option<ArrayRef>> {
-        let ty = self.leaf(leaf)?.ty;
-        let Some(ty) =
-            ty.filter(|_| !matches!(values, DataType::Boolean | DataType::FixedSizeBinary(_)))
-        else {
-            return Ok(None);
-        };
-        let found = for_words!(ty, T => self.runs_of(leaf, values, row_group, rows, Words::<T>::default())?,
-            _ => self.runs_of(leaf, values, row_group, rows, Texts::default())?);
-        Ok(Some(found))
-    }
-
-    fn runs_of<R: Runs>(
-        &self,
-        leaf: usize,
-        ty: &DataType,
-        row_group: usize,
-        rows: &Range<usize>,
-        mut found: R,
-    ) -> Result<ArrayRef> {
-        let block_rows = self.footer().block_rows.max(1) as usize;
-        let mut out = Joined {
-            wanted: rows.clone(),
-            at: rows.start / block_rows * block_rows,
-            ..Joined::default()
-        };
-        for number in rows.start / block_rows..rows.end.div_ceil(block_rows) {
-            let opened = self.opened(leaf, row_group, number)?;
-            let added = opened.with(|block| {
-                let first = found.len();
-                if let Some(values) = &block.values {
-                    found.aggregate(values, block.string_bytes)?;
-                }
-                out.block(block, first, &found);
-                Ok(())
-            });
-            added.map_err(|e: Error| e.at(|p| p.block = Some(number)))?;
-        }
-        if i32::try_from(rows.len()).is_err() {
-            return Err(too_many(rows.len()));
-        }
-        let Joined { values, ends, .. } = out;
-        let all = found.array(ty)?;
-        let values = if values.iter().copied().eq((0..all.len() as u32).map(Some)) {
-            all
-        } else {
-            take(&all, &UInt32Array::from(values), None)?
-        };
-        runs(ends, &values)
-    }
+/// Rows of a flat leaf as runs; `None` where its blocks hold values of another type.
+pub(super) fn read_runs(
+    reader: &ChunkReader<'_>,
+    values: &DataType,
+    block_rows: usize,
+    rows: &Range<usize>,
+) -> Result<Option<ArrayRef>> {
+    let other = matches!(values, DataType::Boolean | DataType::FixedSizeBinary(_));
+    let Some(ty) = reader.leaf().ty.filter(|_| !other) else {
+        return Ok(None);
+    };
+    let found = for_words!(ty,
+        T => runs_of(reader, values, block_rows, rows, Words::<T>::default())?,
+        _ => runs_of(reader, values, block_rows, rows, Texts::default())?);
+    Ok(Some(found))
 }
 
-/// Values of blocks with how often each is there, in the order of rows.
+fn runs_of<R: Runs>(
+    reader: &ChunkReader<'_>,
+    ty: &DataType,
+    block_rows: usize,
+    rows: &Range<usize>,
+    mut found: R,
+) -> Result<ArrayRef> {
+    let blocks = rows.start / block_rows..rows.end.div_ceil(block_rows);
+    let mut out = RowRuns {
+        wanted: rows.clone(),
+        at: blocks.start * block_rows,
+        ..RowRuns::default()
+    };
+    for number in blocks {
+        let opened = reader.open_block(number, false)?;
+        let added = opened.with(|block| {
+            let first = found.len();
+            if let Some(values) = &block.values {
+                found.aggregate(values, block.string_bytes)?;
+            }
+            out.push_block(block, first, &found)
+        });
+        added.map_err(|e| e.at(|p| p.block = Some(number)))?;
+    }
+    if i32::try_from(rows.len()).is_err() {
+        return Err(too_many(rows.len()));
+    }
+    let RowRuns { values, ends, .. } = out;
+    let all = found.array(ty)?;
+    let values = if values.iter().copied().eq((0..all.len() as u32).map(Some)) {
+        all
+    } else {
+        take(&all, &UInt32Array::from(values), None)?
+    };
+    runs(ends, &values)
+}
+
+/// Runs of values of blocks, in the order of rows.
 trait Runs {
-    /// How many there are.
+    /// Number of runs.
     fn len(&self) -> usize;
+    /// Length of each run.
     fn counts(&self) -> &[u32];
-    /// Whether this one is the same as the one before.
-    fn again(&self, i: usize) -> bool;
-    /// Those of one block more.
+    /// Whether a run has the value of the run before.
+    fn repeats(&self, i: usize) -> bool;
+    /// Appends the runs of a block.
     fn aggregate(&mut self, values: &AnyDecoder<'_>, string_bytes: usize) -> Result<()>;
-    /// All values.
+    /// The value of each run.
     fn array(self, ty: &DataType) -> Result<ArrayRef>;
 }
 
@@ -159,7 +148,7 @@ trait Runs {
 struct Words<T> {
     values: Vec<T>,
     counts: Vec<u32>,
-    /// Where the block at hand begins: its first value does not add to the last one before it.
+    /// First run of the current block, which is not merged with the run before.
     first: usize,
 }
 
@@ -182,30 +171,32 @@ impl<T: Decodable> Aggregator<T> for Words<T> {
     }
 
     fn values(&mut self, values: &[T]) -> Result<()> {
-        values.chunk_by(|a, b| a == b).for_each(|run| {
-            run.first()
-                .into_iter()
-                .for_each(|value| self.push(*value, run.len() as u32));
-        });
+        for run in values.chunk_by(|a, b| a == b) {
+            if let Some(value) = run.first() {
+                self.push(*value, run.len() as u32);
+            }
+        }
         Ok(())
     }
 
     fn runs(&mut self, values: &[T], counts: &[u32]) -> Result<()> {
-        let (Some((first, others)), Some((count, other_counts))) =
+        if values.len() != counts.len() {
+            return Err(Error::internal("a count for each run expected"));
+        }
+        let (Some((first, values)), Some((count, counts))) =
             (values.split_first(), counts.split_first())
         else {
             return Ok(());
         };
         self.push(*first, *count);
-        if values.len() == counts.len() && values.array_windows().all(|[a, b]| a != b) {
-            self.values.extend_from_slice(others);
-            self.counts.extend_from_slice(other_counts);
+        let differ = values.first() != Some(first) && values.array_windows().all(|[a, b]| a != b);
+        if differ {
+            self.values.extend_from_slice(values);
+            self.counts.extend_from_slice(counts);
             return Ok(());
         }
-        others
-            .iter()
-            .zip(other_counts)
-            .for_each(|(value, count)| self.push(*value, *count));
+        let runs = values.iter().zip(counts);
+        runs.for_each(|(value, count)| self.push(*value, *count));
         Ok(())
     }
 
@@ -223,15 +214,13 @@ impl<T: Decodable> Runs for Words<T> {
         &self.counts
     }
 
-    fn again(&self, i: usize) -> bool {
+    fn repeats(&self, i: usize) -> bool {
         i > 0 && self.values.get(i - 1) == self.values.get(i)
     }
 
     fn aggregate(&mut self, values: &AnyDecoder<'_>, _: usize) -> Result<()> {
         self.first = self.values.len();
-        let decoder: &dyn Decoder<T> = T::peek(values)
-            .ok_or_else(|| Error::corrupt(format!("values of {:?} expected", T::TYPE)))?;
-        decoder.aggregate(None, self, &mut Scratch::default())
+        typed::<T>(values)?.aggregate(None, self, &mut Scratch::default())
     }
 
     fn array(self, ty: &DataType) -> Result<ArrayRef> {
@@ -290,7 +279,7 @@ impl Runs for Texts {
         &self.counts
     }
 
-    fn again(&self, i: usize) -> bool {
+    fn repeats(&self, i: usize) -> bool {
         let strings = self.strings.as_strings();
         i > 0 && i < strings.len() && strings.get(i - 1) == strings.get(i)
     }
@@ -323,21 +312,21 @@ impl Runs for Texts {
     }
 }
 
-/// Runs of rows out of runs of values.
+/// Runs of rows.
 #[derive(Default)]
-struct Joined {
-    /// Rows of the row group.
+struct RowRuns {
+    /// Selected rows of the row group.
     wanted: Range<usize>,
     /// The next row.
     at: usize,
-    /// For each run, which value it is of, or NULL.
+    /// Value of each run, by its number, or NULL.
     values: Vec<Option<u32>>,
-    /// Where it ends, from the first row wanted on.
+    /// End of each run, from the first wanted row on.
     ends: Vec<i32>,
 }
 
-impl Joined {
-    /// So many rows of a value, or NULLs.
+impl RowRuns {
+    /// Appends rows of one value, or NULLs.
     fn push(&mut self, value: Option<u32>, rows: usize) {
         self.at += rows;
         let (start, end) = (self.wanted.start, self.at.min(self.wanted.end));
@@ -345,11 +334,8 @@ impl Joined {
             return;
         }
         let end = (end - start) as i32;
-        if let Some(last) = self
-            .ends
-            .last_mut()
-            .filter(|_| self.values.last() == Some(&value))
-        {
+        let same = self.values.last() == Some(&value);
+        if let Some(last) = self.ends.last_mut().filter(|_| same) {
             *last = end;
         } else {
             self.values.push(value);
@@ -357,35 +343,36 @@ impl Joined {
         }
     }
 
-    /// The rows of a block, whose values are those from `first` on.
-    fn block(&mut self, block: &Block<'_>, first: usize, found: &impl Runs) {
-        // The first value may go on from the block before, or from several.
+    /// Appends the rows of a block, whose runs are those from `first` on.
+    fn push_block(&mut self, block: &Block<'_>, first: usize, found: &impl Runs) -> Result<()> {
+        // The first run may continue the last one of the block before, or of several.
         let mut own = first;
-        while found.again(own) {
+        while found.repeats(own) {
             own -= 1;
         }
         let value = |i: u32| if i as usize == first { own as u32 } else { i };
-        let mut runs = (first as u32..)
-            .map(value)
-            .zip(found.counts().iter().skip(first).copied());
+        let counts = found.counts().get(first..);
+        let counts = counts.ok_or_else(|| Error::internal(format!("no run {first}")))?;
+        let mut runs = (first as u32..).map(value).zip(counts.iter().copied());
         let Some(validity) = &block.validity else {
-            // The first may go on. Of a block whose rows are all wanted no other one does.
             let whole = self.at >= self.wanted.start && self.at + block.len <= self.wanted.end;
-            runs.by_ref()
-                .take(1)
-                .for_each(|(value, count)| self.push(Some(value), count as usize));
-            if !whole {
-                return runs.for_each(|(value, count)| self.push(Some(value), count as usize));
+            if let Some((value, count)) = runs.next() {
+                self.push(Some(value), count as usize);
             }
+            if !whole {
+                runs.for_each(|(value, count)| self.push(Some(value), count as usize));
+                return Ok(());
+            }
+            // All rows are wanted, and only the first run can continue one before.
             for (value, count) in runs {
                 self.at += count as usize;
                 self.values.push(Some(value));
                 self.ends.push((self.at - self.wanted.start) as i32);
             }
-            return;
+            return Ok(());
         };
         let (mut value, mut left, mut row) = (0, 0, 0);
-        // Of NULLs there may be values, which mean nothing.
+        // NULLs may have values, which mean nothing.
         let valued = !block.compacted && block.values.is_some();
         let mut of_rows = |this: &mut Self, mut rows: usize, valid: bool| {
             if !valid && !valued {
@@ -409,5 +396,6 @@ impl Joined {
             row = stretch.1;
         }
         of_rows(self, block.len - row, false);
+        Ok(())
     }
 }

@@ -5,7 +5,8 @@
 //! bytes of block 0 | bytes of block 1 | ...          of strings
 //! ```
 //!
-//! How much each takes was declared and checked before, so every block goes to its place at once.
+//! The declared size of each block was checked before, so each block is decoded straight to its
+//! place.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use arrow_buffer::Buffer;
@@ -17,27 +18,35 @@ use staffa_kernels::{
 
 use crate::arrow::Leaf;
 use crate::decode::{
-    AnyDecoder, Appended, Block, Decodable, Scratch, SelectedValues, memory, no_code, take_bytes,
-    take_codes,
+    AnyDecoder, Appended, Block, Decodable, Decoder, DictionaryStrings, Scratch, SelectedValues,
+    memory, no_code, take_bytes, take_codes,
 };
 use crate::error::{Error, Result};
 use crate::values::{Bitmap, PhysicalType, expand, for_words, vector_len};
 
-/// Where the values of one block go.
+/// Declared size of a block.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BlockSize {
+    pub values: usize,
+    /// Bytes of all strings.
+    pub string_bytes: usize,
+}
+
+/// Memory for the values of one block.
 pub(crate) enum Slot<'o> {
     Plain(PlainSlot<'o>),
     Strings(StringSlot<'o>),
     Views(ViewSlot<'o>),
 }
 
-/// Where words go one after another.
+/// Memory for the words of one block.
 pub(crate) struct PlainSlot<'o> {
     leaf: &'o Leaf,
     words: &'o mut [u8],
     past_cache: bool,
 }
 
-/// What a thread uses again for its next block.
+/// Buffers that a thread uses again for its next block.
 #[derive(Default)]
 pub(crate) struct ThreadScratch {
     pub cx: Scratch,
@@ -45,32 +54,32 @@ pub(crate) struct ThreadScratch {
 }
 
 impl Slot<'_> {
-    /// All values of a block; gives back bits, which need not begin with a byte there.
-    pub fn fill(self, block: &Block<'_>, hand: &mut ThreadScratch) -> Result<Bitmap> {
+    /// Decodes all values of a block. Returns bits, which need not begin with a byte of the output;
+    /// none for other types.
+    pub fn fill(self, block: &Block<'_>, scratch: &mut ThreadScratch) -> Result<Bitmap> {
         match self {
-            Self::Plain(slot) => slot.fill(block, &mut hand.cx),
-            Self::Strings(slot) => {
-                fill_strings(slot, block, &mut hand.cx).map(|()| Bitmap::default())
-            }
-            Self::Views(mut slot) => fill_views(&mut slot, block, hand).map(|()| Bitmap::default()),
+            Self::Plain(slot) => return slot.fill(block, &mut scratch.cx),
+            Self::Strings(slot) => fill_strings(slot, block, &mut scratch.cx)?,
+            Self::Views(mut slot) => fill_views(&mut slot, block, scratch)?,
         }
+        Ok(Bitmap::default())
     }
 }
 
 impl<'o> PlainSlot<'o> {
-    /// The slots of blocks of so many values each, in memory for all of them.
+    /// A slot for each block, out of the memory for all of them.
     pub fn cut(
         leaf: &'o Leaf,
         mut words: &'o mut [u8],
         past_cache: bool,
-        blocks: impl Iterator<Item = usize>,
+        blocks: impl Iterator<Item = BlockSize>,
     ) -> Result<Vec<Self>> {
+        // Bits, and leaves of validity alone, have no words.
         let width = leaf.ty.and_then(PhysicalType::width_bytes).unwrap_or(0);
-        let slot = |values: usize| {
-            let declared = || Error::corrupt("more values than declared");
+        let slot = |block: BlockSize| {
             let (head, tail) = std::mem::take(&mut words)
-                .split_at_mut_checked(values * width)
-                .ok_or_else(declared)?;
+                .split_at_mut_checked(block.values * width)
+                .ok_or_else(|| Error::internal("blocks of more values than declared"))?;
             words = tail;
             Ok(Self {
                 leaf,
@@ -96,8 +105,7 @@ impl<'o> PlainSlot<'o> {
             out.fill(T::default());
             return Ok(());
         };
-        let decoder = T::peek(decoder)
-            .ok_or_else(|| Error::corrupt(format!("values of {:?} expected", T::TYPE)))?;
+        let decoder = typed(decoder)?;
         if self.past_cache {
             block.words_past_cache(decoder, cx, out)
         } else {
@@ -106,7 +114,15 @@ impl<'o> PlainSlot<'o> {
     }
 }
 
-/// Strings one after another.
+/// The decoder of words of type `T`.
+pub(crate) fn typed<'b, 'a, T: Decodable>(
+    decoder: &'b AnyDecoder<'a>,
+) -> Result<&'b (dyn Decoder<T> + 'a)> {
+    let other = || Error::corrupt(format!("values of {:?} expected", T::TYPE));
+    T::peek(decoder).ok_or_else(other)
+}
+
+/// Decodes strings one after another.
 fn fill_strings(mut slot: StringSlot<'_>, block: &Block<'_>, cx: &mut Scratch) -> Result<()> {
     let Some(AnyDecoder::Bytes(decoder)) = &block.values else {
         return Ok(slot.finish(None)?);
@@ -121,62 +137,73 @@ fn fill_strings(mut slot: StringSlot<'_>, block: &Block<'_>, cx: &mut Scratch) -
     Ok(slot.finish(validity.map(Bitmap::words))?)
 }
 
-/// Strings of a dictionary are checked and laid down once, and each row is a copy of a view.
-fn fill_views(views: &mut ViewSlot<'_>, block: &Block<'_>, hand: &mut ThreadScratch) -> Result<()> {
-    let wrong =
-        || Error::corrupt("text expected, found other bytes, or more of them than declared");
-    let ThreadScratch { cx, lengths } = hand;
+/// An error where views were refused.
+fn accepted(views: bool) -> Result<()> {
+    let refused = "text expected, found other bytes, or more of them than declared";
+    views.then_some(()).ok_or_else(|| Error::corrupt(refused))
+}
+
+/// Decodes strings as views. Strings of a dictionary are checked and copied once, and each row
+/// copies a view.
+fn fill_views(
+    views: &mut ViewSlot<'_>,
+    block: &Block<'_>,
+    scratch: &mut ThreadScratch,
+) -> Result<()> {
+    let ThreadScratch { cx, lengths } = scratch;
     let Some(AnyDecoder::Bytes(decoder)) = &block.values else {
-        return views.push_empty(block.len).then_some(()).ok_or_else(wrong);
+        return accepted(views.push_empty(block.len));
     };
-    let Some(coded) = decoder.dictionary() else {
+    let Some(codes) = decoder.dictionary() else {
         lengths.resize(block.len.max(lengths.len()), 0);
-        let lengths = lengths.get_mut(..block.len).unwrap_or_default();
+        let (lengths, _) = lengths.split_at_mut(block.len);
         let mut data = memory(block.string_bytes)?;
         let found = block.strings(cx, lengths, data.as_mut_slice())?;
         let data = Buffer::from(Bytes::from_owner(data));
-        return (found == block.string_bytes && views.push_strings(lengths, &data))
-            .then_some(())
-            .ok_or_else(wrong);
+        return accepted(found == block.string_bytes && views.push_strings(lengths, &data));
     };
-    let dictionary = coded.strings()?;
-    if !views.use_table(dictionary, coded.shared()) {
-        return Err(wrong());
+    let (dictionary, count) = (codes.strings()?, decoder.len());
+    accepted(views.use_table(dictionary, codes.shared()))?;
+    if block.compacted && block.validity.is_some() {
+        let codes = codes_of_rows(block, codes, count, cx)?;
+        return push_codes(views, &codes, dictionary.len());
     }
-    let count = decoder.len();
-    let validity = block.validity.as_ref().filter(|_| block.compacted);
-    let mut codes = vec![
-        0;
-        if validity.is_some() {
-            block.len.max(count)
-        } else {
-            VECTOR.min(count)
-        }
-    ];
-    let mut pushed = true;
+    let mut buffer = [0; VECTOR];
     for v in 0..count.div_ceil(VECTOR) {
-        let start = if validity.is_some() { v * VECTOR } else { 0 };
-        let codes = codes
-            .get_mut(start..start + vector_len(count, v))
-            .unwrap_or_default();
-        coded.codes(v, cx, codes)?;
-        pushed &= validity.is_some() || views.push_codes(codes);
+        let (vector, _) = buffer.split_at_mut(vector_len(count, v));
+        codes.codes(v, cx, vector)?;
+        push_codes(views, vector, dictionary.len())?;
     }
-    if let Some(validity) = validity {
-        expand(&mut codes, count, validity)?;
-        pushed = views.push_codes(&codes);
-    }
-    pushed.then_some(()).ok_or_else(|| {
-        let worst = codes.iter().max().copied().unwrap_or(0);
-        Error::corrupt(format!(
-            "codes below {} expected, found {worst}",
-            dictionary.len()
-        ))
-    })
+    Ok(())
 }
 
-/// Strings of some rows of a block: by a dictionary that is not much larger than they are many,
-/// else out of memory of their own. `all`: rows of all blocks, which may share a dictionary.
+/// Appends the view of each code; the dictionary has `len` strings.
+fn push_codes(views: &mut ViewSlot<'_>, codes: &[u32], len: usize) -> Result<()> {
+    let pushed = views.push_codes(codes);
+    pushed.then_some(()).ok_or_else(|| no_code(codes, len))
+}
+
+/// Codes of all rows of a block that has `count` of them; those of NULLs are 0 where it has none.
+pub(crate) fn codes_of_rows(
+    block: &Block<'_>,
+    codes: &dyn DictionaryStrings,
+    count: usize,
+    cx: &mut Scratch,
+) -> Result<Vec<u32>> {
+    let mut all = vec![0u32; block.len.max(count)];
+    let (present, _) = all.split_at_mut(count);
+    for (v, vector) in present.chunks_mut(VECTOR).enumerate() {
+        codes.codes(v, cx, vector)?;
+    }
+    if let Some(validity) = block.validity.as_ref().filter(|_| block.compacted) {
+        expand(&mut all, count, validity)?;
+    }
+    Ok(all)
+}
+
+/// Appends strings of some rows of a block as views: views of its dictionary, if that is not much
+/// larger than the rows are many, else of memory of their own. `all`: rows of all blocks, which may
+/// share a dictionary.
 pub(crate) fn fill_views_of(
     views: &mut ViewSlot<'_>,
     block: &Block<'_>,
@@ -184,25 +211,18 @@ pub(crate) fn fill_views_of(
     (count, all): (usize, usize),
     cx: &mut Scratch,
 ) -> Result<()> {
-    let wrong =
-        || Error::corrupt("text expected, found other bytes, or more of them than declared");
     let Some(AnyDecoder::Bytes(decoder)) = &block.values else {
-        return views.push_empty(count).then_some(()).ok_or_else(wrong);
+        return accepted(views.push_empty(count));
     };
     let places = &wanted.places;
-    if let Some(coded) = decoder.dictionary().filter(|_| places.is_many()) {
-        let (strings, shared) = (coded.strings()?, coded.shared());
+    if let Some(codes) = decoder.dictionary().filter(|_| places.is_many()) {
+        let (strings, shared) = (codes.strings()?, codes.shared());
         let among = if shared { all } else { places.len() };
         let worth = strings.len() + strings.contents().len() / 16 <= among.saturating_mul(2);
         if worth || shared && views.shares_table(strings) {
-            if !views.use_table(strings, shared) {
-                return Err(wrong());
-            }
-            let codes = wanted.of_rows(take_codes(coded, decoder.len(), places, cx)?, count)?;
-            return views
-                .push_codes(&codes)
-                .then_some(())
-                .ok_or_else(|| no_code(&codes, strings.len()));
+            accepted(views.use_table(strings, shared))?;
+            let codes = wanted.of_rows(take_codes(codes, decoder.len(), places, cx)?, count)?;
+            return push_codes(views, &codes, strings.len());
         }
     }
     let mut strings = Appended::default();
@@ -211,22 +231,19 @@ pub(crate) fn fill_views_of(
     take_bytes(decoder.as_ref(), places, cx, &mut strings)?;
     let (lengths, data) = strings.into_parts()?;
     let lengths = wanted.of_rows(lengths, count)?;
-    views
-        .push_strings(&lengths, &Buffer::from(Bytes::from_owner(data)))
-        .then_some(())
-        .ok_or_else(wrong)
+    accepted(views.push_strings(&lengths, &Buffer::from(Bytes::from_owner(data))))
 }
 
 /// Most bytes that are reserved for strings before they are seen.
 const LIKELY: u64 = 16 << 20;
 
-/// Bytes of the strings of so many rows, were all like those of this block.
+/// Estimated bytes of the strings of `rows` rows, from the mean of a block.
 pub(crate) fn likely_bytes(block: &Block<'_>, rows: usize) -> usize {
     let likely = block.string_bytes as u64 * rows as u64 / block.len.max(1) as u64;
     (likely + likely / 8).min(LIKELY) as usize
 }
 
-/// Where strings of these lengths end, of `bytes` bytes in all, after `before` bytes.
+/// Writes the end of each string, after `before` bytes of others; all together have `bytes` bytes.
 pub(crate) fn put_ends(
     large: bool,
     before: usize,
@@ -234,34 +251,27 @@ pub(crate) fn put_ends(
     lengths: &[u32],
     ends: &mut [u8],
 ) -> Result<()> {
-    if !large {
+    let last = if large {
+        let ends = places::<u64>(ends, lengths.len())?;
+        lengths_to_offsets_i64(before as i64, lengths, ends).map(i64::cast_unsigned)
+    } else {
         let ends = places::<u32>(ends, lengths.len())?;
         ends.copy_from_slice(lengths);
-        return lengths_to_ends(before, bytes, ends);
-    }
-    let last = lengths_to_offsets_i64(before as i64, lengths, places::<u64>(ends, lengths.len())?);
-    end_at(before + bytes, last.map(i64::cast_unsigned))
-}
-
-/// As [`put_ends`], in the place of the lengths.
-fn lengths_to_ends(before: usize, bytes: usize, lengths: &mut [u32]) -> Result<()> {
-    let last = i32::try_from(before)
-        .ok()
-        .and_then(|before| lengths_to_offsets_i32(before, lengths));
-    end_at(before + bytes, last.map(|end| end as u64))
-}
-
-fn end_at(end: usize, found: Option<u64>) -> Result<()> {
-    if found != Some(end as u64) {
+        let before = i32::try_from(before).ok();
+        let last = before.and_then(|before| lengths_to_offsets_i32(before, ends));
+        last.map(|end| end as u64)
+    };
+    let end = (before + bytes) as u64;
+    if last != Some(end) {
         return Err(Error::corrupt(format!(
-            "offsets that end at {end} expected, found {found:?}"
+            "offsets that end at {end} expected, found {last:?}"
         )));
     }
     Ok(())
 }
 
-/// Memory as places for exactly `count` words.
+/// Memory for exactly `count` words.
 fn places<T: Word>(bytes: &mut [u8], count: usize) -> Result<&mut [T]> {
     let places = cast_slice_mut(bytes).filter(|places: &&mut [T]| places.len() == count);
-    places.ok_or_else(|| Error::corrupt(format!("a place for each of {count} values expected")))
+    places.ok_or_else(|| Error::internal(format!("memory for {count} values expected")))
 }

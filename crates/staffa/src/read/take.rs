@@ -1,37 +1,36 @@
-//! Take: rows by number, in any order, repeats allowed; a range of rows; those that a mask marks.
+//! Take: rows by number, in any order, repeats allowed; a range of rows; the rows of a mask.
 //!
 //! ```text
 //! range, mask, ascending list -> rows in the order of the file, block by block; whole blocks as in a scan
-//! any other list              -> a bit for every row that is wanted, or sorted where these would be too many
-//!                             -> as above, and every row asked for from its place among those
+//! any other list              -> a bit for every row of the list, or sorted where bits would be too many
+//!                             -> as above, then each row of the list from its rank among those
 //! ```
 //!
-//! Only blocks that hold a wanted row are read; each is opened once however many of its rows are
-//! wanted, and where values can be read by themselves, no others are decoded. Opened blocks are
-//! kept for the next take.
+//! Only blocks that hold a selected row are read, each once. An encoding with point access decodes
+//! no other value. The file's cache keeps opened blocks for the next take.
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
-use arrow_array::{Array as _, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_array::{Array as _, BooleanArray, RecordBatch};
 
-use super::rows::{BlockSelection, Group};
-use super::{File, each_column, schema_for};
+use super::batch::{batch_of, field_and_node};
+use super::rows::{GroupSelection, RowReader};
+use super::{File, schema_for};
 use crate::arrow::take;
 use crate::decode::ChunkSelection;
 use crate::error::{Error, Result};
 use crate::values::Bitmap;
 
-/// Rows of a table. Made of a range, a slice, or a mask.
+/// Rows of a table: a range, a list, or a mask.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum RowSelection<'s> {
-    /// From a row up to another one.
+    /// From a row up to another one, exclusive.
     Range(Range<u64>),
     /// By number, in any order, repeats allowed.
     List(&'s [u64]),
-    /// A boolean for every row of the table: those that are true.
+    /// A boolean for every row of the table; NULL is not true.
     Mask(&'s BooleanArray),
 }
 
@@ -53,25 +52,23 @@ impl<'s> From<&'s BooleanArray> for RowSelection<'s> {
     }
 }
 
-/// Rows of a table for each that is wanted, from which on a bit for each takes longer than to sort
-/// these.
+/// Rows of a table per row of a list, above which to sort the list is faster than a bit per row.
 const SPARSE: u64 = 512;
 
-/// Rows in the order of the file.
+/// Selected rows in the order of the file.
 struct Selected {
-    groups: Vec<Group>,
-    /// How many are asked for.
+    groups: Vec<GroupSelection>,
+    /// Number of rows of the result.
     count: usize,
-    /// For every row asked, its place among them, where the order is another.
+    /// For each row of the result its rank among the selected rows, if the order differs.
     order: Option<Vec<u32>>,
 }
 
 impl File {
-    /// Rows by number, as one batch in the order asked; all columns where none are named.
+    /// Rows by number, as one batch in the order of the list; all columns by default.
     ///
-    /// Refused where no array of a column's type can hold so many rows: 16-bit run ends reach
-    /// 32,767, and the values of dictionaries of several row groups together may be more than the
-    /// keys can number.
+    /// Fails where no array of a column's type can hold the rows: 16-bit run ends reach 32,767, and
+    /// dictionaries of several row groups together may have more values than the keys can number.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -94,8 +91,7 @@ impl File {
         self.select(rows, columns, string_views)
     }
 
-    /// A range of rows, those that a mask marks, or those of a list, as one batch; else as
-    /// [`take`](Self::take).
+    /// Rows of a range, a mask or a list, as one batch; otherwise as [`take`](Self::take).
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -123,33 +119,27 @@ impl File {
             Some(names) => self.column_positions(names)?,
             None => (0..schema.fields().len()).collect(),
         };
-        let Selected {
-            groups,
-            count,
-            order,
-        } = self.selected(&rows.into())?;
-        let open =
-            |leaf, pick: &BlockSelection| self.opened_and_kept(leaf, pick.row_group, pick.block);
-        let column = |column: &usize| {
-            let array = self.take_column(*column, &schema, &groups, &open)?;
-            match (&order, schema.fields().get(*column)) {
-                (Some(order), Some(field)) => take(field, &array, order)
-                    .map_err(|e| e.at(|p| p.column = Some(field.name().clone()))),
-                _ => Ok(array),
-            }
+        let selected = Selected::new(self, &rows.into())?;
+        let reader = RowReader {
+            file: self,
+            schema: &schema,
+            groups: &selected.groups,
+            filtered: None,
         };
-        let arrays = each_column(&columns, count, column)?;
-        let options = RecordBatchOptions::new().with_row_count(Some(count));
-        Ok(RecordBatch::try_new_with_options(
-            Arc::new(schema.project(&columns)?),
-            arrays,
-            &options,
-        )?)
+        batch_of(&columns, &schema, selected.count, |column| {
+            let array = reader.column(column)?;
+            let Some(order) = &selected.order else {
+                return Ok(array);
+            };
+            let (field, _) = field_and_node(self, &schema, column)?;
+            take(field, &array, order).map_err(|e| e.at(|p| p.column = Some(field.name().clone())))
+        })
     }
+}
 
-    /// Where the rows lie, in the order of the file.
-    fn selected(&self, rows: &RowSelection<'_>) -> Result<Selected> {
-        let (total, block_rows) = (self.num_rows(), u64::from(self.footer().block_rows));
+impl Selected {
+    fn new(file: &File, rows: &RowSelection<'_>) -> Result<Self> {
+        let (total, block_rows) = (file.num_rows(), file.block_rows() as u64);
         let (groups, order, count) = match rows {
             RowSelection::Range(rows) => {
                 if rows.start > rows.end || rows.end > total {
@@ -163,7 +153,7 @@ impl File {
                     let end = rows.end.min(group.end).max(start);
                     ChunkSelection::of_range(start - group.start..end - group.start, block_rows)
                 };
-                (self.groups(own), None, (rows.end - rows.start) as usize)
+                (groups(file, own), None, (rows.end - rows.start) as usize)
             }
             RowSelection::Mask(mask) => {
                 if mask.len() as u64 != total {
@@ -172,7 +162,6 @@ impl File {
                         mask.len()
                     )));
                 }
-                // What is NULL is not marked.
                 let marked = match mask.nulls().filter(|nulls| nulls.null_count() > 0) {
                     Some(nulls) => Cow::Owned(mask.values() & nulls.inner()),
                     None => Cow::Borrowed(mask.values()),
@@ -182,7 +171,7 @@ impl File {
                     let bits = Bitmap::from_bytes(marked.values(), marked.offset() + start, len);
                     ChunkSelection::of_bits(0, bits)
                 };
-                (self.groups(own), None, marked.count_set_bits())
+                (groups(file, own), None, marked.count_set_bits())
             }
             RowSelection::List(rows) => {
                 if let Some((i, row)) = rows.iter().enumerate().find(|(_, row)| **row >= total) {
@@ -200,40 +189,39 @@ impl File {
                 let mut rest = sorted.as_ref();
                 let own = |group: Range<u64>| {
                     let here = rest.partition_point(|row| *row < group.end);
-                    let (here, later) = rest.split_at_checked(here).unwrap_or_default();
+                    let (here, later) = rest.split_at(here);
                     rest = later;
-                    ChunkSelection::of_list(
-                        here.iter().map(|row| row - group.start).collect(),
-                        block_rows,
-                    )
+                    let rows = here.iter().map(|row| row - group.start);
+                    ChunkSelection::of_list(rows.collect(), block_rows)
                 };
-                (self.groups(own), order, rows.len())
+                (groups(file, own), order, rows.len())
             }
         };
-        Ok(Selected {
+        Ok(Self {
             groups,
             count,
             order,
         })
     }
-
-    /// Rows of every row group that has some: `own` has them, given which rows of the table these
-    /// are.
-    fn groups(&self, mut own: impl FnMut(Range<u64>) -> ChunkSelection) -> Vec<Group> {
-        let (mut groups, mut first) = (Vec::new(), 0u64);
-        for (row_group, &count) in self.footer().row_groups.iter().enumerate() {
-            let end = first + u64::from(count);
-            let here = own(first..end);
-            if here.len() > 0 {
-                groups.push(self.group(row_group, here));
-            }
-            first = end;
-        }
-        groups
-    }
 }
 
-/// The rows in the order of the file, each once, and for every row asked for its place among them.
+/// Selections of every row group that has selected rows; `own` selects among some rows of the
+/// table.
+fn groups(file: &File, mut own: impl FnMut(Range<u64>) -> ChunkSelection) -> Vec<GroupSelection> {
+    let (mut groups, mut first) = (Vec::new(), 0u64);
+    for (row_group, &count) in file.footer().row_groups.iter().enumerate() {
+        let end = first + u64::from(count);
+        let here = own(first..end);
+        if here.len() > 0 {
+            groups.push(GroupSelection::new(file, row_group, here));
+        }
+        first = end;
+    }
+    groups
+}
+
+/// The rows of a list in the order of the file, each once, and the rank of each row of the list
+/// among them.
 fn in_order(rows: &[u64], total: u64) -> Result<(Vec<u64>, Vec<u32>)> {
     if u32::try_from(rows.len()).is_err() {
         return Err(Error::limit(format!("{} rows at once", rows.len())));
@@ -242,15 +230,16 @@ fn in_order(rows: &[u64], total: u64) -> Result<(Vec<u64>, Vec<u32>)> {
         let mut sorted = rows.to_vec();
         sorted.sort_unstable();
         sorted.dedup();
-        let place = |row: &u64| sorted.partition_point(|other| other < row) as u32;
-        let order = rows.iter().map(place).collect();
+        let rank = |row: &u64| sorted.partition_point(|other| other < row) as u32;
+        let order = rows.iter().map(rank).collect();
         return Ok((sorted, order));
     }
+    let past = |row: &u64| Error::internal(format!("row {row} of {total}"));
     let mut words = vec![0u64; total.div_ceil(64) as usize];
     for row in rows {
-        if let Some(word) = words.get_mut((row / 64) as usize) {
-            *word |= 1 << (row % 64);
-        }
+        *words
+            .get_mut((row / 64) as usize)
+            .ok_or_else(|| past(row))? |= 1 << (row % 64);
     }
     let mut before = 0;
     let ranks = words.iter().map(|word| {
@@ -259,14 +248,15 @@ fn in_order(rows: &[u64], total: u64) -> Result<(Vec<u64>, Vec<u32>)> {
         rank
     });
     let ranks: Vec<u32> = ranks.collect();
-    let place = |row: &u64| {
-        let word = (row / 64) as usize;
-        let own = words
-            .get(word)
-            .map_or(0, |word| (word & ((1 << (row % 64)) - 1)).count_ones());
-        ranks.get(word).copied().unwrap_or(0) + own
+    let rank = |row: &u64| {
+        let place = (row / 64) as usize;
+        let (word, before) = words
+            .get(place)
+            .zip(ranks.get(place))
+            .ok_or_else(|| past(row))?;
+        Ok(before + (word & ((1 << (row % 64)) - 1)).count_ones())
     };
-    let order = rows.iter().map(place).collect();
+    let order = rows.iter().map(rank).collect::<Result<_>>()?;
     let mut sorted = Vec::with_capacity(before as usize);
     for (start, &word) in (0u64..).step_by(64).zip(&words) {
         let mut left = word;

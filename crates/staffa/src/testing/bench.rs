@@ -1,5 +1,5 @@
-//! Decoders by themselves: a column opened once, then decoded into memory of the caller's. For the
-//! program in `bench/`.
+//! Decoders alone: a column opened once, then decoded into the caller's memory, for the program in
+//! `bench/`.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::Arc;
@@ -8,9 +8,7 @@ use crate::decode::{AnyDecoder, Decodable, Integer, Scratch};
 use crate::encode::{Chooser, Profile, Stats};
 use crate::encodings::POOL;
 use crate::error::{Error, Result};
-use crate::format::block::Parsed;
-use crate::read::column_builder::{ColumnBuilder, OutputLayout};
-use crate::read::{File, OpenBlock};
+use crate::read::{BlockSize, ChunkReader, ColumnBuilder, File, OpenBlock, OutputLayout};
 use crate::values::Kind;
 
 /// A column whose blocks are open.
@@ -18,7 +16,7 @@ use crate::values::Kind;
 pub struct OpenColumn {
     file: File,
     leaf: usize,
-    /// Row group and number within it.
+    /// Row group and number of each block.
     places: Vec<(usize, usize)>,
     blocks: Vec<Arc<OpenBlock>>,
     cx: Scratch,
@@ -28,10 +26,10 @@ impl OpenColumn {
     /// Opens all blocks of a flat column.
     pub fn new(file: &File, column: &str) -> Result<Self> {
         let position = file.column_positions(&[column])?;
-        let leaf = file
-            .layout()
-            .leaves_of(position.first().copied().unwrap_or_default())
-            .start;
+        let leaf = position
+            .first()
+            .and_then(|position| file.flat_leaf(*position));
+        let leaf = leaf.ok_or_else(|| Error::invalid(format!("column {column:?} is nested")))?;
         let mut places = Vec::new();
         for row_group in 0..file.num_row_groups() {
             places.extend(
@@ -40,7 +38,7 @@ impl OpenColumn {
         }
         let blocks = places
             .iter()
-            .map(|(row_group, block)| file.opened(leaf, *row_group, *block));
+            .map(|(row_group, block)| open(file, leaf, (*row_group, *block)));
         let blocks = blocks.collect::<Result<_>>()?;
         Ok(Self {
             file: file.clone(),
@@ -59,14 +57,12 @@ impl OpenColumn {
             .collect()
     }
 
-    /// Opens a block anew: checksum, header, trees, and what its encodings do before their first
-    /// vector.
+    /// Opens a block again: checksum, header, trees, and the work of its encodings before their
+    /// first vector.
     pub fn reopen(&mut self, i: usize) -> Result<()> {
-        if let (Some((row_group, block)), Some(place)) =
-            (self.places.get(i), self.blocks.get_mut(i))
-        {
-            *place = self.file.opened(self.leaf, *row_group, *block)?;
-        }
+        let place = self.places.get(i).zip(self.blocks.get_mut(i));
+        let (place, block) = place.ok_or_else(|| no_block(i))?;
+        *block = open(&self.file, self.leaf, *place)?;
         Ok(())
     }
 
@@ -94,10 +90,8 @@ impl OpenColumn {
 
     /// One value of a block without NULLs.
     pub fn value<T: Decodable>(&mut self, i: usize, row: u32) -> Result<T> {
-        let (block, mut out) = (
-            self.blocks.get(i).ok_or_else(|| no_block(i))?,
-            [T::default()],
-        );
+        let block = self.blocks.get(i).ok_or_else(|| no_block(i))?;
+        let mut out = [T::default()];
         block.with(|block| match &block.values {
             Some(decoder) => {
                 T::peek(decoder)
@@ -106,10 +100,11 @@ impl OpenColumn {
             }
             None => Ok(()),
         })?;
-        Ok(out.first().copied().unwrap_or_default())
+        let [value] = out;
+        Ok(value)
     }
 
-    /// Bytes of all strings of a block.
+    /// Bytes of all strings of a block; 0 for a block that is not there.
     pub fn string_bytes(&self, i: usize) -> usize {
         self.blocks
             .get(i)
@@ -127,22 +122,16 @@ impl OpenColumn {
     pub fn views(&mut self, i: usize) -> Result<()> {
         let block = self.blocks.get(i).ok_or_else(|| no_block(i))?;
         block.with(|block| {
-            let (len, string_bytes) = (block.len, block.string_bytes);
-            let shape = Parsed {
-                len,
-                compacted: block.compacted,
-                string_bytes,
-                validity: None,
-                values: None,
+            let size = BlockSize {
+                values: block.len,
+                string_bytes: block.string_bytes,
             };
-            let mut out = ColumnBuilder::of_blocks(
-                self.file.leaf(self.leaf)?,
-                &[shape],
-                OutputLayout {
-                    views: true,
-                    past_cache: false,
-                },
-            )?;
+            let layout = OutputLayout {
+                views: true,
+                past_cache: false,
+            };
+            let leaf = self.file.leaf(self.leaf)?;
+            let mut out = ColumnBuilder::of_blocks(leaf, std::iter::once(size), layout)?;
             out.push(block)?;
             out.finish().map(drop)
         })
@@ -158,6 +147,10 @@ impl OpenColumn {
     }
 }
 
+fn open(file: &File, leaf: usize, (row_group, block): (usize, usize)) -> Result<Arc<OpenBlock>> {
+    ChunkReader::new(file, leaf, row_group)?.open_block(block, false)
+}
+
 fn no_block(i: usize) -> Error {
     Error::invalid(format!("no block {i}"))
 }
@@ -166,7 +159,7 @@ fn other_type() -> Error {
     Error::invalid("values of another type")
 }
 
-/// Encodes unsigned words by an encoding asked for by name, as a block's are; the bytes.
+/// Bytes of unsigned words as a block of the requested encoding.
 pub fn encode<T: Integer>(values: &[T], encoding: &str) -> Result<usize> {
     let values = T::values(values);
     let chooser = Chooser::root(&POOL, Profile::Balanced, Some(encoding));
@@ -175,7 +168,7 @@ pub fn encode<T: Integer>(values: &[T], encoding: &str) -> Result<usize> {
         .size())
 }
 
-/// What blocks, shared parts and footers are sealed with.
+/// The checksum of blocks, shared dictionaries and footers.
 pub fn checksum(bytes: &[u8]) -> u32 {
     crate::format::checksum(bytes)
 }

@@ -218,9 +218,7 @@ impl Plan {
         let layout = Layout::new(&schema)?;
         let (asked, roundings) = asked(&options, &layout, &schema)?;
         let stored = Arc::new(rounding::mark(&schema, &roundings));
-        let build = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let threads = options.threads.filter(|n| *n > 0).map(build).transpose();
-        let threads = threads.map_err(|e| Error::invalid(format!("no threads: {e}")))?;
+        let threads = crate::read::thread_pool(options.threads)?;
         let without = POOL.excluded(&options.without)?;
         Ok(Self {
             schema,

@@ -1,24 +1,26 @@
-//! Aggregates: counts, smallest, largest, sums, out of zone maps where these are exact, else by the
+//! Aggregates: counts, smallest, largest, sums; from zone maps where these are exact, else from the
 //! encodings of a block.
 //!
 //! ```text
-//! for each column, block by block:   zone map knows -> taken from there
-//!                                    a bound of strings -> kept, decoded at the end if it could still win
-//!                                    else -> opened; its encodings hand out what they have to what still asks
-//!                                    a filter's rows: a zone map tells whether they can change anything
+//! for each column, block by block:   exact zone map -> taken in
+//!                                    bounds of strings -> kept; decoded at the end if they are better than the best value
+//!                                    else -> opened; its encodings feed the aggregates that need values
+//!                                    rows of a filter: skipped where by the zone map no row can change the result
 //! ```
 //!
-//! Columns go in parallel, each in the memory of one block; a column of dictionaries or run ends in
-//! that of a row group.
+//! Columns are read in parallel, each in the memory of one block; a column of Arrow's dictionaries
+//! or runs in that of a row group.
 
+mod distinct;
 mod feed;
 mod number;
-mod part;
+mod order;
+mod partial;
+mod sum;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
-use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -26,38 +28,39 @@ use arrow_array::{Array as _, ArrayRef, BooleanArray, RecordBatch, RecordBatchOp
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::filter::filter;
 use feed::{feed, feeds};
-use part::{Block, Part};
+use partial::PartialAggregate;
 use rayon::prelude::*;
 
-use super::filter::ScanTask;
-use super::{File, Reader, is_flat};
+use super::batch::{RowRange, read_column};
+use super::chunk_reader::ChunkReader;
+use super::scan::ScanTask;
+use super::{File, Reader};
 use crate::arrow::{boolean_buffer, unknown_column};
 use crate::error::{Error, Result};
 use crate::predicate::{Predicate, innermost};
 use crate::values::Bitmap;
 
-/// What is to be known of a column. NULLs count for nothing but `Rows` and `Nulls`.
+/// An aggregate of a column. Only `Rows` and `Nulls` count NULLs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Aggregate {
-    /// How many rows, as `Int64`.
+    /// Number of rows, as `Int64`.
     Rows,
-    /// How many values that are not NULL, as `Int64`.
+    /// Number of values that are not NULL, as `Int64`.
     Count,
-    /// How many NULLs, as `Int64`.
+    /// Number of NULLs, as `Int64`.
     Nulls,
-    /// The smallest value, in the column's type; NULL where there is none. Floats stand in IEEE
-    /// 754's total order, as in Arrow's kernels and in filters: -0.0 before 0.0, NaN last (with the
-    /// sign bit set: first).
+    /// Smallest value, in the column's type; NULL where there is none. Floats are in IEEE 754's total
+    /// order, as in Arrow's kernels and in filters: -0.0 before 0.0, NaN last (with the sign bit
+    /// set: first).
     Min,
-    /// The largest, likewise.
+    /// Largest value, in the order of `Min`.
     Max,
-    /// The sum; NULL where there are no values. Of integers as `Int64` or `UInt64`, exact, an error
-    /// where it does not fit; of booleans how many are true; of durations in their type; of
-    /// decimals with all digits that 128 or 256 bits hold. Of floats as `Float64`, added up one
-    /// after another in the order of the rows.
+    /// Sum; NULL where there are no values. Of integers `Int64` or `UInt64`, exact, an error where
+    /// it does not fit; of booleans the number that are true; of durations their type; of decimals
+    /// all digits that 128 or 256 bits hold; of floats `Float64`, added in the order of the rows.
     Sum,
-    /// How many different values, exactly, as `Int64`; floats by their bits. Takes memory for all
-    /// of them: more than some million are refused.
+    /// Number of different values, exactly, as `Int64`; floats by their bits. All of them are held
+    /// in memory: more than some million are refused.
     Distinct,
     /// Whether no value is less than the one before it, in the order of `Min`, as `Boolean`.
     Sorted,
@@ -106,12 +109,11 @@ impl FromStr for Aggregate {
 }
 
 impl File {
-    /// Aggregates of columns, over the rows for which the filter is true: one row, with a column
-    /// such as `min(price)` for each that is wanted.
+    /// Aggregates of columns over the rows for which the filter is true: one row, with a column such
+    /// as `min(price)` for each aggregate.
     ///
-    /// Without a filter the column indexes answer what they know exactly; only what they do not
-    /// know is decoded. Fails where a column is not there, is nested, or is of a type that has no
-    /// such aggregate.
+    /// Without a filter, blocks whose zone map is exact are not decoded. Fails where a column is
+    /// missing or nested, or has a type without such an aggregate.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -147,13 +149,13 @@ impl File {
 }
 
 impl Reader {
-    /// Aggregates of all batches that are left, as of [`File::aggregate`].
+    /// Aggregates of all batches that are left, as [`File::aggregate`].
     pub fn aggregate<S: AsRef<str>>(self, wanted: &[(S, Aggregate)]) -> Result<RecordBatch> {
         aggregate_batches(&self.schema(), self, wanted)
     }
 }
 
-/// Aggregates of batches, as of [`File::aggregate`]: for batches that something else has filtered.
+/// Aggregates of batches, as [`File::aggregate`]: for batches that were filtered elsewhere.
 pub fn aggregate_batches<S: AsRef<str>>(
     schema: &SchemaRef,
     batches: impl IntoIterator<Item = Result<RecordBatch>>,
@@ -176,10 +178,10 @@ pub fn aggregate_batches<S: AsRef<str>>(
     all.finish()
 }
 
-/// What is wanted, by column.
+/// The wanted aggregates, by column.
 struct Aggregation {
     columns: Vec<Column>,
-    /// Column and part, in the order wanted.
+    /// Position of each wanted aggregate: column, and partial of it.
     order: Vec<(usize, usize)>,
 }
 
@@ -189,265 +191,220 @@ struct Column {
     position: usize,
     /// Of the values of runs and dictionaries.
     ty: DataType,
-    parts: Vec<(Aggregate, Part)>,
+    partials: Vec<(Aggregate, PartialAggregate)>,
 }
 
 impl Aggregation {
     fn new<S: AsRef<str>>(schema: &SchemaRef, wanted: &[(S, Aggregate)]) -> Result<Self> {
-        let (mut columns, mut order): (Vec<Column>, Vec<_>) = (Vec::new(), Vec::new());
+        let mut all = Self {
+            columns: Vec::new(),
+            order: Vec::new(),
+        };
         for (name, which) in wanted {
-            let name = name.as_ref();
-            let (position, field) = schema
-                .column_with_name(name)
-                .ok_or_else(|| unknown_column(name, schema))?;
-            let ty = innermost(field.data_type());
-            let refuse = |why: &str| {
-                Error::invalid(format!(
-                    "column {name:?} of type {} has no {which}: {why}",
-                    field.data_type()
-                ))
-            };
-            if ty.is_nested() || matches!(ty, DataType::Dictionary(..)) {
-                return Err(refuse("it is nested"));
-            }
-            let at = columns
-                .iter()
-                .position(|column| column.position == position)
-                .unwrap_or(columns.len());
-            if at == columns.len() {
-                columns.push(Column {
-                    name: name.to_owned(),
-                    position,
-                    ty: ty.clone(),
-                    parts: Vec::new(),
-                });
-            }
-            let Some(column) = columns.get_mut(at) else {
-                continue;
-            };
-            let part = column
-                .parts
-                .iter()
-                .position(|(known, _)| known == which)
-                .unwrap_or(column.parts.len());
-            if part == column.parts.len() {
-                column
-                    .parts
-                    .push((*which, Part::new(*which, ty).map_err(|why| refuse(&why))?));
-            }
-            order.push((at, part));
+            let place = all.add(schema, name.as_ref(), *which)?;
+            all.order.push(place);
         }
-        Ok(Self { columns, order })
+        Ok(all)
     }
 
-    /// The rows of a file that match: as many units at once as there are threads.
+    /// The place of an aggregate, which is added where it is new.
+    fn add(&mut self, schema: &Schema, name: &str, which: Aggregate) -> Result<(usize, usize)> {
+        let found = schema.column_with_name(name);
+        let (position, field) = found.ok_or_else(|| unknown_column(name, schema))?;
+        let ty = innermost(field.data_type());
+        let refuse = |why: &str| {
+            Error::invalid(format!(
+                "column {name:?} of type {} has no {which}: {why}",
+                field.data_type()
+            ))
+        };
+        if ty.is_nested() || matches!(ty, DataType::Dictionary(..)) {
+            return Err(refuse("it is nested"));
+        }
+        let mut known = self.columns.iter_mut().enumerate();
+        let known = known.find(|(_, column)| column.position == position);
+        if let Some((place, column)) = known {
+            return Ok((place, column.add(which).map_err(|why| refuse(&why))?));
+        }
+        let mut column = Column {
+            name: name.to_owned(),
+            position,
+            ty: ty.clone(),
+            partials: Vec::new(),
+        };
+        let partial = column.add(which).map_err(|why| refuse(&why))?;
+        self.columns.push(column);
+        Ok((self.columns.len() - 1, partial))
+    }
+
+    /// Takes in the rows of a file that match: as many tasks at once as there are threads.
     fn of_rows(&mut self, file: &File, filter: &Predicate) -> Result<()> {
         let tested = file.column_positions(&filter.columns())?;
         let bound = filter.bind(file.schema())?;
-        let nested = tested
-            .iter()
-            .chain(self.columns.iter().map(|column| &column.position))
-            .any(|c| !is_flat(file, *c));
-        let step = if nested {
-            usize::MAX
-        } else {
-            file.footer().block_rows.max(1) as usize
-        };
+        let positions = self.columns.iter().map(|column| &column.position);
+        let flat = tested.iter().chain(positions).all(|c| file.is_flat(*c));
+        let step = if flat { file.block_rows() } else { usize::MAX };
         let groups = file.footer().row_groups.iter().enumerate();
-        let units = groups.flat_map(|(group, rows)| {
-            let rows = *rows as usize;
-            (0..rows)
-                .step_by(step)
-                .map(move |start| (group, start..start.saturating_add(step).min(rows)))
+        let tasks = groups.flat_map(|(row_group, rows)| {
+            let total = *rows as usize;
+            (0..total).step_by(step).map(move |start| {
+                let rows = start..start.saturating_add(step).min(total);
+                RowRange { row_group, rows }
+            })
         });
-        let units: Vec<(usize, Range<usize>)> = units.collect();
-        for units in units.chunks(rayon::current_num_threads()) {
-            let found = |(group, rows): &(usize, Range<usize>)| {
-                let mut unit = ScanTask::new(file, *group, rows.clone());
-                let found = unit.found(&bound)?;
-                let block = Block {
-                    group: *group,
-                    rows: rows.clone(),
-                };
-                Ok((block, unit, found))
+        let tasks: Vec<RowRange> = tasks.collect();
+        for tasks in tasks.chunks(rayon::current_num_threads()) {
+            let filtered = |range: &RowRange| {
+                let mut task = ScanTask::new(file, range.clone());
+                let matches = task.matches(&bound)?;
+                Ok((task, matches))
             };
-            let found: Vec<(Block, ScanTask<'_>, Bitmap)> = if units.len() > 1 {
-                units.par_iter().map(found).collect::<Result<_>>()?
+            let filtered: Vec<(ScanTask<'_>, Bitmap)> = if tasks.len() > 1 {
+                tasks.par_iter().map(filtered).collect::<Result<_>>()?
             } else {
-                units.iter().map(found).collect::<Result<_>>()?
+                tasks.iter().map(filtered).collect::<Result<_>>()?
             };
-            let some = || found.iter().filter(|(_, _, found)| !found.is_zero());
+            let some = || filtered.iter().filter(|(_, matches)| !matches.is_zero());
             each(&mut self.columns, |column| {
-                some().try_for_each(|(rows, unit, found)| {
-                    column.of_rows(file, rows, Some((unit, found)))
+                some().try_for_each(|(task, matches)| {
+                    column.of_rows(file, task.range(), Some((task, matches)))
                 })
             })?;
         }
-        each(&mut self.columns, |column| column.rest(file))
+        each(&mut self.columns, |column| column.of_bounds(file))
     }
 
     fn finish(self) -> Result<RecordBatch> {
         let (mut fields, mut arrays) = (Vec::new(), Vec::new());
-        for (at, part) in self.order {
-            let found = self
-                .columns
-                .get(at)
-                .and_then(|column| Some((column, column.parts.get(part)?)));
-            let Some((column, (which, part))) = found else {
-                continue;
-            };
-            let array = part.finish(&column.ty, &column.name)?;
-            fields.push(Field::new(
-                format!("{which}({})", column.name),
-                array.data_type().clone(),
-                true,
-            ));
+        for (column, partial) in self.order {
+            let column = self.columns.get(column);
+            let found = column.and_then(|column| Some((column, column.partials.get(partial)?)));
+            let (column, (which, partial)) =
+                found.ok_or_else(|| Error::internal("an aggregate is missing"))?;
+            let array = partial.finish(&column.ty, &column.name)?;
+            let name = format!("{which}({})", column.name);
+            fields.push(Field::new(name, array.data_type().clone(), true));
             arrays.push(array);
         }
         let options = RecordBatchOptions::new().with_row_count(Some(1));
-        Ok(RecordBatch::try_new_with_options(
-            Arc::new(Schema::new(fields)),
-            arrays,
-            &options,
-        )?)
+        let schema = Arc::new(Schema::new(fields));
+        Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
     }
 }
 
 impl Column {
+    /// The place of an aggregate, which is added where it is new; an error says why there is none.
+    fn add(&mut self, which: Aggregate) -> Result<usize, String> {
+        let mut known = self.partials.iter();
+        if let Some(place) = known.position(|(known, _)| *known == which) {
+            return Ok(place);
+        }
+        let partial = PartialAggregate::new(which, &self.ty)?;
+        self.partials.push((which, partial));
+        Ok(self.partials.len() - 1)
+    }
+
+    /// Takes in an array.
     fn push(&mut self, array: &ArrayRef) -> Result<()> {
         let array = plain(array)?;
-        self.parts
-            .iter_mut()
-            .try_for_each(|(_, part)| part.push(&array))
+        let mut partials = self.partials.iter_mut();
+        partials.try_for_each(|(_, partial)| partial.push(&array))
     }
 
-    /// The leaf whose blocks hold the column's values, where there is one.
-    fn leaf(&self, file: &File) -> Result<Option<usize>> {
-        let mut leaves = file.layout().leaves_of(self.position);
-        Ok(match (leaves.next(), leaves.next()) {
-            (Some(leaf), None) if file.leaf(leaf)?.flat => Some(leaf),
-            _ => None,
-        })
-    }
-
-    /// All rows of a file.
+    /// Takes in all rows of a file.
     fn of_file(&mut self, file: &File) -> Result<()> {
-        for (group, &rows) in file.footer().row_groups.iter().enumerate() {
-            self.of_rows(
-                file,
-                &Block {
-                    group,
-                    rows: 0..rows as usize,
-                },
-                None,
-            )?;
+        for (row_group, &rows) in file.footer().row_groups.iter().enumerate() {
+            let rows = 0..rows as usize;
+            self.of_rows(file, &RowRange { row_group, rows }, None)?;
         }
-        self.rest(file)
+        self.of_bounds(file)
     }
 
-    /// Some blocks' rows: those that a filter has found, or all.
+    /// Takes in rows of whole blocks: all, or those that a filter has found.
     fn of_rows(
         &mut self,
         file: &File,
-        rows: &Block,
-        found: Option<(&ScanTask<'_>, &Bitmap)>,
+        range: &RowRange,
+        filtered: Option<(&ScanTask<'_>, &Bitmap)>,
     ) -> Result<()> {
-        let Some(leaf) = self.leaf(file)? else {
-            return self.of_array(file, rows, found);
+        let Some(leaf) = file.flat_leaf(self.position) else {
+            let array = read_column(file, self.position, file.schema(), range, false)?;
+            let matches = filtered.map(|(_, matches)| matches);
+            return self.push(&rows_of(&plain(&array)?, matches)?);
         };
-        let block_rows = file.footer().block_rows.max(1) as usize;
-        let blocks = rows.rows.start / block_rows..rows.rows.end.div_ceil(block_rows);
-        let chunk = file.chunk(leaf, rows.group)?;
-        for (number, entry) in chunk
-            .blocks
-            .iter()
-            .enumerate()
-            .take(blocks.end)
-            .skip(blocks.start)
-        {
+        let (reader, block_rows) = (
+            ChunkReader::new(file, leaf, range.row_group)?,
+            file.block_rows(),
+        );
+        for number in range.rows.start / block_rows..range.rows.end.div_ceil(block_rows) {
+            let entry = reader.block_entry(number)?;
             let first = entry.first_value as usize;
-            let block = Block {
-                group: rows.group,
-                rows: first..first + entry.values,
-            };
-            let own = found
-                .map(|(_, found)| found.slice(first.saturating_sub(rows.rows.start), entry.values));
-            let wanted = own.as_ref().map_or(entry.values, Bitmap::count_ones);
-            if wanted == 0 {
+            let offset = first.checked_sub(range.rows.start);
+            let offset = offset.ok_or_else(|| Error::internal("rows of whole blocks expected"))?;
+            let matches = filtered.map(|(_, matches)| matches.slice(offset, entry.values));
+            let matches = matches.filter(|matches| matches.count_ones() < entry.values);
+            if matches.as_ref().is_some_and(Bitmap::is_zero) {
                 continue;
             }
-            let all = wanted == entry.values;
-            let parts = self.parts.iter_mut().map(|(_, part)| part);
-            let mut asking: Vec<&mut Part> = parts
-                .filter_map(|part| {
-                    let told = if all {
-                        part.by_zone_map(entry, &block)
-                    } else {
-                        part.settled(entry)
-                    };
-                    (!told).then_some(part)
-                })
-                .collect();
-            if asking.is_empty() {
-                continue;
-            }
-            let spec = file.leaf(leaf)?;
-            if !feeds(&self.ty, spec) {
-                let array =
-                    file.column(self.position, file.schema(), rows.group, block.rows, false)?;
-                let array = those(&array, own.as_ref().filter(|_| !all))?;
-                asking.iter_mut().try_for_each(|part| part.push(&array))?;
-                continue;
-            }
-            let opened = match found {
-                Some((unit, _)) => unit.opened(leaf, number)?,
-                None => file.opened(leaf, rows.group, number)?,
-            };
-            let fed = opened
-                .with(|block| feed(&mut asking, block, spec.kind, own.as_ref().filter(|_| !all)));
-            fed.map_err(|e| {
-                e.at(|p| p.block = Some(number))
-                    .at(file.place(leaf, rows.group))
-            })?;
+            let task = filtered.map(|(task, _)| task);
+            self.of_block(file, (leaf, &reader), number, task, matches.as_ref())?;
         }
         Ok(())
     }
 
-    /// The same of a column that is not stored by itself.
-    fn of_array(
+    /// Takes in some rows of a block, or all.
+    fn of_block(
         &mut self,
         file: &File,
-        rows: &Block,
-        found: Option<(&ScanTask<'_>, &Bitmap)>,
+        (leaf, reader): (usize, &ChunkReader<'_>),
+        number: usize,
+        task: Option<&ScanTask<'_>>,
+        matches: Option<&Bitmap>,
     ) -> Result<()> {
-        let array = file.column(
-            self.position,
-            file.schema(),
-            rows.group,
-            rows.rows.clone(),
-            false,
-        )?;
-        let array = those(&plain(&array)?, found.map(|(_, found)| found))?;
-        self.parts
-            .iter_mut()
-            .try_for_each(|(_, part)| part.push(&array))
+        let entry = reader.block_entry(number)?;
+        let first = entry.first_value as usize;
+        let range = RowRange {
+            row_group: reader.row_group(),
+            rows: first..first + entry.values,
+        };
+        let partials = self.partials.iter_mut().map(|(_, partial)| partial);
+        let mut open: Vec<&mut PartialAggregate> = partials
+            .filter_map(|partial| {
+                let done = match matches {
+                    None => partial.by_zone_map(entry, &range),
+                    Some(_) => partial.settled(entry),
+                };
+                (!done).then_some(partial)
+            })
+            .collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        if !feeds(&self.ty, reader.leaf()) {
+            let array = read_column(file, self.position, file.schema(), &range, false)?;
+            let array = rows_of(&array, matches)?;
+            return open.iter_mut().try_for_each(|partial| partial.push(&array));
+        }
+        let known = task.and_then(|task| task.opened(leaf, number));
+        let opened = known.map_or_else(|| reader.open_block(number, false), Ok)?;
+        let fed = opened.with(|block| feed(&mut open, block, reader.leaf().kind, matches));
+        fed.map_err(|e| e.at(|p| reader.name_block(p, number)))
     }
 
-    /// Strings whose bounds are cut off, the most promising block first, until no other can win.
-    fn rest(&mut self, file: &File) -> Result<()> {
-        for (_, part) in &mut self.parts {
-            while let Some(block) = part.next_open() {
-                let array =
-                    file.column(self.position, file.schema(), block.group, block.rows, false)?;
-                part.push(&array)?;
+    /// Takes in blocks of strings of which bounds were kept: the best bound first, until none is
+    /// better than the best value.
+    fn of_bounds(&mut self, file: &File) -> Result<()> {
+        for (_, partial) in &mut self.partials {
+            while let Some(range) = partial.next_open() {
+                let array = read_column(file, self.position, file.schema(), &range, false)?;
+                partial.push(&array)?;
             }
         }
         Ok(())
     }
 }
 
-/// Something of every column, in parallel where there are several threads: to wake them takes a
-/// while.
+/// Calls `of` with every column, in parallel where there are several and threads for them.
 fn each(
     columns: &mut [Column],
     of: impl Fn(&mut Column) -> Result<()> + Send + Sync,
@@ -459,7 +416,7 @@ fn each(
 }
 
 /// Some rows of an array, or all.
-fn those(array: &ArrayRef, found: Option<&Bitmap>) -> Result<ArrayRef> {
+fn rows_of(array: &ArrayRef, found: Option<&Bitmap>) -> Result<ArrayRef> {
     let Some(found) = found else {
         return Ok(array.clone());
     };
@@ -469,7 +426,7 @@ fn those(array: &ArrayRef, found: Option<&Bitmap>) -> Result<ArrayRef> {
     )?)
 }
 
-/// Runs and dictionaries as their values.
+/// Runs and dictionaries cast to their values.
 fn plain(array: &ArrayRef) -> Result<ArrayRef> {
     Ok(match array.data_type() {
         // Arrow's kernels (59.3) overflow on an empty slice of runs.

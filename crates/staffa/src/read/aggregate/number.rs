@@ -1,5 +1,4 @@
-//! Numbers by their words: what aggregates do with them, whether they come out of an array or out
-//! of an encoding.
+//! Numbers as words of 8 to 256 bits: extremes, sums and order, for arrays and for decoders.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use arrow_array::types::Float16Type;
@@ -8,12 +7,13 @@ use arrow_buffer::i256;
 use arrow_schema::DataType;
 use staffa_kernels::{U256, bounds, cast_slice, order_floats, sum_runs};
 
-use super::part::Sum;
+use super::sum::Sum;
 use crate::decode::{Decodable, Integer, integer, sum_of};
+use crate::error::{Error, Result};
 use crate::predicate::Value;
 use crate::values::Kind;
 
-/// How the numbers of a primitive type are ordered; `None` where it has none.
+/// Kind of the numbers of a primitive type; `None` for other types.
 pub(super) fn kind_of(ty: &DataType) -> Option<Kind> {
     match ty {
         DataType::Interval(_) => Some(Kind::Opaque),
@@ -30,9 +30,9 @@ pub(super) trait Number: Decodable {
     fn extreme(values: &[Self], kind: Kind, largest: bool) -> Option<Self>;
     /// Whether none is less than the one before it.
     fn ascend(values: &[Self], kind: Kind) -> bool;
-    /// Adds values up, floats one after another.
+    /// Adds values, floats one after another.
     fn add(values: &[Self], kind: Kind, sum: &mut Sum);
-    /// Adds values up that are there so many times.
+    /// Adds each value `counts` times.
     fn add_runs(values: &[Self], counts: &[u32], kind: Kind, sum: &mut Sum);
 }
 
@@ -45,7 +45,7 @@ fn double<T: Integer>(word: T) -> f64 {
     }
 }
 
-/// What is added to words so that their order is that of numbers without a sign.
+/// Offset that makes words ascend like the numbers they are.
 fn flip<T: Integer>(kind: Kind) -> T {
     if kind == Kind::Signed {
         T::from_u64(1 << (T::BITS - 1))
@@ -118,12 +118,12 @@ macro_rules! numbers {
 }
 numbers!(u8, u16, u32, u64);
 
-/// Decimals that 64 bits do not hold.
+/// Decimals of more than 64 bits: `$of` orders them, `$wide` is their value.
 macro_rules! wide_numbers {
-    ($($word:ty: $of:expr, $add:expr;)*) => {$(
+    ($($word:ty: $of:expr, $wide:expr, $add:expr;)*) => {$(
         impl Number for $word {
             fn value(self, _: Kind) -> Value {
-                Value::Int(of(self, $of))
+                Value::Int($wide(self))
             }
 
             fn extreme(values: &[Self], _: Kind, largest: bool) -> Option<Self> {
@@ -145,7 +145,7 @@ macro_rules! wide_numbers {
 
             fn add_runs(values: &[Self], counts: &[u32], _: Kind, sum: &mut Sum) {
                 for (word, count) in values.iter().zip(counts) {
-                    let value = of(*word, $of);
+                    let value = $wide(*word);
                     match value.checked_mul(i256::from_i128((*count).into())) {
                         Some(all) => sum.int(all),
                         None => (0..*count).for_each(|_| sum.int(value)),
@@ -156,31 +156,16 @@ macro_rules! wide_numbers {
     )*};
 }
 
-fn of<T, N: Into<Wide>>(word: T, number: impl Fn(T) -> N) -> i256 {
-    number(word).into().0
+fn long(word: u128) -> i256 {
+    i256::from_i128(word.cast_signed())
 }
 
-/// A number of any width.
-struct Wide(i256);
-
-impl From<i128> for Wide {
-    fn from(number: i128) -> Self {
-        Self(i256::from_i128(number))
-    }
-}
-
-impl From<i256> for Wide {
-    fn from(number: i256) -> Self {
-        Self(number)
-    }
-}
-
-fn wide(word: U256) -> i256 {
+fn longest(word: U256) -> i256 {
     let [a, b, c, d] = word.0.map(u128::from);
     i256::from_parts(a | b << 64, (c | d << 64).cast_signed())
 }
 
-/// Adds numbers up in 128 bits for as long as these do.
+/// Adds numbers in 128 bits, and in 256 where these overflow.
 fn add_long(values: &[u128], sum: &mut Sum) {
     let rest = values.iter().fold(0i128, |so_far, word| {
         so_far.checked_add(word.cast_signed()).unwrap_or_else(|| {
@@ -192,30 +177,25 @@ fn add_long(values: &[u128], sum: &mut Sum) {
 }
 
 fn add_longest(values: &[U256], sum: &mut Sum) {
-    values.iter().for_each(|word| sum.int(wide(*word)));
+    values.iter().for_each(|word| sum.int(longest(*word)));
 }
 
 wide_numbers! {
-    u128: u128::cast_signed, add_long;
-    U256: wide, add_longest;
+    u128: u128::cast_signed, long, add_long;
+    U256: longest, longest, add_longest;
 }
 
 /// Words of a primitive array, those of NULLs too.
-pub(super) fn words_of<T: Number>(array: &ArrayRef) -> Vec<T> {
+pub(super) fn words_of<T: Number>(array: &ArrayRef) -> Result<Vec<T>> {
     let data = array.to_data();
-    let bytes = data
-        .buffers()
-        .first()
-        .map(arrow_buffer::Buffer::as_slice)
-        .unwrap_or_default();
-    let own = bytes
-        .get(data.offset() * T::BYTES..(data.offset() + data.len()) * T::BYTES)
-        .unwrap_or_default();
-    match cast_slice::<T>(own) {
-        Some(words) => words.to_vec(),
-        None => own
-            .chunks_exact(T::BYTES)
-            .map(|bytes| T::read_le(bytes).unwrap_or_default())
-            .collect(),
+    let words = data.offset() * T::BYTES..(data.offset() + data.len()) * T::BYTES;
+    let buffer = data.buffers().first();
+    let own = buffer.and_then(|buffer| buffer.as_slice().get(words));
+    let missing = || Error::internal(format!("{} words in an array expected", data.len()));
+    let own = own.ok_or_else(missing)?;
+    if let Some(words) = cast_slice::<T>(own) {
+        return Ok(words.to_vec());
     }
+    let words = own.chunks_exact(T::BYTES).map(T::read_le);
+    words.collect::<Option<_>>().ok_or_else(missing)
 }

@@ -1,0 +1,226 @@
+//! Tasks of a scan: neighbouring rows of one row group, read or filtered together.
+//!
+//! ```text
+//! zone maps of a block's rows -> none match | else, part by part of the predicate:
+//! zone map of a block         -> none or all of it match | else: open the block -> filter encoded data -> one bit a row
+//! rows that match             -> per block: take them, one by one or out of decoded vectors
+//! ```
+//!
+//! Of a conjunction, later parts look only at blocks in which rows are left. Columns without a
+//! plain flat form (nested ones, Arrow's dictionaries and runs) are decoded and compared by Arrow's
+//! kernels.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::Schema;
+
+use crate::arrow;
+use crate::decode::ChunkSelection;
+use crate::error::Result;
+use crate::format::ZoneMap;
+use crate::predicate::{Bound, Node, true_rows};
+use crate::read::File;
+use crate::read::batch::{RowRange, batch_of, read_batch};
+use crate::read::cache::OpenBlock;
+use crate::read::chunk_reader::ChunkReader;
+use crate::read::filter::{by_zone_map, rows_where};
+use crate::read::rows::{GroupSelection, OpenBlocks, RowReader};
+use crate::values::Bitmap;
+
+/// One row of so many: where more match, a loose scan decodes all.
+const LOOSE: usize = 4;
+
+/// Whole blocks of one row group.
+pub(crate) struct ScanTask<'f> {
+    file: &'f File,
+    range: RowRange,
+    /// Blocks of the predicate's columns: likely to be read again.
+    opened: OpenBlocks,
+}
+
+/// A block of a task.
+struct TaskBlock {
+    block: usize,
+    /// From the task's first row on.
+    rows: Range<usize>,
+}
+
+impl<'f> ScanTask<'f> {
+    /// A task for rows that begin with a block and end with one.
+    pub fn new(file: &'f File, range: RowRange) -> Self {
+        Self {
+            file,
+            range,
+            opened: OpenBlocks::new(),
+        }
+    }
+
+    /// Its rows.
+    pub fn into_range(self) -> RowRange {
+        self.range
+    }
+
+    /// Whether zone maps leave room for a match.
+    pub fn may_match(&self, bound: &Bound) -> bool {
+        let mut blocks = self.blocks();
+        blocks.any(|TaskBlock { block, rows }| {
+            bound.may_match(rows.len() as u64, &|column| self.zone(column, block))
+        })
+    }
+
+    /// One bit per row: whether it matches.
+    pub fn matches(&mut self, bound: &Bound) -> Result<Bitmap> {
+        let mut within = Bitmap::default();
+        for TaskBlock { block, rows } in self.blocks() {
+            let may = bound.may_match(rows.len() as u64, &|column| self.zone(column, block));
+            within.extend(&Bitmap::filled(rows.len(), may));
+        }
+        self.node(&bound.root, &within)
+    }
+
+    /// A block that the filter has opened.
+    pub fn opened(&self, leaf: usize, block: usize) -> Option<Arc<OpenBlock>> {
+        self.opened.get(&(leaf, block)).cloned()
+    }
+
+    pub fn range(&self) -> &RowRange {
+        &self.range
+    }
+
+    /// The rows that match, with some columns; `None` where there are none. `loose`: all rows where
+    /// many match.
+    pub fn read(
+        mut self,
+        bound: &Bound,
+        columns: &[usize],
+        schema: &Schema,
+        loose: bool,
+    ) -> Result<Option<RecordBatch>> {
+        let matches = self.matches(bound)?;
+        let (count, all) = (matches.count_ones(), self.range.rows.len());
+        if count == 0 {
+            return Ok(None);
+        }
+        if count == all || loose && count > all / LOOSE {
+            return read_batch(self.file, columns, schema, &self.range).map(Some);
+        }
+        let rows = ChunkSelection::of_bits(self.range.rows.start as u64, matches);
+        let reader = RowReader {
+            file: self.file,
+            schema,
+            groups: &[GroupSelection::new(self.file, self.range.row_group, rows)],
+            filtered: Some(&self.opened),
+        };
+        batch_of(columns, schema, count, |column| reader.column(column)).map(Some)
+    }
+
+    fn blocks(&self) -> impl Iterator<Item = TaskBlock> + use<> {
+        let (block_rows, Range { start, end }) = (self.file.block_rows(), self.range.rows.clone());
+        (start / block_rows..end.div_ceil(block_rows)).map(move |block| {
+            let first = (block * block_rows).max(start);
+            TaskBlock {
+                block,
+                rows: first - start..((block + 1) * block_rows).min(end) - start,
+            }
+        })
+    }
+
+    /// The zone map of a flat column's block; `None` where there is none, or where it cannot be
+    /// read: the test will report why.
+    fn zone(&self, column: &str, block: usize) -> Option<ZoneMap> {
+        let (position, _) = self.file.schema().column_with_name(column)?;
+        let Some(arrow::Node::Leaf(leaf)) = self.file.layout().fields.get(position) else {
+            return None;
+        };
+        let chunk = self.file.chunk(*leaf, self.range.row_group).ok()?;
+        Some(chunk.blocks.get(block)?.zone.clone())
+    }
+
+    /// The rows of `within` for which a part of the predicate is true.
+    fn node(&mut self, node: &Node, within: &Bitmap) -> Result<Bitmap> {
+        match node {
+            Node::All(parts) => {
+                let mut all = within.clone();
+                for part in parts {
+                    if all.is_zero() {
+                        break;
+                    }
+                    all = self.node(part, &all)?;
+                }
+                Ok(all)
+            }
+            Node::Any(parts) => {
+                let (mut any, mut rest) = (Bitmap::filled(within.len(), false), within.clone());
+                for part in parts {
+                    if rest.is_zero() {
+                        break;
+                    }
+                    let found = self.node(part, &rest)?;
+                    rest = rest.without(&found);
+                    any = any.or(&found);
+                }
+                Ok(any)
+            }
+            Node::Null(column)
+            | Node::NotNull(column)
+            | Node::Compare(column, ..)
+            | Node::Match { column, .. } => self.leaf(node, column, within),
+        }
+    }
+
+    /// The rows of `within` for which a test of one column is true.
+    fn leaf(&mut self, node: &Node, column: &str, within: &Bitmap) -> Result<Bitmap> {
+        let (file, row_group) = (self.file, self.range.row_group);
+        let position = file.schema().index_of(column)?;
+        let Some(&arrow::Node::Leaf(leaf)) = file.layout().fields.get(position) else {
+            let tested = self.by_arrow(node, position, self.range.rows.clone())?;
+            return Ok(tested.and(within));
+        };
+        let reader = ChunkReader::new(file, leaf, row_group)?;
+        let mut found = Bitmap::default();
+        for TaskBlock { block, rows } in self.blocks() {
+            let wanted = within.slice(rows.start, rows.len());
+            let known = if wanted.is_zero() {
+                Some(false)
+            } else {
+                by_zone_map(node, reader.block_entry(block)?)
+            };
+            match known {
+                Some(true) => found.extend(&wanted),
+                Some(false) => found.extend(&Bitmap::filled(rows.len(), false)),
+                None => {
+                    let known = self.opened(leaf, block);
+                    let opened = known.map_or_else(|| reader.open_block(block, false), Ok)?;
+                    let tested = opened.with(|block| rows_where(node, block, reader.leaf()));
+                    let tested = tested.map_err(|e| e.at(|p| reader.name_block(p, block)))?;
+                    self.opened.insert((leaf, block), opened);
+                    let start = self.range.rows.start;
+                    let tested = match tested {
+                        Some(tested) => tested,
+                        None => {
+                            self.by_arrow(node, position, start + rows.start..start + rows.end)?
+                        }
+                    };
+                    found.extend(&tested.and(&wanted));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Rows decoded and compared by Arrow's kernels.
+    fn by_arrow(&self, node: &Node, column: usize, rows: Range<usize>) -> Result<Bitmap> {
+        let row_group = self.range.row_group;
+        let range = RowRange { row_group, rows };
+        let batch = read_batch(self.file, &[column], self.file.schema(), &range)?;
+        let found = true_rows(node, &batch)?;
+        Ok(Bitmap::from_bytes(
+            found.values(),
+            found.offset(),
+            found.len(),
+        ))
+    }
+}
