@@ -187,7 +187,7 @@ fn encode<T: FloatBits + Decodable>(
                 exceptions.push(word);
             }
         }
-        if !chooser.is_forced() && rows.len() * 2 > words.len() {
+        if !chooser.must_encode() && rows.len() * 2 > words.len() {
             return Ok(None);
         }
     }

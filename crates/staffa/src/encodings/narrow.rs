@@ -94,7 +94,7 @@ fn encode<T: Widen>(words: &[T], chooser: &Chooser<'_>) -> Result<Option<Node>> 
             exceptions.push(word);
         }
     }
-    if !chooser.is_forced() && rows.len() * 2 > words.len() {
+    if !chooser.must_encode() && rows.len() * 2 > words.len() {
         return Ok(None);
     }
     let children = vec![
