@@ -419,30 +419,33 @@ fn column_indexes_sealed_again_do_no_harm() {
     }
 }
 
-/// A chunk that is in terms of itself, of a column that is in terms of it, of one that is not
-/// there, of nested ones, of shorter or other ones: an answer or an error.
+/// A chunk derived from itself, from a column derived from it, from a missing, nested, shorter or
+/// other column: an answer or an error.
 #[test]
-fn indexes_that_lie_about_who_tells_whom_do_no_harm() {
+fn indexes_that_lie_about_references_do_no_harm() {
     let _turn = turn();
     let (batch, options) = common::encodings();
     let parts = Parts::of(&staffa::to_bytes(batch.schema(), &[batch], options).unwrap());
-    // One source each, whose number follows.
-    let told: Vec<usize> = (0..parts.leaves())
+    // One reference each, whose number follows.
+    let derived: Vec<usize> = (0..parts.leaves())
         .filter(|leaf| parts.body[parts.index(*leaf)][0] == 1)
         .collect();
-    assert!(told.len() >= 2, "{told:?}");
-    for &leaf in &told {
-        for by in 0..127 {
+    assert!(derived.len() >= 2, "{derived:?}");
+    for &leaf in &derived {
+        for reference in 0..127 {
             let mut hostile = parts.clone();
             let index = hostile.index(leaf);
-            let honest = hostile.body[index.start + 1] == by;
-            hostile.body[index.start + 1] = by;
+            let honest = hostile.body[index.start + 1] == reference;
+            hostile.body[index.start + 1] = reference;
             hostile.seal(index);
-            let ok = survives(hostile.file(), &format!("leaf {leaf} told by {by}"));
-            assert!(ok || !honest, "leaf {leaf} told by {by}");
+            let ok = survives(
+                hostile.file(),
+                &format!("leaf {leaf} derived from {reference}"),
+            );
+            assert!(ok || !honest, "leaf {leaf} derived from {reference}");
             assert!(
-                !ok || (usize::from(by) != leaf && usize::from(by) < parts.leaves()),
-                "leaf {leaf} told by {by}"
+                !ok || (usize::from(reference) != leaf && usize::from(reference) < parts.leaves()),
+                "leaf {leaf} derived from {reference}"
             );
         }
         for count in [0, 2, 15, 16, 127] {
@@ -451,16 +454,16 @@ fn indexes_that_lie_about_who_tells_whom_do_no_harm() {
             hostile.body[index.start] = count;
             hostile.seal(index);
             assert!(
-                !survives(hostile.file(), &format!("leaf {leaf} told by {count}")),
-                "{count} sources"
+                !survives(hostile.file(), &format!("leaf {leaf} derived from {count}")),
+                "{count} references"
             );
         }
     }
-    // One that is in terms of the other and the other in terms of it.
+    // Two that are derived from each other.
     let mut hostile = parts.clone();
-    for (leaf, by) in [(told[0], told[1]), (told[1], told[0])] {
+    for (leaf, reference) in [(derived[0], derived[1]), (derived[1], derived[0])] {
         let index = hostile.index(leaf);
-        hostile.body[index.start + 1] = by as u8;
+        hostile.body[index.start + 1] = reference as u8;
         hostile.seal(index);
     }
     assert!(!survives(hostile.file(), "a circle"));

@@ -1,5 +1,4 @@
-//! Columns told by others: they come back as they were, whole, by rows and filtered, whatever is
-//! NULL; and files that lie about who tells whom are refused.
+//! Derived columns come back as they were: whole, by rows and filtered, whatever is NULL.
 #![allow(
     missing_docs,
     clippy::pedantic,
@@ -23,8 +22,7 @@ fn nullable<T>(share: usize, random: &mut Random, value: T) -> Option<T> {
     (share == 0 || random.below(share) > 0).then_some(value)
 }
 
-/// Columns of which the second and later are told by the first, or by one another: of strings,
-/// integers and floats.
+/// Columns of which the later ones are derived from earlier ones: of strings, integers and floats.
 fn related(len: usize, shares: [usize; 2], seed: u64) -> RecordBatch {
     let mut random = Random(seed);
     let keys: Vec<usize> = (0..len).map(|_| random.below(300)).collect();
@@ -75,7 +73,7 @@ fn related(len: usize, shares: [usize; 2], seed: u64) -> RecordBatch {
     ])
 }
 
-fn told(file: &staffa::File) -> Vec<String> {
+fn references(file: &staffa::File) -> Vec<String> {
     let chunks = file
         .inspect()
         .unwrap()
@@ -86,18 +84,22 @@ fn told(file: &staffa::File) -> Vec<String> {
 }
 
 #[test]
-fn told_columns_come_back() {
+fn derived_columns_come_back() {
     for (seed, shares) in [[0, 0], [0, 3], [3, 0], [40, 40], [2, 40], [40, 0]]
         .into_iter()
         .enumerate()
     {
         let batch = related(5000, shares, seed as u64 + 1);
         let file = write(std::slice::from_ref(&batch), sized(3000, 1024));
-        assert!(told(&file).len() >= 2, "{shares:?}: {:?}", told(&file));
+        assert!(
+            references(&file).len() >= 2,
+            "{shares:?}: {:?}",
+            references(&file)
+        );
         let mut alone = sized(3000, 1024);
         alone.relate = false;
         let alone = write(std::slice::from_ref(&batch), alone);
-        assert!(told(&alone).is_empty() && file.byte_len() < alone.byte_len());
+        assert!(references(&alone).is_empty() && file.byte_len() < alone.byte_len());
         file.verify(&mut |_| {}).unwrap();
         let found = read(file.scan());
         for (i, expected) in batch.columns().iter().enumerate() {
@@ -163,7 +165,7 @@ fn equal_columns_cost_next_to_nothing() {
 }
 
 #[test]
-fn sums_of_columns_are_told() {
+fn a_sum_of_columns_is_derived() {
     let mut random = Random(11);
     let parts: Vec<Vec<i32>> = (0..3)
         .map(|_| (0..4000).map(|_| random.below(5000) as i32).collect())
@@ -185,7 +187,7 @@ fn sums_of_columns_are_told() {
     );
     let batch = table(columns);
     let file = write(std::slice::from_ref(&batch), WriteOptions::default());
-    assert_eq!(told(&file).len(), 3, "{:?}", told(&file));
+    assert_eq!(references(&file).len(), 3, "{:?}", references(&file));
     let explained = file.explain().unwrap();
     let sizes: Vec<u64> = explained.iter().map(|column| column.bytes).collect();
     assert!(
@@ -199,7 +201,7 @@ fn sums_of_columns_are_told() {
 }
 
 #[test]
-fn what_is_in_terms_of_others_is_not_asked_for() {
+fn encodings_of_derived_columns_are_not_requested() {
     for name in ["difference", "grouped"] {
         let mut options = WriteOptions::default();
         options.encodings = vec![("a".into(), name.into())];
@@ -208,9 +210,7 @@ fn what_is_in_terms_of_others_is_not_asked_for() {
             .unwrap_err()
             .to_string();
         assert!(
-            error.contains(&format!(
-                "column \"a\": {name} is in terms of another column"
-            )),
+            error.contains(&format!("column \"a\": {name} is for derived columns")),
             "{error}"
         );
     }

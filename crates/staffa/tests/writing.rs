@@ -604,7 +604,7 @@ fn what_is_left_out_stands_nowhere_in_a_tree() {
     let batch = RecordBatch::try_from_iter_with_nullable(
         samples().into_iter().map(|(name, a)| (name, a, true)),
     );
-    // A second of each, for those in terms of others.
+    // A second of each, for derived columns.
     let twice = samples().into_iter().flat_map(|(name, array)| {
         [
             (name.to_owned(), array.clone()),

@@ -157,6 +157,7 @@ impl<'a> Chooser<'a> {
     }
 
     /// At a root, with the rules of a profile, and the encoding requested by name.
+    #[cfg(any(test, feature = "experiments"))]
     pub fn root(pool: &'static Pool, profile: Profile, requested: Option<&'a str>) -> Self {
         Self::with_rules(Rules::of(pool, profile), requested)
     }

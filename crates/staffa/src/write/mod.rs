@@ -14,6 +14,7 @@ mod unsupported_value;
 mod verify;
 mod writer;
 
+#[cfg(feature = "experiments")]
 pub(crate) use block_input::BlockInput;
 pub use options::{WriteOptions, WriteSummary};
 pub(crate) use shared_dictionary::Sharing;

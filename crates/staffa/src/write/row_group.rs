@@ -23,7 +23,7 @@ pub(super) fn encode(
     let mut leaves = shred(batch, &plan.layout)?;
     for (array, column) in leaves.iter_mut().zip(&plan.columns) {
         if let Some(rounding) = column.rounding {
-            rounding.apply(array);
+            rounding.apply(array)?;
         }
     }
     for (array, leaf) in leaves.iter().zip(plan.layout.leaves()) {

@@ -54,8 +54,8 @@ pub fn write(batches: &[RecordBatch], options: WriteOptions) -> File {
     File::from_bytes(staffa::to_bytes(batches[0].schema(), batches, options).unwrap()).unwrap()
 }
 
-/// A column for every encoding, called as it is, in which it is asked for (but for those that are
-/// in terms of another column, which are chosen); more than a vector of values each.
+/// A column for every encoding, of its name, for which it is requested (those for derived columns are
+/// chosen); more than a vector of values each.
 pub fn encodings() -> (RecordBatch, WriteOptions) {
     const ROWS: i64 = 1050;
     let all = || 0..ROWS;
