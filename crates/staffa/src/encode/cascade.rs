@@ -1,72 +1,97 @@
-//! The chooser: values in, tree of encodings out (BtrBlocks, section 3).
+//! The chooser: values in, a tree of encodings out (BtrBlocks, section 3).
 //!
 //! ```text
-//! Values -> Stats -> which encodings suit -> estimate each on a sample, cascades included -> encode with the best
+//! Values -> Stats -> candidates -> estimated cost of each, cascades included -> the best few are encoded -> the smallest
 //! ```
 //!
-//! A sample is 10 runs of 64 values from non-overlapping parts of the block: it keeps locality and
-//! distribution. Where reality turns out worse than the estimate of the next best, that one is
-//! encoded too and the smaller is kept; what does not shrink is stored plain.
+//! How a choice is made:
+//!
+//! 1. **Shortcuts.** An encoding requested by name is used. Values that are all equal become
+//!    `constant`. Of few values, and of samples, all candidates are encoded and the smallest is
+//!    kept. A block whose chunk has a tree already (its [`Hint`]) takes the same tree while that
+//!    takes at most 3% more per value.
+//! 2. **Candidates** ([`candidates`](Chooser::candidates)). The [`Rules`] allow the encoding, it
+//!    accepts the type, the [`Position`] leaves room for its children, it is not its own
+//!    descendant, and its viability rule holds.
+//! 3. **Estimates** (`estimate.rs`). By default a candidate encodes a sample, 10 runs of 64 values
+//!    from non-overlapping parts of the block, and the size is scaled.
+//! 4. **Costs** (`cost.rs`). Bytes, and the time to decode them as bytes.
+//! 5. **Trials.** The cheapest candidates are encoded, at most [`Rules::tries`] of them, until the
+//!    next estimate exceeds the best cost so far. The smallest tree wins; `plain` where none
+//!    shrinks.
+//!
+//! [`Chooser::consider`] lists the verdict on every encoding, for `staffa explain --why`.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use staffa_kernels::VECTOR;
 
-use super::{Access, Availability, Encoding, PointAccess, Pool, Profile, Stats, sample};
+use super::{Access, Availability, Encoding, Pool, Profile, Stats, sample};
 use crate::decode::ReferenceStream;
 use crate::error::{Error, Result};
 use crate::format::Node;
-use crate::values::{Kind, OwnedValues, PhysicalType, Strings, StringsBuf, Values};
+use crate::values::{Kind, Values};
 
-/// Bytes that a node's own header takes, about.
-const NODE_BYTES: usize = 6;
-
-/// How many encodings are tried although their estimate is beaten.
+/// Encodings that are tried although the best tree so far beats their estimate.
 const DOUBTED: usize = 2;
 
 /// Levels with children of the profile `small`; only its roots are that high.
 const SMALL_DEPTH: u8 = 4;
 
-/// The next best estimate is not encoded where it is less by no more than such a part.
-const HARDLY_LESS: usize = 64;
+/// An encoding with children is tried only if its estimate saves more than one part in so many.
+const LEAST_SAVING: usize = 64;
 
-/// Bytes that an encoding is estimated to take, or why it is out of the question.
+/// The cost that an encoding is estimated to have, or why it is out of the question.
 pub(crate) type Verdict = std::result::Result<usize, &'static str>;
 
-/// Where in a cascade the chooser stands, and what it may use there.
+/// Chooses the encoding of values, and of the children that this encoding makes of them.
 #[derive(Debug, Clone, Copy)]
 pub struct Chooser<'a> {
-    /// The encodings there are.
-    pool: &'static Pool,
-    /// Levels that may still have children.
-    depth: u8,
-    /// Encodings that are not to be used below their own, one bit per id.
-    excluded: u64,
-    /// Encodings that are not to be chosen at all, likewise.
-    without: u64,
-    profile: Profile,
-    /// How the file is expected to be read.
-    access: Access,
-    /// Whether floats are rounded to a bound on the error.
-    rounded: bool,
-    /// Whether this is a trial on a sample: only sizes matter, nothing will be decoded.
-    trial: bool,
-    /// How many of the best estimates are encoded, at the most.
-    tries: usize,
-    /// The encoding that the user asked for at the root.
-    requested: Option<&'a str>,
-    /// Whether the encoding that holds this was asked for, so that it must not decline.
-    must_encode: bool,
-    /// The tree of another block of the same chunk at this place.
-    hint: Option<&'a Hint<'a>>,
-    /// Streams of other columns, for the encodings that are in terms of some.
-    sources: &'a [ReferenceStream<'a>],
+    pub(super) rules: Rules,
+    pub(super) position: Position<'a>,
 }
 
-/// A tree that is likely to suit again, and how many of its children have been taken up.
+/// What a tree may be made of: the same for all its nodes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules {
+    /// The encodings to choose from.
+    pub pool: &'static Pool,
+    /// The balance of size and speed.
+    pub profile: Profile,
+    /// How the file is expected to be read.
+    pub access: Access,
+    /// Whether floats are rounded to a bound on the error.
+    pub rounded: bool,
+    /// Encodings that the user excludes, one bit per id.
+    pub excluded: u64,
+    /// Estimates that are encoded, at most.
+    pub tries: usize,
+}
+
+/// Where in a tree the chooser stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Position<'a> {
+    /// Levels that may still have children.
+    depth: u8,
+    /// Encodings of the nodes above, one bit per id: none is its own descendant.
+    above: u64,
+    /// Whether this is a trial on a sample: only sizes matter, nothing will be decoded.
+    pub trial: bool,
+    /// The encoding that the user requested for this root.
+    requested_encoding: Option<&'a str>,
+    /// Whether the user requested the encoding at work, so that it must not decline.
+    must_encode: bool,
+    /// The tree of another block of the chunk at this place.
+    hint: Option<&'a Hint<'a>>,
+    /// Streams of the reference columns of a derived column.
+    references: &'a [ReferenceStream<'a>],
+}
+
+/// The tree of another block of the chunk, likely to suit again.
 #[derive(Debug)]
 pub(crate) struct Hint<'a> {
     node: &'a Node,
+    /// Children handed out so far.
     next: AtomicUsize,
 }
 
@@ -79,235 +104,337 @@ impl<'a> Hint<'a> {
         }
     }
 
-    /// The child whose turn it is: encodings encode their children in order.
-    fn take(&self) -> Option<&'a Node> {
-        self.node
-            .children
-            .get(self.next.fetch_add(1, Ordering::Relaxed))
+    /// The next child: encodings encode their children in order.
+    fn next_child(&self) -> Option<&'a Node> {
+        let next = self.next.fetch_add(1, Ordering::Relaxed);
+        self.node.children.get(next)
     }
 }
 
-impl Chooser<'_> {
-    /// As deep as the profile `balanced` allows.
-    pub fn new(pool: &'static Pool) -> Self {
+impl Rules {
+    /// The rules of a profile, for a file that is scanned.
+    pub(crate) fn of(pool: &'static Pool, profile: Profile) -> Self {
         Self {
             pool,
-            depth: 3,
-            excluded: 0,
-            without: 0,
-            profile: Profile::Balanced,
+            profile,
             access: Access::Scan,
             rounded: false,
-            trial: false,
-            tries: 3,
-            requested: None,
-            must_encode: false,
-            hint: None,
-            sources: &[],
+            excluded: 0,
+            tries: match profile {
+                Profile::Fast => 1,
+                Profile::Balanced => 3,
+                Profile::Small => usize::MAX,
+            },
+        }
+    }
+
+    /// Whether an encoding may be chosen without being requested.
+    fn allow(&self, encoding: &dyn Encoding) -> bool {
+        let info = encoding.info();
+        if self.excluded >> info.id & 1 == 1 {
+            return false;
+        }
+        match info.availability {
+            Availability::Always => true,
+            Availability::Fast => self.profile == Profile::Fast,
+            Availability::Instead(other) => {
+                self.profile == Profile::Small
+                    || self.profile == Profile::Balanced && !self.allow(other)
+            }
+            Availability::Slow => self.profile != Profile::Fast,
+            Availability::Small => self.profile == Profile::Small,
+            Availability::Rounded => self.rounded,
+            Availability::ByName => false,
         }
     }
 }
 
 impl<'a> Chooser<'a> {
-    /// At the root, with an encoding asked for by name, or none.
+    /// At a root, with the rules of the profile `balanced`.
+    #[cfg(test)]
+    pub fn new(pool: &'static Pool) -> Self {
+        Self::root(pool, Profile::Balanced, None)
+    }
+
+    /// At a root, with the rules of a profile, and the encoding requested by name.
+    #[cfg(any(test, feature = "experiments"))]
     pub fn root(pool: &'static Pool, profile: Profile, requested: Option<&'a str>) -> Self {
-        let (depth, tries) = match profile {
-            Profile::Fast => (2, 1),
-            Profile::Balanced => (3, 3),
-            Profile::Small => (SMALL_DEPTH, usize::MAX),
+        Self::with_rules(Rules::of(pool, profile), requested)
+    }
+
+    /// At a root, and the encoding requested by name.
+    pub(crate) fn with_rules(rules: Rules, requested_encoding: Option<&'a str>) -> Self {
+        let depth = match rules.profile {
+            Profile::Fast => 2,
+            Profile::Balanced => 3,
+            Profile::Small => SMALL_DEPTH,
         };
-        Self {
+        let position = Position {
             depth,
-            profile,
-            tries,
-            requested,
-            ..Self::new(pool)
-        }
+            above: 0,
+            trial: false,
+            requested_encoding,
+            must_encode: false,
+            hint: None,
+            references: &[],
+        };
+        Self { rules, position }
     }
 
-    /// For a file that is to be read like this.
-    pub(crate) fn expecting(self, access: Access) -> Self {
-        Self { access, ..self }
+    /// With the tree of another block of the chunk, which is tried first.
+    pub(crate) fn with_hint(mut self, hint: Option<&'a Hint<'a>>) -> Self {
+        self.position.hint = hint;
+        self
     }
 
-    /// For floats that are rounded to a bound on the error, or are not.
-    pub(crate) fn of_rounded(self, rounded: bool) -> Self {
-        Self { rounded, ..self }
+    /// With streams of reference columns, for an encoding that derives a column from them.
+    pub(crate) fn with_references(mut self, references: &'a [ReferenceStream<'a>]) -> Self {
+        self.position.references = references;
+        self
     }
 
-    /// Without some encodings, one bit per id.
-    pub(crate) fn without(self, without: u64) -> Self {
-        Self { without, ..self }
+    /// Encodes at most `tries` of the best estimates.
+    #[cfg(feature = "experiments")]
+    #[must_use]
+    pub(crate) fn with_tries(mut self, tries: usize) -> Self {
+        self.rules.tries = tries;
+        self
     }
 
-    /// With the tree of another block of the chunk, which is tried first and kept while it holds.
-    pub(crate) fn like(self, hint: Option<&'a Hint<'a>>) -> Self {
-        Self { hint, ..self }
+    /// Estimates that are encoded, at most.
+    #[cfg(feature = "experiments")]
+    pub(crate) fn tries(&self) -> usize {
+        self.rules.tries
     }
 
-    /// With streams of other columns, in terms of which the next encoding is.
-    pub(crate) fn told_by(self, sources: &'a [ReferenceStream<'a>]) -> Self {
-        Self { sources, ..self }
+    /// For the children of an encoding.
+    pub(crate) fn below(&self, encoding: &dyn Encoding) -> Self {
+        let position = Position {
+            depth: self.position.depth.saturating_sub(1),
+            above: self.position.above | 1 << encoding.info().id,
+            requested_encoding: None,
+            must_encode: false,
+            hint: None,
+            references: &[],
+            ..self.position
+        };
+        Self { position, ..*self }
     }
 
-    /// The streams of other columns in terms of which values may be encoded.
-    pub fn sources(&self) -> &'a [ReferenceStream<'a>] {
-        self.sources
+    /// For children that are to have no children of their own, except lengths.
+    #[must_use]
+    pub fn flat(&self) -> Self {
+        let mut flat = *self;
+        flat.position.depth = 0;
+        flat
     }
 
-    /// Rows of a vector: 1,024, and 64 in a trial, where each run of the sample stands for itself.
+    /// For a trial on a sample.
+    pub(super) fn for_trial(&self) -> Self {
+        let mut trial = *self;
+        (trial.position.trial, trial.position.hint) = (true, None);
+        trial
+    }
+
+    /// Whether only the size matters.
+    pub fn is_trial(&self) -> bool {
+        self.position.trial
+    }
+
+    /// Whether the user requested the encoding at work, so that it must not decline.
+    pub fn must_encode(&self) -> bool {
+        self.position.must_encode
+    }
+
+    /// Streams of the reference columns.
+    pub fn references(&self) -> &'a [ReferenceStream<'a>] {
+        self.position.references
+    }
+
+    /// Rows of a vector: 1,024; in a trial 64, since each run of the sample stands for itself.
     pub fn vector_rows(&self) -> usize {
-        if self.trial {
+        if self.position.trial {
             sample::vector_rows()
         } else {
             VECTOR
         }
     }
 
-    /// Whether only the size matters.
-    pub fn is_trial(&self) -> bool {
-        self.trial
+    /// The node of another block at this place.
+    pub(crate) fn example(&self) -> Option<&'a Node> {
+        self.position.hint.map(|hint| hint.node)
     }
 
-    /// Whether the user asked for this very encoding.
-    pub fn is_forced(&self) -> bool {
-        self.must_encode
+    /// The encoding of child `i` in the tree of another block.
+    pub(crate) fn hinted(&self, i: usize) -> Option<u8> {
+        Some(self.example()?.children.get(i)?.encoding)
     }
 
-    /// The tree for values: the root of a block, or a child.
+    /// Whether the encoding may be chosen without being requested.
+    pub(crate) fn offers(&self, encoding: &dyn Encoding) -> bool {
+        self.rules.allow(encoding)
+    }
+
+    /// The tree of a child.
     pub fn child(&self, values: Values<'_>, kind: Kind) -> Result<Node> {
         self.known_child(values, &Stats::new(values, kind))
     }
 
-    /// The tree for a child of which something is known.
+    /// The tree of a child whose statistics are known.
     pub(crate) fn known_child(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
-        match self.hint.and_then(Hint::take) {
-            Some(node) => Chooser {
-                hint: Some(&Hint::new(node)),
-                sources: &[],
-                ..*self
-            }
-            .choose(values, stats),
-            None => Self {
-                hint: None,
-                sources: &[],
-                ..*self
-            }
-            .choose(values, stats),
-        }
+        let hint = self.position.hint.and_then(Hint::next_child).map(Hint::new);
+        let child = Chooser::with_hint(*self, hint.as_ref()).with_references(&[]);
+        child.choose(values, stats)
     }
 
-    /// The node of another block at this place, where there is one.
-    pub(crate) fn example(&self) -> Option<&'a Node> {
-        self.hint.map(|hint| hint.node)
-    }
-
-    /// The encoding of child `i` in the tree of another block, where there is one.
-    pub(crate) fn hinted(&self, i: usize) -> Option<u8> {
-        Some(self.hint?.node.children.get(i)?.encoding)
-    }
-
-    /// As seen by children that are to have no children of their own, but lengths.
-    #[must_use]
-    pub fn flat(&self) -> Self {
-        Self { depth: 0, ..*self }
-    }
-
-    /// The tree for lengths, as for any child.
+    /// The tree of lengths, a child like any other.
     pub fn lengths(&self, lengths: &[u32]) -> Result<Node> {
         self.child(Values::U32(lengths), Kind::Unsigned)
     }
 
-    /// The tree for values whose statistics are known.
+    /// The tree of values whose statistics are known.
     pub fn choose(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
-        if let Some(name) = self.requested {
+        if let Some(name) = self.position.requested_encoding {
             return self.encode_requested(name, values, stats);
         }
-        if !values.is_empty() && stats.runs() == 1 && self.offers(self.pool.constant) {
-            return encoded(self.pool.constant, values, stats, self);
+        let constant = self.rules.pool.constant;
+        if !values.is_empty() && stats.runs() == 1 && self.offers(constant) {
+            return encoded(constant, values, stats, self);
         }
-        if self.trial || values.len() <= sample::rows() * 2 {
+        if self.position.trial || values.len() <= sample::rows() * 2 {
             return self.smallest_of_all(values, stats);
         }
-        let mut best: Option<Node> = None;
-        let mut again = None;
-        if let Some(hint) = self.hint
-            && let Some((holds, node)) = self.again(hint, values, stats)?
-        {
-            if holds {
-                return Ok(node);
-            }
-            // It has been tried.
-            again = Some(node.encoding);
-            best = Some(node);
+        let hinted = match self.position.hint {
+            Some(hint) => self.encode_hinted(hint, values, stats)?,
+            None => None,
+        };
+        match hinted {
+            Some((node, true)) => Ok(node),
+            hinted => self.smallest_by_estimate(values, stats, hinted.map(|(node, _)| node)),
         }
+    }
+
+    /// Encodes the candidates with the least estimates and keeps the smallest; `best` is encoded
+    /// already.
+    fn smallest_by_estimate(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        mut best: Option<Node>,
+    ) -> Result<Node> {
+        let tried = best.as_ref().map(|node| node.encoding);
         let mut ranked = Vec::new();
-        for candidate in self.candidates(values, stats, |e| Some(e.info().id) != again) {
-            if let Some(bytes) = candidate.estimate(values, stats, &self.below(candidate))? {
-                ranked.push((self.cost(candidate, bytes, values), candidate));
+        for candidate in self.candidates(values, stats, |e| Some(e.info().id) != tried) {
+            if let Some(cost) = self.estimated_cost(candidate, values, stats)? {
+                ranked.push((cost, candidate));
             }
         }
-        ranked.sort_by_key(|(bytes, _)| *bytes);
+        ranked.sort_by_key(|(cost, _)| *cost);
         let mut doubted = 0;
-        for (tried, (estimate, candidate)) in ranked.iter().enumerate() {
-            // What is estimated to save hardly anything is not worth a trial, but where it has no
-            // children to encode.
-            let hardly = if candidate.info().is_terminal() {
+        for (tried, (estimate, candidate)) in ranked.into_iter().enumerate() {
+            // A small saving is worth a trial only without children to encode.
+            let least_saving = if candidate.info().is_terminal() {
                 usize::MAX
             } else {
-                HARDLY_LESS
+                LEAST_SAVING
             };
-            let enough =
-                |best: &Node| self.node_cost(best) - self.node_cost(best) / hardly <= *estimate;
-            let beaten = best.as_ref().is_some_and(enough);
+            let beats = |best: &Node| {
+                let cost = self.node_cost(best);
+                cost - cost / least_saving <= estimate
+            };
+            let beaten = best.as_ref().is_some_and(beats);
             doubted += usize::from(beaten);
-            let done = |best: &Node| doubted > DOUBTED || *estimate >= self.reach(best);
-            if tried >= self.tries || beaten && best.as_ref().is_some_and(done) {
+            let hopeless = |best: &Node| doubted > DOUBTED || estimate >= self.reach(best);
+            if tried >= self.rules.tries || beaten && best.as_ref().is_some_and(hopeless) {
                 break;
             }
-            if let Some(node) = candidate.encode(values, stats, &self.below(*candidate))? {
-                // What the estimate did not promise must pay: other columns may be in terms of the
-                // simpler tree.
+            if let Some(node) = candidate.encode(values, stats, &self.below(candidate))? {
+                // A tree beyond its estimate must pay: columns may be derived from the simpler one.
                 let cost = self.node_cost(&node) * if beaten { 32 } else { 31 };
-                best = Some(
-                    best.filter(|b| self.node_cost(b) * 31 <= cost)
-                        .unwrap_or(node),
-                );
+                let kept = best.filter(|best| self.node_cost(best) * 31 <= cost);
+                best = Some(kept.unwrap_or(node));
             }
         }
         best.map_or_else(|| self.plainly(values, stats), Ok)
     }
 
-    /// The estimate from which on another encoding is not tried where this one is the best so far
-    /// and the estimate no less. A sample does not show what comes again: beside pco and the
-    /// codecs, which are estimated by all values, dictionaries and differences of a column with
-    /// repeats would never have their turn.
+    /// The estimate from which on no encoding is tried that this tree beats.
+    ///
+    /// A sample does not show repeats. Beside pco and the codecs, whose estimates look at all
+    /// values, dictionaries and differences of a column with repeats would never be tried.
     fn reach(&self, best: &Node) -> usize {
-        let by_all = || {
-            self.pool
-                .by_id(best.encoding)
-                .is_some_and(|e| matches!(e.info().availability, Availability::Small))
+        let looks_at_all = || {
+            let encoding = self.rules.pool.by_id(best.encoding);
+            encoding.is_some_and(|e| matches!(e.info().availability, Availability::Small))
         };
-        if self.depth + 1 >= SMALL_DEPTH && by_all() {
+        if self.position.depth + 1 >= SMALL_DEPTH && looks_at_all() {
             self.node_cost(best) * 2
         } else {
             0
         }
     }
 
-    /// What the chooser thinks of each encoding for these values: a word for why it is out of the
-    /// question, or the bytes that it is estimated to take.
+    /// The tree of the hint for these values, and whether it still suits: while it takes at most 3%
+    /// more per value.
+    fn encode_hinted(
+        &self,
+        hint: &Hint<'_>,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+    ) -> Result<Option<(Node, bool)>> {
+        let Some(encoding) = self.rules.pool.by_id(hint.node.encoding) else {
+            return Ok(None);
+        };
+        if !encoding.accepts(values.physical_type(), stats.kind())
+            || !encoding.is_viable(values, stats)
+        {
+            return Ok(None);
+        }
+        let below = Chooser::with_hint(self.below(encoding), Some(hint));
+        let Some(node) = encoding.encode(values, stats, &below)? else {
+            return Ok(None);
+        };
+        let shareable = encoding.shareable(&node);
+        let own = |node: &Node| (node.size() - encoding.shareable(node)) as f64;
+        let per_value = own(hint.node) / hint.node.len.max(1) as f64;
+        let most = per_value * values.len() as f64 * 1.03 + 64.0;
+        let suits = own(&node) <= most + shareable as f64 * 0.5;
+        Ok(Some((node, suits)))
+    }
+
+    /// The encodings that could be chosen here, of those that `among` lets pass.
+    pub(crate) fn candidates(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        among: impl Fn(&'static (dyn Encoding + 'static)) -> bool,
+    ) -> impl Iterator<Item = &'static dyn Encoding> {
+        let (ty, kind) = (values.physical_type(), stats.kind());
+        let Position { depth, above, .. } = self.position;
+        self.rules.pool.iter().filter(move |encoding| {
+            let info = encoding.info();
+            let fits = info.is_terminal() || depth > 0 && above >> info.id & 1 == 0;
+            !info.needs_reference
+                && self.offers(*encoding)
+                && among(*encoding)
+                && encoding.accepts(ty, kind)
+                && fits
+                && encoding.is_viable(values, stats)
+        })
+    }
+
+    /// The verdict on every encoding for these values.
     pub(crate) fn consider(
         &self,
         values: Values<'_>,
         stats: &Stats<'_>,
     ) -> Result<Vec<(&'static dyn Encoding, Verdict)>> {
         let (ty, kind) = (values.physical_type(), stats.kind());
-        let consider = |encoding: &'static dyn Encoding| {
-            let verdict = if !encoding.accepts(ty, kind) {
+        let verdict = |encoding: &'static dyn Encoding| -> Result<Verdict> {
+            Ok(if !encoding.accepts(ty, kind) {
                 Err("cannot hold the type")
             } else if encoding.info().needs_reference {
-                Err("in terms of another column")
+                Err("for derived columns")
             } else if !self.offers(encoding) {
                 Err(match encoding.info().availability {
                     Availability::Fast => "for strings with profile fast, or by name",
@@ -316,259 +443,46 @@ impl<'a> Chooser<'a> {
                         "with profile small, or by name"
                     }
                     Availability::Rounded => "for columns with a bound on the error, or by name",
-                    _ => "by name",
+                    Availability::Always | Availability::ByName => "by name",
                 })
             } else if !encoding.is_viable(values, stats) {
                 Err("not viable")
             } else {
-                let bytes = encoding.estimate(values, stats, &self.below(encoding))?;
-                bytes
-                    .map(|bytes| self.cost(encoding, bytes, values))
-                    .ok_or("does not hold these values")
-            };
-            Ok((encoding, verdict))
+                let cost = self.estimated_cost(encoding, values, stats)?;
+                cost.ok_or("does not hold these values")
+            })
         };
-        self.pool.iter().map(consider).collect()
+        let consider = |encoding| Ok((encoding, verdict(encoding)?));
+        self.rules.pool.iter().map(consider).collect()
     }
 
-    /// What a node costs: its bytes, those of its children and what these cost to decode included,
-    /// and what it costs to decode itself; a block that has to be decoded for one value costs twice
-    /// where single values are to be read.
-    fn cost(&self, encoding: &dyn Encoding, bytes: usize, values: Values<'_>) -> usize {
-        self.weighed(
-            encoding,
-            bytes,
-            own_picos(encoding, values.physical_type(), values.len()),
-        )
-    }
-
-    fn weighed(&self, encoding: &dyn Encoding, bytes: usize, picos: u64) -> usize {
-        let random =
-            self.access == Access::Random && encoding.info().point_access == PointAccess::Block;
-        if random {
-            2 * bytes + self.decoding(picos)
-        } else {
-            bytes + self.decoding(picos)
-        }
-    }
-
-    fn node_cost(&self, node: &Node) -> usize {
-        let children = self.decoding(self.picos_of(&node.children));
-        match self.pool.by_id(node.encoding) {
-            Some(encoding) => self.weighed(
-                encoding,
-                node.size() + children,
-                own_picos(encoding, node.ty, node.len),
-            ),
-            None => node.size(),
-        }
-    }
-
-    /// What a tree takes to decode.
-    fn picos(&self, node: &Node) -> u64 {
-        let own = self
-            .pool
-            .by_id(node.encoding)
-            .map_or(0, |encoding| own_picos(encoding, node.ty, node.len));
-        own + self.picos_of(&node.children)
-    }
-
-    fn picos_of(&self, children: &[Node]) -> u64 {
-        children.iter().map(|child| self.picos(child)).sum()
-    }
-
-    /// Bytes that are worth so many picoseconds.
-    fn decoding(&self, picos: u64) -> usize {
-        (picos as f64 * self.profile.bytes_per_pico()) as usize
-    }
-
-    /// Whether the chooser may take an encoding by itself here.
-    pub(crate) fn offers(&self, encoding: &dyn Encoding) -> bool {
-        match encoding.info().availability {
-            _ if self.without >> encoding.info().id & 1 == 1 => false,
-            Availability::Always => true,
-            Availability::Fast => self.profile == Profile::Fast,
-            Availability::Instead(other) => {
-                self.profile == Profile::Small
-                    || self.profile == Profile::Balanced && !self.offers(other)
-            }
-            Availability::Slow => self.profile != Profile::Fast,
-            Availability::Small => self.profile == Profile::Small,
-            Availability::Rounded => self.rounded,
-            Availability::ByName => false,
-        }
-    }
-
-    /// The same, which encodes at most `tries` of the best estimates.
-    #[cfg(feature = "experiments")]
-    #[must_use]
-    pub(crate) fn with_tries(&self, tries: usize) -> Self {
-        Self { tries, ..*self }
-    }
-
-    /// How many of the best estimates are encoded.
-    #[cfg(feature = "experiments")]
-    pub(crate) fn tries(&self) -> usize {
-        self.tries
-    }
-
-    /// What a child of these values would cost, in bytes.
-    pub fn estimate_child(&self, values: Values<'_>, kind: Kind) -> Result<usize> {
-        let Some(sample) = (!self.trial).then(|| sample::of(values)).flatten() else {
-            return Ok(self.node_cost(&self.trying().child(values, kind)?));
-        };
-        let node = self.trying().child(sample.borrow(), kind)?;
-        let by_sample = scaled(
-            &node,
-            self.node_cost(&node),
-            values.len(),
-            sample.borrow().len(),
-        );
-        let stats = Stats::new(values, kind);
-        let mut least = by_sample;
-        for candidate in self.candidates(values, &stats, |e| e.info().estimates_from_all_values) {
-            if let Some(bytes) = candidate.estimate(values, &stats, &self.below(candidate))? {
-                least = least.min(self.cost(candidate, bytes, values));
-            }
-        }
-        Ok(least)
-    }
-
-    /// What the lengths of strings would cost, once for all encodings that have them.
-    pub(crate) fn estimate_lengths(
-        &self,
-        strings: Strings<'_>,
-        stats: &Stats<'_>,
-    ) -> Result<usize> {
-        if let Some(bytes) = stats.length_bytes.get() {
-            return Ok(*bytes);
-        }
-        let bytes = self.estimate_child(Values::U32(&strings.lengths()), Kind::Unsigned)?;
-        Ok(*stats.length_bytes.get_or_init(|| bytes))
-    }
-
-    /// Bytes that an encoding would take, by encoding the sample with it and scaling, and what its
-    /// children would cost to decode.
-    pub(crate) fn estimate_by_sample(
-        &self,
-        id: u8,
-        values: Values<'_>,
-        stats: &Stats<'_>,
-    ) -> Result<Option<usize>> {
-        let Some(encoding) = self.pool.by_id(id) else {
-            return Ok(None);
-        };
-        let cost = |node: &Node| node.size() + self.decoding(self.picos_of(&node.children));
-        let Some(sample) = (!self.trial).then(|| sample::of(values)).flatten() else {
-            return Ok(encoding
-                .encode(values, stats, &self.trying())?
-                .map(|node| cost(&node)));
-        };
-        let sample = sample.borrow();
-        let stats = Stats::new(sample, stats.kind());
-        let node = encoding.encode(sample, &stats, &self.trying())?;
-        Ok(node.map(|node| scaled(&node, cost(&node), values.len(), sample.len())))
-    }
-
-    /// The sample of strings, where there are more than a sample holds.
-    pub(crate) fn sample_strings(strings: Strings<'_>) -> Option<StringsBuf> {
-        match sample::of(Values::Bytes(strings)) {
-            Some(OwnedValues::Bytes(sample)) => Some(sample),
-            _ => None,
-        }
-    }
-
-    /// The hint's tree for these values, and whether it holds: not where they take 3% more than the
-    /// hint's did.
-    fn again(
-        &self,
-        hint: &Hint<'_>,
-        values: Values<'_>,
-        stats: &Stats<'_>,
-    ) -> Result<Option<(bool, Node)>> {
-        let Some(encoding) = self.pool.by_id(hint.node.encoding) else {
-            return Ok(None);
-        };
-        if !encoding.accepts(values.physical_type(), stats.kind())
-            || !encoding.is_viable(values, stats)
-        {
-            return Ok(None);
-        }
-        let below = Chooser {
-            hint: Some(hint),
-            ..self.below(encoding)
-        };
-        let node = encoding.encode(values, stats, &below)?;
-        let own = |node: &Node| (node.size() - encoding.shareable(node)) as f64;
-        let allowed =
-            own(hint.node) / hint.node.len.max(1) as f64 * values.len() as f64 * 1.03 + 64.0;
-        let holds = |node: &Node| own(node) <= allowed + encoding.shareable(node) as f64 * 0.5;
-        Ok(node.map(|node| (holds(&node), node)))
-    }
-
-    fn trying(&self) -> Self {
-        Self {
-            trial: true,
-            hint: None,
-            ..*self
-        }
-    }
-
-    /// As seen by the children of an encoding.
-    pub(crate) fn below(&self, encoding: &dyn Encoding) -> Self {
-        Self {
-            depth: self.depth.saturating_sub(1),
-            excluded: self.excluded | 1 << encoding.info().id,
-            requested: None,
-            must_encode: false,
-            hint: None,
-            sources: &[],
-            ..*self
-        }
-    }
-
-    pub(crate) fn candidates(
-        &self,
-        values: Values<'_>,
-        stats: &Stats<'_>,
-        among: impl Fn(&'static (dyn Encoding + 'static)) -> bool,
-    ) -> impl Iterator<Item = &'static dyn Encoding> {
-        let (ty, kind) = (values.physical_type(), stats.kind());
-        let able = self.pool.iter().filter(move |e| {
-            !e.info().needs_reference && self.offers(*e) && among(*e) && e.accepts(ty, kind)
-        });
-        let able = able.filter(move |e| self.depth > 0 || e.info().is_terminal());
-        able.filter(move |e| {
-            (e.info().is_terminal() || self.excluded >> e.info().id & 1 == 0)
-                && e.is_viable(values, stats)
-        })
-    }
-
-    /// Few values, or a trial: every encoding that suits is tried on all of them.
+    /// The smallest tree of all candidates, without estimates: for few values, and samples.
     fn smallest_of_all(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
-        let mut best: Option<Node> = None;
+        let mut best: Option<(usize, Node)> = None;
         for candidate in self.candidates(values, stats, |_| true) {
-            if let Some(node) = candidate.encode(values, stats, &self.below(candidate))?
-                && best
-                    .as_ref()
-                    .is_none_or(|b| self.node_cost(&node) < self.node_cost(b))
-            {
-                best = Some(node);
+            if let Some(node) = candidate.encode(values, stats, &self.below(candidate))? {
+                let cost = self.node_cost(&node);
+                if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                    best = Some((cost, node));
+                }
             }
         }
-        best.map_or_else(|| self.plainly(values, stats), Ok)
+        best.map_or_else(|| self.plainly(values, stats), |(_, node)| Ok(node))
     }
 
     /// The tree of values stored as they are.
     pub(crate) fn plainly(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
+        let Pool {
+            plain, plain_bits, ..
+        } = self.rules.pool;
         match values {
-            Values::Bits(_) => encoded(self.pool.plain_bits, values, stats, self),
-            _ => encoded(self.pool.plain, values, stats, &self.below(self.pool.plain)),
+            Values::Bits(_) => encoded(*plain_bits, values, stats, self),
+            _ => encoded(*plain, values, stats, &self.below(*plain)),
         }
     }
 
     fn encode_requested(&self, name: &str, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
-        let encoding = self.pool.by_name(name)?;
+        let encoding = self.rules.pool.by_name(name)?;
         let ty = values.physical_type();
         if !encoding.accepts(ty, stats.kind()) {
             return Err(Error::invalid(format!(
@@ -576,18 +490,16 @@ impl<'a> Chooser<'a> {
                 stats.kind()
             )));
         }
-        // The user's word decides, not the viability rules; its children are chosen as ever.
+        // The request overrules the viability rules; children are chosen as ever.
         let all = Stats::exhaustive(values, stats.kind());
-        let node = encoding.encode(
-            values,
-            &all,
-            &Self {
-                must_encode: true,
-                hint: self.hint,
-                sources: self.sources,
-                ..self.below(encoding)
-            },
-        )?;
+        let mut chooser = self.below(encoding);
+        chooser.position = Position {
+            must_encode: true,
+            hint: self.position.hint,
+            references: self.position.references,
+            ..chooser.position
+        };
+        let node = encoding.encode(values, &all, &chooser)?;
         node.ok_or_else(|| Error::invalid(format!("encoding {name} cannot hold these values")))
     }
 }
@@ -600,30 +512,7 @@ fn encoded(
 ) -> Result<Node> {
     let node = encoding.encode(values, stats, chooser)?;
     node.ok_or_else(|| {
-        Error::unsupported(format!(
-            "{} cannot hold {:?}",
-            encoding.info().name,
-            values.physical_type()
-        ))
+        let (name, ty) = (encoding.info().name, values.physical_type());
+        Error::unsupported(format!("{name} cannot hold {ty:?}"))
     })
-}
-
-/// What the values of a node take to decode, its children apart. Bits are decoded by words.
-fn own_picos(encoding: &dyn Encoding, ty: PhysicalType, len: usize) -> u64 {
-    let len = if ty == PhysicalType::Bits {
-        len / 32
-    } else {
-        len
-    };
-    u64::from(encoding.info().decode_picos) * len as u64
-}
-
-/// What a sample's tree costs, scaled to all values; the nodes' own headers do not grow.
-fn scaled(node: &Node, cost: usize, len: usize, sample: usize) -> usize {
-    fn nodes(node: &Node) -> usize {
-        1 + node.children.iter().map(nodes).sum::<usize>()
-    }
-    let fixed = nodes(node) * NODE_BYTES;
-    let variable = cost.saturating_sub(fixed);
-    fixed + (variable as f64 * len as f64 / sample.max(1) as f64) as usize
 }

@@ -1,8 +1,9 @@
-//! Codes: distinct values counted exactly, each given a number in the order of first occurrence.
+//! Codes: the distinct values are counted exactly, each gets a number in the order of first
+//! occurrence.
 
 use staffa_kernels::{Int as _, bounds};
 
-use crate::values::{Physical, Values, for_ints, for_words};
+use crate::values::{Physical as _, Values, for_ints, for_values, for_words};
 
 /// Values as codes of their distinct values.
 #[derive(Debug, Clone, Default)]
@@ -13,16 +14,16 @@ pub struct Coded {
     pub firsts: Vec<u32>,
 }
 
-/// What can be looked up by its hash.
+/// A value that is looked up by its hash.
 pub(crate) trait Key: Copy {
-    /// What equal keys have in common and others hardly ever: quick to compare.
+    /// A digest of the key, quick to compare: equal for equal keys, rarely for others.
     type Gist: Copy + PartialEq + Default;
 
     fn gist(self) -> Self::Gist;
 
     fn hash(gist: Self::Gist) -> u64;
 
-    /// Whether keys of the same gist are the same.
+    /// Whether keys of the same gist are equal.
     fn same(self, _other: Self) -> bool {
         true
     }
@@ -94,6 +95,7 @@ impl Key for &[u8] {
                         u32::from_le_bytes(*last).into(),
                     )
                 } else {
+                    // At most three bytes; the string may be empty.
                     let byte = |i: usize| u64::from(self.get(i).copied().unwrap_or(0));
                     (
                         byte(0) | byte(len / 2) << 8 | byte(len.saturating_sub(1)) << 16,
@@ -116,14 +118,13 @@ impl Key for &[u8] {
     }
 }
 
-/// Gives codes to values, over one block or over all blocks of a chunk, until there are too many
-/// distinct ones.
+/// Gives codes to values, over one block or all blocks of a chunk, until too many are distinct.
 #[derive(Debug)]
 pub(crate) struct Coder<K: Key> {
-    /// By the first bits of the hash, or the next free place: half the hash, and the code and one.
-    /// At most half are taken. Small, so that many distinct values stay in the cache.
+    /// Half the hash, and the code plus one, at the place of the first bits of the hash or the next
+    /// free one. At most half are taken. Small, so that many distinct values stay in the cache.
     table: Vec<(u32, u32)>,
-    /// Of half a hash so many bits are not used.
+    /// Bits of half a hash that are not part of its place.
     shift: u32,
     /// By code.
     keys: Vec<(K::Gist, K)>,
@@ -131,7 +132,7 @@ pub(crate) struct Coder<K: Key> {
 }
 
 impl<K: Key> Coder<K> {
-    /// For some values.
+    /// With a table for this many values to begin with.
     pub(crate) fn new(values: usize) -> Self {
         let bits = (2 * values).next_power_of_two().ilog2().clamp(4, 10);
         Self {
@@ -142,12 +143,12 @@ impl<K: Key> Coder<K> {
         }
     }
 
-    /// How many distinct keys have been met.
+    /// Distinct keys so far.
     pub(crate) fn distinct(&self) -> usize {
         self.keys.len()
     }
 
-    /// The code of a key, which is the number of distinct ones so far where it is new.
+    /// The code of a key; the number of distinct keys so far where it is new.
     #[inline]
     pub(crate) fn code_of(&mut self, key: K) -> u32 {
         self.code_of_gist(key.gist(), key)
@@ -159,17 +160,16 @@ impl<K: Key> Coder<K> {
         let mask = self.table.len() - 1;
         let mut place = (half >> self.shift) as usize;
         loop {
-            let Some((held, code)) = self.table.get_mut(place) else {
-                return 0;
-            };
+            // The mask keeps every place within the table.
+            let (held, code) = &mut self.table[place];
             if *code == 0 {
                 self.keys.push((gist, key));
                 (*held, *code) = (half, self.keys.len() as u32);
                 break;
             }
             if *held == half
-                && let Some((known, other)) = self.keys.get(*code as usize - 1)
-                && *known == gist
+                && let (known, other) = self.keys[*code as usize - 1]
+                && known == gist
                 && other.same(key)
             {
                 return *code - 1;
@@ -191,18 +191,14 @@ impl<K: Key> Coder<K> {
         let mask = self.table.len() - 1;
         for (half, code) in old.into_iter().filter(|(_, code)| *code > 0) {
             let mut place = (half >> self.shift) as usize;
-            while self.table.get(place).is_some_and(|(_, code)| *code > 0) {
+            while self.table[place].1 > 0 {
                 place = (place + 1) & mask;
             }
-            self.table
-                .iter_mut()
-                .skip(place)
-                .take(1)
-                .for_each(|free| *free = (half, code));
+            self.table[place] = (half, code);
         }
     }
 
-    /// The codes of more values, `None` once more than `most` distinct ones have been met.
+    /// The codes of more values; `None` once more than `most` are distinct.
     fn code(&mut self, values: impl Iterator<Item = K>, most: usize) -> Option<Coded> {
         let mut coded = Coded {
             codes: Vec::with_capacity(values.size_hint().0),
@@ -240,15 +236,18 @@ pub(crate) fn of(values: Values<'_>, most: usize) -> Option<Coded> {
     if most < values.len() && mostly_distinct(values) {
         return None;
     }
-    match values {
-        Values::Bits(_) => None,
-        Values::Bytes(strings) => Coder::new(strings.len()).code(strings.iter(), most),
-        words => for_words!(words.physical_type(), T => of_words::<T>(words, most), _ => None),
+    if let Some(words) = near(&[values]) {
+        return of_near(&words, most, 1.0)?.pop();
     }
+    for_values!(values,
+        words(words) => Coder::new(words.len()).code(words.iter().copied(), most),
+        bits(_) => None,
+        bytes(strings) => Coder::new(strings.len()).code(strings.iter(), most),
+    )
 }
 
-/// Whether far more than three quarters of many values are distinct, going by equal ones in a
-/// sample of single values: were a quarter of them not distinct, it would have a hundred or so.
+/// Whether far more than three quarters of many values are distinct, by equal ones in a sample of
+/// single values: if a quarter were not distinct, it would have a hundred or so.
 fn mostly_distinct(values: Values<'_>) -> bool {
     const SAMPLED: usize = 4096;
     const LEAST: usize = 4 * SAMPLED;
@@ -262,37 +261,30 @@ fn mostly_distinct(values: Values<'_>) -> bool {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         i * part + (seed >> 33) as usize % part
     });
-    // As many as chance makes of a block's values of which one in sixteen has an equal one.
+    // By chance, where one value in sixteen has an equal one.
     let few = SAMPLED * SAMPLED / len / 16;
-    // Places by their hash; of two that share one the later is kept.
+    // By their hash; of two at one place the later is kept.
     let mut seen = vec![0u32; 4 * SAMPLED];
     let mut equal = 0;
     let mut is_few = |hash: u64| {
-        let place = seen.get_mut((hash >> 50) as usize % (4 * SAMPLED));
-        equal += usize::from(
-            place.is_some_and(|place| std::mem::replace(place, hash as u32 | 1) == hash as u32 | 1),
-        );
+        let mark = hash as u32 | 1;
+        let place = &mut seen[(hash >> 50) as usize % (4 * SAMPLED)];
+        equal += usize::from(std::mem::replace(place, mark) == mark);
         equal <= few
     };
-    match values {
-        Values::Bits(_) => false,
-        Values::Bytes(strings) => rows.all(|row| is_few(<&[u8]>::hash(strings.get(row).gist()))),
-        words => for_words!(words.physical_type(), T => {
-            let words = T::slice(words).unwrap_or_default();
-            rows.all(|row| is_few(T::hash(words.get(row).copied().unwrap_or_default().gist())))
-        }, _ => false),
-    }
+    for_values!(values,
+        words(words) => rows.all(|row| is_few(hash_of(words[row]))),
+        bits(_) => false,
+        bytes(strings) => rows.all(|row| is_few(hash_of(strings.get(row)))),
+    )
 }
 
-fn of_words<T: Physical + Key>(values: Values<'_>, most: usize) -> Option<Coded> {
-    if let Some(words) = near(&[values]) {
-        return of_near(&words, most, 1.0)?.pop();
-    }
-    Coder::new(values.len()).code(T::slice(values)?.iter().copied(), most)
+fn hash_of<K: Key>(key: K) -> u64 {
+    K::hash(key.gist())
 }
 
-/// Words less the least of them, where all are so near to one another that a table by their
-/// distance is smaller than one by their hashes.
+/// Words less the least of them, where these differences fit into a table smaller than one by
+/// hashes.
 fn near(blocks: &[Values<'_>]) -> Option<Vec<Vec<u32>>> {
     for_ints!(blocks.first()?.physical_type(), T => {
         let blocks: Vec<&[T]> = blocks.iter().map(|block| T::slice(*block)).collect::<Option<_>>()?;
@@ -311,7 +303,7 @@ fn near(blocks: &[Values<'_>]) -> Option<Vec<Vec<u32>>> {
     }, _ => None)
 }
 
-/// As [`of_blocks`], of words that are near to 0.
+/// As [`of_blocks`], of small words.
 fn of_near(blocks: &[Vec<u32>], most: usize, share: f64) -> Option<Vec<Coded>> {
     const NONE: u32 = u32::MAX;
     let mut known = vec![
@@ -350,10 +342,10 @@ fn of_near(blocks: &[Vec<u32>], most: usize, share: f64) -> Option<Vec<Coded>> {
     Some(out)
 }
 
-/// Codes over all blocks of a chunk, one [`Coded`] per block, whose `firsts` list what the block is
-/// the first to have; `None` where more than `share` of the values seen so far are distinct after a
-/// block, or more than `most` in all.
-pub(crate) fn of_blocks(blocks: &[Values<'_>], most: usize, share: f64) -> Option<Vec<Coded>> {
+/// Codes over all blocks of a chunk, one [`Coded`] per block, whose `firsts` list the values that no
+/// earlier block has; `None` where more than `share` of the values are distinct after some block, or
+/// more than `most` in all.
+pub(crate) fn of_blocks<'a>(blocks: &[Values<'a>], most: usize, share: f64) -> Option<Vec<Coded>> {
     fn run<'a, K: Key + 'a, I: Iterator<Item = K>>(
         blocks: impl Iterator<Item = Option<I>>,
         most: usize,
@@ -378,14 +370,11 @@ pub(crate) fn of_blocks(blocks: &[Values<'_>], most: usize, share: f64) -> Optio
     match blocks.first()? {
         Values::Bits(_) => None,
         Values::Bytes(_) => {
-            let strings = blocks.iter().map(|b| {
-                if let Values::Bytes(s) = b {
-                    Some(s.iter())
-                } else {
-                    None
-                }
-            });
-            run(strings, most, share)
+            let strings = |block: &Values<'a>| match block {
+                Values::Bytes(strings) => Some(strings.iter()),
+                _ => None,
+            };
+            run(blocks.iter().map(strings), most, share)
         }
         words => for_words!(words.physical_type(), T => {
             run(blocks.iter().map(|b| T::slice(*b).map(|s| s.iter().copied())), most, share)
@@ -394,61 +383,50 @@ pub(crate) fn of_blocks(blocks: &[Values<'_>], most: usize, share: f64) -> Optio
 }
 
 impl Coded {
-    /// Of every code, how many values have it.
+    /// For every code, the number of values that have it.
     pub(crate) fn counts(&self) -> Vec<u32> {
         let mut counts = vec![0u32; self.firsts.len()];
         for &code in &self.codes {
-            if let Some(count) = counts.get_mut(code as usize) {
-                *count += 1;
-            }
+            counts[code as usize] += 1;
         }
         counts
     }
 
-    /// The same values with codes in the order of what `key` makes of their first rows.
+    /// The same values with codes ordered by the `key` of their first rows.
     pub(crate) fn sorted_by<K: Ord>(&self, key: impl Fn(u32) -> K) -> Self {
-        let mut order: Vec<(K, u32)> = (0u32..)
-            .zip(&self.firsts)
-            .map(|(code, row)| (key(*row), code))
-            .collect();
+        let codes = (0u32..).zip(&self.firsts);
+        let mut order: Vec<(K, u32)> = codes.map(|(code, row)| (key(*row), code)).collect();
         order.sort_unstable();
         let mut renamed = vec![0u32; order.len()];
         for (new, (_, old)) in (0u32..).zip(&order) {
-            renamed
-                .iter_mut()
-                .skip(*old as usize)
-                .take(1)
-                .for_each(|place| *place = new);
+            renamed[*old as usize] = new;
         }
-        let first = |(_, old): &(K, u32)| self.firsts.get(*old as usize).copied();
+        let firsts = order.iter().map(|(_, old)| self.firsts[*old as usize]);
         Self {
-            firsts: order.iter().filter_map(first).collect(),
+            firsts: firsts.collect(),
             codes: self
                 .codes
                 .iter()
-                .map(|code| renamed.get(*code as usize).copied().unwrap_or(0))
+                .map(|code| renamed[*code as usize])
                 .collect(),
         }
     }
 
-    /// The same values with codes of this block alone, from codes of the whole chunk, of which
-    /// there are so many.
+    /// The same values with codes of this block alone, from codes of the whole chunk, which has
+    /// `distinct` ones.
     pub(crate) fn localised(chunk_codes: &[u32], distinct: usize) -> Self {
-        // Of every code of the chunk, its code here and one.
+        // For every code of the chunk, its code here plus one.
         let mut known = vec![0u32; distinct];
         let mut firsts = Vec::new();
-        let mut localise = |(row, code): (u32, &u32)| {
-            let place = known.get_mut(*code as usize)?;
+        let localise = |(row, code): (u32, &u32)| {
+            let place = &mut known[*code as usize];
             if *place == 0 {
                 firsts.push(row);
                 *place = firsts.len() as u32;
             }
-            Some(*place - 1)
+            *place - 1
         };
-        let codes = (0u32..)
-            .zip(chunk_codes)
-            .map(|of| localise(of).unwrap_or(0))
-            .collect();
+        let codes = (0u32..).zip(chunk_codes).map(localise).collect();
         Self { codes, firsts }
     }
 }

@@ -1,4 +1,4 @@
-//! Repeats: what a block says a second time, found in one pass with a table of hashes (Lempel, Ziv
+//! Matches: values that repeat earlier ones, found in one pass with a table of hashes (Lempel, Ziv
 //! 1977; greedy with one step of lazy matching, as in DEFLATE). The symbols are whole values.
 
 use staffa_kernels::{Int, bounds};
@@ -6,35 +6,35 @@ use staffa_kernels::{Int, bounds};
 use crate::decode::Integer;
 use crate::values::{Physical, Values, for_ints, run_ends};
 
-/// Fewer values hold no repeat worth a node. More than a sample has, which cannot show any.
+/// Fewer values hold no match worth a node. More than a sample, which cannot show any.
 const LEAST: usize = 1024;
 
-/// How the probe looks for repeats: in so many segments, of so many places, of which one was kept;
-/// so many values must agree.
+/// The probe for matches: segments, places of a segment, of which one is kept in the table, and
+/// values that must agree.
 const SEGMENTS: usize = 32;
 const STRIDE: usize = 32;
 const AGREE: usize = 16;
 
-/// Values among these that differ from the one before: long runs agree by themselves.
+/// Values among these that must differ from the one before: long runs always agree.
 const CHANGES: usize = 3;
 
-/// Bits that a match takes, roughly: with an offset of its own, or with that of the match before.
+/// Bits of a match, roughly: with an offset of its own, or with that of the match before.
 const COST: u32 = 28;
 const COST_SAME: u32 = 16;
 
-/// Older places looked at for one match, and a length that is good enough to look no further.
+/// Older places looked at for one match, and the length that ends the search.
 const STEPS: usize = 8;
 const ENOUGH: usize = 64;
 
-/// Values as matches with earlier ones, and what lies before each. What follows the last match are
-/// literals.
+/// Values as matches with earlier ones, and the literals before each. The values after the last
+/// match are literals.
 #[derive(Debug, Clone, Default)]
 pub struct Sequences {
     /// Values before the match that have no match.
     pub literals: Vec<u32>,
     /// Values that the match repeats.
     pub lengths: Vec<u32>,
-    /// How far back they are.
+    /// Distance back to the repeated values.
     pub offsets: Vec<u32>,
 }
 
@@ -46,7 +46,7 @@ impl Sequences {
         for (&literals, &length) in self.literals.iter().zip(&self.lengths) {
             let (head, tail) = rest.split_at(literals as usize);
             out.extend_from_slice(head);
-            rest = tail.get(length as usize..).unwrap_or_default();
+            rest = &tail[length as usize..];
         }
         out.extend_from_slice(rest);
         out
@@ -59,7 +59,7 @@ impl Sequences {
     }
 }
 
-/// The repeats of some values, of bits those of the lengths of their runs; `None` where a probe
+/// The matches of some values, of bits those of the lengths of their runs; `None` where a probe
 /// finds few, or they would save less than an eighth.
 pub(crate) fn of(values: Values<'_>) -> Option<Sequences> {
     if values.len() < LEAST {
@@ -86,11 +86,10 @@ pub(crate) fn of(values: Values<'_>) -> Option<Sequences> {
     }, _ => None)
 }
 
-/// The repeats of some values, however few.
+/// The matches of some values, however few.
 pub(crate) fn all(values: Values<'_>) -> Sequences {
     for_ints!(values.physical_type(), T => {
-        let words = T::slice(values).unwrap_or_default();
-        find(words, width(words))
+        T::slice(values).map_or_else(Sequences::default, |words| find(words, width(words)))
     }, _ => Sequences::default())
 }
 
@@ -112,9 +111,9 @@ fn grams<T: Int>(values: &[T], levels: u32) -> Vec<u32> {
     hashes
 }
 
-/// Whether three in eight of some segments, those of a single value aside, hold the begin of a
-/// repeat. Every `STRIDE`th place is kept, and so many places of a segment looked up: one of them
-/// is where a kept one was.
+/// Whether a match begins in three of eight segments, those of a single value aside. Every
+/// `STRIDE`th place is kept, and `STRIDE` places of a segment are looked up, so that one of them
+/// matches a kept one.
 fn probe<T: Int>(values: &[T]) -> bool {
     let hash = |gram: &[T]| {
         gram.iter().take(4).fold(0u64, |h, v| {
@@ -157,7 +156,7 @@ struct Match {
     gain: i64,
 }
 
-/// How many values from `a` on are as those from `b` on, which is later.
+/// Values from `a` on that equal those from `b` on, which is later.
 fn common<T: Int>(values: &[T], a: usize, b: usize) -> usize {
     let (old, new) = (&values[a..], &values[b..]);
     let chunks = old.as_chunks::<8>().0.iter().zip(new.as_chunks::<8>().0);

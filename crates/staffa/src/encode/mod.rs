@@ -1,11 +1,12 @@
-//! Encodings: the trait, and the one list of them.
+//! Encoding: the trait of encodings, and the chooser of which one values get.
 //!
-//! An encoding is one file below and one line in [`POOL`]. It sees [`Values`] without NULLs, makes
-//! a [`Node`] of them (whose children go back to the chooser: a cascade), and opens a node to a
-//! decoder.
+//! An encoding sees [`Values`] without NULLs, makes a [`Node`] of them, whose children go back to
+//! the [`Chooser`] (a cascade), and opens a node as a decoder.
 
 mod cascade;
+mod cost;
 pub(crate) mod distinct;
+mod estimate;
 mod info;
 pub(crate) mod matches;
 mod pool;
@@ -14,7 +15,7 @@ mod rough;
 pub(crate) mod sample;
 mod stats;
 
-pub(crate) use cascade::{Chooser, Hint};
+pub(crate) use cascade::{Chooser, Hint, Rules};
 pub use distinct::Coded;
 pub(crate) use distinct::Coder;
 pub use info::{Availability, Info, PointAccess};
@@ -33,7 +34,7 @@ use crate::values::{Kind, PhysicalType, Values};
 /// A value that an encoding cannot hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnsupportedValue {
-    /// Which of the values.
+    /// Its position among the values.
     pub at: usize,
     /// What the encoding holds.
     pub holds: &'static str,
@@ -44,7 +45,7 @@ pub trait Encoding: Sync {
     /// Its identity, and what the chooser weighs it by.
     fn info(&self) -> &Info;
 
-    /// Whether it has a form for this type at all.
+    /// Whether it has a form for this type.
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool;
 
     /// Whether it is worth a trial: the viability rules (BtrBlocks, section 3.1).
@@ -52,14 +53,14 @@ pub trait Encoding: Sync {
         true
     }
 
-    /// Bytes of a block's root that other blocks of the chunk need not have, as they may be shared.
+    /// Bytes of a block's root that the blocks of a chunk may share.
     fn shareable(&self, _node: &Node) -> usize {
         0
     }
 
-    /// Bytes that these values would take, or `None` where it does not suit. By default the sample
-    /// is encoded and the size scaled (BtrBlocks, section 3.1); overridden where a closed form is
-    /// exact or the sample would mislead.
+    /// Bytes that these values would take; `None` where the encoding does not suit. By default the
+    /// sample is encoded and the size scaled (BtrBlocks, section 3.1); overridden where a closed
+    /// form is exact or the sample would mislead.
     fn estimate(
         &self,
         values: Values<'_>,
@@ -69,7 +70,7 @@ pub trait Encoding: Sync {
         chooser.estimate_by_sample(self.info().id, values, stats)
     }
 
-    /// The node, or `None` where these values cannot be held or it is plainly not worth it.
+    /// The node; `None` where it cannot hold these values or is clearly not worth it.
     fn encode(
         &self,
         values: Values<'_>,
@@ -77,7 +78,7 @@ pub trait Encoding: Sync {
         chooser: &Chooser<'_>,
     ) -> Result<Option<Node>>;
 
-    /// The first value that it cannot hold, where it was asked for by name and declined.
+    /// The first value that it cannot hold, for the message where a requested encoding declines.
     fn unsupported_value(&self, _values: Values<'_>) -> Option<UnsupportedValue> {
         None
     }
@@ -85,7 +86,7 @@ pub trait Encoding: Sync {
     /// The trust boundary: structure, counts and sizes are checked here.
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>>;
 
-    /// A few words on the parameters of a node, for people: `7 bits`.
+    /// The parameters of a node in a few words, for people: `7 bits`.
     fn detail(&self, _node: &NodeRef<'_>) -> String {
         String::new()
     }

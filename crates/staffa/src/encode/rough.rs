@@ -1,21 +1,20 @@
-//! A rough guess of what integers take, where a trial would cost more than it tells.
+//! A rough size of integers, where a trial would cost more than it is worth.
 
 use crate::decode::Integer;
 use crate::values::{Physical as _, Values, for_ints};
 
-/// Bytes that integers take, about: as differences to the least of 64, as differences to the one
-/// before, or as runs, whichever is least. 0 for other types.
+/// Bytes that integers take, about: the least of a frame of reference per 64 values, delta, and
+/// runs. 0 for other types.
 pub(crate) fn rough_bytes(values: Values<'_>) -> usize {
-    for_ints!(values.physical_type(), T => of(T::slice(values).unwrap_or_default()), _ => 0)
+    for_ints!(values.physical_type(), T => T::slice(values).map_or(0, of), _ => 0)
 }
 
-/// Values of which it is enough to look at a third.
+/// Of this many values it is enough to look at a third.
 const MANY: usize = 1 << 15;
 
 fn of<T: Integer>(values: &[T]) -> usize {
     let bits = |max: u64| (64 - max.leading_zeros()) as usize;
     let (mut frame, mut delta, mut runs) = (0, 0, 0);
-    // Of many values some parts.
     let step = if values.len() < MANY { 1 } else { 3 };
     for part in values.chunks(64).step_by(step) {
         let (mut least, mut most, mut steps, mut changes) = (u64::MAX, 0, 0, 0);

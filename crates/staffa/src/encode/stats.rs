@@ -1,15 +1,14 @@
-//! Statistics of the values of a block: what the viability rules ask, each made once and only when
-//! asked.
+//! Statistics of the values of a block, for the viability rules: each is computed on first use.
 
 use std::cell::OnceCell;
 
 use staffa_kernels::changes;
 
 use super::{Coded, Sequences, distinct, matches};
-use crate::values::{Kind, Values, for_words, run_ends};
+use crate::values::{Bitmap, Kind, Values, for_values, run_ends};
 
-/// Codes of sorted strings, and about what they and the strings take, where that has been looked
-/// at.
+/// Codes of sorted strings, and the bytes that these and the strings take, about, where that was
+/// estimated.
 pub(crate) type Sorted = (Coded, Option<usize>);
 
 /// Statistics of some values.
@@ -22,14 +21,14 @@ pub struct Stats<'a> {
     coded: OnceCell<Option<Coded>>,
     top: OnceCell<(u32, usize)>,
     sequences: OnceCell<Option<Sequences>>,
-    /// What the dictionary has found out about sorting its strings, for the next who asks.
+    /// The strings of the dictionary sorted, where it tried that.
     pub(crate) sorted: OnceCell<Option<Sorted>>,
-    /// About what the lengths of strings take, which several encodings have as a child.
+    /// Bytes of the lengths of strings, about: several encodings have them as a child.
     pub(crate) length_bytes: OnceCell<usize>,
 }
 
 impl<'a> Stats<'a> {
-    /// Of these values, which are ordered as `kind` says.
+    /// Of values that are ordered by `kind`.
     pub fn new(values: Values<'a>, kind: Kind) -> Self {
         Self {
             values,
@@ -44,7 +43,7 @@ impl<'a> Stats<'a> {
         }
     }
 
-    /// With codes that are known already.
+    /// With known codes.
     pub(crate) fn with_codes(values: Values<'a>, kind: Kind, coded: Coded) -> Self {
         Self {
             coded: OnceCell::from(Some(coded)),
@@ -52,7 +51,7 @@ impl<'a> Stats<'a> {
         }
     }
 
-    /// Of values that are equal where others are, whose codes they share.
+    /// Of values that are equal exactly where others are: they share the codes.
     pub(crate) fn like(values: Values<'a>, kind: Kind, others: &Stats<'_>) -> Self {
         Self {
             coded: others.coded.clone(),
@@ -60,7 +59,7 @@ impl<'a> Stats<'a> {
         }
     }
 
-    /// With codes however many values are distinct: for an encoding that was asked for by name.
+    /// With codes, however many values are distinct: for an encoding requested by name.
     pub(crate) fn exhaustive(values: Values<'a>, kind: Kind) -> Self {
         Self {
             coded: OnceCell::from(distinct::of(values, usize::MAX)),
@@ -68,50 +67,29 @@ impl<'a> Stats<'a> {
         }
     }
 
-    /// How the values are ordered.
+    /// The order of the values.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
     /// Runs of equal values.
     pub fn runs(&self) -> usize {
-        *self.runs.get_or_init(|| match self.values {
-            _ if self.values.is_empty() => 0,
-            // Codes compare faster than strings.
-            Values::Bytes(_) if self.coded.get().is_some_and(Option::is_some) => {
-                let codes = self
-                    .dictionary()
-                    .map(|coded| coded.codes.as_slice())
-                    .unwrap_or_default();
-                1 + changes(codes)
+        *self.runs.get_or_init(|| {
+            if self.values.is_empty() {
+                return 0;
             }
-            Values::Bits(bits) => {
-                let len = bits.len();
-                let mut before = bits.get(0);
-                let mut runs = 1;
-                for (i, &word) in bits.words().iter().enumerate() {
-                    let changes = word ^ (word << 1 | u64::from(before));
-                    let valid = len - i * 64;
-                    let mask = if valid >= 64 {
-                        u64::MAX
-                    } else {
-                        (1 << valid) - 1
-                    };
-                    runs += (changes & mask).count_ones() as usize;
-                    before = word >> 63 == 1;
-                }
-                runs
-            }
-            Values::Bytes(strings) => {
-                1 + strings
-                    .iter()
-                    .zip(strings.iter().skip(1))
-                    .filter(|(a, b)| a != b)
-                    .count()
-            }
-            words => for_words!(words.physical_type(), T => {
-                1 + changes(<T as crate::values::Physical>::slice(words).unwrap_or_default())
-            }, _ => 0),
+            for_values!(self.values,
+                words(words) => 1 + changes(words),
+                bits(bits) => bit_runs(bits),
+                bytes(strings) => match self.coded.get() {
+                    // Codes compare faster than strings.
+                    Some(Some(coded)) => 1 + changes(&coded.codes),
+                    _ => {
+                        let pairs = strings.iter().zip(strings.iter().skip(1));
+                        1 + pairs.filter(|(a, b)| a != b).count()
+                    }
+                },
+            )
         })
     }
 
@@ -132,8 +110,8 @@ impl<'a> Stats<'a> {
             .as_ref()
     }
 
-    /// Whether strings, as their distinct ones and codes, take less than a quarter of their bytes:
-    /// more than common substrings can save. Only where codes have been asked for.
+    /// Whether distinct strings and codes take less than a quarter of the strings' bytes: common
+    /// substrings save less. Only where codes are known.
     pub(crate) fn is_few_strings(&self) -> bool {
         let (Values::Bytes(strings), Some(Some(coded))) = (self.values, self.coded.get()) else {
             return false;
@@ -147,9 +125,9 @@ impl<'a> Stats<'a> {
         (distinct + strings.len() * width as usize / 8) * 4 < strings.contents().len()
     }
 
-    /// Lists of values that come again; `None` where there are few.
+    /// Matches of values with earlier ones; `None` where there are few.
     pub fn sequences(&self) -> Option<&Sequences> {
-        // Where most values are distinct there is nothing to look for.
+        // Where most values are distinct there are none.
         let distinct = self.coded.get().is_some_and(Option::is_none);
         self.sequences
             .get_or_init(|| {
@@ -162,41 +140,55 @@ impl<'a> Stats<'a> {
             .as_ref()
     }
 
-    /// A row of the value that most rows have, and how many have it. Without codes it is sought by
-    /// a vote (Boyer and Moore), which finds a value that more than half the rows have, and else
-    /// any.
+    /// A row of the most frequent value, and how many rows have it. Without codes the value is found
+    /// by a vote (Boyer and Moore): one that more than half the rows have, or else any.
     pub fn top(&self) -> Option<(u32, usize)> {
         if self.values.is_empty() {
             return None;
         }
-        Some(*self.top.get_or_init(|| match self.coded.get() {
-            Some(Some(coded)) => {
-                let counts = coded.counts();
-                let best = counts.iter().zip(&coded.firsts).max_by_key(|(count, first)| (**count, u32::MAX - **first));
-                best.map_or((0, 0), |(count, first)| (*first, *count as usize))
+        Some(*self.top.get_or_init(|| {
+            if let Some(Some(coded)) = self.coded.get() {
+                let counts = coded.counts().into_iter().zip(&coded.firsts);
+                let best = counts.max_by_key(|(count, first)| (*count, u32::MAX - **first));
+                return best.map_or((0, 0), |(count, first)| (*first, count as usize));
             }
-            _ => match self.values {
-                Values::Bits(_) => (0, 0),
-                Values::Bytes(strings) => {
+            for_values!(self.values,
+                words(words) => {
+                    let rows = |value: &_| words.iter().map(|word| usize::from(word == value)).sum();
+                    majority(words.len(), |row| words[row], rows)
+                },
+                bits(_) => (0, 0),
+                bytes(strings) => {
                     let rows = |value: &&[u8]| strings.iter().filter(|string| string == value).count();
                     majority(strings.len(), |row| strings.get(row), rows)
-                }
-                words => for_words!(words.physical_type(), T => {
-                    let words = <T as crate::values::Physical>::slice(words).unwrap_or_default();
-                    let rows = |value: &T| words.iter().map(|word| usize::from(word == value)).sum();
-                    majority(words.len(), |row| words.get(row).copied().unwrap_or_default(), rows)
-                }, _ => (0, 0)),
-            },
+                },
+            )
         }))
     }
+}
+
+/// Runs of equal bits, of which there is one at least.
+fn bit_runs(bits: &Bitmap) -> usize {
+    let (len, mut before, mut runs) = (bits.len(), bits.get(0), 1);
+    for (i, &word) in bits.words().iter().enumerate() {
+        let changes = word ^ (word << 1 | u64::from(before));
+        let valid = len - i * 64;
+        let mask = if valid >= 64 {
+            u64::MAX
+        } else {
+            (1 << valid) - 1
+        };
+        runs += (changes & mask).count_ones() as usize;
+        before = word >> 63 == 1;
+    }
+    runs
 }
 
 /// Values by which the candidate of a vote is found.
 const VOTERS: usize = 509;
 
 /// The row of a value that more than half of all have, where there is one, and how many have it.
-/// The candidate is found among a few values from all parts, which hardly ever misses one of which
-/// there is more than half.
+/// The candidate is found among a few values from all parts, which hardly ever misses a majority.
 fn majority<K: PartialEq>(
     len: usize,
     at: impl Fn(usize) -> K,
@@ -233,7 +225,6 @@ fn majority<K: PartialEq>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::Bitmap;
 
     #[test]
     fn the_top_value_is_found_with_codes_and_without() {

@@ -50,7 +50,7 @@ impl Encoding for Difference {
         _: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        let sources = chooser.sources();
+        let sources = chooser.references();
         let (ty, len) = (values.physical_type(), values.len());
         let fits = |s: &ReferenceStream<'_>| s.words.len() == len && s.words.physical_type() == ty;
         if sources.is_empty() || !sources.iter().all(fits) {

@@ -194,9 +194,9 @@ fn open<'a, T: Integer>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<
 }
 
 fn encode<T: Integer>(words: &[T], kind: Kind, chooser: &Chooser<'_>) -> Result<Option<Node>> {
-    let Some(Window { low, span }) = window(words, kind, chooser.is_forced()).or_else(|| {
+    let Some(Window { low, span }) = window(words, kind, chooser.must_encode()).or_else(|| {
         // Everything but the greatest value.
-        chooser.is_forced().then_some(Window {
+        chooser.must_encode().then_some(Window {
             low: 0,
             span: T::MAX.to_u64(),
         })
@@ -244,7 +244,7 @@ fn encode<T: Integer>(words: &[T], kind: Kind, chooser: &Chooser<'_>) -> Result<
         let bytes = frames(&values) + frames(&exceptions) + words.len() * 2 / VECTOR;
         return node(&Escape, T::values(words), vec![0; bytes], vec![]);
     }
-    if !chooser.is_forced() && exceptions.len() * 2 > words.len() {
+    if !chooser.must_encode() && exceptions.len() * 2 > words.len() {
         return Ok(None);
     }
     let children = vec![

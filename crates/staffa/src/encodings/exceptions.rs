@@ -53,7 +53,7 @@ impl<V: Copy + Default, T: Decodable> Separated<V, T> {
 
     /// Whether more than half of `len` words are exceptions, and the encoding may decline.
     pub(super) fn declines(&self, len: usize, chooser: &Chooser<'_>) -> bool {
-        !chooser.is_forced() && self.rows.len() * 2 > len
+        !chooser.must_encode() && self.rows.len() * 2 > len
     }
 
     /// The children: the node of the values, the mask and the exceptions.

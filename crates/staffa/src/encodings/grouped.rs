@@ -54,7 +54,7 @@ impl Encoding for Grouped {
         stats: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        let [source] = chooser.sources() else {
+        let [source] = chooser.references() else {
             return Ok(None);
         };
         if source.words.len() != values.len() {

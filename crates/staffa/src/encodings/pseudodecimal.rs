@@ -101,7 +101,7 @@ fn encode<T: FloatBits + Decodable>(words: &[T], chooser: &Chooser<'_>) -> Resul
             digits.push(digits.last().copied().unwrap_or(0));
             exponents.push(EXCEPTION);
             exceptions.push(word);
-            if !chooser.is_forced() && exceptions.len() * 2 > words.len() {
+            if !chooser.must_encode() && exceptions.len() * 2 > words.len() {
                 return Ok(None);
             }
         }

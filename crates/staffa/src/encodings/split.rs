@@ -156,7 +156,7 @@ fn factor<T: Integer>(words: &[T], kind: Kind) -> Option<u64> {
 }
 
 fn encode<T: Integer>(words: &[T], kind: Kind, chooser: &Chooser<'_>) -> Result<Option<Node>> {
-    let Some(factor) = factor(words, kind).or_else(|| chooser.is_forced().then_some(10)) else {
+    let Some(factor) = factor(words, kind).or_else(|| chooser.must_encode().then_some(10)) else {
         return Ok(None);
     };
     let (mut quotients, mut remainders) = (

@@ -4,11 +4,11 @@ use rayon::prelude::*;
 
 use super::{decoded_bytes, with_present};
 use crate::error::{Error, Result};
-use crate::format::{HEADER_BYTES, TRAILER_BYTES, ZoneMap};
+use crate::format::{HEADER_BYTES, ZoneMap};
 use crate::read::{ChunkReader, File, OutputLayout, RowRange, read_column};
-use crate::values::{DecodedLeaf, Kind};
+use crate::values::Values;
 
-/// What [`File::verify`] has gone through.
+/// What [`File::verify`] has checked.
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub struct VerifyReport {
     /// Rows of the table.
@@ -17,7 +17,7 @@ pub struct VerifyReport {
     pub leaves: u64,
     /// Blocks.
     pub blocks: u64,
-    /// Shared parts.
+    /// Parts shared by the blocks of a chunk.
     pub shared_parts: u64,
     /// Bytes of the file, all of them covered.
     pub bytes: u64,
@@ -53,34 +53,28 @@ impl File {
             progress(done);
         }
         for leaf in 0..self.footer().leaves.len() {
-            let (index, contents, spec) =
-                (self.index(leaf)?, self.contents(leaf)?, self.leaf(leaf)?);
+            let (contents, spec) = (self.contents(leaf)?, self.leaf(leaf)?);
             report.leaves += 1;
-            report.blocks += index
-                .chunks
+            for chunk in &self.index(leaf)?.chunks {
+                report.blocks += chunk.blocks.len() as u64;
+                report.shared_parts += chunk.shared.len() as u64;
+            }
+            let decoded = contents
                 .iter()
-                .map(|c| c.blocks.len() as u64)
-                .sum::<u64>();
-            report.shared_parts += index
-                .chunks
-                .iter()
-                .map(|c| c.shared.len() as u64)
-                .sum::<u64>();
-            report.decoded_bytes += contents
-                .iter()
-                .map(|c| decoded_bytes(spec.ty, spec.large, c))
-                .sum::<u64>();
+                .map(|c| decoded_bytes(spec.ty, spec.large, c));
+            report.decoded_bytes += decoded.sum::<u64>();
         }
         Ok(report)
     }
 
-    /// Zone maps must be those of the blocks: a filter trusts them.
+    /// Zone maps must be those of the values: a filter trusts them.
     fn check_zones(&self, leaf: usize, row_group: usize) -> Result<()> {
         let (chunk, spec) = (self.chunk(leaf, row_group)?, self.leaf(leaf)?);
         let reader = ChunkReader::new(self, leaf, row_group)?;
         for (i, entry) in chunk.blocks.iter().enumerate() {
             let decoded = reader.decode(i..i + 1, OutputLayout::default())?;
-            let found = zone_of_decoded(&decoded, spec.kind)?;
+            let zone = |values: Values<'_>, nulls| Ok(ZoneMap::of(values, spec.kind, nulls));
+            let found = with_present(&decoded, zone)?;
             if found != entry.zone {
                 let what = format!(
                     "zone map {:?} expected by its values, found {:?}",
@@ -102,7 +96,6 @@ impl File {
             (0, HEADER_BYTES),
             (footer.offset, self.byte_len() - footer.offset),
         ];
-        debug_assert!(self.byte_len() - footer.offset >= TRAILER_BYTES);
         for (leaf, (offset, bytes)) in footer.leaves.iter().enumerate() {
             parts.push((*offset, u64::from(*bytes)));
             parts.extend(self.index(leaf)?.chunks.iter().map(|c| (c.offset, c.bytes)));
@@ -122,11 +115,4 @@ impl File {
         }
         Ok(())
     }
-}
-
-/// The zone map that the writer makes of such a block.
-fn zone_of_decoded(decoded: &DecodedLeaf, kind: Kind) -> Result<ZoneMap> {
-    with_present(decoded, |values, nulls| {
-        Ok(ZoneMap::of(values, kind, nulls))
-    })
 }

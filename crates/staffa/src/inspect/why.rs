@@ -1,99 +1,100 @@
-//! Why the columns of a file are encoded as they are: the decisions made again, with all that was
-//! considered.
+//! Why the columns of a file are encoded as they are: the writer's decisions are repeated, and all
+//! that was considered is listed.
 
 use rayon::prelude::*;
 
 use super::{EncodingTree, column_name, with_present};
 use crate::arrow::shred;
-use crate::encode::{Access, Chooser, Profile, Stats};
+use crate::encode::{Chooser, Profile, Rules, Stats};
 use crate::encodings::POOL;
 use crate::error::Result;
 use crate::read::{ChunkReader, File, OutputLayout, RowRange, read_batch};
-use crate::write::chunk::{Chosen, ChunkOptions, Sharing};
-use crate::write::correlate::Tried;
-use crate::write::{chunk, correlate, rounding};
+use crate::values::{Kind, Values};
+use crate::write::chunk::{ChosenChunk, ChunkOptions, choose};
+use crate::write::correlate::{Tried, correlate};
+use crate::write::{Sharing, rounding};
 
-/// What the chooser weighs for one block of a leaf column.
+/// The decisions about one block of a leaf column.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct ColumnWhy {
     /// Its path.
     pub path: String,
     /// The top-level column it belongs to.
     pub column: String,
-    /// The block that was looked at: of which row group, and which of its blocks.
+    /// The row group of the block.
     pub row_group: usize,
-    /// See `row_group`.
+    /// The number of the block in its chunk.
     pub block: usize,
     /// Bytes the block takes in the file.
     pub bytes: u64,
-    /// Bytes its values take as they are.
+    /// Bytes of its values, stored plain.
     pub plain_bytes: u64,
-    /// The tree that it has; none where all is NULL.
+    /// Its tree; none where all values are NULL.
     pub chosen: Option<EncodingTree>,
-    /// Every encoding: first those that could be, the smallest first, then the others.
+    /// Every encoding: first those with an estimate, the smallest first, then the others.
     pub considered: Vec<Considered>,
-    /// The dictionary that the blocks of the first row group could share; none where nothing is
+    /// The dictionary that the blocks of the first row group could share; none where no values are
     /// stored.
     pub shared: Option<SharedWhy>,
-    /// The columns in terms of which it could be, within the first row group: the largest savings
+    /// The columns from which it could be derived, within the first row group: the largest savings
     /// first.
     pub relations: Vec<RelationWhy>,
 }
 
-/// What the chooser thinks of an encoding.
+/// The chooser's verdict on an encoding.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Considered {
     /// Its name.
     pub encoding: &'static str,
-    /// Bytes that it is estimated to take, with its children; none where it was not weighed.
+    /// Its estimated cost in bytes, children included; none where it was not estimated.
     pub estimate: Option<u64>,
-    /// Why it was not weighed.
+    /// Why it was not estimated.
     pub reason: Option<&'static str>,
 }
 
-/// What a dictionary shared by the blocks of a chunk would be.
+/// The dictionary that the blocks of a chunk could share.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct SharedWhy {
     /// Distinct values of the chunk, where they were counted.
     pub distinct: Option<u64>,
     /// Bytes of the blocks, each with a tree of its own.
     pub alone: Option<u64>,
-    /// Bytes of the dictionary and the blocks, each by its codes or its own tree.
+    /// Bytes of the dictionary and the blocks, each with its codes or its own tree.
     pub shared: Option<u64>,
-    /// Whether that was encoded, or is an estimate.
+    /// Whether `shared` was encoded; else it is an estimate.
     pub encoded: bool,
-    /// Whether there is one.
+    /// Whether the blocks share it.
     pub taken: bool,
-    /// Why there is none; empty where there is one.
+    /// Why not; empty where they do.
     pub reason: &'static str,
 }
 
-/// A column, or a sum of several, in terms of which a column could be.
+/// A column, or a sum of several, from which a column could be derived.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct RelationWhy {
-    /// Paths of the columns that would tell it.
+    /// Paths of the reference columns.
     pub by: Vec<String>,
-    /// How: `equal`, `difference`, `grouped`; none where the validity alone would be told.
+    /// How: `equal`, `difference`, `grouped`; none where only the validity would be derived.
     pub encoding: Option<&'static str>,
-    /// Whether the validity would be told.
+    /// Whether the validity would be derived.
     pub validity: bool,
-    /// Bytes of what was compared, by itself: one block, or all where all were encoded.
+    /// Bytes of what was compared, alone: one block, or all where all were encoded.
     pub alone: u64,
-    /// Bytes of the same in terms of the others.
+    /// Bytes of the same, derived.
     pub told: u64,
-    /// Whether that was encoded, or is an estimate.
+    /// Whether `told` was encoded; else it is an estimate.
     pub encoded: bool,
-    /// Whether it is so.
+    /// Whether the column is derived so.
     pub taken: bool,
-    /// Why not; empty where it is so.
+    /// Why not; empty where it is.
     pub reason: &'static str,
 }
 
 impl File {
     /// Why the columns are encoded as they are: what this release thinks of each encoding for the
     /// first block of every leaf column, of a dictionary shared by the blocks of the first row
-    /// group, and of its columns in terms of one another. That is the writer's work done again with
-    /// profile `balanced`, and takes as long.
+    /// group, and of columns derived from one another. This repeats the writer's work with profile
+    /// `balanced`, and takes as long.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -111,17 +112,17 @@ impl File {
     /// # }
     /// ```
     pub fn why(&self) -> Result<Vec<ColumnWhy>> {
-        let (sharing, tried) = self.again()?;
+        let (sharing, tried) = self.choose_again()?;
         let leaves = (0..self.footer().leaves.len()).into_par_iter();
         let leaves = leaves.filter_map(|leaf| {
-            self.why_leaf(leaf, sharing.get(leaf).copied(), &tried)
-                .transpose()
+            let sharing = sharing.get(leaf).copied();
+            self.why_leaf(leaf, sharing, &tried).transpose()
         });
         leaves.collect()
     }
 
-    /// The decisions about a whole row group: what its leaves share, and what tells them.
-    fn again(&self) -> Result<(Vec<Sharing>, Vec<Tried>)> {
+    /// The decisions about a whole row group: shared dictionaries and derived columns.
+    fn choose_again(&self) -> Result<(Vec<Sharing>, Vec<Tried>)> {
         let Some(rows) = self.footer().row_groups.first() else {
             return Ok((Vec::new(), Vec::new()));
         };
@@ -130,32 +131,29 @@ impl File {
         let range = RowRange { row_group, rows };
         let batch = read_batch(self, &columns, self.schema(), &range)?;
         let leaves = shred(&batch, self.layout())?;
-        let chosen = leaves
-            .par_iter()
-            .zip(self.layout().leaves())
-            .map(|(array, leaf)| {
-                let options = ChunkOptions {
-                    without: 0,
-                    profile: Profile::Balanced,
-                    access: Access::Scan,
-                    rounded: self.is_rounded(leaf.column),
-                    requested: None,
-                    block_rows: self.footer().block_rows as usize,
-                    verify: false,
-                    kind: leaf.kind,
-                };
-                chunk::choose(array, options)
-            });
-        let mut chosen: Vec<Chosen<'_>> = chosen.collect::<Result<_>>()?;
+        let leaves = leaves.par_iter().zip(self.layout().leaves());
+        let chosen = leaves.map(|(array, leaf)| {
+            let options = ChunkOptions {
+                rules: self.balanced(leaf.column),
+                requested_encoding: None,
+                block_rows: self.footer().block_rows as usize,
+                verify: false,
+                kind: leaf.kind,
+            };
+            choose(array, options)
+        });
+        let mut chosen: Vec<ChosenChunk<'_>> = chosen.collect::<Result<_>>()?;
         let sharing = chosen.iter().map(|column| column.sharing).collect();
-        Ok((sharing, correlate::relate(&mut chosen, 0.0)?.1))
+        Ok((sharing, correlate(&mut chosen, 0.0)?))
     }
 
-    fn is_rounded(&self, column: usize) -> bool {
-        self.schema()
-            .fields()
-            .get(column)
-            .is_some_and(|field| rounding::is_marked(field))
+    /// The rules of profile `balanced` for a column.
+    fn balanced(&self, column: usize) -> Rules {
+        let field = self.schema().fields().get(column);
+        Rules {
+            rounded: field.is_some_and(|field| rounding::is_marked(field)),
+            ..Rules::of(&POOL, Profile::Balanced)
+        }
     }
 
     fn why_leaf(
@@ -169,12 +167,8 @@ impl File {
         let Some(row_group) = contents.iter().position(|chunk| !chunk.blocks.is_empty()) else {
             return Ok(None);
         };
-        let explained = self.explain_leaf(leaf)?;
-        let Some(block) = explained
-            .blocks
-            .into_iter()
-            .find(|b| b.row_group == row_group && b.block == 0)
-        else {
+        let mut blocks = self.explain_leaf(leaf)?.blocks.into_iter();
+        let Some(block) = blocks.find(|b| b.row_group == row_group && b.block == 0) else {
             return Ok(None);
         };
         let reader = ChunkReader::new(self, leaf, row_group)?;
@@ -183,35 +177,17 @@ impl File {
             if spec.ty.is_none() || values.is_empty() {
                 return Ok((0, Vec::new()));
             }
-            let stats = Stats::new(values, spec.kind);
-            let chooser = Chooser::root(&POOL, Profile::Balanced, None)
-                .of_rounded(self.is_rounded(spec.column));
-            let all = chooser.consider(values, &stats)?;
-            let mut all: Vec<Considered> = all
-                .into_iter()
-                .map(|(encoding, verdict)| Considered {
-                    encoding: encoding.info().name,
-                    estimate: verdict.ok().map(|bytes| bytes as u64),
-                    reason: verdict.err(),
-                })
-                .collect();
-            all.sort_by_key(|c| (c.estimate.is_none(), c.estimate, c.reason));
-            Ok((values.plain_bytes() as u64, all))
+            let considered = considered(self.balanced(spec.column), values, spec.kind)?;
+            Ok((values.plain_bytes() as u64, considered))
         })?;
-        let mut relations: Vec<RelationWhy> = tried
-            .iter()
-            .filter(|tried| tried.told == leaf)
+        let own = tried.iter().filter(|tried| tried.leaf == leaf);
+        let mut relations: Vec<RelationWhy> = own
             .map(|tried| self.relation(tried))
-            .collect();
-        relations.sort_by_key(|relation| {
-            (
-                !relation.taken,
-                relation.told as i64 - relation.alone as i64,
-            )
-        });
+            .collect::<Result<_>>()?;
+        relations.sort_by_key(|r| (!r.taken, r.told as i64 - r.alone as i64));
         Ok(Some(ColumnWhy {
             path: spec.path.clone(),
-            column: column_name(self.schema(), spec.column),
+            column: column_name(self.schema(), spec.column)?,
             row_group,
             block: 0,
             bytes: block.bytes,
@@ -223,23 +199,34 @@ impl File {
         }))
     }
 
-    fn relation(&self, tried: &Tried) -> RelationWhy {
-        let path = |leaf: &usize| {
-            self.leaf(*leaf)
-                .map(|leaf| leaf.path.clone())
-                .unwrap_or_default()
-        };
-        RelationWhy {
-            by: tried.by.iter().map(path).collect(),
+    fn relation(&self, tried: &Tried) -> Result<RelationWhy> {
+        let path = |leaf: &usize| Ok(self.leaf(*leaf)?.path.clone());
+        let (alone, derived) = tried.bytes;
+        Ok(RelationWhy {
+            by: tried.references.iter().map(path).collect::<Result<_>>()?,
             encoding: tried.encoding,
             validity: tried.validity,
-            alone: tried.bytes.0 as u64,
-            told: tried.bytes.1 as u64,
+            alone: alone as u64,
+            told: derived as u64,
             encoded: tried.encoded,
             taken: tried.taken,
             reason: tried.reason,
-        }
+        })
     }
+}
+
+/// The verdicts of the chooser on these values, the smallest estimates first.
+fn considered(rules: Rules, values: Values<'_>, kind: Kind) -> Result<Vec<Considered>> {
+    let chooser = Chooser::with_rules(rules, None);
+    let all = chooser.consider(values, &Stats::new(values, kind))?;
+    let all = all.into_iter().map(|(encoding, verdict)| Considered {
+        encoding: encoding.info().name,
+        estimate: verdict.ok().map(|bytes| bytes as u64),
+        reason: verdict.err(),
+    });
+    let mut all: Vec<Considered> = all.collect();
+    all.sort_by_key(|c| (c.estimate.is_none(), c.estimate, c.reason));
+    Ok(all)
 }
 
 impl SharedWhy {

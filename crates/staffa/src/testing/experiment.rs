@@ -11,7 +11,7 @@ use crate::encode::{Chooser, Profile, Stats, sample};
 use crate::encodings::POOL;
 use crate::error::Result;
 use crate::values::{Kind, Values};
-use crate::write::chunk;
+use crate::write::BlockInput;
 
 /// Blocks of fewer values say little about samples of 640.
 const LEAST_VALUES: usize = 8192;
@@ -71,7 +71,7 @@ pub fn sampling(
     let leaves = shred(batch, &layout)?;
     let mut trials = Vec::new();
     for (array, leaf) in leaves.iter().zip(layout.leaves()) {
-        let input = chunk::input(array, 0, array.values.len().min(1 << 16))?;
+        let input = BlockInput::of(array, 0, array.values.len().min(1 << 16))?;
         let Some(values) = input.values().filter(|v| v.len() >= LEAST_VALUES) else {
             continue;
         };

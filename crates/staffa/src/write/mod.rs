@@ -1,13 +1,21 @@
 //! Writing: batches to row groups, leaves to chunks, chunks to a file that appears whole or not at
 //! all.
 
+mod block_input;
 pub(crate) mod chunk;
 pub(crate) mod correlate;
+mod encoder;
 mod options;
 mod plan;
 pub(crate) mod rounding;
+mod row_group;
+mod shared_dictionary;
 mod unsupported_value;
+mod verify;
 mod writer;
 
+#[cfg(feature = "experiments")]
+pub(crate) use block_input::BlockInput;
 pub use options::{WriteOptions, WriteSummary};
+pub(crate) use shared_dictionary::Sharing;
 pub use writer::{Writer, to_bytes};

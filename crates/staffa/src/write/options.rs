@@ -1,4 +1,4 @@
-//! How a file is to be written.
+//! The options of a writer, and its summary.
 
 use crate::encode::{Access, Profile};
 
@@ -6,36 +6,36 @@ use crate::encode::{Access, Profile};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct WriteOptions {
-    /// What the chooser weighs.
+    /// The balance of size and speed.
     pub profile: Profile,
     /// Profiles of single columns: a column's name or the path of a leaf, and its profile.
     pub profiles: Vec<(String, Profile)>,
     /// How the file is expected to be read.
     pub access: Access,
-    /// Encodings asked for by name: path of the leaf column, name of the encoding.
+    /// Encodings requested by name: path of the leaf column, name of the encoding.
     pub encodings: Vec<(String, String)>,
-    /// Columns of floats that need not be exact: the column's name, and the most by which a value
-    /// may differ from what was written. Each float becomes the nearest multiple of a power of two,
-    /// the largest whose half is within the bound; NaN, infinities and -0.0 stay. The column's
-    /// field says so under `staffa.max_error`. All else is exact.
+    /// Columns of floats that need not be exact: the column's name, and the bound on the error of
+    /// its values. Each float becomes the nearest multiple of a power of two, the largest whose
+    /// half is within the bound; NaN, infinities and -0.0 stay. The metadata of the column's field
+    /// has the bound as `staffa.max_error`. All other columns are exact.
     pub max_errors: Vec<(String, f64)>,
-    /// Names of encodings that are not chosen: what is costly to decode, say. By name a column can
-    /// still have them.
+    /// Names of encodings that are not chosen: those that are costly to decode, say. A column can
+    /// still request them by name.
     pub without: Vec<String>,
-    /// Most rows of a row group.
+    /// Rows of a row group, at most.
     pub row_group_rows: usize,
-    /// Most bytes of Arrow memory of a row group, about.
+    /// Bytes of Arrow memory of a row group, at most, about.
     pub row_group_bytes: usize,
     /// Values of a block.
     pub block_rows: usize,
-    /// Threads to encode with; `None`: all that the process may use.
+    /// Threads that encode; `None`: all that the process may use.
     pub threads: Option<usize>,
-    /// Encode columns in terms of others where that is smaller; else each stands by itself. Not
-    /// with `fast`.
+    /// Write derived columns: a column is encoded from reference columns where that is smaller.
+    /// Reading it then costs reading those as well. Never with `fast`.
     pub relate: bool,
-    /// Decode each block again and compare it before it is written.
+    /// Decode each block and compare it before it is written.
     pub verify: bool,
-    /// Replace a file that is there; else it is an error.
+    /// Replace an existing file; otherwise it is an error.
     pub overwrite: bool,
 }
 
@@ -59,7 +59,7 @@ impl Default for WriteOptions {
     }
 }
 
-/// What was written.
+/// The sizes of a file that was written.
 #[derive(Debug, Clone, Copy, Default, serde::Serialize)]
 pub struct WriteSummary {
     /// Rows of the table.

@@ -1,134 +1,153 @@
-//! What was asked for single columns by name: checked before a byte is written.
+//! The plan of a file: options and schema, checked before the first byte is written.
 
-use arrow_schema::Schema;
+use std::sync::Arc;
+
+use arrow_schema::{Schema, SchemaRef};
 
 use super::WriteOptions;
-use super::rounding::Rounding;
+use super::rounding::{self, Rounding};
 use crate::arrow::{Layout, Leaf, unknown_column};
 use crate::encode::Profile;
 use crate::encodings::POOL;
 use crate::error::{Error, Result};
+use crate::format::MAX_BLOCK_ROWS;
 use crate::values::{Kind, PhysicalType};
 
-/// What was asked for a leaf.
+/// What is settled before the first byte is written.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub schema: SchemaRef,
+    /// The schema of the file: the same, with the rounded floats marked.
+    pub stored: SchemaRef,
+    pub layout: Layout,
+    pub options: WriteOptions,
+    /// One per leaf.
+    pub columns: Vec<ColumnPlan>,
+    /// Encodings that the user excludes, one bit per id.
+    pub excluded: u64,
+    pub threads: Option<rayon::ThreadPool>,
+}
+
+/// The options of a leaf.
 #[derive(Debug, Clone)]
-pub(crate) struct ColumnPlan {
-    /// The encoding, where one was.
-    pub encoding: Option<String>,
-    /// What the chooser weighs.
+pub(super) struct ColumnPlan {
+    pub requested_encoding: Option<String>,
     pub profile: Profile,
-    /// To what its floats are rounded.
     pub rounding: Option<Rounding>,
 }
 
-/// What the options ask for each leaf; and how the floats of each column are rounded.
-pub(crate) fn asked(
+impl Plan {
+    pub(super) fn new(schema: SchemaRef, options: WriteOptions) -> Result<Self> {
+        let blocks = 1..=MAX_BLOCK_ROWS as usize;
+        if options.row_group_rows == 0 || !blocks.contains(&options.block_rows) {
+            return Err(Error::invalid(format!(
+                "row groups of 1 row or more and blocks of 1 to 1048576 values are possible, asked for {} and {}",
+                options.row_group_rows, options.block_rows
+            )));
+        }
+        let layout = Layout::new(&schema)?;
+        let (columns, roundings) = column_plans(&options, &layout, &schema)?;
+        let stored = Arc::new(rounding::mark(&schema, &roundings));
+        let threads = crate::read::thread_pool(options.threads)?;
+        let excluded = POOL.excluded(&options.without)?;
+        Ok(Self {
+            schema,
+            stored,
+            layout,
+            options,
+            columns,
+            excluded,
+            threads,
+        })
+    }
+}
+
+/// The plan of each leaf, and the rounding of each column.
+fn column_plans(
     options: &WriteOptions,
     layout: &Layout,
     schema: &Schema,
 ) -> Result<(Vec<ColumnPlan>, Vec<Option<Rounding>>)> {
     let any = ColumnPlan {
-        encoding: None,
+        requested_encoding: None,
         profile: options.profile,
         rounding: None,
     };
-    let mut asked = vec![any; layout.leaves().len()];
+    let mut plans = vec![any; layout.leaves().len()];
     let mut roundings = vec![None; schema.fields().len()];
     for (path, name) in &options.encodings {
-        let leaf = find_leaf(layout, schema, path)?;
-        check_encoding(path, name, layout.leaves().get(leaf))?;
-        asked
-            .iter_mut()
-            .skip(leaf)
-            .take(1)
-            .for_each(|asked| asked.encoding = Some(name.clone()));
+        let (i, leaf) = find_leaf(layout, schema, path)?;
+        check_encoding(path, name, leaf)?;
+        at_mut(&mut plans, i)?.requested_encoding = Some(name.clone());
     }
     for (path, profile) in &options.profiles {
-        let leaves = match schema
-            .fields()
-            .iter()
-            .position(|field| field.name() == path)
-        {
+        let leaves = match column_of(schema, path) {
             Some(column) => layout.leaves_of(column),
-            None => find_leaf(layout, schema, path).map(|leaf| leaf..leaf + 1)?,
+            None => find_leaf(layout, schema, path).map(|(leaf, _)| leaf..leaf + 1)?,
         };
-        asked
-            .iter_mut()
-            .take(leaves.end)
-            .skip(leaves.start)
-            .for_each(|asked| asked.profile = *profile);
+        for leaf in leaves {
+            at_mut(&mut plans, leaf)?.profile = *profile;
+        }
     }
     for (path, bound) in &options.max_errors {
-        let (column, rounding) = rounding(layout, schema, path, *bound)?;
-        for (asked, leaf) in asked
-            .iter_mut()
-            .zip(layout.leaves())
-            .filter(|(_, leaf)| leaf.column == column)
-        {
-            asked.rounding = Some(rounding).filter(|_| leaf.kind == Kind::Float);
+        let (column, rounding) = rounding_of(layout, schema, path, *bound)?;
+        for (plan, leaf) in plans.iter_mut().zip(layout.leaves()) {
+            if leaf.column == column {
+                plan.rounding = (leaf.kind == Kind::Float).then_some(rounding);
+            }
         }
-        roundings
-            .iter_mut()
-            .skip(column)
-            .take(1)
-            .for_each(|place| *place = Some(rounding));
+        *at_mut(&mut roundings, column)? = Some(rounding);
     }
-    Ok((asked, roundings))
+    Ok((plans, roundings))
 }
 
-fn check_encoding(path: &str, name: &str, leaf: Option<&Leaf>) -> Result<()> {
+fn at_mut<T>(all: &mut [T], i: usize) -> Result<&mut T> {
+    all.get_mut(i)
+        .ok_or_else(|| Error::internal("a leaf or column beyond the layout"))
+}
+
+fn check_encoding(path: &str, name: &str, leaf: &Leaf) -> Result<()> {
     let encoding = POOL.by_name(name)?;
     if encoding.info().needs_reference {
         return Err(Error::invalid(format!(
-            "column {path:?}: {name} is in terms of another column and is chosen where it is smaller, not by name"
+            "column {path:?}: {name} is for derived columns, chosen where it is smaller, not by name"
         )));
     }
-    let form = leaf.and_then(|leaf| Some((leaf.ty?, leaf.kind)));
-    if form.is_some_and(|(ty, kind)| encoding.accepts(ty, kind)) {
-        return Ok(());
-    }
-    let able = form
-        .map(|(ty, kind)| POOL.accepting(ty, kind))
-        .unwrap_or_default();
+    let able = match leaf.ty {
+        Some(ty) if encoding.accepts(ty, leaf.kind) => return Ok(()),
+        Some(ty) => POOL.accepting(ty, leaf.kind),
+        None => Vec::new(),
+    };
     Err(Error::invalid(format!(
         "encoding {name} cannot hold column {path:?}; these can: {}",
         able.join(", ")
     )))
 }
 
-/// The column that a path names, and how its floats are rounded: all of them alike.
-fn rounding(layout: &Layout, schema: &Schema, path: &str, bound: f64) -> Result<(usize, Rounding)> {
-    let column = match schema
-        .fields()
-        .iter()
-        .position(|field| field.name() == path)
-    {
+/// The column of a path, and the rounding of its floats: the same for all of them.
+fn rounding_of(
+    layout: &Layout,
+    schema: &Schema,
+    path: &str,
+    bound: f64,
+) -> Result<(usize, Rounding)> {
+    let column = match column_of(schema, path) {
         Some(column) => column,
-        None => find_leaf(layout, schema, path)
-            .map(|leaf| layout.leaves().get(leaf).map_or(0, |leaf| leaf.column))?,
+        None => find_leaf(layout, schema, path)?.1.column,
     };
-    let floats = layout
-        .leaves_of(column)
-        .filter_map(|i| layout.leaves().get(i))
-        .filter(|l| l.kind == Kind::Float);
-    let floats: Vec<&Leaf> = floats.collect();
-    let name = schema
-        .fields()
-        .get(column)
-        .map_or(path, |field| field.name());
+    let is_float = |leaf: &&Leaf| leaf.column == column && leaf.kind == Kind::Float;
+    let floats: Vec<&Leaf> = layout.leaves().iter().filter(is_float).collect();
+    let field = schema.fields().get(column);
+    let name = field.map_or(path, |field| field.name());
     let refused = |what: String| {
-        Err(Error::invalid(format!(
-            "column {path:?}: a bound on the error {what}"
-        )))
+        let what = format!("column {path:?}: a bound on the error {what}");
+        Err(Error::invalid(what))
     };
     if name != path && !matches!(floats.as_slice(), [only] if only.path == path) {
         return refused(format!("is for all floats of a column: name {name:?}"));
     }
-    if floats.is_empty()
-        || !floats
-            .iter()
-            .all(|l| matches!(l.ty, Some(PhysicalType::U32 | PhysicalType::U64)))
-    {
+    let is_known = |leaf: &&Leaf| matches!(leaf.ty, Some(PhysicalType::U32 | PhysicalType::U64));
+    if floats.is_empty() || !floats.iter().all(is_known) {
         return refused("is for floats of 32 and 64 bits".to_owned());
     }
     match Rounding::within(bound) {
@@ -137,22 +156,24 @@ fn rounding(layout: &Layout, schema: &Schema, path: &str, bound: f64) -> Result<
     }
 }
 
-fn find_leaf(layout: &Layout, schema: &Schema, path: &str) -> Result<usize> {
-    if let Some(leaf) = layout.leaves().iter().position(|leaf| leaf.path == path) {
-        return Ok(leaf);
-    }
-    let Some(column) = schema
+/// The top-level column of this name.
+fn column_of(schema: &Schema, name: &str) -> Option<usize> {
+    schema
         .fields()
         .iter()
-        .position(|field| field.name() == path)
-    else {
+        .position(|field| field.name() == name)
+}
+
+fn find_leaf<'l>(layout: &'l Layout, schema: &Schema, path: &str) -> Result<(usize, &'l Leaf)> {
+    let mut leaves = layout.leaves().iter().enumerate();
+    if let Some(found) = leaves.find(|(_, leaf)| leaf.path == path) {
+        return Ok(found);
+    }
+    let Some(column) = column_of(schema, path) else {
         return Err(unknown_column(path, schema));
     };
-    let own: Vec<&str> = layout
-        .leaves_of(column)
-        .filter_map(|i| layout.leaves().get(i))
-        .map(|leaf| leaf.path.as_str())
-        .collect();
+    let own = layout.leaves().iter().filter(|leaf| leaf.column == column);
+    let own: Vec<&str> = own.map(|leaf| leaf.path.as_str()).collect();
     Err(Error::invalid(format!(
         "column {path:?} has several parts, name one of them: {}",
         own.join(", ")

@@ -1,6 +1,6 @@
-//! Bounded precision, on request: floats rounded to whole multiples of a power of two, which then
-//! are integers with a fixed number of bits behind the point (Liu, Jiang, Paparrizos, Elmore:
-//! Decomposed bounded floats, VLDB 2021).
+//! Bounded precision, on request: floats are rounded to multiples of a power of two, and so become
+//! integers with a fixed number of fractional bits (Liu, Jiang, Paparrizos, Elmore: Decomposed
+//! bounded floats, VLDB 2021).
 
 use std::sync::Arc;
 
@@ -8,15 +8,16 @@ use arrow_buffer::Buffer;
 use arrow_schema::{Field, Schema};
 use staffa_kernels::cast_slice;
 
+use crate::error::{Error, Result};
 use crate::values::{FloatBits, LeafArray, LeafValues, PhysicalType, power_of_two};
 
 /// The key in a field's metadata that holds the bound on the error of its floats.
 pub(crate) const KEY: &str = "staffa.max_error";
 
-/// From here on a double has no bits behind the point.
+/// From here on a double has no fractional bits.
 const WHOLE: f64 = 4_503_599_627_370_496.0;
 
-/// To the nearest multiple of 2^exponent.
+/// Rounding to the nearest multiple of 2^exponent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rounding {
     bound: f64,
@@ -24,7 +25,7 @@ pub(crate) struct Rounding {
 }
 
 impl Rounding {
-    /// With the largest step whose half is within the bound; `None` where the bound is not positive
+    /// Of the largest step whose half is within the bound; `None` where the bound is not positive
     /// and finite.
     pub fn within(bound: f64) -> Option<Self> {
         let exponent = if bound.is_normal() {
@@ -38,29 +39,30 @@ impl Rounding {
         })
     }
 
-    /// Rounds the floats of a leaf. NaN, infinities and -0.0 stay, and so does what has no
-    /// neighbour within its type.
-    pub fn apply(self, array: &mut LeafArray) {
-        // A step below the least normal double: no value has more bits.
+    /// Rounds the floats of a leaf. NaN, infinities and -0.0 stay, and so do floats whose multiple
+    /// is infinite in their type.
+    pub fn apply(self, array: &mut LeafArray) -> Result<()> {
+        // No double has bits below so small a step.
         if self.exponent <= -1021 {
-            return;
+            return Ok(());
         }
         let LeafValues::Words(ty, data) = &mut array.values else {
-            return;
+            return Ok(());
         };
         match ty {
-            PhysicalType::U32 => *data = Buffer::from_vec(self.rounded::<u32>(data)),
-            PhysicalType::U64 => *data = Buffer::from_vec(self.rounded::<u64>(data)),
+            PhysicalType::U32 => *data = Buffer::from_vec(self.rounded::<u32>(data)?),
+            PhysicalType::U64 => *data = Buffer::from_vec(self.rounded::<u64>(data)?),
             _ => {}
         }
+        Ok(())
     }
 
-    fn rounded<T: FloatBits>(self, data: &Buffer) -> Vec<T> {
+    fn rounded<T: FloatBits>(self, data: &Buffer) -> Result<Vec<T>> {
         let (step, scale) = (power_of_two(self.exponent), power_of_two(-self.exponent));
         let round = |word: &T| {
             let value = word.to_f64();
             let steps = value * scale;
-            // Not so for NaN either.
+            // NaN fails the comparison.
             if value != 0.0 && steps.abs() < WHOLE {
                 // A small negative number becomes 0.0, not -0.0. A multiple of the step near a
                 // float has no more bits than it: 32-bit floats are not rounded twice.
@@ -74,14 +76,12 @@ impl Rounding {
                 *word
             }
         };
-        cast_slice(data.as_slice())
-            .unwrap_or_default()
-            .iter()
-            .map(round)
-            .collect()
+        let words = cast_slice(data.as_slice());
+        let words: &[T] = words.ok_or_else(|| Error::internal("misaligned floats"))?;
+        Ok(words.iter().map(round).collect())
     }
 
-    /// A field that says how exact its floats are.
+    /// The field with the bound in its metadata.
     pub fn mark(self, field: &Field) -> Field {
         let mut metadata = field.metadata().clone();
         metadata.insert(KEY.to_owned(), self.bound.to_string());
@@ -94,7 +94,7 @@ pub(crate) fn is_marked(field: &Field) -> bool {
     field.metadata().contains_key(KEY)
 }
 
-/// The schema with the fields marked whose floats are rounded.
+/// The schema with the fields of rounded floats marked.
 pub(crate) fn mark(schema: &Schema, roundings: &[Option<Rounding>]) -> Schema {
     let fields = schema
         .fields()
@@ -143,7 +143,7 @@ mod tests {
             validity: None,
             values: LeafValues::Words(ty, Buffer::from_vec(values)),
         };
-        Rounding::within(bound).unwrap().apply(&mut array);
+        Rounding::within(bound).unwrap().apply(&mut array).unwrap();
         array
     }
 

@@ -1,10 +1,11 @@
-//! An encoding asked for by name declined: which value it cannot hold, and what it holds instead.
+//! The message where a requested encoding declines: the first value that it cannot hold, and what it
+//! holds.
 
 use arrow_array::RecordBatch;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use staffa_kernels::Int as _;
 
-use super::chunk;
+use super::block_input::block_inputs;
 use super::chunk::ChunkOptions;
 use crate::arrow::Leaf;
 use crate::encodings::POOL;
@@ -14,8 +15,8 @@ use crate::values::{Kind, LeafArray, Physical, PhysicalType, Values, for_ints};
 /// Bytes of a string that are shown.
 const SHOWN: usize = 60;
 
-/// Names the column in an error of its chunk, and the first value that does not fit where that is
-/// the reason.
+/// Names the column in an error of its chunk, and the first unsupported value where that is the
+/// reason.
 pub(crate) fn explained(
     error: Error,
     (array, leaf): (&LeafArray, &Leaf),
@@ -25,40 +26,35 @@ pub(crate) fn explained(
 ) -> Error {
     match error {
         Error::InvalidArgument(what) => {
-            let first = first(array, leaf, options, batch, first_row);
+            let first = first_unsupported(array, leaf, options, batch, first_row);
             Error::InvalidArgument(format!("column {:?}: {}", leaf.path, first.unwrap_or(what)))
         }
         other => other.at(|p| p.column = Some(leaf.path.clone())),
     }
 }
 
-fn first(
+fn first_unsupported(
     array: &LeafArray,
     leaf: &Leaf,
     options: ChunkOptions<'_>,
     batch: &RecordBatch,
     first_row: u64,
 ) -> Option<String> {
-    let encoding = POOL.by_name(options.requested?).ok()?;
-    for (block, input) in chunk::inputs(array, options.block_rows)
-        .ok()?
-        .iter()
-        .enumerate()
-    {
-        let Some((values, unsupported_value)) = input
-            .values()
-            .and_then(|v| Some((v, encoding.unsupported_value(v)?)))
-        else {
+    let encoding = POOL.by_name(options.requested_encoding?).ok()?;
+    let inputs = block_inputs(array, options.block_rows).ok()?;
+    for (block, input) in inputs.iter().enumerate() {
+        let unsupported = |values| Some((values, encoding.unsupported_value(values)?));
+        let Some((values, unsupported)) = input.values().and_then(unsupported) else {
             continue;
         };
         // Values are stored for the valid rows alone, or for all.
         let row = match input.validity.as_ref().filter(|_| input.compacted) {
-            Some(validity) => validity.ones().nth(unsupported_value.at)? as usize,
-            None => unsupported_value.at,
+            Some(validity) => validity.ones().nth(unsupported.at)? as usize,
+            None => unsupported.at,
         };
         let row = block * options.block_rows + row;
         let typed = leaf.flat.then(|| typed(batch, leaf, row).ok()).flatten();
-        let value = typed.unwrap_or_else(|| shown(values, unsupported_value.at, leaf));
+        let value = typed.unwrap_or_else(|| shown(values, unsupported.at, leaf));
         let place = if leaf.flat {
             format!("row {}, value {value}", first_row + row as u64)
         } else {
@@ -67,7 +63,7 @@ fn first(
         return Some(format!(
             "{} cannot hold {place}: it holds {}",
             encoding.info().name,
-            unsupported_value.holds
+            unsupported.holds
         ));
     }
     None
@@ -87,6 +83,7 @@ fn typed(batch: &RecordBatch, leaf: &Leaf, row: usize) -> Result<String> {
     )
 }
 
+/// A value as its physical type shows it.
 fn shown(values: Values<'_>, at: usize, leaf: &Leaf) -> String {
     match values {
         Values::Bits(bits) => bits.get(at).to_string(),

@@ -83,7 +83,7 @@ impl Encoding for Repeat {
         let all: Sequences;
         let found = match stats.sequences() {
             Some(found) => found,
-            None if chooser.is_forced() => {
+            None if chooser.must_encode() => {
                 all = matches::all(values);
                 &all
             }

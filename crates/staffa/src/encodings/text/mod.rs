@@ -124,12 +124,12 @@ impl Encoding for Text {
             };
             return parsed.trial(values);
         }
-        let Some(mut parsed) = Parsed::of(sample, strings, chooser.is_forced())? else {
+        let Some(mut parsed) = Parsed::of(sample, strings, chooser.must_encode())? else {
             return Ok(None);
         };
         let (radices, slots) = match parsed.layout(chooser)? {
             Some((radices, slots, _)) => (radices, slots),
-            None if chooser.is_forced() => {
+            None if chooser.must_encode() => {
                 parsed = Parsed::nothing(strings.len());
                 (Vec::new(), Vec::new())
             }

@@ -87,7 +87,7 @@ fn encoded(encoding: &dyn Encoding, values: Values<'_>, kind: Kind) -> Option<Ve
         times: 1,
     }];
     let chooser = if encoding.info().needs_reference {
-        chooser.told_by(&streams)
+        chooser.with_references(&streams)
     } else {
         chooser
     };

@@ -1,6 +1,6 @@
-//! What of a column pairs are judged by: the words of one block, and which rows have a value.
+//! The view of a column by which pairs are judged: the words of one block, and its validity.
 
-use super::super::chunk::Chosen;
+use super::super::chunk::{ChosenBlock, ChosenChunk};
 use crate::decode::{Budget, Integer, StreamOf};
 use crate::encode::{Coded, Encoding, distinct};
 use crate::encodings::alp::Alp;
@@ -8,44 +8,41 @@ use crate::encodings::constant::Constant;
 use crate::encodings::dictionary::Dictionary;
 use crate::encodings::narrow::Narrow;
 use crate::encodings::opener;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::{Cursor, Node, NodeRef};
 use crate::limits::Limits;
-use crate::values::{Bitmap, Kind, OwnedValues, Physical, PhysicalType, Values, expand, for_ints};
+use crate::values::{
+    Bitmap, Kind, OwnedValues, Physical as _, PhysicalType, Values, expand, for_ints,
+};
 
-/// Blocks of fewer rows are left alone.
+/// Blocks of fewer rows are not judged.
 const LEAST_ROWS: usize = 256;
 /// Rows by which a pair is judged.
 const SAMPLED: usize = 2048;
 
-/// One block of a column, the one by which pairs are judged.
+/// One block of a column: the one by which pairs are judged.
 pub(super) struct Column {
-    /// Values of the chunk, NULLs included.
+    /// Rows of the chunk, NULLs included.
     pub(super) len: usize,
     pub(super) stream: Option<View>,
-    /// The numbers of a block that are codes as its stream.
+    /// The numbers behind a stream of codes.
     pub(super) numbers: Option<View>,
-    /// With its bytes.
+    /// The validity, and its bytes.
     pub(super) validity: Option<(Bitmap, usize)>,
 }
 
 impl Column {
-    pub(super) fn of(chosen: &Chosen<'_>) -> Result<Option<Self>> {
-        let block = judged(chosen);
-        let Some(input) = chosen
-            .inputs
-            .get(block)
-            .filter(|input| input.len >= LEAST_ROWS)
-        else {
+    pub(super) fn of(chosen: &ChosenChunk<'_>) -> Result<Option<Self>> {
+        let block = chosen.blocks.get(judged(chosen));
+        let Some(block) = block.filter(|block| block.input.len >= LEAST_ROWS) else {
             return Ok(None);
         };
-        let node = chosen.validity.get(block).and_then(Option::as_ref);
-        let validity = input.validity.clone().zip(node.map(Node::size));
-        let stream = View::of(chosen, block)?;
-        let numbers = if stream.as_ref().is_some_and(|view| view.codes) {
-            View::numbers(chosen, block)
-        } else {
-            None
+        let node = block.trees.validity.as_ref();
+        let validity = block.input.validity.clone().zip(node.map(Node::size));
+        let stream = View::of(block, chosen.options.kind)?;
+        let numbers = match &stream {
+            Some(view) if view.codes => View::numbers(block, chosen.options.kind)?,
+            _ => None,
         };
         Ok(Some(Self {
             len: chosen.len,
@@ -62,133 +59,131 @@ impl Column {
 }
 
 /// The block by which a column is judged: not the last, which may be short.
-pub(super) fn judged(chosen: &Chosen<'_>) -> usize {
-    chosen.inputs.len().saturating_sub(1) / 2
+pub(super) fn judged(chosen: &ChosenChunk<'_>) -> usize {
+    chosen.blocks.len().saturating_sub(1) / 2
 }
 
-/// A stream of one block, by rows.
+/// A stream of one block, row by row.
 pub(super) struct View {
     pub(super) ty: PhysicalType,
+    /// Whether the words are codes of a dictionary.
     pub(super) codes: bool,
     /// Sign-extended; 0 where there is no value.
     pub(super) words: Vec<u64>,
-    /// Of every word which of the distinct ones it is.
+    /// The code of every word among the distinct ones.
     pub(super) ids: Vec<u32>,
-    /// What it takes now.
+    /// Bytes that the stream takes alone.
     pub(super) bytes: usize,
     pub(super) distinct: usize,
     /// Rows to judge pairs by, those of equal words together.
     pub(super) rows: Vec<u32>,
-    /// Of every such row whether it has the word of the one before.
+    /// For each of these rows, whether it has the word of the one before.
     pub(super) together: Vec<bool>,
 }
 
 impl View {
-    pub(super) fn of(chosen: &Chosen<'_>, block: usize) -> Result<Option<Self>> {
-        let (Some(input), Some(Some(node))) = (chosen.inputs.get(block), chosen.nodes.get(block))
-        else {
+    fn of(block: &ChosenBlock<'_>, column_kind: Kind) -> Result<Option<Self>> {
+        let (Some(node), Some(values)) = (&block.trees.values, block.input.values()) else {
             return Ok(None);
         };
-        let (Some(from), Some(values)) = (stream_of(node), input.values()) else {
+        let Some(from) = stream_of(node) else {
             return Ok(None);
         };
         let stream = stream(node, from, values)?;
-        let (ty, kind) = (
-            stream.borrow().physical_type(),
-            kind(node, from, chosen.options.kind),
-        );
-        let mut words: Vec<u64> = for_ints!(ty, T => wide(T::slice(stream.borrow()).unwrap_or_default(), kind),
-            _ => return Ok(None));
-        if let Some(validity) = input.validity.as_ref().filter(|_| input.compacted) {
-            let present = words.len();
-            words.resize(input.len, 0);
-            expand(&mut words, present, validity)?;
-        }
-        let bytes = stream_node(node, from).map_or(0, Node::size);
-        let codes = node.encoding == Dictionary.info().id;
+        let kind = kind(node, from, column_kind);
+        let Some(words) = words_by_row(block, stream.borrow(), kind)? else {
+            return Ok(None);
+        };
         let Some(Coded { codes: ids, firsts }) = distinct::of(Values::U64(&words), usize::MAX)
         else {
             return Ok(None);
         };
-        let (distinct, rows, together) = (firsts.len(), Vec::new(), Vec::new());
-        let mut view = Self {
-            ty,
-            codes,
+        if firsts.len() < 2 {
+            return Ok(None);
+        }
+        let (rows, together) = sample(&words, firsts.len());
+        Ok(Some(Self {
+            ty: stream.borrow().physical_type(),
+            codes: node.encoding == Dictionary.info().id,
             words,
             ids,
-            bytes,
-            distinct,
+            bytes: stream_node(node, from).map_or(0, Node::size),
+            distinct: firsts.len(),
             rows,
             together,
-        };
-        view.sample();
-        Ok((view.distinct > 1).then_some(view))
+        }))
     }
 
-    /// The numbers of a block of which its dictionary makes codes, for sums alone.
-    fn numbers(chosen: &Chosen<'_>, block: usize) -> Option<Self> {
-        let (input, root) = (
-            chosen.inputs.get(block)?,
-            chosen.nodes.get(block)?.as_ref()?,
-        );
-        let (values, kind) = (input.values()?, chosen.options.kind);
+    /// The numbers behind the codes of a block, for sums alone.
+    fn numbers(block: &ChosenBlock<'_>, kind: Kind) -> Result<Option<Self>> {
+        let (Some(root), Some(values)) = (&block.trees.values, block.input.values()) else {
+            return Ok(None);
+        };
         // A dictionary of the whole chunk is not at hand.
         if root.children.len() < 2 || !matches!(kind, Kind::Signed | Kind::Unsigned) {
-            return None;
+            return Ok(None);
         }
-        let ty = values.physical_type();
-        let mut words: Vec<u64> =
-            for_ints!(ty, T => wide(T::slice(values)?, kind), _ => return None);
-        if let Some(validity) = input.validity.as_ref().filter(|_| input.compacted) {
-            let present = words.len();
-            words.resize(input.len, 0);
-            expand(&mut words, present, validity).ok()?;
-        }
-        let (bytes, ids, rows, together) = (root.size(), Vec::new(), Vec::new(), Vec::new());
-        Some(Self {
-            ty,
+        let words = words_by_row(block, values, kind)?;
+        Ok(words.map(|words| Self {
+            ty: values.physical_type(),
             codes: false,
             words,
-            ids,
-            bytes,
+            ids: Vec::new(),
+            bytes: root.size(),
             distinct: 0,
-            rows,
-            together,
-        })
-    }
-
-    /// Picks the rows of some words: all rows of a word or none.
-    fn sample(&mut self) {
-        let parts = (self.words.len() / SAMPLED).max(1) as u64;
-        let rows = 0..self.words.len() as u32;
-        let word = |row: &u32| self.words.get(*row as usize).copied().unwrap_or(0);
-        // A few groups cannot be sampled by their words.
-        self.rows = if (self.distinct as u64) < parts * 16 {
-            rows.step_by(parts as usize).collect()
-        } else {
-            let picked: Vec<u32> = rows
-                .filter(|row| hash(word(row)).is_multiple_of(parts))
-                .collect();
-            // From all parts of the block, also where one word has most rows.
-            picked
-                .iter()
-                .copied()
-                .step_by(picked.len().div_ceil(SAMPLED * 2).max(1))
-                .collect()
-        };
-        let mut sorted = std::mem::take(&mut self.rows);
-        // Groups in no particular order, so that the first of them stand for all.
-        sorted.sort_by_cached_key(|row| (hash(word(row)), word(row)));
-        let words: Vec<u64> = sorted.iter().map(word).collect();
-        self.together = std::iter::once(false)
-            .chain(words.array_windows().map(|[a, b]| a == b))
-            .collect();
-        self.rows = sorted;
+            rows: Vec::new(),
+            together: Vec::new(),
+        }))
     }
 }
 
+/// The words of a block widened to 64 bits, one for every row; `None` for other types.
+fn words_by_row(
+    block: &ChosenBlock<'_>,
+    values: Values<'_>,
+    kind: Kind,
+) -> Result<Option<Vec<u64>>> {
+    let untyped = || Error::internal("words of another type");
+    let mut words: Vec<u64> = for_ints!(values.physical_type(), T => {
+        wide(T::slice(values).ok_or_else(untyped)?, kind)
+    }, _ => return Ok(None));
+    if let Some(validity) = block
+        .input
+        .validity
+        .as_ref()
+        .filter(|_| block.input.compacted)
+    {
+        let present = words.len();
+        words.resize(block.input.len, 0);
+        expand(&mut words, present, validity)?;
+    }
+    Ok(Some(words))
+}
+
+/// Rows to judge pairs by, all rows of a word or none, and whether each has the word of the one
+/// before.
+fn sample(words: &[u64], distinct: usize) -> (Vec<u32>, Vec<bool>) {
+    let parts = (words.len() / SAMPLED).max(1) as u64;
+    let rows = (0u32..).zip(words.iter().copied());
+    // A few groups cannot be sampled by their words.
+    let mut sampled: Vec<(u32, u64)> = if (distinct as u64) < parts * 16 {
+        rows.step_by(parts as usize).collect()
+    } else {
+        let picked = rows.filter(|(_, word)| hash(*word).is_multiple_of(parts));
+        let picked: Vec<(u32, u64)> = picked.collect();
+        // From all parts of the block, also where one word has most rows.
+        let step = picked.len().div_ceil(SAMPLED * 2).max(1);
+        picked.into_iter().step_by(step).collect()
+    };
+    // Groups in no particular order, so that the first of them stand for all.
+    sampled.sort_by_cached_key(|(_, word)| (hash(*word), *word));
+    let together = sampled.array_windows().map(|[(_, a), (_, b)]| a == b);
+    let together = std::iter::once(false).chain(together).collect();
+    (sampled.into_iter().map(|(row, _)| row).collect(), together)
+}
+
 fn hash(word: u64) -> u64 {
-    // 0, which is common and stands for NULL as well, is to be like any other word.
+    // So that 0, which is common and stands for NULL, is a word like any other.
     let word = word ^ 0xa076_1d64_78bd_642f;
     (word ^ word >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
 }
@@ -204,7 +199,7 @@ fn wide<T: Integer>(words: &[T], kind: Kind) -> Vec<u64> {
     }
 }
 
-/// Where a root of this encoding has its words: codes and digits stand in the first child.
+/// The stream of a root of this encoding: codes and digits are its first child.
 pub(super) fn from_of(encoding: u8) -> StreamOf {
     let first = [Dictionary.info().id, Alp.info().id, Narrow.info().id].contains(&encoding);
     if first {
@@ -214,7 +209,7 @@ pub(super) fn from_of(encoding: u8) -> StreamOf {
     }
 }
 
-/// The stream by which a block tells or is told.
+/// The stream of a block for derivations.
 pub(super) fn stream_of(root: &Node) -> Option<StreamOf> {
     let from = from_of(root.encoding);
     let node = stream_node(root, from)?;

@@ -3,18 +3,20 @@
 
 use std::ops::Range;
 
-use super::{Column, Pair, View, WORTH};
+use super::column::{Column, View};
+use super::gain::width_of_most;
+use super::{Derivation, LEAST_GAIN};
 use crate::encodings::difference::Difference;
 
 /// The column as a sum of others near it, each a whole number of times, if it seems to be one:
 /// orthogonal matching pursuit, the column that explains most of what is left one after another,
 /// the factors by least squares and rounded.
 pub(super) fn find(
-    told: usize,
+    leaf: usize,
     column: &Column,
     columns: &[Option<Column>],
     near: Range<usize>,
-) -> Option<Pair> {
+) -> Option<Derivation> {
     const ROWS: usize = 256;
     const TERMS: usize = 6;
     let view = numbers(column)?;
@@ -46,8 +48,8 @@ pub(super) fn find(
         .enumerate()
         .take(near.end)
         .skip(near.start)
-        .filter(|(leaf, other)| {
-            *leaf != told && other.as_ref().is_some_and(|other| other.len == column.len)
+        .filter(|(other_leaf, other)| {
+            *other_leaf != leaf && other.as_ref().is_some_and(|other| other.len == column.len)
         })
         .filter_map(|(leaf, other)| Some((leaf, numbers(other.as_ref()?)?)))
         .filter(|(_, other)| other.ty == view.ty)
@@ -114,9 +116,9 @@ pub(super) fn find(
     let (bits, by) =
         best.filter(|(_, by)| by.len() > 1 || by.iter().any(|(_, times)| *times != 1))?;
     let gain = (now - bits) / 8.0 * all as f64;
-    (gain > column.bytes() as f64 * (1.0 - WORTH)).then_some(Pair {
-        told,
-        by,
+    (gain > column.bytes() as f64 * LEAST_GAIN).then_some(Derivation {
+        leaf,
+        references: by,
         encoding: Some(&Difference),
         numbers: true,
         validity: false,
@@ -136,12 +138,7 @@ fn numbers(column: &Column) -> Option<&View> {
 /// frequent one.
 fn rest_bits(mut rest: Vec<i64>, now: f64) -> f64 {
     rest.sort_unstable();
-    let at = |share: f64| {
-        rest.get((rest.len() as f64 * share) as usize)
-            .copied()
-            .unwrap_or(0)
-    };
-    let width = f64::from(64 - (at(0.96).wrapping_sub(at(0.04)) as u64).leading_zeros());
+    let width = width_of_most(&rest);
     let most = rest
         .chunk_by(|a, b| a == b)
         .map(<[i64]>::len)

@@ -1,0 +1,55 @@
+//! Bounds of a leaf, shown as its column's type shows values.
+
+use arrow_buffer::Buffer;
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+
+use crate::arrow::assemble;
+use crate::format::{Bounds, ZoneMap};
+use crate::read::File;
+use crate::values::{DecodedLeaf, DecodedValues};
+
+/// The least and the greatest value of a zone.
+pub(super) fn shown(file: &File, leaf: usize, zone: &ZoneMap) -> (Option<String>, Option<String>) {
+    let integer = |value: i128| integer(file, leaf, value).unwrap_or_else(|| value.to_string());
+    let (min, max) = match &zone.bounds {
+        Bounds::None => return (None, None),
+        Bounds::Float { min, max, .. } if min > max => return (None, None),
+        Bounds::Bits(no, yes) => ((!no).to_string(), yes.to_string()),
+        Bounds::Int(min, max) => (integer(*min), integer(*max)),
+        Bounds::Float { min, max, .. } => (min.to_string(), max.to_string()),
+        Bounds::Bytes(min, max) => (text(min), text(max)),
+    };
+    (Some(min), Some(max))
+}
+
+/// An integer of a flat column, which may be a date, a timestamp or a decimal.
+fn integer(file: &File, leaf: usize, value: i128) -> Option<String> {
+    let leaf = file.leaf(leaf).ok().filter(|leaf| leaf.flat)?;
+    let field = file.schema().fields().get(leaf.column)?;
+    let (ty, width) = (leaf.ty?, leaf.ty?.width_bytes()?);
+    let bytes = Buffer::from(value.to_le_bytes().get(..width)?);
+    let node = file.layout().fields.get(leaf.column)?;
+    let one_value = &mut |_| {
+        let values = DecodedValues::Words(ty, bytes.clone());
+        Ok(DecodedLeaf {
+            validity: None,
+            values,
+        })
+    };
+    let array = assemble(field, node, 1, one_value).ok()?;
+    let options = FormatOptions::default();
+    let formatter = ArrayFormatter::try_new(array.as_ref(), &options).ok()?;
+    formatter.value(0).try_to_string().ok()
+}
+
+fn text(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        // A bound may be cut off in the middle of a character.
+        Err(e) if e.error_len().is_none() => {
+            let whole = bytes.utf8_chunks().next();
+            whole.map_or_else(String::new, |chunk| chunk.valid().to_owned())
+        }
+        Err(_) => format!("{bytes:02x?}"),
+    }
+}

@@ -1,0 +1,229 @@
+//! The trees of encodings of a file, read from the headers of its blocks; nothing is decoded.
+
+use std::fmt;
+
+use rayon::prelude::*;
+
+use super::{column_name, decoded_bytes};
+use crate::encodings::POOL;
+use crate::error::Result;
+use crate::format::{NodeRef, block, shared_dictionary};
+use crate::read::File;
+use crate::values::PhysicalType;
+
+/// The trees of encodings of a leaf column.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct ColumnExplain {
+    /// Its path; the name of a flat column.
+    pub path: String,
+    /// The top-level column it belongs to.
+    pub column: String,
+    /// Bytes of its shared parts and blocks.
+    pub bytes: u64,
+    /// Bytes its values and validity take in Arrow memory.
+    pub decoded_bytes: u64,
+    /// Its shared parts.
+    pub shared: Vec<SharedExplain>,
+    /// Its blocks.
+    pub blocks: Vec<BlockExplain>,
+}
+
+/// The tree of a shared part.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct SharedExplain {
+    /// Its row group.
+    pub row_group: usize,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Its tree.
+    pub tree: EncodingTree,
+}
+
+/// The trees of a block.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct BlockExplain {
+    /// Its row group.
+    pub row_group: usize,
+    /// Its number in the chunk.
+    pub block: usize,
+    /// Its values.
+    pub rows: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// The tree of the validity, where some values are NULL.
+    pub validity: Option<EncodingTree>,
+    /// The tree of the values, where there are any.
+    pub values: Option<EncodingTree>,
+}
+
+/// An encoding and its children. Displayed as `dictionary(codes: bitpack, values: fsst)`.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct EncodingTree {
+    /// The encoding's name.
+    pub encoding: String,
+    /// Its parameters: `7 bits`.
+    pub detail: String,
+    /// Its name among its parent's children: `codes`; empty at the root.
+    pub role: String,
+    /// Values that it decodes to.
+    pub values: u64,
+    /// Its bytes, children included.
+    pub bytes: u64,
+    /// Its parts.
+    pub children: Vec<EncodingTree>,
+}
+
+impl EncodingTree {
+    fn of(node: &NodeRef<'_>, role: &str) -> Self {
+        let (encoding, detail, names) = match POOL.by_id(node.encoding) {
+            Some(encoding) => {
+                let info = encoding.info();
+                (
+                    info.name.to_owned(),
+                    encoding.detail(node),
+                    info.child_names,
+                )
+            }
+            None => (format!("unknown {}", node.encoding), String::new(), &[][..]),
+        };
+        // Bits have no value per run: the child that is there has the last of the names.
+        let skipped = if node.ty == PhysicalType::Bits {
+            names.len().saturating_sub(node.children.len())
+        } else {
+            0
+        };
+        let names = names.iter().copied().skip(skipped);
+        // A file may have more children than this release has names for.
+        let names = names.chain(std::iter::repeat(""));
+        let children = node.children.iter().zip(names);
+        Self {
+            encoding,
+            detail,
+            role: role.to_owned(),
+            values: node.len as u64,
+            bytes: node.bytes as u64,
+            children: children
+                .map(|(child, name)| Self::of(child, name))
+                .collect(),
+        }
+    }
+
+    /// Of a column that is equal to another.
+    fn of_equal(path: &str, values: u64) -> Self {
+        Self {
+            encoding: "equal".to_owned(),
+            detail: format!("to {path:?}"),
+            role: String::new(),
+            values,
+            bytes: 0,
+            children: Vec::new(),
+        }
+    }
+
+    /// Puts the names of the reference columns in place of their numbers.
+    fn name_references(&mut self, paths: &[String]) {
+        let encoding = POOL.by_name(&self.encoding);
+        if encoding.is_ok_and(|encoding| encoding.info().needs_reference) {
+            for (i, path) in paths.iter().enumerate().rev() {
+                self.detail = self.detail.replace(&format!("#{i}"), &format!("{path:?}"));
+            }
+        }
+        for child in &mut self.children {
+            child.name_references(paths);
+        }
+    }
+}
+
+impl fmt::Display for EncodingTree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.encoding)?;
+        if self.children.is_empty() {
+            return Ok(());
+        }
+        f.write_str("(")?;
+        for (i, child) in self.children.iter().enumerate() {
+            write!(
+                f,
+                "{}{}: {child}",
+                if i > 0 { ", " } else { "" },
+                child.role
+            )?;
+        }
+        f.write_str(")")
+    }
+}
+
+impl File {
+    /// The trees of encodings of every leaf column, read from the blocks' headers; nothing is
+    /// decoded.
+    pub fn explain(&self) -> Result<Vec<ColumnExplain>> {
+        let leaves = (0..self.footer().leaves.len()).into_par_iter();
+        leaves.map(|leaf| self.explain_leaf(leaf)).collect()
+    }
+
+    pub(super) fn explain_leaf(&self, leaf: usize) -> Result<ColumnExplain> {
+        let (index, spec) = (self.index(leaf)?, self.leaf(leaf)?);
+        let (mut shared, mut blocks) = (Vec::new(), Vec::new());
+        for (row_group, chunk) in index.chunks.iter().enumerate() {
+            for part in &chunk.shared {
+                let bytes = self.store().read(part.offset, part.bytes)?;
+                let most = chunk.values as usize;
+                let (node, _) = shared_dictionary::parse(&bytes, most, self.limits())
+                    .map_err(|e| e.at(self.place(leaf, row_group)))?;
+                shared.push(SharedExplain {
+                    row_group,
+                    bytes: part.bytes,
+                    tree: EncodingTree::of(&node, "values"),
+                });
+            }
+            let references = self.references(chunk);
+            if let Some(path) = references.first().filter(|_| chunk.same) {
+                let equal = self.chunk(leaf, row_group)?;
+                blocks.extend(equal.blocks.iter().enumerate().map(|(block, entry)| {
+                    let rows = entry.values as u64;
+                    BlockExplain {
+                        row_group,
+                        block,
+                        rows,
+                        bytes: 0,
+                        validity: None,
+                        values: Some(EncodingTree::of_equal(path, rows)),
+                    }
+                }));
+            }
+            for (block, entry) in chunk.blocks.iter().enumerate() {
+                let bytes = self.store().read(entry.offset, entry.bytes)?;
+                let parsed = block::parse(&bytes, entry.values, spec.ty, self.limits());
+                let parsed = parsed.map_err(|e| {
+                    e.at(|p| (p.block, p.offset) = (Some(block), Some(entry.offset)))
+                        .at(self.place(leaf, row_group))
+                })?;
+                let tree = |node: &NodeRef<'_>| {
+                    let mut tree = EncodingTree::of(node, "");
+                    tree.name_references(&references);
+                    tree
+                };
+                blocks.push(BlockExplain {
+                    row_group,
+                    block,
+                    rows: parsed.len as u64,
+                    bytes: entry.bytes,
+                    validity: parsed.validity.as_ref().map(tree),
+                    values: parsed.values.as_ref().map(tree),
+                });
+            }
+        }
+        let contents = self.contents(leaf)?;
+        let decoded = contents
+            .iter()
+            .map(|c| decoded_bytes(spec.ty, spec.large, c));
+        Ok(ColumnExplain {
+            path: spec.path.clone(),
+            column: column_name(self.schema(), spec.column)?,
+            bytes: index.chunks.iter().map(|c| c.bytes).sum(),
+            decoded_bytes: decoded.sum(),
+            shared,
+            blocks,
+        })
+    }
+}

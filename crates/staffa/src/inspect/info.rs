@@ -1,0 +1,234 @@
+//! The parts of a file, read from its footer and column indexes alone.
+
+use super::bounds::shown;
+use super::{column_name, decoded_bytes};
+use crate::error::Result;
+use crate::format::{BlockEntry, ChunkEntry, HEADER_BYTES, PartEntry, ZoneMap, zone_of};
+use crate::read::File;
+
+/// The parts of a file.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Inspection {
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// Version of the format.
+    pub format_version: u16,
+    /// The program that wrote it.
+    pub writer: String,
+    /// Rows of the table.
+    pub rows: u64,
+    /// Values of a block, except the last of a chunk.
+    pub block_rows: u32,
+    /// Bytes of footer and trailer.
+    pub footer_bytes: u64,
+    /// Bytes of all column indexes.
+    pub index_bytes: u64,
+    /// The row groups.
+    pub row_groups: Vec<RowGroupInfo>,
+    /// The leaf columns.
+    pub columns: Vec<LeafInfo>,
+}
+
+/// A row group.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct RowGroupInfo {
+    /// Its first row in the table.
+    pub first_row: u64,
+    /// Its rows.
+    pub rows: u64,
+    /// Where it begins.
+    pub offset: u64,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
+/// A leaf column; a nested column has several.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct LeafInfo {
+    /// Its path; the name of a flat column.
+    pub path: String,
+    /// The top-level column it belongs to.
+    pub column: String,
+    /// The physical type of its values: `u32`, `bytes`.
+    pub physical_type: String,
+    /// Bytes of its chunks and its index.
+    pub bytes: u64,
+    /// Bytes its values and validity take in Arrow memory.
+    pub decoded_bytes: u64,
+    /// Values, NULLs included.
+    pub values: u64,
+    /// NULLs.
+    pub nulls: u64,
+    /// At most the smallest value.
+    pub min: Option<String>,
+    /// At least the largest value.
+    pub max: Option<String>,
+    /// One per row group.
+    pub chunks: Vec<ChunkInfo>,
+}
+
+/// A column chunk.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct ChunkInfo {
+    /// Its row group.
+    pub row_group: usize,
+    /// Where it begins.
+    pub offset: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Its values.
+    pub values: u64,
+    /// Its NULLs.
+    pub nulls: u64,
+    /// Its reference columns, where it is derived.
+    pub told_by: Vec<String>,
+    /// The parts that its blocks share.
+    pub shared_parts: Vec<PartInfo>,
+    /// Its blocks.
+    pub blocks: Vec<BlockInfo>,
+}
+
+/// A shared part.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct PartInfo {
+    /// Where it begins.
+    pub offset: u64,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
+/// A block.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct BlockInfo {
+    /// Where it begins.
+    pub offset: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Its first value in the chunk.
+    pub first_value: u64,
+    /// Its values.
+    pub values: u64,
+    /// Its NULLs.
+    pub nulls: u64,
+    /// At most the smallest value.
+    pub min: Option<String>,
+    /// At least the largest value.
+    pub max: Option<String>,
+    /// The position of both between the bounds of the column, from 0, its smallest value, to 1,
+    /// its largest: enough to draw the zone maps.
+    pub span: Option<[f64; 2]>,
+}
+
+impl File {
+    /// The parts of the file, from footer and column indexes alone.
+    pub fn inspect(&self) -> Result<Inspection> {
+        let footer = self.footer();
+        let leaves = 0..footer.leaves.len();
+        let columns: Vec<LeafInfo> = leaves
+            .map(|leaf| self.leaf_info(leaf))
+            .collect::<Result<_>>()?;
+        let mut first_row = 0;
+        let row_group = |(i, rows): (usize, &u32)| {
+            let chunks = || columns.iter().filter_map(|leaf| leaf.chunks.get(i));
+            let rows = u64::from(*rows);
+            first_row += rows;
+            RowGroupInfo {
+                first_row: first_row - rows,
+                rows,
+                offset: chunks().map(|c| c.offset).min().unwrap_or(HEADER_BYTES),
+                bytes: chunks().map(|c| c.bytes).sum(),
+            }
+        };
+        let row_groups = footer
+            .row_groups
+            .iter()
+            .enumerate()
+            .map(row_group)
+            .collect();
+        let index_bytes = footer
+            .leaves
+            .iter()
+            .map(|(_, bytes)| u64::from(*bytes))
+            .sum();
+        Ok(Inspection {
+            file_bytes: self.byte_len(),
+            format_version: footer.version,
+            writer: footer.writer.clone(),
+            rows: footer.rows,
+            block_rows: footer.block_rows,
+            footer_bytes: self.byte_len() - footer.offset,
+            index_bytes,
+            row_groups,
+            columns,
+        })
+    }
+
+    fn leaf_info(&self, leaf: usize) -> Result<LeafInfo> {
+        let (index, spec) = (self.index(leaf)?, self.leaf(leaf)?);
+        let contents = self.contents(leaf)?;
+        let zone = zone_of(contents.iter().flat_map(|c| &c.blocks));
+        let chunks = index.chunks.iter().zip(&contents).enumerate();
+        let chunks = chunks.map(|(row_group, (chunk, content))| {
+            self.chunk_info(leaf, row_group, chunk, content, &zone)
+        });
+        let chunks = chunks.collect();
+        let (min, max) = shown(self, leaf, &zone);
+        let index_bytes = self
+            .footer()
+            .leaves
+            .get(leaf)
+            .map_or(0, |(_, bytes)| *bytes);
+        let chunk_bytes: u64 = index.chunks.iter().map(|c| c.bytes).sum();
+        let decoded = contents
+            .iter()
+            .map(|c| decoded_bytes(spec.ty, spec.large, c));
+        let ty = |ty| format!("{ty:?}").to_lowercase();
+        Ok(LeafInfo {
+            path: spec.path.clone(),
+            column: column_name(self.schema(), spec.column)?,
+            physical_type: spec.ty.map_or_else(|| "validity".to_owned(), ty),
+            bytes: u64::from(index_bytes) + chunk_bytes,
+            decoded_bytes: decoded.sum(),
+            values: contents.iter().map(|c| c.values).sum(),
+            nulls: zone.nulls,
+            min,
+            max,
+            chunks,
+        })
+    }
+
+    /// A chunk, and the chunk with its blocks, which is another one where two columns are equal.
+    fn chunk_info(
+        &self,
+        leaf: usize,
+        row_group: usize,
+        chunk: &ChunkEntry,
+        content: &ChunkEntry,
+        zone: &ZoneMap,
+    ) -> ChunkInfo {
+        let block = |block: &BlockEntry| {
+            let (min, max) = shown(self, leaf, &block.zone);
+            BlockInfo {
+                offset: block.offset,
+                bytes: block.bytes,
+                first_value: block.first_value,
+                values: block.values as u64,
+                nulls: block.zone.nulls,
+                min,
+                max,
+                span: block.zone.bounds.span_in(&zone.bounds),
+            }
+        };
+        let part = |&PartEntry { offset, bytes }: &PartEntry| PartInfo { offset, bytes };
+        ChunkInfo {
+            row_group,
+            offset: content.offset,
+            bytes: chunk.bytes,
+            values: chunk.values,
+            nulls: content.blocks.iter().map(|b| b.zone.nulls).sum(),
+            told_by: self.references(chunk),
+            shared_parts: chunk.shared.iter().map(part).collect(),
+            blocks: chunk.blocks.iter().map(block).collect(),
+        }
+    }
+}

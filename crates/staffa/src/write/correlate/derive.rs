@@ -1,0 +1,237 @@
+//! Deriving a column: its blocks are encoded from those of the reference columns.
+
+use rayon::prelude::*;
+
+use super::super::chunk::{ChosenBlock, ChosenChunk, Trees, validity_chooser};
+use super::column::{from_of, judged, kind, stream, stream_node, stream_of};
+use super::{Derivation, LEAST_BYTES};
+use crate::decode::{ReferenceBlock, ReferenceStream, StreamOf};
+use crate::encode::{Encoding, Hint, Stats};
+use crate::encodings::dictionary::Dictionary;
+use crate::encodings::difference::Difference;
+use crate::encodings::opener;
+use crate::error::{Error, Result};
+use crate::format::{Node, block};
+use crate::limits::Limits;
+use crate::values::{Bitmap, Kind, OwnedValues, Physical as _, Values, for_ints};
+
+/// A derived column must shrink to this share: reading it alone costs reading the other as well.
+pub(super) const WORTH: f64 = 0.7;
+/// Of more blocks than this, a few are derived first to see whether it pays.
+const SEVERAL: usize = 4;
+
+/// A reference column, its block, and its coefficient.
+type ChosenReference<'a> = (&'a ChosenChunk<'a>, &'a ChosenBlock<'a>, i64);
+
+/// Derives the blocks of a column; no trees where the column does not shrink enough. With the bytes
+/// alone and derived of the blocks that were encoded.
+pub(super) fn derive(
+    chosen: &[ChosenChunk<'_>],
+    derivation: &Derivation,
+) -> Result<(Option<Vec<Trees>>, (usize, usize))> {
+    let chunk = |leaf: usize| {
+        let chunk = chosen.get(leaf);
+        chunk.ok_or_else(|| Error::internal("a derivation of no column"))
+    };
+    let column = chunk(derivation.leaf)?;
+    let references = derivation.references.iter();
+    let references = references.map(|(leaf, coefficient)| Ok((chunk(*leaf)?, *coefficient)));
+    let references = references.collect::<Result<Vec<_>>>()?;
+    let no_block = || Error::internal("a derivation of no block");
+    let derived = |i: usize, example: Option<&Node>| -> Result<Trees> {
+        let block = column.blocks.get(i).ok_or_else(no_block)?;
+        let references = references.iter().map(|(chunk, coefficient)| {
+            let block = chunk.blocks.get(i).ok_or_else(no_block)?;
+            Ok((*chunk, block, *coefficient))
+        });
+        let references = references.collect::<Result<Vec<_>>>()?;
+        derive_block(column, block, &references, derivation, example)
+    };
+    let bytes = |trees: &[(usize, Trees)]| -> (usize, usize) {
+        let alone = |(i, _): &(usize, Trees)| column.blocks.get(*i).map_or(0, |b| b.trees.size());
+        let alone = trees.iter().map(alone).sum();
+        (alone, trees.iter().map(|(_, trees)| trees.size()).sum())
+    };
+    let pays = |(alone, derived): (usize, usize)| {
+        derived + LEAST_BYTES <= alone && (derived as f64) < alone as f64 * WORTH
+    };
+    let judged = judged(column);
+    let first = derived(judged, None)?;
+    let example = first.values.clone();
+    let mut known = vec![(judged, first)];
+    if !pays(bytes(&known)) {
+        return Ok((None, bytes(&known)));
+    }
+    if column.blocks.len() > SEVERAL {
+        for i in [0, column.blocks.len() - 1] {
+            known.push((i, derived(i, example.as_ref())?));
+        }
+        if !pays(bytes(&known)) {
+            return Ok((None, bytes(&known)));
+        }
+    }
+    let rest: Vec<usize> = (0..column.blocks.len())
+        .filter(|i| known.iter().all(|(known, _)| known != i))
+        .collect();
+    let rest = rest
+        .into_par_iter()
+        .map(|i| Ok((i, derived(i, example.as_ref())?)));
+    known.extend(rest.collect::<Result<Vec<_>>>()?);
+    known.sort_by_key(|(i, _)| *i);
+    let bytes = bytes(&known);
+    let trees = || known.into_iter().map(|(_, trees)| trees).collect();
+    Ok((pays(bytes).then(trees), bytes))
+}
+
+/// The trees of one block: derived where that is smaller, else as they are.
+fn derive_block(
+    column: &ChosenChunk<'_>,
+    block: &ChosenBlock<'_>,
+    references: &[ChosenReference<'_>],
+    derivation: &Derivation,
+    example: Option<&Node>,
+) -> Result<Trees> {
+    let smaller = |derived: Option<Node>, alone: &Option<Node>| {
+        let saves = |node: &Node| {
+            alone
+                .as_ref()
+                .is_some_and(|alone| node.size() < alone.size())
+        };
+        derived.filter(saves).or_else(|| alone.clone())
+    };
+    let values = derive_values(column, block, references, derivation, example)?;
+    let validity = match (references, &block.input.validity) {
+        ([(_, reference, _), ..], Some(valid)) if derivation.validity => {
+            let reference = reference.input.validity.as_ref();
+            let excluded = column.options.rules.excluded;
+            reference
+                .map(|reference| derive_validity(valid, reference, excluded))
+                .transpose()?
+        }
+        _ => None,
+    };
+    Ok(Trees {
+        values: smaller(values, &block.trees.values),
+        validity: smaller(validity.flatten(), &block.trees.validity),
+    })
+}
+
+/// A validity as the rows in which it differs from another.
+fn derive_validity(valid: &Bitmap, reference: &Bitmap, excluded: u64) -> Result<Option<Node>> {
+    let streams = [ReferenceStream {
+        from: StreamOf::Validity,
+        words: Values::Bits(reference),
+        times: 1,
+    }];
+    let chooser = validity_chooser(excluded)
+        .below(&Difference)
+        .with_references(&streams);
+    let values = Values::Bits(valid);
+    Difference.encode(values, &Stats::new(values, Kind::Unsigned), &chooser)
+}
+
+/// The tree of a block's values, derived; `None` where that is not possible.
+fn derive_values(
+    column: &ChosenChunk<'_>,
+    block: &ChosenBlock<'_>,
+    references: &[ChosenReference<'_>],
+    derivation: &Derivation,
+    example: Option<&Node>,
+) -> Result<Option<Node>> {
+    let (Some(encoding), Some(root), Some(values)) = (
+        derivation.encoding,
+        &block.trees.values,
+        block.input.values(),
+    ) else {
+        return Ok(None);
+    };
+    let Some(from) = stream_from(root, derivation.numbers) else {
+        return Ok(None);
+    };
+    let target = stream(root, from, values)?;
+    let target = target.borrow();
+    let mut words = Vec::new();
+    for reference in references {
+        let Some(stream) = reference_words(reference, block, target.len(), derivation.numbers)?
+        else {
+            return Ok(None);
+        };
+        words.push(stream);
+    }
+    let streams = words.iter().zip(references);
+    let streams: Vec<ReferenceStream<'_>> = streams
+        .map(|((from, words), (_, _, coefficient))| ReferenceStream {
+            from: *from,
+            words: words.borrow(),
+            times: *coefficient,
+        })
+        .collect();
+    // The example is the tree of the whole block; the hint is that of its stream.
+    let hint = example.and_then(|root| stream_node(root, from));
+    let hint = hint
+        .filter(|node| node.encoding == encoding.info().id)
+        .map(Hint::new);
+    let chooser = column.options.chooser().below(encoding);
+    let chooser = chooser.with_hint(hint.as_ref()).with_references(&streams);
+    let stats = Stats::new(target, kind(root, from, column.options.kind));
+    let Some(node) = encoding.encode(target, &stats, &chooser)? else {
+        return Ok(None);
+    };
+    if from != StreamOf::FirstChild {
+        return Ok(Some(node));
+    }
+    let mut root = root.clone();
+    let child = root.children.first_mut();
+    *child.ok_or_else(|| Error::internal("a stream of a child that is not there"))? = node;
+    Ok(Some(root))
+}
+
+/// The stream that a block has for derivations: its values in place of the codes of a dictionary
+/// where the numbers are derived.
+fn stream_from(root: &Node, numbers: bool) -> Option<StreamOf> {
+    if numbers && root.encoding == Dictionary.info().id {
+        Some(StreamOf::Values)
+    } else {
+        stream_of(root)
+    }
+}
+
+/// The words of a reference column for the values of a block of the derived column.
+fn reference_words(
+    (chunk, reference, _): &ChosenReference<'_>,
+    block: &ChosenBlock<'_>,
+    len: usize,
+    numbers: bool,
+) -> Result<Option<(StreamOf, OwnedValues)>> {
+    let Some(root) = &reference.trees.values else {
+        return Ok(None);
+    };
+    let is_dictionary = root.encoding == Dictionary.info().id;
+    if numbers && is_dictionary && root.children.len() < 2 {
+        // Its dictionary is shared by the chunk, and not at hand.
+        return Ok(None);
+    }
+    let from = if numbers && is_dictionary {
+        StreamOf::Values
+    } else {
+        from_of(root.encoding)
+    };
+    let bytes = reference.bytes(chunk.ty);
+    let limits = Limits::default();
+    let source = ReferenceBlock {
+        opener: opener(limits),
+        block: block::parse(&bytes, block.input.len, chunk.ty, &limits)?,
+        rows: block
+            .input
+            .validity
+            .clone()
+            .filter(|_| block.input.compacted),
+    };
+    let Ok(Some(ty)) = source.physical_type(from) else {
+        return Ok(None);
+    };
+    for_ints!(ty, T => {
+        let words = source.words::<T>(from, len)?;
+        Ok(Some((from, OwnedValues::all(T::values(&words)))))
+    }, _ => Ok(None))
+}

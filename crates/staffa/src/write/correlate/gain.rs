@@ -1,0 +1,240 @@
+//! The gain of a derivation, estimated on samples of one block.
+
+use std::ops::Range;
+
+use super::column::{Column, View};
+use super::{Derivation, TRIES, sum};
+use crate::encode::{Chooser, Encoding};
+use crate::encodings::difference::Difference;
+use crate::encodings::grouped::Grouped;
+
+/// Rows by which most pairs are ruled out.
+const GLANCED: usize = 384;
+/// Reference columns that are looked at closely, by which a column may be grouped.
+const LOOKED_AT: usize = 8;
+/// Pairs that are looked at in any case, each for some ten microseconds: all of 128 columns, of
+/// more the nearest.
+const PAIRS: usize = 1 << 14;
+/// Rows for which one more pair is looked at.
+const ROWS_PER_PAIR: usize = 128;
+/// Columns around each that are looked at, at least.
+const NEAREST: usize = 16;
+
+/// The derivations that seem to save more than the share `least_gain` of a column: the best few.
+pub(super) fn best_derivations(
+    leaf: usize,
+    column: &Column,
+    columns: &[Option<Column>],
+    chooser: Chooser<'_>,
+    least_gain: f64,
+) -> Vec<Derivation> {
+    let (differences, groups) = (chooser.offers(&Difference), chooser.offers(&Grouped));
+    let near = nearest(leaf, column.len, columns.len());
+    let others = columns.iter().enumerate().take(near.end).skip(near.start);
+    let others = others.filter_map(|(other, view)| {
+        let view = view.as_ref().filter(|view| view.len == column.len)?;
+        (other != leaf).then_some((other, view))
+    });
+    let mut counts = vec![0; column.stream.as_ref().map_or(0, |view| view.distinct)];
+    let mut glanced: Vec<(f64, usize)> = Vec::new();
+    if let Some(view) = column.stream.as_ref().filter(|_| groups) {
+        glanced.extend(others.clone().filter_map(|(leaf, other)| {
+            let other = other.stream.as_ref()?;
+            Some((glance(view, other, &mut counts)?, leaf))
+        }));
+    }
+    glanced.sort_by(|a, b| a.0.total_cmp(&b.0));
+    glanced.truncate(LOOKED_AT);
+    let mut derivations = Vec::new();
+    for (reference, other) in others {
+        let (mut encoding, mut gain) = (None::<&'static dyn Encoding>, 0.0);
+        if let (Some(view), Some(other)) = (&column.stream, &other.stream) {
+            let now = view.bytes as f64;
+            let mut consider = |bytes: Option<f64>, by: &'static dyn Encoding| {
+                if let Some(saved) = bytes.map(|bytes| now - bytes).filter(|saved| *saved > gain) {
+                    (encoding, gain) = (Some(by), saved);
+                }
+            };
+            if differences {
+                consider(difference_bytes(view, other), &Difference);
+            }
+            if glanced.iter().any(|(_, glanced)| *glanced == reference) {
+                let bytes = grouped_bytes(usize::MAX, view, other, &mut counts, now);
+                consider(bytes, &Grouped);
+            }
+        }
+        let of_validity = differences.then(|| validity_gain(column, other)).flatten();
+        gain += of_validity.unwrap_or(0.0);
+        if gain > column.bytes() as f64 * least_gain {
+            derivations.push(Derivation {
+                leaf,
+                references: vec![(reference, 1)],
+                encoding,
+                numbers: false,
+                validity: of_validity.is_some(),
+                gain,
+            });
+        }
+    }
+    if differences {
+        derivations.extend(sum::find(leaf, column, columns, near));
+    }
+    derivations.sort_by(|a, b| b.gain.total_cmp(&a.gain));
+    derivations.truncate(2 * TRIES);
+    derivations
+}
+
+/// The columns around one that are looked at.
+fn nearest(leaf: usize, rows: usize, columns: usize) -> Range<usize> {
+    let most = (PAIRS / columns.max(1))
+        .max(rows / ROWS_PER_PAIR)
+        .max(NEAREST);
+    if most >= columns {
+        return 0..columns;
+    }
+    leaf.saturating_sub(most / 2)..leaf.saturating_add(most / 2 + 1)
+}
+
+/// Bytes saved where only the rows in which two validities differ are stored.
+fn validity_gain(column: &Column, other: &Column) -> Option<f64> {
+    let ((valid, bytes), (others, _)) = (column.validity.as_ref()?, other.validity.as_ref()?);
+    let words = valid.words().iter().zip(others.words());
+    let differing: u32 = words.map(|(a, b)| (a ^ b).count_ones()).sum();
+    let saved = *bytes as f64 - 8.0 - 2.5 * f64::from(differing);
+    (saved > 0.0).then_some(saved)
+}
+
+/// Bits of the range in which most numbers are.
+pub(super) fn width_of_most(sorted: &[i64]) -> f64 {
+    let at = |share: f64| sorted.get((sorted.len() as f64 * share) as usize);
+    let range = match (at(0.04), at(0.96)) {
+        (Some(low), Some(high)) => high.wrapping_sub(*low) as u64,
+        _ => 0,
+    };
+    f64::from(64 - range.leading_zeros())
+}
+
+/// Bytes that the differences would take, by the width of most of them.
+fn difference_bytes(view: &View, other: &View) -> Option<f64> {
+    // Codes of two dictionaries have nothing in common unless the columns are equal.
+    if view.ty != other.ty || view.codes != other.codes {
+        return None;
+    }
+    let rows = view.words.len();
+    let now = view.bytes as f64 * 8.0 / rows as f64;
+    let width = |sampled: usize| {
+        let pairs = view
+            .words
+            .iter()
+            .zip(&other.words)
+            .step_by((rows / sampled).max(1));
+        let mut differences: Vec<i64> = pairs.map(|(a, b)| a.wrapping_sub(*b) as i64).collect();
+        differences.sort_unstable();
+        width_of_most(&differences)
+    };
+    if width(32) > now + 1.0 {
+        return None;
+    }
+    let bits = width(512);
+    (!view.codes || bits == 0.0).then_some(rows as f64 * bits / 8.0)
+}
+
+/// [`grouped_bytes`] by few rows, which rules most pairs out: few rows flatter a pair.
+fn glance(view: &View, other: &View, counts: &mut [usize]) -> Option<f64> {
+    let most = view.bytes as f64 * 1.3;
+    grouped_bytes(GLANCED / 4, view, other, counts, most)?;
+    grouped_bytes(GLANCED, view, other, counts, most)
+}
+
+/// Bytes that ranks and entries would take, by the first `rows` of the sampled rows; `None` where
+/// that is `most` or more. `counts` has a 0 for every distinct word.
+fn grouped_bytes(
+    rows: usize,
+    view: &View,
+    other: &View,
+    counts: &mut [usize],
+    most: f64,
+) -> Option<f64> {
+    let rows = other.rows.get(..rows).unwrap_or(&other.rows);
+    let together = other.together.get(..rows.len())?;
+    let ids: Vec<u32> = rows
+        .iter()
+        .map(|row| view.ids.get(*row as usize).copied())
+        .collect::<Option<_>>()?;
+    let (mut same, mut equal) = (0usize, 0usize);
+    for ([a, b], together) in ids.array_windows().zip(together.iter().skip(1)) {
+        same += usize::from(*together);
+        equal += usize::from(*together && a == b);
+    }
+    if same * 8 < rows.len() || equal * 6 < same {
+        return None;
+    }
+    let scale = view.words.len() as f64 / rows.len() as f64;
+    let codes = view.codes && other.codes;
+    let entry_bits = (view.distinct as f64).log2();
+    // Lower bound per entry: stop counting once the entries alone exceed `most`.
+    let least_bits = if codes { 1.0 } else { entry_bits };
+    let most_entries = (most * 8.0 / least_bits / scale) as usize;
+    let (entries, ranks) = count_groups(&ids, together, counts, most_entries)?;
+    let sampled = rows.len() as f64;
+    let shares = ranks
+        .iter()
+        .filter(|rows| **rows > 0)
+        .map(|rows| *rows as f64 / sampled);
+    let entropy: f64 = shares.map(|share| -share * share.log2()).sum();
+    let entries = entries as f64 * scale;
+    let one_to_one = codes && entries < 1.05 * view.distinct as f64;
+    let entry_bits = if one_to_one { 1.0 } else { entry_bits };
+    let starts = if entries > other.distinct as f64 * 1.001 {
+        other.distinct as f64 * 2.0
+    } else {
+        0.0
+    };
+    let bytes = (view.words.len() as f64 * entropy * 1.1 + entries * entry_bits + starts) / 8.0;
+    (bytes < most).then_some(bytes)
+}
+
+/// Distinct words of all groups, and the rows that have the most frequent word of their group, the
+/// next, and so on; `None` beyond `most_entries`.
+fn count_groups(
+    ids: &[u32],
+    together: &[bool],
+    counts: &mut [usize],
+    most_entries: usize,
+) -> Option<(usize, Vec<usize>)> {
+    let (mut entries, mut ranks) = (0, vec![0usize]);
+    let mut sizes: Vec<usize> = Vec::new();
+    let mut start = 0;
+    while let Some(first) = ids.get(start) {
+        let more = together
+            .get(start + 1..)?
+            .iter()
+            .take_while(|together| **together)
+            .count();
+        let group = ids.get(start..=start + more)?;
+        start += group.len();
+        if entries > most_entries {
+            return None;
+        }
+        if group.iter().all(|id| id == first) {
+            entries += 1;
+            *ranks.first_mut()? += group.len();
+            continue;
+        }
+        for id in group {
+            *counts.get_mut(*id as usize)? += 1;
+        }
+        sizes.clear();
+        for id in group {
+            let count = std::mem::take(counts.get_mut(*id as usize)?);
+            sizes.extend((count > 0).then_some(count));
+        }
+        sizes.sort_unstable_by(|a, b| b.cmp(a));
+        entries += sizes.len();
+        ranks.resize(ranks.len().max(sizes.len()), 0);
+        for (rank, count) in ranks.iter_mut().zip(&sizes) {
+            *rank += count;
+        }
+    }
+    Some((entries, ranks))
+}

@@ -1,0 +1,121 @@
+//! A row group in the making: a batch becomes one encoded chunk per leaf, columns and blocks in
+//! parallel.
+
+use arrow_array::RecordBatch;
+use rayon::prelude::*;
+
+use super::chunk::{ChosenChunk, ChunkOptions, EncodedChunk, Reference, choose};
+use super::correlate;
+use super::plan::{ColumnPlan, Plan};
+use super::unsupported_value::explained;
+use crate::arrow::{Layout, Leaf, shred};
+use crate::encode::Rules;
+use crate::encodings::POOL;
+use crate::error::{Error, Result};
+use crate::values::{LeafArray, LeafValues};
+
+/// The chunks of a row group, which begins at row `first_row` of the table.
+pub(super) fn encode(
+    plan: &Plan,
+    batch: &RecordBatch,
+    first_row: u64,
+) -> Result<Vec<EncodedChunk>> {
+    let mut leaves = shred(batch, &plan.layout)?;
+    for (array, column) in leaves.iter_mut().zip(&plan.columns) {
+        if let Some(rounding) = column.rounding {
+            rounding.apply(array)?;
+        }
+    }
+    for (array, leaf) in leaves.iter().zip(plan.layout.leaves()) {
+        check_offsets(array, leaf)?;
+    }
+    let encode = || {
+        let work = leaves
+            .par_iter()
+            .zip(plan.layout.leaves())
+            .zip(&plan.columns);
+        let chosen = work.map(|((array, leaf), column)| {
+            let options = chunk_options(plan, column, leaf);
+            choose(array, options)
+                .map_err(|e| explained(e, (array, leaf), options, batch, first_row))
+        });
+        let mut chosen = chosen.collect::<Result<Vec<_>>>()?;
+        if plan.options.relate {
+            correlate::correlate(&mut chosen, correlate::LEAST_GAIN)?;
+        }
+        finish(&chosen, &plan.layout)
+    };
+    match &plan.threads {
+        Some(pool) => pool.install(encode),
+        None => encode(),
+    }
+}
+
+fn chunk_options<'a>(plan: &Plan, column: &'a ColumnPlan, leaf: &Leaf) -> ChunkOptions<'a> {
+    ChunkOptions {
+        rules: Rules {
+            access: plan.options.access,
+            rounded: column.rounding.is_some(),
+            excluded: plan.excluded,
+            ..Rules::of(&POOL, column.profile)
+        },
+        requested_encoding: column.requested_encoding.as_deref(),
+        block_rows: plan.options.block_rows,
+        verify: plan.options.verify,
+        kind: leaf.kind,
+    }
+}
+
+/// Finishes the chunks: first those with trees of their own, then those derived from them.
+fn finish(chosen: &[ChosenChunk<'_>], layout: &Layout) -> Result<Vec<EncodedChunk>> {
+    let finish = |leaf: usize, references: &[Reference<'_>]| {
+        let chunk = chosen.get(leaf);
+        let chunk = chunk.ok_or_else(|| Error::internal("a leaf without a chunk"))?;
+        let path = || layout.leaves().get(leaf).map(|leaf| leaf.path.clone());
+        let encoded = chunk.finish(references);
+        encoded.map_err(|e| e.at(|place| place.column = path()))
+    };
+    let alone = chosen.par_iter().enumerate().map(|(leaf, chunk)| {
+        let is_alone = chunk.references.is_empty();
+        is_alone.then(|| finish(leaf, &[])).transpose()
+    });
+    let alone: Vec<Option<EncodedChunk>> = alone.collect::<Result<_>>()?;
+    let reference = |&leaf: &usize| match (chosen.get(leaf), alone.get(leaf)) {
+        (Some(chosen), Some(Some(chunk))) => Ok(Reference {
+            leaf,
+            ty: chosen.ty,
+            chunk,
+        }),
+        _ => Err(Error::internal("a reference column that is derived itself")),
+    };
+    let derived = chosen.par_iter().enumerate().map(|(leaf, chunk)| {
+        let references = chunk.references.iter().map(reference);
+        let references = references.collect::<Result<Vec<_>>>()?;
+        let is_derived = !references.is_empty();
+        is_derived.then(|| finish(leaf, &references)).transpose()
+    });
+    let derived: Vec<Option<EncodedChunk>> = derived.collect::<Result<_>>()?;
+    let all = alone.into_iter().zip(derived);
+    all.map(|(alone, derived)| alone.or(derived))
+        .collect::<Option<_>>()
+        .ok_or_else(|| Error::internal("a chunk neither alone nor derived"))
+}
+
+/// What is written must be read again: strings with 32-bit offsets end within 2^31 bytes of a row
+/// group.
+fn check_offsets(array: &LeafArray, leaf: &Leaf) -> Result<()> {
+    let LeafValues::Bytes { offsets, .. } = &array.values else {
+        return Ok(());
+    };
+    let bytes = match offsets.as_slice() {
+        [first, .., last] => last - first,
+        _ => 0,
+    };
+    if !leaf.large && i32::try_from(bytes).is_err() {
+        let what = format!(
+            "strings of at most 2^31 - 1 bytes in a row group are possible, found {bytes}: write fewer rows to one"
+        );
+        return Err(Error::limit(what).at(|p| p.column = Some(leaf.path.clone())));
+    }
+    Ok(())
+}

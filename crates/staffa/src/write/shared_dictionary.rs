@@ -1,0 +1,200 @@
+//! One dictionary for all blocks of a chunk, where it and the codes are smaller than the blocks'
+//! own trees.
+
+use super::block_input::BlockInput;
+use super::chunk::{ChunkOptions, trees_like_first};
+use crate::encode::{Chooser, Coded, Stats, distinct};
+use crate::encodings::dictionary::{self, Dictionary};
+use crate::error::{Error, Result};
+use crate::format::{Node, shared_dictionary};
+use crate::values::{Kind, OwnedValues, Values};
+
+/// A chunk has a dictionary only if at most this share of its values are distinct.
+const DISTINCT_SHARE: f64 = 0.75;
+
+/// A chunk of fewer bytes has no dictionary.
+const LEAST_BYTES: usize = 256;
+
+/// A dictionary of integers must save one part in so many: codes hide the numbers from the columns
+/// that could be derived from them.
+const LEAST_SAVING: usize = 24;
+
+/// What became of the dictionary that the blocks of a chunk could share.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Sharing {
+    /// It was not tried, and why.
+    Skipped(&'static str),
+    /// It was tried.
+    Tried {
+        /// Distinct values of the chunk.
+        distinct: usize,
+        /// Bytes of the blocks' own trees.
+        own: usize,
+        /// Bytes of the dictionary, and of the smaller of codes and own tree for each block.
+        shared: usize,
+        /// Whether `shared` was encoded, or is an estimate that was not less than `own`.
+        encoded: bool,
+    },
+}
+
+/// Codes over all blocks of a chunk.
+pub(super) struct ChunkCodes {
+    /// Those of each block that has values; `firsts` lists the values it is the first to have.
+    blocks: Vec<Option<Coded>>,
+    distinct: usize,
+}
+
+impl ChunkCodes {
+    /// The codes of a chunk; `None` where most values are distinct.
+    pub(super) fn of(inputs: &[BlockInput<'_>]) -> Option<Self> {
+        let values: Vec<Values<'_>> = inputs.iter().filter_map(BlockInput::values).collect();
+        let mut coded =
+            distinct::of_blocks(&values, u32::MAX as usize, DISTINCT_SHARE)?.into_iter();
+        let codes = |input: &BlockInput<'_>| input.values().and_then(|_| coded.next());
+        let blocks: Vec<Option<Coded>> = inputs.iter().map(codes).collect();
+        let distinct = blocks
+            .iter()
+            .flatten()
+            .map(|coded| coded.firsts.len())
+            .sum();
+        Some(Self { blocks, distinct })
+    }
+
+    /// The codes of a block that has values.
+    fn block(&self, block: usize) -> Result<&Coded> {
+        let coded = self.blocks.get(block).and_then(Option::as_ref);
+        coded.ok_or_else(|| Error::internal("a block with values but without codes"))
+    }
+
+    /// The statistics of a block, its own codes made of those of the chunk.
+    pub(super) fn stats<'v>(
+        &self,
+        block: usize,
+        values: Values<'v>,
+        kind: Kind,
+    ) -> Result<Stats<'v>> {
+        let coded = self.block(block)?;
+        let most = coded.codes.iter().max().map_or(0, |max| *max as usize + 1);
+        let local = if most == coded.firsts.len() {
+            // The first block with values: all codes are new.
+            coded.clone()
+        } else {
+            Coded::localised(&coded.codes, most)
+        };
+        Ok(Stats::with_codes(values, kind, local))
+    }
+
+    /// The distinct values of the chunk, in the order of their codes.
+    fn values(&self, inputs: &[BlockInput<'_>]) -> Result<Option<OwnedValues>> {
+        let mut all: Option<OwnedValues> = None;
+        for (input, coded) in inputs.iter().zip(&self.blocks) {
+            if let (Some(values), Some(coded)) = (input.values(), coded) {
+                let firsts = OwnedValues::take(values, &coded.firsts)?;
+                match &mut all {
+                    Some(all) => all.append(firsts)?,
+                    none => *none = Some(firsts),
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Bytes of a dictionary and the blocks' codes or own trees, estimated.
+    fn estimate(
+        &self,
+        distinct: Values<'_>,
+        nodes: &[Option<Node>],
+        chooser: &Chooser<'_>,
+        kind: Kind,
+    ) -> Result<usize> {
+        let mut bytes = chooser.estimate_child(distinct, kind)?;
+        for (i, node) in nodes.iter().enumerate() {
+            if let Some(node) = node {
+                let codes = Values::U32(&self.block(i)?.codes);
+                bytes += node
+                    .size()
+                    .min(chooser.estimate_child(codes, Kind::Unsigned)?);
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+/// The dictionary of a chunk, ready to be written, where it pays: the blocks whose codes are
+/// smaller than their own tree then have codes.
+pub(super) fn share(
+    inputs: &[BlockInput<'_>],
+    codes: Option<&ChunkCodes>,
+    nodes: &mut [Option<Node>],
+    options: ChunkOptions<'_>,
+) -> Result<(Option<Vec<u8>>, Sharing)> {
+    let skipped = |why| Ok((None, Sharing::Skipped(why)));
+    let chooser = options.chooser();
+    if options.requested_encoding.is_some() {
+        return skipped("an encoding was asked for");
+    }
+    if !chooser.offers(&Dictionary) {
+        return skipped("dictionaries are left out");
+    }
+    if inputs.len() < 2 {
+        return skipped("there is one block");
+    }
+    let Some(codes) = codes else {
+        return skipped("most values are distinct");
+    };
+    let own: usize = nodes.iter().flatten().map(Node::size).sum();
+    if codes.distinct < 2 || own < LEAST_BYTES {
+        return skipped("there is next to nothing to save");
+    }
+    let Some(distinct) = codes.values(inputs)? else {
+        return skipped("there are no values");
+    };
+    let distinct = distinct.borrow();
+    let tried = |shared, encoded| Sharing::Tried {
+        distinct: codes.distinct,
+        own,
+        shared,
+        encoded,
+    };
+    let chooser = chooser.below(&Dictionary);
+    let estimate = codes.estimate(distinct, nodes, &chooser, options.kind)?;
+    if estimate >= own {
+        return Ok((None, tried(estimate, false)));
+    }
+    let string_bytes = match distinct {
+        Values::Bytes(strings) => strings.contents().len(),
+        _ => 0,
+    };
+    let dictionary = chooser.child(distinct, options.kind)?;
+    let dictionary = shared_dictionary::write(&dictionary, string_bytes);
+    let coded = trees_like_first(inputs, chooser, |i, values, chooser| {
+        dictionary::shared_node(values, &codes.block(i)?.codes, 0, &chooser)
+    })?;
+    let smaller = |own: &Node, coded: &Option<Node>| {
+        coded
+            .as_ref()
+            .map(Node::size)
+            .filter(|bytes| *bytes < own.size())
+    };
+    let blocks = nodes.iter().zip(&coded);
+    let blocks = blocks.filter_map(|(own, coded)| Some((own.as_ref()?, coded)));
+    let blocks: usize = blocks
+        .map(|(own, coded)| smaller(own, coded).unwrap_or(own.size()))
+        .sum();
+    let shared = blocks + dictionary.len();
+    let is_integer = matches!(options.kind, Kind::Signed | Kind::Unsigned)
+        && !matches!(distinct, Values::Bytes(_));
+    let least_saving = if is_integer { own / LEAST_SAVING } else { 0 };
+    if shared + least_saving >= own {
+        return Ok((None, tried(shared, true)));
+    }
+    for (own, coded) in nodes.iter_mut().zip(coded) {
+        if own
+            .as_ref()
+            .is_some_and(|own| smaller(own, &coded).is_some())
+        {
+            *own = coded;
+        }
+    }
+    Ok((Some(dictionary), tried(shared, true)))
+}
