@@ -1,6 +1,6 @@
 """Appends the footer of a DuckDB extension to the library: python scripts/duckdb_extension.py LIBRARY OUT.
 
-DuckDB reads the last 512 bytes of an extension: eight fields of 32 bytes, the last one first, and space for a signature.
+DuckDB reads the last 512 bytes of an extension: eight fields of 32 bytes, the last one first, and space to sign it.
 The fields name the DuckDB release and the platform that the library was built for.
 
 >>> len(footer("v2.0.0", "linux_amd64", "0.1.0"))

@@ -55,7 +55,7 @@ def _is_list(source: Any) -> bool:
 def _files(path: str) -> list[_Found]:
     if _URL.match(path):
         raise UnsupportedError(
-            f"{path}: files at a URL are not supported; copy them to a local folder and give its path"
+            f"{path}: files at a URL cannot be read yet; copy them to a local folder and give its path"
         )
     if Path(path).is_dir():
         inside = sorted(file for file in Path(path).rglob("*.staffa") if _is_data(file, path))

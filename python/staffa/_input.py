@@ -24,8 +24,8 @@ def as_reader(data: Any) -> pa.RecordBatchReader:
             reader = pa.RecordBatchReader.from_batches(batch.schema, [batch])
         else:
             raise InvalidArgumentError(
-                "data must be a table with the Arrow PyCapsule interface (__arrow_c_stream__), as of pyarrow, "
-                f"Polars, pandas or DuckDB; found {type(data).__name__}"
+                "data must be a table that speaks the Arrow PyCapsule protocol (__arrow_c_stream__), as pyarrow, "
+                f"Polars, pandas and DuckDB do; found {type(data).__name__}"
             )
     except (pa.ArrowException, TypeError) as error:
         raise InvalidArgumentError(f"data cannot be read as an Arrow table: {error}") from error

@@ -42,9 +42,11 @@ def ratio_text(before: int, after: int) -> str:
 def smaller_text(before: int, after: int) -> str:
     """A size compared with a larger or smaller one; nothing if one of them is 0.
 
-    >>> smaller_text(67, 10), smaller_text(10, 12)
-    ('6.7x smaller', '1.2x larger')
+    >>> smaller_text(67, 10), smaller_text(10, 12), smaller_text(100, 99)
+    ('6.7x smaller', '1.2x larger', 'same size')
     """
     if not before or not after:
         return ""
+    if ratio_text(max(before, after), min(before, after)) == "1.0x":
+        return "same size"
     return f"{ratio_text(before, after)} smaller" if after <= before else f"{ratio_text(after, before)} larger"

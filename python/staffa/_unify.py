@@ -50,8 +50,8 @@ def _merge(old: pa.Field, old_path: str, new: pa.Field, new_path: str) -> tuple[
         data_type = _common(_decoded(old.type), _decoded(new.type))
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise InvalidArgumentError(
-            f"column {old.name!r} is {old.type} in {old_path} and {new.type} in {new_path}, which have no common "
-            "type; read the files separately, or give the type with schema="
+            f"column {old.name!r} is {old.type} in {old_path} and {new.type} in {new_path}, which have no type in "
+            "common; read the files apart, or say with schema= what it shall be"
         ) from error
     path = old_path if data_type == old.type else new_path
     return old.with_type(data_type).with_nullable(nullable), path

@@ -75,7 +75,7 @@ def test_what_makes_no_sense(tmp_path: Path) -> None:
     path = tmp_path / "f.staffa"
     with pytest.raises(staffa.InvalidArgumentError, match="mixed"):
         staffa.write_pandas(pd.DataFrame({"mixed": [1, "x", object()]}), path)
-    with pytest.raises(staffa.InvalidArgumentError, match="frame must be a pandas DataFrame"):
+    with pytest.raises(staffa.InvalidArgumentError, match="no pandas DataFrame"):
         staffa.write_pandas([1, 2], path)  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
     staffa.write_pandas(FRAMES["days"], path)

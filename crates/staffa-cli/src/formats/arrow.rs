@@ -88,10 +88,6 @@ impl Table for FileTable {
         self.schema.clone()
     }
 
-    fn rows(&self) -> Option<u64> {
-        None
-    }
-
     fn scan(
         self: Box<Self>,
         _schema: SchemaRef,
@@ -126,10 +122,6 @@ struct StreamTable {
 impl Table for StreamTable {
     fn schema(&self) -> SchemaRef {
         self.reader.schema()
-    }
-
-    fn rows(&self) -> Option<u64> {
-        None
     }
 
     fn scan(

@@ -16,7 +16,9 @@ pub(crate) trait Table: Send {
     fn schema(&self) -> SchemaRef;
 
     /// The number of rows, if the file stores it.
-    fn rows(&self) -> Option<u64>;
+    fn rows(&self) -> Option<u64> {
+        None
+    }
 
     /// Reads the rows and columns of `options`; text is parsed as `schema`.
     fn scan(

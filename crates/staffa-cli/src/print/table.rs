@@ -159,12 +159,12 @@ impl TablePrinter {
             .for_each(|column| column.shown = false);
         // The ellipsis in the gap takes one.
         let mut room = terminal.saturating_sub(1);
-        let mut hidden = self.columns.iter_mut();
+        let mut candidates = self.columns.iter_mut();
         for shown in 0.. {
             let next = if shown % 3 == 2 {
-                hidden.next_back()
+                candidates.next_back()
             } else {
-                hidden.next()
+                candidates.next()
             };
             let Some(column) = next.filter(|column| shown == 0 || column.width + 2 <= room) else {
                 break;

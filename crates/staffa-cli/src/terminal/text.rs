@@ -60,19 +60,24 @@ pub(crate) fn smaller(before: u64, after: u64) -> String {
     if before == 0 || after == 0 {
         return "-".into();
     }
-    compared(before as f64, after as f64, "smaller", "larger")
+    let words = ["smaller", "larger", "same size"];
+    compared(before as f64, after as f64, words)
 }
 
 /// A duration compared with another one: `3.8x faster`, `1.9x slower`.
 pub(crate) fn faster(other_seconds: f64, seconds: f64) -> String {
-    compared(other_seconds, seconds, "faster", "slower")
+    compared(other_seconds, seconds, ["faster", "slower", "same speed"])
 }
 
-fn compared(other: f64, own: f64, less: &str, more: &str) -> String {
-    if own <= other {
-        format!("{} {less}", times(other / own))
+fn compared(other: f64, own: f64, [less, more, same]: [&str; 3]) -> String {
+    let (factor, word) = if own <= other {
+        (other / own, less)
     } else {
-        format!("{} {more}", times(own / other))
+        (own / other, more)
+    };
+    match times(factor).as_str() {
+        "1.0x" => same.to_owned(),
+        times => format!("{times} {word}"),
     }
 }
 
@@ -216,6 +221,7 @@ mod tests {
         assert_eq!(smaller(10, 12), "1.2x larger");
         assert_eq!(smaller(1_234_000, 1000), "1,234x smaller");
         assert_eq!(smaller(1, 0), "-");
+        assert_eq!(smaller(100, 99), "same size");
         assert_eq!(faster(3.8, 1.0), "3.8x faster");
         assert_eq!(faster(1.0, 1.9), "1.9x slower");
     }

@@ -51,10 +51,6 @@ impl Table for CsvTable {
         self.schema.clone()
     }
 
-    fn rows(&self) -> Option<u64> {
-        None
-    }
-
     fn scan(
         self: Box<Self>,
         schema: SchemaRef,

@@ -47,10 +47,6 @@ impl Table for JsonTable {
         self.schema.clone()
     }
 
-    fn rows(&self) -> Option<u64> {
-        None
-    }
-
     fn scan(
         self: Box<Self>,
         schema: SchemaRef,

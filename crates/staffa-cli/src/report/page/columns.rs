@@ -80,8 +80,7 @@ fn column(out: &mut String, report: &Report, index: usize, largest: u64) {
     put!(
         out,
         "<details class=\"col\" id=\"c{index}\" data-i=\"{index}\" data-b=\"{}\" data-r=\"{:.4}\" \
-         data-n=\"{:.6}\">\n<summary \
-         class=\"row\"><span class=\"cn\"><b>{}</b> <small>{}</small></span>",
+         data-n=\"{:.6}\">\n<summary class=\"row\"><span class=\"cn\"><b>{}</b> <small>{}</small></span>",
         leaf.bytes,
         share(leaf.decoded_bytes, leaf.bytes),
         share(leaf.nulls, leaf.values),

@@ -124,8 +124,7 @@ fn block_table(out: &mut String, column: &Column) {
          aria-label=\"Blocks of {}\"><table>\n<caption>Blocks of {}</caption>\n<thead><tr><th scope=\"col\" \
          class=\"num\">Row group</th><th scope=\"col\" class=\"num\">Block</th><th scope=\"col\" \
          class=\"num\">Values</th><th scope=\"col\" class=\"num\">NULLs</th><th scope=\"col\" \
-         class=\"num\">Bytes</th><th \
-         scope=\"col\">Minimum</th><th scope=\"col\">Maximum</th></tr></thead>\n<tbody>",
+         class=\"num\">Bytes</th><th scope=\"col\">Minimum</th><th scope=\"col\">Maximum</th></tr></thead>\n<tbody>",
         esc(&column.leaf.path),
         name(&column.leaf.path)
     );

@@ -49,8 +49,7 @@ fn head(out: &mut String, report: &Report) {
     put!(
         out,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-         script-src \
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src \
          'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
@@ -63,7 +62,7 @@ fn head(out: &mut String, report: &Report) {
         out,
         "<header>\n<div><p class=\"kicker\">Staffa report</p>\n<h1>{}</h1></div>\n<button type=\"button\" id=\"theme\" \
          class=\"js\" hidden>Dark</button>\n</header>\n<nav aria-label=\"Sections\" class=\"toc\"><a \
-         href=\"#h-parquet\">Beside Parquet</a> <a href=\"#h-bytes\">Bytes</a> <a href=\"#h-columns\">Columns</a> <a \
+         href=\"#h-parquet\">Parquet</a> <a href=\"#h-bytes\">Bytes</a> <a href=\"#h-columns\">Columns</a> <a \
          href=\"#h-sample\">Rows</a> <a href=\"#h-groups\">Row groups</a></nav>\n<main id=\"main\" tabindex=\"-1\">",
         name(&report.name)
     );

@@ -112,8 +112,7 @@ pub(super) fn row_groups(out: &mut String, report: &Report) {
     put!(
         out,
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Row groups\"><table>\n<caption>Row groups, \
-         in the \
-         order of the rows</caption>\n<thead><tr><th scope=\"col\" class=\"num\">Row group</th><th scope=\"col\" \
+         in the order of the rows</caption>\n<thead><tr><th scope=\"col\" class=\"num\">Row group</th><th scope=\"col\" \
          class=\"num\">First row</th><th scope=\"col\" class=\"num\">Rows</th><th scope=\"col\" class=\"num\">At \
          byte</th><th scope=\"col\" class=\"num\">Bytes</th></tr></thead>\n<tbody>"
     );
@@ -121,8 +120,7 @@ pub(super) fn row_groups(out: &mut String, report: &Report) {
         put!(
             out,
             "<tr><td class=\"num\">{index}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td \
-             class=\"num\">{}</td><td \
-             class=\"num\">{}</td></tr>",
+             class=\"num\">{}</td><td class=\"num\">{}</td></tr>",
             number(group.first_row),
             number(group.rows),
             number(group.offset),

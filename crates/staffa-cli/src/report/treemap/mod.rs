@@ -208,8 +208,7 @@ fn table(out: &mut String, items: &[Item<'_>], whole: u64) {
     out.push_str(
         "<details class=\"more\"><summary>The treemap as a table</summary>\n<div class=\"scroll\" tabindex=\"0\" \
          role=\"region\" aria-label=\"The treemap as a table\"><table>\n<caption>Bytes per column and encoding, the \
-         largest \
-         first</caption>\n<thead><tr><th scope=\"col\">Column</th><th scope=\"col\">Encoding</th><th scope=\"col\" \
+         largest first</caption>\n<thead><tr><th scope=\"col\">Column</th><th scope=\"col\">Encoding</th><th scope=\"col\" \
          class=\"num\">Bytes</th><th scope=\"col\" class=\"num\">Of all columns</th></tr></thead>\n<tbody>\n",
     );
     for item in items {
