@@ -160,7 +160,7 @@ impl Assembler<'_> {
                     )));
                 }
                 let (rows, nulls) = self.validity(*validity, rows)?;
-                self.fixed_lists(field, *size, item, rows, nulls, above)
+                self.fixed_lists(field, *size, item, rows, nulls.as_ref(), above)
             }
             (Node::Struct { validity, children }, DataType::Struct(fields))
                 if children.len() == fields.len() =>
@@ -258,15 +258,15 @@ impl Assembler<'_> {
         size: usize,
         item: &Node,
         rows: usize,
-        nulls: Option<NullBuffer>,
+        nulls: Option<&NullBuffer>,
         above: &Mask<'_>,
     ) -> Result<ArrayRef> {
         let Some(items) = rows.checked_mul(size) else {
             return Err(Error::corrupt(format!("{rows} lists of {size} items")));
         };
-        let below = Mask::below(above, nulls.as_ref(), size);
+        let below = Mask::below(above, nulls, size);
         let items = self.node(field.data_type(), item, Some(items), &below)?;
-        build::fixed_lists(field, size, items, nulls.clone(), rows, above)
+        build::fixed_lists(field, size, items, nulls.cloned(), rows, above)
     }
 
     fn runs(

@@ -106,9 +106,9 @@ fn join_type(
             join_lists::<i64>(ty, item, arrays, nulls)
         }
         DataType::FixedSizeList(item, size) => {
-            join_fixed_lists(item, *size as usize, arrays, nulls, above)
+            join_fixed_lists(item, *size as usize, arrays, nulls.as_ref(), above)
         }
-        DataType::Struct(fields) => join_structs(fields, arrays, nulls, above),
+        DataType::Struct(fields) => join_structs(fields, arrays, nulls.as_ref(), above),
         DataType::Dictionary(key, _) => {
             macro_rules! of {
                 ($key:ty) => {
@@ -134,27 +134,27 @@ fn join_fixed_lists(
     item: &FieldRef,
     size: usize,
     arrays: &[ArrayRef],
-    nulls: Option<NullBuffer>,
+    nulls: Option<&NullBuffer>,
     above: &Mask<'_>,
 ) -> Result<Option<ArrayRef>> {
     let rows = arrays.iter().map(Array::len).sum();
     let items = cast_all(arrays, |array| {
         Some(array.as_fixed_size_list_opt()?.values().clone())
     })?;
-    let Some(items) = join(item, &items, &Mask::below(above, nulls.as_ref(), size))? else {
+    let Some(items) = join(item, &items, &Mask::below(above, nulls, size))? else {
         return Ok(None);
     };
-    build::fixed_lists(item, size, items, nulls.clone(), rows, above).map(Some)
+    build::fixed_lists(item, size, items, nulls.cloned(), rows, above).map(Some)
 }
 
 fn join_structs(
     fields: &Fields,
     arrays: &[ArrayRef],
-    nulls: Option<NullBuffer>,
+    nulls: Option<&NullBuffer>,
     above: &Mask<'_>,
 ) -> Result<Option<ArrayRef>> {
     let rows = arrays.iter().map(Array::len).sum();
-    let below = Mask::below(above, nulls.as_ref(), 1);
+    let below = Mask::below(above, nulls, 1);
     let structs = cast_all(arrays, |array| array.as_struct_opt())?;
     let mut children = Vec::with_capacity(fields.len());
     for (i, field) in fields.iter().enumerate() {
@@ -167,7 +167,7 @@ fn join_structs(
         };
         children.push(child);
     }
-    build::structs(fields, children, nulls.clone(), rows, above).map(Some)
+    build::structs(fields, children, nulls.cloned(), rows, above).map(Some)
 }
 
 pub(super) fn plain(arrays: &[ArrayRef]) -> Result<Option<ArrayRef>> {
