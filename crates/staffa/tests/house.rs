@@ -1,4 +1,11 @@
 //! The rooms of the library: each knows only the floors below it, and there are few of them.
+#![allow(
+    missing_docs,
+    clippy::pedantic,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
 
 #[path = "../../staffa-kernels/tests/imports/mod.rs"]
 #[allow(dead_code)]

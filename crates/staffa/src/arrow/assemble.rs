@@ -154,18 +154,13 @@ impl Assembler<'_> {
                 },
                 DataType::FixedSizeList(field, declared),
             ) => {
-                let (rows, nulls) = self.validity(*validity, rows)?;
                 if i32::try_from(*size) != Ok(*declared) {
                     return Err(Error::invalid(format!(
                         "{ty} expected, but the layout has lists of {size}"
                     )));
                 }
-                let Some(items) = rows.checked_mul(*size) else {
-                    return Err(Error::corrupt(format!("{rows} lists of {size} items")));
-                };
-                let below = Mask::below(above, nulls.as_ref(), *size);
-                let items = self.node(field.data_type(), item, Some(items), &below)?;
-                build::fixed_lists(field, *size, items, nulls.clone(), rows, above)
+                let (rows, nulls) = self.validity(*validity, rows)?;
+                self.fixed_lists(field, *size, item, rows, nulls.as_ref(), above)
             }
             (Node::Struct { validity, children }, DataType::Struct(fields))
                 if children.len() == fields.len() =>
@@ -194,23 +189,7 @@ impl Assembler<'_> {
                 }
             }
             (Node::RunEnd { ends, values }, DataType::RunEndEncoded(index, field)) => {
-                let (end_values, nulls) = self.leaf(*ends, None)?;
-                if nulls.is_some() {
-                    return Err(Error::corrupt("a run end is NULL"));
-                }
-                let ends = leaf_array(index.data_type(), end_values, None)?;
-                let values = self.node(
-                    field.data_type(),
-                    values,
-                    Some(ends.len()),
-                    &Mask::default(),
-                )?;
-                let array = build::runs(ty, ends.as_ref(), &values, above)?;
-                expect(array.len(), rows, "rows covered by runs")?;
-                if array.len() > self.most {
-                    return Err(self.too_many("rows covered by runs", array.len()));
-                }
-                Ok(array)
+                self.runs(ty, (*ends, index), (values, field), rows, above)
             }
             (_, ty) => Err(unlike(ty)),
         }
@@ -271,6 +250,46 @@ impl Assembler<'_> {
         };
         let items = self.node(field.data_type(), item, Some(items), &Mask::default())?;
         build::list(ty, lengths.iter().copied(), items, nulls)
+    }
+
+    fn fixed_lists(
+        &mut self,
+        field: &FieldRef,
+        size: usize,
+        item: &Node,
+        rows: usize,
+        nulls: Option<&NullBuffer>,
+        above: &Mask<'_>,
+    ) -> Result<ArrayRef> {
+        let Some(items) = rows.checked_mul(size) else {
+            return Err(Error::corrupt(format!("{rows} lists of {size} items")));
+        };
+        let below = Mask::below(above, nulls, size);
+        let items = self.node(field.data_type(), item, Some(items), &below)?;
+        build::fixed_lists(field, size, items, nulls.cloned(), rows, above)
+    }
+
+    fn runs(
+        &mut self,
+        ty: &DataType,
+        (ends, index): (usize, &Field),
+        (values, field): (&Node, &Field),
+        rows: Option<usize>,
+        above: &Mask<'_>,
+    ) -> Result<ArrayRef> {
+        let (end_values, nulls) = self.leaf(ends, None)?;
+        if nulls.is_some() {
+            return Err(Error::corrupt("a run end is NULL"));
+        }
+        let ends = leaf_array(index.data_type(), end_values, None)?;
+        let (none, runs) = (Mask::default(), Some(ends.len()));
+        let values = self.node(field.data_type(), values, runs, &none)?;
+        let array = build::runs(ty, ends.as_ref(), &values, above)?;
+        expect(array.len(), rows, "rows covered by runs")?;
+        if array.len() > self.most {
+            return Err(self.too_many("rows covered by runs", array.len()));
+        }
+        Ok(array)
     }
 
     fn dictionary<K: ArrowDictionaryKeyType>(

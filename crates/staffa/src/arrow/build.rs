@@ -123,12 +123,12 @@ pub(crate) fn list(
     }
 }
 
-fn list_of<O: OffsetSizeTrait>(
+/// Offsets of lists that lie one after another and have `items` items together.
+fn offsets_of<O: OffsetSizeTrait>(
     ty: &DataType,
     lengths: impl ExactSizeIterator<Item = u64>,
-    items: ArrayRef,
-    nulls: Option<NullBuffer>,
-) -> Result<ArrayRef> {
+    items: usize,
+) -> Result<Vec<O>> {
     let mut offsets = Vec::with_capacity(lengths.len() + 1);
     offsets.push(O::zero());
     let mut end = 0u64;
@@ -139,12 +139,21 @@ fn list_of<O: OffsetSizeTrait>(
             None => return Err(Error::corrupt(format!("{ty} cannot hold {end} items"))),
         }
     }
-    if end != items.len() as u64 {
+    if end != items as u64 {
         return Err(Error::corrupt(format!(
-            "the lengths of the lists add up to {end}, but there are {} items",
-            items.len()
+            "the lengths of the lists add up to {end}, but there are {items} items"
         )));
     }
+    Ok(offsets)
+}
+
+fn list_of<O: OffsetSizeTrait>(
+    ty: &DataType,
+    lengths: impl ExactSizeIterator<Item = u64>,
+    items: ArrayRef,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    let mut offsets = offsets_of::<O>(ty, lengths, items.len())?;
     Ok(match ty {
         DataType::List(item) | DataType::LargeList(item) => {
             let offsets = OffsetBuffer::new(offsets.into());

@@ -21,6 +21,7 @@ mod dictionaries;
 mod layout;
 mod shred;
 mod shred_leaf;
+mod shred_level;
 mod shred_list;
 mod take;
 

@@ -15,13 +15,14 @@ use arrow_array::{
     Array, ArrayRef, ArrowNativeTypeOp, FixedSizeListArray, RecordBatch, RunArray, StructArray,
     downcast_integer,
 };
-use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer};
+use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer};
 use arrow_schema::{DataType, Field, Fields};
 use arrow_select::dictionary::garbage_collect_any_dictionary;
 
 use super::build::Mask;
 use super::layout::{Layout, MOST_ITEMS, Node};
 use super::shred_leaf::{values, words};
+use super::shred_level::Level;
 use super::shred_list::{Plan, each, too_many_items};
 use crate::error::{Error, Result};
 use crate::values::{Bitmap, LeafArray, LeafValues};
@@ -81,47 +82,6 @@ pub(super) fn shred_rows(
 struct Shredder<'a> {
     layout: &'a Layout,
     out: Vec<LeafArray>,
-}
-
-/// The levels above an array.
-#[derive(Clone, Copy)]
-pub(super) struct Level<'a> {
-    nullable: bool,
-    /// Whether the array holds items of a list, where Arrow's rule for a field that is not nullable
-    /// is stricter.
-    in_list: bool,
-    /// The rows to take, in order; all for `None`.
-    pub(super) picks: Option<&'a [u32]>,
-    above: Mask<'a>,
-}
-
-impl Level<'_> {
-    pub(super) fn rows(&self, array: &dyn Array) -> usize {
-        self.picks.map_or(array.len(), <[u32]>::len)
-    }
-
-    /// The level of the values of a dictionary or of runs. NULLs among them were checked above, row by
-    /// row; in a list Arrow refuses them at every depth, hidden or not.
-    fn values<'b>(&self, picks: Option<&'b [u32]>) -> Level<'b> {
-        Level {
-            nullable: self.nullable || !self.in_list,
-            in_list: self.in_list,
-            picks,
-            above: Mask::default(),
-        }
-    }
-
-    /// NULLs among the rows to take; `None` for none.
-    fn nulls(&self, nulls: Option<&NullBuffer>) -> Option<NullBuffer> {
-        let nulls = nulls.filter(|nulls| nulls.null_count() > 0)?;
-        let picked = match self.picks {
-            None => nulls.clone(),
-            Some(picks) => NullBuffer::new(BooleanBuffer::collect_bool(picks.len(), |i| {
-                nulls.is_valid(picks[i] as usize)
-            })),
-        };
-        Some(picked).filter(|picked| picked.null_count() > 0)
-    }
 }
 
 impl Shredder<'_> {

@@ -10,7 +10,7 @@ use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, i256};
 use arrow_schema::DataType;
 
 use super::build::scalars;
-use super::shred::Level;
+use super::shred_level::Level;
 use crate::error::{Error, Result};
 use crate::values::{Bitmap, LeafValues, PhysicalType};
 

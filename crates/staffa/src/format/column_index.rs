@@ -137,6 +137,52 @@ impl ColumnIndex {
     }
 }
 
+/// Bytes of a chunk that have a place so far: its parts lie one after another.
+struct Extent {
+    end: u64,
+    file_end: u64,
+}
+
+impl Extent {
+    /// Offset of the next part, of `bytes` bytes.
+    fn next(&mut self, bytes: u64) -> Result<u64> {
+        let (start, file_end) = (self.end, self.file_end);
+        let end = start.checked_add(bytes).filter(|end| *end <= file_end);
+        self.end = end.ok_or_else(|| {
+            Error::corrupt(format!(
+                "a chunk that ends at {file_end} or before expected, it has {bytes} bytes at {start}"
+            ))
+        })?;
+        Ok(start)
+    }
+}
+
+fn read_block(
+    cursor: &mut Cursor<'_>,
+    place: &mut Extent,
+    first_value: u64,
+    count: u64,
+    limits: &Limits,
+) -> Result<BlockEntry> {
+    let bytes = cursor.varint()?;
+    let string_bytes = cursor.varint_up_to(limits.block_bytes, "bytes of a block's strings")?;
+    let zone = ZoneMap::read(cursor)?;
+    if zone.nulls > count {
+        return Err(Error::corrupt(format!(
+            "at most {count} NULLs expected, found {}",
+            zone.nulls
+        )));
+    }
+    Ok(BlockEntry {
+        offset: place.next(bytes)?,
+        bytes,
+        first_value,
+        values: count as usize,
+        string_bytes: string_bytes as u64,
+        zone,
+    })
+}
+
 fn read_chunk(
     cursor: &mut Cursor<'_>,
     block_rows: u64,
@@ -156,54 +202,31 @@ fn read_chunk(
             values.div_ceil(block_rows)
         )));
     }
-    let mut end = offset;
-    let mut place = |bytes: u64| {
-        let start = end;
-        let next = start.checked_add(bytes).filter(|next| *next <= file_end);
-        end = next.ok_or_else(|| {
-            Error::corrupt(format!(
-                "a chunk that ends at {file_end} or before expected, it has {bytes} bytes at {start}"
-            ))
-        })?;
-        Ok::<_, Error>(start)
+    let mut place = Extent {
+        end: offset,
+        file_end,
     };
     let mut shared = Vec::new();
     for _ in 0..parts {
         let bytes = cursor.varint()?;
         shared.push(PartEntry {
-            offset: place(bytes)?,
+            offset: place.next(bytes)?,
             bytes,
         });
     }
     // The number is not checked yet: allocate for the usual one at most.
     let mut entries = Vec::with_capacity(blocks.min(64) as usize);
     for block in 0..blocks {
-        let bytes = cursor.varint()?;
-        let string_bytes =
-            cursor.varint_up_to(limits.block_bytes, "bytes of a block's strings")? as u64;
-        let zone = ZoneMap::read(cursor)?;
         let first_value = block * block_rows;
         let count = block_rows.min(values - first_value);
-        if zone.nulls > count {
-            return Err(Error::corrupt(format!(
-                "at most {count} NULLs expected in block {block}, found {}",
-                zone.nulls
-            )));
-        }
-        entries.push(BlockEntry {
-            offset: place(bytes)?,
-            bytes,
-            first_value,
-            values: count as usize,
-            string_bytes,
-            zone,
-        });
+        let entry = read_block(cursor, &mut place, first_value, count, limits);
+        entries.push(entry.map_err(|e| e.at(|p| p.block = Some(block as usize)))?);
     }
     Ok(ChunkEntry {
         sources,
         same,
         offset,
-        bytes: end - offset,
+        bytes: place.end - offset,
         values,
         shared,
         blocks: entries,

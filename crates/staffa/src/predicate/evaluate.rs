@@ -6,13 +6,13 @@
 
 use arrow_array::types::{Int16Type, Int32Type, Int64Type, RunEndIndexType};
 use arrow_array::{Array, ArrayRef, BooleanArray, Datum, RecordBatch, RunArray};
-use arrow_buffer::{ArrowNativeType as _, BooleanBuffer, BooleanBufferBuilder};
+use arrow_buffer::{ArrowNativeType as _, BooleanBuffer, BooleanBufferBuilder, NullBuffer};
 use arrow_ord::cmp;
 use arrow_schema::DataType;
 use arrow_string::like;
 
 use super::Compare;
-use super::bind::{Bound, Node, Test, innermost};
+use super::bind::{Bound, BoundLiteral, Node, Test, innermost};
 use crate::error::{Error, Result};
 
 impl Bound {
@@ -53,28 +53,9 @@ pub(crate) fn true_rows(node: &Node, batch: &RecordBatch) -> Result<BooleanBuffe
         Node::NotNull(name) => valid(column(batch, name)?),
         Node::Compare(name, op, literal) => {
             let array = column(batch, name)?;
-            let (found, bound) = (innermost(array.data_type()), literal.data_type());
-            if found != bound {
-                return Err(Error::invalid(format!(
-                    "column {name:?} is of type {found}, the predicate was bound to {bound}"
-                )));
-            }
-            if rows == 0 {
-                // Arrow's kernels (59.3) overflow on an empty slice of runs.
-                return Ok(BooleanBuffer::new_unset(0));
-            }
-            let kernel = match op {
-                Compare::Eq => cmp::eq,
-                Compare::NotEq => cmp::neq,
-                Compare::Lt => cmp::lt,
-                Compare::LtEq => cmp::lt_eq,
-                Compare::Gt => cmp::gt,
-                Compare::GtEq => cmp::gt_eq,
-            };
-            match kernel(array, &literal.scalar)?.into_parts() {
-                (values, Some(nulls)) => &values & nulls.inner(),
-                (values, None) => values,
-            }
+            let found = innermost(array.data_type());
+            check_type(name, found, literal.data_type())?;
+            compare(array, *op, literal)?
         }
         Node::Match {
             column: name,
@@ -84,15 +65,47 @@ pub(crate) fn true_rows(node: &Node, batch: &RecordBatch) -> Result<BooleanBuffe
             ..
         } => {
             let array = column(batch, name)?;
-            let (found, bound) = (innermost(array.data_type()), scalar.get().0.data_type());
-            if found != bound && !matches!(found, DataType::FixedSizeBinary(_)) {
-                return Err(Error::invalid(format!(
-                    "column {name:?} is of type {found}, the predicate was bound to {bound}"
-                )));
+            let found = innermost(array.data_type());
+            if !matches!(found, DataType::FixedSizeBinary(_)) {
+                check_type(name, found, scalar.get().0.data_type())?;
             }
             matching(array, *test, scalar, *negated)?
         }
     })
+}
+
+fn check_type(name: &str, found: &DataType, bound: &DataType) -> Result<()> {
+    if found == bound {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "column {name:?} is of type {found}, the predicate was bound to {bound}"
+    )))
+}
+
+/// Rows that are not NULL and for which a comparison is true.
+fn compare(array: &ArrayRef, op: Compare, literal: &BoundLiteral) -> Result<BooleanBuffer> {
+    if array.is_empty() {
+        // Arrow's kernels (59.3) overflow on an empty slice of runs.
+        return Ok(BooleanBuffer::new_unset(0));
+    }
+    let kernel = match op {
+        Compare::Eq => cmp::eq,
+        Compare::NotEq => cmp::neq,
+        Compare::Lt => cmp::lt,
+        Compare::LtEq => cmp::lt_eq,
+        Compare::Gt => cmp::gt,
+        Compare::GtEq => cmp::gt_eq,
+    };
+    let (values, nulls) = kernel(array, &literal.scalar)?.into_parts();
+    Ok(where_valid(values, nulls))
+}
+
+fn where_valid(values: BooleanBuffer, nulls: Option<NullBuffer>) -> BooleanBuffer {
+    match nulls {
+        Some(nulls) => &values & nulls.inner(),
+        None => values,
+    }
 }
 
 /// Rows that are not NULL and for which a test of text holds, or does not where `negated`.
@@ -122,10 +135,7 @@ fn matching(
     };
     let (values, nulls) = kernel(array, scalar)?.into_parts();
     let values = if negated { !&values } else { values };
-    Ok(match nulls {
-        Some(nulls) => &values & nulls.inner(),
-        None => values,
-    })
+    Ok(where_valid(values, nulls))
 }
 
 fn by_runs<R: RunEndIndexType>(

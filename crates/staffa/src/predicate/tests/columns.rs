@@ -100,7 +100,7 @@ pub(super) fn table(rng: &mut Rng, rows: usize) -> Vec<(String, Column)> {
         ));
     };
     macro_rules! numbers {
-        ($name:literal, $array:ident, $native:ty, $scale:literal, $min:expr, $max:expr, $literal:expr, $finish:expr) => {{
+        ($($name:literal $array:ident($native:ty) scale $scale:literal in $min:expr, $max:expr => $literal:expr, $finish:expr;)*) => {$({
             let values = nullable(rng, rows, |rng| rng.int($min as i128, $max as i128));
             let array: $array = values
                 .iter()
@@ -111,145 +111,33 @@ pub(super) fn table(rng: &mut Rng, rows: usize) -> Vec<(String, Column)> {
                 .map(|v| v.map(|v| Cell::Number(v, $scale)))
                 .collect();
             let finish: fn($array) -> $array = $finish;
-            add(
-                $name,
-                Arc::new(finish(array)),
-                cells,
-                $literal,
-                Some(int_bounds as CellBounds),
-            );
-        }};
+            let array = Arc::new(finish(array));
+            add($name, array, cells, $literal, Some(int_bounds as CellBounds));
+        })*};
     }
-    numbers!(
-        "i8",
-        Int8Array,
-        i8,
-        0,
-        i8::MIN,
-        i8::MAX,
-        number_literal(-130, 130),
-        |a| a
-    );
-    numbers!(
-        "i64",
-        Int64Array,
-        i64,
-        0,
-        i64::MIN,
-        i64::MAX,
-        number_literal(i64::MIN as i128, i64::MAX as i128),
-        |a| a
-    );
-    numbers!(
-        "u8",
-        UInt8Array,
-        u8,
-        0,
-        u8::MIN,
-        u8::MAX,
-        number_literal(-2, 260),
-        |a| a
-    );
-    numbers!(
-        "u64",
-        UInt64Array,
-        u64,
-        0,
-        u64::MIN,
-        u64::MAX,
-        number_literal(-2, u64::MAX as i128),
-        |a| a
-    );
-    numbers!(
-        "duration",
-        DurationSecondArray,
-        i64,
-        0,
-        i64::MIN,
-        i64::MAX,
-        number_literal(-2, 60),
-        |a| a
-    );
-    numbers!(
-        "dec",
-        Decimal128Array,
-        i128,
-        2,
-        -99_999,
-        99_999,
-        decimal_literal(),
-        |a| a.with_precision_and_scale(5, 2).unwrap()
-    );
-    numbers!(
-        "big dec",
-        Decimal256Array,
-        i256,
-        3,
-        -99_999,
-        99_999,
-        decimal_literal(),
-        |a| a.with_precision_and_scale(60, 3).unwrap()
-    );
-    let day: MakeLiteral = Box::new(|rng| {
-        let day = rng.int(-20_000, 20_000) as i64;
-        (Literal::Text(date(day)), Cell::Number(i128::from(day), 0))
-    });
-    numbers!("date", Date32Array, i32, 0, -20_000, 20_000, day, |a| a);
-    let day: MakeLiteral = Box::new(|rng| {
-        let day = rng.int(-20_000, 20_000) as i64;
-        (
-            Literal::Text(date(day)),
-            Cell::Number(i128::from(day) * 86_400_000, 0),
-        )
-    });
-    numbers!(
-        "date64",
-        Date64Array,
-        i64,
-        0,
-        -1_728_000_000,
-        1_728_000_000,
-        day,
-        |a| a
-    );
-    let clock: MakeLiteral = Box::new(|rng| {
-        let (seconds, fraction) = (rng.int(0, 86_399), rng.below(100_000) as i128);
-        (
-            Literal::Text(format!("{}.{fraction:05}", time(seconds as i64))),
-            scaled(seconds * 100_000 + fraction, 5, 3),
-        )
-    });
-    numbers!(
-        "time",
-        Time32MillisecondArray,
-        i32,
-        0,
-        0,
-        86_399_999,
-        clock,
-        |a| a
-    );
-    numbers!(
-        "at",
-        TimestampSecondArray,
-        i64,
-        0,
-        -200_000,
-        1_700_000_000,
-        timestamp(0, 0),
-        |a| a
-    );
-    numbers!(
-        "at zone",
-        TimestampMicrosecondArray,
-        i64,
-        0,
-        -200_000_000_000i64,
-        1_700_000_000_000_000i64,
-        timestamp(6, 90),
-        |a| a.with_timezone("+01:30")
-    );
+    numbers! {
+        "i8" Int8Array(i8) scale 0 in i8::MIN, i8::MAX => number_literal(-130, 130), |a| a;
+        "i64" Int64Array(i64) scale 0 in i64::MIN, i64::MAX => number_literal(i64::MIN as i128, i64::MAX as i128), |a| a;
+        "u8" UInt8Array(u8) scale 0 in u8::MIN, u8::MAX => number_literal(-2, 260), |a| a;
+        "u64" UInt64Array(u64) scale 0 in u64::MIN, u64::MAX => number_literal(-2, u64::MAX as i128), |a| a;
+        "duration" DurationSecondArray(i64) scale 0 in i64::MIN, i64::MAX => number_literal(-2, 60), |a| a;
+        "dec" Decimal128Array(i128) scale 2 in -99_999, 99_999 => decimal_literal(), |a| a.with_precision_and_scale(5, 2).unwrap();
+        "big dec" Decimal256Array(i256) scale 3 in -99_999, 99_999 => decimal_literal(), |a| a.with_precision_and_scale(60, 3).unwrap();
+        "date" Date32Array(i32) scale 0 in -20_000, 20_000 => day_literal(1), |a| a;
+        "date64" Date64Array(i64) scale 0 in -1_728_000_000, 1_728_000_000 => day_literal(86_400_000), |a| a;
+        "time" Time32MillisecondArray(i32) scale 0 in 0, 86_399_999 => time_literal(), |a| a;
+        "at" TimestampSecondArray(i64) scale 0 in -200_000, 1_700_000_000 => timestamp(0, 0), |a| a;
+        "at zone" TimestampMicrosecondArray(i64) scale 0 in -200_000_000_000i64, 1_700_000_000_000_000i64 => timestamp(6, 90), |a| a.with_timezone("+01:30");
+    }
+    floats_and_bools(rng, rows, &mut add);
+    texts(rng, rows, &mut add);
+    columns
+}
 
+/// Adds a column: name, array, cells, literals, bounds.
+type Add<'a> = &'a mut dyn FnMut(&str, ArrayRef, Cells, MakeLiteral, Option<CellBounds>);
+
+fn floats_and_bools(rng: &mut Rng, rows: usize, add: Add<'_>) {
     let values = nullable(rng, rows, |rng| rng.pick(&FLOATS));
     let cells = |narrow: fn(f64) -> f64| {
         values
@@ -299,7 +187,9 @@ pub(super) fn table(rng: &mut Rng, rows: usize) -> Vec<(String, Column)> {
         bool_literal,
         Some(bit_bounds),
     );
+}
 
+fn texts(rng: &mut Rng, rows: usize, add: Add<'_>) {
     let texts = nullable(rng, rows, |rng| rng.pick(&STRINGS));
     let cells: Cells = texts
         .iter()
@@ -359,7 +249,6 @@ pub(super) fn table(rng: &mut Rng, rows: usize) -> Vec<(String, Column)> {
         text_literal(),
         Some(byte_bounds),
     );
-    columns
 }
 
 const FLOATS: [f64; 12] = [

@@ -215,7 +215,11 @@ fn what_cannot_be_compared_is_named() {
             "{e}"
         );
     }
-    // The batch is not of the schema.
+}
+
+#[test]
+fn batches_of_another_schema_and_deep_nesting_are_refused() {
+    let schema = Schema::new(vec![Field::new("i8", DataType::Int8, true)]);
     let bound = parse("i8 = 1").bind(&schema).unwrap();
     let other: ArrayRef = Arc::new(Int64Array::from(vec![1]));
     let other = RecordBatch::try_from_iter([("i8", other)]).unwrap();

@@ -36,12 +36,12 @@ fn civil(mut day: i64) -> (i64, i64, i64) {
     (year, month as i64 + 1, day + 1)
 }
 
-pub(super) fn date(day: i64) -> String {
+fn date(day: i64) -> String {
     let (y, m, d) = civil(day);
     format!("{y:04}-{m:02}-{d:02}")
 }
 
-pub(super) fn time(seconds: i64) -> String {
+fn time(seconds: i64) -> String {
     format!(
         "{:02}:{:02}:{:02}",
         seconds / 3600,
@@ -80,7 +80,7 @@ pub(super) fn timestamp(digits: u32, zone_minutes: i64) -> MakeLiteral {
 }
 
 /// `v * 10^-scale` in units of `10^-digits`.
-pub(super) fn scaled(v: i128, scale: u32, digits: u32) -> Cell {
+fn scaled(v: i128, scale: u32, digits: u32) -> Cell {
     Cell::Number(v * 10i128.pow(digits), scale)
 }
 
@@ -139,5 +139,27 @@ pub(super) fn decimal_literal() -> MakeLiteral {
             2 => (Literal::Int(unscaled), Cell::Number(unscaled, 0)),
             _ => (Literal::Text(text), cell),
         }
+    })
+}
+
+/// A date in days since 1970, each `units` of the column's.
+pub(super) fn day_literal(units: i128) -> MakeLiteral {
+    Box::new(move |rng| {
+        let day = rng.int(-20_000, 20_000);
+        (
+            Literal::Text(date(day as i64)),
+            Cell::Number(day * units, 0),
+        )
+    })
+}
+
+/// A time of day with five digits of the second, and its value in milliseconds.
+pub(super) fn time_literal() -> MakeLiteral {
+    Box::new(|rng| {
+        let (seconds, fraction) = (rng.int(0, 86_399), rng.below(100_000) as i128);
+        (
+            Literal::Text(format!("{}.{fraction:05}", time(seconds as i64))),
+            scaled(seconds * 100_000 + fraction, 5, 3),
+        )
     })
 }

@@ -21,7 +21,7 @@ use arrow_array::{
 use arrow_buffer::i256;
 
 use self::columns::{Column, MakeLiteral, STRINGS, table};
-use self::literals::{date, decimal_literal, number_literal, scaled, time, timestamp};
+use self::literals::{day_literal, decimal_literal, number_literal, time_literal, timestamp};
 use self::oracle::generate;
 use super::{Compare, Literal, Predicate};
 use crate::format::{Bounds, ZoneMap};
