@@ -49,7 +49,7 @@ pub mod vbyte;
 #[cfg(feature = "codecs")]
 pub mod zstd;
 
-/// Every encoding, by id. The order is that of trial among equals.
+/// Every encoding. The order is that of trial among equals.
 static ALL: &[&dyn Encoding] = &[
     &plain::Plain,
     &constant::Constant,
@@ -107,11 +107,12 @@ pub fn opener(limits: Limits) -> Opener {
 /// What [`list`] says of an encoding.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct EncodingInfo {
-    /// The name by which it is asked for.
+    /// The name by which a column requests it.
     pub name: &'static str,
     /// One line of help.
     pub about: &'static str,
-    /// Whether a column can be told to use it; else it is chosen where it is smaller.
+    /// Whether a column can request it; others are derived from reference columns, where that is
+    /// smaller.
     pub by_name: bool,
 }
 

@@ -8,7 +8,7 @@ use crate::format::Cursor;
 use crate::limits::Limits;
 use crate::testing::arrays::Random;
 
-/// What `f` makes of the opened lists.
+/// Calls `f` with the opened lists.
 fn opened<R>(
     literals: &[u32],
     lists: [&[u32]; 3],
@@ -51,7 +51,7 @@ fn decoded(
     })
 }
 
-/// Some rows, asked for once and again; whether they were followed back.
+/// Values of some rows, read twice; whether the first read followed them back.
 fn gathered(
     literals: &[u32],
     lists: [&[u32]; 3],

@@ -7,8 +7,8 @@ use crate::format::Cursor;
 use crate::limits::Limits;
 use crate::testing::arrays::Random;
 
-/// Some rows of runs that have their number as value, asked for once and again; whether they
-/// were searched for.
+/// Values of some rows, read twice, of runs whose values are their numbers; whether the first read
+/// searched for them.
 fn gathered(ends: &[u32], len: usize, rows: &[u32]) -> Result<(Vec<u32>, bool)> {
     let chooser = Chooser::new(&POOL);
     let numbers: Vec<u32> = (0..ends.len() as u32).collect();
