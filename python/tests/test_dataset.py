@@ -27,7 +27,7 @@ def write(path: Path, **columns: Any) -> str:
 
 @pytest.fixture
 def sales(tmp_path: Path) -> staffa.Dataset:
-    """Two years, of which only the later has discounts, and one that nobody noted."""
+    """Two years, of which only the later has discounts, and one without a year."""
     write(tmp_path / "sales/year=2023/city=a%2Fb/x.staffa", price=pa.array([1, 2, None], pa.int32()))
     write(tmp_path / "sales/year=2024/city=%C3%BC/x.staffa", price=[2**40, 5], discount=["no", "10%"])
     write(tmp_path / "sales/year=__HIVE_DEFAULT_PARTITION__/city=a%2Fb/x.staffa", price=[7])

@@ -437,7 +437,7 @@ def test_the_program(tmp_path: Path) -> None:
 
 def test_the_examples_of_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     guide = Path(__file__).parents[1].joinpath("README.md").read_text()
-    section = guide.split("## SQL, by DuckDB")[1].split("\n## ")[0]
+    section = guide.split("## SQL with DuckDB")[1].split("\n## ")[0]
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"pa": pa, "staffa": staffa}
     for example in section.split("```python\n")[1:]:

@@ -100,7 +100,7 @@ def test_the_same_rows(seed: int, tmp_path: Path) -> None:
 
 
 class Recorded(ds.Dataset):  # type: ignore[misc]
-    """Notes what is asked of a dataset."""
+    """Records the calls of a dataset."""
 
     def __init__(self, inner: staffa.Dataset) -> None:
         self.inner = inner

@@ -1,4 +1,4 @@
-"""`import staffa` is quick, brings nothing along, and says what is missing."""
+"""`import staffa` is quick and imports no optional library; a missing library has a clear error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Polars: what is pushed and what is not, limits, both engines, and writing in bounded memory."""
+"""Polars: pushdown, limits, both engines, and writing in bounded memory."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""`staffa report` in a real browser: no error, no request but the page itself, and what is pressed answers.
+"""`staffa report` in a real browser: no error, no request but the page itself, and working controls.
 
-Skipped where there is no Chromium. The browser is spoken to through a pipe, by its
+Skipped without Chromium. The test controls the browser through a pipe, by its
 DevTools protocol; nothing listens on a port.
 """
 
@@ -113,7 +113,7 @@ class Browser:
         return [e["params"] for e in self.events if e["method"] in spoken] + foreign + requests[1:]
 
     def close(self) -> None:
-        # A browser of its own, started above and by nobody else.
+        # The browser that was started above.
         os.close(self._write)
         try:
             self._process.wait(10)
@@ -151,7 +151,7 @@ OVERFLOWING = """
 })()
 """
 
-# The contrast of every text with what is behind it, as WCAG counts it; the words that have too little.
+# The words whose contrast with their background is too low, by WCAG.
 FAINT = """
 (() => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });

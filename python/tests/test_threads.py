@@ -40,8 +40,8 @@ CALLS: dict[str, Callable[[Path], Any]] = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_other_threads_run(name: str, path: Path) -> None:
-    """Python takes the GIL from nobody here, so another thread runs only when a call lets go of it. Whether it does
-    is up to the scheduler: the call is repeated until it did."""
+    """The switch interval is long here, so that another thread runs only if a call releases the GIL. The scheduler
+    decides whether it does: the call is repeated until it did."""
     write(path)
     call, steps, stop = CALLS[name], [0], threading.Event()
 

@@ -260,7 +260,7 @@ def test_embeddings_are_not_copied() -> None:
 
 
 def test_what_is_read_may_be_changed(path: Path) -> None:
-    """A tensor is the caller's: nobody else sees that memory."""
+    """A tensor belongs to the caller: its memory is not shared."""
     rows = staffa.torch.MapDataset(path, ["id"])
     for _ in range(2):
         numbers = staffa.torch.collate(rows.__getitems__(range(5000)))["id"]

@@ -1,4 +1,4 @@
-//! The page of `staffa report`, looked at from outside.
+//! The page of `staffa report`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -75,8 +75,7 @@ fn numbers(rows: i64) -> ArrayRef {
     )
 }
 
-/// Every element is closed in its turn, attributes are quoted, ids are there once and what is
-/// pointed to is there.
+/// Asserts that elements are closed in order, attributes are quoted, ids are unique and targets exist.
 #[track_caller]
 fn well_formed(page: &str) {
     const VOID: [&str; 7] = ["meta", "link", "input", "br", "wbr", "img", "path"];
@@ -141,7 +140,7 @@ fn well_formed(page: &str) {
     once.dedup();
     assert_eq!(once.len(), ids.len());
     for target in targets {
-        assert!(ids.contains(&target), "#{target} is nowhere");
+        assert!(ids.contains(&target), "#{target} does not exist");
     }
 }
 

@@ -5,7 +5,7 @@
   const byId = (id) => document.getElementById(id);
   for (const element of document.querySelectorAll(".js")) element.hidden = false;
 
-  // Light or dark: as the system has it until the button is pressed.
+  // Light or dark: the setting of the system, until the button is pressed.
   const button = byId("theme");
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
@@ -14,10 +14,10 @@
   dark.addEventListener("change", label);
   label();
 
-  // Of many columns the details wait as text, escaped where they were made.
+  // With many columns the details are escaped text until they are opened.
   const build = (column) => {
-    const waiting = column.querySelector(":scope > .lazy");
-    if (waiting) waiting.outerHTML = waiting.textContent;
+    const text = column.querySelector(":scope > .lazy");
+    if (text) text.outerHTML = text.textContent;
   };
   const list = byId("columns");
   list.addEventListener("toggle", (event) => {
@@ -56,7 +56,7 @@
     list.append(...columns.map((column) => column.element));
   });
 
-  // A column by its address, and by its rectangle.
+  // Opens a column by its address, or by its rectangle.
   const show = (id) => {
     const column = /^c\d+$/.test(id) && byId(id);
     if (!column) return;

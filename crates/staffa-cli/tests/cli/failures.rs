@@ -99,6 +99,14 @@ fn bad_requests_are_refused() {
             .run(&format!("count {file} --where \"price <\""))
             .fails(2, &["--where"]);
     }
+    program.run("frobnicate").fails(2, &["frobnicate"]);
+    assert_eq!(program.files(), before);
+}
+
+#[test]
+fn bad_conversions_are_refused() {
+    let program = Program::with_table(100);
+    let before = program.files();
     program
         .run("convert t.parquet out.staffa --encoding price=nope")
         .fails(2, &["nope"]);
@@ -156,7 +164,6 @@ fn bad_requests_are_refused() {
     program
         .run("convert t.parquet")
         .fails(2, &["an input and an output", "--help"]);
-    program.run("frobnicate").fails(2, &["frobnicate"]);
     program
         .run("convert t.parquet none/out.staffa")
         .fails(3, &["none/out.staffa"]);

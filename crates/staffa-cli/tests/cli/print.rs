@@ -218,6 +218,37 @@ fn the_structure_of_a_file_is_printed() {
             .text()
             .contains("encodings")
     );
+    assert!(
+        !program
+            .run("explain t.staffa --column city")
+            .succeeds()
+            .text()
+            .contains("price")
+    );
+    assert!(
+        program
+            .run("verify t.staffa")
+            .succeeds()
+            .text()
+            .starts_with("t.staffa: ok, 3,000 rows in ")
+    );
+    assert!(
+        program
+            .run("bench t.parquet --runs 1 --limit 1000")
+            .succeeds()
+            .text()
+            .contains("staffa balanced compared with parquet zstd-3: ")
+    );
+    for command in ["inspect", "explain"] {
+        program
+            .run(&format!("{command} t.staffa --column nope"))
+            .fails(2, &["\"nope\"", "id, price, city"]);
+    }
+}
+
+#[test]
+fn the_estimates_of_the_chooser_are_printed() {
+    let program = Program::with_table(3000);
     let why = program
         .run("explain t.staffa --column city --why")
         .succeeds()
@@ -254,32 +285,6 @@ fn the_structure_of_a_file_is_printed() {
             .is_some_and(|all| all.len() > 20),
         "{why}"
     );
-    assert!(
-        !program
-            .run("explain t.staffa --column city")
-            .succeeds()
-            .text()
-            .contains("price")
-    );
-    assert!(
-        program
-            .run("verify t.staffa")
-            .succeeds()
-            .text()
-            .starts_with("t.staffa: ok, 3,000 rows in ")
-    );
-    assert!(
-        program
-            .run("bench t.parquet --runs 1 --limit 1000")
-            .succeeds()
-            .text()
-            .contains("staffa balanced compared with parquet zstd-3: ")
-    );
-    for command in ["inspect", "explain"] {
-        program
-            .run(&format!("{command} t.staffa --column nope"))
-            .fails(2, &["\"nope\"", "id, price, city"]);
-    }
 }
 
 #[test]

@@ -83,16 +83,12 @@ pub(super) fn parquet_sizes(out: &mut String, report: &Report) {
          class=\"num\">Bytes</th><th scope=\"col\" class=\"num\">Compared with this file</th><th \
          aria-hidden=\"true\"></th></tr></thead>\n<tbody>"
     );
-    let bar = |size: u64, class: &str| {
-        let share = size as f64 / largest.max(1) as f64 * 100.0;
-        format!("<span class=\"bar {class}\" style=\"--p:{share:.2}\"></span>")
-    };
     put!(
         out,
         "<tr class=\"ours\"><th scope=\"row\">This file</th><td class=\"num\">{}</td><td></td><td \
          aria-hidden=\"true\">{}</td></tr>",
         bytes(ours),
-        bar(ours, "a")
+        bar(ours, largest, "a")
     );
     for one in measured {
         let label = one.name.replacen("parquet", "Parquet", 1);
@@ -103,7 +99,7 @@ pub(super) fn parquet_sizes(out: &mut String, report: &Report) {
                  aria-hidden=\"true\">{}</td></tr>",
                 bytes(*size),
                 times(&smaller(ours, *size)),
-                bar(*size, "b")
+                bar(*size, largest, "b")
             ),
             Err(why) => put!(
                 out,
@@ -113,6 +109,11 @@ pub(super) fn parquet_sizes(out: &mut String, report: &Report) {
         }
     }
     put!(out, "</tbody>\n</table></div>\n</section>");
+}
+
+fn bar(size: u64, largest: u64, class: &str) -> String {
+    let share = size as f64 / largest.max(1) as f64 * 100.0;
+    format!("<span class=\"bar {class}\" style=\"--p:{share:.2}\"></span>")
 }
 
 /// `6.7x` with a multiplication sign.
