@@ -10,8 +10,8 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use staffa_kernels::VECTOR;
 
 use crate::decode::{
-    Aggregator, AnyDecoder, Appended, Block, Budget, Decodable, Decoder, Needs, ReferenceStream,
-    Scratch, StreamOf, decode_all_strings,
+    AnyDecoder, Appended, Block, Budget, Decodable, Decoder, ReferenceStream, Scratch, StreamOf,
+    decode_all_strings,
 };
 use crate::encode::{Chooser, Encoding, Profile};
 use crate::encodings::{POOL, opener};
@@ -20,12 +20,14 @@ use crate::format::block::{self, Parts};
 use crate::format::{Cursor, Node, NodeRef};
 use crate::limits::Limits;
 use crate::values::{
-    Bitmap, Kind, OwnedValues, Physical, PhysicalType, StringsBuf, Values, for_words, vector_len,
+    Kind, OwnedValues, Physical, PhysicalType, StringsBuf, Values, for_words, vector_len,
 };
 
+mod aggregate;
 mod damage;
 mod file;
 mod shapes;
+use aggregate::aggregates;
 use damage::{damage, hostile, lying_fields};
 use file::through_file;
 use shapes::shapes;
@@ -265,128 +267,6 @@ fn takes(block: &Block<'_>, rows: &[u32], values: Values<'_>) -> Result<bool> {
             words(T::peek(decoder).unwrap(), rows, T::slice(values).unwrap())
         }, _ => Ok(true)),
     }
-}
-
-/// Keeps the values that it is handed, or their sum.
-struct Kept<T> {
-    needs: Needs,
-    values: Vec<T>,
-    sum: i128,
-}
-
-/// The low 128 bits of a word as an integer of a kind.
-fn integer<T: Decodable>(value: T, kind: Kind) -> i128 {
-    let mut bytes = Vec::new();
-    value.write_le(&mut bytes);
-    let sign = if kind == Kind::Signed && bytes.last().is_some_and(|byte| *byte > 127) {
-        255
-    } else {
-        0
-    };
-    bytes.resize(bytes.len().max(16), sign);
-    i128::from_le_bytes(*bytes.first_chunk().unwrap())
-}
-
-impl<T: Decodable> Aggregator<T> for Kept<T> {
-    fn needs(&self) -> Needs {
-        self.needs
-    }
-
-    fn values(&mut self, values: &[T]) -> Result<()> {
-        self.runs(values, &vec![1; values.len()])
-    }
-
-    fn runs(&mut self, values: &[T], counts: &[u32]) -> Result<()> {
-        assert_eq!(values.len(), counts.len());
-        for (value, count) in values.iter().zip(counts) {
-            assert!(*count > 0);
-            if let Needs::Sum(kind) = self.needs {
-                self.sum = self
-                    .sum
-                    .wrapping_add(integer(*value, kind).wrapping_mul((*count).into()));
-            }
-            self.values
-                .extend(std::iter::repeat_n(*value, *count as usize));
-        }
-        Ok(())
-    }
-
-    fn sum(&mut self, sum: i128) -> Result<()> {
-        assert!(matches!(self.needs, Needs::Sum(_)));
-        self.sum = self.sum.wrapping_add(sum);
-        Ok(())
-    }
-}
-
-/// Whether an aggregator is handed the values of all rows, and those of some.
-fn aggregates<T: Decodable>(decoder: &dyn Decoder<T>, expected: &[T]) -> Result<bool> {
-    let sorted = |values: &[T]| {
-        let mut numbers: Vec<(i128, i128)> = values
-            .iter()
-            .map(|value| {
-                let mut bytes = Vec::new();
-                value.write_le(&mut bytes);
-                bytes.resize(32, 0);
-                let (low, high) = bytes.split_at(16);
-                (
-                    i128::from_le_bytes(low.try_into().unwrap()),
-                    i128::from_le_bytes(high.try_into().unwrap()),
-                )
-            })
-            .collect();
-        numbers.sort_unstable();
-        numbers
-    };
-    let some = selections(expected.len()).into_iter().map(|rows| {
-        let mut bits = Bitmap::filled(expected.len(), false);
-        rows.iter().for_each(|row| bits.set(*row as usize, true));
-        (rows, Some(bits))
-    });
-    let all = std::iter::once(((0..expected.len() as u32).collect(), None));
-    for (rows, bits) in all.chain(some) {
-        let there: Vec<T> = rows.iter().map(|row| expected[*row as usize]).collect();
-        let mut cx = Scratch::default();
-        for needs in [
-            Needs::InOrder,
-            Needs::AnyOrder,
-            Needs::Once,
-            Needs::Sum(Kind::Signed),
-            Needs::Sum(Kind::Unsigned),
-        ] {
-            // Wider integers have a sign.
-            if needs == Needs::Sum(Kind::Unsigned) && T::BYTES > 8 {
-                continue;
-            }
-            let mut found = Kept {
-                needs,
-                values: Vec::new(),
-                sum: 0,
-            };
-            decoder.aggregate(bits.as_ref(), &mut found, &mut cx)?;
-            let right = match needs {
-                Needs::InOrder => found.values == there,
-                Needs::AnyOrder => sorted(&found.values) == sorted(&there),
-                Needs::Once => {
-                    let distinct = |values: &[T]| {
-                        let mut values = sorted(values);
-                        values.dedup();
-                        values
-                    };
-                    distinct(&found.values) == distinct(&there)
-                }
-                Needs::Sum(kind) => {
-                    found.sum
-                        == there
-                            .iter()
-                            .fold(0i128, |sum, value| sum.wrapping_add(integer(*value, kind)))
-                }
-            };
-            if !right {
-                return Ok(false);
-            }
-        }
-    }
-    Ok(true)
 }
 
 /// Selections of `len` rows: none, first and last ones, one, few, some and all.
