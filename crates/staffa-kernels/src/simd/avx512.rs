@@ -51,19 +51,24 @@ pub(super) fn sub<T: Int>(a: __m512i, b: __m512i) -> __m512i {
     by_bytes!(T, (a, b): 1 _mm512_sub_epi8 2 _mm512_sub_epi16 4 _mm512_sub_epi32, else _mm512_sub_epi64)
 }
 
+/// The bits of a shift, for all words.
+#[inline]
+pub(super) fn shift(bits: u32) -> __m128i {
+    // SAFETY: every x86-64 has the instruction.
+    unsafe { _mm_cvtsi32_si128(bits as i32) }
+}
+
 /// Words shifted right, of 16 bits or more.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
-pub(super) fn shift_right<T: Int>(words: __m512i, bits: u32) -> __m512i {
-    let bits = _mm_cvtsi32_si128(bits as i32);
+pub(super) fn shift_right<T: Int>(words: __m512i, bits: __m128i) -> __m512i {
     by_bytes!(T, (words, bits): 2 _mm512_srl_epi16 4 _mm512_srl_epi32, else _mm512_srl_epi64)
 }
 
 /// Words shifted left, of 16 bits or more.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
-pub(super) fn shift_left<T: Int>(words: __m512i, bits: u32) -> __m512i {
-    let bits = _mm_cvtsi32_si128(bits as i32);
+pub(super) fn shift_left<T: Int>(words: __m512i, bits: __m128i) -> __m512i {
     by_bytes!(T, (words, bits): 2 _mm512_sll_epi16 4 _mm512_sll_epi32, else _mm512_sll_epi64)
 }
 

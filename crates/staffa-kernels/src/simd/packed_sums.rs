@@ -7,7 +7,7 @@
 use std::arch::x86_64::*;
 
 #[cfg(target_arch = "x86_64")]
-use super::avx512::{add, lanes, shift_right, splat};
+use super::avx512::{add, lanes, shift, shift_right, splat};
 #[cfg(target_arch = "x86_64")]
 use super::bitpack::layout::ROW;
 #[cfg(target_arch = "x86_64")]
@@ -107,9 +107,9 @@ fn sum_fields<T: Int, const W: usize>(differences: Packed<'_, T>, base: T, out: 
     for (word, row_of_words) in packed.as_chunks::<ROW>().0.iter().enumerate() {
         let sums = field_sums::<T, W>(row_of_words);
         for row in 0..rows {
-            let shift = (row / (16 / W) * 16) as u32;
+            let bits = shift((row / (16 / W) * 16) as u32);
             let [low, high, total] =
-                sums[row % (16 / W)].map(|x| _mm512_and_si512(shift_right::<T>(x, shift), field));
+                sums[row % (16 / W)].map(|x| _mm512_and_si512(shift_right::<T>(x, bits), field));
             // SAFETY: `W * rows` is the bits of a word, and `2 * lanes` for each of them are 1,024.
             unsafe {
                 let to = out.as_mut_ptr().add((word * rows + row) * 2 * lanes);
@@ -150,8 +150,9 @@ fn field_sums<T: Int, const W: usize>(row_of_words: &[u8; ROW]) -> [[__m512i; 3]
         [0, 64].map(|half| unsafe { _mm512_loadu_si512(row_of_words.as_ptr().add(half).cast()) });
     let mut sums = [[_mm512_setzero_si512(); 3]; 16];
     for (i, sums) in sums[..16 / W].iter_mut().enumerate() {
-        let [low, high] = halves
-            .map(|x| lane_sums::<T>(_mm512_and_si512(shift_right::<T>(x, (i * W) as u32), one)));
+        let bits = shift((i * W) as u32);
+        let [low, high] =
+            halves.map(|x| lane_sums::<T>(_mm512_and_si512(shift_right::<T>(x, bits), one)));
         let high = add::<T>(high, last_lane::<T>(low));
         *sums = [low, high, last_lane::<T>(high)];
     }

@@ -4,7 +4,7 @@
 use std::arch::x86_64::*;
 
 use super::layout::{ROW, mask, packed_bytes, place};
-use crate::simd::avx512::{add, shift_left, shift_right, splat};
+use crate::simd::avx512::{self, add, shift_left, shift_right, splat};
 use crate::word::{Int, VECTOR};
 
 /// Calls `put(i, values)` with one register of unpacked values above `base` after another, where `i`
@@ -32,19 +32,20 @@ pub(in crate::simd) fn rows_avx512<T: Int>(
         let read = |word: usize, half: usize| unsafe {
             _mm512_loadu_si512(packed.as_ptr().add(word * ROW + half * 64).cast())
         };
-        let mut finish = |half: usize, bits| {
-            let values = add::<T>(base, _mm512_and_si512(bits, mask));
-            put(row * lanes + half * lanes / 2, values);
-        };
+        let above = |bits| add::<T>(base, _mm512_and_si512(bits, mask));
+        let down = avx512::shift(shift);
         if shift + width <= T::BITS {
             for half in 0..2 {
-                finish(half, shift_right::<T>(read(word, half), shift));
+                let low = shift_right::<T>(read(word, half), down);
+                put(row * lanes + half * lanes / 2, above(low));
             }
         } else {
+            let up = avx512::shift(T::BITS - shift);
             for half in 0..2 {
-                let low = shift_right::<T>(read(word, half), shift);
-                let high = shift_left::<T>(read(word + 1, half), T::BITS - shift);
-                finish(half, _mm512_or_si512(low, high));
+                let low = shift_right::<T>(read(word, half), down);
+                let high = shift_left::<T>(read(word + 1, half), up);
+                let bits = _mm512_or_si512(low, high);
+                put(row * lanes + half * lanes / 2, above(bits));
             }
         }
     }

@@ -62,12 +62,14 @@ fn unpack_body<T: Int>(packed: &[u8], width: u32, base: T, out: &mut [T]) -> boo
     }
     let mut bit = 0;
     let mut out = out;
-    if (1..=56).contains(&width) {
+    if width <= 56 {
         // Up to 7 bits of the byte before and 56 of the value fit into eight bytes; the last few
         // values have fewer bytes behind them.
-        let whole = packed.len().saturating_sub(8) * 8 / width as usize;
+        let whole = (packed.len().saturating_sub(8) * 8).checked_div(width as usize);
+        // Values of 0 bits are read from nothing.
+        let whole = whole.map_or(0, |whole| whole.min(out.len()));
         let mask = mask::<u64>(width);
-        let (head, tail) = out.split_at_mut(whole.min(out.len()));
+        let (head, tail) = out.split_at_mut(whole);
         for out in head {
             // SAFETY: the value begins at least eight bytes before the end.
             let bytes = unsafe { packed.as_ptr().add(bit / 8).cast::<u64>().read_unaligned() };

@@ -101,15 +101,18 @@ fn unpack_body<T: Int>(packed: &[u8], width: u32, base: T, out: &mut [T]) -> boo
     }
     let mask = mask::<T>(width);
     let (rows, _) = packed.as_chunks::<ROW>();
+    // SAFETY: the last bit of the last row of values is bit `BITS * width` of a lane, so the word in
+    // which a row begins, and the next one where the row reaches into it, are below `width`.
+    let row_of_words = |word: usize| unsafe { rows.get_unchecked(word) };
     for (row, out) in out.chunks_exact_mut(ROW / T::BYTES).enumerate() {
         let (word, shift) = place::<T>(row, width);
-        let low = words::<T>(&rows[word]);
+        let low = words::<T>(row_of_words(word));
         if shift + width <= T::BITS {
             for (out, low) in out.iter_mut().zip(low) {
                 *out = base.wrapping_add((low >> shift) & mask);
             }
         } else {
-            let high = words::<T>(&rows[word + 1]);
+            let high = words::<T>(row_of_words(word + 1));
             for ((out, low), high) in out.iter_mut().zip(low).zip(high) {
                 *out = base.wrapping_add((low >> shift | high << (T::BITS - shift)) & mask);
             }
