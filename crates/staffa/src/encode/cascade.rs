@@ -38,7 +38,7 @@ const DOUBTED: usize = 2;
 /// Levels with children of the profile `small`; only its roots are that high.
 const SMALL_DEPTH: u8 = 4;
 
-/// An encoding with children is tried only if its estimate saves more than one part in so many.
+/// An encoding with children is tried only if its estimate saves more than 1/64.
 const LEAST_SAVING: usize = 64;
 
 /// The cost that an encoding is estimated to have, or why it is out of the question.

@@ -1,4 +1,4 @@
-//! What is known of an encoding without looking at values.
+//! The constants of an encoding: its identity, and what the chooser weighs it by.
 
 use super::Encoding;
 
@@ -7,29 +7,29 @@ use super::Encoding;
 pub struct Info {
     /// One byte on disk, never used again for another.
     pub id: u8,
-    /// The field's name for it, as in `--encoding price=run_end`.
+    /// The literature's name for it, as in `--encoding price=run_end`.
     pub name: &'static str,
     /// One line of help.
     pub about: &'static str,
     /// Names of the children, in order.
     pub child_names: &'static [&'static str],
-    /// Whether its children, if any, are lengths alone: allowed where the cascade is as deep as it
-    /// may be.
+    /// Whether its children, if any, are lengths alone: allowed at the last level of a cascade.
     pub terminal: bool,
-    /// Where the chooser may take it by itself.
+    /// Where the chooser may take it without a request by name.
     pub availability: Availability,
-    /// What has to be decoded to read one value, its children apart.
+    /// What is decoded to read one value, without its children.
     pub point_access: PointAccess,
-    /// Picoseconds to decode a value in the cache, its children apart: measured by `decode_times`.
+    /// Picoseconds to decode a value in the cache, without its children: measured by
+    /// `decode_times`.
     pub decode_picos: u32,
-    /// Whether it derives a column from reference columns: never chosen for a column by itself.
+    /// Whether it derives a column from reference columns: never chosen for a column alone.
     pub needs_reference: bool,
     /// Whether an estimate looks at all values, since a sample cannot show the gain.
     pub estimates_from_all_values: bool,
 }
 
 impl Info {
-    /// What most encodings have; `id`, `name` and `about` are each one's own.
+    /// The constants of most encodings; `id`, `name` and `about` are each one's own.
     pub const DEFAULT: Self = Self {
         id: u8::MAX,
         name: "",
@@ -43,22 +43,20 @@ impl Info {
         estimates_from_all_values: false,
     };
 
-    /// Whether it may stand where the cascade is as deep as it may be.
+    /// Whether it may stand at the last level of a cascade.
     pub fn is_terminal(&self) -> bool {
         self.terminal || self.child_names.is_empty()
     }
 }
 
-/// Where the chooser may take an encoding by itself; by name a column can have any.
+/// Where the chooser may take an encoding without a request; by name a column can have any.
 #[derive(Clone, Copy)]
 pub enum Availability {
     /// With every profile.
     Always,
-    /// Strings with the profile `fast`: quick to write, if not as small or as quick to read as
-    /// others.
+    /// Strings with the profile `fast`: quick to write, but larger and slower to read than others.
     Fast,
-    /// With the profile `balanced` where this other one is not, and with `small`, which tries
-    /// everything.
+    /// With the profile `balanced` where this other one is excluded, and with `small`.
     Instead(&'static dyn Encoding),
     /// With the profiles `balanced` and `small`: slow to write.
     Slow,
@@ -70,12 +68,12 @@ pub enum Availability {
     ByName,
 }
 
-/// What has to be decoded to read one value.
+/// What is decoded to read one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PointAccess {
-    /// The value: its place follows from its row.
+    /// The value: its position follows from its row.
     Value,
-    /// The vector that it is in, and at most what all vectors share.
+    /// The vector of the value, and at most what all vectors share.
     Vector,
     /// All values of the block.
     Block,

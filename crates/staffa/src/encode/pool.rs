@@ -1,4 +1,4 @@
-//! The pool: the encodings that there are, by id and by name.
+//! The pool: all encodings, by id and by name.
 
 use std::fmt;
 
@@ -12,11 +12,11 @@ use crate::values::{Kind, PhysicalType};
 pub struct Pool {
     /// All of them.
     pub all: &'static [&'static dyn Encoding],
-    /// The one for values that are all equal.
+    /// The encoding of equal values.
     pub constant: &'static dyn Encoding,
-    /// The one that holds all words and byte strings.
+    /// The encoding that holds all words and byte strings.
     pub plain: &'static dyn Encoding,
-    /// The one that holds all bits.
+    /// The encoding that holds all bits.
     pub plain_bits: &'static dyn Encoding,
 }
 
@@ -52,7 +52,7 @@ impl Pool {
             .collect()
     }
 
-    /// Encodings that are not to be chosen, one bit per id.
+    /// The set of these encodings, one bit per id, for the user to exclude.
     pub(crate) fn excluded(&self, names: &[String]) -> Result<u64> {
         names.iter().try_fold(0, |all, name| {
             let encoding = self.by_name(name)?;

@@ -1,25 +1,25 @@
-//! What the chooser weighs.
+//! What the chooser aims at: a profile, and the expected access.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Error;
 
-/// What the chooser weighs.
+/// The balance of size and speed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
-    /// Light encodings, LZ4 for strings, the best estimate taken at its word: quick to write.
+    /// Light encodings, LZ4 for strings, only the best estimate encoded: quick to write.
     Fast,
-    /// The default: cascades three deep, close estimates tried out.
+    /// The default: cascades of three levels, the best estimates encoded and compared.
     #[default]
     Balanced,
-    /// Deeper cascades, everything tried out: slow to write.
+    /// Deeper cascades, all candidates encoded and compared: slow to write.
     Small,
 }
 
 impl Profile {
-    /// Bytes that a picosecond of decoding is worth to the chooser.
+    /// Bytes that the chooser trades for a picosecond of decoding.
     pub(crate) fn bytes_per_pico(self) -> f64 {
         match self {
             Self::Fast | Self::Balanced => 5e-5,
@@ -60,8 +60,8 @@ pub enum Access {
     /// The default: whole columns, or long parts of them.
     #[default]
     Scan,
-    /// Single rows by number: what must decode a whole block for one value has to be half as large
-    /// as anything else.
+    /// Single rows by number: an encoding that decodes a whole block for one value must be half as
+    /// large as any other.
     Random,
 }
 

@@ -30,13 +30,13 @@ pub(super) fn rows() -> usize {
     runs * run
 }
 
-/// Rows of a vector of a sample: where runs are as ever, each stands for itself.
+/// Rows of a vector of a sample: by default each run is one.
 pub(super) fn vector_rows() -> usize {
     shape().1.clamp(RUN, VECTOR)
 }
 
-/// The sample; `None` where there are hardly more values than it would hold, and for bits, which
-/// are cheap to encode.
+/// The sample; `None` where there are at most twice as many values, and for bits, which are cheap
+/// to encode.
 pub(super) fn of(values: Values<'_>) -> Option<OwnedValues> {
     let (runs, run) = shape();
     if values.len() <= runs * run * 2 || matches!(values, Values::Bits(_)) {
@@ -45,7 +45,7 @@ pub(super) fn of(values: Values<'_>) -> Option<OwnedValues> {
     let part = values.len() / runs;
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
     let runs = (0..runs).flat_map(|i| {
-        // Anywhere in its part, the same for the same number of values: files are reproducible.
+        // Anywhere in its part, but a function of the number of values: files are reproducible.
         seed ^= seed << 13;
         seed ^= seed >> 7;
         seed ^= seed << 17;

@@ -81,13 +81,11 @@ impl<'a> Stats<'a> {
             for_values!(self.values,
                 words(words) => 1 + changes(words),
                 bits(bits) => bit_runs(bits),
-                bytes(strings) => match self.coded.get() {
+                bytes(strings) => 1 + if let Some(Some(coded)) = self.coded.get() {
                     // Codes compare faster than strings.
-                    Some(Some(coded)) => 1 + changes(&coded.codes),
-                    _ => {
-                        let pairs = strings.iter().zip(strings.iter().skip(1));
-                        1 + pairs.filter(|(a, b)| a != b).count()
-                    }
+                    changes(&coded.codes)
+                } else {
+                    strings.iter().zip(strings.iter().skip(1)).filter(|(a, b)| a != b).count()
                 },
             )
         })

@@ -101,16 +101,15 @@ fn decoded_bytes(ty: Option<PhysicalType>, large: bool, chunk: &ChunkEntry) -> u
     let has_nulls = chunk.blocks.iter().any(|b| b.zone.nulls > 0);
     let bitmap = chunk.values.div_ceil(8);
     let offset_bytes = if large { 8 } else { 4 };
-    let values = match ty {
-        None => 0,
-        Some(PhysicalType::Bits) => bitmap,
-        Some(ty) => match ty.width_bytes() {
-            Some(width) => chunk.values * width as u64,
-            None => {
-                let strings: u64 = chunk.blocks.iter().map(|b| b.string_bytes).sum();
-                strings + (chunk.values + 1) * offset_bytes
-            }
-        },
+    let width = ty.and_then(PhysicalType::width_bytes);
+    let values = match (ty, width) {
+        (None, _) => 0,
+        (_, Some(width)) => chunk.values * width as u64,
+        (Some(PhysicalType::Bits), None) => bitmap,
+        (Some(_), None) => {
+            let strings: u64 = chunk.blocks.iter().map(|b| b.string_bytes).sum();
+            strings + (chunk.values + 1) * offset_bytes
+        }
     };
     values + if has_nulls { bitmap } else { 0 }
 }

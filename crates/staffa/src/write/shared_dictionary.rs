@@ -15,8 +15,8 @@ const DISTINCT_SHARE: f64 = 0.75;
 /// A chunk of fewer bytes has no dictionary.
 const LEAST_BYTES: usize = 256;
 
-/// A dictionary of integers must save one part in so many: codes hide the numbers from the columns
-/// that could be derived from them.
+/// A dictionary of integers must save 1/24: codes hide the numbers from the columns that could be
+/// derived from them.
 const LEAST_SAVING: usize = 24;
 
 /// What became of the dictionary that the blocks of a chunk could share.

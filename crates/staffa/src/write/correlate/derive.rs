@@ -23,12 +23,15 @@ const SEVERAL: usize = 4;
 /// A reference column, its block, and its coefficient.
 type ChosenReference<'a> = (&'a ChosenChunk<'a>, &'a ChosenBlock<'a>, i64);
 
+/// Bytes of some blocks: alone, and derived.
+type Bytes = (usize, usize);
+
 /// Derives the blocks of a column; no trees where the column does not shrink enough. With the bytes
-/// alone and derived of the blocks that were encoded.
+/// of the blocks that were encoded.
 pub(super) fn derive(
     chosen: &[ChosenChunk<'_>],
     derivation: &Derivation,
-) -> Result<(Option<Vec<Trees>>, (usize, usize))> {
+) -> Result<(Option<Vec<Trees>>, Bytes)> {
     let chunk = |leaf: usize| {
         let chunk = chosen.get(leaf);
         chunk.ok_or_else(|| Error::internal("a derivation of no column"))
@@ -47,12 +50,12 @@ pub(super) fn derive(
         let references = references.collect::<Result<Vec<_>>>()?;
         derive_block(column, block, &references, derivation, example)
     };
-    let bytes = |trees: &[(usize, Trees)]| -> (usize, usize) {
+    let bytes = |trees: &[(usize, Trees)]| -> Bytes {
         let alone = |(i, _): &(usize, Trees)| column.blocks.get(*i).map_or(0, |b| b.trees.size());
         let alone = trees.iter().map(alone).sum();
         (alone, trees.iter().map(|(_, trees)| trees.size()).sum())
     };
-    let pays = |(alone, derived): (usize, usize)| {
+    let pays = |(alone, derived): Bytes| {
         derived + LEAST_BYTES <= alone && (derived as f64) < alone as f64 * WORTH
     };
     let judged = judged(column);
