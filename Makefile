@@ -6,14 +6,17 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
 FUZZ_SECONDS ?= 600
-# What cargo makes of crates/staffa-duckdb.
-DUCKDB_LIBRARY = libstaffa_duckdb.$(if $(filter Darwin,$(shell uname)),dylib,so)
+# What cargo makes of crates/staffa-duckdb and of crates/staffa-python.
+DUCKDB_LIBRARY = libstaffa_duckdb.$(SUFFIX)
+PYTHON_LIBRARY = lib_staffa.$(SUFFIX)
+SUFFIX = $(if $(filter Darwin,$(shell uname)),dylib,so)
 # Where cargo builds; another folder may be set outside.
 CARGO_TARGET_DIR ?= target
 export CARGO_TARGET_DIR
 export PATH := $(abspath $(CARGO_TARGET_DIR))/tools/bin:$(PATH)
-# The extension is checked and built for this interpreter.
+# The extension module is checked and built for this interpreter, which loads it: both are what maturin sets as well.
 export PYO3_PYTHON = $(BIN)/python
+export PYO3_BUILD_EXTENSION_MODULE = 1
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-rust test-python extension duckdb check lint fmt wheel docs bench fuzz asan arm venv clean
@@ -27,26 +30,24 @@ demo: ## convert, measure and query the tables in testdata/tables (no Python nee
 
 test: test-rust test-python ## all tests: Rust with its examples, then Python with its examples
 
-# The extensions have no tests here; asked for with the others, all is built of the same dependencies with the same features.
+# Always the whole workspace: a selection of packages has features of its own, and dependencies built for it alone.
 test-rust: ## the tests of the Rust crates, with their examples
-	$(CARGO) test --workspace --features staffa-kernels/small-pieces
+	$(CARGO) test --workspace --locked
 
-test-python: extension duckdb-dev ## the tests of the Python package, with its examples
+test-python: extension ## the tests of the Python package, with its examples
 	$(BIN)/python -m pytest
 
-# Unoptimised code is slow enough here that optimising a little is quicker in all.
-extension: venv ## build the extension module into .venv
-	CARGO_PROFILE_DEV_OPT_LEVEL=1 VIRTUAL_ENV=$(VENV) $(BIN)/maturin develop --quiet
-
-# Together with the extension module, so that both share what they are built of.
-duckdb-dev: extension
-	CARGO_PROFILE_DEV_OPT_LEVEL=1 $(CARGO) build --quiet --locked -p staffa-duckdb -p staffa-python
+# There are no examples: with `--examples` cargo resolves features as for tests, and builds no dependency again.
+extension: venv ## build both extensions for the tests, and put the Python package on the path of .venv
+	$(CARGO) build --workspace --lib --examples --locked --quiet
+	cp "$(CARGO_TARGET_DIR)/debug/$(PYTHON_LIBRARY)" python/staffa/_staffa.abi3.so.part
+	mv python/staffa/_staffa.abi3.so.part python/staffa/_staffa.abi3.so
 	$(BIN)/python scripts/duckdb_extension.py "$(CARGO_TARGET_DIR)/debug/$(DUCKDB_LIBRARY)" python/staffa/staffa.duckdb_extension
 
+# With the extension module, so that `make wheel` builds what both depend on once.
 duckdb: venv ## build the DuckDB extension into the Python package
-	$(CARGO) build --release --locked -p staffa-duckdb
-	strip -S -x -o "$(CARGO_TARGET_DIR)/release/stripped-$(DUCKDB_LIBRARY)" "$(CARGO_TARGET_DIR)/release/$(DUCKDB_LIBRARY)"
-	$(BIN)/python scripts/duckdb_extension.py "$(CARGO_TARGET_DIR)/release/stripped-$(DUCKDB_LIBRARY)" \
+	$(CARGO) build --release --locked -p staffa-duckdb -p staffa-python
+	$(BIN)/python scripts/duckdb_extension.py "$(CARGO_TARGET_DIR)/release/$(DUCKDB_LIBRARY)" \
 		python/staffa/staffa.duckdb_extension
 
 check: lint test docs ## everything that must pass: formatting, lints, documentation, licences, tests
@@ -56,7 +57,7 @@ lint: venv ## formatting, lints, documentation, licences
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) fmt --manifest-path bench/experiments/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc -p staffa -p staffa-kernels --lib --no-deps --locked
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --lib --examples --no-deps --locked
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -71,7 +72,7 @@ fmt: venv ## format all code
 	$(BIN)/ruff check --fix
 
 wheel: duckdb ## a wheel for this platform, into dist/
-	$(BIN)/maturin build --release --locked --strip --compression-level 9 --out dist
+	$(BIN)/maturin build --release --locked --compression-level 9 --out dist
 
 docs: venv $(VENV)/.docs ## the documentation, into target/docs (the search needs a server: python -m http.server -d target/docs)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir "$(abspath $(CARGO_TARGET_DIR))/docs"
@@ -102,6 +103,7 @@ venv: $(VENV)/.ready ## the Python environment of the project, .venv
 $(VENV)/.ready: python/requirements-dev.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement python/requirements-dev.txt
+	echo "$(CURDIR)/python" >"$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/staffa.pth"
 	touch $@
 
 $(VENV)/.docs: docs/requirements.txt $(VENV)/.ready

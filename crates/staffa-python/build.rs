@@ -1,9 +1,15 @@
-//! Functions that compile to the same code are kept once: a tenth of the library. Where rustc links
-//! by LLD.
+//! What the linker is told.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    if std::env::var("TARGET").is_ok_and(|target| target == "x86_64-unknown-linux-gnu") {
+    let target = std::env::var("TARGET").unwrap_or_default();
+    // Functions that compile to the same code are kept once: a tenth of the library. Where rustc
+    // links by LLD.
+    if target == "x86_64-unknown-linux-gnu" {
         println!("cargo::rustc-link-arg-cdylib=-Wl,--icf=all");
+    }
+    // The interpreter that loads the library has Python's functions.
+    if target.ends_with("apple-darwin") {
+        println!("cargo::rustc-link-arg-cdylib=-Wl,-undefined,dynamic_lookup");
     }
 }
