@@ -40,9 +40,9 @@ pub fn run(folder: &str) -> Result<Value> {
         let sums = || {
             let part =
                 |(offset, len): &(u64, u64)| &bytes[*offset as usize..(offset + len) as usize - 4];
-            let sum = parts
-                .iter()
-                .fold(0, |sum, at| sum ^ staffa::testing::bench::checksum(part(at)));
+            let sum = parts.iter().fold(0, |sum, at| {
+                sum ^ staffa::testing::bench::checksum(part(at))
+            });
             std::hint::black_box(sum);
             Ok(())
         };
