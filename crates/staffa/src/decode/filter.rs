@@ -178,8 +178,13 @@ impl StringTest<'_> {
                 (true, negated)
             }
             Bulk::Each | Bulk::Contain(..) => {
-                for (i, string) in strings.iter().enumerate() {
-                    *words.get_mut(i / 64)? |= u64::from((self.passes)(string.ok()?)) << (i % 64);
+                let mut rest = bytes;
+                for (word, lengths) in words.iter_mut().zip(lengths.chunks(64)) {
+                    for (i, length) in lengths.iter().enumerate() {
+                        let (string, behind) = rest.split_at_checked(*length as usize)?;
+                        *word |= u64::from((self.passes)(string)) << i;
+                        rest = behind;
+                    }
                 }
                 (true, false)
             }

@@ -210,15 +210,12 @@ impl<'a> LazyStrings<'a> {
 
     /// Which strings pass. Those of a shared dictionary are decoded, since every block filters them.
     pub fn filter(&self, test: &StringTest<'_>, cx: &mut Scratch) -> Result<Bitmap> {
-        match (&self.origin, self.all.get()) {
-            (Origin::Child(decoder), None) => decoder.filter(test, self.string_bytes, cx),
-            _ => {
-                let all = self.all()?;
-                Ok((0..all.len())
-                    .map(|i| all.get(i).is_some_and(test.passes))
-                    .collect())
-            }
+        if let (Origin::Child(decoder), None) = (&self.origin, self.all.get()) {
+            return decoder.filter(test, self.string_bytes, cx);
         }
+        let all = self.all()?;
+        let strings = (0..all.len()).map(|i| all.get(i));
+        Ok(strings.map(|s| s.is_some_and(test.passes)).collect())
     }
 }
 

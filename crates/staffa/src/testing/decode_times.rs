@@ -10,7 +10,7 @@ use std::time::Instant;
 use staffa_kernels::VECTOR;
 
 use super::conformance::{numbers, picked};
-use crate::decode::{Budget, Scratch, decode_all_strings, for_decoder};
+use crate::decode::{Budget, Decodable, Decoder, Scratch, decode_all_strings, for_decoder};
 use crate::encode::{Chooser, Encoding, Profile, Stats};
 use crate::encodings::{POOL, opener};
 use crate::format::{Cursor, Node, NodeRef};
@@ -31,13 +31,7 @@ fn picos(node: &Node) -> f64 {
     let mut scratch = Scratch::default();
     let mut once = || {
         for_decoder!(&decoder,
-            words(d) => {
-                let mut out = vec![Default::default(); VECTOR];
-                for v in 0..d.len() / VECTOR {
-                    d.vector(v, &mut scratch, &mut out).unwrap();
-                    black_box(&mut out);
-                }
-            },
+            words(d) => vectors(d.as_ref(), &mut scratch),
             bits(d) => drop(black_box(d.bits().unwrap())),
             bytes(d) => {
                 let mut budget = Budget::new(u64::MAX);
@@ -45,7 +39,7 @@ fn picos(node: &Node) -> f64 {
                     decode_all_strings(d.as_ref(), &mut budget, "strings").unwrap(),
                 ));
             },
-        )
+        );
     };
     let times = (0..40).map(|_| {
         let start = Instant::now();
@@ -53,6 +47,14 @@ fn picos(node: &Node) -> f64 {
         start.elapsed().as_nanos()
     });
     times.min().unwrap() as f64 * 1000.0 / node.len.max(1) as f64
+}
+
+fn vectors<T: Decodable>(decoder: &dyn Decoder<T>, cx: &mut Scratch) {
+    let mut out = vec![T::default(); VECTOR];
+    for v in 0..decoder.len() / VECTOR {
+        decoder.vector(v, cx, &mut out).unwrap();
+        black_box(&mut out);
+    }
 }
 
 /// The time of a node without its children.
