@@ -15,8 +15,6 @@ def set_retained_memory(bytes: int) -> int:
     stay with the process; the rest is offered to the system, which takes it under memory pressure. Until then it counts
     as memory of the process.
 
-    If glibc's malloc is set to keep more than 64 MiB (`GLIBC_TUNABLES=glibc.malloc.trim_threshold=...` or
-    `MALLOC_TRIM_THRESHOLD_` in the environment), that much stays with the process, and the limit is at least as high.
     On systems other than Linux, which cannot be offered memory, the default limit is 64 MiB. The DuckDB extension
     retains memory of its own, with its own limit.
 

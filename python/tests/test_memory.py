@@ -79,22 +79,6 @@ def test_a_forked_process_has_a_limit_of_its_own(path: Path) -> None:
     read(path)
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "expected"),
-    [
-        ("GLIBC_TUNABLES", f"glibc.malloc.arena_max=1:glibc.malloc.trim_threshold={2000 * MIB}", 2000 * MIB),
-        ("MALLOC_TRIM_THRESHOLD_", str(3000 * MIB), 3000 * MIB),
-        ("MALLOC_TRIM_THRESHOLD_", "100", DEFAULT),
-    ],
-)
-def test_the_limit_follows_the_settings_of_malloc(name: str, value: str, expected: int) -> None:
-    program = "import staffa; print(staffa.set_retained_memory(0))"
-    others = {k: v for k, v in os.environ.items() if k not in ("GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_")}
-    for more, limit in ({}, DEFAULT), ({name: value}, expected):
-        done = subprocess.run([sys.executable, "-c", program], env=others | more, capture_output=True, check=True)
-        assert int(done.stdout) == limit
-
-
 @pytest.mark.parametrize("bad", [None, -1, "much", 1.5, True, 2**64])
 def test_a_limit_is_a_whole_number(bad: object) -> None:
     with pytest.raises(staffa.InvalidArgumentError, match="bytes must be a whole number"):

@@ -9,7 +9,7 @@ use arrow_schema::{DataType, FieldRef, SchemaRef};
 use duckdb_neo::Result;
 use duckdb_neo::connection::Context;
 use duckdb_neo::data_chunk::DataChunkRef;
-use staffa::{Part, Predicate, Reader, Scan};
+use staffa::{Predicate, Reader, Scan, Split};
 
 use crate::border;
 use crate::error::{internal, of_staffa, of_text};
@@ -31,7 +31,7 @@ pub(crate) struct ScanState {
     /// The same scans without the filter.
     unfiltered: Option<Vec<Scan>>,
     /// The index of the file and the part, in order.
-    parts: Vec<(usize, Part)>,
+    parts: Vec<(usize, Split)>,
     next: AtomicUsize,
     output_schema: SchemaRef,
 }
@@ -60,7 +60,7 @@ impl ScanState {
         };
         let mut parts = Vec::new();
         for (index, scan) in scans.iter().enumerate() {
-            let of_file = scan.parts(PART_ROWS).map_err(|e| of_staffa(&e))?;
+            let of_file = scan.splits(PART_ROWS).map_err(|e| of_staffa(&e))?;
             parts.extend(of_file.into_iter().map(|part| (index, part)));
         }
         let output_schema = files.output_schema.project(columns).map_err(of_text)?;
@@ -153,7 +153,7 @@ impl ThreadState {
         }
     }
 
-    fn open_part(&mut self, scan: &ScanState, file: usize, part: &Part) -> Result<Reader> {
+    fn open_part(&mut self, scan: &ScanState, file: usize, part: &Split) -> Result<Reader> {
         (self.rows, self.kept) = (part.num_rows(), 0);
         let scans = match &scan.unfiltered {
             Some(unfiltered) if self.skip > 0 => unfiltered,
@@ -163,7 +163,7 @@ impl ThreadState {
         let scan = scans
             .get(file)
             .ok_or_else(|| internal("a part without a file"))?;
-        let reader = scan.clone().part(part.clone()).reader();
+        let reader = scan.clone().split(part.clone()).reader();
         reader.map_err(|e| of_staffa(&e))
     }
 

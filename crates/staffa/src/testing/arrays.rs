@@ -162,6 +162,7 @@ pub(crate) fn through(batch: &RecordBatch, schema: &Schema) -> Result<RecordBatc
 
 /// `rows` values of any accepted type, about one in five NULL where `nullable`; contents under
 /// NULLs included.
+#[allow(clippy::too_many_lines, reason = "one arm for each type")]
 pub(crate) fn array(ty: &DataType, nullable: bool, rows: usize, random: &mut Random) -> ArrayRef {
     let share = [0, 1, 1, 1, 5][random.below(5)];
     let nulls = (nullable && share > 0).then(|| {

@@ -136,6 +136,7 @@ fn lies(field: u64) -> [u64; 6] {
 
 /// Each field of the block's header, of every node's header and at the head of every payload set to
 /// another value, and lengths and checksum around it made to fit.
+#[allow(clippy::too_many_lines, reason = "one case for each field")]
 pub(super) fn lying_fields(good: &[u8], len: usize, ty: PhysicalType, other: Option<&[u8]>) {
     fn owned(node: &NodeRef<'_>) -> Node {
         let NodeRef {
