@@ -11,6 +11,7 @@ use crate::format::{Cursor, Node, NodeRef};
 use crate::values::{Bitmap, Kind, PhysicalType, Values};
 
 /// The node of `values`, as [`Encoding::encode`] returns it.
+#[allow(clippy::unnecessary_wraps, reason = "the type that `encode` returns")]
 pub(super) fn node(
     encoding: &dyn Encoding,
     values: Values<'_>,
@@ -111,6 +112,7 @@ pub(super) fn expect_strings(node: &NodeRef<'_>) -> Result<()> {
 }
 
 /// The decoder of byte strings, of any type.
+#[allow(clippy::unnecessary_wraps, reason = "the type that `open` returns")]
 pub(super) fn strings<'a>(decoder: impl BytesDecoder + 'a) -> Result<AnyDecoder<'a>> {
     Ok(AnyDecoder::Bytes(Box::new(decoder)))
 }

@@ -91,6 +91,10 @@ pub(super) struct Tokens {
 
 impl Tokens {
     /// With a token for each of some bytes, and room for `most`.
+    #[allow(
+        clippy::large_stack_arrays,
+        reason = "128 KiB, moved to the heap at once"
+    )]
     pub(super) fn of_bytes(bytes: &[u8], most: usize) -> Self {
         let bits = (2 * most).max(1 << 8).next_power_of_two().ilog2();
         let mut singles = [0; 256];

@@ -90,11 +90,8 @@ fn find_in(sample: Strings<'_>, view: View) -> Result<(usize, Vec<Vec<Piece>>)> 
         .chunk_by(|(a, _), (b, _)| a == b)
         .filter(|rows| rows.len() >= least)
     {
-        resolve(
-            rows.iter().map(|(_, row)| row.clone()).collect(),
-            least,
-            &mut found,
-        )?;
+        let rows: Vec<Row<'_>> = rows.iter().map(|(_, row)| row.clone()).collect();
+        resolve(&rows, least, &mut found)?;
     }
     found.sort_by_key(|(rows, _)| std::cmp::Reverse(*rows));
     found.truncate(MOST);
@@ -106,7 +103,7 @@ fn find_in(sample: Strings<'_>, view: View) -> Result<(usize, Vec<Vec<Piece>>)> 
 }
 
 /// Appends the template of strings of one shape to `found`, or one per width of a field.
-fn resolve(rows: Vec<Row<'_>>, least: usize, found: &mut Vec<(usize, Vec<Piece>)>) -> Result<()> {
+fn resolve(rows: &[Row<'_>], least: usize, found: &mut Vec<(usize, Vec<Piece>)>) -> Result<()> {
     let Some(first) = rows.first().filter(|_| rows.len() >= least) else {
         return Ok(());
     };
@@ -123,12 +120,12 @@ fn resolve(rows: Vec<Row<'_>>, least: usize, found: &mut Vec<(usize, Vec<Piece>)
             Field::TooManyWords => return Ok(()),
             Field::Widths => {
                 let mut widths: BTreeMap<usize, Vec<Row<'_>>> = BTreeMap::new();
-                for (field, row) in fields.iter().zip(&rows) {
+                for (field, row) in fields.iter().zip(rows) {
                     widths.entry(field.len()).or_default().push(row.clone());
                 }
                 return widths
                     .into_values()
-                    .try_for_each(|rows| resolve(rows, least, found));
+                    .try_for_each(|rows| resolve(&rows, least, found));
             }
         }
     }
