@@ -211,9 +211,7 @@ fn encodings_of_derived_columns_are_not_requested() {
             .unwrap_err()
             .to_string();
         assert!(
-            error.contains(&format!(
-                "column \"a\": {name} is in terms of another column"
-            )),
+            error.contains(&format!("column \"a\": {name} is for derived columns")),
             "{error}"
         );
     }
