@@ -17,8 +17,9 @@
 //! word              u8 .. u128, U256; views between words and bytes; one compilation a type
 //! ```
 //!
-//! This is the only crate of Staffa with `unsafe` code. Each kernel stands beside a plain scalar
-//! twin, and tests hold it against that on every instruction set of the machine.
+//! All `unsafe` code of Staffa is here, but for `border.rs` of the DuckDB extension. Each kernel
+//! stands beside a plain scalar twin, and tests hold it against that on every instruction set of
+//! the machine.
 //!
 //! ```
 //! use staffa_kernels::{VECTOR, pack, packed_bytes, unpack};
@@ -56,7 +57,3 @@ pub use strings::*;
 pub use word::{
     Int, U256, VECTOR, Word, as_bytes, as_bytes_mut, cast_slice, cast_slice_mut, copy_from_le,
 };
-
-// Names of 0.1.
-pub use memory::{Yoke as Kept, Yokeable as Lends};
-pub use strings::StringsError as Misfit;

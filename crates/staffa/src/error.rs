@@ -6,7 +6,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use staffa_kernels::Misfit;
+use staffa_kernels::StringsError;
 
 /// Result of everything in Staffa that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -208,10 +208,10 @@ impl From<std::io::Error> for Error {
     }
 }
 
-impl From<Misfit> for Error {
-    fn from(unsupported_value: Misfit) -> Self {
-        match unsupported_value {
-            Misfit::Long => Self::limit(unsupported_value.to_string()),
+impl From<StringsError> for Error {
+    fn from(error: StringsError) -> Self {
+        match error {
+            StringsError::Long => Self::limit(error.to_string()),
             other => Self::corrupt(other.to_string()),
         }
     }

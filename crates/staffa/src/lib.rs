@@ -12,7 +12,7 @@
 //!                blocks (predicate/)
 //! ```
 //!
-//! A room names only the rooms below it: `error`, `limits` < `values` < `format` < `arrow` <
+//! A room names only rooms before it: `error`, `limits` < `values` < `format` < `arrow` <
 //! `predicate` < `decode` < `encode` < `encodings` < `read` < `write` < `inspect`. Tests hold this
 //! order; ARCHITECTURE.md says what each room does.
 //!
@@ -66,7 +66,7 @@ pub mod testing;
 mod values;
 mod write;
 
-/// Runs the conformance suite on one encoding; the last line of its file.
+/// Runs the conformance suite on one encoding; the last line of its file but for tests of its own.
 macro_rules! conformance {
     ($encoding:ident) => {
         #[cfg(test)]

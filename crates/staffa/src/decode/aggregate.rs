@@ -16,7 +16,7 @@ use super::{
 use crate::error::{Error, Result};
 use crate::values::{Bitmap, Kind, vector_len};
 
-/// Fewer selected rows than one of this many are read by themselves; see [`take`](super::take).
+/// Fewer selected rows than one in this many are read singly; see [`take`](super::take).
 const FEW: usize = 32;
 
 /// Runs shorter than this on average are decoded where only some rows are selected.

@@ -23,10 +23,10 @@ use crate::values::Bitmap;
 /// Reads of a few values that take these by themselves; the next read decodes all.
 const POINT_READS: usize = 1;
 
-/// Words are few up to one of this many: a word takes 0.3 ns when all are decoded, 50 ns by itself.
+/// Words are few up to one in this many: a word takes 0.3 ns when all are decoded, 50 ns singly.
 const WORDS_PER_POINT: usize = 256;
 
-/// Strings are few up to one of this many: a string by itself decodes a vector of them.
+/// Strings are few up to one in this many: a string read singly decodes a vector of them.
 const STRINGS_PER_POINT: usize = 512;
 
 /// Returns the cell's value, computing it on first use.

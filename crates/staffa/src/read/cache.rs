@@ -11,17 +11,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use lru::LruCache;
-use staffa_kernels::{Kept, Lends, PoolVec};
+use staffa_kernels::{PoolVec, Yoke, Yokeable};
 
 use crate::decode::{Block, SharedDictionary};
 
 /// An opened block with the bytes from which it borrows.
-pub(crate) type OpenBlock = Kept<BlockSource, BorrowedBlock>;
+pub(crate) type OpenBlock = Yoke<BlockSource, BorrowedBlock>;
 
 /// [`Block`] without its lifetime.
 pub(crate) struct BorrowedBlock;
 
-impl Lends for BorrowedBlock {
+impl Yokeable for BorrowedBlock {
     type Of<'a> = Block<'a>;
 }
 

@@ -41,7 +41,7 @@ impl Plan {
         let blocks = 1..=MAX_BLOCK_ROWS as usize;
         if options.row_group_rows == 0 || !blocks.contains(&options.block_rows) {
             return Err(Error::invalid(format!(
-                "row groups of 1 row or more and blocks of 1 to 1048576 values are possible, asked for {} and {}",
+                "row groups of 1 row or more and blocks of 1 to 1048576 values are possible, found {} and {}",
                 options.row_group_rows, options.block_rows
             )));
         }

@@ -131,7 +131,7 @@ pub(super) fn share(
     let skipped = |why| Ok((None, Sharing::Skipped(why)));
     let chooser = options.chooser();
     if options.requested_encoding.is_some() {
-        return skipped("an encoding was asked for");
+        return skipped("an encoding was requested");
     }
     if !chooser.offers(&Dictionary) {
         return skipped("dictionaries are left out");

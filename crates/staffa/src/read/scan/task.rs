@@ -30,7 +30,7 @@ use crate::read::filter::{by_zone_map, rows_where};
 use crate::read::rows::{GroupSelection, OpenBlocks, RowReader};
 use crate::values::Bitmap;
 
-/// One row of so many: where more match, a loose scan decodes all.
+/// Where more than one row in this many matches, a loose scan decodes all.
 const LOOSE: usize = 4;
 
 /// Whole blocks of one row group.

@@ -1,4 +1,4 @@
-//! The conformance suite: what every encoding must do, run for each by the last line of its file.
+//! The conformance suite: what every encoding must do, run for each by a line in its file.
 //!
 //! Round trip of generated values: vector by vector, all at once, and selected rows. Through a file:
 //! take and filter equal those of Arrow on the decoded column. Every truncation, every bit flip,
@@ -79,7 +79,7 @@ fn reference_block(encoding: &dyn Encoding, ty: PhysicalType, len: usize) -> Opt
     Some(block::write(&parts))
 }
 
-/// The block of some values, the encoding asked for by name; `None` where it cannot hold them.
+/// The block of some values, the encoding requested by name; `None` where it cannot hold them.
 fn encoded(encoding: &dyn Encoding, values: Values<'_>, kind: Kind) -> Option<Vec<u8>> {
     let chooser = Chooser::root(&POOL, Profile::Balanced, Some(encoding.info().name));
     let other = reference_column(values.physical_type(), values.len());
@@ -111,7 +111,7 @@ fn encoded(encoding: &dyn Encoding, values: Values<'_>, kind: Kind) -> Option<Ve
     Some(block::write(&parts))
 }
 
-/// The tree of some strings, the encoding asked for by name.
+/// The tree of some strings, the encoding requested by name.
 pub(crate) fn tree(encoding: &dyn Encoding, strings: &[Vec<u8>]) -> Node {
     let strings: StringsBuf = strings.iter().map(Vec::as_slice).collect();
     let values = Values::Bytes(strings.as_strings());
