@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::values::{Bitmap, Kind};
 
 /// Keeps the values that it is handed, or their sum.
-struct Yoke<T> {
+struct Kept<T> {
     needs: Needs,
     values: Vec<T>,
     sum: i128,
@@ -24,7 +24,7 @@ fn integer<T: Decodable>(value: T, kind: Kind) -> i128 {
     i128::from_le_bytes(*bytes.first_chunk().unwrap())
 }
 
-impl<T: Decodable> Aggregator<T> for Yoke<T> {
+impl<T: Decodable> Aggregator<T> for Kept<T> {
     fn needs(&self) -> Needs {
         self.needs
     }
