@@ -31,7 +31,7 @@ demo: ## convert, measure and query the tables in testdata/tables (no Python nee
 test: test-rust test-python ## all tests: Rust with its examples, then Python with its examples
 
 # Always the whole workspace: a selection of packages has features of its own, and dependencies built for it alone.
-test-rust: ## the tests of the Rust crates, with their examples
+test-rust: venv ## the tests of the Rust crates, with their examples
 	$(CARGO) test --workspace --locked
 
 test-python: extension ## the tests of the Python package, with its examples
