@@ -28,10 +28,10 @@ use crate::values::{DecodedLeaf, PhysicalType};
 pub(crate) struct ChunkReader<'f> {
     file: &'f File,
     /// The leaf that is read.
-    leaf: &'f Leaf,
+    pub leaf: &'f Leaf,
     /// Position of the leaf that stores the chunk: of equal columns one does.
     stored: usize,
-    row_group: usize,
+    pub row_group: usize,
     chunk: Arc<ChunkEntry>,
 }
 
@@ -120,14 +120,6 @@ impl<'f> ChunkReader<'f> {
             shared.iter().try_for_each(SharedDictionary::check)
         };
         check().map_err(|e| e.at(|p| self.name(p)))
-    }
-
-    pub fn leaf(&self) -> &'f Leaf {
-        self.leaf
-    }
-
-    pub fn row_group(&self) -> usize {
-        self.row_group
     }
 
     /// Place and statistics of a block.

@@ -172,7 +172,7 @@ impl RowReader<'_> {
         let mut last: Option<ChunkReader<'_>> = None;
         for selection in blocks {
             let reader = match last.take() {
-                Some(reader) if reader.row_group() == selection.row_group => reader,
+                Some(reader) if reader.row_group == selection.row_group => reader,
                 _ => ChunkReader::new(self.file, leaf, selection.row_group)?,
             };
             let reader = last.insert(reader);

@@ -84,7 +84,7 @@ pub(super) fn read_runs(
     rows: &Range<usize>,
 ) -> Result<Option<ArrayRef>> {
     let other = matches!(values, DataType::Boolean | DataType::FixedSizeBinary(_));
-    let Some(ty) = reader.leaf().ty.filter(|_| !other) else {
+    let Some(ty) = reader.leaf.ty.filter(|_| !other) else {
         return Ok(None);
     };
     let found = for_words!(ty,

@@ -1,6 +1,5 @@
-//! What the chooser makes of samples of other shapes, beside the best that trying everything finds
-//! (BtrBlocks, section
-//! 6.3): for the program in `bench/`.
+//! Choices of the chooser by samples of other shapes, beside the best of all cascades (BtrBlocks,
+//! section 6.3), for the program in `bench/`.
 
 use std::time::Instant;
 
@@ -16,46 +15,46 @@ use crate::write::chunk;
 /// Blocks of fewer values say little about samples of 640.
 const LEAST_VALUES: usize = 8192;
 
-/// The first block of a leaf column, whatever is chosen for it.
+/// The first block of a leaf column, under every choice.
 #[derive(Debug, serde::Serialize)]
 pub struct Trial {
     /// The column.
     pub path: String,
-    /// `integer`, `float`, `string`, or what the chooser calls it.
+    /// `integer`, `float` or `string`.
     pub kind: String,
-    /// Values that are encoded.
+    /// Number of values.
     pub values: usize,
-    /// Bytes that they take as they are.
+    /// Bytes of the plain values.
     pub plain_bytes: usize,
-    /// Of every viable encoding at the root, bytes with the best of all cascades below it.
+    /// For every viable encoding at the root, bytes with the best of all cascades below it.
     pub exhaustive: Vec<(&'static str, usize)>,
-    /// Seconds that took.
+    /// Seconds of the exhaustive search.
     pub seconds: f64,
-    /// By samples of other shapes, as they were given.
+    /// Choices by samples of each shape.
     pub shapes: Vec<Choice>,
 }
 
-/// What was chosen by samples of one shape.
+/// The choice by samples of one shape.
 #[derive(Debug, serde::Serialize)]
 pub struct Choice {
     /// Runs of the sample.
     pub runs: usize,
     /// Values of a run.
     pub run: usize,
-    /// Of every viable encoding at the root, bytes that it is estimated to take.
+    /// For every viable encoding at the root, its estimated bytes.
     pub estimates: Vec<(&'static str, usize)>,
-    /// The best estimate taken at its word, as in the paper.
+    /// The encoding with the best estimate, as in the paper.
     pub first: Outcome,
     /// The best few encoded and the smallest kept, as the profile `balanced` does.
     pub tried: Outcome,
 }
 
-/// A tree.
+/// An encoded tree.
 #[derive(Debug, serde::Serialize)]
 pub struct Outcome {
     /// The encoding at its root.
     pub root: &'static str,
-    /// What it takes.
+    /// Bytes of the tree.
     pub bytes: usize,
     /// Seconds to choose and encode.
     pub seconds: f64,

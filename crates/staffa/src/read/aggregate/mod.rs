@@ -364,7 +364,7 @@ impl Column {
         let entry = reader.block_entry(number)?;
         let first = entry.first_value as usize;
         let range = RowRange {
-            row_group: reader.row_group(),
+            row_group: reader.row_group,
             rows: first..first + entry.values,
         };
         let partials = self.partials.iter_mut().map(|(_, partial)| partial);
@@ -380,14 +380,14 @@ impl Column {
         if open.is_empty() {
             return Ok(());
         }
-        if !feeds(&self.ty, reader.leaf()) {
+        if !feeds(&self.ty, reader.leaf) {
             let array = read_column(file, self.position, file.schema(), &range, false)?;
             let array = rows_of(&array, matches)?;
             return open.iter_mut().try_for_each(|partial| partial.push(&array));
         }
         let known = task.and_then(|task| task.opened(leaf, number));
         let opened = known.map_or_else(|| reader.open_block(number, false), Ok)?;
-        let fed = opened.with(|block| feed(&mut open, block, reader.leaf().kind, matches));
+        let fed = opened.with(|block| feed(&mut open, block, reader.leaf.kind, matches));
         fed.map_err(|e| e.at(|p| reader.name_block(p, number)))
     }
 

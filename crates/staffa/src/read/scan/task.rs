@@ -194,7 +194,7 @@ impl<'f> ScanTask<'f> {
                 None => {
                     let known = self.opened(leaf, block);
                     let opened = known.map_or_else(|| reader.open_block(block, false), Ok)?;
-                    let tested = opened.with(|block| rows_where(node, block, reader.leaf()));
+                    let tested = opened.with(|block| rows_where(node, block, reader.leaf));
                     let tested = tested.map_err(|e| e.at(|p| reader.name_block(p, block)))?;
                     self.opened.insert((leaf, block), opened);
                     let start = self.range.rows.start;
