@@ -32,6 +32,8 @@
 //! Whatever bytes are read, the answer is right or an [`Error`] says what is wrong: no panic, no
 //! memory beyond what a block declares and [`Limits`] allow.
 #![forbid(unsafe_code)]
+// Decoders serve the feature in more places than are worth a `cfg` each.
+#![cfg_attr(not(feature = "aggregate"), allow(dead_code, unused_imports))]
 #![cfg_attr(
     test,
     allow(
