@@ -40,6 +40,8 @@
 //! For any bytes a read gives the written values or an [`Error`]: no panic, and no more memory than a
 //! block declares and [`Limits`] allow.
 #![forbid(unsafe_code)]
+// Decoders serve the feature in more places than are worth a `cfg` each.
+#![cfg_attr(not(feature = "aggregate"), allow(dead_code, unused_imports))]
 #![cfg_attr(
     test,
     allow(
