@@ -14,7 +14,8 @@ value() {
 }
 
 echo "Real tables, converted to Staffa and back, compared with Parquet (Zstandard, level 3)."
-echo "Sizes in bytes. Speeds of one core, in memory, in bytes of Arrow per second."
+echo "Sizes in bytes. Speeds of one core, in memory, in bytes of Arrow per second. This program is built in a hurry:"
+echo "one of 'cargo build --release' writes and scans faster."
 echo
 line='%-22s %9s %12s %12s %12s %11s %10s %10s  %s\n'
 # shellcheck disable=SC2059 # the format is ours
