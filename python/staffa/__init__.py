@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from staffa import duckdb, torch
     from staffa._dataset import Dataset, dataset
     from staffa._explain import Explain, Why
-    from staffa._file import File, open, read_table
+    from staffa._file import File, LeafStatistics, open, read_table
     from staffa._memory import retained_memory, set_retained_memory
     from staffa._pandas import read_pandas, write_pandas
     from staffa._polars import scan_polars, write_polars
@@ -49,6 +49,7 @@ __all__ = [
     "Explain",
     "File",
     "InvalidArgumentError",
+    "LeafStatistics",
     "LimitError",
     "MissingExtraError",
     "Reader",
@@ -79,7 +80,7 @@ __all__ = [
 _MODULES = {
     "_dataset": ["Dataset", "dataset"],
     "_explain": ["Explain", "Why"],
-    "_file": ["File", "open", "read_table"],
+    "_file": ["File", "LeafStatistics", "open", "read_table"],
     "_memory": ["retained_memory", "set_retained_memory"],
     "_pandas": ["read_pandas", "write_pandas"],
     "_polars": ["scan_polars", "write_polars"],

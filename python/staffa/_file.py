@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -65,6 +66,29 @@ def read_table(
     return open(path).to_table(columns, filter, limit, string_views, dictionaries, run_ends)
 
 
+@dataclass(frozen=True)
+class LeafStatistics:
+    """What the end of a file says of a column, or of a leaf of a nested column."""
+
+    path: str
+    """The name of the column, or the path of the leaf."""
+    nulls: int
+    min: str | None
+    """At most the smallest value, as text; None if unknown."""
+    max: str | None
+    """At least the largest value, as text; None if unknown."""
+    distinct: int
+    """An estimate of the number of distinct values without NULL; exact below 256."""
+    decoded_bytes: int
+    """The size of all values in memory, without offsets and validity."""
+    ascending: bool
+    """Whether the values without NULLs never decrease."""
+    descending: bool
+    """Whether they never increase."""
+    sources: list[str]
+    """The paths of the columns from which this one is derived."""
+
+
 class File:
     """An open file. Several threads may use it, and it exports itself as an Arrow stream.
 
@@ -106,6 +130,7 @@ class File:
         """
         self._opened = None
         self.__dict__.pop("schema", None)
+        self.__dict__.pop("metadata", None)
 
     @property
     def closed(self) -> bool:
@@ -144,6 +169,33 @@ class File:
     def nbytes(self) -> int:
         """The size of the file in bytes."""
         return self._file.nbytes
+
+    @cached_property
+    def metadata(self) -> dict[str, bytes]:
+        """The keys and values that the writer stored with the table. The metadata of the schema is in `schema`.
+
+        >>> staffa.write_table(pa.table({"x": [1]}), "x.staffa", metadata={"source": "survey 7"}).rows
+        1
+        >>> staffa.open("x.staffa").metadata
+        {'source': b'survey 7'}
+        """
+        return dict(self._file.metadata)
+
+    @property
+    def id(self) -> bytes:
+        """16 bytes that no file of other bytes has: a hash of all of them."""
+        return self._file.id
+
+    def statistics(self) -> list[LeafStatistics]:
+        """Statistics of every column, or of every leaf of a nested column, from the end of the file alone.
+
+        >>> staffa.write_table(pa.table({"x": [3, 1, None, 3]}), "x.staffa").rows
+        4
+        >>> (x,) = staffa.open("x.staffa").statistics()
+        >>> x.path, x.nulls, x.min, x.max, x.distinct
+        ('x', 1, '1', '3', 2)
+        """
+        return [LeafStatistics(**leaf) for leaf in json.loads(self._file.statistics())]
 
     def to_table(
         self,

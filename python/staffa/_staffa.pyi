@@ -109,6 +109,17 @@ class File:
     def inspect(self) -> str:
         """Offsets, sizes and statistics, as JSON."""
 
+    @property
+    def metadata(self) -> list[tuple[str, bytes]]:
+        """The keys and values of the user."""
+
+    @property
+    def id(self) -> bytes:
+        """16 bytes that no file of other bytes has."""
+
+    def statistics(self) -> str:
+        """The statistics of every leaf column, as JSON."""
+
     def verify(self) -> str:
         """Checks and decodes everything; returns what was checked, as JSON."""
 
@@ -124,6 +135,8 @@ def write_table(
     encodings: list[tuple[str, str]],
     max_error: list[tuple[str, float]],
     without: list[str],
+    edition: str | None,
+    metadata: list[tuple[str, bytes]],
     row_group_rows: int | None,
     threads: int | None,
     relate: bool,

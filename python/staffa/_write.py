@@ -59,6 +59,8 @@ def write_table(
     encodings: Mapping[str, str] | None = None,
     max_error: Mapping[str, float] | None = None,
     without: Iterable[str] = (),
+    edition: Literal["core-1"] | None = None,
+    metadata: Mapping[str, str | bytes] | None = None,
     row_group_rows: int | None = None,
     threads: int | None = None,
     relate: bool = True,
@@ -83,6 +85,9 @@ def write_table(
             rounded, and all other columns are exact.
         without: Names of encodings that are never chosen, for example to keep reads cheap; `encodings` can still
             request them.
+        edition: Only encodings of this edition, for readers that have no others: "core-1" leaves out compression
+            codecs. By default all.
+        metadata: Keys and values to store with the table, which `File.metadata` returns; strings are stored as UTF-8.
         row_group_rows: Maximum number of rows per row group; by default 1,048,576, fewer for wide rows.
         threads: Threads to encode with; by default all that the process may use.
         relate: Derive columns from reference columns if that is smaller; a read of a derived column also reads its
@@ -109,6 +114,8 @@ def write_table(
         raise InvalidArgumentError(f"profile must be 'fast', 'balanced' or 'small', found {profile!r}")
     if not isinstance(access, str):
         raise InvalidArgumentError(f"access must be 'scan' or 'random', found {access!r}")
+    if edition is not None and not isinstance(edition, str):
+        raise InvalidArgumentError(f"edition must be 'core-1', found {edition!r}")
     counts = _staffa.write_table(
         as_reader(data),
         path_text(path),
@@ -118,6 +125,8 @@ def write_table(
         encodings=_names("encodings", encodings, "encodings"),
         max_error=_bounds(max_error),
         without=_listed(without),
+        edition=edition,
+        metadata=_metadata(metadata),
         row_group_rows=whole_number("row_group_rows", row_group_rows, 1),
         threads=whole_number("threads", threads, 1),
         relate=bool(relate),
@@ -147,6 +156,15 @@ def _names(argument: str, given: Any, what: str) -> list[tuple[str, str]]:
         if not isinstance(column, str) or not isinstance(name, str):
             raise InvalidArgumentError(f"{argument} must map names to names, found {column!r}: {name!r}")
     return _pairs(argument, given, what)
+
+
+def _metadata(metadata: Any) -> list[tuple[str, bytes]]:
+    pairs = []
+    for key, value in _pairs("metadata", metadata, "strings or bytes"):
+        if not isinstance(key, str) or not isinstance(value, (str, bytes)):
+            raise InvalidArgumentError(f"metadata must map names to strings or bytes, found {key!r}: {value!r}")
+        pairs.append((key, value.encode() if isinstance(value, str) else value))
+    return pairs
 
 
 def _bounds(max_error: Any) -> list[tuple[str, float]]:

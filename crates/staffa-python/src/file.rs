@@ -10,7 +10,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{DataType, FieldRef, Schema};
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyBytes, PyCapsule};
 use pyo3_arrow::ffi::to_schema_pycapsule;
 use pyo3_arrow::{PyArray, PyRecordBatchReader};
 use staffa::{Aggregate, Error, Limits, Predicate, Result, Scan};
@@ -286,6 +286,26 @@ impl File {
     /// Offsets, sizes and statistics, as JSON.
     fn inspect(&self, py: Python<'_>) -> PyResult<String> {
         run(py, || reports::to_json(&self.0.inspect()?))
+    }
+
+    /// The keys and values of the user.
+    #[getter]
+    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
+        let metadata = run(py, || self.0.metadata())?.into_iter();
+        Ok(metadata
+            .map(|(key, value)| (key, PyBytes::new(py, &value)))
+            .collect())
+    }
+
+    /// 16 bytes that no file of other bytes has.
+    #[getter]
+    fn id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.id())
+    }
+
+    /// The statistics of every leaf column, as JSON.
+    fn statistics(&self, py: Python<'_>) -> PyResult<String> {
+        run(py, || reports::to_json(&self.0.statistics()?))
     }
 
     /// Checks and decodes everything; returns what was checked, as JSON.

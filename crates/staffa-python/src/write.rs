@@ -12,7 +12,7 @@ use crate::errors::{run, run_attached};
 /// Writes `data`, an Arrow stream, to `path`; returns rows, row groups, bytes as Arrow and bytes of the
 /// file.
 #[pyfunction]
-#[pyo3(signature = (data, path, profile, column_profiles, access, encodings, max_error, without, row_group_rows, threads, relate, verify))]
+#[pyo3(signature = (data, path, profile, column_profiles, access, encodings, max_error, without, edition, metadata, row_group_rows, threads, relate, verify))]
 #[expect(
     clippy::too_many_arguments,
     reason = "the keyword arguments of the Python function"
@@ -27,6 +27,8 @@ pub(crate) fn write_table(
     encodings: Vec<(String, String)>,
     max_error: Vec<(String, f64)>,
     without: Vec<String>,
+    edition: Option<String>,
+    metadata: Vec<(String, Vec<u8>)>,
     row_group_rows: Option<usize>,
     threads: Option<usize>,
     relate: bool,
@@ -40,6 +42,7 @@ pub(crate) fn write_table(
     options.encodings = encodings;
     options.max_errors = max_error;
     options.without = without;
+    options.edition = run(py, || edition.map(|name| name.parse()).transpose())?;
     options.row_group_rows = row_group_rows.unwrap_or(options.row_group_rows);
     options.threads = threads;
     options.relate = relate;
@@ -48,6 +51,9 @@ pub(crate) fn write_table(
     let mut batches = run_attached(py, || data.extract::<PyRecordBatchReader>()?.into_reader())?;
     let schema = batches.schema();
     let mut writer = run(py, || Writer::create(&path, schema, options))?;
+    for (key, value) in metadata {
+        writer.set_metadata(key, value);
+    }
     // A Python stream acquires the GIL inside `next`.
     while run(py, || match batches.next() {
         None => Ok(false),

@@ -82,13 +82,14 @@ macro_rules! conformance {
 }
 use conformance;
 pub use encode::{Access, Profile};
+pub use encodings::edition::Edition;
 pub use encodings::{EncodingInfo, list as encodings};
 pub use error::{Error, Place, Result};
 pub use format::FORMAT_VERSION;
 pub use inspect::{
     BlockExplain, BlockInfo, ChunkInfo, ColumnExplain, ColumnWhy, Considered, EncodingTree,
-    Inspection, LeafInfo, PartInfo, RelationWhy, RowGroupInfo, SharedExplain, SharedWhy,
-    VerifyReport,
+    Inspection, LeafInfo, LeafRequirement, LeafStatistics, PartInfo, RelationWhy, RowGroupInfo,
+    SharedExplain, SharedWhy, VerifyReport,
 };
 pub use limits::{Limits, retained_memory, set_retained_memory};
 pub use predicate::{Compare, Literal, Predicate};

@@ -33,7 +33,7 @@ fn encodings_of(file: &File, path: &str) -> Vec<String> {
 }
 
 fn bounded(bounds: &[(&str, f64)]) -> WriteOptions {
-    let mut options = sized(3000, 1100);
+    let mut options = sized(3000, 1024);
     options.max_errors = bounds
         .iter()
         .map(|(path, bound)| ((*path).to_owned(), *bound))
@@ -142,7 +142,7 @@ fn floats_are_within_their_bound_and_all_else_is_exact() {
             [Some(wide), None, Some(narrow), Some(wide)]
         );
         // Written again as it is, nothing changes, and what is known of it stays.
-        let again = write(std::slice::from_ref(&found), sized(5000, 2000));
+        let again = write(std::slice::from_ref(&found), sized(5000, 2048));
         assert_eq!(again.schema(), file.schema());
         assert_eq!(column(&read(again.scan()), 0), rows(found.column(0)));
     }

@@ -54,10 +54,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         bytes(inspection.file_bytes),
         inspection.format_version,
         printable(&inspection.writer),
-        counted(u64::from(inspection.block_rows), "value"),
+        counted(u64::from(inspection.block_rows()), "value"),
         bytes(inspection.footer_bytes),
         bytes(inspection.index_bytes)
     )?;
+    for (key, value) in &inspection.metadata {
+        writeln!(out, "{}: {}", printable(key), printable(value))?;
+    }
     row_groups(&mut out, &inspection)?;
     columns(&mut out, &inspection)?;
     if args.blocks || args.column.column.is_some() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use staffa::VerifyReport;
+use staffa::{Edition, File, VerifyReport};
 
 use super::open_staffa;
 use crate::error::{Failure, Result};
@@ -20,11 +20,15 @@ Every file is checked, even after a failure. The exit code is that of the first 
 
 Examples:
   staffa verify trips.staffa
-  staffa verify 'archive/*.staffa' --json")]
+  staffa verify 'archive/*.staffa' --json
+  staffa verify trips.staffa --reader core-1")]
 pub(crate) struct Args {
     /// Staffa files, wildcards allowed
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Also check that a reader of this edition can read the file: core-1
+    #[arg(long, value_name = "EDITION")]
+    reader: Option<Edition>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -36,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut exit = None;
     for path in expand_wildcards(&args.files)? {
         let started = Instant::now();
-        let result = verify(&path);
+        let result = verify(&path, args.reader);
         if args.json {
             results.push(describe(&path, &result, started.elapsed()));
         } else if let Ok(report) = &result {
@@ -59,8 +63,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     exit.map_or(Ok(()), |exit| Err(Failure::reported(exit)))
 }
 
-fn verify(path: &Path) -> Result<VerifyReport> {
+fn verify(path: &Path, reader: Option<Edition>) -> Result<VerifyReport> {
     let file = open_staffa(path)?;
+    if let Some(edition) = reader {
+        check_edition(&file, edition, path)?;
+    }
     let progress = Progress::new(Some(file.byte_len()), false);
     let bytes_per_row = file.byte_len() as f64 / file.num_rows().max(1) as f64;
     let meter = progress.meter();
@@ -72,6 +79,27 @@ fn verify(path: &Path) -> Result<VerifyReport> {
         progress.advance(bytes, rows);
     });
     result.map_err(|error| Failure::staffa(path, error))
+}
+
+/// Refuses a file that needs more than the encodings of an edition, and names these by column.
+fn check_edition(file: &File, edition: Edition, path: &Path) -> Result<()> {
+    const SHOWN: usize = 8;
+    let beyond = file.beyond(edition);
+    if beyond.is_empty() {
+        return Ok(());
+    }
+    let shown = beyond.iter().take(SHOWN);
+    let mut needs: Vec<String> = shown
+        .map(|leaf| format!("{:?} needs {}", leaf.path, leaf.encodings.join(", ")))
+        .collect();
+    if beyond.len() > SHOWN {
+        needs.push(format!("and {} columns more", beyond.len() - SHOWN));
+    }
+    let what = format!(
+        "a reader of {edition} cannot read it: column {}",
+        needs.join(", ")
+    );
+    Err(Failure::staffa(path, staffa::Error::unsupported(what)))
 }
 
 fn sentence(report: &VerifyReport, time: Duration) -> String {

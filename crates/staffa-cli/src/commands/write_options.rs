@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use staffa::{Access, Profile};
+use staffa::{Access, Edition, Profile};
 
 use super::column_value;
 use crate::error::{Failure, Result};
@@ -31,6 +31,12 @@ pub(super) struct StaffaOptions {
     /// still request it
     #[arg(long, value_name = "NAME")]
     without: Vec<String>,
+    /// Only encodings of this edition, for readers that have no others: core-1
+    #[arg(long, value_name = "NAME")]
+    edition: Option<Edition>,
+    /// Store a key and its value with the table (repeatable)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    metadata: Vec<(String, String)>,
     /// Maximum number of rows per row group
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     row_group_rows: Option<u64>,
@@ -58,6 +64,9 @@ impl StaffaOptions {
         options.encodings.clone_from(&self.encoding);
         options.max_errors.clone_from(&self.max_error);
         options.without.clone_from(&self.without);
+        options.edition = self.edition;
+        let bytes = |(key, value): &(String, String)| (key.clone(), value.clone().into_bytes());
+        options.metadata = self.metadata.iter().map(bytes).collect();
         options.threads = self.threads();
         options.relate = !self.no_relate;
         options.verify = !self.no_verify;
@@ -77,6 +86,8 @@ impl StaffaOptions {
             ("--encoding", !self.encoding.is_empty()),
             ("--max-error", !self.max_error.is_empty()),
             ("--without", !self.without.is_empty()),
+            ("--edition", self.edition.is_some()),
+            ("--metadata", !self.metadata.is_empty()),
             ("--row-group-rows", self.row_group_rows.is_some()),
             ("--no-relate", self.no_relate),
             ("--no-verify", self.no_verify),
@@ -110,6 +121,13 @@ fn column_profile(text: &str) -> Result<(String, Profile), String> {
         .parse()
         .map_err(|_| format!("expected fast, balanced or small, found {name:?}"))?;
     Ok((column.into(), profile))
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.into(), value.into())),
+        _ => Err("expected KEY=VALUE, as in `source=survey`".into()),
+    }
 }
 
 fn max_error(text: &str) -> Result<(String, f64), String> {

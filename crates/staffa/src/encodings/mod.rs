@@ -19,6 +19,7 @@ pub mod constant;
 pub mod delta;
 pub mod dictionary;
 pub mod difference;
+pub mod edition;
 pub mod escape;
 mod exceptions;
 pub mod fixed_point;

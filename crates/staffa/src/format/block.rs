@@ -1,15 +1,15 @@
-//! Blocks: up to 65,536 values of one leaf column, with their own checksum. FORMAT.md, section 6.
+//! Blocks: up to 65,536 values of one leaf column, whose checksum is in the column index. FORMAT.md, section 6.
 //!
 //! ```text
 //! block       = values: varint | flags: u8 | if byte strings: decoded bytes: varint
-//!             | if flags & 1: validity: node of bits | if flags & 2: values: node | CRC-32C of all before: u32
+//!             | if flags & 1: validity: node of bits | if flags & 2: values: node
 //! ```
 //!
 //! Without a validity node all values are valid. With flag 4 the values are compacted: a NULL has no
 //! value. Otherwise a NULL has an arbitrary value, which the writer makes cheap to store.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use super::{Cursor, Node, NodeRef, checked, put_varint, seal};
+use super::{Cursor, Node, NodeRef, put_varint};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::values::PhysicalType;
@@ -33,7 +33,7 @@ pub(crate) struct Parts<'a> {
     pub string_bytes: Option<usize>,
 }
 
-/// A sealed block.
+/// The bytes of a block.
 pub(crate) fn write(parts: &Parts<'_>) -> Vec<u8> {
     let size = |node: Option<&Node>| node.map_or(0, Node::size);
     let mut out = Vec::with_capacity(size(parts.values) + size(parts.validity) + 32);
@@ -53,11 +53,10 @@ pub(crate) fn write(parts: &Parts<'_>) -> Vec<u8> {
     if let Some(values) = parts.values {
         values.write(&mut out);
     }
-    seal(&mut out);
     out
 }
 
-/// Header and trees of a block whose checksum is right; nothing is opened yet.
+/// Header and trees of a block; nothing is opened yet.
 #[derive(Debug, Clone)]
 pub(crate) struct Parsed<'a> {
     /// Number of values, NULLs included.
@@ -72,14 +71,14 @@ pub(crate) struct Parsed<'a> {
     pub values: Option<NodeRef<'a>>,
 }
 
-/// Checks and parses a block of `len` values of type `ty` (`None` for a leaf of validity alone).
+/// Parses a block, whose checksum was verified, of `len` values of type `ty` (`None` for a leaf of validity alone).
 pub(crate) fn parse<'a>(
     bytes: &'a [u8],
     len: usize,
     ty: Option<PhysicalType>,
     limits: &Limits,
 ) -> Result<Parsed<'a>> {
-    let mut cursor = Cursor::new(checked(bytes, "a block")?);
+    let mut cursor = Cursor::new(bytes);
     let found = cursor.varint_up_to(limits.row_group_values, "number of values")?;
     if found != len {
         return Err(Error::corrupt(format!(

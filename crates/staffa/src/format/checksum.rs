@@ -1,8 +1,10 @@
-//! Checksums: CRC-32C behind the bytes that it covers. FORMAT.md, section 10.
+//! Checksums: the CRC-32C of a part stands where the part's place stands. FORMAT.md, section 10.
 //!
 //! ```text
-//! sealed = bytes | CRC-32C of them: u32
+//! trailer -> footer -> sections -> column indexes -> blocks and shared parts
 //! ```
+//!
+//! So a part cannot be exchanged for another one: the checksum of what names its place would not hold.
 
 use crate::error::{Error, Result};
 
@@ -11,25 +13,13 @@ pub(crate) fn checksum(bytes: &[u8]) -> u32 {
     crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
 }
 
-/// Bytes without their trailing checksum, which must be right.
-pub(crate) fn checked<'a>(bytes: &'a [u8], what: &str) -> Result<&'a [u8]> {
-    let Some((body, stored)) = bytes.split_last_chunk::<4>() else {
-        return Err(Error::truncated(format!(
-            "{what} of at least 4 bytes expected, found {}",
-            bytes.len()
-        )));
-    };
-    let (stored, found) = (u32::from_le_bytes(*stored), checksum(body));
-    if stored != found {
+/// Refuses bytes of another checksum; `what` names the part.
+pub(crate) fn verify_checksum(bytes: &[u8], expected: u32, what: &str) -> Result<()> {
+    let found = checksum(bytes);
+    if found != expected {
         return Err(Error::corrupt(format!(
-            "checksum of {what} is {found:08x}, {stored:08x} expected: bytes were changed"
+            "checksum of {what} is {found:08x}, {expected:08x} expected: bytes were changed"
         )));
     }
-    Ok(body)
-}
-
-/// Appends the checksum of all bytes so far.
-pub(crate) fn seal(bytes: &mut Vec<u8>) {
-    let sum = checksum(bytes);
-    bytes.extend(sum.to_le_bytes());
+    Ok(())
 }

@@ -1,21 +1,23 @@
 //! Column indexes: places and zone maps of the chunks and blocks of one leaf. FORMAT.md, section 5.
 //!
 //! ```text
-//! column index = per row group: chunk | CRC-32C of all before: u32
+//! column index = (bytes: varint | chunk) * row groups
 //! chunk        = sources: varint | leaf: varint each (the reference columns of a derived chunk)
-//!              | offset: varint | values: varint | shared parts: varint | blocks: varint
-//!              | bytes of every shared part: varint each
-//!              | per block: bytes: varint, bytes of its strings: varint (0 where it has none), zone map
+//!              | offset: varint | values: varint | values per block: u8, the power of two
+//!              | shared parts: varint | blocks: varint
+//!              | per shared part: bytes: varint, CRC-32C: u32
+//!              | per block: bytes: varint, CRC-32C: u32, bytes of its strings: varint (0 where it has none), zone map
 //! ```
 //!
 //! Shared parts and blocks lie one after another from the chunk's offset on. Every block but the last
-//! of a chunk has the footer's number of values. A chunk with values, one source and no blocks is the
-//! chunk of its source: the columns are equal. No chunk reaches into the footer.
+//! of a chunk has the chunk's number of values per block. A chunk with values, one source and no blocks
+//! is the chunk of its source: the columns are equal. No chunk reaches into the footer. A reader passes
+//! over bytes of a chunk behind those that it knows.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::Arc;
 
-use super::{Bounds, Cursor, ZoneMap, checked, put_varint, seal};
+use super::{Bounds, Cursor, MAX_BLOCK_ROWS, ZoneMap, put_prefixed, put_varint};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -27,6 +29,7 @@ pub(crate) const MAX_SOURCES: usize = 15;
 pub(crate) struct PartEntry {
     pub offset: u64,
     pub bytes: u64,
+    pub checksum: u32,
 }
 
 /// Place and statistics of a block.
@@ -34,6 +37,7 @@ pub(crate) struct PartEntry {
 pub(crate) struct BlockEntry {
     pub offset: u64,
     pub bytes: u64,
+    pub checksum: u32,
     pub first_value: u64,
     pub values: usize,
     pub string_bytes: u64,
@@ -50,6 +54,8 @@ pub(crate) struct ChunkEntry {
     pub offset: u64,
     pub bytes: u64,
     pub values: u64,
+    /// Values of every block but the last: a power of two.
+    pub block_rows: u32,
     pub shared: Vec<PartEntry>,
     pub blocks: Vec<BlockEntry>,
 }
@@ -92,48 +98,52 @@ impl ColumnIndex {
     pub(crate) fn write(&self) -> Vec<u8> {
         let mut out = Vec::new();
         for chunk in &self.chunks {
-            put_varint(&mut out, chunk.sources.len() as u64);
-            chunk
-                .sources
-                .iter()
-                .for_each(|leaf| put_varint(&mut out, (*leaf).into()));
-            put_varint(&mut out, chunk.offset);
-            put_varint(&mut out, chunk.values);
-            put_varint(&mut out, chunk.shared.len() as u64);
-            put_varint(&mut out, chunk.blocks.len() as u64);
-            chunk
-                .shared
-                .iter()
-                .for_each(|part| put_varint(&mut out, part.bytes));
-            for block in &chunk.blocks {
-                put_varint(&mut out, block.bytes);
-                put_varint(&mut out, block.string_bytes);
-                block.zone.write(&mut out);
-            }
+            put_prefixed(&mut out, &chunk.write());
         }
-        seal(&mut out);
         out
     }
 
+    /// Reads the index of a leaf in a file of so many row groups, whose row groups end at `file_end`.
     pub(crate) fn read(
         bytes: &[u8],
         row_groups: usize,
-        block_rows: u64,
         file_end: u64,
         limits: &Limits,
     ) -> Result<Self> {
-        let mut cursor = Cursor::new(checked(bytes, "a column index")?);
+        let mut cursor = Cursor::new(bytes);
         let mut chunks = Vec::new();
         for _ in 0..row_groups {
-            chunks.push(Arc::new(read_chunk(
-                &mut cursor,
-                block_rows,
-                file_end,
-                limits,
-            )?));
+            let mut chunk = Cursor::new(cursor.prefixed()?);
+            chunks.push(Arc::new(read_chunk(&mut chunk, file_end, limits)?));
         }
         cursor.finish("the column index")?;
         Ok(Self { chunks })
+    }
+}
+
+impl ChunkEntry {
+    fn write(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        put_varint(&mut out, self.sources.len() as u64);
+        for leaf in &self.sources {
+            put_varint(&mut out, (*leaf).into());
+        }
+        put_varint(&mut out, self.offset);
+        put_varint(&mut out, self.values);
+        out.push(self.block_rows.trailing_zeros() as u8);
+        put_varint(&mut out, self.shared.len() as u64);
+        put_varint(&mut out, self.blocks.len() as u64);
+        for part in &self.shared {
+            put_varint(&mut out, part.bytes);
+            out.extend(part.checksum.to_le_bytes());
+        }
+        for block in &self.blocks {
+            put_varint(&mut out, block.bytes);
+            out.extend(block.checksum.to_le_bytes());
+            put_varint(&mut out, block.string_bytes);
+            block.zone.write(&mut out);
+        }
+        out
     }
 }
 
@@ -164,7 +174,7 @@ fn read_block(
     count: u64,
     limits: &Limits,
 ) -> Result<BlockEntry> {
-    let bytes = cursor.varint()?;
+    let (bytes, checksum) = (cursor.varint()?, cursor.u32()?);
     let string_bytes = cursor.varint_up_to(limits.block_bytes, "bytes of a block's strings")?;
     let zone = ZoneMap::read(cursor)?;
     if zone.nulls > count {
@@ -176,6 +186,7 @@ fn read_block(
     Ok(BlockEntry {
         offset: place.next(bytes)?,
         bytes,
+        checksum,
         first_value,
         values: count as usize,
         string_bytes: string_bytes as u64,
@@ -183,23 +194,27 @@ fn read_block(
     })
 }
 
-fn read_chunk(
-    cursor: &mut Cursor<'_>,
-    block_rows: u64,
-    file_end: u64,
-    limits: &Limits,
-) -> Result<ChunkEntry> {
+fn read_chunk(cursor: &mut Cursor<'_>, file_end: u64, limits: &Limits) -> Result<ChunkEntry> {
     let sources = cursor.varint_up_to(MAX_SOURCES as u64, "number of sources of a chunk")?;
     let leaf = |_| Ok(cursor.varint_up_to(limits.leaves.min(u32::MAX.into()), "leaf")? as u32);
     let sources = (0..sources).map(leaf).collect::<Result<Vec<_>>>()?;
     let offset = cursor.varint()?;
     let values = cursor.varint_up_to(limits.row_group_values, "values of a chunk")? as u64;
+    let log2 = cursor.u8()?;
+    let block_rows = 1u32
+        .checked_shl(log2.into())
+        .filter(|rows| *rows <= MAX_BLOCK_ROWS);
+    let block_rows = block_rows.ok_or_else(|| {
+        Error::corrupt(format!(
+            "blocks of at most {MAX_BLOCK_ROWS} values expected, found 2^{log2}"
+        ))
+    })?;
     let (parts, blocks) = (cursor.varint()?, cursor.varint()?);
     let same = sources.len() == 1 && blocks == 0 && parts == 0 && values > 0;
-    if blocks != values.div_ceil(block_rows) && !same || parts > 255 {
+    if blocks != values.div_ceil(block_rows.into()) && !same || parts > 255 {
         return Err(Error::corrupt(format!(
             "{} blocks and at most 255 shared parts expected, found {blocks} and {parts}",
-            values.div_ceil(block_rows)
+            values.div_ceil(block_rows.into())
         )));
     }
     let mut place = Extent {
@@ -208,17 +223,18 @@ fn read_chunk(
     };
     let mut shared = Vec::new();
     for _ in 0..parts {
-        let bytes = cursor.varint()?;
+        let (bytes, checksum) = (cursor.varint()?, cursor.u32()?);
         shared.push(PartEntry {
             offset: place.next(bytes)?,
             bytes,
+            checksum,
         });
     }
     // The number is not checked yet: allocate for the usual one at most.
     let mut entries = Vec::with_capacity(blocks.min(64) as usize);
     for block in 0..blocks {
-        let first_value = block * block_rows;
-        let count = block_rows.min(values - first_value);
+        let first_value = block * u64::from(block_rows);
+        let count = u64::from(block_rows).min(values - first_value);
         let entry = read_block(cursor, &mut place, first_value, count, limits);
         entries.push(entry.map_err(|e| e.at(|p| p.block = Some(block as usize)))?);
     }
@@ -228,6 +244,7 @@ fn read_chunk(
         offset,
         bytes: place.end - offset,
         values,
+        block_rows,
         shared,
         blocks: entries,
     })

@@ -1,54 +1,100 @@
-//! Header, footer and trailer. FORMAT.md, section 2; the [module above](super) shows their bytes.
+//! Header, trailer, footer and the sections before it. FORMAT.md, section 2; the
+//! [module above](super) shows their bytes.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use arrow_schema::Schema;
+use bytes::Bytes;
 
+use super::section::{
+    self, FEATURES, FILE_ID, INDEXES, METADATA, SCHEMA, SUMMARIES, Section, TABLE, WRITER,
+};
 use super::{
-    Cursor, FORMAT_VERSION, HEADER_BYTES, MAGIC, MAX_BLOCK_ROWS, Store, TRAILER_BYTES,
-    decode_schema, encode_schema, header, put_prefixed,
+    Cursor, FORMAT_VERSION, Features, HEADER_BYTES, MAGIC, Store, Summary, TRAILER_BYTES, checksum,
+    decode_schema, encode_schema, header, put_prefixed, put_varint, summary, verify_checksum,
 };
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// The footer, and the version of the file.
+/// Keys and values of the user, ascending by key.
+pub(crate) type Metadata = Vec<(String, Vec<u8>)>;
+
+/// Place and checksum of a leaf's column index.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct IndexEntry {
+    pub offset: u64,
+    pub bytes: u64,
+    pub checksum: u32,
+}
+
+/// What a reader knows of a file once it is open.
 #[derive(Debug, Clone)]
 pub(crate) struct Footer {
     pub rows: u64,
     pub row_groups: Vec<u32>,
-    pub block_rows: u32,
-    /// Place and bytes of every leaf's column index.
-    pub leaves: Vec<(u64, u32)>,
+    /// Of every leaf.
+    pub leaves: Vec<IndexEntry>,
     pub schema: Schema,
+    pub features: Features,
     pub writer: String,
-    /// Format version found; the writer writes its own.
-    pub version: u16,
-    /// Where the footer begins; set by the reader.
+    /// Bytes of no other file.
+    pub id: [u8; 16],
+    /// Where the sections lie; those not read yet among them.
+    pub sections: Vec<Section>,
+    /// Where the first section begins, and the row groups and indexes end.
     pub offset: u64,
 }
 
-/// Bytes of the first read, at the end of a file: footer and indexes of some dozen columns.
-const TAIL_BYTES: u64 = 16 << 10;
+/// What a writer puts behind the column indexes.
+#[derive(Debug)]
+pub(crate) struct FooterParts<'a> {
+    pub row_groups: &'a [u32],
+    pub leaves: &'a [IndexEntry],
+    pub schema: &'a Schema,
+    pub features: &'a Features,
+    pub summaries: &'a [Summary],
+    pub metadata: &'a Metadata,
+    pub writer: &'a str,
+    pub id: [u8; 16],
+}
 
-impl Footer {
-    /// Bytes of footer and trailer.
+/// Bytes of the first read, at the end of a file: the sections of some hundred columns.
+const TAIL_BYTES: u64 = 64 << 10;
+
+impl FooterParts<'_> {
+    /// Bytes of sections, footer and trailer.
     pub(crate) fn write(&self) -> Result<Vec<u8>> {
         let mut out = Vec::new();
-        out.extend(self.rows.to_le_bytes());
-        out.extend((self.row_groups.len() as u32).to_le_bytes());
-        out.extend((self.leaves.len() as u32).to_le_bytes());
-        out.extend(self.block_rows.to_le_bytes());
-        self.row_groups
-            .iter()
-            .for_each(|rows| out.extend(rows.to_le_bytes()));
-        for (offset, bytes) in &self.leaves {
-            out.extend(offset.to_le_bytes());
-            out.extend(bytes.to_le_bytes());
+        let mut sections = Vec::new();
+        let mut put = |id: u64, must_understand: bool, bytes: &[u8]| {
+            sections.push(Section {
+                id,
+                must_understand,
+                offset: 0,
+                bytes: bytes.len() as u64,
+                checksum: checksum(bytes),
+            });
+            out.extend_from_slice(bytes);
+        };
+        put(SUMMARIES, false, &summary::write(self.summaries));
+        if !self.metadata.is_empty() {
+            put(METADATA, false, &write_metadata(self.metadata));
         }
-        encode_schema(&self.schema, &mut out)?;
-        put_prefixed(&mut out, self.writer.as_bytes());
-        let bytes = u32::try_from(out.len())
-            .map_err(|_| Error::limit("a footer of at most 4 GiB is possible"))?;
-        let sum = trailer_checksum(&out, bytes, FORMAT_VERSION, 0);
+        // What opening needs lies next to the footer.
+        put(FILE_ID, false, &self.id);
+        put(WRITER, false, self.writer.as_bytes());
+        let mut bytes = Vec::new();
+        self.features.write(self.leaves.len(), &mut bytes);
+        put(FEATURES, true, &bytes);
+        put(TABLE, true, &self.table());
+        put(INDEXES, true, &self.indexes()?);
+        let mut bytes = Vec::new();
+        encode_schema(self.schema, &mut bytes)?;
+        put(SCHEMA, true, &bytes);
+        let start = out.len();
+        section::write(&sections, &mut out);
+        let footer = out.get(start..).unwrap_or_default();
+        let bytes = footer.len() as u32;
+        let sum = trailer_checksum(footer, bytes, FORMAT_VERSION, 0);
         out.extend(bytes.to_le_bytes());
         out.extend(sum.to_le_bytes());
         out.extend(FORMAT_VERSION.to_le_bytes());
@@ -57,11 +103,46 @@ impl Footer {
         Ok(out)
     }
 
-    /// Reads and checks header, trailer and footer.
+    fn table(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        put_varint(&mut out, self.row_groups.len() as u64);
+        for rows in self.row_groups {
+            put_varint(&mut out, u64::from(*rows));
+        }
+        out
+    }
+
+    fn indexes(&self) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        let mut end = HEADER_BYTES;
+        for leaf in self.leaves {
+            let gap = leaf.offset.checked_sub(end);
+            let gap = gap.ok_or_else(|| Error::internal("column indexes out of order"))?;
+            put_varint(&mut out, gap);
+            put_varint(&mut out, leaf.bytes);
+            out.extend(leaf.checksum.to_le_bytes());
+            end = leaf.offset + leaf.bytes;
+        }
+        Ok(out)
+    }
+}
+
+fn write_metadata(metadata: &Metadata) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_varint(&mut out, metadata.len() as u64);
+    for (key, value) in metadata {
+        put_prefixed(&mut out, key.as_bytes());
+        put_prefixed(&mut out, value);
+    }
+    out
+}
+
+impl Footer {
+    /// Reads and checks header, trailer, footer and the sections that opening needs.
     pub(crate) fn read(store: &Store, limits: &Limits) -> Result<Self> {
         let len = store.len();
         let version = read_header(store)?;
-        // One read for footer, trailer and column indexes, as long as these are small.
+        // One read for footer, sections and column indexes, as long as these are small.
         let tail_len = (len - HEADER_BYTES).min(TAIL_BYTES);
         let tail = store.read(len - tail_len, tail_len)?;
         let Some((front, trailer)) = tail.split_last_chunk::<{ TRAILER_BYTES as usize }>() else {
@@ -69,15 +150,10 @@ impl Footer {
         };
         let trailer = Trailer::parse(trailer, version)?;
         let bytes = u64::from(trailer.bytes);
-        if bytes > limits.metadata_bytes {
-            return Err(Error::limit(format!(
-                "a footer of at most {} bytes is allowed, found {bytes}",
-                limits.metadata_bytes
-            )));
-        }
-        let offset = (len - TRAILER_BYTES)
+        check_metadata_bytes("a footer", bytes, limits)?;
+        let end = (len - TRAILER_BYTES)
             .checked_sub(bytes)
-            .filter(|offset| *offset >= HEADER_BYTES)
+            .filter(|end| *end >= HEADER_BYTES)
             .ok_or_else(|| {
                 Error::truncated(format!(
                     "a footer of {bytes} bytes expected, the file has {len}"
@@ -85,74 +161,226 @@ impl Footer {
             })?;
         let footer = match front.len().checked_sub(trailer.bytes as usize) {
             Some(start) => tail.slice(start..front.len()),
-            None => store.read(offset, bytes)?,
+            None => store.read(end, bytes)?,
         };
         trailer
             .check(&footer)
-            .map_err(|e| e.at(|p| p.offset = Some(offset)))?;
-        let parsed = Self::parse(&footer, version, offset, limits);
-        let parsed = parsed.map_err(|e| e.within("footer").at(|p| p.offset = Some(offset)))?;
-        let indexes = parsed.leaves.iter().map(|(offset, _)| *offset);
-        let first = indexes.filter(|index| *index >= len - tail_len).min();
-        if let Some(first) = first {
+            .map_err(|e| e.at(|p| p.offset = Some(end)))?;
+        let sections = section::read(&footer, end);
+        let sections = sections.map_err(|e| e.within("footer").at(|p| p.offset = Some(end)))?;
+        let needed = NeededSections::read(store, &sections, &tail, limits)?;
+        let parsed = Self::parse(&needed, end, limits)?;
+        let indexes = parsed.leaves.iter().map(|index| index.offset);
+        let sections = parsed.sections.iter().map(|section| section.offset);
+        let first = indexes
+            .chain(sections)
+            .filter(|part| *part >= len - tail_len);
+        if let Some(first) = first.min() {
             store.keep_end(first, &tail);
         }
         Ok(parsed)
     }
 
-    fn parse(bytes: &[u8], version: u16, offset: u64, limits: &Limits) -> Result<Self> {
-        let mut cursor = Cursor::new(bytes);
-        let rows = cursor.u64()?;
-        let (groups, leaves, block_rows) = (cursor.u32()?, cursor.u32()?, cursor.u32()?);
-        if block_rows == 0 || block_rows > MAX_BLOCK_ROWS {
-            return Err(Error::corrupt(format!(
-                "blocks of 1 to {MAX_BLOCK_ROWS} values expected, found {block_rows}"
-            )));
+    fn parse(needed: &NeededSections<'_>, end: u64, limits: &Limits) -> Result<Self> {
+        let row_groups = needed.parse(TABLE, |bytes| read_table(bytes, limits))?;
+        let schema = needed.parse(SCHEMA, |bytes| {
+            let mut cursor = Cursor::new(bytes);
+            let schema = decode_schema(&mut cursor, limits)?;
+            cursor.finish("the schema").map(|()| schema)
+        })?;
+        let sections = needed.sections;
+        let offset = sections.first().map_or(end, |section| section.offset);
+        let leaves = needed.parse(INDEXES, |bytes| read_indexes(bytes, offset, limits))?;
+        let features = needed.parse(FEATURES, |bytes| Features::read(bytes, leaves.len()))?;
+        let text = |bytes: &[u8]| Ok(String::from_utf8_lossy(bytes).into_owned());
+        let id = |bytes: &[u8]| {
+            bytes
+                .try_into()
+                .map_err(|_| Error::corrupt(format!("16 bytes expected, found {}", bytes.len())))
+        };
+        Ok(Self {
+            rows: row_groups.iter().map(|rows| u64::from(*rows)).sum(),
+            row_groups,
+            leaves,
+            schema,
+            features,
+            writer: needed.parse_if_there(WRITER, text)?.unwrap_or_default(),
+            id: needed.parse_if_there(FILE_ID, id)?.unwrap_or_default(),
+            sections: sections.to_vec(),
+            offset,
+        })
+    }
+
+    /// The bytes of a section, checked; `None` where the file has none.
+    pub(crate) fn section(&self, store: &Store, id: u64, limits: &Limits) -> Result<Option<Bytes>> {
+        let Some(section) = self.sections.iter().find(|section| section.id == id) else {
+            return Ok(None);
+        };
+        let place = |e: Error| {
+            e.within(&Section::name(id))
+                .at(|p| p.offset = Some(section.offset))
+        };
+        let read = || {
+            check_metadata_bytes("a section", section.bytes, limits)?;
+            let bytes = store.read(section.offset, section.bytes)?;
+            verify_checksum(&bytes, section.checksum, "a section")?;
+            Ok(bytes)
+        };
+        read().map(Some).map_err(place)
+    }
+
+    /// The summaries of all leaves; `None` where the file has none.
+    pub(crate) fn summaries(&self, store: &Store, limits: &Limits) -> Result<Option<Vec<Summary>>> {
+        let bytes = self.section(store, SUMMARIES, limits)?;
+        bytes
+            .map(|bytes| summary::read(&bytes, self.leaves.len()))
+            .transpose()
+    }
+
+    /// The keys and values of the user.
+    pub(crate) fn metadata(&self, store: &Store, limits: &Limits) -> Result<Metadata> {
+        let Some(bytes) = self.section(store, METADATA, limits)? else {
+            return Ok(Metadata::new());
+        };
+        let mut cursor = Cursor::new(&bytes);
+        let count = cursor.varint_up_to(cursor.remaining() as u64 / 2, "number of keys")?;
+        let mut metadata = Metadata::new();
+        for _ in 0..count {
+            let key = cursor.text("a key")?.to_owned();
+            if let Some((last, _)) = metadata.last().filter(|(last, _)| *last >= key) {
+                return Err(Error::corrupt(format!(
+                    "keys must ascend, found {key:?} after {last:?}"
+                )));
+            }
+            metadata.push((key, cursor.prefixed()?.to_vec()));
         }
-        if u64::from(leaves) > limits.leaves {
-            return Err(Error::limit(format!(
-                "at most {} leaves are allowed, found {leaves}",
-                limits.leaves
-            )));
-        }
-        let table = cursor.bytes((groups as usize).saturating_mul(4))?;
-        let row_groups: Vec<u32> = table
-            .as_chunks::<4>()
-            .0
-            .iter()
-            .map(|b| u32::from_le_bytes(*b))
-            .collect();
-        let sum = row_groups.iter().map(|rows| u64::from(*rows)).sum::<u64>();
-        let most = limits.row_group_values;
-        if let Some(rows) = row_groups.iter().find(|rows| u64::from(**rows) > most) {
+        cursor.finish("the metadata")?;
+        Ok(metadata)
+    }
+}
+
+/// The sections that opening needs, in one read.
+struct NeededSections<'a> {
+    sections: &'a [Section],
+    /// Bytes of the file from `offset` on.
+    bytes: Bytes,
+    offset: u64,
+}
+
+impl<'a> NeededSections<'a> {
+    const IDS: [u64; 6] = [TABLE, SCHEMA, INDEXES, FEATURES, WRITER, FILE_ID];
+
+    fn read(store: &Store, sections: &'a [Section], tail: &Bytes, limits: &Limits) -> Result<Self> {
+        let needed = || {
+            sections
+                .iter()
+                .filter(|section| Self::IDS.contains(&section.id))
+        };
+        let tail_offset = store.len() - tail.len() as u64;
+        let start = needed().map(|section| section.offset).min();
+        let end = needed().map(|section| section.offset + section.bytes).max();
+        let (start, end) = start.zip(end).unwrap_or_default();
+        let (bytes, offset) = if start >= tail_offset {
+            (tail.clone(), tail_offset)
+        } else {
+            check_metadata_bytes("the sections", end - start, limits)?;
+            (store.read(start, end - start)?, start)
+        };
+        Ok(Self {
+            sections,
+            bytes,
+            offset,
+        })
+    }
+
+    /// A section that must be there.
+    fn parse<T>(&self, id: u64, parse: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
+        self.parse_if_there(id, parse)?.ok_or_else(|| {
+            let name = Section::name(id);
+            Error::corrupt(format!("a section {name} expected, found none"))
+        })
+    }
+
+    fn parse_if_there<T>(
+        &self,
+        id: u64,
+        parse: impl FnOnce(&[u8]) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let Some(section) = self.sections.iter().find(|section| section.id == id) else {
+            return Ok(None);
+        };
+        let start = (section.offset - self.offset) as usize;
+        let bytes = self.bytes.get(start..start + section.bytes as usize);
+        let parse = || {
+            let bytes = bytes.ok_or_else(|| Error::internal("a section that was not read"))?;
+            verify_checksum(bytes, section.checksum, "a section")?;
+            parse(bytes)
+        };
+        let named = |e: Error| {
+            e.within(&Section::name(id))
+                .at(|p| p.offset = Some(section.offset))
+        };
+        parse().map(Some).map_err(named)
+    }
+}
+
+fn check_metadata_bytes(what: &str, bytes: u64, limits: &Limits) -> Result<()> {
+    let most = limits.metadata_bytes;
+    if bytes > most {
+        return Err(Error::limit(format!(
+            "{what} of at most {most} bytes is allowed, found {bytes}"
+        )));
+    }
+    Ok(())
+}
+
+/// Rows of every row group.
+fn read_table(bytes: &[u8], limits: &Limits) -> Result<Vec<u32>> {
+    let mut cursor = Cursor::new(bytes);
+    let count = cursor.varint_up_to(cursor.remaining() as u64, "number of row groups")?;
+    let most = limits.row_group_values.min(u32::MAX.into());
+    let mut row_groups = Vec::with_capacity(count);
+    for _ in 0..count {
+        let rows = cursor.varint()?;
+        if rows > most {
             return Err(Error::limit(format!(
                 "row groups of at most {most} rows are allowed, found {rows}"
             )));
         }
-        if sum != rows {
-            return Err(Error::corrupt(format!(
-                "row groups of {rows} rows expected, found {sum}"
+        row_groups.push(rows as u32);
+    }
+    cursor.finish("the table")?;
+    Ok(row_groups)
+}
+
+/// Places of the column indexes, which end at `end` or before.
+fn read_indexes(bytes: &[u8], end: u64, limits: &Limits) -> Result<Vec<IndexEntry>> {
+    let mut cursor = Cursor::new(bytes);
+    let mut leaves: Vec<IndexEntry> = Vec::with_capacity(bytes.len() / 6);
+    let mut offset = HEADER_BYTES;
+    while cursor.remaining() > 0 {
+        if leaves.len() as u64 == limits.leaves {
+            return Err(Error::limit(format!(
+                "at most {} leaves are allowed, found more",
+                limits.leaves
             )));
         }
-        let mut table = Cursor::new(cursor.bytes((leaves as usize).saturating_mul(12))?);
-        let mut places = Vec::with_capacity(leaves as usize);
-        for _ in 0..leaves {
-            places.push((table.u64()?, table.u32()?));
-        }
-        let schema = decode_schema(&mut cursor, limits)?;
-        let writer = cursor.text("the writer's name")?.to_owned();
-        cursor.finish("the footer")?;
-        Ok(Self {
-            rows,
-            row_groups,
-            block_rows,
-            leaves: places,
-            schema,
-            writer,
-            version,
-            offset,
-        })
+        let (gap, bytes, checksum) = (cursor.varint()?, cursor.varint()?, cursor.u32()?);
+        let start = offset.checked_add(gap);
+        let next = start.and_then(|start| start.checked_add(bytes));
+        let (Some(start), Some(next)) = (start, next.filter(|next| *next <= end)) else {
+            return Err(Error::corrupt(format!(
+                "column indexes that end at {end} or before expected, found {gap} and {bytes} bytes at {offset}"
+            )));
+        };
+        leaves.push(IndexEntry {
+            offset: start,
+            bytes,
+            checksum,
+        });
+        offset = next;
     }
+    Ok(leaves)
 }
 
 /// Checks the header, whose version it gives, and that there is room for a trailer.
@@ -174,11 +402,7 @@ fn read_header(store: &Store) -> Result<u16> {
     let mut cursor = Cursor::new(&found);
     cursor.bytes(MAGIC.len())?;
     let version = cursor.u16()?;
-    if version > FORMAT_VERSION {
-        return Err(Error::unsupported(format!(
-            "format version {version} is newer than {FORMAT_VERSION}, the latest that this release reads"
-        )));
-    }
+    check_version(version)?;
     let expected = header(version);
     if found.as_ref() != expected {
         return Err(Error::corrupt(format!(
@@ -187,6 +411,17 @@ fn read_header(store: &Store) -> Result<u16> {
         )));
     }
     Ok(version)
+}
+
+fn check_version(version: u16) -> Result<()> {
+    let than = match version.cmp(&FORMAT_VERSION) {
+        std::cmp::Ordering::Equal => return Ok(()),
+        std::cmp::Ordering::Less => "older",
+        std::cmp::Ordering::Greater => "newer",
+    };
+    Err(Error::unsupported(format!(
+        "format version {version} is {than} than {FORMAT_VERSION}, which this release reads"
+    )))
 }
 
 struct Trailer {
@@ -211,6 +446,9 @@ impl Trailer {
             return Err(Error::truncated(
                 "the file does not end with \"STFA\": it was cut off, or its end was changed",
             ));
+        }
+        if trailer.version > FORMAT_VERSION {
+            check_version(trailer.version)?;
         }
         if trailer.version != version {
             return Err(Error::corrupt(format!(

@@ -4,7 +4,7 @@
 //! | file | FORMAT.md |
 //! |---|---|
 //! | `cursor` | section 1, conventions: integers, varints, texts |
-//! | `footer` | section 2, the file: header, footer, trailer |
+//! | `footer`, `section`, `features`, `summary` | section 2, the file: header, sections, footer, trailer |
 //! | `schema` | section 3 |
 //! | `column_index`, `zone_map` | section 5 |
 //! | `block`, `shared_dictionary` | section 6 |
@@ -13,14 +13,17 @@
 //! | `store` | bytes of a file, in memory or on disk |
 //!
 //! ```text
-//! +--------+-------------+-----+-------------+----------------+--------+---------+
-//! | header | row group 0 | ... | row group n | column indexes | footer | trailer |
-//! +--------+-------------+-----+-------------+----------------+--------+---------+
+//! +--------+-------------+-----+-------------+----------------+----------+--------+---------+
+//! | header | row group 0 | ... | row group n | column indexes | sections | footer | trailer |
+//! +--------+-------------+-----+-------------+----------------+----------+--------+---------+
 //!            column chunk of leaf 0, of leaf 1, ...
 //!            chunk = shared dictionaries, blocks
 //! header   = "STFA" | format version: u16 | 0: u16
-//! footer   = rows: u64 | row groups: u32 | leaves: u32 | values per block: u32 | rows of every row group: u32 each
-//!          | per leaf: place of its column index: u64, bytes: u32 | schema | writer: text
+//! sections = summaries | metadata | file id | writer | features | table | column indexes | schema
+//! table    = row groups: varint | rows: varint * row groups
+//! column indexes = per leaf: (bytes between the index before and this one: varint | its bytes: varint | its CRC-32C: u32)
+//! metadata = count: varint | (key: text | value: bytes: varint, bytes) * count
+//! footer   = place and checksum of every section: see `section`
 //! trailer  = footer bytes: u32 | CRC-32C of footer, footer bytes, version and flags: u32 | format version: u16 | flags: u16 | "STFA"
 //! ```
 //!
@@ -32,30 +35,33 @@ pub(crate) mod block;
 mod checksum;
 mod column_index;
 mod cursor;
+mod features;
 mod footer;
 mod node;
 mod schema;
+mod section;
 pub(crate) mod shared_dictionary;
 mod store;
+mod summary;
 mod zone_map;
 
-#[cfg(feature = "experiments")]
-pub(crate) use checksum::checksum;
-pub(crate) use checksum::{checked, seal};
+pub(crate) use checksum::{checksum, verify_checksum};
 pub(crate) use column_index::{BlockEntry, ChunkEntry, ColumnIndex, PartEntry, zone_of};
 pub(crate) use cursor::{Cursor, put_prefixed, put_varint};
-pub(crate) use footer::Footer;
+pub(crate) use features::{BitSet, DERIVED_COLUMNS, Features};
+pub(crate) use footer::{Footer, FooterParts, IndexEntry, Metadata};
 pub use node::{Node, NodeRef};
 pub(crate) use schema::{check_type, decode_schema, encode_schema};
 pub(crate) use store::Store;
+pub(crate) use summary::Summary;
 pub(crate) use zone_map::{Bounds, ZoneMap};
 
 /// First and last bytes of a file.
 pub(crate) const MAGIC: [u8; 4] = *b"STFA";
 /// The format version that this release writes.
-pub const FORMAT_VERSION: u16 = 0;
+pub const FORMAT_VERSION: u16 = 1;
 /// Most values of a block.
-pub(crate) const MAX_BLOCK_ROWS: u32 = 1 << 20;
+pub(crate) const MAX_BLOCK_ROWS: u32 = 1 << 16;
 /// Bytes of the header.
 pub(crate) const HEADER_BYTES: u64 = 8;
 /// Bytes of the trailer.

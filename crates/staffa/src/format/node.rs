@@ -3,16 +3,19 @@
 //! A cascade is a tree of nodes; a block has one or two trees.
 //!
 //! ```text
-//! node = encoding: u8 | type and children: u8 | values: varint | payload bytes: varint | payload | child...
+//! node = encoding: u8 (255: a longer id follows as a varint) | type and children: u8 | values: varint | payload bytes: varint | payload | child...
 //! ```
 //!
 //! The second byte holds the [`PhysicalType`] in its low four bits and the number of children in
 //! its high four bits.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use super::{Cursor, put_varint};
+use super::{BitSet, Cursor, put_varint};
 use crate::error::{Error, Result};
 use crate::values::PhysicalType;
+
+/// In place of an encoding's id: a longer one follows as a varint. No release has one yet.
+const LONG_ID: u8 = 255;
 
 /// A node to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +51,13 @@ impl Node {
             + self.payload.len()
             + self.children.iter().map(Self::size).sum::<usize>()
     }
+
+    /// Adds the encodings of the tree to a set.
+    pub(crate) fn add_encodings(&self, set: &mut BitSet) {
+        set.insert(self.encoding);
+        let children = self.children.iter();
+        children.for_each(|child| child.add_encodings(set));
+    }
 }
 
 /// A node in the bytes of a block.
@@ -78,6 +88,12 @@ impl<'a> NodeRef<'a> {
             )));
         };
         let encoding = cursor.u8()?;
+        if encoding == LONG_ID {
+            let id = cursor.varint()?;
+            return Err(Error::unsupported(format!(
+                "encoding {id} is not known to this release"
+            )));
+        }
         let kind = cursor.u8()?;
         let Some(ty) = PhysicalType::from_byte(kind & 0x0f) else {
             return Err(Error::corrupt(format!(
@@ -99,6 +115,13 @@ impl<'a> NodeRef<'a> {
             children,
             bytes: cursor.position() - start,
         })
+    }
+
+    /// Adds the encodings of the tree to a set.
+    pub(crate) fn add_encodings(&self, set: &mut BitSet) {
+        set.insert(self.encoding);
+        let children = self.children.iter();
+        children.for_each(|child| child.add_encodings(set));
     }
 
     /// Child `i`, which must decode to `len` values of type `ty`; `role` names it.

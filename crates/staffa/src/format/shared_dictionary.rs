@@ -2,25 +2,24 @@
 //! where they are called shared parts.
 //!
 //! ```text
-//! shared part = values: varint | decoded bytes: varint | node | CRC-32C of all before: u32
+//! shared part = values: varint | decoded bytes: varint | node
 //! ```
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use super::{Cursor, Node, NodeRef, checked, put_varint, seal};
+use super::{Cursor, Node, NodeRef, put_varint};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// A sealed shared dictionary.
+/// The bytes of a shared dictionary.
 pub(crate) fn write(node: &Node, string_bytes: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(node.size() + 16);
     put_varint(&mut out, node.len as u64);
     put_varint(&mut out, string_bytes as u64);
     node.write(&mut out);
-    seal(&mut out);
     out
 }
 
-/// Checks and parses a shared dictionary: its node and its decoded bytes.
+/// Parses a shared dictionary, whose checksum was verified: its node and its decoded bytes.
 ///
 /// `most` is the number of values of the chunk, which a dictionary never exceeds.
 pub(crate) fn parse<'a>(
@@ -28,16 +27,7 @@ pub(crate) fn parse<'a>(
     most: usize,
     limits: &Limits,
 ) -> Result<(NodeRef<'a>, u64)> {
-    parse_body(checked(bytes, "a shared part")?, most, limits)
-}
-
-/// As [`parse`], of bytes whose checksum was checked.
-pub(crate) fn parse_body<'a>(
-    body: &'a [u8],
-    most: usize,
-    limits: &Limits,
-) -> Result<(NodeRef<'a>, u64)> {
-    let mut cursor = Cursor::new(body);
+    let mut cursor = Cursor::new(bytes);
     let len = cursor.varint_up_to(most as u64, "number of values")?;
     let decoded = cursor.varint_up_to(limits.block_bytes, "decoded bytes")? as u64;
     let node = NodeRef::parse(&mut cursor, len, limits.depth)?;

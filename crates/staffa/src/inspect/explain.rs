@@ -166,7 +166,12 @@ impl File {
         let (mut shared, mut blocks) = (Vec::new(), Vec::new());
         for (row_group, chunk) in index.chunks.iter().enumerate() {
             for part in &chunk.shared {
-                let bytes = self.store().read(part.offset, part.bytes)?;
+                let bytes = self.part(
+                    part.offset,
+                    part.bytes,
+                    part.checksum,
+                    "a shared dictionary",
+                )?;
                 let most = chunk.values as usize;
                 let (node, _) = shared_dictionary::parse(&bytes, most, self.limits())
                     .map_err(|e| e.at(self.place(leaf, row_group)))?;
@@ -192,7 +197,7 @@ impl File {
                 }));
             }
             for (block, entry) in chunk.blocks.iter().enumerate() {
-                let bytes = self.store().read(entry.offset, entry.bytes)?;
+                let bytes = self.part(entry.offset, entry.bytes, entry.checksum, "a block")?;
                 let parsed = block::parse(&bytes, entry.values, spec.ty, self.limits());
                 let parsed = parsed.map_err(|e| {
                     e.at(|p| (p.block, p.offset) = (Some(block), Some(entry.offset)))

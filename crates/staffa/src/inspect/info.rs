@@ -1,9 +1,13 @@
 //! The parts of a file, read from its footer and column indexes alone.
 
+use std::collections::BTreeMap;
+
 use super::bounds::shown;
 use super::{column_name, decoded_bytes};
 use crate::error::Result;
-use crate::format::{BlockEntry, ChunkEntry, HEADER_BYTES, PartEntry, ZoneMap, zone_of};
+use crate::format::{
+    BlockEntry, ChunkEntry, FORMAT_VERSION, HEADER_BYTES, PartEntry, ZoneMap, zone_of,
+};
 use crate::read::File;
 
 /// The parts of a file.
@@ -15,11 +19,13 @@ pub struct Inspection {
     pub format_version: u16,
     /// The program that wrote it.
     pub writer: String,
+    /// Its id, in hexadecimal.
+    pub id: String,
+    /// Keys and values of the user, as text: what is no UTF-8 is replaced.
+    pub metadata: BTreeMap<String, String>,
     /// Rows of the table.
     pub rows: u64,
-    /// Values of a block, except the last of a chunk.
-    pub block_rows: u32,
-    /// Bytes of footer and trailer.
+    /// Bytes of sections, footer and trailer.
     pub footer_bytes: u64,
     /// Bytes of all column indexes.
     pub index_bytes: u64,
@@ -27,6 +33,14 @@ pub struct Inspection {
     pub row_groups: Vec<RowGroupInfo>,
     /// The leaf columns.
     pub columns: Vec<LeafInfo>,
+}
+
+impl Inspection {
+    /// The largest number of values that the blocks of a column have, but for the last of a chunk.
+    pub fn block_rows(&self) -> u32 {
+        let chunks = self.columns.iter().flat_map(|column| &column.chunks);
+        chunks.map(|chunk| chunk.block_rows).max().unwrap_or(0)
+    }
 }
 
 /// A row group.
@@ -78,6 +92,8 @@ pub struct ChunkInfo {
     pub bytes: u64,
     /// Its values.
     pub values: u64,
+    /// Values of each of its blocks but the last.
+    pub block_rows: u32,
     /// Its NULLs.
     pub nulls: u64,
     /// Its reference columns, where it is derived.
@@ -145,17 +161,17 @@ impl File {
             .enumerate()
             .map(row_group)
             .collect();
-        let index_bytes = footer
-            .leaves
-            .iter()
-            .map(|(_, bytes)| u64::from(*bytes))
-            .sum();
+        let metadata = self.metadata()?.into_iter();
+        let text =
+            |(key, value): (String, Vec<u8>)| (key, String::from_utf8_lossy(&value).into_owned());
+        let index_bytes = footer.leaves.iter().map(|index| index.bytes).sum();
         Ok(Inspection {
             file_bytes: self.byte_len(),
-            format_version: footer.version,
+            format_version: FORMAT_VERSION,
             writer: footer.writer.clone(),
+            id: footer.id.iter().map(|byte| format!("{byte:02x}")).collect(),
+            metadata: metadata.map(text).collect(),
             rows: footer.rows,
-            block_rows: footer.block_rows,
             footer_bytes: self.byte_len() - footer.offset,
             index_bytes,
             row_groups,
@@ -177,7 +193,7 @@ impl File {
             .footer()
             .leaves
             .get(leaf)
-            .map_or(0, |(_, bytes)| *bytes);
+            .map_or(0, |index| index.bytes);
         let chunk_bytes: u64 = index.chunks.iter().map(|c| c.bytes).sum();
         let decoded = contents
             .iter()
@@ -187,7 +203,7 @@ impl File {
             path: spec.path.clone(),
             column: column_name(self.schema(), spec.column)?,
             physical_type: spec.ty.map_or_else(|| "validity".to_owned(), ty),
-            bytes: u64::from(index_bytes) + chunk_bytes,
+            bytes: index_bytes + chunk_bytes,
             decoded_bytes: decoded.sum(),
             values: contents.iter().map(|c| c.values).sum(),
             nulls: zone.nulls,
@@ -219,12 +235,16 @@ impl File {
                 span: block.zone.bounds.span_in(&zone.bounds),
             }
         };
-        let part = |&PartEntry { offset, bytes }: &PartEntry| PartInfo { offset, bytes };
+        let part = |part: &PartEntry| PartInfo {
+            offset: part.offset,
+            bytes: part.bytes,
+        };
         ChunkInfo {
             row_group,
             offset: content.offset,
             bytes: chunk.bytes,
             values: chunk.values,
+            block_rows: content.block_rows,
             nulls: content.blocks.iter().map(|b| b.zone.nulls).sum(),
             told_by: self.references(chunk),
             shared_parts: chunk.shared.iter().map(part).collect(),

@@ -4,6 +4,8 @@
 mod bounds;
 mod explain;
 mod info;
+mod requirements;
+mod statistics;
 mod verify;
 mod why;
 
@@ -12,7 +14,9 @@ use std::sync::Arc;
 use arrow_schema::Schema;
 pub use explain::{BlockExplain, ColumnExplain, EncodingTree, SharedExplain};
 pub use info::{BlockInfo, ChunkInfo, Inspection, LeafInfo, PartInfo, RowGroupInfo};
+pub use requirements::LeafRequirement;
 use staffa_kernels::cast_slice;
+pub use statistics::LeafStatistics;
 pub use verify::VerifyReport;
 pub use why::{ColumnWhy, Considered, RelationWhy, SharedWhy};
 

@@ -3,8 +3,9 @@
 use rayon::prelude::*;
 
 use super::{decoded_bytes, with_present};
+use crate::encodings::edition::name_of;
 use crate::error::{Error, Result};
-use crate::format::{HEADER_BYTES, ZoneMap};
+use crate::format::{BitSet, HEADER_BYTES, ZoneMap, block, shared_dictionary, zone_of};
 use crate::read::{ChunkReader, File, OutputLayout, RowRange, read_column};
 use crate::values::Values;
 
@@ -31,6 +32,10 @@ impl File {
     /// first thing that is wrong.
     pub fn verify(&self, progress: &mut dyn FnMut(u64)) -> Result<VerifyReport> {
         self.check_cover()?;
+        for section in &self.footer().sections {
+            self.footer()
+                .section(self.store(), section.id, self.limits())?;
+        }
         let mut report = VerifyReport {
             rows: self.num_rows(),
             bytes: self.byte_len(),
@@ -43,6 +48,7 @@ impl File {
                 for leaf in self.layout().leaves_of(*column) {
                     ChunkReader::new(self, leaf, row_group)?.check_shared()?;
                     self.check_zones(leaf, row_group)?;
+                    self.check_encodings_declared(leaf, row_group)?;
                 }
                 let rows = 0..rows as usize;
                 let range = RowRange { row_group, rows };
@@ -54,6 +60,7 @@ impl File {
         }
         for leaf in 0..self.footer().leaves.len() {
             let (contents, spec) = (self.contents(leaf)?, self.leaf(leaf)?);
+            self.check_summary(leaf)?;
             report.leaves += 1;
             for chunk in &self.index(leaf)?.chunks {
                 report.blocks += chunk.blocks.len() as u64;
@@ -67,7 +74,7 @@ impl File {
         Ok(report)
     }
 
-    /// Zone maps must be those of the values: a filter trusts them.
+    /// Zone maps must hold for the values: a filter trusts them.
     fn check_zones(&self, leaf: usize, row_group: usize) -> Result<()> {
         let (chunk, spec) = (self.chunk(leaf, row_group)?, self.leaf(leaf)?);
         let reader = ChunkReader::new(self, leaf, row_group)?;
@@ -75,9 +82,9 @@ impl File {
             let decoded = reader.decode(i..i + 1, OutputLayout::default())?;
             let zone = |values: Values<'_>, nulls| Ok(ZoneMap::of(values, spec.kind, nulls));
             let found = with_present(&decoded, zone)?;
-            if found != entry.zone {
+            if found.nulls != entry.zone.nulls || !entry.zone.bounds.hold(&found.bounds) {
                 let what = format!(
-                    "zone map {:?} expected by its values, found {:?}",
+                    "zone map around {:?}, that of its values, expected, found {:?}",
                     found, entry.zone
                 );
                 let place = self.place(leaf, row_group);
@@ -89,6 +96,54 @@ impl File {
         Ok(())
     }
 
+    /// The footer must name the encodings of every block: readers refuse files by it.
+    fn check_encodings_declared(&self, leaf: usize, row_group: usize) -> Result<()> {
+        let (chunk, spec) = (self.chunk_entry(leaf, row_group)?, self.leaf(leaf)?);
+        let mut used = BitSet::default();
+        for part in &chunk.shared {
+            let bytes = self.part(
+                part.offset,
+                part.bytes,
+                part.checksum,
+                "a shared dictionary",
+            )?;
+            let parsed = shared_dictionary::parse(&bytes, chunk.values as usize, self.limits())?;
+            parsed.0.add_encodings(&mut used);
+        }
+        for block in &chunk.blocks {
+            let bytes = self.part(block.offset, block.bytes, block.checksum, "a block")?;
+            let parsed = block::parse(&bytes, block.values, spec.ty, self.limits())?;
+            let trees = [&parsed.validity, &parsed.values].into_iter().flatten();
+            trees.for_each(|tree| tree.add_encodings(&mut used));
+        }
+        let declared = self.footer().features.encodings(leaf);
+        if let Some(id) = used.numbers().find(|id| !declared.contains(*id)) {
+            let what = format!(
+                "{} is not among the encodings that the footer names",
+                name_of(id)
+            );
+            return Err(Error::corrupt(what).at(self.place(leaf, row_group)));
+        }
+        Ok(())
+    }
+
+    /// The summary of a leaf must hold for its blocks.
+    fn check_summary(&self, leaf: usize) -> Result<()> {
+        let Some(summary) = self.summaries()?.get(leaf) else {
+            return Ok(());
+        };
+        let contents = self.contents(leaf)?;
+        let zone = zone_of(contents.iter().flat_map(|chunk| &chunk.blocks));
+        if summary.zone.nulls != zone.nulls || !summary.zone.bounds.hold(&zone.bounds) {
+            return Err(Error::corrupt(format!(
+                "a summary around {zone:?}, that of the blocks, expected, found {:?}",
+                summary.zone
+            ))
+            .at(|p| p.column = self.leaf(leaf).ok().map(|leaf| leaf.path.clone())));
+        }
+        Ok(())
+    }
+
     /// Every byte must belong to exactly one part.
     fn check_cover(&self) -> Result<()> {
         let footer = self.footer();
@@ -96,8 +151,8 @@ impl File {
             (0, HEADER_BYTES),
             (footer.offset, self.byte_len() - footer.offset),
         ];
-        for (leaf, (offset, bytes)) in footer.leaves.iter().enumerate() {
-            parts.push((*offset, u64::from(*bytes)));
+        for (leaf, index) in footer.leaves.iter().enumerate() {
+            parts.push((index.offset, index.bytes));
             parts.extend(self.index(leaf)?.chunks.iter().map(|c| (c.offset, c.bytes)));
         }
         parts.retain(|(_, bytes)| *bytes > 0);

@@ -132,11 +132,11 @@ impl File {
         let batch = read_batch(self, &columns, self.schema(), &range)?;
         let leaves = shred(&batch, self.layout())?;
         let leaves = leaves.par_iter().zip(self.layout().leaves());
-        let chosen = leaves.map(|(array, leaf)| {
+        let chosen = leaves.enumerate().map(|(i, (array, leaf))| {
             let options = ChunkOptions {
                 rules: self.balanced(leaf.column),
                 requested_encoding: None,
-                block_rows: self.footer().block_rows as usize,
+                block_rows: self.chunk(i, 0)?.block_rows as usize,
                 verify: false,
                 kind: leaf.kind,
             };

@@ -197,7 +197,7 @@ mod tests {
         for (i, ty) in flat_types().into_iter().enumerate() {
             let batch = one("a", true, array(&ty, i % 4 > 0, 3300, &mut random));
             let options = WriteOptions {
-                block_rows: 1536,
+                block_rows: 1024,
                 ..WriteOptions::default()
             };
             let bytes =

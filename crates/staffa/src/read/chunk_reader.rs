@@ -21,7 +21,7 @@ use crate::arrow::Leaf;
 use crate::decode::{Block, SharedDictionary};
 use crate::error::{Error, Place, Result};
 use crate::format::block::{self, Parsed};
-use crate::format::{BlockEntry, ChunkEntry, PartEntry};
+use crate::format::{BlockEntry, ChunkEntry, PartEntry, verify_checksum};
 use crate::values::{DecodedLeaf, PhysicalType};
 
 /// The reader of one column chunk.
@@ -148,11 +148,12 @@ impl<'f> ChunkReader<'f> {
             let chunk = self.file.chunk_entry(leaf, self.row_group)?;
             let fits = chunk.sources.is_empty()
                 && leaf != self.stored
-                && chunk.values == self.chunk.values;
+                && chunk.values == self.chunk.values
+                && chunk.block_rows == self.chunk.block_rows;
             if !fits {
                 return Err(Error::corrupt(format!(
                     "leaf {leaf} as a reference column: \
-                     a column of as many values that is not derived itself expected"
+                     a column of as many values in the same blocks that is not derived itself expected"
                 )));
             }
             Ok(Self {
@@ -189,7 +190,11 @@ impl<'f> ChunkReader<'f> {
         let open = |part: &PartEntry| {
             let own = part_of(&bytes, part.offset - self.chunk.offset, part.bytes)?;
             let (values, opener) = (self.chunk.values as usize, self.file.opener());
-            SharedDictionary::open(&bytes.slice_ref(own), values, opener).map_err(|e| {
+            let open = || {
+                verify_checksum(own, part.checksum, "a shared dictionary")?;
+                SharedDictionary::open(bytes.slice_ref(own), values, opener)
+            };
+            open().map_err(|e| {
                 e.within("shared dictionary")
                     .at(|p| p.offset = Some(part.offset))
             })
@@ -272,6 +277,7 @@ impl<'f> ChunkReader<'f> {
     ) -> Result<Parsed<'b>> {
         let parse = || {
             let bytes = part_of(bytes, entry.offset - start, entry.bytes)?;
+            verify_checksum(bytes, entry.checksum, "a block")?;
             let limits = self.file.limits();
             let block = block::parse(bytes, entry.values, self.leaf.ty, limits)?;
             if block.string_bytes as u64 != entry.string_bytes {

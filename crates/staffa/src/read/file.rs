@@ -5,6 +5,7 @@
 //! ```
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -16,9 +17,13 @@ use super::Scan;
 use super::cache::Cache;
 use crate::arrow::{Layout, Leaf, unknown_column};
 use crate::decode::{Opener, get_or_try_init};
-use crate::encodings::opener;
+use crate::encodings::edition::name_of;
+use crate::encodings::{POOL, opener};
 use crate::error::{Error, Place, Result};
-use crate::format::{BlockEntry, ChunkEntry, ColumnIndex, Footer, Store};
+use crate::format::{
+    BlockEntry, Bounds, ChunkEntry, ColumnIndex, Footer, IndexEntry, MAX_BLOCK_ROWS, Store,
+    Summary, verify_checksum,
+};
 use crate::limits::Limits;
 
 /// An open file. Cheap to clone, and may be read from many threads at once.
@@ -52,6 +57,8 @@ struct Inner {
     layout: Layout,
     /// Of each leaf, read on first use.
     indexes: Vec<OnceLock<ColumnIndex>>,
+    /// Of all leaves, read on first use.
+    summaries: OnceLock<Vec<Summary>>,
     cache: Cache,
 }
 
@@ -100,6 +107,7 @@ impl File {
                 schema: Arc::new(footer.schema.clone()),
                 layout,
                 indexes: footer.leaves.iter().map(|_| OnceLock::new()).collect(),
+                summaries: OnceLock::new(),
                 footer,
                 cache: Cache::new(limits.cache_bytes),
             }),
@@ -124,6 +132,18 @@ impl File {
     /// Bytes of the file.
     pub fn byte_len(&self) -> u64 {
         self.inner.store.len()
+    }
+
+    /// The keys and values that the writer's user gave the file, the values any bytes.
+    pub fn metadata(&self) -> Result<BTreeMap<String, Vec<u8>>> {
+        let metadata = self.footer().metadata(self.store(), self.limits());
+        let place = |e: Error| e.at(|p| p.path = self.store().path().map(Path::to_owned));
+        Ok(metadata.map_err(place)?.into_iter().collect())
+    }
+
+    /// 16 bytes that no file of other bytes has: a hash of all of them.
+    pub fn id(&self) -> [u8; 16] {
+        self.inner.footer.id
     }
 
     /// A builder for a scan: columns, filter, limit.
@@ -155,9 +175,29 @@ impl File {
         &self.inner.cache
     }
 
-    /// Rows of every block but the last of a row group; at least 1.
+    /// Bytes of a part of the file, whose checksum is verified; `what` names the part.
+    pub(crate) fn part(&self, offset: u64, bytes: u64, checksum: u32, what: &str) -> Result<Bytes> {
+        let bytes = self.store().read(offset, bytes)?;
+        verify_checksum(&bytes, checksum, what)?;
+        Ok(bytes)
+    }
+
+    /// Rows in which a scan goes on: blocks of every column begin at their multiples.
     pub(crate) fn block_rows(&self) -> usize {
-        self.inner.footer.block_rows as usize
+        let first = self.index(0).ok().and_then(|index| index.chunks.first());
+        first.map_or(MAX_BLOCK_ROWS as usize, |chunk| chunk.block_rows as usize)
+    }
+
+    /// What the footer says of each leaf, read on first use; nothing where the file has no summaries.
+    pub(crate) fn summaries(&self) -> Result<&[Summary]> {
+        let inner = &self.inner;
+        let read = || {
+            let summaries = inner.footer.summaries(&inner.store, self.limits())?;
+            Ok(summaries.unwrap_or_default())
+        };
+        let place = |e: Error| e.at(|p| p.path = inner.store.path().map(Path::to_owned));
+        let summaries = get_or_try_init(&inner.summaries, read).map_err(place)?;
+        Ok(summaries)
     }
 
     /// Rows of a row group.
@@ -182,6 +222,27 @@ impl File {
     /// Whether rows of a column can be read by block: it has one flat leaf, or none.
     pub(crate) fn is_flat(&self, column: usize) -> bool {
         self.flat_leaf(column).is_some() || self.layout().leaves_of(column).is_empty()
+    }
+
+    /// Refuses columns with encodings that this build does not have, by name.
+    pub(crate) fn check_encodings<'c>(
+        &self,
+        columns: impl Iterator<Item = &'c usize>,
+    ) -> Result<()> {
+        for leaf in columns.flat_map(|column| self.layout().leaves_of(*column)) {
+            let mut used = self.footer().features.encodings(leaf).numbers();
+            if let Some(id) = used.find(|id| POOL.by_id(*id).is_none()) {
+                return Err(Error::unsupported(format!(
+                    "the column needs {}, which this build does not have",
+                    name_of(id)
+                ))
+                .at(|p| {
+                    p.path = self.store().path().map(Path::to_owned);
+                    p.column = self.leaf(leaf).ok().map(|leaf| leaf.path.clone());
+                }));
+            }
+        }
+        Ok(())
     }
 
     /// Positions of columns by name.
@@ -257,48 +318,45 @@ impl File {
     /// The column index of a leaf, read on first use.
     pub(crate) fn index(&self, leaf: usize) -> Result<&ColumnIndex> {
         let inner = &self.inner;
-        let (Some(cell), Some(&(offset, bytes))) =
-            (inner.indexes.get(leaf), inner.footer.leaves.get(leaf))
+        let (Some(cell), Some(&entry)) = (inner.indexes.get(leaf), inner.footer.leaves.get(leaf))
         else {
             return Err(Error::corrupt(format!("no leaf {leaf}")));
         };
         get_or_try_init(cell, || {
-            inner
-                .read_index(self.leaf(leaf)?, offset, u64::from(bytes))
-                .map_err(|e| {
-                    e.within("column index").at(|p| {
-                        p.path = inner.store.path().map(Path::to_owned);
-                        p.column = self.leaf(leaf).ok().map(|l| l.path.clone());
-                        p.offset = Some(offset);
-                    })
+            inner.read_index(self.leaf(leaf)?, entry).map_err(|e| {
+                e.within("column index").at(|p| {
+                    p.path = inner.store.path().map(Path::to_owned);
+                    p.column = self.leaf(leaf).ok().map(|l| l.path.clone());
+                    p.offset = Some(entry.offset);
                 })
+            })
         })
     }
 }
 
 impl Inner {
     /// Reads a column index, and checks it against the schema and the footer.
-    fn read_index(&self, leaf: &Leaf, offset: u64, bytes: u64) -> Result<ColumnIndex> {
+    fn read_index(&self, leaf: &Leaf, entry: IndexEntry) -> Result<ColumnIndex> {
         let (footer, limits) = (&self.footer, &self.opener.limits);
         let most = limits.metadata_bytes;
-        if bytes > most {
+        if entry.bytes > most {
             return Err(Error::limit(format!(
-                "a column index of at most {most} bytes is allowed, found {bytes}"
+                "a column index of at most {most} bytes is allowed, found {}",
+                entry.bytes
             )));
         }
-        let index = ColumnIndex::read(
-            &self.store.read(offset, bytes)?,
-            footer.row_groups.len(),
-            u64::from(footer.block_rows),
-            footer.offset,
-            limits,
-        )?;
-        let fits = |b: &BlockEntry| b.zone.bounds.is_viable(leaf.ty, leaf.kind);
-        if !index.chunks.iter().flat_map(|c| &c.blocks).all(fits) {
-            return Err(Error::corrupt(format!(
-                "zone maps of {:?} {:?} expected",
-                leaf.kind, leaf.ty
-            )));
+        let bytes = self.store.read(entry.offset, entry.bytes)?;
+        verify_checksum(&bytes, entry.checksum, "a column index")?;
+        let mut index = ColumnIndex::read(&bytes, footer.row_groups.len(), footer.offset, limits)?;
+        // Bounds of another type than the leaf's say nothing.
+        let suits = |b: &BlockEntry| b.zone.bounds.is_viable(leaf.ty, leaf.kind);
+        for chunk in &mut index.chunks {
+            if !chunk.blocks.iter().all(suits) {
+                let blocks = Arc::make_mut(chunk).blocks.iter_mut();
+                blocks
+                    .filter(|block| !suits(block))
+                    .for_each(|block| block.zone.bounds = Bounds::None);
+            }
         }
         let mut chunks = index.chunks.iter().zip(&footer.row_groups);
         let wrong = chunks.find(|(chunk, rows)| leaf.flat && chunk.values != u64::from(**rows));

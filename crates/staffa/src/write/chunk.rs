@@ -11,13 +11,14 @@ use rayon::prelude::*;
 
 use super::block_input::{BlockInput, block_inputs};
 use super::shared_dictionary::{ChunkCodes, Sharing, share};
+use super::summary::BlockSummary;
 use super::verify::Verifier;
 use crate::decode::SharedDictionary;
 use crate::encode::{Chooser, Hint, Profile, Rules, Stats};
 use crate::encodings::{POOL, onpair, opener};
 use crate::error::{Error, Result};
 use crate::format::block::{self, Parts};
-use crate::format::{Node, ZoneMap, shared_dictionary};
+use crate::format::{BitSet, Node, ZoneMap, checksum, shared_dictionary};
 use crate::limits::Limits;
 use crate::values::{Bitmap, Kind, LeafArray, PhysicalType, Values};
 
@@ -96,14 +97,18 @@ pub(crate) struct EncodedChunk {
     pub values: usize,
     pub shared: Vec<Vec<u8>>,
     pub blocks: Vec<EncodedBlock>,
+    /// Encodings of all trees.
+    pub encodings: BitSet,
 }
 
 /// A block, ready to be written.
 #[derive(Debug)]
 pub(crate) struct EncodedBlock {
     pub bytes: Vec<u8>,
+    pub checksum: u32,
     pub string_bytes: usize,
     pub zone: ZoneMap,
+    pub summary: BlockSummary,
 }
 
 /// Chooses the encodings of one leaf of one row group.
@@ -229,6 +234,7 @@ impl ChosenChunk<'_> {
                 values: self.len,
                 shared: Vec::new(),
                 blocks: Vec::new(),
+                encodings: BitSet::default(),
             });
         }
         let blocks = self.blocks.par_iter().enumerate();
@@ -238,12 +244,28 @@ impl ChosenChunk<'_> {
             values: self.len,
             shared: self.shared.clone(),
             blocks: blocks.collect::<Result<_>>()?,
+            encodings: self.encodings()?,
         })
+    }
+
+    /// Encodings of all trees.
+    fn encodings(&self) -> Result<BitSet> {
+        let mut set = BitSet::default();
+        let trees = self.blocks.iter().map(|block| &block.trees);
+        let trees = trees.flat_map(|trees| [&trees.values, &trees.validity]);
+        trees
+            .flatten()
+            .for_each(|node| node.add_encodings(&mut set));
+        for part in &self.shared {
+            let (node, _) = shared_dictionary::parse(part, self.len, &Limits::default())?;
+            node.add_encodings(&mut set);
+        }
+        Ok(set)
     }
 
     fn verifier<'r>(&self, references: &'r [Reference<'r>]) -> Result<Verifier<'r>> {
         let opener = opener(Limits::default());
-        let open = |part: &Vec<u8>| SharedDictionary::open(&part.clone().into(), self.len, &opener);
+        let open = |part: &Vec<u8>| SharedDictionary::open(part.clone().into(), self.len, &opener);
         Ok(Verifier {
             ty: self.ty,
             shared: self.shared.iter().map(open).collect::<Result<_>>()?,
@@ -293,9 +315,11 @@ impl ChosenChunk<'_> {
         let values = input.values().unwrap_or(Values::U8(&[]));
         let zone = ZoneMap::of(values, self.options.kind, input.nulls() as u64);
         Ok(EncodedBlock {
+            checksum: checksum(&bytes),
             bytes,
             string_bytes: input.string_bytes(self.ty).unwrap_or(0),
             zone,
+            summary: BlockSummary::of(input.values(), self.options.kind, input.len),
         })
     }
 }

@@ -1,7 +1,8 @@
 //! The encoder: record batches in, the bytes of a file out to any sink.
 //!
-//! Batches wait until a row group is full; its chunks follow one another, then come the column
-//! indexes and the footer.
+//! Batches wait until a row group is full; its chunks follow one another. In the last row group each
+//! chunk is followed by the column index of its leaf, so that one read has both; the sections and the
+//! footer end the file.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -11,15 +12,16 @@ use arrow_schema::Schema;
 
 use super::chunk::EncodedChunk;
 use super::plan::Plan;
+use super::summary::LeafSummary;
 use super::{WriteSummary, row_group};
 use crate::arrow::concat;
 use crate::error::{Error, Result};
 use crate::format::{
-    BlockEntry, ChunkEntry, ColumnIndex, FORMAT_VERSION, Footer, PartEntry, header,
+    BitSet, BlockEntry, ChunkEntry, ColumnIndex, DERIVED_COLUMNS, FORMAT_VERSION, Features,
+    FooterParts, IndexEntry, Metadata, PartEntry, checksum, header,
 };
 
 /// Encodes row groups into a sink.
-#[derive(Debug)]
 pub(super) struct Encoder<W> {
     sink: W,
     plan: Plan,
@@ -28,6 +30,12 @@ pub(super) struct Encoder<W> {
     pending_rows: usize,
     pending_bytes: usize,
     indexes: Vec<ColumnIndex>,
+    /// Places of the column indexes that are written.
+    index_entries: Vec<IndexEntry>,
+    leaf_summaries: Vec<LeafSummary>,
+    metadata: Metadata,
+    /// Of all bytes so far.
+    hasher: twox_hash::xxhash3_128::Hasher,
     row_groups: Vec<u32>,
     summary: WriteSummary,
     /// Set while rows are being encoded: after an error they are lost, and the file must not be
@@ -37,7 +45,8 @@ pub(super) struct Encoder<W> {
 
 impl<W: Write + Send> Encoder<W> {
     pub(super) fn new(sink: W, plan: Plan) -> Result<Self> {
-        let indexes = vec![ColumnIndex::default(); plan.layout.leaves().len()];
+        let leaves = plan.layout.leaves().len();
+        let metadata = plan.options.metadata.clone().into_iter().collect();
         let mut encoder = Self {
             sink,
             plan,
@@ -45,7 +54,11 @@ impl<W: Write + Send> Encoder<W> {
             pending: Vec::new(),
             pending_rows: 0,
             pending_bytes: 0,
-            indexes,
+            indexes: vec![ColumnIndex::default(); leaves],
+            index_entries: Vec::new(),
+            leaf_summaries: vec![LeafSummary::default(); leaves],
+            metadata,
+            hasher: twox_hash::xxhash3_128::Hasher::new(),
             row_groups: Vec::new(),
             summary: WriteSummary::default(),
             broken: false,
@@ -61,6 +74,7 @@ impl<W: Write + Send> Encoder<W> {
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.sink.write_all(bytes)?;
+        self.hasher.write(bytes);
         self.position += bytes.len() as u64;
         Ok(())
     }
@@ -78,9 +92,21 @@ impl<W: Write + Send> Encoder<W> {
         self.pending_bytes += bytes;
         while self.pending_rows >= self.full_rows() {
             let rows = self.full_rows();
-            self.flush(rows)?;
+            self.flush(rows, false)?;
         }
         Ok(())
+    }
+
+    /// Sets the value of a key of the user.
+    pub(super) fn set_metadata(&mut self, key: String, value: Vec<u8>) {
+        match self.metadata.binary_search_by(|(other, _)| other.cmp(&key)) {
+            Ok(found) => {
+                if let Some((_, before)) = self.metadata.get_mut(found) {
+                    *before = value;
+                }
+            }
+            Err(place) => self.metadata.insert(place, (key, value)),
+        }
     }
 
     /// Rows of a full row group, estimated from the bytes of the pending rows.
@@ -97,8 +123,8 @@ impl<W: Write + Send> Encoder<W> {
         unit.map_or(rows, |unit| rows / unit * unit)
     }
 
-    /// Encodes the first `rows` pending rows.
-    fn flush(&mut self, rows: usize) -> Result<()> {
+    /// Encodes the first `rows` pending rows; `last`: no others will follow.
+    fn flush(&mut self, rows: usize, last: bool) -> Result<()> {
         if self.broken {
             return Err(Error::invalid(
                 "an earlier write failed and its rows are lost: this file cannot be finished",
@@ -122,15 +148,23 @@ impl<W: Write + Send> Encoder<W> {
             / self.pending_rows.max(1) as u128) as usize;
         self.pending_rows -= rows;
         match concat(&self.plan.schema, &group)? {
-            Some(batch) => self.row_group(&batch)?,
+            Some(batch) => self.row_group(&batch, last)?,
             // Dictionaries that do not fit into one: each batch becomes a row group of its own.
-            None => group.iter().try_for_each(|batch| self.row_group(batch))?,
+            None => {
+                let (end, others) = group
+                    .split_last()
+                    .map_or((None, &[][..]), |(e, o)| (Some(e), o));
+                others
+                    .iter()
+                    .try_for_each(|batch| self.row_group(batch, false))?;
+                end.map_or(Ok(()), |batch| self.row_group(batch, last))?;
+            }
         }
         self.broken = false;
         Ok(())
     }
 
-    fn row_group(&mut self, batch: &RecordBatch) -> Result<()> {
+    fn row_group(&mut self, batch: &RecordBatch, last: bool) -> Result<()> {
         let rows = u32::try_from(batch.num_rows()).map_err(|_| {
             Error::limit(format!(
                 "at most 2^32 rows of a row group are possible, found {}",
@@ -138,13 +172,19 @@ impl<W: Write + Send> Encoder<W> {
             ))
         })?;
         let chunks = row_group::encode(&self.plan, batch, self.summary.rows)?;
+        for (leaf, summary) in self.leaf_summaries.iter_mut().enumerate() {
+            summarise(&chunks, leaf, summary)?;
+        }
+        self.row_groups.push(rows);
         for (leaf, chunk) in chunks.into_iter().enumerate() {
             let entry = Arc::new(self.put_chunk(chunk)?);
             let index = self.indexes.get_mut(leaf);
             let index = index.ok_or_else(|| Error::internal("a chunk without a column index"))?;
             index.chunks.push(entry);
+            if last {
+                self.put_index(leaf)?;
+            }
         }
-        self.row_groups.push(rows);
         self.summary.rows += u64::from(rows);
         Ok(())
     }
@@ -156,6 +196,7 @@ impl<W: Write + Send> Encoder<W> {
             shared.push(PartEntry {
                 offset: self.position,
                 bytes: part.len() as u64,
+                checksum: checksum(part),
             });
             self.put(part)?;
         }
@@ -165,6 +206,7 @@ impl<W: Write + Send> Encoder<W> {
             blocks.push(BlockEntry {
                 offset: self.position,
                 bytes: block.bytes.len() as u64,
+                checksum: block.checksum,
                 first_value: first_value as u64,
                 values,
                 string_bytes: block.string_bytes as u64,
@@ -181,39 +223,71 @@ impl<W: Write + Send> Encoder<W> {
             offset,
             bytes: self.position - offset,
             values: chunk.values as u64,
+            block_rows: self.plan.options.block_rows as u32,
             shared,
             blocks,
         })
     }
 
+    /// Writes the column index of the next leaf.
+    fn put_index(&mut self, leaf: usize) -> Result<()> {
+        let index = self.indexes.get_mut(leaf).map(std::mem::take);
+        let index = index.ok_or_else(|| Error::internal("a leaf without a column index"))?;
+        let bytes = index.write();
+        self.index_entries.push(IndexEntry {
+            offset: self.position,
+            bytes: bytes.len() as u64,
+            checksum: checksum(&bytes),
+        });
+        self.put(&bytes)
+    }
+
+    /// The feature set: the encodings of each leaf, with those of the leaves from which it derives.
+    fn features(&self) -> Features {
+        let own = |leaf: usize| {
+            let summary = self.leaf_summaries.get(leaf);
+            summary.map_or(BitSet::default(), |summary| summary.encodings)
+        };
+        let mut features = BitSet::default();
+        let all = self.leaf_summaries.iter().map(|summary| {
+            let sources = summary.sources();
+            if !sources.is_empty() {
+                features.insert(DERIVED_COLUMNS);
+            }
+            let sources = sources.iter().map(|source| own(*source as usize));
+            sources.fold(summary.encodings, BitSet::union)
+        });
+        let all: Vec<BitSet> = all.collect();
+        Features::new(features, all)
+    }
+
     /// Writes the last row group, the column indexes and the footer.
     pub(super) fn finish(mut self) -> Result<(W, WriteSummary)> {
         if self.broken {
-            self.flush(0)?;
+            self.flush(0, false)?;
         }
         while self.pending_rows > 0 {
             let rows = self.pending_rows.min(self.full_rows());
-            self.flush(rows)?;
+            self.flush(rows, rows == self.pending_rows)?;
         }
-        let mut leaves = Vec::with_capacity(self.indexes.len());
-        for index in std::mem::take(&mut self.indexes) {
-            let bytes = index.write();
-            let len = u32::try_from(bytes.len())
-                .map_err(|_| Error::limit("a column index of at most 4 GiB is possible"))?;
-            leaves.push((self.position, len));
-            self.put(&bytes)?;
+        for leaf in self.index_entries.len()..self.indexes.len() {
+            self.put_index(leaf)?;
         }
-        let footer = Footer {
-            rows: self.summary.rows,
-            row_groups: self.row_groups.clone(),
-            block_rows: self.plan.options.block_rows as u32,
-            leaves,
-            schema: self.plan.stored.as_ref().clone(),
-            writer: format!("staffa {}", env!("CARGO_PKG_VERSION")),
-            version: FORMAT_VERSION,
-            offset: self.position,
+        let features = self.features();
+        let summaries = std::mem::take(&mut self.leaf_summaries);
+        let summaries: Vec<_> = summaries.into_iter().map(LeafSummary::finish).collect();
+        let parts = FooterParts {
+            row_groups: &self.row_groups,
+            leaves: &self.index_entries,
+            schema: &self.plan.stored,
+            features: &features,
+            summaries: &summaries,
+            metadata: &self.metadata,
+            writer: concat!("staffa ", env!("CARGO_PKG_VERSION")),
+            id: self.hasher.finish_128().to_le_bytes(),
         };
-        self.put(&footer.write()?)?;
+        let bytes = parts.write()?;
+        self.put(&bytes)?;
         self.sink.flush()?;
         let summary = WriteSummary {
             row_groups: self.row_groups.len(),
@@ -222,6 +296,26 @@ impl<W: Write + Send> Encoder<W> {
         };
         Ok((self.sink, summary))
     }
+}
+
+/// Adds a leaf's chunk of a row group to its summary; of equal columns one has the blocks.
+fn summarise(chunks: &[EncodedChunk], leaf: usize, summary: &mut LeafSummary) -> Result<()> {
+    let chunk = |leaf: usize| {
+        let chunk = chunks.get(leaf);
+        chunk.ok_or_else(|| Error::internal("a leaf without a chunk"))
+    };
+    let own = chunk(leaf)?;
+    let content = match own.references.first() {
+        Some(reference) if own.blocks.is_empty() => chunk(*reference)?,
+        _ => own,
+    };
+    for block in &content.blocks {
+        summary.add(&block.summary, &block.zone);
+    }
+    summary.encodings = summary.encodings.union(own.encodings);
+    let sources: Vec<u32> = own.references.iter().map(|leaf| *leaf as u32).collect();
+    summary.add_sources(&sources);
+    Ok(())
 }
 
 /// Refuses a batch of another schema and names the first column that differs; metadata may differ.

@@ -10,6 +10,7 @@ mod plan;
 pub(crate) mod rounding;
 mod row_group;
 mod shared_dictionary;
+mod summary;
 mod unsupported_value;
 mod verify;
 mod writer;

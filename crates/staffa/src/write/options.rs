@@ -1,6 +1,9 @@
 //! The options of a writer, and its summary.
 
+use std::collections::BTreeMap;
+
 use crate::encode::{Access, Profile};
+use crate::encodings::edition::Edition;
 
 /// How a file is to be written; the defaults suit most.
 #[derive(Debug, Clone)]
@@ -22,11 +25,16 @@ pub struct WriteOptions {
     /// Names of encodings that are not chosen: those that are costly to decode, say. A column can
     /// still request them by name.
     pub without: Vec<String>,
+    /// Only encodings of this edition; `None`: all that this build has.
+    pub edition: Option<Edition>,
+    /// Keys and values to store with the table; [`Writer::set_metadata`](super::Writer::set_metadata)
+    /// adds others until the file is finished.
+    pub metadata: BTreeMap<String, Vec<u8>>,
     /// Rows of a row group, at most.
     pub row_group_rows: usize,
     /// Bytes of Arrow memory of a row group, at most, about.
     pub row_group_bytes: usize,
-    /// Values of a block.
+    /// Values of a block: a power of two up to 65,536.
     pub block_rows: usize,
     /// Threads that encode; `None`: all that the process may use.
     pub threads: Option<usize>,
@@ -48,6 +56,8 @@ impl Default for WriteOptions {
             encodings: Vec::new(),
             max_errors: Vec::new(),
             without: Vec::new(),
+            edition: None,
+            metadata: BTreeMap::new(),
             row_group_rows: 1 << 20,
             row_group_bytes: 128 << 20,
             block_rows: 1 << 16,

@@ -9,6 +9,7 @@ use super::rounding::{self, Rounding};
 use crate::arrow::{Layout, Leaf, unknown_column};
 use crate::encode::Profile;
 use crate::encodings::POOL;
+use crate::encodings::edition::Edition;
 use crate::error::{Error, Result};
 use crate::format::MAX_BLOCK_ROWS;
 use crate::values::{Kind, PhysicalType};
@@ -38,18 +39,24 @@ pub(super) struct ColumnPlan {
 
 impl Plan {
     pub(super) fn new(schema: SchemaRef, options: WriteOptions) -> Result<Self> {
-        let blocks = 1..=MAX_BLOCK_ROWS as usize;
-        if options.row_group_rows == 0 || !blocks.contains(&options.block_rows) {
+        let rows = options.block_rows;
+        if options.row_group_rows == 0 || !rows.is_power_of_two() || rows > MAX_BLOCK_ROWS as usize
+        {
             return Err(Error::invalid(format!(
-                "row groups of 1 row or more and blocks of 1 to 1048576 values are possible, found {} and {}",
-                options.row_group_rows, options.block_rows
+                "row groups of 1 row or more and blocks of a power of two up to {MAX_BLOCK_ROWS} values are possible, found {} and {rows}",
+                options.row_group_rows
             )));
         }
         let layout = Layout::new(&schema)?;
         let (columns, roundings) = column_plans(&options, &layout, &schema)?;
         let stored = Arc::new(rounding::mark(&schema, &roundings));
         let threads = crate::read::thread_pool(options.threads)?;
-        let excluded = POOL.excluded(&options.without)?;
+        let mut excluded = POOL.excluded(&options.without)?;
+        if let Some(edition) = options.edition {
+            let outside = POOL.iter().map(|encoding| encoding.info().id);
+            let outside = outside.filter(|id| !edition.contains(*id));
+            excluded |= outside.fold(0, |all, id| all | 1 << id);
+        }
         Ok(Self {
             schema,
             stored,
@@ -77,7 +84,7 @@ fn column_plans(
     let mut roundings = vec![None; schema.fields().len()];
     for (path, name) in &options.encodings {
         let (i, leaf) = find_leaf(layout, schema, path)?;
-        check_encoding(path, name, leaf)?;
+        check_encoding(path, name, leaf, options.edition)?;
         at_mut(&mut plans, i)?.requested_encoding = Some(name.clone());
     }
     for (path, profile) in &options.profiles {
@@ -106,8 +113,13 @@ fn at_mut<T>(all: &mut [T], i: usize) -> Result<&mut T> {
         .ok_or_else(|| Error::internal("a leaf or column beyond the layout"))
 }
 
-fn check_encoding(path: &str, name: &str, leaf: &Leaf) -> Result<()> {
+fn check_encoding(path: &str, name: &str, leaf: &Leaf, edition: Option<Edition>) -> Result<()> {
     let encoding = POOL.by_name(name)?;
+    if let Some(edition) = edition.filter(|edition| !edition.contains(encoding.info().id)) {
+        return Err(Error::invalid(format!(
+            "column {path:?}: {name} is not in edition {edition}"
+        )));
+    }
     if encoding.info().needs_reference {
         return Err(Error::invalid(format!(
             "column {path:?}: {name} is for derived columns, chosen where it is smaller, not by name"

@@ -7,9 +7,9 @@
 //! Memory is bounded by one row group and its encoding, and by the column indexes (some 30 bytes
 //! per block).
 
-use std::fs;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -39,11 +39,19 @@ use crate::error::{Error, Result};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug)]
 pub struct Writer {
     encoder: Encoder<BufWriter<NamedTempFile>>,
     path: PathBuf,
     overwrite: bool,
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer")
+            .field("path", &self.path)
+            .field("bytes_written", &self.bytes_written())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Writer {
@@ -98,6 +106,28 @@ impl Writer {
         self.encoder
             .write(batch)
             .map_err(|e| at_path(e, &self.path))
+    }
+
+    /// Sets the value of a key of the user; until the file is finished, as often as wanted. Readers
+    /// have it by [`File::metadata`](crate::File::metadata).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..1000)) as _)])?;
+    /// # let path = std::env::temp_dir().join("staffa-metadata-example.staffa");
+    /// let mut writer = staffa::Writer::create(&path, batch.schema(), staffa::WriteOptions::default())?;
+    /// writer.write(&batch)?;
+    /// writer.set_metadata("batches", "1");
+    /// writer.finish()?;
+    /// assert_eq!(staffa::File::open(&path)?.metadata()?["batches"], b"1");
+    /// # std::fs::remove_file(path)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn set_metadata(&mut self, key: impl Into<String>, value: impl Into<Vec<u8>>) {
+        self.encoder.set_metadata(key.into(), value.into());
     }
 
     /// Bytes written so far.

@@ -11,6 +11,7 @@
 
 mod arrays;
 mod encodings;
+pub mod parts;
 
 use std::sync::Arc;
 

@@ -1,17 +1,37 @@
 //! Parts changed and sealed again, so that their checksums hold.
 
 use super::*;
+use common::parts::with_footer;
 
 #[test]
-fn footers_sealed_again_do_no_harm() {
+fn sections_sealed_again_do_no_harm() {
     let _turn = turn();
     let parts = Parts::of(&bytes_of(&mixed()));
     assert!(survives(parts.file(), "as it is"));
     let mut random = Random(21);
     for i in 0..3000 * times() {
         let mut hostile = parts.clone();
-        mutate(&mut hostile.footer, false, &mut random);
-        survives(hostile.file(), &format!("footer {i}"));
+        let section = random.below(hostile.sections.len());
+        hostile.own_places = true;
+        let section = &mut hostile.sections[section];
+        mutate(&mut section.bytes, false, &mut random);
+        let what = format!("section {} {i}", section.id);
+        survives(hostile.file(), &what);
+    }
+}
+
+#[test]
+fn footers_sealed_again_do_no_harm() {
+    let _turn = turn();
+    let bytes = bytes_of(&mixed());
+    let trailer = bytes.len() - 16;
+    let len = u32::from_le_bytes(bytes[trailer..trailer + 4].try_into().unwrap());
+    let (body, footer) = bytes[..trailer].split_at(trailer - len as usize);
+    let mut random = Random(26);
+    for i in 0..3000 * times() {
+        let mut footer = footer.to_vec();
+        mutate(&mut footer, false, &mut random);
+        survives(with_footer(body.to_vec(), &footer), &format!("footer {i}"));
     }
 }
 
@@ -23,10 +43,7 @@ fn column_indexes_sealed_again_do_no_harm() {
     for i in 0..3000 * times() {
         let mut hostile = parts.clone();
         let leaf = random.below(parts.leaves());
-        let place = parts.index(leaf);
-        let mut body = parts.body[place.start..place.end - 4].to_vec();
-        mutate(&mut body, false, &mut random);
-        hostile.set_index(leaf, &body);
+        mutate(&mut hostile.indexes[leaf], false, &mut random);
         survives(hostile.file(), &format!("index {i} of leaf {leaf}"));
     }
 }
@@ -38,18 +55,19 @@ fn indexes_that_lie_about_their_sources_do_no_harm() {
     let _turn = turn();
     let (batch, options) = common::encodings();
     let parts = Parts::of(&staffa::to_bytes(batch.schema(), &[batch], options).unwrap());
-    // One source each, whose number follows.
+    // One chunk, whose length takes one byte or two; one source, whose number follows.
+    let sources = |index: &[u8]| if index[0] < 0x80 { 1 } else { 2 };
     let derived: Vec<usize> = (0..parts.leaves())
-        .filter(|leaf| parts.body[parts.index(*leaf)][0] == 1)
+        .filter(|leaf| parts.indexes[*leaf][sources(&parts.indexes[*leaf])] == 1)
         .collect();
     assert!(derived.len() >= 2, "{derived:?}");
     for &leaf in &derived {
         for source in 0..127 {
             let mut hostile = parts.clone();
-            let index = hostile.index(leaf);
-            let honest = hostile.body[index.start + 1] == source;
-            hostile.body[index.start + 1] = source;
-            hostile.seal(index);
+            let index = &mut hostile.indexes[leaf];
+            let at = sources(index) + 1;
+            let honest = index[at] == source;
+            index[at] = source;
             let ok = survives(
                 hostile.file(),
                 &format!("leaf {leaf} derived from {source}"),
@@ -62,9 +80,9 @@ fn indexes_that_lie_about_their_sources_do_no_harm() {
         }
         for count in [0, 2, 15, 16, 127] {
             let mut hostile = parts.clone();
-            let index = hostile.index(leaf);
-            hostile.body[index.start] = count;
-            hostile.seal(index);
+            let index = &mut hostile.indexes[leaf];
+            let at = sources(index);
+            index[at] = count;
             assert!(
                 !survives(hostile.file(), &format!("leaf {leaf} with {count} sources")),
                 "{count} sources"
@@ -74,9 +92,9 @@ fn indexes_that_lie_about_their_sources_do_no_harm() {
     // Two columns, each derived from the other.
     let mut hostile = parts.clone();
     for (leaf, source) in [(derived[0], derived[1]), (derived[1], derived[0])] {
-        let index = hostile.index(leaf);
-        hostile.body[index.start + 1] = source as u8;
-        hostile.seal(index);
+        let index = &mut hostile.indexes[leaf];
+        let at = sources(index) + 1;
+        index[at] = source as u8;
     }
     assert!(!survives(hostile.file(), "a cycle"));
 }
@@ -88,10 +106,7 @@ fn column_indexes_of_other_columns_do_no_harm() {
     for leaf in 0..parts.leaves() {
         for other in 0..leaf {
             let mut hostile = parts.clone();
-            let (a, b) = (parts.entry(leaf), parts.entry(other));
-            for byte in 0..12 {
-                hostile.footer.swap(a + byte, b + byte);
-            }
+            hostile.indexes.swap(leaf, other);
             survives(
                 hostile.file(),
                 &format!("indexes of leaves {leaf} and {other}"),
@@ -122,10 +137,10 @@ fn blocks_do_no_harm(bytes: Vec<u8>, count: usize, random: &mut Random) {
     for i in 0..count * times() {
         let mut hostile = parts.clone();
         let place = places[i % places.len()].clone();
-        let mut body = parts.body[place.start..place.end - 4].to_vec();
+        let mut body = parts.body[place.clone()].to_vec();
         mutate(&mut body, true, random);
-        hostile.body[place.start..place.end - 4].copy_from_slice(&body);
-        hostile.seal(place.clone());
+        hostile.body[place.clone()].copy_from_slice(&body);
+        hostile.seal();
         accepted += usize::from(survives(hostile.file(), &format!("block {i} at {place:?}")));
     }
     assert!(
@@ -165,7 +180,7 @@ fn shared_tokens_do_no_harm() {
     let batch = one(Arc::new(StringArray::from_iter_values(
         (0..1200).map(&mut sentence),
     )));
-    let mut options = sized(1200, 400);
+    let mut options = sized(1200, 256);
     options.encodings = vec![("a".into(), "onpair".into())];
     let bytes = staffa::to_bytes(batch.schema(), std::slice::from_ref(&batch), options).unwrap();
     let file = File::from_bytes(bytes.clone()).unwrap();

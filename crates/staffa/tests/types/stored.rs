@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn run_ends_are_handed_out_as_they_are_stored() {
     let mut random = Random(8);
-    for (row_group_rows, block_rows) in [(3000, 256), (3000, 3000), (900, 300)] {
+    for (row_group_rows, block_rows) in [(3000, 256), (3000, 4096), (900, 128)] {
         for nulls in [0, 1, 30, 299] {
             let mut value = 0;
             let mut runs = Vec::new();
@@ -94,7 +94,7 @@ fn dictionaries_are_handed_out_as_they_are_stored() {
     let name = |i: usize| (i % 7 != 3).then(|| format!("name {}", i * i % 11));
     let names: ArrayRef = Arc::new((0..ROWS).map(name).collect::<StringArray>());
     let batch = RecordBatch::try_from_iter([("a", names)]).unwrap();
-    for (row_group_rows, block_rows) in [(ROWS, 100), (ROWS, ROWS), (90, 32)] {
+    for (row_group_rows, block_rows) in [(ROWS, 64), (ROWS, 4096), (90, 32)] {
         let file = write(
             std::slice::from_ref(&batch),
             sized(row_group_rows, block_rows),

@@ -52,7 +52,7 @@ fn a_file_appears_whole_or_not_at_all() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.staffa");
     // Dropped.
-    let mut dropped = writer(&path, sized(10, 10)).unwrap();
+    let mut dropped = writer(&path, sized(10, 8)).unwrap();
     dropped.write(&numbers(0..1000)).unwrap();
     assert!(dropped.bytes_written() > 8 && !path.exists());
     drop(dropped);
@@ -67,7 +67,7 @@ fn a_file_appears_whole_or_not_at_all() {
     drop(failed);
     assert_eq!(names(folder.path()), [""; 0]);
     // Finished.
-    let mut good = writer(&path, sized(300, 100)).unwrap();
+    let mut good = writer(&path, sized(300, 64)).unwrap();
     good.write(&numbers(0..500)).unwrap();
     good.write(&numbers(500..1000)).unwrap();
     let summary = good.finish().unwrap();
@@ -211,7 +211,7 @@ fn mixed() -> Vec<RecordBatch> {
 #[test]
 fn the_same_table_gives_the_same_bytes() {
     let samples = vec![RecordBatch::try_from_iter(samples()).unwrap()];
-    for (batches, group, block) in [(mixed(), 300, 100), (samples, 2500, 512)] {
+    for (batches, group, block) in [(mixed(), 300, 64), (samples, 2500, 512)] {
         for profile in [Profile::Fast, Profile::Balanced, Profile::Small] {
             let written = |threads: Option<usize>| {
                 let mut options = sized(group, block);
@@ -269,11 +269,11 @@ fn many_small_batches_become_one_row_group() {
 
 #[test]
 fn without_verification_the_bytes_are_the_same() {
-    let mut options = sized(300, 100);
+    let mut options = sized(300, 64);
     options.verify = false;
     let batches = mixed();
     let bytes = staffa::to_bytes(batches[0].schema(), &batches, options).unwrap();
-    assert!(bytes == staffa::to_bytes(batches[0].schema(), &batches, sized(300, 100)).unwrap());
+    assert!(bytes == staffa::to_bytes(batches[0].schema(), &batches, sized(300, 64)).unwrap());
 }
 
 #[test]

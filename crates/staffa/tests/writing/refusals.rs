@@ -58,16 +58,16 @@ fn what_cannot_be_written_is_refused_before_a_byte_is() {
             "no encoding is called \"zip\"; there are plain, ",
         ),
         (vec![int("n")], without("plain"), "plain cannot be left out"),
-        (vec![int("n")], sized(0, 10), "row groups of 1 row or more"),
+        (vec![int("n")], sized(0, 16), "row groups of 1 row or more"),
         (
             vec![int("n")],
             sized(10, 0),
-            "blocks of 1 to 1048576 values",
+            "blocks of a power of two up to 65536 values",
         ),
         (
             vec![int("n")],
             sized(10, 1 << 21),
-            "blocks of 1 to 1048576 values",
+            "blocks of a power of two up to 65536 values",
         ),
     ];
     for (fields, options, expected) in cases {
@@ -175,7 +175,7 @@ fn the_first_value_that_an_encoding_cannot_hold_is_named() {
     for (leaf, encoding, column, expected) in cases {
         let batch = table(vec![column]);
         let mut options = with_encoding(leaf, encoding);
-        (options.row_group_rows, options.block_rows) = (300, 100);
+        (options.row_group_rows, options.block_rows) = (300, 128);
         let mut writer = Writer::create(&path, batch.schema(), options).unwrap();
         let result = writer.write(&batch).and_then(|()| writer.finish());
         if expected.is_empty() {

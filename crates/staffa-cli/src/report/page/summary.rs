@@ -20,7 +20,7 @@ pub(super) fn tiles(out: &mut String, report: &Report) {
         (
             "Rows",
             number(inspection.rows),
-            format!("blocks of {}", number(u64::from(inspection.block_rows))),
+            format!("blocks of {}", number(u64::from(inspection.block_rows()))),
         ),
         ("Columns", number(report.fields as u64), columns_note),
         (

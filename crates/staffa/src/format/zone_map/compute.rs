@@ -129,8 +129,13 @@ fn bytes(strings: Strings<'_>) -> Bounds {
         }
     }
     let ((_, min), (_, max)) = (min, max);
-    let low = min.get(..PREFIX).unwrap_or(min).to_vec();
-    let mut high = max.get(..PREFIX).unwrap_or(max).to_vec();
+    within(min, max, PREFIX)
+}
+
+/// Bounds of at most `longest` bytes around two strings.
+pub(super) fn within(min: &[u8], max: &[u8], longest: usize) -> Bounds {
+    let low = min.get(..longest).unwrap_or(min).to_vec();
+    let mut high = max.get(..longest).unwrap_or(max).to_vec();
     if high.len() < max.len() {
         // A prefix lies below the largest string: raise its last byte below 0xff.
         while let Some(last) = high.pop() {

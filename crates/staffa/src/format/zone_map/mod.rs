@@ -2,13 +2,15 @@
 //! blocks. FORMAT.md, section 5.
 //!
 //! ```text
-//! zone map = NULLs: varint | kind: u8 | bounds
-//!   kind 0: none        kind 1: bits     u8: 1 = false occurs, 2 = true occurs, 3 = both
+//! zone map = NULLs: varint | bytes of what follows: varint, 0 for no bounds | kind: u8 | bounds
+//!   kind 1: bits        u8: 1 = false occurs, 2 = true occurs, 3 = both
 //!   kind 2: integers    smallest, largest: length u8, two's complement little-endian
 //!   kind 3: floats      smallest, largest that are no NaN: f64 each    kind 4: the same, and a NaN occurs
 //!   kind 5: strings     bounds: smallest, largest: length varint, bytes; at most 16 bytes, the smallest cut off, the largest
 //!                       cut off and its last byte raised
 //! ```
+//!
+//! Bounds of another kind are none: a reader passes over them.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod compute;
@@ -17,7 +19,7 @@ mod tests;
 
 use std::cmp::{max_by, min_by};
 
-use self::compute::bounds;
+use self::compute::{bounds, within};
 use super::{Cursor, put_prefixed, put_varint};
 use crate::error::{Error, Result};
 use crate::values::{Kind, PhysicalType, Values};
@@ -45,6 +47,87 @@ pub enum Bounds {
 }
 
 impl Bounds {
+    /// Kind and bounds; nothing for none.
+    fn bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        match self {
+            Self::None => {}
+            Self::Bits(no, yes) => out.extend([1, u8::from(*no) | u8::from(*yes) << 1]),
+            Self::Int(min, max) => {
+                out.push(2);
+                put_int(*min, &mut out);
+                put_int(*max, &mut out);
+            }
+            Self::Float { min, max, nan } => {
+                out.push(3 + u8::from(*nan));
+                out.extend(min.to_le_bytes());
+                out.extend(max.to_le_bytes());
+            }
+            Self::Bytes(min, max) => {
+                out.push(5);
+                put_prefixed(&mut out, min);
+                put_prefixed(&mut out, max);
+            }
+        }
+        out
+    }
+
+    /// Reads kind and bounds; none where the kind is unknown.
+    fn read(bytes: &[u8]) -> Result<Self> {
+        let mut cursor = Cursor::new(bytes);
+        let cursor = &mut cursor;
+        if bytes.is_empty() {
+            return Ok(Self::None);
+        }
+        let bounds = match cursor.u8()? {
+            1 => {
+                let seen = cursor.u8()?;
+                Self::Bits(seen & 1 == 1, seen & 2 == 2)
+            }
+            2 => Self::Int(int(cursor)?, int(cursor)?),
+            kind @ (3 | 4) => Self::Float {
+                min: f64::from_bits(cursor.u64()?),
+                max: f64::from_bits(cursor.u64()?),
+                nan: kind == 4,
+            },
+            5 => Self::Bytes(cursor.prefixed()?.to_vec(), cursor.prefixed()?.to_vec()),
+            _ => return Ok(Self::None),
+        };
+        cursor.finish("a zone map")?;
+        Ok(bounds)
+    }
+
+    /// Bounds of strings of at most `longest` bytes; others as they are.
+    #[must_use]
+    pub(crate) fn shortened(&self, longest: usize) -> Self {
+        match self {
+            Self::Bytes(min, max) => within(min, max, longest),
+            other => other.clone(),
+        }
+    }
+
+    /// Whether all values within `other` lie within these bounds.
+    pub(crate) fn hold(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::None, _) => true,
+            (Self::Bits(a, b), Self::Bits(c, d)) => (*a || !c) && (*b || !d),
+            (Self::Int(a, b), Self::Int(c, d)) => a <= c && b >= d,
+            (
+                Self::Float { min, max, nan },
+                Self::Float {
+                    min: low,
+                    max: high,
+                    nan: any,
+                },
+            ) => {
+                (*nan || !any)
+                    && (low > high || min.total_cmp(low).is_le() && max.total_cmp(high).is_ge())
+            }
+            (Self::Bytes(a, b), Self::Bytes(c, d)) => a <= c && b >= d,
+            _ => false,
+        }
+    }
+
     /// Whether a leaf of this type may have such bounds.
     pub(crate) fn is_viable(&self, ty: Option<PhysicalType>, kind: Kind) -> bool {
         match self {
@@ -133,50 +216,15 @@ impl ZoneMap {
     /// Appends the zone map.
     pub fn write(&self, out: &mut Vec<u8>) {
         put_varint(out, self.nulls);
-        match &self.bounds {
-            Bounds::None => out.push(0),
-            Bounds::Bits(no, yes) => out.extend([1, u8::from(*no) | u8::from(*yes) << 1]),
-            Bounds::Int(min, max) => {
-                out.push(2);
-                put_int(*min, out);
-                put_int(*max, out);
-            }
-            Bounds::Float { min, max, nan } => {
-                out.push(3 + u8::from(*nan));
-                out.extend(min.to_le_bytes());
-                out.extend(max.to_le_bytes());
-            }
-            Bounds::Bytes(min, max) => {
-                out.push(5);
-                put_prefixed(out, min);
-                put_prefixed(out, max);
-            }
-        }
+        put_prefixed(out, &self.bounds.bytes());
     }
 
     /// Reads a zone map.
     pub fn read(cursor: &mut Cursor<'_>) -> Result<Self> {
-        let nulls = cursor.varint()?;
-        let bounds = match cursor.u8()? {
-            0 => Bounds::None,
-            1 => {
-                let seen = cursor.u8()?;
-                Bounds::Bits(seen & 1 == 1, seen & 2 == 2)
-            }
-            2 => Bounds::Int(int(cursor)?, int(cursor)?),
-            kind @ (3 | 4) => Bounds::Float {
-                min: f64::from_bits(cursor.u64()?),
-                max: f64::from_bits(cursor.u64()?),
-                nan: kind == 4,
-            },
-            5 => Bounds::Bytes(cursor.prefixed()?.to_vec(), cursor.prefixed()?.to_vec()),
-            other => {
-                return Err(Error::corrupt(format!(
-                    "bounds of kind 0 to 5 expected, found {other}"
-                )));
-            }
-        };
-        Ok(Self { nulls, bounds })
+        Ok(Self {
+            nulls: cursor.varint()?,
+            bounds: Bounds::read(cursor.prefixed()?)?,
+        })
     }
 
     /// Zone map of both blocks together.

@@ -256,6 +256,8 @@ impl Scan {
     pub fn reader(self) -> Result<Reader> {
         let read_schema = self.read_schema()?;
         let (columns, filter) = (self.positions()?, self.bound_filter()?);
+        let filtered = filter.iter().flat_map(|filter| &filter.columns);
+        self.file.check_encodings(columns.iter().chain(filtered))?;
         let block_rows = self.file.block_rows();
         let task_rows = if !is_flat(&self.file, &columns, filter.as_ref()) {
             usize::MAX

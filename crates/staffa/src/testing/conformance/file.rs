@@ -29,7 +29,7 @@ pub(super) fn through_file(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind
         let options = WriteOptions {
             encodings: vec![("a".into(), encoding.info().name.into())],
             row_group_rows: 1500,
-            block_rows: 1100,
+            block_rows: 1024,
             ..WriteOptions::default()
         };
         let Ok(bytes) = crate::to_bytes(batch.schema(), std::slice::from_ref(&batch), options)

@@ -1,0 +1,334 @@
+//! Summaries: what the footer says of a leaf, gathered block by block as they are written.
+
+use staffa_kernels::U256;
+
+use crate::format::{BitSet, Bounds, Summary, ZoneMap};
+use crate::values::{Kind, Strings, Values};
+
+/// Most hashes that a sketch keeps: up to so many distinct values it is exact, beyond it is off by
+/// 6% (standard deviation).
+const SKETCH: usize = 256;
+
+/// The smallest hashes of the values: an estimate of how many are distinct, which does not depend
+/// on their order or on how they are cut into blocks (Bar-Yossef and others, RANDOM 2002).
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sketch {
+    /// Ascending, without repeats.
+    hashes: Vec<u64>,
+}
+
+impl Sketch {
+    /// The sketch of some values.
+    fn of(values: Values<'_>) -> Self {
+        let mut sketch = Self::default();
+        match values {
+            Values::Bits(bits) => {
+                let ones = bits.count_ones();
+                let seen = [(0, ones < bits.len()), (1, ones > 0)];
+                let seen = seen.into_iter().filter(|(_, seen)| *seen);
+                sketch.add_all(seen.map(|(bit, _)| hash_word(bit)));
+            }
+            Values::U8(words) => sketch.add_all(words.iter().map(|w| hash_word((*w).into()))),
+            Values::U16(words) => sketch.add_all(words.iter().map(|w| hash_word((*w).into()))),
+            Values::U32(words) => sketch.add_all(words.iter().map(|w| hash_word((*w).into()))),
+            Values::U64(words) => sketch.add_all(words.iter().map(|w| hash_word(*w))),
+            Values::U128(words) => {
+                let hash = |w: &u128| hash_word(hash_word(*w as u64) ^ (*w >> 64) as u64);
+                sketch.add_all(words.iter().map(hash));
+            }
+            Values::U256(words) => {
+                let hash = |w: &U256| w.0.iter().fold(0, |hash, part| hash_word(hash ^ part));
+                sketch.add_all(words.iter().map(hash));
+            }
+            Values::Bytes(strings) => sketch.add_all(strings.iter().map(hash_bytes)),
+        }
+        sketch
+    }
+
+    fn add_all(&mut self, hashes: impl Iterator<Item = u64>) {
+        let mut new = Vec::with_capacity(2 * SKETCH);
+        let (mut most, mut last) = (u64::MAX, None);
+        for hash in hashes {
+            // Values repeat their neighbours more often than any other.
+            if hash > most || last == Some(hash) {
+                continue;
+            }
+            last = Some(hash);
+            new.push(hash);
+            if new.len() == 2 * SKETCH {
+                smallest(&mut new);
+                if let Some(largest) = new.get(SKETCH - 1) {
+                    most = *largest;
+                }
+            }
+        }
+        self.hashes.extend(new);
+        smallest(&mut self.hashes);
+    }
+
+    /// Adds the values of another sketch.
+    fn merge(&mut self, other: &Self) {
+        self.hashes.extend(&other.hashes);
+        smallest(&mut self.hashes);
+    }
+
+    /// How many values are distinct.
+    fn estimate(&self) -> u64 {
+        match self.hashes.get(SKETCH - 1) {
+            None => self.hashes.len() as u64,
+            // The largest of the k smallest hashes lies at about k parts of all.
+            Some(largest) => {
+                let share = (*largest as f64 + 1.0) / 2f64.powi(64);
+                ((SKETCH - 1) as f64 / share).round() as u64
+            }
+        }
+    }
+}
+
+/// Sorts hashes, and keeps the smallest ones.
+fn smallest(hashes: &mut Vec<u64>) {
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes.truncate(SKETCH);
+}
+
+/// A hash whose every bit depends on every bit of the word (`SplitMix64`: Steele, Lea and
+/// Flood, OOPSLA 2014).
+fn hash_word(word: u64) -> u64 {
+    let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ word >> 31
+}
+
+fn hash_bytes(bytes: &[u8]) -> u64 {
+    twox_hash::XxHash3_64::oneshot(bytes)
+}
+
+/// A value by which others are ordered.
+#[derive(Debug, Clone, PartialEq, PartialOrd)]
+enum Key {
+    Int(i128),
+    Float(f64),
+    Bytes(Vec<u8>),
+}
+
+/// The order of values, and the first and the last of them.
+#[derive(Debug, Clone)]
+struct Order {
+    ascending: bool,
+    descending: bool,
+    ends: Option<(Key, Key)>,
+}
+
+impl Order {
+    fn of(values: Values<'_>, kind: Kind) -> Self {
+        match (values, kind) {
+            (Values::Bits(bits), _) => keys((0..bits.len()).map(|i| Key::Int(bits.get(i).into()))),
+            (Values::U8(v), Kind::Signed) => words(v, |v| (v as i8).into()),
+            (Values::U16(v), Kind::Signed) => words(v, |v| (v as i16).into()),
+            (Values::U32(v), Kind::Signed) => words(v, |v| (v as i32).into()),
+            (Values::U64(v), Kind::Signed) => words(v, |v| (v as i64).into()),
+            (Values::U128(v), Kind::Signed) => words(v, |v| v as i128),
+            (Values::U8(v), Kind::Unsigned) => words(v, i128::from),
+            (Values::U16(v), Kind::Unsigned) => words(v, i128::from),
+            (Values::U32(v), Kind::Unsigned) => words(v, i128::from),
+            (Values::U64(v), Kind::Unsigned) => words(v, i128::from),
+            (Values::U32(v), Kind::Float) => {
+                keys(v.iter().map(|v| Key::Float(f32::from_bits(*v).into())))
+            }
+            (Values::U64(v), Kind::Float) => keys(v.iter().map(|v| Key::Float(f64::from_bits(*v)))),
+            (Values::Bytes(strings), _) => texts(strings),
+            _ => Self {
+                ascending: false,
+                descending: false,
+                ends: None,
+            },
+        }
+    }
+
+    /// The order of these values and then those of `next`.
+    fn then(&mut self, next: &Self) {
+        let between = match (&self.ends, &next.ends) {
+            (Some((_, last)), Some((first, _))) => last.partial_cmp(first),
+            _ => None,
+        };
+        self.ascending &= next.ascending && between.is_some_and(std::cmp::Ordering::is_le);
+        self.descending &= next.descending && between.is_some_and(std::cmp::Ordering::is_ge);
+        if let (Some((_, last)), Some((_, end))) = (&mut self.ends, &next.ends) {
+            last.clone_from(end);
+        } else {
+            self.ends = None;
+        }
+    }
+}
+
+fn words<T: Copy>(values: &[T], key: impl Fn(T) -> i128) -> Order {
+    Order {
+        ascending: values.is_sorted_by_key(|v| key(*v)),
+        descending: values.is_sorted_by(|a, b| key(*a) >= key(*b)),
+        ends: values
+            .first()
+            .zip(values.last())
+            .map(|(first, last)| (Key::Int(key(*first)), Key::Int(key(*last)))),
+    }
+}
+
+fn texts(strings: Strings<'_>) -> Order {
+    let all = || strings.iter();
+    let key = |string: &[u8]| Key::Bytes(string.to_vec());
+    Order {
+        ascending: all().is_sorted(),
+        descending: all().is_sorted_by(|a, b| a >= b),
+        ends: all().next().map(key).zip(all().last().map(key)),
+    }
+}
+
+fn keys(values: impl Iterator<Item = Key> + Clone) -> Order {
+    // A NaN has no order, not even alone.
+    let ordered = |key: &Key| key.partial_cmp(key).is_some();
+    Order {
+        ascending: values.clone().is_sorted() && values.clone().take(1).all(|key| ordered(&key)),
+        descending: values.clone().is_sorted_by(|a, b| a >= b)
+            && values.clone().take(1).all(|key| ordered(&key)),
+        ends: values.clone().next().zip(values.last()),
+    }
+}
+
+/// What a block adds to the summary of its leaf.
+#[derive(Debug, Clone)]
+pub(crate) struct BlockSummary {
+    distinct: Sketch,
+    /// `None` where all values are NULL.
+    order: Option<Order>,
+    decoded_bytes: u64,
+}
+
+impl BlockSummary {
+    /// Of the values of a block, `None` where it has none, and its rows, NULLs included.
+    pub(super) fn of(values: Option<Values<'_>>, kind: Kind, rows: usize) -> Self {
+        let width = |values: &Values<'_>| match values {
+            Values::Bits(_) => rows.div_ceil(8),
+            Values::Bytes(strings) => strings.contents().len(),
+            words => rows * words.physical_type().width_bytes().unwrap_or(0),
+        };
+        Self {
+            distinct: values.map_or_else(Sketch::default, Sketch::of),
+            order: values.map(|values| Order::of(values, kind)),
+            decoded_bytes: values.as_ref().map_or(0, width) as u64,
+        }
+    }
+}
+
+/// The summary of a leaf in the making.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LeafSummary {
+    distinct: Sketch,
+    order: Option<Order>,
+    decoded_bytes: u64,
+    zone: Option<ZoneMap>,
+    unbounded: bool,
+    sources: Vec<u32>,
+    /// Encodings of its own trees.
+    pub encodings: BitSet,
+}
+
+impl LeafSummary {
+    /// Adds a block, whose bounds are those of `zone`.
+    pub(super) fn add(&mut self, block: &BlockSummary, zone: &ZoneMap) {
+        self.distinct.merge(&block.distinct);
+        match (&mut self.order, &block.order) {
+            (Some(order), Some(next)) => order.then(next),
+            (order @ None, Some(next)) => *order = Some(next.clone()),
+            (_, None) => {}
+        }
+        self.decoded_bytes += block.decoded_bytes;
+        // All NULL, a block has no values; else none without bounds leaves the leaf without.
+        self.unbounded |= zone.bounds == Bounds::None && block.order.is_some();
+        self.zone = Some(match &self.zone {
+            None => zone.clone(),
+            Some(before) => before.merge(zone),
+        });
+    }
+
+    /// Adds the leaves from which a chunk is derived.
+    pub(super) fn add_sources(&mut self, sources: &[u32]) {
+        self.sources.extend(sources);
+        self.sources.sort_unstable();
+        self.sources.dedup();
+    }
+
+    /// The leaves from which chunks are derived.
+    pub(super) fn sources(&self) -> &[u32] {
+        &self.sources
+    }
+
+    /// The summary as it is written.
+    pub(super) fn finish(self) -> Summary {
+        let mut zone = self.zone.unwrap_or(ZoneMap {
+            nulls: 0,
+            bounds: Bounds::None,
+        });
+        if self.unbounded {
+            zone.bounds = Bounds::None;
+        }
+        let order = |is: fn(&Order) -> bool| self.order.as_ref().is_some_and(is);
+        Summary {
+            ascending: order(|order| order.ascending),
+            descending: order(|order| order.descending),
+            decoded_bytes: self.decoded_bytes,
+            distinct: self.distinct.estimate(),
+            zone,
+            sources: self.sources,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(blocks: &[&[u32]]) -> Summary {
+        let mut leaf = LeafSummary::default();
+        for values in blocks {
+            let block = BlockSummary::of(Some(Values::U32(values)), Kind::Signed, values.len());
+            let zone = ZoneMap::of(Values::U32(values), Kind::Signed, 0);
+            leaf.add(&block, &zone);
+        }
+        leaf.finish()
+    }
+
+    #[test]
+    fn few_distinct_values_are_counted_and_many_estimated() {
+        let values: Vec<u32> = (0..60_000).map(|i| i % 200).collect();
+        assert_eq!(summary(&[&values, &values]).distinct, 200);
+        for distinct in [1_000, 30_000, 60_000] {
+            let values: Vec<u32> = (0..60_000).map(|i| i % distinct * 77).collect();
+            let (low, high) = values.split_at(30_000);
+            let found = summary(&[low, high]).distinct as f64 / f64::from(distinct);
+            assert!((0.8..1.25).contains(&found), "{found} of {distinct}");
+        }
+    }
+
+    #[test]
+    fn the_order_goes_on_from_block_to_block() {
+        let order = |blocks: &[&[u32]]| {
+            let summary = summary(blocks);
+            (summary.ascending, summary.descending)
+        };
+        assert_eq!(order(&[&[1, 2], &[2, 9]]), (true, false));
+        assert_eq!(order(&[&[1, 2], &[1, 9]]), (false, false));
+        assert_eq!(order(&[&[9, 2], &[1, u32::MAX]]), (false, true));
+        assert_eq!(order(&[&[7], &[7, 7]]), (true, true));
+        assert_eq!(order(&[]), (false, false));
+    }
+
+    #[test]
+    fn nan_has_no_order() {
+        let floats = [1.0, f64::NAN, 2.0].map(f64::to_bits);
+        let order = Order::of(Values::U64(&floats), Kind::Float);
+        assert!(!order.ascending && !order.descending);
+        let order = Order::of(Values::U64(&floats[1..2]), Kind::Float);
+        assert!(!order.ascending && !order.descending);
+    }
+}
