@@ -187,10 +187,8 @@ pub enum Edit {
     Shared { chunk: u16, repeat: bool },
     /// Gives all that has as many values as the first row group another number of them.
     Stretch { to: Number },
-    /// Of the number of values of a block.
-    BlockRows { to: Number },
-    /// Of the rows of the file.
-    Rows { to: Number },
+    /// Of the number of values of a chunk's blocks, a power of two.
+    BlockRows { chunk: u16, to: u8 },
     /// Of the rows of a row group.
     GroupRows { group: u8, to: Number },
     /// Repeats the last row group.
@@ -201,8 +199,14 @@ pub enum Edit {
     DropLeaf { leaf: u8 },
     /// Of a column index.
     Index { leaf: u8, patch: Patch },
-    /// Of the schema and what follows it.
-    Schema { patch: Patch },
+    /// Of a section.
+    Section { section: u8, patch: Patch },
+    /// Of a section's id and flags.
+    SectionEntry { section: u8, id: u8, flags: u8 },
+    /// Repeats a section.
+    AddSection { section: u8 },
+    /// Takes a section away.
+    DropSection { section: u8 },
     /// Of the footer.
     Footer { patch: Patch },
     /// Of the header, the trailer's end included.
@@ -290,16 +294,14 @@ impl Edit {
                 }
             }
             Self::Stretch { to } => stretch(parts, to)?,
-            Self::BlockRows { to } => parts.block_rows = to.of(parts.block_rows.into()) as u32,
-            Self::Rows { to } => parts.rows = to.of(parts.rows),
+            Self::BlockRows { chunk, to } => pick(parts.chunks_mut(), chunk)?.block_rows = to % 66,
             Self::GroupRows { group, to } => {
                 let rows = pick(parts.row_groups.iter_mut(), group)?;
-                *rows = to.of((*rows).into()) as u32;
+                *rows = to.of(*rows);
             }
             Self::AddGroup => {
                 let last = *parts.row_groups.last()?;
                 parts.row_groups.push(last);
-                parts.rows = parts.rows.wrapping_add(last.into());
                 parts
                     .leaves
                     .iter_mut()
@@ -314,7 +316,19 @@ impl Edit {
                 parts.leaves.remove(leaf);
             }
             Self::Index { leaf, patch } => pick(parts.leaves.iter_mut(), leaf)?.patches.push(patch),
-            Self::Schema { patch } => patch.apply(&mut parts.schema),
+            Self::Section { section, patch } => parts.section_mut(section)?.patches.push(patch),
+            Self::SectionEntry { section, id, flags } => {
+                let section = parts.section_mut(section)?;
+                (section.id, section.flags) = (id.into(), flags % 4);
+            }
+            Self::AddSection { section } => {
+                let copy = parts.section_mut(section)?.clone();
+                parts.sections.push(copy);
+            }
+            Self::DropSection { section } => {
+                let section = usize::from(section).checked_rem(parts.sections.len())?;
+                parts.sections.remove(section);
+            }
             Self::Footer { patch } => parts.footer_patches.push(patch),
             Self::Ends { patch } => {
                 let at_end =
@@ -342,11 +356,8 @@ impl Edit {
 /// The first row group with another number of rows, wherever one block holds all of them.
 fn stretch(parts: &mut Parts, to: Number) -> Option<()> {
     let rows = parts.row_groups.first_mut()?;
-    let (from, to) = (*rows, to.of((*rows).into()) as u32);
+    let (from, to) = (*rows, to.of(*rows));
     *rows = to;
-    parts.rows = parts.row_groups.iter().map(|rows| u64::from(*rows)).sum();
-    parts.block_rows = parts.block_rows.max(to);
-    let (from, to) = (u64::from(from), u64::from(to));
     for chunk in parts
         .leaves
         .iter_mut()
@@ -356,6 +367,7 @@ fn stretch(parts: &mut Parts, to: Number) -> Option<()> {
             continue;
         };
         chunk.values = to;
+        chunk.block_rows = 16;
         block.body.values = to;
         block
             .body

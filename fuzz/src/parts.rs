@@ -11,13 +11,14 @@ use crate::edit::Patch;
 pub struct Parts {
     /// Magic and version, as they were.
     pub header: Vec<u8>,
-    pub rows: u64,
-    pub row_groups: Vec<u32>,
-    /// Values of a block.
-    pub block_rows: u32,
+    pub row_groups: Vec<u64>,
     pub leaves: Vec<Leaf>,
-    /// Schema and name of the writer.
-    pub schema: Vec<u8>,
+    /// Those of the row groups and of the column indexes are made anew.
+    pub sections: Vec<Section>,
+    /// Leaves that the sections speak of.
+    section_leaves: usize,
+    /// Whether the last chunk of a leaf is followed by its index; else all indexes are at the end.
+    interleaved: bool,
     /// Version, flags and magic, as they were.
     pub trailer: Vec<u8>,
     /// To the footer before it is sealed.
@@ -25,6 +26,21 @@ pub struct Parts {
     /// To the whole, after everything is sealed.
     pub file_patches: Vec<Patch>,
 }
+
+/// A section, known by its id.
+#[derive(Debug, Clone)]
+pub struct Section {
+    pub id: u64,
+    pub flags: u8,
+    pub bytes: Vec<u8>,
+    /// To the bytes before they are sealed.
+    pub patches: Vec<Patch>,
+}
+
+const TABLE: u64 = 0;
+const INDEXES: u64 = 2;
+const FEATURES: u64 = 3;
+const SUMMARIES: u64 = 4;
 
 /// A leaf column.
 #[derive(Debug, Clone)]
@@ -41,6 +57,8 @@ pub struct Chunk {
     /// Leaves of its reference columns.
     pub sources: Vec<u64>,
     pub values: u64,
+    /// Values of a block, as a power of two.
+    pub block_rows: u8,
     pub shared: Vec<Body>,
     pub blocks: Vec<Block>,
 }
@@ -95,10 +113,6 @@ impl<'a> Front<'a> {
         u32::from_le_bytes(self.bytes(4).try_into().unwrap())
     }
 
-    fn u64(&mut self) -> u64 {
-        u64::from_le_bytes(self.bytes(8).try_into().unwrap())
-    }
-
     fn varint(&mut self) -> u64 {
         let (mut value, mut shift) = (0, 0);
         loop {
@@ -114,19 +128,8 @@ impl<'a> Front<'a> {
     fn zone(&mut self) -> Vec<u8> {
         let all = self.0;
         self.varint();
-        match self.u8() {
-            0 => {}
-            1 => _ = self.bytes(1),
-            2 => (0..2).for_each(|_| {
-                let len = self.u8().into();
-                self.bytes(len);
-            }),
-            3 | 4 => _ = self.bytes(16),
-            _ => (0..2).for_each(|_| {
-                let len = self.varint() as usize;
-                self.bytes(len);
-            }),
-        }
+        let len = self.varint() as usize;
+        self.bytes(len);
         all[..all.len() - self.0.len()].to_vec()
     }
 
@@ -154,11 +157,6 @@ fn put_varint(out: &mut Vec<u8>, mut value: u64) {
 
 fn checksum(bytes: &[u8]) -> u32 {
     crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
-}
-
-fn seal(bytes: &mut Vec<u8>) {
-    let sum = checksum(bytes);
-    bytes.extend(sum.to_le_bytes());
 }
 
 impl Tree {
@@ -198,8 +196,8 @@ impl Tree {
 }
 
 impl Body {
-    fn block(sealed: &[u8], strings: bool) -> Self {
-        let mut front = Front(&sealed[..sealed.len() - 4]);
+    fn block(bytes: &[u8], strings: bool) -> Self {
+        let mut front = Front(bytes);
         let (values, flags) = (front.varint(), front.u8());
         let decoded = strings.then(|| front.varint());
         let trees = (0..(flags & 3).count_ones())
@@ -214,8 +212,8 @@ impl Body {
         }
     }
 
-    fn shared(sealed: &[u8]) -> Self {
-        let mut front = Front(&sealed[..sealed.len() - 4]);
+    fn shared(bytes: &[u8]) -> Self {
+        let mut front = Front(bytes);
         let (values, decoded) = (front.varint(), Some(front.varint()));
         Self {
             values,
@@ -226,7 +224,8 @@ impl Body {
         }
     }
 
-    fn write(&self, out: &mut Vec<u8>) -> u64 {
+    /// Appends the part to the file, and its length and checksum to the index.
+    fn write(&self, out: &mut Vec<u8>, index: &mut Vec<u8>) {
         let mut bytes = Vec::new();
         put_varint(&mut bytes, self.values);
         bytes.extend(self.flags);
@@ -237,9 +236,9 @@ impl Body {
         self.patches
             .iter()
             .for_each(|patch| patch.apply(&mut bytes));
-        seal(&mut bytes);
+        put_varint(index, bytes.len() as u64);
+        index.extend(checksum(&bytes).to_le_bytes());
         out.extend_from_slice(&bytes);
-        bytes.len() as u64
     }
 }
 
@@ -248,32 +247,58 @@ impl Parts {
     pub fn of(file: &[u8], strings: &[bool]) -> Self {
         let (front, trailer) = file.split_at(file.len() - 16);
         let footer_bytes = Front(trailer).u32() as usize;
-        let mut footer = Front(&front[front.len() - footer_bytes..]);
-        let rows = footer.u64();
-        let (groups, leaves, block_rows) = (footer.u32(), footer.u32(), footer.u32());
-        let row_groups: Vec<u32> = (0..groups).map(|_| footer.u32()).collect();
-        let places: Vec<(u64, u32)> = (0..leaves).map(|_| (footer.u64(), footer.u32())).collect();
-        let leaves = places
-            .iter()
-            .zip(strings)
-            .map(|(&(offset, bytes), &strings)| {
-                let mut index = Front(&file[offset as usize..][..bytes as usize - 4]);
-                let chunks = row_groups
-                    .iter()
-                    .map(|_| chunk(file, &mut index, strings))
-                    .collect();
-                Leaf {
-                    chunks,
-                    patches: Vec::new(),
-                }
+        let (front, footer) = front.split_at(front.len() - footer_bytes);
+        let mut footer = Front(footer);
+        let (mut heads, mut total) = (Vec::new(), 0);
+        while !footer.0.is_empty() {
+            let (id, flags, len) = (footer.varint(), footer.u8(), footer.varint() as usize);
+            footer.u32();
+            heads.push((id, flags, len));
+            total += len;
+        }
+        let mut rest = Front(&front[front.len() - total..]);
+        let section = |(id, flags, len)| Section {
+            id,
+            flags,
+            bytes: rest.bytes(len).to_vec(),
+            patches: Vec::new(),
+        };
+        let sections: Vec<Section> = heads.into_iter().map(section).collect();
+        let bytes_of = |id| {
+            let found = sections.iter().find(|section: &&Section| section.id == id);
+            Front(&found.expect("every file has it").bytes)
+        };
+        let mut table = bytes_of(TABLE);
+        let row_groups: Vec<u64> = (0..table.varint()).map(|_| table.varint()).collect();
+        let (mut places, mut index, mut end) = (Vec::new(), bytes_of(INDEXES), 8);
+        let mut interleaved = false;
+        while !index.0.is_empty() {
+            let gap = index.varint() as usize;
+            interleaved |= gap > 0 && !places.is_empty();
+            let (start, len) = (end + gap, index.varint() as usize);
+            index.u32();
+            places.push(start..start + len);
+            end = start + len;
+        }
+        let leaves = places.into_iter().zip(strings).map(|(place, &strings)| {
+            let mut index = Front(&file[place]);
+            let chunks = row_groups.iter().map(|_| {
+                let len = index.varint() as usize;
+                chunk(file, &mut Front(index.bytes(len)), strings)
             });
+            Leaf {
+                chunks: chunks.collect(),
+                patches: Vec::new(),
+            }
+        });
+        let leaves: Vec<Leaf> = leaves.collect();
         Self {
             header: file[..8].to_vec(),
-            rows,
-            leaves: leaves.collect(),
+            section_leaves: leaves.len(),
+            leaves,
             row_groups,
-            block_rows,
-            schema: footer.0.to_vec(),
+            sections,
+            interleaved,
             trailer: trailer[8..].to_vec(),
             footer_patches: Vec::new(),
             file_patches: Vec::new(),
@@ -284,62 +309,51 @@ impl Parts {
     pub fn assemble(&self) -> Vec<u8> {
         let mut out = self.header.clone();
         let mut indexes = vec![Vec::new(); self.leaves.len()];
-        for group in 0..self
-            .leaves
-            .iter()
-            .map(|leaf| leaf.chunks.len())
-            .max()
-            .unwrap_or(0)
-        {
+        let (mut places, mut end) = (Vec::new(), out.len());
+        let mut put_index = |out: &mut Vec<u8>, leaf: &Leaf, mut index: Vec<u8>| {
+            let patches = leaf.patches.iter();
+            patches.for_each(|patch| patch.apply(&mut index));
+            put_varint(&mut places, (out.len() - end) as u64);
+            put_varint(&mut places, index.len() as u64);
+            places.extend(checksum(&index).to_le_bytes());
+            out.extend(index);
+            end = out.len();
+        };
+        let groups = self.leaves.iter().map(|leaf| leaf.chunks.len()).max();
+        let groups = groups.unwrap_or(0);
+        for group in 0..groups {
             for (leaf, index) in self.leaves.iter().zip(&mut indexes) {
-                let Some(chunk) = leaf.chunks.get(group) else {
-                    continue;
-                };
-                put_varint(index, chunk.sources.len() as u64);
-                chunk
-                    .sources
-                    .iter()
-                    .for_each(|leaf| put_varint(index, *leaf));
-                let counts = [
-                    out.len(),
-                    chunk.values as usize,
-                    chunk.shared.len(),
-                    chunk.blocks.len(),
-                ];
-                counts
-                    .iter()
-                    .for_each(|count| put_varint(index, *count as u64));
-                chunk
-                    .shared
-                    .iter()
-                    .for_each(|part| put_varint(index, part.write(&mut out)));
-                for block in &chunk.blocks {
-                    put_varint(index, block.body.write(&mut out));
-                    put_varint(index, block.string_bytes);
-                    index.extend_from_slice(&block.zone);
+                if let Some(chunk) = leaf.chunks.get(group) {
+                    let entry = chunk.write(&mut out);
+                    put_varint(index, entry.len() as u64);
+                    index.extend(entry);
+                }
+                if self.interleaved && group + 1 == groups {
+                    put_index(&mut out, leaf, std::mem::take(index));
                 }
             }
         }
-        let mut footer = self.rows.to_le_bytes().to_vec();
-        let counts = [
-            self.row_groups.len() as u32,
-            self.leaves.len() as u32,
-            self.block_rows,
-        ];
-        counts
-            .iter()
-            .chain(&self.row_groups)
-            .for_each(|number| footer.extend(number.to_le_bytes()));
-        for (leaf, mut index) in self.leaves.iter().zip(indexes) {
-            leaf.patches
-                .iter()
-                .for_each(|patch| patch.apply(&mut index));
-            seal(&mut index);
-            footer.extend((out.len() as u64).to_le_bytes());
-            footer.extend((index.len() as u32).to_le_bytes());
-            out.extend(index);
+        if !self.interleaved || groups == 0 {
+            let all = self.leaves.iter().zip(indexes);
+            all.for_each(|(leaf, index)| put_index(&mut out, leaf, index));
         }
-        footer.extend_from_slice(&self.schema);
+        let mut footer = Vec::new();
+        for section in &self.sections {
+            let mut bytes = match section.id {
+                TABLE => self.table(),
+                INDEXES => places.clone(),
+                FEATURES if self.section_leaves != self.leaves.len() => self.all_features(),
+                SUMMARIES if self.section_leaves != self.leaves.len() => continue,
+                _ => section.bytes.clone(),
+            };
+            let patches = section.patches.iter();
+            patches.for_each(|patch| patch.apply(&mut bytes));
+            put_varint(&mut footer, section.id);
+            footer.push(section.flags);
+            put_varint(&mut footer, bytes.len() as u64);
+            footer.extend(checksum(&bytes).to_le_bytes());
+            out.extend(bytes);
+        }
         self.footer_patches
             .iter()
             .for_each(|patch| patch.apply(&mut footer));
@@ -354,6 +368,27 @@ impl Parts {
             .iter()
             .for_each(|patch| patch.apply(&mut out));
         out
+    }
+
+    fn table(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        put_varint(&mut out, self.row_groups.len() as u64);
+        let rows = self.row_groups.iter();
+        rows.for_each(|rows| put_varint(&mut out, *rows));
+        out
+    }
+
+    /// One set of all encodings, for every leaf.
+    fn all_features(&self) -> Vec<u8> {
+        let mut out = vec![1, 1, 1, 8, 255, 255, 255, 255, 255, 255, 255, 255, 0];
+        put_varint(&mut out, self.leaves.len() as u64);
+        out
+    }
+
+    /// A section, counted around.
+    pub fn section_mut(&mut self, n: u8) -> Option<&mut Section> {
+        let n = usize::from(n).checked_rem(self.sections.len())?;
+        self.sections.get_mut(n)
     }
 
     /// Every chunk.
@@ -390,11 +425,39 @@ impl Parts {
     }
 }
 
+impl Chunk {
+    /// Appends the chunk to the file; its entry in the column index.
+    fn write(&self, out: &mut Vec<u8>) -> Vec<u8> {
+        let mut index = Vec::new();
+        put_varint(&mut index, self.sources.len() as u64);
+        let sources = self.sources.iter();
+        sources.for_each(|leaf| put_varint(&mut index, *leaf));
+        put_varint(&mut index, out.len() as u64);
+        put_varint(&mut index, self.values);
+        index.push(self.block_rows);
+        put_varint(&mut index, self.shared.len() as u64);
+        put_varint(&mut index, self.blocks.len() as u64);
+        let shared = self.shared.iter();
+        shared.for_each(|part| part.write(out, &mut index));
+        for block in &self.blocks {
+            block.body.write(out, &mut index);
+            put_varint(&mut index, block.string_bytes);
+            index.extend_from_slice(&block.zone);
+        }
+        index
+    }
+}
+
 fn chunk(file: &[u8], index: &mut Front<'_>, strings: bool) -> Chunk {
     let sources = (0..index.varint()).map(|_| index.varint()).collect();
     let mut rest = Front(&file[index.varint() as usize..]);
-    let (values, shared, blocks) = (index.varint(), index.varint(), index.varint());
-    let mut next = |index: &mut Front<'_>| rest.bytes(index.varint() as usize);
+    let (values, block_rows) = (index.varint(), index.u8());
+    let (shared, blocks) = (index.varint(), index.varint());
+    let mut next = |index: &mut Front<'_>| {
+        let len = index.varint() as usize;
+        index.u32();
+        rest.bytes(len)
+    };
     let shared = (0..shared).map(|_| Body::shared(next(index))).collect();
     let block = |_| {
         let body = Body::block(next(index), strings);
@@ -407,6 +470,7 @@ fn chunk(file: &[u8], index: &mut Front<'_>, strings: bool) -> Chunk {
     Chunk {
         sources,
         values,
+        block_rows,
         shared,
         blocks: (0..blocks).map(block).collect(),
     }

@@ -64,10 +64,10 @@ pub struct Recipe {
 /// Rows, values of a block, rows of a row group.
 const SIZES: [(usize, usize, usize); 8] = [
     (30, 64, 64),
-    (300, 100, 200),
+    (300, 128, 200),
     (30, 64, 64),
     (1100, 2048, 2048),
-    (60, 25, 64),
+    (60, 32, 64),
     (1, 1, 1),
     (2300, 1024, 4096),
     (0, 64, 64),
@@ -78,7 +78,7 @@ const SHAPES: u8 = 9;
 
 /// The first types, one for every way in which values lie, come in every encoding; the others in
 /// some.
-const PRIMARY: usize = 21;
+const PRIMARY: usize = 22;
 
 /// Every type: those without children, then those with, of two types each.
 pub static TYPES: LazyLock<Vec<DataType>> = LazyLock::new(|| {
@@ -112,6 +112,7 @@ fn flat() -> Vec<DataType> {
         D::FixedSizeBinary(0),
         D::FixedSizeBinary(5),
         D::FixedSizeBinary(16),
+        D::Decimal128(38, 10),
         D::Date32,
         D::Date64,
         D::Time32(TimeUnit::Second),
@@ -123,7 +124,6 @@ fn flat() -> Vec<DataType> {
         D::Interval(IntervalUnit::MonthDayNano),
         D::Decimal32(9, 2),
         D::Decimal64(18, -3),
-        D::Decimal128(38, 10),
         D::Decimal256(76, 0),
         D::Null,
     ];
