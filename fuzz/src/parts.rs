@@ -432,7 +432,8 @@ impl Chunk {
         put_varint(&mut index, self.sources.len() as u64);
         let sources = self.sources.iter();
         sources.for_each(|leaf| put_varint(&mut index, *leaf));
-        put_varint(&mut index, out.len() as u64);
+        let is_empty = self.shared.is_empty() && self.blocks.is_empty();
+        put_varint(&mut index, if is_empty { 0 } else { out.len() as u64 });
         put_varint(&mut index, self.values);
         index.push(self.block_rows);
         put_varint(&mut index, self.shared.len() as u64);

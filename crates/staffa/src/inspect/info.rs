@@ -146,12 +146,13 @@ impl File {
         let mut first_row = 0;
         let row_group = |(i, rows): (usize, &u32)| {
             let chunks = || columns.iter().filter_map(|leaf| leaf.chunks.get(i));
+            let offsets = chunks().filter(|c| c.bytes > 0).map(|c| c.offset);
             let rows = u64::from(*rows);
             first_row += rows;
             RowGroupInfo {
                 first_row: first_row - rows,
                 rows,
-                offset: chunks().map(|c| c.offset).min().unwrap_or(HEADER_BYTES),
+                offset: offsets.min().unwrap_or(HEADER_BYTES),
                 bytes: chunks().map(|c| c.bytes).sum(),
             }
         };

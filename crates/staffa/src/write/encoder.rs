@@ -217,11 +217,12 @@ impl<W: Write + Send> Encoder<W> {
         }
         let sources: Vec<u32> = chunk.references.iter().map(|leaf| *leaf as u32).collect();
         let same = !sources.is_empty() && blocks.is_empty();
+        let bytes = self.position - offset;
         Ok(ChunkEntry {
             sources,
             same,
-            offset,
-            bytes: self.position - offset,
+            offset: if bytes > 0 { offset } else { 0 },
+            bytes,
             values: chunk.values as u64,
             block_rows: self.plan.options.block_rows as u32,
             shared,
