@@ -256,3 +256,34 @@ fn a_signal_leaves_nothing_behind() {
     );
     assert!(program.files().is_empty(), "{:?}", program.files());
 }
+
+#[test]
+fn an_edition_is_written_and_verified() {
+    let program = Program::new();
+    let text: String = (0..5000).fold("x\n".to_owned(), |all, i: u64| {
+        all + &format!("{}.{:06}\n", i * i % 977, i * 7919 % 1_000_003)
+    });
+    fs::write(program.path("t.csv"), text).unwrap();
+    program
+        .run("convert -q t.csv all.staffa --encoding x=pco --metadata source=survey --metadata note=")
+        .succeeds();
+    program.run("verify all.staffa").succeeds();
+    let refused = program.run("verify all.staffa --reader core-1");
+    refused.fails(
+        4,
+        &["a reader of core-1 cannot read it: column \"x\" needs pco"],
+    );
+    program
+        .run("convert -q t.csv core.staffa --profile small --edition core-1")
+        .succeeds();
+    program.run("verify core.staffa --reader core-1").succeeds();
+    let inspected = program.run("inspect all.staffa").succeeds().out;
+    assert!(String::from_utf8_lossy(&inspected).contains("source: survey"));
+    program
+        .run("convert t.csv wrong.staffa --edition core-9")
+        .fails(2, &["core-9", "core-1"]);
+    program
+        .run("convert t.csv wrong.parquet --edition core-1")
+        .fails(2, &["--edition is for Staffa output"]);
+    assert!(!program.path("wrong.staffa").exists() && !program.path("wrong.parquet").exists());
+}

@@ -4,6 +4,7 @@
 
 use arrow_schema::Schema;
 use bytes::Bytes;
+use twox_hash::xxhash3_128::Hasher;
 
 use super::section::{
     self, FEATURES, FILE_ID, INDEXES, METADATA, SCHEMA, SUMMARIES, Section, TABLE, WRITER,
@@ -36,7 +37,7 @@ pub(crate) struct Footer {
     pub schema: Schema,
     pub features: Features,
     pub writer: String,
-    /// Bytes of no other file.
+    /// A hash of all bytes before it: no other file has it.
     pub id: [u8; 16],
     /// Where the sections lie; those not read yet among them.
     pub sections: Vec<Section>,
@@ -54,47 +55,47 @@ pub(crate) struct FooterParts<'a> {
     pub summaries: &'a [Summary],
     pub metadata: &'a Metadata,
     pub writer: &'a str,
-    pub id: [u8; 16],
 }
 
 /// Bytes of the first read, at the end of a file: the sections of some hundred columns.
 const TAIL_BYTES: u64 = 64 << 10;
 
 impl FooterParts<'_> {
-    /// Bytes of sections, footer and trailer.
-    pub(crate) fn write(&self) -> Result<Vec<u8>> {
-        let mut out = Vec::new();
-        let mut sections = Vec::new();
-        let mut put = |id: u64, must_understand: bool, bytes: &[u8]| {
-            sections.push(Section {
-                id,
-                must_understand,
-                offset: 0,
-                bytes: bytes.len() as u64,
-                checksum: checksum(bytes),
-            });
-            out.extend_from_slice(bytes);
-        };
-        put(SUMMARIES, false, &summary::write(self.summaries));
-        if !self.metadata.is_empty() {
-            put(METADATA, false, &write_metadata(self.metadata));
-        }
+    /// Bytes of sections, footer and trailer; `hasher` has seen all bytes of the file before them.
+    pub(crate) fn write(&self, mut hasher: Hasher) -> Result<Vec<u8>> {
+        let (mut features, mut schema) = (Vec::new(), Vec::new());
+        self.features.write(self.leaves.len(), &mut features);
+        encode_schema(self.schema, &mut schema)?;
         // What opening needs lies next to the footer.
-        put(FILE_ID, false, &self.id);
-        put(WRITER, false, self.writer.as_bytes());
-        let mut bytes = Vec::new();
-        self.features.write(self.leaves.len(), &mut bytes);
-        put(FEATURES, true, &bytes);
-        put(TABLE, true, &self.table());
-        put(INDEXES, true, &self.indexes()?);
-        let mut bytes = Vec::new();
-        encode_schema(self.schema, &mut bytes)?;
-        put(SCHEMA, true, &bytes);
-        let start = out.len();
-        section::write(&sections, &mut out);
-        let footer = out.get(start..).unwrap_or_default();
+        let mut parts = vec![
+            (SUMMARIES, false, summary::write(self.summaries)),
+            (METADATA, false, write_metadata(self.metadata)),
+            (WRITER, false, self.writer.as_bytes().to_vec()),
+            (FEATURES, true, features),
+            (TABLE, true, self.table()),
+            (INDEXES, true, self.indexes()?),
+            (SCHEMA, true, schema),
+        ];
+        parts.retain(|(id, ..)| *id != METADATA || !self.metadata.is_empty());
+        for (_, _, bytes) in &parts {
+            hasher.write(bytes);
+        }
+        let id = hasher.finish_128().to_le_bytes().to_vec();
+        parts.push((FILE_ID, false, id));
+        let section = |(id, must_understand, bytes): &(u64, bool, Vec<u8>)| Section {
+            id: *id,
+            must_understand: *must_understand,
+            offset: 0,
+            bytes: bytes.len() as u64,
+            checksum: checksum(bytes),
+        };
+        let sections: Vec<Section> = parts.iter().map(section).collect();
+        let mut footer = Vec::new();
+        section::write(&sections, &mut footer);
         let bytes = footer.len() as u32;
-        let sum = trailer_checksum(footer, bytes, FORMAT_VERSION, 0);
+        let sum = trailer_checksum(&footer, bytes, FORMAT_VERSION, 0);
+        let mut out: Vec<u8> = parts.into_iter().flat_map(|(_, _, bytes)| bytes).collect();
+        out.extend(footer);
         out.extend(bytes.to_le_bytes());
         out.extend(sum.to_le_bytes());
         out.extend(FORMAT_VERSION.to_le_bytes());

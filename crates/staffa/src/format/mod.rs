@@ -19,7 +19,7 @@
 //!            column chunk of leaf 0, of leaf 1, ...
 //!            chunk = shared dictionaries, blocks
 //! header   = "STFA" | format version: u16 | 0: u16
-//! sections = summaries | metadata | file id | writer | features | table | column indexes | schema
+//! sections = summaries | metadata | writer | features | table | column indexes | schema | file id
 //! table    = row groups: varint | rows: varint * row groups
 //! column indexes = per leaf: (bytes between the index before and this one: varint | its bytes: varint | its CRC-32C: u32)
 //! metadata = count: varint | (key: text | value: bytes: varint, bytes) * count

@@ -285,9 +285,8 @@ impl<W: Write + Send> Encoder<W> {
             summaries: &summaries,
             metadata: &self.metadata,
             writer: concat!("staffa ", env!("CARGO_PKG_VERSION")),
-            id: self.hasher.finish_128().to_le_bytes(),
         };
-        let bytes = parts.write()?;
+        let bytes = parts.write(self.hasher.clone())?;
         self.put(&bytes)?;
         self.sink.flush()?;
         let summary = WriteSummary {

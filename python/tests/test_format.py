@@ -1,0 +1,111 @@
+"""What the end of a file says: metadata, id, statistics, editions."""
+
+import datetime
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import staffa
+
+
+def test_metadata_comes_back_as_bytes(tmp_path):
+    path = tmp_path / "t.staffa"
+    table = pa.table({"x": [1, 2, 3]}).replace_schema_metadata({"of": "the schema"})
+    given = {"source": "survey 7", "empty": b"", "bytes": bytes(range(256)), "ünïcode": "ja"}
+    staffa.write_table(table, path, metadata=given)
+    file = staffa.open(path)
+    assert file.metadata == {k: v.encode() if isinstance(v, str) else v for k, v in given.items()}
+    assert file.to_table().equals(table, check_metadata=True)
+    assert staffa.open(path).inspect()["metadata"]["source"] == "survey 7"
+    staffa.write_table(table, path)
+    assert staffa.open(path).metadata == {}
+
+
+@pytest.mark.parametrize("bad", [{"x": 1}, {1: "x"}, ["x"], "x"])
+def test_metadata_of_other_types_is_refused(tmp_path, bad):
+    with pytest.raises(staffa.InvalidArgumentError, match="metadata must map"):
+        staffa.write_table(pa.table({"x": [1]}), tmp_path / "t.staffa", metadata=bad)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_id_is_that_of_the_bytes(tmp_path):
+    def id_of(table, **options):
+        staffa.write_table(table, tmp_path / "t.staffa", **options)
+        return staffa.open(tmp_path / "t.staffa").id
+
+    table = pa.table({"x": range(1000)})
+    same = id_of(table)
+    assert len(same) == 16 and id_of(table) == same
+    others = [
+        id_of(pa.table({"y": range(1000)})),
+        id_of(pa.table({"x": range(1001)})),
+        id_of(table, metadata={"a": "b"}),
+        id_of(pa.table({"x": pa.array(range(1000), pa.int32())})),
+    ]
+    assert len({same, *others}) == 5
+
+
+def test_statistics_hold_for_the_values(tmp_path):
+    generator = np.random.default_rng(7)
+    rows = 200_000
+    table = pa.table(
+        {
+            "sorted": np.arange(rows) // 3,
+            "falling": -np.arange(rows),
+            "mixed": generator.integers(-(2**40), 2**40, rows),
+            "few": generator.integers(0, 200, rows).astype(np.int8).astype(str),
+            "float": np.where(np.arange(rows) % 1000 == 0, np.nan, generator.normal(size=rows)),
+            "null": pa.nulls(rows, pa.int32()),
+            "flag": pa.array([None, True] * (rows // 2)),
+            "day": pa.array([datetime.date(2026, 11, 22)] * rows),
+            "list": pa.array([[1, 2]] * rows),
+        }
+    )
+    staffa.write_table(table, tmp_path / "t.staffa", row_group_rows=70_000)
+    found = {leaf.path: leaf for leaf in staffa.open(tmp_path / "t.staffa").statistics()}
+    assert set(found) == {*table.column_names, "list[]"}
+    for name in table.column_names:
+        assert found[name].nulls == table[name].null_count
+        exact = len(table[name].drop_null().unique()) if name != "list" else 1
+        assert found[name].distinct == exact if exact < 256 else abs(found[name].distinct / exact - 1) < 0.3, name
+    assert (found["sorted"].ascending, found["sorted"].descending) == (True, False)
+    assert (found["falling"].ascending, found["falling"].descending) == (False, True)
+    assert not found["mixed"].ascending and not found["float"].ascending and not found["float"].descending
+    assert (found["day"].min, found["day"].max, found["day"].ascending) == ("2026-11-22", "2026-11-22", True)
+    assert int(found["mixed"].min) == min(table["mixed"].to_pylist())
+    assert found["null"].min is None and found["null"].distinct == 0
+    assert found["mixed"].decoded_bytes == 8 * rows and found["list[]"].decoded_bytes == 2 * 8 * rows
+
+
+def test_statistics_name_the_sources_of_derived_columns(tmp_path):
+    a = np.random.default_rng(1).integers(0, 10**9, 100_000)
+    staffa.write_table(pa.table({"a": a, "b": a + 5, "c": a}), tmp_path / "t.staffa")
+    found = {leaf.path: leaf.sources for leaf in staffa.open(tmp_path / "t.staffa").statistics()}
+    assert sorted(map(len, found.values())) == [0, 1, 1], found
+
+
+def test_an_edition_leaves_codecs_out(tmp_path):
+    path = tmp_path / "t.staffa"
+    table = pa.table({"x": np.random.default_rng(1).normal(size=50_000).cumsum().round(6)})
+    names = {"pco", "zstd", "lz4", "brotli", "vbyte", "stream_vbyte"}
+
+    def used():
+        return {name for name in names if name in str(staffa.open(path).explain())}
+
+    staffa.write_table(table, path, profile="small")
+    assert used() == {"pco"}
+    staffa.write_table(table, path, profile="small", edition="core-1")
+    assert used() == set()
+    assert staffa.read_table(path).equals(table)
+    with pytest.raises(staffa.InvalidArgumentError, match="pco is not in edition core-1"):
+        staffa.write_table(table, path, edition="core-1", encodings={"x": "pco"})
+    with pytest.raises(staffa.InvalidArgumentError, match="no edition is called 'core-9'|\"core-9\""):
+        staffa.write_table(table, path, edition="core-9")
+
+
+def test_field_ids_are_kept(tmp_path):
+    field = pa.field("x", pa.int64(), metadata={"PARQUET:field_id": "7"})
+    table = pa.table([pa.array([1, 2])], schema=pa.schema([field]))
+    staffa.write_table(table, tmp_path / "t.staffa")
+    assert staffa.open(tmp_path / "t.staffa").schema.field("x").metadata == {b"PARQUET:field_id": b"7"}
