@@ -50,6 +50,7 @@ pub(crate) use column_index::{BlockEntry, ChunkEntry, ColumnIndex, PartEntry, zo
 pub(crate) use cursor::{Cursor, put_prefixed, put_varint};
 pub(crate) use features::{BitSet, DERIVED_COLUMNS, Features};
 pub(crate) use footer::{Footer, FooterParts, IndexEntry, Metadata};
+pub(crate) use node::TreeSize;
 pub use node::{Node, NodeRef};
 pub(crate) use schema::{check_type, decode_schema, encode_schema};
 pub(crate) use store::Store;

@@ -77,6 +77,51 @@ pub struct NodeRef<'a> {
     pub bytes: usize,
 }
 
+/// Most nodes of a block, those of its reference blocks included.
+const MAX_NODES: usize = 255;
+
+/// Size of trees, by which a reader refuses a block before it decodes anything. FORMAT.md, section 11.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct TreeSize {
+    /// Nodes.
+    pub nodes: usize,
+    /// Bytes of the values of every node, decoded.
+    pub bytes: u64,
+}
+
+impl TreeSize {
+    /// Most bytes of all nodes of a block, or a shared dictionary, of `plain` decoded bytes.
+    pub(crate) fn max_bytes(plain: u64) -> u64 {
+        plain.saturating_mul(16).saturating_add(1 << 20)
+    }
+
+    /// Adds a tree, whose strings have at most `string_bytes` bytes in each node.
+    #[must_use]
+    pub(crate) fn with(mut self, node: &NodeRef<'_>, string_bytes: u64) -> Self {
+        let own = match node.ty.width_bytes() {
+            Some(width) => (node.len as u64).saturating_mul(width as u64),
+            None if node.ty == PhysicalType::Bits => (node.len as u64).div_ceil(8),
+            None => string_bytes.saturating_add(4 * node.len as u64),
+        };
+        self.nodes += 1;
+        self.bytes = self.bytes.saturating_add(own);
+        let children = node.children.iter();
+        children.fold(self, |size, child| size.with(child, string_bytes))
+    }
+
+    /// Refuses trees that are too large for a block, or a shared dictionary, of `plain` decoded bytes.
+    pub(crate) fn check(self, plain: u64) -> Result<()> {
+        let most = Self::max_bytes(plain);
+        if self.nodes > MAX_NODES || self.bytes > most {
+            return Err(Error::limit(format!(
+                "at most {MAX_NODES} nodes of {most} bytes decoded are allowed, found {} of {}",
+                self.nodes, self.bytes
+            )));
+        }
+        Ok(())
+    }
+}
+
 impl<'a> NodeRef<'a> {
     /// Reads a tree of nodes, none of which may declare more than `max_len` values or lie deeper
     /// than `depth`.

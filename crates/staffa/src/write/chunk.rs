@@ -95,6 +95,8 @@ pub(crate) struct EncodedChunk {
     pub references: Vec<usize>,
     /// Rows, NULLs included.
     pub values: usize,
+    /// Values of every block but the last.
+    pub block_rows: usize,
     pub shared: Vec<Vec<u8>>,
     pub blocks: Vec<EncodedBlock>,
     /// Encodings of all trees.
@@ -232,6 +234,7 @@ impl ChosenChunk<'_> {
             return Ok(EncodedChunk {
                 references: leaves,
                 values: self.len,
+                block_rows: self.options.block_rows,
                 shared: Vec::new(),
                 blocks: Vec::new(),
                 encodings: BitSet::default(),
@@ -242,6 +245,7 @@ impl ChosenChunk<'_> {
         Ok(EncodedChunk {
             references: leaves,
             values: self.len,
+            block_rows: self.options.block_rows,
             shared: self.shared.clone(),
             blocks: blocks.collect::<Result<_>>()?,
             encodings: self.encodings()?,

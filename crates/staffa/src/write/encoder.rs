@@ -202,7 +202,7 @@ impl<W: Write + Send> Encoder<W> {
         }
         let mut first_value = 0;
         for block in chunk.blocks {
-            let values = self.plan.options.block_rows.min(chunk.values - first_value);
+            let values = chunk.block_rows.min(chunk.values - first_value);
             blocks.push(BlockEntry {
                 offset: self.position,
                 bytes: block.bytes.len() as u64,
@@ -224,7 +224,7 @@ impl<W: Write + Send> Encoder<W> {
             offset: if bytes > 0 { offset } else { 0 },
             bytes,
             values: chunk.values as u64,
-            block_rows: self.plan.options.block_rows as u32,
+            block_rows: chunk.block_rows as u32,
             shared,
             blocks,
         })

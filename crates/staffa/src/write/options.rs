@@ -34,7 +34,8 @@ pub struct WriteOptions {
     pub row_group_rows: usize,
     /// Bytes of Arrow memory of a row group, at most, about.
     pub row_group_bytes: usize,
-    /// Values of a block: a power of two up to 65,536.
+    /// Most values of a block: a power of two up to 65,536. Blocks of wide values have fewer, so that
+    /// each decodes to 2 MiB at most, with [`Access::Random`] to 64 KiB, about.
     pub block_rows: usize,
     /// Threads that encode; `None`: all that the process may use.
     pub threads: Option<usize>,

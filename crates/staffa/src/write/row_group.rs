@@ -4,12 +4,13 @@
 use arrow_array::RecordBatch;
 use rayon::prelude::*;
 
+use super::WriteOptions;
 use super::chunk::{ChosenChunk, ChunkOptions, EncodedChunk, Reference, choose};
 use super::correlate;
 use super::plan::{ColumnPlan, Plan};
 use super::unsupported_value::explained;
 use crate::arrow::{Layout, Leaf, shred};
-use crate::encode::Rules;
+use crate::encode::{Access, Rules};
 use crate::encodings::POOL;
 use crate::error::{Error, Result};
 use crate::values::{LeafArray, LeafValues};
@@ -35,7 +36,7 @@ pub(super) fn encode(
             .zip(plan.layout.leaves())
             .zip(&plan.columns);
         let chosen = work.map(|((array, leaf), column)| {
-            let options = chunk_options(plan, column, leaf);
+            let options = chunk_options(plan, column, leaf, block_rows(array, &plan.options));
             choose(array, options)
                 .map_err(|e| explained(e, (array, leaf), options, batch, first_row))
         });
@@ -51,7 +52,36 @@ pub(super) fn encode(
     }
 }
 
-fn chunk_options<'a>(plan: &Plan, column: &'a ColumnPlan, leaf: &Leaf) -> ChunkOptions<'a> {
+/// About how many bytes a block decodes to at most: what one value costs to read.
+fn block_bytes(access: Access) -> usize {
+    match access {
+        Access::Scan => 2 << 20,
+        Access::Random => 64 << 10,
+    }
+}
+
+/// Values of the blocks of a leaf: a power of two, as many as decode to about
+/// [`block_bytes`] on average.
+fn block_rows(array: &LeafArray, options: &WriteOptions) -> usize {
+    let bytes = match &array.values {
+        LeafValues::Empty(_) | LeafValues::Bits(_) => 0,
+        LeafValues::Words(_, words) => words.len(),
+        LeafValues::Bytes { offsets, .. } => match offsets.as_slice() {
+            [first, .., last] => (last - first) as usize,
+            _ => 0,
+        },
+    };
+    let average = bytes.div_ceil(array.values.len().max(1)).max(1);
+    let rows = (block_bytes(options.access) / average).max(1);
+    options.block_rows.min(1 << rows.ilog2())
+}
+
+fn chunk_options<'a>(
+    plan: &Plan,
+    column: &'a ColumnPlan,
+    leaf: &Leaf,
+    block_rows: usize,
+) -> ChunkOptions<'a> {
     ChunkOptions {
         rules: Rules {
             access: plan.options.access,
@@ -60,7 +90,7 @@ fn chunk_options<'a>(plan: &Plan, column: &'a ColumnPlan, leaf: &Leaf) -> ChunkO
             ..Rules::of(&POOL, column.profile)
         },
         requested_encoding: column.requested_encoding.as_deref(),
-        block_rows: plan.options.block_rows,
+        block_rows,
         verify: plan.options.verify,
         kind: leaf.kind,
     }
