@@ -11,7 +11,6 @@
 //! Shared parts and blocks lie one after another from the chunk's offset on. Every block but the last
 //! of a chunk has the footer's number of values. A chunk with values, one source and no blocks is the
 //! chunk of its source: the columns are equal. No chunk reaches into the footer.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::Arc;
 

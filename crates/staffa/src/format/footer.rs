@@ -1,5 +1,4 @@
 //! Header, footer and trailer. FORMAT.md, section 2; the [module above](super) shows their bytes.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use arrow_schema::Schema;
 

@@ -27,6 +27,7 @@
 //! The place of a column index follows from the number of its leaf, and the index is read only with
 //! its column. No byte lies between the parts; bytes without a checksum are compared with their only
 //! value.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub(crate) mod block;
 mod checksum;

@@ -4,7 +4,6 @@
 //! ```text
 //! shared part = values: varint | decoded bytes: varint | node | CRC-32C of all before: u32
 //! ```
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use super::{Cursor, Node, NodeRef, checked, put_varint, seal};
 use crate::error::{Error, Result};

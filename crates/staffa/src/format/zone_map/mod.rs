@@ -9,7 +9,6 @@
 //!   kind 5: strings     bounds: smallest, largest: length varint, bytes; at most 16 bytes, the smallest cut off, the largest
 //!                       cut off and its last byte raised
 //! ```
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod compute;
 #[cfg(test)]
