@@ -82,7 +82,6 @@ impl Trees {
 /// A reference column, encoded.
 #[derive(Clone, Copy)]
 pub(crate) struct Reference<'a> {
-    pub leaf: usize,
     pub ty: Option<PhysicalType>,
     pub chunk: &'a EncodedChunk,
 }
@@ -215,29 +214,22 @@ impl ChosenChunk<'_> {
 
     /// The chunk ready to be written, its blocks decoded and compared if the options say so.
     pub fn finish(&self, references: &[Reference<'_>]) -> Result<EncodedChunk> {
-        let verifier = if self.options.verify {
-            Some(self.verifier(references)?)
-        } else {
-            None
-        };
+        let verifier = || self.verifier(references);
+        let verifier = self.options.verify.then(verifier).transpose()?;
         let verifier = verifier.as_ref();
-        let leaves = references.iter().map(|reference| reference.leaf).collect();
-        if self.same {
+        let (shared, blocks) = if self.same {
             self.check_same(references, verifier)?;
-            return Ok(EncodedChunk {
-                references: leaves,
-                values: self.len,
-                shared: Vec::new(),
-                blocks: Vec::new(),
-            });
-        }
-        let blocks = self.blocks.par_iter().enumerate();
-        let blocks = blocks.map(|(i, block)| self.finish_block(i, block, verifier));
+            (Vec::new(), Vec::new())
+        } else {
+            let blocks = self.blocks.par_iter().enumerate();
+            let blocks = blocks.map(|(i, block)| self.finish_block(i, block, verifier));
+            (self.shared.clone(), blocks.collect::<Result<_>>()?)
+        };
         Ok(EncodedChunk {
-            references: leaves,
+            references: self.references.clone(),
             values: self.len,
-            shared: self.shared.clone(),
-            blocks: blocks.collect::<Result<_>>()?,
+            shared,
+            blocks,
         })
     }
 
