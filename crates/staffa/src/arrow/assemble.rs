@@ -3,7 +3,6 @@
 //! The leaves come from a file that nobody vouches for. Width and number of words, text, sums of
 //! lengths and ranges of codes are checked here, and all arrays are made by Arrow's checked
 //! constructors. Contents are not copied.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::Arc;
 
@@ -136,16 +135,7 @@ impl Assembler<'_> {
                 | DataType::ListView(field)
                 | DataType::LargeListView(field)
                 | DataType::Map(field, _),
-            ) => {
-                let (values, nulls) = self.leaf(*lengths, rows)?;
-                if matches!(ty, DataType::LargeList(_) | DataType::LargeListView(_)) {
-                    let lengths = scalars::<u64>(words(values, PhysicalType::U64)?)?;
-                    self.list(ty, field, item, &visible(&lengths, nulls.as_ref()), nulls)
-                } else {
-                    let lengths = scalars::<u32>(words(values, PhysicalType::U32)?)?;
-                    self.list(ty, field, item, &visible(&lengths, nulls.as_ref()), nulls)
-                }
-            }
+            ) => self.list(ty, field, (*lengths, item), rows),
             (
                 Node::FixedList {
                     validity,
@@ -166,16 +156,7 @@ impl Assembler<'_> {
                 if children.len() == fields.len() =>
             {
                 let (rows, nulls) = self.validity(*validity, rows)?;
-                let below = Mask::below(above, nulls.as_ref(), 1);
-                let child = |(node, field): (&Node, &FieldRef)| {
-                    self.node(field.data_type(), node, Some(rows), &below)
-                };
-                let children = children
-                    .iter()
-                    .zip(fields)
-                    .map(child)
-                    .collect::<Result<Vec<_>>>()?;
-                build::structs(fields, children, nulls.clone(), rows, above)
+                self.structs(fields, children, rows, nulls.as_ref(), above)
             }
             (Node::Dictionary { codes, values }, DataType::Dictionary(key, value)) => {
                 macro_rules! of {
@@ -236,10 +217,21 @@ impl Assembler<'_> {
         &mut self,
         ty: &DataType,
         field: &FieldRef,
-        item: &Node,
-        lengths: &[u64],
-        nulls: Option<NullBuffer>,
+        (lengths, item): (usize, &Node),
+        rows: Option<usize>,
     ) -> Result<ArrayRef> {
+        let (values, nulls) = self.leaf(lengths, rows)?;
+        let lengths = if matches!(ty, DataType::LargeList(_) | DataType::LargeListView(_)) {
+            visible(
+                &scalars::<u64>(words(values, PhysicalType::U64)?)?,
+                nulls.as_ref(),
+            )
+        } else {
+            visible(
+                &scalars::<u32>(words(values, PhysicalType::U32)?)?,
+                nulls.as_ref(),
+            )
+        };
         let total = lengths
             .iter()
             .try_fold(0u64, |sum, length| sum.checked_add(*length));
@@ -249,7 +241,7 @@ impl Assembler<'_> {
             ));
         };
         let items = self.node(field.data_type(), item, Some(items), &Mask::default())?;
-        build::list(ty, lengths.iter().copied(), items, nulls)
+        build::list(ty, lengths.into_iter(), items, nulls)
     }
 
     fn fixed_lists(
@@ -267,6 +259,23 @@ impl Assembler<'_> {
         let below = Mask::below(above, nulls, size);
         let items = self.node(field.data_type(), item, Some(items), &below)?;
         build::fixed_lists(field, size, items, nulls.cloned(), rows, above)
+    }
+
+    fn structs(
+        &mut self,
+        fields: &Fields,
+        nodes: &[Node],
+        rows: usize,
+        nulls: Option<&NullBuffer>,
+        above: &Mask<'_>,
+    ) -> Result<ArrayRef> {
+        let below = Mask::below(above, nulls, 1);
+        let child = |(node, field): (&Node, &FieldRef)| {
+            self.node(field.data_type(), node, Some(rows), &below)
+        };
+        let children = nodes.iter().zip(fields).map(child);
+        let children = children.collect::<Result<Vec<_>>>()?;
+        build::structs(fields, children, nulls.cloned(), rows, above)
     }
 
     fn runs(

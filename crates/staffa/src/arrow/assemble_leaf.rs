@@ -1,5 +1,4 @@
 //! Assembling a decoded leaf to an Arrow array of a type without children.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::Arc;
 

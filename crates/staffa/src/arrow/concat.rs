@@ -10,7 +10,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int16Type, Int32Type, Int64Type, RunEndIndexType};
 use arrow_array::{
-    Array, ArrayRef, FixedSizeBinaryArray, NullArray, OffsetSizeTrait, PrimitiveArray, RecordBatch,
+    Array, ArrayRef, FixedSizeBinaryArray, NullArray, PrimitiveArray, RecordBatch,
     RecordBatchOptions, downcast_integer,
 };
 use arrow_buffer::{ArrowNativeType, BooleanBufferBuilder, Buffer, NullBuffer};
@@ -18,7 +18,10 @@ use arrow_schema::{DataType, Field, FieldRef, Fields, SchemaRef};
 
 use super::build;
 use super::build::Mask;
+use super::shred_list::Plan;
+use super::take::take;
 use crate::error::{Error, Result};
+use crate::values::{Physical, PhysicalType};
 
 /// The rows of all batches, in order, as one batch of `schema`; `None` where they cannot be one:
 /// the values of dictionaries together outgrow the key type, or differ in an ordered dictionary;
@@ -93,17 +96,16 @@ fn join_type(
                     _ => content_bytes(array.as_binary_opt::<i32>()?.offsets()),
                 })
             })?;
-            if bytes.iter().sum::<usize>() > i32::MAX as usize {
-                Ok(None)
-            } else {
-                plain(arrays)
+            match i32::try_from(bytes.iter().sum::<usize>()) {
+                Ok(_) => plain(arrays),
+                Err(_) => Ok(None),
             }
         }
         DataType::List(item) | DataType::ListView(item) | DataType::Map(item, _) => {
-            join_lists::<i32>(ty, item, arrays, nulls)
+            join_lists::<u32>(ty, item, arrays, nulls)
         }
         DataType::LargeList(item) | DataType::LargeListView(item) => {
-            join_lists::<i64>(ty, item, arrays, nulls)
+            join_lists::<u64>(ty, item, arrays, nulls)
         }
         DataType::FixedSizeList(item, size) => {
             join_fixed_lists(item, *size as usize, arrays, nulls.as_ref(), above)
@@ -170,7 +172,7 @@ fn join_structs(
     build::structs(fields, children, nulls.cloned(), rows, above).map(Some)
 }
 
-pub(super) fn plain(arrays: &[ArrayRef]) -> Result<Option<ArrayRef>> {
+fn plain(arrays: &[ArrayRef]) -> Result<Option<ArrayRef>> {
     let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
     Ok(Some(arrow_select::concat::concat(&arrays)?))
 }
@@ -195,7 +197,11 @@ pub(super) fn cast_all<'a, T>(
     cast: impl Fn(&'a ArrayRef) -> Option<T>,
 ) -> Result<Vec<T>> {
     let all = arrays.iter().map(cast).collect::<Option<Vec<T>>>();
-    all.ok_or_else(|| Error::internal("arrays of different types are concatenated"))
+    all.ok_or_else(unlike)
+}
+
+fn unlike() -> Error {
+    Error::internal("arrays of different types are concatenated")
 }
 
 /// Bytes of strings between the first and the last offset.
@@ -206,92 +212,33 @@ fn content_bytes(offsets: &[i32]) -> usize {
     }
 }
 
-/// Lists of one array, each with its place among `items`.
-struct Lists {
-    items: ArrayRef,
-    starts: Vec<usize>,
-    lengths: Vec<usize>,
-}
-
-fn lists<O: OffsetSizeTrait>(array: &ArrayRef) -> Option<Lists> {
-    if let Some(views) = array.as_list_view_opt::<O>() {
-        let pairs = views.offsets().iter().zip(views.sizes()).enumerate();
-        let pairs: Vec<(usize, usize)> = pairs
-            .map(|(i, (start, size))| {
-                if views.is_valid(i) {
-                    (start.as_usize(), size.as_usize())
-                } else {
-                    (0, 0)
-                }
-            })
-            .collect();
-        // Views that were sliced or filtered still have all items.
-        let filled = || pairs.iter().filter(|(_, length)| *length > 0);
-        let first = filled().map(|(start, _)| *start).min().unwrap_or(0);
-        let end = filled()
-            .map(|(start, length)| start + length)
-            .max()
-            .unwrap_or(first);
-        return Some(Lists {
-            items: views.values().slice(first, end - first),
-            starts: pairs
-                .iter()
-                .map(|(start, length)| if *length > 0 { start - first } else { 0 })
-                .collect(),
-            lengths: pairs.iter().map(|(_, length)| *length).collect(),
-        });
-    }
-    let all = |offsets: &[O]| offsets.iter().map(|o| o.as_usize()).collect::<Vec<_>>();
-    let (offsets, items): (_, ArrayRef) = if let Some(list) = array.as_list_opt::<O>() {
-        (all(list.offsets()), list.values().clone())
-    } else {
-        let map = array.as_map_opt()?;
-        let offsets = map.offsets().iter().map(|o| o.as_usize()).collect();
-        (offsets, Arc::new(map.entries().clone()))
-    };
-    let (first, last) = (*offsets.first()?, *offsets.last()?);
-    Some(Lists {
-        items: items.slice(first, last - first),
-        starts: Vec::new(),
-        lengths: offsets.windows(2).map(|w| w[1] - w[0]).collect(),
-    })
-}
-
-fn join_lists<O: OffsetSizeTrait>(
+/// Lists with lengths of type `L`; views become lists that lie one after another.
+fn join_lists<L: Physical + Into<u64>>(
     ty: &DataType,
     item: &Field,
     arrays: &[ArrayRef],
     nulls: Option<NullBuffer>,
 ) -> Result<Option<ArrayRef>> {
-    let parts = cast_all(arrays, lists::<O>)?;
-    let total: usize = parts.iter().map(|part| part.items.len()).sum();
-    if O::from_usize(total).is_none() {
+    let (mut parts, mut lengths, mut total) = (Vec::new(), Vec::new(), 0);
+    for array in arrays {
+        let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
+        let lists = Plan::of(array.as_ref(), None, nulls)?;
+        let (items, plan) = lists.ok_or_else(unlike)?;
+        total += plan.items;
+        let words = plan.lengths.words::<L>().iter();
+        lengths.extend(words.map(|length| -> u64 { (*length).into() }));
+        parts.push(match &plan.picks {
+            None => items.slice(plan.start, plan.items),
+            Some(rows) => take(item, &items, rows)?,
+        });
+    }
+    if L::TYPE == PhysicalType::U32 && i32::try_from(total).is_err() {
         return Ok(None);
     }
-    let items: Vec<ArrayRef> = parts.iter().map(|part| part.items.clone()).collect();
-    let Some(items) = join(item, &items, &Mask::default())? else {
+    let Some(items) = join(item, &parts, &Mask::default())? else {
         return Ok(None);
     };
-    let lengths: Vec<usize> = parts
-        .iter()
-        .flat_map(|part| part.lengths.iter().copied())
-        .collect();
-    if matches!(ty, DataType::ListView(_) | DataType::LargeListView(_)) {
-        let mut starts = Vec::with_capacity(lengths.len());
-        let mut before = 0;
-        for part in &parts {
-            starts.extend(part.starts.iter().map(|start| before + start));
-            before += part.items.len();
-        }
-        return build::list_views::<O>(ty, &starts, &lengths, items, nulls).map(Some);
-    }
-    build::list(
-        ty,
-        lengths.iter().map(|length| *length as u64),
-        items,
-        nulls,
-    )
-    .map(Some)
+    build::list(ty, lengths.into_iter(), items, nulls).map(Some)
 }
 
 fn join_runs<R: RunEndIndexType>(
@@ -312,17 +259,14 @@ fn join_runs<R: RunEndIndexType>(
         before += array.len();
         parts.push(array.values_slice());
     }
-    let joined = match parts.as_slice() {
-        [] => arrays.first().map(|array| array.slice(0, 0)),
-        parts => {
-            let Some(values) = join(values, parts, &Mask::default())? else {
-                return Ok(None);
-            };
-            let ends = PrimitiveArray::<R>::try_new(ends.into(), None)?;
-            Some(build::runs(ty, &ends, &values, above)?)
-        }
+    if parts.is_empty() {
+        return Ok(arrays.first().map(|array| array.slice(0, 0)));
+    }
+    let Some(values) = join(values, &parts, &Mask::default())? else {
+        return Ok(None);
     };
-    Ok(joined)
+    let ends = PrimitiveArray::<R>::try_new(ends.into(), None)?;
+    build::runs(ty, &ends, &values, above).map(Some)
 }
 
 /// Joins the values of dictionaries, which have a type but no field.

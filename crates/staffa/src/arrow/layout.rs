@@ -35,11 +35,13 @@
 //! twice (a struct may have two fields of one name, a column may be called `a.b`) ends in `#2`, `#3`
 //! and so on; a path of more than 256 bytes is cut in the middle.
 
+mod planner;
+
 use std::ops::Range;
 
-use arrow_schema::{DataType, Field, Schema};
-use hashbrown::{HashMap, HashSet};
+use arrow_schema::{DataType, Schema};
 
+use self::planner::Planner;
 use crate::error::{Error, Result};
 use crate::values::{Kind, PhysicalType};
 
@@ -131,10 +133,8 @@ impl Layout {
     pub(crate) fn new(schema: &Schema) -> Result<Self> {
         // Tables of 10,000 columns are opened often: allocate once.
         let columns = schema.fields().len();
-        let mut planner = Planner {
-            leaves: Vec::with_capacity(columns),
-            ..Planner::default()
-        };
+        let mut planner = Planner::default();
+        planner.leaves.reserve(columns);
         planner.names.reserve(columns);
         for field in schema.fields() {
             if !planner.names.insert(field.name()) {
@@ -227,170 +227,6 @@ pub(super) fn physical(ty: &DataType) -> Option<(PhysicalType, Kind)> {
         | D::FixedSizeBinary(_) => (PhysicalType::Bytes, Unsigned),
         _ => return None,
     })
-}
-
-#[derive(Default)]
-struct Planner<'a> {
-    leaves: Vec<Leaf>,
-    column: usize,
-    /// Names of the columns.
-    names: HashSet<&'a str>,
-    /// Paths below the columns.
-    taken: HashSet<String>,
-    /// Next number to try for a path that is taken, so that many fields of one name stay cheap.
-    next: HashMap<String, usize>,
-}
-
-impl Planner<'_> {
-    fn node(&mut self, ty: &DataType, path: &str) -> Result<Node> {
-        let locate = |e: Error| e.at(|p| p.column = Some(path.to_owned()));
-        crate::format::check_type(ty)
-            .map_err(|what| Error::invalid(format!("column {path:?}: {what}")))?;
-        if let Some((physical, kind)) = physical(ty) {
-            return Ok(Node::Leaf(self.leaf(ty, Some(physical), kind, path)));
-        }
-        Ok(match ty {
-            DataType::Null => Node::Null,
-            DataType::List(item) | DataType::ListView(item) | DataType::Map(item, _) => {
-                self.list(ty, PhysicalType::U32, item, path)?
-            }
-            DataType::LargeList(item) | DataType::LargeListView(item) => {
-                self.list(ty, PhysicalType::U64, item, path)?
-            }
-            DataType::FixedSizeList(item, size) => {
-                let validity = self.leaf(ty, None, Kind::Opaque, path);
-                Node::FixedList {
-                    validity,
-                    size: *size as usize,
-                    item: self.item(item, path)?,
-                }
-            }
-            DataType::Struct(fields) => {
-                let validity = self.leaf(ty, None, Kind::Opaque, path);
-                let child = |field: &std::sync::Arc<Field>| {
-                    let name = self.child_path(path, ".", field.name());
-                    self.node(field.data_type(), &name)
-                };
-                Node::Struct {
-                    validity,
-                    children: fields.iter().map(child).collect::<Result<_>>()?,
-                }
-            }
-            DataType::Dictionary(key, values) => {
-                let Some((physical, _)) = physical(key) else {
-                    return Err(locate(Error::unsupported(format!(
-                        "{ty} has no integer keys"
-                    ))));
-                };
-                let codes = self.leaf(key, Some(physical), Kind::Unsigned, path);
-                Node::Dictionary {
-                    codes,
-                    values: self.values(values, path)?,
-                }
-            }
-            DataType::RunEndEncoded(ends, values) => {
-                let Some((physical, _)) = physical(ends.data_type()) else {
-                    return Err(locate(Error::unsupported(format!(
-                        "{ty} has no integer ends"
-                    ))));
-                };
-                let ends = self.leaf(ends.data_type(), Some(physical), Kind::Unsigned, path);
-                Node::RunEnd {
-                    ends,
-                    values: self.values(values.data_type(), path)?,
-                }
-            }
-            _ => return Err(locate(Error::unsupported(format!("{ty} is not accepted")))),
-        })
-    }
-
-    fn list(
-        &mut self,
-        ty: &DataType,
-        lengths: PhysicalType,
-        item: &Field,
-        path: &str,
-    ) -> Result<Node> {
-        let lengths = self.leaf(ty, Some(lengths), Kind::Unsigned, path);
-        let item = self.item(item, path)?;
-        Ok(Node::List { lengths, item })
-    }
-
-    fn item(&mut self, item: &Field, path: &str) -> Result<Box<Node>> {
-        let name = self.child_path(path, "[]", "");
-        self.node(item.data_type(), &name).map(Box::new)
-    }
-
-    fn values(&mut self, ty: &DataType, path: &str) -> Result<Box<Node>> {
-        let name = self.child_path(path, "{values}", "");
-        self.node(ty, &name).map(Box::new)
-    }
-
-    fn leaf(
-        &mut self,
-        ty: &DataType,
-        physical: Option<PhysicalType>,
-        kind: Kind,
-        path: &str,
-    ) -> usize {
-        self.leaves.push(Leaf {
-            path: path.to_owned(),
-            column: self.column,
-            ty: physical,
-            kind,
-            large: matches!(ty, DataType::LargeUtf8 | DataType::LargeBinary),
-            width: if let DataType::FixedSizeBinary(width) = ty {
-                *width as usize
-            } else {
-                0
-            },
-            utf8: matches!(
-                ty,
-                DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
-            ),
-            flat: false,
-        });
-        self.leaves.len() - 1
-    }
-
-    /// Unique path of a child: the parent's path, `join` and the child's name.
-    fn child_path(&mut self, parent: &str, join: &str, name: &str) -> String {
-        const HALF_BYTES: usize = 120;
-        let mut path = format!("{}{join}{name}", head(parent, 2 * HALF_BYTES));
-        // A long name is not repeated for each of a million children.
-        if path.len() > 256 {
-            path = format!("{}..{}", head(&path, HALF_BYTES), tail(&path, HALF_BYTES));
-        }
-        if self.take(&path) {
-            return path;
-        }
-        let mut next = self.next.get(&path).copied().unwrap_or(2);
-        loop {
-            let numbered = format!("{path}#{next}");
-            next += 1;
-            if self.take(&numbered) {
-                self.next.insert(path, next);
-                return numbered;
-            }
-        }
-    }
-
-    /// Takes a path; whether it was free.
-    fn take(&mut self, path: &str) -> bool {
-        !self.names.contains(path) && self.taken.insert(path.to_owned())
-    }
-}
-
-/// At most `bytes` of the beginning, at a character's boundary.
-fn head(text: &str, bytes: usize) -> &str {
-    text.get(..text.floor_char_boundary(bytes))
-        .unwrap_or_default()
-}
-
-/// At most `bytes` of the end.
-fn tail(text: &str, bytes: usize) -> &str {
-    text.get(text.ceil_char_boundary(text.len().saturating_sub(bytes))..)
-        .unwrap_or_default()
 }
 
 /// The error for a column that is not there.

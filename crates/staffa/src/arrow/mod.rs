@@ -12,6 +12,7 @@
 //! Leaves become Arrow arrays, and arrays leaves, only here. Arrow arrays are also named by
 //! `predicate` (Arrow's kernels over a batch) and `read` (dictionaries and runs as blocks store
 //! them, results of aggregates); encodings and `decode` know only values.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod assemble;
 mod assemble_leaf;

@@ -5,16 +5,11 @@
 //! are out of order, the rows to take are computed once per list and passed down, so that each leaf
 //! below is taken once at any depth.
 
-use std::sync::Arc;
-
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowDictionaryKeyType, Int16Type, Int32Type, Int64Type, RunEndIndexType,
 };
-use arrow_array::{
-    Array, ArrayRef, ArrowNativeTypeOp, FixedSizeListArray, RecordBatch, RunArray, StructArray,
-    downcast_integer,
-};
+use arrow_array::{Array, ArrowNativeTypeOp, RecordBatch, RunArray, downcast_integer};
 use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer};
 use arrow_schema::{DataType, Field, Fields};
 use arrow_select::dictionary::garbage_collect_any_dictionary;
@@ -32,10 +27,7 @@ use crate::values::{Bitmap, LeafArray, LeafValues};
 /// A field that is not nullable, at any level, with a NULL that no NULL above hides is refused by
 /// its path.
 pub(crate) fn shred(batch: &RecordBatch, layout: &Layout) -> Result<Vec<LeafArray>> {
-    let mut shredder = Shredder {
-        layout,
-        out: Vec::with_capacity(layout.leaves().len()),
-    };
+    let mut shredder = Shredder::new(layout);
     if batch.num_columns() != layout.fields.len() {
         return Err(Error::invalid(format!(
             "{} columns expected, found {}",
@@ -45,12 +37,7 @@ pub(crate) fn shred(batch: &RecordBatch, layout: &Layout) -> Result<Vec<LeafArra
     }
     let columns = batch.schema_ref().fields().iter().zip(batch.columns());
     for ((field, array), node) in columns.zip(&layout.fields) {
-        let level = Level {
-            nullable: field.is_nullable(),
-            in_list: false,
-            picks: None,
-            above: Mask::default(),
-        };
+        let level = Level::top(field.is_nullable(), None);
         shredder.node(node, array.as_ref(), field.name(), &level)?;
     }
     Ok(shredder.out)
@@ -63,16 +50,8 @@ pub(super) fn shred_rows(
     layout: &Layout,
     rows: &[u32],
 ) -> Result<Vec<LeafArray>> {
-    let mut shredder = Shredder {
-        layout,
-        out: Vec::with_capacity(layout.leaves().len()),
-    };
-    let level = Level {
-        nullable: field.is_nullable(),
-        in_list: false,
-        picks: Some(rows),
-        above: Mask::default(),
-    };
+    let mut shredder = Shredder::new(layout);
+    let level = Level::top(field.is_nullable(), Some(rows));
     for node in &layout.fields {
         shredder.node(node, array, field.name(), &level)?;
     }
@@ -84,7 +63,12 @@ struct Shredder<'a> {
     out: Vec<LeafArray>,
 }
 
-impl Shredder<'_> {
+impl<'a> Shredder<'a> {
+    fn new(layout: &'a Layout) -> Self {
+        let out = Vec::with_capacity(layout.leaves().len());
+        Self { layout, out }
+    }
+
     fn node(
         &mut self,
         node: &Node,
@@ -100,11 +84,18 @@ impl Shredder<'_> {
             (Node::Null, DataType::Null) if level.rows(array) <= MOST_ITEMS => Ok(()),
             (Node::Null, DataType::Null) => Err(too_many_items()),
             (Node::Leaf(leaf), ty) => {
-                let values = values(array, ty, self.layout.ty(*leaf), level)
-                    .map_err(|e| e.at(|p| p.column = Some(self.layout.path(*leaf).to_owned())))?;
+                let values = values(array, ty, self.layout.ty(*leaf), level);
+                let values = values.map_err(|e| self.within(*leaf, e))?;
                 self.push(*leaf, level.nulls(array.nulls()), values)
             }
-            (Node::List { lengths, item }, ty) => self.list(*lengths, item, array, ty, level),
+            (
+                Node::List { lengths, item },
+                DataType::List(field)
+                | DataType::LargeList(field)
+                | DataType::ListView(field)
+                | DataType::LargeListView(field)
+                | DataType::Map(field, _),
+            ) => self.list(*lengths, item, array, field, level),
             (
                 Node::FixedList {
                     validity,
@@ -112,16 +103,8 @@ impl Shredder<'_> {
                     item,
                 },
                 DataType::FixedSizeList(field, _),
-            ) => {
-                let list = array
-                    .as_fixed_size_list_opt()
-                    .ok_or_else(|| self.mismatch(*validity, array))?;
-                self.fixed_list(*validity, *size, item, list, field, level)
-            }
+            ) => self.fixed_list((*validity, *size), item, array, field, level),
             (Node::Struct { validity, children }, DataType::Struct(fields)) => {
-                let array = array
-                    .as_struct_opt()
-                    .ok_or_else(|| self.mismatch(*validity, array))?;
                 self.structs(*validity, children, array, fields, level)
             }
             (Node::Dictionary { codes, values }, DataType::Dictionary(key, _)) => {
@@ -157,6 +140,11 @@ impl Shredder<'_> {
         ))
     }
 
+    /// Adds the path of a leaf to an error.
+    fn within(&self, leaf: usize, error: Error) -> Error {
+        error.at(|place| place.column = Some(self.layout.path(leaf).to_owned()))
+    }
+
     fn push(&mut self, leaf: usize, nulls: Option<NullBuffer>, values: LeafValues) -> Result<()> {
         if leaf != self.out.len() {
             return Err(Error::invalid("the layout is of another schema"));
@@ -189,46 +177,17 @@ impl Shredder<'_> {
         leaf: usize,
         item: &Node,
         array: &dyn Array,
-        ty: &DataType,
+        field: &Field,
         level: &Level<'_>,
     ) -> Result<()> {
-        let mismatch = || self.mismatch(leaf, array);
         let nulls = level.nulls(array.nulls());
-        let hidden = nulls.as_ref();
-        macro_rules! lists {
-            ($list:expr) => {{
-                let list = $list.ok_or_else(mismatch)?;
-                let plan = Plan::of_lists(list.offsets(), level.picks, hidden);
-                (list.values().clone(), plan)
-            }};
-        }
-        macro_rules! views {
-            ($list:expr) => {{
-                let list = $list.ok_or_else(mismatch)?;
-                let plan = Plan::of_views(list.offsets(), list.sizes(), level.picks, hidden);
-                (list.values().clone(), plan)
-            }};
-        }
-        let (field, (items, plan)): (_, (ArrayRef, _)) = match ty {
-            DataType::List(field) => (field, lists!(array.as_list_opt::<i32>())),
-            DataType::LargeList(field) => (field, lists!(array.as_list_opt::<i64>())),
-            DataType::ListView(field) => (field, views!(array.as_list_view_opt::<i32>())),
-            DataType::LargeListView(field) => (field, views!(array.as_list_view_opt::<i64>())),
-            DataType::Map(field, _) => {
-                let map = array.as_map_opt().ok_or_else(mismatch)?;
-                let plan = Plan::of_lists(map.offsets(), level.picks, hidden);
-                (field, (Arc::new(map.entries().clone()), plan))
-            }
-            _ => return Err(mismatch()),
-        };
-        let plan =
-            plan.map_err(|e| e.at(|p| p.column = Some(self.layout.path(leaf).to_owned())))?;
+        let found = Plan::of(array, level.picks, nulls.as_ref());
+        let found = found.map_err(|e| self.within(leaf, e))?;
+        let (items, plan) = found.ok_or_else(|| self.mismatch(leaf, array))?;
         self.push(leaf, nulls, plan.lengths)?;
         let below = Level {
-            nullable: field.is_nullable(),
             in_list: true,
-            picks: plan.picks.as_deref(),
-            above: Mask::default(),
+            ..Level::top(field.is_nullable(), plan.picks.as_deref())
         };
         let items = match plan.picks {
             None => items.slice(plan.start, plan.items),
@@ -240,22 +199,20 @@ impl Shredder<'_> {
 
     fn fixed_list(
         &mut self,
-        leaf: usize,
-        size: usize,
+        (leaf, size): (usize, usize),
         item: &Node,
-        list: &FixedSizeListArray,
+        array: &dyn Array,
         field: &Field,
         level: &Level<'_>,
     ) -> Result<()> {
+        let list = array.as_fixed_size_list_opt();
+        let list = list.ok_or_else(|| self.mismatch(leaf, array))?;
         let nulls = level.nulls(list.nulls());
         self.push(leaf, nulls.clone(), LeafValues::Empty(level.rows(list)))?;
         let picks = level.picks.map(|picks| each(picks, size)).transpose()?;
-        let above = Mask::below(&level.above, nulls.as_ref(), size);
         let below = Level {
-            nullable: field.is_nullable(),
-            in_list: false,
-            picks: picks.as_deref(),
-            above,
+            above: Mask::below(&level.above, nulls.as_ref(), size),
+            ..Level::top(field.is_nullable(), picks.as_deref())
         };
         let path = format!("{}[]", self.layout.path(leaf));
         self.node(item, list.values().as_ref(), &path, &below)
@@ -265,22 +222,20 @@ impl Shredder<'_> {
         &mut self,
         leaf: usize,
         children: &[Node],
-        array: &StructArray,
+        array: &dyn Array,
         fields: &Fields,
         level: &Level<'_>,
     ) -> Result<()> {
+        let structs = array.as_struct_opt();
+        let structs = structs.filter(|_| children.len() == fields.len());
+        let structs = structs.ok_or_else(|| self.mismatch(leaf, array))?;
         let nulls = level.nulls(array.nulls());
         self.push(leaf, nulls.clone(), LeafValues::Empty(level.rows(array)))?;
-        if children.len() != fields.len() {
-            return Err(self.mismatch(leaf, array));
-        }
         let above = Mask::below(&level.above, nulls.as_ref(), 1);
-        for ((child, field), array) in children.iter().zip(fields).zip(array.columns()) {
+        for ((child, field), array) in children.iter().zip(fields).zip(structs.columns()) {
             let below = Level {
-                nullable: field.is_nullable(),
-                in_list: false,
-                picks: level.picks,
                 above,
+                ..Level::top(field.is_nullable(), level.picks)
             };
             let path = format!("{}.{}", self.layout.path(leaf), field.name());
             self.node(child, array.as_ref(), &path, &below)?;
@@ -295,32 +250,21 @@ impl Shredder<'_> {
         array: &dyn Array,
         level: &Level<'_>,
     ) -> Result<()> {
-        let dictionary = array
-            .as_dictionary_opt::<K>()
-            .ok_or_else(|| self.mismatch(leaf, array))?;
+        let mismatch = || self.mismatch(leaf, array);
         let collected;
-        let mut dictionary = dictionary;
+        let mut dictionary = array.as_dictionary_opt::<K>().ok_or_else(mismatch)?;
         if level.in_list && !level.nullable && dictionary.values().is_nullable() {
             // Arrow refuses a NULL in the dictionary here, used or not: keep only the values in use.
             collected = garbage_collect_any_dictionary(dictionary)?;
-            dictionary = collected
-                .as_dictionary_opt::<K>()
-                .ok_or_else(|| self.mismatch(leaf, array))?;
+            dictionary = collected.as_dictionary_opt::<K>().ok_or_else(mismatch)?;
         }
         let keys = dictionary.keys();
-        let codes = words(keys.values().inner(), size_of::<K::Native>(), level.picks)?;
-        let Some(ty) = self
-            .layout
-            .ty(leaf)
-            .filter(|ty| ty.width_bytes() == Some(size_of::<K::Native>()))
-        else {
-            return Err(self.mismatch(leaf, array));
-        };
-        self.push(
-            leaf,
-            level.nulls(keys.nulls()),
-            LeafValues::Words(ty, codes),
-        )?;
+        let width = size_of::<K::Native>();
+        let codes = words(keys.values().inner(), width, level.picks)?;
+        let ty = self.layout.ty(leaf);
+        let ty = ty.filter(|ty| ty.width_bytes() == Some(width));
+        let codes = LeafValues::Words(ty.ok_or_else(mismatch)?, codes);
+        self.push(leaf, level.nulls(keys.nulls()), codes)?;
         let below = level.values(None);
         let path = format!("{}{{values}}", self.layout.path(leaf));
         self.node(node, dictionary.values().as_ref(), &path, &below)
@@ -333,9 +277,8 @@ impl Shredder<'_> {
         array: &dyn Array,
         level: &Level<'_>,
     ) -> Result<()> {
-        let runs = array
-            .as_run_opt::<R>()
-            .ok_or_else(|| self.mismatch(leaf, array))?;
+        let mismatch = || self.mismatch(leaf, array);
+        let runs = array.as_run_opt::<R>().ok_or_else(mismatch)?;
         let (values, ends, picks) = match level.picks {
             None => (
                 runs.values_slice(),
@@ -343,13 +286,12 @@ impl Shredder<'_> {
                 None,
             ),
             Some(rows) => {
-                let (ends, picks) = picked_runs(runs, rows)
-                    .map_err(|e| e.at(|p| p.column = Some(self.layout.path(leaf).to_owned())))?;
+                let picked = picked_runs(runs, rows);
+                let (ends, picks) = picked.map_err(|e| self.within(leaf, e))?;
                 (runs.values().clone(), ends, Some(picks))
             }
         };
-        let ty = self.layout.ty(leaf);
-        let ty = ty.ok_or_else(|| self.mismatch(leaf, array))?;
+        let ty = self.layout.ty(leaf).ok_or_else(mismatch)?;
         if level.rows(array) > MOST_ITEMS {
             return Err(too_many_items());
         }

@@ -61,11 +61,13 @@ pub(super) fn values(
 /// Checks once that an array of `len` rows has all rows to take.
 fn check_rows(picks: Option<&[u32]>, len: usize) -> Result<()> {
     match picks.and_then(|picks| picks.iter().max()) {
-        Some(&row) if row as usize >= len => {
-            Err(Error::internal(format!("row {row} of {len} is taken")))
-        }
+        Some(&row) if row as usize >= len => Err(beyond(row, len)),
         _ => Ok(()),
     }
+}
+
+fn beyond(row: u32, len: usize) -> Error {
+    Error::internal(format!("row {row} of {len} is taken"))
 }
 
 fn too_long() -> Error {
@@ -90,8 +92,11 @@ fn take<T: ArrowNativeType>(data: &Buffer, picks: Option<&[u32]>) -> Result<Buff
     let Some(picks) = picks else {
         return Ok(words.into_inner());
     };
-    check_rows(Some(picks), words.len())?;
-    let taken: Vec<T> = picks.iter().map(|&pick| words[pick as usize]).collect();
+    let mut taken = Vec::with_capacity(picks.len());
+    for pick in picks {
+        let word = words.get(*pick as usize);
+        taken.push(*word.ok_or_else(|| beyond(*pick, words.len()))?);
+    }
     Ok(Buffer::from_vec(taken))
 }
 
@@ -108,7 +113,9 @@ fn bits(values: &BooleanBuffer, picks: Option<&[u32]>) -> Bitmap {
 fn bytes<T: ByteArrayType>(array: &GenericByteArray<T>, level: &Level<'_>) -> Result<LeafValues> {
     let at = array.offsets();
     let Some(picks) = level.picks else {
-        let (first, last) = (at[0].as_usize(), at[at.len() - 1].as_usize());
+        let ends = at.first().zip(at.last());
+        let ends = ends.ok_or_else(|| Error::internal("strings without offsets"))?;
+        let (first, last) = (ends.0.as_usize(), ends.1.as_usize());
         u32::try_from(last - first).map_err(|_| too_long())?;
         let offsets = at
             .iter()

@@ -17,7 +17,17 @@ pub(super) struct Level<'a> {
     pub(super) above: Mask<'a>,
 }
 
-impl Level<'_> {
+impl<'a> Level<'a> {
+    /// The level below no other.
+    pub(super) fn top(nullable: bool, picks: Option<&'a [u32]>) -> Self {
+        Self {
+            nullable,
+            in_list: false,
+            picks,
+            above: Mask::default(),
+        }
+    }
+
     pub(super) fn rows(&self, array: &dyn Array) -> usize {
         self.picks.map_or(array.len(), <[u32]>::len)
     }
@@ -26,10 +36,8 @@ impl Level<'_> {
     /// row; in a list Arrow refuses them at every depth, hidden or not.
     pub(super) fn values<'b>(&self, picks: Option<&'b [u32]>) -> Level<'b> {
         Level {
-            nullable: self.nullable || !self.in_list,
             in_list: self.in_list,
-            picks,
-            above: Mask::default(),
+            ..Level::top(self.nullable || !self.in_list, picks)
         }
     }
 
@@ -39,7 +47,9 @@ impl Level<'_> {
         let taken = match self.picks {
             None => nulls.clone(),
             Some(picks) => NullBuffer::new(BooleanBuffer::collect_bool(picks.len(), |i| {
-                nulls.is_valid(picks[i] as usize)
+                picks
+                    .get(i)
+                    .is_some_and(|pick| nulls.is_valid(*pick as usize))
             })),
         };
         Some(taken).filter(|taken| taken.null_count() > 0)

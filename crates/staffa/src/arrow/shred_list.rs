@@ -1,6 +1,9 @@
 //! Lists stored one after another: their lengths, and the place of their items.
 
-use arrow_array::OffsetSizeTrait;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, OffsetSizeTrait};
 use arrow_buffer::{Buffer, NullBuffer};
 
 use super::layout::MOST_ITEMS;
@@ -20,54 +23,81 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Lists and maps: list `i` is `offsets[i]..offsets[i + 1]`. `nulls` are those of the rows to
-    /// take.
-    pub(super) fn of_lists<O: OffsetSizeTrait>(
+    /// The items of an array of lists, list views or maps, and the lists to take; `None` for other
+    /// arrays. `nulls` are those of the rows to take.
+    pub(super) fn of(
+        array: &dyn Array,
+        picks: Option<&[u32]>,
+        nulls: Option<&NullBuffer>,
+    ) -> Result<Option<(ArrayRef, Self)>> {
+        match Self::of_width::<i32>(array, picks, nulls)? {
+            None => Self::of_width::<i64>(array, picks, nulls),
+            found => Ok(found),
+        }
+    }
+
+    fn of_width<O: OffsetSizeTrait>(
+        array: &dyn Array,
+        picks: Option<&[u32]>,
+        nulls: Option<&NullBuffer>,
+    ) -> Result<Option<(ArrayRef, Self)>> {
+        if let Some(views) = array.as_list_view_opt::<O>() {
+            let (starts, sizes) = (views.offsets(), views.sizes());
+            let range = |i: usize| Some((starts.get(i)?.as_usize(), sizes.get(i)?.as_usize()));
+            let plan = Self::of_ranges::<O>(views.len(), range, picks, nulls)?;
+            return Ok(Some((views.values().clone(), plan)));
+        }
+        if let Some(lists) = array.as_list_opt::<O>() {
+            let plan = Self::of_lists::<O>(lists.offsets(), picks, nulls)?;
+            return Ok(Some((lists.values().clone(), plan)));
+        }
+        let Some(map) = array.as_map_opt() else {
+            return Ok(None);
+        };
+        let plan = Self::of_lists::<i32>(map.offsets(), picks, nulls)?;
+        Ok(Some((Arc::new(map.entries().clone()), plan)))
+    }
+
+    /// Lists and maps: list `i` is `offsets[i]..offsets[i + 1]`.
+    fn of_lists<O: OffsetSizeTrait>(
         offsets: &[O],
         picks: Option<&[u32]>,
         nulls: Option<&NullBuffer>,
     ) -> Result<Self> {
         if let (None, None, [first, .., last]) = (picks, nulls, offsets) {
-            let lengths = offsets.windows(2).map(|w| w[1] - w[0]).collect();
+            let lengths = offsets.array_windows().map(|[start, end]| *end - *start);
+            let lengths = lengths.collect();
             return Self::new(lengths, first.as_usize(), (*last - *first).as_usize(), None);
         }
-        let range = |i: usize| {
-            (
-                offsets[i].as_usize(),
-                (offsets[i + 1] - offsets[i]).as_usize(),
-            )
+        let range = |i: usize| match offsets.get(i..i + 2) {
+            Some([start, end]) => Some((start.as_usize(), (*end - *start).as_usize())),
+            _ => None,
         };
-        Self::of_ranges::<O>(offsets.len() - 1, range, picks, nulls)
+        Self::of_ranges::<O>(offsets.len().saturating_sub(1), range, picks, nulls)
     }
 
-    /// List views: list `i` is `sizes[i]` items from `offsets[i]` on.
-    pub(super) fn of_views<O: OffsetSizeTrait>(
-        offsets: &[O],
-        sizes: &[O],
-        picks: Option<&[u32]>,
-        nulls: Option<&NullBuffer>,
-    ) -> Result<Self> {
-        Self::of_ranges::<O>(
-            offsets.len(),
-            |i| (offsets[i].as_usize(), sizes[i].as_usize()),
-            picks,
-            nulls,
-        )
-    }
-
+    /// Lists each of which is a range of items: its start and its length.
     fn of_ranges<O: OffsetSizeTrait>(
         rows: usize,
-        range: impl Fn(usize) -> (usize, usize),
+        range: impl Fn(usize) -> Option<(usize, usize)>,
         picks: Option<&[u32]>,
         nulls: Option<&NullBuffer>,
     ) -> Result<Self> {
         let rows = picks.map_or(rows, <[u32]>::len);
-        // Under a NULL, a range may be anything.
-        let range = |row: usize| match nulls {
-            Some(nulls) if nulls.is_null(row) => (0, 0),
-            _ => range(picks.map_or(row, |picks| picks[row] as usize)),
-        };
-        let filled = || (0..rows).map(range).filter(|(_, length)| *length > 0);
+        let mut ranges = Vec::with_capacity(rows);
+        for row in 0..rows {
+            let list = picks.map_or(Some(row), |picks| picks.get(row).map(|list| *list as usize));
+            // Under a NULL, a range may be anything.
+            let is_null = nulls.is_some_and(|nulls| nulls.is_null(row));
+            let range = if is_null {
+                Some((0, 0))
+            } else {
+                list.and_then(&range)
+            };
+            ranges
+                .push(range.ok_or_else(|| Error::internal("a list beyond the end of its array"))?);
+        }
+        let filled = || ranges.iter().copied().filter(|(_, length)| *length > 0);
         let start = filled().next().map_or(0, |(start, _)| start);
         let (mut items, mut end, mut adjacent) = (0usize, start, true);
         for (start, length) in filled() {
@@ -82,7 +112,10 @@ impl Plan {
         if items > MOST_ITEMS {
             return Err(too_many_items());
         }
-        let lengths = (0..rows).map(|row| O::usize_as(range(row).1)).collect();
+        let lengths = ranges
+            .iter()
+            .map(|(_, length)| O::usize_as(*length))
+            .collect();
         let pick = || {
             filled()
                 .flat_map(|(start, length)| start as u32..(start + length) as u32)

@@ -26,11 +26,7 @@ pub(crate) fn take(field: &Field, array: &ArrayRef, rows: &[u32]) -> Result<Arra
         return Ok(Arc::new(NullArray::new(rows.len())));
     }
     if is_plain(field.data_type()) || matches!(field.data_type(), DataType::Dictionary(..)) {
-        return Ok(arrow_select::take::take(
-            array,
-            &UInt32Array::from_iter_values(rows.iter().copied()),
-            None,
-        )?);
+        return take_plain(array.as_ref(), rows);
     }
     if let Some(taken) = take_wide(array, rows)? {
         return Ok(taken);
@@ -53,6 +49,12 @@ pub(crate) fn take(field: &Field, array: &ArrayRef, rows: &[u32]) -> Result<Arra
         None => Err(Error::invalid("the layout is of another schema")),
     };
     assemble(field, node, rows.len(), &mut next)
+}
+
+/// Rows by Arrow's kernel.
+fn take_plain(array: &dyn Array, rows: &[u32]) -> Result<ArrayRef> {
+    let rows = UInt32Array::from_iter_values(rows.iter().copied());
+    Ok(arrow_select::take::take(array, &rows, None)?)
 }
 
 /// Rows of fixed-size lists of words without NULLs, each copied as one value; `None` for other
@@ -78,11 +80,7 @@ fn take_wide(array: &ArrayRef, rows: &[u32]) -> Result<Option<ArrayRef>> {
     };
     let words = words.slice_with_length(items.offset() * width, items.len() * width);
     let whole = FixedSizeBinaryArray::try_new(bytes, words, lists.nulls().cloned())?;
-    let taken = arrow_select::take::take(
-        &whole,
-        &UInt32Array::from_iter_values(rows.iter().copied()),
-        None,
-    )?;
+    let taken = take_plain(&whole, rows)?;
     let Some(taken) = taken.as_fixed_size_binary_opt() else {
         return Ok(None);
     };
@@ -112,26 +110,20 @@ fn decoded(leaf: LeafArray, large: bool) -> Result<DecodedLeaf> {
         LeafValues::Empty(len) => DecodedValues::Empty(len),
         LeafValues::Bits(bits) => DecodedValues::Bits(bits),
         LeafValues::Words(ty, data) => DecodedValues::Words(ty, data),
-        LeafValues::Bytes { offsets, data } if large => {
-            let offsets =
-                Buffer::from_vec(offsets.iter().map(|offset| i64::from(*offset)).collect());
+        LeafValues::Bytes { offsets, data } => {
+            let bytes = offsets.last().map_or(0, |end| *end);
+            if !large && i32::try_from(bytes).is_err() {
+                let what = "more than 2 GiB of strings: ask for fewer rows at once";
+                return Err(Error::limit(what));
+            }
+            let offsets = if large {
+                Buffer::from_vec(offsets.into_iter().map(i64::from).collect())
+            } else {
+                Buffer::from_vec(offsets)
+            };
             DecodedValues::Bytes {
                 large,
                 offsets,
-                data,
-            }
-        }
-        LeafValues::Bytes { offsets, data } => {
-            let offsets = offsets
-                .iter()
-                .map(|offset| i32::try_from(*offset))
-                .collect::<Result<Vec<_>, _>>();
-            let offsets = offsets.map_err(|_| {
-                Error::limit("more than 2 GiB of strings: ask for fewer rows at once")
-            })?;
-            DecodedValues::Bytes {
-                large,
-                offsets: Buffer::from_vec(offsets),
                 data,
             }
         }

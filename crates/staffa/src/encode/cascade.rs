@@ -10,9 +10,9 @@
 //!    `constant`. Of few values, and of samples, all candidates are encoded and the smallest is
 //!    kept. A block whose chunk has a tree already (its [`Hint`]) takes the same tree while that
 //!    takes at most 3% more per value.
-//! 2. **Candidates** ([`candidates`](Chooser::candidates)). The [`Rules`] allow the encoding, it
-//!    accepts the type, the [`Position`] leaves room for its children, it is not its own
-//!    descendant, and its viability rule holds.
+//! 2. **Candidates** (`candidates.rs`). The [`Rules`] allow the encoding, it accepts the type, the
+//!    [`Position`] leaves room for its children, it is not its own descendant, and its viability
+//!    rule holds.
 //! 3. **Estimates** (`estimate.rs`). By default a candidate encodes a sample, 10 runs of 64 values
 //!    from non-overlapping parts of the block, and the size is scaled.
 //! 4. **Costs** (`cost.rs`). Bytes, and the time to decode them as bytes.
@@ -22,11 +22,9 @@
 //!
 //! [`Chooser::consider`] lists the verdict on every encoding, for `staffa explain --why`.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use staffa_kernels::VECTOR;
 
-use super::{Access, Availability, Encoding, Pool, Profile, Stats, sample};
+use super::{Availability, Encoding, Hint, Pool, Profile, Rules, Stats, sample};
 use crate::decode::ReferenceStream;
 use crate::error::{Error, Result};
 use crate::format::Node;
@@ -41,9 +39,6 @@ const SMALL_DEPTH: u8 = 4;
 /// An encoding with children is tried only if its estimate saves more than 1/64.
 const LEAST_SAVING: usize = 64;
 
-/// The cost that an encoding is estimated to have, or why it is out of the question.
-pub(crate) type Verdict = std::result::Result<usize, &'static str>;
-
 /// Chooses the encoding of values, and of the children that this encoding makes of them.
 #[derive(Debug, Clone, Copy)]
 pub struct Chooser<'a> {
@@ -51,30 +46,13 @@ pub struct Chooser<'a> {
     pub(super) position: Position<'a>,
 }
 
-/// What a tree may be made of: the same for all its nodes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Rules {
-    /// The encodings to choose from.
-    pub pool: &'static Pool,
-    /// The balance of size and speed.
-    pub profile: Profile,
-    /// How the file is expected to be read.
-    pub access: Access,
-    /// Whether floats are rounded to a bound on the error.
-    pub rounded: bool,
-    /// Encodings that the user excludes, one bit per id.
-    pub excluded: u64,
-    /// Estimates that are encoded, at most.
-    pub tries: usize,
-}
-
 /// Where in a tree the chooser stands.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Position<'a> {
     /// Levels that may still have children.
-    depth: u8,
+    pub depth: u8,
     /// Encodings of the nodes above, one bit per id: none is its own descendant.
-    above: u64,
+    pub above: u64,
     /// Whether this is a trial on a sample: only sizes matter, nothing will be decoded.
     pub trial: bool,
     /// The encoding that the user requested for this root.
@@ -85,68 +63,6 @@ pub(super) struct Position<'a> {
     hint: Option<&'a Hint<'a>>,
     /// Streams of the reference columns of a derived column.
     references: &'a [ReferenceStream<'a>],
-}
-
-/// The tree of another block of the chunk, likely to suit again.
-#[derive(Debug)]
-pub(crate) struct Hint<'a> {
-    node: &'a Node,
-    /// Children handed out so far.
-    next: AtomicUsize,
-}
-
-impl<'a> Hint<'a> {
-    /// From the root of a block's tree.
-    pub(crate) fn new(node: &'a Node) -> Self {
-        Self {
-            node,
-            next: AtomicUsize::new(0),
-        }
-    }
-
-    /// The next child: encodings encode their children in order.
-    fn next_child(&self) -> Option<&'a Node> {
-        let next = self.next.fetch_add(1, Ordering::Relaxed);
-        self.node.children.get(next)
-    }
-}
-
-impl Rules {
-    /// The rules of a profile, for a file that is scanned.
-    pub(crate) fn of(pool: &'static Pool, profile: Profile) -> Self {
-        Self {
-            pool,
-            profile,
-            access: Access::Scan,
-            rounded: false,
-            excluded: 0,
-            tries: match profile {
-                Profile::Fast => 1,
-                Profile::Balanced => 3,
-                Profile::Small => usize::MAX,
-            },
-        }
-    }
-
-    /// Whether an encoding may be chosen without being requested.
-    fn allow(&self, encoding: &dyn Encoding) -> bool {
-        let info = encoding.info();
-        if self.excluded >> info.id & 1 == 1 {
-            return false;
-        }
-        match info.availability {
-            Availability::Always => true,
-            Availability::Fast => self.profile == Profile::Fast,
-            Availability::Instead(other) => {
-                self.profile == Profile::Small
-                    || self.profile == Profile::Balanced && !self.allow(other)
-            }
-            Availability::Slow => self.profile != Profile::Fast,
-            Availability::Small => self.profile == Profile::Small,
-            Availability::Rounded => self.rounded,
-            Availability::ByName => false,
-        }
-    }
 }
 
 impl<'a> Chooser<'a> {
@@ -400,60 +316,6 @@ impl<'a> Chooser<'a> {
         let most = per_value * values.len() as f64 * 1.03 + 64.0;
         let suits = own(&node) <= most + shareable as f64 * 0.5;
         Ok(Some((node, suits)))
-    }
-
-    /// The encodings that could be chosen here, of those that `among` lets pass.
-    pub(crate) fn candidates(
-        &self,
-        values: Values<'_>,
-        stats: &Stats<'_>,
-        among: impl Fn(&'static (dyn Encoding + 'static)) -> bool,
-    ) -> impl Iterator<Item = &'static dyn Encoding> {
-        let (ty, kind) = (values.physical_type(), stats.kind());
-        let Position { depth, above, .. } = self.position;
-        self.rules.pool.iter().filter(move |encoding| {
-            let info = encoding.info();
-            let fits = info.is_terminal() || depth > 0 && above >> info.id & 1 == 0;
-            !info.needs_reference
-                && self.offers(*encoding)
-                && among(*encoding)
-                && encoding.accepts(ty, kind)
-                && fits
-                && encoding.is_viable(values, stats)
-        })
-    }
-
-    /// The verdict on every encoding for these values.
-    pub(crate) fn consider(
-        &self,
-        values: Values<'_>,
-        stats: &Stats<'_>,
-    ) -> Result<Vec<(&'static dyn Encoding, Verdict)>> {
-        let (ty, kind) = (values.physical_type(), stats.kind());
-        let verdict = |encoding: &'static dyn Encoding| -> Result<Verdict> {
-            Ok(if !encoding.accepts(ty, kind) {
-                Err("cannot hold the type")
-            } else if encoding.info().needs_reference {
-                Err("for derived columns")
-            } else if !self.offers(encoding) {
-                Err(match encoding.info().availability {
-                    Availability::Fast => "for strings with profile fast, or by name",
-                    Availability::Slow => "not with profile fast, but by name",
-                    Availability::Small | Availability::Instead(_) => {
-                        "with profile small, or by name"
-                    }
-                    Availability::Rounded => "for columns with a bound on the error, or by name",
-                    Availability::Always | Availability::ByName => "by name",
-                })
-            } else if !encoding.is_viable(values, stats) {
-                Err("not viable")
-            } else {
-                let cost = self.estimated_cost(encoding, values, stats)?;
-                cost.ok_or("does not hold these values")
-            })
-        };
-        let consider = |encoding| Ok((encoding, verdict(encoding)?));
-        self.rules.pool.iter().map(consider).collect()
     }
 
     /// The smallest tree of all candidates, without estimates: for few values, and samples.

@@ -44,9 +44,11 @@ impl Sequences {
         let mut out = Vec::new();
         let mut rest = values;
         for (&literals, &length) in self.literals.iter().zip(&self.lengths) {
-            let (head, tail) = rest.split_at(literals as usize);
+            let head = rest.split_off(..literals as usize);
+            let (Some(head), Some(_)) = (head, rest.split_off(..length as usize)) else {
+                break;
+            };
             out.extend_from_slice(head);
-            rest = &tail[length as usize..];
         }
         out.extend_from_slice(rest);
         out
@@ -116,19 +118,23 @@ fn grams<T: Int>(values: &[T], levels: u32) -> Vec<u32> {
 /// matches a kept one.
 fn probe<T: Int>(values: &[T]) -> bool {
     let hash = |gram: &[T]| {
-        gram.iter().take(4).fold(0u64, |h, v| {
+        let hash = gram.iter().take(4).fold(0u64, |h, v| {
             (h ^ v.to_u64())
                 .wrapping_mul(0x9e37_79b9_7f4a_7c15)
                 .rotate_left(23)
-        })
+        });
+        (hash >> 52) as usize
     };
+    // By hash, the place of the latest stride that begins so, plus one.
     let mut table = [0u32; 1 << 12];
-    let (mut kept, mut seen, mut hits) = (0, 0, 0);
+    let mut strides = (0..).step_by(STRIDE).zip(values.chunks(STRIDE)).peekable();
+    let (mut seen, mut hits) = (0, 0);
     let step = values.len() / (SEGMENTS + 1);
     for start in (1..=SEGMENTS).map(|segment| segment * step) {
-        while kept < start {
-            table[(hash(&values[kept..]) >> 52) as usize] = kept as u32 + 1;
-            kept += STRIDE;
+        while let Some((place, stride)) = strides.next_if(|(place, _)| *place < start) {
+            if let Some(kept) = table.get_mut(hash(stride)) {
+                *kept = place as u32 + 1;
+            }
         }
         let Some(segment) = values.get(start..start + STRIDE + AGREE) else {
             break;
@@ -138,9 +144,9 @@ fn probe<T: Int>(values: &[T]) -> bool {
         }
         seen += 1;
         let repeats = |agree: &[T]| {
-            let old = table[(hash(agree) >> 52) as usize] as usize;
-            old > 0
-                && values[old - 1..old - 1 + AGREE] == *agree
+            let kept = table.get(hash(agree)).and_then(|kept| kept.checked_sub(1));
+            let kept = kept.and_then(|kept| values.get(kept as usize..));
+            kept.is_some_and(|kept| kept.starts_with(agree))
                 && agree.array_windows().filter(|[a, b]| a != b).count() >= CHANGES
         };
         hits += usize::from(segment.windows(AGREE).any(repeats));
@@ -158,15 +164,13 @@ struct Match {
 
 /// Values from `a` on that equal those from `b` on, which is later.
 fn common<T: Int>(values: &[T], a: usize, b: usize) -> usize {
-    let (old, new) = (&values[a..], &values[b..]);
+    let (Some(old), Some(new)) = (values.get(a..), values.get(b..)) else {
+        return 0;
+    };
     let chunks = old.as_chunks::<8>().0.iter().zip(new.as_chunks::<8>().0);
     let whole = chunks.take_while(|(a, b)| a == b).count() * 8;
-    whole
-        + old[whole..]
-            .iter()
-            .zip(&new[whole..])
-            .take_while(|(a, b)| a == b)
-            .count()
+    let rest = old.iter().skip(whole).zip(new.iter().skip(whole));
+    whole + rest.take_while(|(a, b)| a == b).count()
 }
 
 /// Places by hash, the latest first.
@@ -192,11 +196,22 @@ impl Table {
     }
 
     fn insert(&mut self, place: usize) {
-        if let Some(hash) = self.hashes.get(place) {
-            let head = &mut self.heads[(hash >> self.shift) as usize];
-            self.before[place] = *head;
-            *head = place as u32 + 1;
+        if let Some(hash) = self.hashes.get(place)
+            && let Some(head) = self.heads.get_mut((hash >> self.shift) as usize)
+            && let Some(before) = self.before.get_mut(place)
+        {
+            *before = std::mem::replace(head, place as u32 + 1);
         }
+    }
+
+    /// The latest places whose hash begins as this one, the latest first.
+    fn latest(&self, hash: u32) -> impl Iterator<Item = usize> {
+        let mut next = self.heads.get((hash >> self.shift) as usize);
+        std::iter::from_fn(move || {
+            let place = next?.checked_sub(1)? as usize;
+            next = self.before.get(place);
+            Some(place)
+        })
     }
 
     /// The match that saves the most at a place not yet inserted.
@@ -217,24 +232,22 @@ impl Table {
         let Some(&hash) = self.hashes.get(place) else {
             return best;
         };
-        let mut candidate = self.heads[(hash >> self.shift) as usize] as usize;
-        for _ in 0..STEPS {
-            if candidate == 0 || best.length >= ENOUGH {
+        for old in self.latest(hash).take(STEPS) {
+            if best.length >= ENOUGH {
                 break;
             }
-            let old = candidate - 1;
-            if self.hashes[old] == hash {
+            if self.hashes.get(old) == Some(&hash) {
                 let length = common(values, old, place);
                 let gain = gain(length, COST);
                 if gain > best.gain {
+                    let offset = place - old;
                     best = Match {
                         length,
-                        offset: place - old,
+                        offset,
                         gain,
                     };
                 }
             }
-            candidate = self.before[old] as usize;
         }
         best
     }

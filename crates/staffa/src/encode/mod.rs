@@ -2,27 +2,34 @@
 //!
 //! An encoding sees [`Values`] without NULLs, makes a [`Node`] of them, whose children go back to
 //! the [`Chooser`] (a cascade), and opens a node as a decoder.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+mod candidates;
 mod cascade;
+mod coder;
 mod cost;
 pub(crate) mod distinct;
 mod estimate;
+mod hint;
 mod info;
 pub(crate) mod matches;
 mod pool;
 mod profile;
 mod rough;
+mod rules;
 pub(crate) mod sample;
 mod stats;
 
-pub(crate) use cascade::{Chooser, Hint, Rules};
+pub(crate) use cascade::Chooser;
+pub(crate) use coder::Coder;
 pub use distinct::Coded;
-pub(crate) use distinct::Coder;
+pub(crate) use hint::Hint;
 pub use info::{Availability, Info, PointAccess};
 pub use matches::Sequences;
 pub use pool::Pool;
 pub use profile::{Access, Profile};
 pub(crate) use rough::rough_bytes;
+pub(crate) use rules::Rules;
 pub(crate) use stats::Sorted;
 pub use stats::Stats;
 

@@ -28,31 +28,6 @@ impl Profile {
     }
 }
 
-impl FromStr for Profile {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        match name {
-            "fast" => Ok(Self::Fast),
-            "balanced" => Ok(Self::Balanced),
-            "small" => Ok(Self::Small),
-            other => Err(Error::invalid(format!(
-                "no profile is called {other:?}; there are fast, balanced, small"
-            ))),
-        }
-    }
-}
-
-impl fmt::Display for Profile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Fast => "fast",
-            Self::Balanced => "balanced",
-            Self::Small => "small",
-        })
-    }
-}
-
 /// How a file is expected to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -65,25 +40,32 @@ pub enum Access {
     Random,
 }
 
-impl FromStr for Access {
-    type Err = Error;
+/// Parses and shows an option by its names.
+macro_rules! names {
+    ($ty:ident, $what:literal, $($variant:ident: $name:literal),+) => {
+        impl FromStr for $ty {
+            type Err = Error;
 
-    fn from_str(name: &str) -> Result<Self, Error> {
-        match name {
-            "scan" => Ok(Self::Scan),
-            "random" => Ok(Self::Random),
-            other => Err(Error::invalid(format!(
-                "no access is called {other:?}; there are scan, random"
-            ))),
+            fn from_str(name: &str) -> Result<Self, Error> {
+                match name {
+                    $($name => Ok(Self::$variant),)+
+                    other => {
+                        let known = [$($name),+].join(", ");
+                        let what = concat!("no ", $what, " is called");
+                        Err(Error::invalid(format!("{what} {other:?}; there are {known}")))
+                    }
+                }
+            }
         }
-    }
-}
 
-impl fmt::Display for Access {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Scan => "scan",
-            Self::Random => "random",
-        })
-    }
+        impl fmt::Display for $ty {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self {
+                    $(Self::$variant => $name,)+
+                })
+            }
+        }
+    };
 }
+names!(Profile, "profile", Fast: "fast", Balanced: "balanced", Small: "small");
+names!(Access, "access", Scan: "scan", Random: "random");

@@ -127,15 +127,8 @@ impl<'a> Stats<'a> {
     pub fn sequences(&self) -> Option<&Sequences> {
         // Where most values are distinct there are none.
         let distinct = self.coded.get().is_some_and(Option::is_none);
-        self.sequences
-            .get_or_init(|| {
-                if distinct {
-                    None
-                } else {
-                    matches::of(self.values)
-                }
-            })
-            .as_ref()
+        let found = || (!distinct).then(|| matches::of(self.values)).flatten();
+        self.sequences.get_or_init(found).as_ref()
     }
 
     /// A row of the most frequent value, and how many rows have it. Without codes the value is found
@@ -153,12 +146,12 @@ impl<'a> Stats<'a> {
             for_values!(self.values,
                 words(words) => {
                     let rows = |value: &_| words.iter().map(|word| usize::from(word == value)).sum();
-                    majority(words.len(), |row| words[row], rows)
+                    majority(words.len(), |row| words.get(row).copied(), rows)
                 },
                 bits(_) => (0, 0),
                 bytes(strings) => {
                     let rows = |value: &&[u8]| strings.iter().filter(|string| string == value).count();
-                    majority(strings.len(), |row| strings.get(row), rows)
+                    majority(strings.len(), |row| Some(strings.get(row)), rows)
                 },
             )
         }))
@@ -189,7 +182,7 @@ const VOTERS: usize = 509;
 /// The candidate is found among a few values from all parts, which hardly ever misses a majority.
 fn majority<K: PartialEq>(
     len: usize,
-    at: impl Fn(usize) -> K,
+    at: impl Fn(usize) -> Option<K>,
     rows: impl Fn(&K) -> usize,
 ) -> (u32, usize) {
     let part = (len / VOTERS).max(1);
@@ -197,9 +190,10 @@ fn majority<K: PartialEq>(
     let voter = |start: usize| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let row = start + (seed >> 33) as usize % part;
-        (row as u32, at(row))
+        Some((row as u32, at(row)?))
     };
-    let voters: Vec<(u32, K)> = (0..len / part * part).step_by(part).map(voter).collect();
+    let starts = (0..len / part * part).step_by(part);
+    let voters: Vec<(u32, K)> = starts.filter_map(voter).collect();
     let (mut leading, mut votes): (Option<&(u32, K)>, _) = (None, 0usize);
     for voter in &voters {
         match leading {

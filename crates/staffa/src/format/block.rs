@@ -7,7 +7,6 @@
 //!
 //! Without a validity node all values are valid. With flag 4 the values are compacted: a NULL has no
 //! value. Otherwise a NULL has an arbitrary value, which the writer makes cheap to store.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use super::{Cursor, Node, NodeRef, put_varint};
 use crate::error::{Error, Result};

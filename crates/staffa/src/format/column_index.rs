@@ -13,7 +13,6 @@
 //! of a chunk has the chunk's number of values per block. A chunk with values, one source and no blocks
 //! is the chunk of its source: the columns are equal. No chunk reaches into the footer. A reader passes
 //! over bytes of a chunk behind those that it knows.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::Arc;
 

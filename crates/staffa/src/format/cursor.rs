@@ -4,7 +4,6 @@
 //! u8 u16 u32 u64   little-endian          varint   LEB128 in its shortest form
 //! prefixed         bytes: varint | bytes  text     prefixed UTF-8
 //! ```
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use crate::error::{Error, Result};
 

@@ -9,7 +9,6 @@
 //! The pairs name the set of so many leaves each, in their order. A leaf's set has the encodings of
 //! all of its chunks and of the streams of other leaves that these read. Bit 255 stands for all longer
 //! ids.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use super::{Cursor, put_varint};
 use crate::error::{Error, Result};

@@ -1,6 +1,5 @@
 //! Header, trailer, footer and the sections before it. FORMAT.md, section 2; the
 //! [module above](super) shows their bytes.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use arrow_schema::Schema;
 use bytes::Bytes;

@@ -8,7 +8,6 @@
 //!
 //! The second byte holds the [`PhysicalType`] in its low four bits and the number of children in
 //! its high four bits.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use super::{BitSet, Cursor, put_varint};
 use crate::error::{Error, Result};

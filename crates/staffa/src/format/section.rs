@@ -9,7 +9,6 @@
 //!
 //! The sections lie one after another in front of the footer, in its order: the last one ends where
 //! the footer begins. A reader passes over a section that it does not know, unless flag 1 is set.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use super::{Cursor, HEADER_BYTES, put_varint};
 use crate::error::{Error, Result};

@@ -4,7 +4,6 @@
 //! ```text
 //! shared part = values: varint | decoded bytes: varint | node
 //! ```
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use super::{Cursor, Node, NodeRef, put_varint};
 use crate::error::{Error, Result};

@@ -7,7 +7,6 @@
 //! ```
 //!
 //! A reader passes over bytes of a summary behind those that it knows.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use super::{Bounds, Cursor, ZoneMap, put_varint};
 use crate::error::{Error, Result};

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::{column_name, decoded_bytes};
 use crate::encodings::POOL;
 use crate::error::Result;
-use crate::format::{NodeRef, block, shared_dictionary};
+use crate::format::{BlockEntry, ChunkEntry, NodeRef, PartEntry, block, shared_dictionary};
 use crate::read::File;
 use crate::values::PhysicalType;
 
@@ -73,6 +73,28 @@ pub struct EncodingTree {
     pub children: Vec<EncodingTree>,
 }
 
+impl BlockExplain {
+    /// Of a column that is equal to another.
+    fn of_equal(row_group: usize, block: usize, path: &str, entry: &BlockEntry) -> Self {
+        let rows = entry.values as u64;
+        Self {
+            row_group,
+            block,
+            rows,
+            bytes: 0,
+            validity: None,
+            values: Some(EncodingTree {
+                encoding: "equal".to_owned(),
+                detail: format!("to {path:?}"),
+                role: String::new(),
+                values: rows,
+                bytes: 0,
+                children: Vec::new(),
+            }),
+        }
+    }
+}
+
 impl EncodingTree {
     fn of(node: &NodeRef<'_>, role: &str) -> Self {
         let (encoding, detail, names) = match POOL.by_id(node.encoding) {
@@ -105,18 +127,6 @@ impl EncodingTree {
             children: children
                 .map(|(child, name)| Self::of(child, name))
                 .collect(),
-        }
-    }
-
-    /// Of a column that is equal to another.
-    fn of_equal(path: &str, values: u64) -> Self {
-        Self {
-            encoding: "equal".to_owned(),
-            detail: format!("to {path:?}"),
-            role: String::new(),
-            values,
-            bytes: 0,
-            children: Vec::new(),
         }
     }
 
@@ -166,69 +176,72 @@ impl File {
         let (mut shared, mut blocks) = (Vec::new(), Vec::new());
         for (row_group, chunk) in index.chunks.iter().enumerate() {
             for part in &chunk.shared {
-                let bytes = self.part(
-                    part.offset,
-                    part.bytes,
-                    part.checksum,
-                    "a shared dictionary",
-                )?;
-                let most = chunk.values as usize;
-                let (node, _) = shared_dictionary::parse(&bytes, most, self.limits())
-                    .map_err(|e| e.at(self.place(leaf, row_group)))?;
-                shared.push(SharedExplain {
-                    row_group,
-                    bytes: part.bytes,
-                    tree: EncodingTree::of(&node, "values"),
-                });
+                shared.push(self.explain_shared(leaf, row_group, chunk, part)?);
             }
             let references = self.references(chunk);
             if let Some(path) = references.first().filter(|_| chunk.same) {
                 let equal = self.chunk(leaf, row_group)?;
-                blocks.extend(equal.blocks.iter().enumerate().map(|(block, entry)| {
-                    let rows = entry.values as u64;
-                    BlockExplain {
-                        row_group,
-                        block,
-                        rows,
-                        bytes: 0,
-                        validity: None,
-                        values: Some(EncodingTree::of_equal(path, rows)),
-                    }
-                }));
+                let equal = equal.blocks.iter().enumerate();
+                blocks.extend(
+                    equal.map(|(i, entry)| BlockExplain::of_equal(row_group, i, path, entry)),
+                );
             }
             for (block, entry) in chunk.blocks.iter().enumerate() {
-                let bytes = self.part(entry.offset, entry.bytes, entry.checksum, "a block")?;
-                let parsed = block::parse(&bytes, entry.values, spec.ty, self.limits());
-                let parsed = parsed.map_err(|e| {
-                    e.at(|p| (p.block, p.offset) = (Some(block), Some(entry.offset)))
-                        .at(self.place(leaf, row_group))
-                })?;
-                let tree = |node: &NodeRef<'_>| {
-                    let mut tree = EncodingTree::of(node, "");
-                    tree.name_references(&references);
-                    tree
-                };
-                blocks.push(BlockExplain {
-                    row_group,
-                    block,
-                    rows: parsed.len as u64,
-                    bytes: entry.bytes,
-                    validity: parsed.validity.as_ref().map(tree),
-                    values: parsed.values.as_ref().map(tree),
-                });
+                blocks.push(self.explain_block(leaf, (row_group, block), entry, &references)?);
             }
         }
-        let contents = self.contents(leaf)?;
-        let decoded = contents
-            .iter()
-            .map(|c| decoded_bytes(spec.ty, spec.large, c));
         Ok(ColumnExplain {
             path: spec.path.clone(),
             column: column_name(self.schema(), spec.column)?,
             bytes: index.chunks.iter().map(|c| c.bytes).sum(),
-            decoded_bytes: decoded.sum(),
+            decoded_bytes: decoded_bytes(spec, &self.contents(leaf)?),
             shared,
             blocks,
+        })
+    }
+
+    fn explain_shared(
+        &self,
+        leaf: usize,
+        row_group: usize,
+        chunk: &ChunkEntry,
+        part: &PartEntry,
+    ) -> Result<SharedExplain> {
+        let bytes = self.part(part.offset, part.bytes, part.checksum, "a shared dictionary")?;
+        let parsed = shared_dictionary::parse(&bytes, chunk.values as usize, self.limits());
+        let (node, _) = parsed.map_err(|e| e.at(self.place(leaf, row_group)))?;
+        Ok(SharedExplain {
+            row_group,
+            bytes: part.bytes,
+            tree: EncodingTree::of(&node, "values"),
+        })
+    }
+
+    fn explain_block(
+        &self,
+        leaf: usize,
+        (row_group, block): (usize, usize),
+        entry: &BlockEntry,
+        references: &[String],
+    ) -> Result<BlockExplain> {
+        let bytes = self.part(entry.offset, entry.bytes, entry.checksum, "a block")?;
+        let ty = self.leaf(leaf)?.ty;
+        let parsed = block::parse(&bytes, entry.values, ty, self.limits()).map_err(|e| {
+            e.at(|p| (p.block, p.offset) = (Some(block), Some(entry.offset)))
+                .at(self.place(leaf, row_group))
+        })?;
+        let tree = |node: &NodeRef<'_>| {
+            let mut tree = EncodingTree::of(node, "");
+            tree.name_references(references);
+            tree
+        };
+        Ok(BlockExplain {
+            row_group,
+            block,
+            rows: parsed.len as u64,
+            bytes: entry.bytes,
+            validity: parsed.validity.as_ref().map(tree),
+            values: parsed.values.as_ref().map(tree),
         })
     }
 }

@@ -196,16 +196,13 @@ impl File {
             .get(leaf)
             .map_or(0, |index| index.bytes);
         let chunk_bytes: u64 = index.chunks.iter().map(|c| c.bytes).sum();
-        let decoded = contents
-            .iter()
-            .map(|c| decoded_bytes(spec.ty, spec.large, c));
         let ty = |ty| format!("{ty:?}").to_lowercase();
         Ok(LeafInfo {
             path: spec.path.clone(),
             column: column_name(self.schema(), spec.column)?,
             physical_type: spec.ty.map_or_else(|| "validity".to_owned(), ty),
             bytes: index_bytes + chunk_bytes,
-            decoded_bytes: decoded.sum(),
+            decoded_bytes: decoded_bytes(spec, &contents),
             values: contents.iter().map(|c| c.values).sum(),
             nulls: zone.nulls,
             min,

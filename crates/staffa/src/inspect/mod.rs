@@ -1,5 +1,6 @@
 //! Looking inside a file: its parts, its trees of encodings, why these were chosen, and whether all
 //! of it is sound.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod bounds;
 mod explain;
@@ -20,6 +21,7 @@ pub use statistics::LeafStatistics;
 pub use verify::VerifyReport;
 pub use why::{ColumnWhy, Considered, RelationWhy, SharedWhy};
 
+use crate::arrow::Leaf;
 use crate::error::{Error, Result};
 use crate::format::ChunkEntry;
 use crate::read::File;
@@ -100,20 +102,23 @@ fn column_name(schema: &Schema, column: usize) -> Result<String> {
     Ok(field.name().clone())
 }
 
-/// Bytes in Arrow memory: values, offsets, and a bitmap where there are NULLs.
-fn decoded_bytes(ty: Option<PhysicalType>, large: bool, chunk: &ChunkEntry) -> u64 {
-    let has_nulls = chunk.blocks.iter().any(|b| b.zone.nulls > 0);
-    let bitmap = chunk.values.div_ceil(8);
-    let offset_bytes = if large { 8 } else { 4 };
-    let width = ty.and_then(PhysicalType::width_bytes);
-    let values = match (ty, width) {
-        (None, _) => 0,
-        (_, Some(width)) => chunk.values * width as u64,
-        (Some(PhysicalType::Bits), None) => bitmap,
-        (Some(_), None) => {
-            let strings: u64 = chunk.blocks.iter().map(|b| b.string_bytes).sum();
-            strings + (chunk.values + 1) * offset_bytes
-        }
+/// Bytes of the chunks of a leaf in Arrow memory: values, offsets, and a bitmap where there are
+/// NULLs.
+fn decoded_bytes(leaf: &Leaf, chunks: &[Arc<ChunkEntry>]) -> u64 {
+    let offset_bytes = if leaf.large { 8 } else { 4 };
+    let of_chunk = |chunk: &Arc<ChunkEntry>| {
+        let has_nulls = chunk.blocks.iter().any(|b| b.zone.nulls > 0);
+        let bitmap = chunk.values.div_ceil(8);
+        let values = match (leaf.ty, leaf.ty.and_then(PhysicalType::width_bytes)) {
+            (None, _) => 0,
+            (_, Some(width)) => chunk.values * width as u64,
+            (Some(PhysicalType::Bits), None) => bitmap,
+            (Some(_), None) => {
+                let strings: u64 = chunk.blocks.iter().map(|b| b.string_bytes).sum();
+                strings + (chunk.values + 1) * offset_bytes
+            }
+        };
+        values + if has_nulls { bitmap } else { 0 }
     };
-    values + if has_nulls { bitmap } else { 0 }
+    chunks.iter().map(of_chunk).sum()
 }

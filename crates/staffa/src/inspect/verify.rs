@@ -66,10 +66,7 @@ impl File {
                 report.blocks += chunk.blocks.len() as u64;
                 report.shared_parts += chunk.shared.len() as u64;
             }
-            let decoded = contents
-                .iter()
-                .map(|c| decoded_bytes(spec.ty, spec.large, c));
-            report.decoded_bytes += decoded.sum::<u64>();
+            report.decoded_bytes += decoded_bytes(spec, &contents);
         }
         Ok(report)
     }

@@ -231,15 +231,8 @@ fn considered(rules: Rules, values: Values<'_>, kind: Kind) -> Result<Vec<Consid
 
 impl SharedWhy {
     fn of(sharing: Sharing) -> Self {
-        match sharing {
-            Sharing::Skipped(reason) => Self {
-                distinct: None,
-                alone: None,
-                shared: None,
-                encoded: false,
-                taken: false,
-                reason,
-            },
+        let (counts, encoded, reason) = match sharing {
+            Sharing::Skipped(reason) => ([None; 3], false, reason),
             Sharing::Tried {
                 distinct,
                 own,
@@ -248,17 +241,18 @@ impl SharedWhy {
             } => {
                 let taken = encoded && shared < own;
                 let reason = if taken { "" } else { "is not smaller" };
-                let [distinct, alone, shared] =
-                    [distinct, own, shared].map(|count| Some(count as u64));
-                Self {
-                    distinct,
-                    alone,
-                    shared,
-                    encoded,
-                    taken,
-                    reason,
-                }
+                let counts = [distinct, own, shared].map(|count| Some(count as u64));
+                (counts, encoded, reason)
             }
+        };
+        let [distinct, alone, shared] = counts;
+        Self {
+            distinct,
+            alone,
+            shared,
+            encoded,
+            taken: reason.is_empty(),
+            reason,
         }
     }
 }

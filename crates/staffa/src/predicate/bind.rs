@@ -11,11 +11,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, Datum, FixedSizeBinaryArray,
-    Float16Array, Float32Array, Float64Array, LargeBinaryArray, LargeStringArray, Scalar,
-    StringArray, StringViewArray, make_array,
+    ArrayRef, BinaryArray, BooleanArray, Datum, FixedSizeBinaryArray, Float16Array, Float32Array,
+    Float64Array, Scalar, make_array,
 };
 use arrow_buffer::Buffer;
+use arrow_cast::{CastOptions, cast_with_options};
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Schema};
 
@@ -106,71 +106,56 @@ impl Predicate {
     }
 }
 
+/// `Node::All` or `Node::Any`.
+type Join = fn(Vec<Node>) -> Node;
+
 fn bind(predicate: &Predicate, schema: &Schema, negated: bool, depth: usize) -> Result<Node> {
     if depth > DEPTH {
         return Err(Error::invalid(format!(
             "a predicate of at most {DEPTH} parts within each other expected, found more"
         )));
     }
-    let all = |parts: &[Predicate]| {
-        parts
-            .iter()
-            .map(|part| bind(part, schema, negated, depth + 1))
-            .collect::<Result<Vec<_>>>()
+    // De Morgan's laws.
+    let (and, or): (Join, Join) = if negated {
+        (Node::Any, Node::All)
+    } else {
+        (Node::All, Node::Any)
     };
-    Ok(match predicate {
+    let bind_part = |part| bind(part, schema, negated, depth + 1);
+    let matching = |column, pattern| matching(predicate, column, schema, pattern, negated);
+    match predicate {
         Predicate::Compare {
             column,
             op,
             literal,
         } => {
             let op = if negated { op.negated() } else { *op };
-            compare(column, column_type(schema, column)?, op, literal)?
+            compare(column, column_type(schema, column)?, op, literal)
         }
         Predicate::In { column, literals } => {
             let ty = column_type(schema, column)?;
             let op = if negated { Compare::NotEq } else { Compare::Eq };
-            let parts = literals
-                .iter()
-                .map(|literal| compare(column, ty, op, literal))
-                .collect::<Result<_>>()?;
-            if negated {
-                Node::All(parts)
-            } else {
-                Node::Any(parts)
-            }
+            let compare = |literal| compare(column, ty, op, literal);
+            literals.iter().map(compare).collect::<Result<_>>().map(or)
         }
-        Predicate::StartsWith { column, prefix } => matching(
-            predicate,
-            column,
-            schema,
-            &Pattern::Prefix(prefix.clone()),
-            negated,
-        )?,
-        Predicate::Contains { column, part } => matching(
-            predicate,
-            column,
-            schema,
-            &Pattern::Contains(part.clone()),
-            negated,
-        )?,
-        Predicate::Like { column, pattern } => {
-            matching(predicate, column, schema, &Pattern::of(pattern), negated)?
+        Predicate::StartsWith { column, prefix } => {
+            matching(column, Pattern::Prefix(prefix.clone()))
         }
+        Predicate::Contains { column, part } => matching(column, Pattern::Contains(part.clone())),
+        Predicate::Like { column, pattern } => matching(column, Pattern::of(pattern)),
         Predicate::IsNull { column } => {
             column_type(schema, column)?;
-            if negated {
-                Node::NotNull(column.clone())
+            let column = column.clone();
+            Ok(if negated {
+                Node::NotNull(column)
             } else {
-                Node::Null(column.clone())
-            }
+                Node::Null(column)
+            })
         }
-        Predicate::And(parts) if negated => Node::Any(all(parts)?),
-        Predicate::Or(parts) if negated => Node::All(all(parts)?),
-        Predicate::And(parts) => Node::All(all(parts)?),
-        Predicate::Or(parts) => Node::Any(all(parts)?),
-        Predicate::Not(part) => bind(part, schema, !negated, depth + 1)?,
-    })
+        Predicate::And(parts) => parts.iter().map(bind_part).collect::<Result<_>>().map(and),
+        Predicate::Or(parts) => parts.iter().map(bind_part).collect::<Result<_>>().map(or),
+        Predicate::Not(part) => bind(part, schema, !negated, depth + 1),
+    }
 }
 
 fn column_type<'a>(schema: &'a Schema, column: &str) -> Result<&'a DataType> {
@@ -234,7 +219,7 @@ fn matching(
     predicate: &Predicate,
     column: &str,
     schema: &Schema,
-    pattern: &Pattern,
+    pattern: Pattern,
     negated: bool,
 ) -> Result<Node> {
     let whole_type = column_type(schema, column)?;
@@ -254,7 +239,7 @@ fn matching(
     let (test, text, prefix) = match pattern {
         Pattern::Exact(text) => {
             let op = if negated { Compare::NotEq } else { Compare::Eq };
-            return compare(column, ty, op, &Literal::Text(text.clone()));
+            return compare(column, ty, op, &Literal::Text(text));
         }
         Pattern::Prefix(text) | Pattern::Contains(text) if text.is_empty() => {
             return Ok(if negated {
@@ -263,29 +248,21 @@ fn matching(
                 Node::NotNull(column.to_owned())
             });
         }
-        Pattern::Prefix(text) => (Test::StartsWith, text, text.as_str()),
-        Pattern::Contains(text) => (Test::Contains, text, ""),
+        Pattern::Prefix(text) => (Test::StartsWith, text.clone(), text),
+        Pattern::Contains(text) => (Test::Contains, text, String::new()),
         Pattern::Other { .. } if binary => {
-            return Err(refuse(
-                "of binary, `like` tests for 'text', 'text%' and '%text%' alone",
-            ));
+            let why = "of binary, `like` tests for 'text', 'text%' and '%text%' alone";
+            return Err(refuse(why));
         }
-        Pattern::Other { pattern, prefix } => (Test::Like, pattern, prefix.as_str()),
+        Pattern::Other { pattern, prefix } => (Test::Like, pattern, prefix),
     };
     let of_type = if matches!(ty, DataType::FixedSizeBinary(_)) {
         &DataType::Binary
     } else {
         ty
     };
-    let scalar = Scalar::new(array_of_one(
-        of_type,
-        &Value::Bytes(text.clone().into_bytes()),
-    )?);
-    let (column, text, prefix) = (
-        column.to_owned(),
-        text.clone().into_bytes(),
-        prefix.as_bytes().to_vec(),
-    );
+    let (column, text, prefix) = (column.to_owned(), text.into_bytes(), prefix.into_bytes());
+    let scalar = Scalar::new(array_of_one(of_type, &Value::Bytes(text.clone()))?);
     Ok(Node::Match {
         column,
         test,
@@ -322,23 +299,18 @@ pub(crate) fn array_of_one(ty: &DataType, value: &Value) -> Result<ArrayRef> {
             Arc::new(Float32Array::from(vec![*value as f32]))
         }
         (_, Value::Float(value)) => Arc::new(Float64Array::from(vec![*value])),
-        (DataType::Utf8, Value::Bytes(bytes)) => Arc::new(StringArray::from(vec![text(bytes)?])),
-        (DataType::LargeUtf8, Value::Bytes(bytes)) => {
-            Arc::new(LargeStringArray::from(vec![text(bytes)?]))
-        }
-        (DataType::Utf8View, Value::Bytes(bytes)) => {
-            Arc::new(StringViewArray::from(vec![text(bytes)?]))
-        }
-        (DataType::LargeBinary, Value::Bytes(bytes)) => {
-            Arc::new(LargeBinaryArray::from(vec![bytes.as_slice()]))
-        }
-        (DataType::BinaryView, Value::Bytes(bytes)) => {
-            Arc::new(BinaryViewArray::from(vec![bytes.as_slice()]))
-        }
         (DataType::FixedSizeBinary(len), Value::Bytes(bytes)) => Arc::new(
             FixedSizeBinaryArray::try_new_with_len(*len, Buffer::from(bytes.as_slice()), None, 1)?,
         ),
-        (_, Value::Bytes(bytes)) => Arc::new(BinaryArray::from(vec![bytes.as_slice()])),
+        (ty, Value::Bytes(bytes)) => {
+            let strict = CastOptions {
+                safe: false,
+                ..CastOptions::default()
+            };
+            let binary = BinaryArray::from(vec![bytes.as_slice()]);
+            cast_with_options(&binary, ty, &strict)
+                .map_err(|e| Error::internal(format!("a text literal: {e}")))?
+        }
         (ty, Value::Int(value)) => {
             let bytes = value.to_le_bytes();
             let word = ty.primitive_width().and_then(|width| bytes.get(..width));
@@ -352,9 +324,4 @@ pub(crate) fn array_of_one(ty: &DataType, value: &Value) -> Result<ArrayRef> {
             )
         }
     })
-}
-
-/// Literals of text columns are text.
-fn text(bytes: &[u8]) -> Result<&str> {
-    std::str::from_utf8(bytes).map_err(|e| Error::internal(format!("a text literal: {e}")))
 }

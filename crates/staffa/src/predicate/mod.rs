@@ -8,6 +8,7 @@
 //! The logic is SQL's: a comparison with NULL is NULL, neither true nor false, and only rows for
 //! which the whole is true are kept. Numbers are compared by value, whatever the type of the
 //! column: `x < 10.5` on integers means `x <= 10`, and `x < 300` holds for every byte.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod bind;
 mod evaluate;
@@ -198,69 +199,62 @@ impl Predicate {
 
 impl fmt::Display for Predicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = parse::name;
+        match self {
+            Self::Not(part) => match &**part {
+                Self::IsNull { .. } | Self::In { .. } | Self::Like { .. } => part.test(f, "not "),
+                part => write!(f, "not ({part})"),
+            },
+            Self::And(parts) if parts.is_empty() => f.write_str("true"),
+            Self::Or(parts) if parts.is_empty() => f.write_str("false"),
+            Self::And(parts) => joined(parts, " and ", f),
+            Self::Or(parts) => joined(parts, " or ", f),
+            test => test.test(f, ""),
+        }
+    }
+}
+
+impl Predicate {
+    /// Shows a test of a column, with `not` or without.
+    fn test(&self, f: &mut fmt::Formatter<'_>, not: &str) -> fmt::Result {
+        let (name, text) = (parse::name, parse::text);
         match self {
             Self::Compare {
                 column,
                 op,
                 literal,
             } => write!(f, "{} {op} {literal}", name(column)),
-            Self::In { column, literals } => write!(f, "{} in ({})", name(column), List(literals)),
+            Self::In { column, literals } => {
+                let literals: Vec<String> = literals.iter().map(Literal::to_string).collect();
+                write!(f, "{} {not}in ({})", name(column), literals.join(", "))
+            }
             Self::StartsWith { column, prefix } => {
-                write!(f, "{} starts with {}", name(column), parse::text(prefix))
+                write!(f, "{} starts with {}", name(column), text(prefix))
             }
             Self::Contains { column, part } => {
-                write!(f, "{} contains {}", name(column), parse::text(part))
+                write!(f, "{} contains {}", name(column), text(part))
             }
             Self::Like { column, pattern } => {
-                write!(f, "{} like {}", name(column), parse::text(pattern))
+                write!(f, "{} {not}like {}", name(column), text(pattern))
             }
-            Self::IsNull { column } => write!(f, "{} is null", name(column)),
-            Self::And(parts) if parts.is_empty() => f.write_str("true"),
-            Self::Or(parts) if parts.is_empty() => f.write_str("false"),
-            Self::And(parts) | Self::Or(parts) => {
-                let joint = if matches!(self, Self::And(_)) {
-                    " and "
-                } else {
-                    " or "
-                };
-                for (i, part) in parts.iter().enumerate() {
-                    f.write_str(if i > 0 { joint } else { "" })?;
-                    match part {
-                        // Brackets even where precedence would do: the nesting is part of the
-                        // value.
-                        Self::And(inner) | Self::Or(inner) if !inner.is_empty() => {
-                            write!(f, "({part})")?;
-                        }
-                        _ => part.fmt(f)?,
-                    }
-                }
-                Ok(())
-            }
-            Self::Not(part) => match &**part {
-                Self::IsNull { column } => write!(f, "{} is not null", name(column)),
-                Self::In { column, literals } => {
-                    write!(f, "{} not in ({})", name(column), List(literals))
-                }
-                Self::Like { column, pattern } => {
-                    write!(f, "{} not like {}", name(column), parse::text(pattern))
-                }
-                part => write!(f, "not ({part})"),
-            },
+            Self::IsNull { column } => write!(f, "{} is {not}null", name(column)),
+            Self::And(_) | Self::Or(_) | Self::Not(_) => write!(f, "{self}"),
         }
     }
 }
 
-/// Literals, separated by commas.
-struct List<'a>(&'a [Literal]);
-
-impl fmt::Display for List<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0
-            .iter()
-            .enumerate()
-            .try_for_each(|(i, literal)| write!(f, "{}{literal}", if i > 0 { ", " } else { "" }))
+/// Shows parts with a word between them.
+fn joined(parts: &[Predicate], joint: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for (i, part) in parts.iter().enumerate() {
+        f.write_str(if i > 0 { joint } else { "" })?;
+        match part {
+            // Brackets even where precedence would do: the nesting is part of the value.
+            Predicate::And(inner) | Predicate::Or(inner) if !inner.is_empty() => {
+                write!(f, "({part})")?;
+            }
+            _ => write!(f, "{part}")?,
+        }
     }
+    Ok(())
 }
 
 impl fmt::Display for Compare {

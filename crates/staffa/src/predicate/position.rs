@@ -3,7 +3,6 @@
 //! 10.5 is no integer and 300 is no byte, but both compare exactly with the values before and after
 //! them. Integers, and the types stored as integers (dates, times, timestamps, unscaled decimals),
 //! are compared in 256 bits, which hold every value of a column.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use arrow_array::timezone::Tz;
 use arrow_array::types::{ArrowPrimitiveType, Date32Type, Float16Type};

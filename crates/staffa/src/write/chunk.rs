@@ -83,7 +83,6 @@ impl Trees {
 /// A reference column, encoded.
 #[derive(Clone, Copy)]
 pub(crate) struct Reference<'a> {
-    pub leaf: usize,
     pub ty: Option<PhysicalType>,
     pub chunk: &'a EncodedChunk,
 }
@@ -222,33 +221,24 @@ impl ChosenChunk<'_> {
 
     /// The chunk ready to be written, its blocks decoded and compared if the options say so.
     pub fn finish(&self, references: &[Reference<'_>]) -> Result<EncodedChunk> {
-        let verifier = if self.options.verify {
-            Some(self.verifier(references)?)
-        } else {
-            None
-        };
+        let verifier = || self.verifier(references);
+        let verifier = self.options.verify.then(verifier).transpose()?;
         let verifier = verifier.as_ref();
-        let leaves = references.iter().map(|reference| reference.leaf).collect();
-        if self.same {
+        let (shared, blocks) = if self.same {
             self.check_same(references, verifier)?;
-            return Ok(EncodedChunk {
-                references: leaves,
-                values: self.len,
-                block_rows: self.options.block_rows,
-                shared: Vec::new(),
-                blocks: Vec::new(),
-                encodings: BitSet::default(),
-            });
-        }
-        let blocks = self.blocks.par_iter().enumerate();
-        let blocks = blocks.map(|(i, block)| self.finish_block(i, block, verifier));
+            (Vec::new(), Vec::new())
+        } else {
+            let blocks = self.blocks.par_iter().enumerate();
+            let blocks = blocks.map(|(i, block)| self.finish_block(i, block, verifier));
+            (self.shared.clone(), blocks.collect::<Result<_>>()?)
+        };
         Ok(EncodedChunk {
-            references: leaves,
+            references: self.references.clone(),
             values: self.len,
             block_rows: self.options.block_rows,
-            shared: self.shared.clone(),
-            blocks: blocks.collect::<Result<_>>()?,
-            encodings: self.encodings()?,
+            shared,
+            blocks,
+            encodings: if self.same { BitSet::default() } else { self.encodings()? },
         })
     }
 

@@ -132,18 +132,16 @@ impl<W: Write + Send> Encoder<W> {
         }
         self.broken = true;
         let (mut group, mut wanted) = (Vec::new(), rows);
-        let mut rest = std::mem::take(&mut self.pending).into_iter();
-        while wanted > 0
-            && let Some(batch) = rest.next()
-        {
+        for batch in std::mem::take(&mut self.pending) {
             let (taken, all) = (batch.num_rows().min(wanted), batch.num_rows());
+            if taken > 0 {
+                group.push(batch.slice(0, taken));
+            }
             if taken < all {
                 self.pending.push(batch.slice(taken, all - taken));
             }
-            group.push(batch.slice(0, taken));
             wanted -= taken;
         }
-        self.pending.extend(rest);
         self.pending_bytes = (self.pending_bytes as u128 * (self.pending_rows - rows) as u128
             / self.pending_rows.max(1) as u128) as usize;
         self.pending_rows -= rows;

@@ -1,5 +1,6 @@
 //! Writing: batches to row groups, leaves to chunks, chunks to a file that appears whole or not at
 //! all.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod block_input;
 pub(crate) mod chunk;
@@ -20,3 +21,11 @@ pub(crate) use block_input::BlockInput;
 pub use options::{WriteOptions, WriteSummary};
 pub(crate) use shared_dictionary::Sharing;
 pub use writer::{Writer, to_bytes};
+
+use crate::error::{Error, Result};
+
+/// One of the leaves or columns of a table.
+fn at_mut<T>(all: &mut [T], i: usize) -> Result<&mut T> {
+    all.get_mut(i)
+        .ok_or_else(|| Error::internal("a leaf or column beyond the layout"))
+}

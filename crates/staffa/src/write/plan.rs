@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 
-use super::WriteOptions;
 use super::rounding::{self, Rounding};
+use super::{WriteOptions, at_mut};
 use crate::arrow::{Layout, Leaf, unknown_column};
 use crate::encode::Profile;
 use crate::encodings::POOL;
@@ -106,11 +106,6 @@ fn column_plans(
         *at_mut(&mut roundings, column)? = Some(rounding);
     }
     Ok((plans, roundings))
-}
-
-fn at_mut<T>(all: &mut [T], i: usize) -> Result<&mut T> {
-    all.get_mut(i)
-        .ok_or_else(|| Error::internal("a leaf or column beyond the layout"))
 }
 
 fn check_encoding(path: &str, name: &str, leaf: &Leaf, edition: Option<Edition>) -> Result<()> {

@@ -111,11 +111,7 @@ fn finish(chosen: &[ChosenChunk<'_>], layout: &Layout) -> Result<Vec<EncodedChun
     });
     let alone: Vec<Option<EncodedChunk>> = alone.collect::<Result<_>>()?;
     let reference = |&leaf: &usize| match (chosen.get(leaf), alone.get(leaf)) {
-        (Some(chosen), Some(Some(chunk))) => Ok(Reference {
-            leaf,
-            ty: chosen.ty,
-            chunk,
-        }),
+        (Some(ChosenChunk { ty, .. }), Some(Some(chunk))) => Ok(Reference { ty: *ty, chunk }),
         _ => Err(Error::internal("a reference column that is derived itself")),
     };
     let derived = chosen.par_iter().enumerate().map(|(leaf, chunk)| {

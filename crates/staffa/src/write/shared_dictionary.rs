@@ -79,7 +79,7 @@ impl ChunkCodes {
             // The first block with values: all codes are new.
             coded.clone()
         } else {
-            Coded::localised(&coded.codes, most)
+            Coded::localised(&coded.codes, most)?
         };
         Ok(Stats::with_codes(values, kind, local))
     }
@@ -149,50 +149,50 @@ pub(super) fn share(
     let Some(distinct) = codes.values(inputs)? else {
         return skipped("there are no values");
     };
-    let distinct = distinct.borrow();
+    share_values(inputs, codes, distinct.borrow(), nodes, options)
+}
+
+/// As [`share`], of these distinct values.
+fn share_values(
+    inputs: &[BlockInput<'_>],
+    codes: &ChunkCodes,
+    distinct: Values<'_>,
+    nodes: &mut [Option<Node>],
+    options: ChunkOptions<'_>,
+) -> Result<(Option<Vec<u8>>, Sharing)> {
+    let own: usize = nodes.iter().flatten().map(Node::size).sum();
     let tried = |shared, encoded| Sharing::Tried {
         distinct: codes.distinct,
         own,
         shared,
         encoded,
     };
-    let chooser = chooser.below(&Dictionary);
+    let chooser = options.chooser().below(&Dictionary);
     let estimate = codes.estimate(distinct, nodes, &chooser, options.kind)?;
     if estimate >= own {
         return Ok((None, tried(estimate, false)));
     }
-    let string_bytes = match distinct {
-        Values::Bytes(strings) => strings.contents().len(),
-        _ => 0,
+    let (string_bytes, is_words) = match distinct {
+        Values::Bytes(strings) => (strings.contents().len(), false),
+        _ => (0, true),
     };
     let dictionary = chooser.child(distinct, options.kind)?;
     let dictionary = shared_dictionary::write(&dictionary, string_bytes);
-    let coded = trees_like_first(inputs, chooser, |i, values, chooser| {
+    let mut coded = trees_like_first(inputs, chooser, |i, values, chooser| {
         dictionary::shared_node(values, &codes.block(i)?.codes, 0, &chooser)
     })?;
-    let smaller = |own: &Node, coded: &Option<Node>| {
-        coded
-            .as_ref()
-            .map(Node::size)
-            .filter(|bytes| *bytes < own.size())
-    };
-    let blocks = nodes.iter().zip(&coded);
-    let blocks = blocks.filter_map(|(own, coded)| Some((own.as_ref()?, coded)));
-    let blocks: usize = blocks
-        .map(|(own, coded)| smaller(own, coded).unwrap_or(own.size()))
-        .sum();
-    let shared = blocks + dictionary.len();
-    let is_integer = matches!(options.kind, Kind::Signed | Kind::Unsigned)
-        && !matches!(distinct, Values::Bytes(_));
+    let mut shared = dictionary.len();
+    for (own, coded) in nodes.iter().zip(&mut coded) {
+        coded.take_if(|coded| own.as_ref().is_none_or(|own| coded.size() >= own.size()));
+        shared += coded.as_ref().or(own.as_ref()).map_or(0, Node::size);
+    }
+    let is_integer = is_words && matches!(options.kind, Kind::Signed | Kind::Unsigned);
     let least_saving = if is_integer { own / LEAST_SAVING } else { 0 };
     if shared + least_saving >= own {
         return Ok((None, tried(shared, true)));
     }
     for (own, coded) in nodes.iter_mut().zip(coded) {
-        if own
-            .as_ref()
-            .is_some_and(|own| smaller(own, &coded).is_some())
-        {
+        if coded.is_some() {
             *own = coded;
         }
     }

@@ -1,4 +1,7 @@
+use std::collections::HashSet;
 use std::sync::Arc;
+
+use arrow_schema::Field;
 
 use super::*;
 use crate::arrow::with_string_views;

@@ -44,7 +44,7 @@ mod read;
 mod tests;
 mod write;
 
-use arrow_schema::DataType;
+use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 
 pub(crate) use self::check::check_type;
 pub(crate) use self::read::decode_schema;
@@ -78,4 +78,18 @@ const PLAIN: [Option<DataType>; 22] = [
     None,
     Some(DataType::Date32),
     Some(DataType::Date64),
+];
+
+/// The units of time, by number.
+const UNITS: [TimeUnit; 4] = [
+    TimeUnit::Second,
+    TimeUnit::Millisecond,
+    TimeUnit::Microsecond,
+    TimeUnit::Nanosecond,
+];
+/// The units of intervals, by number.
+const INTERVALS: [IntervalUnit; 3] = [
+    IntervalUnit::YearMonth,
+    IntervalUnit::DayTime,
+    IntervalUnit::MonthDayNano,
 ];

@@ -1,27 +1,14 @@
 //! Bytes to a schema; every field and type is checked before it is built.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, Schema, TimeUnit};
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
 
 use super::super::Cursor;
-use super::{METADATA, NULLABLE, ORDERED, PLAIN, check_type};
+use super::{INTERVALS, METADATA, NULLABLE, ORDERED, PLAIN, UNITS, check_type};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-
-const UNITS: [TimeUnit; 4] = [
-    TimeUnit::Second,
-    TimeUnit::Millisecond,
-    TimeUnit::Microsecond,
-    TimeUnit::Nanosecond,
-];
-const INTERVALS: [IntervalUnit; 3] = [
-    IntervalUnit::YearMonth,
-    IntervalUnit::DayTime,
-    IntervalUnit::MonthDayNano,
-];
 
 /// Reads what [`encode_schema`](super::encode_schema) wrote.
 pub(crate) fn decode_schema(cursor: &mut Cursor<'_>, limits: &Limits) -> Result<Schema> {
@@ -116,12 +103,9 @@ fn data_type(cursor: &mut Cursor<'_>, depth: u32) -> Result<DataType> {
         23 => DataType::Time64(one_of(&UNITS, cursor, "a unit of time")?),
         24 => {
             let unit = one_of(&UNITS, cursor, "a unit of time")?;
-            let zone = if one_of(&[false, true], cursor, "a time zone's presence")? {
-                Some(cursor.text("a time zone")?.into())
-            } else {
-                None
-            };
-            DataType::Timestamp(unit, zone)
+            let has_zone = one_of(&[false, true], cursor, "a time zone's presence")?;
+            let zone = has_zone.then(|| cursor.text("a time zone")).transpose()?;
+            DataType::Timestamp(unit, zone.map(Into::into))
         }
         25 => DataType::Duration(one_of(&UNITS, cursor, "a unit of time")?),
         26 => DataType::Interval(one_of(&INTERVALS, cursor, "an interval's unit")?),

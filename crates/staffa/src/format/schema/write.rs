@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use arrow_schema::{DataType, Field, Fields, IntervalUnit, Schema, TimeUnit};
+use arrow_schema::{DataType, Field, Fields, Schema};
 
 use super::super::{put_prefixed, put_varint};
-use super::{METADATA, NULLABLE, ORDERED, PLAIN, check_type};
+use super::{INTERVALS, METADATA, NULLABLE, ORDERED, PLAIN, UNITS, check_type};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -65,19 +65,16 @@ fn put_type(ty: &DataType, path: &str, depth: u32, out: &mut Vec<u8>) -> Result<
     match ty {
         DataType::FixedSizeBinary(size) => put_varint(out, *size as u64),
         DataType::Time32(unit) | DataType::Time64(unit) | DataType::Duration(unit) => {
-            out.push(unit_byte(*unit));
+            put_number(&UNITS, unit, out)?;
         }
         DataType::Timestamp(unit, zone) => {
-            out.extend([unit_byte(*unit), u8::from(zone.is_some())]);
+            put_number(&UNITS, unit, out)?;
+            out.push(u8::from(zone.is_some()));
             if let Some(zone) = zone {
                 put_prefixed(out, zone.as_bytes());
             }
         }
-        DataType::Interval(unit) => out.push(match unit {
-            IntervalUnit::YearMonth => 0,
-            IntervalUnit::DayTime => 1,
-            IntervalUnit::MonthDayNano => 2,
-        }),
+        DataType::Interval(unit) => put_number(&INTERVALS, unit, out)?,
         DataType::Decimal32(precision, scale)
         | DataType::Decimal64(precision, scale)
         | DataType::Decimal128(precision, scale)
@@ -110,13 +107,11 @@ fn put_type(ty: &DataType, path: &str, depth: u32, out: &mut Vec<u8>) -> Result<
     Ok(())
 }
 
-fn unit_byte(unit: TimeUnit) -> u8 {
-    match unit {
-        TimeUnit::Second => 0,
-        TimeUnit::Millisecond => 1,
-        TimeUnit::Microsecond => 2,
-        TimeUnit::Nanosecond => 3,
-    }
+/// Appends the number of one of `all`.
+fn put_number<T: PartialEq>(all: &[T], one: &T, out: &mut Vec<u8>) -> Result<()> {
+    let number = all.iter().position(|other| other == one);
+    out.push(number.ok_or_else(|| Error::internal("a unit without a number"))? as u8);
+    Ok(())
 }
 
 fn tag(ty: &DataType) -> Result<u8> {

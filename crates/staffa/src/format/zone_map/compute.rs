@@ -1,5 +1,4 @@
 //! Bounds of the values of a block.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::Int;
 

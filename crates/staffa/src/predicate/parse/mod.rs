@@ -13,7 +13,6 @@
 //!
 //! Keywords may be in upper or lower case. `inf` and `nan` are literals only where no column may
 //! stand.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,4 @@
 //! Tokens of a predicate's text, and errors that show the place in it.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use crate::error::{Error, Result};
 use crate::predicate::Compare;

@@ -86,7 +86,7 @@ impl View {
         let (Some(node), Some(values)) = (&block.trees.values, block.input.values()) else {
             return Ok(None);
         };
-        let Some(from) = stream_of(node) else {
+        let Some(from) = stream_of(node, false) else {
             return Ok(None);
         };
         let stream = stream(node, from, values)?;
@@ -199,10 +199,11 @@ fn wide<T: Integer>(words: &[T], kind: Kind) -> Vec<u64> {
     }
 }
 
-/// The stream of a root of this encoding: codes and digits are its first child.
-pub(super) fn from_of(encoding: u8) -> StreamOf {
-    let first = [Dictionary.info().id, Alp.info().id, Narrow.info().id].contains(&encoding);
-    if first {
+/// The stream of a root of this encoding: codes and digits are its first child. With `numbers` the
+/// values behind codes are the stream.
+pub(super) fn from_of(encoding: u8, numbers: bool) -> StreamOf {
+    let is_codes = encoding == Dictionary.info().id && !numbers;
+    if is_codes || [Alp.info().id, Narrow.info().id].contains(&encoding) {
         StreamOf::FirstChild
     } else {
         StreamOf::Values
@@ -210,8 +211,8 @@ pub(super) fn from_of(encoding: u8) -> StreamOf {
 }
 
 /// The stream of a block for derivations.
-pub(super) fn stream_of(root: &Node) -> Option<StreamOf> {
-    let from = from_of(root.encoding);
+pub(super) fn stream_of(root: &Node, numbers: bool) -> Option<StreamOf> {
+    let from = from_of(root.encoding, numbers);
     let node = stream_node(root, from)?;
     let words = node.ty.width_bytes().is_some_and(|bytes| bytes <= 8) && node.len == root.len;
     (words && root.encoding != Constant.info().id).then_some(from)

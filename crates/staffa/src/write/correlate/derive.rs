@@ -148,7 +148,7 @@ fn derive_values(
     ) else {
         return Ok(None);
     };
-    let Some(from) = stream_from(root, derivation.numbers) else {
+    let Some(from) = stream_of(root, derivation.numbers) else {
         return Ok(None);
     };
     let target = stream(root, from, values)?;
@@ -189,16 +189,6 @@ fn derive_values(
     Ok(Some(root))
 }
 
-/// The stream that a block has for derivations: its values in place of the codes of a dictionary
-/// where the numbers are derived.
-fn stream_from(root: &Node, numbers: bool) -> Option<StreamOf> {
-    if numbers && root.encoding == Dictionary.info().id {
-        Some(StreamOf::Values)
-    } else {
-        stream_of(root)
-    }
-}
-
 /// The words of a reference column for the values of a block of the derived column.
 fn reference_words(
     (chunk, reference, _): &ChosenReference<'_>,
@@ -209,16 +199,11 @@ fn reference_words(
     let Some(root) = &reference.trees.values else {
         return Ok(None);
     };
-    let is_dictionary = root.encoding == Dictionary.info().id;
-    if numbers && is_dictionary && root.children.len() < 2 {
+    if numbers && root.encoding == Dictionary.info().id && root.children.len() < 2 {
         // Its dictionary is shared by the chunk, and not at hand.
         return Ok(None);
     }
-    let from = if numbers && is_dictionary {
-        StreamOf::Values
-    } else {
-        from_of(root.encoding)
-    };
+    let from = from_of(root.encoding, numbers);
     let bytes = reference.bytes(chunk.ty);
     let limits = Limits::default();
     let source = ReferenceBlock {

@@ -36,17 +36,12 @@ pub(super) fn best_derivations(
         (other != leaf).then_some((other, view))
     });
     let mut counts = vec![0; column.stream.as_ref().map_or(0, |view| view.distinct)];
-    let mut glanced: Vec<(f64, usize)> = Vec::new();
-    if let Some(view) = column.stream.as_ref().filter(|_| groups) {
-        glanced.extend(others.clone().filter_map(|(leaf, other)| {
-            let other = other.stream.as_ref()?;
-            Some((glance(view, other, &mut counts)?, leaf))
-        }));
-    }
-    glanced.sort_by(|a, b| a.0.total_cmp(&b.0));
-    glanced.truncate(LOOKED_AT);
+    let groupers = match column.stream.as_ref().filter(|_| groups) {
+        Some(view) => groupers(view, others.clone(), &mut counts),
+        None => Vec::new(),
+    };
     let mut derivations = Vec::new();
-    for (reference, other) in others {
+    for (reference, other) in others.clone() {
         let (mut encoding, mut gain) = (None::<&'static dyn Encoding>, 0.0);
         if let (Some(view), Some(other)) = (&column.stream, &other.stream) {
             let now = view.bytes as f64;
@@ -58,7 +53,7 @@ pub(super) fn best_derivations(
             if differences {
                 consider(difference_bytes(view, other), &Difference);
             }
-            if glanced.iter().any(|(_, glanced)| *glanced == reference) {
+            if groupers.contains(&reference) {
                 let bytes = grouped_bytes(usize::MAX, view, other, &mut counts, now);
                 consider(bytes, &Grouped);
             }
@@ -68,6 +63,7 @@ pub(super) fn best_derivations(
         if gain > column.bytes() as f64 * least_gain {
             derivations.push(Derivation {
                 leaf,
+                alone: column.bytes(),
                 references: vec![(reference, 1)],
                 encoding,
                 numbers: false,
@@ -77,11 +73,27 @@ pub(super) fn best_derivations(
         }
     }
     if differences {
-        derivations.extend(sum::find(leaf, column, columns, near));
+        derivations.extend(sum::find(leaf, column, others));
     }
     derivations.sort_by(|a, b| b.gain.total_cmp(&a.gain));
     derivations.truncate(2 * TRIES);
     derivations
+}
+
+/// The columns by which a column may be grouped, at a glance: the best few.
+fn groupers<'c>(
+    view: &View,
+    others: impl Iterator<Item = (usize, &'c Column)>,
+    counts: &mut [usize],
+) -> Vec<usize> {
+    let glance = |(leaf, other): (usize, &Column)| {
+        let bytes = glance(view, other.stream.as_ref()?, counts)?;
+        Some((bytes, leaf))
+    };
+    let mut glanced: Vec<(f64, usize)> = others.filter_map(glance).collect();
+    glanced.sort_by(|a, b| a.0.total_cmp(&b.0));
+    glanced.truncate(LOOKED_AT);
+    glanced.into_iter().map(|(_, leaf)| leaf).collect()
 }
 
 /// The columns around one that are looked at.

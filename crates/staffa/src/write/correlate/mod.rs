@@ -20,9 +20,10 @@ use gain::best_derivations;
 use hashbrown::HashMap;
 use rayon::prelude::*;
 
+use super::at_mut;
 use super::chunk::ChosenChunk;
 use crate::encode::{Encoding, Profile};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// A chunk of fewer bytes is not derived.
 const LEAST_BYTES: usize = 64;
@@ -34,6 +35,8 @@ pub(crate) const LEAST_GAIN: f64 = 1.0 - WORTH;
 /// A column derived from reference columns: a candidate.
 struct Derivation {
     leaf: usize,
+    /// Bytes of a block of the column alone.
+    alone: usize,
     /// The reference columns, each with its coefficient.
     references: Vec<(usize, i64)>,
     /// The encoding of the values, where these are derived.
@@ -64,89 +67,114 @@ pub(crate) struct Tried {
 /// Derives columns from others where that is smaller, and lists what was tried. Derivations that
 /// seem to save less than the share `least_gain` are not listed.
 pub(crate) fn correlate(chosen: &mut [ChosenChunk<'_>], least_gain: f64) -> Result<Vec<Tried>> {
-    let mut log = Vec::new();
-    if !chosen.iter().any(may_be_derived) {
-        return Ok(log);
-    }
-    let mut is_reference = vec![false; chosen.len()];
-    for (leaf, reference) in equal_columns(chosen) {
-        let chunk = at_mut(chosen, leaf)?;
-        if may_be_derived(chunk) {
-            (chunk.same, chunk.references) = (true, vec![reference]);
-            log.push(Tried::equal(leaf, reference, chunk.size()));
-            *at_mut(&mut is_reference, reference)? = true;
+    let mut trials = Trials {
+        is_reference: vec![false; chosen.len()],
+        tries: vec![0; chosen.len()],
+        log: Vec::new(),
+    };
+    if chosen.iter().any(may_be_derived) {
+        for (leaf, reference) in equal_columns(chosen) {
+            trials.equal(chosen, leaf, reference)?;
+        }
+        for derivation in derivations(chosen, least_gain)? {
+            trials.derive(chosen, &derivation)?;
         }
     }
+    Ok(trials.log)
+}
+
+/// The derivations that seem to save the most, of all columns.
+fn derivations(chosen: &[ChosenChunk<'_>], least_gain: f64) -> Result<Vec<Derivation>> {
     let columns: Vec<Option<Column>> = chosen.par_iter().map(Column::of).collect::<Result<_>>()?;
     let total: usize = columns.iter().flatten().map(Column::bytes).sum();
     let least_bytes = 128.max(total / 2000);
-    let candidates = chosen.par_iter().zip(&columns).enumerate();
-    let candidates = candidates.filter_map(|(leaf, (chunk, column))| {
-        let column = column
-            .as_ref()
-            .filter(|column| column.bytes() >= least_bytes)?;
+    let of_column = |(leaf, (chunk, column)): (usize, (&ChosenChunk<'_>, &Option<Column>))| {
+        let column = column.as_ref();
+        let column = column.filter(|column| column.bytes() >= least_bytes)?;
         let open = chunk.options.requested_encoding.is_none() && !chunk.same;
         let chooser = chunk.options.chooser();
         (open && may_be_derived(chunk))
             .then(|| best_derivations(leaf, column, &columns, chooser, least_gain))
-    });
-    let mut candidates: Vec<Derivation> = candidates.flatten_iter().collect();
-    candidates.sort_by(|a, b| {
+    };
+    let all = chosen.par_iter().zip(&columns).enumerate();
+    let mut all: Vec<Derivation> = all.filter_map(of_column).flatten_iter().collect();
+    all.sort_by(|a, b| {
         let order = (a.leaf, &a.references).cmp(&(b.leaf, &b.references));
         b.gain.total_cmp(&a.gain).then(order)
     });
-    let mut tries = vec![0; chosen.len()];
-    for candidate in candidates {
-        let alone = columns
-            .get(candidate.leaf)
-            .and_then(Option::as_ref)
-            .map(Column::bytes);
-        let alone = alone.ok_or_else(|| Error::internal("a derivation of no column"))?;
-        let tried = at_mut(&mut tries, candidate.leaf)?;
-        let is_derived = |leaf: usize| chosen.get(leaf).is_none_or(|c| !c.references.is_empty());
-        let refused = if candidate.gain <= alone as f64 * LEAST_GAIN {
-            "saves less than three tenths"
-        } else if is_derived(candidate.leaf) {
-            "it is derived from another column"
-        } else if candidate
-            .references
-            .iter()
-            .any(|(leaf, _)| is_derived(*leaf))
-        {
-            "that column is derived itself"
-        } else if is_reference.get(candidate.leaf).is_none_or(|is| *is) {
-            "it is a reference column"
-        } else if *tried >= TRIES {
-            "three others were tried"
-        } else {
-            ""
-        };
-        let mut entry = Tried::of(&candidate, alone, refused);
-        if refused.is_empty() {
-            *tried += 1;
-            let (trees, bytes) = derive(chosen, &candidate)?;
+    Ok(all)
+}
+
+/// What has become of the columns so far.
+struct Trials {
+    /// By leaf: whether another column is derived from it.
+    is_reference: Vec<bool>,
+    /// By leaf: derivations that were encoded.
+    tries: Vec<usize>,
+    log: Vec<Tried>,
+}
+
+impl Trials {
+    /// Derives a column from its equal.
+    fn equal(
+        &mut self,
+        chosen: &mut [ChosenChunk<'_>],
+        leaf: usize,
+        reference: usize,
+    ) -> Result<()> {
+        let chunk = at_mut(chosen, leaf)?;
+        if may_be_derived(chunk) {
+            (chunk.same, chunk.references) = (true, vec![reference]);
+            self.log.push(Tried::equal(leaf, reference, chunk.size()));
+            *at_mut(&mut self.is_reference, reference)? = true;
+        }
+        Ok(())
+    }
+
+    /// Derives a column where nothing speaks against it and its blocks really shrink.
+    fn derive(&mut self, chosen: &mut [ChosenChunk<'_>], derivation: &Derivation) -> Result<()> {
+        let refusal = self.refusal(chosen, derivation);
+        let mut entry = Tried::of(derivation, refusal.unwrap_or(""));
+        if refusal.is_none() {
+            *at_mut(&mut self.tries, derivation.leaf)? += 1;
+            let (trees, bytes) = derive(chosen, derivation)?;
             (entry.bytes, entry.encoded, entry.taken) = (bytes, true, trees.is_some());
             if let Some(trees) = trees {
-                let chunk = at_mut(chosen, candidate.leaf)?;
+                let chunk = at_mut(chosen, derivation.leaf)?;
                 chunk.references.clone_from(&entry.references);
                 for (block, trees) in chunk.blocks.iter_mut().zip(trees) {
                     block.trees = trees;
                 }
-                for (leaf, _) in &candidate.references {
-                    *at_mut(&mut is_reference, *leaf)? = true;
+                for leaf in &entry.references {
+                    *at_mut(&mut self.is_reference, *leaf)? = true;
                 }
             } else {
                 entry.reason = "saves less than three tenths once encoded";
             }
         }
-        log.push(entry);
+        self.log.push(entry);
+        Ok(())
     }
-    Ok(log)
-}
 
-fn at_mut<T>(all: &mut [T], leaf: usize) -> Result<&mut T> {
-    all.get_mut(leaf)
-        .ok_or_else(|| Error::internal("a derivation of no column"))
+    /// Why a derivation is not encoded.
+    fn refusal(&self, chosen: &[ChosenChunk<'_>], derivation: &Derivation) -> Option<&'static str> {
+        let Derivation { leaf, alone, .. } = *derivation;
+        let is_derived = |leaf: usize| chosen.get(leaf).is_none_or(|c| !c.references.is_empty());
+        let mut references = derivation.references.iter();
+        if derivation.gain <= alone as f64 * LEAST_GAIN {
+            Some("saves less than three tenths")
+        } else if is_derived(leaf) {
+            Some("it is derived from another column")
+        } else if references.any(|(leaf, _)| is_derived(*leaf)) {
+            Some("that column is derived itself")
+        } else if self.is_reference.get(leaf).is_none_or(|is| *is) {
+            Some("it is a reference column")
+        } else if self.tries.get(leaf).is_none_or(|tries| *tries >= TRIES) {
+            Some("three others were tried")
+        } else {
+            None
+        }
+    }
 }
 
 /// Whether the profile of a chunk has derived columns.
@@ -155,14 +183,12 @@ fn may_be_derived(chunk: &ChosenChunk<'_>) -> bool {
 }
 
 impl Tried {
-    fn of(derivation: &Derivation, alone: usize, reason: &'static str) -> Self {
+    fn of(derivation: &Derivation, reason: &'static str) -> Self {
+        let references = derivation.references.iter();
+        let alone = derivation.alone;
         Self {
             leaf: derivation.leaf,
-            references: derivation
-                .references
-                .iter()
-                .map(|(leaf, _)| *leaf)
-                .collect(),
+            references: references.map(|(leaf, _)| *leaf).collect(),
             encoding: derivation.encoding.map(|e| e.info().name),
             validity: derivation.validity,
             bytes: (alone, (alone as f64 - derivation.gain).max(0.0) as usize),

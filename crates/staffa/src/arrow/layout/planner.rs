@@ -1,0 +1,151 @@
+//! Planning the leaves of a schema, each with a path of its own.
+
+use arrow_schema::{DataType, FieldRef};
+use hashbrown::{HashMap, HashSet};
+
+use super::{Leaf, Node, physical};
+use crate::error::{Error, Result};
+use crate::values::{Kind, PhysicalType};
+
+/// The leaves so far.
+#[derive(Default)]
+pub(super) struct Planner<'a> {
+    pub(super) leaves: Vec<Leaf>,
+    pub(super) column: usize,
+    /// Names of the columns.
+    pub(super) names: HashSet<&'a str>,
+    /// Paths below the columns.
+    taken: HashSet<String>,
+    /// Next number to try for a path that is taken, so that many fields of one name stay cheap.
+    next: HashMap<String, usize>,
+}
+
+impl Planner<'_> {
+    /// The tree of a type, its leaves added.
+    pub(super) fn node(&mut self, ty: &DataType, path: &str) -> Result<Node> {
+        crate::format::check_type(ty)
+            .map_err(|what| Error::invalid(format!("column {path:?}: {what}")))?;
+        if let Some((physical, kind)) = physical(ty) {
+            return Ok(Node::Leaf(self.leaf(ty, Some(physical), kind, path)));
+        }
+        Ok(match ty {
+            DataType::Null => Node::Null,
+            DataType::List(item) | DataType::ListView(item) | DataType::Map(item, _) => {
+                let lengths = self.leaf(ty, Some(PhysicalType::U32), Kind::Unsigned, path);
+                let item = self.below(item.data_type(), path, "[]")?;
+                Node::List { lengths, item }
+            }
+            DataType::LargeList(item) | DataType::LargeListView(item) => {
+                let lengths = self.leaf(ty, Some(PhysicalType::U64), Kind::Unsigned, path);
+                let item = self.below(item.data_type(), path, "[]")?;
+                Node::List { lengths, item }
+            }
+            DataType::FixedSizeList(item, size) => Node::FixedList {
+                validity: self.leaf(ty, None, Kind::Opaque, path),
+                size: *size as usize,
+                item: self.below(item.data_type(), path, "[]")?,
+            },
+            DataType::Struct(fields) => {
+                let validity = self.leaf(ty, None, Kind::Opaque, path);
+                let child = |field: &FieldRef| {
+                    let name = self.child_path(path, ".", field.name());
+                    self.node(field.data_type(), &name)
+                };
+                Node::Struct {
+                    validity,
+                    children: fields.iter().map(child).collect::<Result<_>>()?,
+                }
+            }
+            DataType::Dictionary(key, values) => Node::Dictionary {
+                codes: self.integers(key, path)?,
+                values: self.below(values, path, "{values}")?,
+            },
+            DataType::RunEndEncoded(ends, values) => Node::RunEnd {
+                ends: self.integers(ends.data_type(), path)?,
+                values: self.below(values.data_type(), path, "{values}")?,
+            },
+            _ => {
+                let error = Error::unsupported(format!("{ty} is not accepted"));
+                return Err(error.at(|p| p.column = Some(path.to_owned())));
+            }
+        })
+    }
+
+    /// The items of lists, the values of a dictionary or of runs.
+    fn below(&mut self, ty: &DataType, path: &str, join: &str) -> Result<Box<Node>> {
+        let name = self.child_path(path, join, "");
+        self.node(ty, &name).map(Box::new)
+    }
+
+    /// The leaf of codes or run ends, whose type has been checked.
+    fn integers(&mut self, ty: &DataType, path: &str) -> Result<usize> {
+        let (physical, _) = physical(ty).ok_or_else(|| Error::internal("codes without a width"))?;
+        Ok(self.leaf(ty, Some(physical), Kind::Unsigned, path))
+    }
+
+    fn leaf(
+        &mut self,
+        ty: &DataType,
+        physical: Option<PhysicalType>,
+        kind: Kind,
+        path: &str,
+    ) -> usize {
+        self.leaves.push(Leaf {
+            path: path.to_owned(),
+            column: self.column,
+            ty: physical,
+            kind,
+            large: matches!(ty, DataType::LargeUtf8 | DataType::LargeBinary),
+            width: if let DataType::FixedSizeBinary(width) = ty {
+                *width as usize
+            } else {
+                0
+            },
+            utf8: matches!(
+                ty,
+                DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+            ),
+            flat: false,
+        });
+        self.leaves.len() - 1
+    }
+
+    /// Unique path of a child: the parent's path, `join` and the child's name.
+    fn child_path(&mut self, parent: &str, join: &str, name: &str) -> String {
+        const HALF_BYTES: usize = 120;
+        let mut path = format!("{}{join}{name}", head(parent, 2 * HALF_BYTES));
+        // A long name is not repeated for each of a million children.
+        if path.len() > 256 {
+            path = format!("{}..{}", head(&path, HALF_BYTES), tail(&path, HALF_BYTES));
+        }
+        if self.take(&path) {
+            return path;
+        }
+        let mut next = self.next.get(&path).copied().unwrap_or(2);
+        loop {
+            let numbered = format!("{path}#{next}");
+            next += 1;
+            if self.take(&numbered) {
+                self.next.insert(path, next);
+                return numbered;
+            }
+        }
+    }
+
+    /// Takes a path; whether it was free.
+    fn take(&mut self, path: &str) -> bool {
+        !self.names.contains(path) && self.taken.insert(path.to_owned())
+    }
+}
+
+/// At most `bytes` of the beginning, at a character's boundary.
+fn head(text: &str, bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes))
+        .unwrap_or_default()
+}
+
+/// At most `bytes` of the end.
+fn tail(text: &str, bytes: usize) -> &str {
+    text.get(text.ceil_char_boundary(text.len().saturating_sub(bytes))..)
+        .unwrap_or_default()
+}

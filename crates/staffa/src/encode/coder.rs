@@ -1,0 +1,219 @@
+//! The coder: a table of hashes that numbers distinct values.
+
+use super::Coded;
+
+/// A value that is looked up by its hash.
+pub(crate) trait Key: Copy {
+    /// A digest of the key, quick to compare: equal for equal keys, rarely for others.
+    type Gist: Copy + PartialEq + Default;
+
+    fn gist(self) -> Self::Gist;
+
+    fn hash(gist: Self::Gist) -> u64;
+
+    /// Whether keys of the same gist are equal.
+    fn same(self, _other: Self) -> bool {
+        true
+    }
+}
+
+/// A multiplication and a fold: the high bits of the product depend on all bits of the word.
+#[inline]
+fn mix(word: u64) -> u64 {
+    let product = u128::from(word ^ 0x9e37_79b9_7f4a_7c15) * 0xa076_1d64_78bd_642f;
+    (product >> 64) as u64 ^ product as u64
+}
+
+macro_rules! word_keys {
+    ($($ty:ty: $hash:expr),*) => {$(impl Key for $ty {
+        type Gist = Self;
+
+        #[inline]
+        fn gist(self) -> Self {
+            self
+        }
+
+        #[inline]
+        fn hash(gist: Self) -> u64 {
+            $hash(gist)
+        }
+    })*};
+}
+word_keys!(
+    u8: |word| mix(u64::from(word)),
+    u16: |word| mix(u64::from(word)),
+    u32: |word| mix(u64::from(word)),
+    u64: mix,
+    u128: |word: u128| mix(word as u64 ^ mix((word >> 64) as u64)),
+    staffa_kernels::U256: |word: staffa_kernels::U256| word.0.iter().fold(0, |hash, limb| mix(hash ^ limb))
+);
+
+/// A string: its length, and all its bytes in two words where it has at most 16, else a hash of
+/// them and the last eight.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct StringGist {
+    first: u64,
+    last: u64,
+    len: usize,
+}
+
+impl Key for &[u8] {
+    type Gist = StringGist;
+
+    #[inline]
+    fn gist(self) -> StringGist {
+        let len = self.len();
+        // Words read twice where they overlap: no loop over bytes.
+        if let (Some(first), Some(last)) = (self.first_chunk(), self.last_chunk()) {
+            let last = u64::from_le_bytes(*last);
+            let first = if len <= 16 {
+                u64::from_le_bytes(*first)
+            } else {
+                let (words, _) = self.as_chunks();
+                let words = words.iter().map(|word| u64::from_le_bytes(*word));
+                words.fold(0, |hash, word| mix(hash ^ word))
+            };
+            return StringGist { first, last, len };
+        }
+        let ends = self.first_chunk().zip(self.last_chunk());
+        let (first, last) = if let Some((first, last)) = ends {
+            (u32::from_le_bytes(*first), u32::from_le_bytes(*last))
+        } else {
+            // At most three bytes; the string may be empty.
+            let bytes = [self.last(), self.get(len / 2), self.first()];
+            let bytes = bytes.into_iter().flatten();
+            (bytes.fold(0, |word, byte| word << 8 | u32::from(*byte)), 0)
+        };
+        StringGist {
+            first: first.into(),
+            last: last.into(),
+            len,
+        }
+    }
+
+    #[inline]
+    fn hash(gist: StringGist) -> u64 {
+        mix(mix(gist.first ^ gist.len as u64) ^ gist.last.rotate_left(7))
+    }
+
+    #[inline]
+    fn same(self, other: Self) -> bool {
+        self.len() <= 16 || self == other
+    }
+}
+
+/// Gives codes to values, over one block or all blocks of a chunk, until too many are distinct.
+#[derive(Debug)]
+pub(crate) struct Coder<K: Key> {
+    /// Half the hash, and the code plus one, at the place of the first bits of the hash or the next
+    /// free one. At most half are taken. Small, so that many distinct values stay in the cache.
+    table: Vec<(u32, u32)>,
+    /// Bits of half a hash that are not part of its place.
+    shift: u32,
+    /// By code.
+    keys: Vec<(K::Gist, K)>,
+}
+
+impl<K: Key> Coder<K> {
+    /// With a table for this many values to begin with.
+    pub(crate) fn new(values: usize) -> Self {
+        let bits = (2 * values).next_power_of_two().ilog2().clamp(4, 10);
+        Self {
+            table: vec![(0, 0); 1 << bits],
+            shift: 32 - bits,
+            keys: Vec::new(),
+        }
+    }
+
+    /// Distinct keys so far.
+    pub(crate) fn distinct(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// The code of a key; the number of distinct keys so far where it is new.
+    #[inline]
+    pub(crate) fn code_of(&mut self, key: K) -> u32 {
+        self.code_of_gist(key.gist(), key)
+    }
+
+    #[inline]
+    fn code_of_gist(&mut self, gist: K::Gist, key: K) -> u32 {
+        let half = (K::hash(gist) >> 32) as u32;
+        let mut place = (half >> self.shift) as usize;
+        loop {
+            let Some((held, code)) = self.table.get_mut(place) else {
+                // The first place follows the last.
+                place = 0;
+                continue;
+            };
+            if *code == 0 {
+                self.keys.push((gist, key));
+                (*held, *code) = (half, self.keys.len() as u32);
+                break;
+            }
+            if *held == half
+                && let Some((known, other)) = self.keys.get(*code as usize - 1)
+                && *known == gist
+                && other.same(key)
+            {
+                return *code - 1;
+            }
+            place += 1;
+        }
+        if self.keys.len() * 2 > self.table.len() {
+            self.grow();
+        }
+        self.keys.len() as u32 - 1
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let bits = self.table.len().ilog2() + 2;
+        self.keys.reserve((1 << (bits - 1)) - self.keys.len());
+        self.shift = 32 - bits;
+        let old = std::mem::replace(&mut self.table, vec![(0, 0); 1 << bits]);
+        for (half, code) in old.into_iter().filter(|(_, code)| *code > 0) {
+            let mut place = (half >> self.shift) as usize;
+            loop {
+                match self.table.get_mut(place) {
+                    Some(free @ (_, 0)) => break *free = (half, code),
+                    Some(_) => place += 1,
+                    None => place = 0,
+                }
+            }
+        }
+    }
+
+    /// The codes of more values; `None` once more than `most` are distinct.
+    pub(super) fn code(&mut self, values: impl Iterator<Item = K>, most: usize) -> Option<Coded> {
+        let mut coded = Coded::with_capacity(values.size_hint().0);
+        let mut last: Option<(K::Gist, K, u32)> = None;
+        for (row, key) in (0u32..).zip(values) {
+            let gist = key.gist();
+            // Runs are common, and a comparison is cheaper than a hash.
+            if let Some((before, known, code)) = last
+                && before == gist
+                && known.same(key)
+            {
+                coded.codes.push(code);
+                continue;
+            }
+            let known = self.distinct();
+            let code = self.code_of_gist(gist, key);
+            if code as usize == known {
+                if known >= most {
+                    return None;
+                }
+                coded.firsts.push(row);
+            }
+            last = Some((gist, key, code));
+            coded.codes.push(code);
+        }
+        Some(coded)
+    }
+}
+
+/// The hash of a key.
+pub(super) fn hash_of<K: Key>(key: K) -> u64 {
+    K::hash(key.gist())
+}
