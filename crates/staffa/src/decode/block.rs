@@ -1,5 +1,4 @@
 //! Open blocks: the decoders of validity and values.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::borrow::Cow;
 
@@ -7,7 +6,7 @@ use staffa_kernels::{VECTOR, Word, fill_past_cache};
 
 use super::{
     AnyDecoder, Budget, Decodable, Decoder, Opener, ReferenceBlock, Scratch, Selection,
-    SharedDictionary, longer_than_declared, no_row, words,
+    SharedDictionary, corrupt_if, longer_than_declared, no_row, words,
 };
 use crate::error::{Error, Result};
 use crate::format::block::Parsed;
@@ -68,11 +67,9 @@ impl<'a> Block<'a> {
             .map(|node| cx.open_bits(node)?.bits())
             .transpose()?;
         let valid = validity.as_ref().map_or(parsed.len, Bitmap::count_ones);
-        if parsed.compacted && parsed.values.as_ref().map_or(0, |v| v.len) != valid {
-            return Err(Error::corrupt(format!(
-                "{valid} values expected, as many as are valid"
-            )));
-        }
+        let values = parsed.values.as_ref().map_or(0, |v| v.len);
+        let is_other = parsed.compacted && values != valid;
+        corrupt_if!(is_other, "{valid} values expected, as many as are valid");
         if let Some(rows) = validity.as_ref().filter(|_| parsed.compacted) {
             cx.references = references(Some(rows));
         }

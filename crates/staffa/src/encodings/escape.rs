@@ -10,7 +10,6 @@
 //! An exception costs its own bits and no position, so that far more of them pay than in frame of
 //! reference: counts, gaps and differences have long tails. A value that equals the escape is an
 //! exception.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::ops::Range;
 
@@ -19,7 +18,8 @@ use staffa_kernels::{VECTOR, replace_escapes};
 use super::common::{count_of, encode_ints, is_integer, node, open_ints, read_word, span};
 use super::frame_of_reference;
 use crate::decode::{
-    AnyDecoder, Decoder, Integer, LazyWords, OpenContext, Scratch, by_vector, many, take_vectors,
+    AnyDecoder, Decoder, Integer, LazyWords, OpenContext, Scratch, by_vector, corrupt_if, many,
+    take_vectors,
 };
 use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
@@ -173,11 +173,10 @@ fn open<'a, T: Integer>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<
     let (mut starts, mut sum) = (vec![0], 0u32);
     for v in 0..node.len.div_ceil(VECTOR) {
         let (count, rows) = (cursor.u16()?, vector_len(node.len, v));
-        if usize::from(count) > rows {
-            return Err(Error::corrupt(format!(
-                "at most {rows} exceptions expected in vector {v}, found {count}"
-            )));
-        }
+        corrupt_if!(
+            usize::from(count) > rows,
+            "at most {rows} exceptions expected in vector {v}, found {count}"
+        );
         sum += u32::from(count);
         starts.push(sum);
     }
@@ -278,11 +277,10 @@ impl<T: Integer> Decoder<T> for Escaped<'_, T> {
             &[]
         };
         let (expected, found) = (end - start, replace_escapes(out, self.escape, exceptions));
-        if found != expected {
-            return Err(Error::corrupt(format!(
-                "{expected} exceptions expected in vector {v}, found {found}"
-            )));
-        }
+        corrupt_if!(
+            found != expected,
+            "{expected} exceptions expected in vector {v}, found {found}"
+        );
         Ok(())
     }
 

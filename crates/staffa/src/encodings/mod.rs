@@ -1,4 +1,5 @@
 //! The pool of encodings: one file each, and the one list of them.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use crate::decode::Opener;
 use crate::encode::{Encoding, Pool};

@@ -10,7 +10,6 @@
 //!
 //! The crate reads bits in unsafe code, on checked sizes. Modes that it was not tested with, and
 //! sizes that would allocate much memory, are refused before: see `docs/decisions/0014-pco.md`.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::{Mutex, PoisonError};
 
@@ -21,7 +20,7 @@ use ::pco::{ChunkConfig, DecompressorScratch, DeltaSpec, PagingSpec};
 use staffa_kernels::VECTOR;
 
 use super::common::{node, places};
-use crate::decode::{AnyDecoder, Decodable, Decoder, OpenContext, Scratch};
+use crate::decode::{AnyDecoder, Decodable, Decoder, OpenContext, Scratch, corrupt_if};
 use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::{Error, Result};
 use crate::format::{Node, NodeRef, put_varint};
@@ -243,16 +242,16 @@ fn open<'a, T: Decodable, N: OfWord<T> + 'a>(
         )));
     }
     // The crate would allocate as many values as the chunk claims.
-    if rest.first().is_none_or(|first| first & 15 >= DICT) {
-        return Err(Error::corrupt("a chunk of modes 0 to 3 expected"));
-    }
+    corrupt_if!(
+        rest.first().is_none_or(|first| first & 15 >= DICT),
+        "a chunk of modes 0 to 3 expected"
+    );
     let (chunk, pages) = file.chunk_decompressor::<N, _>(rest).map_err(corrupt)?;
-    if pages.len() != end {
-        return Err(Error::corrupt(format!(
-            "pages of {end} bytes expected, found {}",
-            pages.len()
-        )));
-    }
+    corrupt_if!(
+        pages.len() != end,
+        "pages of {end} bytes expected, found {}",
+        pages.len()
+    );
     let meta = chunk.meta();
     if matches!(meta.mode, Mode::Dict(_))
         || !matches!(

@@ -6,7 +6,6 @@
 //! ```
 //!
 //! Two bits stand for 1, 2, 3 and 4 bytes, in types of 64 bits for 1, 2, 4 and 8.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use super::common::{is_integer, little_endian};
 use super::vbyte;

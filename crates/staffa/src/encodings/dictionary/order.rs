@@ -1,5 +1,4 @@
 //! Orders of a dictionary's codes: of first occurrence, of sorted strings, by frequency.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::cmp::Reverse;
 

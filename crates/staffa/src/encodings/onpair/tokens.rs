@@ -1,5 +1,4 @@
 //! Tokens of [`OnPair`](super::OnPair), and the codes of a text by the longest token at each place.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::VECTOR;
 

@@ -14,7 +14,6 @@
 //! be one number that grows from row to row. Slot `k` has a number for every row whose template has
 //! more than `k` slots, so that similar templates (with a sign and without) share their slots. A
 //! string that no template prints back to the byte is one of the other strings.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod decode;
 mod parsed;
@@ -24,7 +23,7 @@ mod templates;
 use decode::Rows;
 use parsed::Parsed;
 
-use super::common::{first_byte, node, strings};
+use super::common::{byte_strings, first_byte, node, strings};
 use crate::decode::{AnyDecoder, OpenContext};
 use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
 use crate::error::Result;
@@ -80,9 +79,7 @@ impl Encoding for Text {
         _: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
-        let Values::Bytes(strings) = values else {
-            return Ok(None);
-        };
+        let strings = byte_strings(values)?;
         let sample = Chooser::sample_strings(strings);
         let sample = sample.as_ref().map_or(strings, |s| s.as_strings());
         let Some(parsed) = Parsed::of(sample, sample, false)? else {
@@ -109,9 +106,7 @@ impl Encoding for Text {
         _: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        let Values::Bytes(strings) = values else {
-            return Ok(None);
-        };
+        let strings = byte_strings(values)?;
         let sample = Chooser::sample_strings(strings);
         let sample = sample.as_ref().map_or(strings, |s| s.as_strings());
         if chooser.is_trial() {

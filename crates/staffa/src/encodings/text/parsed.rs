@@ -1,6 +1,5 @@
 //! Strings as the numbers in them, by the templates of a sample, and the layout of the numbers in
 //! slots.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{BytesDict, Piece, Text as Printer, TextRows};
 

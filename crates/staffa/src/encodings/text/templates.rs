@@ -2,7 +2,6 @@
 //!
 //! Strings of one [shape](super::shapes) make a template. Each run of the shape becomes a field, by
 //! the sample's strings; numbers of several widths with leading zeros make a template per width.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::collections::BTreeMap;
 use std::ops::Range;
