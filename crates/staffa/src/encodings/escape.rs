@@ -204,32 +204,11 @@ fn encode<T: Integer>(words: &[T], kind: Kind, chooser: &Chooser<'_>) -> Result<
     };
     let escape = low.saturating_add(span).min(T::MAX.to_u64());
     let least = T::from_u64(ordered(T::from_u64(low), kind));
-    let span = T::from_u64(escape - low);
-    let escape = least.wrapping_add(span);
-    let mut values = Vec::with_capacity(words.len());
-    let mut exceptions: Vec<T> = Vec::new();
-    let mut payload = Vec::new();
-    escape.write_le(&mut payload);
-    let is_held = |word: &T| word.wrapping_sub(least) < span;
-    for vector in words.chunks(VECTOR) {
-        values.extend(
-            vector
-                .iter()
-                .map(|word| if is_held(word) { *word } else { escape }),
-        );
-        // Branch-free compaction: write always, advance only for exceptions.
-        let mut found = exceptions.len();
-        exceptions.resize(found + vector.len() + 1, T::ZERO);
-        let before = found;
-        for word in vector {
-            if let Some(place) = exceptions.get_mut(found) {
-                *place = *word;
-            }
-            found += usize::from(!is_held(word));
-        }
-        exceptions.truncate(found);
-        payload.extend(((found - before) as u16).to_le_bytes());
-    }
+    let Separated {
+        values,
+        exceptions,
+        payload,
+    } = separated(words, least, T::from_u64(escape - low));
     if chooser.is_trial() {
         let rows = chooser.vector_rows();
         let frames = |words: &[T]| {
@@ -251,6 +230,44 @@ fn encode<T: Integer>(words: &[T], kind: Kind, chooser: &Chooser<'_>) -> Result<
         chooser.child(T::values(&exceptions), kind)?,
     ];
     node(&Escape, T::values(words), payload, children)
+}
+
+/// Values with escapes in place of the exceptions, the exceptions, and their number in every vector
+/// behind the escape.
+struct Separated<T> {
+    values: Vec<T>,
+    exceptions: Vec<T>,
+    payload: Vec<u8>,
+}
+
+/// Separates the words that are less than `span` above `least` from the others.
+fn separated<T: Integer>(words: &[T], least: T, span: T) -> Separated<T> {
+    let escape = least.wrapping_add(span);
+    let mut values = Vec::with_capacity(words.len());
+    let (mut exceptions, mut payload) = (Vec::new(), Vec::new());
+    escape.write_le(&mut payload);
+    let is_held = |word: &T| word.wrapping_sub(least) < span;
+    for vector in words.chunks(VECTOR) {
+        let held = |word: &T| if is_held(word) { *word } else { escape };
+        values.extend(vector.iter().map(held));
+        // Branch-free compaction: write always, advance only for exceptions.
+        let mut found = exceptions.len();
+        exceptions.resize(found + vector.len() + 1, T::ZERO);
+        let before = found;
+        for word in vector {
+            if let Some(place) = exceptions.get_mut(found) {
+                *place = *word;
+            }
+            found += usize::from(!is_held(word));
+        }
+        exceptions.truncate(found);
+        payload.extend(((found - before) as u16).to_le_bytes());
+    }
+    Separated {
+        values,
+        exceptions,
+        payload,
+    }
 }
 
 struct Escaped<'a, T> {

@@ -136,7 +136,7 @@ impl Encoding for Text {
             chooser.child(others.borrow(), Kind::Unsigned)?,
         ];
         for slot in &slots {
-            children.push(slot.with(|values| chooser.child(values, Kind::Unsigned))?);
+            children.push(chooser.child(slot.borrow(), Kind::Unsigned)?);
         }
         node(self, values, parsed.payload(&radices)?, children)
     }
