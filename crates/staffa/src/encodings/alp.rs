@@ -10,17 +10,11 @@
 //! five best (e, f) of a sample of the block, then for every vector the best of these. The digits
 //! are encoded in turn, by delta too.
 
-use staffa_kernels::VECTOR;
 
-use super::common::{count_of, encode_floats, is_float, node, of_vector, open_floats};
+use super::prelude::*;
 use super::exceptions::{Exceptions, Separated};
-use crate::decode::{
-    AnyDecoder, Decodable, Decoder, OpenContext, Rows, Scratch, many, no_row, take_vectors,
-};
-use crate::encode::{Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{FloatBits, Kind, PhysicalType, Values};
+use crate::decode::{many, no_row, take_vectors};
+use crate::values::FloatBits;
 
 const MAX_EXPONENT: usize = 18;
 /// 10^i and 10^-i.

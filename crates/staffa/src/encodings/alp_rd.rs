@@ -10,14 +10,8 @@
 //! The chooser encodes the high parts, as a dictionary where few are distinct; the low parts are
 //! bit-packed.
 
-use super::common::{encode_floats, first_byte, is_float, node, open_floats};
-use crate::decode::{
-    AnyDecoder, Decodable, Decoder, OpenContext, Rows, Scratch, corrupt_if, read_by_rows,
-};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::Result;
-use crate::format::{Node, NodeRef};
-use crate::values::{FloatBits, Kind, PhysicalType, Values};
+use super::prelude::*;
+use crate::values::FloatBits;
 
 /// Most bits of the high part.
 const HIGH_BITS: u32 = 16;

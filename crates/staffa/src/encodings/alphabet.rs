@@ -13,18 +13,11 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use staffa_kernels::VECTOR;
 
-use super::common::{
-    byte_strings, distinct_bytes, entry, entry_mut, expect_strings, node, places, strings,
-};
+use super::prelude::*;
 use super::lengths::{Contents, MeasuredStrings, StringLengths};
 use super::packed::{PackedVectors, pack_vector, packed_len};
-use crate::decode::{AnyDecoder, OpenContext, Scratch, corrupt_if};
-use crate::encode::{Chooser, Encoding, Info, Stats, UnsupportedValue};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, PhysicalType, Values};
+use crate::encode::UnsupportedValue;
 
 /// Most distinct bytes.
 const MOST: usize = 128;

@@ -4,12 +4,8 @@
 //! payload = ceil(values / 8) bytes, the lowest bit first; bits past the end are 0
 //! ```
 
-use super::common::{bits_of, node};
-use crate::decode::{AnyDecoder, BitsDecoder, OpenContext, corrupt_if};
-use crate::encode::{Chooser, Encoding, Info, PointAccess, Stats};
-use crate::error::Result;
-use crate::format::{Node, NodeRef};
-use crate::values::{Bitmap, Kind, PhysicalType, Values};
+use super::prelude::*;
+use crate::decode::BitsDecoder;
 
 /// See the [module](self).
 pub struct PlainBits;

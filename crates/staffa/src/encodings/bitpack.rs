@@ -7,15 +7,9 @@
 //! The layout of a vector is that of [`packed`](super::packed). Frame of reference is the same with
 //! a base and a width per vector; this node costs one byte beside the bits.
 
-use staffa_kernels::VECTOR;
 
-use super::common::{encode_ints, first_byte, fits_u64, node, open_ints};
+use super::prelude::*;
 use super::packed::{PackedVectors, pack_vector, packed_len};
-use crate::decode::{AnyDecoder, Decodable, Integer, OpenContext, corrupt_if};
-use crate::encode::{Chooser, Encoding, Info, PointAccess, Stats};
-use crate::error::Result;
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, PhysicalType, Values};
 
 /// See the [module](self).
 pub struct BitPack;

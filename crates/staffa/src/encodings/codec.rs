@@ -12,14 +12,10 @@ use std::borrow::Cow;
 
 use staffa_kernels::Word as _;
 
-use super::common::{node, strings};
+use super::prelude::*;
 use super::lengths::{MeasuredStrings, StringLengths};
 use super::plain::{PlainWords, word_bytes};
-use crate::decode::{AnyDecoder, Decodable, OpenContext, corrupt_if};
-use crate::encode::{Availability, Chooser, Encoding, Info, PointAccess, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, PhysicalType, Values, for_words};
+use crate::values::for_words;
 
 /// Fewer bytes are not worth a codec's own header.
 const LEAST: usize = 256;

@@ -3,12 +3,8 @@
 
 use staffa_kernels::BytesDict;
 
-use crate::decode::{
-    Appended, BytesDecoder, Decoder, DictionaryStrings, Entries, LazyStrings, Scratch, StringTest,
-    filter_codes, no_code,
-};
-use crate::error::{Error, Result};
-use crate::values::{Bitmap, vector_len};
+use super::prelude::*;
+use crate::decode::{Appended, BytesDecoder, DictionaryStrings, Entries, LazyStrings, StringTest, filter_codes, no_code};
 
 /// Strings by codes.
 pub(super) struct CodedStrings<'a> {

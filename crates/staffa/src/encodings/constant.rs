@@ -8,15 +8,11 @@
 
 use staffa_kernels::{BytesDict, Word as _};
 
+use super::prelude::*;
 use super::codes::CodedStrings;
-use super::common::{node, read_flag, read_word, strings};
-use crate::decode::{
-    AnyDecoder, Decodable, Decoder, Entries, LazyStrings, OpenContext, Runs, Scratch,
-};
-use crate::encode::{Chooser, Encoding, Info, PointAccess, Stats, UnsupportedValue};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Bitmap, Kind, PhysicalType, Values, for_values, for_words, run_ends};
+use crate::decode::{Entries, LazyStrings, Runs};
+use crate::encode::UnsupportedValue;
+use crate::values::{for_values, for_words, run_ends};
 
 /// See the [module](self).
 pub struct Constant;

@@ -10,16 +10,9 @@
 //! A vector's base is the value before it, so that the deltas of a sequence are one value
 //! throughout.
 
-use staffa_kernels::{VECTOR, prefix_sum, unpack_prefix_sum};
+use super::prelude::*;
+use staffa_kernels::{prefix_sum, unpack_prefix_sum};
 
-use super::common::{
-    encode_ints, is_integer, little_endian, node, of_vector, open_ints, read_word,
-};
-use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Scratch, corrupt_if};
-use crate::encode::{Chooser, Encoding, Info, Stats};
-use crate::error::Result;
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, PhysicalType, Values};
 
 /// See the [module](self).
 pub struct Delta;

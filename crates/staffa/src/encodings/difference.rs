@@ -13,15 +13,9 @@
 
 use staffa_kernels::{Int as _, add_times};
 
-use super::common::{encode_ints, fits_u64, node, open_ints};
-use crate::decode::{
-    AlignedWords, AnyDecoder, Decodable, Decoder, Integer, OpenContext, ReferenceStream, Rows,
-    Scratch, StreamOf, read_by_rows,
-};
-use crate::encode::{Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef, put_varint};
-use crate::values::{Kind, PhysicalType, Values};
+use super::prelude::*;
+use crate::decode::{AlignedWords, ReferenceStream, StreamOf};
+use crate::format::put_varint;
 
 /// See the [module](self).
 pub struct Difference;

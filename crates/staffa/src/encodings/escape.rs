@@ -13,18 +13,11 @@
 
 use std::ops::Range;
 
-use staffa_kernels::{VECTOR, replace_escapes};
+use staffa_kernels::replace_escapes;
 
-use super::common::{count_of, encode_ints, is_integer, node, open_ints, read_word, span};
+use super::prelude::*;
 use super::frame_of_reference;
-use crate::decode::{
-    AnyDecoder, Decoder, Integer, LazyWords, OpenContext, Scratch, by_vector, corrupt_if, many,
-    take_vectors,
-};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, PhysicalType, Values, vector_len};
+use crate::decode::{LazyWords, by_vector, many, take_vectors};
 
 /// Values of the sample by which the window is found.
 const SAMPLED: usize = 2048;

@@ -5,13 +5,9 @@
 //! child: mask (bits, set where a row is an exception) | child: exceptions
 //! ```
 
-use staffa_kernels::VECTOR;
 
-use crate::decode::{Aggregator, Decodable, LazyWords, OpenContext, Rows, Scratch};
-use crate::encode::Chooser;
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Bitmap, Kind, PhysicalType, Values};
+use super::prelude::*;
+use crate::decode::{Aggregator, LazyWords};
 
 /// The mask's node: the rows that are exceptions.
 pub(super) fn mask(len: usize, rows: &[u32], chooser: &Chooser<'_>) -> Result<Node> {

@@ -13,15 +13,9 @@
 
 use staffa_kernels::{Packed, unpack_decimals_f64};
 
-use super::common::{count_of, encode_floats, is_float, node, open_floats};
+use super::prelude::*;
 use super::exceptions::{Exceptions, Separated};
-use crate::decode::{
-    AnyDecoder, Decodable, Decoder, OpenContext, Rows, Scratch, corrupt_if, read_by_rows,
-};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::Result;
-use crate::format::{Node, NodeRef};
-use crate::values::{FloatBits, Kind, PhysicalType, Values, power_of_two};
+use crate::values::{FloatBits, power_of_two};
 
 /// See the [module](self).
 pub struct FixedPoint;

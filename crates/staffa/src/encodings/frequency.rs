@@ -8,21 +8,12 @@
 
 use staffa_kernels::{BytesDict, BytesDictBuilder, Word as _};
 
+use super::prelude::*;
 use super::codes::CodedStrings;
-use super::common::{count_of, node, read_word, strings};
 use super::exceptions;
 use super::exceptions::{Exceptions, Mask};
-use crate::decode::{
-    Aggregator, AnyDecoder, Decodable, Decoder, Entries, LazyStrings, LazyWords, Needs,
-    OpenContext, Rows, Scratch, aggregate_vectors, corrupt_if, decode_all, decode_all_strings,
-    no_code, read_by_rows, words,
-};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{
-    Bitmap, Kind, OwnedValues, PhysicalType, Values, for_values, for_words, rows_where,
-};
+use crate::decode::{Aggregator, Entries, LazyStrings, LazyWords, Needs, aggregate_vectors, decode_all, decode_all_strings, no_code, words};
+use crate::values::{OwnedValues, for_values, for_words, rows_where};
 
 /// See the [module](self).
 pub struct Frequency;

@@ -10,13 +10,11 @@
 
 use staffa_kernels::{join_prefixes, sum_u32};
 
-use super::common::{byte_strings, expect_strings, node, strings, within};
+use super::prelude::*;
 use super::onpair::OnPair;
-use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch, corrupt_if};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats, rough_bytes};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values, vector_len};
+use crate::decode::BytesDecoder;
+use crate::encode::rough_bytes;
+use crate::values::{Strings, StringsBuf};
 
 /// See the [module](self).
 pub struct FrontCoding;

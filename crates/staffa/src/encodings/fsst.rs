@@ -12,16 +12,12 @@
 
 use std::ops::Range;
 
-use staffa_kernels::{FsstTable, VECTOR};
+use staffa_kernels::FsstTable;
 
-use super::common::{byte_strings, expect_strings, first_byte, node, span, strings, within};
+use super::prelude::*;
 use super::lengths::{Contents, MeasuredStrings, StringLengths, read_ends};
 use super::onpair::OnPair;
-use crate::decode::{AnyDecoder, OpenContext, Scratch, corrupt_if};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, PhysicalType, Strings, Values};
+use crate::values::Strings;
 
 /// See the [module](self).
 pub struct Fsst;

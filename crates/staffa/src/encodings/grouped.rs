@@ -16,16 +16,12 @@ use std::sync::OnceLock;
 
 use staffa_kernels::{Int as _, gather};
 
-use super::common::{encode_ints, fits_u64, node, open_ints};
+use super::prelude::*;
 use super::constant::Constant;
-use crate::decode::{
-    AnyDecoder, Decodable, Decoder, Integer, LazyWords, OpenContext, ReferenceStream, Scratch,
-    StreamOf, get_or_try_init,
-};
-use crate::encode::{Chooser, Coder, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef, put_varint};
-use crate::values::{Kind, Physical, PhysicalType, Values, for_ints};
+use crate::decode::{LazyWords, ReferenceStream, StreamOf, get_or_try_init};
+use crate::encode::Coder;
+use crate::format::put_varint;
+use crate::values::{Physical, for_ints};
 
 /// See the [module](self).
 pub struct Grouped;

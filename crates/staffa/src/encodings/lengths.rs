@@ -3,15 +3,10 @@
 
 use std::ops::Range;
 
-use staffa_kernels::{VECTOR, sum_u32};
+use staffa_kernels::sum_u32;
 
-use super::common::span;
-use crate::decode::{
-    Appended, BytesDecoder, Decoder, OpenContext, Scratch, corrupt_if, take_strings,
-};
-use crate::error::Result;
-use crate::format::{Cursor, NodeRef};
-use crate::values::{PhysicalType, vector_len};
+use super::prelude::*;
+use crate::decode::{Appended, BytesDecoder, take_strings};
 
 /// Lengths of the strings of a node.
 pub(super) struct StringLengths<'a> {

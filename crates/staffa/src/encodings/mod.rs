@@ -37,6 +37,7 @@ mod packed;
 #[cfg(feature = "codecs")]
 pub mod pco;
 pub mod plain;
+mod prelude;
 pub mod pseudodecimal;
 pub mod repeat;
 pub mod roaring;

@@ -9,16 +9,9 @@
 
 use staffa_kernels::U256;
 
-use super::common::{count_of, node};
+use super::prelude::*;
 use super::exceptions::{Exceptions, Separated};
-use crate::decode::{
-    Aggregator, AnyDecoder, Decodable, Decoder, Needs, OpenContext, Rows, Scratch,
-    aggregate_vectors, read_by_rows, sum_of,
-};
-use crate::encode::{Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Bitmap, Kind, PhysicalType, Values};
+use crate::decode::{Aggregator, Needs, aggregate_vectors, sum_of};
 
 /// See the [module](self).
 pub struct Narrow;

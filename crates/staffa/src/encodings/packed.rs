@@ -4,19 +4,10 @@
 //! tail (fewer values) is a plain little-endian bit string, so that ten values do not cost a whole
 //! vector.
 
-use staffa_kernels::{
-    Packed, VECTOR, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail,
-    unpack_tail,
-};
+use staffa_kernels::{Packed, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail, unpack_tail};
 
-use super::common::{places, within};
-use crate::decode::{
-    Aggregator, Decoder, Integer, Needs, Scratch, aggregate_vectors, corrupt_if, sum_above,
-    take_each,
-};
-use crate::error::Result;
-use crate::format::Cursor;
-use crate::values::{Bitmap, Kind, vector_len};
+use super::prelude::*;
+use crate::decode::{Aggregator, Needs, aggregate_vectors, sum_above, take_each};
 
 /// Bytes of `len` values of `width` bits.
 pub(super) fn packed_len(len: usize, width: u32) -> usize {

@@ -17,14 +17,9 @@ use ::pco::data_types::Number;
 use ::pco::metadata::{DeltaEncoding, Mode};
 use ::pco::wrapped::{ChunkDecompressor, FileCompressor, FileDecompressor};
 use ::pco::{ChunkConfig, DecompressorScratch, DeltaSpec, PagingSpec};
-use staffa_kernels::VECTOR;
 
-use super::common::{node, places};
-use crate::decode::{AnyDecoder, Decodable, Decoder, OpenContext, Scratch, corrupt_if};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef, put_varint};
-use crate::values::{Kind, PhysicalType, Values, vector_len};
+use super::prelude::*;
+use crate::format::put_varint;
 
 /// Fewer values are not worth bins of their own.
 const LEAST: usize = 256;

@@ -10,18 +10,12 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use staffa_kernels::{VECTOR, Word as _, as_bytes, copy_from_le};
+use staffa_kernels::{Word as _, as_bytes, copy_from_le};
 
-use super::common::{node, places, strings, within};
+use super::prelude::*;
 use super::lengths::{Contents, MeasuredStrings, StringLengths};
-use crate::decode::{
-    AnyDecoder, Appended, Decodable, Decoder, OpenContext, Scratch, StringVector, by_vector,
-    corrupt_if, take_each,
-};
-use crate::encode::{Chooser, Encoding, Info, PointAccess, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, PhysicalType, Values, for_values, for_words};
+use crate::decode::{Appended, StringVector, by_vector, take_each};
+use crate::values::{for_values, for_words};
 
 /// See the [module](self).
 pub struct Plain;

@@ -9,14 +9,10 @@
 //! and values with more than 31 bits of digits. 32-bit floats are multiplied as doubles and rounded
 //! once.
 
-use staffa_kernels::{PoolVec, VECTOR};
+use staffa_kernels::PoolVec;
 
-use super::common::{count_of, encode_floats, is_float, node, of_vector, open_floats};
-use crate::decode::{AnyDecoder, Decodable, Decoder, OpenContext, Scratch};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{FloatBits, Kind, PhysicalType, Values};
+use super::prelude::*;
+use crate::values::FloatBits;
 
 /// In place of the exponent of an exception.
 const EXCEPTION: u8 = 23;

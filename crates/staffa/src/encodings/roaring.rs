@@ -7,14 +7,9 @@
 //! Chambi, Lemire, Kaser, Godin: Better bitmap performance with Roaring bitmaps (2016). BtrBlocks
 //! has it for NULLs and exceptions (section 2.2).
 
+use super::prelude::*;
 use roaring::RoaringBitmap;
 
-use super::common::{bits_of, node, read_flag};
-use crate::decode::{AnyDecoder, OpenContext, corrupt_if};
-use crate::encode::{Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Bitmap, Kind, PhysicalType, Values};
 
 /// See the [module](self).
 pub struct Roaring;

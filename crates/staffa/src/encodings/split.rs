@@ -11,15 +11,9 @@
 
 use staffa_kernels::Int as _;
 
-use super::common::{encode_ints, is_integer, little_endian, node, open_ints, read_word};
-use crate::decode::{
-    AnyDecoder, Decodable, Decoder, Integer, OpenContext, Rows, Scratch, corrupt_if, integer,
-    read_by_rows,
-};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::Result;
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, Physical as _, PhysicalType, Values};
+use super::prelude::*;
+use crate::decode::integer;
+use crate::values::Physical as _;
 
 /// Values of the sample by which the power of ten is found.
 const SAMPLED: usize = 256;

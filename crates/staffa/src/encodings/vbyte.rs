@@ -5,14 +5,9 @@
 //! payload = zigzag: u8, 0 or 1 | per vector: its bytes u16 | the vectors
 //! ```
 
-use staffa_kernels::VECTOR;
 
-use super::common::{encode_ints, is_integer, node, of_vector, open_ints, read_flag};
-use crate::decode::{AnyDecoder, Decodable, Decoder, Integer, OpenContext, Scratch};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Cursor, Node, NodeRef, put_varint};
-use crate::values::{Kind, PhysicalType, Values};
+use super::prelude::*;
+use crate::format::put_varint;
 
 /// See the [module](self).
 pub struct Vbyte;

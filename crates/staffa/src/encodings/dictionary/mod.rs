@@ -15,16 +15,10 @@ mod order;
 use order::{reordered, size};
 use staffa_kernels::gather;
 
+use super::prelude::*;
 use super::codes::CodedStrings;
-use super::common::{node, read_flag, strings};
-use crate::decode::{
-    Aggregator, AnyDecoder, Decodable, Decoder, Entries, Integer, LazyStrings, LazyWords,
-    OpenContext, Range, Rows, Scratch, aggregate_codes, filter_codes, no_code, read_by_rows,
-};
-use crate::encode::{Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Cursor, Node, NodeRef};
-use crate::values::{Bitmap, Kind, OwnedValues, PhysicalType, Values, for_words};
+use crate::decode::{Aggregator, Entries, LazyStrings, LazyWords, Range, aggregate_codes, filter_codes, no_code};
+use crate::values::{OwnedValues, for_words};
 
 /// See the [module](self).
 pub struct Dictionary;

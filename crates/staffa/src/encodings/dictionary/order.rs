@@ -2,11 +2,11 @@
 
 use std::cmp::Reverse;
 
+use super::super::prelude::*;
 use super::super::escape::Escape;
 use super::super::front_coding::{self, FrontCoding};
-use crate::encode::{Chooser, Coded, Encoding as _, Sorted, Stats, rough_bytes};
-use crate::error::Result;
-use crate::values::{Kind, OwnedValues, Strings, Values};
+use crate::encode::{Coded, Encoding as _, Sorted, rough_bytes};
+use crate::values::{OwnedValues, Strings};
 
 /// Fewer bytes of distinct strings are not sorted.
 const SORTED_BYTES: usize = 512;

@@ -2,18 +2,13 @@
 
 use std::iter::repeat;
 
-use staffa_kernels::{Packed, VECTOR};
+use staffa_kernels::Packed;
 
-use super::super::common::{little_endian, of_vector, places, read_word};
+use super::super::prelude::*;
 use super::super::packed::{aggregate_sums, packed_len, unpack_value, unpack_vector};
 use super::SIGNED;
 use crate::decode::bits_by_vector;
-use crate::decode::{
-    Aggregator, Decoder, Integer, Range, Scratch, corrupt_if, integer, sum_above, take_each,
-};
-use crate::error::{Error, Result};
-use crate::format::{Cursor, NodeRef};
-use crate::values::{Bitmap, Kind, vector_len};
+use crate::decode::{Aggregator, Range, integer, sum_above, take_each};
 
 /// A vector with more exceptions is unpacked for its sum.
 const FEW: usize = 16;

@@ -20,15 +20,10 @@ mod frame;
 
 use decode::Frames;
 use frame::{Frame, exception_bytes};
-use staffa_kernels::VECTOR;
 
-use super::common::{encode_ints, fits_u64, node, open_ints};
+use super::prelude::*;
 use super::packed::pack_vector;
-use crate::decode::{AnyDecoder, Decodable, Integer, OpenContext};
-use crate::encode::{Chooser, Encoding, Info, Stats};
-use crate::error::Result;
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, PhysicalType, Values, for_ints};
+use crate::values::for_ints;
 
 /// Set in the exception bytes where exceptions may lie below the base.
 const SIGNED: u8 = 128;

@@ -19,18 +19,13 @@ mod tokens;
 mod train;
 
 use decode::Text;
-use staffa_kernels::VECTOR;
 use table::{SHARED, strings_of, table};
 use tokens::Tokens;
 use train::{MOST, TRAINED, sample};
 
-use super::common::{byte_strings, node, strings};
+use super::prelude::*;
 use super::packed::PackedVectors;
-use crate::decode::{AnyDecoder, OpenContext};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::Result;
-use crate::format::{Cursor, Node, NodeRef};
-use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values};
+use crate::values::{Strings, StringsBuf};
 
 /// See the [module](self).
 pub struct OnPair;

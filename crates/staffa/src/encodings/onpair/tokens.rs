@@ -1,11 +1,9 @@
 //! Tokens of [`OnPair`](super::OnPair), and the codes of a text by the longest token at each place.
 
-use staffa_kernels::VECTOR;
 
-use super::super::common::{distinct_bytes, entry, entry_mut};
+use super::super::prelude::*;
 use super::super::packed::pack_vector;
 use super::table::{LONGEST, code_width, strings_of};
-use crate::error::{Error, Result};
 use crate::values::{Strings, StringsBuf};
 
 /// Set beside the code of a token of two bytes, and not beside that of one.

@@ -13,19 +13,12 @@
 
 mod follow;
 
-use staffa_kernels::{PoolVec, Repeated, Repeats, VECTOR, copy_repeats};
+use staffa_kernels::{PoolVec, Repeated, Repeats, copy_repeats};
 
-use super::common::{fits_u64, node, open_ints, places};
-use crate::decode::{
-    AnyDecoder, Decodable, Decoder, Integer, Lazy, OpenContext, Scratch, corrupt_if, decode_all,
-    no_row, words,
-};
-use crate::encode::{
-    Availability, Chooser, Encoding, Info, PointAccess, Sequences, Stats, matches,
-};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, OwnedValues, PhysicalType, Values, vector_len};
+use super::prelude::*;
+use crate::decode::{Lazy, decode_all, no_row, words};
+use crate::encode::{Sequences, matches};
+use crate::values::OwnedValues;
 
 /// See the [module](self).
 pub struct Repeat;

@@ -2,14 +2,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use staffa_kernels::{PoolVec, VECTOR, ascends, fill_runs};
+use staffa_kernels::{PoolVec, ascends, fill_runs};
 
-use crate::decode::{
-    Decodable, Decoder, Lazy, OpenContext, Scratch, corrupt_if, decode_all, no_row,
-};
-use crate::error::{Error, Result};
-use crate::format::NodeRef;
-use crate::values::vector_len;
+use super::super::prelude::*;
+use crate::decode::{Lazy, decode_all, no_row};
 
 /// A row is searched for in at least as many vectors of ends; of fewer, all are decoded sooner.
 const SEARCHED: usize = 6;

@@ -12,18 +12,11 @@
 mod ends;
 
 use ends::Ends;
-use staffa_kernels::VECTOR;
 
+use super::prelude::*;
 use super::codes::CodedStrings;
-use super::common::{count_of, node, read_flag, strings};
-use crate::decode::{
-    AnyDecoder, BitsDecoder, Decodable, Decoder, Entries, LazyStrings, LazyWords, OpenContext,
-    Runs, Scratch, filter_runs, many, take_vectors,
-};
-use crate::encode::{Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Bitmap, Kind, OwnedValues, PhysicalType, Values, for_words};
+use crate::decode::{BitsDecoder, Entries, LazyStrings, LazyWords, Runs, filter_runs, many, take_vectors};
+use crate::values::{OwnedValues, for_words};
 
 /// See the [module](self).
 pub struct RunEnd;

@@ -2,13 +2,10 @@
 
 use std::ops::Range;
 
-use staffa_kernels::{BytesDict, Piece, PoolVec, Text as Printer, TextRows, VECTOR};
+use staffa_kernels::{BytesDict, Piece, PoolVec, Text as Printer, TextRows};
 
-use super::super::common::{entry_mut, expect_strings, of_vector, places};
-use crate::decode::{BytesDecoder, Decoder, Integer, OpenContext, Scratch};
-use crate::error::{Error, Result};
-use crate::format::{Cursor, NodeRef};
-use crate::values::{PhysicalType, vector_len};
+use super::super::prelude::*;
+use crate::decode::BytesDecoder;
 
 /// The templates of a payload.
 fn read(node: &NodeRef<'_>) -> Result<Printer> {

@@ -23,12 +23,8 @@ mod templates;
 use decode::Rows;
 use parsed::Parsed;
 
-use super::common::{byte_strings, first_byte, node, strings};
-use crate::decode::{AnyDecoder, OpenContext};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::Result;
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, OwnedValues, PhysicalType, StringsBuf, Values};
+use super::prelude::*;
+use crate::values::{OwnedValues, StringsBuf};
 
 /// Most slots: a node has 15 children.
 const SLOTS: usize = 13;

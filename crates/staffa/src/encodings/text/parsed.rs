@@ -3,12 +3,11 @@
 
 use staffa_kernels::{BytesDict, Piece, Text as Printer, TextRows};
 
-use super::super::common::{entry, entry_mut, node};
+use super::super::prelude::*;
 use super::{SLOTS, Text, templates};
-use crate::encode::{Chooser, rough_bytes};
-use crate::error::{Error, Result};
-use crate::format::{Node, put_varint};
-use crate::values::{Kind, OwnedValues, Strings, Values};
+use crate::encode::rough_bytes;
+use crate::format::put_varint;
+use crate::values::{OwnedValues, Strings};
 
 /// The slots of fewer rows are not worth a trial.
 const FEW: usize = 600;
