@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 use staffa_kernels::{PoolVec, VECTOR, filter};
 
+use super::all::decode_into;
 use super::{
     Budget, Decodable, Decoder, Integer, OpenContext, Opener, Rows, Scratch, Selection, corrupt_if,
     decode_all, get_or_try_init, no_row, read_by_rows, words,
@@ -138,13 +139,11 @@ impl<T: Decodable> AlignedStream<'_, T> {
             none.fill(T::default());
             return Ok(none);
         };
-        let (mut all, mut cx) = (words::<T>(self.rows)?, Scratch::default());
+        let mut all = words::<T>(self.rows)?;
         let found = all
             .get_mut(..decoder.len())
             .ok_or_else(|| other_len(self.rows, decoder.len()))?;
-        for (v, vector) in found.chunks_mut(VECTOR).enumerate() {
-            decoder.vector(v, &mut cx, vector)?;
-        }
+        decode_into(decoder.as_ref(), &mut Scratch::default(), found)?;
         if let Some(present) = &self.present {
             expand(&mut all, decoder.len(), present)?;
         }

@@ -10,9 +10,8 @@
 //! five best (e, f) of a sample of the block, then for every vector the best of these. The digits
 //! are encoded in turn, by delta too.
 
-
-use super::prelude::*;
 use super::exceptions::{Exceptions, Separated};
+use super::prelude::*;
 use crate::decode::{many, no_row, take_vectors};
 use crate::values::FloatBits;
 

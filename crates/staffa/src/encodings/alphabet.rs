@@ -13,10 +13,9 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-
-use super::prelude::*;
 use super::lengths::{Contents, MeasuredStrings, StringLengths};
 use super::packed::{PackedVectors, pack_vector, packed_len};
+use super::prelude::*;
 use crate::encode::UnsupportedValue;
 
 /// Most distinct bytes.

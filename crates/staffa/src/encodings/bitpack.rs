@@ -7,9 +7,8 @@
 //! The layout of a vector is that of [`packed`](super::packed). Frame of reference is the same with
 //! a base and a width per vector; this node costs one byte beside the bits.
 
-
-use super::prelude::*;
 use super::packed::{PackedVectors, pack_vector, packed_len};
+use super::prelude::*;
 
 /// See the [module](self).
 pub struct BitPack;

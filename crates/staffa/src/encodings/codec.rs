@@ -12,9 +12,9 @@ use std::borrow::Cow;
 
 use staffa_kernels::Word as _;
 
-use super::prelude::*;
 use super::lengths::{MeasuredStrings, StringLengths};
 use super::plain::{PlainWords, word_bytes};
+use super::prelude::*;
 use crate::values::for_words;
 
 /// Fewer bytes are not worth a codec's own header.

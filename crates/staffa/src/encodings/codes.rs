@@ -4,7 +4,10 @@
 use staffa_kernels::BytesDict;
 
 use super::prelude::*;
-use crate::decode::{Appended, BytesDecoder, DictionaryStrings, Entries, LazyStrings, StringTest, filter_codes, no_code};
+use crate::decode::{
+    Appended, BytesDecoder, DictionaryStrings, Entries, LazyStrings, StringTest, filter_codes,
+    no_code,
+};
 
 /// Strings by codes.
 pub(super) struct CodedStrings<'a> {

@@ -8,8 +8,8 @@
 
 use staffa_kernels::{BytesDict, Word as _};
 
-use super::prelude::*;
 use super::codes::CodedStrings;
+use super::prelude::*;
 use crate::decode::{Entries, LazyStrings, Runs};
 use crate::encode::UnsupportedValue;
 use crate::values::{for_values, for_words, run_ends};
@@ -51,7 +51,7 @@ impl Encoding for Constant {
         for_values!(values,
             words(words) => words.first().ok_or_else(first)?.write_le(&mut payload),
             bits(bits) => payload.push(u8::from(bits.get(0))),
-            bytes(strings) => payload.extend_from_slice(strings.get(0)),
+            bytes(strings) => payload.extend_from_slice(strings.at(0)?),
         );
         node(self, values, payload, vec![])
     }

@@ -13,7 +13,6 @@
 use super::prelude::*;
 use staffa_kernels::{prefix_sum, unpack_prefix_sum};
 
-
 /// See the [module](self).
 pub struct Delta;
 

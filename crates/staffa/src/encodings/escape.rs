@@ -15,8 +15,8 @@ use std::ops::Range;
 
 use staffa_kernels::replace_escapes;
 
-use super::prelude::*;
 use super::frame_of_reference;
+use super::prelude::*;
 use crate::decode::{LazyWords, by_vector, many, take_vectors};
 
 /// Values of the sample by which the window is found.

@@ -5,7 +5,6 @@
 //! child: mask (bits, set where a row is an exception) | child: exceptions
 //! ```
 
-
 use super::prelude::*;
 use crate::decode::{Aggregator, LazyWords};
 

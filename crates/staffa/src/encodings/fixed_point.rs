@@ -13,8 +13,8 @@
 
 use staffa_kernels::{Packed, unpack_decimals_f64};
 
-use super::prelude::*;
 use super::exceptions::{Exceptions, Separated};
+use super::prelude::*;
 use crate::values::{FloatBits, power_of_two};
 
 /// See the [module](self).

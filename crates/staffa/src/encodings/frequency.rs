@@ -8,11 +8,14 @@
 
 use staffa_kernels::{BytesDict, BytesDictBuilder, Word as _};
 
-use super::prelude::*;
 use super::codes::CodedStrings;
 use super::exceptions;
 use super::exceptions::{Exceptions, Mask};
-use crate::decode::{Aggregator, Entries, LazyStrings, LazyWords, Needs, aggregate_vectors, decode_all, decode_all_strings, no_code, words};
+use super::prelude::*;
+use crate::decode::{
+    Aggregator, Entries, LazyStrings, LazyWords, Needs, aggregate_vectors, decode_all,
+    decode_all_strings, no_code, words,
+};
 use crate::values::{OwnedValues, for_values, for_words, rows_where};
 
 /// See the [module](self).
@@ -75,7 +78,7 @@ impl Encoding for Frequency {
         for_values!(values,
             words(words) => words.get(top as usize).ok_or_else(missing)?.write_le(&mut payload),
             bits(_) => return Ok(None),
-            bytes(strings) => payload.extend_from_slice(strings.get(top as usize)),
+            bytes(strings) => payload.extend_from_slice(strings.at(top as usize)?),
         );
         let mask = exceptions::mask(values.len(), &rows, chooser)?;
         let exceptions = chooser.child(OwnedValues::take(values, &rows)?.borrow(), stats.kind())?;

@@ -10,8 +10,8 @@
 
 use staffa_kernels::{join_prefixes, sum_u32};
 
-use super::prelude::*;
 use super::onpair::OnPair;
+use super::prelude::*;
 use crate::decode::BytesDecoder;
 use crate::encode::rough_bytes;
 use crate::values::{Strings, StringsBuf};

@@ -14,9 +14,9 @@ use std::ops::Range;
 
 use staffa_kernels::FsstTable;
 
-use super::prelude::*;
 use super::lengths::{Contents, MeasuredStrings, StringLengths, read_ends};
 use super::onpair::OnPair;
+use super::prelude::*;
 use crate::values::Strings;
 
 /// See the [module](self).

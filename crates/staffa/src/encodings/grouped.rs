@@ -16,8 +16,8 @@ use std::sync::OnceLock;
 
 use staffa_kernels::{Int as _, gather};
 
-use super::prelude::*;
 use super::constant::Constant;
+use super::prelude::*;
 use crate::decode::{LazyWords, ReferenceStream, StreamOf, get_or_try_init};
 use crate::encode::Coder;
 use crate::format::put_varint;

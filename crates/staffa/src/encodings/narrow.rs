@@ -9,8 +9,8 @@
 
 use staffa_kernels::U256;
 
-use super::prelude::*;
 use super::exceptions::{Exceptions, Separated};
+use super::prelude::*;
 use crate::decode::{Aggregator, Needs, aggregate_vectors, sum_of};
 
 /// See the [module](self).

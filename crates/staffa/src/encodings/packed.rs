@@ -4,7 +4,10 @@
 //! tail (fewer values) is a plain little-endian bit string, so that ten values do not cost a whole
 //! vector.
 
-use staffa_kernels::{Packed, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail, unpack_tail};
+use staffa_kernels::{
+    Packed, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail,
+    unpack_tail,
+};
 
 use super::prelude::*;
 use crate::decode::{Aggregator, Needs, aggregate_vectors, sum_above, take_each};

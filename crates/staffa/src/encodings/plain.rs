@@ -12,8 +12,8 @@ use std::ops::Range;
 
 use staffa_kernels::{Word as _, as_bytes, copy_from_le};
 
-use super::prelude::*;
 use super::lengths::{Contents, MeasuredStrings, StringLengths};
+use super::prelude::*;
 use crate::decode::{Appended, StringVector, by_vector, take_each};
 use crate::values::{for_values, for_words};
 

@@ -10,7 +10,6 @@
 use super::prelude::*;
 use roaring::RoaringBitmap;
 
-
 /// See the [module](self).
 pub struct Roaring;
 

@@ -5,7 +5,6 @@
 //! payload = zigzag: u8, 0 or 1 | per vector: its bytes u16 | the vectors
 //! ```
 
-
 use super::prelude::*;
 use crate::format::put_varint;
 

@@ -15,9 +15,11 @@ mod order;
 use order::{reordered, size};
 use staffa_kernels::gather;
 
-use super::prelude::*;
 use super::codes::CodedStrings;
-use crate::decode::{Aggregator, Entries, LazyStrings, LazyWords, Range, aggregate_codes, filter_codes, no_code};
+use super::prelude::*;
+use crate::decode::{
+    Aggregator, Entries, LazyStrings, LazyWords, Range, aggregate_codes, filter_codes, no_code,
+};
 use crate::values::{OwnedValues, for_words};
 
 /// See the [module](self).

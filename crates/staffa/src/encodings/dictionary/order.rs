@@ -2,9 +2,9 @@
 
 use std::cmp::Reverse;
 
-use super::super::prelude::*;
 use super::super::escape::Escape;
 use super::super::front_coding::{self, FrontCoding};
+use super::super::prelude::*;
 use crate::encode::{Coded, Encoding as _, Sorted, rough_bytes};
 use crate::values::{OwnedValues, Strings};
 

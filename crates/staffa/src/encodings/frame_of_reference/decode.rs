@@ -4,8 +4,8 @@ use std::iter::repeat;
 
 use staffa_kernels::Packed;
 
-use super::super::prelude::*;
 use super::super::packed::{aggregate_sums, packed_len, unpack_value, unpack_vector};
+use super::super::prelude::*;
 use super::SIGNED;
 use crate::decode::bits_by_vector;
 use crate::decode::{Aggregator, Range, integer, sum_above, take_each};

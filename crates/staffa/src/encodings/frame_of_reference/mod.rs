@@ -21,8 +21,8 @@ mod frame;
 use decode::Frames;
 use frame::{Frame, exception_bytes};
 
-use super::prelude::*;
 use super::packed::pack_vector;
+use super::prelude::*;
 use crate::values::for_ints;
 
 /// Set in the exception bytes where exceptions may lie below the base.

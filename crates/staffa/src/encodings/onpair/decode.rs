@@ -4,11 +4,13 @@ use std::ops::Range;
 
 use staffa_kernels::{BytesDict, TokenRows};
 
-use super::super::prelude::*;
 use super::super::lengths::{Contents, MeasuredStrings, StringLengths, read_ends};
 use super::super::packed::PackedVectors;
+use super::super::prelude::*;
 use super::table::{LONGEST, SHARED, code_width};
-use crate::decode::{Appended, BytesDecoder, Entries, SharedDictionary, by_vector, no_row, take_strings};
+use crate::decode::{
+    Appended, BytesDecoder, Entries, SharedDictionary, by_vector, no_row, take_strings,
+};
 
 /// With as many rows of a vector, all of it is decoded: that takes 2 to 7 us, a row by itself some
 /// 0.2.

@@ -23,8 +23,8 @@ use table::{SHARED, strings_of, table};
 use tokens::Tokens;
 use train::{MOST, TRAINED, sample};
 
-use super::prelude::*;
 use super::packed::PackedVectors;
+use super::prelude::*;
 use crate::values::{Strings, StringsBuf};
 
 /// See the [module](self).

@@ -1,8 +1,7 @@
 //! Tokens of [`OnPair`](super::OnPair), and the codes of a text by the longest token at each place.
 
-
-use super::super::prelude::*;
 use super::super::packed::pack_vector;
+use super::super::prelude::*;
 use super::table::{LONGEST, code_width, strings_of};
 use crate::values::{Strings, StringsBuf};
 

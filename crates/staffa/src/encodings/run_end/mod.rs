@@ -13,9 +13,11 @@ mod ends;
 
 use ends::Ends;
 
-use super::prelude::*;
 use super::codes::CodedStrings;
-use crate::decode::{BitsDecoder, Entries, LazyStrings, LazyWords, Runs, filter_runs, many, take_vectors};
+use super::prelude::*;
+use crate::decode::{
+    BitsDecoder, Entries, LazyStrings, LazyWords, Runs, filter_runs, many, take_vectors,
+};
 use crate::values::{OwnedValues, for_words};
 
 /// See the [module](self).
