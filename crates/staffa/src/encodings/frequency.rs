@@ -184,24 +184,21 @@ fn open_strings<'a>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyD
         "{expected} exceptions expected, found {found}"
     );
     let (mut codes, all);
-    let others = match decoder.dictionary() {
-        Some(dictionary) => {
-            let strings = dictionary.strings()?;
-            codes = decode_all(dictionary.decoder())?;
-            if codes.iter().any(|code| *code as usize >= strings.len()) {
-                return Err(no_code(&codes, strings.len()));
-            }
-            strings
+    let others = if let Some(dictionary) = decoder.dictionary() {
+        let strings = dictionary.strings()?;
+        codes = decode_all(dictionary.decoder())?;
+        if codes.iter().any(|code| *code as usize >= strings.len()) {
+            return Err(no_code(&codes, strings.len()));
         }
-        None => {
-            codes = words(found)?;
-            codes
-                .iter_mut()
-                .zip(0..)
-                .for_each(|(code, row)| *code = row);
-            all = decode_all_strings(decoder.as_ref(), &mut cx.budget, "exceptions")?;
-            &all
-        }
+        strings
+    } else {
+        codes = words(found)?;
+        codes
+            .iter_mut()
+            .zip(0..)
+            .for_each(|(code, row)| *code = row);
+        all = decode_all_strings(decoder.as_ref(), &mut cx.budget, "exceptions")?;
+        &all
     };
     codes.iter_mut().for_each(|code| *code += 1);
     let bytes = others.contents().len() + node.payload.len();

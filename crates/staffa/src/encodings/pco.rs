@@ -217,12 +217,11 @@ fn open<'a, T: Decodable, N: OfWord<T> + 'a>(
         ends.push(end);
     }
     let rest = cursor.bytes(cursor.remaining())?;
-    let (chunk, pages) = match node.len {
-        0 => (None, rest),
-        _ => {
-            let (chunk, pages) = open_chunk::<N>(rest, cx)?;
-            (Some(chunk), pages)
-        }
+    let (chunk, pages) = if node.len == 0 {
+        (None, rest)
+    } else {
+        let (chunk, pages) = open_chunk::<N>(rest, cx)?;
+        (Some(chunk), pages)
     };
     let found = pages.len();
     corrupt_if!(found != end, "pages of {end} bytes expected, found {found}");
