@@ -5,13 +5,12 @@
 //! each occurs, the sum of packed words above a base. By default vectors are decoded and their
 //! selected values handed out while they are in the L1 cache; few selected values are read by
 //! themselves.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{VECTOR, Word, filter, gather, sum, sum_packed};
+use staffa_kernels::{BytesDict, VECTOR, Word, filter, gather, sum, sum_packed};
 
 use super::{
-    Appended, BytesDecoder, Decodable, Decoder, DictionaryStrings, Integer, Scratch, StringVector,
-    no_code, read_string_vector, vector_places,
+    Appended, BytesDecoder, Decodable, Decoder, DictionaryStrings, Integer, Runs, Scratch,
+    StringVector, no_code, read_string_vector, vector_places,
 };
 use crate::error::{Error, Result};
 use crate::values::{Bitmap, Kind, vector_len};
@@ -95,7 +94,8 @@ pub fn sum_above<T: Integer>(packed: &[u8], width: u32, base: T, kind: Kind) -> 
     (base + (1i128 << width) <= past).then(|| base * VECTOR as i128 + sum)
 }
 
-/// [`Decoder::aggregate`] by whole vectors, or by single values where few rows are selected.
+/// [`Decoder::aggregate`] by runs where there are some, else by whole vectors, or by single values
+/// where few rows are selected.
 pub fn aggregate_vectors<T: Word>(
     decoder: &(impl Decoder<T> + ?Sized),
     rows: Option<&Bitmap>,
@@ -103,6 +103,11 @@ pub fn aggregate_vectors<T: Word>(
     cx: &mut Scratch,
 ) -> Result<()> {
     let len = decoder.len();
+    if let Some(runs) = decoder.runs()?
+        && rows.is_none_or(|rows| suits_runs(rows, runs.1.len()))
+    {
+        return aggregate_runs(runs, rows, into);
+    }
     if let Some(rows) = few(rows, len) {
         let mut values = vec![T::default(); rows.len()];
         decoder.take(&rows, cx, &mut values)?;
@@ -122,6 +127,11 @@ pub fn aggregate_vectors<T: Word>(
         }
     }
     Ok(())
+}
+
+/// Whether selected rows are handed out run by run, rather than by vectors.
+fn suits_runs(rows: &Bitmap, runs: usize) -> bool {
+    runs * SHORT <= rows.len() && rows.count_ones() >= runs
 }
 
 fn fewer_bits() -> Error {
@@ -154,40 +164,19 @@ fn is_selected(bits: Option<&[u64]>, i: usize) -> Result<bool> {
     })
 }
 
-/// [`Decoder::aggregate`] of runs with these ends: run by run, unless vectors of the selected rows
-/// cost less.
-pub fn aggregate_runs<T: Word>(
-    decoder: &impl Decoder<T>,
-    (values, ends): (&[T], &[u32]),
+/// Aggregates runs: all of them, or as many rows of each as are selected.
+fn aggregate_runs<T: Word>(
+    (values, ends): Runs<'_, T>,
     rows: Option<&Bitmap>,
     into: &mut dyn Aggregator<T>,
-    cx: &mut Scratch,
 ) -> Result<()> {
-    let mut counts = [0; VECTOR];
-    let mut start = 0;
-    let Some(rows) = rows else {
-        for (values, ends) in values.chunks(VECTOR).zip(ends.chunks(VECTOR)) {
-            for (count, end) in counts.iter_mut().zip(ends) {
-                *count = end - start;
-                start = *end;
-            }
-            let counts = counts.get(..ends.len());
-            into.runs(
-                values,
-                counts.ok_or_else(|| Error::internal("more runs than a vector has"))?,
-            )?;
-        }
-        return Ok(());
-    };
-    if ends.len() * SHORT > decoder.len() || rows.count_ones() < ends.len() {
-        return aggregate_vectors(decoder, Some(rows), into, cx);
-    }
     let (mut selected, mut counts) = (Vec::with_capacity(VECTOR), Vec::with_capacity(VECTOR));
+    let mut start = 0;
     for (values, ends) in values.chunks(VECTOR).zip(ends.chunks(VECTOR)) {
         selected.clear();
         counts.clear();
         for (value, end) in values.iter().zip(ends) {
-            let count = rows.count_of(start..*end);
+            let count = rows.map_or(end - start, |rows| rows.count_of(start..*end));
             if count > 0 {
                 selected.push(*value);
                 counts.push(count);
@@ -331,7 +320,7 @@ pub fn aggregate_strings(
         return strings.iter().try_for_each(|s| into.string(s?, 1));
     }
     if let Some(dictionary) = decoder.dictionary() {
-        return aggregate_dictionary(dictionary, len, rows, into, cx);
+        return aggregate_dictionary(dictionary, rows, into, cx);
     }
     vectors(rows, len).try_for_each(|(v, selected)| {
         read_string_vector(decoder, v, max_bytes, cx, |strings| {
@@ -346,52 +335,64 @@ pub fn aggregate_strings(
     })
 }
 
+/// Hands on the strings of codes, in the order of the rows.
+struct TranslatedStrings<'f> {
+    dictionary: &'f BytesDict,
+    into: &'f mut dyn StringAggregator,
+}
+
+impl TranslatedStrings<'_> {
+    fn string(&mut self, code: u32, count: u32) -> Result<()> {
+        let string = self.dictionary.get(code as usize);
+        let string = string.ok_or_else(|| no_code(&[code], self.dictionary.len()))?;
+        self.into.string(string, count)
+    }
+}
+
+impl Aggregator<u32> for TranslatedStrings<'_> {
+    fn needs(&self) -> Needs {
+        Needs::InOrder
+    }
+
+    fn values(&mut self, codes: &[u32]) -> Result<()> {
+        let mut runs = codes.chunk_by(|a, b| a == b);
+        runs.try_for_each(|run| match run {
+            [code, ..] => self.string(*code, run.len() as u32),
+            [] => Ok(()),
+        })
+    }
+
+    fn runs(&mut self, codes: &[u32], counts: &[u32]) -> Result<()> {
+        let mut runs = codes.iter().zip(counts);
+        runs.try_for_each(|(code, count)| self.string(*code, *count))
+    }
+
+    fn sum(&mut self, _: i128) -> Result<()> {
+        Err(no_sum())
+    }
+}
+
 /// Strings of a dictionary: runs of equal codes where order matters, else each entry that occurs.
 fn aggregate_dictionary(
     dictionary: &dyn DictionaryStrings,
-    len: usize,
     rows: Option<&Bitmap>,
     into: &mut dyn StringAggregator,
     cx: &mut Scratch,
 ) -> Result<()> {
-    let strings = dictionary.strings()?;
+    let (codes, strings) = (dictionary.decoder(), dictionary.strings()?);
     let in_order = into.in_order();
-    let mut hand_out = |code: u32, count: u32| {
-        let string = strings.get(code as usize);
-        into.string(
-            string.ok_or_else(|| no_code(&[code], strings.len()))?,
-            count,
-        )
+    let mut translated = TranslatedStrings {
+        dictionary: strings,
+        into,
     };
-    let mut occurs = Bitmap::filled(strings.len(), false);
-    // A code and its number of rows up to here.
-    let mut run: Option<(u32, u32)> = None;
-    let mut buffer = cx.take_u32();
-    for (v, selected) in vectors(rows, len) {
-        let codes = vector_places(&mut buffer, len, v)?;
-        dictionary.codes(v, cx, codes)?;
-        for (i, &code) in codes.iter().enumerate() {
-            if !is_selected(selected, i)? {
-                continue;
-            }
-            match &mut run {
-                Some((before, count)) if *before == code => *count += 1,
-                before => {
-                    let ended = before.replace((code, 1));
-                    if let (true, Some((code, count))) = (in_order, ended) {
-                        hand_out(code, count)?;
-                    }
-                    if code as usize >= strings.len() {
-                        return Err(no_code(&[code], strings.len()));
-                    }
-                    occurs.set(code as usize, true);
-                }
-            }
-        }
-    }
-    cx.give_u32(buffer);
     if in_order {
-        return run.map_or(Ok(()), |(code, count)| hand_out(code, count));
+        return codes.aggregate(rows, &mut translated, cx);
     }
-    occurs.ones().try_for_each(|code| hand_out(code, 1))
+    let mut histogram = Histogram {
+        counts: vec![0; strings.len()],
+        once: true,
+    };
+    codes.aggregate(rows, &mut histogram, cx)?;
+    let mut found = (0..).zip(histogram.counts).filter(|(_, count)| *count > 0);
+    found.try_for_each(|(code, _)| translated.string(code, 1))
 }

@@ -1,5 +1,4 @@
 //! All values of a decoder, in memory taken out of a budget.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::ops::Deref;
 
@@ -35,11 +34,18 @@ pub fn words<T: Word>(len: usize) -> Result<PoolVec<T>> {
 /// All values of a decoder.
 pub fn decode_all<T: Decodable>(decoder: &dyn Decoder<T>) -> Result<PoolVec<T>> {
     let mut out = words(decoder.len())?;
-    let mut cx = Scratch::default();
-    for (v, chunk) in out.chunks_mut(VECTOR).enumerate() {
-        decoder.vector(v, &mut cx, chunk)?;
-    }
+    decode_into(decoder, &mut Scratch::default(), &mut out)?;
     Ok(out)
+}
+
+/// All values of a decoder into `out`, which has a place for each.
+pub(super) fn decode_into<T: Decodable>(
+    decoder: &dyn Decoder<T>,
+    cx: &mut Scratch,
+    out: &mut [T],
+) -> Result<()> {
+    let mut vectors = out.chunks_mut(VECTOR).enumerate();
+    vectors.try_for_each(|(v, vector)| decoder.vector(v, cx, vector))
 }
 
 /// Bytes of all strings of a decoder; takes the memory of the strings out of the budget.
@@ -72,7 +78,7 @@ pub fn decode_strings(decoder: &dyn BytesDecoder, bytes: usize, what: &str) -> R
     let all = BytesDictBuilder::new(len, bytes);
     let mut all =
         all.ok_or_else(|| Error::limit(format!("{what}: no memory for {bytes} bytes")))?;
-    let mut lengths = cx.take_u32();
+    let mut lengths = [0; VECTOR];
     for v in 0..len.div_ceil(VECTOR) {
         let lengths = vector_places(&mut lengths, len, v)?;
         let written = decoder.vector(v, &mut cx, lengths, all.room())?;

@@ -1,9 +1,8 @@
 //! Strings gathered from several vectors or blocks, one after another.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{BytesDict, PoolBuf, VECTOR};
 
-use super::{StringVector, check_bytes, no_code, no_row};
+use super::{StringVector, check_bytes, corrupt_if, no_code, no_row};
 use crate::error::{Error, Result};
 
 /// Memory out of the pool.
@@ -100,11 +99,10 @@ impl Appended {
     ) -> Result<()> {
         check_bytes(bytes, self.room)?;
         let found = self.write(count, bytes, write)?;
-        if found != Some(bytes) {
-            return Err(Error::corrupt(format!(
-                "strings of {bytes} bytes expected, found {found:?}"
-            )));
-        }
+        corrupt_if!(
+            found != Some(bytes),
+            "strings of {bytes} bytes expected, found {found:?}"
+        );
         Ok(())
     }
 

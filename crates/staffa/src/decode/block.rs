@@ -1,13 +1,13 @@
 //! Open blocks: the decoders of validity and values.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::borrow::Cow;
 
 use staffa_kernels::{VECTOR, Word, fill_past_cache};
 
+use super::all::decode_into;
 use super::{
     AnyDecoder, Budget, Decodable, Decoder, Opener, ReferenceBlock, Scratch, Selection,
-    SharedDictionary, longer_than_declared, no_row, words,
+    SharedDictionary, corrupt_if, longer_than_declared, no_row, words,
 };
 use crate::error::{Error, Result};
 use crate::format::block::Parsed;
@@ -68,11 +68,9 @@ impl<'a> Block<'a> {
             .map(|node| cx.open_bits(node)?.bits())
             .transpose()?;
         let valid = validity.as_ref().map_or(parsed.len, Bitmap::count_ones);
-        if parsed.compacted && parsed.values.as_ref().map_or(0, |v| v.len) != valid {
-            return Err(Error::corrupt(format!(
-                "{valid} values expected, as many as are valid"
-            )));
-        }
+        let values = parsed.values.as_ref().map_or(0, |v| v.len);
+        let is_other = parsed.compacted && values != valid;
+        corrupt_if!(is_other, "{valid} values expected, as many as are valid");
         if let Some(rows) = validity.as_ref().filter(|_| parsed.compacted) {
             cx.references = references(Some(rows));
         }
@@ -103,19 +101,17 @@ impl<'a> Block<'a> {
         out: &mut [T],
     ) -> Result<()> {
         let count = decoder.len();
-        let Some(present) = out.get_mut(..count) else {
-            return Err(Error::corrupt(format!(
-                "at most {} values expected, found {count}",
-                self.len
-            )));
-        };
-        for (v, vector) in present.chunks_mut(VECTOR).enumerate() {
-            decoder.vector(v, cx, vector)?;
-        }
+        let present = out.get_mut(..count).ok_or_else(|| self.too_many(count))?;
+        decode_into(decoder, cx, present)?;
         if let Some(validity) = self.validity.as_ref().filter(|_| self.compacted) {
             expand(out, count, validity)?;
         }
         Ok(())
+    }
+
+    fn too_many(&self, count: usize) -> Error {
+        let most = self.len;
+        Error::corrupt(format!("at most {most} values expected, found {count}"))
     }
 
     /// As [`words`](Self::words), with stores that bypass the caches.
@@ -137,14 +133,8 @@ impl<'a> Block<'a> {
                 Ok(())
             });
         }
-        let found = out.get_mut(..decoder.len());
-        let found = found.ok_or_else(|| {
-            Error::corrupt(format!(
-                "{} values expected, found {}",
-                self.len,
-                decoder.len()
-            ))
-        })?;
+        let count = decoder.len();
+        let found = out.get_mut(..count).ok_or_else(|| self.too_many(count))?;
         fill_past_cache(found, |v, values| decoder.vector(v, cx, values))
     }
 
@@ -156,12 +146,9 @@ impl<'a> Block<'a> {
             return Ok(0);
         };
         let count = decoder.len();
-        let Some(present) = lengths.get_mut(..count) else {
-            return Err(Error::corrupt(format!(
-                "at most {} values expected, found {count}",
-                self.len
-            )));
-        };
+        let present = lengths
+            .get_mut(..count)
+            .ok_or_else(|| self.too_many(count))?;
         let mut at = 0;
         for (v, vector) in present.chunks_mut(VECTOR).enumerate() {
             let out = out.get_mut(at..).ok_or_else(longer_than_declared)?;

@@ -1,6 +1,5 @@
 //! What opening a node needs beside the node: memory within a budget, shared dictionaries, reference
 //! columns.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::fmt;
 
@@ -156,13 +155,13 @@ impl<'a> OpenContext<'a> {
 }
 
 /// Opens nodes by the id of their encoding.
-pub trait Registry: Sync {
+pub trait Registry: fmt::Debug + Sync {
     /// A decoder for a node, whose structure is checked.
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>>;
 }
 
 /// What all blocks of a file are opened with.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct Opener {
     /// The encodings.
     pub registry: &'static dyn Registry,
@@ -185,13 +184,5 @@ impl Opener {
             shared,
             references,
         }
-    }
-}
-
-impl fmt::Debug for Opener {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Opener")
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
     }
 }

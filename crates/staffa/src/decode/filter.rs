@@ -3,7 +3,6 @@
 //! A comparison with a literal is a range of words. A dictionary tests each entry once and filters
 //! its codes, runs test each run once, a frame of reference tests a vector once that lies inside or
 //! outside of the range. Otherwise a vector is decoded and compared while it is in the L1 cache.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use memchr::memmem::Finder;
 use staffa_kernels::{VECTOR, begin_with, in_range, in_set, order_floats, sum_u32};
@@ -113,6 +112,11 @@ pub fn filter_vectors<T: Integer>(
     range: &Range<T>,
     cx: &mut Scratch,
 ) -> Result<Bitmap> {
+    if let Some((values, ends)) = decoder.runs()? {
+        let passing = range.of_values(values);
+        let passing = (0..passing.len()).map(|run| passing.get(run));
+        return Ok(filter_runs(passing, ends, decoder.len()));
+    }
     let mut buffer = [T::ZERO; VECTOR];
     bits_by_vector(decoder.len(), |v, words| {
         let values = vector_places(&mut buffer, decoder.len(), v)?;
@@ -252,6 +256,10 @@ pub fn filter_codes(
     passing: &Bitmap,
     cx: &mut Scratch,
 ) -> Result<Bitmap> {
+    if let Some((codes_of, ends)) = codes.runs()? {
+        let passing = codes_of.iter().map(|code| passing.get(*code as usize));
+        return Ok(filter_runs(passing, ends, codes.len()));
+    }
     let ends = passing.ones().next().zip(passing.ones().last());
     let Some((first, last)) = ends else {
         return Ok(Bitmap::filled(codes.len(), false));
@@ -259,15 +267,14 @@ pub fn filter_codes(
     if (last - first) as usize + 1 == passing.count_ones() {
         return codes.filter(&Range::between(first, last), cx);
     }
-    let mut buffer = cx.take_u32();
-    let found = bits_by_vector(codes.len(), |v, words| {
-        let codes_of = vector_places(&mut buffer, codes.len(), v)?;
-        codes.vector(v, cx, codes_of)?;
-        in_set(codes_of, passing.words(), words);
-        Ok(())
-    });
-    cx.give_u32(buffer);
-    found
+    cx.with(VECTOR, |cx, buffer| {
+        bits_by_vector(codes.len(), |v, words| {
+            let codes_of = vector_places(buffer, codes.len(), v)?;
+            codes.vector(v, cx, codes_of)?;
+            in_set(codes_of, passing.words(), words);
+            Ok(())
+        })
+    })
 }
 
 /// The bits of `len` rows in runs: those of runs that pass are set.

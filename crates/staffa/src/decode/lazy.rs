@@ -4,7 +4,6 @@
 //! The first read of a few values takes these by themselves: a point read decodes none of the
 //! others. A read of more values, or a second read, decodes all of them: a block that is kept is
 //! likely to be read again.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -103,6 +102,8 @@ enum Origin<D: ?Sized> {
     Child(Box<D>),
     /// A shared dictionary, whose tree is opened for each read: its decoder would borrow from it.
     Shared(SharedTree),
+    /// Nowhere else: they are decoded.
+    Decoded,
 }
 
 /// Lazy words.
@@ -133,26 +134,53 @@ impl<D: ?Sized, A> LazyValues<D, A> {
             all: Lazy::default(),
         }
     }
+
+    fn known(len: usize, all: A) -> Self {
+        Self {
+            origin: Origin::Decoded,
+            len,
+            string_bytes: 0,
+            what: "values",
+            all: Lazy {
+                all: OnceLock::from(all),
+                ..Lazy::default()
+            },
+        }
+    }
+}
+
+fn no_origin() -> Error {
+    Error::internal("decoded values are decoded again")
 }
 
 impl<'a, T: Decodable> LazyWords<'a, T> {
     /// Opens a node and takes the memory of all its words out of the budget.
     pub fn open(node: &NodeRef<'a>, cx: &mut OpenContext<'a>, what: &'static str) -> Result<Self> {
         cx.budget.take((node.len * T::BYTES) as u64, what)?;
-        let decoder = cx.open_words::<T>(node)?;
-        Ok(Self {
+        Ok(Self::of(cx.open_words::<T>(node)?, what))
+    }
+
+    /// The words of a decoder.
+    pub fn of(decoder: Box<dyn Decoder<T> + 'a>, what: &'static str) -> Self {
+        Self {
             len: decoder.len(),
             string_bytes: 0,
             what,
             origin: Origin::Child(decoder),
             all: Lazy::default(),
-        })
+        }
+    }
+
+    /// Words that are decoded.
+    pub fn decoded(words: PoolVec<T>) -> Self {
+        Self::known(words.len(), words)
     }
 
     fn read<R>(&self, read: impl FnOnce(&dyn Decoder<T>) -> Result<R>) -> Result<R> {
         match &self.origin {
             Origin::Child(decoder) => read(decoder.as_ref()),
             Origin::Shared(tree) => tree.open(|node, cx| read(cx.open_words::<T>(node)?.as_ref())),
+            Origin::Decoded => Err(no_origin()),
         }
     }
 
@@ -187,7 +215,13 @@ impl<'a> LazyStrings<'a> {
         match &self.origin {
             Origin::Child(decoder) => read(decoder.as_ref()),
             Origin::Shared(tree) => tree.open(|node, cx| read(cx.open_bytes(node)?.as_ref())),
+            Origin::Decoded => Err(no_origin()),
         }
+    }
+
+    /// Strings that are decoded.
+    pub fn decoded(strings: BytesDict) -> Self {
+        Self::known(strings.len(), strings)
     }
 
     /// All strings.

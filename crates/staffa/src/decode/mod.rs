@@ -23,8 +23,8 @@ mod string_vector;
 mod take;
 
 pub(crate) use aggregate::{
-    Aggregator, Needs, StringAggregator, aggregate_codes, aggregate_runs, aggregate_strings,
-    aggregate_vectors, integer, sum_above, sum_of,
+    Aggregator, Needs, StringAggregator, aggregate_codes, aggregate_strings, aggregate_vectors,
+    integer, sum_above, sum_of,
 };
 pub use all::{Entries, decode_all, decode_all_strings, decode_strings, strings_bytes, words};
 pub(crate) use appended::{Appended, memory};
@@ -35,7 +35,7 @@ pub(crate) use filter::{
     filter_vectors,
 };
 pub(crate) use lazy::{Lazy, LazyStrings, LazyWords, get_or_try_init, take_unsorted};
-pub(crate) use reference::{AlignedCodes, AlignedWords};
+pub(crate) use reference::AlignedWords;
 pub use reference::{ReferenceBlock, ReferenceStream, StreamOf};
 pub use scratch::Scratch;
 pub(crate) use scratch::vector_places;
@@ -52,6 +52,58 @@ pub(crate) use take::{
 
 use crate::error::Result;
 use crate::values::{Bitmap, Physical};
+
+/// Returns [`Error::corrupt`](crate::error::Error::corrupt) with a message where something is wrong.
+macro_rules! corrupt_if {
+    ($wrong:expr, $($message:tt)*) => {
+        if $wrong {
+            return Err($crate::error::Error::corrupt(format!($($message)*)));
+        }
+    };
+}
+pub(crate) use corrupt_if;
+
+/// Which values are decoded.
+#[derive(Debug, Clone, Copy)]
+pub enum Rows<'r> {
+    /// Those of a vector.
+    Vector(usize),
+    /// Those at some rows, which ascend.
+    At(&'r [u32]),
+}
+
+impl Rows<'_> {
+    /// Decodes these values of a decoder into `out`, which has a place for each.
+    pub fn decode<T: Word>(
+        self,
+        decoder: &(impl Decoder<T> + ?Sized),
+        cx: &mut Scratch,
+        out: &mut [T],
+    ) -> Result<()> {
+        match self {
+            Self::Vector(v) => decoder.vector(v, cx, out),
+            Self::At(rows) => decoder.take(rows, cx, out),
+        }
+    }
+}
+
+/// [`Decoder::vector`] and [`Decoder::take`] by the decoder's own `read`, which takes [`Rows`]: for
+/// values that follow from the values of children at the same rows.
+macro_rules! read_by_rows {
+    ($T:ty) => {
+        fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [$T]) -> Result<()> {
+            self.read($crate::decode::Rows::Vector(v), cx, out)
+        }
+
+        fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [$T]) -> Result<()> {
+            self.read($crate::decode::Rows::At(rows), cx, out)
+        }
+    };
+}
+pub(crate) use read_by_rows;
+
+/// The values of runs, and the rows at which these end.
+pub type Runs<'a, T> = (&'a [T], &'a [u32]);
 
 /// Decodes words of type `T`.
 ///
@@ -76,6 +128,11 @@ pub trait Decoder<T>: Send + Sync {
     /// Vector `v` as packed bits, where it is full and nothing else is to be done to it.
     fn packed(&self, _v: usize) -> Option<Packed<'_, T>> {
         None
+    }
+
+    /// All values as runs, where they are stored so.
+    fn runs(&self) -> Result<Option<Runs<'_, T>>> {
+        Ok(None)
     }
 
     /// Which values are in the range: a bit for each. By default all vectors are decoded and
@@ -170,9 +227,14 @@ pub trait DictionaryStrings {
         false
     }
 
-    /// Decodes the codes of vector `v` into `out`, which has [`vector_len`] places. A code may be
-    /// past the end of the entries: whoever looks it up checks that.
-    fn codes(&self, v: usize, cx: &mut Scratch, out: &mut [u32]) -> Result<()>;
+    /// The code of every row. A code may be past the end of the entries: whoever looks it up checks
+    /// that.
+    fn decoder(&self) -> &dyn Decoder<u32>;
+
+    /// Decodes the codes of vector `v` into `out`, which has [`vector_len`] places.
+    fn codes(&self, v: usize, cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
+        self.decoder().vector(v, cx, out)
+    }
 }
 
 /// Decodes bits, all at once: a block has 8 KB of them at most.

@@ -4,15 +4,15 @@
 //! its row group, which are not derived themselves. It refers to a *stream* of such a block: its
 //! values, the first child of their root (the codes of a dictionary, the digits of ALP), or its
 //! validity. A stream is *aligned* to the derived block when it has one word for each of its values.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::OnceLock;
 
 use staffa_kernels::{PoolVec, VECTOR, filter};
 
+use super::all::decode_into;
 use super::{
-    Budget, Decodable, Decoder, Integer, OpenContext, Opener, Scratch, Selection, decode_all,
-    get_or_try_init, no_row, vector_places, words,
+    Budget, Decodable, Decoder, Integer, OpenContext, Opener, Rows, Scratch, Selection, corrupt_if,
+    decode_all, get_or_try_init, no_row, read_by_rows, words,
 };
 use crate::error::{Error, Result};
 use crate::format::NodeRef;
@@ -62,8 +62,8 @@ pub struct ReferenceStream<'a> {
     pub from: StreamOf,
     /// Its words.
     pub words: Values<'a>,
-    /// The coefficient of the stream in a sum of several.
-    pub times: i64,
+    /// Its coefficient in a sum of several streams.
+    pub coefficient: i64,
 }
 
 /// A stream, one word for each value of the derived block.
@@ -75,15 +75,20 @@ pub(crate) enum AlignedWords<'a, T> {
 }
 
 impl<T: Decodable> AlignedWords<'_, T> {
-    /// Words of vector `v`.
-    pub(crate) fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        match self {
-            Self::Same(decoder) => decoder.vector(v, cx, out),
-            Self::Aligned(stream) => {
-                out.copy_from_slice(stream.vector(v, out.len())?);
-                Ok(())
-            }
+    /// Words of `rows`, borrowed where they are decoded, else decoded into `buffer`, which has a place
+    /// for each.
+    pub(crate) fn read<'b>(
+        &'b self,
+        rows: Rows<'_>,
+        cx: &mut Scratch,
+        buffer: &'b mut [T],
+    ) -> Result<&'b [T]> {
+        match (self, rows) {
+            (Self::Same(decoder), _) => rows.decode(decoder.as_ref(), cx, buffer)?,
+            (Self::Aligned(stream), Rows::Vector(v)) => return stream.vector(v, buffer.len()),
+            (Self::Aligned(stream), Rows::At(rows)) => stream.take(rows, cx, buffer)?,
         }
+        Ok(buffer)
     }
 
     /// Bytes held once all words are decoded.
@@ -91,31 +96,6 @@ impl<T: Decodable> AlignedWords<'_, T> {
         match self {
             Self::Same(_) => 0,
             Self::Aligned(stream) => (stream.rows * T::BYTES + stream.rows / 4) as u64,
-        }
-    }
-
-    /// Words of vector `v`, borrowed where they are decoded, else decoded into `buffer`, which has a
-    /// place for each.
-    pub(crate) fn vector_in<'b>(
-        &'b self,
-        v: usize,
-        cx: &mut Scratch,
-        buffer: &'b mut [T],
-    ) -> Result<&'b [T]> {
-        match self {
-            Self::Same(decoder) => {
-                decoder.vector(v, cx, buffer)?;
-                Ok(buffer)
-            }
-            Self::Aligned(stream) => stream.vector(v, buffer.len()),
-        }
-    }
-
-    /// Words at `rows`, which ascend.
-    pub(crate) fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        match self {
-            Self::Same(decoder) => decoder.take(rows, cx, out),
-            Self::Aligned(stream) => stream.take(rows, cx, out),
         }
     }
 }
@@ -159,13 +139,11 @@ impl<T: Decodable> AlignedStream<'_, T> {
             none.fill(T::default());
             return Ok(none);
         };
-        let (mut all, mut cx) = (words::<T>(self.rows)?, Scratch::default());
+        let mut all = words::<T>(self.rows)?;
         let found = all
             .get_mut(..decoder.len())
             .ok_or_else(|| other_len(self.rows, decoder.len()))?;
-        for (v, vector) in found.chunks_mut(VECTOR).enumerate() {
-            decoder.vector(v, &mut cx, vector)?;
-        }
+        decode_into(decoder.as_ref(), &mut Scratch::default(), found)?;
         if let Some(present) = &self.present {
             expand(&mut all, decoder.len(), present)?;
         }
@@ -215,77 +193,36 @@ impl<T: Decodable> AlignedStream<'_, T> {
 
 /// An aligned stream as codes: words of any width less a base. A word below the base, or 2^32 or more
 /// above it, becomes a code past any dictionary.
-pub(crate) trait AlignedCodes: Send + Sync {
-    /// Bytes held once all codes are decoded.
-    fn held(&self) -> u64;
-
-    /// Codes of vector `v`.
-    fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [u32]) -> Result<()>;
-
-    /// Codes at `rows`, which ascend.
-    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [u32]) -> Result<()>;
-}
-
-struct CodesOfWords<'a, T> {
+struct AlignedCodes<'a, T> {
     words: AlignedWords<'a, T>,
     base: u64,
+    len: usize,
 }
 
-impl<T: Integer> CodesOfWords<'_, T> {
-    fn above(&self, words: &[T], out: &mut [u32]) {
-        for (code, word) in out.iter_mut().zip(words) {
-            *code = word.to_u64().wrapping_sub(self.base).min(u32::MAX.into()) as u32;
-        }
-    }
-}
-
-impl<T: Integer> AlignedCodes for CodesOfWords<'_, T> {
-    fn held(&self) -> u64 {
-        self.words.held()
-    }
-
-    fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
-        let mut buffer = [T::ZERO; VECTOR];
-        let words = vector_places(&mut buffer, out.len(), 0)?;
-        self.words.vector(v, cx, words)?;
-        self.above(words, out);
-        Ok(())
-    }
-
-    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
-        let mut words = vec![T::ZERO; rows.len()];
-        self.words.take(rows, cx, &mut words)?;
-        self.above(&words, out);
-        Ok(())
+impl<T: Integer> AlignedCodes<'_, T> {
+    fn read(&self, rows: Rows<'_>, cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
+        let above = |word: u64| word.wrapping_sub(self.base).min(u32::MAX.into()) as u32;
+        cx.with(out.len(), |cx, buffer| {
+            let words = self.words.read(rows, cx, buffer)?;
+            let codes = out.iter_mut().zip(words);
+            if T::BITS == 32 && self.base <= T::MAX.to_u64() {
+                // Words as wide as codes wrap around to codes past any dictionary.
+                let base = T::from_u64(self.base);
+                codes.for_each(|(code, word)| *code = word.wrapping_sub(base).to_u64() as u32);
+            } else {
+                codes.for_each(|(code, word)| *code = above(word.to_u64()));
+            }
+            Ok(())
+        })
     }
 }
 
-/// Words as wide as codes, decoded in place.
-struct CodesInPlace<'a> {
-    words: AlignedWords<'a, u32>,
-    base: u32,
-}
-
-impl AlignedCodes for CodesInPlace<'_> {
-    fn held(&self) -> u64 {
-        self.words.held()
+impl<T: Integer> Decoder<u32> for AlignedCodes<'_, T> {
+    fn len(&self) -> usize {
+        self.len
     }
 
-    fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
-        self.words.vector(v, cx, out)?;
-        if self.base > 0 {
-            out.iter_mut()
-                .for_each(|code| *code = code.wrapping_sub(self.base));
-        }
-        Ok(())
-    }
-
-    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
-        self.words.take(rows, cx, out)?;
-        out.iter_mut()
-            .for_each(|code| *code = code.wrapping_sub(self.base));
-        Ok(())
-    }
+    read_by_rows!(u32);
 }
 
 /// A block of a reference column, for the derived block of the same rows.
@@ -399,30 +336,27 @@ impl<'a> ReferenceBlock<'a> {
             Some(rows) => bits.gathered(rows),
             None => bits,
         };
-        if bits.len() != len {
-            return Err(Error::corrupt(format!(
-                "a stream of {len} bits expected, found {}",
-                bits.len()
-            )));
-        }
+        corrupt_if!(
+            bits.len() != len,
+            "a stream of {len} bits expected, found {}",
+            bits.len()
+        );
         Ok(bits)
     }
 
-    /// Opens a stream as codes above a base, for a derived block of `len` values.
+    /// Opens a stream as codes above a base, for a derived block of `len` values; also the bytes held
+    /// once all codes are decoded.
     pub(crate) fn codes(
         &self,
         from: StreamOf,
         base: u64,
         len: usize,
-    ) -> Result<Box<dyn AlignedCodes + 'a>> {
+    ) -> Result<(Box<dyn Decoder<u32> + 'a>, u64)> {
         let ty = self.physical_type(from)?.unwrap_or(PhysicalType::U32);
-        if let (PhysicalType::U32, Ok(base)) = (ty, u32::try_from(base)) {
-            return Ok(Box::new(CodesInPlace {
-                words: self.open(from, len)?,
-                base,
-            }));
-        }
-        for_ints!(ty, T => Ok(Box::new(CodesOfWords { words: self.open::<T>(from, len)?, base })),
-            other => Err(Error::corrupt(format!("a stream of integers expected, found {other:?}"))))
+        for_ints!(ty, T => {
+            let words = self.open::<T>(from, len)?;
+            let held = words.held();
+            Ok((Box::new(AlignedCodes { words, base, len }), held))
+        }, other => Err(Error::corrupt(format!("a stream of integers expected, found {other:?}"))))
     }
 }

@@ -1,6 +1,6 @@
-//! Buffers of one vector that decoders use again.
+//! Scratch: a decoder's buffers.
 
-use staffa_kernels::VECTOR;
+use staffa_kernels::{Int, VECTOR, as_bytes_mut, cast_slice_mut};
 
 use crate::error::{Error, Result};
 use crate::values::vector_len;
@@ -12,44 +12,43 @@ pub(crate) fn vector_places<T>(buffer: &mut [T], len: usize, v: usize) -> Result
         .ok_or_else(|| Error::internal("a buffer is shorter than a vector"))
 }
 
-/// Buffers of one vector that decoders borrow and give back, so that a scan allocates none.
+/// Buffers that decoders borrow, so that a scan allocates none.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    u32s: Vec<Vec<u32>>,
-    u64s: Vec<Vec<u64>>,
+    /// Free buffers of words, each of a vector of 64-bit words or more.
+    words: Vec<Vec<u64>>,
+    /// Free buffers of bytes.
     bytes: Vec<Vec<u8>>,
 }
 
 impl Scratch {
-    /// A buffer of one vector of 32-bit words with arbitrary content.
-    pub fn take_u32(&mut self) -> Vec<u32> {
-        self.u32s.pop().unwrap_or_else(|| vec![0; VECTOR])
+    /// Lends `f` places for `len` integers, of arbitrary content.
+    pub fn with<T: Int, R>(
+        &mut self,
+        len: usize,
+        f: impl FnOnce(&mut Self, &mut [T]) -> Result<R>,
+    ) -> Result<R> {
+        let mut buffer = self.words.pop().unwrap_or_else(|| vec![0; VECTOR]);
+        if buffer.len() < len {
+            buffer.resize(len, 0);
+        }
+        let places = cast_slice_mut(as_bytes_mut(&mut buffer)).and_then(|all| all.get_mut(..len));
+        let places = places.ok_or_else(|| Error::internal("a buffer of fewer words"))?;
+        let result = f(self, places);
+        self.words.push(buffer);
+        result
     }
 
-    /// Gives a buffer back.
-    pub fn give_u32(&mut self, buffer: Vec<u32>) {
-        self.u32s.push(buffer);
-    }
-
-    /// A buffer of one vector of 64-bit words with arbitrary content.
-    pub fn take_u64(&mut self) -> Vec<u64> {
-        self.u64s.pop().unwrap_or_else(|| vec![0; VECTOR])
-    }
-
-    /// Gives a buffer back.
-    pub fn give_u64(&mut self, buffer: Vec<u64>) {
-        self.u64s.push(buffer);
-    }
-
-    /// A buffer of `len` bytes with arbitrary content: strings of one vector.
-    pub fn take_bytes(&mut self, len: usize) -> Vec<u8> {
+    /// Lends `f` `len` bytes of arbitrary content: strings of one vector.
+    pub fn with_bytes<R>(
+        &mut self,
+        len: usize,
+        f: impl FnOnce(&mut Self, &mut [u8]) -> Result<R>,
+    ) -> Result<R> {
         let mut buffer = self.bytes.pop().unwrap_or_default();
         buffer.resize(len, 0);
-        buffer
-    }
-
-    /// Gives a buffer back.
-    pub fn give_bytes(&mut self, buffer: Vec<u8>) {
+        let result = f(self, &mut buffer);
         self.bytes.push(buffer);
+        result
     }
 }

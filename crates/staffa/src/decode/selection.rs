@@ -3,11 +3,10 @@
 //! A list costs some nanoseconds a value to make and to follow. Bits cost next to nothing to make,
 //! and compact a decoded vector by a register at a time (Data Formats in Analytical DBMSs, figure
 //! 28: selection vectors against bitmaps).
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::ops::Range;
 
-use super::many;
+use super::{corrupt_if, many};
 use crate::error::{Error, Result};
 use crate::values::Bitmap;
 
@@ -246,11 +245,10 @@ impl ChunkSelection {
         let (Some((first, _)), Some((_, last))) = (spans.first(), spans.last()) else {
             return Ok(Self::List(Vec::new()));
         };
-        if *last > end {
-            return Err(Error::corrupt(format!(
-                "lists of {end} items in all expected, found an end at {last}"
-            )));
-        }
+        corrupt_if!(
+            *last > end,
+            "lists of {end} items in all expected, found an end at {last}"
+        );
         // Check the limit before allocating the items.
         let count = spans.iter().fold(0u64, |sum, (start, end)| {
             sum.saturating_add(end.saturating_sub(*start))

@@ -9,7 +9,6 @@
 //! which all blocks use.
 //!
 //! [`LazyValues`]: super::LazyValues
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::any::Any;
 use std::fmt;

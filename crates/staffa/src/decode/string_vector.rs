@@ -1,9 +1,9 @@
 //! Vectors of byte strings: their lengths, and their bytes one string after another. Take, filter
 //! and aggregate walk over strings through these.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use super::{BytesDecoder, Scratch, vector_places};
+use super::{BytesDecoder, Scratch, corrupt_if};
 use crate::error::{Error, Result};
+use crate::values::vector_len;
 
 /// Byte strings that lie one after another.
 #[derive(Clone, Copy)]
@@ -34,11 +34,10 @@ pub(crate) fn longer_than_declared() -> Error {
 
 /// Checks the bytes of some strings against what the block declares.
 pub(crate) fn check_bytes(bytes: usize, max_bytes: usize) -> Result<()> {
-    if bytes > max_bytes {
-        return Err(Error::corrupt(format!(
-            "strings of at most {max_bytes} bytes expected, found {bytes}"
-        )));
-    }
+    corrupt_if!(
+        bytes > max_bytes,
+        "strings of at most {max_bytes} bytes expected, found {bytes}"
+    );
     Ok(())
 }
 
@@ -52,15 +51,10 @@ pub(crate) fn read_string_vector<R>(
 ) -> Result<R> {
     let size = decoder.vector_bytes(v, cx)?;
     check_bytes(size, max_bytes)?;
-    let (mut bytes, mut buffer) = (cx.take_bytes(size), cx.take_u32());
-    let lengths = vector_places(&mut buffer, decoder.len(), v)?;
-    decoder.vector(v, cx, lengths, &mut bytes)?;
-    let strings = StringVector {
-        lengths,
-        bytes: &bytes,
-    };
-    let result = read(strings)?;
-    cx.give_bytes(bytes);
-    cx.give_u32(buffer);
-    Ok(result)
+    cx.with(vector_len(decoder.len(), v), |cx, lengths| {
+        cx.with_bytes(size, |cx, bytes| {
+            decoder.vector(v, cx, lengths, bytes)?;
+            read(StringVector { lengths, bytes })
+        })
+    })
 }

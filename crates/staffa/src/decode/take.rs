@@ -3,7 +3,6 @@
 //! Rows ascend. An encoding that can read a value by itself does so, unless so large a part of a
 //! vector is selected that decoding all of it costs less (Super-Scalar RAM-CPU Cache Compression,
 //! section 3.1.2: entry points).
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{VECTOR, Word, filter, positions};
 
@@ -165,7 +164,7 @@ pub fn take_bytes(
     };
     let len = decoder.len();
     if let Some(dictionary) = decoder.dictionary() {
-        let codes = take_codes(dictionary, len, selection, cx)?;
+        let codes = take_codes(dictionary, selection, cx)?;
         return out.push_entries(dictionary.strings()?, &codes);
     }
     for (v, bits, count) in selected_vectors(selected) {
@@ -180,43 +179,14 @@ pub fn take_bytes(
     Ok(())
 }
 
-/// Codes of selected strings among `len`, out of whole vectors.
+/// Codes of selected strings.
 pub fn take_codes(
     dictionary: &dyn DictionaryStrings,
-    len: usize,
     selection: &Selection,
     cx: &mut Scratch,
 ) -> Result<Vec<u32>> {
     let mut codes = vec![0; selection.len()];
-    let (mut rest, mut buffer) = (codes.as_mut_slice(), cx.take_u32());
-    let mut places = |count: usize| {
-        let (places, others) = std::mem::take(&mut rest).split_at_mut_checked(count)?;
-        rest = others;
-        Some(places)
-    };
-    match selection {
-        Selection::Bits(selected, _) => {
-            for (v, bits, count) in selected_vectors(selected) {
-                let all = vector_places(&mut buffer, len, v)?;
-                dictionary.codes(v, cx, all)?;
-                if filter(all, &bits, places(count).ok_or_else(no_place)?) != Some(count) {
-                    return Err(no_row(selected.len() as u32, len));
-                }
-            }
-        }
-        Selection::List(rows) => {
-            for (v, rows) in by_vector(rows) {
-                let all = vector_places(&mut buffer, len, v)?;
-                dictionary.codes(v, cx, all)?;
-                for (row, place) in rows.iter().zip(places(rows.len()).ok_or_else(no_place)?) {
-                    *place = *all
-                        .get(*row as usize % VECTOR)
-                        .ok_or_else(|| no_row(*row, len))?;
-                }
-            }
-        }
-    }
-    cx.give_u32(buffer);
+    take_words(dictionary.decoder(), selection, cx, &mut codes)?;
     Ok(codes)
 }
 

@@ -9,19 +9,11 @@
 //! A value whose bits the digits do not give back is an exception. The search has two levels: the
 //! five best (e, f) of a sample of the block, then for every vector the best of these. The digits
 //! are encoded in turn, by delta too.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::VECTOR;
-
-use super::common::{count_of, encode_floats, is_float, node, of_vector, open_floats, places};
 use super::exceptions::{Exceptions, Separated};
-use crate::decode::{
-    AnyDecoder, Decodable, Decoder, OpenContext, Scratch, many, no_row, take_vectors,
-};
-use crate::encode::{Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{FloatBits, Kind, PhysicalType, Values};
+use super::prelude::*;
+use crate::decode::{many, no_row, take_vectors};
+use crate::values::FloatBits;
 
 const MAX_EXPONENT: usize = 18;
 /// 10^i and 10^-i.
@@ -243,13 +235,13 @@ impl<T: FloatBits + Decodable> Decoder<T> for Decimals<'_, T> {
             .packed(v)
             .is_some_and(|digits| T::of_packed(digits, f, e, out))
         {
-            let mut buffer = cx.take_u64();
-            let digits = places(&mut buffer, out.len())?;
-            self.digits.vector(v, cx, digits)?;
-            T::of_digits(digits, f, e, out);
-            cx.give_u64(buffer);
+            cx.with(out.len(), |cx, digits| {
+                self.digits.vector(v, cx, digits)?;
+                T::of_digits(digits, f, e, out);
+                Ok(())
+            })?;
         }
-        self.exceptions.apply(v, out)
+        self.exceptions.patch(Rows::Vector(v), cx, out)
     }
 
     fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
@@ -263,7 +255,7 @@ impl<T: FloatBits + Decodable> Decoder<T> for Decimals<'_, T> {
             let (f, e) = *scale.ok_or_else(|| no_row(*row, self.len()))?;
             *place = T::from_f64(digits as i64 as f64 * f * e);
         }
-        self.exceptions.apply_at(rows, cx, out)
+        self.exceptions.patch(Rows::At(rows), cx, out)
     }
 }
 

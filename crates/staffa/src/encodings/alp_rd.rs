@@ -9,14 +9,9 @@
 //!
 //! The chooser encodes the high parts, as a dictionary where few are distinct; the low parts are
 //! bit-packed.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use super::common::{encode_floats, first_byte, is_float, node, open_floats, places};
-use crate::decode::{AnyDecoder, Decodable, Decoder, OpenContext, Scratch};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{FloatBits, Kind, PhysicalType, Values};
+use super::prelude::*;
+use crate::values::FloatBits;
 
 /// Most bits of the high part.
 const HIGH_BITS: u32 = 16;
@@ -107,13 +102,13 @@ fn open<'a, T: FloatBits + Decodable>(
     let mut cursor = node.cursor();
     let low_bits = u32::from(cursor.u8()?);
     cursor.finish("low bits")?;
-    if !(T::BITS - HIGH_BITS..T::BITS).contains(&low_bits) {
-        let least = T::BITS - HIGH_BITS;
-        return Err(Error::corrupt(format!(
-            "{least} to {} low bits expected, found {low_bits}",
-            T::BITS - 1
-        )));
-    }
+    let (least, end) = (T::BITS - HIGH_BITS, T::BITS);
+    let is_between = (least..end).contains(&low_bits);
+    corrupt_if!(
+        !is_between,
+        "{least} to {} low bits expected, found {low_bits}",
+        end - 1
+    );
     let high = cx.open_words::<u32>(node.child(0, "high", PhysicalType::U32, node.len)?)?;
     let low = cx.open_words::<T>(node.child(1, "low", node.ty, node.len)?)?;
     Ok(T::wrap(Box::new(Joined {
@@ -130,11 +125,15 @@ struct Joined<'a, T> {
 }
 
 impl<T: FloatBits + Decodable> Joined<'_, T> {
-    /// Puts the high bits above the low ones in `out`.
-    fn join(&self, high: &[u32], out: &mut [T]) {
-        for (place, high) in out.iter_mut().zip(high) {
-            *place = T::from_bits64(place.to_bits64() | u64::from(*high) << self.low_bits);
-        }
+    fn read(&self, rows: Rows<'_>, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        rows.decode(self.low.as_ref(), cx, out)?;
+        cx.with(out.len(), |cx, high: &mut [u32]| {
+            rows.decode(self.high.as_ref(), cx, high)?;
+            for (place, high) in out.iter_mut().zip(high) {
+                *place = T::from_bits64(place.to_bits64() | u64::from(*high) << self.low_bits);
+            }
+            Ok(())
+        })
     }
 }
 
@@ -143,23 +142,7 @@ impl<T: FloatBits + Decodable> Decoder<T> for Joined<'_, T> {
         self.low.len()
     }
 
-    fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let mut buffer = cx.take_u32();
-        let high = places(&mut buffer, out.len())?;
-        self.high.vector(v, cx, high)?;
-        self.low.vector(v, cx, out)?;
-        self.join(high, out);
-        cx.give_u32(buffer);
-        Ok(())
-    }
-
-    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let mut high = vec![0; rows.len()];
-        self.high.take(rows, cx, &mut high)?;
-        self.low.take(rows, cx, out)?;
-        self.join(&high, out);
-        Ok(())
-    }
+    read_by_rows!(T);
 }
 
 crate::conformance!(AlpRd);

@@ -9,21 +9,14 @@
 //! The codes of all strings follow one another, in vectors of 1,024 codes and a tail as in bitpack.
 //! For strings like noise: text in which some bytes or pairs of bytes are more frequent than others
 //! is smaller in OnPair or FSST.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::collections::HashSet;
 use std::ops::Range;
 
-use staffa_kernels::VECTOR;
-
-use super::common::{distinct_bytes, entry, entry_mut, expect_strings, node, strings};
-use super::lengths::StringLengths;
+use super::lengths::{Contents, MeasuredStrings, StringLengths};
 use super::packed::{PackedVectors, pack_vector, packed_len};
-use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
-use crate::encode::{Chooser, Encoding, Info, Stats, UnsupportedValue};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, PhysicalType, Values};
+use super::prelude::*;
+use crate::encode::UnsupportedValue;
 
 /// Most distinct bytes.
 const MOST: usize = 128;
@@ -58,9 +51,7 @@ impl Encoding for Alphabet {
         stats: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
-        let Values::Bytes(strings) = values else {
-            return Ok(None);
-        };
+        let strings = byte_strings(values)?;
         let Some(table) = Table::of(strings.contents()) else {
             return Ok(None);
         };
@@ -76,9 +67,7 @@ impl Encoding for Alphabet {
         _: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        let Values::Bytes(strings) = values else {
-            return Ok(None);
-        };
+        let strings = byte_strings(values)?;
         let Some(table) = Table::of(strings.contents()) else {
             return Ok(None);
         };
@@ -118,11 +107,10 @@ impl Encoding for Alphabet {
         expect_strings(node)?;
         let mut cursor = node.cursor();
         let count = usize::from(cursor.u8()?) + 1;
-        if count > MOST {
-            return Err(Error::corrupt(format!(
-                "at most {MOST} distinct bytes expected, found {count}"
-            )));
-        }
+        corrupt_if!(
+            count > MOST,
+            "at most {MOST} distinct bytes expected, found {count}"
+        );
         let bytes = cursor.bytes(count)?;
         // Codes past the table decode to its last byte: every code decodes.
         let last = bytes
@@ -138,9 +126,9 @@ impl Encoding for Alphabet {
         let lengths = StringLengths::open(node, cx, most)?;
         let codes = PackedVectors::read(&mut cursor, lengths.total(), width)?;
         cursor.finish("codes")?;
-        strings(Coded {
-            table: Box::new(table),
-            codes,
+        let table = Box::new(table);
+        strings(MeasuredStrings {
+            contents: Codes { table, codes },
             lengths,
         })
     }
@@ -222,41 +210,22 @@ impl Table {
     }
 }
 
-struct Coded<'a> {
+struct Codes<'a> {
     /// The byte of each code.
     table: Box<[u8; 256]>,
     codes: PackedVectors<'a>,
-    lengths: StringLengths<'a>,
 }
 
-impl BytesDecoder for Coded<'_> {
-    fn len(&self) -> usize {
-        self.lengths.len()
-    }
-
-    fn lengths(&self) -> Option<&dyn Decoder<u32>> {
-        Some(self.lengths.decoder())
-    }
-
-    fn vector_bytes(&self, v: usize, _: &mut Scratch) -> Result<usize> {
-        Ok(self.lengths.span(v)?.len())
-    }
-
+impl Contents for Codes<'_> {
     fn vector(
         &self,
-        v: usize,
-        cx: &mut Scratch,
-        lengths: &mut [u32],
+        _: usize,
+        span: Range<usize>,
+        _: &mut Scratch,
         out: &mut [u8],
     ) -> Result<usize> {
-        self.lengths.vector(v, cx, lengths)?;
-        let Range { start, end } = self.lengths.span(v)?;
-        let bytes = end - start;
-        let mut places = out
-            .get_mut(..bytes)
-            .ok_or_else(|| Error::corrupt("strings longer than declared"))?;
         let mut buffer = [0u8; VECTOR];
-        let mut next = start;
+        let (mut next, mut places) = (span.start, places(out, span.len())?);
         while !places.is_empty() {
             let codes = self.codes.unpack(next / VECTOR, &mut buffer)?;
             let codes = codes.get(next % VECTOR..).filter(|codes| !codes.is_empty());
@@ -268,7 +237,7 @@ impl BytesDecoder for Coded<'_> {
             next += part.len();
             places = rest;
         }
-        Ok(bytes)
+        Ok(span.len())
     }
 }
 

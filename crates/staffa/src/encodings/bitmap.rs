@@ -3,14 +3,9 @@
 //! ```text
 //! payload = ceil(values / 8) bytes, the lowest bit first; bits past the end are 0
 //! ```
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use super::common::node;
-use crate::decode::{AnyDecoder, BitsDecoder, OpenContext};
-use crate::encode::{Chooser, Encoding, Info, PointAccess, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Bitmap, Kind, PhysicalType, Values};
+use super::prelude::*;
+use crate::decode::BitsDecoder;
 
 /// See the [module](self).
 pub struct PlainBits;
@@ -32,9 +27,7 @@ impl Encoding for PlainBits {
     }
 
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, _: &Chooser<'_>) -> Result<Option<Node>> {
-        let Values::Bits(bits) = values else {
-            return Ok(None);
-        };
+        let bits = bits_of(values)?;
         let mut payload: Vec<u8> = bits
             .words()
             .iter()
@@ -46,23 +39,21 @@ impl Encoding for PlainBits {
 
     fn open<'a>(&self, node: &NodeRef<'a>, _: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
         node.expect_children(0)?;
-        let bytes = node.cursor().bytes(node.len.div_ceil(8))?;
-        if bytes.len() != node.payload.len() || node.ty != PhysicalType::Bits {
-            return Err(Error::corrupt(format!(
-                "{} bytes of bits expected, found {}",
-                bytes.len(),
-                node.payload.len()
-            )));
-        }
+        let (ty, expected, found) = (node.ty, node.len.div_ceil(8), node.payload.len());
+        corrupt_if!(ty != PhysicalType::Bits, "bits expected, found {ty:?}");
+        corrupt_if!(
+            found != expected,
+            "{expected} bytes of bits expected, found {found}"
+        );
         let past = (node.len % 8) as u32;
-        if past > 0 && bytes.last().is_some_and(|last| last >> past != 0) {
-            return Err(Error::corrupt(format!(
-                "bits past the end must be 0, after {} values",
-                node.len
-            )));
-        }
+        let is_past = past > 0 && node.payload.last().is_some_and(|last| last >> past != 0);
+        corrupt_if!(
+            is_past,
+            "bits past the end must be 0, after {} values",
+            node.len
+        );
         Ok(AnyDecoder::Bits(Box::new(Plain {
-            bytes,
+            bytes: node.payload,
             len: node.len,
         })))
     }

@@ -6,19 +6,9 @@
 //!
 //! The layout of a vector is that of [`packed`](super::packed). Frame of reference is the same with
 //! a base and a width per vector; this node costs one byte beside the bits.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{Packed, VECTOR};
-
-use super::common::{encode_ints, first_byte, fits_u64, node, open_ints};
-use super::packed::{PackedVectors, aggregate_sums, pack_vector, packed_len};
-use crate::decode::{
-    Aggregator, AnyDecoder, Decodable, Decoder, Integer, OpenContext, Scratch, sum_above, take_each,
-};
-use crate::encode::{Chooser, Encoding, Info, PointAccess, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Bitmap, Kind, PhysicalType, Values};
+use super::packed::{PackedVectors, pack_vector, packed_len};
+use super::prelude::*;
 
 /// See the [module](self).
 pub struct BitPack;
@@ -89,48 +79,13 @@ fn encode<T: Integer>(words: &[T], chooser: &Chooser<'_>) -> Vec<u8> {
 fn open<'a, T: Integer>(node: &NodeRef<'a>) -> Result<AnyDecoder<'a>> {
     let mut cursor = node.cursor();
     let (width, most) = (u32::from(cursor.u8()?), T::BITS);
-    if width > most {
-        return Err(Error::corrupt(format!(
-            "width of at most {most} bits expected, found {width}"
-        )));
-    }
+    corrupt_if!(
+        width > most,
+        "width of at most {most} bits expected, found {width}"
+    );
     let vectors = PackedVectors::read(&mut cursor, node.len, width)?;
     cursor.finish("packed values")?;
     Ok(<T as Decodable>::wrap(Box::new(vectors)))
-}
-
-impl<T: Integer> Decoder<T> for PackedVectors<'_> {
-    fn len(&self) -> usize {
-        self.len()
-    }
-
-    fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
-        self.unpack(v, out).map(|_| ())
-    }
-
-    fn packed(&self, v: usize) -> Option<Packed<'_, T>> {
-        self.packed(v)
-    }
-
-    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        take_each(self, rows, cx, out, |v, i| self.get(v, i))
-    }
-
-    fn aggregate(
-        &self,
-        rows: Option<&Bitmap>,
-        into: &mut dyn Aggregator<T>,
-        cx: &mut Scratch,
-    ) -> Result<()> {
-        aggregate_sums(self, rows, into, cx, |v, kind| {
-            let Packed {
-                packed,
-                width,
-                base,
-            } = self.packed::<T>(v)?;
-            sum_above(packed, width, base, kind)
-        })
-    }
 }
 
 crate::conformance!(BitPack);

@@ -1,6 +1,5 @@
 //! Brotli: one stream for a block, quality 9, window of 4 MiB (the heavy codec of `PosDB`). The
 //! layout is that of every [codec](super::codec).
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::io::Read as _;
 

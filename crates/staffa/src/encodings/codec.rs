@@ -7,20 +7,15 @@
 //! ```
 //!
 //! A block is decompressed whole at open: a point read costs the block.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::borrow::Cow;
 
 use staffa_kernels::Word as _;
 
-use super::common::{node, strings};
-use super::lengths::StringLengths;
-use super::plain::{PlainBytes, PlainWords, word_bytes};
-use crate::decode::{AnyDecoder, Decodable, OpenContext};
-use crate::encode::{Availability, Chooser, Encoding, Info, PointAccess, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, PhysicalType, Values, for_words};
+use super::lengths::{MeasuredStrings, StringLengths};
+use super::plain::{PlainWords, word_bytes};
+use super::prelude::*;
+use crate::values::for_words;
 
 /// Fewer bytes are not worth a codec's own header.
 const LEAST: usize = 256;
@@ -135,17 +130,16 @@ fn open<'a>(
         cx.budget.take(bytes as u64, "decompressed bytes")?;
         let mut out = vec![0; bytes];
         let found = decompress(node.payload, &mut out).map_err(Error::corrupt)?;
-        if found != bytes {
-            return Err(Error::corrupt(format!(
-                "{bytes} decompressed bytes expected, found {found}"
-            )));
-        }
+        corrupt_if!(
+            found != bytes,
+            "{bytes} decompressed bytes expected, found {found}"
+        );
         Ok(Cow::Owned(out))
     };
     if node.ty == PhysicalType::Bytes {
         let lengths = StringLengths::open(node, cx, u64::from(u32::MAX))?;
         let contents = plain(lengths.total(), cx)?;
-        return strings(PlainBytes { contents, lengths });
+        return strings(MeasuredStrings { contents, lengths });
     }
     node.expect_children(0)?;
     for_words!(node.ty, T => {

@@ -1,70 +1,88 @@
-//! Byte strings by codes: how dictionary, run-end and frequency decode a vector of them.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+//! Strings by codes: the entries of a dictionary, and the code of every row. Dictionary, run-end,
+//! frequency and constant differ in the codes alone.
 
 use staffa_kernels::BytesDict;
 
-use super::common::places;
-use crate::decode::{DictionaryStrings, Scratch, StringTest, no_code};
-use crate::error::{Error, Result};
-use crate::values::{Bitmap, vector_len};
+use super::prelude::*;
+use crate::decode::{
+    Appended, BytesDecoder, DictionaryStrings, Entries, LazyStrings, StringTest, filter_codes,
+    no_code,
+};
 
-/// What `f` makes of the codes of vector `v`, which has `rows`.
-fn with_codes<R>(
-    dictionary: &impl DictionaryStrings,
-    v: usize,
-    rows: usize,
-    cx: &mut Scratch,
-    f: impl FnOnce(&BytesDict, &[u32]) -> Option<R>,
-) -> Result<R> {
-    let strings = dictionary.strings()?;
-    let mut buffer = cx.take_u32();
-    let codes = places(&mut buffer, rows)?;
-    dictionary.codes(v, cx, codes)?;
-    let result = f(strings, codes).ok_or_else(|| {
-        if codes.iter().any(|code| *code as usize >= strings.len()) {
-            no_code(codes, strings.len())
-        } else {
-            Error::corrupt("strings longer than declared")
-        }
-    });
-    cx.give_u32(buffer);
-    result
+/// Strings by codes.
+pub(super) struct CodedStrings<'a> {
+    pub codes: Box<dyn Decoder<u32> + 'a>,
+    pub strings: Entries<'a, LazyStrings<'a>>,
 }
 
-/// Bytes of the strings of vector `v`, of `len` in all.
-pub(super) fn vector_bytes(
-    dictionary: &impl DictionaryStrings,
-    len: usize,
-    v: usize,
-    cx: &mut Scratch,
-) -> Result<usize> {
-    let bytes = with_codes(
-        dictionary,
-        v,
-        vector_len(len, v),
-        cx,
-        BytesDict::gathered_bytes,
-    )?;
-    Ok(bytes as usize)
+impl CodedStrings<'_> {
+    /// What `f` makes of the codes of vector `v`.
+    fn with_codes<R>(
+        &self,
+        v: usize,
+        cx: &mut Scratch,
+        f: impl FnOnce(&BytesDict, &[u32]) -> Option<R>,
+    ) -> Result<R> {
+        let strings = self.strings.all()?;
+        cx.with(vector_len(self.codes.len(), v), |cx, codes| {
+            self.codes.vector(v, cx, codes)?;
+            f(strings, codes).ok_or_else(|| {
+                if codes.iter().any(|code| *code as usize >= strings.len()) {
+                    no_code(codes, strings.len())
+                } else {
+                    Error::corrupt("strings longer than declared")
+                }
+            })
+        })
+    }
 }
 
-/// Strings of vector `v`, one after another, and their lengths.
-pub(super) fn vector(
-    dictionary: &impl DictionaryStrings,
-    v: usize,
-    cx: &mut Scratch,
-    lengths: &mut [u32],
-    out: &mut [u8],
-) -> Result<usize> {
-    let rows = lengths.len();
-    with_codes(dictionary, v, rows, cx, |strings, codes| {
-        strings.gather(codes, lengths, out)
-    })
+impl DictionaryStrings for CodedStrings<'_> {
+    fn strings(&self) -> Result<&BytesDict> {
+        self.strings.all()
+    }
+
+    fn shared(&self) -> bool {
+        matches!(self.strings, Entries::Shared(_))
+    }
+
+    fn decoder(&self) -> &dyn Decoder<u32> {
+        self.codes.as_ref()
+    }
 }
 
-/// Which strings of a dictionary pass.
-pub(super) fn passing(strings: &BytesDict, test: &StringTest<'_>) -> Bitmap {
-    (0..strings.len())
-        .map(|i| strings.get(i).is_some_and(test.passes))
-        .collect()
+impl BytesDecoder for CodedStrings<'_> {
+    fn len(&self) -> usize {
+        self.codes.len()
+    }
+
+    fn dictionary(&self) -> Option<&dyn DictionaryStrings> {
+        Some(self)
+    }
+
+    fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize> {
+        let bytes = self.with_codes(v, cx, BytesDict::gathered_bytes)?;
+        Ok(bytes as usize)
+    }
+
+    fn vector(
+        &self,
+        v: usize,
+        cx: &mut Scratch,
+        lengths: &mut [u32],
+        out: &mut [u8],
+    ) -> Result<usize> {
+        self.with_codes(v, cx, |strings, codes| strings.gather(codes, lengths, out))
+    }
+
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
+        let mut codes = vec![0; rows.len()];
+        self.codes.take(rows, cx, &mut codes)?;
+        self.strings.take(&codes, cx, out)
+    }
+
+    fn filter(&self, test: &StringTest<'_>, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
+        let passing = self.strings.filter(test, cx)?;
+        filter_codes(self.codes.as_ref(), &passing, cx)
+    }
 }

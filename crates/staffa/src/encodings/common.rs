@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use staffa_kernels::{VECTOR, Word};
 
-use crate::decode::{AnyDecoder, BitsDecoder, BytesDecoder};
+use crate::decode::{AnyDecoder, BitsDecoder, BytesDecoder, corrupt_if};
 use crate::encode::Encoding;
 use crate::error::{Error, Result};
 use crate::format::{Cursor, Node, NodeRef};
-use crate::values::{Bitmap, Kind, PhysicalType, Values};
+use crate::values::{Bitmap, Kind, PhysicalType, Strings, Values};
 
 /// The node of `values`, as [`Encoding::encode`] returns it.
 #[allow(clippy::unnecessary_wraps, reason = "the type that `encode` returns")]
@@ -100,15 +100,30 @@ pub(super) fn is_float(ty: PhysicalType, kind: Kind) -> bool {
     kind == Kind::Float && matches!(ty, PhysicalType::U32 | PhysicalType::U64)
 }
 
+/// The byte strings of an encoding that accepts nothing else.
+pub(super) fn byte_strings(values: Values<'_>) -> Result<Strings<'_>> {
+    match values {
+        Values::Bytes(strings) => Ok(strings),
+        _ => Err(Error::internal("byte strings expected")),
+    }
+}
+
+/// The bits of an encoding that accepts nothing else.
+pub(super) fn bits_of(values: Values<'_>) -> Result<&Bitmap> {
+    match values {
+        Values::Bits(bits) => Ok(bits),
+        _ => Err(Error::internal("bits expected")),
+    }
+}
+
 /// Refuses a node that does not decode to byte strings.
 pub(super) fn expect_strings(node: &NodeRef<'_>) -> Result<()> {
-    if node.ty == PhysicalType::Bytes {
-        return Ok(());
-    }
     let found = node.ty;
-    Err(Error::corrupt(format!(
+    corrupt_if!(
+        found != PhysicalType::Bytes,
         "byte strings expected, found {found:?}"
-    )))
+    );
+    Ok(())
 }
 
 /// The decoder of byte strings, of any type.
@@ -142,6 +157,13 @@ pub(super) fn first_byte(node: &NodeRef<'_>, what: &str) -> String {
 pub(super) fn read_word<T: Word>(cursor: &mut Cursor<'_>) -> Result<T> {
     let word = T::read_le(cursor.bytes(T::BYTES)?);
     word.ok_or_else(|| Error::internal("a word of fewer bytes than it has"))
+}
+
+/// The next byte of a payload, 0 or 1.
+pub(super) fn read_flag(cursor: &mut Cursor<'_>) -> Result<bool> {
+    let flag = cursor.u8()?;
+    corrupt_if!(flag > 1, "0 or 1 expected, found {flag}");
+    Ok(flag == 1)
 }
 
 /// Little-endian number of at most 8 bytes.

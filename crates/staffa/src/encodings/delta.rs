@@ -9,18 +9,9 @@
 //!
 //! A vector's base is the value before it, so that the deltas of a sequence are one value
 //! throughout.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{VECTOR, prefix_sum, unpack_prefix_sum};
-
-use super::common::{
-    encode_ints, is_integer, little_endian, node, of_vector, open_ints, read_word,
-};
-use crate::decode::{AnyDecoder, Decoder, Integer, OpenContext, Scratch};
-use crate::encode::{Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, PhysicalType, Values};
+use super::prelude::*;
+use staffa_kernels::{prefix_sum, unpack_prefix_sum};
 
 /// See the [module](self).
 pub struct Delta;
@@ -106,11 +97,10 @@ fn encode<T: Integer>(words: &[T], chooser: &Chooser<'_>) -> Result<Option<Node>
 fn open<'a, T: Integer>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
     let mut cursor = node.cursor();
     let (base_bytes, most) = (usize::from(cursor.u8()?), T::BYTES);
-    if base_bytes > most {
-        return Err(Error::corrupt(format!(
-            "bases of at most {most} bytes expected, found {base_bytes}"
-        )));
-    }
+    corrupt_if!(
+        base_bytes > most,
+        "bases of at most {most} bytes expected, found {base_bytes}"
+    );
     let mut base = read_word::<T>(&mut cursor)?;
     let mut bases = vec![base];
     for _ in 1..node.len.div_ceil(VECTOR) {

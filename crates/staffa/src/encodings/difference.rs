@@ -10,19 +10,12 @@
 //! value = difference + sum of coefficient * value of the reference column, modulo 2 to the bits of a
 //! word. Equal columns have differences of 0, and so has a sum less its parts. The stream may be
 //! integers, digits of ALP or codes of a dictionary; validity is derived from validity.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{Int as _, add_times, as_bytes_mut, cast_slice_mut};
+use staffa_kernels::{Int as _, add_times};
 
-use super::common::{encode_ints, fits_u64, node, open_ints, places};
-use crate::decode::{
-    AlignedWords, AnyDecoder, Decodable, Decoder, Integer, OpenContext, ReferenceStream, Scratch,
-    StreamOf,
-};
-use crate::encode::{Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef, put_varint};
-use crate::values::{Kind, PhysicalType, Values};
+use super::prelude::*;
+use crate::decode::{AlignedWords, ReferenceStream, StreamOf};
+use crate::format::put_varint;
 
 /// See the [module](self).
 pub struct Difference;
@@ -59,7 +52,7 @@ impl Encoding for Difference {
         let mut payload = vec![sources.len() as u8];
         for (column, source) in (0u8..).zip(sources) {
             payload.extend([column, source.from as u8]);
-            put_varint(&mut payload, (source.times as u64).zigzag());
+            put_varint(&mut payload, (source.coefficient as u64).zigzag());
         }
         if let Values::Bits(bits) = values {
             let mut left = bits.clone();
@@ -125,7 +118,7 @@ fn differences<T: Integer>(
 ) -> Result<Node> {
     let mut left = words.to_vec();
     for source in sources {
-        let coefficient = T::from_u64(source.times as u64);
+        let coefficient = T::from_u64(source.coefficient as u64);
         let others = T::slice(source.words).filter(|others| others.len() == left.len());
         let others = others.ok_or_else(|| Error::internal("a reference stream of another type"))?;
         left.iter_mut()
@@ -165,33 +158,24 @@ struct Differences<'a, T> {
     differences: Box<dyn Decoder<T> + 'a>,
 }
 
+impl<T: Integer> Differences<'_, T> {
+    fn read(&self, rows: Rows<'_>, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        rows.decode(self.differences.as_ref(), cx, out)?;
+        cx.with(out.len(), |cx, buffer| {
+            for (words, coefficient) in &self.references {
+                add_times(out, words.read(rows, cx, buffer)?, *coefficient);
+            }
+            Ok(())
+        })
+    }
+}
+
 impl<T: Integer> Decoder<T> for Differences<'_, T> {
     fn len(&self) -> usize {
         self.differences.len()
     }
 
-    fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        self.differences.vector(v, cx, out)?;
-        let mut buffer = cx.take_u64();
-        for (words, coefficient) in &self.references {
-            let buffer = cast_slice_mut::<T>(as_bytes_mut(&mut buffer));
-            let buffer = buffer.ok_or_else(|| Error::internal("a buffer of no whole words"))?;
-            let values = words.vector_in(v, cx, places(buffer, out.len())?)?;
-            add_times(out, values, *coefficient);
-        }
-        cx.give_u64(buffer);
-        Ok(())
-    }
-
-    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        self.differences.take(rows, cx, out)?;
-        let mut others = vec![T::ZERO; rows.len()];
-        for (words, coefficient) in &self.references {
-            words.take(rows, cx, &mut others)?;
-            add_times(out, &others, *coefficient);
-        }
-        Ok(())
-    }
+    read_by_rows!(T);
 }
 
 crate::conformance!(Difference);

@@ -10,21 +10,14 @@
 //! An exception costs its own bits and no position, so that far more of them pay than in frame of
 //! reference: counts, gaps and differences have long tails. A value that equals the escape is an
 //! exception.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::ops::Range;
 
-use staffa_kernels::{VECTOR, replace_escapes};
+use staffa_kernels::replace_escapes;
 
-use super::common::{count_of, encode_ints, is_integer, node, open_ints, read_word, span};
 use super::frame_of_reference;
-use crate::decode::{
-    AnyDecoder, Decoder, Integer, LazyWords, OpenContext, Scratch, by_vector, many, take_vectors,
-};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, PhysicalType, Values, vector_len};
+use super::prelude::*;
+use crate::decode::{LazyWords, by_vector, many, take_vectors};
 
 /// Values of the sample by which the window is found.
 const SAMPLED: usize = 2048;
@@ -173,11 +166,10 @@ fn open<'a, T: Integer>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<
     let (mut starts, mut sum) = (vec![0], 0u32);
     for v in 0..node.len.div_ceil(VECTOR) {
         let (count, rows) = (cursor.u16()?, vector_len(node.len, v));
-        if usize::from(count) > rows {
-            return Err(Error::corrupt(format!(
-                "at most {rows} exceptions expected in vector {v}, found {count}"
-            )));
-        }
+        corrupt_if!(
+            usize::from(count) > rows,
+            "at most {rows} exceptions expected in vector {v}, found {count}"
+        );
         sum += u32::from(count);
         starts.push(sum);
     }
@@ -205,32 +197,11 @@ fn encode<T: Integer>(words: &[T], kind: Kind, chooser: &Chooser<'_>) -> Result<
     };
     let escape = low.saturating_add(span).min(T::MAX.to_u64());
     let least = T::from_u64(ordered(T::from_u64(low), kind));
-    let span = T::from_u64(escape - low);
-    let escape = least.wrapping_add(span);
-    let mut values = Vec::with_capacity(words.len());
-    let mut exceptions: Vec<T> = Vec::new();
-    let mut payload = Vec::new();
-    escape.write_le(&mut payload);
-    let is_held = |word: &T| word.wrapping_sub(least) < span;
-    for vector in words.chunks(VECTOR) {
-        values.extend(
-            vector
-                .iter()
-                .map(|word| if is_held(word) { *word } else { escape }),
-        );
-        // Branch-free compaction: write always, advance only for exceptions.
-        let mut found = exceptions.len();
-        exceptions.resize(found + vector.len() + 1, T::ZERO);
-        let before = found;
-        for word in vector {
-            if let Some(place) = exceptions.get_mut(found) {
-                *place = *word;
-            }
-            found += usize::from(!is_held(word));
-        }
-        exceptions.truncate(found);
-        payload.extend(((found - before) as u16).to_le_bytes());
-    }
+    let Separated {
+        values,
+        exceptions,
+        payload,
+    } = separated(words, least, T::from_u64(escape - low));
     if chooser.is_trial() {
         let rows = chooser.vector_rows();
         let frames = |words: &[T]| {
@@ -252,6 +223,44 @@ fn encode<T: Integer>(words: &[T], kind: Kind, chooser: &Chooser<'_>) -> Result<
         chooser.child(T::values(&exceptions), kind)?,
     ];
     node(&Escape, T::values(words), payload, children)
+}
+
+/// Values with escapes in place of the exceptions, the exceptions, and their number in every vector
+/// behind the escape.
+struct Separated<T> {
+    values: Vec<T>,
+    exceptions: Vec<T>,
+    payload: Vec<u8>,
+}
+
+/// Separates the words that are less than `span` above `least` from the others.
+fn separated<T: Integer>(words: &[T], least: T, span: T) -> Separated<T> {
+    let escape = least.wrapping_add(span);
+    let mut values = Vec::with_capacity(words.len());
+    let (mut exceptions, mut payload) = (Vec::new(), Vec::new());
+    escape.write_le(&mut payload);
+    let is_held = |word: &T| word.wrapping_sub(least) < span;
+    for vector in words.chunks(VECTOR) {
+        let held = |word: &T| if is_held(word) { *word } else { escape };
+        values.extend(vector.iter().map(held));
+        // Branch-free compaction: write always, advance only for exceptions.
+        let mut found = exceptions.len();
+        exceptions.resize(found + vector.len() + 1, T::ZERO);
+        let before = found;
+        for word in vector {
+            if let Some(place) = exceptions.get_mut(found) {
+                *place = *word;
+            }
+            found += usize::from(!is_held(word));
+        }
+        exceptions.truncate(found);
+        payload.extend(((found - before) as u16).to_le_bytes());
+    }
+    Separated {
+        values,
+        exceptions,
+        payload,
+    }
 }
 
 struct Escaped<'a, T> {
@@ -278,11 +287,10 @@ impl<T: Integer> Decoder<T> for Escaped<'_, T> {
             &[]
         };
         let (expected, found) = (end - start, replace_escapes(out, self.escape, exceptions));
-        if found != expected {
-            return Err(Error::corrupt(format!(
-                "{expected} exceptions expected in vector {v}, found {found}"
-            )));
-        }
+        corrupt_if!(
+            found != expected,
+            "{expected} exceptions expected in vector {v}, found {found}"
+        );
         Ok(())
     }
 

@@ -4,15 +4,9 @@
 //! ```text
 //! child: mask (bits, set where a row is an exception) | child: exceptions
 //! ```
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::VECTOR;
-
-use crate::decode::{Aggregator, Decodable, LazyWords, OpenContext, Scratch};
-use crate::encode::Chooser;
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Bitmap, Kind, PhysicalType, Values};
+use super::prelude::*;
+use crate::decode::{Aggregator, LazyWords};
 
 /// The mask's node: the rows that are exceptions.
 pub(super) fn mask(len: usize, rows: &[u32], chooser: &Chooser<'_>) -> Result<Node> {
@@ -99,7 +93,7 @@ impl Mask {
     }
 
     /// How many rows there are.
-    pub(super) fn len(&self) -> usize {
+    fn len(&self) -> usize {
         self.bits.len()
     }
 
@@ -109,7 +103,7 @@ impl Mask {
     }
 
     /// Number of the exception at `row`, where it is one.
-    pub(super) fn rank(&self, row: usize) -> Option<usize> {
+    fn rank(&self, row: usize) -> Option<usize> {
         if !self.bits.get(row) {
             return None;
         }
@@ -120,12 +114,12 @@ impl Mask {
     }
 
     /// Exceptions before vector `v`, and the words of the mask that belong to it.
-    pub(super) fn vector(&self, v: usize) -> Option<(usize, &[u64])> {
+    fn vector(&self, v: usize) -> Option<(usize, &[u64])> {
         Some((*self.starts.get(v)? as usize, self.bits.vector(v)))
     }
 
     /// Puts the exceptions of vector `v`, out of all of the block, in their places.
-    pub(super) fn patch<T: Copy>(&self, v: usize, exceptions: &[T], out: &mut [T]) -> Result<()> {
+    fn patch<T: Copy>(&self, v: usize, exceptions: &[T], out: &mut [T]) -> Result<()> {
         let missing = || Error::internal(format!("exceptions of vector {v} that are not there"));
         let (start, words) = self.vector(v).ok_or_else(missing)?;
         let count = ones(words);
@@ -159,8 +153,8 @@ fn ones(words: &[u64]) -> usize {
 
 /// Exceptions of a block, decoded when there are some among the rows that are wanted.
 pub(super) struct Exceptions<'a, T> {
-    mask: Mask,
-    values: LazyWords<'a, T>,
+    pub(super) mask: Mask,
+    pub(super) values: LazyWords<'a, T>,
 }
 
 impl<'a, T: Decodable> Exceptions<'a, T> {
@@ -207,10 +201,16 @@ impl<'a, T: Decodable> Exceptions<'a, T> {
     }
 
     /// Puts the exceptions among `rows` in their places.
-    pub(super) fn apply_at(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        if self.is_empty() {
-            return Ok(());
+    pub(super) fn patch(&self, rows: Rows<'_>, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        match rows {
+            _ if self.is_empty() => Ok(()),
+            Rows::Vector(v) if self.mask.bits.vector(v).iter().all(|word| *word == 0) => Ok(()),
+            Rows::Vector(v) => self.mask.patch(v, self.values.all()?, out),
+            Rows::At(rows) => self.patch_at(rows, cx, out),
         }
+    }
+
+    fn patch_at(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         let found = rows.iter().zip(out);
         let found =
             found.filter_map(|(row, place)| Some((self.mask.rank(*row as usize)? as u32, place)));
@@ -222,19 +222,9 @@ impl<'a, T: Decodable> Exceptions<'a, T> {
         if !self.values.take(&numbers, cx, &mut values)? {
             return Err(no_exception());
         }
-        places
-            .into_iter()
-            .zip(values)
-            .for_each(|(place, value)| *place = value);
+        let places = places.into_iter().zip(values);
+        places.for_each(|(place, value)| *place = value);
         Ok(())
-    }
-
-    /// Puts the exceptions of vector `v` in their places.
-    pub(super) fn apply(&self, v: usize, out: &mut [T]) -> Result<()> {
-        if self.is_empty() || self.mask.bits.vector(v).iter().all(|word| *word == 0) {
-            return Ok(());
-        }
-        self.mask.patch(v, self.values.all()?, out)
     }
 }
 

@@ -10,17 +10,12 @@
 //! Packed digits keep as many bit planes of the values as the bound asks for, as BUFF does (Liu,
 //! Jiang, Paparrizos, Elmore: Decomposed bounded floats for fast compression and queries, VLDB
 //! 2021).
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{Packed, unpack_decimals_f64};
 
-use super::common::{count_of, encode_floats, is_float, node, open_floats};
 use super::exceptions::{Exceptions, Separated};
-use crate::decode::{AnyDecoder, Decodable, Decoder, OpenContext, Scratch};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{FloatBits, Kind, PhysicalType, Values, power_of_two};
+use super::prelude::*;
+use crate::values::{FloatBits, power_of_two};
 
 /// See the [module](self).
 pub struct FixedPoint;
@@ -192,12 +187,11 @@ fn open<'a, T: Fixed>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<An
     let mut cursor = node.cursor();
     let bits = i32::from(cursor.u16()?.cast_signed());
     cursor.finish("bits behind the point")?;
-    if bits.abs() > T::MOST {
-        return Err(Error::corrupt(format!(
-            "-{0} to {0} bits behind the point expected, found {bits}",
-            T::MOST
-        )));
-    }
+    corrupt_if!(
+        bits.abs() > T::MOST,
+        "-{0} to {0} bits behind the point expected, found {bits}",
+        T::MOST
+    );
     let digits = cx.open_words::<T>(node.child(0, "digits", node.ty, node.len)?)?;
     let exceptions = Exceptions::<T>::open(node, 1, 2, cx)?;
     Ok(T::wrap(Box::new(Scaled {
@@ -214,10 +208,18 @@ struct Scaled<'a, T> {
 }
 
 impl<T: Fixed> Scaled<'_, T> {
-    fn scale(&self, digits: &mut [T]) {
-        digits
-            .iter_mut()
-            .for_each(|place| *place = place.value(self.unit));
+    fn read(&self, rows: Rows<'_>, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        // Packed digits are unpacked and scaled in one pass.
+        let packed = match rows {
+            Rows::Vector(v) => self.digits.packed(v),
+            Rows::At(_) => None,
+        };
+        if !packed.is_some_and(|digits| T::values_of(digits, self.unit, out)) {
+            rows.decode(self.digits.as_ref(), cx, out)?;
+            out.iter_mut()
+                .for_each(|place| *place = place.value(self.unit));
+        }
+        self.exceptions.patch(rows, cx, out)
     }
 }
 
@@ -226,24 +228,7 @@ impl<T: Fixed> Decoder<T> for Scaled<'_, T> {
         self.exceptions.len()
     }
 
-    fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        // Packed digits are unpacked and scaled in one pass.
-        if !self
-            .digits
-            .packed(v)
-            .is_some_and(|digits| T::values_of(digits, self.unit, out))
-        {
-            self.digits.vector(v, cx, out)?;
-            self.scale(out);
-        }
-        self.exceptions.apply(v, out)
-    }
-
-    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        self.digits.take(rows, cx, out)?;
-        self.scale(out);
-        self.exceptions.apply_at(rows, cx, out)
-    }
+    read_by_rows!(T);
 }
 
 #[cfg(test)]

@@ -5,23 +5,18 @@
 //! words:        payload = the top value: word   | child: mask (bits, set where a row is an exception) | child: exceptions
 //! byte strings: payload = the top value: string | the same children
 //! ```
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{BytesDict, BytesDictBuilder, VECTOR, Word as _};
+use staffa_kernels::{BytesDict, BytesDictBuilder, Word as _};
 
-use super::common::{count_of, node, places, read_word, strings};
+use super::codes::CodedStrings;
+use super::exceptions;
 use super::exceptions::{Exceptions, Mask};
-use super::{codes, exceptions};
+use super::prelude::*;
 use crate::decode::{
-    Aggregator, AnyDecoder, Appended, BytesDecoder, Decodable, Decoder, DictionaryStrings, Needs,
-    OpenContext, Scratch, StringTest, aggregate_vectors, decode_all_strings, no_code,
+    Aggregator, Entries, LazyStrings, LazyWords, Needs, aggregate_vectors, decode_all,
+    decode_all_strings, no_code, words,
 };
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{
-    Bitmap, Kind, OwnedValues, PhysicalType, Values, for_values, for_words, rows_where, vector_len,
-};
+use crate::values::{OwnedValues, for_values, for_words, rows_where};
 
 /// See the [module](self).
 pub struct Frequency;
@@ -83,7 +78,7 @@ impl Encoding for Frequency {
         for_values!(values,
             words(words) => words.get(top as usize).ok_or_else(missing)?.write_le(&mut payload),
             bits(_) => return Ok(None),
-            bytes(strings) => payload.extend_from_slice(strings.get(top as usize)),
+            bytes(strings) => payload.extend_from_slice(strings.at(top as usize)?),
         );
         let mask = exceptions::mask(values.len(), &rows, chooser)?;
         let exceptions = chooser.child(OwnedValues::take(values, &rows)?.borrow(), stats.kind())?;
@@ -93,7 +88,7 @@ impl Encoding for Frequency {
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
         node.expect_children(2)?;
         if node.ty == PhysicalType::Bytes {
-            return strings(FrequentBytes::open(node, cx)?);
+            return open_strings(node, cx);
         }
         for_words!(node.ty, T => {
             let mut cursor = node.cursor();
@@ -146,20 +141,19 @@ struct FrequentWords<'a, T> {
     exceptions: Exceptions<'a, T>,
 }
 
+impl<T: Decodable> FrequentWords<'_, T> {
+    fn read(&self, rows: Rows<'_>, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        out.fill(self.top);
+        self.exceptions.patch(rows, cx, out)
+    }
+}
+
 impl<T: Decodable> Decoder<T> for FrequentWords<'_, T> {
     fn len(&self) -> usize {
         self.exceptions.len()
     }
 
-    fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
-        out.fill(self.top);
-        self.exceptions.apply(v, out)
-    }
-
-    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        out.fill(self.top);
-        self.exceptions.apply_at(rows, cx, out)
-    }
+    read_by_rows!(T);
 
     fn aggregate(
         &self,
@@ -179,155 +173,44 @@ impl<T: Decodable> Decoder<T> for FrequentWords<'_, T> {
 
 /// Strings by codes: the top value is code 0, and the exceptions have the codes behind it, in row
 /// order or by their own dictionary.
-struct FrequentBytes {
-    values: BytesDict,
-    mask: Mask,
-    /// Codes of the exceptions, where these are not in row order.
-    codes: Option<Vec<u32>>,
-}
-
-impl FrequentBytes {
-    fn open<'a>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<Self> {
-        let mask = Mask::open(node, 0, cx)?;
-        let child = node.child(1, "exceptions", node.ty, mask.count())?;
-        cx.budget.take((child.len as u64 + 1) * 4, "exceptions")?;
-        let decoder = cx.open_bytes(child)?;
-        let (expected, found) = (child.len, decoder.len());
-        if found != expected {
-            return Err(Error::corrupt(format!(
-                "{expected} exceptions expected, found {found}"
-            )));
+fn open_strings<'a>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+    let mask = Mask::open(node, 0, cx)?;
+    let child = node.child(1, "exceptions", node.ty, mask.count())?;
+    cx.budget.take((child.len as u64 + 1) * 4, "exceptions")?;
+    let decoder = cx.open_bytes(child)?;
+    let (expected, found) = (child.len, decoder.len());
+    corrupt_if!(
+        found != expected,
+        "{expected} exceptions expected, found {found}"
+    );
+    let (mut codes, all);
+    let others = if let Some(dictionary) = decoder.dictionary() {
+        let strings = dictionary.strings()?;
+        codes = decode_all(dictionary.decoder())?;
+        if codes.iter().any(|code| *code as usize >= strings.len()) {
+            return Err(no_code(&codes, strings.len()));
         }
-        if let Some(dictionary) = decoder.dictionary() {
-            return Self::of_dictionary(node.payload, dictionary, mask, cx);
-        }
-        let all = decode_all_strings(decoder.as_ref(), &mut cx.budget, "exceptions")?;
-        let bytes = node.payload.len() + all.contents().len();
-        cx.budget.take(bytes as u64, "exceptions")?;
-        Ok(Self {
-            values: behind(node.payload, &all)?,
-            mask,
-            codes: None,
-        })
-    }
-
-    /// With exceptions that have a dictionary.
-    fn of_dictionary(
-        top: &[u8],
-        exceptions: &dyn DictionaryStrings,
-        mask: Mask,
-        cx: &mut OpenContext<'_>,
-    ) -> Result<Self> {
-        let strings = exceptions.strings()?;
-        let bytes = (strings.contents().len() + top.len()) as u64;
-        cx.budget
-            .take((strings.len() as u64 + 2) * 4 + 2 * bytes, "exceptions")?;
-        let values = behind(top, strings)?;
-        let mut codes = vec![0; mask.count()];
-        let mut scratch = Scratch::default();
-        for (v, codes) in codes.chunks_mut(VECTOR).enumerate() {
-            exceptions.codes(v, &mut scratch, codes)?;
-            if codes.iter().any(|code| *code as usize >= strings.len()) {
-                return Err(no_code(codes, strings.len()));
-            }
-            codes.iter_mut().for_each(|code| *code += 1);
-        }
-        Ok(Self {
-            values,
-            mask,
-            codes: Some(codes),
-        })
-    }
-
-    /// The code of a row.
-    fn code(&self, row: u32) -> Result<u32> {
-        match (self.mask.rank(row as usize), &self.codes) {
-            (None, _) => Ok(0),
-            (Some(exception), None) => Ok(exception as u32 + 1),
-            (Some(exception), Some(codes)) => {
-                let code = codes.get(exception).copied();
-                code.ok_or_else(|| Error::internal("more exceptions than codes"))
-            }
-        }
-    }
-}
-
-impl DictionaryStrings for FrequentBytes {
-    fn strings(&self) -> Result<&BytesDict> {
-        Ok(&self.values)
-    }
-
-    fn codes(&self, v: usize, _: &mut Scratch, out: &mut [u32]) -> Result<()> {
-        if let Some(codes) = &self.codes {
-            out.fill(0);
-            return self.mask.patch(v, codes, out);
-        }
-        let missing = || Error::internal(format!("vector {v} of the mask expected"));
-        let (before, words) = self.mask.vector(v).ok_or_else(missing)?;
-        let mut next = before as u32 + 1;
-        for (word, places) in words.iter().zip(out.chunks_mut(64)) {
-            for (i, place) in places.iter_mut().enumerate() {
-                let set = (word >> i & 1) as u32;
-                *place = next * set;
-                next += set;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl BytesDecoder for FrequentBytes {
-    fn len(&self) -> usize {
-        self.mask.len()
-    }
-
-    fn dictionary(&self) -> Option<&dyn DictionaryStrings> {
-        Some(self)
-    }
-
-    fn filter(&self, test: &StringTest<'_>, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
-        let passing = codes::passing(&self.values, test);
-        let mut found = Bitmap::default();
-        let mut buffer = cx.take_u32();
-        for v in 0..self.mask.len().div_ceil(VECTOR) {
-            let codes = places(&mut buffer, vector_len(self.mask.len(), v))?;
-            self.codes(v, cx, codes)?;
-            found.extend(
-                &codes
-                    .iter()
-                    .map(|code| passing.get(*code as usize))
-                    .collect(),
-            );
-        }
-        cx.give_u32(buffer);
-        Ok(found)
-    }
-
-    fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize> {
-        codes::vector_bytes(self, self.mask.len(), v, cx)
-    }
-
-    fn vector(
-        &self,
-        v: usize,
-        cx: &mut Scratch,
-        lengths: &mut [u32],
-        out: &mut [u8],
-    ) -> Result<usize> {
-        codes::vector(self, v, cx, lengths, out)
-    }
-
-    fn take(&self, rows: &[u32], _: &mut Scratch, out: &mut Appended) -> Result<()> {
-        let codes = rows
-            .iter()
-            .map(|row| self.code(*row))
-            .collect::<Result<Vec<_>>>()?;
-        let bytes = self.values.gathered_bytes(&codes);
-        let bytes = bytes.ok_or_else(|| no_code(&codes, self.values.len()))?;
-        out.push_all(codes.len(), bytes as usize, |lengths, out| {
-            self.values.gather(&codes, lengths, out)
-        })
-    }
+        strings
+    } else {
+        codes = words(found)?;
+        codes
+            .iter_mut()
+            .zip(0..)
+            .for_each(|(code, row)| *code = row);
+        all = decode_all_strings(decoder.as_ref(), &mut cx.budget, "exceptions")?;
+        &all
+    };
+    codes.iter_mut().for_each(|code| *code += 1);
+    let bytes = others.contents().len() + node.payload.len();
+    cx.budget
+        .take(4 * (others.len() as u64 + 2) + bytes as u64, "exceptions")?;
+    let all = behind(node.payload, others)?;
+    let values = LazyWords::decoded(codes);
+    let exceptions = Exceptions { mask, values };
+    strings(CodedStrings {
+        codes: Box::new(FrequentWords { top: 0, exceptions }),
+        strings: Entries::Own(LazyStrings::decoded(all)),
+    })
 }
 
 crate::conformance!(Frequency);

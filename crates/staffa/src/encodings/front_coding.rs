@@ -7,17 +7,14 @@
 //!
 //! The first string of every vector has no prefix, so that a vector is decoded alone. For rows that
 //! resemble the row before, and for sorted values.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{join_prefixes, sum_u32};
 
-use super::common::{expect_strings, node, places, strings, within};
 use super::onpair::OnPair;
-use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats, rough_bytes};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values, vector_len};
+use super::prelude::*;
+use crate::decode::BytesDecoder;
+use crate::encode::rough_bytes;
+use crate::values::{Strings, StringsBuf};
 
 /// See the [module](self).
 pub struct FrontCoding;
@@ -65,9 +62,7 @@ impl Encoding for FrontCoding {
         _: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
-        let Values::Bytes(strings) = values else {
-            return Ok(None);
-        };
+        let strings = byte_strings(values)?;
         let (prefixes, suffixes) = split(strings, chooser.vector_rows());
         let suffixes = Values::Bytes(suffixes.as_strings());
         let suffixes = if chooser.offers(&OnPair) {
@@ -85,9 +80,7 @@ impl Encoding for FrontCoding {
         _: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        let Values::Bytes(strings) = values else {
-            return Ok(None);
-        };
+        let strings = byte_strings(values)?;
         let (prefixes, suffixes) = split(strings, chooser.vector_rows());
         if chooser.is_trial() {
             // OnPair stands for whatever encodes the suffixes.
@@ -159,22 +152,6 @@ struct Joined<'a> {
     suffixes: Box<dyn BytesDecoder + 'a>,
 }
 
-impl Joined<'_> {
-    fn with_prefixes<R>(
-        &self,
-        v: usize,
-        cx: &mut Scratch,
-        f: impl FnOnce(&[u32]) -> Result<R>,
-    ) -> Result<R> {
-        let mut buffer = cx.take_u32();
-        let prefixes = places(&mut buffer, vector_len(self.prefixes.len(), v))?;
-        self.prefixes.vector(v, cx, prefixes)?;
-        let result = f(prefixes);
-        cx.give_u32(buffer);
-        result
-    }
-}
-
 impl BytesDecoder for Joined<'_> {
     fn len(&self) -> usize {
         self.prefixes.len()
@@ -182,8 +159,10 @@ impl BytesDecoder for Joined<'_> {
 
     fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize> {
         let suffixes = self.suffixes.vector_bytes(v, cx)?;
-        let prefixes = self.with_prefixes(v, cx, |prefixes| Ok(sum_u32(prefixes)))?;
-        Ok(suffixes + prefixes as usize)
+        cx.with(vector_len(self.prefixes.len(), v), |cx, prefixes| {
+            self.prefixes.vector(v, cx, prefixes)?;
+            Ok(suffixes + sum_u32(prefixes) as usize)
+        })
     }
 
     fn vector(
@@ -195,21 +174,19 @@ impl BytesDecoder for Joined<'_> {
     ) -> Result<usize> {
         let bytes = self.suffixes.vector_bytes(v, cx)?;
         // Suffixes are never longer than the strings: more would not fit into `out`.
-        if bytes > out.len() {
-            return Err(Error::corrupt("strings longer than declared"));
-        }
-        let mut suffixes = cx.take_bytes(bytes + SLACK);
-        let written = self.suffixes.vector(v, cx, lengths, &mut suffixes)?;
-        let joined = self.with_prefixes(v, cx, |prefixes| {
-            let suffixes = within(&suffixes, 0..written)?;
-            join_prefixes(prefixes, suffixes, lengths, out).ok_or_else(|| {
-                Error::corrupt(format!(
-                    "prefixes no longer than the string before expected in vector {v}"
-                ))
+        corrupt_if!(bytes > out.len(), "strings longer than declared");
+        cx.with(lengths.len(), |cx, prefixes| {
+            self.prefixes.vector(v, cx, prefixes)?;
+            cx.with_bytes(bytes + SLACK, |cx, suffixes| {
+                let written = self.suffixes.vector(v, cx, lengths, suffixes)?;
+                let joined = join_prefixes(prefixes, within(suffixes, 0..written)?, lengths, out);
+                joined.ok_or_else(|| {
+                    Error::corrupt(format!(
+                        "prefixes no longer than the string before expected in vector {v}"
+                    ))
+                })
             })
-        })?;
-        cx.give_bytes(suffixes);
-        Ok(joined)
+        })
     }
 }
 

@@ -9,18 +9,15 @@
 //!
 //! Code 255 escapes the byte that follows. The codes of a vector are contiguous, as its strings are,
 //! and decoded in one call.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{FsstTable, VECTOR};
+use std::ops::Range;
 
-use super::common::{expect_strings, first_byte, node, span, strings, within};
-use super::lengths::{StringLengths, read_ends};
+use staffa_kernels::FsstTable;
+
+use super::lengths::{Contents, MeasuredStrings, StringLengths, read_ends};
 use super::onpair::OnPair;
-use crate::decode::{AnyDecoder, BytesDecoder, Decoder, OpenContext, Scratch};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, PhysicalType, Strings, Values};
+use super::prelude::*;
+use crate::values::Strings;
 
 /// See the [module](self).
 pub struct Fsst;
@@ -54,9 +51,7 @@ impl Encoding for Fsst {
         stats: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
-        let Values::Bytes(strings) = values else {
-            return Ok(None);
-        };
+        let strings = byte_strings(values)?;
         if onpair_is_smaller(strings, chooser) {
             return Ok(None);
         }
@@ -79,9 +74,7 @@ impl Encoding for Fsst {
         _: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        let Values::Bytes(strings) = values else {
-            return Ok(None);
-        };
+        let strings = byte_strings(values)?;
         let Some(compressed) = Compressed::of(strings, VECTOR) else {
             return Ok(None);
         };
@@ -111,19 +104,15 @@ impl Encoding for Fsst {
             .ok_or_else(|| Error::corrupt("symbols of 1 to 8 bytes expected"))?;
         let ends = read_ends(&mut cursor, node.len.div_ceil(VECTOR))?;
         let codes = cursor.bytes(cursor.remaining())?;
-        let last = ends.last().map_or(0, |end| *end as usize);
-        if last != codes.len() {
-            let bytes = codes.len();
-            return Err(Error::corrupt(format!(
-                "codes that end at {bytes} expected, found {last}"
-            )));
-        }
+        let (bytes, last) = (codes.len(), ends.last().map_or(0, |end| *end as usize));
+        corrupt_if!(
+            last != bytes,
+            "codes that end at {bytes} expected, found {last}"
+        );
         // A code decodes to 8 bytes at the most.
         let lengths = StringLengths::open(node, cx, codes.len() as u64 * 8)?;
-        strings(Codes {
-            table,
-            codes,
-            ends,
+        strings(MeasuredStrings {
+            contents: Codes { table, codes, ends },
             lengths,
         })
     }
@@ -180,39 +169,13 @@ struct Codes<'a> {
     codes: &'a [u8],
     /// Begins with 0; end of the codes of vector `v` is at `v + 1`.
     ends: Vec<u32>,
-    lengths: StringLengths<'a>,
 }
 
-impl BytesDecoder for Codes<'_> {
-    fn len(&self) -> usize {
-        self.lengths.len()
-    }
-
-    fn lengths(&self) -> Option<&dyn Decoder<u32>> {
-        Some(self.lengths.decoder())
-    }
-
-    fn vector_bytes(&self, v: usize, _: &mut Scratch) -> Result<usize> {
-        Ok(self.lengths.span(v)?.len())
-    }
-
-    fn vector(
-        &self,
-        v: usize,
-        cx: &mut Scratch,
-        lengths: &mut [u32],
-        out: &mut [u8],
-    ) -> Result<usize> {
-        self.lengths.vector(v, cx, lengths)?;
-        let expected = self.vector_bytes(v, cx)?;
+impl Contents for Codes<'_> {
+    fn vector(&self, v: usize, _: Range<usize>, _: &mut Scratch, out: &mut [u8]) -> Result<usize> {
         let codes = within(self.codes, span(&self.ends, v)?)?;
-        match self.table.decode(codes, out) {
-            Some(found) if found == expected => Ok(found),
-            found => Err(Error::corrupt(format!(
-                "codes of vector {v} that decode to {expected} bytes expected, found {}",
-                found.map_or("others".into(), |n| n.to_string())
-            ))),
-        }
+        let decoded = self.table.decode(codes, out);
+        decoded.ok_or_else(|| Error::corrupt(format!("codes of vector {v} that decode expected")))
     }
 }
 

@@ -10,23 +10,18 @@
 //! Where the column is a function of the reference column, every group has one entry and all numbers
 //! are 0. Entries of a group stand in the order of their frequency, so that numbers are small. Starts
 //! that are not stored are 0, 1, 2...
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::cmp::Reverse;
 use std::sync::OnceLock;
 
 use staffa_kernels::{Int as _, gather};
 
-use super::common::{encode_ints, fits_u64, node, open_ints, places};
 use super::constant::Constant;
-use crate::decode::{
-    AlignedCodes, AnyDecoder, Decodable, Decoder, Integer, LazyWords, OpenContext, ReferenceStream,
-    Scratch, StreamOf, get_or_try_init,
-};
-use crate::encode::{Chooser, Coder, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef, put_varint};
-use crate::values::{Kind, Physical, PhysicalType, Values, for_ints};
+use super::prelude::*;
+use crate::decode::{LazyWords, ReferenceStream, StreamOf, get_or_try_init};
+use crate::encode::Coder;
+use crate::format::put_varint;
+use crate::values::{Physical, for_ints};
 
 /// See the [module](self).
 pub struct Grouped;
@@ -193,7 +188,7 @@ fn pairs<T: Integer>(words: &[T], keys: &[u32]) -> Result<(Vec<Pair<T>>, Vec<u32
 struct Entries<'a, T> {
     len: usize,
     /// The group of every row.
-    groups: Box<dyn AlignedCodes + 'a>,
+    groups: Box<dyn Decoder<u32> + 'a>,
     /// First entry of every group; where these are not stored, its own number.
     starts: Option<LazyWords<'a, u32>>,
     /// The values of the first entries.
@@ -229,8 +224,8 @@ impl<'a, T: Integer> Entries<'a, T> {
             Some(cx.open_words::<u32>(child)?)
         };
         let entries = LazyWords::<T>::open(node.any_child(1, "entries")?, cx, "entries")?;
-        let groups = cx.reference(0)?.codes(from, base, node.len)?;
-        cx.budget.count_beside(groups.held());
+        let (groups, held) = cx.reference(0)?.codes(from, base, node.len)?;
+        cx.budget.count_beside(held);
         let starts = if node.children.len() > 2 {
             node.expect_children(3)?;
             let starts = node.any_child(2, "starts")?;
@@ -325,20 +320,17 @@ impl<T: Integer> Decoder<T> for Entries<'_, T> {
     }
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let (mut groups, mut scratch, mut numbers) = (cx.take_u32(), cx.take_u32(), cx.take_u32());
-        let group = places(&mut groups, out.len())?;
-        let number = places(&mut numbers, out.len())?;
-        self.groups.vector(v, cx, group)?;
-        if let Some(numbers) = &self.numbers {
-            numbers.vector(v, cx, number)?;
-        } else {
-            number.fill(0);
-        }
-        self.find(group, number, places(&mut scratch, out.len())?, out)?;
-        cx.give_u32(groups);
-        cx.give_u32(scratch);
-        cx.give_u32(numbers);
-        Ok(())
+        let rows = out.len();
+        cx.with(3 * rows, |cx, buffer: &mut [u32]| {
+            let (group, rest) = buffer.split_at_mut(rows);
+            let (number, place) = rest.split_at_mut(rows);
+            self.groups.vector(v, cx, group)?;
+            match &self.numbers {
+                Some(numbers) => numbers.vector(v, cx, number)?,
+                None => number.fill(0),
+            }
+            self.find(group, number, place, out)
+        })
     }
 
     fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {

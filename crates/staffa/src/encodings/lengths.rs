@@ -1,16 +1,12 @@
 //! Lengths of byte strings, and where the strings of every vector begin: what plain strings, the
 //! codecs, alphabet, FSST and OnPair have beside their bytes.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::ops::Range;
 
-use staffa_kernels::{VECTOR, sum_u32};
+use staffa_kernels::sum_u32;
 
-use super::common::{places, span};
-use crate::decode::{Decoder, OpenContext, Scratch};
-use crate::error::{Error, Result};
-use crate::format::{Cursor, NodeRef};
-use crate::values::{PhysicalType, vector_len};
+use super::prelude::*;
+use crate::decode::{Appended, BytesDecoder, take_strings};
 
 /// Lengths of the strings of a node.
 pub(super) struct StringLengths<'a> {
@@ -25,32 +21,26 @@ impl<'a> StringLengths<'a> {
     pub(super) fn open(node: &NodeRef<'a>, cx: &mut OpenContext<'a>, most: u64) -> Result<Self> {
         node.expect_children(1)?;
         let child = node.child(0, "lengths", PhysicalType::U32, node.len)?;
-        let lengths = cx.open_words::<u32>(child)?;
-        let (mut scratch, most) = (Scratch::default(), most.min(u64::from(u32::MAX)));
-        let mut buffer = scratch.take_u32();
-        let (mut starts, mut sum) = (vec![0], 0);
+        let mut all = Self {
+            lengths: cx.open_words::<u32>(child)?,
+            starts: vec![0],
+        };
+        let (most, mut sum) = (most.min(u64::from(u32::MAX)), 0);
+        let mut cx = Scratch::default();
         for v in 0..node.len.div_ceil(VECTOR) {
-            let out = places(&mut buffer, vector_len(node.len, v))?;
-            lengths.vector(v, &mut scratch, out)?;
-            sum += sum_u32(out);
-            if sum > most {
-                return Err(Error::corrupt(format!(
-                    "lengths that add up to at most {most} expected, found {sum}"
-                )));
-            }
-            starts.push(sum as u32);
+            sum += all.with_vector(v, &mut cx, |_, lengths| Ok(sum_u32(lengths)))?;
+            corrupt_if!(
+                sum > most,
+                "lengths that add up to at most {most} expected, found {sum}"
+            );
+            all.starts.push(sum as u32);
         }
-        Ok(Self { lengths, starts })
+        Ok(all)
     }
 
     /// How many strings there are.
     pub(super) fn len(&self) -> usize {
         self.lengths.len()
-    }
-
-    /// The lengths.
-    pub(super) fn decoder(&self) -> &(dyn Decoder<u32> + 'a) {
-        self.lengths.as_ref()
     }
 
     /// Bytes of all strings.
@@ -63,16 +53,83 @@ impl<'a> StringLengths<'a> {
         span(&self.starts, v)
     }
 
-    /// Decodes the lengths of vector `v` into the start of `buffer`; returns these.
-    pub(super) fn vector<'b>(
+    /// Lends `f` the lengths of vector `v`.
+    pub(super) fn with_vector<R>(
         &self,
         v: usize,
         cx: &mut Scratch,
-        buffer: &'b mut [u32],
-    ) -> Result<&'b mut [u32]> {
-        let lengths = places(buffer, vector_len(self.len(), v))?;
-        self.lengths.vector(v, cx, lengths)?;
-        Ok(lengths)
+        f: impl FnOnce(&mut Scratch, &[u32]) -> Result<R>,
+    ) -> Result<R> {
+        cx.with(vector_len(self.len(), v), |cx, lengths| {
+            self.lengths.vector(v, cx, lengths)?;
+            f(cx, lengths)
+        })
+    }
+}
+
+/// Strings whose lengths are stored apart from their contents.
+pub(super) struct MeasuredStrings<'a, C> {
+    pub contents: C,
+    pub lengths: StringLengths<'a>,
+}
+
+/// The contents of strings whose lengths are stored apart.
+pub(super) trait Contents: Send + Sync + Sized {
+    /// Decodes the strings of vector `v`, which are the bytes `span` among all, to the start of
+    /// `out`, which has a place for each or more; returns the bytes decoded.
+    fn vector(
+        &self,
+        v: usize,
+        span: Range<usize>,
+        cx: &mut Scratch,
+        out: &mut [u8],
+    ) -> Result<usize>;
+
+    /// [`BytesDecoder::take`]; by default the vectors of the rows are decoded.
+    fn take(
+        strings: &MeasuredStrings<'_, Self>,
+        rows: &[u32],
+        cx: &mut Scratch,
+        out: &mut Appended,
+    ) -> Result<()> {
+        take_strings(strings, rows, cx, out)
+    }
+}
+
+impl<C: Contents> BytesDecoder for MeasuredStrings<'_, C> {
+    fn len(&self) -> usize {
+        self.lengths.len()
+    }
+
+    fn lengths(&self) -> Option<&dyn Decoder<u32>> {
+        Some(self.lengths.lengths.as_ref())
+    }
+
+    fn vector_bytes(&self, v: usize, _: &mut Scratch) -> Result<usize> {
+        Ok(self.lengths.span(v)?.len())
+    }
+
+    fn vector(
+        &self,
+        v: usize,
+        cx: &mut Scratch,
+        lengths: &mut [u32],
+        out: &mut [u8],
+    ) -> Result<usize> {
+        self.lengths.lengths.vector(v, cx, lengths)?;
+        let span = self.lengths.span(v)?;
+        let bytes = span.len();
+        corrupt_if!(bytes > out.len(), "strings longer than declared");
+        let found = self.contents.vector(v, span, cx, out)?;
+        corrupt_if!(
+            found != bytes,
+            "{bytes} bytes expected in vector {v}, found {found}"
+        );
+        Ok(bytes)
+    }
+
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
+        C::take(self, rows, cx, out)
     }
 }
 
@@ -82,11 +139,10 @@ pub(super) fn read_ends(cursor: &mut Cursor<'_>, vectors: usize) -> Result<Vec<u
     let mut before = 0;
     for _ in 0..vectors {
         let end = cursor.u32()?;
-        if end < before {
-            return Err(Error::corrupt(format!(
-                "ends of codes must rise, found {end} after {before}"
-            )));
-        }
+        corrupt_if!(
+            end < before,
+            "ends of codes must rise, found {end} after {before}"
+        );
         ends.push(end);
         before = end;
     }

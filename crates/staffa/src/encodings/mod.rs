@@ -1,4 +1,5 @@
 //! The pool of encodings: one file each, and the one list of them.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use crate::decode::Opener;
 use crate::encode::{Encoding, Pool};
@@ -37,6 +38,7 @@ mod packed;
 #[cfg(feature = "codecs")]
 pub mod pco;
 pub mod plain;
+mod prelude;
 pub mod pseudodecimal;
 pub mod repeat;
 pub mod roaring;

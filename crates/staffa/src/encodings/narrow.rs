@@ -6,20 +6,12 @@
 //! ```
 //!
 //! The node's own type is 128 or 256 bits, to which the values are sign-extended.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::U256;
 
-use super::common::{count_of, node, places};
 use super::exceptions::{Exceptions, Separated};
-use crate::decode::{
-    Aggregator, AnyDecoder, Decodable, Decoder, Needs, OpenContext, Scratch, aggregate_vectors,
-    sum_of,
-};
-use crate::encode::{Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Bitmap, Kind, PhysicalType, Values};
+use super::prelude::*;
+use crate::decode::{Aggregator, Needs, aggregate_vectors, sum_of};
 
 /// See the [module](self).
 pub struct Narrow;
@@ -117,15 +109,21 @@ impl Widen for U256 {
     }
 }
 
-fn widen<T: Widen>(narrow: &[u64], out: &mut [T]) {
-    out.iter_mut()
-        .zip(narrow)
-        .for_each(|(wide, narrow)| *wide = T::widen(*narrow));
-}
-
 struct Widened<'a, T> {
     values: Box<dyn Decoder<u64> + 'a>,
     exceptions: Exceptions<'a, T>,
+}
+
+impl<T: Widen> Widened<'_, T> {
+    fn read(&self, rows: Rows<'_>, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        cx.with(out.len(), |cx, narrow: &mut [u64]| {
+            rows.decode(self.values.as_ref(), cx, narrow)?;
+            let places = out.iter_mut().zip(narrow);
+            places.for_each(|(wide, narrow)| *wide = T::widen(*narrow));
+            Ok(())
+        })?;
+        self.exceptions.patch(rows, cx, out)
+    }
 }
 
 impl<T: Widen> Decoder<T> for Widened<'_, T> {
@@ -133,21 +131,7 @@ impl<T: Widen> Decoder<T> for Widened<'_, T> {
         self.values.len()
     }
 
-    fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let mut buffer = cx.take_u64();
-        let narrow = places(&mut buffer, out.len())?;
-        self.values.vector(v, cx, narrow)?;
-        widen(narrow, out);
-        cx.give_u64(buffer);
-        self.exceptions.apply(v, out)
-    }
-
-    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let mut narrow = vec![0; rows.len()];
-        self.values.take(rows, cx, &mut narrow)?;
-        widen(&narrow, out);
-        self.exceptions.apply_at(rows, cx, out)
-    }
+    read_by_rows!(T);
 
     fn aggregate(
         &self,

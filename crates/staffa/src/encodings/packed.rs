@@ -3,18 +3,14 @@
 //! A full vector of 1,024 values is interleaved as in FastLanes ([`staffa_kernels::bitpack`]). The
 //! tail (fewer values) is a plain little-endian bit string, so that ten values do not cost a whole
 //! vector.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{
-    Packed, VECTOR, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail,
+    Packed, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail,
     unpack_tail,
 };
 
-use super::common::{places, within};
-use crate::decode::{Aggregator, Decoder, Integer, Needs, Scratch, aggregate_vectors};
-use crate::error::{Error, Result};
-use crate::format::Cursor;
-use crate::values::{Bitmap, Kind, vector_len};
+use super::prelude::*;
+use crate::decode::{Aggregator, Needs, aggregate_vectors, sum_above, take_each};
 
 /// Bytes of `len` values of `width` bits.
 pub(super) fn packed_len(len: usize, width: u32) -> usize {
@@ -42,12 +38,11 @@ pub(super) fn unpack_vector<T: Integer>(
     } else {
         unpack_tail(packed, width, base, out)
     };
-    if !done {
-        let (bytes, values) = (packed.len(), out.len());
-        return Err(Error::corrupt(format!(
-            "{bytes} bytes do not hold {values} values of {width} bits"
-        )));
-    }
+    let (bytes, values) = (packed.len(), out.len());
+    corrupt_if!(
+        !done,
+        "{bytes} bytes do not hold {values} values of {width} bits"
+    );
     Ok(())
 }
 
@@ -79,11 +74,6 @@ impl<'a> PackedVectors<'a> {
         Ok(Self { bytes, width, len })
     }
 
-    /// How many values there are.
-    pub(super) fn len(&self) -> usize {
-        self.len
-    }
-
     /// Bytes of vector `v`.
     fn bytes(&self, v: usize) -> Result<&'a [u8]> {
         let start = v * packed_bytes(self.width);
@@ -101,22 +91,41 @@ impl<'a> PackedVectors<'a> {
         unpack_vector(self.bytes(v)?, self.width, T::ZERO, out)?;
         Ok(out)
     }
+}
 
-    /// Value `i` of vector `v`.
-    pub(super) fn get<T: Integer>(&self, v: usize, i: usize) -> Option<T> {
-        unpack_value(self.bytes(v).ok()?, self.width, vector_len(self.len, v), i)
+impl<T: Integer> Decoder<T> for PackedVectors<'_> {
+    fn len(&self) -> usize {
+        self.len
     }
 
-    /// Vector `v` as packed bits, where it is a full one.
-    pub(super) fn packed<T: Integer>(&self, v: usize) -> Option<Packed<'a, T>> {
-        let packed = self
-            .bytes(v)
-            .ok()
-            .filter(|_| vector_len(self.len, v) == VECTOR)?;
+    fn vector(&self, v: usize, _: &mut Scratch, out: &mut [T]) -> Result<()> {
+        self.unpack(v, out).map(|_| ())
+    }
+
+    fn packed(&self, v: usize) -> Option<Packed<'_, T>> {
+        let is_full = vector_len(self.len, v) == VECTOR;
+        let packed = self.bytes(v).ok().filter(|_| is_full)?;
         Some(Packed {
             packed,
             width: self.width,
             base: T::ZERO,
+        })
+    }
+
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        take_each(self, rows, cx, out, |v, i| {
+            unpack_value(self.bytes(v).ok()?, self.width, vector_len(self.len, v), i)
+        })
+    }
+
+    fn aggregate(
+        &self,
+        rows: Option<&Bitmap>,
+        into: &mut dyn Aggregator<T>,
+        cx: &mut Scratch,
+    ) -> Result<()> {
+        aggregate_sums(self, rows, into, cx, |v, kind| {
+            sum_above(self.bytes(v).ok()?, self.width, T::ZERO, kind)
         })
     }
 }

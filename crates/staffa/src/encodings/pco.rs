@@ -10,7 +10,6 @@
 //!
 //! The crate reads bits in unsafe code, on checked sizes. Modes that it was not tested with, and
 //! sizes that would allocate much memory, are refused before: see `docs/decisions/0014-pco.md`.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::{Mutex, PoisonError};
 
@@ -18,14 +17,9 @@ use ::pco::data_types::Number;
 use ::pco::metadata::{DeltaEncoding, Mode};
 use ::pco::wrapped::{ChunkDecompressor, FileCompressor, FileDecompressor};
 use ::pco::{ChunkConfig, DecompressorScratch, DeltaSpec, PagingSpec};
-use staffa_kernels::VECTOR;
 
-use super::common::{node, places};
-use crate::decode::{AnyDecoder, Decodable, Decoder, OpenContext, Scratch};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef, put_varint};
-use crate::values::{Kind, PhysicalType, Values, vector_len};
+use super::prelude::*;
+use crate::format::put_varint;
 
 /// Fewer values are not worth bins of their own.
 const LEAST: usize = 256;
@@ -212,7 +206,6 @@ fn open<'a, T: Decodable, N: OfWord<T> + 'a>(
     node: &NodeRef<'a>,
     cx: &mut OpenContext<'a>,
 ) -> Result<AnyDecoder<'a>> {
-    let corrupt = |e: ::pco::errors::PcoError| Error::corrupt(e.to_string());
     let mut cursor = node.cursor();
     cursor.u8()?;
     let vectors = node.len.div_ceil(VECTOR);
@@ -223,18 +216,31 @@ fn open<'a, T: Decodable, N: OfWord<T> + 'a>(
         end += cursor.varint_up_to(node.payload.len() as u64, "bytes of a page")?;
         ends.push(end);
     }
-    if node.len == 0 {
-        cursor.finish("payload")?;
-        return Ok(T::wrap(Box::new(Pages::<N> {
-            chunk: None,
-            pages: &[],
-            ends,
-            len: 0,
-            scratch: Mutex::default(),
-        })));
-    }
     let rest = cursor.bytes(cursor.remaining())?;
-    let (file, rest) = FileDecompressor::new(rest).map_err(corrupt)?;
+    let (chunk, pages) = if node.len == 0 {
+        (None, rest)
+    } else {
+        let (chunk, pages) = open_chunk::<N>(rest, cx)?;
+        (Some(chunk), pages)
+    };
+    let found = pages.len();
+    corrupt_if!(found != end, "pages of {end} bytes expected, found {found}");
+    Ok(T::wrap(Box::new(Pages {
+        chunk,
+        pages,
+        ends,
+        len: node.len,
+        scratch: Mutex::default(),
+    })))
+}
+
+/// The chunk of a payload, and its pages; takes the memory of its bins out of the budget.
+fn open_chunk<'a, N: Number>(
+    bytes: &'a [u8],
+    cx: &mut OpenContext<'_>,
+) -> Result<(ChunkDecompressor<N>, &'a [u8])> {
+    let corrupt = |e: ::pco::errors::PcoError| Error::corrupt(e.to_string());
+    let (file, rest) = FileDecompressor::new(bytes).map_err(corrupt)?;
     let format = file.format_version();
     if (format.major, format.minor) != FORMAT {
         return Err(Error::unsupported(format!(
@@ -243,50 +249,25 @@ fn open<'a, T: Decodable, N: OfWord<T> + 'a>(
         )));
     }
     // The crate would allocate as many values as the chunk claims.
-    if rest.first().is_none_or(|first| first & 15 >= DICT) {
-        return Err(Error::corrupt("a chunk of modes 0 to 3 expected"));
-    }
+    let is_dictionary = rest.first().is_none_or(|first| first & 15 >= DICT);
+    corrupt_if!(is_dictionary, "a chunk of modes 0 to 3 expected");
     let (chunk, pages) = file.chunk_decompressor::<N, _>(rest).map_err(corrupt)?;
-    if pages.len() != end {
-        return Err(Error::corrupt(format!(
-            "pages of {end} bytes expected, found {}",
-            pages.len()
-        )));
-    }
     let meta = chunk.meta();
-    if matches!(meta.mode, Mode::Dict(_))
-        || !matches!(
-            meta.delta_encoding,
-            DeltaEncoding::NoOp | DeltaEncoding::Consecutive { .. }
-        )
-    {
-        return Err(Error::corrupt(
-            "differences of neighbours, or none, expected",
-        ));
-    }
+    let is_near = matches!(
+        meta.delta_encoding,
+        DeltaEncoding::NoOp | DeltaEncoding::Consecutive { .. }
+    );
+    let is_read = is_near && !matches!(meta.mode, Mode::Dict(_));
+    corrupt_if!(!is_read, "differences of neighbours, or none, expected");
     let latents = &meta.per_latent_var;
-    for latent in [
-        latents.delta.as_ref(),
-        Some(&latents.primary),
-        latents.secondary.as_ref(),
-    ]
-    .into_iter()
-    .flatten()
-    {
+    let others = [latents.delta.as_ref(), latents.secondary.as_ref()];
+    for latent in others.into_iter().flatten().chain([&latents.primary]) {
         cx.budget
             .take(STATE_BYTES << latent.ans_size_log.min(32), "states of bins")?;
     }
-    cx.budget.take(
-        (size_of::<DecompressorScratch>() + VECTOR * size_of::<N>()) as u64,
-        "room for a vector",
-    )?;
-    Ok(T::wrap(Box::new(Pages {
-        chunk: Some(chunk),
-        pages,
-        ends,
-        len: node.len,
-        scratch: Mutex::default(),
-    })))
+    let vector = size_of::<DecompressorScratch>() + VECTOR * size_of::<N>();
+    cx.budget.take(vector as u64, "room for a vector")?;
+    Ok((chunk, pages))
 }
 
 /// A chunk and its pages, one for each vector.

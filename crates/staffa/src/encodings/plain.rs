@@ -6,22 +6,16 @@
 //! ```
 //!
 //! Where the strings of a vector begin is the sum of all lengths before: computed at open.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use staffa_kernels::{VECTOR, Word as _, as_bytes, copy_from_le};
+use staffa_kernels::{Word as _, as_bytes, copy_from_le};
 
-use super::common::{node, strings, within};
-use super::lengths::StringLengths;
-use crate::decode::{
-    AnyDecoder, Appended, BytesDecoder, Decodable, Decoder, OpenContext, Scratch, StringVector,
-    by_vector, take_each,
-};
-use crate::encode::{Chooser, Encoding, Info, PointAccess, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, PhysicalType, Values, for_values, for_words};
+use super::lengths::{Contents, MeasuredStrings, StringLengths};
+use super::prelude::*;
+use crate::decode::{Appended, StringVector, by_vector, take_each};
+use crate::values::{for_values, for_words};
 
 /// See the [module](self).
 pub struct Plain;
@@ -77,22 +71,17 @@ impl Encoding for Plain {
         if node.ty == PhysicalType::Bytes {
             let contents = Cow::Borrowed(node.payload);
             let lengths = StringLengths::open(node, cx, contents.len() as u64)?;
-            if lengths.total() != contents.len() {
-                return Err(Error::corrupt(format!(
-                    "lengths that add up to {} expected, found {}",
-                    contents.len(),
-                    lengths.total()
-                )));
-            }
-            return strings(PlainBytes { contents, lengths });
+            let (bytes, total) = (contents.len(), lengths.total());
+            corrupt_if!(
+                total != bytes,
+                "lengths that add up to {bytes} expected, found {total}"
+            );
+            return strings(MeasuredStrings { contents, lengths });
         }
         node.expect_children(0)?;
         for_words!(node.ty, T => {
-            if node.payload.len() != node.len * T::BYTES {
-                return Err(Error::corrupt(format!(
-                    "{} bytes expected, found {}", node.len * T::BYTES, node.payload.len()
-                )));
-            }
+            let (bytes, found) = (node.len * T::BYTES, node.payload.len());
+            corrupt_if!(found != bytes, "{bytes} bytes expected, found {found}");
             Ok(T::wrap(Box::new(PlainWords { bytes: Cow::Borrowed(node.payload), len: node.len })))
         }, _ => Err(Error::corrupt("plain holds no bits")))
     }
@@ -131,56 +120,31 @@ impl<T: Decodable> Decoder<T> for PlainWords<'_> {
 }
 
 /// Strings one after another.
-pub(super) struct PlainBytes<'a> {
-    pub contents: Cow<'a, [u8]>,
-    pub lengths: StringLengths<'a>,
-}
-
-impl PlainBytes<'_> {
-    /// Strings of vector `v`.
-    fn strings(&self, v: usize) -> Result<&[u8]> {
-        within(&self.contents, self.lengths.span(v)?)
-    }
-}
-
-impl BytesDecoder for PlainBytes<'_> {
-    fn len(&self) -> usize {
-        self.lengths.len()
-    }
-
-    fn lengths(&self) -> Option<&dyn Decoder<u32>> {
-        Some(self.lengths.decoder())
-    }
-
-    fn vector_bytes(&self, v: usize, _: &mut Scratch) -> Result<usize> {
-        Ok(self.lengths.span(v)?.len())
-    }
-
+impl Contents for Cow<'_, [u8]> {
     fn vector(
         &self,
-        v: usize,
-        cx: &mut Scratch,
-        lengths: &mut [u32],
+        _: usize,
+        span: Range<usize>,
+        _: &mut Scratch,
         out: &mut [u8],
     ) -> Result<usize> {
-        self.lengths.vector(v, cx, lengths)?;
-        let bytes = self.strings(v)?;
-        let out = out
-            .get_mut(..bytes.len())
-            .ok_or_else(|| Error::corrupt("strings longer than declared"))?;
-        out.copy_from_slice(bytes);
+        let bytes = within(self, span)?;
+        places(out, bytes.len())?.copy_from_slice(bytes);
         Ok(bytes.len())
     }
 
-    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
-        let mut buffer = cx.take_u32();
-        for (v, rows) in by_vector(rows) {
-            let lengths = self.lengths.vector(v, cx, &mut buffer)?;
-            let bytes = self.strings(v)?;
-            out.push_rows(rows, StringVector { lengths, bytes })?;
-        }
-        cx.give_u32(buffer);
-        Ok(())
+    fn take(
+        strings: &MeasuredStrings<'_, Self>,
+        rows: &[u32],
+        cx: &mut Scratch,
+        out: &mut Appended,
+    ) -> Result<()> {
+        by_vector(rows).try_for_each(|(v, rows)| {
+            strings.lengths.with_vector(v, cx, |_, lengths| {
+                let bytes = within(&strings.contents, strings.lengths.span(v)?)?;
+                out.push_rows(rows, StringVector { lengths, bytes })
+            })
+        })
     }
 }
 

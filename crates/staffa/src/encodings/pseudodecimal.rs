@@ -8,16 +8,11 @@
 //! A value whose bits the multiplication does not give back is an exception: -0.0, infinities, NaNs
 //! and values with more than 31 bits of digits. 32-bit floats are multiplied as doubles and rounded
 //! once.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{PoolVec, VECTOR};
+use staffa_kernels::PoolVec;
 
-use super::common::{count_of, encode_floats, is_float, node, of_vector, open_floats, places};
-use crate::decode::{AnyDecoder, Decodable, Decoder, OpenContext, Scratch};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{FloatBits, Kind, PhysicalType, Values};
+use super::prelude::*;
+use crate::values::FloatBits;
 
 /// In place of the exponent of an exception.
 const EXCEPTION: u8 = 23;
@@ -158,34 +153,30 @@ impl<T: FloatBits + Decodable> Decoder<T> for Decimals<'_, T> {
     }
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let mut buffer = cx.take_u32();
-        let digits = places(&mut buffer, out.len())?;
-        self.digits.vector(v, cx, digits)?;
         let missing = || Error::internal(format!("exponents of vector {v} expected"));
         let exponents = self.exponents.get(v * VECTOR..v * VECTOR + out.len());
         let exponents = exponents.ok_or_else(missing)?;
-        let mut exceptions = 0;
-        for ((place, digits), exponent) in out.iter_mut().zip(&*digits).zip(exponents) {
-            // Exponents are checked at open: there is a power for each.
-            let power = POWERS.get(usize::from(*exponent)).copied().unwrap_or(0.0);
-            *place = T::from_f64(f64::from(*digits as i32) * power);
-            exceptions += usize::from(*exponent == EXCEPTION);
-        }
+        let exceptions = cx.with(out.len(), |cx, digits: &mut [u32]| {
+            self.digits.vector(v, cx, digits)?;
+            let mut exceptions = 0;
+            for ((place, digits), exponent) in out.iter_mut().zip(digits).zip(exponents) {
+                // Exponents are checked at open: there is a power for each.
+                let power = POWERS.get(usize::from(*exponent)).copied().unwrap_or(0.0);
+                *place = T::from_f64(f64::from(*digits as i32) * power);
+                exceptions += usize::from(*exponent == EXCEPTION);
+            }
+            Ok(exceptions)
+        })?;
         if exceptions > 0 {
             let start = *of_vector(&self.starts, v)?;
-            let values = self
-                .exceptions
-                .get(start..start + exceptions)
-                .ok_or_else(missing)?;
+            let values = self.exceptions.get(start..start + exceptions);
             let places = out
                 .iter_mut()
                 .zip(exponents)
                 .filter(|(_, e)| **e == EXCEPTION);
-            places
-                .zip(values)
-                .for_each(|((place, _), value)| *place = *value);
+            let places = places.zip(values.ok_or_else(missing)?);
+            places.for_each(|((place, _), value)| *place = *value);
         }
-        cx.give_u32(buffer);
         Ok(())
     }
 }

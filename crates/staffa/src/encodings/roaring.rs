@@ -6,16 +6,9 @@
 //!
 //! Chambi, Lemire, Kaser, Godin: Better bitmap performance with Roaring bitmaps (2016). BtrBlocks
 //! has it for NULLs and exceptions (section 2.2).
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use super::prelude::*;
 use roaring::RoaringBitmap;
-
-use super::common::node;
-use crate::decode::{AnyDecoder, OpenContext};
-use crate::encode::{Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Bitmap, Kind, PhysicalType, Values};
 
 /// See the [module](self).
 pub struct Roaring;
@@ -45,9 +38,7 @@ impl Encoding for Roaring {
     }
 
     fn encode(&self, values: Values<'_>, _: &Stats<'_>, _: &Chooser<'_>) -> Result<Option<Node>> {
-        let Values::Bits(bits) = values else {
-            return Ok(None);
-        };
+        let bits = bits_of(values)?;
         let rarer = bits.count_ones() * 2 <= bits.len();
         let mut set = RoaringBitmap::new();
         if rarer {
@@ -63,30 +54,29 @@ impl Encoding for Roaring {
     fn open<'a>(&self, node: &NodeRef<'a>, _: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
         node.expect_children(0)?;
         let mut cursor = node.cursor();
-        let stored = cursor.u8()?;
-        if stored > 1 || node.ty != PhysicalType::Bits {
-            return Err(Error::corrupt(format!(
-                "positions of bit 0 or 1 expected, found {stored}"
-            )));
-        }
+        let stored = read_flag(&mut cursor)?;
+        corrupt_if!(
+            node.ty != PhysicalType::Bits,
+            "bits expected, found {:?}",
+            node.ty
+        );
         let mut rest = cursor.bytes(cursor.remaining())?;
         let set = RoaringBitmap::deserialize_from(&mut rest)
             .map_err(|e| Error::corrupt(format!("a Roaring bitmap expected: {e}")))?;
-        if !rest.is_empty() {
-            return Err(Error::corrupt(format!(
-                "the Roaring bitmap ends {} bytes before the payload",
-                rest.len()
-            )));
-        }
-        if let Some(max) = set.max().filter(|&max| max as usize >= node.len) {
-            return Err(Error::corrupt(format!(
-                "positions below {} expected, found {max}",
-                node.len
-            )));
-        }
-        let mut bits = Bitmap::filled(node.len, stored == 0);
+        corrupt_if!(
+            !rest.is_empty(),
+            "{} bytes behind the Roaring bitmap",
+            rest.len()
+        );
+        let (len, end) = (node.len, set.max().map_or(0, |max| max as usize + 1));
+        corrupt_if!(
+            end > len,
+            "positions below {len} expected, found {}",
+            end - 1
+        );
+        let mut bits = Bitmap::filled(len, !stored);
         set.iter()
-            .for_each(|position| bits.set(position as usize, stored == 1));
+            .for_each(|position| bits.set(position as usize, stored));
         Ok(AnyDecoder::Bits(Box::new(bits)))
     }
 }

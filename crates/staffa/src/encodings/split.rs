@@ -8,16 +8,12 @@
 //!
 //! value = quotient * factor + remainder, modulo 2 to the bits of a word. The factor is the greatest
 //! common divisor of all differences, or else the power of ten that most values are multiples of.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{Int as _, VECTOR};
+use staffa_kernels::Int as _;
 
-use super::common::{encode_ints, is_integer, little_endian, node, open_ints, places, read_word};
-use crate::decode::{AnyDecoder, Decodable, Decoder, Integer, OpenContext, Scratch};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, Physical as _, PhysicalType, Values};
+use super::prelude::*;
+use crate::decode::integer;
+use crate::values::Physical as _;
 
 /// Values of the sample by which the power of ten is found.
 const SAMPLED: usize = 256;
@@ -61,9 +57,7 @@ impl Encoding for Split {
             let mut cursor = node.cursor();
             let factor = read_word::<T>(&mut cursor)?.to_u64();
             cursor.finish("factor")?;
-            if factor == 0 {
-                return Err(Error::corrupt("a factor of 1 or more expected, found 0"));
-            }
+            corrupt_if!(factor == 0, "a factor of 1 or more expected, found 0");
             let quotients = cx.open_words::<T>(node.child(0, "quotients", T::TYPE, node.len)?)?;
             let remainders = cx.open_words::<T>(node.child(1, "remainders", T::TYPE, node.len)?)?;
             Ok(T::wrap(Box::new(Parts { factor, quotients, remainders })))
@@ -75,18 +69,19 @@ impl Encoding for Split {
     }
 }
 
-/// A value in the width of the arithmetic.
-fn wide<T: Integer>(value: T, kind: Kind) -> i128 {
-    let shift = 64 - T::BITS;
-    if kind == Kind::Signed {
-        i128::from(((value.to_u64() << shift) as i64) >> shift)
-    } else {
-        value.to_u64().into()
-    }
-}
-
 /// The factor by which splitting pays.
 fn factor<T: Integer>(words: &[T], kind: Kind) -> Option<u64> {
+    let top = T::MAX.to_u64() >> u32::from(kind == Kind::Signed);
+    let common = common_factor(words, kind)?;
+    if common > 1 && common <= top {
+        return Some(common);
+    }
+    let zeros = shared_zeros(words, kind)?;
+    10u64.checked_pow(zeros).filter(|factor| *factor <= top)
+}
+
+/// The greatest factor of all differences from the first value.
+fn common_factor<T: Integer>(words: &[T], kind: Kind) -> Option<u64> {
     // With the sign bit flipped, words are ordered as the values are, and differ by as much.
     let sign = if kind == Kind::Signed {
         1 << (T::BITS - 1)
@@ -105,20 +100,19 @@ fn factor<T: Integer>(words: &[T], kind: Kind) -> Option<u64> {
             break;
         }
     }
-    let top = if kind == Kind::Signed {
-        T::MAX.to_u64() / 2
-    } else {
-        T::MAX.to_u64()
-    };
-    if common > 1 && common <= top {
-        return Some(common);
-    }
-    // How many values of a sample are multiples of each power of ten.
+    Some(common)
+}
+
+/// The zeros that enough values of a sample end with for splitting to pay; `None` where none pays.
+fn shared_zeros<T: Integer>(words: &[T], kind: Kind) -> Option<u32> {
+    // How many values are multiples of each power of ten.
     let (mut multiples, mut some) = ([0u32; 20], 0u32);
     let (mut least, mut most) = (i128::MAX, i128::MIN);
     for word in words.iter().step_by((words.len() / SAMPLED) | 1) {
-        let value = wide(*word, kind);
-        (least, most, some) = (least.min(value), most.max(value), some + 1);
+        let value = integer(*word, kind);
+        (least, most) = (least.min(value), most.max(value));
+        // 0 is a multiple of every power of ten: it is not counted.
+        some += u32::from(value != 0);
         let mut left = value.unsigned_abs() as u64;
         for count in multiples.iter_mut().skip(1) {
             if !left.is_multiple_of(10) || left == 0 {
@@ -127,11 +121,9 @@ fn factor<T: Integer>(words: &[T], kind: Kind) -> Option<u64> {
             left /= 10;
             *count += 1;
         }
-        // 0 is a multiple of every power of ten: it is not counted.
-        some -= u32::from(value == 0);
     }
     let full = f64::from(128 - (most - least).unsigned_abs().leading_zeros());
-    let saved = |(zeros, count): (usize, &u32)| {
+    let saved = |(zeros, count): (u32, &u32)| {
         let share = f64::from(*count) / f64::from(some.max(1));
         let entropy = |share: f64| {
             if share > 0.0 {
@@ -140,19 +132,14 @@ fn factor<T: Integer>(words: &[T], kind: Kind) -> Option<u64> {
                 0.0
             }
         };
-        let bits = share * zeros as f64 * std::f64::consts::LOG2_10
+        let bits = share * f64::from(zeros) * std::f64::consts::LOG2_10
             - entropy(share)
             - entropy(1.0 - share);
         (share > 0.4 && bits > full * 0.15).then_some((zeros, bits))
     };
-    let best = multiples
-        .iter()
-        .enumerate()
-        .filter_map(saved)
-        .max_by(|a, b| a.1.total_cmp(&b.1))?;
-    10u64
-        .checked_pow(best.0 as u32)
-        .filter(|factor| *factor <= top)
+    let paying = (0u32..).zip(&multiples).filter_map(saved);
+    let best = paying.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(best.0)
 }
 
 fn encode<T: Integer>(words: &[T], kind: Kind, chooser: &Chooser<'_>) -> Result<Option<Node>> {
@@ -166,7 +153,7 @@ fn encode<T: Integer>(words: &[T], kind: Kind, chooser: &Chooser<'_>) -> Result<
     for &word in words {
         let value = word.to_u64();
         let (quotient, remainder) = if kind == Kind::Signed {
-            let (value, factor) = (wide(word, kind) as i64, factor as i64);
+            let (value, factor) = (integer(word, kind) as i64, factor as i64);
             (
                 value.div_euclid(factor) as u64,
                 value.rem_euclid(factor) as u64,
@@ -193,12 +180,16 @@ struct Parts<'a, T> {
 }
 
 impl<T: Integer> Parts<'_, T> {
-    /// Turns the quotients in `out` into values.
-    fn join(&self, remainders: &[T], out: &mut [T]) {
-        for (place, remainder) in out.iter_mut().zip(remainders) {
-            let product = place.to_u64().wrapping_mul(self.factor);
-            *place = T::from_u64(product).wrapping_add(*remainder);
-        }
+    fn read(&self, rows: Rows<'_>, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        rows.decode(self.quotients.as_ref(), cx, out)?;
+        cx.with(out.len(), |cx, remainders: &mut [T]| {
+            rows.decode(self.remainders.as_ref(), cx, remainders)?;
+            for (place, remainder) in out.iter_mut().zip(remainders) {
+                let product = place.to_u64().wrapping_mul(self.factor);
+                *place = T::from_u64(product).wrapping_add(*remainder);
+            }
+            Ok(())
+        })
     }
 }
 
@@ -207,22 +198,7 @@ impl<T: Integer> Decoder<T> for Parts<'_, T> {
         self.quotients.len()
     }
 
-    fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let mut buffer = [T::ZERO; VECTOR];
-        let remainders = places(&mut buffer, out.len())?;
-        self.remainders.vector(v, cx, remainders)?;
-        self.quotients.vector(v, cx, out)?;
-        self.join(remainders, out);
-        Ok(())
-    }
-
-    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let mut remainders = vec![T::ZERO; rows.len()];
-        self.remainders.take(rows, cx, &mut remainders)?;
-        self.quotients.take(rows, cx, out)?;
-        self.join(&remainders, out);
-        Ok(())
-    }
+    read_by_rows!(T);
 }
 
 crate::conformance!(Split);

@@ -6,15 +6,9 @@
 //! ```
 //!
 //! Two bits stand for 1, 2, 3 and 4 bytes, in types of 64 bits for 1, 2, 4 and 8.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use super::common::{is_integer, little_endian};
+use super::prelude::*;
 use super::vbyte;
-use crate::decode::{AnyDecoder, OpenContext};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, PhysicalType, Values};
 
 /// Bytes of an integer by the two bits of its control, and the same for types of 64 bits.
 const NARROW: [usize; 4] = [1, 2, 3, 4];

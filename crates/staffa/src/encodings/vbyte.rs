@@ -4,16 +4,9 @@
 //! ```text
 //! payload = zigzag: u8, 0 or 1 | per vector: its bytes u16 | the vectors
 //! ```
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::VECTOR;
-
-use super::common::{encode_ints, is_integer, node, of_vector, open_ints, places};
-use crate::decode::{AnyDecoder, Decodable, Decoder, Integer, OpenContext, Scratch};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Cursor, Node, NodeRef, put_varint};
-use crate::values::{Kind, PhysicalType, Values};
+use super::prelude::*;
+use crate::format::put_varint;
 
 /// See the [module](self).
 pub struct Vbyte;
@@ -111,14 +104,7 @@ type Unpack = fn(&[u8], &mut [u64]) -> Result<()>;
 pub(super) fn open<'a>(node: &NodeRef<'a>, unpack: Unpack) -> Result<AnyDecoder<'a>> {
     node.expect_children(0)?;
     let mut cursor = node.cursor();
-    let signed = match cursor.u8()? {
-        flag @ (0 | 1) => flag == 1,
-        other => {
-            return Err(Error::corrupt(format!(
-                "zigzag of 0 or 1 expected, found {other}"
-            )));
-        }
-    };
+    let signed = read_flag(&mut cursor)?;
     let mut sizes = Cursor::new(cursor.bytes(node.len.div_ceil(VECTOR) * 2)?);
     let mut vectors = Vec::new();
     while sizes.remaining() > 0 {
@@ -148,15 +134,14 @@ impl<T: Integer> Decoder<T> for Bytewise<'_> {
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         let bytes = of_vector(&self.vectors, v)?;
-        let mut buffer = cx.take_u64();
-        let words = places(&mut buffer, out.len())?;
-        (self.unpack)(bytes, words)?;
-        for (place, word) in out.iter_mut().zip(words) {
-            let word = T::from_u64(*word);
-            *place = if self.signed { word.unzigzag() } else { word };
-        }
-        cx.give_u64(buffer);
-        Ok(())
+        cx.with(out.len(), |_, words| {
+            (self.unpack)(bytes, words)?;
+            for (place, word) in out.iter_mut().zip(words) {
+                let word = T::from_u64(*word);
+                *place = if self.signed { word.unzigzag() } else { word };
+            }
+            Ok(())
+        })
     }
 }
 

@@ -221,7 +221,7 @@ pub(crate) fn fill_views_of(
         let worth = strings.len() + strings.contents().len() / 16 <= among.saturating_mul(2);
         if worth || shared && views.shares_table(strings) {
             accepted(views.use_table(strings, shared))?;
-            let codes = wanted.of_rows(take_codes(codes, decoder.len(), places, cx)?, count)?;
+            let codes = wanted.of_rows(take_codes(codes, places, cx)?, count)?;
             return push_codes(views, &codes, strings.len());
         }
     }

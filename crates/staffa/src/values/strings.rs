@@ -46,6 +46,12 @@ impl<'a> Strings<'a> {
         self.len() == 0
     }
 
+    /// String `i`; an error past the end.
+    pub fn at(&self, i: usize) -> Result<&'a [u8]> {
+        let past = || Error::internal(format!("string {i} of {} expected", self.len()));
+        (i < self.len()).then(|| self.get(i)).ok_or_else(past)
+    }
+
     /// String `i`; empty past the end.
     #[inline]
     pub fn get(&self, i: usize) -> &'a [u8] {

@@ -9,24 +9,18 @@
 //! one another, for delta and frame of reference. Two other orders stand where they are smaller:
 //! sorted strings, which resemble their neighbours, and values by frequency, so that rare ones are
 //! exceptions among the codes. Distinct values are counted exactly, never judged from a sample.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod order;
 
 use order::{reordered, size};
-use staffa_kernels::{BytesDict, gather};
+use staffa_kernels::gather;
 
-use super::codes;
-use super::common::{node, places, strings};
+use super::codes::CodedStrings;
+use super::prelude::*;
 use crate::decode::{
-    Aggregator, AnyDecoder, Appended, BytesDecoder, Decodable, Decoder, DictionaryStrings, Entries,
-    Integer, LazyStrings, LazyWords, OpenContext, Range, Scratch, StringTest, aggregate_codes,
-    filter_codes, no_code,
+    Aggregator, Entries, LazyStrings, LazyWords, Range, aggregate_codes, filter_codes, no_code,
 };
-use crate::encode::{Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Bitmap, Kind, OwnedValues, PhysicalType, Values, for_words};
+use crate::values::{OwnedValues, for_words};
 
 /// See the [module](self).
 pub struct Dictionary;
@@ -88,16 +82,9 @@ impl Encoding for Dictionary {
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
         let mut cursor = node.cursor();
-        let kind = cursor.u8()?;
-        let shared = match kind {
-            0 => None,
-            1 => Some(cx.shared_dictionary(usize::from(cursor.u8()?))?),
-            _ => {
-                return Err(Error::corrupt(format!(
-                    "kind 0 or 1 expected, found {kind}"
-                )));
-            }
-        };
+        let shared = read_flag(&mut cursor)?;
+        let part = |cursor: &mut Cursor<'_>| cx.shared_dictionary(cursor.u8()?.into());
+        let shared = shared.then(|| part(&mut cursor)).transpose()?;
         cursor.finish("payload")?;
         node.expect_children(if shared.is_some() { 1 } else { 2 })?;
         let codes = cx.open_words::<u32>(node.child(0, "codes", PhysicalType::U32, node.len)?)?;
@@ -110,7 +97,10 @@ impl Encoding for Dictionary {
                     "values",
                 )?),
             };
-            return strings(CodedBytes { codes, values });
+            return strings(CodedStrings {
+                codes,
+                strings: values,
+            });
         }
         for_words!(node.ty, T => {
             let values = match shared {
@@ -152,32 +142,27 @@ struct CodedWords<'a, T> {
     values: Entries<'a, LazyWords<'a, T>>,
 }
 
+impl<T: Decodable> CodedWords<'_, T> {
+    fn read(&self, rows: Rows<'_>, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        cx.with(out.len(), |cx, codes| {
+            rows.decode(self.codes.as_ref(), cx, codes)?;
+            let found = match rows {
+                Rows::Vector(_) => gather(self.values.all()?, codes, out),
+                Rows::At(_) => self.values.take(codes, cx, out)?,
+            };
+            found
+                .then_some(())
+                .ok_or_else(|| no_code(codes, self.values.len()))
+        })
+    }
+}
+
 impl<T: Decodable> Decoder<T> for CodedWords<'_, T> {
     fn len(&self) -> usize {
         self.codes.len()
     }
 
-    fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let mut buffer = cx.take_u32();
-        let codes = places(&mut buffer, out.len())?;
-        self.codes.vector(v, cx, codes)?;
-        let values = self.values.all()?;
-        if !gather(values, codes, out) {
-            return Err(no_code(codes, values.len()));
-        }
-        cx.give_u32(buffer);
-        Ok(())
-    }
-
-    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let mut codes = vec![0; rows.len()];
-        self.codes.take(rows, cx, &mut codes)?;
-        if self.values.take(&codes, cx, out)? {
-            Ok(())
-        } else {
-            Err(no_code(&codes, self.values.len()))
-        }
-    }
+    read_by_rows!(T);
 
     fn filter(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap>
     where
@@ -197,60 +182,6 @@ impl<T: Decodable> Decoder<T> for CodedWords<'_, T> {
         cx: &mut Scratch,
     ) -> Result<()> {
         aggregate_codes(self.codes.as_ref(), self.values.all()?, rows, into, cx)
-    }
-}
-
-struct CodedBytes<'a> {
-    codes: Box<dyn Decoder<u32> + 'a>,
-    values: Entries<'a, LazyStrings<'a>>,
-}
-
-impl DictionaryStrings for CodedBytes<'_> {
-    fn strings(&self) -> Result<&BytesDict> {
-        self.values.all()
-    }
-
-    fn shared(&self) -> bool {
-        matches!(self.values, Entries::Shared(_))
-    }
-
-    fn codes(&self, v: usize, cx: &mut Scratch, out: &mut [u32]) -> Result<()> {
-        self.codes.vector(v, cx, out)
-    }
-}
-
-impl BytesDecoder for CodedBytes<'_> {
-    fn len(&self) -> usize {
-        self.codes.len()
-    }
-
-    fn dictionary(&self) -> Option<&dyn DictionaryStrings> {
-        Some(self)
-    }
-
-    fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize> {
-        codes::vector_bytes(self, self.codes.len(), v, cx)
-    }
-
-    fn vector(
-        &self,
-        v: usize,
-        cx: &mut Scratch,
-        lengths: &mut [u32],
-        out: &mut [u8],
-    ) -> Result<usize> {
-        codes::vector(self, v, cx, lengths, out)
-    }
-
-    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
-        let mut codes = vec![0; rows.len()];
-        self.codes.take(rows, cx, &mut codes)?;
-        self.values.take(&codes, cx, out)
-    }
-
-    fn filter(&self, test: &StringTest<'_>, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
-        let passing = self.values.filter(test, cx)?;
-        filter_codes(self.codes.as_ref(), &passing, cx)
     }
 }
 

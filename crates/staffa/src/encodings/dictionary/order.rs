@@ -1,13 +1,12 @@
 //! Orders of a dictionary's codes: of first occurrence, of sorted strings, by frequency.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::cmp::Reverse;
 
 use super::super::escape::Escape;
 use super::super::front_coding::{self, FrontCoding};
-use crate::encode::{Chooser, Coded, Encoding as _, Sorted, Stats, rough_bytes};
-use crate::error::Result;
-use crate::values::{Kind, OwnedValues, Strings, Values};
+use super::super::prelude::*;
+use crate::encode::{Coded, Encoding as _, Sorted, rough_bytes};
+use crate::values::{OwnedValues, Strings};
 
 /// Fewer bytes of distinct strings are not sorted.
 const SORTED_BYTES: usize = 512;

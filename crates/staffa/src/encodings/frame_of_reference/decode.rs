@@ -1,18 +1,14 @@
 //! Vectors of a frame of reference, opened and decoded.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::iter::repeat;
 
-use staffa_kernels::{Packed, VECTOR};
+use staffa_kernels::Packed;
 
-use super::super::common::{little_endian, of_vector, places, read_word};
 use super::super::packed::{aggregate_sums, packed_len, unpack_value, unpack_vector};
+use super::super::prelude::*;
 use super::SIGNED;
 use crate::decode::bits_by_vector;
-use crate::decode::{Aggregator, Decoder, Integer, Range, Scratch, integer, sum_above, take_each};
-use crate::error::{Error, Result};
-use crate::format::{Cursor, NodeRef};
-use crate::values::{Bitmap, Kind, vector_len};
+use crate::decode::{Aggregator, Range, integer, sum_above, take_each};
 
 /// A vector with more exceptions is unpacked for its sum.
 const FEW: usize = 16;
@@ -44,12 +40,11 @@ impl<'a, T: Integer> Frames<'a, T> {
         let base = read_word::<T>(&mut cursor)?;
         let (base_bytes, flags) = (usize::from(cursor.u8()?), cursor.u8()?);
         let (signed, exception_bytes) = (flags & SIGNED != 0, usize::from(flags & !SIGNED));
-        if base_bytes > T::BYTES || exception_bytes > T::BYTES {
-            return Err(Error::corrupt(format!(
-                "bases and exceptions of at most {} bytes expected, found {base_bytes} and {exception_bytes}",
-                T::BYTES
-            )));
-        }
+        let (bytes, most) = (base_bytes.max(exception_bytes), T::BYTES);
+        corrupt_if!(
+            bytes > most,
+            "bases and exceptions of at most {most} bytes expected, found {bytes}"
+        );
         let widths = cursor.bytes(count)?;
         let mut bases = Cursor::new(cursor.bytes(count * base_bytes)?);
         let counts = cursor.bytes(if exception_bytes > 0 { count * 2 } else { 0 })?;
@@ -64,12 +59,15 @@ impl<'a, T: Integer> Frames<'a, T> {
         let mut vectors = Vec::with_capacity(count);
         for (v, (width, exceptions)) in widths.iter().zip(counts.chain(repeat(0))).enumerate() {
             let (rows, width) = (vector_len(node.len, v), u32::from(*width));
-            if width > T::BITS || exceptions > rows {
-                return Err(Error::corrupt(format!(
-                    "at most {} bits and {rows} exceptions expected in vector {v}, found {width} and {exceptions}",
-                    T::BITS
-                )));
-            }
+            let most = T::BITS;
+            corrupt_if!(
+                width > most,
+                "at most {most} bits expected in vector {v}, found {width}"
+            );
+            corrupt_if!(
+                exceptions > rows,
+                "at most {rows} exceptions expected in vector {v}, found {exceptions}"
+            );
             let above = little_endian(bases.bytes(base_bytes)?);
             vectors.push(Vector {
                 rows,

@@ -1,6 +1,5 @@
 //! The frame of one vector: its base, and the width with the fewest bytes by the histogram of
 //! widths.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{bounds, count_above, widths};
 

@@ -14,22 +14,16 @@
 //! Exceptions are patched after a branch-free loop over the vector. The base of a vector is its
 //! least value. Where hardly any value lies in the lower half of the frame, the base is the least
 //! value of the upper half, and exceptions lie below the base as well.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod decode;
 mod frame;
 
 use decode::Frames;
 use frame::{Frame, exception_bytes};
-use staffa_kernels::VECTOR;
 
-use super::common::{encode_ints, fits_u64, node, open_ints};
 use super::packed::pack_vector;
-use crate::decode::{AnyDecoder, Decodable, Integer, OpenContext};
-use crate::encode::{Chooser, Encoding, Info, Stats};
-use crate::error::Result;
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, PhysicalType, Values, for_ints};
+use super::prelude::*;
+use crate::values::for_ints;
 
 /// Set in the exception bytes where exceptions may lie below the base.
 const SIGNED: u8 = 128;

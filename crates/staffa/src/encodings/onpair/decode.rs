@@ -1,20 +1,16 @@
 //! Strings of [`OnPair`](super::OnPair), opened and decoded.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::ops::Range;
 
-use staffa_kernels::{BytesDict, TokenRows, VECTOR};
+use staffa_kernels::{BytesDict, TokenRows};
 
-use super::super::common::{expect_strings, span};
-use super::super::lengths::{StringLengths, read_ends};
+use super::super::lengths::{Contents, MeasuredStrings, StringLengths, read_ends};
 use super::super::packed::PackedVectors;
+use super::super::prelude::*;
 use super::table::{LONGEST, SHARED, code_width};
 use crate::decode::{
-    Appended, BytesDecoder, Decoder, Entries, OpenContext, Scratch, SharedDictionary, by_vector,
-    no_row, take_strings,
+    Appended, BytesDecoder, Entries, SharedDictionary, by_vector, no_row, take_strings,
 };
-use crate::error::{Error, Result};
-use crate::format::{Cursor, NodeRef};
 
 /// With as many rows of a vector, all of it is decoded: that takes 2 to 7 us, a row by itself some
 /// 0.2.
@@ -29,11 +25,13 @@ pub(super) struct Text<'a> {
     codes: PackedVectors<'a>,
     /// 0, and the end of the codes of every vector.
     ends: Vec<u32>,
-    lengths: StringLengths<'a>,
 }
 
 impl<'a> Text<'a> {
-    pub(super) fn open(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<Self> {
+    pub(super) fn open(
+        node: &NodeRef<'a>,
+        cx: &mut OpenContext<'a>,
+    ) -> Result<MeasuredStrings<'a, Self>> {
         expect_strings(node)?;
         let mut cursor = node.cursor();
         let tokens = match cursor.u16()? {
@@ -45,12 +43,12 @@ impl<'a> Text<'a> {
         let codes = PackedVectors::read(&mut cursor, total, code_width(tokens.len()))?;
         cursor.finish("codes")?;
         let lengths = StringLengths::open(node, cx, (total * LONGEST) as u64)?;
-        Ok(Self {
+        let contents = Self {
             tokens,
             codes,
             ends,
-            lengths,
-        })
+        };
+        Ok(MeasuredStrings { contents, lengths })
     }
 }
 
@@ -75,12 +73,9 @@ fn own(count: usize, cursor: &mut Cursor<'_>, cx: &mut OpenContext<'_>) -> Resul
 /// Strings of a shared dictionary, where they can be tokens.
 fn shared(part: &SharedDictionary) -> Result<&TokenRows> {
     let strings = part.strings()?;
-    if part.len() == 0 || part.len() > usize::from(SHARED) {
-        return Err(Error::corrupt(format!(
-            "1 to {SHARED} tokens expected, found {}",
-            part.len()
-        )));
-    }
+    let tokens = part.len();
+    let is_between = (1..=usize::from(SHARED)).contains(&tokens);
+    corrupt_if!(!is_between, "1 to {SHARED} tokens expected, found {tokens}");
     let longest =
         |strings: &BytesDict| strings.ranges().map(|range| range.len()).max().unwrap_or(0);
     part.tokens()?
@@ -91,82 +86,40 @@ fn no_token(v: usize) -> Error {
     Error::corrupt(format!("codes of vector {v} do not decode to its bytes"))
 }
 
-impl BytesDecoder for Text<'_> {
-    fn len(&self) -> usize {
-        self.lengths.len()
+impl Contents for Text<'_> {
+    fn vector(&self, v: usize, _: Range<usize>, cx: &mut Scratch, out: &mut [u8]) -> Result<usize> {
+        cx.with(VECTOR, |_, buffer| {
+            let (mut tokens, mut at) = (TokenReader::new(self, v, buffer)?, 0);
+            while tokens.next < tokens.end {
+                let codes = tokens.peek(VECTOR)?;
+                let rest = out.get_mut(at..).ok_or_else(|| no_token(v))?;
+                at += self.tokens.decode(codes, rest).ok_or_else(|| no_token(v))?;
+                tokens.next += codes.len();
+            }
+            Ok(at)
+        })
     }
 
-    fn lengths(&self) -> Option<&dyn Decoder<u32>> {
-        Some(self.lengths.decoder())
-    }
-
-    fn vector_bytes(&self, v: usize, _: &mut Scratch) -> Result<usize> {
-        Ok(self.lengths.span(v)?.len())
-    }
-
-    fn vector(
-        &self,
-        v: usize,
+    fn take(
+        strings: &MeasuredStrings<'_, Self>,
+        rows: &[u32],
         cx: &mut Scratch,
-        lengths: &mut [u32],
-        out: &mut [u8],
-    ) -> Result<usize> {
-        self.lengths.vector(v, cx, lengths)?;
-        let expected = self.vector_bytes(v, cx)?;
-        let Range {
-            start: mut next,
-            end,
-        } = span(&self.ends, v)?;
-        let (mut buffer, mut at) = (cx.take_u32(), 0);
-        while next < end {
-            let codes = self.codes.unpack(next / VECTOR, &mut buffer)?;
-            let from = next % VECTOR;
-            let codes = codes.get(from..codes.len().min(from + end - next));
-            let codes = codes
-                .filter(|codes| !codes.is_empty())
-                .ok_or_else(too_few)?;
-            let rest = out.get_mut(at..).ok_or_else(|| no_token(v))?;
-            at += self.tokens.decode(codes, rest).ok_or_else(|| no_token(v))?;
-            next += codes.len();
-        }
-        cx.give_u32(buffer);
-        if at != expected {
-            return Err(Error::corrupt(format!(
-                "codes of vector {v} that decode to {expected} bytes expected, found {at}"
-            )));
-        }
-        Ok(at)
-    }
-
-    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
-        for (v, rows) in by_vector(rows) {
+        out: &mut Appended,
+    ) -> Result<()> {
+        by_vector(rows).try_for_each(|(v, rows)| {
             if rows.len() >= MANY {
-                take_strings(self, rows, cx, out)?;
-                continue;
+                return take_strings(strings, rows, cx, out);
             }
-            if let Some(row) = rows.last().filter(|row| **row as usize >= self.len()) {
-                return Err(no_row(*row, self.len()));
+            if let Some(row) = rows.last().filter(|row| **row as usize >= strings.len()) {
+                return Err(no_row(*row, strings.len()));
             }
-            let mut buffer = cx.take_u32();
-            let lengths = self.lengths.vector(v, cx, &mut buffer)?;
-            let mut tokens = TokenReader::new(self, v, cx)?;
-            let (mut i, mut start, mut string) = (0, 0, Vec::new());
-            for row in rows {
-                let row = *row as usize % VECTOR;
-                let (before, length) = lengths
-                    .get(i..row)
-                    .zip(lengths.get(row))
-                    .ok_or_else(|| Error::internal("rows in ascending order expected"))?;
-                start += before.iter().map(|length| *length as usize).sum::<usize>();
-                tokens.read(start, *length as usize, &mut string)?;
-                out.push(&string)?;
-                start += *length as usize;
-                i = row + 1;
-            }
-            cx.give_u32(tokens.buffer);
-            cx.give_u32(buffer);
-        }
-        Ok(())
+            strings.lengths.with_vector(v, cx, |cx, lengths| {
+                cx.with(VECTOR, |_, buffer| {
+                    let tokens = TokenReader::new(&strings.contents, v, buffer)?;
+                    tokens.push_rows(rows, lengths, out)
+                })
+            })
+        })
     }
 }
 
@@ -180,7 +133,7 @@ struct TokenReader<'t, 'a> {
     v: usize,
     /// The codes in the buffer are those from `unpacked * 1024` on.
     unpacked: usize,
-    buffer: Vec<u32>,
+    buffer: &'t mut [u32],
     /// The next code, and the end of the vector's codes.
     next: usize,
     end: usize,
@@ -189,13 +142,12 @@ struct TokenReader<'t, 'a> {
 }
 
 impl<'t, 'a> TokenReader<'t, 'a> {
-    fn new(text: &'t Text<'a>, v: usize, cx: &mut Scratch) -> Result<Self> {
+    fn new(text: &'t Text<'a>, v: usize, buffer: &'t mut [u32]) -> Result<Self> {
         let Range { start: next, end } = span(&text.ends, v)?;
-        let (unpacked, buffer) = (usize::MAX, cx.take_u32());
         Ok(Self {
             text,
             v,
-            unpacked,
+            unpacked: usize::MAX,
             buffer,
             next,
             end,
@@ -203,12 +155,28 @@ impl<'t, 'a> TokenReader<'t, 'a> {
         })
     }
 
+    /// Appends the strings at some rows of the vector, whose strings have these lengths.
+    fn push_rows(mut self, rows: &[u32], lengths: &[u32], out: &mut Appended) -> Result<()> {
+        let (mut i, mut start, mut string) = (0, 0, Vec::new());
+        for row in rows {
+            let row = *row as usize % VECTOR;
+            let (before, length) = lengths
+                .get(i..row)
+                .zip(lengths.get(row))
+                .ok_or_else(|| Error::internal("rows in ascending order expected"))?;
+            start += before.iter().map(|length| *length as usize).sum::<usize>();
+            self.read(start, *length as usize, &mut string)?;
+            out.push(&string)?;
+            start += *length as usize;
+            i = row + 1;
+        }
+        Ok(())
+    }
+
     /// At least one and at most `most` of the next codes.
     fn peek(&mut self, most: usize) -> Result<&[u32]> {
         if self.unpacked != self.next / VECTOR {
-            self.text
-                .codes
-                .unpack(self.next / VECTOR, &mut self.buffer)?;
+            self.text.codes.unpack(self.next / VECTOR, self.buffer)?;
             self.unpacked = self.next / VECTOR;
         }
         let from = self.next % VECTOR;

@@ -12,7 +12,6 @@
 //! tail as in bitpack. Training reads a sample once: it matches the longest known token, counts pairs
 //! of neighbours, and makes a token of a pair that is frequent. Strings of a vector are matched as
 //! one text, so that a token may span two of them.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod decode;
 mod table;
@@ -20,18 +19,13 @@ mod tokens;
 mod train;
 
 use decode::Text;
-use staffa_kernels::VECTOR;
 use table::{SHARED, strings_of, table};
 use tokens::Tokens;
 use train::{MOST, TRAINED, sample};
 
-use super::common::{node, strings};
 use super::packed::PackedVectors;
-use crate::decode::{AnyDecoder, OpenContext};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::Result;
-use crate::format::{Cursor, Node, NodeRef};
-use crate::values::{Kind, PhysicalType, Strings, StringsBuf, Values};
+use super::prelude::*;
+use crate::values::{Strings, StringsBuf};
 
 /// See the [module](self).
 pub struct OnPair;
@@ -65,9 +59,7 @@ impl Encoding for OnPair {
         stats: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
-        let Values::Bytes(strings) = values else {
-            return Ok(None);
-        };
+        let strings = byte_strings(values)?;
         let tokens = Tokens::train(strings, TRAINED / 32, MOST);
         let text = sample(strings.contents(), TRAINED / 32);
         let codes = tokens.count(&text)?;
@@ -86,9 +78,7 @@ impl Encoding for OnPair {
         _: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        let Values::Bytes(strings) = values else {
-            return Ok(None);
-        };
+        let strings = byte_strings(values)?;
         let example = chooser
             .example()
             .filter(|node| node.encoding == self.info().id);

@@ -1,5 +1,4 @@
 //! The table of tokens in a payload of [`OnPair`](super::OnPair).
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use crate::values::StringsBuf;
 

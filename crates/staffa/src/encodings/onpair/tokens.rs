@@ -1,12 +1,8 @@
 //! Tokens of [`OnPair`](super::OnPair), and the codes of a text by the longest token at each place.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::VECTOR;
-
-use super::super::common::{distinct_bytes, entry, entry_mut};
 use super::super::packed::pack_vector;
+use super::super::prelude::*;
 use super::table::{LONGEST, code_width, strings_of};
-use crate::error::{Error, Result};
 use crate::values::{Strings, StringsBuf};
 
 /// Set beside the code of a token of two bytes, and not beside that of one.

@@ -3,7 +3,6 @@
 //! ```text
 //! text -> sample -> frequent pairs of neighbours -> tokens
 //! ```
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use super::super::common::distinct_bytes;
 use super::table::LONGEST;

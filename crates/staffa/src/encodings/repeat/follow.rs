@@ -1,6 +1,5 @@
 //! Point reads of [`Repeat`](super::Repeat): rows followed back through the matches to the literals
 //! that they are copies of.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{Repeated, Repeats, gather};
 

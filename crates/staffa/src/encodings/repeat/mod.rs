@@ -10,22 +10,15 @@
 //! encoded in turn. A vector cannot be decoded without those before it, so the whole block is decoded
 //! for the first vector. Point reads of a few rows follow these back through the matches to their
 //! literals, which takes the lists alone; a second one decodes the block.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod follow;
 
-use staffa_kernels::{PoolVec, Repeated, Repeats, VECTOR, copy_repeats};
+use staffa_kernels::{PoolVec, Repeated, Repeats, copy_repeats};
 
-use super::common::{fits_u64, node, open_ints, places};
-use crate::decode::{
-    AnyDecoder, Decodable, Decoder, Integer, Lazy, OpenContext, Scratch, decode_all, no_row, words,
-};
-use crate::encode::{
-    Availability, Chooser, Encoding, Info, PointAccess, Sequences, Stats, matches,
-};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, OwnedValues, PhysicalType, Values, vector_len};
+use super::prelude::*;
+use crate::decode::{Lazy, decode_all, no_row, words};
+use crate::encode::{Sequences, matches};
+use crate::values::OwnedValues;
 
 /// See the [module](self).
 pub struct Repeat;
@@ -142,12 +135,12 @@ struct Parts<'a, T> {
 impl<'a, T: Integer> Parts<'a, T> {
     fn open(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<Self> {
         let literals = node.any_child(0, "literals")?;
-        if literals.ty != node.ty {
-            return Err(Error::corrupt(format!(
-                "literals of {:?} expected, found {:?}",
-                node.ty, literals.ty
-            )));
-        }
+        corrupt_if!(
+            literals.ty != node.ty,
+            "literals of {:?} expected, found {:?}",
+            node.ty,
+            literals.ty
+        );
         let sequences = node.any_child(1, "literal lengths")?.len;
         let mut open = |child, what| {
             cx.open_words::<u32>(node.child(child, what, PhysicalType::U32, sequences)?)
@@ -175,24 +168,24 @@ impl<'a, T: Integer> Parts<'a, T> {
         cx: &mut Scratch,
         mut each: impl FnMut(Repeats<'_>) -> Result<()>,
     ) -> Result<()> {
-        let mut buffers = [cx.take_u32(), cx.take_u32(), cx.take_u32()];
         let sequences = self.offsets.len();
-        for v in 0..sequences.div_ceil(VECTOR) {
-            let n = vector_len(sequences, v);
-            let [literals, lengths, offsets] = &mut buffers;
-            let (literals, lengths) = (places(literals, n)?, places(lengths, n)?);
-            let offsets = places(offsets, n)?;
-            self.literal_lengths.vector(v, cx, literals)?;
-            self.match_lengths.vector(v, cx, lengths)?;
-            self.offsets.vector(v, cx, offsets)?;
-            each(Repeats {
-                literals,
-                lengths,
-                offsets,
-            })?;
-        }
-        buffers.into_iter().for_each(|buffer| cx.give_u32(buffer));
-        Ok(())
+        cx.with(3 * VECTOR, |cx, buffer: &mut [u32]| {
+            for v in 0..sequences.div_ceil(VECTOR) {
+                let rows = vector_len(sequences, v);
+                let (literals, rest) = buffer.split_at_mut(rows);
+                let (lengths, rest) = rest.split_at_mut(rows);
+                let offsets = places(rest, rows)?;
+                self.literal_lengths.vector(v, cx, literals)?;
+                self.match_lengths.vector(v, cx, lengths)?;
+                self.offsets.vector(v, cx, offsets)?;
+                each(Repeats {
+                    literals,
+                    lengths,
+                    offsets,
+                })?;
+            }
+            Ok(())
+        })
     }
 
     /// All values.

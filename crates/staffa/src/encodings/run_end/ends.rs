@@ -1,15 +1,11 @@
 //! Ends of runs: the run of a row, and vectors filled with runs.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use staffa_kernels::{PoolVec, VECTOR, ascends, fill_runs};
+use staffa_kernels::{PoolVec, ascends, fill_runs};
 
-use super::super::common::places;
-use crate::decode::{Decodable, Decoder, Lazy, OpenContext, Scratch, decode_all, no_row};
-use crate::error::{Error, Result};
-use crate::format::NodeRef;
-use crate::values::vector_len;
+use super::super::prelude::*;
+use crate::decode::{Lazy, decode_all, no_row};
 
 /// A row is searched for in at least as many vectors of ends; of fewer, all are decoded sooner.
 const SEARCHED: usize = 6;
@@ -60,13 +56,12 @@ impl<'a> Ends<'a> {
                 "run ends must increase, found {b} after {a}"
             )));
         }
-        let last = ends.last().copied().unwrap_or(0);
-        if last as usize != self.rows || ends.first() == Some(&0) {
-            return Err(Error::corrupt(format!(
-                "runs of {} values expected, found an end at {last}",
-                self.rows
-            )));
-        }
+        let (rows, last) = (self.rows, ends.last().copied().unwrap_or(0));
+        let is_end = last as usize == rows && ends.first() != Some(&0);
+        corrupt_if!(
+            !is_end,
+            "runs of {rows} values expected, found an end at {last}"
+        );
         Ok(ends)
     }
 
@@ -84,7 +79,6 @@ impl<'a> Ends<'a> {
     /// The run of a row, by interpolation between the vectors of ends that were decoded, and by
     /// bisection every other time, for uneven runs.
     fn search(&self, row: u32, cx: &mut Scratch) -> Result<u32> {
-        let mut buffer = cx.take_u32();
         let (mut low, mut high) = (0, self.count().div_ceil(VECTOR));
         let (mut first, mut last) = (0, self.rows as u32);
         let (mut run, mut middle) = (None, false);
@@ -92,22 +86,24 @@ impl<'a> Ends<'a> {
             let expected = low + (row - first) as usize * (high - low) / (last - first) as usize;
             let v = if middle { low.midpoint(high) } else { expected };
             middle = !middle;
-            let ends = places(&mut buffer, vector_len(self.count(), v))?;
-            self.decoder.vector(v, cx, ends)?;
-            let i = ends.partition_point(|end| *end <= row);
-            if i == ends.len() {
-                (low, first) = (v + 1, *ends.last().ok_or_else(no_ends)?);
-                continue;
+            let (i, least, most) = cx.with(vector_len(self.count(), v), |cx, ends| {
+                self.decoder.vector(v, cx, ends)?;
+                let i = ends.partition_point(|end| *end <= row);
+                let (least, most) = ends.first().zip(ends.last()).ok_or_else(no_ends)?;
+                Ok((Some(i).filter(|i| *i < ends.len()), *least, *most))
+            })?;
+            match i {
+                None => (low, first) = (v + 1, most),
+                // The first run of the vector, unless the row is of a run in the vector before.
+                Some(0) => (run, high, last) = (Some(v * VECTOR), v, least),
+                Some(i) => {
+                    run = Some(v * VECTOR + i);
+                    break;
+                }
             }
-            run = Some((v * VECTOR + i) as u32);
-            if i > 0 {
-                break;
-            }
-            // The first run of the vector, unless the row is of a run in the vector before.
-            (high, last) = (v, *ends.first().ok_or_else(no_ends)?);
         }
-        cx.give_u32(buffer);
-        run.ok_or_else(|| no_row(row, self.rows))
+        let run = run.ok_or_else(|| no_row(row, self.rows))?;
+        Ok(run as u32)
     }
 
     /// Vector `v`, with these values for the runs.

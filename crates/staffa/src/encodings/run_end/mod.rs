@@ -8,27 +8,17 @@
 //! Run-length encoding (BtrBlocks, section 2.2) with ends, not lengths: a vector finds its first run
 //! by binary search. Values are lazy: decoded when more than a few are wanted, or a few for the
 //! second time.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod ends;
 
-use std::sync::OnceLock;
-
 use ends::Ends;
-use staffa_kernels::{BytesDict, VECTOR};
 
-use super::codes;
-use super::common::{count_of, node, places, strings};
+use super::codes::CodedStrings;
+use super::prelude::*;
 use crate::decode::{
-    Aggregator, AnyDecoder, Appended, BitsDecoder, BytesDecoder, Decodable, Decoder,
-    DictionaryStrings, Integer, LazyStrings, LazyWords, OpenContext, Range, Scratch,
-    StringAggregator, StringTest, aggregate_runs, aggregate_strings, by_vector, filter_runs,
-    get_or_try_init, many, no_row, take_vectors,
+    BitsDecoder, Entries, LazyStrings, LazyWords, Runs, filter_runs, many, take_vectors,
 };
-use crate::encode::{Chooser, Encoding, Info, Stats};
-use crate::error::{Error, Result};
-use crate::format::{Node, NodeRef};
-use crate::values::{Bitmap, Kind, OwnedValues, PhysicalType, Values, for_words, vector_len};
+use crate::values::{OwnedValues, for_words};
 
 /// See the [module](self).
 pub struct RunEnd;
@@ -103,28 +93,24 @@ impl Encoding for RunEnd {
         if node.ty == PhysicalType::Bits {
             node.expect_children(1)?;
             let mut cursor = node.cursor();
-            let first = cursor.u8()?;
+            let first = read_flag(&mut cursor)?;
             cursor.finish("first bit")?;
-            if first > 1 {
-                return Err(Error::corrupt(format!("0 or 1 expected, found {first}")));
-            }
             let ends = Ends::open(node, 0, cx)?;
-            return Ok(AnyDecoder::Bits(Box::new(BitRuns {
-                first: first == 1,
-                ends,
-            })));
+            return Ok(AnyDecoder::Bits(Box::new(BitRuns { first, ends })));
         }
         node.expect_children(2)?;
         node.cursor().finish("payload")?;
         let runs = Ends::open(node, 1, cx)?;
         if node.ty == PhysicalType::Bytes {
             let child = node.child(0, "values", PhysicalType::Bytes, runs.count())?;
-            let values = LazyStrings::open(child, cx, "values")?;
-            return strings(ByteRuns {
-                values,
-                ids: OnceLock::new(),
-                runs,
-                len: node.len,
+            let numbers = Box::new(Numbers(runs.count()));
+            return strings(CodedStrings {
+                strings: Entries::Own(LazyStrings::open(child, cx, "values")?),
+                codes: Box::new(WordRuns {
+                    values: LazyWords::of(numbers, "numbers of runs"),
+                    runs,
+                    len: node.len,
+                }),
             });
         }
         for_words!(node.ty, T => {
@@ -178,116 +164,25 @@ impl<T: Decodable> Decoder<T> for WordRuns<'_, T> {
         }
     }
 
-    fn filter(&self, range: &Range<T>, _: &mut Scratch) -> Result<Bitmap>
-    where
-        T: Integer,
-    {
-        let passing = range.of_values(self.values.all()?);
-        Ok(filter_runs(
-            (0..passing.len()).map(|run| passing.get(run)),
-            self.runs.all()?,
-            self.len,
-        ))
-    }
-
-    fn aggregate(
-        &self,
-        rows: Option<&Bitmap>,
-        into: &mut dyn Aggregator<T>,
-        cx: &mut Scratch,
-    ) -> Result<()> {
-        aggregate_runs(self, (self.values.all()?, self.runs.all()?), rows, into, cx)
+    fn runs(&self) -> Result<Option<Runs<'_, T>>> {
+        Ok(Some((self.values.all()?, self.runs.all()?)))
     }
 }
 
-struct ByteRuns<'a> {
-    values: LazyStrings<'a>,
-    /// The numbers of all runs: 0, 1, 2...
-    ids: OnceLock<Vec<u32>>,
-    runs: Ends<'a>,
-    len: usize,
-}
+/// The numbers of runs: 0, 1, 2...
+struct Numbers(usize);
 
-impl DictionaryStrings for ByteRuns<'_> {
-    fn strings(&self) -> Result<&BytesDict> {
-        self.values.all()
-    }
-
-    fn codes(&self, v: usize, _: &mut Scratch, out: &mut [u32]) -> Result<()> {
-        let ids = get_or_try_init(&self.ids, || Ok((0..self.runs.count() as u32).collect()))?;
-        self.runs.fill(ids, v, out)
-    }
-}
-
-impl BytesDecoder for ByteRuns<'_> {
+impl Decoder<u32> for Numbers {
     fn len(&self) -> usize {
-        self.len
+        self.0
     }
 
-    fn dictionary(&self) -> Option<&dyn DictionaryStrings> {
-        Some(self)
-    }
-
-    fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize> {
-        codes::vector_bytes(self, self.len, v, cx)
-    }
-
-    fn vector(
-        &self,
-        v: usize,
-        cx: &mut Scratch,
-        lengths: &mut [u32],
-        out: &mut [u8],
-    ) -> Result<usize> {
-        codes::vector(self, v, cx, lengths, out)
-    }
-
-    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
-        if !many(rows) {
-            return self.values.take(&self.runs.runs(rows, cx)?, cx, out);
-        }
-        let mut runs = Vec::with_capacity(rows.len());
-        let mut buffer = cx.take_u32();
-        for (v, rows) in by_vector(rows) {
-            let ids = places(&mut buffer, vector_len(self.len, v))?;
-            self.codes(v, cx, ids)?;
-            for row in rows {
-                let run = ids.get(*row as usize % VECTOR);
-                runs.push(*run.ok_or_else(|| no_row(*row, self.len))?);
-            }
-        }
-        cx.give_u32(buffer);
-        self.values.take(&runs, cx, out)
-    }
-
-    fn aggregate(
-        &self,
-        rows: Option<&Bitmap>,
-        most: usize,
-        into: &mut dyn StringAggregator,
-        cx: &mut Scratch,
-    ) -> Result<()> {
-        if rows.is_some() {
-            return aggregate_strings(self, rows, most, into, cx);
-        }
-        let (values, mut start) = (self.values.all()?, 0);
-        for (run, end) in self.runs.all()?.iter().enumerate() {
-            let value = values
-                .get(run)
-                .ok_or_else(|| Error::internal("fewer values than runs"))?;
-            into.string(value, end - start)?;
-            start = *end;
-        }
+    fn vector(&self, v: usize, _: &mut Scratch, out: &mut [u32]) -> Result<()> {
+        let numbers = (v * VECTOR) as u32..;
+        out.iter_mut()
+            .zip(numbers)
+            .for_each(|(place, number)| *place = number);
         Ok(())
-    }
-
-    fn filter(&self, test: &StringTest<'_>, _: usize, cx: &mut Scratch) -> Result<Bitmap> {
-        let passing = self.values.filter(test, cx)?;
-        Ok(filter_runs(
-            (0..passing.len()).map(|run| passing.get(run)),
-            self.runs.all()?,
-            self.len,
-        ))
     }
 }
 

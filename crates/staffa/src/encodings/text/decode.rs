@@ -1,13 +1,11 @@
 //! Strings of [`Text`](super::Text): templates read from the payload, and rows printed.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use staffa_kernels::{BytesDict, Piece, PoolVec, Text as Printer, TextRows, VECTOR};
+use std::ops::Range;
 
-use super::super::common::{entry_mut, expect_strings, of_vector, places};
-use crate::decode::{BytesDecoder, Decoder, OpenContext, Scratch};
-use crate::error::{Error, Result};
-use crate::format::{Cursor, NodeRef};
-use crate::values::{PhysicalType, vector_len};
+use staffa_kernels::{BytesDict, Piece, PoolVec, Text as Printer, TextRows};
+
+use super::super::prelude::*;
+use crate::decode::BytesDecoder;
 
 /// The templates of a payload.
 fn read(node: &NodeRef<'_>) -> Result<Printer> {
@@ -104,58 +102,42 @@ enum Slot<'a> {
 
 impl<'a> Slot<'a> {
     fn open(node: &NodeRef<'a>, i: usize, len: u32, cx: &mut OpenContext<'a>) -> Result<Self> {
-        let wide = node.any_child(i, "slot")?.ty == PhysicalType::U64;
-        let ty = if wide {
-            PhysicalType::U64
-        } else {
-            PhysicalType::U32
-        };
-        let child = node.child(i, "slot", ty, len as usize)?;
-        Ok(if wide {
-            Self::U64(cx.open_words(child)?)
-        } else {
-            Self::U32(cx.open_words(child)?)
+        let child = |ty| node.child(i, "slot", ty, len as usize);
+        Ok(match node.any_child(i, "slot")?.ty {
+            PhysicalType::U64 => Self::U64(cx.open_words(child(PhysicalType::U64)?)?),
+            _ => Self::U32(cx.open_words(child(PhysicalType::U32)?)?),
         })
     }
 
-    /// Numbers `first..last`, at most a vector of them, to the start of `out`.
-    fn read(&self, first: usize, last: usize, cx: &mut Scratch, out: &mut [u64]) -> Result<()> {
-        let (mut at, mut rest) = (first, out);
-        while at < last {
-            let (v, skip) = (at / VECTOR, at % VECTOR);
-            let count = (VECTOR - skip).min(last - at);
-            let (out, others) = rest.split_at_mut_checked(count).ok_or_else(no_numbers)?;
-            match self {
-                Self::U32(decoder) => {
-                    let mut buffer = cx.take_u32();
-                    let vector = places(&mut buffer, vector_len(decoder.len(), v))?;
-                    decoder.vector(v, cx, vector)?;
-                    copy(vector, skip, out)?;
-                    cx.give_u32(buffer);
-                }
-                Self::U64(decoder) if skip == 0 && count == vector_len(decoder.len(), v) => {
-                    decoder.vector(v, cx, out)?;
-                }
-                Self::U64(decoder) => {
-                    let mut buffer = cx.take_u64();
-                    let vector = places(&mut buffer, vector_len(decoder.len(), v))?;
-                    decoder.vector(v, cx, vector)?;
-                    copy(vector, skip, out)?;
-                    cx.give_u64(buffer);
-                }
-            }
-            (at, rest) = (at + count, others);
+    /// Some numbers, at most a vector of them, to the start of `out`.
+    fn read(&self, numbers: Range<usize>, cx: &mut Scratch, out: &mut [u64]) -> Result<()> {
+        match self {
+            Self::U32(decoder) => read_numbers(decoder.as_ref(), numbers, cx, out),
+            Self::U64(decoder) => read_numbers(decoder.as_ref(), numbers, cx, out),
         }
-        Ok(())
     }
 }
 
-/// Copies numbers from `skip` on, as many as `out` has places.
-fn copy<T: Copy + Into<u64>>(numbers: &[T], skip: usize, out: &mut [u64]) -> Result<()> {
-    let numbers = numbers.get(skip..skip + out.len()).ok_or_else(no_numbers)?;
-    out.iter_mut()
-        .zip(numbers)
-        .for_each(|(place, number)| *place = (*number).into());
+fn read_numbers<T: Integer>(
+    decoder: &dyn Decoder<T>,
+    numbers: Range<usize>,
+    cx: &mut Scratch,
+    out: &mut [u64],
+) -> Result<()> {
+    let (mut at, mut rest) = (numbers.start, out);
+    while at < numbers.end {
+        let (v, skip) = (at / VECTOR, at % VECTOR);
+        let count = (VECTOR - skip).min(numbers.end - at);
+        let (places, others) = rest.split_at_mut_checked(count).ok_or_else(no_numbers)?;
+        cx.with(vector_len(decoder.len(), v), |cx, vector: &mut [T]| {
+            decoder.vector(v, cx, vector)?;
+            let numbers = vector.get(skip..skip + count).ok_or_else(no_numbers)?;
+            let places = places.iter_mut().zip(numbers);
+            places.for_each(|(place, number)| *place = number.to_u64());
+            Ok(())
+        })?;
+        (at, rest) = (at + count, others);
+    }
     Ok(())
 }
 
@@ -219,30 +201,27 @@ impl<'a> Rows<'a> {
             return Err(no_numbers());
         };
         let codes = self.codes.chunks(VECTOR).nth(v).ok_or_else(no_numbers)?;
-        let mut buffers = Vec::with_capacity(self.slots.len());
-        for (slot, (first, last)) in self.slots.iter().zip(first.iter().zip(last)) {
-            let mut buffer = cx.take_u64();
-            slot.read(*first as usize, *last as usize, cx, &mut buffer)?;
-            buffers.push(((last - first) as usize, buffer));
-        }
-        let slots = buffers
-            .iter()
-            .map(|(len, buffer)| buffer.get(..*len).ok_or_else(no_numbers));
-        let slots = slots.collect::<Result<Vec<&[u64]>>>()?;
-        let rows = TextRows {
-            codes,
-            slots: &slots,
-            others: &self.others,
-            first_other: *first_other as usize,
-        };
-        let result = f(&self.printer, &rows);
-        buffers
-            .into_iter()
-            .for_each(|(_, buffer)| cx.give_u64(buffer));
-        result.ok_or_else(|| {
-            Error::corrupt(
-                "words that the templates have and strings no longer than declared expected",
-            )
+        cx.with(self.slots.len() * VECTOR, |cx, buffer: &mut [u64]| {
+            let mut slots: Vec<&[u64]> = Vec::with_capacity(self.slots.len());
+            let numbers = first.iter().zip(last);
+            let buffers = buffer.chunks_mut(VECTOR);
+            for ((slot, buffer), (first, last)) in self.slots.iter().zip(buffers).zip(numbers) {
+                let numbers = *first as usize..*last as usize;
+                let places = places(buffer, numbers.len())?;
+                slot.read(numbers, cx, places)?;
+                slots.push(places);
+            }
+            let rows = TextRows {
+                codes,
+                slots: &slots,
+                others: &self.others,
+                first_other: *first_other as usize,
+            };
+            f(&self.printer, &rows).ok_or_else(|| {
+                Error::corrupt(
+                    "words that the templates have and strings no longer than declared expected",
+                )
+            })
         })
     }
 }

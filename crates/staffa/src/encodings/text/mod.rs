@@ -14,7 +14,6 @@
 //! be one number that grows from row to row. Slot `k` has a number for every row whose template has
 //! more than `k` slots, so that similar templates (with a sign and without) share their slots. A
 //! string that no template prints back to the byte is one of the other strings.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod decode;
 mod parsed;
@@ -24,12 +23,8 @@ mod templates;
 use decode::Rows;
 use parsed::Parsed;
 
-use super::common::{first_byte, node, strings};
-use crate::decode::{AnyDecoder, OpenContext};
-use crate::encode::{Availability, Chooser, Encoding, Info, Stats};
-use crate::error::Result;
-use crate::format::{Node, NodeRef};
-use crate::values::{Kind, OwnedValues, PhysicalType, StringsBuf, Values};
+use super::prelude::*;
+use crate::values::{OwnedValues, StringsBuf};
 
 /// Most slots: a node has 15 children.
 const SLOTS: usize = 13;
@@ -80,9 +75,7 @@ impl Encoding for Text {
         _: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
-        let Values::Bytes(strings) = values else {
-            return Ok(None);
-        };
+        let strings = byte_strings(values)?;
         let sample = Chooser::sample_strings(strings);
         let sample = sample.as_ref().map_or(strings, |s| s.as_strings());
         let Some(parsed) = Parsed::of(sample, sample, false)? else {
@@ -109,9 +102,7 @@ impl Encoding for Text {
         _: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
-        let Values::Bytes(strings) = values else {
-            return Ok(None);
-        };
+        let strings = byte_strings(values)?;
         let sample = Chooser::sample_strings(strings);
         let sample = sample.as_ref().map_or(strings, |s| s.as_strings());
         if chooser.is_trial() {
@@ -141,7 +132,7 @@ impl Encoding for Text {
             chooser.child(others.borrow(), Kind::Unsigned)?,
         ];
         for slot in &slots {
-            children.push(slot.with(|values| chooser.child(values, Kind::Unsigned))?);
+            children.push(chooser.child(slot.borrow(), Kind::Unsigned)?);
         }
         node(self, values, parsed.payload(&radices)?, children)
     }

@@ -1,42 +1,26 @@
 //! Strings as the numbers in them, by the templates of a sample, and the layout of the numbers in
 //! slots.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use staffa_kernels::{BytesDict, Piece, Text as Printer, TextRows};
 
-use super::super::common::{entry, entry_mut, node};
+use super::super::prelude::*;
 use super::{SLOTS, Text, templates};
-use crate::encode::{Chooser, rough_bytes};
-use crate::error::{Error, Result};
-use crate::format::{Node, put_varint};
-use crate::values::{Kind, OwnedValues, Strings, Values};
+use crate::encode::rough_bytes;
+use crate::format::put_varint;
+use crate::values::{OwnedValues, Strings};
 
 /// The slots of fewer rows are not worth a trial.
 const FEW: usize = 600;
 
 /// Radices of each template's fields, the slots, and about how many bytes these take.
-pub(super) type Layout = (Vec<Vec<u64>>, Vec<Numbers>, usize);
+pub(super) type Layout = (Vec<Vec<u64>>, Vec<OwnedValues>, usize);
 
 /// Numbers of a slot, in the narrowest words that hold them.
-pub(super) enum Numbers {
-    U32(Vec<u32>),
-    U64(Vec<u64>),
-}
-
-impl Numbers {
-    fn of(values: Vec<u64>) -> Self {
-        if u32::try_from(values.iter().fold(0, |all, v| all | v)).is_ok() {
-            Self::U32(values.into_iter().map(|v| v as u32).collect())
-        } else {
-            Self::U64(values)
-        }
-    }
-
-    pub(super) fn with<R>(&self, f: impl FnOnce(Values<'_>) -> R) -> R {
-        match self {
-            Self::U32(values) => f(Values::U32(values)),
-            Self::U64(values) => f(Values::U64(values)),
-        }
+fn narrowed(values: Vec<u64>) -> OwnedValues {
+    if u32::try_from(values.iter().fold(0, |all, v| all | v)).is_ok() {
+        OwnedValues::U32(values.into_iter().map(|v| v as u32).collect())
+    } else {
+        OwnedValues::U64(values)
     }
 }
 
@@ -161,8 +145,8 @@ impl Parsed {
             let mut size = 0;
             for slot in &slots {
                 size += match self.codes.len() {
-                    0..FEW => slot.with(rough_bytes),
-                    _ => slot.with(|values| chooser.estimate_child(values, Kind::Unsigned))?,
+                    0..FEW => rough_bytes(slot.borrow()),
+                    _ => chooser.estimate_child(slot.borrow(), Kind::Unsigned)?,
                 };
             }
             if best.as_ref().is_none_or(|(_, _, least)| size < *least) {
@@ -179,7 +163,7 @@ impl Parsed {
             let slots = self.slots(&radices)?;
             let slots = slots
                 .iter()
-                .map(|slot| slot.with(rough_bytes))
+                .map(|slot| rough_bytes(slot.borrow()))
                 .sum::<usize>();
             let size = self.payload(&radices)?.len() + slots;
             least = Some(least.map_or(size, |least| size.min(least)));
@@ -202,7 +186,7 @@ impl Parsed {
     }
 
     /// The slots in row order.
-    fn slots(&self, radices: &[Vec<u64>]) -> Result<Vec<Numbers>> {
+    fn slots(&self, radices: &[Vec<u64>]) -> Result<Vec<OwnedValues>> {
         let mut slots: Vec<Vec<u64>> = Vec::new();
         // Of every template: its fields with their radices, and the next number of each.
         let mut templates: Vec<_> = self.templates.iter().zip(radices).map(|t| (t, 0)).collect();
@@ -228,7 +212,7 @@ impl Parsed {
             }
             *next += 1;
         }
-        Ok(slots.into_iter().map(Numbers::of).collect())
+        Ok(slots.into_iter().map(narrowed).collect())
     }
 
     /// Templates with the radices of their fields.

@@ -1,6 +1,5 @@
 //! Shapes of strings: a string falls into runs (digits, hexadecimal digits, words) and the bytes
 //! between them. Strings with the same runs and the same bytes between have one shape.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::ops::Range;
 

@@ -2,7 +2,6 @@
 //!
 //! Strings of one [shape](super::shapes) make a template. Each run of the shape becomes a field, by
 //! the sample's strings; numbers of several widths with leading zeros make a template per width.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -208,59 +207,17 @@ pub(super) fn parse(pieces: &mut [Piece], mut text: &[u8], fields: &mut Vec<u64>
     fields.clear();
     let mut new_words: Vec<(usize, Vec<u8>)> = Vec::new();
     for (i, piece) in pieces.iter().enumerate() {
-        let len = match piece {
-            Piece::Literal(bytes) => {
-                text = text.strip_prefix(bytes.as_slice())?;
-                continue;
-            }
-            Piece::Decimal => {
-                let len = span(text, 0, u8::is_ascii_digit);
-                if len == 0 || len > DIGITS || len > 1 && text.starts_with(b"0") {
-                    return None;
-                }
-                fields.push(decimal(text.get(..len)?)?);
-                len
-            }
-            Piece::Fixed(digits) => {
-                let len = usize::from(*digits);
-                fields.push(decimal(text.get(..len)?)?);
-                len
-            }
-            Piece::Grouped => {
-                let len = grouped(text).max(span(text, 0, u8::is_ascii_digit).min(4));
-                let digits = text.get(..len)?.iter().copied().filter(|b| *b != b',');
-                let digits: Vec<u8> = digits.collect();
-                let plain = digits.len() == len;
-                if len == 0
-                    || digits.len() > DIGITS
-                    || plain && (len > 3 || len > 1 && text.starts_with(b"0"))
-                {
-                    return None;
-                }
-                fields.push(decimal(&digits)?);
-                len
-            }
-            Piece::Hex { digits, upper } => {
-                let len = usize::from(*digits);
-                let digit = |value: u64, byte: &u8| Some(value << 4 | hex_digit(*byte, *upper)?);
-                fields.push(text.get(..len)?.iter().try_fold(0, digit)?);
-                len
-            }
-            Piece::Word(words) => {
-                let len = span(text, 0, u8::is_ascii_alphabetic);
-                let word = text.get(..len)?;
-                let at = words.iter().position(|w| w == word).unwrap_or(words.len());
-                if at == words.len() && (at >= MOST_WORDS || len == 0 || len > WORD_BYTES) {
-                    return None;
-                }
-                if at == words.len() {
-                    new_words.push((i, word.to_vec()));
-                }
-                fields.push(at as u64);
-                len
-            }
-        };
-        text = text.get(len..)?;
+        if let Piece::Literal(bytes) = piece {
+            text = text.strip_prefix(bytes.as_slice())?;
+            continue;
+        }
+        let (number, len) = number_of(piece, text)?;
+        let (word, rest) = text.split_at_checked(len)?;
+        if matches!(piece, Piece::Word(words) if number as usize == words.len()) {
+            new_words.push((i, word.to_vec()));
+        }
+        fields.push(number);
+        text = rest;
     }
     if !text.is_empty() {
         return None;
@@ -271,6 +228,47 @@ pub(super) fn parse(pieces: &mut [Piece], mut text: &[u8], fields: &mut Vec<u64>
         }
     }
     Some(())
+}
+
+/// The number of a field at the start of a text, and its bytes; a new word has the number behind those
+/// of the list.
+fn number_of(piece: &Piece, text: &[u8]) -> Option<(u64, usize)> {
+    let padded = |len: usize| len > 1 && text.starts_with(b"0");
+    match piece {
+        Piece::Literal(_) => None,
+        Piece::Decimal => {
+            let len = span(text, 0, u8::is_ascii_digit);
+            let fits = (1..=DIGITS).contains(&len) && !padded(len);
+            fits.then(|| Some((decimal(text.get(..len)?)?, len)))?
+        }
+        Piece::Fixed(digits) => {
+            let len = usize::from(*digits);
+            Some((decimal(text.get(..len)?)?, len))
+        }
+        Piece::Grouped => {
+            let len = grouped(text).max(span(text, 0, u8::is_ascii_digit).min(4));
+            let digits = text.get(..len)?.iter().copied().filter(|b| *b != b',');
+            let digits: Vec<u8> = digits.collect();
+            let plain = digits.len() == len;
+            if len == 0 || digits.len() > DIGITS || plain && (len > 3 || padded(len)) {
+                return None;
+            }
+            Some((decimal(&digits)?, len))
+        }
+        Piece::Hex { digits, upper } => {
+            let len = usize::from(*digits);
+            let digit = |value: u64, byte: &u8| Some(value << 4 | hex_digit(*byte, *upper)?);
+            Some((text.get(..len)?.iter().try_fold(0, digit)?, len))
+        }
+        Piece::Word(words) => {
+            let len = span(text, 0, u8::is_ascii_alphabetic);
+            let word = text.get(..len)?;
+            let known = words.iter().position(|w| w == word);
+            let may_be_new = words.len() < MOST_WORDS && (1..=WORD_BYTES).contains(&len);
+            let at = known.or(may_be_new.then_some(words.len()))?;
+            Some((at as u64, len))
+        }
+    }
 }
 
 /// The number of decimal digits.

@@ -1,11 +1,11 @@
-//! Arrow types of columns.
+//! Arrow types of columns, for the tests of the library and those beside it.
 
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, TimeUnit};
 
 /// Every type without children.
-pub(crate) fn flat_types() -> Vec<DataType> {
+pub fn flat_types() -> Vec<DataType> {
     use DataType as D;
     let mut out = vec![
         D::Null,
@@ -60,7 +60,7 @@ pub(crate) fn flat_types() -> Vec<DataType> {
     out
 }
 
-fn field(name: &str, ty: DataType) -> FieldRef {
+pub fn field(name: &str, ty: DataType) -> FieldRef {
     Arc::new(Field::new(name, ty, true))
 }
 

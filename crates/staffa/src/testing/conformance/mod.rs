@@ -86,7 +86,7 @@ fn encoded(encoding: &dyn Encoding, values: Values<'_>, kind: Kind) -> Option<Ve
     let streams = [ReferenceStream {
         from: StreamOf::Values,
         words: other.borrow(),
-        times: 1,
+        coefficient: 1,
     }];
     let chooser = if encoding.info().needs_reference {
         chooser.with_references(&streams)

@@ -124,7 +124,7 @@ fn derive_validity(valid: &Bitmap, reference: &Bitmap, excluded: u64) -> Result<
     let streams = [ReferenceStream {
         from: StreamOf::Validity,
         words: Values::Bits(reference),
-        times: 1,
+        coefficient: 1,
     }];
     let chooser = validity_chooser(excluded)
         .below(&Difference)
@@ -166,7 +166,7 @@ fn derive_values(
         .map(|((from, words), (_, _, coefficient))| ReferenceStream {
             from: *from,
             words: words.borrow(),
-            times: *coefficient,
+            coefficient: *coefficient,
         })
         .collect();
     // The example is the tree of the whole block; the hint is that of its stream.
