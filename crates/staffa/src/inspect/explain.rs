@@ -207,7 +207,12 @@ impl File {
         chunk: &ChunkEntry,
         part: &PartEntry,
     ) -> Result<SharedExplain> {
-        let bytes = self.part(part.offset, part.bytes, part.checksum, "a shared dictionary")?;
+        let bytes = self.part(
+            part.offset,
+            part.bytes,
+            part.checksum,
+            "a shared dictionary",
+        )?;
         let parsed = shared_dictionary::parse(&bytes, chunk.values as usize, self.limits());
         let (node, _) = parsed.map_err(|e| e.at(self.place(leaf, row_group)))?;
         Ok(SharedExplain {

@@ -238,7 +238,11 @@ impl ChosenChunk<'_> {
             block_rows: self.options.block_rows,
             shared,
             blocks,
-            encodings: if self.same { BitSet::default() } else { self.encodings()? },
+            encodings: if self.same {
+                BitSet::default()
+            } else {
+                self.encodings()?
+            },
         })
     }
 
