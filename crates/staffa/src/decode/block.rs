@@ -10,6 +10,7 @@ use super::{
     SharedDictionary, corrupt_if, longer_than_declared, no_row, words,
 };
 use crate::error::{Error, Result};
+use crate::format::TreeSize;
 use crate::format::block::Parsed;
 use crate::values::{Bitmap, expand};
 
@@ -49,7 +50,15 @@ impl<'a> Block<'a> {
                 opener.limits.block_bytes
             )));
         }
-        let budget = Budget::for_block(plain, parsed.len);
+        let plain = std::iter::once(parsed)
+            .chain(references)
+            .map(Parsed::decoded_bytes)
+            .fold(0, u64::saturating_add);
+        let trees = std::iter::once(parsed)
+            .chain(references)
+            .fold(TreeSize::default(), Parsed::add_trees);
+        trees.check(plain)?;
+        let budget = Budget::for_block(plain);
         let before = budget.left();
         let references = |rows: Option<&Bitmap>| {
             references

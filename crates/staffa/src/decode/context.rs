@@ -10,7 +10,7 @@ use super::{
     decode_all, decode_all_strings,
 };
 use crate::error::{Error, Result};
-use crate::format::NodeRef;
+use crate::format::{NodeRef, TreeSize};
 use crate::limits::Limits;
 
 /// The memory that decoders of one block may hold beside their output.
@@ -21,11 +21,10 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// For a block of `plain` decoded bytes: dictionaries, runs and exceptions, of which none is larger
-    /// than the values themselves.
-    pub fn for_block(plain: u64, values: usize) -> Self {
-        let all = plain.saturating_mul(4).saturating_add(32 * values as u64);
-        Self::new(all.saturating_add(1 << 16))
+    /// For a block of `plain` decoded bytes, those of its reference columns among them: as much as the
+    /// trees of a block may decode to. FORMAT.md, section 11.
+    pub fn for_block(plain: u64) -> Self {
+        Self::new(TreeSize::max_bytes(plain))
     }
 
     /// For `bytes` bytes.
@@ -41,12 +40,13 @@ impl Budget {
         self.left
     }
 
-    /// Bytes beside the budget, for reference columns.
+    /// Bytes beside the budget.
     pub fn beside(&self) -> u64 {
         self.beside
     }
 
-    /// Counts bytes held for a reference column, whose size bounds them.
+    /// Counts bytes that a decoder works with beside values: tables and places, which the number of
+    /// nodes and the bytes of a payload bound.
     pub fn count_beside(&mut self, bytes: u64) {
         self.beside = self.beside.saturating_add(bytes);
     }
@@ -76,15 +76,33 @@ pub struct OpenContext<'a> {
 }
 
 impl<'a> OpenContext<'a> {
-    /// The block of reference column `i`.
-    pub fn reference(&self, i: usize) -> Result<&ReferenceBlock<'a>> {
+    /// Opens a stream of reference column `i` within the budget of the block.
+    pub fn with_reference<R>(
+        &mut self,
+        i: usize,
+        open: impl FnOnce(&ReferenceBlock<'a>, &mut Budget) -> Result<R>,
+    ) -> Result<R> {
         let count = self.references.len();
         let missing = || {
             Error::corrupt(format!(
                 "a reference column below {count} expected, found {i}"
             ))
         };
-        self.references.get(i).ok_or_else(missing)
+        open(
+            self.references.get(i).ok_or_else(missing)?,
+            &mut self.budget,
+        )
+    }
+
+    /// Opens the children of a node that refers to other columns: they refer to none.
+    pub fn without_references<R>(
+        &mut self,
+        open: impl FnOnce(&mut Self) -> Result<R>,
+    ) -> Result<R> {
+        let references = std::mem::take(&mut self.references);
+        let opened = open(self);
+        self.references = references;
+        opened
     }
 
     /// A shared dictionary of the chunk.

@@ -90,14 +90,6 @@ impl<T: Decodable> AlignedWords<'_, T> {
         }
         Ok(buffer)
     }
-
-    /// Bytes held once all words are decoded.
-    pub(crate) fn held(&self) -> u64 {
-        match self {
-            Self::Same(_) => 0,
-            Self::Aligned(stream) => (stream.rows * T::BYTES + stream.rows / 4) as u64,
-        }
-    }
 }
 
 /// A stream whose words are not one for one those of the derived block: of a compacted block, or for
@@ -257,10 +249,16 @@ impl<'a> ReferenceBlock<'a> {
         &self,
         from: StreamOf,
         len: usize,
+        budget: &mut Budget,
     ) -> Result<AlignedWords<'a, T>> {
         let rows = self.block.len;
-        let open = |root: &NodeRef<'a>| self.context(T::BYTES).open_words::<T>(from.node(root)?);
-        let decoder = self.block.values.as_ref().map(open).transpose()?;
+        // Its words are decoded for the derived block once more, if only a vector at a time.
+        budget.take((rows * T::BYTES) as u64, "a stream of another column")?;
+        let mut open = |root: &NodeRef<'a>| {
+            let node = from.node(root)?;
+            self.open_within(budget, |cx| cx.open_words::<T>(node))
+        };
+        let decoder = self.block.values.as_ref().map(&mut open).transpose()?;
         let validity = self
             .block
             .validity
@@ -273,7 +271,7 @@ impl<'a> ReferenceBlock<'a> {
             others => others,
         };
         let present = validity
-            .map(|node| self.context(1).open_bits(node)?.bits())
+            .map(|node| self.open_within(budget, |cx| cx.open_bits(node)?.bits()))
             .transpose()?;
         if let Some(decoder) = &decoder {
             let expected = present.as_ref().map_or(rows, Bitmap::count_ones);
@@ -298,33 +296,41 @@ impl<'a> ReferenceBlock<'a> {
         Ok(AlignedWords::Aligned(Box::new(stream)))
     }
 
-    /// All words of a stream, as of [`open`](Self::open).
+    /// All words of a stream of a block just written.
     pub(crate) fn words<T: Decodable>(&self, from: StreamOf, len: usize) -> Result<PoolVec<T>> {
-        match self.open::<T>(from, len)? {
+        match self.open::<T>(from, len, &mut Budget::new(u64::MAX))? {
             AlignedWords::Same(decoder) => decode_all(decoder.as_ref()),
             AlignedWords::Aligned(stream) => stream.decode(),
         }
     }
 
-    /// The context of a block without shared dictionaries: streams of values in these are not opened.
-    fn context(&self, width: usize) -> OpenContext<'a> {
-        let plain = (width * self.block.len) as u64;
-        let budget = Budget::for_block(plain, self.block.len);
-        self.opener.context(budget, &[], Vec::new())
+    /// Opens nodes of the block within the budget of the derived one, without shared dictionaries:
+    /// streams of values in these are not opened.
+    fn open_within<R>(
+        &self,
+        budget: &mut Budget,
+        open: impl FnOnce(&mut OpenContext<'a>) -> Result<R>,
+    ) -> Result<R> {
+        let own = std::mem::replace(budget, Budget::new(0));
+        let mut cx = self.opener.context(own, &[], Vec::new());
+        let opened = open(&mut cx);
+        *budget = cx.budget;
+        opened
     }
 
     /// A stream of bits for a derived block of `len` values; the bit of a NULL without a value is 0.
-    pub(crate) fn bits(&self, from: StreamOf, len: usize) -> Result<Bitmap> {
+    pub(crate) fn bits(&self, from: StreamOf, len: usize, budget: &mut Budget) -> Result<Bitmap> {
         let rows = self.block.len;
         let valid = match &self.block.validity {
-            Some(node) => self.context(1).open_bits(node)?.bits()?,
+            Some(node) => self.open_within(budget, |cx| cx.open_bits(node)?.bits())?,
             None => Bitmap::filled(rows, true),
         };
         let bits = match (from, &self.block.values) {
             (StreamOf::Validity, _) => valid,
             (_, None) => Bitmap::filled(rows, false),
             (_, Some(root)) => {
-                let bits = self.context(1).open_bits(from.node(root)?)?.bits()?;
+                let node = from.node(root)?;
+                let bits = self.open_within(budget, |cx| cx.open_bits(node)?.bits())?;
                 if self.block.compacted {
                     bits.scattered(&valid)
                 } else {
@@ -344,19 +350,18 @@ impl<'a> ReferenceBlock<'a> {
         Ok(bits)
     }
 
-    /// Opens a stream as codes above a base, for a derived block of `len` values; also the bytes held
-    /// once all codes are decoded.
+    /// Opens a stream as codes above a base, for a derived block of `len` values.
     pub(crate) fn codes(
         &self,
         from: StreamOf,
         base: u64,
         len: usize,
-    ) -> Result<(Box<dyn Decoder<u32> + 'a>, u64)> {
+        budget: &mut Budget,
+    ) -> Result<Box<dyn Decoder<u32> + 'a>> {
         let ty = self.physical_type(from)?.unwrap_or(PhysicalType::U32);
         for_ints!(ty, T => {
-            let words = self.open::<T>(from, len)?;
-            let held = words.held();
-            Ok((Box::new(AlignedCodes { words, base, len }), held))
+            let words = self.open::<T>(from, len, budget)?;
+            Ok(Box::new(AlignedCodes { words, base, len }))
         }, other => Err(Error::corrupt(format!("a stream of integers expected, found {other:?}"))))
     }
 }

@@ -19,8 +19,8 @@ use staffa_kernels::TokenRows;
 
 use super::{Budget, Decodable, LazyStrings, LazyWords, OpenContext, Opener};
 use crate::error::{Error, Result};
-use crate::format::NodeRef;
 use crate::format::shared_dictionary::parse;
+use crate::format::{NodeRef, TreeSize};
 use crate::values::{PhysicalType, for_words};
 
 /// A shared dictionary of a column chunk, decoded once for all blocks.
@@ -148,7 +148,10 @@ impl SharedTree {
     ) -> Result<R> {
         let run = || {
             let (node, _) = parse(&self.body, self.len, &self.opener.limits)?;
-            let mut budget = Budget::for_block(self.plain, self.len);
+            let plain = self.plain.saturating_add(4 * self.len as u64);
+            let trees = TreeSize::default().with(&node, self.string_bytes);
+            trees.check(plain)?;
+            let mut budget = Budget::for_block(plain);
             budget.take(self.plain, "values")?;
             read(&node, &mut self.opener.context(budget, &[], Vec::new()))
         };

@@ -76,20 +76,25 @@ impl Encoding for Difference {
         let terms = terms(node)?;
         let child = node.child(0, "differences", node.ty, node.len)?;
         if node.ty == PhysicalType::Bits {
-            let mut bits = cx.open_bits(child)?.bits()?;
+            let mut bits = cx.without_references(|cx| cx.open_bits(child)?.bits())?;
             for term in terms.iter().filter(|term| term.coefficient & 1 == 1) {
-                bits = bits.differing(&cx.reference(term.column)?.bits(term.from, node.len)?);
+                let other = cx.with_reference(term.column, |reference, budget| {
+                    reference.bits(term.from, node.len, budget)
+                });
+                bits = bits.differing(&other?);
             }
             return Ok(AnyDecoder::Bits(Box::new(bits)));
         }
         open_ints!(node, T => {
             let references = terms.iter().map(|term| {
-                let words = cx.reference(term.column)?.open::<T>(term.from, node.len)?;
-                cx.budget.count_beside(words.held());
-                Ok((words, T::from_u64(term.coefficient as u64)))
+                let words = cx.with_reference(term.column, |reference, budget| {
+                    reference.open::<T>(term.from, node.len, budget)
+                });
+                Ok((words?, T::from_u64(term.coefficient as u64)))
             });
             let references = references.collect::<Result<Vec<_>>>()?;
-            Ok(T::wrap(Box::new(Differences { references, differences: cx.open_words::<T>(child)? })))
+            let differences = cx.without_references(|cx| cx.open_words::<T>(child))?;
+            Ok(T::wrap(Box::new(Differences { references, differences })))
         })
     }
 
@@ -142,6 +147,11 @@ fn terms(node: &NodeRef<'_>) -> Result<Vec<Term>> {
         let column = usize::from(cursor.u8()?);
         let from = StreamOf::from_byte(cursor.u8()?)?;
         let coefficient = cursor.varint()?.unzigzag() as i64;
+        let repeats = |term: &Term| (term.column, term.from) == (column, from);
+        corrupt_if!(
+            terms.iter().any(repeats),
+            "a stream of column {column} named twice"
+        );
         terms.push(Term {
             column,
             from,

@@ -218,20 +218,19 @@ impl<'a, T: Integer> Entries<'a, T> {
         let child = node.child(0, "numbers", PhysicalType::U32, node.len)?;
         let is_constant = child.encoding == Constant.info().id;
         let zero = is_constant && child.payload.iter().all(|byte| *byte == 0);
-        let numbers = if zero {
-            None
-        } else {
-            Some(cx.open_words::<u32>(child)?)
-        };
-        let entries = LazyWords::<T>::open(node.any_child(1, "entries")?, cx, "entries")?;
-        let (groups, held) = cx.reference(0)?.codes(from, base, node.len)?;
-        cx.budget.count_beside(held);
+        let numbers = (!zero).then(|| cx.without_references(|cx| cx.open_words::<u32>(child)));
+        let numbers = numbers.transpose()?;
+        let groups = cx.with_reference(0, |reference, budget| {
+            reference.codes(from, base, node.len, budget)
+        })?;
+        let entries = node.any_child(1, "entries")?;
+        let entries = cx.without_references(|cx| LazyWords::<T>::open(entries, cx, "entries"))?;
         let starts = if node.children.len() > 2 {
             node.expect_children(3)?;
             let starts = node.any_child(2, "starts")?;
             cx.budget
                 .take((starts.len * T::BYTES) as u64, "first entries")?;
-            Some(LazyWords::open(starts, cx, "starts")?)
+            Some(cx.without_references(|cx| LazyWords::open(starts, cx, "starts"))?)
         } else {
             node.expect_children(2)?;
             None

@@ -209,8 +209,7 @@ fn open<'a, T: Decodable, N: OfWord<T> + 'a>(
     let mut cursor = node.cursor();
     cursor.u8()?;
     let vectors = node.len.div_ceil(VECTOR);
-    cx.budget
-        .take((vectors as u64 + 1) * 8, "places of pages")?;
+    cx.budget.count_beside((vectors as u64 + 1) * 8);
     let (mut ends, mut end) = (vec![0], 0);
     for _ in 0..vectors {
         end += cursor.varint_up_to(node.payload.len() as u64, "bytes of a page")?;
@@ -234,7 +233,7 @@ fn open<'a, T: Decodable, N: OfWord<T> + 'a>(
     })))
 }
 
-/// The chunk of a payload, and its pages; takes the memory of its bins out of the budget.
+/// The chunk of a payload, and its pages; counts the memory of its bins.
 fn open_chunk<'a, N: Number>(
     bytes: &'a [u8],
     cx: &mut OpenContext<'_>,
@@ -263,10 +262,10 @@ fn open_chunk<'a, N: Number>(
     let others = [latents.delta.as_ref(), latents.secondary.as_ref()];
     for latent in others.into_iter().flatten().chain([&latents.primary]) {
         cx.budget
-            .take(STATE_BYTES << latent.ans_size_log.min(32), "states of bins")?;
+            .count_beside(STATE_BYTES << latent.ans_size_log.min(32));
     }
     let vector = size_of::<DecompressorScratch>() + VECTOR * size_of::<N>();
-    cx.budget.take(vector as u64, "room for a vector")?;
+    cx.budget.count_beside(vector as u64);
     Ok((chunk, pages))
 }
 

@@ -8,7 +8,7 @@
 //! Without a validity node all values are valid. With flag 4 the values are compacted: a NULL has no
 //! value. Otherwise a NULL has an arbitrary value, which the writer makes cheap to store.
 
-use super::{Cursor, Node, NodeRef, put_varint};
+use super::{Cursor, Node, NodeRef, TreeSize, put_varint};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::values::PhysicalType;
@@ -68,6 +68,28 @@ pub(crate) struct Parsed<'a> {
     pub validity: Option<NodeRef<'a>>,
     /// The tree of the values.
     pub values: Option<NodeRef<'a>>,
+}
+
+impl Parsed<'_> {
+    /// Bytes of all values, decoded: words, or the offsets and contents of strings.
+    pub(crate) fn decoded_bytes(&self) -> u64 {
+        let ty = self.values.as_ref().map(|values| values.ty);
+        let width = match ty {
+            None | Some(PhysicalType::Bits) => 1,
+            Some(ty) => ty.width_bytes().unwrap_or(4),
+        };
+        (self.len as u64)
+            .saturating_mul(width as u64)
+            .saturating_add(self.string_bytes as u64)
+    }
+
+    /// Adds the trees of the block.
+    pub(crate) fn add_trees(size: TreeSize, block: &Self) -> TreeSize {
+        let trees = [&block.validity, &block.values].into_iter().flatten();
+        trees.fold(size, |size, tree| {
+            size.with(tree, block.string_bytes as u64)
+        })
+    }
 }
 
 /// Parses a block, whose checksum was verified, of `len` values of type `ty` (`None` for a leaf of validity alone).

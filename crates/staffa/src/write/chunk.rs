@@ -17,8 +17,8 @@ use crate::decode::SharedDictionary;
 use crate::encode::{Chooser, Hint, Profile, Rules, Stats};
 use crate::encodings::{POOL, onpair, opener};
 use crate::error::{Error, Result};
-use crate::format::block::{self, Parts};
-use crate::format::{BitSet, Node, ZoneMap, checksum, shared_dictionary};
+use crate::format::block::{self, Parsed, Parts};
+use crate::format::{BitSet, Node, TreeSize, ZoneMap, checksum, shared_dictionary};
 use crate::limits::Limits;
 use crate::values::{Bitmap, Kind, LeafArray, PhysicalType, Values};
 
@@ -200,12 +200,12 @@ pub(crate) fn validity_tree(valid: &Bitmap, excluded: u64) -> Result<Node> {
 }
 
 impl ChosenBlock<'_> {
-    /// The block as it will be written.
-    pub fn bytes(&self, ty: Option<PhysicalType>) -> Vec<u8> {
+    /// The block as it is written with these trees.
+    pub fn bytes(&self, ty: Option<PhysicalType>, trees: &Trees) -> Vec<u8> {
         block::write(&Parts {
             len: self.input.len,
-            validity: self.trees.validity.as_ref(),
-            values: self.trees.values.as_ref(),
+            validity: trees.validity.as_ref(),
+            values: trees.values.as_ref(),
             compacted: self.input.compacted,
             string_bytes: self.input.string_bytes(ty),
         })
@@ -294,21 +294,57 @@ impl ChosenChunk<'_> {
         })
     }
 
+    /// Whether a reader accepts the trees of a block; with a verifier, that they decode to the input.
+    fn check_block(
+        &self,
+        i: usize,
+        bytes: &[u8],
+        input: &BlockInput<'_>,
+        verifier: Option<&Verifier<'_>>,
+    ) -> Result<()> {
+        let Some(verifier) = verifier else {
+            let parsed = block::parse(bytes, input.len, self.ty, &Limits::default())?;
+            let trees = Parsed::add_trees(TreeSize::default(), &parsed);
+            return trees.check(parsed.decoded_bytes());
+        };
+        let same = verifier.is_same(bytes, i, input).map_err(|e| match e {
+            limit @ Error::Limit { .. } => limit,
+            other => other.within("a block just written does not decode, please report this"),
+        })?;
+        if !same {
+            let what = "a block just written decodes to other values, nothing was committed; please report this";
+            return Err(Error::corrupt(what));
+        }
+        Ok(())
+    }
+
+    /// Trees of values as they are.
+    fn plain_trees(&self, input: &BlockInput<'_>) -> Result<Trees> {
+        let chooser = self.options.chooser();
+        let plainly = |values| chooser.plainly(values, &Stats::new(values, self.options.kind));
+        let validity = input.validity.as_ref().map(Values::Bits);
+        Ok(Trees {
+            values: input.values().map(plainly).transpose()?,
+            validity: validity.map(plainly).transpose()?,
+        })
+    }
+
     fn finish_block(
         &self,
         i: usize,
         block: &ChosenBlock<'_>,
         verifier: Option<&Verifier<'_>>,
     ) -> Result<EncodedBlock> {
-        let (bytes, input) = (block.bytes(self.ty), &block.input);
-        if let Some(verifier) = verifier {
-            let same = verifier.is_same(&bytes, i, input).map_err(|e| {
-                e.within("a block just written does not decode, please report this")
-            })?;
-            if !same {
-                let what = "a block just written decodes to other values, nothing was committed; please report this";
-                return Err(Error::corrupt(what));
+        let input = &block.input;
+        let mut bytes = block.bytes(self.ty, &block.trees);
+        match self.check_block(i, &bytes, input, verifier) {
+            // Trees that a reader refuses for their size give way to plain ones.
+            Err(Error::Limit { .. }) => {
+                bytes = block.bytes(self.ty, &self.plain_trees(input)?);
+                let checked = self.check_block(i, &bytes, input, verifier);
+                checked.map_err(|e| e.within("a block of plain values, please report this"))?;
             }
+            checked => checked?,
         }
         let values = input.values().unwrap_or(Values::U8(&[]));
         let zone = ZoneMap::of(values, self.options.kind, input.nulls() as u64);

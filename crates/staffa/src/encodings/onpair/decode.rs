@@ -65,8 +65,7 @@ fn own(count: usize, cursor: &mut Cursor<'_>, cx: &mut OpenContext<'_>) -> Resul
         return Err(too_long(usize::from(len)));
     }
     let data = cursor.bytes(lengths.iter().map(|len| usize::from(*len)).sum())?;
-    cx.budget
-        .take(TokenRows::bytes_of(count) as u64, "tokens")?;
+    cx.budget.count_beside(TokenRows::bytes_of(count) as u64);
     TokenRows::new(lengths, data).ok_or_else(|| Error::corrupt("no tokens"))
 }
 

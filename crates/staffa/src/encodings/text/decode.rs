@@ -159,8 +159,7 @@ impl<'a> Rows<'a> {
     pub(super) fn open(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<Self> {
         expect_strings(node)?;
         // A field of two bytes takes some 120 prepared for printing, a word of one byte some 60.
-        cx.budget
-            .take(64 * node.payload.len() as u64, "templates")?;
+        cx.budget.count_beside(64 * node.payload.len() as u64);
         let printer = read(node)?;
         let slots: Vec<usize> = printer.slots().collect();
         let children = 2 + slots.iter().max().copied().unwrap_or(0);
@@ -169,7 +168,7 @@ impl<'a> Rows<'a> {
         let codes = cx.all_words::<u8>(codes, "codes")?;
         let starts = starts(&codes, &slots, children - 1)?;
         let bytes = starts.len() * (children - 1) * 4;
-        cx.budget.take(bytes as u64, "positions of slots")?;
+        cx.budget.count_beside(bytes as u64);
         let counts = starts.last().map_or(&[][..], Vec::as_slice);
         let [others, numbers @ ..] = counts else {
             return Err(Error::internal("counts of strings and numbers expected"));

@@ -24,6 +24,8 @@ const SAMPLED: usize = 2048;
 pub(super) struct Column {
     /// Rows of the chunk, NULLs included.
     pub(super) len: usize,
+    /// Values of every block but the last: those of a derived column and its references are the same.
+    pub(super) block_rows: usize,
     pub(super) stream: Option<View>,
     /// The numbers behind a stream of codes.
     pub(super) numbers: Option<View>,
@@ -46,6 +48,7 @@ impl Column {
         };
         Ok(Some(Self {
             len: chosen.len,
+            block_rows: chosen.options.block_rows,
             stream,
             numbers,
             validity,

@@ -204,7 +204,7 @@ fn reference_words(
         return Ok(None);
     }
     let from = from_of(root.encoding, numbers);
-    let bytes = reference.bytes(chunk.ty);
+    let bytes = reference.bytes(chunk.ty, &reference.trees);
     let limits = Limits::default();
     let source = ReferenceBlock {
         opener: opener(limits),

@@ -32,7 +32,8 @@ pub(super) fn best_derivations(
     let near = nearest(leaf, column.len, columns.len());
     let others = columns.iter().enumerate().take(near.end).skip(near.start);
     let others = others.filter_map(|(other, view)| {
-        let view = view.as_ref().filter(|view| view.len == column.len)?;
+        let suits = |view: &&Column| (view.len, view.block_rows) == (column.len, column.block_rows);
+        let view = view.as_ref().filter(suits)?;
         (other != leaf).then_some((other, view))
     });
     let mut counts = vec![0; column.stream.as_ref().map_or(0, |view| view.distinct)];

@@ -217,6 +217,7 @@ fn equal_columns(chosen: &[ChosenChunk<'_>]) -> Vec<(usize, usize)> {
     let is_equal = |a: &ChosenChunk<'_>, b: &ChosenChunk<'_>| {
         let mut blocks = a.blocks.iter().zip(&b.blocks);
         (a.ty, a.options.kind, a.len, &a.shared) == (b.ty, b.options.kind, b.len, &b.shared)
+            && a.options.block_rows == b.options.block_rows
             && a.blocks.len() == b.blocks.len()
             && blocks.all(|(a, b)| a.trees == b.trees && a.input.compacted == b.input.compacted)
     };
