@@ -5,6 +5,7 @@
 //! ```
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -160,6 +161,11 @@ impl File {
         self.inner.footer.block_rows as usize
     }
 
+    /// The blocks that hold some rows of a row group.
+    pub(crate) fn blocks_of(&self, rows: &Range<usize>) -> Range<usize> {
+        rows.start / self.block_rows()..rows.end.div_ceil(self.block_rows())
+    }
+
     /// Rows of a row group.
     pub(crate) fn rows_of(&self, row_group: usize) -> Result<usize> {
         let rows = self.inner.footer.row_groups.get(row_group);
@@ -293,7 +299,7 @@ impl Inner {
             footer.offset,
             limits,
         )?;
-        let fits = |b: &BlockEntry| b.zone.bounds.is_viable(leaf.ty, leaf.kind);
+        let fits = |b: &BlockEntry| b.zone.bounds.matches_type(leaf.ty, leaf.kind);
         if !index.chunks.iter().flat_map(|c| &c.blocks).all(fits) {
             return Err(Error::corrupt(format!(
                 "zone maps of {:?} {:?} expected",
