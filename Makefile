@@ -87,7 +87,8 @@ fuzz: ## read hostile bytes for ten minutes (FUZZ_SECONDS=600); needs a nightly 
 	command -v cargo-fuzz >/dev/null || $(CARGO) install cargo-fuzz --locked --root $(CARGO_TARGET_DIR)/tools
 	CFLAGS=-fno-sanitize=address $(CARGO) +nightly fuzz run read -- -max_total_time=$(FUZZ_SECONDS)
 
-# Tests of the kernels only: they hold all unsafe code. The standard library is not instrumented, their memory is.
+# Tests of the kernels only: they hold all unsafe code but the calls of the C interface in crates/staffa-duckdb/src/border.rs,
+# which the Python tests run. The standard library is not instrumented, their memory is.
 asan: ## the tests of the kernels under AddressSanitizer; needs a nightly toolchain
 	RUSTFLAGS=-Zsanitizer=address $(CARGO) +nightly test -p staffa-kernels --lib --tests \
 		--target x86_64-unknown-linux-gnu --target-dir $(CARGO_TARGET_DIR)/asan

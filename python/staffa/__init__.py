@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from staffa import errors
 from staffa.errors import (
     CorruptError,
+    InternalError,
     InvalidArgumentError,
     LimitError,
     MissingExtraError,
@@ -48,6 +49,7 @@ __all__ = [
     "Encoding",
     "Explain",
     "File",
+    "InternalError",
     "InvalidArgumentError",
     "LeafStatistics",
     "LimitError",

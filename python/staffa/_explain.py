@@ -8,6 +8,7 @@ from typing import Any
 
 from staffa._html import of_explain
 from staffa._text import count_text, size_text, smaller_text
+from staffa.errors import InvalidArgumentError
 
 
 class Explain:
@@ -58,6 +59,12 @@ class Why:
         `estimate` of bytes or a `reason`, `shared` for the shared dictionary, and `relations` for reference columns.
         """
         return {"path": self._path, "columns": self._columns}
+
+    def of_column(self, column: str, names: list[str]) -> Why:
+        """The reasons for one column of those with these names, or for one leaf by its path."""
+        if column not in [each["path"] for each in self._columns] + names:
+            raise InvalidArgumentError(f"unknown column {column!r}; there are {', '.join(map(repr, names[:20]))}")
+        return Why(self._path, [each for each in self._columns if column in (each["path"], each["column"])])
 
     def __str__(self) -> str:
         return "\n".join([self._path, *(line for column in self._columns for line in _why_lines(column))])

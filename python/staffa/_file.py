@@ -16,9 +16,9 @@ from staffa import _staffa
 from staffa._arguments import aggregate_names, column_names, path_text, row_indices, row_range, whole_number
 from staffa._explain import Explain, Why
 from staffa._filter import Filter, bind
-from staffa._html import of_file
+from staffa._html import of_closed, of_file
 from staffa._reader import Reader
-from staffa._text import count_text, size_text
+from staffa._text import size_text
 from staffa.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -294,12 +294,7 @@ class File:
         reader = self._file.scan(rest.columns, rest.pushed, batch_rows, None, string_views, dictionaries, run_ends)
         return Reader(reader, rest, limit)
 
-    def take(
-        self,
-        indices: Any,
-        columns: Sequence[str] | None = None,
-        string_views: bool = False,
-    ) -> pa.Table:
+    def take(self, indices: Any, columns: Sequence[str] | None = None, string_views: bool = False) -> pa.Table:
         """Reads rows by number.
 
         Args:
@@ -329,9 +324,7 @@ class File:
         return pa.Table.from_batches([batch.to_pyarrow()])
 
     def aggregate(
-        self,
-        aggregates: Mapping[str, str | Sequence[str]],
-        filter: pc.Expression | None = None,
+        self, aggregates: Mapping[str, str | Sequence[str]], filter: pc.Expression | None = None
     ) -> dict[str, dict[str, pa.Scalar]]:
         """Counts, minima, maxima and sums, from the statistics of the file where possible, without decoding.
 
@@ -401,14 +394,8 @@ class File:
         """
         if column is not None and not isinstance(column, str):
             raise InvalidArgumentError(f"column must be a name, found {column!r}")
-        columns = json.loads(self._file.why())
-        if column is not None:
-            known = [each["path"] for each in columns] + self.schema.names
-            if column not in known:
-                names = ", ".join(map(repr, self.schema.names[:20]))
-                raise InvalidArgumentError(f"unknown column {column!r}; there are {names}")
-            columns = [each for each in columns if column in (each["path"], each["column"])]
-        return Why(self._path, columns)
+        why = Why(self._path, json.loads(self._file.why()))
+        return why if column is None else why.of_column(column, self.schema.names)
 
     def inspect(self) -> dict[str, Any]:
         """Offsets, sizes and statistics of the file, its row groups, columns, chunks and blocks.
@@ -449,14 +436,8 @@ class File:
 
     def _repr_html_(self) -> str:
         if self.closed:
-            return of_file(self._path, ["closed"], pa.schema([]), [])
-        facts = [
-            count_text(self.num_rows, "row"),
-            count_text(len(self.schema), "column"),
-            count_text(self.num_row_groups, "row group"),
-            size_text(self.nbytes),
-        ]
-        return of_file(self._path, facts, self.schema, self.inspect()["columns"])
+            return of_closed(self._path)
+        return of_file(self._path, self.num_rows, self.num_row_groups, self.schema, self.inspect())
 
     def __reduce__(self) -> tuple[Any, ...]:
         reopen = partial(open, cache_bytes=self._cache_bytes, cache_decoded=self._cache_decoded)

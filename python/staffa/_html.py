@@ -7,22 +7,34 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from staffa._text import ratio_text
+from staffa._text import count_text, ratio_text, size_text
 
 # Columns shown; others are counted.
 _MAX_COLUMNS = 200
+_FILE_HEADS = ["column", "type", "", "bytes", "share"]
 
 
-def of_file(path: str, facts: Iterable[str], schema: Any, columns: list[dict[str, Any]]) -> str:
-    """A file: facts in a line, and its columns with types and sizes."""
+def of_closed(path: str) -> str:
+    """A file that was closed."""
+    return _page(path, ["closed"], _FILE_HEADS, [], 0)
+
+
+def of_file(path: str, num_rows: int, num_row_groups: int, schema: Any, report: dict[str, Any]) -> str:
+    """A file: facts in a line, and its columns with types and sizes; `report` is that of `inspect`."""
+    facts = [
+        count_text(num_rows, "row"),
+        count_text(len(schema), "column"),
+        count_text(num_row_groups, "row group"),
+        size_text(report["file_bytes"]),
+    ]
     sizes: Counter[str] = Counter()
-    for leaf in columns:
+    for leaf in report["columns"]:
         sizes[leaf["column"]] += leaf["bytes"]
     rows = [
         [escape(field.name), escape(str(field.type)), "" if field.nullable else "not NULL", *_size(sizes, field.name)]
         for field in list(schema)[:_MAX_COLUMNS]
     ]
-    return _page(path, facts, ["column", "type", "", "bytes", "share"], rows, len(schema))
+    return _page(path, facts, _FILE_HEADS, rows, len(schema))
 
 
 def of_explain(path: str, facts: Iterable[str], columns: list[dict[str, Any]], trees: Sequence[str]) -> str:

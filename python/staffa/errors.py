@@ -8,6 +8,7 @@ from __future__ import annotations
 
 __all__ = [
     "CorruptError",
+    "InternalError",
     "InvalidArgumentError",
     "LimitError",
     "MissingExtraError",
@@ -50,6 +51,10 @@ class LimitError(StaffaError):
 
 class InvalidArgumentError(StaffaError, ValueError):
     """An argument does not fit the table: an unknown column, an index out of range."""
+
+
+class InternalError(StaffaError):
+    """A mistake in Staffa, not in the file or the call. Please report it with the message."""
 
 
 class MissingExtraError(StaffaError, ImportError):

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import staffa
+from tables import write_columns
 
 
 @pytest.fixture
@@ -25,3 +27,12 @@ def stored(path: Path) -> Callable[..., staffa.File]:
         return staffa.open(path)
 
     return store
+
+
+@pytest.fixture
+def sales(tmp_path: Path) -> staffa.Dataset:
+    """Two years, of which only the later has discounts, and one without a year."""
+    write_columns(tmp_path / "sales/year=2023/city=a%2Fb/x.staffa", price=pa.array([1, 2, None], pa.int32()))
+    write_columns(tmp_path / "sales/year=2024/city=%C3%BC/x.staffa", price=[2**40, 5], discount=["no", "10%"])
+    write_columns(tmp_path / "sales/year=__HIVE_DEFAULT_PARTITION__/city=a%2Fb/x.staffa", price=[7])
+    return staffa.dataset(tmp_path / "sales")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+
+import staffa
 
 N = 1500
 I = range(N)  # noqa: E741 - as in mathematics
@@ -197,3 +200,10 @@ def assert_same(got: pa.Table, expected: pa.Table) -> None:
                 pa.chunked_array(map(bits, right.chunks), None if right.chunks else data_type)
             )
         assert same, f"{name}: {left.type}: values differ"
+
+
+def write_columns(path: Path, **columns: Any) -> str:
+    """Writes a file of these columns, and its folder. Returns its path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    staffa.write_table(pa.table(columns), path)
+    return str(path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import pickle
 import re
-from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,22 +15,7 @@ import pyarrow.dataset as ds
 import pytest
 
 import staffa
-from tables import TYPES, assert_same
-
-
-def write(path: Path, **columns: Any) -> str:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    staffa.write_table(pa.table(columns), path)
-    return str(path)
-
-
-@pytest.fixture
-def sales(tmp_path: Path) -> staffa.Dataset:
-    """Two years, of which only the later has discounts, and one without a year."""
-    write(tmp_path / "sales/year=2023/city=a%2Fb/x.staffa", price=pa.array([1, 2, None], pa.int32()))
-    write(tmp_path / "sales/year=2024/city=%C3%BC/x.staffa", price=[2**40, 5], discount=["no", "10%"])
-    write(tmp_path / "sales/year=__HIVE_DEFAULT_PARTITION__/city=a%2Fb/x.staffa", price=[7])
-    return staffa.dataset(tmp_path / "sales")
+from tables import TYPES, assert_same, write_columns
 
 
 def test_hive_folders(sales: staffa.Dataset) -> None:
@@ -79,7 +63,7 @@ def test_filters_over_folders(name: str, sales: staffa.Dataset) -> None:
 
 
 def test_files_that_folders_exclude_are_not_opened(tmp_path: Path) -> None:
-    write(tmp_path / "day=2024-01-01/a.staffa", x=[1])
+    write_columns(tmp_path / "day=2024-01-01/a.staffa", x=[1])
     (tmp_path / "day=2024-01-02").mkdir()
     (tmp_path / "day=2024-01-02/b.staffa").write_bytes(b"no table")
     days = pa.schema({"day": pa.date32()})
@@ -93,9 +77,9 @@ def test_files_that_folders_exclude_are_not_opened(tmp_path: Path) -> None:
 
 
 def test_what_a_path_can_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = write(tmp_path / "in/1/a.staffa", x=[1]), write(tmp_path / "in/2/b.staffa", x=[2])
-    write(tmp_path / "in/_temporary/c.staffa", x=[3])
-    write(tmp_path / "in/.hidden.staffa", x=[4])
+    first, second = write_columns(tmp_path / "in/1/a.staffa", x=[1]), write_columns(tmp_path / "in/2/b.staffa", x=[2])
+    write_columns(tmp_path / "in/_temporary/c.staffa", x=[3])
+    write_columns(tmp_path / "in/.hidden.staffa", x=[4])
     (tmp_path / "in/notes.txt").write_text("not of the dataset")
     monkeypatch.chdir(tmp_path)
 
@@ -113,7 +97,7 @@ def test_what_a_path_can_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         {"x": 2, "n": "2"},
     ]
     assert held("in/2", partitioning=None) == [{"x": 2}]
-    odd = write(tmp_path / "what [1]?.staffa", x=[5])
+    odd = write_columns(tmp_path / "what [1]?.staffa", x=[5])
     assert held(odd) == [{"x": 5}]
 
 
@@ -131,12 +115,12 @@ PARTITIONS = {
 def test_types_of_partitions(name: str, tmp_path: Path) -> None:
     """As pyarrow infers them."""
     folders, expected = PARTITIONS[name]
-    paths = [write(tmp_path / f"{i}/k={folder}/x.staffa", x=[i]) for i, folder in enumerate(folders)]
+    paths = [write_columns(tmp_path / f"{i}/k={folder}/x.staffa", x=[i]) for i, folder in enumerate(folders)]
     assert staffa.dataset(paths).to_table()["k"].combine_chunks() == expected
 
 
 def test_partition_columns_are_not_read_from_the_file(tmp_path: Path) -> None:
-    path = write(tmp_path / "x=7/a.staffa", x=["stored"], y=[1])
+    path = write_columns(tmp_path / "x=7/a.staffa", x=["stored"], y=[1])
     assert staffa.dataset(path).to_table().to_pylist() == [{"x": 7, "y": 1}]
 
 
@@ -160,7 +144,7 @@ def test_types_widen(name: str, tmp_path: Path) -> None:
     old = pa.array([None, None] if narrow == pa.null() else values, narrow)
     for order in ((0, 1), (1, 0)):
         columns = [old, pa.array(values, wide)]
-        paths = [write(tmp_path / f"{i}.staffa", c=columns[at]) for i, at in enumerate(order)]
+        paths = [write_columns(tmp_path / f"{i}.staffa", c=columns[at]) for i, at in enumerate(order)]
         rows = staffa.dataset(paths)
         assert rows.schema.field("c").type == common
         together = pa.concat_arrays([columns[at].cast(common) for at in order])
@@ -180,7 +164,7 @@ DIFFERENT: list[tuple[pa.Array, pa.Array]] = [
 @pytest.mark.parametrize("which", range(len(DIFFERENT)))
 def test_types_that_have_nothing_in_common(which: int, tmp_path: Path) -> None:
     left, right = DIFFERENT[which]
-    paths = [write(tmp_path / "left.staffa", c=left), write(tmp_path / "right.staffa", c=right)]
+    paths = [write_columns(tmp_path / "left.staffa", c=left), write_columns(tmp_path / "right.staffa", c=right)]
     with pytest.raises(staffa.InvalidArgumentError, match=r"'c'.*left\.staffa.*right\.staffa.*schema=") as caught:
         staffa.dataset(paths)
     assert str(left.type) in str(caught.value)
@@ -188,14 +172,14 @@ def test_types_that_have_nothing_in_common(which: int, tmp_path: Path) -> None:
 
 
 def test_a_value_that_does_not_fit_the_wider_type(tmp_path: Path) -> None:
-    paths = [write(tmp_path / "a.staffa", c=[2**60 + 1]), write(tmp_path / "b.staffa", c=[0.5])]
+    paths = [write_columns(tmp_path / "a.staffa", c=[2**60 + 1]), write_columns(tmp_path / "b.staffa", c=[0.5])]
     with pytest.raises(staffa.InvalidArgumentError, match=r"a\.staffa: column 'c' is int64.*double"):
         staffa.dataset(paths).to_table()
 
 
 def test_a_schema_gives_the_types_of_partition_columns(tmp_path: Path) -> None:
     for year in ("2023", "2024"):
-        write(tmp_path / f"year={year}/a.staffa", x=[int(year)])
+        write_columns(tmp_path / f"year={year}/a.staffa", x=[int(year)])
     schema = pa.schema({"year": pa.string(), "x": pa.int64()})
     for rows in (staffa.dataset(tmp_path, schema=schema), staffa.dataset(tmp_path).replace_schema(schema)):
         assert rows.to_table(filter=pc.field("year") == "2024").to_pylist() == [{"year": "2024", "x": 2024}]
@@ -208,7 +192,7 @@ def test_a_schema_gives_the_types_of_partition_columns(tmp_path: Path) -> None:
 
 
 def test_a_schema_of_ones_own(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.staffa", a=pa.array([1, 2], pa.int8()), b=["x", "y"])
+    path = write_columns(tmp_path / "a.staffa", a=pa.array([1, 2], pa.int8()), b=["x", "y"])
     schema = pa.schema({"b": pa.large_string(), "new": pa.float64(), "a": pa.int64()})
     rows = staffa.dataset(path, schema=schema)
     expected = pa.table({"b": ["x", "y"], "new": [None, None], "a": [1, 2]}, schema=schema)
@@ -311,7 +295,7 @@ def test_a_pickled_dataset_reads_the_same(sales: staffa.Dataset) -> None:
 
 
 def test_more_files_than_stay_open(tmp_path: Path) -> None:
-    paths = [write(tmp_path / f"{i}.staffa", x=[i]) for i in range(150)]
+    paths = [write_columns(tmp_path / f"{i}.staffa", x=[i]) for i in range(150)]
     rows = staffa.dataset(paths)
     assert rows.to_table()["x"].to_pylist() == list(range(150))
     assert rows.take([149, 0])["x"].to_pylist() == [149, 0]
@@ -323,77 +307,6 @@ def test_a_dataset_keeps_what_pandas_noted(tmp_path: Path) -> None:
     rows = staffa.dataset(tmp_path / "t.staffa")
     assert rows.schema.metadata == {b"who": b"we"}
     assert rows.scanner().to_reader().schema.metadata == {b"who": b"we"}
-
-
-BAD_DATASETS: dict[str, tuple[Callable[[Path], Any], type[Exception], str]] = {
-    "no such file": (lambda p: staffa.dataset(p / "x.staffa"), FileNotFoundError, r"x\.staffa"),
-    "no such pattern": (lambda p: staffa.dataset(p / "*.parquet"), FileNotFoundError, "no file matches"),
-    "an empty folder": (lambda p: staffa.dataset(p), FileNotFoundError, r"ends in \.staffa"),
-    "an empty list": (lambda _: staffa.dataset([]), staffa.InvalidArgumentError, "at least one file"),
-    "no path": (lambda _: staffa.dataset(7), staffa.InvalidArgumentError, "found int"),
-    "a URL": (lambda _: staffa.dataset("s3://bucket/x.staffa"), staffa.UnsupportedError, "URL cannot be read yet"),
-    "another file": (
-        lambda p: (p / "y.staffa").write_text("x") and staffa.dataset(p),
-        staffa.StaffaError,
-        r"y\.staffa",
-    ),
-    "an odd partitioning": (
-        lambda p: staffa.dataset(write(p / "a.staffa", x=[1]), partitioning=5),
-        staffa.InvalidArgumentError,
-        "partitioning must be 'hive'",
-    ),
-    "an odd schema": (
-        lambda p: staffa.dataset(write(p / "a.staffa", x=[1]), schema={"x": int}),
-        staffa.InvalidArgumentError,
-        "pyarrow.Schema, found dict",
-    ),
-    "a partition of another type": (
-        lambda p: staffa.dataset(write(p / "k=x/a.staffa", x=[1]), partitioning=pa.schema({"k": pa.int8()})),
-        staffa.InvalidArgumentError,
-        r"a\.staffa: partition column 'k' must be int8",
-    ),
-}
-BAD_REQUESTS: dict[str, tuple[Callable[[staffa.Dataset], Any], type[Exception], str]] = {
-    "unknown column": (lambda d: d.to_table(["nope"]), staffa.InvalidArgumentError, "'nope'; there are 'price'"),
-    "columns of text": (lambda d: d.to_table("price"), staffa.InvalidArgumentError, "list of names"),
-    "columns of values": (
-        lambda d: d.to_table({"a": 1}),
-        staffa.InvalidArgumentError,
-        "column 'a' must be .*found int",
-    ),
-    "unknown column in one": (
-        lambda d: d.scanner({"a": pc.field("nope")}),
-        staffa.InvalidArgumentError,
-        "columns: unknown column 'nope'",
-    ),
-    "filter of another kind": (lambda d: d.scanner(filter=[("a", 1)]), staffa.InvalidArgumentError, "found list"),
-    "filter of unknown column": (
-        lambda d: d.scanner(filter=pc.field("nope") > 1),
-        staffa.InvalidArgumentError,
-        "unknown column 'nope'; there are 'price'",
-    ),
-    "filter of numbers": (lambda d: d.filter(pc.field("price") + 1).count_rows(), ValueError, "must be boolean"),
-    "filter of two types": (lambda d: d.scanner(filter=pc.field("city") > 1), ValueError, "filter"),
-    "no rows in a batch": (lambda d: d.scanner(batch_size=0), staffa.InvalidArgumentError, "batch_size"),
-    "an unknown option": (lambda d: d.scanner(colunms=["a"]), TypeError, "colunms"),
-    "index out of range": (lambda d: d.take([6]), staffa.InvalidArgumentError, "index 6 .* there are 6 rows"),
-    "negative index": (lambda d: d.take([-1]), staffa.InvalidArgumentError, "index -1"),
-    "head of less than nothing": (lambda d: d.head(-1), staffa.InvalidArgumentError, "num_rows"),
-}
-
-
-@pytest.mark.parametrize("name", BAD_DATASETS)
-def test_bad_datasets(name: str, tmp_path: Path) -> None:
-    call, kind, message = BAD_DATASETS[name]
-    with pytest.raises(kind, match=message):
-        call(tmp_path)
-
-
-@pytest.mark.parametrize("name", BAD_REQUESTS)
-def test_bad_requests(name: str, sales: staffa.Dataset) -> None:
-    call, kind, message = BAD_REQUESTS[name]
-    with pytest.raises(kind, match=message):
-        call(sales)
 
 
 def test_views_and_run_ends_are_compared(tmp_path: Path) -> None:

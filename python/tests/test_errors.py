@@ -16,7 +16,14 @@ import pytest
 
 import staffa
 from staffa import _staffa
-from staffa.errors import CorruptError, InvalidArgumentError, StaffaError, TruncatedError, UnsupportedError
+from staffa.errors import (
+    CorruptError,
+    InternalError,
+    InvalidArgumentError,
+    StaffaError,
+    TruncatedError,
+    UnsupportedError,
+)
 
 TABLE = pa.table({"a": [1, 2, 3], "s": ["x", "y", "z"]})
 FLOATS = pa.table({"x": [0.1, 0.2]})
@@ -28,8 +35,8 @@ def file(stored: Callable[..., staffa.File]) -> staffa.File:
 
 
 def test_the_family() -> None:
-    for kind in (CorruptError, TruncatedError, UnsupportedError, staffa.LimitError, InvalidArgumentError):
-        assert issubclass(kind, StaffaError)
+    family = [CorruptError, TruncatedError, UnsupportedError, staffa.LimitError, InvalidArgumentError, InternalError]
+    assert all(issubclass(kind, StaffaError) for kind in family)
     assert issubclass(InvalidArgumentError, ValueError)
     assert StaffaError.__module__ == "staffa.errors"
 
@@ -250,7 +257,7 @@ def test_a_panic_is_no_panic_in_python(file: staffa.File, capfd: pytest.CaptureF
     inner = _staffa.open(file.path)
     batch = inner.scan().next()
     assert batch is not None
-    with pytest.raises(StaffaError, match=r"internal error .*please report"):
+    with pytest.raises(InternalError, match=r"internal error .*please report"):
         batch.filter(pa.array([True] * 3), 2**62)
 
 

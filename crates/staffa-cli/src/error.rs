@@ -25,6 +25,8 @@ pub(crate) enum Exit {
     Io = 3,
     /// A type, a format version or a size that this release does not support.
     Unsupported = 4,
+    /// A mistake in this program.
+    Internal = 5,
     /// Ctrl-C or SIGTERM, numbered as shells do.
     Interrupted = 130,
 }
@@ -36,7 +38,8 @@ Exit codes:
   1  bad data: corrupt, truncated, or it does not parse
   2  usage error: an unknown option, column or encoding, a filter that does not parse
   3  system error: no such file, no space, the output exists already
-  4  not supported: a type, a newer format version, or a size beyond the limits";
+  4  not supported: a type, a newer format version, or a size beyond the limits
+  5  a mistake in Staffa: please report it";
 
 /// One sentence and an exit code. An empty message prints nothing.
 #[derive(Debug)]
@@ -76,9 +79,12 @@ impl Failure {
 
     /// A state that no input should cause.
     pub(crate) fn internal(what: &str) -> Self {
-        Self::data(format!(
-            "internal error: {what}; please report it with the file that caused it"
-        ))
+        Self {
+            exit: Exit::Internal,
+            message: format!(
+                "internal error: {what}; please report it with the file that caused it"
+            ),
+        }
     }
 
     /// The end of a command that has reported its failures already.
@@ -106,6 +112,7 @@ impl Failure {
         let exit = match &error {
             staffa::Error::Unsupported { .. } | staffa::Error::Limit { .. } => Exit::Unsupported,
             staffa::Error::InvalidArgument(_) => Exit::Usage,
+            staffa::Error::Internal { .. } => Exit::Internal,
             staffa::Error::Io { source, .. } => return Self::io(&shown.to_string(), source),
             staffa::Error::Arrow(error) => return Self::arrow(&shown.to_string(), error),
             _ => Exit::Data,
@@ -238,6 +245,16 @@ mod tests {
     fn a_closed_pipe_is_a_quiet_success() {
         let failure = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
         assert_eq!((failure.exit, failure.message.as_str()), (Exit::Ok, ""));
+    }
+
+    #[test]
+    fn a_mistake_in_staffa_has_its_own_exit_code() {
+        let failure = Failure::staffa(Path::new("a.staffa"), staffa::Error::internal("no block 7"));
+        assert_eq!(failure.exit, Exit::Internal);
+        assert_eq!(
+            failure.to_string(),
+            "staffa: a.staffa: no block 7: a mistake in Staffa, please report this"
+        );
     }
 
     #[test]

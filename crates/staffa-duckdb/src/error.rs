@@ -9,6 +9,8 @@ use duckdb_neo::{Error, Result};
 pub(crate) fn of_staffa(error: &staffa::Error) -> Error {
     let code = match error {
         staffa::Error::Io { .. } => DuckDBError::IoGeneral,
+        // As of `internal`: DuckDB closes a database after an internal error of its own.
+        staffa::Error::Internal { .. } => DuckDBError::Api,
         _ => DuckDBError::InputInvalid,
     };
     Error {
@@ -34,8 +36,21 @@ pub(crate) fn catch_panics<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
         let text = text
             .or_else(|| panic.downcast_ref::<&str>().copied())
             .unwrap_or("unknown");
-        Err(Error::invalid_input(format!(
-            "staffa: internal error: {text}; please report it"
-        )))
+        Err(internal(text))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistake_in_staffa_is_not_an_error_of_the_input() {
+        let of_library = of_staffa(&staffa::Error::internal("no block 7"));
+        assert!(matches!(of_library.code, DuckDBError::Api));
+        assert!(of_library.message.contains("please report"));
+        let of_panic = catch_panics(|| -> Result<()> { panic!("no block 7") }).unwrap_err();
+        assert!(matches!(of_panic.code, DuckDBError::Api));
+        assert!(of_panic.message.contains("please report"));
+    }
 }

@@ -72,7 +72,7 @@ pub trait Int:
     fn signed_lt(self, o: Self) -> bool;
 }
 
-/// What connects the type of a word to the kernels that [`precompiled!`] declares.
+/// The tie between the type of a word and the kernels that [`precompiled!`] declares.
 pub(crate) mod sealed {
     use super::U256;
 

@@ -14,7 +14,7 @@ use staffa::{Error, Place};
 
 use crate::fork::on_own_threads;
 
-/// Runs `work` without the GIL; an error becomes its exception, a panic a `StaffaError`.
+/// Runs `work` without the GIL; an error becomes its exception, a panic an `InternalError`.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> staffa::Result<T> + Send,
@@ -22,14 +22,14 @@ pub(crate) fn run<T: Send>(
     match py.detach(|| catch_unwind(AssertUnwindSafe(|| on_own_threads(work)))) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(exception(py, error)),
-        Err(payload) => Err(new(py, "StaffaError", &panicked(&*payload), None)),
+        Err(payload) => Err(new(py, "InternalError", &panicked(&*payload), None)),
     }
 }
 
 /// Runs work on Python objects, with the GIL.
 pub(crate) fn run_attached<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|payload| Err(new(py, "StaffaError", &panicked(&*payload), None)))
+        .unwrap_or_else(|payload| Err(new(py, "InternalError", &panicked(&*payload), None)))
 }
 
 /// The message of a panic, for a user.
@@ -56,6 +56,7 @@ pub(crate) fn exception(py: Python<'_>, error: Error) -> PyErr {
         Error::Unsupported { place, .. } => new(py, "UnsupportedError", &message, Some(&place)),
         Error::Limit { place, .. } => new(py, "LimitError", &message, Some(&place)),
         Error::InvalidArgument(_) => new(py, "InvalidArgumentError", &message, None),
+        Error::Internal { place, .. } => new(py, "InternalError", &message, Some(&place)),
         Error::Io { path, source } => os_error(path.as_deref(), &source, message),
         _ => new(py, "StaffaError", &message, None),
     }

@@ -1,8 +1,8 @@
 //! Files of an earlier day are read as on that day: `testdata/golden/v1`.
 //!
-//! The tables are made here and compared with what the files hold.
-//! `cargo test -p staffa --test golden -- --ignored` writes the files anew, which only a change of
-//! the format calls for: see `testdata/golden/README.md`.
+//! The tables are made here, compared with what the files hold, and written again to the same
+//! bytes. `cargo test -p staffa --test golden -- --ignored` writes the files anew, for a change of
+//! the format or of the writer's choices: see `testdata/golden/README.md`.
 #![allow(
     missing_docs,
     clippy::pedantic,
@@ -156,13 +156,37 @@ fn a_column_has_the_encoding_that_it_is_called_by() {
     }
 }
 
+/// Every table and the bytes that the writer makes of it.
+fn written() -> impl Iterator<Item = (PathBuf, Vec<u8>)> {
+    tables().into_iter().map(|(name, batch, options)| {
+        let bytes = staffa::to_bytes(batch.schema(), &[batch], options).unwrap();
+        (folder().join(format!("{name}.staffa")), bytes)
+    })
+}
+
+/// A change of the writer that is meant to change no byte is held to it here; one that is meant to
+/// renews the files.
 #[test]
-#[ignore = "writes testdata/golden/v1: only when the format changes"]
+fn files_are_written_again_byte_for_byte() {
+    for (path, bytes) in written() {
+        let golden = fs::read(&path).unwrap();
+        let first = golden.iter().zip(&bytes).position(|(a, b)| a != b);
+        assert!(
+            golden == bytes,
+            "{}: {} bytes, now {}; the first difference is at {first:?}",
+            path.display(),
+            golden.len(),
+            bytes.len()
+        );
+    }
+}
+
+#[test]
+#[ignore = "writes testdata/golden/v1: only when the format or the writer changes"]
 fn regenerate() {
     let _ = fs::remove_dir_all(folder());
     fs::create_dir_all(folder()).unwrap();
-    for (name, batch, options) in tables() {
-        let bytes = staffa::to_bytes(batch.schema(), &[batch], options).unwrap();
-        fs::write(folder().join(format!("{name}.staffa")), bytes).unwrap();
+    for (path, bytes) in written() {
+        fs::write(path, bytes).unwrap();
     }
 }

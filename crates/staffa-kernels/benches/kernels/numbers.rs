@@ -4,9 +4,9 @@ use std::hint::black_box;
 
 use criterion::Criterion;
 use staffa_kernels::{
-    Int, Packed, PoolBuf, Repeated, Repeats, VECTOR, Word, copy_repeats, fill_past_cache,
-    fill_runs, gather, pack, pack_tail, positions, prefix_sum, unpack, unpack_prefix_sum,
-    unpack_tail,
+    Int, Packed, PoolBuf, Repeated, Repeats, VECTOR, Word, copy_repeats, expand, fill_past_cache,
+    fill_runs, filter, gather, in_range, pack, pack_tail, positions, prefix_sum, replace_escapes,
+    sum_packed, unpack, unpack_decimals_f32, unpack_decimals_f64, unpack_prefix_sum, unpack_tail,
 };
 
 use crate::{Rng, measure};
@@ -23,6 +23,10 @@ pub(crate) fn all(c: &mut Criterion) {
     repeats(c, "u8", |v| v as u8);
     repeats(c, "u32", |v| v as u32);
     repeats(c, "u64", |v| v);
+    selections::<u16>(c);
+    selections::<u32>(c);
+    selections::<u64>(c);
+    decimals(c);
     pool(c);
     past(c);
     bits(c);
@@ -69,9 +73,17 @@ fn ints<T: Int>(c: &mut Criterion, widths: &[u32]) {
             });
         }
     }
+    measure(c, &format!("prefix_sum {name}"), bytes, || {
+        prefix_sum(T::from_u64(3), black_box(&mut out));
+    });
+    packed_sums(c, &name, &values);
+}
+
+fn packed_sums<T: Int>(c: &mut Criterion, name: &str, values: &[T]) {
+    let (mut out, bytes) = (vec![T::ZERO; VECTOR], VECTOR * T::BYTES);
     for width in [4, 5] {
         let mut packed = Vec::new();
-        pack(&values, width, &mut packed);
+        pack(values, width, &mut packed);
         let differences = Packed {
             packed: &packed,
             width,
@@ -90,9 +102,6 @@ fn ints<T: Int>(c: &mut Criterion, widths: &[u32]) {
             },
         );
     }
-    measure(c, &format!("prefix_sum {name}"), bytes, || {
-        prefix_sum(T::from_u64(3), black_box(&mut out));
-    });
 }
 
 fn words<T: Word>(c: &mut Criterion, name: &str, word: impl Fn(u64) -> T) {
@@ -142,20 +151,11 @@ fn runs<T: Word>(c: &mut Criterion, name: &str, word: impl Fn(u64) -> T) {
     }
 }
 
-/// Blocks of 65,536 values, of sequences.
-fn repeats<T: Word>(c: &mut Criterion, name: &str, word: impl Fn(u64) -> T) {
-    const LEN: usize = 65_536;
-    let mut rng = Rng(7);
-    let mut out = vec![T::default(); LEN];
-    let values: Vec<T> = (0..LEN).map(|_| word(rng.next())).collect();
-    measure(
-        c,
-        &format!("memcpy of a block, {name}"),
-        LEN * T::BYTES,
-        || {
-            black_box(&mut out).copy_from_slice(black_box(&values));
-        },
-    );
+/// Values of a block.
+const LEN: usize = 65_536;
+
+/// Sequences of a block: literals, length and offset.
+fn sequences(rng: &mut Rng) -> Vec<(&'static str, Vec<[usize; 3]>)> {
     let mut cases = vec![
         ("matches of 30 far back", Vec::new()),
         ("matches of 30 near", Vec::new()),
@@ -176,7 +176,23 @@ fn repeats<T: Word>(c: &mut Criterion, name: &str, word: impl Fn(u64) -> T) {
     for (period, name) in [(107, "a period of 107"), (7, "a period of 7")] {
         cases.push((name, vec![[period, LEN - period, period]]));
     }
-    for (case, sequences) in cases {
+    cases
+}
+
+/// Blocks put together from sequences.
+fn repeats<T: Word>(c: &mut Criterion, name: &str, word: impl Fn(u64) -> T) {
+    let mut rng = Rng(7);
+    let mut out = vec![T::default(); LEN];
+    let values: Vec<T> = (0..LEN).map(|_| word(rng.next())).collect();
+    measure(
+        c,
+        &format!("memcpy of a block, {name}"),
+        LEN * T::BYTES,
+        || {
+            black_box(&mut out).copy_from_slice(black_box(&values));
+        },
+    );
+    for (case, sequences) in sequences(&mut rng) {
         let [before, lengths, offsets] = [0, 1, 2].map(|part| {
             sequences
                 .iter()
@@ -257,4 +273,70 @@ fn bits(c: &mut Criterion) {
             black_box(positions(black_box(&words), 0));
         });
     }
+}
+
+/// A vector filtered, expanded, compared and patched; one value in eight is wanted.
+fn selections<T: Int>(c: &mut Criterion) {
+    let mut rng = Rng(7);
+    let name = format!("u{}", T::BITS);
+    let values: Vec<T> = (0..VECTOR).map(|_| T::from_u64(rng.next())).collect();
+    let mask: Vec<u64> = (0..VECTOR / 64)
+        .map(|_| rng.next() & rng.next() & rng.next())
+        .collect();
+    let wanted: u32 = mask.iter().map(|word| word.count_ones()).sum();
+    let (bytes, mut out) = (VECTOR * T::BYTES, values.clone());
+    measure(c, &format!("filter {name}"), bytes, || {
+        assert!(filter(black_box(&values), black_box(&mask), black_box(&mut out)).is_some());
+    });
+    measure(c, &format!("expand {name}"), bytes, || {
+        assert!(expand(
+            black_box(&mut out),
+            wanted as usize,
+            black_box(&mask)
+        ));
+    });
+    let mut bits = [0; VECTOR / 64];
+    let span = T::MAX >> 3;
+    measure(c, &format!("in_range {name}"), bytes, || {
+        in_range(black_box(&values), T::ZERO, span, black_box(&mut bits));
+    });
+    let escapes: Vec<T> = values.iter().map(|v| *v & T::from_u64(7)).collect();
+    measure(c, &format!("replace_escapes {name}"), bytes, || {
+        out.copy_from_slice(&escapes);
+        black_box(replace_escapes(&mut out, T::ZERO, black_box(&values)));
+    });
+    let mut packed = Vec::new();
+    pack(&values, 3, &mut packed);
+    measure(c, &format!("sum_packed {name}"), bytes, || {
+        black_box(sum_packed::<T>(black_box(&packed), 3));
+    });
+}
+
+fn decimals(c: &mut Criterion) {
+    let mut rng = Rng(7);
+    let values: Vec<u64> = (0..VECTOR).map(|_| rng.next()).collect();
+    let (mut packed, mut out) = (Vec::new(), vec![0; VECTOR]);
+    pack(&values, 20, &mut packed);
+    let digits = Packed {
+        packed: &packed,
+        width: 20,
+        base: 5,
+    };
+    measure(c, "unpack_decimals_f64", 8 * VECTOR, || {
+        assert!(unpack_decimals_f64(
+            black_box(digits),
+            1.0,
+            0.01,
+            black_box(&mut out)
+        ));
+    });
+    let mut out = vec![0; VECTOR];
+    measure(c, "unpack_decimals_f32", 4 * VECTOR, || {
+        assert!(unpack_decimals_f32(
+            black_box(digits),
+            1.0,
+            0.01,
+            black_box(&mut out)
+        ));
+    });
 }

@@ -85,9 +85,8 @@ fn fill_body<T: Word>(
     if values.len() != ends.len() {
         return None;
     }
-    let wide = wide::<T>();
+    let (wide, run) = (wide::<T>(), run_of(ends, first, near));
     let len = out.len();
-    let run = run_of(ends, first, near);
     let (values, ends) = (values.get(run..)?, ends.get(run..)?);
     let (mut row, mut next) = (0, 0);
     // Wide stores go straight into `out` while they cannot reach past its end ...

@@ -345,9 +345,7 @@ mod tests {
                 let mut views = StringViews::new(1003, true).unwrap();
                 let mut slots = views.slots([500, 400, 103]).unwrap();
                 // Slots are filled in any order and by any thread; the last two share a table.
-                let [first, second, third] = slots.as_mut_slice() else {
-                    panic!()
-                };
+                let [first, second, third] = slots.as_mut_array().unwrap();
                 std::thread::scope(|scope| {
                     scope.spawn(|| {
                         assert!(third.use_table(&dictionary, true));

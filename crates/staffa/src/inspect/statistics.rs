@@ -53,7 +53,7 @@ impl File {
 
     fn leaf_statistics(&self, leaf: usize, summary: &Summary) -> Result<LeafStatistics> {
         let spec = self.leaf(leaf)?;
-        let suits = summary.zone.bounds.is_viable(spec.ty, spec.kind);
+        let suits = summary.zone.bounds.matches_type(spec.ty, spec.kind);
         let (min, max) = if suits {
             shown(self, leaf, &summary.zone)
         } else {

@@ -15,7 +15,7 @@ use super::dictionary::{cast_to_dictionary, dictionary_or_runs, read_dictionary}
 use super::run_ends::read_runs;
 use crate::arrow::{Node, assemble_within, reads_views};
 use crate::error::{Error, Result};
-use crate::values::{DecodedLeaf, PhysicalType};
+use crate::values::PhysicalType;
 
 /// Larger batches leave the processor's caches before they are read.
 const CACHE_BYTES: u64 = 8 << 20;
@@ -32,6 +32,73 @@ pub(crate) struct RowRange {
     pub row_group: usize,
     /// From the row group's first row on.
     pub rows: Range<usize>,
+}
+
+/// Neighbouring rows in the order of the file, at most `step` at a time.
+#[derive(Debug)]
+pub(super) struct RowRanges {
+    file: File,
+    step: usize,
+    /// What is left of the current row group.
+    rest: RowRange,
+    /// The row groups after it.
+    groups: Range<usize>,
+}
+
+impl RowRanges {
+    /// All rows of a file; `step` is at least 1.
+    pub fn of_file(file: &File, step: usize) -> Self {
+        let none = RowRange {
+            row_group: 0,
+            rows: 0..0,
+        };
+        Self {
+            groups: 0..file.num_row_groups(),
+            ..Self::within(file, step, none)
+        }
+    }
+
+    /// Some rows of one row group.
+    pub fn within(file: &File, step: usize, range: RowRange) -> Self {
+        Self {
+            file: file.clone(),
+            step,
+            rest: range,
+            groups: 0..0,
+        }
+    }
+}
+
+impl Iterator for RowRanges {
+    type Item = RowRange;
+
+    fn next(&mut self) -> Option<RowRange> {
+        while self.rest.rows.is_empty() {
+            let row_group = self.groups.next()?;
+            let rows = 0..*self.file.footer().row_groups.get(row_group)? as usize;
+            self.rest = RowRange { row_group, rows };
+        }
+        let rows = &mut self.rest.rows;
+        let first = rows.start..rows.start.saturating_add(self.step).min(rows.end);
+        rows.start = first.end;
+        Some(RowRange {
+            row_group: self.rest.row_group,
+            rows: first,
+        })
+    }
+}
+
+/// `of` of each item, in parallel where there are several and threads for them.
+pub(super) fn map_parallel<I: Send, O: Send>(
+    items: Vec<I>,
+    of: impl Fn(I) -> Result<O> + Send + Sync,
+) -> Result<Vec<O>> {
+    if items.len() < 2 || rayon::current_num_threads() < 2 {
+        return items.into_iter().map(of).collect();
+    }
+    // One by one: some cost many times what others do.
+    let items = items.into_par_iter().with_max_len(1);
+    items.map(of).collect()
 }
 
 /// Columns of some rows, in parallel.
@@ -53,20 +120,16 @@ pub(super) fn batch_of(
     rows: usize,
     read: impl Fn(usize) -> Result<ArrayRef> + Sync + Send,
 ) -> Result<RecordBatch> {
-    let few = columns.len() < 2 || columns.len() * rows < PARALLEL_VALUES;
-    let arrays = if few || rayon::current_num_threads() < 2 {
+    let arrays = if columns.len() * rows < PARALLEL_VALUES {
         columns.iter().map(|column| read(*column)).collect()
     } else {
-        // One by one: some columns cost many times what others do.
-        let columns = columns.par_iter().with_max_len(1);
-        columns
-            .map(|column| read(*column))
-            .collect::<Result<Vec<_>>>()
+        map_parallel(columns.to_vec(), read)
     };
     let schema = Arc::new(schema.project(columns)?);
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    let batch = RecordBatch::try_new_with_options(schema, arrays?, &options)?;
-    Ok(batch)
+    Ok(RecordBatch::try_new_with_options(
+        schema, arrays?, &options,
+    )?)
 }
 
 /// Estimated bytes of some rows once decoded.
@@ -101,10 +164,9 @@ pub(crate) fn read_column(
         return read_plain(file, column, field, range, past_cache);
     };
     let reader = ChunkReader::new(file, leaf, range.row_group)?;
-    let (ty, block_rows) = (plain.data_type(), file.block_rows());
     let found = match field.data_type() {
-        DataType::RunEndEncoded(..) => read_runs(&reader, ty, block_rows, &range.rows),
-        _ => read_dictionary(&reader, ty, block_rows, &range.rows),
+        DataType::RunEndEncoded(..) => read_runs(&reader, plain.data_type(), &range.rows),
+        _ => read_dictionary(&reader, plain.data_type(), &range.rows),
     };
     match found.map_err(|e| e.at(|p| reader.name(p)))? {
         Some(array) => Ok(array),
@@ -142,8 +204,7 @@ pub(super) fn read_plain(
     // Nested columns are decoded whole and then cut: the place of a row's items depends on all
     // lengths before it.
     let (blocks, decoded) = if file.flat_leaf(column).is_some() {
-        let block_rows = file.block_rows();
-        let blocks = rows.start / block_rows..rows.end.div_ceil(block_rows);
+        let (blocks, block_rows) = (file.blocks_of(rows), file.block_rows());
         let decoded = blocks.start * block_rows..(blocks.end * block_rows).min(total);
         (blocks, decoded)
     } else {
@@ -154,18 +215,17 @@ pub(super) fn read_plain(
         let layout = OutputLayout { views, past_cache };
         ChunkReader::new(file, leaf, row_group)?.decode(blocks.clone(), layout)
     };
-    let mut early: Vec<Option<Result<DecodedLeaf>>> = Vec::new();
+    // One thread decodes a leaf when it is needed: less is in memory at once.
     let many = leaves.len() > 1 && leaves.len() * total >= PARALLEL_VALUES;
-    if many && rayon::current_num_threads() > 1 {
-        let leaves = leaves.clone().into_par_iter().with_max_len(1);
-        leaves
-            .map(|leaf| Some(decode(leaf)))
-            .collect_into_vec(&mut early);
-    }
+    let mut early = if many && rayon::current_num_threads() > 1 {
+        map_parallel(leaves.clone().collect(), |leaf| decode(leaf).map(Some))?
+    } else {
+        Vec::new()
+    };
     let mut take = |leaf: usize| {
         let place = leaf.checked_sub(leaves.start);
         let early = place.and_then(|place| early.get_mut(place)?.take());
-        early.unwrap_or_else(|| decode(leaf))
+        early.map_or_else(|| decode(leaf), Ok)
     };
     let most = usize::try_from(file.limits().row_group_values).unwrap_or(usize::MAX);
     let array = assemble_within(most, field, node, decoded.len(), &mut take)

@@ -36,12 +36,9 @@ pub(crate) struct BlockSource {
     pub shared: Arc<Vec<SharedDictionary>>,
 }
 
-/// Leaf, row group, and item of that chunk.
-type Key = (usize, usize, Item);
-
 /// An item of a column chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Item {
+pub(crate) enum Item {
     /// A block.
     Block(usize),
     /// The bytes of a block that derived columns refer to.
@@ -52,10 +49,15 @@ enum Item {
     Offsets,
 }
 
+/// Leaf and row group.
+type Chunk = (usize, usize);
+
 /// Bytes of an entry for maps, allocations and the nodes of a tree.
 const OVERHEAD: u64 = 1 << 10;
 
-enum Entry {
+/// What an [`Item`] is.
+#[derive(Clone)]
+pub(crate) enum Entry {
     Offsets(Arc<PoolVec<u64>>),
     Block(Arc<OpenBlock>),
     Bytes(Bytes),
@@ -68,11 +70,9 @@ impl Entry {
         OVERHEAD
             + match self {
                 Self::Block(block) => {
-                    let BlockSource {
-                        bytes, references, ..
-                    } = block.owner();
-                    let encoded = bytes.len() + references.iter().map(Bytes::len).sum::<usize>();
-                    encoded as u64 + block.with(|block| block.held)
+                    let source = block.owner();
+                    let encoded = std::iter::once(&source.bytes).chain(&source.references);
+                    encoded.map(Bytes::len).sum::<usize>() as u64 + block.with(|block| block.held)
                 }
                 Self::Bytes(bytes) => bytes.len() as u64,
                 Self::Offsets(offsets) => offsets.len() as u64 * 8,
@@ -88,7 +88,7 @@ pub(crate) struct Cache {
 }
 
 struct Entries {
-    by_use: LruCache<Key, (Entry, u64)>,
+    by_use: LruCache<(Chunk, Item), (Entry, u64)>,
     bytes: u64,
 }
 
@@ -114,80 +114,43 @@ impl Cache {
         self.entries().bytes
     }
 
-    pub fn block(&self, leaf: usize, row_group: usize, block: usize) -> Option<Arc<OpenBlock>> {
+    /// An item of a chunk, which is now the most recently used.
+    pub fn get(&self, chunk: Chunk, item: Item) -> Option<Entry> {
         let mut entries = self.entries();
-        // A block uses its shared dictionaries: they are as recently used as the block.
-        let _ = entries.by_use.get(&(leaf, row_group, Item::Shared));
-        match entries.by_use.get(&(leaf, row_group, Item::Block(block))) {
+        let found = entries.by_use.get(&(chunk, item));
+        found.map(|(entry, _)| entry.clone())
+    }
+
+    /// An open block. It uses its shared dictionaries: they are as recently used as the block.
+    pub fn block(&self, chunk: Chunk, block: usize) -> Option<Arc<OpenBlock>> {
+        let mut entries = self.entries();
+        entries.by_use.promote(&(chunk, Item::Shared));
+        match entries.by_use.get(&(chunk, Item::Block(block))) {
             Some((Entry::Block(block), _)) => Some(block.clone()),
             _ => None,
         }
     }
 
     /// The bytes of a block that is open, or that a derived column refers to.
-    pub fn bytes_of(&self, leaf: usize, row_group: usize, block: usize) -> Option<Bytes> {
-        let mut entries = self.entries();
-        let mut entry = |item| {
-            let bytes = match entries.by_use.get(&(leaf, row_group, item)) {
-                Some((Entry::Block(opened), _)) => opened.owner().bytes.clone(),
-                Some((Entry::Bytes(bytes), _)) => bytes.clone(),
-                _ => return None,
-            };
-            // A decoded block has no bytes.
-            (!bytes.is_empty()).then_some(bytes)
+    pub fn bytes_of(&self, chunk: Chunk, block: usize) -> Option<Bytes> {
+        let bytes = |item| match self.get(chunk, item)? {
+            Entry::Block(opened) => Some(opened.owner().bytes.clone()),
+            Entry::Bytes(bytes) => Some(bytes),
+            Entry::Shared(_) | Entry::Offsets(_) => None,
         };
-        entry(Item::Block(block)).or_else(|| entry(Item::Bytes(block)))
+        // A decoded block has no bytes.
+        let opened = bytes(Item::Block(block)).filter(|bytes| !bytes.is_empty());
+        opened.or_else(|| bytes(Item::Bytes(block)))
     }
 
-    pub fn shared(&self, leaf: usize, row_group: usize) -> Option<Arc<Vec<SharedDictionary>>> {
-        match self.entries().by_use.get(&(leaf, row_group, Item::Shared)) {
-            Some((Entry::Shared(parts), _)) => Some(parts.clone()),
-            _ => None,
-        }
-    }
-
-    pub fn offsets(&self, leaf: usize, row_group: usize) -> Option<Arc<PoolVec<u64>>> {
-        match self.entries().by_use.get(&(leaf, row_group, Item::Offsets)) {
-            Some((Entry::Offsets(offsets), _)) => Some(offsets.clone()),
-            _ => None,
-        }
-    }
-
-    pub fn keep_offsets(&self, leaf: usize, row_group: usize, offsets: &Arc<PoolVec<u64>>) {
-        self.keep(
-            (leaf, row_group, Item::Offsets),
-            Entry::Offsets(offsets.clone()),
-        );
-    }
-
-    pub fn keep_block(&self, leaf: usize, row_group: usize, block: usize, opened: &Arc<OpenBlock>) {
-        self.keep(
-            (leaf, row_group, Item::Block(block)),
-            Entry::Block(opened.clone()),
-        );
-    }
-
-    pub fn keep_bytes(&self, leaf: usize, row_group: usize, block: usize, bytes: &Bytes) {
-        self.keep(
-            (leaf, row_group, Item::Bytes(block)),
-            Entry::Bytes(bytes.clone()),
-        );
-    }
-
-    pub fn keep_shared(&self, leaf: usize, row_group: usize, parts: &Arc<Vec<SharedDictionary>>) {
-        self.keep(
-            (leaf, row_group, Item::Shared),
-            Entry::Shared(parts.clone()),
-        );
-    }
-
-    fn keep(&self, key: Key, entry: Entry) {
+    /// Keeps an item of a chunk, and drops those least recently used.
+    pub fn keep(&self, chunk: Chunk, item: Item, entry: Entry) {
         let bytes = entry.bytes();
         if bytes > self.budget {
             return;
         }
         let mut entries = self.entries();
-        let before = entries.by_use.put(key, (entry, bytes));
+        let before = entries.by_use.put((chunk, item), (entry, bytes));
         entries.bytes = entries.bytes + bytes - before.map_or(0, |(_, bytes)| bytes);
         while entries.bytes > self.budget {
             let Some((_, (_, bytes))) = entries.by_use.pop_lru() else {

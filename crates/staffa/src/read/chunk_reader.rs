@@ -13,7 +13,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::File;
-use super::cache::{BlockSource, OpenBlock};
+use super::cache::{BlockSource, Entry, Item, OpenBlock};
 use super::column_builder::{ColumnBuilder, OutputLayout};
 use super::decoded::decode_block;
 use super::slots::BlockSize;
@@ -26,7 +26,7 @@ use crate::values::{DecodedLeaf, PhysicalType};
 
 /// The reader of one column chunk.
 pub(crate) struct ChunkReader<'f> {
-    file: &'f File,
+    pub file: &'f File,
     /// The leaf that is read.
     pub leaf: &'f Leaf,
     /// Position of the leaf that stores the chunk: of equal columns one does.
@@ -39,10 +39,9 @@ impl<'f> ChunkReader<'f> {
     /// The reader of a leaf in a row group.
     pub fn new(file: &'f File, leaf: usize, row_group: usize) -> Result<Self> {
         let (stored, chunk) = file.stored_chunk(leaf, row_group)?;
-        let leaf = file.leaf(leaf)?;
         Ok(Self {
             file,
-            leaf,
+            leaf: file.leaf(leaf)?,
             stored,
             row_group,
             chunk,
@@ -53,13 +52,12 @@ impl<'f> ChunkReader<'f> {
     pub fn decode(&self, blocks: Range<usize>, layout: OutputLayout) -> Result<DecodedLeaf> {
         let decode = || {
             let references = self.references()?;
-            // A reader of some blocks is likely to come back for the next ones.
-            let shared = self.shared(blocks.len() < self.chunk.blocks.len())?;
-            let bytes = |reader: &ChunkReader<'_>| reader.read(reader.entries(&blocks));
+            let bytes = |reader: &Self| reader.read(&blocks);
             let source = BlockSource {
+                // A reader of some blocks is likely to come back for the next ones.
+                shared: self.shared(blocks.len() < self.chunk.blocks.len())?,
                 bytes: bytes(self)?,
                 references: references.iter().map(bytes).collect::<Result<_>>()?,
-                shared,
             };
             let blocks = self.parse(&references, &blocks, &source)?;
             let mut out = ColumnBuilder::of_blocks(self.leaf, blocks.sizes(), layout)?;
@@ -73,29 +71,31 @@ impl<'f> ChunkReader<'f> {
     /// reference columns, which other columns may refer to.
     pub fn open_block(&self, block: usize, keep: bool) -> Result<Arc<OpenBlock>> {
         let cache = self.file.cache();
-        if let Some(kept) = cache.block(self.stored, self.row_group, block) {
+        if let Some(kept) = cache.block(self.key(), block) {
             return Ok(kept);
         }
         let open = || {
             let references = self.references()?;
             let blocks = block..block.saturating_add(1);
-            let bytes = |reader: &ChunkReader<'_>, keep: bool| {
-                if let Some(kept) = cache.bytes_of(reader.stored, reader.row_group, block) {
+            let bytes = |reader: &Self, keep: bool| {
+                if let Some(kept) = cache.bytes_of(reader.key(), block) {
                     return Ok(kept);
                 }
-                let bytes = reader.read(reader.entries(&blocks))?;
+                let bytes = reader.read(&blocks)?;
                 if keep {
-                    cache.keep_bytes(reader.stored, reader.row_group, block, &bytes);
+                    cache.keep(
+                        reader.key(),
+                        Item::Bytes(block),
+                        Entry::Bytes(bytes.clone()),
+                    );
                 }
                 Ok(bytes)
             };
+            let of_references = references.iter().map(|reference| bytes(reference, keep));
             let source = BlockSource {
                 shared: self.shared(true)?,
                 bytes: bytes(self, false)?,
-                references: references
-                    .iter()
-                    .map(|reference| bytes(reference, keep))
-                    .collect::<Result<_>>()?,
+                references: of_references.collect::<Result<_>>()?,
             };
             let opened = OpenBlock::try_new(source, |source| {
                 self.parse(&references, &blocks, source)?.open(0)
@@ -108,7 +108,7 @@ impl<'f> ChunkReader<'f> {
         };
         let opened = Arc::new(open().map_err(|e| e.at(|p| self.name_block(p, block)))?);
         if keep {
-            cache.keep_block(self.stored, self.row_group, block, &opened);
+            cache.keep(self.key(), Item::Block(block), Entry::Block(opened.clone()));
         }
         Ok(opened)
     }
@@ -120,6 +120,11 @@ impl<'f> ChunkReader<'f> {
             shared.iter().try_for_each(SharedDictionary::check)
         };
         check().map_err(|e| e.at(|p| self.name(p)))
+    }
+
+    /// Its key in the cache.
+    fn key(&self) -> (usize, usize) {
+        (self.stored, self.row_group)
     }
 
     /// Place and statistics of a block.
@@ -173,12 +178,12 @@ impl<'f> ChunkReader<'f> {
             return Ok(Arc::default());
         }
         let cache = self.file.cache();
-        if let Some(shared) = cache.shared(self.stored, self.row_group) {
+        if let Some(Entry::Shared(shared)) = cache.get(self.key(), Item::Shared) {
             return Ok(shared);
         }
         let shared = Arc::new(self.open_shared()?);
         if keep {
-            cache.keep_shared(self.stored, self.row_group, &shared);
+            cache.keep(self.key(), Item::Shared, Entry::Shared(shared.clone()));
         }
         Ok(shared)
     }
@@ -209,15 +214,14 @@ impl<'f> ChunkReader<'f> {
         all.get(start..end).unwrap_or(&[])
     }
 
-    /// The bytes of neighbouring blocks, in one read.
-    fn read(&self, blocks: &[BlockEntry]) -> Result<Bytes> {
-        match (blocks.first(), blocks.last()) {
-            (Some(first), Some(last)) => {
-                let bytes = last.offset + last.bytes - first.offset;
-                self.file.store().read(first.offset, bytes)
-            }
-            _ => Ok(Bytes::new()),
-        }
+    /// The bytes of the blocks of a range, in one read.
+    fn read(&self, blocks: &Range<usize>) -> Result<Bytes> {
+        let blocks = self.entries(blocks);
+        let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else {
+            return Ok(Bytes::new());
+        };
+        let bytes = last.offset + last.bytes - first.offset;
+        self.file.store().read(first.offset, bytes)
     }
 
     /// Checks and parses the blocks of a range and those of the same rows of the reference columns.
@@ -227,44 +231,41 @@ impl<'f> ChunkReader<'f> {
         blocks: &Range<usize>,
         source: &'b BlockSource,
     ) -> Result<BlockRange<'_, 'b>> {
-        let entries = self.entries(blocks);
-        let mut all = BlockRange {
-            file: self.file,
-            first: blocks.start,
-            entries,
-            blocks: Vec::with_capacity(entries.len()),
-            references: Vec::with_capacity(entries.len() * references.len()),
-            reference_count: references.len(),
-            shared: &source.shared,
-        };
-        let start = entries.first().map_or(0, |entry| entry.offset);
-        let mut plain_bytes = 0u64;
-        for (number, entry) in (blocks.start..).zip(entries) {
-            let block = self.parse_block(number, entry, start, &source.bytes)?;
-            plain_bytes = plain_bytes.saturating_add(self.plain_bytes(&block));
-            all.blocks.push(block);
-            for (reference, bytes) in references.iter().zip(&source.references) {
-                let others = reference.entries(blocks);
-                let start = others.first().map_or(0, |entry| entry.offset);
-                let other = others.get(number - blocks.start).ok_or_else(|| {
-                    Error::corrupt(format!(
-                        "a block {number} of each reference column expected"
-                    ))
-                })?;
-                let parsed = reference.parse_block(number, other, start, bytes);
-                all.references.push(parsed.map_err(|e| {
-                    e.within(&format!("reference column {:?}", reference.leaf.path))
-                })?);
-            }
-        }
+        let own = self.parse_blocks(blocks, &source.bytes)?;
         // Check the limit before allocating the chunk.
-        let most = self.file.limits().block_bytes;
-        if plain_bytes > most {
+        let plain_bytes = own.iter().map(|block| self.plain_bytes(block));
+        let (found, most) = (
+            plain_bytes.fold(0, u64::saturating_add),
+            self.file.limits().block_bytes,
+        );
+        if found > most {
             return Err(Error::limit(format!(
-                "a chunk of at most {most} bytes is allowed, found {plain_bytes}"
+                "a chunk of at most {most} bytes is allowed, found {found}"
             )));
         }
-        Ok(all)
+        let parse = |(reference, bytes): (&ChunkReader<'_>, &'b Bytes)| {
+            let what = || format!("reference column {:?}", reference.leaf.path);
+            let parsed = reference.parse_blocks(blocks, bytes);
+            parsed.map_err(|e| e.within(&what()))
+        };
+        let references = references.iter().zip(&source.references).map(parse);
+        Ok(BlockRange {
+            file: self.file,
+            first: blocks.start,
+            entries: self.entries(blocks),
+            blocks: own,
+            references: references.collect::<Result<_>>()?,
+            shared: &source.shared,
+        })
+    }
+
+    /// Checks and parses the blocks of a range, which have these bytes.
+    fn parse_blocks<'b>(&self, blocks: &Range<usize>, bytes: &'b [u8]) -> Result<Vec<Parsed<'b>>> {
+        let entries = self.entries(blocks);
+        let start = entries.first().map_or(0, |entry| entry.offset);
+        let numbered = blocks.clone().zip(entries);
+        let parsed = numbered.map(|(number, entry)| self.parse_block(number, entry, start, bytes));
+        parsed.collect()
     }
 
     /// Checks and parses one block, whose bytes lie in those from `start` of the file on.
@@ -321,9 +322,8 @@ pub(crate) struct BlockRange<'r, 'b> {
     first: usize,
     entries: &'r [BlockEntry],
     blocks: Vec<Parsed<'b>>,
-    /// For each block the blocks of the same rows of the reference columns.
-    references: Vec<Parsed<'b>>,
-    reference_count: usize,
+    /// The blocks of the same rows of each reference column.
+    references: Vec<Vec<Parsed<'b>>>,
     shared: &'b [SharedDictionary],
 }
 
@@ -348,15 +348,15 @@ impl<'b> BlockRange<'_, 'b> {
 
     /// Opens block `i` of the range.
     pub fn open(&self, i: usize) -> Result<Block<'b>> {
-        let start = i * self.reference_count;
-        let references = self.references.get(start..start + self.reference_count);
-        let (block, references) = self
-            .blocks
-            .get(i)
-            .zip(references)
-            .ok_or_else(|| Error::internal(format!("no block {i} of {}", self.len())))?;
-        Block::open(block, self.shared, references, self.file.opener())
-            .map_err(|e| e.at(|p| self.name(p, i)))
+        let missing = || Error::internal(format!("no block {i} of {}", self.len()));
+        let block = self.blocks.get(i).ok_or_else(missing)?;
+        let references = self.references.iter().map(|blocks| blocks.get(i).cloned());
+        let unlike = || Error::corrupt("a block of each reference column for each block expected");
+        let references: Option<Vec<_>> = references.collect();
+        let open =
+            |references: Vec<_>| Block::open(block, self.shared, &references, self.file.opener());
+        let opened = references.ok_or_else(unlike).and_then(open);
+        opened.map_err(|e| e.at(|p| self.name(p, i)))
     }
 
     /// Names the place of an error in block `i` of the range.

@@ -8,9 +8,7 @@ use rayon::prelude::*;
 use staffa_kernels::{PlainStrings, PoolBuf, StringViews};
 
 use super::chunk_reader::BlockRange;
-use super::slots::{
-    BlockSize, PlainSlot, Slot, ThreadScratch, fill_views_of, likely_bytes, put_ends, typed,
-};
+use super::slots::{BlockSize, Slot, fill_views_of, likely_bytes, put_ends, typed};
 use crate::arrow::Leaf;
 use crate::decode::{
     AnyDecoder, Appended, Block, Decodable, Scratch, SelectedValues, Selection, memory, take_bytes,
@@ -32,7 +30,7 @@ pub(crate) struct OutputLayout {
 pub(crate) struct ColumnBuilder<'a> {
     leaf: &'a Leaf,
     past_cache: bool,
-    scratch: ThreadScratch,
+    cx: Scratch,
     /// Values of the finished output.
     len: usize,
     /// Values so far.
@@ -73,10 +71,7 @@ impl<'a> ColumnBuilder<'a> {
             let missing = || Error::limit(format!("no memory for strings of {bytes} bytes"));
             Output::Strings(strings.ok_or_else(missing)?)
         };
-        Ok(Self {
-            past_cache: layout.past_cache,
-            ..Self::new(leaf, len, output)
-        })
+        Ok(Self::new(leaf, len, output, layout.past_cache))
     }
 
     /// For some rows of some blocks.
@@ -86,19 +81,20 @@ impl<'a> ColumnBuilder<'a> {
         } else if views {
             Output::views(leaf, rows, false)?
         } else {
-            let mut offsets = memory((rows + 1) * if leaf.large { 8 } else { 4 })?;
-            let first = offsets.as_mut_slice().iter_mut().take(8);
-            first.for_each(|byte| *byte = 0);
+            let width = offset_bytes(leaf);
+            let mut offsets = memory((rows + 1) * width)?;
+            let first = offsets.as_mut_slice().get_mut(..width);
+            first.ok_or_else(more_rows)?.fill(0);
             Output::Appended(offsets, Appended::default())
         };
-        Ok(Self::new(leaf, rows, output))
+        Ok(Self::new(leaf, rows, output, false))
     }
 
-    fn new(leaf: &'a Leaf, len: usize, output: Output) -> Self {
+    fn new(leaf: &'a Leaf, len: usize, output: Output, past_cache: bool) -> Self {
         Self {
             leaf,
-            past_cache: false,
-            scratch: ThreadScratch::default(),
+            past_cache,
+            cx: Scratch::default(),
             len,
             at: 0,
             validity: None,
@@ -113,13 +109,13 @@ impl<'a> ColumnBuilder<'a> {
             values: block.len,
             string_bytes: block.string_bytes,
         };
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let slots = self.slots(std::iter::once(size))?;
-        let filled = slots
-            .into_iter()
-            .try_fold(Bitmap::default(), |_, slot| slot.fill(block, &mut scratch));
-        self.scratch = scratch;
-        let bits = filled?;
+        let (ty, past_cache, mut cx) =
+            (self.leaf.ty, self.past_cache, std::mem::take(&mut self.cx));
+        let mut bits = Bitmap::default();
+        for slot in self.slots(std::iter::once(size))? {
+            bits = slot.fill(block, ty, past_cache, &mut cx)?;
+        }
+        self.cx = cx;
         self.join([(size, block.validity.as_ref(), &bits)])
     }
 
@@ -135,13 +131,16 @@ impl<'a> ColumnBuilder<'a> {
         if blocks.is_shared() {
             self.share_table(&blocks.open(0)?).map_err(|e| at(e, 0))?;
         }
-        let fill = |scratch: &mut ThreadScratch, (i, slot): (usize, Slot<'_>)| {
+        let (ty, past_cache) = (self.leaf.ty, self.past_cache);
+        let fill = |cx: &mut Scratch, (i, slot): (usize, Slot<'_>)| {
             let block = blocks.open(i)?;
-            let bits = slot.fill(&block, scratch).map_err(|e| at(e, i))?;
+            let bits = slot
+                .fill(&block, ty, past_cache, cx)
+                .map_err(|e| at(e, i))?;
             Ok((block.validity, bits))
         };
         let slots = self.slots(blocks.sizes())?.into_par_iter().enumerate();
-        let filled: Vec<Result<_>> = slots.map_init(ThreadScratch::default, fill).collect();
+        let filled: Vec<Result<_>> = slots.map_init(Scratch::default, fill).collect();
         let filled = filled.into_iter().collect::<Result<Vec<_>>>()?;
         let joined = blocks.sizes().zip(&filled);
         self.join(joined.map(|(size, (validity, bits))| (size, validity.as_ref(), bits)))
@@ -158,7 +157,7 @@ impl<'a> ColumnBuilder<'a> {
         }
         let (wanted, count) = (block.selected(rows)?, rows.len());
         self.extend_validity(wanted.validity.as_ref(), count);
-        let cx = &mut self.scratch.cx;
+        let cx = &mut self.cx;
         match &mut self.output {
             Output::Empty => {}
             Output::Bits(bits) => bits.extend(&rows.of(&block.bits()?)),
@@ -185,7 +184,7 @@ impl<'a> ColumnBuilder<'a> {
         };
         let count = rows.map_or(block.len, Selection::len);
         self.extend_validity(validity, count);
-        let cx = &mut self.scratch.cx;
+        let cx = &mut self.cx;
         let Output::Appended(offsets, strings) = &mut self.output else {
             return Err(wrong_output());
         };
@@ -207,7 +206,7 @@ impl<'a> ColumnBuilder<'a> {
             found.and(pushed)?;
             std::mem::take(&mut strings.lengths)
         };
-        let (large, width) = (self.leaf.large, if self.leaf.large { 8 } else { 4 });
+        let (large, width) = (self.leaf.large, offset_bytes(self.leaf));
         let ends = (self.at + 1) * width..(self.at + 1 + count) * width;
         let ends = offsets.as_mut_slice().get_mut(ends).ok_or_else(more_rows)?;
         let (before, end) = (self.string_bytes, strings.len());
@@ -235,49 +234,40 @@ impl<'a> ColumnBuilder<'a> {
     /// Adds the dictionary that a block shares with others to the views: threads would wait for the
     /// one that decodes it.
     fn share_table(&mut self, block: &Block<'_>) -> Result<()> {
-        let (Some(AnyDecoder::Bytes(decoder)), Output::Views(views)) =
+        if let (Some(AnyDecoder::Bytes(decoder)), Output::Views(views)) =
             (&block.values, &mut self.output)
-        else {
-            return Ok(());
-        };
-        let Some(codes) = decoder.dictionary().filter(|codes| codes.shared()) else {
-            return Ok(());
-        };
-        let strings = codes.strings()?;
-        for mut slot in views.slots([0]).ok_or_else(more_rows)? {
-            // The block that uses the dictionary reports strings that are no text.
-            let _ = slot.use_table(strings, true);
+            && let Some(codes) = decoder.dictionary().filter(|codes| codes.shared())
+        {
+            let strings = codes.strings()?;
+            for mut slot in views.slots([0]).ok_or_else(more_rows)? {
+                // The block that uses the dictionary reports strings that are no text.
+                let _ = slot.use_table(strings, true);
+            }
         }
         Ok(())
     }
 
     /// Slots for the next blocks.
     fn slots(&mut self, blocks: impl Iterator<Item = BlockSize>) -> Result<Vec<Slot<'_>>> {
-        let (leaf, past_cache) = (self.leaf, self.past_cache);
-        let plain = |words, blocks| {
-            let slots = PlainSlot::cut(leaf, words, past_cache, blocks)?;
-            Ok(slots.into_iter().map(Slot::Plain).collect())
-        };
-        match &mut self.output {
+        let slots = match &mut self.output {
             Output::Views(views) => {
                 let slots = views.slots(blocks.map(|block| block.values));
-                let slots = slots.ok_or_else(more_rows)?;
-                Ok(slots.into_iter().map(Slot::Views).collect())
+                slots.map(|slots| slots.into_iter().map(Slot::Views).collect())
             }
             Output::Strings(strings) => {
                 let slots = strings.slots(blocks.map(|block| (block.values, block.string_bytes)));
-                let slots = slots.ok_or_else(more_rows)?;
-                Ok(slots.into_iter().map(Slot::Strings).collect())
+                slots.map(|slots| slots.into_iter().map(Slot::Strings).collect())
             }
             Output::Words(words) => {
-                let width = leaf.ty.and_then(PhysicalType::width_bytes);
-                let start = self.at * width.ok_or_else(wrong_output)?;
-                let words = words.as_mut_slice().get_mut(start..);
-                plain(words.ok_or_else(more_rows)?, blocks)
+                let width = self.leaf.ty.and_then(PhysicalType::width_bytes);
+                let width = width.ok_or_else(wrong_output)?;
+                let words = words.as_mut_slice().get_mut(self.at * width..);
+                words.and_then(|words| Slot::cut(words, width, blocks))
             }
-            Output::Empty | Output::Bits(_) => plain(&mut [], blocks),
-            Output::Appended(..) => Err(wrong_output()),
-        }
+            Output::Empty | Output::Bits(_) => Slot::cut(&mut [], 0, blocks),
+            Output::Appended(..) => return Err(wrong_output()),
+        };
+        slots.ok_or_else(more_rows)
     }
 
     /// Takes in blocks whose slots are filled: the size, validity and bits of each.
@@ -384,6 +374,11 @@ fn push_views(
         fill_views_of(&mut slot, block, wanted, rows, cx)?;
     }
     views.join().then_some(()).ok_or_else(fewer_strings)
+}
+
+/// Bytes of an offset of strings.
+fn offset_bytes(leaf: &Leaf) -> usize {
+    if leaf.large { 8 } else { 4 }
 }
 
 fn more_rows() -> Error {

@@ -23,23 +23,27 @@ use crate::values::DecodedValues;
 /// binaries.
 pub(crate) fn with_dictionaries(schema: &Schema, names: &[String]) -> Result<Schema> {
     with_types(schema, names, |name, ty| {
-        let values = match ty {
-            // Few programs know views in dictionaries.
-            DataType::Utf8View => DataType::Utf8,
-            DataType::BinaryView => DataType::Binary,
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary => {
-                ty.clone()
-            }
-            DataType::Dictionary(..) => return Ok(ty.clone()),
-            other => {
-                return Err(Error::invalid(format!(
-                    "column {name:?}: a column of strings or binaries can be read as a dictionary, not {other}"
-                )));
-            }
-        };
-        let (keys, values) = (Box::new(DataType::Int32), Box::new(values));
-        Ok(DataType::Dictionary(keys, values))
+        let fixed_size = matches!(ty, DataType::FixedSizeBinary(_));
+        if matches!(ty, DataType::Dictionary(..)) {
+            Ok(ty.clone())
+        } else if ty.is_string() || ty.is_binary() && !fixed_size {
+            let (keys, values) = (Box::new(DataType::Int32), Box::new(without_views(ty)));
+            Ok(DataType::Dictionary(keys, values))
+        } else {
+            Err(Error::invalid(format!(
+                "column {name:?}: a column of strings or binaries can be read as a dictionary, not {ty}"
+            )))
+        }
     })
+}
+
+/// The type with plain strings in place of views: few programs know views in dictionaries or runs.
+pub(super) fn without_views(ty: &DataType) -> DataType {
+    match ty {
+        DataType::Utf8View => DataType::Utf8,
+        DataType::BinaryView => DataType::Binary,
+        ty => ty.clone(),
+    }
 }
 
 /// The schema with other types for some columns.
@@ -60,16 +64,13 @@ pub(super) fn with_types(
 
 /// The leaf of a plain column that is read as a dictionary or as runs, and the field of its values.
 pub(crate) fn dictionary_or_runs(field: &Field, node: &Node) -> Option<(usize, Field)> {
-    match (node, field.data_type()) {
-        (Node::Leaf(leaf), DataType::Dictionary(_, values)) => {
-            Some((*leaf, field.clone().with_data_type(values.as_ref().clone())))
-        }
-        (Node::Leaf(leaf), DataType::RunEndEncoded(_, values)) => Some((
-            *leaf,
-            field.clone().with_data_type(values.data_type().clone()),
-        )),
-        _ => None,
-    }
+    let values = match field.data_type() {
+        DataType::Dictionary(_, values) => values.as_ref(),
+        DataType::RunEndEncoded(_, values) => values.data_type(),
+        _ => return None,
+    };
+    let Node::Leaf(leaf) = node else { return None };
+    Some((*leaf, field.clone().with_data_type(values.clone())))
 }
 
 /// Plain values cast to a dictionary or to runs.
@@ -85,12 +86,11 @@ pub(crate) fn cast_to_dictionary(field: &Field, plain: &ArrayRef) -> Result<Arra
 pub(super) fn read_dictionary(
     reader: &ChunkReader<'_>,
     values: &DataType,
-    block_rows: usize,
     rows: &Range<usize>,
 ) -> Result<Option<ArrayRef>> {
-    let number = rows.start / block_rows;
-    let start = number * block_rows;
-    if rows.end > start + block_rows {
+    let blocks = reader.file.blocks_of(rows);
+    let (number, start) = (blocks.start, blocks.start * reader.file.block_rows());
+    if blocks.len() > 1 {
         return Ok(None);
     }
     let opened = reader.open_block(number, false)?;
@@ -98,10 +98,8 @@ pub(super) fn read_dictionary(
         let Some(AnyDecoder::Bytes(decoder)) = &block.values else {
             return Ok(None);
         };
-        let codes = decoder.dictionary();
-        codes
-            .map(|codes| dictionary_array(block, codes, decoder.len(), values))
-            .transpose()
+        let array = |codes| dictionary_array(block, codes, decoder.len(), values);
+        decoder.dictionary().map(array).transpose()
     });
     let array = array.map_err(|e| e.at(|p| p.block = Some(number)))?;
     Ok(array.map(|array| array.slice(rows.start - start, rows.len())))
@@ -115,10 +113,8 @@ fn dictionary_array(
     values: &DataType,
 ) -> Result<ArrayRef> {
     let keys = codes_of_rows(block, codes, count, &mut Scratch::default())?;
-    let nulls = block
-        .validity
-        .clone()
-        .map(|validity| NullBuffer::new(boolean_buffer(validity)));
+    let validity = block.validity.clone();
+    let nulls = validity.map(|validity| NullBuffer::new(boolean_buffer(validity)));
     let keys = ScalarBuffer::new(Buffer::from_vec(keys), 0, block.len);
     let keys = Int32Array::try_new(keys, nulls)?;
     let array = DictionaryArray::try_new(keys, strings(codes.strings()?, values)?);
@@ -133,11 +129,10 @@ fn strings(dictionary: &BytesDict, ty: &DataType) -> Result<ArrayRef> {
     let ends = dictionary.ranges().map(|range| range.end);
     let offsets = std::iter::once(first).chain(ends);
     let offsets: Vec<u32> = offsets.map(|offset| offset as u32).collect();
-    let data = Buffer::from(dictionary.contents());
     let values = DecodedValues::Bytes {
         large: false,
         offsets: Buffer::from_vec(offsets),
-        data,
+        data: Buffer::from(dictionary.contents()),
     };
     leaf_array(ty, values, None)
 }

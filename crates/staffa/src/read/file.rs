@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -200,6 +201,11 @@ impl File {
         Ok(summaries)
     }
 
+    /// The blocks that hold some rows of a row group.
+    pub(crate) fn blocks_of(&self, rows: &Range<usize>) -> Range<usize> {
+        rows.start / self.block_rows()..rows.end.div_ceil(self.block_rows())
+    }
+
     /// Rows of a row group.
     pub(crate) fn rows_of(&self, row_group: usize) -> Result<usize> {
         let rows = self.inner.footer.row_groups.get(row_group);
@@ -349,7 +355,7 @@ impl Inner {
         verify_checksum(&bytes, entry.checksum, "a column index")?;
         let mut index = ColumnIndex::read(&bytes, footer.row_groups.len(), footer.offset, limits)?;
         // Bounds of another type than the leaf's say nothing.
-        let suits = |b: &BlockEntry| b.zone.bounds.is_viable(leaf.ty, leaf.kind);
+        let suits = |b: &BlockEntry| b.zone.bounds.matches_type(leaf.ty, leaf.kind);
         for chunk in &mut index.chunks {
             if !chunk.blocks.iter().all(suits) {
                 let blocks = Arc::make_mut(chunk).blocks.iter_mut();

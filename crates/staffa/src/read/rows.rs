@@ -12,20 +12,20 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, new_empty_array};
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema};
 use staffa_kernels::{PoolVec, cast_slice};
 
 use super::File;
 use super::batch::{RowRange, field_and_node, read_plain};
-use super::cache::OpenBlock;
+use super::cache::{Entry, Item, OpenBlock};
 use super::chunk_reader::ChunkReader;
 use super::column_builder::{ColumnBuilder, OutputLayout};
 use super::dictionary::{cast_to_dictionary, dictionary_or_runs};
 use crate::arrow::{Node, assemble, concat, reads_views, take};
 use crate::decode::{ChunkSelection, Selection, words};
 use crate::error::{Error, Result};
-use crate::values::{DecodedLeaf, DecodedValues, PhysicalType};
+use crate::values::{Bitmap, DecodedLeaf, DecodedValues, PhysicalType};
 
 /// Selected values of one block.
 #[derive(Debug)]
@@ -99,29 +99,22 @@ impl RowReader<'_> {
                 self.leaf(field, node, *leaf, blocks, len)
             });
         }
-        let of_group = |group: &GroupSelection| {
-            if is_taken_by_block(node) {
-                self.nested(field, node, group)
-            } else {
-                self.whole(column, field, group)
-            }
-        };
-        let mut arrays = self
-            .groups
-            .iter()
-            .map(of_group)
-            .collect::<Result<Vec<_>>>()?;
-        if arrays.len() < 2 {
-            let none = || new_empty_array(field.data_type());
-            return Ok(arrays.pop().unwrap_or_else(none));
-        }
         let schema = Arc::new(Schema::new(vec![field.clone()]));
-        let batch = |array| RecordBatch::try_new(schema.clone(), vec![array]);
-        let batches = arrays
-            .into_iter()
-            .map(batch)
-            .collect::<Result<Vec<_>, _>>()?;
-        let all = concat(&schema, &batches)?;
+        let of_group = |group: &GroupSelection| {
+            let array = if is_taken_by_block(node) {
+                self.nested(field, node, group)?
+            } else {
+                self.whole(column, field, group)?
+            };
+            Ok(RecordBatch::try_new(schema.clone(), vec![array])?)
+        };
+        let batches = self.groups.iter().map(of_group);
+        let batches = batches.collect::<Result<Vec<_>>>()?;
+        let all = match batches.as_slice() {
+            [] => Some(RecordBatch::new_empty(schema)),
+            [one] => Some(one.clone()),
+            several => concat(&schema, several)?,
+        };
         let all = all.ok_or_else(|| {
             let what = "rows of several row groups do not go into one array of this type: ask for fewer rows at once";
             let error = Error::limit(format!("{}: {what}", field.data_type()));
@@ -144,12 +137,9 @@ impl RowReader<'_> {
 
     /// The rows of a nested column.
     fn nested(&self, field: &Field, node: &Node, group: &GroupSelection) -> Result<ArrayRef> {
+        let (file, row_group) = (self.file, group.row_group);
         let mut leaves = Vec::new();
-        let group_of = Nested {
-            file: self.file,
-            row_group: group.row_group,
-        };
-        group_of.leaves(node, &group.rows, &mut leaves)?;
+        Nested { file, row_group }.leaves(node, &group.rows, &mut leaves)?;
         assemble(field, node, group.rows.len(), &mut |leaf| {
             let found = leaves.iter().find(|(of, _)| *of == leaf);
             let (_, values) = found.ok_or_else(|| Error::internal(format!("no leaf {leaf}")))?;
@@ -178,10 +168,8 @@ impl RowReader<'_> {
             let reader = last.insert(reader);
             let number = selection.block;
             let known = self.filtered.and_then(|known| known.get(&(leaf, number)));
-            let opened = match known {
-                Some(opened) => opened.clone(),
-                None => reader.open_block(number, self.filtered.is_none())?,
-            };
+            let open = || reader.open_block(number, self.filtered.is_none());
+            let opened = known.map_or_else(open, |opened| Ok(opened.clone()))?;
             opened
                 .with(|block| out.push_rows(block, &selection.rows))
                 .map_err(|e| e.at(|p| reader.name_block(p, number)))?;
@@ -201,6 +189,19 @@ fn is_taken_by_block(node: &Node) -> bool {
     }
 }
 
+/// The leaf that has a value for each item of a node; `None` for NULLs without a leaf.
+fn first_leaf(node: &Node) -> Option<usize> {
+    match node {
+        Node::Null => None,
+        Node::Leaf(leaf)
+        | Node::List { lengths: leaf, .. }
+        | Node::FixedList { validity: leaf, .. }
+        | Node::Struct { validity: leaf, .. }
+        | Node::Dictionary { codes: leaf, .. }
+        | Node::RunEnd { ends: leaf, .. } => Some(*leaf),
+    }
+}
+
 /// Leaves of nested columns in one row group.
 struct Nested<'f> {
     file: &'f File,
@@ -215,31 +216,23 @@ impl Nested<'_> {
         rows: &Arc<ChunkSelection>,
         out: &mut Vec<(usize, Arc<ChunkSelection>)>,
     ) -> Result<()> {
+        let Some(leaf) = first_leaf(node) else {
+            return Ok(());
+        };
+        out.push((leaf, rows.clone()));
         match node {
-            Node::Null => Ok(()),
-            Node::Leaf(leaf) => {
-                out.push((*leaf, rows.clone()));
-                Ok(())
+            Node::Null | Node::Leaf(_) => Ok(()),
+            Node::Struct { children, .. } => {
+                let mut children = children.iter();
+                children.try_for_each(|child| self.leaves(child, rows, out))
             }
-            Node::Struct { validity, children } => {
-                out.push((*validity, rows.clone()));
-                children
-                    .iter()
-                    .try_for_each(|child| self.leaves(child, rows, out))
-            }
-            Node::FixedList {
-                validity,
-                size,
-                item,
-            } => {
-                out.push((*validity, rows.clone()));
+            Node::FixedList { size, item, .. } => {
                 let size = *size as u64;
                 let items = self.items(item, rows, |row| row.checked_mul(size))?;
                 self.leaves(item, &items, out)
             }
-            Node::List { lengths, item } => {
-                out.push((*lengths, rows.clone()));
-                let offsets = self.offsets(*lengths)?;
+            Node::List { item, .. } => {
+                let offsets = self.offsets(leaf)?;
                 let offset = |row| offsets.get(usize::try_from(row).ok()?).copied();
                 let items = self.items(item, rows, offset)?;
                 self.leaves(item, &items, out)
@@ -257,15 +250,10 @@ impl Nested<'_> {
         rows: &ChunkSelection,
         offset: impl Fn(u64) -> Option<u64>,
     ) -> Result<Arc<ChunkSelection>> {
-        let leaf = match item {
-            Node::Null => return Ok(Arc::new(ChunkSelection::List(Vec::new()))),
-            Node::Leaf(leaf) => leaf,
-            Node::List { lengths, .. } => lengths,
-            Node::FixedList { validity, .. } | Node::Struct { validity, .. } => validity,
-            Node::Dictionary { codes, .. } => codes,
-            Node::RunEnd { ends, .. } => ends,
+        let Some(leaf) = first_leaf(item) else {
+            return Ok(Arc::new(ChunkSelection::List(Vec::new())));
         };
-        let values = self.file.chunk(*leaf, self.row_group)?.values;
+        let values = self.file.chunk(leaf, self.row_group)?.values;
         let most = self.file.limits().block_bytes / 8;
         let block_rows = self.file.block_rows() as u64;
         rows.items(offset, values, most, block_rows).map(Arc::new)
@@ -274,47 +262,43 @@ impl Nested<'_> {
     /// Offsets of all lists of the row group, from the leaf of their lengths.
     fn offsets(&self, lengths: usize) -> Result<Arc<PoolVec<u64>>> {
         let cache = self.file.cache();
-        if let Some(offsets) = cache.offsets(lengths, self.row_group) {
+        let chunk = (lengths, self.row_group);
+        if let Some(Entry::Offsets(offsets)) = cache.get(chunk, Item::Offsets) {
             return Ok(offsets);
         }
         let reader = ChunkReader::new(self.file, lengths, self.row_group)?;
         let DecodedLeaf { validity, values } =
             reader.decode(0..usize::MAX, OutputLayout::default())?;
         let mut offsets = words::<u64>(values.len() + 1)?;
-        let valid = |row| validity.as_ref().is_none_or(|valid| valid.get(row));
-        let other = || Error::corrupt("lengths of lists expected, found other values");
         let summed = match &values {
-            DecodedValues::Words(PhysicalType::U32, words) => {
-                let lengths = cast_slice::<u32>(words.as_slice()).ok_or_else(other)?;
-                let lengths = lengths.iter().map(|length| u64::from(*length));
-                sums(lengths, valid, &mut offsets)
-            }
-            DecodedValues::Words(PhysicalType::U64, words) => {
-                let lengths = cast_slice::<u64>(words.as_slice()).ok_or_else(other)?;
-                sums(lengths.iter().copied(), valid, &mut offsets)
-            }
-            _ => return Err(other()),
+            DecodedValues::Words(PhysicalType::U32, words) => cast_slice::<u32>(words)
+                .map(|lengths| sums(lengths, validity.as_ref(), &mut offsets)),
+            DecodedValues::Words(PhysicalType::U64, words) => cast_slice::<u64>(words)
+                .map(|lengths| sums(lengths, validity.as_ref(), &mut offsets)),
+            _ => None,
         };
         summed
+            .ok_or_else(|| Error::corrupt("lengths of lists expected, found other values"))?
             .ok_or_else(|| Error::corrupt("the lengths of the lists add up to more than 2^64"))?;
         let offsets = Arc::new(offsets);
-        cache.keep_offsets(lengths, self.row_group, &offsets);
+        cache.keep(chunk, Item::Offsets, Entry::Offsets(offsets.clone()));
         Ok(offsets)
     }
 }
 
 /// 0, and the sum of the lengths up to each; NULLs count as 0. `out` has a place more than there
 /// are lengths.
-fn sums(
-    lengths: impl Iterator<Item = u64>,
-    valid: impl Fn(usize) -> bool,
+fn sums<T: Copy + Into<u64>>(
+    lengths: &[T],
+    validity: Option<&Bitmap>,
     out: &mut [u64],
 ) -> Option<()> {
     let (first, places) = out.split_first_mut()?;
     *first = 0;
     let mut end = 0u64;
-    for ((row, length), place) in lengths.enumerate().zip(places) {
-        end = end.checked_add(if valid(row) { length } else { 0 })?;
+    for ((row, length), place) in lengths.iter().enumerate().zip(places) {
+        let valid = validity.is_none_or(|validity| validity.get(row));
+        end = end.checked_add(if valid { (*length).into() } else { 0 })?;
         *place = end;
     }
     Some(())

@@ -11,62 +11,55 @@ use std::sync::Arc;
 
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, Int32Array, RunArray, UInt32Array};
-use arrow_buffer::{Buffer, NullBuffer};
+use arrow_buffer::Buffer;
 use arrow_ord::partition::partition;
 use arrow_schema::{DataType, Field, Schema};
 use arrow_select::take::take;
 use staffa_kernels::as_bytes;
 
 use super::chunk_reader::ChunkReader;
-use super::dictionary::with_types;
+use super::dictionary::{with_types, without_views};
 use super::slots::typed;
-use crate::arrow::{self, boolean_buffer, leaf_array};
+use crate::arrow::{self, leaf_array};
 use crate::decode::{Aggregator, AnyDecoder, Block, Decodable, Needs, Scratch, StringAggregator};
 use crate::error::{Error, Result};
-use crate::values::{DecodedValues, StringsBuf, for_words};
+use crate::values::{Bitmap, DecodedValues, StringsBuf, for_words};
 
 /// The schema with these columns as runs with ends of 32 bits: plain columns of any type that is
 /// not nested.
 pub(crate) fn with_run_ends(schema: &Schema, names: &[String]) -> Result<Schema> {
     with_types(schema, names, |name, ty| {
         Ok(match ty {
-            // Few programs know views in runs.
-            DataType::Utf8View => run_type(DataType::Utf8),
-            DataType::BinaryView => run_type(DataType::Binary),
             DataType::RunEndEncoded(..) => ty.clone(),
             ty if ty.is_nested() || matches!(ty, DataType::Null | DataType::Dictionary(..)) => {
                 return Err(Error::invalid(format!(
                     "column {name:?}: a column that is not nested can be read as runs, not {ty}"
                 )));
             }
-            ty => run_type(ty.clone()),
+            ty => {
+                // The field names of Arrow's constructors.
+                let ends = Field::new("run_ends", DataType::Int32, false);
+                let values = Field::new("values", without_views(ty), true);
+                DataType::RunEndEncoded(Arc::new(ends), Arc::new(values))
+            }
         })
     })
 }
 
-/// The type with the field names of Arrow's constructors.
-fn run_type(values: DataType) -> DataType {
-    let ends = Field::new("run_ends", DataType::Int32, false);
-    DataType::RunEndEncoded(Arc::new(ends), Arc::new(Field::new("values", values, true)))
-}
-
 /// Plain values cast to runs.
 pub(crate) fn cast_to_runs(plain: &ArrayRef) -> Result<ArrayRef> {
+    check_rows(plain.len())?;
     let parts = partition(std::slice::from_ref(plain))?.ranges();
     let starts: Vec<u32> = parts.iter().map(|part| part.start as u32).collect();
-    let ends = parts
-        .iter()
-        .map(|part| i32::try_from(part.end))
-        .collect::<Result<Vec<i32>, _>>();
+    let ends = parts.iter().map(|part| part.end as i32).collect();
     let field = Field::new("", plain.data_type().clone(), true);
-    runs(
-        ends.map_err(|_| too_many(plain.len()))?,
-        &arrow::take(&field, plain, &starts)?,
-    )
+    runs(ends, &arrow::take(&field, plain, &starts)?)
 }
 
-fn too_many(rows: usize) -> Error {
-    Error::limit(format!("{rows} rows in runs with ends of 32 bits"))
+/// Checks that the ends of runs over so many rows have 32 bits.
+fn check_rows(rows: usize) -> Result<()> {
+    let too_many = |_| Error::limit(format!("{rows} rows in runs with ends of 32 bits"));
+    i32::try_from(rows).map(drop).map_err(too_many)
 }
 
 fn runs(ends: Vec<i32>, values: &ArrayRef) -> Result<ArrayRef> {
@@ -80,7 +73,6 @@ fn runs(ends: Vec<i32>, values: &ArrayRef) -> Result<ArrayRef> {
 pub(super) fn read_runs(
     reader: &ChunkReader<'_>,
     values: &DataType,
-    block_rows: usize,
     rows: &Range<usize>,
 ) -> Result<Option<ArrayRef>> {
     let other = matches!(values, DataType::Boolean | DataType::FixedSizeBinary(_));
@@ -88,37 +80,37 @@ pub(super) fn read_runs(
         return Ok(None);
     };
     let found = for_words!(ty,
-        T => runs_of(reader, values, block_rows, rows, Words::<T>::default())?,
-        _ => runs_of(reader, values, block_rows, rows, Texts::default())?);
+        T => runs_of(reader, values, rows, Runs::<Vec<T>>::default())?,
+        _ => runs_of(reader, values, rows, Runs { values: StringsBuf::new(), of_block: Vec::new() })?);
     Ok(Some(found))
 }
 
-fn runs_of<R: Runs>(
+fn runs_of<V>(
     reader: &ChunkReader<'_>,
     ty: &DataType,
-    block_rows: usize,
     rows: &Range<usize>,
-    mut found: R,
-) -> Result<ArrayRef> {
-    let blocks = rows.start / block_rows..rows.end.div_ceil(block_rows);
+    mut found: Runs<V>,
+) -> Result<ArrayRef>
+where
+    Runs<V>: RunValues,
+{
+    check_rows(rows.len())?;
+    let blocks = reader.file.blocks_of(rows);
     let mut out = RowRuns {
         wanted: rows.clone(),
-        at: blocks.start * block_rows,
+        at: blocks.start * reader.file.block_rows(),
         ..RowRuns::default()
     };
     for number in blocks {
         let opened = reader.open_block(number, false)?;
         let added = opened.with(|block| {
-            let first = found.len();
+            found.of_block.clear();
             if let Some(values) = &block.values {
                 found.aggregate(values, block.string_bytes)?;
             }
-            out.push_block(block, first, &found)
+            out.push_block(block, &found.of_block)
         });
         added.map_err(|e| e.at(|p| p.block = Some(number)))?;
-    }
-    if i32::try_from(rows.len()).is_err() {
-        return Err(too_many(rows.len()));
     }
     let RowRuns { values, ends, .. } = out;
     let all = found.array(ty)?;
@@ -130,42 +122,42 @@ fn runs_of<R: Runs>(
     runs(ends, &values)
 }
 
-/// Runs of values of blocks, in the order of rows.
-trait Runs {
-    /// Number of runs.
-    fn len(&self) -> usize;
-    /// Length of each run.
-    fn counts(&self) -> &[u32];
-    /// Whether a run has the value of the run before.
-    fn repeats(&self, i: usize) -> bool;
-    /// Appends the runs of a block.
+/// Values of blocks in the order of rows, of equal neighbours one.
+#[derive(Default)]
+struct Runs<V> {
+    values: V,
+    /// Runs of the current block: position of the value, number of values.
+    of_block: Vec<(u32, u32)>,
+}
+
+/// Takes in the values of blocks.
+trait RunValues {
+    /// Appends the values of a block.
     fn aggregate(&mut self, values: &AnyDecoder<'_>, string_bytes: usize) -> Result<()>;
-    /// The value of each run.
+    /// All values.
     fn array(self, ty: &DataType) -> Result<ArrayRef>;
 }
 
-#[derive(Default)]
-struct Words<T> {
-    values: Vec<T>,
-    counts: Vec<u32>,
-    /// First run of the current block, which is not merged with the run before.
-    first: usize,
-}
-
-impl<T: Decodable> Words<T> {
-    fn push(&mut self, value: T, count: u32) {
-        let last =
-            self.values.last().is_some_and(|last| *last == value) && self.values.len() > self.first;
-        if let Some(last) = self.counts.last_mut().filter(|_| last) {
-            *last += count;
-        } else {
-            self.values.push(value);
-            self.counts.push(count);
+impl<V> Runs<V> {
+    /// Appends a run of the value at a position.
+    fn push(&mut self, position: usize, count: u32) {
+        match self.of_block.last_mut() {
+            Some((last, all)) if *last as usize == position => *all += count,
+            _ => self.of_block.push((position as u32, count)),
         }
     }
 }
 
-impl<T: Decodable> Aggregator<T> for Words<T> {
+impl<T: Decodable> Runs<Vec<T>> {
+    fn word(&mut self, value: T, count: u32) {
+        if self.values.last() != Some(&value) {
+            self.values.push(value);
+        }
+        self.push(self.values.len() - 1, count);
+    }
+}
+
+impl<T: Decodable> Aggregator<T> for Runs<Vec<T>> {
     fn needs(&self) -> Needs {
         Needs::InOrder
     }
@@ -173,119 +165,58 @@ impl<T: Decodable> Aggregator<T> for Words<T> {
     fn values(&mut self, values: &[T]) -> Result<()> {
         for run in values.chunk_by(|a, b| a == b) {
             if let Some(value) = run.first() {
-                self.push(*value, run.len() as u32);
+                self.word(*value, run.len() as u32);
             }
         }
         Ok(())
     }
 
     fn runs(&mut self, values: &[T], counts: &[u32]) -> Result<()> {
-        if values.len() != counts.len() {
-            return Err(Error::internal("a count for each run expected"));
-        }
-        let (Some((first, values)), Some((count, counts))) =
-            (values.split_first(), counts.split_first())
-        else {
-            return Ok(());
-        };
-        self.push(*first, *count);
-        let differ = values.first() != Some(first) && values.array_windows().all(|[a, b]| a != b);
-        if differ {
-            self.values.extend_from_slice(values);
-            self.counts.extend_from_slice(counts);
-            return Ok(());
-        }
         let runs = values.iter().zip(counts);
-        runs.for_each(|(value, count)| self.push(*value, *count));
+        runs.for_each(|(value, count)| self.word(*value, *count));
         Ok(())
     }
 
     fn sum(&mut self, _: i128) -> Result<()> {
-        Ok(())
+        Err(Error::internal("runs have no sum"))
     }
 }
 
-impl<T: Decodable> Runs for Words<T> {
-    fn len(&self) -> usize {
-        self.values.len()
-    }
-
-    fn counts(&self) -> &[u32] {
-        &self.counts
-    }
-
-    fn repeats(&self, i: usize) -> bool {
-        i > 0 && self.values.get(i - 1) == self.values.get(i)
-    }
-
+impl<T: Decodable> RunValues for Runs<Vec<T>> {
     fn aggregate(&mut self, values: &AnyDecoder<'_>, _: usize) -> Result<()> {
-        self.first = self.values.len();
         typed::<T>(values)?.aggregate(None, self, &mut Scratch::default())
     }
 
     fn array(self, ty: &DataType) -> Result<ArrayRef> {
-        leaf_array(
-            ty,
-            DecodedValues::Words(T::TYPE, Buffer::from(as_bytes(&self.values))),
-            None,
-        )
+        let values = Buffer::from(as_bytes(&self.values));
+        leaf_array(ty, DecodedValues::Words(T::TYPE, values), None)
     }
 }
 
-struct Texts {
-    strings: StringsBuf,
-    counts: Vec<u32>,
-    first: usize,
-}
-
-impl Default for Texts {
-    fn default() -> Self {
-        Self {
-            strings: StringsBuf::new(),
-            counts: Vec::new(),
-            first: 0,
-        }
-    }
-}
-
-impl StringAggregator for Texts {
+impl StringAggregator for Runs<StringsBuf> {
     fn in_order(&self) -> bool {
         true
     }
 
     fn string(&mut self, string: &[u8], count: u32) -> Result<()> {
-        let strings = self.strings.as_strings();
-        let last = strings.len() > self.first && strings.get(strings.len() - 1) == string;
-        match self.counts.last_mut().filter(|_| last) {
-            Some(last) => *last += count,
-            None if string.len() > (u32::MAX as usize).saturating_sub(self.strings.data.len()) => {
-                return Err(Error::limit("runs of strings of more than 4 GiB"));
-            }
-            None => {
-                self.strings.push(string);
-                self.counts.push(count);
-            }
+        let strings = self.values.as_strings();
+        let count_before = strings.len();
+        let last = count_before.checked_sub(1).map(|last| strings.get(last));
+        if last == Some(string) {
+            self.push(count_before - 1, count);
+            return Ok(());
         }
+        if u32::try_from(self.values.data.len() + string.len()).is_err() {
+            return Err(Error::limit("runs of strings of more than 4 GiB"));
+        }
+        self.values.push(string);
+        self.push(count_before, count);
         Ok(())
     }
 }
 
-impl Runs for Texts {
-    fn len(&self) -> usize {
-        self.counts.len()
-    }
-
-    fn counts(&self) -> &[u32] {
-        &self.counts
-    }
-
-    fn repeats(&self, i: usize) -> bool {
-        let strings = self.strings.as_strings();
-        i > 0 && i < strings.len() && strings.get(i - 1) == strings.get(i)
-    }
-
+impl RunValues for Runs<StringsBuf> {
     fn aggregate(&mut self, values: &AnyDecoder<'_>, string_bytes: usize) -> Result<()> {
-        self.first = self.counts.len();
         let AnyDecoder::Bytes(decoder) = values else {
             return Err(Error::corrupt("byte strings expected"));
         };
@@ -293,19 +224,20 @@ impl Runs for Texts {
     }
 
     fn array(self, ty: &DataType) -> Result<ArrayRef> {
-        let StringsBuf { offsets, data } = self.strings;
+        let StringsBuf { offsets, data } = self.values;
         let large = i32::try_from(data.len()).is_err();
         let offsets = if large {
             Buffer::from_vec(offsets.into_iter().map(i64::from).collect())
         } else {
             Buffer::from_vec(offsets)
         };
+        let data = Buffer::from_vec(data);
         leaf_array(
             ty,
             DecodedValues::Bytes {
                 large,
                 offsets,
-                data: Buffer::from_vec(data),
+                data,
             },
             None,
         )
@@ -319,7 +251,7 @@ struct RowRuns {
     wanted: Range<usize>,
     /// The next row.
     at: usize,
-    /// Value of each run, by its number, or NULL.
+    /// Position of the value of each run, or NULL.
     values: Vec<Option<u32>>,
     /// End of each run, from the first wanted row on.
     ends: Vec<i32>,
@@ -334,68 +266,54 @@ impl RowRuns {
             return;
         }
         let end = (end - start) as i32;
-        let same = self.values.last() == Some(&value);
-        if let Some(last) = self.ends.last_mut().filter(|_| same) {
-            *last = end;
-        } else {
-            self.values.push(value);
-            self.ends.push(end);
+        match (self.values.last(), self.ends.last_mut()) {
+            (Some(last), Some(last_end)) if *last == value => *last_end = end,
+            _ => {
+                self.values.push(value);
+                self.ends.push(end);
+            }
         }
     }
 
-    /// Appends the rows of a block, whose runs are those from `first` on.
-    fn push_block(&mut self, block: &Block<'_>, first: usize, found: &impl Runs) -> Result<()> {
-        // The first run may continue the last one of the block before, or of several.
-        let mut own = first;
-        while found.repeats(own) {
-            own -= 1;
-        }
-        let value = |i: u32| if i as usize == first { own as u32 } else { i };
-        let counts = found.counts().get(first..);
-        let counts = counts.ok_or_else(|| Error::internal(format!("no run {first}")))?;
-        let mut runs = (first as u32..).map(value).zip(counts.iter().copied());
+    /// Appends the rows of a block, whose values are these runs.
+    fn push_block(&mut self, block: &Block<'_>, runs: &[(u32, u32)]) -> Result<()> {
         let Some(validity) = &block.validity else {
-            let whole = self.at >= self.wanted.start && self.at + block.len <= self.wanted.end;
-            if let Some((value, count)) = runs.next() {
-                self.push(Some(value), count as usize);
-            }
-            if !whole {
-                runs.for_each(|(value, count)| self.push(Some(value), count as usize));
-                return Ok(());
-            }
-            // All rows are wanted, and only the first run can continue one before.
-            for (value, count) in runs {
-                self.at += count as usize;
-                self.values.push(Some(value));
-                self.ends.push((self.at - self.wanted.start) as i32);
-            }
+            let runs = runs.iter();
+            runs.for_each(|(value, count)| self.push(Some(*value), *count as usize));
             return Ok(());
         };
-        let (mut value, mut left, mut row) = (0, 0, 0);
         // NULLs may have values, which mean nothing.
         let valued = !block.compacted && block.values.is_some();
-        let mut of_rows = |this: &mut Self, mut rows: usize, valid: bool| {
+        let (mut runs, mut value, mut left) = (runs.iter(), 0, 0);
+        for (valid, mut rows) in stretches(validity) {
             if !valid && !valued {
-                return this.push(None, rows);
+                self.push(None, rows);
+                continue;
             }
             while rows > 0 {
                 if left == 0 {
-                    let Some((next, count)) = runs.next() else {
-                        break;
-                    };
+                    let fewer = || Error::internal("fewer values than rows");
+                    let &(next, count) = runs.next().ok_or_else(fewer)?;
                     (value, left) = (next, count as usize);
                 }
                 let own = rows.min(left);
-                this.push(valid.then_some(value), own);
+                self.push(valid.then_some(value), own);
                 (rows, left) = (rows - own, left - own);
             }
-        };
-        for stretch in NullBuffer::new(boolean_buffer(validity.clone())).valid_slices() {
-            of_rows(self, stretch.0 - row, false);
-            of_rows(self, stretch.1 - stretch.0, true);
-            row = stretch.1;
         }
-        of_rows(self, block.len - row, false);
         Ok(())
     }
+}
+
+/// Stretches of rows that are valid, and of NULLs between them: the number of rows of each.
+fn stretches(validity: &Bitmap) -> impl Iterator<Item = (bool, usize)> {
+    let (mut row, len) = (0, validity.len() as u64);
+    let valid = validity.runs().chain(std::iter::once(len..len));
+    valid.flat_map(move |valid| {
+        let nulls = valid.start - std::mem::replace(&mut row, valid.end);
+        [
+            (false, nulls as usize),
+            (true, (valid.end - valid.start) as usize),
+        ]
+    })
 }

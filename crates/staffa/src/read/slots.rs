@@ -16,10 +16,9 @@ use staffa_kernels::{
     lengths_to_offsets_i64,
 };
 
-use crate::arrow::Leaf;
 use crate::decode::{
     AnyDecoder, Appended, Block, Decodable, Decoder, DictionaryStrings, Scratch, SelectedValues,
-    memory, no_code, take_bytes, take_codes,
+    memory, no_code, take_bytes, take_codes, words,
 };
 use crate::error::{Error, Result};
 use crate::values::{Bitmap, PhysicalType, expand, for_words, vector_len};
@@ -34,83 +33,65 @@ pub(crate) struct BlockSize {
 
 /// Memory for the values of one block.
 pub(crate) enum Slot<'o> {
-    Plain(PlainSlot<'o>),
+    /// Words; none for bits, and for leaves of validity alone.
+    Words(&'o mut [u8]),
     Strings(StringSlot<'o>),
     Views(ViewSlot<'o>),
 }
 
-/// Memory for the words of one block.
-pub(crate) struct PlainSlot<'o> {
-    leaf: &'o Leaf,
-    words: &'o mut [u8],
-    past_cache: bool,
-}
-
-/// Buffers that a thread uses again for its next block.
-#[derive(Default)]
-pub(crate) struct ThreadScratch {
-    pub cx: Scratch,
-    pub lengths: Vec<u32>,
-}
-
-impl Slot<'_> {
-    /// Decodes all values of a block. Returns bits, which need not begin with a byte of the output;
-    /// none for other types.
-    pub fn fill(self, block: &Block<'_>, scratch: &mut ThreadScratch) -> Result<Bitmap> {
-        match self {
-            Self::Plain(slot) => return slot.fill(block, &mut scratch.cx),
-            Self::Strings(slot) => fill_strings(slot, block, &mut scratch.cx)?,
-            Self::Views(mut slot) => fill_views(&mut slot, block, scratch)?,
-        }
-        Ok(Bitmap::default())
-    }
-}
-
-impl<'o> PlainSlot<'o> {
-    /// A slot for each block, out of the memory for all of them.
+impl<'o> Slot<'o> {
+    /// A slot of words of `width` bytes for each block, out of the memory for all of them; `None`
+    /// where there is less.
     pub fn cut(
-        leaf: &'o Leaf,
         mut words: &'o mut [u8],
-        past_cache: bool,
+        width: usize,
         blocks: impl Iterator<Item = BlockSize>,
-    ) -> Result<Vec<Self>> {
-        // Bits, and leaves of validity alone, have no words.
-        let width = leaf.ty.and_then(PhysicalType::width_bytes).unwrap_or(0);
+    ) -> Option<Vec<Self>> {
         let slot = |block: BlockSize| {
-            let (head, tail) = std::mem::take(&mut words)
-                .split_at_mut_checked(block.values * width)
-                .ok_or_else(|| Error::internal("blocks of more values than declared"))?;
-            words = tail;
-            Ok(Self {
-                leaf,
-                words: head,
-                past_cache,
-            })
+            let (own, rest) =
+                std::mem::take(&mut words).split_at_mut_checked(block.values * width)?;
+            words = rest;
+            Some(Self::Words(own))
         };
         blocks.map(slot).collect()
     }
 
-    fn fill(self, block: &Block<'_>, cx: &mut Scratch) -> Result<Bitmap> {
-        match self.leaf.ty {
-            None => {}
-            Some(PhysicalType::Bits) => return block.bits(),
-            Some(ty) => for_words!(ty, T => self.fill_words::<T>(block, cx)?, _ => {}),
+    /// Decodes all values of a block. Returns bits, which need not begin with a byte of the output;
+    /// none for other types.
+    pub fn fill(
+        self,
+        block: &Block<'_>,
+        ty: Option<PhysicalType>,
+        past_cache: bool,
+        cx: &mut Scratch,
+    ) -> Result<Bitmap> {
+        match (self, ty) {
+            (Self::Strings(slot), _) => fill_strings(slot, block, cx)?,
+            (Self::Views(mut slot), _) => fill_views(&mut slot, block, cx)?,
+            (Self::Words(_), None) => {}
+            (Self::Words(_), Some(PhysicalType::Bits)) => return block.bits(),
+            (Self::Words(words), Some(ty)) => {
+                for_words!(ty, T => fill_words::<T>(words, block, past_cache, cx)?, _ => {});
+            }
         }
         Ok(Bitmap::default())
     }
+}
 
-    fn fill_words<T: Decodable>(self, block: &Block<'_>, cx: &mut Scratch) -> Result<()> {
-        let out = places::<T>(self.words, block.len)?;
-        let Some(decoder) = &block.values else {
+fn fill_words<T: Decodable>(
+    words: &mut [u8],
+    block: &Block<'_>,
+    past_cache: bool,
+    cx: &mut Scratch,
+) -> Result<()> {
+    let out = places::<T>(words, block.len)?;
+    match &block.values {
+        None => {
             out.fill(T::default());
-            return Ok(());
-        };
-        let decoder = typed(decoder)?;
-        if self.past_cache {
-            block.words_past_cache(decoder, cx, out)
-        } else {
-            block.words(decoder, cx, out)
+            Ok(())
         }
+        Some(decoder) if past_cache => block.words_past_cache(typed(decoder)?, cx, out),
+        Some(decoder) => block.words(typed(decoder)?, cx, out),
     }
 }
 
@@ -145,22 +126,15 @@ fn accepted(views: bool) -> Result<()> {
 
 /// Decodes strings as views. Strings of a dictionary are checked and copied once, and each row
 /// copies a view.
-fn fill_views(
-    views: &mut ViewSlot<'_>,
-    block: &Block<'_>,
-    scratch: &mut ThreadScratch,
-) -> Result<()> {
-    let ThreadScratch { cx, lengths } = scratch;
+fn fill_views(views: &mut ViewSlot<'_>, block: &Block<'_>, cx: &mut Scratch) -> Result<()> {
     let Some(AnyDecoder::Bytes(decoder)) = &block.values else {
         return accepted(views.push_empty(block.len));
     };
     let Some(codes) = decoder.dictionary() else {
-        lengths.resize(block.len.max(lengths.len()), 0);
-        let (lengths, _) = lengths.split_at_mut(block.len);
-        let mut data = memory(block.string_bytes)?;
-        let found = block.strings(cx, lengths, data.as_mut_slice())?;
+        let (mut lengths, mut data) = (words::<u32>(block.len)?, memory(block.string_bytes)?);
+        let found = block.strings(cx, &mut lengths, data.as_mut_slice())?;
         let data = Buffer::from(Bytes::from_owner(data));
-        return accepted(found == block.string_bytes && views.push_strings(lengths, &data));
+        return accepted(found == block.string_bytes && views.push_strings(&lengths, &data));
     };
     let (dictionary, count) = (codes.strings()?, decoder.len());
     accepted(views.use_table(dictionary, codes.shared()))?;

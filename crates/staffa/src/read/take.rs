@@ -139,67 +139,82 @@ impl File {
 
 impl Selected {
     fn new(file: &File, rows: &RowSelection<'_>) -> Result<Self> {
+        match rows {
+            RowSelection::Range(rows) => Self::of_range(file, rows),
+            RowSelection::Mask(mask) => Self::of_mask(file, mask),
+            RowSelection::List(rows) => Self::of_list(file, rows),
+        }
+    }
+
+    fn of_range(file: &File, rows: &Range<u64>) -> Result<Self> {
         let (total, block_rows) = (file.num_rows(), file.block_rows() as u64);
-        let (groups, order, count) = match rows {
-            RowSelection::Range(rows) => {
-                if rows.start > rows.end || rows.end > total {
-                    let Range { start, end } = rows;
-                    return Err(Error::invalid(format!(
-                        "rows {start} to {end} are out of range, the table has {total} rows"
-                    )));
-                }
-                let own = |group: Range<u64>| {
-                    let start = rows.start.max(group.start);
-                    let end = rows.end.min(group.end).max(start);
-                    ChunkSelection::of_range(start - group.start..end - group.start, block_rows)
-                };
-                (groups(file, own), None, (rows.end - rows.start) as usize)
-            }
-            RowSelection::Mask(mask) => {
-                if mask.len() as u64 != total {
-                    return Err(Error::invalid(format!(
-                        "a mask of as many rows as the table has, {total}, expected, found {}",
-                        mask.len()
-                    )));
-                }
-                let marked = match mask.nulls().filter(|nulls| nulls.null_count() > 0) {
-                    Some(nulls) => Cow::Owned(mask.values() & nulls.inner()),
-                    None => Cow::Borrowed(mask.values()),
-                };
-                let own = |group: Range<u64>| {
-                    let (start, len) = (group.start as usize, (group.end - group.start) as usize);
-                    let bits = Bitmap::from_bytes(marked.values(), marked.offset() + start, len);
-                    ChunkSelection::of_bits(0, bits)
-                };
-                (groups(file, own), None, marked.count_set_bits())
-            }
-            RowSelection::List(rows) => {
-                if let Some((i, row)) = rows.iter().enumerate().find(|(_, row)| **row >= total) {
-                    return Err(Error::invalid(format!(
-                        "index {row} at position {i} is out of range, the table has {total} rows"
-                    )));
-                }
-                let ascending = rows.array_windows().all(|[a, b]| a < b);
-                let (sorted, order) = if ascending {
-                    (Cow::Borrowed(*rows), None)
-                } else {
-                    let (sorted, order) = in_order(rows, total)?;
-                    (Cow::Owned(sorted), Some(order))
-                };
-                let mut rest = sorted.as_ref();
-                let own = |group: Range<u64>| {
-                    let here = rest.partition_point(|row| *row < group.end);
-                    let (here, later) = rest.split_at(here);
-                    rest = later;
-                    let rows = here.iter().map(|row| row - group.start);
-                    ChunkSelection::of_list(rows.collect(), block_rows)
-                };
-                (groups(file, own), order, rows.len())
-            }
+        if rows.start > rows.end || rows.end > total {
+            let Range { start, end } = rows;
+            return Err(Error::invalid(format!(
+                "rows {start} to {end} are out of range, the table has {total} rows"
+            )));
+        }
+        let own = |group: Range<u64>| {
+            let start = rows.start.max(group.start);
+            let end = rows.end.min(group.end).max(start);
+            ChunkSelection::of_range(start - group.start..end - group.start, block_rows)
         };
         Ok(Self {
-            groups,
-            count,
+            groups: groups(file, own),
+            count: (rows.end - rows.start) as usize,
+            order: None,
+        })
+    }
+
+    fn of_mask(file: &File, mask: &BooleanArray) -> Result<Self> {
+        let total = file.num_rows();
+        if mask.len() as u64 != total {
+            return Err(Error::invalid(format!(
+                "a mask of as many rows as the table has, {total}, expected, found {}",
+                mask.len()
+            )));
+        }
+        let marked = match mask.nulls().filter(|nulls| nulls.null_count() > 0) {
+            Some(nulls) => Cow::Owned(mask.values() & nulls.inner()),
+            None => Cow::Borrowed(mask.values()),
+        };
+        let own = |group: Range<u64>| {
+            let (start, len) = (group.start as usize, (group.end - group.start) as usize);
+            let bits = Bitmap::from_bytes(marked.values(), marked.offset() + start, len);
+            ChunkSelection::of_bits(0, bits)
+        };
+        Ok(Self {
+            groups: groups(file, own),
+            count: marked.count_set_bits(),
+            order: None,
+        })
+    }
+
+    fn of_list(file: &File, rows: &[u64]) -> Result<Self> {
+        let (total, block_rows) = (file.num_rows(), file.block_rows() as u64);
+        if let Some((i, row)) = rows.iter().enumerate().find(|(_, row)| **row >= total) {
+            return Err(Error::invalid(format!(
+                "index {row} at position {i} is out of range, the table has {total} rows"
+            )));
+        }
+        let ascending = rows.array_windows().all(|[a, b]| a < b);
+        let (sorted, order) = if ascending {
+            (Cow::Borrowed(rows), None)
+        } else {
+            let (sorted, order) = in_order(rows, total)?;
+            (Cow::Owned(sorted), Some(order))
+        };
+        let mut rest = sorted.as_ref();
+        let own = |group: Range<u64>| {
+            let here = rest.partition_point(|row| *row < group.end);
+            let (here, later) = rest.split_at(here);
+            rest = later;
+            let rows = here.iter().map(|row| row - group.start);
+            ChunkSelection::of_list(rows.collect(), block_rows)
+        };
+        Ok(Self {
+            groups: groups(file, own),
+            count: rows.len(),
             order,
         })
     }
@@ -226,7 +241,7 @@ fn in_order(rows: &[u64], total: u64) -> Result<(Vec<u64>, Vec<u32>)> {
     if u32::try_from(rows.len()).is_err() {
         return Err(Error::limit(format!("{} rows at once", rows.len())));
     }
-    if total / SPARSE > rows.len() as u64 {
+    if total / SPARSE > rows.len() as u64 || u32::try_from(total).is_err() {
         let mut sorted = rows.to_vec();
         sorted.sort_unstable();
         sorted.dedup();
@@ -234,15 +249,10 @@ fn in_order(rows: &[u64], total: u64) -> Result<(Vec<u64>, Vec<u32>)> {
         let order = rows.iter().map(rank).collect();
         return Ok((sorted, order));
     }
-    let past = |row: &u64| Error::internal(format!("row {row} of {total}"));
-    let mut words = vec![0u64; total.div_ceil(64) as usize];
-    for row in rows {
-        *words
-            .get_mut((row / 64) as usize)
-            .ok_or_else(|| past(row))? |= 1 << (row % 64);
-    }
+    let mut bits = Bitmap::filled(total as usize, false);
+    rows.iter().for_each(|row| bits.set(*row as usize, true));
     let mut before = 0;
-    let ranks = words.iter().map(|word| {
+    let ranks = bits.words().iter().map(|word| {
         let rank = before;
         before += word.count_ones();
         rank
@@ -250,20 +260,12 @@ fn in_order(rows: &[u64], total: u64) -> Result<(Vec<u64>, Vec<u32>)> {
     let ranks: Vec<u32> = ranks.collect();
     let rank = |row: &u64| {
         let place = (row / 64) as usize;
-        let (word, before) = words
-            .get(place)
-            .zip(ranks.get(place))
-            .ok_or_else(|| past(row))?;
+        let found = bits.words().get(place).zip(ranks.get(place));
+        let past = || Error::internal(format!("row {row} of {total}"));
+        let (word, before) = found.ok_or_else(past)?;
         Ok(before + (word & ((1 << (row % 64)) - 1)).count_ones())
     };
     let order = rows.iter().map(rank).collect::<Result<_>>()?;
-    let mut sorted = Vec::with_capacity(before as usize);
-    for (start, &word) in (0u64..).step_by(64).zip(&words) {
-        let mut left = word;
-        while left != 0 {
-            sorted.push(start + u64::from(left.trailing_zeros()));
-            left &= left - 1;
-        }
-    }
-    Ok((sorted, order))
+    let sorted = bits.positions().into_iter().map(u64::from);
+    Ok((sorted.collect(), order))
 }

@@ -26,7 +26,7 @@ pub fn unpack_one_tail<T: Int>(packed: &[u8], width: u32, index: usize) -> Optio
     if width > T::BITS || end.div_ceil(8) > packed.len() {
         return None;
     }
-    Some(T::from_u64(read_bits(packed, end - width as usize, width)))
+    read_bits(packed, end - width as usize, width).map(T::from_u64)
 }
 
 fn pack_ints<T: Int>(values: &[T], width: u32, out: &mut Vec<u8>) -> bool {
@@ -79,17 +79,20 @@ fn unpack_body<T: Int>(packed: &[u8], width: u32, base: T, out: &mut [T]) -> boo
         out = tail;
     }
     for out in out {
-        *out = base.wrapping_add(T::from_u64(read_bits(packed, bit, width)));
+        let Some(value) = read_bits(packed, bit, width) else {
+            return false;
+        };
+        *out = base.wrapping_add(T::from_u64(value));
         bit += width as usize;
     }
     true
 }
 
-/// `width` bits from `bit` on; bits past the end are zero, since a value's last bytes have nothing
-/// behind them.
+/// `width` bits from `bit` on, of which those past the end are zero; `None` where `bit` is past the
+/// end.
 #[inline(always)]
-fn read_bits(packed: &[u8], bit: usize, width: u32) -> u64 {
-    let rest = packed.get(bit / 8..).unwrap_or(&[]);
+fn read_bits(packed: &[u8], bit: usize, width: u32) -> Option<u64> {
+    let rest = packed.get(bit / 8..)?;
     // Up to 7 bits of the byte before and 64 of the value take more than eight bytes.
     let word = if let Some(chunk) = rest.first_chunk::<16>() {
         u128::from_le_bytes(*chunk)
@@ -98,7 +101,7 @@ fn read_bits(packed: &[u8], bit: usize, width: u32) -> u64 {
         chunk[..rest.len()].copy_from_slice(rest);
         u128::from_le_bytes(chunk)
     };
-    (word >> (bit % 8)) as u64 & mask::<u64>(width)
+    Some((word >> (bit % 8)) as u64 & mask::<u64>(width))
 }
 
 #[cfg(test)]

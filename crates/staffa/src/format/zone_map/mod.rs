@@ -128,7 +128,7 @@ impl Bounds {
     }
 
     /// Whether a leaf of this type may have such bounds.
-    pub(crate) fn is_viable(&self, ty: Option<PhysicalType>, kind: Kind) -> bool {
+    pub(crate) fn matches_type(&self, ty: Option<PhysicalType>, kind: Kind) -> bool {
         match self {
             Self::None => true,
             Self::Bits(..) => ty == Some(PhysicalType::Bits),

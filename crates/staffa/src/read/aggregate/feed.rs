@@ -106,10 +106,8 @@ pub(super) fn feed(
         bits(decoder) => {
             let bits = decoder.bits()?;
             let bits = rows.map_or(Cow::Borrowed(&bits), |rows| Cow::Owned(bits.gathered(rows)));
-            for i in 0..bits.len() {
-                into.partials.iter_mut().for_each(|partial| partial.bit(bits.get(i)));
-            }
-            Ok(())
+            let mut partials = into.partials.iter_mut();
+            partials.try_for_each(|partial| (0..bits.len()).try_for_each(|i| partial.bit(bits.get(i))))
         },
         bytes(decoder) => decoder.aggregate(rows, block.string_bytes, &mut into, &mut cx),
     )

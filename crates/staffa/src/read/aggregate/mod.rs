@@ -20,6 +20,7 @@ mod sum;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -29,9 +30,9 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::filter::filter;
 use feed::{feed, feeds};
 use partial::PartialAggregate;
-use rayon::prelude::*;
 
-use super::batch::{RowRange, read_column};
+use super::batch::{RowRange, RowRanges, map_parallel, read_column};
+use super::cache::OpenBlock;
 use super::chunk_reader::ChunkReader;
 use super::scan::ScanTask;
 use super::{File, Reader};
@@ -81,12 +82,8 @@ impl Aggregate {
 
 impl fmt::Display for Aggregate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            Self::ALL
-                .iter()
-                .find(|(which, _)| which == self)
-                .map_or("", |(_, name)| name),
-        )
+        let known = Self::ALL.iter().find(|(which, _)| which == self);
+        f.write_str(known.map_or("", |(_, name)| name))
     }
 }
 
@@ -94,17 +91,13 @@ impl FromStr for Aggregate {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        Self::ALL
-            .iter()
-            .find(|(_, known)| *known == name)
-            .map(|(which, _)| *which)
-            .ok_or_else(|| {
-                let known: Vec<&str> = Self::ALL.iter().map(|(_, name)| *name).collect();
-                Error::invalid(format!(
-                    "no aggregate is called {name:?}; there are {}",
-                    known.join(", ")
-                ))
-            })
+        let found = Self::ALL.iter().find(|(_, known)| *known == name);
+        found.map(|(which, _)| *which).ok_or_else(|| {
+            let known = Self::ALL.map(|(_, name)| name).join(", ");
+            Error::invalid(format!(
+                "no aggregate is called {name:?}; there are {known}"
+            ))
+        })
     }
 }
 
@@ -139,10 +132,9 @@ impl File {
         filter: Option<&Predicate>,
     ) -> Result<RecordBatch> {
         let mut all = Aggregation::new(self.schema(), wanted)?;
-        if let Some(filter) = filter {
-            all.of_rows(self, filter)?;
-        } else {
-            each(&mut all.columns, |column| column.of_file(self))?;
+        match filter {
+            Some(filter) => all.of_rows(self, filter)?,
+            None => all.each(|column| column.of_file(self))?,
         }
         all.finish()
     }
@@ -164,15 +156,11 @@ pub fn aggregate_batches<S: AsRef<str>>(
     let mut all = Aggregation::new(schema, wanted)?;
     for batch in batches {
         let batch = batch?;
-        for column in &mut all.columns {
-            let found = batch
-                .columns()
-                .get(column.position)
-                .filter(|a| innermost(a.data_type()) == &column.ty);
-            let found = found.ok_or_else(|| {
-                Error::invalid(format!("the batch has no column {:?}", column.name))
-            })?;
-            column.push(found)?;
+        for column in all.columns.values_mut() {
+            let found = batch.columns().get(column.position);
+            let found = found.filter(|array| innermost(array.data_type()) == &column.ty);
+            let missing = || Error::invalid(format!("the batch has no column {:?}", column.name));
+            column.push(&plain(found.ok_or_else(missing)?)?)?;
         }
     }
     all.finish()
@@ -180,9 +168,10 @@ pub fn aggregate_batches<S: AsRef<str>>(
 
 /// The wanted aggregates, by column.
 struct Aggregation {
-    columns: Vec<Column>,
-    /// Position of each wanted aggregate: column, and partial of it.
-    order: Vec<(usize, usize)>,
+    /// By position in the schema.
+    columns: BTreeMap<usize, Column>,
+    /// Column and kind of each wanted aggregate.
+    order: Vec<(usize, Aggregate)>,
 }
 
 struct Column {
@@ -196,92 +185,70 @@ struct Column {
 
 impl Aggregation {
     fn new<S: AsRef<str>>(schema: &SchemaRef, wanted: &[(S, Aggregate)]) -> Result<Self> {
-        let mut all = Self {
-            columns: Vec::new(),
-            order: Vec::new(),
-        };
+        let (mut columns, mut order) = (BTreeMap::new(), Vec::new());
         for (name, which) in wanted {
-            let place = all.add(schema, name.as_ref(), *which)?;
-            all.order.push(place);
+            let (name, which) = (name.as_ref(), *which);
+            let found = schema.column_with_name(name);
+            let (position, field) = found.ok_or_else(|| unknown_column(name, schema))?;
+            let column = columns.entry(position).or_insert_with(|| Column {
+                name: name.to_owned(),
+                position,
+                ty: innermost(field.data_type()).clone(),
+                partials: Vec::new(),
+            });
+            column.add(which).map_err(|why| {
+                let ty = field.data_type();
+                Error::invalid(format!(
+                    "column {name:?} of type {ty} has no {which}: {why}"
+                ))
+            })?;
+            order.push((position, which));
         }
-        Ok(all)
+        Ok(Self { columns, order })
     }
 
-    /// The place of an aggregate, which is added where it is new.
-    fn add(&mut self, schema: &Schema, name: &str, which: Aggregate) -> Result<(usize, usize)> {
-        let found = schema.column_with_name(name);
-        let (position, field) = found.ok_or_else(|| unknown_column(name, schema))?;
-        let ty = innermost(field.data_type());
-        let refuse = |why: &str| {
-            Error::invalid(format!(
-                "column {name:?} of type {} has no {which}: {why}",
-                field.data_type()
-            ))
-        };
-        if ty.is_nested() || matches!(ty, DataType::Dictionary(..)) {
-            return Err(refuse("it is nested"));
-        }
-        let mut known = self.columns.iter_mut().enumerate();
-        let known = known.find(|(_, column)| column.position == position);
-        if let Some((place, column)) = known {
-            return Ok((place, column.add(which).map_err(|why| refuse(&why))?));
-        }
-        let mut column = Column {
-            name: name.to_owned(),
-            position,
-            ty: ty.clone(),
-            partials: Vec::new(),
-        };
-        let partial = column.add(which).map_err(|why| refuse(&why))?;
-        self.columns.push(column);
-        Ok((self.columns.len() - 1, partial))
+    /// Calls `of` with every column, in parallel where there are several and threads for them.
+    fn each(&mut self, of: impl Fn(&mut Column) -> Result<()> + Send + Sync) -> Result<()> {
+        map_parallel(self.columns.values_mut().collect(), of).map(drop)
     }
 
     /// Takes in the rows of a file that match: as many tasks at once as there are threads.
     fn of_rows(&mut self, file: &File, filter: &Predicate) -> Result<()> {
         let tested = file.column_positions(&filter.columns())?;
         let bound = filter.bind(file.schema())?;
-        let positions = self.columns.iter().map(|column| &column.position);
-        let flat = tested.iter().chain(positions).all(|c| file.is_flat(*c));
+        let mut columns = tested.iter().chain(self.columns.keys());
+        let flat = columns.all(|column| file.is_flat(*column));
         let step = if flat { file.block_rows() } else { usize::MAX };
-        let groups = file.footer().row_groups.iter().enumerate();
-        let tasks = groups.flat_map(|(row_group, rows)| {
-            let total = *rows as usize;
-            (0..total).step_by(step).map(move |start| {
-                let rows = start..start.saturating_add(step).min(total);
-                RowRange { row_group, rows }
-            })
-        });
-        let tasks: Vec<RowRange> = tasks.collect();
-        for tasks in tasks.chunks(rayon::current_num_threads()) {
-            let filtered = |range: &RowRange| {
-                let mut task = ScanTask::new(file, range.clone());
+        let mut ranges = RowRanges::of_file(file, step);
+        loop {
+            let tasks: Vec<RowRange> = ranges.by_ref().take(rayon::current_num_threads()).collect();
+            if tasks.is_empty() {
+                return self.each(|column| column.of_bounds(file));
+            }
+            let filtered = map_parallel(tasks, |range| {
+                let mut task = ScanTask::new(file, range);
                 let matches = task.matches(&bound)?;
                 Ok((task, matches))
-            };
-            let filtered: Vec<(ScanTask<'_>, Bitmap)> = if tasks.len() > 1 {
-                tasks.par_iter().map(filtered).collect::<Result<_>>()?
-            } else {
-                tasks.iter().map(filtered).collect::<Result<_>>()?
-            };
+            })?;
             let some = || filtered.iter().filter(|(_, matches)| !matches.is_zero());
-            each(&mut self.columns, |column| {
+            self.each(|column| {
                 some().try_for_each(|(task, matches)| {
-                    column.of_rows(file, task.range(), Some((task, matches)))
+                    column.of_rows(file, &task.range, Some((task, matches)))
                 })
             })?;
         }
-        each(&mut self.columns, |column| column.of_bounds(file))
     }
 
     fn finish(self) -> Result<RecordBatch> {
         let (mut fields, mut arrays) = (Vec::new(), Vec::new());
-        for (column, partial) in self.order {
-            let column = self.columns.get(column);
-            let found = column.and_then(|column| Some((column, column.partials.get(partial)?)));
-            let (column, (which, partial)) =
-                found.ok_or_else(|| Error::internal("an aggregate is missing"))?;
-            let array = partial.finish(&column.ty, &column.name)?;
+        for (position, which) in self.order {
+            let found = self.columns.get(&position).and_then(|column| {
+                let partial = column.partials.iter().find(|(known, _)| *known == which)?;
+                Some((column, &partial.1))
+            });
+            let missing = || Error::internal(format!("no {which} of column {position}"));
+            let (column, partial) = found.ok_or_else(missing)?;
+            let array = partial.finish(which, &column.ty, &column.name)?;
             let name = format!("{which}({})", column.name);
             fields.push(Field::new(name, array.data_type().clone(), true));
             arrays.push(array);
@@ -293,30 +260,28 @@ impl Aggregation {
 }
 
 impl Column {
-    /// The place of an aggregate, which is added where it is new; an error says why there is none.
-    fn add(&mut self, which: Aggregate) -> Result<usize, String> {
-        let mut known = self.partials.iter();
-        if let Some(place) = known.position(|(known, _)| *known == which) {
-            return Ok(place);
+    /// Adds an aggregate, once; an error says why there is none.
+    fn add(&mut self, which: Aggregate) -> Result<(), &'static str> {
+        if self.ty.is_nested() || matches!(self.ty, DataType::Dictionary(..)) {
+            return Err("it is nested");
         }
-        let partial = PartialAggregate::new(which, &self.ty)?;
-        self.partials.push((which, partial));
-        Ok(self.partials.len() - 1)
+        if self.partials.iter().all(|(known, _)| *known != which) {
+            self.partials
+                .push((which, PartialAggregate::new(which, &self.ty)?));
+        }
+        Ok(())
     }
 
-    /// Takes in an array.
+    /// Takes in an array of the innermost type.
     fn push(&mut self, array: &ArrayRef) -> Result<()> {
-        let array = plain(array)?;
         let mut partials = self.partials.iter_mut();
-        partials.try_for_each(|(_, partial)| partial.push(&array))
+        partials.try_for_each(|(_, partial)| partial.push(array))
     }
 
     /// Takes in all rows of a file.
     fn of_file(&mut self, file: &File) -> Result<()> {
-        for (row_group, &rows) in file.footer().row_groups.iter().enumerate() {
-            let rows = 0..rows as usize;
-            self.of_rows(file, &RowRange { row_group, rows }, None)?;
-        }
+        let mut groups = RowRanges::of_file(file, usize::MAX);
+        groups.try_for_each(|range| self.of_rows(file, &range, None))?;
         self.of_bounds(file)
     }
 
@@ -332,11 +297,8 @@ impl Column {
             let matches = filtered.map(|(_, matches)| matches);
             return self.push(&rows_of(&plain(&array)?, matches)?);
         };
-        let (reader, block_rows) = (
-            ChunkReader::new(file, leaf, range.row_group)?,
-            file.block_rows(),
-        );
-        for number in range.rows.start / block_rows..range.rows.end.div_ceil(block_rows) {
+        let reader = ChunkReader::new(file, leaf, range.row_group)?;
+        for number in file.blocks_of(&range.rows) {
             let entry = reader.block_entry(number)?;
             let first = entry.first_value as usize;
             let offset = first.checked_sub(range.rows.start);
@@ -346,8 +308,8 @@ impl Column {
             if matches.as_ref().is_some_and(Bitmap::is_zero) {
                 continue;
             }
-            let task = filtered.map(|(task, _)| task);
-            self.of_block(file, (leaf, &reader), number, task, matches.as_ref())?;
+            let known = filtered.and_then(|(task, _)| task.opened.get(&(leaf, number)));
+            self.of_block(&reader, number, known, matches.as_ref())?;
         }
         Ok(())
     }
@@ -355,28 +317,27 @@ impl Column {
     /// Takes in some rows of a block, or all.
     fn of_block(
         &mut self,
-        file: &File,
-        (leaf, reader): (usize, &ChunkReader<'_>),
+        reader: &ChunkReader<'_>,
         number: usize,
-        task: Option<&ScanTask<'_>>,
+        known: Option<&Arc<OpenBlock>>,
         matches: Option<&Bitmap>,
     ) -> Result<()> {
-        let entry = reader.block_entry(number)?;
+        let (file, entry) = (reader.file, reader.block_entry(number)?);
         let first = entry.first_value as usize;
         let range = RowRange {
             row_group: reader.row_group,
             rows: first..first + entry.values,
         };
-        let partials = self.partials.iter_mut().map(|(_, partial)| partial);
-        let mut open: Vec<&mut PartialAggregate> = partials
-            .filter_map(|partial| {
-                let done = match matches {
-                    None => partial.by_zone_map(entry, &range),
-                    Some(_) => partial.settled(entry),
-                };
-                (!done).then_some(partial)
-            })
-            .collect();
+        let mut open = Vec::new();
+        for (_, partial) in &mut self.partials {
+            let done = match matches {
+                None => partial.by_zone_map(entry, &range)?,
+                Some(_) => partial.settled(entry)?,
+            };
+            if !done {
+                open.push(partial);
+            }
+        }
         if open.is_empty() {
             return Ok(());
         }
@@ -385,8 +346,10 @@ impl Column {
             let array = rows_of(&array, matches)?;
             return open.iter_mut().try_for_each(|partial| partial.push(&array));
         }
-        let known = task.and_then(|task| task.opened(leaf, number));
-        let opened = known.map_or_else(|| reader.open_block(number, false), Ok)?;
+        let opened = match known {
+            Some(opened) => opened.clone(),
+            None => reader.open_block(number, false)?,
+        };
         let fed = opened.with(|block| feed(&mut open, block, reader.leaf.kind, matches));
         fed.map_err(|e| e.at(|p| reader.name_block(p, number)))
     }
@@ -404,26 +367,13 @@ impl Column {
     }
 }
 
-/// Calls `of` with every column, in parallel where there are several and threads for them.
-fn each(
-    columns: &mut [Column],
-    of: impl Fn(&mut Column) -> Result<()> + Send + Sync,
-) -> Result<()> {
-    if columns.len() < 2 || rayon::current_num_threads() < 2 {
-        return columns.iter_mut().try_for_each(of);
-    }
-    columns.par_iter_mut().try_for_each(of)
-}
-
 /// Some rows of an array, or all.
 fn rows_of(array: &ArrayRef, found: Option<&Bitmap>) -> Result<ArrayRef> {
     let Some(found) = found else {
         return Ok(array.clone());
     };
-    Ok(filter(
-        array,
-        &BooleanArray::new(boolean_buffer(found.clone()), None),
-    )?)
+    let found = BooleanArray::new(boolean_buffer(found.clone()), None);
+    Ok(filter(array, &found)?)
 }
 
 /// Runs and dictionaries cast to their values.

@@ -127,12 +127,8 @@ macro_rules! wide_numbers {
             }
 
             fn extreme(values: &[Self], _: Kind, largest: bool) -> Option<Self> {
-                let order = |word: &Self| $of(*word);
-                // The first of equal ones is as good as the last.
-                values.iter().copied().reduce(|best, word| {
-                    let less = order(&word) < order(&best);
-                    if less != largest && order(&word) != order(&best) { word } else { best }
-                })
+                let (values, order) = (values.iter().copied(), |word: &Self| $of(*word));
+                if largest { values.max_by_key(order) } else { values.min_by_key(order) }
             }
 
             fn ascend(values: &[Self], _: Kind) -> bool {

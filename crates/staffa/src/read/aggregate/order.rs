@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 use arrow_buffer::i256;
 
 use super::number::Number;
+use crate::error::{Error, Result};
 use crate::format::Bounds;
 use crate::predicate::Value;
 use crate::read::RowRange;
@@ -15,14 +16,17 @@ use crate::values::Kind;
 const UNCUT: usize = 15;
 
 /// The order of two values of one type, of floats the total order.
-fn order(a: &Value, b: &Value) -> Ordering {
-    match (a, b) {
+fn order(a: &Value, b: &Value) -> Result<Ordering> {
+    Ok(match (a, b) {
         (Value::Bit(a), Value::Bit(b)) => a.cmp(b),
         (Value::Int(a), Value::Int(b)) => a.cmp(b),
         (Value::Float(a), Value::Float(b)) => a.total_cmp(b),
         (Value::Bytes(a), Value::Bytes(b)) => a.cmp(b),
-        _ => Ordering::Equal,
-    }
+        _ => {
+            let what = format!("values of two types, {a:?} and {b:?}, have no order");
+            return Err(Error::internal(what));
+        }
+    })
 }
 
 /// Smallest and largest value of a block: of strings bounds, of floats `None` where there is a NaN.
@@ -45,167 +49,159 @@ fn min_and_max(bounds: &Bounds) -> Option<(Value, Value)> {
 
 /// The smallest or the largest value so far.
 pub(super) struct Extreme {
-    pub largest: bool,
+    /// Order of a better value and a worse one.
+    better: Ordering,
     pub best: Option<Value>,
     /// Bounds of blocks of strings that were not decoded.
     bounds: Vec<(Vec<u8>, RowRange)>,
 }
 
 impl Extreme {
-    pub fn new(largest: bool) -> Self {
+    pub fn smallest() -> Self {
         Self {
-            largest,
+            better: Ordering::Less,
             best: None,
             bounds: Vec::new(),
         }
     }
 
-    /// Whether `a` is better than `b`.
-    fn beats(&self, a: &Value, b: &Value) -> bool {
-        order(a, b)
-            == if self.largest {
-                Ordering::Greater
-            } else {
-                Ordering::Less
-            }
+    pub fn largest() -> Self {
+        Self {
+            better: Ordering::Greater,
+            ..Self::smallest()
+        }
+    }
+
+    pub fn is_largest(&self) -> bool {
+        self.better.is_gt()
+    }
+
+    /// Whether a value is better than the best so far.
+    fn beats(&self, value: &Value) -> Result<bool> {
+        let Some(best) = &self.best else {
+            return Ok(true);
+        };
+        Ok(order(value, best)? == self.better)
     }
 
     /// Takes in a value.
-    pub fn offer(&mut self, value: Value) {
-        if self
-            .best
-            .as_ref()
-            .is_none_or(|best| self.beats(&value, best))
-        {
+    pub fn offer(&mut self, value: Value) -> Result<()> {
+        if self.beats(&value)? {
             self.best = Some(value);
         }
+        Ok(())
     }
 
     /// Takes in the bounds of a block; `false` if it must be decoded.
-    pub fn by_bounds(&mut self, bounds: &Bounds, block: &RowRange) -> bool {
+    pub fn by_bounds(&mut self, bounds: &Bounds, block: &RowRange) -> Result<bool> {
         let Some((min, max)) = min_and_max(bounds) else {
-            return false;
+            return Ok(false);
         };
-        let same = order(&min, &max).is_eq();
+        let same = order(&min, &max)?.is_eq();
         let exact = match &min {
             // A largest bound may be rounded up, of any length; equal bounds are the value.
-            Value::Bytes(min) => min.len() <= UNCUT && (same || !self.largest),
+            Value::Bytes(min) => min.len() <= UNCUT && (same || !self.is_largest()),
             _ => true,
         };
-        match if self.largest { max } else { min } {
+        match if self.is_largest() { max } else { min } {
             Value::Bytes(bound) if !exact => self.bounds.push((bound, block.clone())),
-            value => self.offer(value),
+            value => self.offer(value)?,
         }
-        true
+        Ok(true)
     }
 
     /// The block with the best bound, if that is better than the best value so far.
     pub fn next_open(&mut self) -> Option<RowRange> {
-        let largest = self.largest;
         // The best bound last.
-        self.bounds
-            .sort_by(|(a, _), (b, _)| if largest { a.cmp(b) } else { b.cmp(a) });
-        let (bound, block) = self.bounds.pop()?;
-        match &self.best {
-            Some(Value::Bytes(best))
-                if if largest {
-                    *best >= bound
-                } else {
-                    *best <= bound
-                } =>
-            {
-                None
-            }
-            _ => Some(block),
+        self.bounds.sort_by(|(a, _), (b, _)| a.cmp(b));
+        if !self.is_largest() {
+            self.bounds.reverse();
         }
+        let (bound, block) = self.bounds.pop()?;
+        self.string_beats(&bound).then_some(block)
     }
 
     /// Whether no value within these bounds is better than the best so far.
-    pub fn settled(&self, bounds: &Bounds) -> bool {
-        let Some((best, (min, max))) = self.best.as_ref().zip(min_and_max(bounds)) else {
-            return false;
-        };
-        !self.beats(if self.largest { &max } else { &min }, best)
+    pub fn settled(&self, bounds: &Bounds) -> Result<bool> {
+        match min_and_max(bounds).filter(|_| self.best.is_some()) {
+            Some((_, max)) if self.is_largest() => Ok(!self.beats(&max)?),
+            Some((min, _)) => Ok(!self.beats(&min)?),
+            None => Ok(false),
+        }
+    }
+
+    fn string_beats(&self, string: &[u8]) -> bool {
+        match &self.best {
+            Some(Value::Bytes(best)) => string.cmp(best) == self.better,
+            _ => true,
+        }
     }
 
     /// Takes in a string.
     pub fn string(&mut self, string: &[u8]) {
-        let beats = match &self.best {
-            Some(Value::Bytes(best)) if self.largest => string > best.as_slice(),
-            Some(Value::Bytes(best)) => string < best.as_slice(),
-            _ => true,
-        };
-        if beats {
+        if self.string_beats(string) {
             self.best = Some(Value::Bytes(string.to_vec()));
         }
     }
 }
 
 /// Whether values ascend.
+#[derive(Default)]
 pub(super) struct Sorted {
-    pub so_far: bool,
+    /// Whether one was less than the one before it.
+    pub fails: bool,
     /// Last value that is not NULL.
     last: Option<Value>,
 }
 
 impl Sorted {
-    pub fn new() -> Self {
-        Self {
-            so_far: true,
-            last: None,
-        }
-    }
-
     /// Takes in the bounds of a block; `false` if it must be decoded.
-    pub fn by_bounds(&mut self, bounds: &Bounds) -> bool {
-        if !self.so_far {
-            return true;
+    pub fn by_bounds(&mut self, bounds: &Bounds) -> Result<bool> {
+        if self.fails {
+            return Ok(true);
         }
         let Some((min, max)) = min_and_max(bounds) else {
-            return false;
+            return Ok(false);
         };
         let cut = matches!(&max, Value::Bytes(_));
-        if let Some(last) = &self.last
-            && order(if cut { &max } else { &min }, last).is_lt()
-        {
-            self.so_far = false;
-            return true;
-        }
-        if !cut && order(&min, &max).is_eq() {
+        self.fails = !self.follows(if cut { &max } else { &min })?;
+        let same = !cut && order(&min, &max)?.is_eq();
+        if same && !self.fails {
             self.last = Some(max);
-            return true;
         }
-        false
+        Ok(self.fails || same)
     }
 
-    fn follows(&self, value: &Value) -> bool {
-        self.last
-            .as_ref()
-            .is_none_or(|last| order(last, value).is_le())
+    /// Whether a value is not less than the last one.
+    fn follows(&self, value: &Value) -> Result<bool> {
+        let Some(last) = &self.last else {
+            return Ok(true);
+        };
+        Ok(order(last, value)?.is_le())
     }
 
     /// Takes in a value.
-    pub fn next(&mut self, value: Value) {
-        self.so_far = self.so_far && self.follows(&value);
+    pub fn next(&mut self, value: Value) -> Result<()> {
+        self.fails = self.fails || !self.follows(&value)?;
         self.last = Some(value);
+        Ok(())
     }
 
     /// Takes in numbers.
-    pub fn numbers<T: Number>(&mut self, values: &[T], kind: Kind) {
-        if let (Some(first), Some(last)) = (values.first(), values.last())
-            && self.so_far
-        {
-            self.so_far = self.follows(&first.value(kind)) && T::ascend(values, kind);
+    pub fn numbers<T: Number>(&mut self, values: &[T], kind: Kind) -> Result<()> {
+        if let (Some(first), Some(last), false) = (values.first(), values.last(), self.fails) {
+            self.fails = !self.follows(&first.value(kind))? || !T::ascend(values, kind);
             self.last = Some(last.value(kind));
         }
+        Ok(())
     }
 
     /// Takes in a string.
     pub fn string(&mut self, string: &[u8]) {
         match &mut self.last {
-            _ if !self.so_far => {}
+            _ if self.fails => {}
             Some(Value::Bytes(last)) => {
-                self.so_far = last.as_slice() <= string;
+                self.fails = string < last.as_slice();
                 last.clear();
                 last.extend_from_slice(string);
             }

@@ -1,12 +1,11 @@
-//! One aggregate of one column, as far as values were taken in.
+//! One aggregate of the values of one column, as far as they were taken in.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, new_null_array};
-use arrow_buffer::{NullBuffer, i256};
+use arrow_buffer::{BooleanBuffer, i256};
 use arrow_schema::DataType;
 use staffa_kernels::U256;
 
@@ -22,11 +21,9 @@ use crate::predicate::{Value, array_of_one};
 use crate::read::RowRange;
 use crate::values::Kind;
 
-/// An aggregate of one column, as far as values were taken in.
+/// An aggregate of the values of one column, as far as they were taken in.
 pub(super) enum PartialAggregate {
-    Rows(u64),
-    Count(u64),
-    Nulls(u64),
+    Counts { rows: u64, nulls: u64 },
     Extreme(Extreme),
     Sum(Sum),
     Distinct(Distinct),
@@ -35,114 +32,105 @@ pub(super) enum PartialAggregate {
 
 impl PartialAggregate {
     /// An aggregate of no values; an error says why the type has none.
-    pub(super) fn new(which: Aggregate, ty: &DataType) -> Result<Self, String> {
+    pub(super) fn new(which: Aggregate, ty: &DataType) -> Result<Self, &'static str> {
         let ordered = !matches!(ty, DataType::Interval(_));
+        let summed = ty.is_numeric() || matches!(ty, DataType::Boolean | DataType::Duration(_));
         Ok(match which {
-            Aggregate::Rows => Self::Rows(0),
-            Aggregate::Count => Self::Count(0),
-            Aggregate::Nulls => Self::Nulls(0),
-            Aggregate::Min | Aggregate::Max if ordered => {
-                Self::Extreme(Extreme::new(which == Aggregate::Max))
+            Aggregate::Rows | Aggregate::Count | Aggregate::Nulls => {
+                Self::Counts { rows: 0, nulls: 0 }
             }
-            Aggregate::Sorted if ordered => Self::Sorted(Sorted::new()),
+            Aggregate::Min if ordered => Self::Extreme(Extreme::smallest()),
+            Aggregate::Max if ordered => Self::Extreme(Extreme::largest()),
+            Aggregate::Sorted if ordered => Self::Sorted(Sorted::default()),
             Aggregate::Min | Aggregate::Max | Aggregate::Sorted => {
-                return Err("its values have no order".into());
+                return Err("its values have no order");
             }
-            Aggregate::Sum => match ty {
-                DataType::Boolean | DataType::Duration(_) => Self::Sum(Sum::default()),
-                ty if ty.is_numeric() => Self::Sum(Sum::default()),
-                _ => return Err("a type of numbers, booleans or durations expected".into()),
-            },
+            Aggregate::Sum if summed => Self::Sum(Sum::default()),
+            Aggregate::Sum => return Err("a type of numbers, booleans or durations expected"),
             Aggregate::Distinct => Self::Distinct(Distinct::default()),
         })
     }
 
     /// Takes in a block by its zone map; `false` if it must be decoded.
-    pub(super) fn by_zone_map(&mut self, entry: &BlockEntry, block: &RowRange) -> bool {
-        let (zone, rows) = (&entry.zone, entry.values as u64);
-        let count = rows.saturating_sub(zone.nulls);
+    pub(super) fn by_zone_map(&mut self, entry: &BlockEntry, block: &RowRange) -> Result<bool> {
+        let (bounds, nulls) = (&entry.zone.bounds, entry.zone.nulls);
+        let count = (entry.values as u64).saturating_sub(nulls);
+        self.count(entry.values as u64, nulls);
         match self {
-            Self::Rows(all) => *all += rows,
-            Self::Count(all) => *all += count,
-            Self::Nulls(all) => *all += zone.nulls,
-            _ if count == 0 => {}
-            Self::Extreme(own) => return own.by_bounds(&zone.bounds, block),
-            Self::Sum(own) => return own.by_bounds(&zone.bounds, count),
-            Self::Sorted(own) => return own.by_bounds(&zone.bounds),
-            Self::Distinct(_) => return false,
+            Self::Counts { .. } => Ok(true),
+            _ if count == 0 => Ok(true),
+            Self::Extreme(own) => own.by_bounds(bounds, block),
+            Self::Sum(own) => Ok(own.by_bounds(bounds, count)),
+            Self::Sorted(own) => own.by_bounds(bounds),
+            Self::Distinct(_) => Ok(false),
         }
-        true
     }
 
     /// Whether no row of a block can change the result, by its zone map.
-    pub(super) fn settled(&self, entry: &BlockEntry) -> bool {
+    pub(super) fn settled(&self, entry: &BlockEntry) -> Result<bool> {
         match self {
             Self::Extreme(own) => own.settled(&entry.zone.bounds),
-            Self::Sorted(own) => !own.so_far,
-            _ => false,
+            Self::Sorted(own) => Ok(own.fails),
+            Self::Counts { .. } | Self::Sum(_) | Self::Distinct(_) => Ok(false),
         }
     }
 
     /// Counts rows, and the NULLs among them.
-    pub(super) fn count(&mut self, rows: u64, nulls: u64) {
-        match self {
-            Self::Rows(all) => *all += rows,
-            Self::Count(all) => *all += rows - nulls,
-            Self::Nulls(all) => *all += nulls,
-            Self::Extreme(_) | Self::Sum(_) | Self::Distinct(_) | Self::Sorted(_) => {}
+    pub(super) fn count(&mut self, more_rows: u64, more_nulls: u64) {
+        if let Self::Counts { rows, nulls } = self {
+            *rows += more_rows;
+            *nulls += more_nulls;
         }
     }
 
     /// Values needed of a decoder; `None` where their number is enough.
     pub(super) fn needs(&self, kind: Kind, wide: bool) -> Option<Needs> {
-        match self {
-            Self::Rows(_) | Self::Count(_) | Self::Nulls(_) => None,
+        Some(match self {
+            Self::Counts { .. } => return None,
             // Floats are added up in their order; where 256 bits may overflow, so are integers.
-            Self::Sum(_) if kind == Kind::Float || wide => Some(Needs::InOrder),
-            Self::Sum(_) => Some(Needs::Sum(kind)),
-            Self::Extreme(_) | Self::Distinct(_) => Some(Needs::Once),
-            Self::Sorted(_) => Some(Needs::InOrder),
-        }
+            Self::Sum(_) if kind == Kind::Float || wide => Needs::InOrder,
+            Self::Sum(_) => Needs::Sum(kind),
+            Self::Extreme(_) | Self::Distinct(_) => Needs::Once,
+            Self::Sorted(_) => Needs::InOrder,
+        })
     }
 
     /// Takes in an array of the column's innermost type.
     pub(super) fn push(&mut self, array: &ArrayRef) -> Result<()> {
-        let nulls = array.logical_null_count();
+        let (ty, nulls) = (array.data_type(), array.logical_null_count());
         self.count(array.len() as u64, nulls as u64);
         if nulls == array.len() {
             return Ok(());
         }
-        let ty = array.data_type();
         if let Some(bits) = array.as_boolean_opt() {
-            bits.iter().flatten().for_each(|bit| self.bit(bit));
-            return Ok(());
+            return bits.iter().flatten().try_for_each(|bit| self.bit(bit));
         }
-        let Some((kind, width)) = kind_of(ty).zip(ty.primitive_width()) else {
-            let mut done = Ok(());
-            each_string(array, &mut |string| {
-                if done.is_ok() {
-                    done = self.string(string);
-                }
-            });
-            return done;
-        };
-        match width {
-            1 => self.array::<u8>(array, kind),
-            2 => self.array::<u16>(array, kind),
-            4 => self.array::<u32>(array, kind),
-            8 => self.array::<u64>(array, kind),
-            16 => self.array::<u128>(array, kind),
-            _ => self.array::<U256>(array, kind),
+        match kind_of(ty).zip(ty.primitive_width()) {
+            Some((kind, 1)) => self.words::<u8>(array, kind),
+            Some((kind, 2)) => self.words::<u16>(array, kind),
+            Some((kind, 4)) => self.words::<u32>(array, kind),
+            Some((kind, 8)) => self.words::<u64>(array, kind),
+            Some((kind, 16)) => self.words::<u128>(array, kind),
+            Some((kind, _)) => self.words::<U256>(array, kind),
+            None => {
+                let strings = arrow_cast::cast(array, &DataType::BinaryView)?;
+                let mut strings = strings.as_binary_view().iter().flatten();
+                strings.try_for_each(|string| self.string(string))
+            }
         }
     }
 
-    fn array<T: Number>(&mut self, array: &ArrayRef, kind: Kind) -> Result<()> {
+    fn words<T: Number>(&mut self, array: &ArrayRef, kind: Kind) -> Result<()> {
         let words = words_of::<T>(array)?;
-        let short = || Error::internal("a word for each row expected");
-        for range in valid(words.len(), array.nulls()) {
-            self.numbers(words.get(range).ok_or_else(short)?, None, kind)?;
-        }
-        Ok(())
+        let valid = match array.nulls() {
+            Some(nulls) => nulls.inner().clone(),
+            None => BooleanBuffer::new_set(words.len()),
+        };
+        valid.set_slices().try_for_each(|(start, end)| {
+            let words = words.get(start..end);
+            let short = || Error::internal("a word for each row expected");
+            self.numbers(words.ok_or_else(short)?, None, kind)
+        })
     }
 
     /// Takes in numbers, each once or `counts` times.
@@ -156,11 +144,10 @@ impl PartialAggregate {
             return Ok(());
         }
         match self {
-            Self::Rows(_) | Self::Count(_) | Self::Nulls(_) => {}
+            Self::Counts { .. } => {}
             Self::Extreme(own) => {
-                if let Some(value) = T::extreme(values, kind, own.largest) {
-                    own.offer(value.value(kind));
-                }
+                let best = T::extreme(values, kind, own.is_largest());
+                return best.map_or(Ok(()), |best| own.offer(best.value(kind)));
             }
             Self::Sum(own) => {
                 own.some = true;
@@ -170,7 +157,7 @@ impl PartialAggregate {
                 }
             }
             Self::Distinct(own) => return own.numbers(values),
-            Self::Sorted(own) => own.numbers(values, kind),
+            Self::Sorted(own) => return own.numbers(values, kind),
         }
         Ok(())
     }
@@ -184,23 +171,22 @@ impl PartialAggregate {
     }
 
     /// Takes in a boolean.
-    pub(super) fn bit(&mut self, bit: bool) {
+    pub(super) fn bit(&mut self, bit: bool) -> Result<()> {
         match self {
-            Self::Rows(_) | Self::Count(_) | Self::Nulls(_) => {}
-            Self::Extreme(own) => own.offer(Value::Bit(bit)),
-            Self::Sum(own) => {
-                own.some = true;
-                own.int(i256::from_i128(bit.into()));
-            }
+            Self::Counts { .. } => {}
+            Self::Extreme(own) => return own.offer(Value::Bit(bit)),
+            Self::Sum(_) => self.sum(bit.into()),
             Self::Distinct(own) => drop(own.words.insert(bit.into())),
-            Self::Sorted(own) => own.next(Value::Bit(bit)),
+            Self::Sorted(own) => return own.next(Value::Bit(bit)),
         }
+        Ok(())
     }
 
     /// Takes in a string.
     pub(super) fn string(&mut self, string: &[u8]) -> Result<()> {
         match self {
-            Self::Rows(_) | Self::Count(_) | Self::Nulls(_) | Self::Sum(_) => {}
+            Self::Counts { .. } => {}
+            Self::Sum(_) => return Err(Error::internal("strings have no sum")),
             Self::Extreme(own) => own.string(string),
             Self::Distinct(own) => return own.string(string),
             Self::Sorted(own) => own.string(string),
@@ -218,56 +204,21 @@ impl PartialAggregate {
     }
 
     /// The result as an array of one value.
-    pub(super) fn finish(&self, ty: &DataType, column: &str) -> Result<ArrayRef> {
-        let count = |count: u64| Arc::new(Int64Array::from(vec![count as i64]));
-        Ok(match self {
-            Self::Rows(all) | Self::Count(all) | Self::Nulls(all) => count(*all),
-            Self::Extreme(own) => own
-                .best
-                .as_ref()
-                .map_or_else(|| Ok(new_null_array(ty, 1)), |best| array_of_one(ty, best))?,
-            Self::Sum(own) => own.finish(ty, column)?,
-            Self::Distinct(own) => count(own.count()),
-            Self::Sorted(own) => Arc::new(BooleanArray::from(vec![own.so_far])),
-        })
-    }
-}
-
-/// Ranges of rows that are not NULL.
-fn valid(len: usize, nulls: Option<&NullBuffer>) -> Vec<Range<usize>> {
-    match nulls {
-        Some(nulls) if nulls.null_count() > 0 => nulls
-            .valid_slices()
-            .map(|(start, end)| start..end)
-            .collect(),
-        _ => std::iter::once(0..len).collect(),
-    }
-}
-
-/// Calls `with` with each string that is not NULL.
-fn each_string<'a>(array: &'a ArrayRef, with: &mut dyn FnMut(&'a [u8])) {
-    match array.data_type() {
-        DataType::Utf8 => array
-            .as_string::<i32>()
-            .iter()
-            .flatten()
-            .for_each(|s| with(s.as_bytes())),
-        DataType::LargeUtf8 => array
-            .as_string::<i64>()
-            .iter()
-            .flatten()
-            .for_each(|s| with(s.as_bytes())),
-        DataType::Utf8View => array
-            .as_string_view()
-            .iter()
-            .flatten()
-            .for_each(|s| with(s.as_bytes())),
-        DataType::Binary => array.as_binary::<i32>().iter().flatten().for_each(with),
-        DataType::LargeBinary => array.as_binary::<i64>().iter().flatten().for_each(with),
-        DataType::BinaryView => array.as_binary_view().iter().flatten().for_each(with),
-        DataType::FixedSizeBinary(_) => {
-            array.as_fixed_size_binary().iter().flatten().for_each(with);
+    pub(super) fn finish(&self, which: Aggregate, ty: &DataType, column: &str) -> Result<ArrayRef> {
+        let count = |count: u64| -> ArrayRef { Arc::new(Int64Array::from(vec![count as i64])) };
+        match self {
+            Self::Counts { rows, nulls } => Ok(count(match which {
+                Aggregate::Rows => *rows,
+                Aggregate::Nulls => *nulls,
+                _ => rows - nulls,
+            })),
+            Self::Extreme(own) => match &own.best {
+                Some(best) => array_of_one(ty, best),
+                None => Ok(new_null_array(ty, 1)),
+            },
+            Self::Sum(own) => own.finish(ty, column),
+            Self::Distinct(own) => Ok(count(own.count())),
+            Self::Sorted(own) => Ok(Arc::new(BooleanArray::from(vec![!own.fails]))),
         }
-        _ => {}
     }
 }

@@ -3,16 +3,14 @@
 
 use std::sync::Arc;
 
-use arrow_array::{
-    ArrayRef, Decimal128Array, Decimal256Array, Float64Array, UInt64Array, make_array,
-    new_null_array,
-};
-use arrow_buffer::{Buffer, i256};
-use arrow_data::ArrayData;
+use arrow_array::types::{Decimal128Type, Decimal256Type, DecimalType};
+use arrow_array::{ArrayRef, Float64Array, new_null_array};
+use arrow_buffer::i256;
 use arrow_schema::{DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType};
 
 use crate::error::{Error, Result};
 use crate::format::Bounds;
+use crate::predicate::{Value, array_of_one};
 
 /// The sum so far.
 #[derive(Default)]
@@ -52,67 +50,54 @@ impl Sum {
 
     /// The sum as an array of one value, in the type of sums of `ty`.
     pub fn finish(&self, ty: &DataType, column: &str) -> Result<ArrayRef> {
-        let (ty, name) = match ty {
-            DataType::Decimal32(_, scale)
-            | DataType::Decimal64(_, scale)
-            | DataType::Decimal128(_, scale) => (
-                DataType::Decimal128(DECIMAL128_MAX_PRECISION, *scale),
-                "38 digits",
-            ),
-            DataType::Decimal256(_, scale) => (
-                DataType::Decimal256(DECIMAL256_MAX_PRECISION, *scale),
-                "76 digits",
-            ),
-            ty @ DataType::Duration(_) => (ty.clone(), "64 bits"),
-            ty if ty.is_floating() => (DataType::Float64, ""),
-            ty if ty.is_signed_integer() => (DataType::Int64, "64 bits"),
-            _ => (DataType::UInt64, "64 bits without a sign"),
-        };
+        let (ty, name) = type_of_sums(ty);
         if !self.some {
             return Ok(new_null_array(&ty, 1));
         }
-        let beyond = || Error::invalid(format!("the sum of column {column:?} does not fit {name}"));
-        if self.beyond {
-            return Err(beyond());
+        if ty == DataType::Float64 {
+            return Ok(Arc::new(Float64Array::from(vec![self.float])));
         }
-        let word = self.int.to_i128();
-        let digits = |e| {
-            if matches!(e, arrow_schema::ArrowError::InvalidArgumentError(_)) {
-                beyond()
-            } else {
-                e.into()
-            }
-        };
-        Ok(match ty {
-            DataType::Decimal128(precision, scale) => {
-                let array = Decimal128Array::from(vec![word.ok_or_else(beyond)?]);
-                array
-                    .validate_decimal_precision(precision)
-                    .map_err(digits)?;
-                Arc::new(array.with_precision_and_scale(precision, scale)?)
-            }
-            DataType::Decimal256(precision, scale) => {
-                let array = Decimal256Array::from(vec![self.int]);
-                array
-                    .validate_decimal_precision(precision)
-                    .map_err(digits)?;
-                Arc::new(array.with_precision_and_scale(precision, scale)?)
-            }
-            DataType::Float64 => Arc::new(Float64Array::from(vec![self.float])),
-            DataType::UInt64 => {
-                let sum = word
-                    .and_then(|word| u64::try_from(word).ok())
-                    .ok_or_else(beyond)?;
-                Arc::new(UInt64Array::from(vec![sum]))
-            }
-            // Signed integers and durations.
-            ty => {
-                let sum = word
-                    .and_then(|word| i64::try_from(word).ok())
-                    .ok_or_else(beyond)?;
-                let bytes = Buffer::from(sum.to_le_bytes());
-                make_array(ArrayData::builder(ty).len(1).add_buffer(bytes).build()?)
-            }
-        })
+        if self.beyond || !fits(&ty, self.int) {
+            return Err(Error::invalid(format!(
+                "the sum of column {column:?} does not fit {name}"
+            )));
+        }
+        array_of_one(&ty, &Value::Int(self.int))
+    }
+}
+
+/// The type of sums of a type, and the name of its range.
+fn type_of_sums(ty: &DataType) -> (DataType, &'static str) {
+    match ty {
+        DataType::Decimal32(_, scale)
+        | DataType::Decimal64(_, scale)
+        | DataType::Decimal128(_, scale) => (
+            DataType::Decimal128(DECIMAL128_MAX_PRECISION, *scale),
+            "38 digits",
+        ),
+        DataType::Decimal256(_, scale) => (
+            DataType::Decimal256(DECIMAL256_MAX_PRECISION, *scale),
+            "76 digits",
+        ),
+        ty @ DataType::Duration(_) => (ty.clone(), "64 bits"),
+        ty if ty.is_floating() => (DataType::Float64, ""),
+        ty if ty.is_signed_integer() => (DataType::Int64, "64 bits"),
+        _ => (DataType::UInt64, "64 bits without a sign"),
+    }
+}
+
+/// Whether a type of sums holds an integer.
+fn fits(ty: &DataType, value: i256) -> bool {
+    let word = value.to_i128();
+    match ty {
+        DataType::Decimal128(precision, _) => {
+            word.is_some_and(|word| Decimal128Type::is_valid_decimal_precision(word, *precision))
+        }
+        DataType::Decimal256(precision, _) => {
+            Decimal256Type::is_valid_decimal_precision(value, *precision)
+        }
+        DataType::UInt64 => word.is_some_and(|word| u64::try_from(word).is_ok()),
+        // Signed integers and durations.
+        _ => word.is_some_and(|word| i64::try_from(word).is_ok()),
     }
 }

@@ -18,7 +18,7 @@ pub(super) use task::ScanTask;
 
 use self::reader::{Filter, ScanPlan};
 use super::File;
-use super::batch::RowRange;
+use super::batch::{RowRange, RowRanges};
 use super::dictionary::with_dictionaries;
 use super::prefetch::{Prefetch, thread_pool};
 use super::run_ends::with_run_ends;
@@ -202,26 +202,19 @@ impl Scan {
     /// ```
     pub fn splits(&self, rows: usize) -> Result<Vec<Split>> {
         let (file, columns, filter) = (&self.file, self.positions()?, self.bound_filter()?);
-        let block_rows = file.block_rows();
         let step = if is_flat(file, &columns, filter.as_ref()) {
-            rows.div_ceil(block_rows).max(1).saturating_mul(block_rows)
+            rows.max(1).checked_next_multiple_of(file.block_rows())
         } else {
-            usize::MAX
+            None
         };
-        let mut splits = Vec::new();
-        for (row_group, &count) in file.footer().row_groups.iter().enumerate() {
-            let count = count as usize;
-            let mut start = 0;
-            while start < count {
-                let rows = start..start.saturating_add(step).min(count);
-                start = rows.end;
-                let task = ScanTask::new(file, RowRange { row_group, rows });
-                if filter.as_ref().is_none_or(|f| task.may_match(&f.bound)) {
-                    splits.push(Split(task.into_range()));
-                }
-            }
-        }
-        Ok(splits)
+        let ranges = RowRanges::of_file(file, step.unwrap_or(usize::MAX));
+        let tasks = ranges.map(|range| ScanTask::new(file, range));
+        let may_match = |task: &ScanTask<'_>| match &filter {
+            Some(filter) => task.may_match(&filter.bound),
+            None => true,
+        };
+        let splits = tasks.filter(may_match);
+        Ok(splits.map(|task| Split(task.range)).collect())
     }
 
     /// Reads only the rows of `split`; offset and limit count within it.
@@ -260,12 +253,16 @@ impl Scan {
         self.file.check_encodings(columns.iter().chain(filtered))?;
         let block_rows = self.file.block_rows();
         let task_rows = if !is_flat(&self.file, &columns, filter.as_ref()) {
-            usize::MAX
+            None
         } else if self.dictionaries.is_empty() {
-            let blocks = self.batch_rows.div_ceil(block_rows);
-            blocks.saturating_mul(block_rows)
+            self.batch_rows.checked_next_multiple_of(block_rows)
         } else {
-            block_rows
+            Some(block_rows)
+        };
+        let task_rows = task_rows.unwrap_or(usize::MAX);
+        let ranges = match self.split {
+            Some(Split(range)) => RowRanges::within(&self.file, task_rows, range),
+            None => RowRanges::of_file(&self.file, task_rows),
         };
         let pool = thread_pool(self.threads)?;
         let schema = Arc::new(read_schema.project(&columns)?);
@@ -276,10 +273,6 @@ impl Scan {
             filter,
             loose: self.loose,
         };
-        let (next, end) = match self.split {
-            Some(Split(RowRange { row_group, rows })) => ((row_group, rows.start), Some(rows.end)),
-            None => ((0, 0), None),
-        };
         Ok(Reader {
             plan: Arc::new(plan),
             schema,
@@ -287,10 +280,8 @@ impl Scan {
             prefetch: Prefetch::new(self.ordered),
             read_ahead: self.read_ahead,
             task_bytes: 0,
-            task_rows,
+            ranges,
             batch_rows: self.batch_rows,
-            next,
-            end,
             skip: self.offset,
             left: self.limit.unwrap_or(u64::MAX),
             ready: None,

@@ -11,7 +11,7 @@ use super::ScanTask;
 use crate::error::Result;
 use crate::predicate::Bound;
 use crate::read::File;
-use crate::read::batch::{RowRange, read_batch};
+use crate::read::batch::{RowRange, RowRanges, read_batch};
 use crate::read::prefetch::Prefetch;
 
 /// A predicate and the positions of its columns.
@@ -57,13 +57,9 @@ pub struct Reader {
     pub(super) read_ahead: usize,
     /// Bytes of the largest task so far.
     pub(super) task_bytes: usize,
-    /// Rows of a task.
-    pub(super) task_rows: usize,
+    /// Rows of the next tasks.
+    pub(super) ranges: RowRanges,
     pub(super) batch_rows: usize,
-    /// Row group of the next task, and its first row there.
-    pub(super) next: (usize, usize),
-    /// End of a split of one row group.
-    pub(super) end: Option<usize>,
     /// Rows still to be skipped.
     pub(super) skip: u64,
     /// Rows still to be returned; without a filter tasks in flight count as returned.
@@ -90,10 +86,10 @@ impl Reader {
 
     /// The next task that has rows.
     fn advance(&mut self) -> Result<Option<RecordBatch>> {
-        let threads = self
-            .pool
-            .as_ref()
-            .map_or_else(rayon::current_num_threads, ThreadPool::current_num_threads);
+        let threads = match &self.pool {
+            Some(pool) => pool.current_num_threads(),
+            None => rayon::current_num_threads(),
+        };
         loop {
             if self.left == 0 && self.plan.filter.is_some() {
                 self.end();
@@ -112,9 +108,8 @@ impl Reader {
                     return Ok(None);
                 };
                 let decoded = decoded?;
-                let bytes = decoded
-                    .as_ref()
-                    .map_or(0, RecordBatch::get_array_memory_size);
+                let bytes = decoded.as_ref();
+                let bytes = bytes.map_or(0, RecordBatch::get_array_memory_size);
                 self.task_bytes = self.task_bytes.max(bytes);
                 // One more each time, for callers that want only the first rows.
                 let most = (self.prefetch.taken() as usize).min(threads);
@@ -142,29 +137,19 @@ impl Reader {
     /// The rows of the next task that is not empty.
     fn next_task(&mut self) -> Option<RowRange> {
         while self.left > 0 {
-            let (row_group, start) = self.next;
-            let rows = *self.plan.file.footer().row_groups.get(row_group)? as usize;
-            let end = self.end.unwrap_or(rows).min(rows);
-            if start >= end {
-                if self.end.is_some() {
-                    return None;
-                }
-                self.next = (row_group + 1, 0);
-                continue;
-            }
-            let mut rows = start..start.saturating_add(self.task_rows).min(end);
-            self.next.1 = rows.end;
+            let mut range = self.ranges.next()?;
             if self.plan.filter.is_none() {
                 // Without a filter rows are counted before they are decoded.
-                let skipped = self.skip.min(rows.len() as u64) as usize;
-                self.skip -= skipped as u64;
-                rows.start += skipped;
-                let most = usize::try_from(self.left).unwrap_or(usize::MAX);
-                rows.end = rows.end.min(rows.start.saturating_add(most));
-                self.left -= rows.len() as u64;
+                let rows = &mut range.rows;
+                let skipped = self.skip.min(rows.len() as u64);
+                self.skip -= skipped;
+                rows.start += skipped as usize;
+                let kept = self.left.min(rows.len() as u64);
+                self.left -= kept;
+                rows.end = rows.start + kept as usize;
             }
-            if !rows.is_empty() {
-                return Some(RowRange { row_group, rows });
+            if !range.rows.is_empty() {
+                return Some(range);
             }
         }
         None
@@ -180,13 +165,7 @@ impl Reader {
         self.skip -= skipped;
         let kept = (rows - skipped).min(self.left);
         self.left -= kept;
-        (kept > 0).then(|| {
-            if kept == rows {
-                batch
-            } else {
-                batch.slice(skipped as usize, kept as usize)
-            }
-        })
+        (kept > 0).then(|| batch.slice(skipped as usize, kept as usize))
     }
 
     /// Ends the scan.

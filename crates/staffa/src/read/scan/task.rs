@@ -11,8 +11,8 @@
 //! kernels.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use std::collections::hash_map::Entry;
 use std::ops::Range;
-use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
@@ -24,7 +24,6 @@ use crate::format::ZoneMap;
 use crate::predicate::{Bound, Node, true_rows};
 use crate::read::File;
 use crate::read::batch::{RowRange, batch_of, read_batch};
-use crate::read::cache::OpenBlock;
 use crate::read::chunk_reader::ChunkReader;
 use crate::read::filter::{by_zone_map, rows_where};
 use crate::read::rows::{GroupSelection, OpenBlocks, RowReader};
@@ -36,9 +35,9 @@ const LOOSE: usize = 4;
 /// Whole blocks of one row group.
 pub(crate) struct ScanTask<'f> {
     file: &'f File,
-    range: RowRange,
+    pub range: RowRange,
     /// Blocks of the predicate's columns: likely to be read again.
-    opened: OpenBlocks,
+    pub opened: OpenBlocks,
 }
 
 /// A block of a task.
@@ -58,11 +57,6 @@ impl<'f> ScanTask<'f> {
         }
     }
 
-    /// Its rows.
-    pub fn into_range(self) -> RowRange {
-        self.range
-    }
-
     /// Whether zone maps leave room for a match.
     pub fn may_match(&self, bound: &Bound) -> bool {
         let mut blocks = self.blocks();
@@ -79,15 +73,6 @@ impl<'f> ScanTask<'f> {
             within.extend(&Bitmap::filled(rows.len(), may));
         }
         self.node(&bound.root, &within)
-    }
-
-    /// A block that the filter has opened.
-    pub fn opened(&self, leaf: usize, block: usize) -> Option<Arc<OpenBlock>> {
-        self.opened.get(&(leaf, block)).cloned()
-    }
-
-    pub fn range(&self) -> &RowRange {
-        &self.range
     }
 
     /// The rows that match, with some columns; `None` where there are none. `loose`: all rows where
@@ -119,7 +104,7 @@ impl<'f> ScanTask<'f> {
 
     fn blocks(&self) -> impl Iterator<Item = TaskBlock> + use<> {
         let (block_rows, Range { start, end }) = (self.file.block_rows(), self.range.rows.clone());
-        (start / block_rows..end.div_ceil(block_rows)).map(move |block| {
+        self.file.blocks_of(&self.range.rows).map(move |block| {
             let first = (block * block_rows).max(start);
             TaskBlock {
                 block,
@@ -188,25 +173,22 @@ impl<'f> ScanTask<'f> {
             } else {
                 by_zone_map(node, reader.block_entry(block)?)
             };
-            match known {
-                Some(true) => found.extend(&wanted),
-                Some(false) => found.extend(&Bitmap::filled(rows.len(), false)),
+            found.extend(&match known {
+                Some(true) => wanted,
+                Some(false) => Bitmap::filled(rows.len(), false),
                 None => {
-                    let known = self.opened(leaf, block);
-                    let opened = known.map_or_else(|| reader.open_block(block, false), Ok)?;
+                    let opened = match self.opened.entry((leaf, block)) {
+                        Entry::Occupied(known) => known.into_mut(),
+                        Entry::Vacant(place) => place.insert(reader.open_block(block, false)?),
+                    };
                     let tested = opened.with(|block| rows_where(node, block, reader.leaf));
                     let tested = tested.map_err(|e| e.at(|p| reader.name_block(p, block)))?;
-                    self.opened.insert((leaf, block), opened);
                     let start = self.range.rows.start;
-                    let tested = match tested {
-                        Some(tested) => tested,
-                        None => {
-                            self.by_arrow(node, position, start + rows.start..start + rows.end)?
-                        }
-                    };
-                    found.extend(&tested.and(&wanted));
+                    let rows = start + rows.start..start + rows.end;
+                    let tested = tested.map_or_else(|| self.by_arrow(node, position, rows), Ok)?;
+                    tested.and(&wanted)
                 }
-            }
+            });
         }
         Ok(found)
     }
