@@ -15,6 +15,7 @@ use super::dictionary::{cast_to_dictionary, dictionary_or_runs, read_dictionary}
 use super::run_ends::read_runs;
 use crate::arrow::{Node, assemble_within, reads_views};
 use crate::error::{Error, Result};
+use crate::format::MAX_BLOCK_ROWS;
 use crate::values::PhysicalType;
 
 /// Larger batches leave the processor's caches before they are read.
@@ -25,6 +26,9 @@ const STRING_BYTES: usize = 16;
 
 /// Fewer values are read by one thread: to wake another takes as long as to read some hundred.
 const PARALLEL_VALUES: usize = 1024;
+
+/// Rows in which a scan goes on: blocks of every column begin at their multiples.
+pub(crate) const STEP_ROWS: usize = MAX_BLOCK_ROWS as usize;
 
 /// Neighbouring rows of one row group.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -203,8 +207,9 @@ pub(super) fn read_plain(
     let leaves = file.layout().leaves_of(column);
     // Nested columns are decoded whole and then cut: the place of a row's items depends on all
     // lengths before it.
-    let (blocks, decoded) = if file.flat_leaf(column).is_some() {
-        let (blocks, block_rows) = (file.blocks_of(rows), file.block_rows());
+    let (blocks, decoded) = if let Some(leaf) = file.flat_leaf(column) {
+        let reader = ChunkReader::new(file, leaf, row_group)?;
+        let (blocks, block_rows) = (reader.blocks_of(rows), reader.block_rows());
         let decoded = blocks.start * block_rows..(blocks.end * block_rows).min(total);
         (blocks, decoded)
     } else {

@@ -127,6 +127,17 @@ impl<'f> ChunkReader<'f> {
         (self.stored, self.row_group)
     }
 
+    /// The blocks that hold some rows.
+    pub fn blocks_of(&self, rows: &Range<usize>) -> Range<usize> {
+        let size = self.block_rows();
+        rows.start / size..rows.end.div_ceil(size)
+    }
+
+    /// Values of every block but the last; at least 1.
+    pub fn block_rows(&self) -> usize {
+        self.chunk.block_rows as usize
+    }
+
     /// Place and statistics of a block.
     pub fn block_entry(&self, block: usize) -> Result<&BlockEntry> {
         let entry = self.chunk.blocks.get(block);

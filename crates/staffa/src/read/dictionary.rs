@@ -88,8 +88,8 @@ pub(super) fn read_dictionary(
     values: &DataType,
     rows: &Range<usize>,
 ) -> Result<Option<ArrayRef>> {
-    let blocks = reader.file.blocks_of(rows);
-    let (number, start) = (blocks.start, blocks.start * reader.file.block_rows());
+    let blocks = reader.blocks_of(rows);
+    let (number, start) = (blocks.start, blocks.start * reader.block_rows());
     if blocks.len() > 1 {
         return Ok(None);
     }

@@ -6,7 +6,6 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -22,8 +21,8 @@ use crate::encodings::edition::name_of;
 use crate::encodings::{POOL, opener};
 use crate::error::{Error, Place, Result};
 use crate::format::{
-    BlockEntry, Bounds, ChunkEntry, ColumnIndex, Footer, IndexEntry, MAX_BLOCK_ROWS, Store,
-    Summary, verify_checksum,
+    BlockEntry, Bounds, ChunkEntry, ColumnIndex, Footer, IndexEntry, Store, Summary,
+    verify_checksum,
 };
 use crate::limits::Limits;
 
@@ -183,12 +182,6 @@ impl File {
         Ok(bytes)
     }
 
-    /// Rows in which a scan goes on: blocks of every column begin at their multiples.
-    pub(crate) fn block_rows(&self) -> usize {
-        let first = self.index(0).ok().and_then(|index| index.chunks.first());
-        first.map_or(MAX_BLOCK_ROWS as usize, |chunk| chunk.block_rows as usize)
-    }
-
     /// What the footer says of each leaf, read on first use; nothing where the file has no summaries.
     pub(crate) fn summaries(&self) -> Result<&[Summary]> {
         let inner = &self.inner;
@@ -199,11 +192,6 @@ impl File {
         let place = |e: Error| e.at(|p| p.path = inner.store.path().map(Path::to_owned));
         let summaries = get_or_try_init(&inner.summaries, read).map_err(place)?;
         Ok(summaries)
-    }
-
-    /// The blocks that hold some rows of a row group.
-    pub(crate) fn blocks_of(&self, rows: &Range<usize>) -> Range<usize> {
-        rows.start / self.block_rows()..rows.end.div_ceil(self.block_rows())
     }
 
     /// Rows of a row group.

@@ -10,14 +10,14 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema};
 use staffa_kernels::{PoolVec, cast_slice};
 
 use super::File;
-use super::batch::{RowRange, field_and_node, read_plain};
+use super::batch::{RowRange, STEP_ROWS, field_and_node, read_plain};
 use super::cache::{Entry, Item, OpenBlock};
 use super::chunk_reader::ChunkReader;
 use super::column_builder::{ColumnBuilder, OutputLayout};
@@ -25,6 +25,7 @@ use super::dictionary::{cast_to_dictionary, dictionary_or_runs};
 use crate::arrow::{Node, assemble, concat, reads_views, take};
 use crate::decode::{ChunkSelection, Selection, words};
 use crate::error::{Error, Result};
+use crate::format::MAX_BLOCK_ROWS;
 use crate::values::{Bitmap, DecodedLeaf, DecodedValues, PhysicalType};
 
 /// Selected values of one block.
@@ -42,23 +43,31 @@ pub(super) struct GroupSelection {
     row_group: usize,
     /// From the row group's first row on.
     rows: Arc<ChunkSelection>,
-    /// The same rows by block.
-    blocks: Vec<BlockSelection>,
+    /// The same rows by block, for each size of blocks as a power of two.
+    blocks: [OnceLock<Vec<BlockSelection>>; MAX_BLOCK_ROWS.ilog2() as usize + 1],
 }
 
 impl GroupSelection {
-    pub fn new(file: &File, row_group: usize, rows: ChunkSelection) -> Self {
+    pub fn new(row_group: usize, rows: ChunkSelection) -> Self {
         Self {
             row_group,
-            blocks: by_block(file, row_group, &rows),
+            blocks: [const { OnceLock::new() }; _],
             rows: Arc::new(rows),
         }
+    }
+
+    /// The rows by blocks of a leaf.
+    fn blocks(&self, file: &File, leaf: usize) -> Result<&[BlockSelection]> {
+        let block_rows = file.chunk(leaf, self.row_group)?.block_rows;
+        let of_size = self.blocks.get(block_rows.trailing_zeros() as usize);
+        let of_size = of_size.ok_or_else(|| Error::internal("a block of too many values"))?;
+        Ok(of_size.get_or_init(|| by_block(self.row_group, &self.rows, block_rows)))
     }
 }
 
 /// Values of a leaf by block.
-fn by_block(file: &File, row_group: usize, values: &ChunkSelection) -> Vec<BlockSelection> {
-    let blocks = values.by_block(file.block_rows() as u64).into_iter();
+fn by_block(row_group: usize, values: &ChunkSelection, block_rows: u32) -> Vec<BlockSelection> {
+    let blocks = values.by_block(block_rows.into()).into_iter();
     blocks
         .map(|(block, rows)| BlockSelection {
             row_group,
@@ -95,8 +104,12 @@ impl RowReader<'_> {
         if let Node::Leaf(leaf) = node {
             let len = self.groups.iter().map(|group| group.rows.len()).sum();
             return assemble(field, node, len, &mut |_| {
-                let blocks = self.groups.iter().flat_map(|group| &group.blocks);
-                self.leaf(field, node, *leaf, blocks, len)
+                let blocks = self
+                    .groups
+                    .iter()
+                    .map(|group| group.blocks(self.file, *leaf));
+                let blocks = blocks.collect::<Result<Vec<_>>>()?;
+                self.leaf(field, node, *leaf, blocks.into_iter().flatten(), len)
             });
         }
         let schema = Arc::new(Schema::new(vec![field.clone()]));
@@ -143,7 +156,8 @@ impl RowReader<'_> {
         assemble(field, node, group.rows.len(), &mut |leaf| {
             let found = leaves.iter().find(|(of, _)| *of == leaf);
             let (_, values) = found.ok_or_else(|| Error::internal(format!("no leaf {leaf}")))?;
-            let blocks = by_block(self.file, group.row_group, values);
+            let block_rows = self.file.chunk(leaf, group.row_group)?.block_rows;
+            let blocks = by_block(group.row_group, values, block_rows);
             self.leaf(field, node, leaf, &blocks, values.len())
         })
     }
@@ -255,8 +269,8 @@ impl Nested<'_> {
         };
         let values = self.file.chunk(leaf, self.row_group)?.values;
         let most = self.file.limits().block_bytes / 8;
-        let block_rows = self.file.block_rows() as u64;
-        rows.items(offset, values, most, block_rows).map(Arc::new)
+        rows.items(offset, values, most, STEP_ROWS as u64)
+            .map(Arc::new)
     }
 
     /// Offsets of all lists of the row group, from the leaf of their lengths.

@@ -95,10 +95,10 @@ where
     Runs<V>: RunValues,
 {
     check_rows(rows.len())?;
-    let blocks = reader.file.blocks_of(rows);
+    let blocks = reader.blocks_of(rows);
     let mut out = RowRuns {
         wanted: rows.clone(),
-        at: blocks.start * reader.file.block_rows(),
+        at: blocks.start * reader.block_rows(),
         ..RowRuns::default()
     };
     for number in blocks {

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use arrow_array::{Array as _, BooleanArray, RecordBatch};
 
-use super::batch::{batch_of, field_and_node};
+use super::batch::{STEP_ROWS, batch_of, field_and_node};
 use super::rows::{GroupSelection, RowReader};
 use super::{File, schema_for};
 use crate::arrow::take;
@@ -147,7 +147,7 @@ impl Selected {
     }
 
     fn of_range(file: &File, rows: &Range<u64>) -> Result<Self> {
-        let (total, block_rows) = (file.num_rows(), file.block_rows() as u64);
+        let total = file.num_rows();
         if rows.start > rows.end || rows.end > total {
             let Range { start, end } = rows;
             return Err(Error::invalid(format!(
@@ -157,7 +157,7 @@ impl Selected {
         let own = |group: Range<u64>| {
             let start = rows.start.max(group.start);
             let end = rows.end.min(group.end).max(start);
-            ChunkSelection::of_range(start - group.start..end - group.start, block_rows)
+            ChunkSelection::of_range(start - group.start..end - group.start, STEP_ROWS as u64)
         };
         Ok(Self {
             groups: groups(file, own),
@@ -191,7 +191,7 @@ impl Selected {
     }
 
     fn of_list(file: &File, rows: &[u64]) -> Result<Self> {
-        let (total, block_rows) = (file.num_rows(), file.block_rows() as u64);
+        let total = file.num_rows();
         if let Some((i, row)) = rows.iter().enumerate().find(|(_, row)| **row >= total) {
             return Err(Error::invalid(format!(
                 "index {row} at position {i} is out of range, the table has {total} rows"
@@ -210,7 +210,7 @@ impl Selected {
             let (here, later) = rest.split_at(here);
             rest = later;
             let rows = here.iter().map(|row| row - group.start);
-            ChunkSelection::of_list(rows.collect(), block_rows)
+            ChunkSelection::of_list(rows.collect(), STEP_ROWS as u64)
         };
         Ok(Self {
             groups: groups(file, own),
@@ -228,7 +228,7 @@ fn groups(file: &File, mut own: impl FnMut(Range<u64>) -> ChunkSelection) -> Vec
         let end = first + u64::from(count);
         let here = own(first..end);
         if here.len() > 0 {
-            groups.push(GroupSelection::new(file, row_group, here));
+            groups.push(GroupSelection::new(row_group, here));
         }
         first = end;
     }

@@ -31,7 +31,7 @@ use arrow_select::filter::filter;
 use feed::{feed, feeds};
 use partial::PartialAggregate;
 
-use super::batch::{RowRange, RowRanges, map_parallel, read_column};
+use super::batch::{RowRange, RowRanges, STEP_ROWS, map_parallel, read_column};
 use super::cache::OpenBlock;
 use super::chunk_reader::ChunkReader;
 use super::scan::ScanTask;
@@ -218,7 +218,7 @@ impl Aggregation {
         let bound = filter.bind(file.schema())?;
         let mut columns = tested.iter().chain(self.columns.keys());
         let flat = columns.all(|column| file.is_flat(*column));
-        let step = if flat { file.block_rows() } else { usize::MAX };
+        let step = if flat { STEP_ROWS } else { usize::MAX };
         let mut ranges = RowRanges::of_file(file, step);
         loop {
             let tasks: Vec<RowRange> = ranges.by_ref().take(rayon::current_num_threads()).collect();
@@ -298,7 +298,7 @@ impl Column {
             return self.push(&rows_of(&plain(&array)?, matches)?);
         };
         let reader = ChunkReader::new(file, leaf, range.row_group)?;
-        for number in file.blocks_of(&range.rows) {
+        for number in reader.blocks_of(&range.rows) {
             let entry = reader.block_entry(number)?;
             let first = entry.first_value as usize;
             let offset = first.checked_sub(range.rows.start);

@@ -18,7 +18,7 @@ pub(super) use task::ScanTask;
 
 use self::reader::{Filter, ScanPlan};
 use super::File;
-use super::batch::{RowRange, RowRanges};
+use super::batch::{RowRange, RowRanges, STEP_ROWS};
 use super::dictionary::with_dictionaries;
 use super::prefetch::{Prefetch, thread_pool};
 use super::run_ends::with_run_ends;
@@ -67,7 +67,7 @@ impl Scan {
             filter: None,
             offset: 0,
             limit: None,
-            batch_rows: file.block_rows(),
+            batch_rows: STEP_ROWS,
             string_views: false,
             dictionaries: Vec::new(),
             run_ends: Vec::new(),
@@ -203,7 +203,7 @@ impl Scan {
     pub fn splits(&self, rows: usize) -> Result<Vec<Split>> {
         let (file, columns, filter) = (&self.file, self.positions()?, self.bound_filter()?);
         let step = if is_flat(file, &columns, filter.as_ref()) {
-            rows.max(1).checked_next_multiple_of(file.block_rows())
+            rows.max(1).checked_next_multiple_of(STEP_ROWS)
         } else {
             None
         };
@@ -251,13 +251,13 @@ impl Scan {
         let (columns, filter) = (self.positions()?, self.bound_filter()?);
         let filtered = filter.iter().flat_map(|filter| &filter.columns);
         self.file.check_encodings(columns.iter().chain(filtered))?;
-        let block_rows = self.file.block_rows();
         let task_rows = if !is_flat(&self.file, &columns, filter.as_ref()) {
             None
         } else if self.dictionaries.is_empty() {
-            self.batch_rows.checked_next_multiple_of(block_rows)
+            self.batch_rows.checked_next_multiple_of(STEP_ROWS)
         } else {
-            Some(block_rows)
+            // A block has a dictionary of its own.
+            Some(self.dictionary_rows()?)
         };
         let task_rows = task_rows.unwrap_or(usize::MAX);
         let ranges = match self.split {
@@ -286,6 +286,20 @@ impl Scan {
             left: self.limit.unwrap_or(u64::MAX),
             ready: None,
         })
+    }
+
+    /// Values of the smallest blocks of the columns that are read as dictionaries.
+    fn dictionary_rows(&self) -> Result<usize> {
+        let mut least = STEP_ROWS;
+        for column in self.file.column_positions(&self.dictionaries)? {
+            for leaf in self.file.layout().leaves_of(column) {
+                for row_group in 0..self.file.num_row_groups() {
+                    let chunk = self.file.chunk(leaf, row_group)?;
+                    least = least.min(chunk.block_rows as usize);
+                }
+            }
+        }
+        Ok(least)
     }
 
     /// Positions of the columns.

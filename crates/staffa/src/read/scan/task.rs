@@ -20,10 +20,10 @@ use arrow_schema::Schema;
 use crate::arrow;
 use crate::decode::ChunkSelection;
 use crate::error::Result;
-use crate::format::ZoneMap;
+use crate::format::{ZoneMap, zone_of};
 use crate::predicate::{Bound, Node, true_rows};
 use crate::read::File;
-use crate::read::batch::{RowRange, batch_of, read_batch};
+use crate::read::batch::{RowRange, STEP_ROWS, batch_of, read_batch};
 use crate::read::chunk_reader::ChunkReader;
 use crate::read::filter::{by_zone_map, rows_where};
 use crate::read::rows::{GroupSelection, OpenBlocks, RowReader};
@@ -40,13 +40,6 @@ pub(crate) struct ScanTask<'f> {
     pub opened: OpenBlocks,
 }
 
-/// A block of a task.
-struct TaskBlock {
-    block: usize,
-    /// From the task's first row on.
-    rows: Range<usize>,
-}
-
 impl<'f> ScanTask<'f> {
     /// A task for rows that begin with a block and end with one.
     pub fn new(file: &'f File, range: RowRange) -> Self {
@@ -59,17 +52,15 @@ impl<'f> ScanTask<'f> {
 
     /// Whether zone maps leave room for a match.
     pub fn may_match(&self, bound: &Bound) -> bool {
-        let mut blocks = self.blocks();
-        blocks.any(|TaskBlock { block, rows }| {
-            bound.may_match(rows.len() as u64, &|column| self.zone(column, block))
-        })
+        let mut steps = self.steps();
+        steps.any(|rows| bound.may_match(rows.len() as u64, &|column| self.zone(column, &rows)))
     }
 
     /// One bit per row: whether it matches.
     pub fn matches(&mut self, bound: &Bound) -> Result<Bitmap> {
         let mut within = Bitmap::default();
-        for TaskBlock { block, rows } in self.blocks() {
-            let may = bound.may_match(rows.len() as u64, &|column| self.zone(column, block));
+        for rows in self.steps() {
+            let may = bound.may_match(rows.len() as u64, &|column| self.zone(column, &rows));
             within.extend(&Bitmap::filled(rows.len(), may));
         }
         self.node(&bound.root, &within)
@@ -96,32 +87,38 @@ impl<'f> ScanTask<'f> {
         let reader = RowReader {
             file: self.file,
             schema,
-            groups: &[GroupSelection::new(self.file, self.range.row_group, rows)],
+            groups: &[GroupSelection::new(self.range.row_group, rows)],
             filtered: Some(&self.opened),
         };
         batch_of(columns, schema, count, |column| reader.column(column)).map(Some)
     }
 
-    fn blocks(&self) -> impl Iterator<Item = TaskBlock> + use<> {
-        let (block_rows, Range { start, end }) = (self.file.block_rows(), self.range.rows.clone());
-        self.file.blocks_of(&self.range.rows).map(move |block| {
-            let first = (block * block_rows).max(start);
-            TaskBlock {
-                block,
-                rows: first - start..((block + 1) * block_rows).min(end) - start,
-            }
+    /// The rows of the task, cut where blocks of every column end.
+    fn steps(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let Range { start, end } = self.range.rows;
+        let first = start / STEP_ROWS;
+        (first..end.div_ceil(STEP_ROWS)).map(move |step| {
+            let rows = step * STEP_ROWS..(step + 1) * STEP_ROWS;
+            rows.start.max(start)..rows.end.min(end)
         })
     }
 
-    /// The zone map of a flat column's block; `None` where there is none, or where it cannot be
+    /// The zone map of a flat column's blocks; `None` where there is none, or where it cannot be
     /// read: the test will report why.
-    fn zone(&self, column: &str, block: usize) -> Option<ZoneMap> {
+    fn zone(&self, column: &str, rows: &Range<usize>) -> Option<ZoneMap> {
         let (position, _) = self.file.schema().column_with_name(column)?;
         let Some(arrow::Node::Leaf(leaf)) = self.file.layout().fields.get(position) else {
             return None;
         };
         let chunk = self.file.chunk(*leaf, self.range.row_group).ok()?;
-        Some(chunk.blocks.get(block)?.zone.clone())
+        let size = chunk.block_rows as usize;
+        match chunk
+            .blocks
+            .get(rows.start / size..rows.end.div_ceil(size))?
+        {
+            [one] => Some(one.zone.clone()),
+            several => Some(zone_of(several.iter())),
+        }
     }
 
     /// The rows of `within` for which a part of the predicate is true.
@@ -165,8 +162,11 @@ impl<'f> ScanTask<'f> {
             return Ok(tested.and(within));
         };
         let reader = ChunkReader::new(file, leaf, row_group)?;
+        let (start, end) = (self.range.rows.start, self.range.rows.end);
         let mut found = Bitmap::default();
-        for TaskBlock { block, rows } in self.blocks() {
+        for block in reader.blocks_of(&self.range.rows) {
+            let first = block * reader.block_rows();
+            let rows = first.max(start) - start..(first + reader.block_rows()).min(end) - start;
             let wanted = within.slice(rows.start, rows.len());
             let known = if wanted.is_zero() {
                 Some(false)
@@ -183,7 +183,6 @@ impl<'f> ScanTask<'f> {
                     };
                     let tested = opened.with(|block| rows_where(node, block, reader.leaf));
                     let tested = tested.map_err(|e| e.at(|p| reader.name_block(p, block)))?;
-                    let start = self.range.rows.start;
                     let rows = start + rows.start..start + rows.end;
                     let tested = tested.map_or_else(|| self.by_arrow(node, position, rows), Ok)?;
                     tested.and(&wanted)
