@@ -204,7 +204,7 @@ fn is_taken_by_block(node: &Node) -> bool {
 }
 
 /// The leaf that has a value for each item of a node; `None` for NULLs without a leaf.
-fn first_leaf(node: &Node) -> Option<usize> {
+pub(super) fn first_leaf(node: &Node) -> Option<usize> {
     match node {
         Node::Null => None,
         Node::Leaf(leaf)

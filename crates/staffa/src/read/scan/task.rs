@@ -19,14 +19,14 @@ use arrow_schema::Schema;
 
 use crate::arrow;
 use crate::decode::ChunkSelection;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::{ZoneMap, zone_of};
 use crate::predicate::{Bound, Node, true_rows};
 use crate::read::File;
 use crate::read::batch::{RowRange, STEP_ROWS, batch_of, read_batch};
 use crate::read::chunk_reader::ChunkReader;
 use crate::read::filter::{by_zone_map, rows_where};
-use crate::read::rows::{GroupSelection, OpenBlocks, RowReader};
+use crate::read::rows::{GroupSelection, OpenBlocks, RowReader, first_leaf};
 use crate::values::Bitmap;
 
 /// Where more than one row in this many matches, a loose scan decodes all.
@@ -58,6 +58,7 @@ impl<'f> ScanTask<'f> {
 
     /// One bit per row: whether it matches.
     pub fn matches(&mut self, bound: &Bound) -> Result<Bitmap> {
+        self.check_rows(&bound.root)?;
         let mut within = Bitmap::default();
         for rows in self.steps() {
             let may = bound.may_match(rows.len() as u64, &|column| self.zone(column, &rows));
@@ -91,6 +92,37 @@ impl<'f> ScanTask<'f> {
             filtered: Some(&self.opened),
         };
         batch_of(columns, schema, count, |column| reader.column(column)).map(Some)
+    }
+
+    /// That the columns of a predicate have the rows of the row group, before bits are allocated for
+    /// these: it may declare any number.
+    fn check_rows(&self, node: &Node) -> Result<()> {
+        let column = match node {
+            Node::All(parts) | Node::Any(parts) => {
+                return parts.iter().try_for_each(|part| self.check_rows(part));
+            }
+            Node::Null(column)
+            | Node::NotNull(column)
+            | Node::Compare(column, ..)
+            | Node::Match { column, .. } => column,
+        };
+        let node = self
+            .file
+            .layout()
+            .fields
+            .get(self.file.schema().index_of(column)?);
+        let leaf = node.filter(|node| !matches!(node, arrow::Node::RunEnd { .. }));
+        let Some(leaf) = leaf.and_then(first_leaf) else {
+            return Ok(());
+        };
+        let row_group = self.range.row_group;
+        let found = self.file.chunk(leaf, row_group)?.values;
+        let rows = self.file.rows_of(row_group)?;
+        if found != rows as u64 {
+            let what = format!("a chunk of {rows} values expected, found {found}");
+            return Err(Error::corrupt(what).at(self.file.place(leaf, row_group)));
+        }
+        Ok(())
     }
 
     /// The rows of the task, cut where blocks of every column end.
