@@ -380,7 +380,7 @@ impl Parts {
 
     /// One set of all encodings, for every leaf.
     fn all_features(&self) -> Vec<u8> {
-        let mut out = vec![1, 1, 1, 8, 255, 255, 255, 255, 255, 255, 255, 255, 0];
+        let mut out = vec![1, 1, 1, 5, 255, 255, 255, 63, 8, 0];
         put_varint(&mut out, self.leaves.len() as u64);
         out
     }

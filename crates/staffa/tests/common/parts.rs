@@ -153,7 +153,8 @@ impl Parts {
         let mut out = self.body.clone();
         let mut places = Vec::new();
         let mut own = self.places.iter().zip(&self.indexes);
-        let fits = own.all(|(place, index)| place.len() == index.len());
+        let fits = self.places.len() == self.indexes.len()
+            && own.all(|(place, index)| place.len() == index.len());
         let mut before = 8;
         for (leaf, index) in self.indexes.iter().enumerate() {
             let start = if fits {
@@ -226,4 +227,63 @@ pub fn places_of(index: &[u8]) -> Option<Vec<(usize, usize, usize)>> {
         front.at = end;
     }
     Some(places)
+}
+
+/// A node.
+pub fn node(encoding: u8, ty: u8, values: u64, payload: &[u8], children: &[Vec<u8>]) -> Vec<u8> {
+    let mut out = vec![encoding, ty | (children.len() as u8) << 4];
+    out.extend(varint(values));
+    out.extend(varint(payload.len() as u64));
+    out.extend_from_slice(payload);
+    children.iter().for_each(|child| out.extend(child));
+    out
+}
+
+/// A block of values without NULLs; `decoded`: bytes of its strings.
+pub fn block(values: u64, decoded: Option<u64>, node: &[u8]) -> Vec<u8> {
+    let mut out = varint(values);
+    out.push(2);
+    out.extend(decoded.into_iter().flat_map(varint));
+    out.extend_from_slice(node);
+    out
+}
+
+impl Parts {
+    /// Takes all chunks away.
+    pub fn clear(&mut self) {
+        self.body.truncate(8);
+        self.places.clear();
+    }
+
+    /// Gives a leaf one chunk of one block, at the end of the body, and this zone map.
+    pub fn set_block(
+        &mut self,
+        leaf: usize,
+        sources: &[u8],
+        (values, block): (u64, &[u8]),
+        decoded: u64,
+        zone: &[u8],
+    ) {
+        let mut chunk = vec![sources.len() as u8];
+        chunk.extend_from_slice(sources);
+        chunk.extend(varint(self.body.len() as u64));
+        chunk.extend(varint(values));
+        chunk.extend([16, 0, 1]);
+        chunk.extend(varint(block.len() as u64));
+        chunk.extend(crc(block).to_le_bytes());
+        chunk.extend(varint(decoded));
+        chunk.extend_from_slice(zone);
+        self.body.extend_from_slice(block);
+        self.indexes[leaf] = [varint(chunk.len() as u64), chunk].concat();
+    }
+
+    /// One row group of so many rows; a feature set that allows everything; no summaries.
+    pub fn set_rows(&mut self, rows: u64) {
+        *self.section(TABLE) = [vec![1], varint(rows)].concat();
+        let leaves = varint(self.leaves() as u64);
+        // Encodings 0 to 29 and 35.
+        let all = [1, 1, 1, 5, 255, 255, 255, 63, 8, 0];
+        *self.section(FEATURES) = [&all[..], &leaves].concat();
+        self.sections.retain(|section| section.id != SUMMARIES);
+    }
 }

@@ -15,6 +15,7 @@
 mod common;
 mod damaged;
 mod declared;
+mod forged;
 mod sealed;
 
 use std::alloc::{GlobalAlloc, Layout, System};
