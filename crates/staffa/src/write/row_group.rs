@@ -55,7 +55,7 @@ pub(super) fn encode(
 /// About how many bytes a block decodes to at most: what one value costs to read.
 fn block_bytes(access: Access) -> usize {
     match access {
-        Access::Scan => 2 << 20,
+        Access::Scan => 8 << 20,
         Access::Random => 64 << 10,
     }
 }
