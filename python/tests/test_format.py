@@ -94,7 +94,7 @@ def test_an_edition_leaves_codecs_out(tmp_path):
         return {name for name in names if name in str(staffa.open(path).explain())}
 
     staffa.write_table(table, path, profile="small")
-    assert used() == {"pco"}
+    assert "pco" in used()
     staffa.write_table(table, path, profile="small", edition="core-1")
     assert used() == set()
     assert staffa.read_table(path).equals(table)
