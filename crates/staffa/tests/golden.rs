@@ -18,7 +18,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::{ArrayRef, Int32Array, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Fields, Schema};
 use common::{
     Random, array, column, dictionary_of, encodings, field, flat_types, map_of, read, rows,
@@ -189,4 +189,28 @@ fn regenerate() {
     for (path, bytes) in written() {
         fs::write(path, bytes).unwrap();
     }
+}
+
+/// The bytes that FORMAT.md walks through are those of the writer.
+#[test]
+fn the_example_of_the_format_is_written_as_it_says() {
+    let text = include_str!("../../../FORMAT.md");
+    let example = |heading: &str| -> Vec<u8> {
+        let (_, text) = text.split_once(heading).unwrap();
+        let dump = text.split("```").nth(1).unwrap().trim_matches('\n');
+        let line = |line: &str| -> Vec<u8> {
+            let bytes = line[6..54].split_whitespace();
+            bytes
+                .map(|byte| u8::from_str_radix(byte, 16).unwrap())
+                .collect()
+        };
+        dump.lines().flat_map(line).collect()
+    };
+    let numbers = Arc::new(Int32Array::from(vec![Some(7), Some(8), None])) as ArrayRef;
+    let batch = named(vec![("n".to_owned(), numbers)]);
+    let options = WriteOptions::default();
+    let bytes = staffa::to_bytes(batch.schema(), &[batch], options.clone()).unwrap();
+    assert_eq!(bytes, example("### A tiny file"));
+    let none = staffa::to_bytes(Arc::new(Schema::empty()), &[], options).unwrap();
+    assert_eq!(none, example("A table of no columns and no rows"));
 }

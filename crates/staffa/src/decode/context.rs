@@ -21,10 +21,10 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// For a block of `plain` decoded bytes, those of its reference columns among them: as much as the
+    /// For a block of `plain` decoded bytes, those of its reference columns among them: twice what the
     /// trees of a block may decode to. FORMAT.md, section 11.
     pub fn for_block(plain: u64) -> Self {
-        Self::new(TreeSize::max_bytes(plain))
+        Self::new(TreeSize::max_bytes(plain).saturating_mul(2))
     }
 
     /// For `bytes` bytes.
