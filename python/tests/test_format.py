@@ -100,7 +100,7 @@ def test_an_edition_leaves_codecs_out(tmp_path):
     assert staffa.read_table(path).equals(table)
     with pytest.raises(staffa.InvalidArgumentError, match="pco is not in edition core-1"):
         staffa.write_table(table, path, edition="core-1", encodings={"x": "pco"})
-    with pytest.raises(staffa.InvalidArgumentError, match="no edition is called 'core-9'|\"core-9\""):
+    with pytest.raises(staffa.InvalidArgumentError, match=r"no edition is called .core-9.; there are core-1"):
         staffa.write_table(table, path, edition="core-9")
 
 

@@ -170,7 +170,7 @@ impl File {
             file_bytes: self.byte_len(),
             format_version: FORMAT_VERSION,
             writer: footer.writer.clone(),
-            id: footer.id.iter().map(|byte| format!("{byte:02x}")).collect(),
+            id: format!("{:032x}", u128::from_be_bytes(footer.id)),
             metadata: metadata.map(text).collect(),
             rows: footer.rows,
             footer_bytes: self.byte_len() - footer.offset,

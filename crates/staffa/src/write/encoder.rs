@@ -145,18 +145,10 @@ impl<W: Write + Send> Encoder<W> {
         self.pending_bytes = (self.pending_bytes as u128 * (self.pending_rows - rows) as u128
             / self.pending_rows.max(1) as u128) as usize;
         self.pending_rows -= rows;
-        match concat(&self.plan.schema, &group)? {
-            Some(batch) => self.row_group(&batch, last)?,
-            // Dictionaries that do not fit into one: each batch becomes a row group of its own.
-            None => {
-                let (end, others) = group
-                    .split_last()
-                    .map_or((None, &[][..]), |(e, o)| (Some(e), o));
-                others
-                    .iter()
-                    .try_for_each(|batch| self.row_group(batch, false))?;
-                end.map_or(Ok(()), |batch| self.row_group(batch, last))?;
-            }
+        // Dictionaries that do not fit into one: each batch becomes a row group of its own.
+        let groups = concat(&self.plan.schema, &group)?.map_or(group, |batch| vec![batch]);
+        for (i, batch) in groups.iter().enumerate() {
+            self.row_group(batch, last && i + 1 == groups.len())?;
         }
         self.broken = false;
         Ok(())
