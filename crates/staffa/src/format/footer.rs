@@ -21,6 +21,8 @@ pub(crate) type Metadata = Vec<(String, Vec<u8>)>;
 /// Place and checksum of a leaf's column index.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct IndexEntry {
+    /// Bytes between the index before, or the header, and this one.
+    pub gap: u64,
     pub offset: u64,
     pub bytes: u64,
     pub checksum: u32,
@@ -57,7 +59,7 @@ pub(crate) struct FooterParts<'a> {
 }
 
 /// Bytes of the first read, at the end of a file: the sections of some hundred columns.
-const TAIL_BYTES: u64 = 64 << 10;
+const TAIL_BYTES: u64 = 8 << 10;
 
 impl FooterParts<'_> {
     /// Bytes of sections, footer and trailer; `hasher` has seen all bytes of the file before them.
@@ -72,7 +74,7 @@ impl FooterParts<'_> {
             (WRITER, false, self.writer.as_bytes().to_vec()),
             (FEATURES, true, features),
             (TABLE, true, self.table()),
-            (INDEXES, true, self.indexes()?),
+            (INDEXES, true, self.indexes()),
             (SCHEMA, true, schema),
         ];
         parts.retain(|(id, ..)| *id != METADATA || !self.metadata.is_empty());
@@ -112,18 +114,14 @@ impl FooterParts<'_> {
         out
     }
 
-    fn indexes(&self) -> Result<Vec<u8>> {
+    fn indexes(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        let mut end = HEADER_BYTES;
         for leaf in self.leaves {
-            let gap = leaf.offset.checked_sub(end);
-            let gap = gap.ok_or_else(|| Error::internal("column indexes out of order"))?;
-            put_varint(&mut out, gap);
+            put_varint(&mut out, leaf.gap);
             put_varint(&mut out, leaf.bytes);
             out.extend(leaf.checksum.to_le_bytes());
-            end = leaf.offset + leaf.bytes;
         }
-        Ok(out)
+        out
     }
 }
 
@@ -138,17 +136,22 @@ fn write_metadata(metadata: &Metadata) -> Vec<u8> {
 }
 
 impl Footer {
-    /// Reads and checks header, trailer, footer and the sections that opening needs.
+    /// Reads and checks trailer, footer and the sections that opening needs. The header, which says
+    /// nothing that the trailer does not, is checked where it was read along, and in doubt.
     pub(crate) fn read(store: &Store, limits: &Limits) -> Result<Self> {
         let len = store.len();
-        let version = read_header(store)?;
         // One read for footer, sections and column indexes, as long as these are small.
-        let tail_len = (len - HEADER_BYTES).min(TAIL_BYTES);
+        let tail_len = len.min(TAIL_BYTES);
         let tail = store.read(len - tail_len, tail_len)?;
-        let Some((front, trailer)) = tail.split_last_chunk::<{ TRAILER_BYTES as usize }>() else {
+        let last = tail.split_last_chunk::<{ TRAILER_BYTES as usize }>();
+        let trailer = last.map(|(_, trailer)| Trailer::parse(trailer));
+        if tail_len == len || !matches!(trailer, Some(Ok(_))) {
+            check_header(store)?;
+        }
+        let Some(((front, _), trailer)) = last.zip(trailer) else {
             return Err(Error::internal("a trailer shorter than itself"));
         };
-        let trailer = Trailer::parse(trailer, version)?;
+        let trailer = trailer?;
         let bytes = u64::from(trailer.bytes);
         check_metadata_bytes("a footer", bytes, limits)?;
         let end = (len - TRAILER_BYTES)
@@ -374,6 +377,7 @@ fn read_indexes(bytes: &[u8], end: u64, limits: &Limits) -> Result<Vec<IndexEntr
             )));
         };
         leaves.push(IndexEntry {
+            gap,
             offset: start,
             bytes,
             checksum,
@@ -383,8 +387,8 @@ fn read_indexes(bytes: &[u8], end: u64, limits: &Limits) -> Result<Vec<IndexEntr
     Ok(leaves)
 }
 
-/// Checks the header, whose version it gives, and that there is room for a trailer.
-fn read_header(store: &Store) -> Result<u16> {
+/// Checks the header, and that there is room for a trailer.
+pub(crate) fn check_header(store: &Store) -> Result<()> {
     let len = store.len();
     let least = HEADER_BYTES + TRAILER_BYTES;
     let found = store.read(0, len.min(HEADER_BYTES))?;
@@ -410,7 +414,7 @@ fn read_header(store: &Store) -> Result<u16> {
             found.as_ref()
         )));
     }
-    Ok(version)
+    Ok(())
 }
 
 fn check_version(version: u16) -> Result<()> {
@@ -433,8 +437,8 @@ struct Trailer {
 }
 
 impl Trailer {
-    /// Parses the last bytes of a file whose header has this version.
-    fn parse(bytes: &[u8], version: u16) -> Result<Self> {
+    /// Parses the last bytes of a file.
+    fn parse(bytes: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(bytes);
         let trailer = Self {
             bytes: cursor.u32()?,
@@ -447,15 +451,7 @@ impl Trailer {
                 "the file does not end with \"STFA\": it was cut off, or its end was changed",
             ));
         }
-        if trailer.version > FORMAT_VERSION {
-            check_version(trailer.version)?;
-        }
-        if trailer.version != version {
-            return Err(Error::corrupt(format!(
-                "format version {version} expected at the end as in front, found {}",
-                trailer.version
-            )));
-        }
+        check_version(trailer.version)?;
         Ok(trailer)
     }
 

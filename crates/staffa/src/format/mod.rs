@@ -49,7 +49,7 @@ pub(crate) use checksum::{checksum, verify_checksum};
 pub(crate) use column_index::{BlockEntry, ChunkEntry, ColumnIndex, PartEntry, zone_of};
 pub(crate) use cursor::{Cursor, put_prefixed, put_varint};
 pub(crate) use features::{BitSet, DERIVED_COLUMNS, Features};
-pub(crate) use footer::{Footer, FooterParts, IndexEntry, Metadata};
+pub(crate) use footer::{Footer, FooterParts, IndexEntry, Metadata, check_header};
 pub(crate) use node::TreeSize;
 pub use node::{Node, NodeRef};
 pub(crate) use schema::{check_type, decode_schema, encode_schema};

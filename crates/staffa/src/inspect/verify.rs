@@ -5,7 +5,9 @@ use rayon::prelude::*;
 use super::{decoded_bytes, with_present};
 use crate::encodings::edition::name_of;
 use crate::error::{Error, Result};
-use crate::format::{BitSet, HEADER_BYTES, ZoneMap, block, shared_dictionary, zone_of};
+use crate::format::{
+    BitSet, HEADER_BYTES, ZoneMap, block, check_header, shared_dictionary, zone_of,
+};
 use crate::read::{ChunkReader, File, OutputLayout, RowRange, read_column};
 use crate::values::Values;
 
@@ -143,6 +145,8 @@ impl File {
 
     /// Every byte must belong to exactly one part.
     fn check_cover(&self) -> Result<()> {
+        let place = |e: Error| e.at(|p| p.path = self.store().path().map(Into::into));
+        check_header(self.store()).map_err(place)?;
         let footer = self.footer();
         let mut parts = vec![
             (0, HEADER_BYTES),

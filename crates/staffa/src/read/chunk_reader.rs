@@ -202,7 +202,9 @@ impl<'f> ChunkReader<'f> {
     /// Opens all shared dictionaries, which lie one after another.
     fn open_shared(&self) -> Result<Vec<SharedDictionary>> {
         let bytes = self.chunk.shared.iter().map(|part| part.bytes).sum();
-        let bytes = self.file.store().read(self.chunk.offset, bytes)?;
+        let bytes = self
+            .file
+            .read_chunk(self.stored, self.chunk.offset, bytes)?;
         let open = |part: &PartEntry| {
             let own = part_of(&bytes, part.offset - self.chunk.offset, part.bytes)?;
             let (values, opener) = (self.chunk.values as usize, self.file.opener());
@@ -232,7 +234,7 @@ impl<'f> ChunkReader<'f> {
             return Ok(Bytes::new());
         };
         let bytes = last.offset + last.bytes - first.offset;
-        self.file.store().read(first.offset, bytes)
+        self.file.read_chunk(self.stored, first.offset, bytes)
     }
 
     /// Checks and parses the blocks of a range and those of the same rows of the reference columns.

@@ -56,11 +56,24 @@ struct Inner {
     schema: SchemaRef,
     layout: Layout,
     /// Of each leaf, read on first use.
-    indexes: Vec<OnceLock<ColumnIndex>>,
+    indexes: Vec<OnceLock<LeafIndex>>,
     /// Of all leaves, read on first use.
     summaries: OnceLock<Vec<Summary>>,
     cache: Cache,
 }
+
+/// A column index, and the bytes in front of it that were read along with it.
+#[derive(Debug)]
+struct LeafIndex {
+    index: ColumnIndex,
+    /// The chunk before the index, where it is small; else empty.
+    front: Bytes,
+    /// Where these bytes begin.
+    offset: u64,
+}
+
+/// A small chunk, of at most so many bytes, is read along with the column index behind it.
+const FRONT_BYTES: u64 = 16 << 10;
 
 impl File {
     /// Opens a local file: reads and checks its footer.
@@ -173,6 +186,19 @@ impl File {
 
     pub(crate) fn cache(&self) -> &Cache {
         &self.inner.cache
+    }
+
+    /// Bytes of a leaf's chunks; those read along with its index are not read again.
+    pub(crate) fn read_chunk(&self, leaf: usize, offset: u64, bytes: u64) -> Result<Bytes> {
+        let read = self.leaf_index(leaf)?;
+        let start = offset.checked_sub(read.offset);
+        let end = start.and_then(|start| start.checked_add(bytes));
+        match start.zip(end) {
+            Some((start, end)) if end <= read.front.len() as u64 => {
+                Ok(read.front.slice(start as usize..end as usize))
+            }
+            _ => self.store().read(offset, bytes),
+        }
     }
 
     /// Bytes of a part of the file, whose checksum is verified; `what` names the part.
@@ -311,6 +337,10 @@ impl File {
 
     /// The column index of a leaf, read on first use.
     pub(crate) fn index(&self, leaf: usize) -> Result<&ColumnIndex> {
+        self.leaf_index(leaf).map(|read| &read.index)
+    }
+
+    fn leaf_index(&self, leaf: usize) -> Result<&LeafIndex> {
         let inner = &self.inner;
         let (Some(cell), Some(&entry)) = (inner.indexes.get(leaf), inner.footer.leaves.get(leaf))
         else {
@@ -330,7 +360,7 @@ impl File {
 
 impl Inner {
     /// Reads a column index, and checks it against the schema and the footer.
-    fn read_index(&self, leaf: &Leaf, entry: IndexEntry) -> Result<ColumnIndex> {
+    fn read_index(&self, leaf: &Leaf, entry: IndexEntry) -> Result<LeafIndex> {
         let (footer, limits) = (&self.footer, &self.opener.limits);
         let most = limits.metadata_bytes;
         if entry.bytes > most {
@@ -339,7 +369,12 @@ impl Inner {
                 entry.bytes
             )));
         }
-        let bytes = self.store.read(entry.offset, entry.bytes)?;
+        let front = Some(entry.gap)
+            .filter(|gap| *gap <= FRONT_BYTES)
+            .unwrap_or(0);
+        let offset = entry.offset - front;
+        let mut front_bytes = self.store.read(offset, front + entry.bytes)?;
+        let bytes = front_bytes.split_off(front as usize);
         verify_checksum(&bytes, entry.checksum, "a column index")?;
         let mut index = ColumnIndex::read(&bytes, footer.row_groups.len(), footer.offset, limits)?;
         // Bounds of another type than the leaf's say nothing.
@@ -360,6 +395,10 @@ impl Inner {
                 chunk.values
             )));
         }
-        Ok(index)
+        Ok(LeafIndex {
+            index,
+            front: front_bytes,
+            offset,
+        })
     }
 }

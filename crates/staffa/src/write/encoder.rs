@@ -18,7 +18,7 @@ use crate::arrow::concat;
 use crate::error::{Error, Result};
 use crate::format::{
     BitSet, BlockEntry, ChunkEntry, ColumnIndex, DERIVED_COLUMNS, FORMAT_VERSION, Features,
-    FooterParts, IndexEntry, Metadata, PartEntry, checksum, header,
+    FooterParts, HEADER_BYTES, IndexEntry, Metadata, PartEntry, checksum, header,
 };
 
 /// Encodes row groups into a sink.
@@ -225,7 +225,10 @@ impl<W: Write + Send> Encoder<W> {
         let index = self.indexes.get_mut(leaf).map(std::mem::take);
         let index = index.ok_or_else(|| Error::internal("a leaf without a column index"))?;
         let bytes = index.write();
+        let before = self.index_entries.last();
+        let end = before.map_or(HEADER_BYTES, |entry| entry.offset + entry.bytes);
         self.index_entries.push(IndexEntry {
+            gap: self.position - end,
             offset: self.position,
             bytes: bytes.len() as u64,
             checksum: checksum(&bytes),
