@@ -183,7 +183,7 @@ class File:
 
     @property
     def id(self) -> bytes:
-        """16 bytes that no file of other bytes has: a hash of all of them."""
+        """A hash of the file, of 16 bytes: files of other bytes have another one."""
         return self._file.id
 
     def statistics(self) -> list[LeafStatistics]:

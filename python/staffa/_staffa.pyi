@@ -115,7 +115,7 @@ class File:
 
     @property
     def id(self) -> bytes:
-        """16 bytes that no file of other bytes has."""
+        """A hash of the file, of 16 bytes."""
 
     def statistics(self) -> str:
         """The statistics of every leaf column, as JSON."""

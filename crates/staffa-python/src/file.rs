@@ -297,7 +297,7 @@ impl File {
             .collect())
     }
 
-    /// 16 bytes that no file of other bytes has.
+    /// A hash of the file, of 16 bytes.
     #[getter]
     fn id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.id())

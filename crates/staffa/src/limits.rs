@@ -5,7 +5,8 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Largest footer and column index, bytes.
+    /// Most bytes of a footer, of a section, of all sections that opening needs, and of a column
+    /// index.
     pub metadata_bytes: u64,
     /// Most leaf columns of a file.
     pub leaves: u64,

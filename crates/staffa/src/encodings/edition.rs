@@ -1,4 +1,4 @@
-//! Editions: sets of encodings that readers have in common. FORMAT.md, section 12.
+//! Editions: sets of encodings that readers have in common. FORMAT.md, section 2.
 
 use std::fmt;
 use std::str::FromStr;

@@ -11,7 +11,7 @@
 //!
 //! Shared parts and blocks lie one after another from the chunk's offset on. Every block but the last
 //! of a chunk has the chunk's number of values per block. A chunk with values, one source and no blocks
-//! is the chunk of its source: the columns are equal. No chunk reaches into the footer. A reader passes
+//! is the chunk of its source: the columns are equal. No chunk reaches into the sections. A reader passes
 //! over bytes of a chunk behind those that it knows.
 
 use std::sync::Arc;
@@ -102,7 +102,7 @@ impl ColumnIndex {
         out
     }
 
-    /// Reads the index of a leaf in a file of so many row groups, whose row groups end at `file_end`.
+    /// Reads the index of a leaf in a file of so many row groups; its chunks end at `file_end` or before.
     pub(crate) fn read(
         bytes: &[u8],
         row_groups: usize,

@@ -38,7 +38,7 @@ pub(crate) struct Footer {
     pub schema: Schema,
     pub features: Features,
     pub writer: String,
-    /// A hash of all bytes before it: no other file has it.
+    /// A hash of all bytes before the section; zeros where the file has no id.
     pub id: [u8; 16],
     /// Where the sections lie; those not read yet among them.
     pub sections: Vec<Section>,

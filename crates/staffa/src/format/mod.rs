@@ -1,4 +1,4 @@
-//! The file: header, row groups, column indexes, footer, trailer. FORMAT.md, section by section;
+//! The file: header, row groups, column indexes, sections, footer, trailer. FORMAT.md, section by section;
 //! nothing is decoded here.
 //!
 //! | file | FORMAT.md |

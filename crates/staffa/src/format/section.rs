@@ -13,7 +13,7 @@
 use super::{Cursor, HEADER_BYTES, put_varint};
 use crate::error::{Error, Result};
 
-/// Rows, and those of every row group.
+/// Rows of every row group.
 pub(crate) const TABLE: u64 = 0;
 /// The schema.
 pub(crate) const SCHEMA: u64 = 1;
@@ -27,7 +27,7 @@ pub(crate) const SUMMARIES: u64 = 4;
 pub(crate) const WRITER: u64 = 5;
 /// Keys and values of the user.
 pub(crate) const METADATA: u64 = 6;
-/// 16 bytes that no other file has.
+/// A hash of all bytes before it.
 pub(crate) const FILE_ID: u64 = 7;
 
 /// Names of the sections by id. Those above [`FILE_ID`] are reserved: no release writes them yet.

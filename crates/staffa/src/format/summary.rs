@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 
 const ASCENDING: u8 = 1;
 const DESCENDING: u8 = 2;
-/// Most bytes of a summary; one that would have more has no bounds.
+/// Bytes of a summary, above which its bounds are cut, then left out.
 const MAX_BYTES: usize = 40;
 
 /// What the footer says of a leaf.

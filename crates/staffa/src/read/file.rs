@@ -154,7 +154,8 @@ impl File {
         Ok(metadata.map_err(place)?.into_iter().collect())
     }
 
-    /// 16 bytes that no file of other bytes has: a hash of all of them.
+    /// A hash of the file, of 16 bytes: files of other bytes have another one. Zeros where the writer
+    /// left it out. It is no defence against forgery.
     pub fn id(&self) -> [u8; 16] {
         self.inner.footer.id
     }

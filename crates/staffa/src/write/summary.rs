@@ -5,8 +5,8 @@ use staffa_kernels::U256;
 use crate::format::{BitSet, Bounds, Summary, ZoneMap};
 use crate::values::{Kind, Strings, Values};
 
-/// Most hashes that a sketch keeps: up to so many distinct values it is exact, beyond it is off by
-/// 6% (standard deviation).
+/// Most hashes that a sketch keeps: exact for fewer distinct values, else off by 6% (standard
+/// deviation).
 const SKETCH: usize = 256;
 
 /// The smallest hashes of the values: an estimate of how many are distinct, which does not depend

@@ -4,7 +4,7 @@
 //! RecordBatch -> row group -> leaves -> chunks (columns and blocks in parallel) -> temporary file -> sync -> rename
 //! ```
 //!
-//! Memory is bounded by one row group and its encoding, and by the column indexes (some 30 bytes
+//! Memory is bounded by one row group and its encoding, and by the column indexes (some 120 bytes
 //! per block).
 
 use std::io::{self, BufWriter};

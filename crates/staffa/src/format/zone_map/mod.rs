@@ -6,7 +6,7 @@
 //!   kind 1: bits        u8: 1 = false occurs, 2 = true occurs, 3 = both
 //!   kind 2: integers    smallest, largest: length u8, two's complement little-endian
 //!   kind 3: floats      smallest, largest that are no NaN: f64 each    kind 4: the same, and a NaN occurs
-//!   kind 5: strings     bounds: smallest, largest: length varint, bytes; at most 16 bytes, the smallest cut off, the largest
+//!   kind 5: strings     smallest, largest: length varint, bytes; at most 16 bytes, the smallest cut off, the largest
 //!                       cut off and its last byte raised
 //! ```
 //!

@@ -108,7 +108,7 @@ impl Scan {
         self
     }
 
-    /// Largest number of rows of a batch; a block's rows by default. A batch never spans row groups.
+    /// Largest number of rows of a batch; 65,536 by default. A batch never spans row groups.
     #[must_use]
     pub fn batch_rows(mut self, rows: usize) -> Self {
         self.batch_rows = rows.max(1);
@@ -123,8 +123,8 @@ impl Scan {
     }
 
     /// Columns of strings or binaries to read as dictionaries with keys of 32 bits, without a cast
-    /// where a dictionary is stored. A batch then has at most a block's rows, unless other columns
-    /// are nested, and each batch has its own dictionary.
+    /// where a dictionary is stored. A batch then has at most the rows of the smallest block of these,
+    /// unless other columns are nested, and each batch has its own dictionary.
     #[must_use]
     pub fn dictionaries<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
         self.dictionaries = columns.into_iter().map(Into::into).collect();

@@ -32,7 +32,7 @@ use crate::values::Bitmap;
 /// Where more than one row in this many matches, a loose scan decodes all.
 const LOOSE: usize = 4;
 
-/// Whole blocks of one row group.
+/// Some rows of one row group: whole blocks of every column that is tested.
 pub(crate) struct ScanTask<'f> {
     file: &'f File,
     pub range: RowRange,
