@@ -182,7 +182,7 @@ class File:
         return dict(self._file.metadata)
 
     @property
-    def id(self) -> bytes:
+    def id(self) -> bytes | None:
         """A hash of the file, of 16 bytes: files of other bytes have another one."""
         return self._file.id
 

@@ -114,7 +114,7 @@ class File:
         """The keys and values of the user."""
 
     @property
-    def id(self) -> bytes:
+    def id(self) -> bytes | None:
         """A hash of the file, of 16 bytes."""
 
     def statistics(self) -> str:

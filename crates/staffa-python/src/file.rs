@@ -299,8 +299,8 @@ impl File {
 
     /// A hash of the file, of 16 bytes.
     #[getter]
-    fn id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.id())
+    fn id<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.0.id().map(|id| PyBytes::new(py, &id))
     }
 
     /// The statistics of every leaf column, as JSON.

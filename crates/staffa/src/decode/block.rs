@@ -10,7 +10,6 @@ use super::{
     SharedDictionary, corrupt_if, longer_than_declared, no_row, words,
 };
 use crate::error::{Error, Result};
-use crate::format::TreeSize;
 use crate::format::block::Parsed;
 use crate::values::{Bitmap, expand};
 
@@ -43,21 +42,18 @@ impl<'a> Block<'a> {
             .as_ref()
             .and_then(|v| v.ty.width_bytes())
             .unwrap_or(1);
-        let plain = (parsed.len * width + parsed.string_bytes) as u64;
+        let plain = (parsed.len as u64)
+            .saturating_mul(width as u64)
+            .saturating_add(parsed.string_bytes as u64);
         if plain > opener.limits.block_bytes {
             return Err(Error::limit(format!(
                 "a block of at most {} bytes is allowed, found {plain}",
                 opener.limits.block_bytes
             )));
         }
-        let plain = std::iter::once(parsed)
-            .chain(references)
-            .map(Parsed::decoded_bytes)
-            .fold(0, u64::saturating_add);
-        let trees = std::iter::once(parsed)
-            .chain(references)
-            .fold(TreeSize::default(), Parsed::add_trees);
-        trees.check(plain)?;
+        Parsed::check_trees(parsed, references)?;
+        let all = std::iter::once(parsed).chain(references);
+        let plain = all.map(Parsed::decoded_bytes).fold(0, u64::saturating_add);
         let budget = Budget::for_block(plain);
         let before = budget.left();
         let references = |rows: Option<&Bitmap>| {

@@ -148,7 +148,7 @@ impl SharedTree {
     ) -> Result<R> {
         let run = || {
             let (node, _) = parse(&self.body, self.len, &self.opener.limits)?;
-            let plain = self.plain.saturating_add(4 * self.len as u64);
+            let plain = TreeSize::plain(Some(node.ty), self.len, self.string_bytes);
             let trees = TreeSize::default().with(&node, self.string_bytes);
             trees.check(plain)?;
             let mut budget = Budget::for_block(plain);

@@ -74,21 +74,20 @@ impl Parsed<'_> {
     /// Bytes of all values, decoded: words, or the offsets and contents of strings.
     pub(crate) fn decoded_bytes(&self) -> u64 {
         let ty = self.values.as_ref().map(|values| values.ty);
-        let width = match ty {
-            None | Some(PhysicalType::Bits) => 1,
-            Some(ty) => ty.width_bytes().unwrap_or(4),
-        };
-        (self.len as u64)
-            .saturating_mul(width as u64)
-            .saturating_add(self.string_bytes as u64)
+        TreeSize::plain(ty, self.len, self.string_bytes as u64)
     }
 
-    /// Adds the trees of the block.
-    pub(crate) fn add_trees(size: TreeSize, block: &Self) -> TreeSize {
-        let trees = [&block.validity, &block.values].into_iter().flatten();
-        trees.fold(size, |size, tree| {
-            size.with(tree, block.string_bytes as u64)
-        })
+    /// Refuses a block whose trees, with those of the blocks that it derives from, are too large.
+    pub(crate) fn check_trees(own: &Self, references: &[Self]) -> Result<()> {
+        let (mut size, mut plain) = (TreeSize::default(), 0u64);
+        for block in std::iter::once(own).chain(references) {
+            plain = plain.saturating_add(block.decoded_bytes());
+            let trees = [&block.validity, &block.values].into_iter().flatten();
+            size = trees.fold(size, |size, tree| {
+                size.with(tree, block.string_bytes as u64)
+            });
+        }
+        size.check(plain)
     }
 }
 

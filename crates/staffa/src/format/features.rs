@@ -138,8 +138,7 @@ impl Features {
                 "the file needs feature {unknown}, which this release does not know"
             )));
         }
-        let count =
-            cursor.varint_up_to(cursor.remaining() as u64, "number of sets of encodings")?;
+        let count = cursor.varint_up_to(leaves as u64, "number of sets of encodings")?;
         let sets = (0..count)
             .map(|_| BitSet::read(&mut cursor))
             .collect::<Result<Vec<_>>>()?;

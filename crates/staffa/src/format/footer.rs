@@ -39,7 +39,7 @@ pub(crate) struct Footer {
     pub features: Features,
     pub writer: String,
     /// A hash of all bytes before the section; zeros where the file has no id.
-    pub id: [u8; 16],
+    pub id: Option<[u8; 16]>,
     /// Where the sections lie; those not read yet among them.
     pub sections: Vec<Section>,
     /// Where the first section begins, and the row groups and indexes end.
@@ -195,7 +195,10 @@ impl Footer {
         let offset = sections.first().map_or(end, |section| section.offset);
         let leaves = needed.parse(INDEXES, |bytes| read_indexes(bytes, offset, limits))?;
         let features = needed.parse(FEATURES, |bytes| Features::read(bytes, leaves.len()))?;
-        let text = |bytes: &[u8]| Ok(String::from_utf8_lossy(bytes).into_owned());
+        let text = |bytes: &[u8]| {
+            let text = String::from_utf8(bytes.to_vec());
+            text.map_err(|e| Error::corrupt(format!("UTF-8 expected: {e}")))
+        };
         let id = |bytes: &[u8]| {
             bytes
                 .try_into()
@@ -208,7 +211,7 @@ impl Footer {
             schema,
             features,
             writer: needed.parse_if_there(WRITER, text)?.unwrap_or_default(),
-            id: needed.parse_if_there(FILE_ID, id)?.unwrap_or_default(),
+            id: needed.parse_if_there(FILE_ID, id)?,
             sections: sections.to_vec(),
             offset,
         })
@@ -359,7 +362,8 @@ fn read_table(bytes: &[u8], limits: &Limits) -> Result<Vec<u32>> {
 /// Places of the column indexes, which end at `end` or before.
 fn read_indexes(bytes: &[u8], end: u64, limits: &Limits) -> Result<Vec<IndexEntry>> {
     let mut cursor = Cursor::new(bytes);
-    let mut leaves: Vec<IndexEntry> = Vec::with_capacity(bytes.len() / 6);
+    let mut leaves: Vec<IndexEntry> =
+        Vec::with_capacity((bytes.len() / 6).min(limits.leaves as usize));
     let mut offset = HEADER_BYTES;
     while cursor.remaining() > 0 {
         if leaves.len() as u64 == limits.leaves {

@@ -50,13 +50,6 @@ impl Node {
             + self.payload.len()
             + self.children.iter().map(Self::size).sum::<usize>()
     }
-
-    /// Adds the encodings of the tree to a set.
-    pub(crate) fn add_encodings(&self, set: &mut BitSet) {
-        set.insert(self.encoding);
-        let children = self.children.iter();
-        children.for_each(|child| child.add_encodings(set));
-    }
 }
 
 /// A node in the bytes of a block.
@@ -89,6 +82,18 @@ pub(crate) struct TreeSize {
 }
 
 impl TreeSize {
+    /// Bytes of decoded values: words, bits and validity alone one by one, or the offsets and contents
+    /// of strings.
+    pub(crate) fn plain(ty: Option<PhysicalType>, values: usize, string_bytes: u64) -> u64 {
+        let width = match ty {
+            None | Some(PhysicalType::Bits) => 1,
+            Some(ty) => ty.width_bytes().unwrap_or(4),
+        };
+        (values as u64)
+            .saturating_mul(width as u64)
+            .saturating_add(string_bytes)
+    }
+
     /// Most bytes of all nodes of a block, or a shared dictionary, of `plain` decoded bytes.
     pub(crate) fn max_bytes(plain: u64) -> u64 {
         plain.saturating_mul(16).saturating_add(1 << 20)
@@ -125,6 +130,22 @@ impl<'a> NodeRef<'a> {
     /// Reads a tree of nodes, none of which may declare more than `max_len` values or lie deeper
     /// than `depth`.
     pub fn parse(cursor: &mut Cursor<'a>, max_len: usize, depth: u32) -> Result<Self> {
+        Self::parse_below(cursor, max_len, depth, &mut 0)
+    }
+
+    /// [`parse`](Self::parse) behind so many nodes of the tree.
+    fn parse_below(
+        cursor: &mut Cursor<'a>,
+        max_len: usize,
+        depth: u32,
+        nodes: &mut usize,
+    ) -> Result<Self> {
+        *nodes += 1;
+        if *nodes > MAX_NODES {
+            return Err(Error::limit(format!(
+                "a tree of at most {MAX_NODES} nodes is allowed, found more"
+            )));
+        }
         let start = cursor.position();
         let Some(depth) = depth.checked_sub(1) else {
             return Err(Error::limit(format!(
@@ -149,7 +170,7 @@ impl<'a> NodeRef<'a> {
         let payload = cursor.prefixed()?;
         let mut children = Vec::new();
         for _ in 0..kind >> 4 {
-            children.push(Self::parse(cursor, max_len, depth)?);
+            children.push(Self::parse_below(cursor, max_len, depth, nodes)?);
         }
         Ok(Self {
             encoding,

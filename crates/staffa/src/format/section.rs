@@ -128,6 +128,11 @@ pub(crate) fn read(footer: &[u8], end: u64) -> Result<Vec<Section>> {
                 "the file needs a reader that understands {name} ({id}); this release does not"
             )));
         }
+        if section.is_known() && section.must_understand != (id <= FEATURES) {
+            return Err(Error::corrupt(format!(
+                "flag 1 of {name} expected as FORMAT.md has it"
+            )));
+        }
         total = total
             .checked_add(bytes)
             .filter(|total| *total <= end - HEADER_BYTES.min(end))

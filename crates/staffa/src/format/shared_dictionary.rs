@@ -8,6 +8,7 @@
 use super::{Cursor, Node, NodeRef, put_varint};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::values::PhysicalType;
 
 /// The bytes of a shared dictionary.
 pub(crate) fn write(node: &Node, string_bytes: usize) -> Vec<u8> {
@@ -31,6 +32,11 @@ pub(crate) fn parse<'a>(
     let decoded = cursor.varint_up_to(limits.block_bytes, "decoded bytes")? as u64;
     let node = NodeRef::parse(&mut cursor, len, limits.depth)?;
     cursor.finish("the shared part")?;
+    if node.ty != PhysicalType::Bytes && decoded > 0 {
+        return Err(Error::corrupt(format!(
+            "words without strings expected, found {decoded} bytes of them"
+        )));
+    }
     if node.len != len {
         return Err(Error::corrupt(format!(
             "{len} values expected, found {}",

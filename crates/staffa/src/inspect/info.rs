@@ -20,7 +20,7 @@ pub struct Inspection {
     /// The program that wrote it.
     pub writer: String,
     /// Its id, in hexadecimal.
-    pub id: String,
+    pub id: Option<String>,
     /// Keys and values of the user, as text: what is no UTF-8 is replaced.
     pub metadata: BTreeMap<String, String>,
     /// Rows of the table.
@@ -170,7 +170,9 @@ impl File {
             file_bytes: self.byte_len(),
             format_version: FORMAT_VERSION,
             writer: footer.writer.clone(),
-            id: format!("{:032x}", u128::from_be_bytes(footer.id)),
+            id: footer
+                .id
+                .map(|id| format!("{:032x}", u128::from_be_bytes(id))),
             metadata: metadata.map(text).collect(),
             rows: footer.rows,
             footer_bytes: self.byte_len() - footer.offset,

@@ -38,6 +38,11 @@ impl File {
             self.footer()
                 .section(self.store(), section.id, self.limits())?;
         }
+        self.metadata()?;
+        let columns = 0..self.schema().fields().len();
+        columns
+            .clone()
+            .try_for_each(|column| self.check_encodings(std::iter::once(&column)))?;
         let mut report = VerifyReport {
             rows: self.num_rows(),
             bytes: self.byte_len(),
@@ -116,6 +121,9 @@ impl File {
             trees.for_each(|tree| tree.add_encodings(&mut used));
         }
         let declared = self.footer().features.encodings(leaf);
+        for source in &chunk.sources {
+            used = used.union(self.footer().features.encodings(*source as usize));
+        }
         if let Some(id) = used.numbers().find(|id| !declared.contains(*id)) {
             let what = format!(
                 "{} is not among the encodings that the footer names",

@@ -309,7 +309,7 @@ pub(crate) fn array_of_one(ty: &DataType, value: &Value) -> Result<ArrayRef> {
             };
             let binary = BinaryArray::from(vec![bytes.as_slice()]);
             cast_with_options(&binary, ty, &strict)
-                .map_err(|e| Error::internal(format!("a text literal: {e}")))?
+                .map_err(|e| Error::corrupt(format!("text is not UTF-8: {e}")))?
         }
         (ty, Value::Int(value)) => {
             let bytes = value.to_le_bytes();

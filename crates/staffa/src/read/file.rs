@@ -21,8 +21,8 @@ use crate::encodings::edition::name_of;
 use crate::encodings::{POOL, opener};
 use crate::error::{Error, Place, Result};
 use crate::format::{
-    BlockEntry, Bounds, ChunkEntry, ColumnIndex, Footer, IndexEntry, Store, Summary,
-    verify_checksum,
+    BlockEntry, Bounds, ChunkEntry, ColumnIndex, DERIVED_COLUMNS, Footer, IndexEntry, Store,
+    Summary, verify_checksum,
 };
 use crate::limits::Limits;
 
@@ -154,9 +154,9 @@ impl File {
         Ok(metadata.map_err(place)?.into_iter().collect())
     }
 
-    /// A hash of the file, of 16 bytes: files of other bytes have another one. Zeros where the writer
-    /// left it out. It is no defence against forgery.
-    pub fn id(&self) -> [u8; 16] {
+    /// A hash of the file, of 16 bytes: files of other bytes have another one. `None` where the
+    /// writer left it out. It is no defence against forgery.
+    pub fn id(&self) -> Option<[u8; 16]> {
         self.inner.footer.id
     }
 
@@ -319,7 +319,7 @@ impl File {
             self.leaf(by)?,
         );
         if !other.sources.is_empty()
-            || other.values != chunk.values
+            || (other.values, other.block_rows) != (chunk.values, chunk.block_rows)
             || (reference.ty, reference.kind) != (spec.ty, spec.kind)
         {
             return Err(Error::corrupt(format!(
@@ -387,6 +387,15 @@ impl Inner {
                     .filter(|block| !suits(block))
                     .for_each(|block| block.zone.bounds = Bounds::None);
             }
+        }
+        let mut derived = index
+            .chunks
+            .iter()
+            .filter(|chunk| !chunk.sources.is_empty());
+        if derived.next().is_some() && !footer.features.features.contains(DERIVED_COLUMNS) {
+            return Err(Error::corrupt(
+                "a chunk without sources expected: the file does not name the feature",
+            ));
         }
         let mut chunks = index.chunks.iter().zip(&footer.row_groups);
         let wrong = chunks.find(|(chunk, rows)| leaf.flat && chunk.values != u64::from(**rows));

@@ -18,7 +18,7 @@ use crate::encode::{Chooser, Hint, Profile, Rules, Stats};
 use crate::encodings::{POOL, onpair, opener};
 use crate::error::{Error, Result};
 use crate::format::block::{self, Parsed, Parts};
-use crate::format::{BitSet, Node, TreeSize, ZoneMap, checksum, shared_dictionary};
+use crate::format::{BitSet, Node, ZoneMap, checksum, shared_dictionary};
 use crate::limits::Limits;
 use crate::values::{Bitmap, Kind, LeafArray, PhysicalType, Values};
 
@@ -98,8 +98,6 @@ pub(crate) struct EncodedChunk {
     pub block_rows: usize,
     pub shared: Vec<Vec<u8>>,
     pub blocks: Vec<EncodedBlock>,
-    /// Encodings of all trees.
-    pub encodings: BitSet,
 }
 
 /// A block, ready to be written.
@@ -224,41 +222,66 @@ impl ChosenChunk<'_> {
         let verifier = || self.verifier(references);
         let verifier = self.options.verify.then(verifier).transpose()?;
         let verifier = verifier.as_ref();
-        let (shared, blocks) = if self.same {
+        if self.same {
             self.check_same(references, verifier)?;
-            (Vec::new(), Vec::new())
-        } else {
-            let blocks = self.blocks.par_iter().enumerate();
-            let blocks = blocks.map(|(i, block)| self.finish_block(i, block, verifier));
-            (self.shared.clone(), blocks.collect::<Result<_>>()?)
-        };
-        Ok(EncodedChunk {
-            references: self.references.clone(),
-            values: self.len,
-            block_rows: self.options.block_rows,
-            shared,
-            blocks,
-            encodings: if self.same {
-                BitSet::default()
-            } else {
-                self.encodings()?
-            },
-        })
+            return Ok(self.encoded(&self.references, Vec::new()));
+        }
+        match self.finish_blocks(references, verifier) {
+            // A reader counts the trees of reference columns as well: without them it has less to count.
+            Err(Error::Limit { .. }) if !references.is_empty() => {
+                let alone = self
+                    .options
+                    .verify
+                    .then(|| self.verifier(&[]))
+                    .transpose()?;
+                let blocks = self.blocks.par_iter().enumerate();
+                let plain =
+                    blocks.map(|(i, block)| self.finish_plain(i, block, &[], alone.as_ref()));
+                Ok(self.encoded(&[], plain.collect::<Result<_>>()?))
+            }
+            blocks => Ok(self.encoded(&self.references, blocks?)),
+        }
     }
 
-    /// Encodings of all trees.
-    fn encodings(&self) -> Result<BitSet> {
-        let mut set = BitSet::default();
-        let trees = self.blocks.iter().map(|block| &block.trees);
-        let trees = trees.flat_map(|trees| [&trees.values, &trees.validity]);
-        trees
-            .flatten()
-            .for_each(|node| node.add_encodings(&mut set));
-        for part in &self.shared {
-            let (node, _) = shared_dictionary::parse(part, self.len, &Limits::default())?;
-            node.add_encodings(&mut set);
+    /// The chunk of these blocks.
+    fn encoded(&self, references: &[usize], blocks: Vec<EncodedBlock>) -> EncodedChunk {
+        let shared = if self.same { &[][..] } else { &self.shared };
+        EncodedChunk {
+            references: references.to_vec(),
+            values: self.len,
+            block_rows: self.options.block_rows,
+            shared: shared.to_vec(),
+            blocks,
         }
-        Ok(set)
+    }
+
+    fn finish_blocks(
+        &self,
+        references: &[Reference<'_>],
+        verifier: Option<&Verifier<'_>>,
+    ) -> Result<Vec<EncodedBlock>> {
+        let finish = |(i, block): (usize, &ChosenBlock<'_>)| {
+            let bytes = block.bytes(self.ty, &block.trees);
+            match self.check_block(i, &bytes, &block.input, references, verifier) {
+                // Trees that a reader refuses for their size give way to plain ones.
+                Err(Error::Limit { .. }) => self.finish_plain(i, block, references, verifier),
+                checked => checked.and_then(|()| self.encoded_block(bytes, block)),
+            }
+        };
+        self.blocks.par_iter().enumerate().map(finish).collect()
+    }
+
+    /// A block of values as they are.
+    fn finish_plain(
+        &self,
+        i: usize,
+        block: &ChosenBlock<'_>,
+        references: &[Reference<'_>],
+        verifier: Option<&Verifier<'_>>,
+    ) -> Result<EncodedBlock> {
+        let bytes = block.bytes(self.ty, &self.plain_trees(&block.input)?);
+        self.check_block(i, &bytes, &block.input, references, verifier)?;
+        self.encoded_block(bytes, block)
     }
 
     fn verifier<'r>(&self, references: &'r [Reference<'r>]) -> Result<Verifier<'r>> {
@@ -300,12 +323,14 @@ impl ChosenChunk<'_> {
         i: usize,
         bytes: &[u8],
         input: &BlockInput<'_>,
+        references: &[Reference<'_>],
         verifier: Option<&Verifier<'_>>,
     ) -> Result<()> {
         let Some(verifier) = verifier else {
-            let parsed = block::parse(bytes, input.len, self.ty, &Limits::default())?;
-            let trees = Parsed::add_trees(TreeSize::default(), &parsed);
-            return trees.check(parsed.decoded_bytes());
+            let limits = Limits::default();
+            let own = block::parse(bytes, input.len, self.ty, &limits)?;
+            let references = parse_references(references, i, input.len, &limits)?;
+            return Parsed::check_trees(&own, &references);
         };
         let same = verifier.is_same(bytes, i, input).map_err(|e| match e {
             limit @ Error::Limit { .. } => limit,
@@ -329,31 +354,35 @@ impl ChosenChunk<'_> {
         })
     }
 
-    fn finish_block(
-        &self,
-        i: usize,
-        block: &ChosenBlock<'_>,
-        verifier: Option<&Verifier<'_>>,
-    ) -> Result<EncodedBlock> {
+    fn encoded_block(&self, bytes: Vec<u8>, block: &ChosenBlock<'_>) -> Result<EncodedBlock> {
         let input = &block.input;
-        let mut bytes = block.bytes(self.ty, &block.trees);
-        match self.check_block(i, &bytes, input, verifier) {
-            // Trees that a reader refuses for their size give way to plain ones.
-            Err(Error::Limit { .. }) => {
-                bytes = block.bytes(self.ty, &self.plain_trees(input)?);
-                let checked = self.check_block(i, &bytes, input, verifier);
-                checked.map_err(|e| e.within("a block of plain values, please report this"))?;
-            }
-            checked => checked?,
-        }
         let values = input.values().unwrap_or(Values::U8(&[]));
         let zone = ZoneMap::of(values, self.options.kind, input.nulls() as u64);
+        let parsed = block::parse(&bytes, input.len, self.ty, &Limits::default())?;
+        let mut encodings = BitSet::default();
+        let trees = [&parsed.validity, &parsed.values].into_iter().flatten();
+        trees.for_each(|tree| tree.add_encodings(&mut encodings));
         Ok(EncodedBlock {
             checksum: checksum(&bytes),
-            bytes,
             string_bytes: input.string_bytes(self.ty).unwrap_or(0),
             zone,
-            summary: BlockSummary::of(input.values(), self.options.kind, input.len),
+            summary: BlockSummary::of(input.values(), self.options.kind, input.len, encodings),
+            bytes,
         })
     }
+}
+
+/// Block `i` of each reference column, of `len` rows.
+pub(super) fn parse_references<'r>(
+    references: &[Reference<'r>],
+    i: usize,
+    len: usize,
+    limits: &Limits,
+) -> Result<Vec<Parsed<'r>>> {
+    let parse = |reference: &Reference<'r>| {
+        let block = reference.chunk.blocks.get(i);
+        let block = block.ok_or_else(|| Error::internal("a reference without this block"))?;
+        block::parse(&block.bytes, len, reference.ty, limits)
+    };
+    references.iter().map(parse).collect()
 }

@@ -19,7 +19,9 @@ use crate::error::{Error, Result};
 use crate::format::{
     BitSet, BlockEntry, ChunkEntry, ColumnIndex, DERIVED_COLUMNS, FORMAT_VERSION, Features,
     FooterParts, HEADER_BYTES, IndexEntry, Metadata, PartEntry, checksum, header,
+    shared_dictionary,
 };
+use crate::limits::Limits;
 
 /// Encodes row groups into a sink.
 pub(super) struct Encoder<W> {
@@ -157,7 +159,7 @@ impl<W: Write + Send> Encoder<W> {
     fn row_group(&mut self, batch: &RecordBatch, last: bool) -> Result<()> {
         let rows = u32::try_from(batch.num_rows()).map_err(|_| {
             Error::limit(format!(
-                "at most 2^32 rows of a row group are possible, found {}",
+                "fewer than 2^32 rows of a row group are possible, found {}",
                 batch.num_rows()
             ))
         })?;
@@ -305,7 +307,10 @@ fn summarise(chunks: &[EncodedChunk], leaf: usize, summary: &mut LeafSummary) ->
     for block in &content.blocks {
         summary.add(&block.summary, &block.zone);
     }
-    summary.encodings = summary.encodings.union(own.encodings);
+    for part in &own.shared {
+        let (tree, _) = shared_dictionary::parse(part, own.values, &Limits::default())?;
+        tree.add_encodings(&mut summary.encodings);
+    }
     let sources: Vec<u32> = own.references.iter().map(|leaf| *leaf as u32).collect();
     summary.add_sources(&sources);
     Ok(())

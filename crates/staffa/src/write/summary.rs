@@ -1,5 +1,7 @@
 //! Summaries: what the footer says of a leaf, gathered block by block as they are written.
 
+use std::cmp::Ordering;
+
 use staffa_kernels::U256;
 
 use crate::format::{BitSet, Bounds, Summary, ZoneMap};
@@ -46,14 +48,19 @@ impl Sketch {
     }
 
     fn add_all(&mut self, hashes: impl Iterator<Item = u64>) {
+        // Most values were seen lately, or their hash is above all that are kept. What a slot holds at
+        // first is no hash of its own.
+        let mut seen: [u64; SKETCH] = std::array::from_fn(|i| !(i as u64));
         let mut new = Vec::with_capacity(2 * SKETCH);
-        let (mut most, mut last) = (u64::MAX, None);
+        let mut most = u64::MAX;
         for hash in hashes {
-            // Values repeat their neighbours more often than any other.
-            if hash > most || last == Some(hash) {
+            let Some(slot) = seen.get_mut(hash as usize % SKETCH) else {
+                continue;
+            };
+            if hash > most || *slot == hash {
                 continue;
             }
-            last = Some(hash);
+            *slot = hash;
             new.push(hash);
             if new.len() == 2 * SKETCH {
                 smallest(&mut new);
@@ -92,13 +99,12 @@ fn smallest(hashes: &mut Vec<u64>) {
     hashes.truncate(SKETCH);
 }
 
-/// A hash whose every bit depends on every bit of the word (`SplitMix64`: Steele, Lea and
-/// Flood, OOPSLA 2014).
+/// A hash that no two words share: the low half mixed into the high one, then
+/// multiplied by an odd number (Fibonacci hashing: Knuth, volume 3, section 6.4).
 fn hash_word(word: u64) -> u64 {
-    let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ word >> 31
+    let word = word ^ 0x5851_f42d_4c95_7f2d;
+    let mixed = word ^ word.rotate_left(32) ^ word.rotate_left(11);
+    mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 fn hash_bytes(bytes: &[u8]) -> u64 {
@@ -106,11 +112,24 @@ fn hash_bytes(bytes: &[u8]) -> u64 {
 }
 
 /// A value by which others are ordered.
-#[derive(Debug, Clone, PartialEq, PartialOrd)]
+#[derive(Debug, Clone, PartialEq)]
 enum Key {
     Int(i128),
     Float(f64),
     Bytes(Vec<u8>),
+}
+
+impl PartialOrd for Key {
+    /// The order of zone maps: -0.0 is before 0.0, and a NaN has none.
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Int(a), Self::Int(b)) => Some(a.cmp(b)),
+            (Self::Float(a), Self::Float(b)) if a.is_nan() || b.is_nan() => None,
+            (Self::Float(a), Self::Float(b)) => Some(a.total_cmp(b)),
+            (Self::Bytes(a), Self::Bytes(b)) => Some(a.cmp(b)),
+            _ => None,
+        }
+    }
 }
 
 /// The order of values, and the first and the last of them.
@@ -153,8 +172,8 @@ impl Order {
             (Some((_, last)), Some((first, _))) => last.partial_cmp(first),
             _ => None,
         };
-        self.ascending &= next.ascending && between.is_some_and(std::cmp::Ordering::is_le);
-        self.descending &= next.descending && between.is_some_and(std::cmp::Ordering::is_ge);
+        self.ascending &= next.ascending && between.is_some_and(Ordering::is_le);
+        self.descending &= next.descending && between.is_some_and(Ordering::is_ge);
         if let (Some((_, last)), Some((_, end))) = (&mut self.ends, &next.ends) {
             last.clone_from(end);
         } else {
@@ -202,11 +221,18 @@ pub(crate) struct BlockSummary {
     /// `None` where all values are NULL.
     order: Option<Order>,
     decoded_bytes: u64,
+    /// Of its trees.
+    encodings: BitSet,
 }
 
 impl BlockSummary {
     /// Of the values of a block, `None` where it has none, and its rows, NULLs included.
-    pub(super) fn of(values: Option<Values<'_>>, kind: Kind, rows: usize) -> Self {
+    pub(super) fn of(
+        values: Option<Values<'_>>,
+        kind: Kind,
+        rows: usize,
+        encodings: BitSet,
+    ) -> Self {
         let width = |values: &Values<'_>| match values {
             Values::Bits(_) => rows.div_ceil(8),
             Values::Bytes(strings) => strings.contents().len(),
@@ -216,6 +242,7 @@ impl BlockSummary {
             distinct: values.map_or_else(Sketch::default, Sketch::of),
             order: values.map(|values| Order::of(values, kind)),
             decoded_bytes: values.as_ref().map_or(0, width) as u64,
+            encodings,
         }
     }
 }
@@ -243,6 +270,7 @@ impl LeafSummary {
             (_, None) => {}
         }
         self.decoded_bytes += block.decoded_bytes;
+        self.encodings = self.encodings.union(block.encodings);
         // All NULL, a block has no values; else none without bounds leaves the leaf without.
         self.unbounded |= zone.bounds == Bounds::None && block.order.is_some();
         self.zone = Some(match &self.zone {
@@ -291,7 +319,12 @@ mod tests {
     fn summary(blocks: &[&[u32]]) -> Summary {
         let mut leaf = LeafSummary::default();
         for values in blocks {
-            let block = BlockSummary::of(Some(Values::U32(values)), Kind::Signed, values.len());
+            let block = BlockSummary::of(
+                Some(Values::U32(values)),
+                Kind::Signed,
+                values.len(),
+                BitSet::default(),
+            );
             let zone = ZoneMap::of(Values::U32(values), Kind::Signed, 0);
             leaf.add(&block, &zone);
         }
@@ -321,6 +354,14 @@ mod tests {
         assert_eq!(order(&[&[9, 2], &[1, u32::MAX]]), (false, true));
         assert_eq!(order(&[&[7], &[7, 7]]), (true, true));
         assert_eq!(order(&[]), (false, false));
+    }
+
+    #[test]
+    fn zeros_are_ordered_by_their_sign() {
+        let order = |floats: [f64; 3]| {
+            Order::of(Values::U64(&floats.map(f64::to_bits)), Kind::Float).ascending
+        };
+        assert!(order([-0.0, 0.0, 1.0]) && !order([0.0, -0.0, 1.0]));
     }
 
     #[test]

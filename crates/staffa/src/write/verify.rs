@@ -3,12 +3,12 @@
 use staffa_kernels::VECTOR;
 
 use super::block_input::BlockInput;
-use super::chunk::Reference;
+use super::chunk::{Reference, parse_references};
 use crate::decode::{
     AnyDecoder, Block, Budget, Decoder, Scratch, SharedDictionary, decode_all_strings, for_decoder,
 };
 use crate::encodings::opener;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::block;
 use crate::limits::Limits;
 use crate::values::{Physical, PhysicalType, Values};
@@ -25,12 +25,7 @@ impl Verifier<'_> {
     pub(super) fn is_same(&self, bytes: &[u8], i: usize, input: &BlockInput<'_>) -> Result<bool> {
         let opener = opener(Limits::default());
         let parsed = block::parse(bytes, input.len, self.ty, &opener.limits)?;
-        let references = self.references.iter().map(|reference| {
-            let block = reference.chunk.blocks.get(i);
-            let block = block.ok_or_else(|| Error::internal("a reference without this block"))?;
-            block::parse(&block.bytes, input.len, reference.ty, &opener.limits)
-        });
-        let references = references.collect::<Result<Vec<_>>>()?;
+        let references = parse_references(self.references, i, input.len, &opener.limits)?;
         let block = Block::open(&parsed, &self.shared, &references, &opener)?;
         if block.validity != input.validity {
             return Ok(false);

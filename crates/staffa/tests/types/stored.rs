@@ -108,3 +108,99 @@ fn dictionaries_are_handed_out_as_they_are_stored() {
         assert_eq!(column(&found, 0), rows(batch.column(0)));
     }
 }
+
+/// Columns whose blocks have other numbers of values, by all ways that go through blocks.
+#[test]
+fn blocks_of_other_sizes_are_read_together() {
+    const ROWS: usize = 70_000;
+    let mut random = Random(12);
+    let numbers = Int32Array::from_iter((0..ROWS).map(|i| {
+        // NULLs through a block of the texts, but not of the numbers.
+        (!(2048..3072).contains(&i)).then_some((i / 7) as i32)
+    }));
+    let texts = (0..ROWS).map(|i| format!("{:060} {}", i * i % 97, random.below(3)));
+    let bits = BooleanArray::from_iter((0..ROWS).map(|i| (i % 5 != 0).then_some(i % 3 == 0)));
+    let batch = RecordBatch::try_from_iter_with_nullable([
+        ("n", Arc::new(numbers) as ArrayRef, true),
+        ("t", Arc::new(StringArray::from_iter_values(texts)), true),
+        ("b", Arc::new(bits), true),
+    ])
+    .unwrap();
+    let mut options = WriteOptions::default();
+    options.access = staffa::Access::Random;
+    let file = write(std::slice::from_ref(&batch), options);
+    let sizes: Vec<u32> = file
+        .inspect()
+        .unwrap()
+        .columns
+        .iter()
+        .map(|c| c.chunks[0].block_rows)
+        .collect();
+    assert_eq!(sizes, [16_384, 1024, 65_536]);
+    let whole: Vec<Vec<String>> = (0..3).map(|i| rows(batch.column(i))).collect();
+    let number = |i: usize| (!(2048..3072).contains(&i)).then_some(i / 7);
+    let text = |i: usize| i * i % 97;
+    let tests: [(&str, &dyn Fn(usize) -> bool); 6] = [
+        ("n < 100", &|i| number(i).is_some_and(|n| n < 100)),
+        ("n is null", &|i| number(i).is_none()),
+        ("n is not null and b = true", &|i| {
+            number(i).is_some() && i % 5 != 0 && i % 3 == 0
+        }),
+        (
+            "t starts with '000000000000000000000000000000000000000000000000000000000000 '",
+            &|i| text(i) == 0,
+        ),
+        ("n >= 9990 or n = 3", &|i| {
+            number(i).is_some_and(|n| n >= 9990 || n == 3)
+        }),
+        ("b = false and n > 5000", &|i| {
+            i % 5 != 0 && i % 3 != 0 && number(i).is_some_and(|n| n > 5000)
+        }),
+    ];
+    for (filter, holds) in tests {
+        let expected: Vec<usize> = (0..ROWS).filter(|i| holds(*i)).collect();
+        let expected = |c: usize| {
+            expected
+                .iter()
+                .map(|i| whole[c][*i].clone())
+                .collect::<Vec<_>>()
+        };
+        let scan = file.scan().filter(filter.parse().unwrap());
+        let scans = [
+            scan.clone(),
+            scan.clone().dictionaries(["t"]),
+            scan.clone().run_ends(["t", "n"]),
+            scan.clone().string_views(true),
+            scan.clone().batch_rows(1000),
+        ];
+        for scan in scans {
+            let found = read(scan);
+            for c in 0..3 {
+                assert_eq!(column(&found, c), expected(c), "{filter}, column {c}");
+            }
+        }
+        let mut found = Vec::new();
+        for split in scan.splits(1).unwrap() {
+            found.extend(read(scan.clone().split(split)));
+        }
+        assert_eq!(column(&found, 1), expected(1), "{filter}, in splits");
+        let counted = file.aggregate(
+            &[("n", "rows".parse().unwrap())],
+            Some(&filter.parse().unwrap()),
+        );
+        let counted = counted.unwrap();
+        let counted = arrow_cast::cast(counted.column(0), &DataType::Int64).unwrap();
+        let counted = counted
+            .as_primitive::<arrow_array::types::Int64Type>()
+            .value(0);
+        assert_eq!(counted as usize, expected(0).len(), "{filter}");
+    }
+    let found = read(file.scan().dictionaries(["t"]));
+    (0..3).for_each(|c| assert_eq!(column(&found, c), whole[c]));
+    let some: Vec<u64> = (0..500).map(|_| random.below(ROWS) as u64).collect();
+    let taken = file.take(&some, None, false).unwrap();
+    for (c, whole) in whole.iter().enumerate() {
+        let expected: Vec<String> = some.iter().map(|i| whole[*i as usize].clone()).collect();
+        assert_eq!(rows(taken.column(c)), expected);
+    }
+}

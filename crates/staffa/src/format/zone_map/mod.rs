@@ -93,6 +93,16 @@ impl Bounds {
             _ => return Ok(Self::None),
         };
         cursor.finish("a zone map")?;
+        let ascends = match &bounds {
+            Self::Int(min, max) => min <= max,
+            Self::Bytes(min, max) => min <= max,
+            _ => true,
+        };
+        if !ascends {
+            return Err(Error::corrupt(
+                "bounds expected in their order, found the largest value first",
+            ));
+        }
         Ok(bounds)
     }
 
@@ -273,6 +283,11 @@ fn put_int(value: i128, out: &mut Vec<u8>) {
 
 fn int(cursor: &mut Cursor<'_>) -> Result<i128> {
     let len = cursor.u8()?;
+    if len == 0 {
+        return Err(Error::corrupt(
+            "bounds of at least 1 byte expected, found 0",
+        ));
+    }
     let bytes = cursor.bytes(usize::from(len))?;
     let is_negative = bytes.last().is_some_and(|b| b >> 7 == 1);
     let mut le = [if is_negative { 0xff } else { 0 }; 16];

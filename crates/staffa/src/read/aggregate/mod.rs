@@ -376,6 +376,9 @@ fn rows_of(array: &ArrayRef, found: Option<&Bitmap>) -> Result<ArrayRef> {
     Ok(filter(array, &found)?)
 }
 
+/// Most rows of a run-end encoded column that are put out one by one for an aggregate.
+const MAX_RUN_ROWS: usize = 1 << 27;
+
 /// Runs and dictionaries cast to their values.
 fn plain(array: &ArrayRef) -> Result<ArrayRef> {
     Ok(match array.data_type() {
@@ -383,7 +386,16 @@ fn plain(array: &ArrayRef) -> Result<ArrayRef> {
         ty @ DataType::RunEndEncoded(..) if array.is_empty() => {
             arrow_array::new_empty_array(innermost(ty))
         }
-        DataType::RunEndEncoded(_, values) => plain(&arrow_cast::cast(array, values.data_type())?)?,
+        DataType::RunEndEncoded(_, values) => {
+            // Runs may stand for any number of rows, which the cast numbers one by one.
+            if array.len() > MAX_RUN_ROWS {
+                return Err(Error::limit(format!(
+                    "aggregates of runs of at most {MAX_RUN_ROWS} rows in a row group are possible, found {}",
+                    array.len()
+                )));
+            }
+            plain(&arrow_cast::cast(array, values.data_type())?)?
+        }
         DataType::Dictionary(_, values) => arrow_cast::cast(array, values)?,
         _ => array.clone(),
     })

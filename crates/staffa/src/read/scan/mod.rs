@@ -251,15 +251,16 @@ impl Scan {
         let (columns, filter) = (self.positions()?, self.bound_filter()?);
         let filtered = filter.iter().flat_map(|filter| &filter.columns);
         self.file.check_encodings(columns.iter().chain(filtered))?;
-        let task_rows = if !is_flat(&self.file, &columns, filter.as_ref()) {
-            None
-        } else if self.dictionaries.is_empty() {
+        let task_rows = if is_flat(&self.file, &columns, filter.as_ref()) {
             self.batch_rows.checked_next_multiple_of(STEP_ROWS)
         } else {
-            // A block has a dictionary of its own.
-            Some(self.dictionary_rows()?)
+            None
         };
-        let task_rows = task_rows.unwrap_or(usize::MAX);
+        let task_rows = match task_rows {
+            // The blocks of most columns have as many rows, and a dictionary of their own.
+            Some(_) if !self.dictionaries.is_empty() => STEP_ROWS,
+            rows => rows.unwrap_or(usize::MAX),
+        };
         let ranges = match self.split {
             Some(Split(range)) => RowRanges::within(&self.file, task_rows, range),
             None => RowRanges::of_file(&self.file, task_rows),
@@ -286,20 +287,6 @@ impl Scan {
             left: self.limit.unwrap_or(u64::MAX),
             ready: None,
         })
-    }
-
-    /// Values of the smallest blocks of the columns that are read as dictionaries.
-    fn dictionary_rows(&self) -> Result<usize> {
-        let mut least = STEP_ROWS;
-        for column in self.file.column_positions(&self.dictionaries)? {
-            for leaf in self.file.layout().leaves_of(column) {
-                for row_group in 0..self.file.num_row_groups() {
-                    let chunk = self.file.chunk(leaf, row_group)?;
-                    least = least.min(chunk.block_rows as usize);
-                }
-            }
-        }
-        Ok(least)
     }
 
     /// Positions of the columns.

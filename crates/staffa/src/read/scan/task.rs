@@ -58,6 +58,9 @@ impl<'f> ScanTask<'f> {
 
     /// One bit per row: whether it matches.
     pub fn matches(&mut self, bound: &Bound) -> Result<Bitmap> {
+        if !self.range.rows.start.is_multiple_of(STEP_ROWS) {
+            return Err(Error::internal("a task within a block"));
+        }
         self.check_rows(&bound.root)?;
         let mut within = Bitmap::default();
         for rows in self.steps() {
