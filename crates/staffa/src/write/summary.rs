@@ -195,22 +195,25 @@ fn words<T: Copy>(values: &[T], key: impl Fn(T) -> i128) -> Order {
 
 fn texts(strings: Strings<'_>) -> Order {
     let all = || strings.iter();
-    let key = |string: &[u8]| Key::Bytes(string.to_vec());
+    let key = |i: usize| Key::Bytes(strings.get(i).to_vec());
+    let last = strings.len().checked_sub(1);
     Order {
         ascending: all().is_sorted(),
         descending: all().is_sorted_by(|a, b| a >= b),
-        ends: all().next().map(key).zip(all().last().map(key)),
+        ends: last.map(|last| (key(0), key(last))),
     }
 }
 
-fn keys(values: impl Iterator<Item = Key> + Clone) -> Order {
+fn keys(values: impl DoubleEndedIterator<Item = Key> + Clone) -> Order {
+    let mut ends = values.clone();
+    let first = ends.next();
+    let last = ends.next_back().or_else(|| first.clone());
     // A NaN has no order, not even alone.
-    let ordered = |key: &Key| key.partial_cmp(key).is_some();
+    let ordered = first.partial_cmp(&first).is_some();
     Order {
-        ascending: values.clone().is_sorted() && values.clone().take(1).all(|key| ordered(&key)),
-        descending: values.clone().is_sorted_by(|a, b| a >= b)
-            && values.clone().take(1).all(|key| ordered(&key)),
-        ends: values.clone().next().zip(values.last()),
+        ascending: ordered && values.clone().is_sorted(),
+        descending: ordered && values.is_sorted_by(|a, b| a >= b),
+        ends: first.zip(last),
     }
 }
 
