@@ -100,8 +100,26 @@ impl File {
         Ok(())
     }
 
-    /// The footer must name the encodings of every block: readers refuse files by it.
+    /// The footer must name the encodings of every block, and of those that it derives from: readers
+    /// refuse columns by it.
     fn check_encodings_declared(&self, leaf: usize, row_group: usize) -> Result<()> {
+        let mut used = self.encodings_used(leaf, row_group)?;
+        for source in &self.chunk_entry(leaf, row_group)?.sources {
+            used = used.union(self.encodings_used(*source as usize, row_group)?);
+        }
+        let declared = self.footer().features.encodings(leaf);
+        if let Some(id) = used.numbers().find(|id| !declared.contains(*id)) {
+            let what = format!(
+                "{} is not among the encodings that the footer names",
+                name_of(id)
+            );
+            return Err(Error::corrupt(what).at(self.place(leaf, row_group)));
+        }
+        Ok(())
+    }
+
+    /// The encodings of a chunk's own blocks and shared parts.
+    fn encodings_used(&self, leaf: usize, row_group: usize) -> Result<BitSet> {
         let (chunk, spec) = (self.chunk_entry(leaf, row_group)?, self.leaf(leaf)?);
         let mut used = BitSet::default();
         for part in &chunk.shared {
@@ -120,18 +138,7 @@ impl File {
             let trees = [&parsed.validity, &parsed.values].into_iter().flatten();
             trees.for_each(|tree| tree.add_encodings(&mut used));
         }
-        let declared = self.footer().features.encodings(leaf);
-        for source in &chunk.sources {
-            used = used.union(self.footer().features.encodings(*source as usize));
-        }
-        if let Some(id) = used.numbers().find(|id| !declared.contains(*id)) {
-            let what = format!(
-                "{} is not among the encodings that the footer names",
-                name_of(id)
-            );
-            return Err(Error::corrupt(what).at(self.place(leaf, row_group)));
-        }
-        Ok(())
+        Ok(used)
     }
 
     /// The summary of a leaf must hold for its blocks.
