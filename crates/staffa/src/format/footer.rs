@@ -1,4 +1,4 @@
-//! Header, trailer, footer and the sections before it. FORMAT.md, section 2; the
+//! The footer and the sections before it. FORMAT.md, section 2; the
 //! [module above](super) shows their bytes.
 
 use arrow_schema::Schema;
@@ -8,9 +8,10 @@ use twox_hash::xxhash3_128::Hasher;
 use super::section::{
     self, FEATURES, FILE_ID, INDEXES, METADATA, SCHEMA, SUMMARIES, Section, TABLE, WRITER,
 };
+use super::trailer::{Trailer, check_header};
 use super::{
-    Cursor, FORMAT_VERSION, Features, HEADER_BYTES, MAGIC, Store, Summary, TRAILER_BYTES, checksum,
-    decode_schema, encode_schema, header, put_prefixed, put_varint, summary, verify_checksum,
+    Cursor, Features, HEADER_BYTES, Store, Summary, TRAILER_BYTES, checksum, decode_schema,
+    encode_schema, put_prefixed, put_varint, summary, verify_checksum,
 };
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -93,15 +94,9 @@ impl FooterParts<'_> {
         let sections: Vec<Section> = parts.iter().map(section).collect();
         let mut footer = Vec::new();
         section::write(&sections, &mut footer);
-        let bytes = footer.len() as u32;
-        let sum = trailer_checksum(&footer, bytes, FORMAT_VERSION, 0);
         let mut out: Vec<u8> = parts.into_iter().flat_map(|(_, _, bytes)| bytes).collect();
-        out.extend(footer);
-        out.extend(bytes.to_le_bytes());
-        out.extend(sum.to_le_bytes());
-        out.extend(FORMAT_VERSION.to_le_bytes());
-        out.extend(0u16.to_le_bytes());
-        out.extend(MAGIC);
+        out.extend_from_slice(&footer);
+        Trailer::write(&footer, &mut out);
         Ok(out)
     }
 
@@ -389,98 +384,4 @@ fn read_indexes(bytes: &[u8], end: u64, limits: &Limits) -> Result<Vec<IndexEntr
         offset = next;
     }
     Ok(leaves)
-}
-
-/// Checks the header, and that there is room for a trailer.
-pub(crate) fn check_header(store: &Store) -> Result<()> {
-    let len = store.len();
-    let least = HEADER_BYTES + TRAILER_BYTES;
-    let found = store.read(0, len.min(HEADER_BYTES))?;
-    if !found.starts_with(&MAGIC) {
-        let found = String::from_utf8_lossy(found.get(..4).unwrap_or(&found)).into_owned();
-        return Err(Error::corrupt(format!(
-            "not a Staffa file: it begins with {found:?}, \"STFA\" expected"
-        )));
-    }
-    if len < least {
-        return Err(Error::truncated(format!(
-            "a file of at least {least} bytes expected, found {len}"
-        )));
-    }
-    let mut cursor = Cursor::new(&found);
-    cursor.bytes(MAGIC.len())?;
-    let version = cursor.u16()?;
-    check_version(version)?;
-    let expected = header(version);
-    if found.as_ref() != expected {
-        return Err(Error::corrupt(format!(
-            "header {expected:02x?} expected, found {:02x?}",
-            found.as_ref()
-        )));
-    }
-    Ok(())
-}
-
-fn check_version(version: u16) -> Result<()> {
-    let than = match version.cmp(&FORMAT_VERSION) {
-        std::cmp::Ordering::Equal => return Ok(()),
-        std::cmp::Ordering::Less => "older",
-        std::cmp::Ordering::Greater => "newer",
-    };
-    Err(Error::unsupported(format!(
-        "format version {version} is {than} than {FORMAT_VERSION}, which this release reads"
-    )))
-}
-
-struct Trailer {
-    /// Of the footer.
-    bytes: u32,
-    checksum: u32,
-    version: u16,
-    flags: u16,
-}
-
-impl Trailer {
-    /// Parses the last bytes of a file.
-    fn parse(bytes: &[u8]) -> Result<Self> {
-        let mut cursor = Cursor::new(bytes);
-        let trailer = Self {
-            bytes: cursor.u32()?,
-            checksum: cursor.u32()?,
-            version: cursor.u16()?,
-            flags: cursor.u16()?,
-        };
-        if cursor.bytes(MAGIC.len())? != MAGIC {
-            return Err(Error::truncated(
-                "the file does not end with \"STFA\": it was cut off, or its end was changed",
-            ));
-        }
-        check_version(trailer.version)?;
-        Ok(trailer)
-    }
-
-    /// Checks the checksum and the flags.
-    fn check(&self, footer: &[u8]) -> Result<()> {
-        if trailer_checksum(footer, self.bytes, self.version, self.flags) != self.checksum {
-            return Err(Error::corrupt(
-                "checksum of the footer does not hold: bytes were changed",
-            ));
-        }
-        if self.flags != 0 {
-            return Err(Error::unsupported(format!(
-                "file flags {:#x} are not known to this release",
-                self.flags
-            )));
-        }
-        Ok(())
-    }
-}
-
-fn trailer_checksum(footer: &[u8], bytes: u32, version: u16, flags: u16) -> u32 {
-    let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
-    digest.update(footer);
-    digest.update(&bytes.to_le_bytes());
-    digest.update(&version.to_le_bytes());
-    digest.update(&flags.to_le_bytes());
-    digest.finalize() as u32
 }

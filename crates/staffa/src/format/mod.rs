@@ -4,7 +4,7 @@
 //! | file | FORMAT.md |
 //! |---|---|
 //! | `cursor` | section 1, conventions: integers, varints, texts |
-//! | `footer`, `section`, `features`, `summary` | section 2, the file: header, sections, footer, trailer |
+//! | `trailer`, `footer`, `section`, `features`, `summary` | section 2, the file: header, sections, footer, trailer |
 //! | `schema` | section 3 |
 //! | `column_index`, `zone_map` | section 5 |
 //! | `block`, `shared_dictionary` | section 6 |
@@ -43,18 +43,20 @@ mod section;
 pub(crate) mod shared_dictionary;
 mod store;
 mod summary;
+mod trailer;
 mod zone_map;
 
 pub(crate) use checksum::{checksum, verify_checksum};
 pub(crate) use column_index::{BlockEntry, ChunkEntry, ColumnIndex, PartEntry, zone_of};
 pub(crate) use cursor::{Cursor, put_prefixed, put_varint};
 pub(crate) use features::{BitSet, DERIVED_COLUMNS, Features};
-pub(crate) use footer::{Footer, FooterParts, IndexEntry, Metadata, check_header};
+pub(crate) use footer::{Footer, FooterParts, IndexEntry, Metadata};
 pub(crate) use node::TreeSize;
 pub use node::{Node, NodeRef};
 pub(crate) use schema::{check_type, decode_schema, encode_schema};
 pub(crate) use store::Store;
 pub(crate) use summary::Summary;
+pub(crate) use trailer::check_header;
 pub(crate) use zone_map::{Bounds, ZoneMap};
 
 /// First and last bytes of a file.
