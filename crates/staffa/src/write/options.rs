@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::encode::{Access, Profile};
 use crate::encodings::edition::Edition;
+use crate::limits::Cancel;
 
 /// How a file is to be written; the defaults suit most.
 #[derive(Debug, Clone)]
@@ -46,6 +47,8 @@ pub struct WriteOptions {
     pub verify: bool,
     /// Replace an existing file; otherwise it is an error.
     pub overwrite: bool,
+    /// Stops the writer: see [`Cancel`].
+    pub cancel: Cancel,
 }
 
 impl Default for WriteOptions {
@@ -66,6 +69,7 @@ impl Default for WriteOptions {
             relate: true,
             verify: true,
             overwrite: true,
+            cancel: Cancel::new(),
         }
     }
 }

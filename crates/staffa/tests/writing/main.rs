@@ -296,3 +296,34 @@ fn a_column_of_nulls_alone_takes_next_to_nothing() {
             .all(|c| c.logical_null_count() == b.num_rows())
     }));
 }
+
+#[test]
+fn a_cancelled_write_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.staffa");
+    let options = sized(1000, 512);
+    let cancel = options.cancel.clone();
+    let mut writing = writer(&path, options).unwrap();
+    writing.write(&numbers(0..999)).unwrap();
+    assert_eq!(names(folder.path()).len(), 1);
+    cancel.cancel();
+    let full = writing.write(&numbers(999..2000));
+    assert!(matches!(full, Err(Error::Cancelled)), "{full:?}");
+    let finished = writing.finish();
+    assert!(finished.is_err(), "{finished:?}");
+    assert_eq!(names(folder.path()), [""; 0]);
+}
+
+#[test]
+fn a_cancelled_write_is_not_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.staffa");
+    let options = sized(1000, 512);
+    let cancel = options.cancel.clone();
+    let mut writing = writer(&path, options).unwrap();
+    writing.write(&numbers(0..10)).unwrap();
+    cancel.cancel();
+    let finished = writing.finish();
+    assert!(matches!(finished, Err(Error::Cancelled)), "{finished:?}");
+    assert_eq!(names(folder.path()), [""; 0]);
+}
