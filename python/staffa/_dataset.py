@@ -1,7 +1,8 @@
 """`dataset`: many files as one table, for all readers of pyarrow's datasets: DuckDB, Polars, DataFusion, pandas.
 
 pyarrow has no interface for other formats, but the engines use few methods of a dataset and of its scanner. Both are
-subclasses here with every method replaced: pyarrow's own methods would look for a dataset in C++.
+written here anew and look like pyarrow's (`_lookalike`). They are Arrow streams as well: `pyarrow.dataset.write_dataset`
+reads them so.
 
 The engines do not apply the filters again that they push. So the library evaluates for each file what it can evaluate
 exactly (`_pushdown`), after partial evaluation with the partition keys (`_partial_eval`); pyarrow evaluates the rest
@@ -22,6 +23,7 @@ import pyarrow.dataset as ds
 from staffa._discover import PartitionedFile, discover
 from staffa._filter import check_expression
 from staffa._fragment import Keys, OpenFragment
+from staffa._lookalike import Lookalike
 from staffa._projection import Projection
 from staffa._scanner import Scannable, Scanner, ScanSource
 from staffa._unify import unify
@@ -102,8 +104,13 @@ class _OpenFiles:
         return _OpenFiles, ()
 
 
-class Dataset(Scannable, ds.Dataset):  # type: ignore[misc] # pyarrow has no types
-    """Many files as one table; the function `dataset` makes it."""
+class Dataset(Scannable, Lookalike, like=ds.Dataset):
+    """Many files as one table; the function `dataset` makes it.
+
+    `isinstance` takes it for a `pyarrow.dataset.Dataset`. The functions of pyarrow that read datasets in C++ (a union of
+    datasets, `Scanner.from_dataset`, a scan node of Acero) refuse it with a `TypeError`: give them `to_reader()` or
+    `to_table()`.
+    """
 
     def __init__(
         self, files: Sequence[PartitionedFile], schema: pa.Schema, filter: pc.Expression | None, cache: _OpenFiles
@@ -206,7 +213,7 @@ class Dataset(Scannable, ds.Dataset):  # type: ignore[misc] # pyarrow has no typ
         return Dataset, (self._files, self._schema, self._filter, self._cache)
 
 
-class Fragment(Scannable, ds.Fragment):  # type: ignore[misc] # pyarrow has no types
+class Fragment(Scannable, Lookalike, like=ds.Fragment):
     """One file of a dataset."""
 
     def __init__(self, dataset: Dataset) -> None:

@@ -1,4 +1,4 @@
-"""`Scanner`: pyarrow's scanner over a dataset, with every method replaced."""
+"""`Scanner`: a scan of a dataset, which looks like pyarrow's scanner."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pyarrow.dataset as ds
 
 from staffa._arguments import row_indices, whole_number
 from staffa._fragment import Keys, OpenFragment
+from staffa._lookalike import Lookalike
 from staffa._projection import Projection
 from staffa.errors import InvalidArgumentError
 
@@ -50,6 +51,9 @@ class Scannable:
         """A scanner of the rows and columns."""
         raise NotImplementedError
 
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
     def to_reader(self, *args: Any, **options: Any) -> pa.RecordBatchReader:
         """The rows as a stream of batches; arguments as in `scanner`."""
         return self.scanner(*args, **options).to_reader()
@@ -75,7 +79,7 @@ class Scannable:
         return self.scanner(filter=filter, **options).count_rows()
 
 
-class Scanner(ds.Scanner):  # type: ignore[misc] # pyarrow has no types
+class Scanner(Lookalike, like=ds.Scanner):
     """A scan of a dataset. Nothing is read until a method asks for rows; a scanner can be used again."""
 
     def __init__(self, source: ScanSource, projection: Projection, batch_size: int | None) -> None:
@@ -92,6 +96,9 @@ class Scanner(ds.Scanner):  # type: ignore[misc] # pyarrow has no types
     def projected_schema(self) -> pa.Schema:
         """The columns of the batches."""
         return self._projection.schema
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def to_reader(self) -> pa.RecordBatchReader:
         """The rows as a stream of batches."""
