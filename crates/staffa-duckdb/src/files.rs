@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Schema, SchemaRef};
 use duckdb_neo::connection::Context;
 use duckdb_neo::file::FileSystem;
 use duckdb_neo::logical_type::LogicalTypeID;
@@ -11,6 +11,7 @@ use duckdb_neo::{Error, Result};
 use staffa::File;
 
 use crate::error::of_staffa;
+use crate::unfold;
 
 /// Files of one schema.
 pub(crate) struct FileSet {
@@ -58,7 +59,7 @@ impl FileSet {
                 )));
             }
         }
-        let fields = schema.fields().iter().map(|field| output_field(field));
+        let fields = schema.fields().iter().map(|field| unfold::field(field));
         let output_schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let rows = files.iter().map(File::num_rows).sum();
         Ok(Self {
@@ -157,25 +158,5 @@ fn unsupported(ty: &DataType) -> Option<String> {
             .iter()
             .find_map(|field| unsupported(field.data_type())),
         _ => None,
-    }
-}
-
-/// The field of a column in the output schema.
-fn output_field(field: &Field) -> Field {
-    let ty = match field.data_type() {
-        DataType::RunEndEncoded(_, values) => decoded_type(values.data_type()),
-        ty => decoded_type(ty),
-    };
-    // The columns of other files may be nullable.
-    Field::new(field.name(), ty, true).with_metadata(field.metadata().clone())
-}
-
-fn decoded_type(ty: &DataType) -> DataType {
-    match ty {
-        DataType::Dictionary(_, values) => decoded_type(values),
-        DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
-        DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
-        DataType::Float16 => DataType::Float32,
-        ty => ty.clone(),
     }
 }

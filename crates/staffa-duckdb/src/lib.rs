@@ -4,7 +4,7 @@
 //! bind          paths -> open files -> one schema, a row count      table.rs, files.rs
 //! pushdown      DuckDB's conjuncts -> a predicate                   pushdown.rs
 //! init          files -> parts, for DuckDB's threads                table.rs
-//! execute       part -> batches -> vectors                          scan.rs, vectors.rs, border.rs
+//! execute       part -> batches -> unfolded, in range -> vectors    scan.rs, unfold.rs, ranges.rs, vectors.rs, border.rs
 //! ```
 //!
 //! DuckDB applies every filter again (see `pushdown.rs`): a scan may keep too many rows, but never
@@ -15,9 +15,11 @@ mod copy;
 mod error;
 mod files;
 mod pushdown;
+mod ranges;
 mod replacement;
 mod scan;
 mod table;
+mod unfold;
 mod vectors;
 
 use duckdb_loadable_macros::duckdb_entrypoint_c_api_v2;

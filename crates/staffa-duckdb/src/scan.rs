@@ -2,10 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_cast::cast;
-use arrow_schema::{DataType, FieldRef, SchemaRef};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use duckdb_neo::Result;
 use duckdb_neo::connection::Context;
 use duckdb_neo::data_chunk::DataChunkRef;
@@ -15,6 +13,7 @@ use crate::border;
 use crate::error::{internal, of_staffa, of_text};
 use crate::files::FileSet;
 use crate::vectors::VectorWriter;
+use crate::{ranges, unfold};
 
 /// Rows of a part.
 const PART_ROWS: usize = 65_536;
@@ -129,7 +128,9 @@ impl ThreadState {
             let Some(batch) = self.next_batch(scan)? else {
                 return border::set_rows(output, 0, 0);
             };
-            self.vectors.push(&decoded(batch, &scan.output_schema)?)?;
+            let batch = unfold::batch(batch, &scan.output_schema)?;
+            ranges::check(&batch)?;
+            self.vectors.push(&batch)?;
         }
         Ok(())
     }
@@ -179,41 +180,4 @@ impl ThreadState {
             self.last_skip = 0;
         }
     }
-}
-
-/// The batch in the types of the output schema.
-fn decoded(batch: RecordBatch, output_schema: &SchemaRef) -> Result<RecordBatch> {
-    let fits = |(array, field): (&ArrayRef, &FieldRef)| array.data_type() == field.data_type();
-    if batch.columns().iter().zip(output_schema.fields()).all(fits) {
-        return Ok(batch);
-    }
-    let arrays = batch
-        .columns()
-        .iter()
-        .zip(output_schema.fields())
-        .map(|(array, field)| {
-            if array.data_type() == field.data_type() {
-                return Ok(array.clone());
-            }
-            // Step by step: Arrow's cast to views ignores NULLs among the values of a dictionary, and no
-            // cast decodes run-ends of dictionaries.
-            let array = match array.data_type() {
-                DataType::RunEndEncoded(_, values) => cast(array, values.data_type()),
-                _ => Ok(array.clone()),
-            };
-            let array = array.and_then(|array| match array.data_type() {
-                DataType::Dictionary(_, values) if has_null_values(&array) => cast(&array, values),
-                _ => Ok(array),
-            });
-            array
-                .and_then(|array| cast(&array, field.data_type()))
-                .map_err(of_text)
-        });
-    RecordBatch::try_new(output_schema.clone(), arrays.collect::<Result<_>>()?).map_err(of_text)
-}
-
-fn has_null_values(array: &ArrayRef) -> bool {
-    array
-        .as_any_dictionary_opt()
-        .is_some_and(|dictionary| dictionary.values().null_count() > 0)
 }
