@@ -1,8 +1,8 @@
 """`dataset`: many files as one table, for all readers of pyarrow's datasets: DuckDB, Polars, DataFusion, pandas.
 
 pyarrow has no interface for other formats, but the engines use few methods of a dataset and of its scanner. Both are
-written here anew and look like pyarrow's (`_lookalike`). They are Arrow streams as well: `pyarrow.dataset.write_dataset`
-reads them so.
+written here anew and look like pyarrow's (`_lookalike`). They are Arrow streams as well, which is how
+`pyarrow.dataset.write_dataset` reads them.
 
 The engines do not apply the filters again that they push. So the library evaluates for each file what it can evaluate
 exactly (`_pushdown`), after partial evaluation with the partition keys (`_partial_eval`); pyarrow evaluates the rest
@@ -22,6 +22,7 @@ import pyarrow.dataset as ds
 
 from staffa._discover import PartitionedFile, discover
 from staffa._filter import check_expression
+from staffa._filters import as_expression
 from staffa._fragment import Keys, OpenFragment
 from staffa._lookalike import Lookalike
 from staffa._projection import Projection
@@ -107,9 +108,9 @@ class _OpenFiles:
 class Dataset(Scannable, Lookalike, like=ds.Dataset):
     """Many files as one table; the function `dataset` makes it.
 
-    `isinstance` takes it for a `pyarrow.dataset.Dataset`. The functions of pyarrow that read datasets in C++ (a union of
-    datasets, `Scanner.from_dataset`, a scan node of Acero) refuse it with a `TypeError`: give them `to_reader()` or
-    `to_table()`.
+    `isinstance` takes it for a `pyarrow.dataset.Dataset`. The functions of pyarrow that read datasets in C++ (a union
+    of datasets, `Scanner.from_dataset`, a scan node of Acero) refuse it with a `TypeError`: give them `to_reader()`
+    or `to_table()`.
     """
 
     def __init__(
@@ -145,7 +146,7 @@ class Dataset(Scannable, Lookalike, like=ds.Dataset):
 
         Args:
             columns: Names of columns, or a dictionary of names and expressions; by default all columns.
-            filter: The expression that selects rows.
+            filter: The condition that selects rows, as in `File.to_table`.
             batch_size: The maximum number of rows in a batch.
             options: pyarrow's other options are accepted without effect.
         """
@@ -167,7 +168,6 @@ class Dataset(Scannable, Lookalike, like=ds.Dataset):
 
     def filter(self, expression: pc.Expression) -> Dataset:
         """The dataset of the rows that also match this expression."""
-        check_expression("filter", expression)
         return Dataset(self._files, self._schema, self._and(expression), self._cache)
 
     def replace_schema(self, schema: pa.Schema) -> Dataset:
@@ -203,7 +203,11 @@ class Dataset(Scannable, Lookalike, like=ds.Dataset):
                 yield self._cache.open(file), file.keys
 
     def _and(self, filter: Any) -> Any:
-        return filter if self._filter is None else self._filter if filter is None else self._filter & filter
+        if filter is None:
+            return self._filter
+        filter = as_expression(filter, self._schema)
+        check_expression("filter", filter)
+        return filter if self._filter is None else self._filter & filter
 
     def __repr__(self) -> str:
         files = f"{len(self._files):,} files" if len(self._files) != 1 else repr(self._files[0].path)

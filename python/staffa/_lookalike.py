@@ -1,7 +1,7 @@
 """Objects that `isinstance` takes for pyarrow's, and that pyarrow's C++ refuses.
 
-Engines ask `isinstance(x, pyarrow.dataset.Dataset)` and then call methods in Python. A subclass without a dataset in C++
-would do for them, but pyarrow's own functions would follow its null pointer and end the process. So the classes here
+Engines ask `isinstance(x, pyarrow.dataset.Dataset)` and then call methods in Python. A subclass without a dataset in
+C++ would do for them, but pyarrow's own functions would follow its null pointer and end the process. So the classes here
 are no subclasses: their `__class__`, at which `isinstance` looks as well, is one that is never instantiated. pyarrow's
 functions in C++ check the type itself and raise `TypeError`.
 """
@@ -22,6 +22,6 @@ class Lookalike:
             # Engines call methods of `__class__` as functions, so it has those of `cls`.
             cls._seen_as = type(cls.__name__, (cls, like), {"__module__": cls.__module__, "__doc__": cls.__doc__})
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
         return type(self)._seen_as

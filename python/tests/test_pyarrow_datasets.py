@@ -36,9 +36,7 @@ CALLS = {
     "write_dataset of a filter": (
         "ds.write_dataset(d.filter(ds.field('x') > 0), out, format='parquet'); print(back())"
     ),
-    "write_dataset of a fragment": (
-        "ds.write_dataset(next(d.get_fragments()), out, format='parquet'); print(back())"
-    ),
+    "write_dataset of a fragment": ("ds.write_dataset(next(d.get_fragments()), out, format='parquet'); print(back())"),
     "write_dataset of a reader": "ds.write_dataset(d.to_reader(), out, format='parquet'); print(back())",
     "a table of a dataset": "print(pa.table(d)['x'].to_pylist())",
     "from_batches": "print(ds.Scanner.from_batches(d.to_reader()).to_table()['x'].to_pylist())",

@@ -9,7 +9,9 @@ use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{DataType, FieldRef, Schema};
+use bytes::Bytes;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyCapsule};
 use pyo3_arrow::ffi::to_schema_pycapsule;
 use pyo3_arrow::{PyArray, PyRecordBatchReader};
@@ -32,13 +34,34 @@ pub(crate) fn open(
     cache_decoded: bool,
 ) -> PyResult<File> {
     run(py, || {
-        let mut limits = Limits::default();
-        limits.cache_bytes = cache_bytes.unwrap_or(limits.cache_bytes);
-        limits.cache_decoded = cache_decoded;
-        let file = staffa::File::open_with(&path, limits)?;
+        let file = staffa::File::open_with(&path, limits(cache_bytes, cache_decoded))?;
         check_names(file.schema()).map_err(|error| error.at(|place| place.path = Some(path)))?;
         Ok(File(file))
     })
+}
+
+/// Opens a file that is in memory.
+#[pyfunction]
+#[pyo3(signature = (bytes, cache_bytes=None, cache_decoded=false))]
+pub(crate) fn open_bytes(
+    py: Python<'_>,
+    bytes: PyBackedBytes,
+    cache_bytes: Option<u64>,
+    cache_decoded: bool,
+) -> PyResult<File> {
+    run(py, || {
+        let limits = limits(cache_bytes, cache_decoded);
+        let file = staffa::File::from_bytes_with(Bytes::from_owner(bytes), limits)?;
+        check_names(file.schema())?;
+        Ok(File(file))
+    })
+}
+
+fn limits(cache_bytes: Option<u64>, cache_decoded: bool) -> Limits {
+    let mut limits = Limits::default();
+    limits.cache_bytes = cache_bytes.unwrap_or(limits.cache_bytes);
+    limits.cache_decoded = cache_decoded;
+    limits
 }
 
 /// Refuses names with a NUL byte, on which arrow-rs panics: Arrow's C interface ends names at NUL. Only

@@ -34,9 +34,11 @@ fn _staffa(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<file::File>()?;
     module.add_class::<reader::Reader>()?;
+    module.add_class::<write::Writer>()?;
     module.add_class::<batch::Batch>()?;
     module.add_function(wrap_pyfunction!(file::open, module)?)?;
-    module.add_function(wrap_pyfunction!(write::write_table, module)?)?;
+    module.add_function(wrap_pyfunction!(file::open_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(predicate::parse_filter, module)?)?;
     module.add_function(wrap_pyfunction!(write::encodings, module)?)?;
     module.add_function(wrap_pyfunction!(memory::set_retained_memory, module)?)?;
     module.add_function(wrap_pyfunction!(memory::retained_memory, module)?)?;

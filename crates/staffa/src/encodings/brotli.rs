@@ -4,7 +4,8 @@
 use std::io::Read as _;
 
 use super::codec::Codec;
-use crate::encode::{Availability, Info};
+use crate::encode::{Availability, Chooser, Info};
+use crate::error::Result;
 
 /// See the [module](self).
 pub static BROTLI: Codec = Codec {
@@ -20,19 +21,18 @@ pub static BROTLI: Codec = Codec {
     decompress,
 };
 
-fn compress(bytes: &[u8]) -> Option<Vec<u8>> {
+fn compress(bytes: &[u8], _: &Chooser<'_>) -> Result<Option<Vec<u8>>> {
     let mut out = Vec::new();
     let params = ::brotli::enc::BrotliEncoderParams {
         quality: 9,
         lgwin: 22,
         ..Default::default()
     };
-    ::brotli::BrotliCompress(&mut &*bytes, &mut out, &params)
-        .ok()
-        .map(|_| out)
+    let compressed = ::brotli::BrotliCompress(&mut &*bytes, &mut out, &params);
+    Ok(compressed.ok().map(|_| out))
 }
 
-fn decompress(bytes: &[u8], out: &mut [u8]) -> Result<usize, String> {
+fn decompress(bytes: &[u8], out: &mut [u8]) -> std::result::Result<usize, String> {
     let mut stream = ::brotli::Decompressor::new(bytes, 4096);
     let mut filled = 0;
     // Ends with the stream, or with the places.

@@ -297,6 +297,21 @@ fn a_column_of_nulls_alone_takes_next_to_nothing() {
     }));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_that_replaces_another_keeps_its_permissions() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.staffa");
+    for mode in [0o600, 0o640] {
+        writer(&path, sized(10, 8)).unwrap().finish().unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        writer(&path, sized(10, 8)).unwrap().finish().unwrap();
+        let found = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(found & 0o777, mode);
+    }
+}
+
 #[test]
 fn a_cancelled_write_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
