@@ -1,9 +1,9 @@
 """Objects that `isinstance` takes for pyarrow's, and that pyarrow's C++ refuses.
 
 Engines ask `isinstance(x, pyarrow.dataset.Dataset)` and then call methods in Python. A subclass without a dataset in
-C++ would do for them, but pyarrow's own functions would follow its null pointer and end the process. So the classes here
-are no subclasses: their `__class__`, at which `isinstance` looks as well, is one that is never instantiated. pyarrow's
-functions in C++ check the type itself and raise `TypeError`.
+C++ would do for them, but pyarrow's own functions would follow its null pointer and end the process. So the classes
+here are no subclasses: their `__class__`, at which `isinstance` looks as well, is one that is never instantiated.
+pyarrow's functions in C++ check the type itself and raise `TypeError`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,18 @@ PACKAGE = Path(staffa.__file__).parent
 # From the ground up.
 ORDER = [
     *["errors", "_staffa"],
-    *["_arguments", "_evaluate", "_extras", "_input", "_lookalike", "_memory", "_options", "_pushdown", "_text", "_unify"],
+    *[
+        "_arguments",
+        "_evaluate",
+        "_extras",
+        "_input",
+        "_lookalike",
+        "_memory",
+        "_options",
+        "_pushdown",
+        "_text",
+        "_unify",
+    ],
     *["_filters", "_source"],
     *["_discover", "_filter", "_html", "_partial_eval", "_polars_predicate", "_tensors", "_writer"],
     *["_explain", "_projection", "_reader", "_write", "_write_dataset"],

@@ -15,7 +15,7 @@ use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, SchemaRef};
 use arrow_select::take::take;
 
-use crate::error::of_text;
+use crate::widen::widened;
 
 /// The field of a column for DuckDB: unfolded, and strings as views.
 pub(crate) fn field(field: &Field) -> Field {
@@ -53,15 +53,23 @@ fn unfolded(ty: &DataType) -> DataType {
 }
 
 /// The batch in the types of a schema that [`field`] made.
-pub(crate) fn batch(batch: RecordBatch, schema: &SchemaRef) -> duckdb_neo::Result<RecordBatch> {
+pub(crate) fn batch(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
     let columns = batch.columns().iter().zip(schema.fields());
     let fits = |(array, field): (&ArrayRef, &FieldRef)| array.data_type() == field.data_type();
     if columns.clone().all(fits) {
         return Ok(batch);
     }
-    let arrays = columns.map(|(array, field)| unfold(array, field.data_type()));
-    let arrays = arrays.collect::<Result<_, _>>().map_err(of_text)?;
-    RecordBatch::try_new(schema.clone(), arrays).map_err(of_text)
+    let arrays = columns.map(|(array, field)| column(array, field.data_type()));
+    RecordBatch::try_new(schema.clone(), arrays.collect::<Result<_, _>>()?)
+}
+
+/// The values of a column in a type that [`field`] made, or in one that holds more.
+pub(crate) fn column(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef, ArrowError> {
+    if array.data_type() == ty {
+        return Ok(array.clone());
+    }
+    let own = field(&Field::new("", array.data_type().clone(), true));
+    widened(&unfold(array, own.data_type())?, ty)
 }
 
 /// The same values in a type that [`unfolded`] made of the array's.
