@@ -24,10 +24,7 @@ class Batches:
     batches: Iterator[pa.RecordBatch]
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        rebased = [_needs_rebasing(data_type) for data_type in self.schema.types]
-        if not any(rebased):
-            return self.batches
-        return (_rebase(batch, rebased) for batch in self.batches)
+        return self.batches
 
 
 def as_batches(data: Any, schema: pa.Schema | None = None) -> Batches:
@@ -122,10 +119,14 @@ def _needs_rebasing(data_type: pa.DataType) -> bool:
     )
 
 
-def _rebase(batch: pa.RecordBatch, rebased: list[bool]) -> pa.RecordBatch:
+def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch without offsets in columns where the import would apply them twice."""
+    copied = [_needs_rebasing(data_type) for data_type in batch.schema.types]
+    if not any(copied):
+        return batch
     # The concatenation copies, and the copy has offset 0 at all levels.
     columns = [
         pa.concat_arrays([column.slice(0, 0), column]) if copy else column
-        for copy, column in zip(rebased, batch.columns, strict=True)
+        for copy, column in zip(copied, batch.columns, strict=True)
     ]
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)

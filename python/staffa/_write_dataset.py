@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 #: The rows that may wait in memory: each open file holds those of its next row group, at most so many bytes.
 _ROW_GROUP_BYTES = 128 << 20
 _WAITING_BYTES = 2 << 30
+#: Rows that are sorted into partitions at once.
+_GROUPED_ROWS = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -125,20 +127,36 @@ def _key_columns(schema: pa.Schema, partition_by: Any) -> list[str]:
 
 
 def _partitions(batch: pa.RecordBatch, keys: list[str]) -> Iterator[tuple[tuple[str, ...], pa.RecordBatch]]:
-    """The rows of a batch by the values of the key columns."""
+    """The rows of a batch by the names of their folders."""
     if not keys:
         yield (), batch
         return
-    columns = {f"key {i}": pc.cast(batch.column(name), pa.string()) for i, name in enumerate(keys)}
-    table = pa.table({**columns, "row": pa.array(range(batch.num_rows), pa.int64())})
-    groups = table.group_by(list(columns), use_threads=False).aggregate([("row", "list")])
-    for group in groups.to_batches()[0].to_struct_array() if groups.num_rows else ():
-        texts = (group[key].as_py() for key in columns)
-        values = tuple(f"{quote(name, safe='')}={_text(text)}" for name, text in zip(keys, texts, strict=True))
-        rows = group["row_list"].values
-        # One partition, or rows one after another, are not copied.
-        first, last = rows[0].as_py(), rows[-1].as_py()
-        yield values, batch.slice(first, len(rows)) if last - first + 1 == len(rows) else batch.take(rows)
+    for start in range(0, batch.num_rows, _GROUPED_ROWS):
+        part = batch.slice(start, _GROUPED_ROWS)
+        columns = {f"key {i}": pc.cast(part.column(name), pa.string()) for i, name in enumerate(keys)}
+        numbers = pc.subtract(pc.cumulative_sum(pa.repeat(1, part.num_rows)), 1)
+        groups = pa.table({**columns, "row": numbers}).group_by(list(columns), use_threads=False)
+        for group in groups.aggregate([("row", "list")]).to_pylist():
+            texts = (group[key] for key in columns)
+            values = tuple(f"{quote(name, safe='')}={_text(text)}" for name, text in zip(keys, texts, strict=True))
+            for rows in _rows(part, group["row_list"]):
+                yield values, rows
+
+
+def _rows(batch: pa.RecordBatch, rows: list[int]) -> Iterator[pa.RecordBatch]:
+    """The rows with these numbers, in ascending order; rows one after another are not copied."""
+    if rows[-1] - rows[0] + 1 == len(rows):
+        yield batch.slice(rows[0], len(rows))
+        return
+    try:
+        yield batch.take(pa.array(rows, pa.int64()))
+    except pa.ArrowNotImplementedError:
+        # pyarrow cannot take values of some types, such as run-ends.
+        start = 0
+        for end in range(1, len(rows) + 1):
+            if end == len(rows) or rows[end] != rows[end - 1] + 1:
+                yield batch.slice(rows[start], end - start)
+                start = end
 
 
 def _text(value: str | None) -> str:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from staffa import _staffa
 from staffa._arguments import path_text
-from staffa._input import as_batches, check_names
+from staffa._input import as_batches, check_names, rebased
 from staffa._options import WriteOptions, checked, metadata_pairs
 from staffa.errors import InvalidArgumentError
 
@@ -71,6 +71,10 @@ class Writer:
         self._metadata = dict(metadata_pairs(options.get("metadata")))
         arguments = checked(options)
         self._schema = _schema(schema)
+        # Most tables are flat, and a look at every batch costs time.
+        self._may_need_rebasing = any(
+            pa.types.is_nested(each) or isinstance(each, pa.BaseExtensionType) for each in self._schema.types
+        )
         self._writer: _staffa.Writer | None = _staffa.Writer(self._path, self._schema, **arguments)
 
     @property
@@ -114,7 +118,7 @@ class Writer:
             self._write(batch)
 
     def _write(self, batch: pa.RecordBatch) -> None:
-        self._open().write(batch)
+        self._open().write(rebased(batch) if self._may_need_rebasing else batch)
 
     def close(self, metadata: Mapping[str, str | bytes] | None = None) -> WriteSummary:
         """Finishes the file with these keys and values, besides those of the options; closing it again does nothing."""

@@ -185,6 +185,25 @@ def test_files_of_a_folder_are_bounded(tmp_path: Path) -> None:
     assert staffa.read_table(summary.files)["x"].to_pylist() == list(range(700))
 
 
+def test_columns_of_any_type(tmp_path: Path) -> None:
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([3, 6], pa.int32()), pa.array(["a", "b"]))
+    views = pa.array([[1], None, [], [2], [3], [4]], pa.list_view(pa.int64()))
+    key = pa.array(["x", "y", "x", "x", "y", "x"], pa.string_view())
+    table = pa.table({"runs": runs, "views": views, "key": key, "day": pa.array([1] * 6, pa.date32())})
+    summary = staffa.write_dataset(table, tmp_path, partition_by=["key", "day"])
+    assert [Path(file).parent.name for file in summary.files] == ["day=1970-01-02"] * 2
+    found = staffa.read_table(tmp_path / "key=x")
+    assert found["runs"].to_pylist() == ["a", "a", "b", "b"]
+    assert found["views"].to_pylist() == [[1], [], [2], [4]]
+
+
+def test_nested_columns_of_a_slice(tmp_path: Path) -> None:
+    inner = [{"a": {"b": i, "c": [{"d": i}]}} for i in range(100)]
+    table = pa.table({"s": inner, "k": [i // 10 % 3 for i in range(100)]})
+    staffa.write_dataset(table.to_batches()[0].slice(7), tmp_path, partition_by=["k"])
+    assert sorted(row["s"]["a"]["b"] for row in staffa.read_table(tmp_path).to_pylist()) == list(range(7, 100))
+
+
 def test_no_rows_make_a_file_with_columns(tmp_path: Path) -> None:
     summary = staffa.write_dataset(ROWS.slice(0, 0), tmp_path, partition_by=["year"])
     assert (summary.rows, len(summary.files)) == (0, 1)

@@ -54,9 +54,11 @@ fn decoded(text: &str) -> String {
     while let Some((first, after)) = rest.split_first() {
         let code = after.get(..2).and_then(|code| str::from_utf8(code).ok());
         let byte = code.and_then(|code| u8::from_str_radix(code, 16).ok());
-        (rest, _) = match (first, byte) {
-            (b'%', Some(byte)) => (after.get(2..).unwrap_or_default(), bytes.push(byte)),
-            _ => (after, bytes.push(*first)),
+        let escaped = byte.filter(|_| *first == b'%');
+        bytes.push(escaped.unwrap_or(*first));
+        rest = match escaped {
+            Some(_) => after.get(2..).unwrap_or_default(),
+            None => after,
         };
     }
     String::from_utf8_lossy(&bytes).into_owned()

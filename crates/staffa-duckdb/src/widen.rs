@@ -20,9 +20,13 @@ pub(crate) fn common(a: &DataType, b: &DataType) -> Option<DataType> {
         {
             float(width(number).max(width(float_type)))
         }
-        (T::Decimal128(p, s), T::Decimal128(q, t)) => decimal((*p, *s), (*q, *t))?,
-        (T::Decimal128(p, s), number) | (number, T::Decimal128(p, s)) if number.is_integer() => {
-            decimal((*p, *s), (digits(number), 0))?
+        (T::Decimal128(precision, scale), other) | (other, T::Decimal128(precision, scale)) => {
+            let other = match other {
+                T::Decimal128(precision, scale) => (*precision, *scale),
+                number if number.is_integer() => (digits(number), 0),
+                _ => return None,
+            };
+            decimal((*precision, *scale), other)?
         }
         (T::Date32, T::Date64) | (T::Date64, T::Date32) => T::Date64,
         (T::Timestamp(u, zone), T::Timestamp(v, other)) if zone == other => {

@@ -50,7 +50,7 @@ pub(crate) fn run_interruptibly<T: Send>(
             });
             let mut interrupted = None;
             while let Err(RecvTimeoutError::Timeout) = wait.recv_timeout(SIGNALS) {
-                if let Err(error) = Python::attach(|py| py.check_signals()) {
+                if let Err(error) = signals() {
                     cancel.cancel();
                     interrupted = Some(error);
                     break;
@@ -67,6 +67,14 @@ pub(crate) fn run_interruptibly<T: Send>(
             Err(new(py, "InternalError", &panicked(&*payload), None))
         }
     }
+}
+
+/// Runs the handlers of signals that have arrived, on Python's main thread.
+fn signals() -> PyResult<()> {
+    Python::attach(|py| {
+        py.check_signals()?;
+        Ok(())
+    })
 }
 
 /// Runs work on Python objects, with the GIL.

@@ -107,7 +107,7 @@ impl File {
 
     #[getter]
     fn nbytes(&self) -> u64 {
-        self.0.byte_len()
+        self.0.nbytes()
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {

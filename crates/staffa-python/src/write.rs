@@ -49,10 +49,10 @@ impl Writer {
             let profiles: Result<_> = column_profiles.into_iter().map(of_column).collect();
             let mut options = WriteOptions::default();
             options.profile = profile.parse()?;
-            options.profiles = profiles?;
+            options.column_profiles = profiles?;
             options.access = access.parse()?;
             options.encodings = encodings;
-            options.max_errors = max_error;
+            options.max_error = max_error;
             options.without = without;
             options.edition = edition.map(|name| name.parse()).transpose()?;
             options.row_group_rows = row_group_rows.unwrap_or(options.row_group_rows);

@@ -249,8 +249,8 @@ fn many_small_batches_become_one_row_group() {
     let file = write(&batches, WriteOptions::default());
     assert_eq!((file.num_rows(), file.num_row_groups()), (900, 1));
     assert_eq!(
-        file.byte_len() as usize,
-        write(&[numbers(0..900)], WriteOptions::default()).byte_len() as usize
+        file.nbytes() as usize,
+        write(&[numbers(0..900)], WriteOptions::default()).nbytes() as usize
     );
     // By bytes: 8,000 rows of 8 bytes are more than 16 KiB.
     let mut options = WriteOptions::default();
