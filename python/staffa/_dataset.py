@@ -1,8 +1,8 @@
 """`dataset`: many files as one table, for all readers of pyarrow's datasets: DuckDB, Polars, DataFusion, pandas.
 
 pyarrow has no interface for other formats, but the engines use few methods of a dataset and of its scanner. Both are
-written here anew and look like pyarrow's (`_lookalike`). They are Arrow streams as well, which is how
-`pyarrow.dataset.write_dataset` reads them.
+written here anew and look like pyarrow's (`_lookalike`). Scanners and fragments are Arrow streams as well, which is how
+`pyarrow.dataset.write_dataset` reads them. A dataset is none: DuckDB would read all of the stream.
 
 The engines do not apply the filters again that they push. So the library evaluates for each file what it can evaluate
 exactly (`_pushdown`), after partial evaluation with the partition keys (`_partial_eval`); pyarrow evaluates the rest
@@ -150,6 +150,12 @@ class Dataset(Scannable, Lookalike, like=ds.Dataset):
             batch_size: The maximum number of rows in a batch.
             options: pyarrow's other options are accepted without effect.
         """
+        if columns is None and filter is None and batch_size is None and options.keys() == {"use_threads"}:
+            # So does `pyarrow.dataset.write_dataset` ask, whose C++ needs a scanner of its own; that can be used once.
+            return ds.Scanner.from_batches(self._scan().to_reader())  # type: ignore[no-any-return]
+        return self._scan(columns, filter, batch_size, **options)
+
+    def _scan(self, columns: Any = None, filter: Any = None, batch_size: Any = None, **options: Any) -> Scanner:
         unknown = options.keys() - _IGNORED_OPTIONS
         if unknown:
             raise TypeError(f"scanner() got an unexpected keyword argument {min(unknown)!r}")
@@ -254,7 +260,13 @@ class Fragment(Scannable, Lookalike, like=ds.Fragment):
     ) -> Scanner:
         """A scanner of this file; `schema` has the columns and types, by default those of the dataset."""
         dataset = self._dataset if schema is None else self._dataset.replace_schema(schema)
-        return dataset.scanner(columns, filter, batch_size, **options)
+        return dataset._scan(columns, filter, batch_size, **options)
+
+    def _scan(self, *args: Any, **options: Any) -> Scanner:
+        return self.scanner(*args, **options)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         return f"<staffa.Fragment {self.path!r}>"

@@ -11,7 +11,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 
-class Lookalike:
+class _OfPyarrow:
+    """DuckDB looks for pyarrow's module among those of the classes of an object, before it asks `isinstance`."""
+
+    __module__ = "pyarrow._dataset"
+
+
+class Lookalike(_OfPyarrow):
     """A base class: `class Dataset(Lookalike, like=ds.Dataset)` looks like a `ds.Dataset`."""
 
     _seen_as: ClassVar[type]

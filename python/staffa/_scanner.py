@@ -47,36 +47,33 @@ class ScanSource(Protocol):
 class Scannable:
     """The methods that a dataset and a fragment share: each makes a scanner with its arguments."""
 
-    def scanner(self, *args: Any, **options: Any) -> Scanner:
+    def _scan(self, *args: Any, **options: Any) -> Scanner:
         """A scanner of the rows and columns."""
         raise NotImplementedError
 
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self.to_reader().__arrow_c_stream__(requested_schema)
-
     def to_reader(self, *args: Any, **options: Any) -> pa.RecordBatchReader:
         """The rows as a stream of batches; arguments as in `scanner`."""
-        return self.scanner(*args, **options).to_reader()
+        return self._scan(*args, **options).to_reader()
 
     def to_batches(self, *args: Any, **options: Any) -> Iterator[pa.RecordBatch]:
         """The rows batch by batch; arguments as in `scanner`."""
-        return self.scanner(*args, **options).to_batches()
+        return self._scan(*args, **options).to_batches()
 
     def to_table(self, *args: Any, **options: Any) -> pa.Table:
         """The rows as a table; arguments as in `scanner`."""
-        return self.scanner(*args, **options).to_table()
+        return self._scan(*args, **options).to_table()
 
     def head(self, num_rows: int, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
         """The first rows; other arguments as in `scanner`."""
-        return self.scanner(columns=columns, filter=filter, **options).head(num_rows)
+        return self._scan(columns=columns, filter=filter, **options).head(num_rows)
 
     def take(self, indices: Any, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
         """Rows by number, in any order, duplicates allowed; other arguments as in `scanner`."""
-        return self.scanner(columns=columns, filter=filter, **options).take(indices)
+        return self._scan(columns=columns, filter=filter, **options).take(indices)
 
     def count_rows(self, filter: Any = None, **options: Any) -> int:
         """The number of rows that match the filter; without a filter nothing is read."""
-        return self.scanner(filter=filter, **options).count_rows()
+        return self._scan(filter=filter, **options).count_rows()
 
 
 class Scanner(Lookalike, like=ds.Scanner):

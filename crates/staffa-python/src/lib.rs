@@ -16,6 +16,7 @@ mod file;
 mod fork;
 mod import;
 mod memory;
+mod open;
 mod predicate;
 mod reader;
 mod reports;
@@ -36,8 +37,8 @@ fn _staffa(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<reader::Reader>()?;
     module.add_class::<write::Writer>()?;
     module.add_class::<batch::Batch>()?;
-    module.add_function(wrap_pyfunction!(file::open, module)?)?;
-    module.add_function(wrap_pyfunction!(file::open_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(open::open, module)?)?;
+    module.add_function(wrap_pyfunction!(open::open_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(predicate::parse_filter, module)?)?;
     module.add_function(wrap_pyfunction!(write::encodings, module)?)?;
     module.add_function(wrap_pyfunction!(memory::set_retained_memory, module)?)?;
