@@ -152,8 +152,8 @@ class Writer:
         verify: bool,
         overwrite: bool,
     ) -> None: ...
-    def write(self, batch: Any) -> None:
-        """Adds the rows of a batch."""
+    def write(self, batches: pa.RecordBatchReader) -> None:
+        """Adds the rows of a stream, which is read whole before."""
 
     def finish(self, metadata: list[tuple[str, bytes]]) -> tuple[int, int, int, int]:
         """Finishes the file; returns rows, row groups, bytes as Arrow and bytes of the file."""

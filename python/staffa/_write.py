@@ -128,8 +128,7 @@ def write_table(
         verify=verify,
         overwrite=overwrite,
     ) as writer:
-        for batch in batches:
-            writer._write(batch)
+        writer._write(batches)
     return writer.summary
 
 

@@ -196,7 +196,7 @@ class _Folder:
             self.open.move_to_end(values)
             left = rows.num_rows if self.rows_per_file is None else self.rows_per_file - found.rows
             part, rows = rows.slice(0, left), rows.slice(left)
-            found.writer._write(part)
+            found.writer._write([part])
             found.rows += part.num_rows
             found.waiting = min(found.waiting + part.nbytes, _ROW_GROUP_BYTES)
             if found.rows == self.rows_per_file:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,10 @@ from staffa.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from typing import Unpack
+
+#: Rows of batches that are handed over at once; a batch counts as so many at least.
+_GROUP_ROWS = 1 << 14
+_LEAST_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -114,11 +118,23 @@ class Writer:
 
     def write_table(self, data: Any) -> None:
         """Adds the rows of a table, or of whatever else `staffa.write_table` takes. Errors as of `write_batch`."""
-        for batch in as_batches(data, self._schema):
-            self._write(batch)
+        self._write(as_batches(data, self._schema))
 
-    def _write(self, batch: pa.RecordBatch) -> None:
-        self._open().write(rebased(batch) if self._may_need_rebasing else batch)
+    def _write(self, batches: Iterable[pa.RecordBatch]) -> None:
+        # A call for each of many small batches would take longer than their rows.
+        group: list[pa.RecordBatch] = []
+        rows = 0
+        for batch in batches:
+            if group and (rows >= _GROUP_ROWS or not batch.schema.equals(group[0].schema)):
+                self._write_group(group)
+                group, rows = [], 0
+            group.append(rebased(batch) if self._may_need_rebasing else batch)
+            rows += max(batch.num_rows, _LEAST_ROWS)
+        self._write_group(group)
+
+    def _write_group(self, group: list[pa.RecordBatch]) -> None:
+        schema = group[0].schema if group else self._schema
+        self._open().write(pa.RecordBatchReader.from_batches(schema, group))
 
     def close(self, metadata: Mapping[str, str | bytes] | None = None) -> WriteSummary:
         """Finishes the file with these keys and values, besides those of the options; closing it again does nothing."""

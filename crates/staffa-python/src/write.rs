@@ -1,11 +1,12 @@
 //! Writing of Arrow batches; the file appears whole or not at all.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arrow_array::{Array, RecordBatch};
 use pyo3::prelude::*;
-use pyo3_arrow::{PyRecordBatch, PySchema};
+use pyo3_arrow::{PyRecordBatchReader, PySchema};
 use staffa::{Cancel, Error, Result, WriteOptions};
 
 use crate::errors::{invalid, run, run_attached, run_interruptibly};
@@ -69,21 +70,22 @@ impl Writer {
         })
     }
 
-    /// Adds the rows of a batch.
-    fn write(&self, py: Python<'_>, batch: &Bound<'_, PyAny>) -> PyResult<()> {
-        let batch = run_attached(py, || {
-            let batch = batch.extract::<PyRecordBatch>();
-            batch.map_err(|error| invalid(py, &format!("the input failed: {error}")))
+    /// Adds the rows of an Arrow stream, which is read whole before.
+    fn write(&self, py: Python<'_>, batches: &Bound<'_, PyAny>) -> PyResult<()> {
+        let failed = |error: &dyn Display| invalid(py, &format!("the input failed: {error}"));
+        let mut batches: Vec<RecordBatch> = run_attached(py, || {
+            let reader = batches.extract::<PyRecordBatchReader>()?.into_reader()?;
+            reader.collect::<Result<_, _>>().map_err(|e| failed(&e))
         })?;
-        let batch = batch.into_inner();
         // An imported empty slice has offsets into a buffer that is dropped, which the check would refuse.
-        if batch.num_rows() == 0 {
-            return Ok(());
-        }
+        batches.retain(|batch| batch.num_rows() > 0);
         run_interruptibly(py, &self.cancel, || {
-            check(&batch)?;
             let mut writer = self.lock();
-            writer.as_mut().ok_or_else(closed)?.write(&batch)
+            let writer = writer.as_mut().ok_or_else(closed)?;
+            batches.iter().try_for_each(|batch| {
+                check(batch)?;
+                writer.write(batch)
+            })
         })
     }
 
