@@ -100,6 +100,9 @@ pub enum Error {
     /// A request that makes no sense for this table: an unknown column, a row out of range.
     #[error("{0}")]
     InvalidArgument(String),
+    /// The caller set [`Cancel`](crate::Cancel).
+    #[error("cancelled")]
+    Cancelled,
     /// A read or a write that the system refused.
     #[error("{}: {source}", path.as_deref().unwrap_or(Path::new("I/O")).display())]
     Io {

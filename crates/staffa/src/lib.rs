@@ -91,7 +91,7 @@ pub use inspect::{
     Inspection, LeafInfo, LeafRequirement, LeafStatistics, PartInfo, RelationWhy, RowGroupInfo,
     SharedExplain, SharedWhy, VerifyReport,
 };
-pub use limits::{Limits, retained_memory, set_retained_memory};
+pub use limits::{Cancel, Limits, retained_memory, set_retained_memory};
 pub use predicate::{Compare, Literal, Predicate};
 #[cfg(feature = "aggregate")]
 pub use read::{Aggregate, aggregate_batches};

@@ -1,4 +1,9 @@
-//! Limits: the most that a reader accepts and allocates.
+//! Limits: the most that a reader accepts and allocates, memory kept for reuse, and cancellation.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::{Error, Result};
 
 /// Limits that a reader checks before it allocates. The defaults suit a service that reads files
 /// from anywhere, and are far above the files that the writer makes.
@@ -36,6 +41,52 @@ impl Default for Limits {
             cache_bytes: 64 << 20,
             cache_decoded: false,
         }
+    }
+}
+
+/// A flag that stops work in progress: a writer whose [`WriteOptions`](crate::WriteOptions) hold it
+/// checks it before each column, block and trial of an encoding, and returns [`Error::Cancelled`].
+/// Clones share the flag, and any thread may set it.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_array::{Int64Array, RecordBatch};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let n = Int64Array::from_iter_values(0..1000);
+/// # let batch = RecordBatch::try_from_iter([("n", Arc::new(n) as _)])?;
+/// let mut options = staffa::WriteOptions::default();
+/// let cancel = options.cancel.clone();
+/// cancel.cancel();
+/// let written = staffa::to_bytes(batch.schema(), &[batch], options);
+/// assert!(matches!(written, Err(staffa::Error::Cancelled)));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// A flag that is not set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the flag, for good.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the flag is set.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// [`Error::Cancelled`] if the flag is set.
+    pub fn check(&self) -> Result<()> {
+        if self.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        Ok(())
     }
 }
 

@@ -28,6 +28,7 @@ use super::{Availability, Encoding, Hint, Pool, Profile, Rules, Stats, sample};
 use crate::decode::ReferenceStream;
 use crate::error::{Error, Result};
 use crate::format::Node;
+use crate::limits::Cancel;
 use crate::values::{Kind, Values};
 
 /// Encodings that are tried although the best tree so far beats their estimate.
@@ -63,6 +64,8 @@ pub(super) struct Position<'a> {
     hint: Option<&'a Hint<'a>>,
     /// Streams of the reference columns of a derived column.
     references: &'a [ReferenceStream<'a>],
+    /// Stops the choice.
+    cancel: Option<&'a Cancel>,
 }
 
 impl<'a> Chooser<'a> {
@@ -93,6 +96,7 @@ impl<'a> Chooser<'a> {
             must_encode: false,
             hint: None,
             references: &[],
+            cancel: None,
         };
         Self { rules, position }
     }
@@ -101,6 +105,17 @@ impl<'a> Chooser<'a> {
     pub(crate) fn with_hint(mut self, hint: Option<&'a Hint<'a>>) -> Self {
         self.position.hint = hint;
         self
+    }
+
+    /// Stops with an error once the flag is set.
+    pub(crate) fn with_cancel(mut self, cancel: &'a Cancel) -> Self {
+        self.position.cancel = Some(cancel);
+        self
+    }
+
+    /// An error once the caller has cancelled the write: checked before each trial of an encoding.
+    pub(crate) fn check_cancelled(&self) -> Result<()> {
+        self.position.cancel.map_or(Ok(()), Cancel::check)
     }
 
     /// With streams of reference columns, for an encoding that derives a column from them.
@@ -210,6 +225,7 @@ impl<'a> Chooser<'a> {
 
     /// The tree of values whose statistics are known.
     pub fn choose(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
+        self.check_cancelled()?;
         if let Some(name) = self.position.requested_encoding {
             return self.encode_requested(name, values, stats);
         }
@@ -244,6 +260,7 @@ impl<'a> Chooser<'a> {
             if let Some(cost) = self.estimated_cost(candidate, values, stats)? {
                 ranked.push((cost, candidate));
             }
+            self.check_cancelled()?;
         }
         ranked.sort_by_key(|(cost, _)| *cost);
         let mut doubted = 0;
@@ -260,6 +277,7 @@ impl<'a> Chooser<'a> {
             };
             let beaten = best.as_ref().is_some_and(beats);
             doubted += usize::from(beaten);
+            self.check_cancelled()?;
             let hopeless = |best: &Node| doubted > DOUBTED || estimate >= self.reach(best);
             if tried >= self.rules.tries || beaten && best.as_ref().is_some_and(hopeless) {
                 break;

@@ -8,6 +8,7 @@ use crate::arrow::shred;
 use crate::encode::{Chooser, Profile, Rules, Stats};
 use crate::encodings::POOL;
 use crate::error::Result;
+use crate::limits::Cancel;
 use crate::read::{ChunkReader, File, OutputLayout, RowRange, read_batch};
 use crate::values::{Kind, Values};
 use crate::write::chunk::{ChosenChunk, ChunkOptions, choose};
@@ -132,6 +133,7 @@ impl File {
         let batch = read_batch(self, &columns, self.schema(), &range)?;
         let leaves = shred(&batch, self.layout())?;
         let leaves = leaves.par_iter().zip(self.layout().leaves());
+        let never = Cancel::new();
         let chosen = leaves.enumerate().map(|(i, (array, leaf))| {
             let options = ChunkOptions {
                 rules: self.balanced(leaf.column),
@@ -139,6 +141,7 @@ impl File {
                 block_rows: self.chunk(i, 0)?.block_rows as usize,
                 verify: false,
                 kind: leaf.kind,
+                cancel: &never,
             };
             choose(array, options)
         });

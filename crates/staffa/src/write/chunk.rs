@@ -21,7 +21,7 @@ use crate::encodings::{POOL, onpair, opener};
 use crate::error::{Error, Result};
 use crate::format::block::{self, Parsed, Parts};
 use crate::format::{BitSet, Node, ZoneMap, checksum, shared_dictionary};
-use crate::limits::Limits;
+use crate::limits::{Cancel, Limits};
 use crate::values::{Bitmap, Kind, LeafArray, PhysicalType, Values};
 
 /// How a chunk is to be encoded.
@@ -32,12 +32,13 @@ pub(crate) struct ChunkOptions<'a> {
     pub block_rows: usize,
     pub verify: bool,
     pub kind: Kind,
+    pub cancel: &'a Cancel,
 }
 
 impl<'a> ChunkOptions<'a> {
     /// At the root of a block's tree.
     pub fn chooser(&self) -> Chooser<'a> {
-        Chooser::with_rules(self.rules, self.requested_encoding)
+        Chooser::with_rules(self.rules, self.requested_encoding).with_cancel(self.cancel)
     }
 }
 
@@ -119,6 +120,7 @@ pub(crate) fn choose<'a>(
     array: &'a LeafArray,
     options: ChunkOptions<'a>,
 ) -> Result<ChosenChunk<'a>> {
+    options.cancel.check()?;
     let inputs = block_inputs(array, options.block_rows)?;
     let codes = match options.requested_encoding {
         Some(_) => None,
@@ -271,6 +273,7 @@ impl ChosenChunk<'_> {
         verifier: Option<&Verifier<'_>>,
     ) -> Result<Vec<EncodedBlock>> {
         let finish = |(i, block): (usize, &ChosenBlock<'_>)| {
+            self.options.cancel.check()?;
             let bytes = block.bytes(self.ty, &block.trees);
             match self.check_block(i, &bytes, &block.input, references, verifier) {
                 // Trees that a reader refuses for their size give way to plain ones.

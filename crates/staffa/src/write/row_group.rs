@@ -77,7 +77,7 @@ fn block_rows(array: &LeafArray, options: &WriteOptions) -> usize {
 }
 
 fn chunk_options<'a>(
-    plan: &Plan,
+    plan: &'a Plan,
     column: &'a ColumnPlan,
     leaf: &Leaf,
     block_rows: usize,
@@ -93,6 +93,7 @@ fn chunk_options<'a>(
         block_rows,
         verify: plan.options.verify,
         kind: leaf.kind,
+        cancel: &plan.options.cancel,
     }
 }
 

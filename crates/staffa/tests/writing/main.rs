@@ -249,8 +249,8 @@ fn many_small_batches_become_one_row_group() {
     let file = write(&batches, WriteOptions::default());
     assert_eq!((file.num_rows(), file.num_row_groups()), (900, 1));
     assert_eq!(
-        file.byte_len() as usize,
-        write(&[numbers(0..900)], WriteOptions::default()).byte_len() as usize
+        file.nbytes() as usize,
+        write(&[numbers(0..900)], WriteOptions::default()).nbytes() as usize
     );
     // By bytes: 8,000 rows of 8 bytes are more than 16 KiB.
     let mut options = WriteOptions::default();
@@ -295,4 +295,50 @@ fn a_column_of_nulls_alone_takes_next_to_nothing() {
             .iter()
             .all(|c| c.logical_null_count() == b.num_rows())
     }));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_replaces_another_keeps_its_permissions() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.staffa");
+    for mode in [0o600, 0o640] {
+        writer(&path, sized(10, 8)).unwrap().finish().unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        writer(&path, sized(10, 8)).unwrap().finish().unwrap();
+        let found = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(found & 0o777, mode);
+    }
+}
+
+#[test]
+fn a_cancelled_write_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.staffa");
+    let options = sized(1000, 512);
+    let cancel = options.cancel.clone();
+    let mut writing = writer(&path, options).unwrap();
+    writing.write(&numbers(0..999)).unwrap();
+    assert_eq!(names(folder.path()).len(), 1);
+    cancel.cancel();
+    let full = writing.write(&numbers(999..2000));
+    assert!(matches!(full, Err(Error::Cancelled)), "{full:?}");
+    let finished = writing.finish();
+    assert!(finished.is_err(), "{finished:?}");
+    assert_eq!(names(folder.path()), [""; 0]);
+}
+
+#[test]
+fn a_cancelled_write_is_not_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.staffa");
+    let options = sized(1000, 512);
+    let cancel = options.cancel.clone();
+    let mut writing = writer(&path, options).unwrap();
+    writing.write(&numbers(0..10)).unwrap();
+    cancel.cancel();
+    let finished = writing.finish();
+    assert!(matches!(finished, Err(Error::Cancelled)), "{finished:?}");
+    assert_eq!(names(folder.path()), [""; 0]);
 }

@@ -93,7 +93,8 @@ fn derivations(chosen: &[ChosenChunk<'_>], least_gain: f64) -> Result<Vec<Deriva
         let column = column.filter(|column| column.bytes() >= least_bytes)?;
         let open = chunk.options.requested_encoding.is_none() && !chunk.same;
         let chooser = chunk.options.chooser();
-        (open && may_be_derived(chunk))
+        let wanted = open && !chunk.options.cancel.is_cancelled();
+        (wanted && may_be_derived(chunk))
             .then(|| best_derivations(leaf, column, &columns, chooser, least_gain))
     };
     let all = chosen.par_iter().zip(&columns).enumerate();
@@ -133,6 +134,7 @@ impl Trials {
 
     /// Derives a column where nothing speaks against it and its blocks really shrink.
     fn derive(&mut self, chosen: &mut [ChosenChunk<'_>], derivation: &Derivation) -> Result<()> {
+        at_mut(chosen, derivation.leaf)?.options.cancel.check()?;
         let refusal = self.refusal(chosen, derivation);
         let mut entry = Tried::of(derivation, refusal.unwrap_or(""));
         if refusal.is_none() {
