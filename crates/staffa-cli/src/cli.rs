@@ -162,7 +162,7 @@ mod tests {
         );
         assert_eq!(
             text,
-            "the following required arguments were not provided: <FILE> (see `staffa head --help`)"
+            "the following required arguments were not provided: <FILE>... (see `staffa head --help`)"
         );
     }
 }

@@ -16,7 +16,7 @@ pub(crate) mod verify;
 mod why;
 mod write_options;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Failure, Result};
 use crate::files::STANDARD;
@@ -61,6 +61,12 @@ impl ColumnOption {
         }
         Ok(())
     }
+}
+
+/// Paths for JSON output, as they were given.
+fn shown_paths(paths: &[PathBuf]) -> String {
+    let paths = paths.iter().map(|path| path.display().to_string());
+    paths.collect::<Vec<_>>().join(" ")
 }
 
 /// Splits `COLUMN=VALUE`; `expected` is for the error.

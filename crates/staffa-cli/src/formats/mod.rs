@@ -3,6 +3,8 @@
 //! A format is one file here, one line in `Format`, one in `open` and one in `create`.
 
 mod arrow;
+pub(crate) mod bad_rows;
+mod column_names;
 mod csv;
 mod format;
 mod json;
@@ -13,6 +15,8 @@ pub(crate) mod scan;
 mod sink;
 mod staffa;
 mod table;
+mod text;
+pub(crate) mod text_values;
 
 use std::path::Path;
 

@@ -9,6 +9,7 @@
 
 mod convert;
 mod failures;
+mod inputs;
 mod print;
 mod program;
 mod tables;
