@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType,
 };
-use arrow_array::{Array, ArrayRef, Decimal256Array, PrimitiveArray, make_array};
+use arrow_array::{Array, ArrayRef, Decimal256Array, NullArray, PrimitiveArray, make_array};
 use arrow_buffer::i256;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef};
@@ -15,7 +15,7 @@ use arrow_schema::{ArrowError, DataType, Field, FieldRef};
 const MAX_DIGITS: u8 = 76;
 
 /// The array with decimals that can print all their values: Arrow cuts the digits beyond the
-/// precision of a column, which not every writer of a file checks.
+/// precision of a column, which not every writer of a file checks. A dictionary of nulls becomes nulls.
 pub(crate) fn as_text_values(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     if needs_digits(array.as_ref()) {
         widened(array)
@@ -31,6 +31,7 @@ fn needs_digits(array: &dyn Array) -> bool {
         values.any(|value| !T::is_valid_decimal_precision(value, precision))
     }
     match array.data_type() {
+        DataType::Dictionary(_, values) if values.is_null() => true,
         DataType::Decimal32(precision, _) => beyond::<Decimal32Type>(array, *precision),
         DataType::Decimal64(precision, _) => beyond::<Decimal64Type>(array, *precision),
         DataType::Decimal128(precision, _) => beyond::<Decimal128Type>(array, *precision),
@@ -62,6 +63,10 @@ fn widened(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
         ))
     }
     match array.data_type() {
+        // Arrow's JSON writer panics on it.
+        DataType::Dictionary(_, values) if values.is_null() => {
+            Ok(Arc::new(NullArray::new(array.len())))
+        }
         DataType::Decimal32(_, scale) => wide::<Decimal32Type>(array, *scale),
         DataType::Decimal64(_, scale) => wide::<Decimal64Type>(array, *scale),
         DataType::Decimal128(_, scale) => wide::<Decimal128Type>(array, *scale),

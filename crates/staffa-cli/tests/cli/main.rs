@@ -13,3 +13,4 @@ mod inputs;
 mod print;
 mod program;
 mod tables;
+mod types;
