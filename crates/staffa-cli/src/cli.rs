@@ -103,7 +103,7 @@ impl Command {
             Self::Verify(args) => verify::run(&args),
             Self::Bench(args) => bench::run(&args),
             Self::Sql(_) => Err(Failure::usage(
-                "this program has no SQL engine: `pip install 'staffa[duckdb]'` installs the one of the Python package, under the same name",
+                "this program has no SQL engine: the Python package, from the wheel with the extra `duckdb`, has one under the same name",
             )),
             Self::Encodings(args) => encodings::run(&args),
             Self::Completions { shell } => {

@@ -116,6 +116,7 @@ impl Failure {
             staffa::Error::Unsupported { .. } | staffa::Error::Limit { .. } => Exit::Unsupported,
             staffa::Error::InvalidArgument(_) => Exit::Usage,
             staffa::Error::Internal { .. } => Exit::Internal,
+            staffa::Error::Cancelled => return Self::interrupted(),
             staffa::Error::Io { source, .. } => return Self::io(&shown.to_string(), source),
             staffa::Error::Arrow(error) => return Self::arrow(&shown.to_string(), error),
             _ => Exit::Data,

@@ -97,11 +97,17 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut rows = 0;
     for batch in batches {
         let batch = batch?;
+        let before = sink.encoded_bytes();
         sink.write(&batch)?;
         rows += batch.num_rows() as u64;
-        progress.batch(&batch, rows);
+        let waits = before.is_some() && before == sink.encoded_bytes();
+        progress.batch(&batch, rows, waits);
         interrupt::check()?;
     }
+    progress.show_step(&format!(
+        "{}, writing the last ones",
+        text::counted(rows, "row")
+    ));
     let bytes = sink.finish()?;
     progress.finish();
     if !args.quiet && !is_stream(output) {

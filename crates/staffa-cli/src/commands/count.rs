@@ -74,7 +74,7 @@ fn count(path: &Path, args: &Args, options: &ScanOptions) -> Result<u64> {
     for batch in batches {
         let batch = batch?;
         rows += batch.num_rows() as u64;
-        progress.batch(&batch, rows);
+        progress.batch(&batch, rows, false);
     }
     Ok(rows)
 }

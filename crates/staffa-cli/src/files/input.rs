@@ -84,7 +84,10 @@ impl Input {
             Box::new(self.open()?)
         };
         let mut copy = || -> io::Result<TempPath> {
-            let mut file = tempfile::NamedTempFile::new()?;
+            let mut file = tempfile::Builder::new()
+                .prefix(".staffa-")
+                .suffix(".tmp")
+                .tempfile()?;
             io::copy(&mut source, &mut file)?;
             Ok(file.into_temp_path())
         };

@@ -112,6 +112,10 @@ impl Sink for StaffaSink {
             .map_err(|error| write_error(&self.path, error))
     }
 
+    fn encoded_bytes(&self) -> Option<u64> {
+        Some(self.writer.bytes_written())
+    }
+
     fn finish(self: Box<Self>) -> Result<u64> {
         let Self {
             writer,
