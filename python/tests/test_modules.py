@@ -21,6 +21,7 @@ ORDER = [
     *["duckdb", "torch", "_pandas", "_polars"],
     *["_sql"],
     *["__init__"],
+    *["_sql_program"],
     *["__main__"],
 ]
 

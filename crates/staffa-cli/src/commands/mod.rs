@@ -1,17 +1,24 @@
 //! One file per command, with its arguments.
 
 pub(crate) mod aggregate;
+mod as_staffa;
 pub(crate) mod bench;
 pub(crate) mod cat;
 pub(crate) mod convert;
 pub(crate) mod count;
+pub(crate) mod diff;
 pub(crate) mod encodings;
 pub(crate) mod explain;
 pub(crate) mod head;
 pub(crate) mod inspect;
+pub(crate) mod man;
 pub(crate) mod report;
+pub(crate) mod sample;
 pub(crate) mod schema;
 pub(crate) mod size;
+pub(crate) mod split;
+pub(crate) mod stats;
+pub(crate) mod tail;
 pub(crate) mod verify;
 mod why;
 mod write_options;

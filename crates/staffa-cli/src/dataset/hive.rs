@@ -64,6 +64,10 @@ impl HiveKeys {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
     /// The schema with the key columns behind those of the files.
     pub(super) fn with_columns(&self, files: &SchemaRef) -> SchemaRef {
         if self.fields.is_empty() {
@@ -137,16 +141,28 @@ impl HiveKeys {
         if self.fields.is_empty() {
             return Ok(inner);
         }
-        let filter_columns = options
+        let of_filter = options
             .filter
             .as_ref()
             .map_or_else(Vec::new, Predicate::columns);
-        if filter_columns.iter().any(|column| self.is_key(column)) {
+        if of_filter.iter().any(|column| self.is_key(column)) {
             inner.filter = None;
             inner.limit = None;
         }
         if let Some(columns) = &options.columns {
-            let names = columns.iter().map(String::as_str).chain(filter_columns);
+            // Of a field in a struct, the struct is read.
+            let top = of_filter.iter().map(|path| {
+                let mut names = files.fields().iter().map(|field| field.name());
+                let begins = |name: &str| {
+                    path.strip_prefix(name)
+                        .is_some_and(|rest| rest.starts_with('.'))
+                };
+                let whole = names.clone().find(|name| name == path);
+                whole
+                    .or_else(|| names.find(|name| begins(name)))
+                    .map_or(*path, String::as_str)
+            });
+            let names = columns.iter().map(String::as_str).chain(top);
             let mut names: Vec<String> = names
                 .filter(|name| !self.is_key(name))
                 .map(String::from)

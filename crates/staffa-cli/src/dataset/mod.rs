@@ -91,6 +91,13 @@ impl Dataset {
         })
     }
 
+    /// Whether `ScanOptions::skip` may be set.
+    pub(crate) fn can_skip(&self) -> bool {
+        let mut formats = self.files.queue.iter().map(|(source, _)| source.format);
+        let skips = |format| matches!(format, Format::Staffa | Format::Parquet);
+        self.files.queue.len() == 1 && self.files.keys.is_empty() && formats.all(skips)
+    }
+
     /// Reads the rows and columns of `options`; returns their schema and batches.
     pub(crate) fn scan(self, options: &ScanOptions, meter: &Meter) -> Result<(SchemaRef, Batches)> {
         let output = options.check(&self.schema)?;

@@ -56,6 +56,8 @@ pub(crate) struct ScanOptions {
     pub(crate) columns: Option<Vec<String>>,
     pub(crate) filter: Option<Predicate>,
     pub(crate) limit: Option<u64>,
+    /// Rows to pass over at the start; only where `Dataset::can_skip` and without a filter.
+    pub(crate) skip: u64,
     pub(crate) threads: Option<usize>,
     /// Where rows of text go that do not parse; None makes them an error.
     pub(crate) bad_rows: Option<BadRows>,
@@ -102,14 +104,14 @@ impl ScanOptions {
         let Some(columns) = &self.columns else {
             return Ok(None);
         };
-        let mut names: Vec<&str> = columns.iter().map(String::as_str).collect();
-        if let Some(filter) = &self.filter {
-            names.extend(filter.columns());
-        }
-        let mut indices = names
-            .into_iter()
+        let mut indices = columns
+            .iter()
             .map(|name| find_column(schema, name))
             .collect::<Result<Vec<_>>>()?;
+        if let Some(filter) = &self.filter {
+            let positions = filter.column_positions(schema);
+            indices.extend(positions.map_err(|error| Failure::usage(format!("--where: {error}")))?);
+        }
         indices.sort_unstable();
         indices.dedup();
         Ok(Some(indices))

@@ -53,6 +53,9 @@ impl Table for StaffaTable {
         if let Some(filter) = &options.filter {
             scan = scan.filter(filter.clone());
         }
+        if options.skip > 0 {
+            scan = scan.offset(options.skip);
+        }
         if let Some(limit) = options.limit {
             scan = scan.limit(limit);
         }

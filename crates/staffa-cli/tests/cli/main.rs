@@ -13,4 +13,5 @@ mod inputs;
 mod print;
 mod program;
 mod tables;
+mod tables_compared;
 mod types;

@@ -19,6 +19,8 @@ pub(super) enum Pattern {
         /// Text before its first `%` or `_`.
         prefix: String,
     },
+    /// Any pattern, upper and lower case alike.
+    AnyCase(String),
 }
 
 impl Pattern {

@@ -83,6 +83,7 @@ impl Table for ParquetTable {
         }
         let reader = builder
             .with_batch_size(BATCH_ROWS)
+            .with_offset(usize::try_from(options.skip).unwrap_or(usize::MAX))
             .build()
             .map_err(|error| Failure::parquet(&name, &error))?;
         let bytes_per_row = bytes as f64 / rows as f64;
