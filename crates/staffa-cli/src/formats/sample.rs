@@ -104,10 +104,13 @@ impl Sample {
     /// The encoding of the text by its first bytes; says so on stderr if it is a guess.
     fn find_charset(&mut self) -> io::Result<Option<&'static encoding_rs::Encoding>> {
         let mut start = Vec::new();
+        let most = match self.source {
+            Source::File(_) => text::START_BYTES,
+            // Who writes slowly is not waited for longer.
+            Source::Pipe { .. } => text::START_BYTES / 16,
+        };
         let bytes = text::decompressed(self.bytes()?)?;
-        bytes
-            .take(text::START_BYTES as u64)
-            .read_to_end(&mut start)?;
+        bytes.take(most as u64).read_to_end(&mut start)?;
         let found = text::find_charset(&start);
         if found == Some(encoding_rs::WINDOWS_1252) {
             note(&format!(

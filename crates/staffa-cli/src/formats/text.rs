@@ -4,6 +4,8 @@ use std::io::{self, Chain, Cursor, Read};
 
 use encoding_rs::{Decoder, Encoding, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
+use crate::terminal::note;
+
 /// Bytes that the encoding is found in.
 pub(super) const START_BYTES: usize = 1 << 20;
 /// The longest first bytes of a compressed file: of bzip2, with those of its first block.
@@ -160,13 +162,15 @@ impl<R: Read> Read for WithoutMark<R> {
     }
 }
 
-/// Text of another encoding. A byte that does not belong to it becomes U+FFFD.
+/// Text of another encoding. A byte that does not belong to it becomes U+FFFD, which is said.
 struct Decoded<R> {
     input: R,
     decoder: Decoder,
     bytes: Vec<u8>,
     text: Cursor<Vec<u8>>,
     ended: bool,
+    /// Whether a byte did not belong to it.
+    malformed: bool,
 }
 
 impl<R: Read> Decoded<R> {
@@ -177,6 +181,7 @@ impl<R: Read> Decoded<R> {
             bytes: Vec::new(),
             text: Cursor::default(),
             ended: false,
+            malformed: false,
         }
     }
 
@@ -189,9 +194,13 @@ impl<R: Read> Decoded<R> {
         self.ended = read == 0;
         let room = self.decoder.max_utf8_buffer_length(read);
         let mut text = String::with_capacity(room.unwrap_or(1 << 18));
-        let _ = self
+        let (_, _, malformed) = self
             .decoder
             .decode_to_string(&self.bytes, &mut text, self.ended);
+        if malformed && !std::mem::replace(&mut self.malformed, true) {
+            let name = self.decoder.encoding().name();
+            note(&format!("bytes that are not {name} are read as U+FFFD"));
+        }
         self.text = Cursor::new(text.into_bytes());
         Ok(())
     }
