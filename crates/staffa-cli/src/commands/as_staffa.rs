@@ -43,15 +43,7 @@ pub(super) fn open(path: &Path, read: &ReadOptions, quiet: bool) -> Result<AsSta
     let mut options = staffa::WriteOptions::default();
     options.cancel = interrupt::cancel();
     let mut sink = formats::create_staffa(&target, &schema, options)?;
-    let mut rows = 0;
-    for batch in batches {
-        let batch = batch?;
-        let before = sink.encoded_bytes();
-        sink.write(&batch)?;
-        rows += batch.num_rows() as u64;
-        progress.batch(&batch, rows, before == sink.encoded_bytes());
-        interrupt::check()?;
-    }
+    super::write_batches(batches, sink.as_mut(), &progress)?;
     sink.finish()?;
     progress.finish();
     Ok(AsStaffa {

@@ -5,6 +5,7 @@ use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use super::write_batches;
 use super::write_options::StaffaOptions;
 use crate::dataset::{Dataset, discover};
 use crate::error::{Failure, Result};
@@ -94,20 +95,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let csv = CsvDialect::of_output(output, &args.read);
         formats::create(to, Output::create(output, args.force)?, &schema, &csv)?
     };
-    let mut rows = 0;
-    for batch in batches {
-        let batch = batch?;
-        let before = sink.encoded_bytes();
-        sink.write(&batch)?;
-        rows += batch.num_rows() as u64;
-        let waits = before.is_some() && before == sink.encoded_bytes();
-        progress.batch(&batch, rows, waits);
-        interrupt::check()?;
-    }
-    progress.show_step(&format!(
-        "{}, writing the last ones",
-        text::counted(rows, "row")
-    ));
+    let rows = write_batches(batches, sink.as_mut(), &progress)?;
     let bytes = sink.finish()?;
     progress.finish();
     if !args.quiet && !is_stream(output) {

@@ -27,7 +27,11 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Failure, Result};
 use crate::files::STANDARD;
-use crate::formats::scan::find_column;
+use crate::formats::Sink;
+use crate::formats::scan::{Batches, find_column};
+use crate::terminal::interrupt;
+use crate::terminal::progress::Progress;
+use crate::terminal::text::counted;
 
 /// Opens a Staffa file.
 fn open_staffa(path: &Path) -> Result<staffa::File> {
@@ -68,6 +72,22 @@ impl ColumnOption {
         }
         Ok(())
     }
+}
+
+/// Writes batches to a table that is not finished by that; returns the number of rows.
+fn write_batches(batches: Batches, sink: &mut dyn Sink, progress: &Progress) -> Result<u64> {
+    let mut rows = 0;
+    for batch in batches {
+        let batch = batch?;
+        let before = sink.encoded_bytes();
+        sink.write(&batch)?;
+        rows += batch.num_rows() as u64;
+        let waits = before.is_some() && before == sink.encoded_bytes();
+        progress.batch(&batch, rows, waits);
+        interrupt::check()?;
+    }
+    progress.show_step(&format!("{}, writing the last ones", counted(rows, "row")));
+    Ok(rows)
 }
 
 /// Paths for JSON output, as they were given.

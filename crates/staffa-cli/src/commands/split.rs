@@ -1,6 +1,7 @@
 //! `split`: one table into several files, by rows or by the values of a column.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -242,7 +243,8 @@ fn escaped(text: &str) -> String {
         {
             let mut bytes = [0; 4];
             for byte in c.encode_utf8(&mut bytes).bytes() {
-                out.push_str(&format!("%{byte:02X}"));
+                // Writing to a string does not fail.
+                let _ = write!(out, "%{byte:02X}");
             }
         } else {
             out.push(c);

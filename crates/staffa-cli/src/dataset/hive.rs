@@ -132,14 +132,10 @@ impl HiveKeys {
     }
 
     /// What is read of each file: no keys, and no filter with keys.
-    pub(super) fn inner_options(
-        &self,
-        files: &Schema,
-        options: &ScanOptions,
-    ) -> Result<ScanOptions> {
+    pub(super) fn inner_options(&self, files: &Schema, options: &ScanOptions) -> ScanOptions {
         let mut inner = options.clone();
         if self.fields.is_empty() {
-            return Ok(inner);
+            return inner;
         }
         let of_filter = options
             .filter
@@ -176,18 +172,13 @@ impl HiveKeys {
             }
             inner.columns = Some(names);
         }
-        Ok(inner)
+        inner
     }
 
     /// The batches of a file with its keys, then the filter and columns of `options`.
-    pub(super) fn add(
-        &self,
-        keys: FileKeys,
-        batches: Batches,
-        options: &ScanOptions,
-    ) -> Result<Batches> {
+    pub(super) fn add(&self, keys: FileKeys, batches: Batches, options: &ScanOptions) -> Batches {
         if self.fields.is_empty() {
-            return Ok(batches);
+            return batches;
         }
         let fields = self.fields.clone();
         let with_keys = batches.map(move |batch| {
@@ -203,7 +194,7 @@ impl HiveKeys {
             RecordBatch::try_new_with_options(Arc::new(schema), columns, &rows)
                 .map_err(|error| Failure::arrow("the names of folders", &error))
         });
-        Ok(options.apply(Box::new(with_keys)))
+        options.apply(Box::new(with_keys))
     }
 }
 

@@ -130,7 +130,7 @@ impl Files {
                 None => formats::open(source.format, &source.input, &self.options)?,
             };
             let schema = self.schema_of(&table.schema());
-            let mut inner = self.keys.inner_options(&self.schema, options)?;
+            let mut inner = self.keys.inner_options(&self.schema, options);
             if inner.columns.is_none() && !is_in_order(&schema, &self.schema) {
                 let names = self
                     .schema
@@ -140,7 +140,7 @@ impl Files {
                 inner.columns = Some(names.collect());
             }
             let batches = table.scan(schema, &inner, meter.clone())?;
-            return self.keys.add(keys, batches, options).map(Some);
+            return Ok(Some(self.keys.add(keys, batches, options)));
         }
         Ok(None)
     }

@@ -6,6 +6,7 @@ mod arrow;
 pub(crate) mod bad_rows;
 mod column_names;
 mod csv;
+mod exact;
 mod format;
 mod json;
 mod options;

@@ -11,6 +11,7 @@ use super::format::Format;
 /// How to read input that is not Staffa.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Reading")]
+#[expect(clippy::struct_excessive_bools, reason = "options of the command line")]
 pub(crate) struct ReadOptions {
     /// Format of the input, if its file ending does not say: staffa, parquet, csv, json, arrow,
     /// arrows
@@ -25,7 +26,7 @@ pub(crate) struct ReadOptions {
     /// CSV and JSON lines: leave rows out that do not parse, and write them to FILE with their lines
     #[arg(long, value_name = "FILE")]
     pub(crate) skip_bad_rows: Option<PathBuf>,
-    /// CSV and JSON lines: encoding of the text, as in latin1, utf-16le or shift_jis [default: UTF-8
+    /// CSV and JSON lines: encoding of the text, as in latin1, utf-16le or gbk [default: UTF-8
     /// or UTF-16; bytes that are not UTF-8 are read as windows-1252]
     #[arg(long, value_name = "NAME", value_parser = charset)]
     pub(crate) charset: Option<&'static encoding_rs::Encoding>,
@@ -103,9 +104,7 @@ fn delimiter(text: &str) -> Result<u8, String> {
 
 fn charset(name: &str) -> Result<&'static encoding_rs::Encoding, String> {
     encoding_rs::Encoding::for_label(name.as_bytes()).ok_or_else(|| {
-        format!(
-            "expected the name of an encoding, as in latin1, utf-16le or shift_jis, found {name:?}"
-        )
+        format!("expected the name of an encoding, as in latin1, utf-16le or gbk, found {name:?}")
     })
 }
 

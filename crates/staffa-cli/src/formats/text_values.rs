@@ -50,9 +50,9 @@ fn has_children(data_type: &DataType) -> bool {
 }
 
 fn widened(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
-    fn wide<T: DecimalType>(array: &ArrayRef, scale: i8) -> Result<ArrayRef, ArrowError>
+    fn wide<T>(array: &ArrayRef, scale: i8) -> Result<ArrayRef, ArrowError>
     where
-        T: ArrowPrimitiveType,
+        T: DecimalType + ArrowPrimitiveType,
         T::Native: Into<i256>,
     {
         let array: &PrimitiveArray<T> = array.as_primitive();
@@ -77,7 +77,10 @@ fn widened(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
             let children = children
                 .map(|child| Ok(as_text_values(&make_array(child.clone()))?.to_data()))
                 .collect::<Result<Vec<_>, ArrowError>>()?;
-            let types: Vec<&DataType> = children.iter().map(|child| child.data_type()).collect();
+            let mut types: Vec<&DataType> = Vec::with_capacity(children.len());
+            for child in &children {
+                types.push(child.data_type());
+            }
             let data_type = with_child_types(data_type, &types);
             let builder = data.clone().into_builder().data_type(data_type);
             Ok(make_array(builder.child_data(children).build()?))

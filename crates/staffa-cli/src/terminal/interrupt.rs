@@ -72,10 +72,8 @@ fn open_temporary_files() -> Option<Vec<PathBuf>> {
     let open = std::fs::read_dir("/proc/self/fd").ok()?;
     let targets = open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
     let is_temporary = |path: &PathBuf| {
-        let name = path
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
-        name.is_some_and(|name| name.starts_with(".staffa-") && name.ends_with(".tmp"))
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        name.starts_with(".staffa-") && path.extension().is_some_and(|ending| ending == "tmp")
     };
     Some(targets.filter(is_temporary).collect())
 }

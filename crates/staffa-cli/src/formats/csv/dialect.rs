@@ -76,10 +76,12 @@ impl CsvDialect {
 
 fn delimiter_of(path: &Path) -> u8 {
     // `t.tsv.gz` as well.
-    let name = path
-        .file_name()
-        .map(|name| name.to_string_lossy().to_lowercase());
-    if name.is_some_and(|name| name.ends_with(".tsv") || name.contains(".tsv.")) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if name
+        .split('.')
+        .skip(1)
+        .any(|ending| ending.eq_ignore_ascii_case("tsv"))
+    {
         b'\t'
     } else {
         b','

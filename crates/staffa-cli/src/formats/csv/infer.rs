@@ -7,6 +7,7 @@ use arrow_cast::parse::{Parser, string_to_datetime};
 use arrow_schema::{DataType, TimeUnit};
 
 use super::dates::{DateOrder, OddDate};
+use crate::formats::exact::is_exact;
 
 /// What a value looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,6 +129,10 @@ pub(super) fn names_zone(time: &str) -> bool {
 
 /// The values of a column that were seen.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a question of its own"
+)]
 pub(super) struct Observed {
     boolean: bool,
     int: bool,
@@ -227,13 +232,6 @@ impl Observed {
             _ => DataType::Utf8,
         }
     }
-}
-
-/// Whether a double holds this integer.
-pub(super) fn is_exact(integer: &str) -> bool {
-    integer
-        .parse::<i128>()
-        .is_ok_and(|value| value as f64 as i128 == value)
 }
 
 /// The digits of a fraction as they are written: `.500` says milliseconds.

@@ -15,9 +15,10 @@ use arrow_schema::{DataType, TimeUnit};
 
 use super::dates::{DateOrder, OddDate};
 use super::dialect::CsvDialect;
-use super::infer::{boolean, fraction_digits, is_exact, names_zone};
+use super::infer::{boolean, fraction_digits, names_zone};
 use super::records::Fields;
 use crate::error::{Failure, Result};
+use crate::formats::exact::is_exact;
 
 /// A field that its column cannot hold.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ pub(super) struct ColumnParser<'a> {
     pub(super) bad: Vec<BadField>,
 }
 
-impl<'a> ColumnParser<'a> {
+impl ColumnParser<'_> {
     pub(super) fn parse(&mut self, data_type: &DataType) -> Result<ArrayRef> {
         Ok(match data_type {
             DataType::Null => {

@@ -265,10 +265,9 @@ fn split(
         out.push(quoted);
         at += end + 1;
         match (rest.get(end), rest.get(end + 1)) {
-            (Some(b'\n'), _) => return Split::Record(at),
             (Some(b'\r'), Some(b'\n')) => return Split::Record(at + 1),
             (Some(b'\r'), None) if !ended => return Split::More,
-            (Some(b'\r'), _) => return Split::Record(at),
+            (Some(b'\n' | b'\r'), _) => return Split::Record(at),
             _ => {}
         }
     }

@@ -60,28 +60,25 @@ pub(super) fn infer(
         }
         fields.clear();
     }
-    let schema = Schema::new(
-        names
-            .iter()
-            .map(|name| Field::new(name, DataType::Null, true))
-            .collect::<Vec<_>>(),
-    );
-    for column in options.text_columns() {
-        find_column(&schema, column)?;
-    }
-    let (mut types, mut dates) = (Vec::new(), Vec::new());
+    columns(&names, &observed, options)
+}
+
+/// The columns of these names and values.
+fn columns(names: &[String], observed: &[Observed], options: &ReadOptions) -> Result<Columns> {
+    let (mut fields, mut dates) = (Vec::new(), Vec::new());
     for (name, observed) in names.iter().zip(observed) {
         let (mut data_type, order) = observed.data_type(options.dates);
         if options.is_text(name) {
             data_type = DataType::Utf8;
         }
-        types.push(Field::new(name, data_type, true));
+        fields.push(Field::new(name, data_type, true));
         dates.push(order.or(options.dates));
     }
-    Ok(Columns {
-        schema: Schema::new(types),
-        dates,
-    })
+    let schema = Schema::new(fields);
+    for column in options.text_columns() {
+        find_column(&schema, column)?;
+    }
+    Ok(Columns { schema, dates })
 }
 
 /// The names in the first line; `column_1` and so on without a header line.

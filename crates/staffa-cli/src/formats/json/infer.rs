@@ -60,13 +60,18 @@ pub(super) fn infer_schema(
             infer_json_schema_from_iterator(objects.wide.into_iter().map(Ok::<_, ArrowError>));
         wide.map_or_else(|_| inferred.clone(), |wide| with_text(&inferred, &wide))
     };
-    for column in options.text_columns() {
-        find_column(&inferred, column)?;
-    }
     if inferred.fields().is_empty() {
         return Err(Failure::data(format!(
             "{name}: no columns, expected one object per line"
         )));
+    }
+    with_text_columns(&inferred, options)
+}
+
+/// The schema with the columns as text that were asked for so.
+fn with_text_columns(inferred: &Schema, options: &ReadOptions) -> Result<Schema> {
+    for column in options.text_columns() {
+        find_column(inferred, column)?;
     }
     let fields = inferred.fields().iter().map(|field| {
         if options.is_text(field.name()) {

@@ -114,7 +114,7 @@ impl Rows {
                 match self.parse(&line) {
                     Ok(_) => good.extend(line),
                     Err(error) => {
-                        bad_rows.add(&self.name, number, &described(&error.to_string()), &line)?
+                        bad_rows.add(&self.name, number, &described(&error.to_string()), &line)?;
                     }
                 }
             }

@@ -7,6 +7,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, make_array};
 use arrow_schema::{DataType, Field, Fields, Schema};
 
+use crate::formats::exact::is_exact;
+
 /// Digits that any double holds.
 const SAFE_DIGITS: usize = 15;
 
@@ -29,7 +31,7 @@ pub(super) fn quoted(line: &str, doubles: bool) -> Option<String> {
                 let number = line.get(at..end).unwrap_or("");
                 if is_wide(number, doubles) {
                     out.push_str(line.get(copied..at).unwrap_or(""));
-                    out.push_str(&format!("\"{number}\""));
+                    out.extend(["\"", number, "\""]);
                     copied = end;
                 }
                 at = end;
@@ -63,13 +65,6 @@ fn is_wide(number: &str, doubles: bool) -> bool {
     } else {
         number.parse::<i64>().is_err()
     }
-}
-
-/// Whether a double holds this integer.
-fn is_exact(integer: &str) -> bool {
-    integer
-        .parse::<i128>()
-        .is_ok_and(|value| value as f64 as i128 == value)
 }
 
 /// The schema with text where it has doubles and `wide`, of the rows with wide integers, has text.
@@ -114,12 +109,10 @@ pub(super) fn inexact(array: &dyn Array, data_type: &DataType) -> Option<String>
         }
         (DataType::Struct(_), DataType::Struct(fields)) => {
             let data = array.to_data();
-            let children = data.child_data().iter().zip(fields);
-            children
-                .filter_map(|(child, field)| {
-                    inexact(make_array(child.clone()).as_ref(), field.data_type())
-                })
-                .next()
+            let mut children = data.child_data().iter().zip(fields);
+            children.find_map(|(child, field)| {
+                inexact(make_array(child.clone()).as_ref(), field.data_type())
+            })
         }
         _ => None,
     }
