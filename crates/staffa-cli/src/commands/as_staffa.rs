@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
 use crate::files::STANDARD;
+use crate::files::output::temporary_folder;
 use crate::formats::scan::ScanOptions;
 use crate::formats::{self, Format, ReadOptions};
 use crate::terminal::interrupt;
@@ -35,8 +36,7 @@ pub(super) fn open(path: &Path, read: &ReadOptions, quiet: bool) -> Result<AsSta
     let bytes = dataset.bytes.unwrap_or(0);
     // The program ends by the signal only after the temporary file is gone.
     interrupt::catch();
-    let fail = |error| Failure::io("a temporary folder", &error);
-    let folder = tempfile::tempdir().map_err(fail)?;
+    let folder = temporary_folder()?;
     let target = folder.path().join("table.staffa");
     let progress = Progress::new(dataset.bytes, quiet);
     let (schema, batches) = dataset.scan(&ScanOptions::default(), &progress.meter())?;

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tempfile::{Builder, NamedTempFile};
+use tempfile::{Builder, NamedTempFile, TempDir};
 
 use super::STANDARD;
 use crate::error::{Exit, Failure, Result};
@@ -195,6 +195,12 @@ pub(crate) fn refuse_existing(path: &Path, replace: bool) -> Result<()> {
         });
     }
     Ok(())
+}
+
+/// A folder that is removed when it is dropped, and by Ctrl-C.
+pub(crate) fn temporary_folder() -> Result<TempDir> {
+    let folder = Builder::new().prefix(".staffa-").tempdir();
+    folder.map_err(|error| Failure::io("a temporary folder", &error))
 }
 
 /// A new file beside `path`, with the permissions of any new file.

@@ -11,7 +11,7 @@ use super::scan::{Batches, ScanOptions};
 use super::table::{Sink, Table};
 use crate::error::{Failure, Result};
 use crate::files::input::{Input, SeekableInput};
-use crate::files::output::{Output, is_stream, resolved};
+use crate::files::output::{Output, is_stream, resolved, temporary_folder};
 use crate::terminal::progress::Meter;
 
 pub(crate) struct StaffaTable {
@@ -82,7 +82,7 @@ pub(crate) fn create(
 ) -> Result<Box<dyn Sink>> {
     let path = path.to_path_buf();
     let folder = if is_stream(&path) {
-        Some(tempfile::tempdir().map_err(|error| Failure::io("a temporary folder", &error))?)
+        Some(temporary_folder()?)
     } else {
         None
     };

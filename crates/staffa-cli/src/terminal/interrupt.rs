@@ -57,7 +57,7 @@ fn end() {
         let own_folder = file.parent().filter(|folder| {
             folder
                 .file_name()
-                .is_some_and(|name| name.to_string_lossy().starts_with(".tmp"))
+                .is_some_and(|name| name.to_string_lossy().starts_with(".staffa-"))
         });
         let _ = own_folder.map(std::fs::remove_dir);
     }
