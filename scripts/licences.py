@@ -19,6 +19,8 @@ ALLOWED = {
     "BSL-1.0",
     "CC0-1.0",
     "ISC",
+    # As free as BSD-3-Clause.
+    "bzip2-1.0.6",
     "MIT",
     "MIT-0",
     "Unicode-3.0",

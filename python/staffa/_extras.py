@@ -17,14 +17,14 @@ def require(module: str, extra: str) -> Any:
     >>> require("no_such_module", "polars")
     Traceback (most recent call last):
         ...
-    staffa.errors.MissingExtraError: no_such_module is not installed: pip install staffa[polars]
+    staffa.errors.MissingExtraError: no_such_module is not installed: install it, or the wheel with the extra polars
     """
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name != module.partition(".")[0]:
             raise
-        raise MissingExtraError(f"{error.name} is not installed: pip install staffa[{extra}]") from None
+        raise MissingExtraError(f"{error.name} is not installed: install it, or the wheel with the extra {extra}") from None
 
 
 class MissingModule(ModuleType):

@@ -1,4 +1,4 @@
-"""DuckDB over Staffa files, with the extension in this package: `pip install staffa[duckdb]`.
+"""DuckDB over Staffa files, with the extension in this package, from the wheel with the extra `duckdb`.
 
     import duckdb, staffa.duckdb
     con = staffa.duckdb.connect()

@@ -382,5 +382,5 @@ def test_load_says_what_is_the_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(staffa.duckdb.ExtensionError, match=r"has no DuckDB extension"):
         staffa.duckdb.connect()
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(staffa.MissingExtraError, match=r"pip install staffa\[duckdb\]"):
+    with pytest.raises(staffa.MissingExtraError, match=r"the wheel with the extra duckdb"):
         staffa.duckdb.connect()

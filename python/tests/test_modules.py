@@ -34,6 +34,7 @@ ORDER = [
     *["duckdb", "torch", "_pandas", "_polars"],
     *["_sql"],
     *["__init__"],
+    *["_sql_program"],
     *["__main__"],
 ]
 

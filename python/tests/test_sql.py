@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import staffa
@@ -63,9 +64,64 @@ def test_the_program(tmp_path: Path) -> None:
     assert program("sql", f"FROM '{path}' LIMIT 2", "-o", str(tmp_path / "u.staffa")).returncode == 0
     assert staffa.open(tmp_path / "u.staffa").num_rows == 2
     wrong = program("sql", "FROM 'nothing.staffa'")
-    assert wrong.returncode == 1
+    assert wrong.returncode == 3
     assert "nothing.staffa" in wrong.stderr
     assert "Traceback" not in wrong.stderr
+
+
+def test_the_program_prints_through_the_standard_output(tmp_path: Path) -> None:
+    staffa.write_table(pa.table({"a": ["", None]}), tmp_path / "t.staffa")
+
+    def program(query: str, *options: str, out: Any = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "staffa", "sql", query, *options]
+        return subprocess.run(
+            command, stdout=out, stderr=subprocess.PIPE, text=True, check=False, cwd=tmp_path, timeout=100
+        )
+
+    log = tmp_path / "log"
+    log.write_text("kept\n")
+    with log.open("a") as appended:
+        assert program("FROM 't.staffa'", "--csv", out=appended).returncode == 0
+    assert log.read_text() == 'kept\na\n""\n\n'
+    # A reader that closes the pipe has what it wanted.
+    pipe = subprocess.Popen(
+        [sys.executable, "-m", "staffa", "sql", "FROM range(10000000)", "--csv"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert pipe.stdout is not None
+    assert pipe.stdout.readline() == b"range\n"
+    pipe.stdout.close()
+    assert pipe.stderr is not None
+    assert pipe.stderr.read() == b""
+    pipe.stderr.close()
+    assert pipe.wait(timeout=100) == 0
+    for query, code in [
+        ("SELEC 1", 2),
+        ("SELECT nope FROM 't.staffa'", 2),
+        ("SELECT 'x'::INT", 1),
+        ("FROM 'none.staffa'", 3),
+    ]:
+        assert program(query, "--csv").returncode == code, query
+
+
+def test_the_program_writes_any_format_and_keeps_what_exists(tmp_path: Path) -> None:
+    staffa.write_table(pa.table({"a": ["", None, "x"]}), tmp_path / "t.staffa")
+
+    def program(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "staffa", "sql", "FROM 't.staffa'", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+
+    for ending in ["staffa", "parquet", "csv", "jsonl", "arrow", "arrows"]:
+        target = tmp_path / f"out.{ending}"
+        assert program("-o", target.name).returncode == 0, ending
+        refused = program("-o", target.name)
+        assert refused.returncode == 3
+        assert "--force" in refused.stderr
+        assert program("-o", target.name, "--force").returncode == 0, ending
+    assert (tmp_path / "out.csv").read_text() == 'a\n""\n\nx\n'
+    assert pq.read_table(tmp_path / "out.parquet")["a"].to_pylist() == ["", None, "x"]
+    assert program("-o", "out.txt").returncode == 2
 
 
 def test_the_examples_of_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    aggregate, bench, cat, convert, count, encodings, explain, head, inspect, report, schema, size,
-    verify,
+    aggregate, bench, cat, convert, count, diff, encodings, explain, head, inspect, man, report,
+    sample, schema, size, split, stats, tail, verify,
 };
 use crate::error::{EXIT_CODES, Exit, Failure, Result};
 
@@ -24,23 +24,40 @@ struct Cli {
 enum Command {
     /// Convert between Staffa, Parquet, CSV, JSON lines and Arrow IPC
     Convert(convert::Args),
+    /// Join several files of one schema to one: the same as `convert` with several inputs
+    #[command(
+        override_usage = "staffa merge [OPTIONS] <INPUT>... <OUTPUT>",
+        after_help = "Columns are matched by name.\n\nExamples:\n  staffa merge a.csv b.csv both.staffa\n  staffa merge 'logs/*.staffa' logs.staffa --profile small"
+    )]
+    Merge(convert::Args),
+    /// Split a table into several files, by rows or by the values of a column
+    Split(split::Args),
     /// Print the columns and their types
     Schema(schema::Args),
     /// Count rows
     Count(count::Args),
-    /// Print counts, minima, maxima and sums of columns of a Staffa file
+    /// Print NULLs, distinct values, bounds, mean and most frequent values of each column
+    Stats(stats::Args),
+    /// Compare two tables: their columns, then their rows
+    Diff(diff::Args),
+    /// Print counts, minima, maxima, sums and means of columns of a Staffa file
     Aggregate(aggregate::Args),
     /// Print the first rows
     Head(head::Args),
+    /// Print the last rows
+    Tail(tail::Args),
+    /// Print some rows by chance
+    Sample(sample::Args),
     /// Print all rows, as a table, CSV, JSON lines or an Arrow stream
     Cat(cat::Args),
     /// Show the structure of a Staffa file: row groups, column chunks, blocks
     Inspect(inspect::Args),
-    /// Show the bytes of each column of a Staffa file
+    /// Show the bytes of each column of a Staffa file, or of another table if it were one
     Size(size::Args),
     /// Show the encodings of each column of a Staffa file
     Explain(explain::Args),
-    /// Write an HTML report of a Staffa file: sizes, encodings, order, some rows
+    /// Write an HTML report of a Staffa file, or of another table if it were one: sizes, encodings,
+    /// order, some rows
     Report(report::Args),
     /// Check every byte: checksums, structure, and that every block decodes
     Verify(verify::Args),
@@ -51,6 +68,8 @@ enum Command {
     Sql(Sql),
     /// List the encodings for `convert --encoding`
     Encodings(encodings::Args),
+    /// Write the manual pages
+    Man(man::Args),
     /// Print a completion script for a shell
     #[command(
         after_help = "Example:\n  staffa completions bash > ~/.local/share/bash-completion/completions/staffa"
@@ -90,7 +109,13 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
 impl Command {
     fn run(self) -> Result<()> {
         match self {
-            Self::Convert(args) => convert::run(&args),
+            Self::Convert(args) | Self::Merge(args) => convert::run(&args),
+            Self::Split(args) => split::run(&args),
+            Self::Stats(args) => stats::run(&args),
+            Self::Diff(args) => diff::run(&args),
+            Self::Tail(args) => tail::run(&args),
+            Self::Sample(args) => sample::run(&args),
+            Self::Man(args) => man::run(&args, Cli::command()),
             Self::Schema(args) => schema::run(&args),
             Self::Count(args) => count::run(&args),
             Self::Aggregate(args) => aggregate::run(&args),
@@ -103,7 +128,7 @@ impl Command {
             Self::Verify(args) => verify::run(&args),
             Self::Bench(args) => bench::run(&args),
             Self::Sql(_) => Err(Failure::usage(
-                "this program has no SQL engine: `pip install 'staffa[duckdb]'` installs the one of the Python package, under the same name",
+                "this program has no SQL engine: the Python package, from the wheel with the extra `duckdb`, has one under the same name",
             )),
             Self::Encodings(args) => encodings::run(&args),
             Self::Completions { shell } => {
@@ -162,7 +187,7 @@ mod tests {
         );
         assert_eq!(
             text,
-            "the following required arguments were not provided: <FILE> (see `staffa head --help`)"
+            "the following required arguments were not provided: <FILE>... (see `staffa head --help`)"
         );
     }
 }

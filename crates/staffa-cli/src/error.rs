@@ -95,13 +95,16 @@ impl Failure {
         }
     }
 
-    /// A system error. A closed pipe is a success: the reader of the output has what it wanted.
+    /// A system error. A closed pipe is a success: the reader of the output has what it wanted. Data
+    /// that ends too early, or does not decompress, is bad.
     pub(crate) fn io(place: &str, error: &io::Error) -> Self {
-        if error.kind() == io::ErrorKind::BrokenPipe {
-            return Self::reported(Exit::Ok);
-        }
+        let exit = match error.kind() {
+            io::ErrorKind::BrokenPipe => return Self::reported(Exit::Ok),
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => Exit::Data,
+            _ => Exit::Io,
+        };
         Self {
-            exit: Exit::Io,
+            exit,
             message: format!("{place}: {}", system_message(error)),
         }
     }
@@ -113,6 +116,7 @@ impl Failure {
             staffa::Error::Unsupported { .. } | staffa::Error::Limit { .. } => Exit::Unsupported,
             staffa::Error::InvalidArgument(_) => Exit::Usage,
             staffa::Error::Internal { .. } => Exit::Internal,
+            staffa::Error::Cancelled => return Self::interrupted(),
             staffa::Error::Io { source, .. } => return Self::io(&shown.to_string(), source),
             staffa::Error::Arrow(error) => return Self::arrow(&shown.to_string(), error),
             _ => Exit::Data,
@@ -190,13 +194,31 @@ impl Failure {
 impl fmt::Display for Failure {
     /// One line, even if a library put line ends into its message.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let line = self
-            .message
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
-        write!(f, "staffa: {}", line.trim_end_matches('.'))
+        let words: Vec<&str> = self.message.split_whitespace().collect();
+        let line = words.join(" ");
+        write!(f, "staffa: {}", printable(line.trim_end_matches('.')))
     }
+}
+
+/// Text as one printable line: characters that control the terminal, or the direction of the text, are
+/// escaped.
+pub(crate) fn printable(text: &str) -> String {
+    let controls = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(controls) {
+        return text.to_string();
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if controls(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// Errors of writing to the standard output; `Failure::io` names files.
@@ -260,6 +282,21 @@ mod tests {
     #[test]
     fn messages_are_one_line() {
         assert_eq!(Failure::data("a:\n  b\n  c.").to_string(), "staffa: a: b c");
+    }
+
+    #[test]
+    fn names_in_messages_do_not_control_the_terminal() {
+        let failure = Failure::usage("there is no column \u{1b}]0;x\u{7}\u{202e}");
+        assert_eq!(
+            failure.to_string(),
+            "staffa: there is no column \\u{1b}]0;x\\u{7}\\u{202e}"
+        );
+    }
+
+    #[test]
+    fn data_that_ends_too_early_is_bad_data() {
+        let cut = io::Error::from(io::ErrorKind::UnexpectedEof);
+        assert_eq!(Failure::io("a.arrows", &cut).exit, Exit::Data);
     }
 
     #[test]

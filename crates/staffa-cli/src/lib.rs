@@ -33,6 +33,8 @@ mod trees;
 use std::ffi::OsString;
 use std::io::Write;
 
+use crate::error::Exit;
+
 /// Runs the program with these arguments, of which the first is its name; returns the exit code.
 pub fn main(arguments: &[OsString]) -> u8 {
     std::panic::set_hook(Box::new(|panic| {
@@ -45,9 +47,11 @@ pub fn main(arguments: &[OsString]) -> u8 {
             "staffa: internal error{place}: {message}; please report it with the file that caused it"
         ));
     }));
-    match cli::run(arguments) {
-        Ok(()) => 0,
-        Err(failure) => {
+    match std::panic::catch_unwind(|| cli::run(arguments)) {
+        // The hook has reported it.
+        Err(_) => Exit::Internal as u8,
+        Ok(Ok(())) => 0,
+        Ok(Err(failure)) => {
             if !failure.message.is_empty() {
                 print_error(&failure.to_string());
             }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 #[test]
 fn the_commands_of_the_readme_run() {
-    assert_eq!(commands_run(&root().join("README.md")), 8);
+    assert_eq!(commands_run(&root().join("README.md")), 9);
 }
 
 #[test]

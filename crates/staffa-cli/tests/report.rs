@@ -292,7 +292,6 @@ fn a_page_appears_whole_or_not_at_all() {
         "would replace the table",
     );
     refused(&["none.staffa", "-o", "n.html"], 3, "no such file");
-    refused(&["t.parquet", "-o", "n.html"], 1, "t.parquet");
     refused(&["t.staffa", "-o", "none/n.html"], 3, "none/n.html");
     refused(&["t.staffa"], 2, "--output");
     fs::write(folder.path().join("cut.staffa"), &table[..table.len() / 2]).unwrap();

@@ -14,6 +14,7 @@ use staffa::Profile;
 
 use super::table::TableInMemory;
 use crate::error::{Failure, Result};
+use crate::terminal::interrupt;
 
 /// A file format and its settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +49,7 @@ impl Variant {
                 let mut options = staffa::WriteOptions::default();
                 options.profile = profile;
                 options.threads = Some(1);
+                options.cancel = interrupt::cancel();
                 let bytes = staffa::to_bytes(table.schema.clone(), &table.batches, options);
                 bytes
                     .map(Bytes::from)

@@ -112,7 +112,7 @@ fn load(args: &Args) -> Result<(TableInMemory, bool)> {
             break;
         }
         rows += batch.num_rows() as u64;
-        progress.batch(&batch, rows);
+        progress.batch(&batch, rows, false);
         batches.push(batch);
     }
     Ok((TableInMemory::new(schema, batches), whole))

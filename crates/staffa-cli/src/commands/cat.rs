@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use crate::dataset::Dataset;
 use crate::error::Result;
-use crate::files::input::expand_wildcards;
 use crate::formats::ReadOptions;
 use crate::formats::scan::{ScanOptions, SelectOptions};
 use crate::print::{PrintOptions, print_batches};
@@ -17,7 +16,7 @@ Examples:
   staffa cat 'trips/*.staffa' --json --columns id,price | jq .price
   staffa cat trips.staffa --format arrow | python3 -c 'import pyarrow as pa, sys; print(pa.ipc.open_stream(sys.stdin.buffer).read_all())'")]
 pub(crate) struct Args {
-    /// Any files that `convert` reads, wildcards allowed
+    /// Any files that `convert` reads, folders and wildcards allowed
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Maximum number of rows
@@ -34,7 +33,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let mut options = ScanOptions::new(&args.select)?;
     options.limit = args.limit;
-    let dataset = Dataset::open(&expand_wildcards(&args.files)?, &args.read)?;
+    let dataset = Dataset::open(&args.files, &args.read)?;
     let (schema, batches) = dataset.scan(&options, &Meter::default())?;
     print_batches(&schema, batches, args.print, &args.read.csv_null)
 }

@@ -5,10 +5,10 @@ use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use super::write_batches;
 use super::write_options::StaffaOptions;
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, discover};
 use crate::error::{Failure, Result};
-use crate::files::input::expand_wildcards;
 use crate::files::output::{Output, is_stream, refuse_existing};
 use crate::formats::scan::{ScanOptions, SelectOptions};
 use crate::formats::{self, CsvDialect, Format, ReadOptions};
@@ -37,7 +37,7 @@ Examples:
   staffa convert trips.staffa - --to csv | sort"
 )]
 pub(crate) struct Args {
-    /// Input files, wildcards allowed, then the output file; `-` is the standard input (with --from)
+    /// Input files, folders and wildcards allowed, then the output file; `-` is the standard input (with --from)
     /// or output (with --to)
     // One list, not two arguments: clap would take a single input before an option for the output.
     #[arg(required = true, value_name = "FILE")]
@@ -75,31 +75,27 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if to != Format::Staffa {
         args.staffa.refuse_for(to)?;
     }
+    refuse_compressed(output)?;
     refuse_existing(output, args.force)?;
-    let paths = expand_wildcards(inputs)?;
+    let mut read = args.read.clone();
+    read.replace_bad_rows = args.force;
+    let paths = discover(inputs, &read)?;
     refuse_own_output(&paths, output)?;
     let mut options = ScanOptions::new(&args.select)?;
     options.threads = args.staffa.threads();
 
     interrupt::catch();
-    let dataset = Dataset::open(&paths, &args.read)?;
+    let dataset = Dataset::open(&paths, &read)?;
     let input_bytes = dataset.bytes;
     let progress = Progress::new(input_bytes, args.quiet);
     let (schema, batches) = dataset.scan(&options, &progress.meter())?;
     let mut sink = if to == Format::Staffa {
         formats::create_staffa(output, &schema, args.staffa.to_write_options(args.force))?
     } else {
-        let csv = CsvDialect::of(output, &args.read);
+        let csv = CsvDialect::of_output(output, &args.read);
         formats::create(to, Output::create(output, args.force)?, &schema, &csv)?
     };
-    let mut rows = 0;
-    for batch in batches {
-        let batch = batch?;
-        sink.write(&batch)?;
-        rows += batch.num_rows() as u64;
-        progress.batch(&batch, rows);
-        interrupt::check()?;
-    }
+    let rows = write_batches(batches, sink.as_mut(), &progress)?;
     let bytes = sink.finish()?;
     progress.finish();
     if !args.quiet && !is_stream(output) {
@@ -117,6 +113,24 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Refuses `t.csv.gz`: text is compressed on its way in, not on its way out.
+fn refuse_compressed(output: &Path) -> Result<()> {
+    let ending = output
+        .extension()
+        .map(|ending| ending.to_string_lossy().to_lowercase());
+    let program = match ending.as_deref() {
+        Some("gz") => "gzip",
+        Some("zst") => "zstd",
+        Some("bz2") => "bzip2",
+        _ => return Ok(()),
+    };
+    Err(Failure::unsupported(format!(
+        "{}: compressed text is not written; pass it on, as in `staffa convert t.staffa - --to csv | {program} > t.csv.{}`",
+        output.display(),
+        ending.unwrap_or_default()
+    )))
 }
 
 /// Refuses an output that is one of several inputs: the second `convert *.csv all.csv --force` would

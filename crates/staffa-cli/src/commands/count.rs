@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use arrow_schema::Schema;
 use serde_json::json;
 
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, discover};
 use crate::error::Result;
-use crate::files::input::expand_wildcards;
 use crate::formats::ReadOptions;
 use crate::formats::scan::{ScanOptions, SelectOptions};
 use crate::print::{print_json, standard_output};
@@ -21,7 +20,7 @@ Examples:
   staffa count trips.staffa
   staffa count 'trips/*.staffa' --where \"city = 'Oban' and price between 5 and 10\"")]
 pub(crate) struct Args {
-    /// Any files that `convert` reads, wildcards allowed
+    /// Any files that `convert` reads, folders and wildcards allowed
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Print JSON
@@ -35,7 +34,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let options = ScanOptions::new(&args.select)?;
-    let paths = expand_wildcards(&args.files)?;
+    let paths = discover(&args.files, &args.read)?;
     let mut counts = Vec::with_capacity(paths.len());
     for path in &paths {
         counts.push((path.display().to_string(), count(path, args, &options)?));
@@ -75,7 +74,7 @@ fn count(path: &Path, args: &Args, options: &ScanOptions) -> Result<u64> {
     for batch in batches {
         let batch = batch?;
         rows += batch.num_rows() as u64;
-        progress.batch(&batch, rows);
+        progress.batch(&batch, rows, false);
     }
     Ok(rows)
 }

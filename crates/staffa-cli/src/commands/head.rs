@@ -16,8 +16,9 @@ Examples:
   staffa head trips.staffa -n 3 --columns id,price --where 'price is not null'
   staffa head trips.parquet --json")]
 pub(crate) struct Args {
-    /// Any file that `convert` reads
-    file: PathBuf,
+    /// Any files that `convert` reads, folders and wildcards allowed
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
     /// Number of rows
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     rows: u64,
@@ -32,7 +33,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let mut options = ScanOptions::new(&args.select)?;
     options.limit = Some(args.rows);
-    let dataset = Dataset::open(std::slice::from_ref(&args.file), &args.read)?;
+    let dataset = Dataset::open(&args.files, &args.read)?;
     let (schema, batches) = dataset.scan(&options, &Meter::default())?;
     print_batches(&schema, batches, args.print, &args.read.csv_null)
 }

@@ -4,11 +4,12 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use staffa::{ChunkInfo, Inspection, LeafInfo};
+use staffa::{ChunkInfo, File, Inspection, LeafInfo};
 
 use super::{ColumnOption, open_staffa};
 use crate::error::{Failure, Result};
 use crate::print::{print_json, standard_output};
+use crate::report::leaf_type;
 use crate::terminal::text::Align::{Left, Right};
 use crate::terminal::text::{bytes, counted, grid, number, printable, ratio, shortened};
 
@@ -62,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         writeln!(out, "{}: {}", printable(key), printable(value))?;
     }
     row_groups(&mut out, &inspection)?;
-    columns(&mut out, &inspection)?;
+    columns(&mut out, &file, &inspection)?;
     if args.blocks || args.column.column.is_some() {
         for leaf in &inspection.columns {
             chunks(&mut out, leaf, args.blocks)?;
@@ -100,7 +101,7 @@ fn row_groups(out: &mut dyn Write, inspection: &Inspection) -> Result<()> {
     Ok(grid(out, &[Right; 5], &rows)?)
 }
 
-fn columns(out: &mut dyn Write, inspection: &Inspection) -> Result<()> {
+fn columns(out: &mut dyn Write, file: &File, inspection: &Inspection) -> Result<()> {
     let header = [
         "column", "type", "values", "NULLs", "chunks", "blocks", "bytes", "smaller", "min", "max",
     ];
@@ -108,7 +109,7 @@ fn columns(out: &mut dyn Write, inspection: &Inspection) -> Result<()> {
     for leaf in &inspection.columns {
         rows.push(vec![
             printable(&leaf.path),
-            leaf.physical_type.clone(),
+            printable(&leaf_type(file, leaf)),
             number(leaf.values),
             number(leaf.nulls),
             leaf.chunks.len().to_string(),

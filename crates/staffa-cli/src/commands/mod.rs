@@ -1,26 +1,37 @@
 //! One file per command, with its arguments.
 
 pub(crate) mod aggregate;
+mod as_staffa;
 pub(crate) mod bench;
 pub(crate) mod cat;
 pub(crate) mod convert;
 pub(crate) mod count;
+pub(crate) mod diff;
 pub(crate) mod encodings;
 pub(crate) mod explain;
 pub(crate) mod head;
 pub(crate) mod inspect;
+pub(crate) mod man;
 pub(crate) mod report;
+pub(crate) mod sample;
 pub(crate) mod schema;
 pub(crate) mod size;
+pub(crate) mod split;
+pub(crate) mod stats;
+pub(crate) mod tail;
 pub(crate) mod verify;
 mod why;
 mod write_options;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Failure, Result};
 use crate::files::STANDARD;
-use crate::formats::scan::find_column;
+use crate::formats::Sink;
+use crate::formats::scan::{Batches, find_column};
+use crate::terminal::interrupt;
+use crate::terminal::progress::Progress;
+use crate::terminal::text::counted;
 
 /// Opens a Staffa file.
 fn open_staffa(path: &Path) -> Result<staffa::File> {
@@ -61,6 +72,28 @@ impl ColumnOption {
         }
         Ok(())
     }
+}
+
+/// Writes batches to a table that is not finished by that; returns the number of rows.
+fn write_batches(batches: Batches, sink: &mut dyn Sink, progress: &Progress) -> Result<u64> {
+    let mut rows = 0;
+    for batch in batches {
+        let batch = batch?;
+        let before = sink.encoded_bytes();
+        sink.write(&batch)?;
+        rows += batch.num_rows() as u64;
+        let waits = before.is_some() && before == sink.encoded_bytes();
+        progress.batch(&batch, rows, waits);
+        interrupt::check()?;
+    }
+    progress.show_step(&format!("{}, writing the last ones", counted(rows, "row")));
+    Ok(rows)
+}
+
+/// Paths for JSON output, as they were given.
+fn shown_paths(paths: &[PathBuf]) -> String {
+    let paths = paths.iter().map(|path| path.display().to_string());
+    paths.collect::<Vec<_>>().join(" ")
 }
 
 /// Splits `COLUMN=VALUE`; `expected` is for the error.

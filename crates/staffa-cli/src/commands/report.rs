@@ -8,9 +8,10 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 
-use super::open_staffa;
+use super::as_staffa;
 use crate::error::{Failure, Result};
 use crate::files::output::{Output, is_stream, refuse_existing};
+use crate::formats::ReadOptions;
 use crate::report::{ParquetSizes, Report, html_page, measure_parquet};
 use crate::terminal::interrupt;
 use crate::terminal::progress::{Progress, duration};
@@ -27,10 +28,11 @@ encoding trees and zone maps of each column, the size as Parquet, and some rows 
 
 Examples:
   staffa report trips.staffa -o trips.html
+  staffa report trips.parquet -o as_staffa.html
   staffa report large.staffa -o large.html --parquet never --rows 0
   staffa report trips.staffa -o - | gzip > trips.html.gz")]
 pub(crate) struct Args {
-    /// A Staffa file
+    /// A Staffa file, or any other that `convert` reads: the report is of it as Staffa
     file: PathBuf,
     /// The page to write; `-` is the standard output
     #[arg(short, long, value_name = "PAGE")]
@@ -52,6 +54,8 @@ pub(crate) struct Args {
         hide_possible_values = true
     )]
     parquet: ParquetWhen,
+    #[command(flatten)]
+    read: ReadOptions,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -64,19 +68,23 @@ enum ParquetWhen {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let started = Instant::now();
     refuse_existing(&args.output, args.force)?;
-    let file = open_staffa(&args.file)?;
     refuse_own_file(&args.file, &args.output)?;
     interrupt::catch();
+    let opened = as_staffa::open(&args.file, &args.read, args.quiet)?;
+    let file = &opened.file;
     let fail = |error| Failure::staffa(&args.file, error);
-    let parquet = parquet_sizes(args, &file)?;
+    let parquet = parquet_sizes(args, file)?;
     interrupt::check()?;
     let name = args
         .file
         .file_name()
         .unwrap_or(OsStr::new("table.staffa"))
-        .to_string_lossy()
-        .into_owned();
-    let report = Report::of(&file, name, args.rows, parquet).map_err(fail)?;
+        .to_string_lossy();
+    let name = match opened.made_of {
+        Some((format, size)) => format!("{name} ({}, {}) as Staffa", format.name(), bytes(size)),
+        None => name.into_owned(),
+    };
+    let report = Report::of(file, name, args.rows, parquet).map_err(fail)?;
     interrupt::check()?;
     let page = html_page(&report);
     let mut output = Output::create(&args.output, args.force)?;

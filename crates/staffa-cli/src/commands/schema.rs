@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use arrow_schema::{DataType, Field};
 use serde_json::{Map, Value, json};
 
+use super::shown_paths;
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::formats::ReadOptions;
@@ -15,8 +16,9 @@ use crate::terminal::text::{Align, grid, printable};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  staffa schema trips.staffa\n  staffa schema trips.csv --json")]
 pub(crate) struct Args {
-    /// Any file that `convert` reads
-    file: PathBuf,
+    /// Any files that `convert` reads, folders and wildcards allowed
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -25,11 +27,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let dataset = Dataset::open(std::slice::from_ref(&args.file), &args.read)?;
+    let dataset = Dataset::open(&args.files, &args.read)?;
     let fields = dataset.schema.fields();
     if args.json {
         return print_json(&json!({
-            "path": args.file.display().to_string(),
+            "path": shown_paths(&args.files),
             "rows": dataset.rows,
             "fields": fields.iter().map(|field| describe(field)).collect::<Vec<_>>(),
             "metadata": dataset.schema.metadata(),

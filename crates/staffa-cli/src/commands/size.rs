@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use staffa::{File, Inspection};
 
-use super::open_staffa;
+use super::as_staffa;
 use crate::error::{Failure, Result};
+use crate::formats::ReadOptions;
 use crate::print::{print_json, standard_output};
 use crate::terminal::text::Align::{Left, Right};
 use crate::terminal::text::{bar, bytes, counted, grid, percent, printable, ratio, smaller};
@@ -18,26 +19,45 @@ const BAR: usize = 24;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  staffa size trips.staffa\n  staffa size trips.staffa --json | jq '.columns[0]'"
+    after_help = "Examples:\n  staffa size trips.staffa\n  staffa size trips.parquet\n  staffa size trips.staffa --json | jq '.columns[0]'"
 )]
 pub(crate) struct Args {
-    /// A Staffa file
+    /// A Staffa file, or any other that `convert` reads: it is measured as Staffa
     file: PathBuf,
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    read: ReadOptions,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let file = open_staffa(&args.file)?;
+    let opened = as_staffa::open(&args.file, &args.read, args.json)?;
+    let file = &opened.file;
     let inspection = file
         .inspect()
         .map_err(|error| Failure::staffa(&args.file, error))?;
-    let sizes = Sizes::new(&file, &inspection);
+    let sizes = Sizes::new(file, &inspection);
     if args.json {
-        return print_json(&sizes.describe(args, &inspection));
+        let mut value = sizes.describe(args, &inspection);
+        if let (Some((format, bytes)), Some(fields)) = (opened.made_of, value.as_object_mut()) {
+            fields.insert("format".into(), format.name().into());
+            fields.insert("original_bytes".into(), bytes.into());
+        }
+        return print_json(&value);
     }
     let mut out = standard_output();
+    if let Some((format, original)) = opened.made_of {
+        writeln!(
+            out,
+            "{}: {} as {}, {} as Staffa ({})\n",
+            args.file.display(),
+            bytes(original),
+            format.name(),
+            bytes(inspection.file_bytes),
+            smaller(original, inspection.file_bytes)
+        )?;
+    }
     writeln!(
         out,
         "{}: {}, {} in the file, {} decoded ({})\n",

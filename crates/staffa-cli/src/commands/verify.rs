@@ -9,7 +9,7 @@ use staffa::{Edition, File, VerifyReport};
 
 use super::open_staffa;
 use crate::error::{Failure, Result};
-use crate::files::input::expand_wildcards;
+use crate::files::input::expand;
 use crate::print::{print_json, standard_output};
 use crate::terminal::progress::{Progress, duration};
 use crate::terminal::text::{bytes, counted};
@@ -23,7 +23,7 @@ Examples:
   staffa verify 'archive/*.staffa' --json
   staffa verify trips.staffa --reader core-1")]
 pub(crate) struct Args {
-    /// Staffa files, wildcards allowed
+    /// Staffa files, folders and wildcards allowed
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Also check that a reader of this edition can read the file: core-1
@@ -38,7 +38,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut out = standard_output();
     let mut results = Vec::new();
     let mut exit = None;
-    for path in expand_wildcards(&args.files)? {
+    let is_staffa = |path: &Path| {
+        path.extension()
+            .is_some_and(|ending| ending.eq_ignore_ascii_case("staffa"))
+    };
+    for path in expand(&args.files, &is_staffa)? {
         let started = Instant::now();
         let result = verify(&path, args.reader);
         if args.json {

@@ -7,6 +7,7 @@ use staffa::{Access, Edition, Profile};
 use super::column_value;
 use crate::error::{Failure, Result};
 use crate::formats::Format;
+use crate::terminal::interrupt;
 
 /// How to write Staffa output.
 #[derive(Debug, Clone, Args)]
@@ -71,6 +72,7 @@ impl StaffaOptions {
         options.relate = !self.no_relate;
         options.verify = !self.no_verify;
         options.overwrite = overwrite;
+        options.cancel = interrupt::cancel();
         if let Some(rows) = self.row_group_rows {
             options.row_group_rows = usize::try_from(rows).unwrap_or(usize::MAX);
         }

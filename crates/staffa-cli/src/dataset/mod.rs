@@ -1,20 +1,24 @@
 //! A dataset: several files of one schema, read as one table.
 
+mod hive;
 mod source;
 mod unify;
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 
+use self::hive::HiveKeys;
 use self::source::Source;
 use self::unify::UnifiedSchema;
 use crate::error::{Failure, Result};
+use crate::files::input::expand;
+use crate::formats::bad_rows::BadRows;
 use crate::formats::scan::{Batches, ScanOptions};
-use crate::formats::{self, ReadOptions, Table};
+use crate::formats::{self, Format, ReadOptions, Table};
 use crate::terminal::interrupt;
 use crate::terminal::progress::Meter;
 
@@ -24,6 +28,7 @@ const MAX_OPEN: usize = 32;
 /// Files of one schema.
 pub(crate) struct Dataset {
     files: Files,
+    /// The columns of the files, then those of the names of their folders.
     pub(crate) schema: SchemaRef,
     /// Rows of all files, if every file stores its number.
     pub(crate) rows: Option<u64>,
@@ -35,15 +40,25 @@ pub(crate) struct Dataset {
 struct Files {
     queue: VecDeque<(Source, Option<Box<dyn Table>>)>,
     options: ReadOptions,
+    /// The columns of the files alone.
+    schema: SchemaRef,
+    keys: HiveKeys,
+}
+
+/// The files that paths, folders and wildcards name.
+pub(crate) fn discover(paths: &[PathBuf], options: &ReadOptions) -> Result<Vec<PathBuf>> {
+    let is_data = |path: &Path| options.from.is_some() || Format::is_known(path);
+    expand(paths, &is_data)
 }
 
 impl Dataset {
-    /// Opens every file and unifies their schemas; wildcards are expanded before.
+    /// Opens every file and unifies their schemas; folders and wildcards name several.
     pub(crate) fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Self> {
+        let paths = discover(paths, options)?;
         let mut queue = VecDeque::new();
         let mut unified: Option<UnifiedSchema> = None;
         let (mut rows, mut bytes) = (Some(0), Some(0));
-        for path in paths {
+        for path in &paths {
             let source = Source::new(path, options)?;
             let table = formats::open(source.format, &source.input, options)?;
             let byte_len = source.input.byte_len();
@@ -57,26 +72,44 @@ impl Dataset {
             let keep_open = queue.len() < MAX_OPEN || byte_len.is_none();
             queue.push_back((source, keep_open.then_some(table)));
         }
-        let schema = unified.map_or_else(Schema::empty, UnifiedSchema::finish);
+        let schema = Arc::new(unified.map_or_else(Schema::empty, UnifiedSchema::finish));
+        let keys = if options.no_hive {
+            HiveKeys::default()
+        } else {
+            HiveKeys::of(&paths, &schema)
+        };
         Ok(Self {
+            schema: keys.with_columns(&schema),
             files: Files {
                 queue,
                 options: options.clone(),
+                schema,
+                keys,
             },
-            schema: Arc::new(schema),
             rows,
             bytes,
         })
     }
 
+    /// Whether `ScanOptions::skip` may be set.
+    pub(crate) fn can_skip(&self) -> bool {
+        let mut formats = self.files.queue.iter().map(|(source, _)| source.format);
+        let skips = |format| matches!(format, Format::Staffa | Format::Parquet);
+        self.files.queue.len() == 1 && self.files.keys.is_empty() && formats.all(skips)
+    }
+
     /// Reads the rows and columns of `options`; returns their schema and batches.
     pub(crate) fn scan(self, options: &ScanOptions, meter: &Meter) -> Result<(SchemaRef, Batches)> {
         let output = options.check(&self.schema)?;
+        let mut options = options.clone();
+        let read = &self.files.options;
+        if let Some(path) = &read.skip_bad_rows {
+            options.bad_rows = Some(BadRows::create(path, read.replace_bad_rows)?);
+        }
         let scan = Scan {
             files: self.files,
-            schema: self.schema,
             output: output.clone(),
-            options: options.clone(),
+            options,
             meter: meter.clone(),
             current: None,
         };
@@ -85,21 +118,64 @@ impl Dataset {
 }
 
 impl Files {
-    fn open_next(&mut self) -> Result<Option<Box<dyn Table>>> {
-        match self.queue.pop_front() {
-            None => Ok(None),
-            Some((_, Some(table))) => Ok(Some(table)),
-            Some((source, None)) => {
-                formats::open(source.format, &source.input, &self.options).map(Some)
+    /// The batches of the next file that may have rows.
+    fn scan_next(&mut self, options: &ScanOptions, meter: &Meter) -> Result<Option<Batches>> {
+        while let Some((source, table)) = self.queue.pop_front() {
+            let keys = self.keys.next_file();
+            if !self.keys.may_match(&keys, options)? {
+                continue;
             }
+            let table = match table {
+                Some(table) => table,
+                None => formats::open(source.format, &source.input, &self.options)?,
+            };
+            let schema = self.schema_of(&table.schema());
+            let mut inner = self.keys.inner_options(&self.schema, options);
+            if inner.columns.is_none() && !is_in_order(&schema, &self.schema) {
+                let names = self
+                    .schema
+                    .fields()
+                    .iter()
+                    .map(|field| field.name().clone());
+                inner.columns = Some(names.collect());
+            }
+            let batches = table.scan(schema, &inner, meter.clone())?;
+            return Ok(Some(self.keys.add(keys, batches, options)));
         }
+        Ok(None)
     }
+
+    /// The columns of a file in its own order, with the types that hold the values of all files.
+    fn schema_of(&self, file: &Schema) -> SchemaRef {
+        if is_in_order(file, &self.schema) {
+            return self.schema.clone();
+        }
+        let fields = file.fields().iter().map(|field| {
+            let unified = self.schema.field_with_name(field.name());
+            let data_type = unified.map_or(field.data_type(), |field| field.data_type());
+            field.as_ref().clone().with_data_type(data_type.clone())
+        });
+        Arc::new(Schema::new_with_metadata(
+            fields.collect::<Vec<_>>(),
+            file.metadata().clone(),
+        ))
+    }
+}
+
+fn is_in_order(file: &Schema, schema: &Schema) -> bool {
+    let names = |schema: &Schema| -> Vec<String> {
+        schema
+            .fields()
+            .iter()
+            .map(|field| field.name().clone())
+            .collect()
+    };
+    names(file) == names(schema)
 }
 
 /// The batches of all files, one file after the other.
 struct Scan {
     files: Files,
-    schema: SchemaRef,
     output: SchemaRef,
     /// With the remaining limit.
     options: ScanOptions,
@@ -112,7 +188,7 @@ impl Scan {
         loop {
             interrupt::check()?;
             if self.options.limit == Some(0) {
-                return Ok(None);
+                return self.end();
             }
             if let Some(batch) = self.current.as_mut().and_then(Iterator::next).transpose()? {
                 if let Some(limit) = &mut self.options.limit {
@@ -120,12 +196,19 @@ impl Scan {
                 }
                 return self.with_output_schema(&batch).map(Some);
             }
-            let Some(table) = self.files.open_next()? else {
-                return Ok(None);
-            };
-            self.current =
-                Some(table.scan(self.schema.clone(), &self.options, self.meter.clone())?);
+            self.current = self.files.scan_next(&self.options, &self.meter)?;
+            if self.current.is_none() {
+                return self.end();
+            }
         }
+    }
+
+    fn end(&self) -> Result<Option<RecordBatch>> {
+        self.options
+            .bad_rows
+            .as_ref()
+            .map_or(Ok(()), BadRows::finish)?;
+        Ok(None)
     }
 
     /// The files may differ in metadata and nullability.

@@ -6,6 +6,7 @@ use arrow_schema::{DataType, Field, FieldRef, Schema};
 
 use super::source::Source;
 use crate::error::{Failure, Result};
+use crate::terminal::text::quoted_name;
 
 /// The schema of the files so far, which `first` began.
 #[derive(Debug)]
@@ -27,17 +28,37 @@ impl UnifiedSchema {
         let refuse = |what: String| Failure::usage(format!("{}: {what}", source.name()));
         let (ours, theirs) = (self.schema.fields(), schema.fields());
         let mut fields = Vec::with_capacity(ours.len());
-        for (index, ours) in ours.iter().enumerate() {
-            let Some(theirs) = theirs.get(index) else {
-                return Err(refuse(format!(
-                    "the column {:?} is missing, which {} has",
-                    ours.name(),
-                    self.first.name()
-                )));
+        for (index, field) in ours.iter().enumerate() {
+            let found = match theirs.get(index) {
+                // Of columns of one name, each stands for that in its place.
+                Some(same) if same.name() == field.name() => Some(same),
+                _ => theirs.iter().find(|other| other.name() == field.name()),
             };
-            fields.push(self.unify_field(index, ours, theirs, source)?);
+            if let Some(found) = found {
+                fields.push(self.unify_field(field, found, source)?);
+                continue;
+            }
+            let instead = theirs.get(index).filter(|other| {
+                theirs.len() == ours.len() && !ours.iter().any(|ours| ours.name() == other.name())
+            });
+            return Err(refuse(match instead {
+                Some(other) => format!(
+                    "column {} is {:?}, but {:?} in {}",
+                    index + 1,
+                    other.name(),
+                    field.name(),
+                    self.first.name()
+                ),
+                None => format!(
+                    "the column {:?} is missing, which {} has",
+                    field.name(),
+                    self.first.name()
+                ),
+            }));
         }
-        if let Some(extra) = theirs.get(ours.len()) {
+        let known = |field: &&FieldRef| ours.iter().any(|ours| ours.name() == field.name());
+        let extra = theirs.iter().find(|field| !known(field));
+        if let Some(extra) = extra.or(theirs.get(ours.len())) {
             return Err(refuse(format!(
                 "the column {:?} is not in {}",
                 extra.name(),
@@ -62,26 +83,15 @@ impl UnifiedSchema {
         Schema::new_with_metadata(fields, self.schema.metadata)
     }
 
-    fn unify_field(
-        &self,
-        index: usize,
-        ours: &FieldRef,
-        theirs: &Field,
-        source: &Source,
-    ) -> Result<FieldRef> {
+    fn unify_field(&self, ours: &FieldRef, theirs: &Field, source: &Source) -> Result<FieldRef> {
         let refuse = |what: String| Failure::usage(format!("{}: {what}", source.name()));
         let first = self.first.name();
-        if ours.name() != theirs.name() {
-            return Err(refuse(format!(
-                "column {} is {:?}, but {:?} in {first}",
-                index + 1,
-                theirs.name(),
-                ours.name(),
-            )));
-        }
         let Some(data_type) = self.unify_type(ours.data_type(), theirs.data_type(), source) else {
             let hint = if self.first.format.is_text() || source.format.is_text() {
-                format!("; --text {} reads it as text in all files", ours.name())
+                format!(
+                    "; --text {} reads it as text in all files",
+                    quoted_name(ours.name())
+                )
             } else {
                 String::new()
             };
@@ -179,7 +189,11 @@ mod tests {
             ),
             (
                 schema(&[("di", DataType::Int64)]),
-                "b.pq: column 1 is \"di\", but \"id\" in a.pq",
+                "b.pq: the column \"id\" is missing, which a.pq has",
+            ),
+            (
+                schema(&[("id", DataType::Int64), ("prise", DataType::Float64)]),
+                "b.pq: column 2 is \"prise\", but \"price\" in a.pq",
             ),
             (more, "b.pq: the column \"city\" is not in a.pq"),
         ];
@@ -188,6 +202,17 @@ mod tests {
             assert!(failure.message.starts_with(message), "{}", failure.message);
             assert_eq!(failure.exit, Exit::Usage);
         }
+    }
+
+    #[test]
+    fn columns_in_another_order_are_matched_by_name() {
+        let ours = schema(&[("id", DataType::Int64), ("price", DataType::Null)]);
+        let theirs = schema(&[("price", DataType::Float64), ("id", DataType::Int64)]);
+        let both = unified(["a.csv", "b.csv"], [&ours, &theirs]).unwrap();
+        assert_eq!(
+            both,
+            schema(&[("id", DataType::Int64), ("price", DataType::Float64)])
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One file to read, or the standard input; wildcards that name several.
+//! One file to read, or the standard input; folders and wildcards that name several.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -84,7 +84,10 @@ impl Input {
             Box::new(self.open()?)
         };
         let mut copy = || -> io::Result<TempPath> {
-            let mut file = tempfile::NamedTempFile::new()?;
+            let mut file = tempfile::Builder::new()
+                .prefix(".staffa-")
+                .suffix(".tmp")
+                .tempfile()?;
             io::copy(&mut source, &mut file)?;
             Ok(file.into_temp_path())
         };
@@ -102,38 +105,86 @@ pub(crate) struct SeekableInput {
     _copy: Option<TempPath>,
 }
 
-/// Expands wildcards to the files they match, sorted by name. A file with exactly that name takes
-/// precedence over the wildcard.
-pub(crate) fn expand_wildcards(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+/// Expands folders to the files in and below them, and wildcards to the files they match, each sorted
+/// by name. `is_data` says which files of a folder are meant; names of hidden and internal files and
+/// folders begin with a dot or an underscore. A file with exactly the name of a wildcard takes
+/// precedence.
+pub(crate) fn expand(paths: &[PathBuf], is_data: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {
     let mut out = Vec::new();
     for path in paths {
         let pattern = path.to_string_lossy();
-        if !pattern.contains(['*', '?', '[']) || path.exists() {
-            out.push(path.clone());
-            continue;
-        }
-        let found = glob::glob(&pattern).map_err(|error| {
-            Failure::usage(format!(
-                "{pattern}: this wildcard does not parse: {}",
-                error.msg
-            ))
-        })?;
         let before = out.len();
-        for entry in found {
-            let entry = entry
-                .map_err(|error| Failure::io(&error.path().display().to_string(), error.error()))?;
-            if entry.is_file() {
-                out.push(entry);
-            }
+        if path.is_dir() {
+            files_below(path, is_data, &mut out)?;
+        } else if pattern.contains(['*', '?', '[']) && !path.exists() {
+            matches(&pattern, is_data, &mut out)?;
+        } else {
+            out.push(path.clone());
         }
         if out.len() == before {
+            let what = if path.is_dir() {
+                "no file in this directory has the ending of a format"
+            } else {
+                "no file matches"
+            };
             return Err(Failure {
                 exit: Exit::Io,
-                message: format!("{pattern}: no file matches"),
+                message: format!("{pattern}: {what}"),
             });
         }
     }
     Ok(out)
+}
+
+fn matches(pattern: &str, is_data: &dyn Fn(&Path) -> bool, out: &mut Vec<PathBuf>) -> Result<()> {
+    let found = glob::glob_with(
+        pattern,
+        glob::MatchOptions {
+            require_literal_leading_dot: true,
+            ..glob::MatchOptions::default()
+        },
+    )
+    .map_err(|error| {
+        Failure::usage(format!(
+            "{pattern}: this wildcard does not parse: {}",
+            error.msg
+        ))
+    })?;
+    for entry in found {
+        let entry = entry
+            .map_err(|error| Failure::io(&error.path().display().to_string(), error.error()))?;
+        if entry.is_dir() {
+            files_below(&entry, is_data, out)?;
+        } else {
+            out.push(entry);
+        }
+    }
+    Ok(())
+}
+
+fn files_below(
+    folder: &Path,
+    is_data: &dyn Fn(&Path) -> bool,
+    out: &mut Vec<PathBuf>,
+) -> Result<()> {
+    let fail = |error: io::Error| Failure::io(&folder.display().to_string(), &error);
+    let mut entries = fs::read_dir(folder)
+        .and_then(Iterator::collect::<io::Result<Vec<_>>>)
+        .map_err(fail)?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        let hidden = entry.file_name().to_string_lossy().starts_with(['.', '_']);
+        if hidden {
+            continue;
+        }
+        if path.is_dir() {
+            files_below(&path, is_data, out)?;
+        } else if is_data(&path) {
+            out.push(path);
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -147,15 +198,18 @@ mod tests {
         for name in ["b.csv", "a.csv", "c.txt"] {
             fs::write(folder.path().join(name), "").unwrap();
         }
-        let found = expand_wildcards(&[folder.path().join("*.csv")]).unwrap();
+        let expand =
+            |path: PathBuf| expand(&[path], &|path| path.extension() == Some("csv".as_ref()));
+        let found = expand(folder.path().join("*.csv")).unwrap();
         assert_eq!(
             found,
             [folder.path().join("a.csv"), folder.path().join("b.csv")]
         );
-        let missing = expand_wildcards(&[folder.path().join("*.pq")]).unwrap_err();
+        assert_eq!(expand(folder.path().to_path_buf()).unwrap(), found);
+        let missing = expand(folder.path().join("*.pq")).unwrap_err();
         assert_eq!(missing.exit, Exit::Io);
         assert_eq!(
-            expand_wildcards(&["no-such-file".into()]).unwrap(),
+            expand("no-such-file".into()).unwrap(),
             [PathBuf::from("no-such-file")]
         );
     }

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tempfile::{Builder, NamedTempFile};
+use tempfile::{Builder, NamedTempFile, TempDir};
 
 use super::STANDARD;
 use crate::error::{Exit, Failure, Result};
@@ -52,12 +52,13 @@ impl FirstIoError {
 impl Output {
     /// `-` is the standard output.
     pub(crate) fn create(path: &Path, replace: bool) -> Result<Self> {
-        if path == Path::new(STANDARD) {
+        if is_standard_output(path) {
             return Ok(Self::standard());
         }
         let io = |error: io::Error| Failure::io(&path.display().to_string(), &error);
         if is_stream(path) {
-            let stream = fs::File::options().write(true).open(path).map_err(io)?;
+            // Behind what a file that is open already holds.
+            let stream = fs::File::options().append(true).open(path).map_err(io)?;
             return Ok(Self::stream(Box::new(stream), path.display().to_string()));
         }
         refuse_existing(path, replace)?;
@@ -148,9 +149,19 @@ impl Write for Output {
     }
 }
 
-/// Whether the path is `-`, a pipe or a device: written to directly, never renamed over.
+fn is_standard_output(path: &Path) -> bool {
+    [STANDARD, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]
+        .iter()
+        .any(|name| path == Path::new(name))
+}
+
+/// Whether the path is `-`, a pipe, a device or a file that is open already: written to directly, never
+/// renamed over.
 pub(crate) fn is_stream(path: &Path) -> bool {
-    path == Path::new(STANDARD)
+    is_standard_output(path)
+        || path == Path::new("/dev/stderr")
+        || path.starts_with("/dev/fd")
+        || path.starts_with("/proc/self/fd")
         || fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
@@ -184,6 +195,12 @@ pub(crate) fn refuse_existing(path: &Path, replace: bool) -> Result<()> {
         });
     }
     Ok(())
+}
+
+/// A folder that is removed when it is dropped, and by Ctrl-C.
+pub(crate) fn temporary_folder() -> Result<TempDir> {
+    let folder = Builder::new().prefix(".staffa-").tempdir();
+    folder.map_err(|error| Failure::io("a temporary folder", &error))
 }
 
 /// A new file beside `path`, with the permissions of any new file.

@@ -47,19 +47,29 @@ impl Format {
                 "`-` needs a format, as in {option} csv"
             )));
         }
-        let ending = path
-            .extension()
-            .map(|ending| ending.to_string_lossy().to_lowercase());
-        let known = Self::ENDINGS
-            .iter()
-            .find(|(known, _)| Some(*known) == ending.as_deref());
-        known.map(|(_, format)| *format).ok_or_else(|| {
+        Self::by_ending(path).ok_or_else(|| {
             Failure::usage(format!(
                 "{}: the file ending names no format; use .staffa, .parquet, .csv, .jsonl or \
                  .arrow, or {option} FORMAT",
                 path.display()
             ))
         })
+    }
+
+    /// The format of the file ending. Text may be compressed: `.csv.gz`.
+    fn by_ending(path: &Path) -> Option<Self> {
+        let ending = path.extension()?.to_string_lossy().to_lowercase();
+        if ["gz", "zst", "bz2"].contains(&ending.as_str()) {
+            let inner = Self::by_ending(Path::new(path.file_stem()?));
+            return inner.filter(|format| format.is_text());
+        }
+        let known = Self::ENDINGS.iter().find(|(known, _)| *known == ending);
+        known.map(|(_, format)| *format)
+    }
+
+    /// Whether the file ending names a format.
+    pub(crate) fn is_known(path: &Path) -> bool {
+        Self::by_ending(path).is_some()
     }
 
     /// Whether types are inferred from text.
@@ -92,5 +102,8 @@ mod tests {
         assert_eq!(of("a", None), None);
         assert_eq!(of("a.txt", Some(Format::Csv)), Some(Format::Csv));
         assert_eq!(of("-", None), None);
+        assert_eq!(of("a.csv.gz", None), Some(Format::Csv));
+        assert_eq!(of("a.jsonl.zst", None), Some(Format::Json));
+        assert_eq!(of("a.parquet.gz", None), None);
     }
 }

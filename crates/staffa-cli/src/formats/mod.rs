@@ -3,7 +3,10 @@
 //! A format is one file here, one line in `Format`, one in `open` and one in `create`.
 
 mod arrow;
+pub(crate) mod bad_rows;
+mod column_names;
 mod csv;
+mod exact;
 mod format;
 mod json;
 mod options;
@@ -13,6 +16,8 @@ pub(crate) mod scan;
 mod sink;
 mod staffa;
 mod table;
+mod text;
+pub(crate) mod text_values;
 
 use std::path::Path;
 

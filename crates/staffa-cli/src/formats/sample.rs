@@ -5,12 +5,21 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek};
 
+use super::options::ReadOptions;
+use super::text;
 use crate::error::Result;
 use crate::files::input::Input;
+use crate::terminal::note;
 use crate::terminal::progress::Meter;
 
 /// Text whose start can be read several times before all of it is read once.
-pub(crate) enum Sample {
+pub(crate) struct Sample {
+    source: Source,
+    charset: Option<&'static encoding_rs::Encoding>,
+    name: String,
+}
+
+enum Source {
     File(File),
     Pipe {
         rest: Box<dyn Read + Send>,
@@ -19,41 +28,39 @@ pub(crate) enum Sample {
 }
 
 impl Sample {
-    pub(crate) fn open(input: &Input) -> Result<Self> {
-        if input.is_standard() {
-            return Ok(Self::Pipe {
-                rest: Box::new(io::stdin()),
-                seen: Vec::new(),
-            });
-        }
-        let file = input.open()?;
-        let regular = file
-            .metadata()
-            .map_err(|error| input.io_error(&error))?
-            .is_file();
-        Ok(if regular {
-            Self::File(file)
+    pub(crate) fn open(input: &Input, options: &ReadOptions) -> Result<Self> {
+        let pipe = |rest| Source::Pipe {
+            rest,
+            seen: Vec::new(),
+        };
+        let source = if input.is_standard() {
+            pipe(Box::new(io::stdin()))
         } else {
-            Self::Pipe {
-                rest: Box::new(file),
-                seen: Vec::new(),
+            let file = input.open()?;
+            let metadata = file.metadata().map_err(|error| input.io_error(&error))?;
+            if metadata.is_file() {
+                Source::File(file)
+            } else {
+                pipe(Box::new(file))
             }
-        })
+        };
+        let mut sample = Self {
+            source,
+            charset: options.charset,
+            name: input.name(),
+        };
+        if sample.charset.is_none() {
+            let found = sample.find_charset();
+            sample.charset = found.map_err(|error| input.io_error(&error))?;
+        }
+        Ok(sample)
     }
 
     /// Reads from the start, to infer types.
     pub(crate) fn peek(&mut self) -> io::Result<BufReader<Box<dyn Read + '_>>> {
-        Ok(BufReader::new(match self {
-            Self::File(file) => {
-                file.rewind()?;
-                Box::new(file)
-            }
-            Self::Pipe { rest, seen } => Box::new(Replay {
-                rest,
-                seen,
-                offset: 0,
-            }),
-        }))
+        let charset = self.charset;
+        let bytes = text::decompressed(self.bytes()?)?;
+        Ok(BufReader::new(text::decoded(bytes, charset)))
     }
 
     /// The whole text.
@@ -62,20 +69,56 @@ impl Sample {
         input: &Input,
         meter: Meter,
     ) -> Result<Box<dyn BufRead + Send>> {
-        let whole: Box<dyn Read + Send> = match self {
-            Self::File(mut file) => {
-                file.rewind().map_err(|error| input.io_error(&error))?;
+        let fail = |error: io::Error| input.io_error(&error);
+        let whole: Box<dyn Read + Send> = match self.source {
+            Source::File(mut file) => {
+                file.rewind().map_err(fail)?;
                 Box::new(file)
             }
-            Self::Pipe { rest, seen } => Box::new(Cursor::new(seen).chain(rest)),
+            Source::Pipe { rest, seen } => Box::new(Cursor::new(seen).chain(rest)),
         };
-        Ok(Box::new(BufReader::with_capacity(
-            1 << 18,
-            Metered {
-                inner: whole,
-                meter,
-            },
-        )))
+        let metered = Metered {
+            inner: whole,
+            meter,
+        };
+        let bytes = text::decompressed_to_send(Box::new(metered)).map_err(fail)?;
+        let text = text::decoded_to_send(bytes, self.charset);
+        Ok(Box::new(BufReader::with_capacity(1 << 18, text)))
+    }
+
+    /// The bytes of the file, from the start.
+    fn bytes(&mut self) -> io::Result<Box<dyn Read + '_>> {
+        Ok(match &mut self.source {
+            Source::File(file) => {
+                file.rewind()?;
+                Box::new(file)
+            }
+            Source::Pipe { rest, seen } => Box::new(Replay {
+                rest,
+                seen,
+                offset: 0,
+            }),
+        })
+    }
+
+    /// The encoding of the text by its first bytes; says so on stderr if it is a guess.
+    fn find_charset(&mut self) -> io::Result<Option<&'static encoding_rs::Encoding>> {
+        let mut start = Vec::new();
+        let most = match self.source {
+            Source::File(_) => text::START_BYTES,
+            // Who writes slowly is not waited for longer.
+            Source::Pipe { .. } => text::START_BYTES / 16,
+        };
+        let bytes = text::decompressed(self.bytes()?)?;
+        bytes.take(most as u64).read_to_end(&mut start)?;
+        let found = text::find_charset(&start);
+        if found == Some(encoding_rs::WINDOWS_1252) {
+            note(&format!(
+                "{} is not UTF-8 and is read as windows-1252; --charset names another encoding",
+                self.name
+            ));
+        }
+        Ok(found)
     }
 }
 
@@ -132,9 +175,13 @@ mod tests {
             .map(|i| i.to_string())
             .collect::<Vec<_>>()
             .join("\n");
-        let mut sample = Sample::Pipe {
-            rest: Box::new(Cursor::new(text.clone())),
-            seen: Vec::new(),
+        let mut sample = Sample {
+            source: Source::Pipe {
+                rest: Box::new(Cursor::new(text.clone())),
+                seen: Vec::new(),
+            },
+            charset: None,
+            name: "t.csv".into(),
         };
         for lines in [10, 5000, 3] {
             let peeked: Vec<String> = sample

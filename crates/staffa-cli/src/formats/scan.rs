@@ -11,7 +11,10 @@ use arrow_select::filter::filter_record_batch;
 use clap::Args;
 use staffa::Predicate;
 
+use super::bad_rows::BadRows;
+use super::column_names::{ColumnNames, column_names};
 use crate::error::{Failure, Result};
+use crate::terminal::text::quoted_name;
 
 /// A stream of record batches.
 pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
@@ -20,9 +23,9 @@ pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Rows and columns")]
 pub(crate) struct SelectOptions {
-    /// Only these columns, in this order
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    pub(crate) columns: Option<Vec<String>>,
+    /// Only these columns, in this order; a name in double quotes may hold a comma: id,"price, net"
+    #[arg(long, value_name = "A,B", value_parser = column_names)]
+    columns: Vec<ColumnNames>,
     #[command(flatten)]
     pub(crate) filter: FilterOption,
 }
@@ -53,14 +56,19 @@ pub(crate) struct ScanOptions {
     pub(crate) columns: Option<Vec<String>>,
     pub(crate) filter: Option<Predicate>,
     pub(crate) limit: Option<u64>,
+    /// Rows to pass over at the start; only where `Dataset::can_skip` and without a filter.
+    pub(crate) skip: u64,
     pub(crate) threads: Option<usize>,
+    /// Where rows of text go that do not parse; None makes them an error.
+    pub(crate) bad_rows: Option<BadRows>,
 }
 
 impl ScanOptions {
     /// Parses the filter; `check` looks columns up later.
     pub(crate) fn new(select: &SelectOptions) -> Result<Self> {
+        let columns = select.columns.iter().flat_map(|names| names.0.clone());
         Ok(Self {
-            columns: select.columns.clone(),
+            columns: (!select.columns.is_empty()).then(|| columns.collect()),
             filter: select.filter.parse()?,
             ..Self::default()
         })
@@ -96,14 +104,14 @@ impl ScanOptions {
         let Some(columns) = &self.columns else {
             return Ok(None);
         };
-        let mut names: Vec<&str> = columns.iter().map(String::as_str).collect();
-        if let Some(filter) = &self.filter {
-            names.extend(filter.columns());
-        }
-        let mut indices = names
-            .into_iter()
+        let mut indices = columns
+            .iter()
             .map(|name| find_column(schema, name))
             .collect::<Result<Vec<_>>>()?;
+        if let Some(filter) = &self.filter {
+            let positions = filter.column_positions(schema);
+            indices.extend(positions.map_err(|error| Failure::usage(format!("--where: {error}")))?);
+        }
         indices.sort_unstable();
         indices.dedup();
         Ok(Some(indices))
@@ -171,11 +179,8 @@ fn project(batch: &RecordBatch, columns: Option<&[String]>) -> Result<RecordBatc
 pub(crate) fn find_column(schema: &Schema, name: &str) -> Result<usize> {
     schema.index_of(name).map_err(|_| {
         const SHOWN: usize = 12;
-        let mut known: Vec<&str> = schema
-            .fields()
-            .iter()
-            .map(|field| field.name().as_str())
-            .collect();
+        let fields = schema.fields().iter();
+        let mut known: Vec<String> = fields.map(|field| quoted_name(field.name())).collect();
         let hidden = known.len().saturating_sub(SHOWN);
         known.truncate(SHOWN);
         let more = if hidden > 0 {
@@ -229,7 +234,10 @@ mod tests {
 
     fn select(columns: Option<&str>, filter: Option<&str>) -> SelectOptions {
         SelectOptions {
-            columns: columns.map(|names| names.split(',').map(Into::into).collect()),
+            columns: columns
+                .and_then(|names| column_names(names).ok())
+                .into_iter()
+                .collect(),
             filter: FilterOption {
                 filter: filter.map(Into::into),
             },

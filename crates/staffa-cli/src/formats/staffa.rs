@@ -11,7 +11,7 @@ use super::scan::{Batches, ScanOptions};
 use super::table::{Sink, Table};
 use crate::error::{Failure, Result};
 use crate::files::input::{Input, SeekableInput};
-use crate::files::output::{Output, is_stream, resolved};
+use crate::files::output::{Output, is_stream, resolved, temporary_folder};
 use crate::terminal::progress::Meter;
 
 pub(crate) struct StaffaTable {
@@ -53,6 +53,9 @@ impl Table for StaffaTable {
         if let Some(filter) = &options.filter {
             scan = scan.filter(filter.clone());
         }
+        if options.skip > 0 {
+            scan = scan.offset(options.skip);
+        }
         if let Some(limit) = options.limit {
             scan = scan.limit(limit);
         }
@@ -79,7 +82,7 @@ pub(crate) fn create(
 ) -> Result<Box<dyn Sink>> {
     let path = path.to_path_buf();
     let folder = if is_stream(&path) {
-        Some(tempfile::tempdir().map_err(|error| Failure::io("a temporary folder", &error))?)
+        Some(temporary_folder()?)
     } else {
         None
     };
@@ -110,6 +113,10 @@ impl Sink for StaffaSink {
         self.writer
             .write(batch)
             .map_err(|error| write_error(&self.path, error))
+    }
+
+    fn encoded_bytes(&self) -> Option<u64> {
+        Some(self.writer.bytes_written())
     }
 
     fn finish(self: Box<Self>) -> Result<u64> {

@@ -33,6 +33,11 @@ pub(crate) trait Table: Send {
 pub(crate) trait Sink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()>;
 
+    /// The bytes that are encoded and written so far, if rows wait in memory until there are enough.
+    fn encoded_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// Returns the number of bytes written.
     fn finish(self: Box<Self>) -> Result<u64>;
 }

@@ -9,12 +9,15 @@ use arrow_schema::{DataType, Field, SchemaRef};
 use unicode_width::UnicodeWidthStr;
 
 use crate::error::{Failure, Result};
+use crate::formats::text_values::as_text_values;
 use crate::terminal::text::{Align, padded, printable, shortened};
 
 /// Rows whose widths are measured together.
 const ROWS_AT_ONCE: usize = 1000;
 /// The widest cell on a terminal, and elsewhere. The other formats cut nothing.
 const CELL_WIDTH: (usize, usize) = (48, 120);
+/// A date or time that has no text, because it lies beyond the calendar or the day.
+const OUT_OF_RANGE: &str = "(out of range)";
 /// The longest name of a type.
 const TYPE_CHARS: usize = 24;
 
@@ -115,10 +118,12 @@ impl TablePrinter {
     fn cells(&self, batch: &RecordBatch) -> Result<Vec<Vec<String>>> {
         let options = FormatOptions::new()
             .with_null("NULL")
-            .with_display_error(true)
             .with_duration_format(DurationFormat::Pretty);
-        let formatters = batch
-            .columns()
+        let columns = batch.columns().iter().map(as_text_values);
+        let columns = columns
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| Failure::arrow("a column cannot be printed", &error))?;
+        let formatters = columns
             .iter()
             .map(|column| ArrayFormatter::try_new(column, &options))
             .collect::<Result<Vec<_>, _>>()
@@ -131,7 +136,10 @@ impl TablePrinter {
         let row = |row| {
             let cells = formatters.iter();
             cells
-                .map(|column| shortened(&printable(&column.value(row).to_string()), width))
+                .map(|column| {
+                    let text = column.value(row).try_to_string();
+                    shortened(&printable(text.as_deref().unwrap_or(OUT_OF_RANGE)), width)
+                })
                 .collect()
         };
         Ok((0..batch.num_rows()).map(row).collect())

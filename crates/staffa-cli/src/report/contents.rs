@@ -86,18 +86,13 @@ impl Report {
         } else {
             BARS.0
         };
-        let column = |(leaf, explain): (&LeafInfo, ColumnExplain)| {
-            let top = file.schema().field_with_name(&leaf.column).ok();
-            let data_type =
-                top.and_then(|field| child_type(field, leaf.path.strip_prefix(&leaf.column)?));
-            Column {
-                data_type: data_type.map_or_else(|| leaf.physical_type.clone(), type_name),
-                parts: parts(leaf, &explain),
-                trees: trees(&explain),
-                bins: zones::bins(leaf, &inspection.row_groups, inspection.rows, bars),
-                order: Order::of(leaf),
-                leaf: leaf.clone(),
-            }
+        let column = |(leaf, explain): (&LeafInfo, ColumnExplain)| Column {
+            data_type: leaf_type(file, leaf),
+            parts: parts(leaf, &explain),
+            trees: trees(&explain),
+            bins: zones::bins(leaf, &inspection.row_groups, inspection.rows, bars),
+            order: Order::of(leaf),
+            leaf: leaf.clone(),
         };
         let columns = inspection
             .columns
@@ -135,6 +130,13 @@ impl Report {
     pub(super) fn has_many_columns(&self) -> bool {
         self.columns.len() > MANY_COLUMNS
     }
+}
+
+/// The Arrow type of a leaf.
+pub(crate) fn leaf_type(file: &File, leaf: &LeafInfo) -> String {
+    let top = file.schema().field_with_name(&leaf.column).ok();
+    let data_type = top.and_then(|field| child_type(field, leaf.path.strip_prefix(&leaf.column)?));
+    data_type.map_or_else(|| leaf.physical_type.clone(), type_name)
 }
 
 /// The type at a path below a field: `[]` are the items of a list, `.x` is the child x of a struct.

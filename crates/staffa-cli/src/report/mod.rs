@@ -11,6 +11,6 @@ mod parquet;
 mod treemap;
 mod zones;
 
-pub(crate) use self::contents::Report;
+pub(crate) use self::contents::{Report, leaf_type};
 pub(crate) use self::page::html_page;
 pub(crate) use self::parquet::{ParquetSizes, measure_parquet};

@@ -1,26 +1,39 @@
-//! Ctrl-C and SIGTERM: a flag that long loops check, so that temporary files are removed.
+//! Ctrl-C and SIGTERM: within a second the program is gone, and its temporary files with it.
+//!
+//! The signal sets a flag that long loops check, and that stops a writer of Staffa in the middle of a
+//! row group. What does not look at the flag in time (another format's row group, a reader that finds
+//! nothing) is ended by the thread of the signal.
 
 use std::io::{IsTerminal, Write, stderr};
+use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use staffa::Cancel;
 
 use crate::error::{Exit, Failure, Result};
 
+/// How long the flag has to be seen.
+const PATIENCE: Duration = Duration::from_millis(600);
+
 static STOP: AtomicBool = AtomicBool::new(false);
+static CANCEL: LazyLock<Cancel> = LazyLock::new(Cancel::new);
 
 /// Makes the signals set the flag instead of ending the program. Commands that write files call this.
 pub(crate) fn catch() {
     // Without a handler the signal ends the program as usual: nothing to report.
     let _ = ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
-            // The second signal ends the program at once; a temporary file may stay.
-            std::process::exit(Exit::Interrupted as i32);
-        }
-        if stderr().is_terminal() {
-            let _ = stderr().write_all(
-                b"\nstaffa: stopping after the current row group; once more stops at once\n",
-            );
-        }
+        STOP.store(true, Ordering::Relaxed);
+        CANCEL.cancel();
+        std::thread::sleep(PATIENCE);
+        end();
     });
+}
+
+/// What stops a writer of Staffa.
+pub(crate) fn cancel() -> Cancel {
+    CANCEL.clone()
 }
 
 /// An error after the first signal.
@@ -30,4 +43,37 @@ pub(crate) fn check() -> Result<()> {
     } else {
         Ok(())
     }
+}
+
+/// Ends the program without the help of its other threads.
+fn end() {
+    let Some(files) = open_temporary_files() else {
+        // They are not known: the flag is seen with the next batch.
+        return;
+    };
+    for file in files {
+        // It may be gone already, and its folder may not be ours.
+        let _ = std::fs::remove_file(&file);
+        let own_folder = file.parent().filter(|folder| {
+            folder
+                .file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with(".staffa-"))
+        });
+        let _ = own_folder.map(std::fs::remove_dir);
+    }
+    let line = if stderr().is_terminal() { "\n" } else { "" };
+    let _ = writeln!(stderr(), "{line}{}", Failure::interrupted());
+    std::process::exit(Exit::Interrupted as i32);
+}
+
+/// The temporary files that this process has open, by the names that they have from the start; None
+/// where the system does not tell.
+fn open_temporary_files() -> Option<Vec<PathBuf>> {
+    let open = std::fs::read_dir("/proc/self/fd").ok()?;
+    let targets = open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+    let is_temporary = |path: &PathBuf| {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        name.starts_with(".staffa-") && path.extension().is_some_and(|ending| ending == "tmp")
+    };
+    Some(targets.filter(is_temporary).collect())
 }

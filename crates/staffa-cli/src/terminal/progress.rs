@@ -30,12 +30,15 @@ pub(crate) struct Progress {
     input: Meter,
     /// Bytes of the rows in memory: the speed is shown in these, as the input may be compressed.
     decoded: Meter,
+    /// Milliseconds from the start to the last advance of the bar.
+    advanced: Arc<AtomicU64>,
 }
 
 impl Progress {
     /// `total` bytes of input, if known.
     pub(crate) fn new(total: Option<u64>, quiet: bool) -> Self {
         let (input, decoded) = (Meter::default(), Meter::default());
+        let advanced = Arc::new(AtomicU64::new(0));
         // Draws nothing if stderr is not a terminal.
         let target = if quiet {
             ProgressDrawTarget::hidden()
@@ -44,7 +47,7 @@ impl Progress {
         };
         let bar = ProgressBar::with_draw_target(total, target);
         let template = if total.is_some() {
-            "{bar:30} {percent:>3}%  {msg}, {speed}, {left} left"
+            "{bar:30} {percent:>3}%  {msg}, {speed}, {left}"
         } else {
             "{spinner} {msg}, {speed}, {elapsed}"
         };
@@ -54,8 +57,14 @@ impl Progress {
                 let per_second = meter.get() as f64 / state.elapsed().as_secs_f64().max(1e-3);
                 let _ = write!(out, "{}/s", text::bytes(per_second as u64));
             };
-            let left = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-                let _ = write!(out, "{}", duration(state.eta()));
+            let at = advanced.clone();
+            let left = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let advanced = Duration::from_millis(at.load(Ordering::Relaxed));
+                let total = state.len().unwrap_or(0);
+                let _ = match time_left(state.pos(), total, advanced, state.elapsed()) {
+                    Some(left) => write!(out, "{} left", duration(left)),
+                    None => write!(out, "{}", duration(state.elapsed())),
+                };
             };
             bar.set_style(
                 style
@@ -64,10 +73,13 @@ impl Progress {
                     .progress_chars("█▉▊▋▌▍▎▏ "),
             );
         }
+        // The time goes on while a row group is encoded.
+        bar.enable_steady_tick(Duration::from_millis(250));
         Self {
             bar,
             input,
             decoded,
+            advanced,
         }
     }
 
@@ -76,9 +88,16 @@ impl Progress {
         self.input.clone()
     }
 
-    /// Adds a finished batch; `rows` is the total so far.
-    pub(crate) fn batch(&self, batch: &RecordBatch, rows: u64) {
-        if !self.bar.is_hidden() {
+    /// Adds a batch; `rows` is the total so far. The bar does not advance for rows that wait to be
+    /// encoded, which takes most of the time.
+    pub(crate) fn batch(&self, batch: &RecordBatch, rows: u64, waits: bool) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        if waits {
+            self.decoded.add(arrow_bytes(batch));
+            self.bar.set_message(text::counted(rows, "row"));
+        } else {
             self.advance(arrow_bytes(batch), rows);
         }
     }
@@ -87,6 +106,11 @@ impl Progress {
     pub(crate) fn advance(&self, bytes: u64, rows: u64) {
         self.decoded.add(bytes);
         self.bar.set_position(self.input.get());
+        let elapsed = self.bar.elapsed().as_millis();
+        self.advanced.store(
+            u64::try_from(elapsed).unwrap_or(u64::MAX),
+            Ordering::Relaxed,
+        );
         self.bar.set_message(text::counted(rows, "row"));
     }
 
@@ -100,6 +124,19 @@ impl Progress {
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// The time left, if the rest takes as long as what was done when the bar last advanced.
+fn time_left(done: u64, total: u64, advanced: Duration, elapsed: Duration) -> Option<Duration> {
+    if done == 0 {
+        return None;
+    }
+    let rest = total.saturating_sub(done) as f64 / done as f64;
+    Some(
+        advanced
+            .mul_f64(rest)
+            .saturating_sub(elapsed.saturating_sub(advanced)),
+    )
 }
 
 /// An error must not leave a half-drawn bar.
@@ -139,6 +176,25 @@ pub(crate) fn duration(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_left_follows_from_what_is_encoded() {
+        let seconds = Duration::from_secs;
+        assert_eq!(time_left(0, 100, seconds(5), seconds(5)), None);
+        assert_eq!(
+            time_left(25, 100, seconds(10), seconds(10)),
+            Some(seconds(30))
+        );
+        // Five seconds later nothing more is encoded.
+        assert_eq!(
+            time_left(25, 100, seconds(10), seconds(15)),
+            Some(seconds(25))
+        );
+        assert_eq!(
+            time_left(100, 100, seconds(10), seconds(11)),
+            Some(seconds(0))
+        );
+    }
 
     #[test]
     fn durations_read_well() {

@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use unicode_width::UnicodeWidthStr;
 
+pub(crate) use crate::error::printable;
+
 /// `12.3 MB`: decimal units, three digits, as disks and networks are sold.
 pub(crate) fn bytes(count: u64) -> String {
     const UNITS: [&str; 6] = ["bytes", "kB", "MB", "GB", "TB", "PB"];
@@ -114,20 +116,13 @@ pub(crate) fn bar(part: u64, whole: u64, width: usize) -> String {
     out
 }
 
-/// Text as one printable line, control characters escaped: they could control the terminal.
-pub(crate) fn printable(text: &str) -> String {
-    if !text.chars().any(char::is_control) {
-        return text.to_string();
+/// A column name as lists of columns take it: in double quotes where it needs them.
+pub(crate) fn quoted_name(name: &str) -> String {
+    if name.is_empty() || name.contains([',', '"']) {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    } else {
+        name.to_owned()
     }
-    text.chars()
-        .fold(String::with_capacity(text.len() + 8), |mut out, c| {
-            if c.is_control() {
-                out.extend(c.escape_default());
-            } else {
-                out.push(c);
-            }
-            out
-        })
 }
 
 /// Text cut to `width` columns of a terminal; an ellipsis marks the cut.

@@ -101,6 +101,38 @@ fn the_standard_streams_work_for_every_format() {
     program.run("convert - out.staffa").fails(2, &["--from"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn the_standard_output_is_appended_to_by_any_name() {
+    let program = Program::with_table(2);
+    for name in ["-", "/dev/stdout", "/dev/fd/1", "/dev/stderr"] {
+        for format in ["csv", "staffa"] {
+            program.write("log", "kept\n");
+            let log = || {
+                File::options()
+                    .append(true)
+                    .open(program.path("log"))
+                    .unwrap()
+            };
+            let status = program
+                .command(&format!(
+                    "convert -q t.staffa {name} --to {format} --columns id"
+                ))
+                .stdout(log())
+                .stderr(log())
+                .status()
+                .unwrap();
+            assert!(status.success(), "{name} {format}");
+            let text = fs::read(program.path("log")).unwrap();
+            assert!(
+                text.starts_with(b"kept\n") && text.len() > 10,
+                "{name} {format}"
+            );
+            assert!(format == "staffa" || text == b"kept\nid\n0\n1\n", "{name}");
+        }
+    }
+}
+
 #[test]
 fn several_inputs_and_wildcards_become_one_table() {
     let program = Program::new();
@@ -255,6 +287,47 @@ fn a_signal_leaves_nothing_behind() {
         String::from_utf8_lossy(&output.stderr)
     );
     assert!(program.files().is_empty(), "{:?}", program.files());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_ends_a_program_that_waits_for_its_input() {
+    let program = Program::new();
+    for output in [
+        "out.csv",
+        "out.staffa --row-group-rows 1000",
+        "- --to staffa",
+    ] {
+        let mut child = program
+            .command(&format!("convert - {output} --from csv --infer-rows 1"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(b"a\n").unwrap();
+        // More than the pipe and the buffers of the program hold: it reads, and then waits for more.
+        stdin.write_all(&b"1\n".repeat(500_000)).unwrap();
+        let kill = Command::new("kill")
+            .args(["-INT", &child.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(kill.success());
+        let outcome = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&outcome.stderr);
+        assert_eq!(outcome.status.code(), Some(130), "{output}: {said}");
+        assert_eq!(
+            said, "staffa: interrupted, no file was written\n",
+            "{output}"
+        );
+        assert!(
+            program.files().is_empty(),
+            "{output}: {:?}",
+            program.files()
+        );
+        drop(stdin);
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ fn files_that_are_missing_or_not_staffa_are_refused() {
         "not a table at all, but long enough to be one, were it only built like one\n",
     );
     program.write("empty.staffa", "");
+    fs::create_dir(program.path("none")).unwrap();
     for command in [
         "schema", "count", "head", "cat", "inspect", "size", "explain", "verify", "bench",
     ] {
@@ -27,8 +28,8 @@ fn files_that_are_missing_or_not_staffa_are_refused() {
             .run(&format!("{command} empty.staffa"))
             .fails(1, &["empty.staffa"]);
         program
-            .run(&format!("{command} ."))
-            .fails(3, &["directory"]);
+            .run(&format!("{command} none"))
+            .fails(3, &["none", "directory"]);
     }
 }
 
@@ -218,7 +219,7 @@ fn bad_text_is_named_by_row_and_column() {
         .fails(1, &["wide.csv", "2"]);
     program.write("latin.csv", b"a\ncaf\xe9\n");
     program
-        .run("convert latin.csv t.staffa")
+        .run("convert latin.csv t.staffa --charset utf-8")
         .fails(1, &["latin.csv", "UTF-8"]);
     program.write("array.json", "[{\"a\":1}]");
     program

@@ -9,6 +9,9 @@
 
 mod convert;
 mod failures;
+mod inputs;
 mod print;
 mod program;
 mod tables;
+mod tables_compared;
+mod types;

@@ -44,6 +44,13 @@ impl Outcome {
         self
     }
 
+    /// Asserts exit code 0, whatever is said on stderr.
+    #[track_caller]
+    pub(crate) fn ends_well(self) -> Self {
+        assert_eq!(self.code, 0, "{}", self.err);
+        self
+    }
+
     /// Asserts this exit code, and one sentence on stderr that contains all `parts`.
     #[track_caller]
     pub(crate) fn fails(&self, code: i32, parts: &[&str]) {

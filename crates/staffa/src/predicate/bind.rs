@@ -21,7 +21,7 @@ use arrow_schema::{DataType, Schema};
 
 use super::like::Pattern;
 use super::position::{Half, Position, Value, accepts, position};
-use super::{Compare, Literal, Predicate, parse};
+use super::{Compare, Literal, Predicate, path};
 use crate::error::{Error, Result};
 
 /// Deepest nesting; every predicate that parses has less.
@@ -79,6 +79,7 @@ pub(crate) enum Test {
     StartsWith,
     Contains,
     Like,
+    ILike,
 }
 
 /// A value of a column's type.
@@ -130,10 +131,10 @@ fn bind(predicate: &Predicate, schema: &Schema, negated: bool, depth: usize) -> 
             literal,
         } => {
             let op = if negated { op.negated() } else { *op };
-            compare(column, column_type(schema, column)?, op, literal)
+            compare(column, path::data_type(schema, column)?, op, literal)
         }
         Predicate::In { column, literals } => {
-            let ty = column_type(schema, column)?;
+            let ty = path::data_type(schema, column)?;
             let op = if negated { Compare::NotEq } else { Compare::Eq };
             let compare = |literal| compare(column, ty, op, literal);
             literals.iter().map(compare).collect::<Result<_>>().map(or)
@@ -143,8 +144,9 @@ fn bind(predicate: &Predicate, schema: &Schema, negated: bool, depth: usize) -> 
         }
         Predicate::Contains { column, part } => matching(column, Pattern::Contains(part.clone())),
         Predicate::Like { column, pattern } => matching(column, Pattern::of(pattern)),
+        Predicate::ILike { column, pattern } => matching(column, Pattern::AnyCase(pattern.clone())),
         Predicate::IsNull { column } => {
-            column_type(schema, column)?;
+            path::data_type(schema, column)?;
             let column = column.clone();
             Ok(if negated {
                 Node::NotNull(column)
@@ -156,29 +158,6 @@ fn bind(predicate: &Predicate, schema: &Schema, negated: bool, depth: usize) -> 
         Predicate::Or(parts) => parts.iter().map(bind_part).collect::<Result<_>>().map(or),
         Predicate::Not(part) => bind(part, schema, !negated, depth + 1),
     }
-}
-
-fn column_type<'a>(schema: &'a Schema, column: &str) -> Result<&'a DataType> {
-    schema
-        .column_with_name(column)
-        .map(|(_, field)| field.data_type())
-        .ok_or_else(|| {
-            let names: Vec<_> = schema
-                .fields()
-                .iter()
-                .take(20)
-                .map(|field| parse::name(field.name()))
-                .collect();
-            let more = if schema.fields().len() > names.len() {
-                ", ..."
-            } else {
-                ""
-            };
-            Error::invalid(format!(
-                "there is no column {column:?}, but {}{more}",
-                names.join(", ")
-            ))
-        })
 }
 
 fn compare(column: &str, ty: &DataType, op: Compare, literal: &Literal) -> Result<Node> {
@@ -222,7 +201,7 @@ fn matching(
     pattern: Pattern,
     negated: bool,
 ) -> Result<Node> {
-    let whole_type = column_type(schema, column)?;
+    let whole_type = path::data_type(schema, column)?;
     let ty = innermost(whole_type);
     if ty.is_null() {
         return Ok(Node::Any(Vec::new()));
@@ -250,11 +229,12 @@ fn matching(
         }
         Pattern::Prefix(text) => (Test::StartsWith, text.clone(), text),
         Pattern::Contains(text) => (Test::Contains, text, String::new()),
-        Pattern::Other { .. } if binary => {
+        Pattern::Other { .. } | Pattern::AnyCase(_) if binary => {
             let why = "of binary, `like` tests for 'text', 'text%' and '%text%' alone";
             return Err(refuse(why));
         }
         Pattern::Other { pattern, prefix } => (Test::Like, pattern, prefix),
+        Pattern::AnyCase(pattern) => (Test::ILike, pattern, String::new()),
     };
     let of_type = if matches!(ty, DataType::FixedSizeBinary(_)) {
         &DataType::Binary

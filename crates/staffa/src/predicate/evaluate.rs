@@ -11,8 +11,8 @@ use arrow_ord::cmp;
 use arrow_schema::DataType;
 use arrow_string::like;
 
-use super::Compare;
 use super::bind::{Bound, BoundLiteral, Node, Test, innermost};
+use super::{Compare, path};
 use crate::error::{Error, Result};
 
 impl Bound {
@@ -49,13 +49,13 @@ pub(crate) fn true_rows(node: &Node, batch: &RecordBatch) -> Result<BooleanBuffe
             }
             any
         }
-        Node::Null(name) => !&valid(column(batch, name)?),
-        Node::NotNull(name) => valid(column(batch, name)?),
+        Node::Null(name) => !&valid(&path::values(batch, name)?),
+        Node::NotNull(name) => valid(&path::values(batch, name)?),
         Node::Compare(name, op, literal) => {
-            let array = column(batch, name)?;
+            let array = path::values(batch, name)?;
             let found = innermost(array.data_type());
             check_type(name, found, literal.data_type())?;
-            compare(array, *op, literal)?
+            compare(&array, *op, literal)?
         }
         Node::Match {
             column: name,
@@ -64,12 +64,12 @@ pub(crate) fn true_rows(node: &Node, batch: &RecordBatch) -> Result<BooleanBuffe
             negated,
             ..
         } => {
-            let array = column(batch, name)?;
+            let array = path::values(batch, name)?;
             let found = innermost(array.data_type());
             if !matches!(found, DataType::FixedSizeBinary(_)) {
                 check_type(name, found, scalar.get().0.data_type())?;
             }
-            matching(array, *test, scalar, *negated)?
+            matching(&array, *test, scalar, *negated)?
         }
     })
 }
@@ -132,6 +132,7 @@ fn matching(
         Test::StartsWith => like::starts_with,
         Test::Contains => like::contains,
         Test::Like => like::like,
+        Test::ILike => like::ilike,
     };
     let (values, nulls) = kernel(array, scalar)?.into_parts();
     let values = if negated { !&values } else { values };
@@ -163,12 +164,6 @@ fn by_runs<R: RunEndIndexType>(
         rows.append_n(end.saturating_sub(rows.len()), found);
     }
     Ok(rows.finish())
-}
-
-fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef> {
-    batch
-        .column_by_name(name)
-        .ok_or_else(|| Error::invalid(format!("the batch has no column {name:?}")))
 }
 
 /// Rows that are not NULL, through dictionaries and runs.

@@ -14,6 +14,7 @@ mod bind;
 mod evaluate;
 mod like;
 mod parse;
+mod path;
 mod position;
 mod prune;
 #[cfg(test)]
@@ -21,9 +22,14 @@ mod tests;
 
 use std::fmt;
 
+use arrow_schema::Schema;
+
+use crate::error::Result;
+
 pub use bind::Bound;
 pub(crate) use bind::{Node, Test, array_of_one, innermost};
 pub(crate) use evaluate::true_rows;
+pub(crate) use path::top_level;
 pub(crate) use position::{Half, Value};
 pub(crate) use prune::{may_be_true, must_be_true};
 
@@ -31,9 +37,10 @@ pub(crate) use prune::{may_be_true, must_be_true};
 ///
 /// Made from parts or from text ([`FromStr`](std::str::FromStr)): comparisons (`=`, `==`, `<>`,
 /// `!=`, `<`, `<=`, `>`, `>=`; the literal may stand on the left), `in (..)`, `between .. and ..`,
-/// `starts with ..`, `contains ..`, `like ..`, `is null`, `and`, `or`, `not` and brackets. Text
-/// stands in single quotes, a quote in it doubled; a column whose name is no plain word stands in
-/// double quotes.
+/// `starts with ..`, `contains ..`, `like ..`, `ilike ..`, `is null`, `and`, `or`, `not` and brackets.
+/// Text stands in single quotes, a quote in it doubled; a column whose name is no plain word stands in
+/// double quotes. A field of a struct is named behind a point: `address.city = 'Oban'`; a column that
+/// has the whole name, point and all, goes first.
 ///
 /// Its `Display` parses back to the same, up to `And` and `Or` of one part.
 ///
@@ -89,6 +96,13 @@ pub enum Predicate {
     /// backslash before them takes that meaning away. Of text; of binary only what has the form
     /// `text`, `text%` or `%text%`.
     Like {
+        /// Name of a top-level column.
+        column: String,
+        /// What all of it is like.
+        pattern: String,
+    },
+    /// `column ilike 'pattern'`: as `Like`, upper and lower case alike; of text.
+    ILike {
         /// Name of a top-level column.
         column: String,
         /// What all of it is like.
@@ -171,7 +185,7 @@ pub enum Literal {
 }
 
 impl Predicate {
-    /// The columns it reads, each once, in order.
+    /// The columns it reads, each once, in order; a field of a struct as `column.field`.
     pub fn columns(&self) -> Vec<&str> {
         fn collect<'a>(predicate: &'a Predicate, columns: &mut Vec<&'a str>) {
             match predicate {
@@ -180,6 +194,7 @@ impl Predicate {
                 | Predicate::StartsWith { column, .. }
                 | Predicate::Contains { column, .. }
                 | Predicate::Like { column, .. }
+                | Predicate::ILike { column, .. }
                 | Predicate::IsNull { column } => {
                     if !columns.contains(&column.as_str()) {
                         columns.push(column);
@@ -197,11 +212,40 @@ impl Predicate {
     }
 }
 
+impl Predicate {
+    /// The positions in a schema of the columns that it reads: of a field of a struct, that of the
+    /// struct.
+    ///
+    /// ```
+    /// # fn main() -> staffa::Result<()> {
+    /// use arrow_schema::{DataType, Field, Schema};
+    ///
+    /// let point = Field::new_struct("point", vec![Field::new("x", DataType::Int64, true)], true);
+    /// let schema = Schema::new(vec![Field::new("id", DataType::Int64, false), point]);
+    /// let predicate: staffa::Predicate = "point.x > 3".parse()?;
+    /// assert_eq!(predicate.column_positions(&schema)?, [1]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn column_positions(&self, schema: &Schema) -> Result<Vec<usize>> {
+        let mut positions = Vec::new();
+        for column in self.columns() {
+            let position = top_level(schema, column)?;
+            if !positions.contains(&position) {
+                positions.push(position);
+            }
+        }
+        Ok(positions)
+    }
+}
+
 impl fmt::Display for Predicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Not(part) => match &**part {
-                Self::IsNull { .. } | Self::In { .. } | Self::Like { .. } => part.test(f, "not "),
+                Self::IsNull { .. } | Self::In { .. } | Self::Like { .. } | Self::ILike { .. } => {
+                    part.test(f, "not ")
+                }
                 part => write!(f, "not ({part})"),
             },
             Self::And(parts) if parts.is_empty() => f.write_str("true"),
@@ -235,6 +279,9 @@ impl Predicate {
             }
             Self::Like { column, pattern } => {
                 write!(f, "{} {not}like {}", name(column), text(pattern))
+            }
+            Self::ILike { column, pattern } => {
+                write!(f, "{} {not}ilike {}", name(column), text(pattern))
             }
             Self::IsNull { column } => write!(f, "{} is {not}null", name(column)),
             Self::And(_) | Self::Or(_) | Self::Not(_) => write!(f, "{self}"),

@@ -115,7 +115,7 @@ fn rows_matching(
             passes: &contains,
             bulk: Bulk::Contain(&finder, negated),
         },
-        Test::Like => return Ok(None),
+        Test::Like | Test::ILike => return Ok(None),
     };
     let found = decoder.filter(&test, block.string_bytes, &mut cx)?;
     Ok(Some(block.of_rows(found)))

@@ -3,12 +3,17 @@
 use std::io::{BufRead, BufReader, Read};
 
 use arrow_json::reader::infer_json_schema_from_iterator;
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
 use serde_json::Value;
+
+use super::wide::{quoted, with_text};
 
 use crate::error::{Failure, Result};
 use crate::formats::options::ReadOptions;
 use crate::formats::scan::find_column;
+
+/// Rows with wide integers that are kept, to find their columns.
+const WIDE_ROWS: usize = 1000;
 
 /// The schema of the text called `name`.
 pub(super) fn infer_schema(
@@ -23,8 +28,10 @@ pub(super) fn infer_schema(
     let mut objects = Objects {
         name,
         text,
-        line: String::new(),
+        line: Vec::new(),
         row: 0,
+        skip_bad_rows: options.skip_bad_rows.is_some(),
+        wide: Vec::new(),
     };
     let mut failure = None;
     let values = std::iter::from_fn(|| match objects.next_object() {
@@ -45,16 +52,29 @@ pub(super) fn infer_schema(
             objects.row
         ))
     })?;
-    for column in &options.text {
-        find_column(&inferred, column)?;
-    }
+    let inferred = if objects.wide.is_empty() {
+        inferred
+    } else {
+        // The same rows were inferred from before: there is no error.
+        let wide =
+            infer_json_schema_from_iterator(objects.wide.into_iter().map(Ok::<_, ArrowError>));
+        wide.map_or_else(|_| inferred.clone(), |wide| with_text(&inferred, &wide))
+    };
     if inferred.fields().is_empty() {
         return Err(Failure::data(format!(
             "{name}: no columns, expected one object per line"
         )));
     }
+    with_text_columns(&inferred, options)
+}
+
+/// The schema with the columns as text that were asked for so.
+fn with_text_columns(inferred: &Schema, options: &ReadOptions) -> Result<Schema> {
+    for column in options.text_columns() {
+        find_column(inferred, column)?;
+    }
     let fields = inferred.fields().iter().map(|field| {
-        if options.text.contains(field.name()) {
+        if options.is_text(field.name()) {
             Field::new(field.name(), DataType::Utf8, true)
         } else {
             field.as_ref().clone()
@@ -67,29 +87,53 @@ pub(super) fn infer_schema(
 struct Objects<'a> {
     name: &'a str,
     text: BufReader<Box<dyn Read + 'a>>,
-    line: String,
+    line: Vec<u8>,
     row: u64,
+    /// Passes over lines that do not parse: they are written down later.
+    skip_bad_rows: bool,
+    /// Rows with integers that no double holds, these as text.
+    wide: Vec<Value>,
 }
 
 impl Objects<'_> {
     fn next_object(&mut self) -> Result<Option<Value>> {
-        let name = self.name;
         loop {
             self.line.clear();
-            let read = self.text.read_line(&mut self.line);
-            if read.map_err(|error| Failure::io(name, &error))? == 0 {
+            let read = self.text.read_until(b'\n', &mut self.line);
+            if read.map_err(|error| Failure::io(self.name, &error))? == 0 {
                 return Ok(None);
             }
-            if !self.line.trim().is_empty() {
-                break;
+            if self.line.trim_ascii().is_empty() {
+                continue;
+            }
+            self.row += 1;
+            match self.parse() {
+                Err(_) if self.skip_bad_rows => {}
+                parsed => return parsed.map(Some),
             }
         }
-        self.row += 1;
-        let row = self.row;
-        let parsed = serde_json::from_str::<Value>(&self.line);
+    }
+
+    /// The object of the line. Integers beyond 64 bits are text.
+    fn parse(&mut self) -> Result<Value> {
+        let (name, row) = (self.name, self.row);
+        let Ok(line) = std::str::from_utf8(&self.line) else {
+            return Err(Failure::data(format!(
+                "{name}: row {row}: the bytes are not UTF-8; --charset names the encoding of the text"
+            )));
+        };
+        if self.wide.len() < WIDE_ROWS
+            && let Some(wide) = quoted(line, true)
+        {
+            self.wide.extend(serde_json::from_str(&wide));
+        }
+        let parsed = match quoted(line, false) {
+            Some(quoted) => serde_json::from_str::<Value>(&quoted),
+            None => serde_json::from_str(line),
+        };
         let problem = match parsed {
-            Ok(object @ Value::Object(_)) => return Ok(Some(object)),
-            _ if row == 1 && self.line.trim_start().starts_with('[') => {
+            Ok(object @ Value::Object(_)) => return Ok(object),
+            _ if row == 1 && line.trim_start().starts_with('[') => {
                 "a JSON array, expected one object per line; `jq -c '.[]'` converts it".to_owned()
             }
             Ok(_) => format!("row {row} is not an object, expected one object per line"),

@@ -4,40 +4,41 @@
 mod infer;
 mod parser;
 mod rows;
+mod wide;
+mod write;
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_json::writer::{LineDelimited, Writer, WriterBuilder};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::SchemaRef;
 
 use self::infer::infer_schema;
 use self::rows::Rows;
+pub(crate) use self::write::create;
 use super::options::ReadOptions;
 use super::sample::Sample;
 use super::scan::{Batches, ScanOptions, until_error};
-use super::sink::{self, BatchWriter};
-use super::table::{Sink, Table};
-use crate::error::{Failure, Result};
+use super::table::Table;
+use crate::error::Result;
 use crate::files::input::Input;
-use crate::files::output::Output;
 use crate::terminal::progress::Meter;
 
 pub(crate) struct JsonTable {
     input: Input,
     sample: Sample,
     schema: SchemaRef,
+    infer_rows: usize,
 }
 
 impl JsonTable {
     pub(crate) fn open(input: &Input, options: &ReadOptions) -> Result<Self> {
-        let mut sample = Sample::open(input)?;
+        let mut sample = Sample::open(input, options)?;
         let text = sample.peek().map_err(|error| input.io_error(&error))?;
         let schema = Arc::new(infer_schema(&input.name(), text, options)?);
         Ok(Self {
             input: input.clone(),
             sample,
             schema,
+            infer_rows: options.infer_rows,
         })
     }
 }
@@ -53,46 +54,29 @@ impl Table for JsonTable {
         options: &ScanOptions,
         meter: Meter,
     ) -> Result<Batches> {
-        let Self { input, sample, .. } = *self;
+        let Self {
+            input,
+            sample,
+            infer_rows,
+            ..
+        } = *self;
         let text = sample.into_reader(&input, meter)?;
         let mut rows = Rows::new(input.name(), text, schema)?;
+        rows.bad_rows.clone_from(&options.bad_rows);
+        rows.infer_rows = infer_rows;
         let batches = std::iter::from_fn(move || rows.next_batch().transpose());
         Ok(options.apply(until_error(batches)))
-    }
-}
-
-pub(crate) fn create(output: Output) -> Result<Box<dyn Sink>> {
-    // NULLs are written out, so that every row has all columns.
-    let builder = WriterBuilder::new().with_explicit_nulls(true);
-    sink::create(output, |output| {
-        Ok(builder.build::<_, LineDelimited>(output))
-    })
-}
-
-impl BatchWriter for Writer<Output, LineDelimited> {
-    type Error = ArrowError;
-
-    fn write_batch(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
-        self.write(batch)
-    }
-
-    fn into_output(mut self) -> Result<Output, ArrowError> {
-        self.finish()?;
-        Ok(self.into_inner())
-    }
-
-    /// The writer refuses types that JSON does not have; that is not bad data.
-    fn failure(name: &str, error: &ArrowError) -> Failure {
-        Failure::unsupported(Failure::arrow(name, error).message)
     }
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use arrow_array::RecordBatch;
     use arrow_schema::DataType;
 
     use super::*;
+    use crate::formats::bad_rows::BadRows;
 
     fn table(text: &str, options: &ReadOptions) -> Result<JsonTable> {
         let folder = tempfile::tempdir().unwrap();
@@ -102,13 +86,7 @@ mod tests {
     }
 
     fn batches(text: &str) -> Result<Vec<RecordBatch>> {
-        let table = table(
-            text,
-            &ReadOptions {
-                infer_rows: 2,
-                ..ReadOptions::default()
-            },
-        )?;
+        let table = table(text, &ReadOptions::inferring(2))?;
         let schema = table.schema();
         Box::new(table)
             .scan(schema, &ScanOptions::default(), Meter::default())?
@@ -160,6 +138,60 @@ mod tests {
             let message = batches(&format!("{start}{row}")).unwrap_err().message;
             assert!(message.contains(expected), "{message}");
         }
+    }
+
+    #[test]
+    fn integers_keep_their_digits() {
+        let types = |text: &str| {
+            let schema = batches(text).unwrap().remove(0).schema();
+            schema.field(0).data_type().clone()
+        };
+        assert_eq!(types("{\"a\":9223372036854775808}\n"), DataType::Utf8);
+        assert_eq!(
+            types("{\"a\":9007199254740993}\n{\"a\":1}\n"),
+            DataType::Int64
+        );
+        assert_eq!(
+            types("{\"a\":9007199254740993}\n{\"a\":1.5}\n"),
+            DataType::Utf8
+        );
+        assert_eq!(types("{\"a\":1.5}\n{\"a\":1e30}\n"), DataType::Float64);
+        let message = batches("{\"a\":1.5}\n{\"a\":2}\n{\"a\":9007199254740993}\n")
+            .unwrap_err()
+            .message;
+        assert!(message.contains("row 3, column \"a\""), "{message}");
+    }
+
+    #[test]
+    fn bad_rows_are_left_out_with_their_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bad.csv");
+        let mut given = ReadOptions::inferring(2);
+        given.skip_bad_rows = Some(path.clone());
+        let text = "{\"a\":1}\n{\"a\":2}\n\n{\"a\":\"x\"}\n{\"a\"\n{\"a\":5}\n";
+        let table = table(text, &given).unwrap();
+        let bad_rows = BadRows::create(&path, false).unwrap();
+        let scan = ScanOptions {
+            bad_rows: Some(bad_rows.clone()),
+            ..ScanOptions::default()
+        };
+        let schema = table.schema();
+        let batches = Box::new(table)
+            .scan(schema, &scan, Meter::default())
+            .unwrap();
+        assert_eq!(
+            batches
+                .map(|batch| batch.unwrap().num_rows())
+                .sum::<usize>(),
+            3
+        );
+        bad_rows.finish().unwrap();
+        let written = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = written.lines().collect();
+        assert!(
+            lines.len() == 3 && lines[1].contains(",4,") && lines[2].contains(",5,"),
+            "{written}"
+        );
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Bytes of JSON lines to batches of a schema.
 //!
-//! Arrow's decoder truncates `3.7` to 3 for an integer column without an error. So integers are
-//! decoded as text and cast, which refuses `3.7`.
+//! Arrow's decoder truncates `3.7` to 3 for an integer column without an error, and rounds an integer
+//! of more than 53 bits in a column of doubles. So numbers are decoded as text and cast, which refuses
+//! both.
 
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use arrow_cast::{CastOptions, cast_with_options};
 use arrow_json::reader::{Decoder, ReaderBuilder};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
 
+use super::wide::inexact;
 use crate::error::{Failure, Result};
 use crate::formats::table::BATCH_ROWS;
 
@@ -21,7 +23,7 @@ pub(super) struct Parser {
 
 impl Parser {
     pub(super) fn new(schema: SchemaRef) -> Result<Self> {
-        let fields: Fields = schema.fields().iter().map(integers_as_text).collect();
+        let fields: Fields = schema.fields().iter().map(numbers_as_text).collect();
         let decoder = ReaderBuilder::new(Arc::new(Schema::new(fields)))
             .with_batch_size(BATCH_ROWS)
             .with_coerce_primitive(true)
@@ -46,12 +48,17 @@ impl Parser {
                     safe: false,
                     ..CastOptions::default()
                 };
-                cast_with_options(column, field.data_type(), &options).map_err(|error| {
+                let refuse = |what: String| {
                     ArrowError::JsonError(format!(
-                        "whilst decoding field '{}': {error}",
+                        "whilst decoding field '{}': {what}",
                         field.name()
                     ))
-                })
+                };
+                if let Some(integer) = inexact(column.as_ref(), field.data_type()) {
+                    return Err(refuse(format!("a double does not hold {integer}")));
+                }
+                cast_with_options(column, field.data_type(), &options)
+                    .map_err(|error| refuse(error.to_string()))
             });
         let columns = columns.collect::<Result<Vec<ArrayRef>, ArrowError>>()?;
         let rows = StructArray::try_new_with_length(
@@ -66,12 +73,12 @@ impl Parser {
     }
 }
 
-/// The type with every integer replaced by text.
-fn integers_as_text(field: &Arc<Field>) -> Arc<Field> {
+/// The type with every number replaced by text.
+fn numbers_as_text(field: &Arc<Field>) -> Arc<Field> {
     let data_type = match field.data_type() {
-        DataType::Int64 => DataType::Utf8,
-        DataType::List(item) => DataType::List(integers_as_text(item)),
-        DataType::Struct(fields) => DataType::Struct(fields.iter().map(integers_as_text).collect()),
+        DataType::Int64 | DataType::Float64 => DataType::Utf8,
+        DataType::List(item) => DataType::List(numbers_as_text(item)),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(numbers_as_text).collect()),
         other => other.clone(),
     };
     Arc::new(field.as_ref().clone().with_data_type(data_type))

@@ -31,7 +31,7 @@ pub(super) fn tiles(out: &mut String, report: &Report) {
         (
             "File",
             bytes(file),
-            format!("footer {}", bytes(file.saturating_sub(columns))),
+            format!("header and footer {}", bytes(file.saturating_sub(columns))),
         ),
         ("Arrow in memory", bytes(decoded), String::new()),
         (

@@ -64,8 +64,13 @@ pub(super) fn draw(out: &mut String, columns: &[Column]) {
     if small > 0 {
         let _ = writeln!(
             out,
-            "<p class=\"note\">{} have no rectangle of their own; the list below has all columns.</p>",
-            counted(small as u64, "smaller column")
+            "<p class=\"note\">{} {}; the list below has all columns.</p>",
+            counted(small as u64, "smaller column"),
+            if small == 1 {
+                "has no rectangle of its own"
+            } else {
+                "have no rectangles of their own"
+            }
         );
     }
 }

@@ -6,9 +6,10 @@
 //! one        = "not" one | "(" any ")" | "true" | "false" | literal operator column | column test
 //! test       = operator literal | ["not"] "in" "(" [literal ("," literal)*] ")"
 //!            | ["not"] "between" literal "and" literal | "is" ["not"] "null"
-//!            | ["not"] ("starts" "with" | "contains" | "like") 'text'
+//!            | ["not"] ("starts" "with" | "contains" | "like" | "ilike") 'text'
 //! literal    = [sign] number | [sign] ("inf" | "nan") | 'text' | "true" | "false" | "null"
-//! column     = word | "name in quotes"
+//! column     = name ("." name)*
+//! name       = word | "name in quotes"
 //! ```
 //!
 //! Keywords may be in upper or lower case. `inf` and `nan` are literals only where no column may
@@ -165,10 +166,14 @@ impl Parser<'_> {
         } else if self.eat("like")? {
             let pattern = self.quoted_text()?;
             Predicate::Like { column, pattern }
+        } else if self.eat("ilike")? {
+            let pattern = self.quoted_text()?;
+            Predicate::ILike { column, pattern }
         } else if negated {
-            return Err(self.expected("`in`, `between`, `starts with`, `contains` or `like`"));
+            let tests = "`in`, `between`, `starts with`, `contains`, `like` or `ilike`";
+            return Err(self.expected(tests));
         } else {
-            let tests = "`in`, `between`, `starts with`, `contains`, `like` or `is`";
+            let tests = "`in`, `between`, `starts with`, `contains`, `like`, `ilike` or `is`";
             return Err(self.expected(&format!("a comparison operator, {tests}")));
         };
         Ok(negated_if(negated, test))
@@ -208,12 +213,22 @@ impl Parser<'_> {
     }
 
     fn column(&mut self, expected: &str) -> Result<String> {
-        let column = match &mut self.token {
+        let mut column = match &mut self.token {
             Token::Word(word) if !is_keyword(word) => (*word).to_owned(),
             Token::Name(name) => std::mem::take(name),
             _ => return Err(self.expected(expected)),
         };
         self.advance()?;
+        while self.token == Token::Dot {
+            self.advance()?;
+            column.push('.');
+            match &mut self.token {
+                Token::Word(word) => column.push_str(word),
+                Token::Name(name) => column.push_str(&std::mem::take(name)),
+                _ => return Err(self.expected("the name of a field")),
+            }
+            self.advance()?;
+        }
         Ok(column)
     }
 

@@ -101,6 +101,22 @@ fn text_parses() {
 }
 
 #[test]
+fn fields_and_patterns_parse() {
+    let field = |column: &str| Predicate::IsNull {
+        column: column.into(),
+    };
+    assert_eq!(parse("st.a is null"), field("st.a"));
+    assert_eq!(parse("\"s t\".\"a\".in is null"), field("s t.a.in"));
+    let ilike = Predicate::ILike {
+        column: "a".into(),
+        pattern: "B%".into(),
+    };
+    assert_eq!(parse("a ilike 'B%'"), ilike);
+    assert_eq!(ilike.to_string(), "a ilike 'B%'");
+    assert_eq!(parse("a not ilike 'B%'").to_string(), "a not ilike 'B%'");
+}
+
+#[test]
 fn errors_tell_place_found_and_expected() {
     for (text, error) in [
         (
@@ -144,9 +160,9 @@ fn errors_tell_place_found_and_expected() {
             "character 9: `,` or `)` expected, found `2`, after \"a in (1\"",
         ),
         (
-            "a ilike 'b%'",
-            "character 3: a comparison operator, `in`, `between`, `starts with`, `contains`, `like` or `is` expected, \
-             found `ilike`, after \"a\"",
+            "a glob 'b%'",
+            "character 3: a comparison operator, `in`, `between`, `starts with`, `contains`, `like`, `ilike` or `is` \
+             expected, found `glob`, after \"a\"",
         ),
         (
             "a starts 'b'",

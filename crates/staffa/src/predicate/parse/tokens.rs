@@ -19,6 +19,8 @@ pub(super) enum Token<'a> {
     Open,
     Close,
     Comma,
+    /// Between a column and a field of it.
+    Dot,
     End,
 }
 
@@ -70,6 +72,7 @@ impl Parser<'_> {
                 let len = number_len(rest);
                 (Token::Number(rest.get(..len).ok_or_else(inside)?), len)
             }
+            ('.', Some(c)) if starts_word(c) || c == '"' => (Token::Dot, 1),
             (c, _) if starts_word(c) => {
                 let len = rest.find(|c| !in_word(c)).unwrap_or(rest.len());
                 (Token::Word(rest.get(..len).ok_or_else(inside)?), len)

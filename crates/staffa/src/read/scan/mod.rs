@@ -301,7 +301,7 @@ impl Scan {
     fn bound_filter(&self) -> Result<Option<Filter>> {
         let bind = |predicate: &Predicate| {
             Ok(Filter {
-                columns: self.file.column_positions(&predicate.columns())?,
+                columns: predicate.column_positions(self.file.schema())?,
                 bound: predicate.bind(self.file.schema())?,
             })
         };

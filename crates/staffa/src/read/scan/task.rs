@@ -21,7 +21,7 @@ use crate::arrow;
 use crate::decode::ChunkSelection;
 use crate::error::{Error, Result};
 use crate::format::{ZoneMap, zone_of};
-use crate::predicate::{Bound, Node, true_rows};
+use crate::predicate::{Bound, Node, top_level, true_rows};
 use crate::read::File;
 use crate::read::batch::{RowRange, STEP_ROWS, batch_of, read_batch};
 use crate::read::chunk_reader::ChunkReader;
@@ -113,7 +113,7 @@ impl<'f> ScanTask<'f> {
             .file
             .layout()
             .fields
-            .get(self.file.schema().index_of(column)?);
+            .get(top_level(self.file.schema(), column)?);
         let leaf = node.filter(|node| !matches!(node, arrow::Node::RunEnd { .. }));
         let Some(leaf) = leaf.and_then(first_leaf) else {
             return Ok(());
@@ -191,7 +191,7 @@ impl<'f> ScanTask<'f> {
     /// The rows of `within` for which a test of one column is true.
     fn leaf(&mut self, node: &Node, column: &str, within: &Bitmap) -> Result<Bitmap> {
         let (file, row_group) = (self.file, self.range.row_group);
-        let position = file.schema().index_of(column)?;
+        let position = top_level(file.schema(), column)?;
         let Some(&arrow::Node::Leaf(leaf)) = file.layout().fields.get(position) else {
             let tested = self.by_arrow(node, position, self.range.rows.clone())?;
             return Ok(tested.and(within));

@@ -1,13 +1,18 @@
 //! Parquet, in and out. Only the columns of the projection are read.
 
+mod types;
+
 use std::fs::File;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::arrow::{ArrowWriter, ProjectionMask};
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, ArrowWriter, ProjectionMask, encode_arrow_schema};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 
 use super::scan::{Batches, ScanOptions};
@@ -20,6 +25,8 @@ use crate::terminal::progress::Meter;
 
 pub(crate) struct ParquetTable {
     builder: ParquetRecordBatchReaderBuilder<File>,
+    /// With the types that the writer declared, where Parquet has other ones.
+    schema: SchemaRef,
     name: String,
     bytes: u64,
     source: SeekableInput,
@@ -36,7 +43,9 @@ impl ParquetTable {
             .len();
         let builder = ParquetRecordBatchReaderBuilder::try_new(file)
             .map_err(|error| Failure::parquet(&name, &error))?;
+        let metadata = builder.metadata().file_metadata();
         Ok(Self {
+            schema: types::declared(builder.schema(), metadata),
             builder,
             name,
             bytes,
@@ -47,7 +56,7 @@ impl ParquetTable {
 
 impl Table for ParquetTable {
     fn schema(&self) -> SchemaRef {
-        self.builder.schema().clone()
+        self.schema.clone()
     }
 
     fn rows(&self) -> Option<u64> {
@@ -63,6 +72,7 @@ impl Table for ParquetTable {
         let rows = self.rows().map_or(1, |rows| rows.max(1));
         let Self {
             mut builder,
+            schema,
             name,
             bytes,
             source,
@@ -73,12 +83,15 @@ impl Table for ParquetTable {
         }
         let reader = builder
             .with_batch_size(BATCH_ROWS)
+            .with_offset(usize::try_from(options.skip).unwrap_or(usize::MAX))
             .build()
             .map_err(|error| Failure::parquet(&name, &error))?;
         let bytes_per_row = bytes as f64 / rows as f64;
         Ok(options.apply(Box::new(reader.map(move |batch| {
             let _alive = &source;
-            let batch = batch.map_err(|error| Failure::arrow(&name, &error))?;
+            let batch = batch
+                .and_then(|batch| types::to_declared(&batch, &schema))
+                .map_err(|error| Failure::arrow(&name, &error))?;
             meter.add((batch.num_rows() as f64 * bytes_per_row) as u64);
             Ok(batch)
         }))))
@@ -87,23 +100,41 @@ impl Table for ParquetTable {
 
 /// Starts a file with Zstd, level 3.
 pub(crate) fn create(output: Output, schema: &SchemaRef) -> Result<Box<dyn Sink>> {
+    types::check(schema, &output.name())?;
+    let stored = Arc::new(types::stored(schema));
+    // Our own reader and others restore the types of the table by it.
+    let declared = encode_arrow_schema(&types::restorable(schema));
     sink::create(output, |output| {
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+            .set_key_value_metadata(Some(vec![KeyValue::new(
+                ARROW_SCHEMA_META_KEY.to_owned(),
+                declared,
+            )]))
             .build();
-        ArrowWriter::try_new(output, schema.clone(), Some(properties))
+        let options = ArrowWriterOptions::new()
+            .with_properties(properties)
+            .with_skip_arrow_metadata(true);
+        let writer = ArrowWriter::try_new_with_options(output, stored.clone(), options)?;
+        Ok(ParquetWriter { writer, stored })
     })
 }
 
-impl BatchWriter for ArrowWriter<Output> {
+struct ParquetWriter {
+    writer: ArrowWriter<Output>,
+    /// The columns as Parquet has them.
+    stored: SchemaRef,
+}
+
+impl BatchWriter for ParquetWriter {
     type Error = ParquetError;
 
     fn write_batch(&mut self, batch: &RecordBatch) -> Result<(), ParquetError> {
-        self.write(batch)
+        self.writer.write(&types::to_stored(batch, &self.stored)?)
     }
 
     fn into_output(self) -> Result<Output, ParquetError> {
-        self.into_inner()
+        self.writer.into_inner()
     }
 
     /// The writer refuses types that Parquet does not have; that is not bad data.

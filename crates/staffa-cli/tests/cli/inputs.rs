@@ -1,0 +1,302 @@
+//! Inputs of the real world: text as it comes, compressed or in another encoding; folders, wildcards,
+//! keys in the names of folders.
+
+use std::fs;
+use std::io::Read;
+
+use flate2::Compression;
+use flate2::read::GzEncoder;
+
+use crate::program::Program;
+
+#[test]
+fn empty_text_and_null_differ_in_both_directions() {
+    let program = Program::new();
+    program.write("t.csv", "a,b\n\"\",1\n,\n\"NA\",NA\nNA,2\n");
+    program
+        .run("convert -q t.csv t.staffa --csv-null NA")
+        .succeeds();
+    let count = |filter: &str| {
+        program
+            .run(&format!("count t.staffa --where \"{filter}\""))
+            .succeeds()
+            .text()
+    };
+    assert_eq!(
+        (count("a = ''"), count("a is null"), count("b is null")),
+        ("1\n".into(), "2\n".into(), "2\n".into())
+    );
+    let plain = "a,b\n\"\",1\n,\nNA,\n,2\n";
+    assert_eq!(
+        program.run("cat t.staffa --format csv").succeeds().text(),
+        plain
+    );
+    // A text that reads as NULL is written in quotes.
+    let marked = "a,b\n\"\",1\nNA,NA\n\"NA\",NA\nNA,2\n";
+    assert_eq!(
+        program
+            .run("cat t.staffa --format csv --csv-null NA")
+            .succeeds()
+            .text(),
+        marked
+    );
+    for options in ["", "--csv-null NA"] {
+        program
+            .run(&format!("convert -qf t.staffa again.csv {options}"))
+            .succeeds();
+        program
+            .run(&format!("convert -qf again.csv again.staffa {options}"))
+            .succeeds();
+        let again = program.run("cat again.staffa --json").succeeds().text();
+        assert_eq!(
+            again,
+            program.run("cat t.staffa --json").succeeds().text(),
+            "{options}"
+        );
+    }
+    // One column: an empty line is a NULL.
+    program.write("one.csv", "a\n\n\"\"\nx\n");
+    program.run("convert -q one.csv one.staffa").succeeds();
+    assert_eq!(
+        program.run("cat one.staffa --format csv").succeeds().text(),
+        "a\n\n\"\"\nx\n"
+    );
+}
+
+#[test]
+fn compressed_text_is_read() {
+    let program = Program::new();
+    let mut gzip = Vec::new();
+    GzEncoder::new(b"a,b\n1,x\n2,y\n".as_slice(), Compression::fast())
+        .read_to_end(&mut gzip)
+        .unwrap();
+    program.write("t.csv.gz", &gzip);
+    let expected = "a,b\n1,x\n2,y\n";
+    assert_eq!(
+        program.run("cat t.csv.gz --format csv").succeeds().text(),
+        expected
+    );
+    let piped = program
+        .run_with("cat - --from csv --format csv", &gzip)
+        .succeeds();
+    assert_eq!(piped.text(), expected);
+    program.write("cut.csv.gz", &gzip[..gzip.len() - 9]);
+    program
+        .run("cat cut.csv.gz --format csv")
+        .fails(1, &["cut.csv.gz", "gzip"]);
+    program
+        .run("convert t.csv.gz out.csv.gz")
+        .fails(4, &["out.csv.gz", "| gzip"]);
+    program.write(
+        "t.jsonl.zst",
+        zstd::encode_all(b"{\"a\":1}\n".as_slice(), 1).unwrap(),
+    );
+    assert_eq!(
+        program.run("cat t.jsonl.zst --json").succeeds().text(),
+        "{\"a\":1}\n"
+    );
+}
+
+#[test]
+fn other_encodings_and_dialects_are_found_or_given() {
+    let program = Program::new();
+    program.write("latin.csv", b"name;n\ncaf\xe9;1,5\n");
+    let latin = program.run("cat latin.csv --format csv").ends_well();
+    assert!(latin.err.contains("windows-1252"), "{}", latin.err);
+    assert_eq!(latin.text(), "name,n\ncaf\u{e9},\"1,5\"\n");
+    program.run("cat latin.csv --charset latin1").succeeds();
+    let wide: Vec<u8> = "a\tb\n\u{e9}\t2\n"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    program.write("wide.csv", [b"\xff\xfe", wide.as_slice()].concat());
+    assert_eq!(
+        program.run("cat wide.csv --format csv").succeeds().text(),
+        "a,b\n\u{e9},2\n"
+    );
+    program.write("headless.csv", "1.5,2024-01-05\n2.5,2024-01-06\n");
+    let found = program
+        .run("cat headless.csv --format csv")
+        .succeeds()
+        .text();
+    assert!(found.starts_with("column_1,column_2\n1.5,"), "{found}");
+    let given = program
+        .run("cat headless.csv --format csv --header")
+        .succeeds()
+        .text();
+    assert!(given.starts_with("1.5,2024-01-05\n2.5"), "{given}");
+    program.write("odd.csv", "% note\na|b\n'x|y'|1\n");
+    let odd = program
+        .run("cat odd.csv --format csv --quote ' --comment % --delimiter |")
+        .succeeds();
+    assert_eq!(odd.text(), "a,b\nx|y,1\n");
+    program.write("dates.csv", "d,t\n05.01.2024,5.1.2024 7:30\n25.01.2024,\n");
+    let dates = program.run("cat dates.csv --format csv").succeeds().text();
+    assert_eq!(dates, "d,t\n2024-01-05,2024-01-05T07:30:00\n2024-01-25,\n");
+    program
+        .run("cat dates.csv --charset klingon")
+        .fails(2, &["klingon"]);
+}
+
+#[test]
+fn bad_rows_are_left_out_on_request() {
+    let program = Program::new();
+    let mut text = "id,price\n".to_string();
+    for row in 0..10_500 {
+        text += &format!("{row},{}\n", if row == 10_400 { "cheap" } else { "1.5" });
+    }
+    program.write("t.csv", text + "1,2,3\n");
+    program
+        .run("convert t.csv t.staffa")
+        .fails(1, &["t.csv", "row 10401", "\"price\"", "--skip-bad-rows"]);
+    let run = program
+        .run("convert -q t.csv t.staffa --skip-bad-rows bad.csv")
+        .ends_well();
+    assert!(
+        run.err.contains("2 bad rows left out, written to bad.csv"),
+        "{}",
+        run.err
+    );
+    assert_eq!(program.run("count t.staffa").succeeds().text(), "10499\n");
+    let bad = fs::read_to_string(program.path("bad.csv")).unwrap();
+    assert!(
+        bad.contains("\"t.csv\",10402,\"column \"\"price\"\"") && bad.contains(",10502,"),
+        "{bad}"
+    );
+    program
+        .run("convert -q t.csv again.staffa --skip-bad-rows bad.csv")
+        .fails(3, &["bad.csv", "exists already"]);
+    program
+        .run("convert -q t.csv t.staffa --force --skip-bad-rows bad.csv")
+        .ends_well();
+}
+
+#[test]
+fn columns_in_another_order_are_matched_by_name() {
+    let program = Program::new();
+    program.write("a.csv", "id,name\n1,x\n");
+    program.write("b.csv", "name,id\ny,2.5\n");
+    let both = program
+        .run("cat a.csv b.csv --format csv")
+        .succeeds()
+        .text();
+    assert_eq!(both, "id,name\n1.0,x\n2.5,y\n");
+    let some = program
+        .run("cat a.csv b.csv --format csv --columns name --where \"id > 2\"")
+        .succeeds();
+    assert_eq!(some.text(), "name\ny\n");
+    for file in ["a", "b"] {
+        program
+            .run(&format!(
+                "convert -q {file}.csv {file}.staffa --infer-rows 0"
+            ))
+            .succeeds();
+    }
+    program.write("c.csv", "name,id\nz,3\n");
+    program.run("convert -q c.csv c.staffa").succeeds();
+    let both = program
+        .run("cat a.staffa c.staffa --format csv")
+        .succeeds()
+        .text();
+    assert_eq!(both, "id,name\n1,x\n3,z\n");
+}
+
+#[test]
+fn any_column_can_be_named() {
+    let program = Program::new();
+    program.write("t.csv", "\"a,b\",\"say \"\"hi\"\"\",c\n1,2,3\n");
+    let run = |columns: &str| {
+        let mut command = program.command("cat t.csv --format csv");
+        let output = command.args(["--columns", columns]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(run("c,\"a,b\""), "c,\"a,b\"\n3,1\n");
+    assert_eq!(run("\"say \"\"hi\"\"\""), "\"say \"\"hi\"\"\"\n2\n");
+    program
+        .run("cat t.csv --columns d")
+        .fails(2, &["\"d\"", "the columns are \"a,b\""]);
+}
+
+#[test]
+fn folders_wildcards_and_their_keys_are_one_table() {
+    let program = Program::new();
+    for (year, rows) in [(2024, "1,x\n2,y\n"), (2025, "3,z\n")] {
+        let folder = program.path(&format!("d/year={year}/city=St%20Ives"));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("t.csv"), format!("id,name\n{rows}")).unwrap();
+        fs::write(folder.join("_notes.csv"), "no table").unwrap();
+        fs::write(folder.join("README.md"), "no table").unwrap();
+    }
+    let whole = "id,name,year,city\n1,x,2024,St Ives\n2,y,2024,St Ives\n3,z,2025,St Ives\n";
+    for input in ["d", "d/", "d/*/*/t*.csv", "d/year=*"] {
+        let found = program
+            .run(&format!("cat {input} --format csv"))
+            .succeeds()
+            .text();
+        assert_eq!(found, whole, "{input}");
+    }
+    let of_keys =
+        program.run("cat d --format csv --columns year,id --where \"year = 2025 or id = 1\"");
+    assert_eq!(of_keys.succeeds().text(), "year,id\n2024,1\n2025,3\n");
+    assert_eq!(
+        program
+            .run("cat d --format csv --columns city --limit 1")
+            .succeeds()
+            .text(),
+        "city\nSt Ives\n"
+    );
+    assert_eq!(
+        program
+            .run("cat d --format csv --where \"year > 2024\"")
+            .succeeds()
+            .text()
+            .lines()
+            .count(),
+        2
+    );
+    program.run("convert -q d all.staffa").succeeds();
+    assert_eq!(
+        program.run("cat all.staffa --format csv").succeeds().text(),
+        whole
+    );
+    assert_eq!(
+        program
+            .run("head d -n 1 --format csv --no-hive")
+            .succeeds()
+            .text(),
+        "id,name\n1,x\n"
+    );
+    let schema = program.run("schema d").succeeds().text();
+    assert!(schema.contains("year    Int32"), "{schema}");
+    program
+        .run("cat d --where \"month = 1\"")
+        .fails(2, &["month"]);
+}
+
+#[test]
+fn json_keeps_digits_and_says_what_it_cannot_hold() {
+    let program = Program::new();
+    program.write(
+        "t.jsonl",
+        "{\"id\":9223372036854775808,\"x\":9007199254740993}\n{\"id\":1,\"x\":1.5}\n",
+    );
+    let text = program.run("cat t.jsonl --format csv").succeeds().text();
+    assert_eq!(text, "id,x\n9223372036854775808,9007199254740993\n1,1.5\n");
+    program.write("nan.csv", "x\nnan\n1\ninf\n");
+    let nan = program.run("cat nan.csv --json").ends_well();
+    assert_eq!(nan.text(), "{\"x\":null}\n{\"x\":1.0}\n{\"x\":null}\n");
+    assert!(
+        nan.err.contains("column \"x\": 2 values NaN or infinite"),
+        "{}",
+        nan.err
+    );
+}
+
+#[test]
+fn names_do_not_reach_the_terminal_as_they_are() {
+    let program = Program::new();
+    program.write("t.csv", "a\u{1b}]0;pwned\u{7},b\n1,2\n");
+    let outcome = program.run("cat t.csv --columns c");
+    outcome.fails(2, &["\\u{1b}]0;pwned"]);
+    assert!(!outcome.err.contains('\u{1b}'));
+}
