@@ -34,16 +34,18 @@ if TYPE_CHECKING:
     from staffa import duckdb, torch
     from staffa._dataset import Dataset, dataset
     from staffa._explain import Explain, Why
-    from staffa._file import File, LeafStatistics, open, read_table
+    from staffa._file import ChunkStatistics, File, LeafStatistics, open, read_table
     from staffa._memory import retained_memory, set_retained_memory
     from staffa._pandas import read_pandas, write_pandas
     from staffa._polars import scan_polars, write_polars
     from staffa._reader import Reader
+    from staffa._sort_key import SortKey
     from staffa._sql import sql
     from staffa._staffa import __version__
     from staffa._write import Encoding, WriteSummary, encodings, write_table
 
 __all__ = [
+    "ChunkStatistics",
     "CorruptError",
     "Dataset",
     "Encoding",
@@ -55,6 +57,7 @@ __all__ = [
     "LimitError",
     "MissingExtraError",
     "Reader",
+    "SortKey",
     "StaffaError",
     "TruncatedError",
     "UnsupportedError",
@@ -82,11 +85,12 @@ __all__ = [
 _MODULES = {
     "_dataset": ["Dataset", "dataset"],
     "_explain": ["Explain", "Why"],
-    "_file": ["File", "LeafStatistics", "open", "read_table"],
+    "_file": ["ChunkStatistics", "File", "LeafStatistics", "open", "read_table"],
     "_memory": ["retained_memory", "set_retained_memory"],
     "_pandas": ["read_pandas", "write_pandas"],
     "_polars": ["scan_polars", "write_polars"],
     "_reader": ["Reader"],
+    "_sort_key": ["SortKey"],
     "_sql": ["sql"],
     "_staffa": ["__version__"],
     "_write": ["Encoding", "WriteSummary", "encodings", "write_table"],

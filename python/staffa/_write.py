@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 from staffa import _staffa
 from staffa._arguments import path_text, whole_number
 from staffa._input import as_reader
+from staffa._sort_key import SortKey
 from staffa.errors import InvalidArgumentError
 
 
@@ -61,6 +62,8 @@ def write_table(
     without: Iterable[str] = (),
     edition: Literal["core-1"] | None = None,
     metadata: Mapping[str, str | bytes] | None = None,
+    sort_order: Iterable[str | SortKey] = (),
+    chunk_statistics: bool = False,
     row_group_rows: int | None = None,
     threads: int | None = None,
     relate: bool = True,
@@ -88,6 +91,11 @@ def write_table(
         edition: Only encodings of this edition, for readers that have no others: "core-1" leaves out compression
             codecs. By default all.
         metadata: Keys and values to store with the table, which `File.metadata` returns; strings are stored as UTF-8.
+        sort_order: The columns by which the rows are sorted, as in `["day", "city desc nulls first"]`: the file says
+            so, and a row that breaks the order is an error. Numbers, booleans, times, strings and binaries; -0.0 and
+            0.0 are equal, NaN is above all numbers, strings are compared by their bytes.
+        chunk_statistics: Store NULLs, bounds, the sum of integers and decimals, and decoded bytes of every column and
+            row group, which `File.chunk_statistics` returns.
         row_group_rows: Maximum number of rows per row group; by default 1,048,576, fewer for wide rows.
         threads: Threads to encode with; by default all that the process may use.
         relate: Derive columns from reference columns if that is smaller; a read of a derived column also reads its
@@ -96,7 +104,7 @@ def write_table(
 
     Raises:
         InvalidArgumentError: The data is no table; a column, profile or encoding is unknown; an encoding cannot hold a
-            value, which the message names; a maximum error is not positive or for a column without floats.
+            value, which the message names; a row breaks the order in `sort_order`; a maximum error is not positive or for a column without floats.
         UnsupportedError: The format cannot hold the type of a column; nothing is written.
         OSError: An error of the system.
 
@@ -127,6 +135,8 @@ def write_table(
         without=_listed(without),
         edition=edition,
         metadata=_metadata(metadata),
+        sort_order=_sort_keys(sort_order),
+        chunk_statistics=bool(chunk_statistics),
         row_group_rows=whole_number("row_group_rows", row_group_rows, 1),
         threads=whole_number("threads", threads, 1),
         relate=bool(relate),
@@ -149,6 +159,13 @@ def _listed(without: Any) -> list[str]:
     if names is None or not all(isinstance(name, str) for name in names):
         raise InvalidArgumentError(f"without must list names of encodings, found {without!r}")
     return names
+
+
+def _sort_keys(given: Any) -> list[str]:
+    keys = None if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    if keys is None or not all(isinstance(key, (str, SortKey)) for key in keys):
+        raise InvalidArgumentError(f"sort_order must list columns, as in ['day', 'city desc'], found {given!r}")
+    return [str(key) for key in keys]
 
 
 def _names(argument: str, given: Any, what: str) -> list[tuple[str, str]]:

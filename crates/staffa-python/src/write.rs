@@ -12,7 +12,7 @@ use crate::errors::{run, run_attached};
 /// Writes `data`, an Arrow stream, to `path`; returns rows, row groups, bytes as Arrow and bytes of the
 /// file.
 #[pyfunction]
-#[pyo3(signature = (data, path, profile, column_profiles, access, encodings, max_error, without, edition, metadata, row_group_rows, threads, relate, verify))]
+#[pyo3(signature = (data, path, profile, column_profiles, access, encodings, max_error, without, edition, metadata, sort_order, chunk_statistics, row_group_rows, threads, relate, verify))]
 #[expect(
     clippy::too_many_arguments,
     reason = "the keyword arguments of the Python function"
@@ -29,6 +29,8 @@ pub(crate) fn write_table(
     without: Vec<String>,
     edition: Option<String>,
     metadata: Vec<(String, Vec<u8>)>,
+    sort_order: Vec<String>,
+    chunk_statistics: bool,
     row_group_rows: Option<usize>,
     threads: Option<usize>,
     relate: bool,
@@ -43,6 +45,8 @@ pub(crate) fn write_table(
     options.max_errors = max_error;
     options.without = without;
     options.edition = run(py, || edition.map(|name| name.parse()).transpose())?;
+    options.sort_order = run(py, || sort_order.iter().map(|key| key.parse()).collect())?;
+    options.chunk_statistics = chunk_statistics;
     options.row_group_rows = row_group_rows.unwrap_or(options.row_group_rows);
     options.threads = threads;
     options.relate = relate;

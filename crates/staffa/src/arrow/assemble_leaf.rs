@@ -11,14 +11,15 @@ use arrow_buffer::{
     ArrowNativeType, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer,
 };
 use arrow_schema::DataType;
-use staffa_kernels::{PlainStrings, rising_offsets, text_array};
+use staffa_kernels::{PlainStrings, cast_slice, rising_offsets, text_array};
 
 use super::assemble::unlike;
 use super::build;
 use super::build::{boolean_buffer, refused, scalars};
+use super::domain::Domain;
 use super::layout::{MOST_ITEMS, physical};
 use crate::error::{Error, Result};
-use crate::values::{DecodedValues, PhysicalType};
+use crate::values::{Bitmap, DecodedValues, PhysicalType, Values};
 
 /// The words, which must be of this width.
 pub(super) fn words(values: DecodedValues, expected: PhysicalType) -> Result<Buffer> {
@@ -109,11 +110,36 @@ fn primitive<T: ArrowPrimitiveType>(
     let Some((width, _)) = physical(ty) else {
         return Err(unlike(ty));
     };
-    Ok(Arc::new(build::primitive::<T>(
-        ty,
-        scalars(words(values, width)?)?,
-        nulls,
-    )?))
+    let words = words(values, width)?;
+    check_domain(ty, &words, nulls.as_ref())?;
+    Ok(Arc::new(build::primitive::<T>(ty, scalars(words)?, nulls)?))
+}
+
+/// Refuses dates that are no whole days and decimals of 256 bits with too many digits, which no bounds
+/// of a block settle.
+fn check_domain(ty: &DataType, words: &Buffer, nulls: Option<&NullBuffer>) -> Result<()> {
+    let domain = Domain::of(ty);
+    let values = match domain {
+        Domain::WholeDays => cast_slice(words).map(Values::U64),
+        Domain::WideDigits(_) => cast_slice(words).map(Values::U256),
+        _ => return Ok(()),
+    };
+    let values = values.ok_or_else(|| Error::internal("misaligned words"))?;
+    let Some(mut row) = domain.first_outside(values, None) else {
+        return Ok(());
+    };
+    if let Some(nulls) = nulls {
+        let valid = nulls.inner();
+        let valid = Bitmap::from_bytes(valid.values(), valid.offset(), valid.len());
+        match domain.first_outside(values, Some(&valid)) {
+            Some(found) => row = found,
+            None => return Ok(()),
+        }
+    }
+    let expected = domain.expected();
+    Err(Error::corrupt(format!(
+        "{expected} expected, found another one at value {row}"
+    )))
 }
 
 /// Offsets of the width of `O`, never decreasing, within the contents.

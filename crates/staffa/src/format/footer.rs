@@ -6,12 +6,14 @@ use bytes::Bytes;
 use twox_hash::xxhash3_128::Hasher;
 
 use super::section::{
-    self, FEATURES, FILE_ID, INDEXES, METADATA, SCHEMA, SUMMARIES, Section, TABLE, WRITER,
+    self, CHUNK_STATISTICS, FEATURES, FILE_ID, INDEXES, METADATA, SCHEMA, SORT_ORDER, SUMMARIES,
+    Section, TABLE, WRITER,
 };
 use super::trailer::{Trailer, check_header};
 use super::{
-    Cursor, Features, HEADER_BYTES, Store, Summary, TRAILER_BYTES, checksum, decode_schema,
-    encode_schema, put_prefixed, put_varint, summary, verify_checksum,
+    ChunkSummary, Cursor, Features, HEADER_BYTES, SortKey, Store, Summary, TRAILER_BYTES,
+    UnknownType, checksum, chunk_statistics, decode_schema, encode_schema, put_prefixed,
+    put_varint, sort_order, summary, verify_checksum,
 };
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -37,6 +39,8 @@ pub(crate) struct Footer {
     /// Of every leaf.
     pub leaves: Vec<IndexEntry>,
     pub schema: Schema,
+    /// The columns of types that this release does not know.
+    pub unknown: Vec<UnknownType>,
     pub features: Features,
     pub writer: String,
     /// A hash of all bytes before the section; zeros where the file has no id.
@@ -55,6 +59,9 @@ pub(crate) struct FooterParts<'a> {
     pub schema: &'a Schema,
     pub features: &'a Features,
     pub summaries: &'a [Summary],
+    /// Of every chunk, leaf by leaf; empty where they are not written.
+    pub chunk_statistics: &'a [ChunkSummary],
+    pub sort_order: &'a [SortKey],
     pub metadata: &'a Metadata,
     pub writer: &'a str,
 }
@@ -71,6 +78,16 @@ impl FooterParts<'_> {
         // What opening needs lies next to the footer.
         let mut parts = vec![
             (SUMMARIES, false, summary::write(self.summaries)),
+            (
+                CHUNK_STATISTICS,
+                false,
+                chunk_statistics::write(self.chunk_statistics),
+            ),
+            (
+                SORT_ORDER,
+                false,
+                sort_order::write(self.sort_order, self.schema)?,
+            ),
             (METADATA, false, write_metadata(self.metadata)),
             (WRITER, false, self.writer.as_bytes().to_vec()),
             (FEATURES, true, features),
@@ -78,7 +95,12 @@ impl FooterParts<'_> {
             (INDEXES, true, self.indexes()),
             (SCHEMA, true, schema),
         ];
-        parts.retain(|(id, ..)| *id != METADATA || !self.metadata.is_empty());
+        parts.retain(|(id, ..)| match *id {
+            METADATA => !self.metadata.is_empty(),
+            SORT_ORDER => !self.sort_order.is_empty(),
+            CHUNK_STATISTICS => !self.chunk_statistics.is_empty(),
+            _ => true,
+        });
         for (_, _, bytes) in &parts {
             hasher.write(bytes);
         }
@@ -181,7 +203,7 @@ impl Footer {
 
     fn parse(needed: &NeededSections<'_>, end: u64, limits: &Limits) -> Result<Self> {
         let row_groups = needed.parse(TABLE, |bytes| read_table(bytes, limits))?;
-        let schema = needed.parse(SCHEMA, |bytes| {
+        let (schema, unknown) = needed.parse(SCHEMA, |bytes| {
             let mut cursor = Cursor::new(bytes);
             let schema = decode_schema(&mut cursor, limits)?;
             cursor.finish("the schema").map(|()| schema)
@@ -204,6 +226,7 @@ impl Footer {
             row_groups,
             leaves,
             schema,
+            unknown,
             features,
             writer: needed.parse_if_there(WRITER, text)?.unwrap_or_default(),
             id: needed.parse_if_there(FILE_ID, id)?,
@@ -236,6 +259,26 @@ impl Footer {
         bytes
             .map(|bytes| summary::read(&bytes, self.leaves.len()))
             .transpose()
+    }
+
+    /// The statistics of all chunks, leaf by leaf; `None` where the file has none.
+    pub(crate) fn chunk_statistics(
+        &self,
+        store: &Store,
+        limits: &Limits,
+    ) -> Result<Option<Vec<ChunkSummary>>> {
+        let bytes = self.section(store, CHUNK_STATISTICS, limits)?;
+        let chunks = self.leaves.len() * self.row_groups.len();
+        bytes
+            .map(|bytes| chunk_statistics::read(&bytes, chunks))
+            .transpose()
+    }
+
+    /// The order of the rows; nothing where the file names none.
+    pub(crate) fn sort_order(&self, store: &Store, limits: &Limits) -> Result<Vec<SortKey>> {
+        let bytes = self.section(store, SORT_ORDER, limits)?;
+        let keys = bytes.map(|bytes| sort_order::read(&bytes, &self.schema));
+        keys.unwrap_or_else(|| Ok(Vec::new()))
     }
 
     /// The keys and values of the user.

@@ -18,11 +18,11 @@ use super::column_builder::{ColumnBuilder, OutputLayout};
 use super::decoded::decode_block;
 use super::slots::BlockSize;
 use crate::arrow::Leaf;
-use crate::decode::{Block, SharedDictionary};
+use crate::decode::{Block, SharedDictionary, decode_all, for_decoder};
 use crate::error::{Error, Place, Result};
 use crate::format::block::{self, Parsed};
 use crate::format::{BlockEntry, ChunkEntry, PartEntry, verify_checksum};
-use crate::values::{DecodedLeaf, PhysicalType};
+use crate::values::{DecodedLeaf, Physical, PhysicalType};
 
 /// The reader of one column chunk.
 pub(crate) struct ChunkReader<'f> {
@@ -172,6 +172,7 @@ impl<'f> ChunkReader<'f> {
                      a column of as many values in the same blocks that is not derived itself expected"
                 )));
             }
+            self.file.check_reference(leaf)?;
             Ok(Self {
                 file: self.file,
                 leaf: self.file.leaf(leaf)?,
@@ -264,6 +265,7 @@ impl<'f> ChunkReader<'f> {
         let references = references.iter().zip(&source.references).map(parse);
         Ok(BlockRange {
             file: self.file,
+            leaf: self.leaf,
             first: blocks.start,
             entries: self.entries(blocks),
             blocks: own,
@@ -331,6 +333,7 @@ fn part_of(bytes: &[u8], offset: u64, len: u64) -> Result<&[u8]> {
 /// Neighbouring blocks, checked and parsed: each is opened on request, in any order, by any thread.
 pub(crate) struct BlockRange<'r, 'b> {
     file: &'r File,
+    leaf: &'r Leaf,
     /// Number of the first block in its chunk.
     first: usize,
     entries: &'r [BlockEntry],
@@ -369,7 +372,35 @@ impl<'b> BlockRange<'_, 'b> {
         let open =
             |references: Vec<_>| Block::open(block, self.shared, &references, self.file.opener());
         let opened = references.ok_or_else(unlike).and_then(open);
-        opened.map_err(|e| e.at(|p| self.name(p, i)))
+        let checked = opened.and_then(|block| self.check_domain(i, &block).map(|()| block));
+        checked.map_err(|e| e.at(|p| self.name(p, i)))
+    }
+
+    /// Refuses values that are none of the column's type, where the bounds of the block leave it open.
+    fn check_domain(&self, i: usize, block: &Block<'_>) -> Result<()> {
+        let domain = self.leaf.domain;
+        let entry = self.entries.get(i);
+        let (Some(entry), Some(decoder)) = (entry, &block.values) else {
+            return Ok(());
+        };
+        if domain.is_settled(&entry.zone, entry.values) {
+            return Ok(());
+        }
+        let valid = block.validity.as_ref().filter(|_| !block.compacted);
+        let outside = for_decoder!(decoder,
+            words(decoder) => {
+                let words = decode_all(decoder.as_ref())?;
+                domain.first_outside(Physical::values(&words), valid)
+            },
+            bits(_decoder) => None,
+            bytes(_decoder) => None,
+        );
+        outside.map_or(Ok(()), |row| {
+            let expected = domain.expected();
+            Err(Error::corrupt(format!(
+                "{expected} expected, found another one at value {row} of the block"
+            )))
+        })
     }
 
     /// Names the place of an error in block `i` of the range.

@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -21,8 +22,8 @@ use crate::encodings::edition::name_of;
 use crate::encodings::{POOL, opener};
 use crate::error::{Error, Place, Result};
 use crate::format::{
-    BlockEntry, Bounds, ChunkEntry, ColumnIndex, DERIVED_COLUMNS, Footer, IndexEntry, Store,
-    Summary, verify_checksum,
+    BlockEntry, Bounds, ChunkEntry, ColumnIndex, DERIVED_COLUMNS, Footer, IndexEntry, SortKey,
+    Store, Summary, UnknownType, verify_checksum,
 };
 use crate::limits::Limits;
 
@@ -100,11 +101,13 @@ impl File {
         let path = store.path().map(Path::to_owned);
         let open = || {
             let footer = Footer::read(&store, &limits)?;
-            let layout = Layout::new(&footer.schema).map_err(|e| match e {
+            let found = footer.leaves.len();
+            let layout = Layout::of_file(&footer.schema, &footer.unknown, found);
+            let layout = layout.map_err(|e| match e {
                 Error::InvalidArgument(what) => Error::corrupt(what),
                 other => other,
             })?;
-            let (expected, found) = (layout.leaves().len(), footer.leaves.len());
+            let expected = layout.leaves().len();
             if expected != found {
                 return Err(Error::corrupt(format!(
                     "{expected} leaves expected by the schema, found {found}"
@@ -128,8 +131,20 @@ impl File {
     }
 
     /// The table's schema, exactly as it was given to the writer.
+    ///
+    /// A column of a type that this release does not know has type null where that type is, and the
+    /// number of the type as `staffa.unknown_type` in the metadata of that field; it cannot be read:
+    /// see [`unknown_columns`](Self::unknown_columns).
     pub fn schema(&self) -> &SchemaRef {
         &self.inner.schema
+    }
+
+    /// Names of the columns whose type this release does not know, from a file of a later one. All
+    /// other columns can be read.
+    pub fn unknown_columns(&self) -> Vec<&str> {
+        let fields = self.schema().fields();
+        let name = |unknown: &UnknownType| Some(fields.get(unknown.column)?.name().as_str());
+        self.footer().unknown.iter().filter_map(name).collect()
     }
 
     /// Rows of the table.
@@ -152,6 +167,13 @@ impl File {
         let metadata = self.footer().metadata(self.store(), self.limits());
         let place = |e: Error| e.at(|p| p.path = self.store().path().map(Path::to_owned));
         Ok(metadata.map_err(place)?.into_iter().collect())
+    }
+
+    /// The order of the rows that the writer was told, and has checked; nothing where it was told none.
+    /// Within each row group, too, the rows come in this order.
+    pub fn sort_order(&self) -> Result<Vec<SortKey>> {
+        let order = self.footer().sort_order(self.store(), self.limits());
+        order.map_err(|e| e.at(|p| p.path = self.store().path().map(Path::to_owned)))
     }
 
     /// A hash of the file, of 16 bytes: files of other bytes have another one. `None` where the
@@ -245,12 +267,46 @@ impl File {
         self.flat_leaf(column).is_some() || self.layout().leaves_of(column).is_empty()
     }
 
-    /// Refuses columns with encodings that this build does not have, by name.
-    pub(crate) fn check_encodings<'c>(
-        &self,
-        columns: impl Iterator<Item = &'c usize>,
-    ) -> Result<()> {
-        for leaf in columns.flat_map(|column| self.layout().leaves_of(*column)) {
+    /// Refuses a column of a type that this release does not know.
+    pub(crate) fn check_known(&self, column: usize) -> Result<()> {
+        let unknown = &self.footer().unknown;
+        let Ok(found) = unknown.binary_search_by_key(&column, |unknown| unknown.column) else {
+            return Ok(());
+        };
+        let (path, tag) = unknown
+            .get(found)
+            .map_or(("", 0), |unknown| (&unknown.path, unknown.tag));
+        Err(Error::unsupported(format!(
+            "{path:?} has type {tag}, which this release does not know: select other columns, or read it with a later release"
+        ))
+        .at(|p| {
+            p.path = self.store().path().map(Path::to_owned);
+            p.column = self.schema().fields().get(column).map(|field| field.name().clone());
+        }))
+    }
+
+    /// Refuses a reference column of a type that this release does not know.
+    pub(crate) fn check_reference(&self, leaf: usize) -> Result<()> {
+        let reference = self.leaf(leaf)?;
+        reference.unknown.map_or(Ok(()), |tag| {
+            Err(Error::unsupported(format!(
+                "the column is derived from {:?} of type {tag}, which this release does not know",
+                reference.path
+            )))
+        })
+    }
+
+    /// Refuses columns with types or encodings that this build does not have, by name.
+    pub(crate) fn check_columns<'c>(&self, columns: impl Iterator<Item = &'c usize>) -> Result<()> {
+        for column in columns {
+            self.check_known(*column)?;
+            self.check_encodings(self.layout().leaves_of(*column))?;
+        }
+        Ok(())
+    }
+
+    fn check_encodings(&self, leaves: Range<usize>) -> Result<()> {
+        for leaf in leaves {
             let mut used = self.footer().features.encodings(leaf).numbers();
             if let Some(id) = used.find(|id| POOL.by_id(*id).is_none()) {
                 return Err(Error::unsupported(format!(
@@ -286,7 +342,8 @@ impl File {
             } else {
                 search()
             };
-            found.ok_or_else(|| unknown_column(name, self.schema()))
+            let found = found.ok_or_else(|| unknown_column(name, self.schema()))?;
+            self.check_known(found).map(|()| found)
         };
         names.iter().map(position).collect()
     }
@@ -313,6 +370,8 @@ impl File {
         let Some(by) = chunk.equal() else {
             return Ok((leaf, chunk));
         };
+        self.check_reference(by)
+            .map_err(|e| e.at(self.place(leaf, row_group)))?;
         let (other, spec, reference) = (
             self.chunk_entry(by, row_group)?,
             self.leaf(leaf)?,

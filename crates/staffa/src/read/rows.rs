@@ -196,7 +196,7 @@ impl RowReader<'_> {
 /// runs.
 fn is_taken_by_block(node: &Node) -> bool {
     match node {
-        Node::Null | Node::Leaf(_) => true,
+        Node::Null | Node::Unknown | Node::Leaf(_) => true,
         Node::List { item, .. } | Node::FixedList { item, .. } => is_taken_by_block(item),
         Node::Struct { children, .. } => children.iter().all(is_taken_by_block),
         Node::Dictionary { .. } | Node::RunEnd { .. } => false,
@@ -206,7 +206,7 @@ fn is_taken_by_block(node: &Node) -> bool {
 /// The leaf that has a value for each item of a node; `None` for NULLs without a leaf.
 pub(super) fn first_leaf(node: &Node) -> Option<usize> {
     match node {
-        Node::Null => None,
+        Node::Null | Node::Unknown => None,
         Node::Leaf(leaf)
         | Node::List { lengths: leaf, .. }
         | Node::FixedList { validity: leaf, .. }
@@ -235,7 +235,7 @@ impl Nested<'_> {
         };
         out.push((leaf, rows.clone()));
         match node {
-            Node::Null | Node::Leaf(_) => Ok(()),
+            Node::Null | Node::Unknown | Node::Leaf(_) => Ok(()),
             Node::Struct { children, .. } => {
                 let mut children = children.iter();
                 children.try_for_each(|child| self.leaves(child, rows, out))
