@@ -1,7 +1,8 @@
 //! Brotli: one stream for a block, quality 9, window of 4 MiB (the heavy codec of `PosDB`). The
 //! layout is that of every [codec](super::codec).
 
-use std::io::Read as _;
+use ::brotli::enc::StandardAlloc;
+use ::brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
 
 use super::codec::Codec;
 use crate::encode::{Availability, Info};
@@ -32,17 +33,35 @@ fn compress(bytes: &[u8]) -> Option<Vec<u8>> {
         .map(|_| out)
 }
 
+/// One stream by RFC 7932, whose windows are of 16 MiB at the most, and no byte behind it.
 fn decompress(bytes: &[u8], out: &mut [u8]) -> Result<usize, String> {
-    let mut stream = ::brotli::Decompressor::new(bytes, 4096);
-    let mut filled = 0;
-    // Ends with the stream, or with the places.
-    while let Some(rest) = out.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match stream.read(rest).map_err(|e| e.to_string())? {
-            0 => break,
-            read => filled += read,
+    let alloc = StandardAlloc::default;
+    let mut state = BrotliState::new_strict(alloc(), alloc(), alloc());
+    let (mut left, mut read) = (bytes.len(), 0);
+    let (mut room, mut written, mut total) = (out.len(), 0, 0);
+    let result = BrotliDecompressStream(
+        &mut left,
+        &mut read,
+        bytes,
+        &mut room,
+        &mut written,
+        out,
+        &mut total,
+        &mut state,
+    );
+    match result {
+        BrotliResult::ResultSuccess if left == 0 => Ok(written),
+        BrotliResult::ResultSuccess => Err(format!(
+            "one stream of Brotli expected, found {left} bytes behind it"
+        )),
+        BrotliResult::NeedsMoreOutput => Err(format!(
+            "a stream of Brotli of {} bytes expected, found more",
+            out.len()
+        )),
+        BrotliResult::NeedsMoreInput | BrotliResult::ResultFailure => {
+            Err("a whole stream of Brotli expected".to_owned())
         }
     }
-    Ok(filled)
 }
 
 crate::conformance!(BROTLI);
