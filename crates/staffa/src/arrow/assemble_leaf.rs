@@ -218,6 +218,18 @@ fn bytes<T: ByteArrayType>(
     GenericByteArray::<T>::try_new(offsets, data, nulls).map_err(refused)
 }
 
+/// `rows * width` zeros, which take memory only where they are written.
+fn zeros(rows: usize, width: usize) -> Result<MutableBuffer> {
+    let refused = || Error::limit(format!("no memory for {rows} values of {width} bytes"));
+    let bytes = rows.checked_mul(width).filter(|all| *all <= MOST_ITEMS);
+    let bytes = bytes.ok_or_else(refused)?;
+    // Arrow's buffers abort where there is no memory: asked for before.
+    let mut probe = Vec::<u8>::new();
+    probe.try_reserve_exact(bytes).map_err(|_| refused())?;
+    drop(probe);
+    Ok(MutableBuffer::from_len_zeroed(bytes))
+}
+
 fn fixed_binary(size: i32, values: DecodedValues, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
     let rows = values.len();
     let strings = bytes::<LargeBinaryType>(values, None)?;
@@ -232,22 +244,17 @@ fn fixed_binary(size: i32, values: DecodedValues, nulls: Option<NullBuffer>) -> 
         strings.values().slice_with_length(first, rows * width)
     } else {
         // Values under a NULL may have any length.
-        let mut data = MutableBuffer::new(0);
-        for (row, string) in (0..rows).map(|row| (row, strings.value(row))) {
-            match nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
-                true if rows.checked_mul(width).is_none_or(|all| all > MOST_ITEMS) => {
-                    return Err(Error::limit(format!(
-                        "{rows} values of {width} bytes in one row group"
-                    )));
-                }
-                true => data.extend_zeros(width),
-                false if string.len() == width => data.extend_from_slice(string),
-                false => {
-                    return Err(Error::corrupt(format!(
-                        "row {row}: {width} bytes expected, found {}",
-                        string.len()
-                    )));
-                }
+        let is_null = |row| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+        let mut wrong = (0..rows).map(|row| (row, strings.value(row).len()));
+        if let Some((row, found)) = wrong.find(|(row, len)| *len != width && !is_null(*row)) {
+            return Err(Error::corrupt(format!(
+                "row {row}: {width} bytes expected, found {found}"
+            )));
+        }
+        let mut data = zeros(rows, width)?;
+        for (row, value) in data.chunks_exact_mut(width.max(1)).enumerate() {
+            if !is_null(row) {
+                value.copy_from_slice(strings.value(row));
             }
         }
         data.into()

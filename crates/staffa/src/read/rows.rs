@@ -154,7 +154,9 @@ impl RowReader<'_> {
         let mut leaves = Vec::new();
         Nested { file, row_group }.leaves(node, &group.rows, &mut leaves)?;
         assemble(field, node, group.rows.len(), &mut |leaf| {
-            let found = leaves.iter().find(|(of, _)| *of == leaf);
+            // Depth first, as the leaves are numbered.
+            let found = leaves.binary_search_by_key(&leaf, |(of, _)| *of);
+            let found = found.ok().and_then(|found| leaves.get(found));
             let (_, values) = found.ok_or_else(|| Error::internal(format!("no leaf {leaf}")))?;
             let block_rows = self.file.chunk(leaf, group.row_group)?.block_rows;
             let blocks = by_block(group.row_group, values, block_rows);
