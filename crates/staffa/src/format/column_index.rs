@@ -23,6 +23,9 @@ use crate::limits::Limits;
 /// Most sources of a chunk.
 pub(crate) const MAX_SOURCES: usize = 15;
 
+/// A chunk of at most so many bytes is read along with a column index behind it.
+pub(crate) const SMALL_CHUNK_BYTES: u64 = 16 << 10;
+
 /// Place of a shared dictionary.
 #[derive(Debug, Clone)]
 pub(crate) struct PartEntry {

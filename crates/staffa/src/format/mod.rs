@@ -50,7 +50,9 @@ mod zone_map;
 
 pub(crate) use checksum::{checksum, verify_checksum};
 pub(crate) use chunk_statistics::ChunkSummary;
-pub(crate) use column_index::{BlockEntry, ChunkEntry, ColumnIndex, PartEntry, zone_of};
+pub(crate) use column_index::{
+    BlockEntry, ChunkEntry, ColumnIndex, PartEntry, SMALL_CHUNK_BYTES, zone_of,
+};
 pub(crate) use cursor::{Cursor, put_prefixed, put_varint};
 pub(crate) use features::{BitSet, DERIVED_COLUMNS, Features};
 pub(crate) use footer::{Footer, FooterParts, IndexEntry, Metadata};

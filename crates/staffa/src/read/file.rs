@@ -16,14 +16,14 @@ use hashbrown::HashMap;
 
 use super::Scan;
 use super::cache::Cache;
+use super::leaf_index::{IndexSource, LeafIndex, LeafIndexes};
 use crate::arrow::{Layout, Leaf, unknown_column};
 use crate::decode::{Opener, get_or_try_init};
 use crate::encodings::edition::name_of;
 use crate::encodings::{POOL, opener};
 use crate::error::{Error, Place, Result};
 use crate::format::{
-    BlockEntry, Bounds, ChunkEntry, ColumnIndex, DERIVED_COLUMNS, Footer, IndexEntry, SortKey,
-    Store, Summary, UnknownType, verify_checksum,
+    ChunkEntry, ColumnIndex, Footer, SortKey, Store, Summary, UnknownType, verify_checksum,
 };
 use crate::limits::Limits;
 
@@ -56,25 +56,11 @@ struct Inner {
     footer: Footer,
     schema: SchemaRef,
     layout: Layout,
-    /// Of each leaf, read on first use.
-    indexes: Vec<OnceLock<LeafIndex>>,
+    indexes: LeafIndexes,
     /// Of all leaves, read on first use.
     summaries: OnceLock<Vec<Summary>>,
     cache: Cache,
 }
-
-/// A column index, and the bytes in front of it that were read along with it.
-#[derive(Debug)]
-struct LeafIndex {
-    index: ColumnIndex,
-    /// The chunk before the index, where it is small; else empty.
-    front: Bytes,
-    /// Where these bytes begin.
-    offset: u64,
-}
-
-/// A small chunk, of at most so many bytes, is read along with the column index behind it.
-const FRONT_BYTES: u64 = 16 << 10;
 
 impl File {
     /// Opens a local file: reads and checks its footer.
@@ -122,7 +108,7 @@ impl File {
                 opener: opener(limits),
                 schema: Arc::new(footer.schema.clone()),
                 layout,
-                indexes: footer.leaves.iter().map(|_| OnceLock::new()).collect(),
+                indexes: LeafIndexes::new(footer.leaves.len()),
                 summaries: OnceLock::new(),
                 footer,
                 cache: Cache::new(limits.cache_bytes),
@@ -402,72 +388,20 @@ impl File {
 
     fn leaf_index(&self, leaf: usize) -> Result<&LeafIndex> {
         let inner = &self.inner;
-        let (Some(cell), Some(&entry)) = (inner.indexes.get(leaf), inner.footer.leaves.get(leaf))
-        else {
-            return Err(Error::corrupt(format!("no leaf {leaf}")));
+        let read = || -> Result<_> {
+            let source = IndexSource {
+                store: &inner.store,
+                footer: &inner.footer,
+                limits: self.limits(),
+            };
+            inner.indexes.get(leaf, self.leaf(leaf)?, &source)
         };
-        get_or_try_init(cell, || {
-            inner.read_index(self.leaf(leaf)?, entry).map_err(|e| {
-                e.within("column index").at(|p| {
-                    p.path = inner.store.path().map(Path::to_owned);
-                    p.column = self.leaf(leaf).ok().map(|l| l.path.clone());
-                    p.offset = Some(entry.offset);
-                })
+        read().map_err(|e| {
+            e.within("column index").at(|p| {
+                p.path = inner.store.path().map(Path::to_owned);
+                p.column = self.leaf(leaf).ok().map(|l| l.path.clone());
+                p.offset = inner.footer.leaves.get(leaf).map(|entry| entry.offset);
             })
-        })
-    }
-}
-
-impl Inner {
-    /// Reads a column index, and checks it against the schema and the footer.
-    fn read_index(&self, leaf: &Leaf, entry: IndexEntry) -> Result<LeafIndex> {
-        let (footer, limits) = (&self.footer, &self.opener.limits);
-        let most = limits.metadata_bytes;
-        if entry.bytes > most {
-            return Err(Error::limit(format!(
-                "a column index of at most {most} bytes is allowed, found {}",
-                entry.bytes
-            )));
-        }
-        let front = Some(entry.gap)
-            .filter(|gap| *gap <= FRONT_BYTES)
-            .unwrap_or(0);
-        let offset = entry.offset - front;
-        let mut front_bytes = self.store.read(offset, front + entry.bytes)?;
-        let bytes = front_bytes.split_off(front as usize);
-        verify_checksum(&bytes, entry.checksum, "a column index")?;
-        let mut index = ColumnIndex::read(&bytes, footer.row_groups.len(), footer.offset, limits)?;
-        // Bounds of another type than the leaf's say nothing.
-        let suits = |b: &BlockEntry| b.zone.bounds.matches_type(leaf.ty, leaf.kind);
-        for chunk in &mut index.chunks {
-            if !chunk.blocks.iter().all(suits) {
-                let blocks = Arc::make_mut(chunk).blocks.iter_mut();
-                blocks
-                    .filter(|block| !suits(block))
-                    .for_each(|block| block.zone.bounds = Bounds::None);
-            }
-        }
-        let mut derived = index
-            .chunks
-            .iter()
-            .filter(|chunk| !chunk.sources.is_empty());
-        if derived.next().is_some() && !footer.features.features.contains(DERIVED_COLUMNS) {
-            return Err(Error::corrupt(
-                "a chunk without sources expected: the file does not name the feature",
-            ));
-        }
-        let mut chunks = index.chunks.iter().zip(&footer.row_groups);
-        let wrong = chunks.find(|(chunk, rows)| leaf.flat && chunk.values != u64::from(**rows));
-        if let Some((chunk, rows)) = wrong {
-            return Err(Error::corrupt(format!(
-                "a chunk of {rows} values expected, found {}",
-                chunk.values
-            )));
-        }
-        Ok(LeafIndex {
-            index,
-            front: front_bytes,
-            offset,
         })
     }
 }

@@ -17,6 +17,7 @@ mod decoded;
 mod dictionary;
 mod file;
 mod filter;
+mod leaf_index;
 mod prefetch;
 mod rows;
 mod run_ends;

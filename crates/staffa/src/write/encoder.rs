@@ -1,8 +1,8 @@
 //! The encoder: record batches in, the bytes of a file out to any sink.
 //!
-//! Batches wait until a row group is full; its chunks follow one another. In the last row group each
-//! chunk is followed by the column index of its leaf, so that one read has both; the sections and the
-//! footer end the file.
+//! Batches wait until a row group is full; its chunks follow one another. Behind the last row group
+//! stand the column indexes, the sections and the footer, so that one read of the end has all of them. In
+//! a file of many small chunks each index stands behind the last chunk of its leaf: see [`indexes_follow`].
 
 use std::io::Write;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use crate::arrow::concat;
 use crate::error::{Error, Result};
 use crate::format::{
     BitSet, BlockEntry, ChunkEntry, ChunkSummary, ColumnIndex, DERIVED_COLUMNS, FORMAT_VERSION,
-    Features, FooterParts, HEADER_BYTES, IndexEntry, Metadata, PartEntry, Summary, checksum,
-    header, shared_dictionary,
+    Features, FooterParts, HEADER_BYTES, IndexEntry, Metadata, PartEntry, SMALL_CHUNK_BYTES,
+    Summary, checksum, header, shared_dictionary,
 };
 use crate::limits::Limits;
 
@@ -189,12 +189,13 @@ impl<W: Write + Send> Encoder<W> {
             }
         }
         self.row_groups.push(rows);
+        let indexes_follow = last && indexes_follow(&chunks);
         for (leaf, chunk) in chunks.into_iter().enumerate() {
             let entry = Arc::new(self.put_chunk(chunk)?);
             let index = self.indexes.get_mut(leaf);
             let index = index.ok_or_else(|| Error::internal("a chunk without a column index"))?;
             index.chunks.push(entry);
-            if last {
+            if indexes_follow {
                 self.put_index(leaf)?;
             }
         }
@@ -315,6 +316,20 @@ impl<W: Write + Send> Encoder<W> {
         };
         Ok((self.sink, summary))
     }
+}
+
+/// Whether column indexes stand behind the last chunk of their leaf, so that one read has both: there
+/// are more than the end of the file is read for, and the chunks are small.
+fn indexes_follow(chunks: &[EncodedChunk]) -> bool {
+    const MOST_AT_THE_END: usize = 256;
+    let bytes = |chunk: &EncodedChunk| {
+        let blocks = chunk.blocks.iter().map(|block| block.bytes.len());
+        blocks
+            .chain(chunk.shared.iter().map(Vec::len))
+            .sum::<usize>()
+    };
+    let total: usize = chunks.iter().map(bytes).sum();
+    chunks.len() > MOST_AT_THE_END && total as u64 / chunks.len() as u64 <= SMALL_CHUNK_BYTES
 }
 
 /// Adds a leaf's chunk of a row group to its summary; of equal columns one has the blocks.
