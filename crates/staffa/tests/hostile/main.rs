@@ -16,6 +16,7 @@ mod common;
 mod damaged;
 mod declared;
 mod forged;
+mod rules;
 mod sealed;
 
 use std::alloc::{GlobalAlloc, Layout, System};
