@@ -267,13 +267,11 @@ mod tests {
 
     #[test]
     fn a_value_without_end_is_cut() {
-        use arrow_array::{ListArray, NullArray};
-        use arrow_buffer::OffsetBuffer;
+        use arrow_array::{FixedSizeListArray, NullArray};
 
         let items: ArrayRef = Arc::new(NullArray::new(i32::MAX as usize));
-        let offsets = OffsetBuffer::from_lengths([items.len()]);
         let item = Arc::new(Field::new("item", DataType::Null, true));
-        let list = ListArray::try_new(item, offsets, items, None).unwrap();
+        let list = FixedSizeListArray::try_new(item, i32::MAX, items, None).unwrap();
         let batch = RecordBatch::try_from_iter([("n", Arc::new(list) as ArrayRef)]).unwrap();
         let mut out = Vec::new();
         let mut printer = TablePrinter::with_width(&batch.schema(), None);

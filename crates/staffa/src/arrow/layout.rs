@@ -112,6 +112,10 @@ pub(crate) enum Node {
 
 /// One leaf column.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts of a leaf, each asked by itself"
+)]
 pub(crate) struct Leaf {
     /// Unique name for messages: see the module.
     pub path: String,

@@ -54,9 +54,10 @@ impl File {
             let (leaf, row_group) = (i / row_groups, i % row_groups);
             let spec = self.leaf(leaf)?;
             let suits = chunk.zone.bounds.matches_type(spec.ty, spec.kind);
-            let (min, max) = match suits {
-                true => shown(self, leaf, &chunk.zone),
-                false => (None, None),
+            let (min, max) = if suits {
+                shown(self, leaf, &chunk.zone)
+            } else {
+                (None, None)
             };
             Ok(ChunkStatistics {
                 path: spec.path.clone(),

@@ -15,9 +15,9 @@ use crate::values::{Kind, LeafArray, LeafValues, OwnedValues, Physical as _, Val
 pub(super) fn sums(plan: &Plan, batch: &RecordBatch) -> Result<Vec<Option<i256>>> {
     let leaves = shred(batch, &plan.layout)?;
     let leaves = leaves.par_iter().zip(plan.layout.leaves());
-    let sum = |(array, leaf): (&LeafArray, &Leaf)| match leaf.has_sum {
-        true => sum_of_leaf(array, leaf.kind),
-        false => Ok(None),
+    let sum = |(array, leaf): (&LeafArray, &Leaf)| {
+        let sum = leaf.has_sum.then(|| sum_of_leaf(array, leaf.kind));
+        sum.unwrap_or(Ok(None))
     };
     leaves.map(sum).collect()
 }

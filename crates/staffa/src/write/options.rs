@@ -9,6 +9,10 @@ use crate::format::SortKey;
 /// How a file is to be written; the defaults suit most.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "options of a user, each on or off by itself"
+)]
 pub struct WriteOptions {
     /// The balance of size and speed.
     pub profile: Profile,
