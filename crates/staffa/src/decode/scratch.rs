@@ -1,6 +1,6 @@
 //! Scratch: a decoder's buffers.
 
-use staffa_kernels::{Int, VECTOR, as_bytes_mut, cast_slice_mut};
+use staffa_kernels::{Int, as_bytes_mut, cast_slice_mut};
 
 use crate::error::{Error, Result};
 use crate::values::vector_len;
@@ -15,7 +15,7 @@ pub(crate) fn vector_places<T>(buffer: &mut [T], len: usize, v: usize) -> Result
 /// Buffers that decoders borrow, so that a scan allocates none.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    /// Free buffers of words, each of a vector of 64-bit words or more.
+    /// Free buffers of words, as long as what they held: one row costs no vector of zeros.
     words: Vec<Vec<u64>>,
     /// Free buffers of bytes.
     bytes: Vec<Vec<u8>>,
@@ -28,9 +28,10 @@ impl Scratch {
         len: usize,
         f: impl FnOnce(&mut Self, &mut [T]) -> Result<R>,
     ) -> Result<R> {
-        let mut buffer = self.words.pop().unwrap_or_else(|| vec![0; VECTOR]);
-        if buffer.len() < len {
-            buffer.resize(len, 0);
+        let mut buffer = self.words.pop().unwrap_or_default();
+        let words = (len * size_of::<T>()).div_ceil(size_of::<u64>());
+        if buffer.len() < words {
+            buffer.resize(words, 0);
         }
         let places = cast_slice_mut(as_bytes_mut(&mut buffer)).and_then(|all| all.get_mut(..len));
         let places = places.ok_or_else(|| Error::internal("a buffer of fewer words"))?;

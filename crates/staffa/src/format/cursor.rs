@@ -31,50 +31,76 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next `count` bytes.
+    #[inline]
     pub fn bytes(&mut self, count: usize) -> Result<&'a [u8]> {
-        let found = self
-            .position
-            .checked_add(count)
-            .and_then(|end| self.bytes.get(self.position..end));
-        let Some(found) = found else {
-            return Err(Error::truncated(format!(
-                "{count} bytes expected after {}, found {}",
-                self.position,
-                self.remaining()
-            )));
-        };
-        self.position += count;
-        Ok(found)
+        let end = self.position.checked_add(count);
+        match end.and_then(|end| self.bytes.get(self.position..end)) {
+            Some(found) => {
+                self.position += count;
+                Ok(found)
+            }
+            None => Err(self.too_few(count)),
+        }
     }
 
+    #[inline]
     fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let mut out = [0; N];
-        out.copy_from_slice(self.bytes(N)?);
-        Ok(out)
+        let left = self.bytes.get(self.position..).unwrap_or_default();
+        match left.first_chunk::<N>() {
+            Some(found) => {
+                self.position += N;
+                Ok(*found)
+            }
+            None => Err(self.too_few(N)),
+        }
+    }
+
+    #[cold]
+    fn too_few(&self, count: usize) -> Error {
+        Error::truncated(format!(
+            "{count} bytes expected after {}, found {}",
+            self.position,
+            self.remaining()
+        ))
     }
 
     /// One byte.
+    #[inline]
     pub fn u8(&mut self) -> Result<u8> {
         self.array().map(u8::from_le_bytes)
     }
 
     /// Two bytes.
+    #[inline]
     pub fn u16(&mut self) -> Result<u16> {
         self.array().map(u16::from_le_bytes)
     }
 
     /// Four bytes.
+    #[inline]
     pub fn u32(&mut self) -> Result<u32> {
         self.array().map(u32::from_le_bytes)
     }
 
     /// Eight bytes.
+    #[inline]
     pub fn u64(&mut self) -> Result<u64> {
         self.array().map(u64::from_le_bytes)
     }
 
     /// A LEB128 number of at most 64 bits in its shortest form, so that a number has one form.
+    #[inline]
     pub fn varint(&mut self) -> Result<u64> {
+        match self.bytes.get(self.position) {
+            Some(byte) if *byte < 0x80 => {
+                self.position += 1;
+                Ok((*byte).into())
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<u64> {
         let start = self.position;
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
