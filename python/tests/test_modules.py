@@ -12,7 +12,7 @@ PACKAGE = Path(staffa.__file__).parent
 # From the ground up.
 ORDER = [
     *["errors", "_staffa"],
-    *["_arguments", "_evaluate", "_extras", "_input", "_memory", "_pushdown", "_text", "_unify"],
+    *["_arguments", "_evaluate", "_extras", "_input", "_memory", "_pushdown", "_sort_key", "_text", "_unify"],
     *["_discover", "_filter", "_html", "_partial_eval", "_polars_predicate", "_tensors", "_write"],
     *["_explain", "_projection", "_reader"],
     *["_file", "_fragment"],

@@ -4,7 +4,7 @@
 //! | file | FORMAT.md |
 //! |---|---|
 //! | `cursor` | section 1, conventions: integers, varints, texts |
-//! | `trailer`, `footer`, `section`, `features`, `summary`, `sort_order`, `chunk_statistics` | section 2, the file: header, sections, footer, trailer |
+//! | `trailer`, `footer`, `footer_parts`, `section`, `features`, `summary`, `sort_order`, `chunk_statistics` | section 2, the file: header, sections, footer, trailer |
 //! | `schema` | section 3 |
 //! | `column_index`, `zone_map` | section 5 |
 //! | `block`, `shared_dictionary` | section 6 |
@@ -38,6 +38,7 @@ mod column_index;
 mod cursor;
 mod features;
 mod footer;
+mod footer_parts;
 mod node;
 mod schema;
 mod section;
@@ -55,7 +56,8 @@ pub(crate) use column_index::{
 };
 pub(crate) use cursor::{Cursor, put_prefixed, put_varint};
 pub(crate) use features::{BitSet, DERIVED_COLUMNS, Features};
-pub(crate) use footer::{Footer, FooterParts, IndexEntry, Metadata};
+pub(crate) use footer::{Footer, IndexEntry, Metadata};
+pub(crate) use footer_parts::FooterParts;
 pub(crate) use node::TreeSize;
 pub use node::{Node, NodeRef};
 pub(crate) use schema::{UnknownType, check_type, decode_schema, encode_schema};

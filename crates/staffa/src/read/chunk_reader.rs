@@ -16,13 +16,14 @@ use super::File;
 use super::cache::{BlockSource, Entry, Item, OpenBlock};
 use super::column_builder::{ColumnBuilder, OutputLayout};
 use super::decoded::decode_block;
+use super::domain::check_domain;
 use super::slots::BlockSize;
 use crate::arrow::Leaf;
-use crate::decode::{Block, SharedDictionary, decode_all, for_decoder};
+use crate::decode::{Block, SharedDictionary};
 use crate::error::{Error, Place, Result};
 use crate::format::block::{self, Parsed};
 use crate::format::{BlockEntry, ChunkEntry, PartEntry, verify_checksum};
-use crate::values::{DecodedLeaf, Physical, PhysicalType};
+use crate::values::{DecodedLeaf, PhysicalType};
 
 /// The reader of one column chunk.
 pub(crate) struct ChunkReader<'f> {
@@ -372,35 +373,9 @@ impl<'b> BlockRange<'_, 'b> {
         let open =
             |references: Vec<_>| Block::open(block, self.shared, &references, self.file.opener());
         let opened = references.ok_or_else(unlike).and_then(open);
-        let checked = opened.and_then(|block| self.check_domain(i, &block).map(|()| block));
+        let checked = opened
+            .and_then(|block| check_domain(self.leaf, self.entries.get(i), &block).map(|()| block));
         checked.map_err(|e| e.at(|p| self.name(p, i)))
-    }
-
-    /// Refuses values that are none of the column's type, where the bounds of the block leave it open.
-    fn check_domain(&self, i: usize, block: &Block<'_>) -> Result<()> {
-        let domain = self.leaf.domain;
-        let entry = self.entries.get(i);
-        let (Some(entry), Some(decoder)) = (entry, &block.values) else {
-            return Ok(());
-        };
-        if domain.is_settled(&entry.zone, entry.values) {
-            return Ok(());
-        }
-        let valid = block.validity.as_ref().filter(|_| !block.compacted);
-        let outside = for_decoder!(decoder,
-            words(decoder) => {
-                let words = decode_all(decoder.as_ref())?;
-                domain.first_outside(Physical::values(&words), valid)
-            },
-            bits(_decoder) => None,
-            bytes(_decoder) => None,
-        );
-        outside.map_or(Ok(()), |row| {
-            let expected = domain.expected();
-            Err(Error::corrupt(format!(
-                "{expected} expected, found another one at value {row} of the block"
-            )))
-        })
     }
 
     /// Names the place of an error in block `i` of the range.

@@ -11,11 +11,13 @@
     clippy::panic
 )]
 
+mod codecs;
 #[path = "../common/mod.rs"]
 mod common;
 mod damaged;
 mod declared;
 mod forged;
+mod later;
 mod rules;
 mod sealed;
 
