@@ -241,7 +241,8 @@ class File:
     @property
     def unknown_columns(self) -> list[str]:
         """The names of columns whose type this release does not know, in a file of a later one. They have type null in
-        `schema`; all other columns can be read."""
+        `schema`; all other columns can be read.
+        """
         return self._file.unknown_columns
 
     def to_table(

@@ -104,7 +104,8 @@ def write_table(
 
     Raises:
         InvalidArgumentError: The data is no table; a column, profile or encoding is unknown; an encoding cannot hold a
-            value, which the message names; a row breaks the order in `sort_order`; a maximum error is not positive or for a column without floats.
+            value, or a value is out of the range of its type, which the message names; a row breaks the order in
+            `sort_order`; a maximum error is not positive or for a column without floats.
         UnsupportedError: The format cannot hold the type of a column; nothing is written.
         OSError: An error of the system.
 
