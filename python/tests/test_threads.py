@@ -23,7 +23,7 @@ TABLE = pa.table({"a": np.random.default_rng(1).integers(0, 1000, 20_000), "s": 
 
 
 def write(path: Path) -> Any:
-    return _staffa.write_table(TABLE, path, "balanced", [], "scan", [], [], [], None, [], None, None, True, True)
+    return _staffa.write_table(TABLE, path, "balanced", [], "scan", [], [], [], None, [], [], False, None, None, True, True)
 
 
 CALLS: dict[str, Callable[[Path], Any]] = {
