@@ -214,6 +214,7 @@ impl<K: Key> Coder<K> {
 }
 
 /// The hash of a key.
-pub(super) fn hash_of<K: Key>(key: K) -> u64 {
+#[inline]
+pub(crate) fn hash_of<K: Key>(key: K) -> u64 {
     K::hash(key.gist())
 }

@@ -100,6 +100,11 @@ impl<'a> Stats<'a> {
             })
     }
 
+    /// The codes, where they were computed.
+    pub(crate) fn known_codes(&self) -> Option<&Coded> {
+        self.coded.get()?.as_ref()
+    }
+
     /// Codes of the distinct values, counted exactly; `None` where three quarters or more of the
     /// values are distinct.
     pub fn dictionary(&self) -> Option<&Coded> {

@@ -10,7 +10,7 @@ use crate::format::{BitSet, Bounds, ChunkSummary, Summary, ZoneMap};
 use crate::read::{ChunkReader, File, OutputLayout};
 use crate::values::Values;
 use crate::write::chunk_statistics::sum_of;
-use crate::write::summary::{BlockSummary, LeafSummary};
+use crate::write::summary::{BlockSummary, LeafSummary, Sketch};
 
 /// What the values of a block say.
 pub(super) struct FoundBlock {
@@ -48,7 +48,14 @@ impl<'f> FoundStatistics<'f> {
                 let present = Some(values).filter(|values| !values.is_empty());
                 let (kind, none) = (spec.kind, BitSet::default());
                 Ok(FoundBlock {
-                    summary: BlockSummary::of(present, kind, entry.values, none),
+                    // Estimates of distinct values are not verified.
+                    summary: BlockSummary::of(
+                        present,
+                        Some(Sketch::default()),
+                        kind,
+                        entry.values,
+                        none,
+                    ),
                     zone: ZoneMap::of(values, kind, nulls),
                     sum: with_sum.then(|| sum_of(values, kind)).flatten(),
                 })

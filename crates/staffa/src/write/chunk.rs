@@ -7,11 +7,13 @@
 //! finish   trees -> blocks -> decoded and compared -> EncodedChunk
 //! ```
 
+use std::sync::OnceLock;
+
 use rayon::prelude::*;
 
 use super::block_input::{BlockInput, block_inputs};
 use super::shared_dictionary::{ChunkCodes, Sharing, share};
-use super::summary::BlockSummary;
+use super::summary::{BlockSummary, Sketch};
 use super::verify::Verifier;
 use crate::decode::SharedDictionary;
 use crate::encode::{Chooser, Hint, Profile, Rules, Stats};
@@ -58,6 +60,8 @@ pub(crate) struct ChosenChunk<'a> {
 /// A block whose encodings are chosen.
 pub(crate) struct ChosenBlock<'a> {
     pub input: BlockInput<'a>,
+    /// Of its distinct values, where choosing found them.
+    pub sketch: Option<Sketch>,
     pub trees: Trees,
 }
 
@@ -121,12 +125,17 @@ pub(crate) fn choose<'a>(
         None => ChunkCodes::of(&inputs),
     };
     let chooser = options.chooser();
+    let sketches: Vec<OnceLock<Sketch>> = inputs.iter().map(|_| OnceLock::new()).collect();
     let mut nodes = trees_like_first(&inputs, chooser, |i, values, chooser| {
         let stats = match &codes {
             Some(codes) => codes.stats(i, values, options.kind)?,
             None => Stats::new(values, options.kind),
         };
-        chooser.choose(values, &stats)
+        let node = chooser.choose(values, &stats);
+        if let Some((codes, sketch)) = stats.known_codes().zip(sketches.get(i)) {
+            let _ = sketch.set(Sketch::of_distinct(values, &codes.firsts));
+        }
+        node
     })?;
     let (dictionary, sharing) = share(&inputs, codes.as_ref(), &mut nodes, options)?;
     let mut shared: Vec<Vec<u8>> = dictionary.into_iter().collect();
@@ -138,16 +147,17 @@ pub(crate) fn choose<'a>(
             tokens.as_strings().contents().len(),
         ));
     }
-    let block = |(input, values): (BlockInput<'a>, Option<Node>)| {
+    let block = |((input, sketch), values): ((BlockInput<'a>, OnceLock<Sketch>), _)| {
         let validity = input.validity.as_ref();
         let validity = validity.map(|valid| validity_tree(valid, options.rules.excluded));
         let validity = validity.transpose()?;
         Ok(ChosenBlock {
             input,
+            sketch: sketch.into_inner(),
             trees: Trees { values, validity },
         })
     };
-    let blocks = inputs.into_par_iter().zip(nodes).map(block);
+    let blocks = inputs.into_par_iter().zip(sketches).zip(nodes).map(block);
     Ok(ChosenChunk {
         options,
         ty: array.values.physical_type(),
@@ -366,7 +376,13 @@ impl ChosenChunk<'_> {
             checksum: checksum(&bytes),
             string_bytes: input.string_bytes(self.ty).unwrap_or(0),
             zone,
-            summary: BlockSummary::of(input.values(), self.options.kind, input.len, encodings),
+            summary: BlockSummary::of(
+                input.values(),
+                block.sketch.clone(),
+                self.options.kind,
+                input.len,
+                encodings,
+            ),
             bytes,
         })
     }

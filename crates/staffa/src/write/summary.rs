@@ -2,10 +2,9 @@
 
 use std::cmp::Ordering;
 
-use staffa_kernels::U256;
-
+use crate::encode::hash_of;
 use crate::format::{BitSet, Bounds, Summary, ZoneMap};
-use crate::values::{Kind, Strings, Values};
+use crate::values::{Kind, Strings, Values, for_values};
 
 /// Most hashes that a sketch keeps: exact for fewer distinct values, else off by 6% (standard
 /// deviation).
@@ -14,63 +13,36 @@ const SKETCH: usize = 256;
 /// The smallest hashes of the values: an estimate of how many are distinct, which does not depend
 /// on their order or on how they are cut into blocks (Bar-Yossef and others, RANDOM 2002).
 #[derive(Debug, Clone, Default)]
-pub(super) struct Sketch {
+pub(crate) struct Sketch {
     /// Ascending, without repeats.
     hashes: Vec<u64>,
 }
 
 impl Sketch {
-    /// The sketch of some values.
+    /// Of some values.
     fn of(values: Values<'_>) -> Self {
-        let mut sketch = Self::default();
-        match values {
-            Values::Bits(bits) => {
+        let hashes = for_values!(values,
+            words(words) => smallest_of(words.iter().map(|word| hash_of(*word))),
+            bits(bits) => {
                 let ones = bits.count_ones();
-                let seen = [(0, ones < bits.len()), (1, ones > 0)];
+                let seen = [(0u8, ones < bits.len()), (1, ones > 0)];
                 let seen = seen.into_iter().filter(|(_, seen)| *seen);
-                sketch.add_all(seen.map(|(bit, _)| hash_word(bit)));
-            }
-            Values::U8(words) => sketch.add_all(words.iter().map(|w| hash_word((*w).into()))),
-            Values::U16(words) => sketch.add_all(words.iter().map(|w| hash_word((*w).into()))),
-            Values::U32(words) => sketch.add_all(words.iter().map(|w| hash_word((*w).into()))),
-            Values::U64(words) => sketch.add_all(words.iter().map(|w| hash_word(*w))),
-            Values::U128(words) => {
-                let hash = |w: &u128| hash_word(hash_word(*w as u64) ^ (*w >> 64) as u64);
-                sketch.add_all(words.iter().map(hash));
-            }
-            Values::U256(words) => {
-                let hash = |w: &U256| w.0.iter().fold(0, |hash, part| hash_word(hash ^ part));
-                sketch.add_all(words.iter().map(hash));
-            }
-            Values::Bytes(strings) => sketch.add_all(strings.iter().map(hash_bytes)),
-        }
-        sketch
+                smallest_of(seen.map(|(bit, _)| hash_of(bit)))
+            },
+            bytes(strings) => smallest_of(strings.iter().map(hash_of)),
+        );
+        Self { hashes }
     }
 
-    fn add_all(&mut self, hashes: impl Iterator<Item = u64>) {
-        // Most values were seen lately, or their hash is above all that are kept. What a slot holds at
-        // first is no hash of its own.
-        let mut seen: [u64; SKETCH] = std::array::from_fn(|i| !(i as u64));
-        let mut new = Vec::with_capacity(2 * SKETCH);
-        let mut most = u64::MAX;
-        for hash in hashes {
-            let Some(slot) = seen.get_mut(hash as usize % SKETCH) else {
-                continue;
-            };
-            if hash > most || *slot == hash {
-                continue;
-            }
-            *slot = hash;
-            new.push(hash);
-            if new.len() == 2 * SKETCH {
-                smallest(&mut new);
-                if let Some(largest) = new.get(SKETCH - 1) {
-                    most = *largest;
-                }
-            }
-        }
-        self.hashes.extend(new);
-        smallest(&mut self.hashes);
+    /// Of values whose distinct ones stand in these rows.
+    pub(super) fn of_distinct(values: Values<'_>, rows: &[u32]) -> Self {
+        let rows = rows.iter().map(|row| *row as usize);
+        let hashes = for_values!(values,
+            words(words) => smallest_of(rows.filter_map(|row| words.get(row)).map(|word| hash_of(*word))),
+            bits(_) => return Self::of(values),
+            bytes(strings) => smallest_of(rows.map(|row| hash_of(strings.get(row)))),
+        );
+        Self { hashes }
     }
 
     /// Adds the values of another sketch.
@@ -99,16 +71,32 @@ fn smallest(hashes: &mut Vec<u64>) {
     hashes.truncate(SKETCH);
 }
 
-/// A hash that no two words share: the low half mixed into the high one, then
-/// multiplied by an odd number (Fibonacci hashing: Knuth, volume 3, section 6.4).
-fn hash_word(word: u64) -> u64 {
-    let word = word ^ 0x5851_f42d_4c95_7f2d;
-    let mixed = word ^ word.rotate_left(32) ^ word.rotate_left(11);
-    mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-fn hash_bytes(bytes: &[u8]) -> u64 {
-    twox_hash::XxHash3_64::oneshot(bytes)
+/// The smallest of some hashes.
+fn smallest_of(hashes: impl Iterator<Item = u64>) -> Vec<u64> {
+    const ROOM: usize = 4 * SKETCH;
+    // Most values were seen lately, or their hash is above all that are kept. What a slot holds at
+    // first is no hash of its own.
+    let mut seen: [u64; SKETCH] = std::array::from_fn(|i| !(i as u64));
+    let mut kept = Vec::with_capacity(ROOM);
+    let mut most = u64::MAX;
+    hashes.for_each(|hash| {
+        if hash > most {
+            return;
+        }
+        let Some(slot) = seen.get_mut(hash as usize % SKETCH) else {
+            return;
+        };
+        if std::mem::replace(slot, hash) == hash {
+            return;
+        }
+        if kept.len() == ROOM {
+            smallest(&mut kept);
+            most = kept.get(SKETCH - 1).map_or(most, |largest| *largest);
+        }
+        kept.push(hash);
+    });
+    smallest(&mut kept);
+    kept
 }
 
 /// A value by which others are ordered.
@@ -229,20 +217,23 @@ pub(crate) struct BlockSummary {
 }
 
 impl BlockSummary {
-    /// Of the values of a block, `None` where it has none, and its rows, NULLs included.
+    /// Of the values of a block, `None` where it has none, and its rows, NULLs included; `sketch`
+    /// where it is known.
     pub(crate) fn of(
         values: Option<Values<'_>>,
+        sketch: Option<Sketch>,
         kind: Kind,
         rows: usize,
         encodings: BitSet,
     ) -> Self {
+        let distinct = sketch.or_else(|| values.map(Sketch::of));
         let width = |values: &Values<'_>| match values {
             Values::Bits(_) => rows.div_ceil(8),
             Values::Bytes(strings) => strings.contents().len(),
             words => rows * words.physical_type().width_bytes().unwrap_or(0),
         };
         Self {
-            distinct: values.map_or_else(Sketch::default, Sketch::of),
+            distinct: distinct.unwrap_or_default(),
             order: values.map(|values| Order::of(values, kind)),
             decoded_bytes: values.as_ref().map_or(0, width) as u64,
             encodings,
@@ -324,6 +315,7 @@ mod tests {
         for values in blocks {
             let block = BlockSummary::of(
                 Some(Values::U32(values)),
+                None,
                 Kind::Signed,
                 values.len(),
                 BitSet::default(),
