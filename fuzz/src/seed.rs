@@ -257,7 +257,14 @@ fn text(number: i64) -> String {
 
 /// A value's bytes of fixed width; floats have few decimals.
 fn word(ty: &DataType, number: i64, width: usize) -> Vec<u8> {
-    let wide = i128::from(number);
+    let wide = match ty {
+        // Values out of the domains of these types are refused by the writer.
+        DataType::Time32(_) | DataType::Time64(_) => i128::from(number).rem_euclid(86_400),
+        DataType::Date64 => i128::from(number >> 28) * 86_400_000,
+        DataType::Decimal32(..) => i128::from(number) % 1_000_000_000,
+        DataType::Decimal64(..) => i128::from(number) % 1_000_000_000_000_000_000,
+        _ => i128::from(number),
+    };
     match ty {
         DataType::Float64 => (number as f64 / 100.0).to_le_bytes().to_vec(),
         DataType::Float32 => (number as f32 / 100.0).to_le_bytes().to_vec(),

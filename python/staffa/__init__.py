@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from staffa._pandas import read_pandas, write_pandas
     from staffa._polars import scan_polars, write_polars
     from staffa._reader import Reader
-    from staffa._reports import LeafStatistics
+    from staffa._reports import ChunkStatistics, LeafStatistics
+    from staffa._sort_key import SortKey
     from staffa._sql import sql
     from staffa._staffa import __version__
     from staffa._write import Encoding, encodings, write_table
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from staffa._writer import Writer, WriteSummary
 
 __all__ = [
+    "ChunkStatistics",
     "CorruptError",
     "Dataset",
     "DatasetSummary",
@@ -61,6 +63,7 @@ __all__ = [
     "LimitError",
     "MissingExtraError",
     "Reader",
+    "SortKey",
     "StaffaError",
     "TruncatedError",
     "UnsupportedError",
@@ -96,7 +99,8 @@ _MODULES = {
     "_pandas": ["read_pandas", "write_pandas"],
     "_polars": ["scan_polars", "write_polars"],
     "_reader": ["Reader"],
-    "_reports": ["LeafStatistics"],
+    "_reports": ["ChunkStatistics", "LeafStatistics"],
+    "_sort_key": ["SortKey"],
     "_sql": ["sql"],
     "_staffa": ["__version__"],
     "_write": ["Encoding", "encodings", "write_table"],

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypedDict
 
 from staffa._arguments import whole_number
+from staffa._sort_key import SortKey
 from staffa.errors import InvalidArgumentError
 
 Profile = Literal["fast", "balanced", "small"]
@@ -22,6 +23,8 @@ class WriteOptions(TypedDict, total=False):
     without: Iterable[str]
     edition: Literal["core-1"] | None
     metadata: Mapping[str, str | bytes] | None
+    sort_order: Iterable[str | SortKey]
+    chunk_statistics: bool
     row_group_rows: int | None
     threads: int | None
     relate: bool
@@ -49,6 +52,8 @@ def checked(options: WriteOptions) -> dict[str, Any]:
         "max_error": _bounds(options.get("max_error")),
         "without": _listed(options.get("without", ())),
         "edition": edition,
+        "sort_order": _sort_keys(options.get("sort_order", ())),
+        "chunk_statistics": bool(options.get("chunk_statistics", False)),
         "row_group_rows": whole_number("row_group_rows", options.get("row_group_rows"), 1),
         "threads": whole_number("threads", options.get("threads"), 1),
         "relate": bool(options.get("relate", True)),
@@ -62,6 +67,13 @@ def _listed(without: Any) -> list[str]:
     if names is None or not all(isinstance(name, str) for name in names):
         raise InvalidArgumentError(f"without must list names of encodings, found {without!r}")
     return names
+
+
+def _sort_keys(given: Any) -> list[str]:
+    keys = None if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    if keys is None or not all(isinstance(key, (str, SortKey)) for key in keys):
+        raise InvalidArgumentError(f"sort_order must list columns, as in ['day', 'city desc'], found {given!r}")
+    return [str(key) for key in keys]
 
 
 def _names(argument: str, given: Any, what: str) -> list[tuple[str, str]]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from staffa import _staffa
 from staffa._explain import Explain, Why
 from staffa._html import of_closed, of_file
+from staffa._sort_key import SortKey
 from staffa.errors import InvalidArgumentError
 
 
@@ -35,6 +36,24 @@ class LeafStatistics:
     """Whether they never increase."""
     sources: list[str]
     """The paths of the columns from which this one is derived."""
+
+
+@dataclass(frozen=True)
+class ChunkStatistics:
+    """What the end of a file says of a chunk: a column, or a leaf of a nested column, of one row group."""
+
+    path: str
+    """The name of the column, or the path of the leaf."""
+    row_group: int
+    nulls: int
+    min: str | None
+    """At most the smallest value, as text; None if unknown."""
+    max: str | None
+    """At least the largest value, as text; None if unknown."""
+    sum: str | None
+    """The exact sum of the values without NULLs, as text, for integers, decimals and durations."""
+    decoded_bytes: int
+    """The size of all values in memory, without offsets and validity."""
 
 
 class OpenFile(Protocol):
@@ -70,6 +89,35 @@ class Reports:
         ('x', 1, '1', '3', 2)
         """
         return [LeafStatistics(**leaf) for leaf in json.loads(self._file.statistics())]
+
+    def chunk_statistics(self: OpenFile) -> list[ChunkStatistics]:
+        """Statistics of every column and row group, from the end of the file alone; empty if the writer was not asked
+        for them.
+
+        >>> staffa.write_table(pa.table({"x": range(6)}), "x.staffa", row_group_rows=3, chunk_statistics=True).rows
+        6
+        >>> [(chunk.row_group, chunk.max, chunk.sum) for chunk in staffa.open("x.staffa").chunk_statistics()]
+        [(0, '2', '3'), (1, '5', '12')]
+        """
+        return [ChunkStatistics(**chunk) for chunk in json.loads(self._file.chunk_statistics())]
+
+    @property
+    def sort_order(self: OpenFile) -> list[SortKey]:
+        """The columns by which the rows are sorted, if the writer was told; it has checked the order.
+
+        >>> staffa.write_table(pa.table({"x": [3, 2, None]}), "x.staffa", sort_order=["x desc"]).rows
+        3
+        >>> staffa.open("x.staffa").sort_order
+        [SortKey(column='x', descending=True, nulls_first=False)]
+        """
+        return [SortKey(**key) for key in json.loads(self._file.sort_order())]
+
+    @property
+    def unknown_columns(self: OpenFile) -> list[str]:
+        """The names of columns whose type this release does not know, in a file of a later one. They have type null in
+        `schema`; all other columns can be read.
+        """
+        return self._file.unknown_columns
 
     def explain(self: OpenFile) -> Explain:
         """The encodings of each column. `print` shows the trees.

@@ -117,6 +117,16 @@ class File:
     def id(self) -> bytes | None:
         """A hash of the file, of 16 bytes."""
 
+    def sort_order(self) -> str:
+        """The columns by which the rows are sorted, as JSON."""
+
+    @property
+    def unknown_columns(self) -> list[str]:
+        """The names of columns whose type this release does not know."""
+
+    def chunk_statistics(self) -> str:
+        """The statistics of every chunk, as JSON."""
+
     def statistics(self) -> str:
         """The statistics of every leaf column, as JSON."""
 
@@ -146,6 +156,8 @@ class Writer:
         max_error: list[tuple[str, float]],
         without: list[str],
         edition: str | None,
+        sort_order: list[str],
+        chunk_statistics: bool,
         row_group_rows: int | None,
         threads: int | None,
         relate: bool,

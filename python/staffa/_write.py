@@ -12,6 +12,7 @@ import pyarrow as pa
 from staffa import _staffa
 from staffa._input import as_batches
 from staffa._options import Profile
+from staffa._sort_key import SortKey
 from staffa._writer import Writer, WriteSummary
 
 
@@ -50,6 +51,8 @@ def write_table(
     without: Iterable[str] = (),
     edition: Literal["core-1"] | None = None,
     metadata: Mapping[str, str | bytes] | None = None,
+    sort_order: Iterable[str | SortKey] = (),
+    chunk_statistics: bool = False,
     row_group_rows: int | None = None,
     threads: int | None = None,
     relate: bool = True,
@@ -81,6 +84,11 @@ def write_table(
         edition: Only encodings of this edition, for readers that have no others: "core-1" leaves out compression
             codecs. By default all.
         metadata: Keys and values to store with the table, which `File.metadata` returns; strings are stored as UTF-8.
+        sort_order: The columns by which the rows are sorted, as in `["day", "city desc nulls first"]`: the file says
+            so, and a row that breaks the order is an error. Numbers, booleans, times, strings and binaries; -0.0 and
+            0.0 are equal, NaN is above all numbers, strings are compared by their bytes.
+        chunk_statistics: Store NULLs, bounds, the sum of integers and decimals, and decoded bytes of every column and
+            row group, which `File.chunk_statistics` returns.
         row_group_rows: Maximum number of rows per row group; by default 1,048,576, fewer for wide rows.
         threads: Threads to encode with; by default all that the process may use.
         relate: Derive columns from reference columns if that is smaller; a read of a derived column also reads its
@@ -93,7 +101,8 @@ def write_table(
 
     Raises:
         InvalidArgumentError: The data is no table; a column, profile or encoding is unknown; an encoding cannot hold a
-            value, which the message names; a maximum error is not positive or for a column without floats.
+            value, or a value is out of the range of its type, which the message names; a row breaks the order in
+            `sort_order`; a maximum error is not positive or for a column without floats.
         UnsupportedError: The format cannot hold the type of a column; nothing is written.
         OSError: An error of the system.
 
@@ -122,6 +131,8 @@ def write_table(
         without=without,
         edition=edition,
         metadata=metadata,
+        sort_order=sort_order,
+        chunk_statistics=chunk_statistics,
         row_group_rows=row_group_rows,
         threads=threads,
         relate=relate,

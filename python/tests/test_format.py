@@ -5,6 +5,7 @@ import datetime
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import staffa
 
@@ -102,6 +103,44 @@ def test_an_edition_leaves_codecs_out(tmp_path):
         staffa.write_table(table, path, edition="core-1", encodings={"x": "pco"})
     with pytest.raises(staffa.InvalidArgumentError, match=r"no edition is called .core-9.; there are core-1"):
         staffa.write_table(table, path, edition="core-9")
+
+
+def test_the_sort_order_is_checked_and_kept(tmp_path):
+    path = tmp_path / "t.staffa"
+    table = pa.table({"a": [1, 1, 2], "b": ["y", "x", None]})
+    keys = [staffa.SortKey("a"), staffa.SortKey("b", descending=True)]
+    staffa.write_table(table, path, sort_order=["a", "b desc"])
+    assert staffa.open(path).sort_order == keys
+    staffa.write_table(table, path, sort_order=keys)
+    assert staffa.open(path).sort_order == keys
+    assert staffa.open(path).inspect()["sort_order"][1]["column"] == "b"
+    with pytest.raises(staffa.InvalidArgumentError, match="row 1 is out of the declared order"):
+        staffa.write_table(table, path, sort_order=["a", "b"])
+    for wrong in ["a", [3], None]:
+        with pytest.raises(staffa.InvalidArgumentError, match="sort_order must list columns"):
+            staffa.write_table(table, path, sort_order=wrong)
+
+
+def test_chunks_have_statistics(tmp_path):
+    path = tmp_path / "t.staffa"
+    table = pa.table({"a": pa.array([1.25, None, 3.5], pa.float64()), "b": [1, 2, 2**62]})
+    staffa.write_table(table, path, row_group_rows=2, chunk_statistics=True)
+    found = [(c.path, c.row_group, c.nulls, c.sum) for c in staffa.open(path).chunk_statistics()]
+    assert found == [("a", 0, 1, None), ("a", 1, 0, None), ("b", 0, 0, "3"), ("b", 1, 0, str(2**62))]
+    staffa.write_table(table, path)
+    assert staffa.open(path).chunk_statistics() == []
+    assert staffa.open(path).unknown_columns == []
+
+
+def test_field_ids_of_parquet_are_kept(tmp_path):
+    inner = pa.field("c", pa.int32(), metadata={"PARQUET:field_id": "3"})
+    field = pa.field("a", pa.struct([inner]), metadata={"PARQUET:field_id": "2"})
+    table = pa.table([pa.array([{"c": 1}], field.type)], schema=pa.schema([field]))
+    parquet.write_table(table, tmp_path / "t.parquet")
+    staffa.write_table(parquet.ParquetFile(tmp_path / "t.parquet").read(), tmp_path / "t.staffa")
+    found = staffa.read_table(tmp_path / "t.staffa").schema.field("a")
+    assert found.metadata[b"PARQUET:field_id"] == b"2"
+    assert found.type.field("c").metadata[b"PARQUET:field_id"] == b"3"
 
 
 def test_field_ids_are_kept(tmp_path):

@@ -21,6 +21,7 @@ ORDER = [
         "_memory",
         "_options",
         "_pushdown",
+        "_sort_key",
         "_text",
         "_unify",
     ],

@@ -256,6 +256,22 @@ impl File {
         self.0.id().map(|id| PyBytes::new(py, &id))
     }
 
+    /// The columns by which the rows are sorted, as JSON.
+    fn sort_order(&self, py: Python<'_>) -> PyResult<String> {
+        run(py, || reports::to_json(&self.0.sort_order()?))
+    }
+
+    /// The names of columns whose type this release does not know.
+    #[getter]
+    fn unknown_columns(&self) -> Vec<&str> {
+        self.0.unknown_columns()
+    }
+
+    /// The statistics of every chunk, as JSON.
+    fn chunk_statistics(&self, py: Python<'_>) -> PyResult<String> {
+        run(py, || reports::to_json(&self.0.chunk_statistics()?))
+    }
+
     /// The statistics of every leaf column, as JSON.
     fn statistics(&self, py: Python<'_>) -> PyResult<String> {
         run(py, || reports::to_json(&self.0.statistics()?))

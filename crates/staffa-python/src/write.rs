@@ -23,7 +23,7 @@ pub(crate) struct Writer {
 impl Writer {
     /// Starts a file with this schema.
     #[new]
-    #[pyo3(signature = (path, schema, profile, column_profiles, access, encodings, max_error, without, edition, row_group_rows, threads, relate, verify, overwrite))]
+    #[pyo3(signature = (path, schema, profile, column_profiles, access, encodings, max_error, without, edition, sort_order, chunk_statistics, row_group_rows, threads, relate, verify, overwrite))]
     #[expect(
         clippy::too_many_arguments,
         reason = "the keyword arguments of the Python function"
@@ -39,6 +39,8 @@ impl Writer {
         max_error: Vec<(String, f64)>,
         without: Vec<String>,
         edition: Option<String>,
+        sort_order: Vec<String>,
+        chunk_statistics: bool,
         row_group_rows: Option<usize>,
         threads: Option<usize>,
         relate: bool,
@@ -56,6 +58,8 @@ impl Writer {
             options.max_error = max_error;
             options.without = without;
             options.edition = edition.map(|name| name.parse()).transpose()?;
+            options.sort_order = sort_order.iter().map(|key| key.parse()).collect::<Result<_>>()?;
+            options.chunk_statistics = chunk_statistics;
             options.row_group_rows = row_group_rows.unwrap_or(options.row_group_rows);
             options.threads = threads;
             options.relate = relate;

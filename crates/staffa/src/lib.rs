@@ -85,11 +85,11 @@ pub use encode::{Access, Profile};
 pub use encodings::edition::Edition;
 pub use encodings::{EncodingInfo, list as encodings};
 pub use error::{Error, Place, Result};
-pub use format::FORMAT_VERSION;
+pub use format::{FORMAT_VERSION, SortKey};
 pub use inspect::{
-    BlockExplain, BlockInfo, ChunkInfo, ColumnExplain, ColumnWhy, Considered, EncodingTree,
-    Inspection, LeafInfo, LeafRequirement, LeafStatistics, PartInfo, RelationWhy, RowGroupInfo,
-    SharedExplain, SharedWhy, VerifyReport,
+    BlockExplain, BlockInfo, ChunkInfo, ChunkStatistics, ColumnExplain, ColumnWhy, Considered,
+    EncodingTree, Inspection, LeafInfo, LeafRequirement, LeafStatistics, PartInfo, RelationWhy,
+    RowGroupInfo, SharedExplain, SharedWhy, VerifyReport,
 };
 pub use limits::{Cancel, Limits, retained_memory, set_retained_memory};
 pub use predicate::{Compare, Literal, Predicate};

@@ -12,6 +12,8 @@
 )]
 
 mod common;
+#[path = "golden/examples.rs"]
+mod examples;
 
 use std::collections::HashMap;
 use std::fs;

@@ -62,6 +62,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     for (key, value) in &inspection.metadata {
         writeln!(out, "{}: {}", printable(key), printable(value))?;
     }
+    if !inspection.sort_order.is_empty() {
+        let keys = inspection.sort_order.iter().map(ToString::to_string);
+        let keys = keys.collect::<Vec<_>>().join(", ");
+        writeln!(out, "sorted by {}", printable(&keys))?;
+    }
     row_groups(&mut out, &inspection)?;
     columns(&mut out, &file, &inspection)?;
     if args.blocks || args.column.column.is_some() {

@@ -26,6 +26,9 @@ pub(crate) struct Args {
     read: ReadOptions,
 }
 
+/// Key of a field's metadata: the number of a type that this release does not know.
+const UNKNOWN_TYPE: &str = "staffa.unknown_type";
+
 pub(crate) fn run(args: &Args) -> Result<()> {
     let dataset = Dataset::open(&args.files, &args.read)?;
     let fields = dataset.schema.fields();
@@ -50,6 +53,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 fn list(field: &Field, depth: usize, rows: &mut Vec<Vec<String>>) {
     let children = children(field.data_type());
     let data_type = match field.data_type() {
+        DataType::Null if field.metadata().contains_key(UNKNOWN_TYPE) => {
+            format!("unknown type {}", field.metadata()[UNKNOWN_TYPE])
+        }
         DataType::Struct(_) => "Struct".to_string(),
         DataType::List(_) => "List".to_string(),
         DataType::LargeList(_) => "LargeList".to_string(),

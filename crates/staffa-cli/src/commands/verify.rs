@@ -107,8 +107,15 @@ fn check_edition(file: &File, edition: Edition, path: &Path) -> Result<()> {
 }
 
 fn sentence(report: &VerifyReport, time: Duration) -> String {
+    let unknown = match report.unknown_columns.as_slice() {
+        [] => String::new(),
+        columns => format!(
+            ", not decoded, as their types are unknown: {}",
+            columns.join(", ")
+        ),
+    };
     format!(
-        "ok, {} in {} of {}, {} read, {} decoded, {}",
+        "ok, {} in {} of {}, {} read, {} decoded, {}{unknown}",
         counted(report.rows, "row"),
         counted(report.blocks, "block"),
         counted(report.leaves, "column"),

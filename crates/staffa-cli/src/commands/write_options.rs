@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use staffa::{Access, Edition, Profile};
+use staffa::{Access, Edition, Profile, SortKey};
 
 use super::column_value;
 use crate::error::{Failure, Result};
@@ -38,6 +38,13 @@ pub(super) struct StaffaOptions {
     /// Store a key and its value with the table (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     metadata: Vec<(String, String)>,
+    /// Columns by which the input is sorted, as in `day,name desc nulls first`; a row that breaks the
+    /// order is an error
+    #[arg(long, value_name = "KEYS", value_delimiter = ',')]
+    sorted_by: Vec<SortKey>,
+    /// Store NULLs, bounds, sum and decoded bytes of every chunk
+    #[arg(long)]
+    chunk_statistics: bool,
     /// Maximum number of rows per row group
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     row_group_rows: Option<u64>,
@@ -68,6 +75,8 @@ impl StaffaOptions {
         options.edition = self.edition;
         let bytes = |(key, value): &(String, String)| (key.clone(), value.clone().into_bytes());
         options.metadata = self.metadata.iter().map(bytes).collect();
+        options.sort_order.clone_from(&self.sorted_by);
+        options.chunk_statistics = self.chunk_statistics;
         options.threads = self.threads();
         options.relate = !self.no_relate;
         options.verify = !self.no_verify;
@@ -90,6 +99,8 @@ impl StaffaOptions {
             ("--without", !self.without.is_empty()),
             ("--edition", self.edition.is_some()),
             ("--metadata", !self.metadata.is_empty()),
+            ("--sorted-by", !self.sorted_by.is_empty()),
+            ("--chunk-statistics", self.chunk_statistics),
             ("--row-group-rows", self.row_group_rows.is_some()),
             ("--no-relate", self.no_relate),
             ("--no-verify", self.no_verify),

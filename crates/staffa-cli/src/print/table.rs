@@ -1,6 +1,7 @@
 //! Tables in the terminal. The widths of columns are those of the first rows, so that any number of
 //! rows can be printed.
 
+use std::fmt::{self, Write as _};
 use std::io::{IsTerminal, Write, stdout};
 
 use arrow_array::RecordBatch;
@@ -20,6 +21,24 @@ const CELL_WIDTH: (usize, usize) = (48, 120);
 const OUT_OF_RANGE: &str = "(out of range)";
 /// The longest name of a type.
 const TYPE_CHARS: usize = 24;
+
+/// The longest text of a value that is looked at, more than fills any cell.
+const CELL_BYTES: usize = 8 << 10;
+
+/// The start of a text; what goes on is an error, so that nobody writes it.
+#[derive(Default)]
+struct Start(String);
+
+impl fmt::Write for Start {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = text.floor_char_boundary(CELL_BYTES - self.0.len().min(CELL_BYTES));
+        self.0.push_str(text.get(..end).unwrap_or_default());
+        if end < text.len() {
+            return Err(fmt::Error);
+        }
+        Ok(())
+    }
+}
 
 /// Prints batches of one schema below one header.
 pub(crate) struct TablePrinter {
@@ -133,15 +152,17 @@ impl TablePrinter {
         } else {
             CELL_WIDTH.1
         };
-        let row = |row| {
-            let cells = formatters.iter();
-            cells
-                .map(|column| {
-                    let text = column.value(row).try_to_string();
-                    shortened(&printable(text.as_deref().unwrap_or(OUT_OF_RANGE)), width)
-                })
-                .collect()
+        let cell = |column: &ArrayFormatter<'_>, row| {
+            let mut start = Start::default();
+            // An error says that the rest was left out, as a list may have two billion items; with
+            // nothing before it, that a value is out of range.
+            let text = match write!(start, "{}", column.value(row)) {
+                Err(_) if start.0.is_empty() => OUT_OF_RANGE,
+                _ => &start.0,
+            };
+            shortened(&printable(text), width)
         };
+        let row = |row| formatters.iter().map(|column| cell(column, row)).collect();
         Ok((0..batch.num_rows()).map(row).collect())
     }
 
@@ -250,6 +271,25 @@ mod tests {
         assert!(
             text.ends_with("(1 of 2 columns do not fit; --columns a,b selects columns)\n"),
             "{text}"
+        );
+    }
+
+    #[test]
+    fn a_value_without_end_is_cut() {
+        use arrow_array::{FixedSizeListArray, NullArray};
+
+        let items: ArrayRef = Arc::new(NullArray::new(i32::MAX as usize));
+        let item = Arc::new(Field::new("item", DataType::Null, true));
+        let list = FixedSizeListArray::try_new(item, i32::MAX, items, None).unwrap();
+        let batch = RecordBatch::try_from_iter([("n", Arc::new(list) as ArrayRef)]).unwrap();
+        let mut out = Vec::new();
+        let mut printer = TablePrinter::with_width(&batch.schema(), None);
+        printer.print(&mut out, &batch).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let last = text.lines().last().unwrap();
+        assert!(
+            last.starts_with("[NULL, NULL") && last.ends_with('…'),
+            "{last}"
         );
     }
 }

@@ -360,3 +360,22 @@ fn an_edition_is_written_and_verified() {
         .fails(2, &["--edition is for Staffa output"]);
     assert!(!program.path("wrong.staffa").exists() && !program.path("wrong.parquet").exists());
 }
+
+#[test]
+fn the_order_of_rows_is_declared_and_checked() {
+    let program = Program::new();
+    fs::write(program.path("t.csv"), "a,b\n1,y\n1,x\n2,z\n").unwrap();
+    program
+        .run("convert -q t.csv t.staffa --sorted-by a,b-desc")
+        .fails(2, &["b-desc"]);
+    program
+        .run("convert -q t.csv t.staffa --sorted-by a --chunk-statistics")
+        .succeeds();
+    let inspected = program.run("inspect t.staffa --json").json();
+    assert_eq!(inspected["sort_order"][0]["column"], "a");
+    assert_eq!(inspected["columns"][0]["chunks"][0]["sum"], "4");
+    program.run("verify t.staffa").succeeds();
+    program
+        .run("convert -q --force t.csv t.staffa --sorted-by a,b")
+        .fails(2, &["row 1 is out of the declared order"]);
+}

@@ -11,14 +11,15 @@ use arrow_buffer::{
     ArrowNativeType, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer,
 };
 use arrow_schema::DataType;
-use staffa_kernels::{PlainStrings, rising_offsets, text_array};
+use staffa_kernels::{PlainStrings, cast_slice, rising_offsets, text_array};
 
 use super::assemble::unlike;
 use super::build;
 use super::build::{boolean_buffer, refused, scalars};
+use super::domain::Domain;
 use super::layout::{MOST_ITEMS, physical};
 use crate::error::{Error, Result};
-use crate::values::{DecodedValues, PhysicalType};
+use crate::values::{Bitmap, DecodedValues, PhysicalType, Values};
 
 /// The words, which must be of this width.
 pub(super) fn words(values: DecodedValues, expected: PhysicalType) -> Result<Buffer> {
@@ -109,11 +110,36 @@ fn primitive<T: ArrowPrimitiveType>(
     let Some((width, _)) = physical(ty) else {
         return Err(unlike(ty));
     };
-    Ok(Arc::new(build::primitive::<T>(
-        ty,
-        scalars(words(values, width)?)?,
-        nulls,
-    )?))
+    let words = words(values, width)?;
+    check_domain(ty, &words, nulls.as_ref())?;
+    Ok(Arc::new(build::primitive::<T>(ty, scalars(words)?, nulls)?))
+}
+
+/// Refuses dates that are no whole days and decimals of 256 bits with too many digits, which no bounds
+/// of a block settle.
+fn check_domain(ty: &DataType, words: &Buffer, nulls: Option<&NullBuffer>) -> Result<()> {
+    let domain = Domain::of(ty);
+    let values = match domain {
+        Domain::WholeDays => cast_slice(words).map(Values::U64),
+        Domain::WideDigits(_) => cast_slice(words).map(Values::U256),
+        _ => return Ok(()),
+    };
+    let values = values.ok_or_else(|| Error::internal("misaligned words"))?;
+    let Some(mut row) = domain.first_outside(values, None) else {
+        return Ok(());
+    };
+    if let Some(nulls) = nulls {
+        let valid = nulls.inner();
+        let valid = Bitmap::from_bytes(valid.values(), valid.offset(), valid.len());
+        match domain.first_outside(values, Some(&valid)) {
+            Some(found) => row = found,
+            None => return Ok(()),
+        }
+    }
+    let expected = domain.expected();
+    Err(Error::corrupt(format!(
+        "{expected} expected, found another one at value {row}"
+    )))
 }
 
 /// Offsets of the width of `O`, never decreasing, within the contents.
@@ -192,6 +218,18 @@ fn bytes<T: ByteArrayType>(
     GenericByteArray::<T>::try_new(offsets, data, nulls).map_err(refused)
 }
 
+/// `rows * width` zeros, which take memory only where they are written.
+fn zeros(rows: usize, width: usize) -> Result<MutableBuffer> {
+    let refused = || Error::limit(format!("no memory for {rows} values of {width} bytes"));
+    let bytes = rows.checked_mul(width).filter(|all| *all <= MOST_ITEMS);
+    let bytes = bytes.ok_or_else(refused)?;
+    // Arrow's buffers abort where there is no memory: asked for before.
+    let mut probe = Vec::<u8>::new();
+    probe.try_reserve_exact(bytes).map_err(|_| refused())?;
+    drop(probe);
+    Ok(MutableBuffer::from_len_zeroed(bytes))
+}
+
 fn fixed_binary(size: i32, values: DecodedValues, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
     let rows = values.len();
     let strings = bytes::<LargeBinaryType>(values, None)?;
@@ -206,22 +244,17 @@ fn fixed_binary(size: i32, values: DecodedValues, nulls: Option<NullBuffer>) -> 
         strings.values().slice_with_length(first, rows * width)
     } else {
         // Values under a NULL may have any length.
-        let mut data = MutableBuffer::new(0);
-        for (row, string) in (0..rows).map(|row| (row, strings.value(row))) {
-            match nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
-                true if rows.checked_mul(width).is_none_or(|all| all > MOST_ITEMS) => {
-                    return Err(Error::limit(format!(
-                        "{rows} values of {width} bytes in one row group"
-                    )));
-                }
-                true => data.extend_zeros(width),
-                false if string.len() == width => data.extend_from_slice(string),
-                false => {
-                    return Err(Error::corrupt(format!(
-                        "row {row}: {width} bytes expected, found {}",
-                        string.len()
-                    )));
-                }
+        let is_null = |row| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+        let mut wrong = (0..rows).map(|row| (row, strings.value(row).len()));
+        if let Some((row, found)) = wrong.find(|(row, len)| *len != width && !is_null(*row)) {
+            return Err(Error::corrupt(format!(
+                "row {row}: {width} bytes expected, found {found}"
+            )));
+        }
+        let mut data = zeros(rows, width)?;
+        for (row, value) in data.chunks_exact_mut(width.max(1)).enumerate() {
+            if !is_null(row) {
+                value.copy_from_slice(strings.value(row));
             }
         }
         data.into()

@@ -42,7 +42,9 @@ use std::ops::Range;
 use arrow_schema::{DataType, Schema};
 
 use self::planner::Planner;
+use super::domain::Domain;
 use crate::error::{Error, Result};
+use crate::format::UnknownType;
 use crate::values::{Kind, PhysicalType};
 
 /// Most items of the lists of a column in a row group, and most rows of runs and NULLs, which need
@@ -64,6 +66,8 @@ pub(crate) struct Layout {
 pub(crate) enum Node {
     /// Nothing but NULLs: no leaf.
     Null,
+    /// A type that this release does not know: the column is not read.
+    Unknown,
     /// Words, bits or byte strings, with their validity.
     Leaf(usize),
     /// List, large list, their views, map.
@@ -108,6 +112,10 @@ pub(crate) enum Node {
 
 /// One leaf column.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts of a leaf, each asked by itself"
+)]
 pub(crate) struct Leaf {
     /// Unique name for messages: see the module.
     pub path: String,
@@ -126,11 +134,23 @@ pub(crate) struct Leaf {
     /// Whether it is a whole column by itself, one value per row: its blocks can be read by row
     /// range.
     pub flat: bool,
+    /// Which words are values of its type.
+    pub domain: Domain,
+    /// Whether its values have a sum that means something: integers, decimals and durations.
+    pub has_sum: bool,
+    /// The type's tag, where this release does not know it: the leaf is not read.
+    pub unknown: Option<u8>,
 }
 
 impl Layout {
     /// The layout of `schema`; unions, and two columns of one name, are refused.
     pub(crate) fn new(schema: &Schema) -> Result<Self> {
+        Self::of_file(schema, &[], 0)
+    }
+
+    /// The layout of a file's schema, some columns of which have unknown types, and which should have
+    /// `leaves` leaves in all.
+    pub(crate) fn of_file(schema: &Schema, unknown: &[UnknownType], leaves: usize) -> Result<Self> {
         // Tables of 10,000 columns are opened often: allocate once.
         let columns = schema.fields().len();
         let mut planner = Planner::default();
@@ -151,10 +171,15 @@ impl Layout {
             leaves: Vec::new(),
             starts,
         };
+        let mut unknown = unknown.iter().peekable();
         for (column, field) in schema.fields().iter().enumerate() {
             planner.column = column;
             let first = planner.leaves.len();
-            let node = planner.node(field.data_type(), field.name())?;
+            let mut node = planner.node(field.data_type(), field.name())?;
+            if let Some(found) = unknown.next_if(|unknown| unknown.column == column) {
+                planner.make_unknown(first, field.name(), found, leaves)?;
+                node = Node::Unknown;
+            }
             if let (Node::Leaf(_), Some(leaf)) = (&node, planner.leaves.get_mut(first)) {
                 leaf.flat = true;
             }

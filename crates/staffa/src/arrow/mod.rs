@@ -19,6 +19,7 @@ mod assemble_leaf;
 pub(crate) mod build;
 mod concat;
 mod dictionaries;
+mod domain;
 mod layout;
 mod shred;
 mod shred_leaf;
@@ -30,6 +31,7 @@ pub(crate) use assemble::{assemble, assemble_within, reads_views, with_string_vi
 pub(crate) use assemble_leaf::leaf_array;
 pub(crate) use build::boolean_buffer;
 pub(crate) use concat::concat;
+pub(crate) use domain::Domain;
 pub(crate) use layout::{Layout, Leaf, Node, unknown_column};
 pub(crate) use shred::shred;
 pub(crate) use take::take;

@@ -5,7 +5,7 @@ use std::fmt;
 use super::Encoding;
 use crate::decode::{AnyDecoder, OpenContext, Registry};
 use crate::error::{Error, Result};
-use crate::format::NodeRef;
+use crate::format::{BitSet, NodeRef};
 use crate::values::{Kind, PhysicalType};
 
 /// Encodings, in the order of trial among equals.
@@ -52,16 +52,17 @@ impl Pool {
             .collect()
     }
 
-    /// The set of these encodings, one bit per id, for the user to exclude.
-    pub(crate) fn excluded(&self, names: &[String]) -> Result<u64> {
-        names.iter().try_fold(0, |all, name| {
+    /// The set of these encodings, for the user to exclude.
+    pub(crate) fn excluded(&self, names: &[String]) -> Result<BitSet> {
+        names.iter().try_fold(BitSet::default(), |mut all, name| {
             let encoding = self.by_name(name)?;
             if [self.plain.info().id, self.plain_bits.info().id].contains(&encoding.info().id) {
                 return Err(Error::invalid(format!(
                     "{name} cannot be left out: it holds what nothing else does"
                 )));
             }
-            Ok(all | 1 << encoding.info().id)
+            all.insert(encoding.info().id);
+            Ok(all)
         })
     }
 }

@@ -1,6 +1,7 @@
 //! The rules of a tree: which encodings may be chosen, and how many are tried.
 
 use super::{Access, Availability, Encoding, Pool, Profile};
+use crate::format::BitSet;
 
 /// What a tree may be made of: the same for all its nodes.
 #[derive(Debug, Clone, Copy)]
@@ -13,8 +14,8 @@ pub(crate) struct Rules {
     pub access: Access,
     /// Whether floats are rounded to a bound on the error.
     pub rounded: bool,
-    /// Encodings that the user excludes, one bit per id.
-    pub excluded: u64,
+    /// Encodings that the user excludes.
+    pub excluded: BitSet,
     /// Estimates that are encoded, at most.
     pub tries: usize,
 }
@@ -27,7 +28,7 @@ impl Rules {
             profile,
             access: Access::Scan,
             rounded: false,
-            excluded: 0,
+            excluded: BitSet::default(),
             tries: match profile {
                 Profile::Fast => 1,
                 Profile::Balanced => 3,
@@ -39,7 +40,7 @@ impl Rules {
     /// Whether an encoding may be chosen without being requested.
     pub(super) fn allow(&self, encoding: &dyn Encoding) -> bool {
         let info = encoding.info();
-        if self.excluded >> info.id & 1 == 1 {
+        if self.excluded.contains(info.id) {
             return false;
         }
         match info.availability {

@@ -3,6 +3,9 @@
 
 use std::io::{self, Read};
 
+use ::brotli::enc::StandardAlloc;
+use ::brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
+
 use super::codec::Codec;
 use crate::encode::{Availability, Chooser, Info};
 use crate::error::Result;
@@ -44,17 +47,35 @@ fn compress(bytes: &[u8], chooser: &Chooser<'_>) -> Result<Option<Vec<u8>>> {
     Ok(compressed.ok().map(|_| out))
 }
 
+/// One stream by RFC 7932, whose windows are of 16 MiB at the most, and no byte behind it.
 fn decompress(bytes: &[u8], out: &mut [u8]) -> std::result::Result<usize, String> {
-    let mut stream = ::brotli::Decompressor::new(bytes, 4096);
-    let mut filled = 0;
-    // Ends with the stream, or with the places.
-    while let Some(rest) = out.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match stream.read(rest).map_err(|e| e.to_string())? {
-            0 => break,
-            read => filled += read,
+    let alloc = StandardAlloc::default;
+    let mut state = BrotliState::new_strict(alloc(), alloc(), alloc());
+    let (mut left, mut read) = (bytes.len(), 0);
+    let (mut room, mut written, mut total) = (out.len(), 0, 0);
+    let result = BrotliDecompressStream(
+        &mut left,
+        &mut read,
+        bytes,
+        &mut room,
+        &mut written,
+        out,
+        &mut total,
+        &mut state,
+    );
+    match result {
+        BrotliResult::ResultSuccess if left == 0 => Ok(written),
+        BrotliResult::ResultSuccess => Err(format!(
+            "one stream of Brotli expected, found {left} bytes behind it"
+        )),
+        BrotliResult::NeedsMoreOutput => Err(format!(
+            "a stream of Brotli of {} bytes expected, found more",
+            out.len()
+        )),
+        BrotliResult::NeedsMoreInput | BrotliResult::ResultFailure => {
+            Err("a whole stream of Brotli expected".to_owned())
         }
     }
-    Ok(filled)
 }
 
 crate::conformance!(BROTLI);

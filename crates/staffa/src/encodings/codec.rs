@@ -6,6 +6,7 @@
 //! byte strings: payload = the compressed contents | child: lengths (u32)
 //! ```
 //!
+//! The payload is one frame, block or stream of the codec and nothing else; of no bytes it is empty.
 //! A block is decompressed whole at open: a point read costs the block.
 
 use std::borrow::Cow;
@@ -33,7 +34,7 @@ pub struct Codec {
     pub(super) compress: Compress,
     /// As `compress`, faster, with about as many bytes: for estimates.
     pub(super) weigh: Compress,
-    /// Decompresses into `out`; returns the bytes written, or why it cannot.
+    /// Decompresses exactly one frame into `out`; returns the bytes written, or why it cannot.
     pub(super) decompress: fn(&[u8], &mut [u8]) -> std::result::Result<usize, String>,
 }
 
@@ -122,6 +123,9 @@ fn encode(
         ),
         words => (word_bytes(words), vec![]),
     };
+    if bytes.is_empty() {
+        return node(codec, values, Vec::new(), children);
+    }
     match compress(bytes, chooser)? {
         Some(payload) => node(codec, values, payload, children),
         None => Ok(None),
@@ -135,6 +139,14 @@ fn open<'a>(
 ) -> Result<AnyDecoder<'a>> {
     let plain = |bytes: usize, cx: &mut OpenContext<'a>| {
         cx.budget.take(bytes as u64, "decompressed bytes")?;
+        corrupt_if!(
+            node.payload.is_empty() != (bytes == 0),
+            "{bytes} bytes compressed expected, found a payload of {}",
+            node.payload.len()
+        );
+        if bytes == 0 {
+            return Ok(Cow::Owned(Vec::new()));
+        }
         let mut out = vec![0; bytes];
         let found = decompress(node.payload, &mut out).map_err(Error::corrupt)?;
         corrupt_if!(

@@ -269,6 +269,8 @@ impl<'a, T: Integer> Entries<'a, T> {
         let entries = self.entries.all()?;
         let starts = self.starts.as_ref().map(LazyWords::all).transpose()?;
         if others * 8 > out.len() {
+            // Every start is checked, once.
+            self.firsts()?;
             match starts {
                 Some(starts) if !gather(starts, group, place) => {
                     return Err(no_group(group, starts.len()));

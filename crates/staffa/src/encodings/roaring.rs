@@ -10,6 +10,9 @@
 use super::prelude::*;
 use roaring::RoaringBitmap;
 
+/// The cookie of a bitmap without containers of runs.
+const NO_RUNS: u32 = 12346;
+
 /// See the [module](self).
 pub struct Roaring;
 
@@ -68,6 +71,12 @@ impl Encoding for Roaring {
             "{} bytes behind the Roaring bitmap",
             rest.len()
         );
+        let declared = cardinality(node.payload.get(1..).unwrap_or_default())?;
+        corrupt_if!(
+            declared != set.len(),
+            "{declared} positions expected, found {}",
+            set.len()
+        );
         let (len, end) = (node.len, set.max().map_or(0, |max| max as usize + 1));
         corrupt_if!(
             end > len,
@@ -79,6 +88,26 @@ impl Encoding for Roaring {
             .for_each(|position| bits.set(position as usize, stored));
         Ok(AnyDecoder::Bits(Box::new(bits)))
     }
+}
+
+/// Positions of a Roaring bitmap by the descriptions of its containers: the library does not compare
+/// them with the runs.
+fn cardinality(bitmap: &[u8]) -> Result<u64> {
+    let mut cursor = Cursor::new(bitmap);
+    let cookie = cursor.u32()?;
+    let containers = if cookie == NO_RUNS {
+        cursor.u32()?
+    } else {
+        let containers = (cookie >> 16) + 1;
+        cursor.bytes(containers.div_ceil(8) as usize)?;
+        containers
+    };
+    let mut positions = 0;
+    for _ in 0..containers {
+        cursor.u16()?;
+        positions += u64::from(cursor.u16()?) + 1;
+    }
+    Ok(positions)
 }
 
 crate::conformance!(Roaring);

@@ -25,9 +25,7 @@ pub static ZSTD: Codec = Codec {
     },
     compress,
     weigh: |bytes, _| Ok(::zstd::bulk::compress(bytes, ESTIMATED).ok()),
-    decompress: |bytes, out| {
-        ::zstd::bulk::decompress_to_buffer(bytes, out).map_err(|e| e.to_string())
-    },
+    decompress,
 };
 
 fn compress(bytes: &[u8], chooser: &Chooser<'_>) -> Result<Option<Vec<u8>>> {
@@ -51,6 +49,25 @@ fn compress(bytes: &[u8], chooser: &Chooser<'_>) -> Result<Option<Vec<u8>>> {
         }
     }
     Ok(encoder.finish().ok())
+}
+
+/// First bytes of a frame; a skippable frame has others.
+const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Zstd itself would pass over skippable frames, and decompress one frame after another.
+fn decompress(bytes: &[u8], out: &mut [u8]) -> std::result::Result<usize, String> {
+    if !bytes.starts_with(&MAGIC) {
+        return Err("a frame of Zstandard expected".to_owned());
+    }
+    let frame = ::zstd::zstd_safe::find_frame_compressed_size(bytes)
+        .map_err(|code| ::zstd::zstd_safe::get_error_name(code).to_owned())?;
+    if frame != bytes.len() {
+        let behind = bytes.len() - frame.min(bytes.len());
+        return Err(format!(
+            "one frame expected, found {behind} bytes behind it"
+        ));
+    }
+    ::zstd::bulk::decompress_to_buffer(bytes, out).map_err(|e| e.to_string())
 }
 
 crate::conformance!(ZSTD);

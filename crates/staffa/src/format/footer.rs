@@ -3,15 +3,15 @@
 
 use arrow_schema::Schema;
 use bytes::Bytes;
-use twox_hash::xxhash3_128::Hasher;
 
 use super::section::{
-    self, FEATURES, FILE_ID, INDEXES, METADATA, SCHEMA, SUMMARIES, Section, TABLE, WRITER,
+    self, CHUNK_STATISTICS, FEATURES, FILE_ID, INDEXES, METADATA, SCHEMA, SORT_ORDER, SUMMARIES,
+    Section, TABLE, WRITER,
 };
 use super::trailer::{Trailer, check_header};
 use super::{
-    Cursor, Features, HEADER_BYTES, Store, Summary, TRAILER_BYTES, checksum, decode_schema,
-    encode_schema, put_prefixed, put_varint, summary, verify_checksum,
+    ChunkSummary, Cursor, Features, HEADER_BYTES, SortKey, Store, Summary, TRAILER_BYTES,
+    UnknownType, chunk_statistics, decode_schema, sort_order, summary, verify_checksum,
 };
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -37,6 +37,8 @@ pub(crate) struct Footer {
     /// Of every leaf.
     pub leaves: Vec<IndexEntry>,
     pub schema: Schema,
+    /// The columns of types that this release does not know.
+    pub unknown: Vec<UnknownType>,
     pub features: Features,
     pub writer: String,
     /// A hash of all bytes before the section; zeros where the file has no id.
@@ -47,88 +49,8 @@ pub(crate) struct Footer {
     pub offset: u64,
 }
 
-/// What a writer puts behind the column indexes.
-#[derive(Debug)]
-pub(crate) struct FooterParts<'a> {
-    pub row_groups: &'a [u32],
-    pub leaves: &'a [IndexEntry],
-    pub schema: &'a Schema,
-    pub features: &'a Features,
-    pub summaries: &'a [Summary],
-    pub metadata: &'a Metadata,
-    pub writer: &'a str,
-}
-
 /// Bytes of the first read, at the end of a file: the sections of some hundred columns.
 const TAIL_BYTES: u64 = 8 << 10;
-
-impl FooterParts<'_> {
-    /// Bytes of sections, footer and trailer; `hasher` has seen all bytes of the file before them.
-    pub(crate) fn write(&self, mut hasher: Hasher) -> Result<Vec<u8>> {
-        let (mut features, mut schema) = (Vec::new(), Vec::new());
-        self.features.write(self.leaves.len(), &mut features);
-        encode_schema(self.schema, &mut schema)?;
-        // What opening needs lies next to the footer.
-        let mut parts = vec![
-            (SUMMARIES, false, summary::write(self.summaries)),
-            (METADATA, false, write_metadata(self.metadata)),
-            (WRITER, false, self.writer.as_bytes().to_vec()),
-            (FEATURES, true, features),
-            (TABLE, true, self.table()),
-            (INDEXES, true, self.indexes()),
-            (SCHEMA, true, schema),
-        ];
-        parts.retain(|(id, ..)| *id != METADATA || !self.metadata.is_empty());
-        for (_, _, bytes) in &parts {
-            hasher.write(bytes);
-        }
-        let id = hasher.finish_128().to_le_bytes().to_vec();
-        parts.push((FILE_ID, false, id));
-        let section = |(id, must_understand, bytes): &(u64, bool, Vec<u8>)| Section {
-            id: *id,
-            must_understand: *must_understand,
-            offset: 0,
-            bytes: bytes.len() as u64,
-            checksum: checksum(bytes),
-        };
-        let sections: Vec<Section> = parts.iter().map(section).collect();
-        let mut footer = Vec::new();
-        section::write(&sections, &mut footer);
-        let mut out: Vec<u8> = parts.into_iter().flat_map(|(_, _, bytes)| bytes).collect();
-        out.extend_from_slice(&footer);
-        Trailer::write(&footer, &mut out);
-        Ok(out)
-    }
-
-    fn table(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        put_varint(&mut out, self.row_groups.len() as u64);
-        for rows in self.row_groups {
-            put_varint(&mut out, u64::from(*rows));
-        }
-        out
-    }
-
-    fn indexes(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        for leaf in self.leaves {
-            put_varint(&mut out, leaf.gap);
-            put_varint(&mut out, leaf.bytes);
-            out.extend(leaf.checksum.to_le_bytes());
-        }
-        out
-    }
-}
-
-fn write_metadata(metadata: &Metadata) -> Vec<u8> {
-    let mut out = Vec::new();
-    put_varint(&mut out, metadata.len() as u64);
-    for (key, value) in metadata {
-        put_prefixed(&mut out, key.as_bytes());
-        put_prefixed(&mut out, value);
-    }
-    out
-}
 
 impl Footer {
     /// Reads and checks trailer, footer and the sections that opening needs. The header, which says
@@ -181,7 +103,7 @@ impl Footer {
 
     fn parse(needed: &NeededSections<'_>, end: u64, limits: &Limits) -> Result<Self> {
         let row_groups = needed.parse(TABLE, |bytes| read_table(bytes, limits))?;
-        let schema = needed.parse(SCHEMA, |bytes| {
+        let (schema, unknown) = needed.parse(SCHEMA, |bytes| {
             let mut cursor = Cursor::new(bytes);
             let schema = decode_schema(&mut cursor, limits)?;
             cursor.finish("the schema").map(|()| schema)
@@ -204,6 +126,7 @@ impl Footer {
             row_groups,
             leaves,
             schema,
+            unknown,
             features,
             writer: needed.parse_if_there(WRITER, text)?.unwrap_or_default(),
             id: needed.parse_if_there(FILE_ID, id)?,
@@ -236,6 +159,26 @@ impl Footer {
         bytes
             .map(|bytes| summary::read(&bytes, self.leaves.len()))
             .transpose()
+    }
+
+    /// The statistics of all chunks, leaf by leaf; `None` where the file has none.
+    pub(crate) fn chunk_statistics(
+        &self,
+        store: &Store,
+        limits: &Limits,
+    ) -> Result<Option<Vec<ChunkSummary>>> {
+        let bytes = self.section(store, CHUNK_STATISTICS, limits)?;
+        let chunks = self.leaves.len() * self.row_groups.len();
+        bytes
+            .map(|bytes| chunk_statistics::read(&bytes, chunks))
+            .transpose()
+    }
+
+    /// The order of the rows; nothing where the file names none.
+    pub(crate) fn sort_order(&self, store: &Store, limits: &Limits) -> Result<Vec<SortKey>> {
+        let bytes = self.section(store, SORT_ORDER, limits)?;
+        let keys = bytes.map(|bytes| sort_order::read(&bytes, &self.schema));
+        keys.unwrap_or_else(|| Ok(Vec::new()))
     }
 
     /// The keys and values of the user.

@@ -4,7 +4,7 @@
 //! | file | FORMAT.md |
 //! |---|---|
 //! | `cursor` | section 1, conventions: integers, varints, texts |
-//! | `trailer`, `footer`, `section`, `features`, `summary` | section 2, the file: header, sections, footer, trailer |
+//! | `trailer`, `footer`, `footer_parts`, `section`, `features`, `summary`, `sort_order`, `chunk_statistics` | section 2, the file: header, sections, footer, trailer |
 //! | `schema` | section 3 |
 //! | `column_index`, `zone_map` | section 5 |
 //! | `block`, `shared_dictionary` | section 6 |
@@ -19,7 +19,7 @@
 //!            column chunk of leaf 0, of leaf 1, ...
 //!            chunk = shared dictionaries, blocks
 //! header   = "STFA" | format version: u16 | 0: u16
-//! sections = summaries | metadata | writer | features | table | column indexes | schema | file id
+//! sections = summaries | chunk statistics | sort order | metadata | writer | features | table | column indexes | schema | file id
 //! table    = row groups: varint | rows: varint * row groups
 //! column indexes = per leaf: (bytes between the index before and this one: varint | its bytes: varint | its CRC-32C: u32)
 //! metadata = count: varint | (key: text | value: bytes: varint, bytes) * count
@@ -33,29 +33,35 @@
 
 pub(crate) mod block;
 mod checksum;
+mod chunk_statistics;
 mod column_index;
 mod cursor;
 mod features;
 mod footer;
+mod footer_parts;
 mod node;
 mod schema;
 mod section;
 pub(crate) mod shared_dictionary;
+mod sort_order;
 mod store;
 mod summary;
 mod trailer;
 mod zone_map;
 
 pub(crate) use checksum::{checksum, verify_checksum};
+pub(crate) use chunk_statistics::ChunkSummary;
 pub(crate) use column_index::{
     BlockEntry, ChunkEntry, ColumnIndex, PartEntry, SMALL_CHUNK_BYTES, zone_of,
 };
 pub(crate) use cursor::{Cursor, put_prefixed, put_varint};
 pub(crate) use features::{BitSet, DERIVED_COLUMNS, Features};
-pub(crate) use footer::{Footer, FooterParts, IndexEntry, Metadata};
+pub(crate) use footer::{Footer, IndexEntry, Metadata};
+pub(crate) use footer_parts::FooterParts;
 pub(crate) use node::TreeSize;
 pub use node::{Node, NodeRef};
-pub(crate) use schema::{check_type, decode_schema, encode_schema};
+pub(crate) use schema::{UnknownType, check_type, decode_schema, encode_schema};
+pub use sort_order::SortKey;
 pub(crate) use store::Store;
 pub(crate) use summary::Summary;
 pub(crate) use trailer::check_header;

@@ -30,7 +30,12 @@ pub(crate) const METADATA: u64 = 6;
 /// A hash of all bytes before it.
 pub(crate) const FILE_ID: u64 = 7;
 
-/// Names of the sections by id. Those above [`FILE_ID`] are reserved: no release writes them yet.
+/// The order of the rows.
+pub(crate) const SORT_ORDER: u64 = 8;
+/// Statistics of every chunk.
+pub(crate) const CHUNK_STATISTICS: u64 = 9;
+
+/// Names of the sections by id. Those above [`CHUNK_STATISTICS`] are reserved: no release writes them yet.
 const NAMES: [&str; 14] = [
     "table",
     "schema",
@@ -74,7 +79,7 @@ impl Section {
 
     /// Whether this release reads it.
     fn is_known(&self) -> bool {
-        self.id <= FILE_ID
+        self.id <= CHUNK_STATISTICS
     }
 }
 

@@ -165,7 +165,7 @@ impl fmt::Display for EncodingTree {
 
 impl File {
     /// The trees of encodings of every leaf column, read from the blocks' headers; nothing is
-    /// decoded.
+    /// decoded. Nothing is known of the blocks of a column of unknown type.
     pub fn explain(&self) -> Result<Vec<ColumnExplain>> {
         let leaves = (0..self.footer().leaves.len()).into_par_iter();
         leaves.map(|leaf| self.explain_leaf(leaf)).collect()
@@ -174,7 +174,8 @@ impl File {
     pub(super) fn explain_leaf(&self, leaf: usize) -> Result<ColumnExplain> {
         let (index, spec) = (self.index(leaf)?, self.leaf(leaf)?);
         let (mut shared, mut blocks) = (Vec::new(), Vec::new());
-        for (row_group, chunk) in index.chunks.iter().enumerate() {
+        let known = index.chunks.iter().enumerate();
+        for (row_group, chunk) in known.filter(|_| spec.unknown.is_none()) {
             for part in &chunk.shared {
                 shared.push(self.explain_shared(leaf, row_group, chunk, part)?);
             }

@@ -6,7 +6,7 @@ use super::bounds::shown;
 use super::{column_name, decoded_bytes};
 use crate::error::Result;
 use crate::format::{
-    BlockEntry, ChunkEntry, FORMAT_VERSION, HEADER_BYTES, PartEntry, ZoneMap, zone_of,
+    BlockEntry, ChunkEntry, FORMAT_VERSION, HEADER_BYTES, PartEntry, SortKey, ZoneMap, zone_of,
 };
 use crate::read::File;
 
@@ -25,6 +25,8 @@ pub struct Inspection {
     pub metadata: BTreeMap<String, String>,
     /// Rows of the table.
     pub rows: u64,
+    /// The order of the rows, where the writer was told it.
+    pub sort_order: Vec<SortKey>,
     /// Bytes of sections, footer and trailer.
     pub footer_bytes: u64,
     /// Bytes of all column indexes.
@@ -63,7 +65,8 @@ pub struct LeafInfo {
     pub path: String,
     /// The top-level column it belongs to.
     pub column: String,
-    /// The physical type of its values: `u32`, `bytes`.
+    /// The physical type of its values: `u32`, `bytes`, `validity`; `unknown type 40` where this release
+    /// does not know the column's type.
     pub physical_type: String,
     /// Bytes of its chunks and its index.
     pub bytes: u64,
@@ -96,6 +99,8 @@ pub struct ChunkInfo {
     pub block_rows: u32,
     /// Its NULLs.
     pub nulls: u64,
+    /// The exact sum of its values, where the file has statistics of chunks.
+    pub sum: Option<String>,
     /// Its reference columns, where it is derived.
     pub told_by: Vec<String>,
     /// The parts that its blocks share.
@@ -140,9 +145,13 @@ impl File {
     pub fn inspect(&self) -> Result<Inspection> {
         let footer = self.footer();
         let leaves = 0..footer.leaves.len();
-        let columns: Vec<LeafInfo> = leaves
+        let mut columns: Vec<LeafInfo> = leaves
             .map(|leaf| self.leaf_info(leaf))
             .collect::<Result<_>>()?;
+        let chunks = columns.iter_mut().flat_map(|leaf| &mut leaf.chunks);
+        for (chunk, statistics) in chunks.zip(self.chunk_statistics()?) {
+            chunk.sum = statistics.sum;
+        }
         let mut first_row = 0;
         let row_group = |(i, rows): (usize, &u32)| {
             let chunks = || columns.iter().filter_map(|leaf| leaf.chunks.get(i));
@@ -175,6 +184,7 @@ impl File {
                 .map(|id| format!("{:032x}", u128::from_be_bytes(id))),
             metadata: metadata.map(text).collect(),
             rows: footer.rows,
+            sort_order: self.sort_order()?,
             footer_bytes: self.nbytes() - footer.offset,
             index_bytes,
             row_groups,
@@ -202,7 +212,10 @@ impl File {
         Ok(LeafInfo {
             path: spec.path.clone(),
             column: column_name(self.schema(), spec.column)?,
-            physical_type: spec.ty.map_or_else(|| "validity".to_owned(), ty),
+            physical_type: match spec.unknown {
+                Some(tag) => format!("unknown type {tag}"),
+                None => spec.ty.map_or_else(|| "validity".to_owned(), ty),
+            },
             bytes: index_bytes + chunk_bytes,
             decoded_bytes: decoded_bytes(spec, &contents),
             values: contents.iter().map(|c| c.values).sum(),
@@ -246,6 +259,7 @@ impl File {
             values: chunk.values,
             block_rows: content.block_rows,
             nulls: content.blocks.iter().map(|b| b.zone.nulls).sum(),
+            sum: None,
             told_by: self.references(chunk),
             shared_parts: chunk.shared.iter().map(part).collect(),
             blocks: chunk.blocks.iter().map(block).collect(),

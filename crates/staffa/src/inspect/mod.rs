@@ -3,16 +3,19 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod bounds;
+mod chunk_statistics;
 mod explain;
 mod info;
 mod requirements;
 mod statistics;
 mod verify;
+mod verify_statistics;
 mod why;
 
 use std::sync::Arc;
 
 use arrow_schema::Schema;
+pub use chunk_statistics::ChunkStatistics;
 pub use explain::{BlockExplain, ColumnExplain, EncodingTree, SharedExplain};
 pub use info::{BlockInfo, ChunkInfo, Inspection, LeafInfo, PartInfo, RowGroupInfo};
 pub use requirements::LeafRequirement;

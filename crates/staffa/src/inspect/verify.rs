@@ -2,14 +2,13 @@
 
 use rayon::prelude::*;
 
-use super::{decoded_bytes, with_present};
+use super::decoded_bytes;
+use super::verify_statistics::{FoundBlock, FoundStatistics};
 use crate::encodings::edition::name_of;
 use crate::error::{Error, Result};
-use crate::format::{
-    BitSet, HEADER_BYTES, ZoneMap, block, check_header, shared_dictionary, zone_of,
-};
-use crate::read::{ChunkReader, File, OutputLayout, RowRange, read_column};
-use crate::values::Values;
+use crate::format::{BitSet, HEADER_BYTES, SortKey, block, check_header, shared_dictionary};
+use crate::read::{ChunkReader, File, RowRange, read_column};
+use crate::write::sort_order::SortCheck;
 
 /// What [`File::verify`] has checked.
 #[derive(Debug, Clone, Default, serde::Serialize)]
@@ -26,6 +25,8 @@ pub struct VerifyReport {
     pub bytes: u64,
     /// Bytes the table takes in Arrow memory.
     pub decoded_bytes: u64,
+    /// Columns of types that this release does not know: of these only the checksums are checked.
+    pub unknown_columns: Vec<String>,
 }
 
 impl File {
@@ -39,35 +40,49 @@ impl File {
                 .section(self.store(), section.id, self.limits())?;
         }
         self.metadata()?;
-        let columns = 0..self.schema().fields().len();
-        columns
-            .clone()
-            .try_for_each(|column| self.check_encodings(std::iter::once(&column)))?;
+        let unknown = self.unknown_columns().into_iter().map(str::to_owned);
         let mut report = VerifyReport {
             rows: self.num_rows(),
             bytes: self.nbytes(),
+            unknown_columns: unknown.collect(),
             ..VerifyReport::default()
         };
-        let columns: Vec<usize> = (0..self.schema().fields().len()).collect();
+        let all = 0..self.schema().fields().len();
+        let (columns, unknown): (Vec<usize>, Vec<usize>) =
+            all.partition(|column| self.check_known(*column).is_ok());
+        self.check_columns(columns.iter())?;
+        let unknown = unknown
+            .into_iter()
+            .flat_map(|column| self.layout().leaves_of(column));
+        unknown
+            .collect::<Vec<usize>>()
+            .into_iter()
+            .try_for_each(|leaf| self.check_checksums(leaf))?;
+        let mut found = FoundStatistics::new(self)?;
         let mut done = 0;
         for (row_group, &rows) in self.footer().row_groups.iter().enumerate() {
             let check = |column: &usize| {
+                let mut chunks = Vec::new();
                 for leaf in self.layout().leaves_of(*column) {
                     ChunkReader::new(self, leaf, row_group)?.check_shared()?;
-                    self.check_zones(leaf, row_group)?;
+                    chunks.push((leaf, found.check_zones(leaf, row_group)?));
                     self.check_encodings_declared(leaf, row_group)?;
                 }
                 let rows = 0..rows as usize;
                 let range = RowRange { row_group, rows };
-                read_column(self, *column, self.schema(), &range, false).map(drop)
+                read_column(self, *column, self.schema(), &range, false).map(|_| chunks)
             };
-            columns.par_iter().try_for_each(check)?;
+            let chunks: Vec<Vec<(usize, Vec<FoundBlock>)>> =
+                columns.par_iter().map(check).collect::<Result<_>>()?;
+            for (leaf, blocks) in chunks.into_iter().flatten() {
+                found.add_chunk(leaf, row_group, &blocks)?;
+            }
             done += u64::from(rows);
             progress(done);
         }
         for leaf in 0..self.footer().leaves.len() {
             let (contents, spec) = (self.contents(leaf)?, self.leaf(leaf)?);
-            self.check_summary(leaf)?;
+            found.check_summary(leaf)?;
             report.leaves += 1;
             for chunk in &self.index(leaf)?.chunks {
                 report.blocks += chunk.blocks.len() as u64;
@@ -75,26 +90,48 @@ impl File {
             }
             report.decoded_bytes += decoded_bytes(spec, &contents);
         }
+        self.check_sort_order()?;
         Ok(report)
     }
 
-    /// Zone maps must hold for the values: a filter trusts them.
-    fn check_zones(&self, leaf: usize, row_group: usize) -> Result<()> {
-        let (chunk, spec) = (self.chunk(leaf, row_group)?, self.leaf(leaf)?);
-        let reader = ChunkReader::new(self, leaf, row_group)?;
-        for (i, entry) in chunk.blocks.iter().enumerate() {
-            let decoded = reader.decode(i..i + 1, OutputLayout::default())?;
-            let zone = |values: Values<'_>, nulls| Ok(ZoneMap::of(values, spec.kind, nulls));
-            let found = with_present(&decoded, zone)?;
-            if found.nulls != entry.zone.nulls || !entry.zone.bounds.hold(&found.bounds) {
-                let what = format!(
-                    "zone map around {:?}, that of its values, expected, found {:?}",
-                    found, entry.zone
-                );
-                let place = self.place(leaf, row_group);
-                return Err(Error::corrupt(what)
-                    .at(|p| (p.block, p.offset) = (Some(i), Some(entry.offset)))
-                    .at(place));
+    /// The rows must come in the order that the file names.
+    fn check_sort_order(&self) -> Result<()> {
+        let wrong = |e: Error| match e {
+            Error::InvalidArgument(what) => Error::corrupt(what),
+            other => other,
+        };
+        let keys = self.sort_order()?;
+        let known = |key: &&SortKey| !self.unknown_columns().contains(&key.column.as_str());
+        let keys: Vec<SortKey> = keys.iter().take_while(known).cloned().collect();
+        let mut check = SortCheck::new(&keys, self.schema(), self.layout()).map_err(wrong)?;
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let columns = keys.iter().map(|key| key.column.as_str());
+        for batch in self.scan().columns(columns).reader()? {
+            let place = |e: Error| e.at(|p| p.path = self.store().path().map(Into::into));
+            check.push(&batch?).map_err(wrong).map_err(place)?;
+        }
+        Ok(())
+    }
+
+    /// The checksums of a leaf whose type is not known.
+    fn check_checksums(&self, leaf: usize) -> Result<()> {
+        for (row_group, chunk) in self.index(leaf)?.chunks.iter().enumerate() {
+            let shared = chunk
+                .shared
+                .iter()
+                .map(|part| (part.offset, part.bytes, part.checksum));
+            let blocks = chunk.blocks.iter();
+            let blocks = blocks.map(|block| (block.offset, block.bytes, block.checksum));
+            for (offset, bytes, checksum) in shared.chain(blocks) {
+                self.part(
+                    offset,
+                    bytes,
+                    checksum,
+                    "a part of a column of unknown type",
+                )
+                .map_err(|e| e.at(self.place(leaf, row_group)))?;
             }
         }
         Ok(())
@@ -139,23 +176,6 @@ impl File {
             trees.for_each(|tree| tree.add_encodings(&mut used));
         }
         Ok(used)
-    }
-
-    /// The summary of a leaf must hold for its blocks.
-    fn check_summary(&self, leaf: usize) -> Result<()> {
-        let Some(summary) = self.summaries()?.get(leaf) else {
-            return Ok(());
-        };
-        let contents = self.contents(leaf)?;
-        let zone = zone_of(contents.iter().flat_map(|chunk| &chunk.blocks));
-        if summary.zone.nulls != zone.nulls || !summary.zone.bounds.hold(&zone.bounds) {
-            return Err(Error::corrupt(format!(
-                "a summary around {zone:?}, that of the blocks, expected, found {:?}",
-                summary.zone
-            ))
-            .at(|p| p.column = self.leaf(leaf).ok().map(|leaf| leaf.path.clone())));
-        }
-        Ok(())
     }
 
     /// Every byte must belong to exactly one part.

@@ -184,6 +184,7 @@ pub(super) fn field_and_node<'a>(
     schema: &'a Schema,
     column: usize,
 ) -> Result<(&'a Field, &'a Node)> {
+    file.check_known(column)?;
     let field = schema.fields().get(column);
     let found = field.zip(file.layout().fields.get(column));
     let (field, node) = found.ok_or_else(|| Error::internal(format!("no column {column}")))?;

@@ -16,6 +16,7 @@ use super::File;
 use super::cache::{BlockSource, Entry, Item, OpenBlock};
 use super::column_builder::{ColumnBuilder, OutputLayout};
 use super::decoded::decode_block;
+use super::domain::check_domain;
 use super::slots::BlockSize;
 use crate::arrow::Leaf;
 use crate::decode::{Block, SharedDictionary};
@@ -172,6 +173,7 @@ impl<'f> ChunkReader<'f> {
                      a column of as many values in the same blocks that is not derived itself expected"
                 )));
             }
+            self.file.check_reference(leaf)?;
             Ok(Self {
                 file: self.file,
                 leaf: self.file.leaf(leaf)?,
@@ -264,6 +266,7 @@ impl<'f> ChunkReader<'f> {
         let references = references.iter().zip(&source.references).map(parse);
         Ok(BlockRange {
             file: self.file,
+            leaf: self.leaf,
             first: blocks.start,
             entries: self.entries(blocks),
             blocks: own,
@@ -331,6 +334,7 @@ fn part_of(bytes: &[u8], offset: u64, len: u64) -> Result<&[u8]> {
 /// Neighbouring blocks, checked and parsed: each is opened on request, in any order, by any thread.
 pub(crate) struct BlockRange<'r, 'b> {
     file: &'r File,
+    leaf: &'r Leaf,
     /// Number of the first block in its chunk.
     first: usize,
     entries: &'r [BlockEntry],
@@ -369,7 +373,9 @@ impl<'b> BlockRange<'_, 'b> {
         let open =
             |references: Vec<_>| Block::open(block, self.shared, &references, self.file.opener());
         let opened = references.ok_or_else(unlike).and_then(open);
-        opened.map_err(|e| e.at(|p| self.name(p, i)))
+        let checked = opened
+            .and_then(|block| check_domain(self.leaf, self.entries.get(i), &block).map(|()| block));
+        checked.map_err(|e| e.at(|p| self.name(p, i)))
     }
 
     /// Names the place of an error in block `i` of the range.

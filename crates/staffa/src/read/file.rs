@@ -18,10 +18,9 @@ use super::cache::Cache;
 use super::leaf_index::{IndexSource, LeafIndex, LeafIndexes};
 use crate::arrow::{Layout, Leaf, unknown_column};
 use crate::decode::{Opener, get_or_try_init};
-use crate::encodings::edition::name_of;
-use crate::encodings::{POOL, opener};
+use crate::encodings::opener;
 use crate::error::{Error, Place, Result};
-use crate::format::{ChunkEntry, ColumnIndex, Footer, Store, Summary, verify_checksum};
+use crate::format::{ChunkEntry, ColumnIndex, Footer, SortKey, Store, Summary, verify_checksum};
 use crate::limits::Limits;
 
 /// An open file. Cheap to clone, and may be read from many threads at once.
@@ -84,11 +83,13 @@ impl File {
         let path = store.path().map(Path::to_owned);
         let open = || {
             let footer = Footer::read(&store, &limits)?;
-            let layout = Layout::new(&footer.schema).map_err(|e| match e {
+            let found = footer.leaves.len();
+            let layout = Layout::of_file(&footer.schema, &footer.unknown, found);
+            let layout = layout.map_err(|e| match e {
                 Error::InvalidArgument(what) => Error::corrupt(what),
                 other => other,
             })?;
-            let (expected, found) = (layout.leaves().len(), footer.leaves.len());
+            let expected = layout.leaves().len();
             if expected != found {
                 return Err(Error::corrupt(format!(
                     "{expected} leaves expected by the schema, found {found}"
@@ -112,6 +113,10 @@ impl File {
     }
 
     /// The table's schema, exactly as it was given to the writer.
+    ///
+    /// A column of a type that this release does not know has type null where that type is, and the
+    /// number of the type as `staffa.unknown_type` in the metadata of that field; it cannot be read:
+    /// see [`unknown_columns`](Self::unknown_columns).
     pub fn schema(&self) -> &SchemaRef {
         &self.inner.schema
     }
@@ -142,6 +147,13 @@ impl File {
         let metadata = self.footer().metadata(self.store(), self.limits());
         let place = |e: Error| e.at(|p| p.path = self.store().path().map(Path::to_owned));
         Ok(metadata.map_err(place)?.into_iter().collect())
+    }
+
+    /// The order of the rows that the writer was told, and has checked; nothing where it was told none.
+    /// Within each row group, too, the rows come in this order.
+    pub fn sort_order(&self) -> Result<Vec<SortKey>> {
+        let order = self.footer().sort_order(self.store(), self.limits());
+        order.map_err(|e| e.at(|p| p.path = self.store().path().map(Path::to_owned)))
     }
 
     /// A hash of the file, of 16 bytes: files of other bytes have another one. `None` where the
@@ -235,27 +247,6 @@ impl File {
         self.flat_leaf(column).is_some() || self.layout().leaves_of(column).is_empty()
     }
 
-    /// Refuses columns with encodings that this build does not have, by name.
-    pub(crate) fn check_encodings<'c>(
-        &self,
-        columns: impl Iterator<Item = &'c usize>,
-    ) -> Result<()> {
-        for leaf in columns.flat_map(|column| self.layout().leaves_of(*column)) {
-            let mut used = self.footer().features.encodings(leaf).numbers();
-            if let Some(id) = used.find(|id| POOL.by_id(*id).is_none()) {
-                return Err(Error::unsupported(format!(
-                    "the column needs {}, which this build does not have",
-                    name_of(id)
-                ))
-                .at(|p| {
-                    p.path = self.store().path().map(Path::to_owned);
-                    p.column = self.leaf(leaf).ok().map(|leaf| leaf.path.clone());
-                }));
-            }
-        }
-        Ok(())
-    }
-
     /// Positions of columns by name.
     pub(crate) fn column_positions<S: AsRef<str>>(&self, names: &[S]) -> Result<Vec<usize>> {
         const FEW: usize = 8;
@@ -276,7 +267,8 @@ impl File {
             } else {
                 search()
             };
-            found.ok_or_else(|| unknown_column(name, self.schema()))
+            let found = found.ok_or_else(|| unknown_column(name, self.schema()))?;
+            self.check_known(found).map(|()| found)
         };
         names.iter().map(position).collect()
     }
@@ -303,6 +295,8 @@ impl File {
         let Some(by) = chunk.equal() else {
             return Ok((leaf, chunk));
         };
+        self.check_reference(by)
+            .map_err(|e| e.at(self.place(leaf, row_group)))?;
         let (other, spec, reference) = (
             self.chunk_entry(by, row_group)?,
             self.leaf(leaf)?,

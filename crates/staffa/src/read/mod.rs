@@ -15,6 +15,7 @@ mod chunk_reader;
 mod column_builder;
 mod decoded;
 mod dictionary;
+mod domain;
 mod file;
 mod filter;
 mod leaf_index;
@@ -23,6 +24,7 @@ mod rows;
 mod run_ends;
 mod scan;
 mod slots;
+mod support;
 mod take;
 
 #[cfg(feature = "aggregate")]

@@ -154,7 +154,9 @@ impl RowReader<'_> {
         let mut leaves = Vec::new();
         Nested { file, row_group }.leaves(node, &group.rows, &mut leaves)?;
         assemble(field, node, group.rows.len(), &mut |leaf| {
-            let found = leaves.iter().find(|(of, _)| *of == leaf);
+            // Depth first, as the leaves are numbered.
+            let found = leaves.binary_search_by_key(&leaf, |(of, _)| *of);
+            let found = found.ok().and_then(|found| leaves.get(found));
             let (_, values) = found.ok_or_else(|| Error::internal(format!("no leaf {leaf}")))?;
             let block_rows = self.file.chunk(leaf, group.row_group)?.block_rows;
             let blocks = by_block(group.row_group, values, block_rows);
@@ -196,7 +198,7 @@ impl RowReader<'_> {
 /// runs.
 fn is_taken_by_block(node: &Node) -> bool {
     match node {
-        Node::Null | Node::Leaf(_) => true,
+        Node::Null | Node::Unknown | Node::Leaf(_) => true,
         Node::List { item, .. } | Node::FixedList { item, .. } => is_taken_by_block(item),
         Node::Struct { children, .. } => children.iter().all(is_taken_by_block),
         Node::Dictionary { .. } | Node::RunEnd { .. } => false,
@@ -206,7 +208,7 @@ fn is_taken_by_block(node: &Node) -> bool {
 /// The leaf that has a value for each item of a node; `None` for NULLs without a leaf.
 pub(super) fn first_leaf(node: &Node) -> Option<usize> {
     match node {
-        Node::Null => None,
+        Node::Null | Node::Unknown => None,
         Node::Leaf(leaf)
         | Node::List { lengths: leaf, .. }
         | Node::FixedList { validity: leaf, .. }
@@ -235,7 +237,7 @@ impl Nested<'_> {
         };
         out.push((leaf, rows.clone()));
         match node {
-            Node::Null | Node::Leaf(_) => Ok(()),
+            Node::Null | Node::Unknown | Node::Leaf(_) => Ok(()),
             Node::Struct { children, .. } => {
                 let mut children = children.iter();
                 children.try_for_each(|child| self.leaves(child, rows, out))

@@ -199,13 +199,13 @@ pub(super) fn trees_like_first(
 }
 
 /// The chooser of validities: by the rules of `balanced`, whatever the profile.
-pub(super) fn validity_chooser(excluded: u64) -> Chooser<'static> {
+pub(super) fn validity_chooser(excluded: BitSet) -> Chooser<'static> {
     let rules = Rules::of(&POOL, Profile::Balanced);
     Chooser::with_rules(Rules { excluded, ..rules }, None)
 }
 
 /// The tree of a validity.
-pub(crate) fn validity_tree(valid: &Bitmap, excluded: u64) -> Result<Node> {
+pub(crate) fn validity_tree(valid: &Bitmap, excluded: BitSet) -> Result<Node> {
     validity_chooser(excluded).child(Values::Bits(valid), Kind::Unsigned)
 }
 

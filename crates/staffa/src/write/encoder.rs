@@ -13,13 +13,13 @@ use arrow_schema::Schema;
 use super::chunk::EncodedChunk;
 use super::plan::Plan;
 use super::summary::LeafSummary;
-use super::{WriteSummary, row_group};
+use super::{WriteSummary, chunk_statistics, row_group};
 use crate::arrow::concat;
 use crate::error::{Error, Result};
 use crate::format::{
-    BitSet, BlockEntry, ChunkEntry, ColumnIndex, DERIVED_COLUMNS, FORMAT_VERSION, Features,
-    FooterParts, HEADER_BYTES, IndexEntry, Metadata, PartEntry, SMALL_CHUNK_BYTES, checksum,
-    header, shared_dictionary,
+    BitSet, BlockEntry, ChunkEntry, ChunkSummary, ColumnIndex, DERIVED_COLUMNS, FORMAT_VERSION,
+    Features, FooterParts, HEADER_BYTES, IndexEntry, Metadata, PartEntry, SMALL_CHUNK_BYTES,
+    Summary, checksum, header, shared_dictionary,
 };
 use crate::limits::Limits;
 
@@ -35,6 +35,8 @@ pub(super) struct Encoder<W> {
     /// Places of the column indexes that are written.
     index_entries: Vec<IndexEntry>,
     leaf_summaries: Vec<LeafSummary>,
+    /// Of every leaf and row group, where they are asked for.
+    chunk_summaries: Vec<Vec<ChunkSummary>>,
     metadata: Metadata,
     /// Of all bytes so far.
     hasher: twox_hash::xxhash3_128::Hasher,
@@ -59,6 +61,7 @@ impl<W: Write + Send> Encoder<W> {
             indexes: vec![ColumnIndex::default(); leaves],
             index_entries: Vec::new(),
             leaf_summaries: vec![LeafSummary::default(); leaves],
+            chunk_summaries: vec![Vec::new(); leaves],
             metadata,
             hasher: twox_hash::xxhash3_128::Hasher::new(),
             row_groups: Vec::new(),
@@ -87,6 +90,7 @@ impl<W: Write + Send> Encoder<W> {
         if batch.num_rows() == 0 {
             return Ok(());
         }
+        self.plan.sort_check.push(batch)?;
         let bytes = arrow_bytes(batch);
         self.summary.arrow_bytes += bytes as u64;
         self.pending.push(batch.clone());
@@ -166,6 +170,23 @@ impl<W: Write + Send> Encoder<W> {
         let chunks = row_group::encode(&self.plan, batch, self.summary.rows)?;
         for (leaf, summary) in self.leaf_summaries.iter_mut().enumerate() {
             summarise(&chunks, leaf, summary)?;
+        }
+        if self.plan.options.chunk_statistics {
+            let sums = chunk_statistics::sums(&self.plan, batch)?;
+            for ((leaf, sum), all) in sums.into_iter().enumerate().zip(&mut self.chunk_summaries) {
+                let mut summary = LeafSummary::default();
+                summarise(&chunks, leaf, &mut summary)?;
+                let Summary {
+                    decoded_bytes,
+                    zone,
+                    ..
+                } = summary.finish();
+                all.push(ChunkSummary {
+                    decoded_bytes,
+                    zone,
+                    sum,
+                });
+            }
         }
         self.row_groups.push(rows);
         let indexes_follow = last && indexes_follow(&chunks);
@@ -273,12 +294,15 @@ impl<W: Write + Send> Encoder<W> {
         let features = self.features();
         let summaries = std::mem::take(&mut self.leaf_summaries);
         let summaries: Vec<_> = summaries.into_iter().map(LeafSummary::finish).collect();
+        let chunk_statistics = std::mem::take(&mut self.chunk_summaries).concat();
         let parts = FooterParts {
             row_groups: &self.row_groups,
             leaves: &self.index_entries,
             schema: &self.plan.stored,
             features: &features,
             summaries: &summaries,
+            chunk_statistics: &chunk_statistics,
+            sort_order: &self.plan.options.sort_order,
             metadata: &self.metadata,
             writer: concat!("staffa ", env!("CARGO_PKG_VERSION")),
         };

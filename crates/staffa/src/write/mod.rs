@@ -4,6 +4,7 @@
 
 mod block_input;
 pub(crate) mod chunk;
+pub(crate) mod chunk_statistics;
 pub(crate) mod correlate;
 mod encoder;
 mod options;
@@ -11,7 +12,8 @@ mod plan;
 pub(crate) mod rounding;
 mod row_group;
 mod shared_dictionary;
-mod summary;
+pub(crate) mod sort_order;
+pub(crate) mod summary;
 mod unsupported_value;
 mod verify;
 mod writer;

@@ -4,11 +4,16 @@ use std::collections::BTreeMap;
 
 use crate::encode::{Access, Profile};
 use crate::encodings::edition::Edition;
+use crate::format::SortKey;
 use crate::limits::Cancel;
 
 /// How a file is to be written; the defaults suit most.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "options of a user, each on or off by itself"
+)]
 pub struct WriteOptions {
     /// The balance of size and speed.
     pub profile: Profile,
@@ -31,6 +36,13 @@ pub struct WriteOptions {
     /// Keys and values to store with the table; [`Writer::set_metadata`](super::Writer::set_metadata)
     /// adds others until the file is finished.
     pub metadata: BTreeMap<String, Vec<u8>>,
+    /// The order in which the rows come: the file says so, and a batch that breaks it is refused by
+    /// its row. The keys are columns that are neither nested nor dictionaries nor runs. Floats are
+    /// ordered as numbers, -0.0 and 0.0 equal, NaN above all; strings by their bytes.
+    pub sort_order: Vec<SortKey>,
+    /// Store statistics of every chunk: NULLs, bounds, the exact sum of integers and decimals, and
+    /// decoded bytes. Readers have them by [`File::chunk_statistics`](crate::File::chunk_statistics).
+    pub chunk_statistics: bool,
     /// Rows of a row group, at most.
     pub row_group_rows: usize,
     /// Bytes of Arrow memory of a row group, at most, about.
@@ -62,6 +74,8 @@ impl Default for WriteOptions {
             without: Vec::new(),
             edition: None,
             metadata: BTreeMap::new(),
+            sort_order: Vec::new(),
+            chunk_statistics: false,
             row_group_rows: 1 << 20,
             row_group_bytes: 128 << 20,
             block_rows: 1 << 16,

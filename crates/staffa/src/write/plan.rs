@@ -5,13 +5,14 @@ use std::sync::Arc;
 use arrow_schema::{Schema, SchemaRef};
 
 use super::rounding::{self, Rounding};
+use super::sort_order::SortCheck;
 use super::{WriteOptions, at_mut};
 use crate::arrow::{Layout, Leaf, unknown_column};
 use crate::encode::Profile;
 use crate::encodings::POOL;
 use crate::encodings::edition::Edition;
 use crate::error::{Error, Result};
-use crate::format::MAX_BLOCK_ROWS;
+use crate::format::{BitSet, MAX_BLOCK_ROWS, SortKey};
 use crate::values::{Kind, PhysicalType};
 
 /// What is settled before the first byte is written.
@@ -24,8 +25,10 @@ pub(super) struct Plan {
     pub options: WriteOptions,
     /// One per leaf.
     pub columns: Vec<ColumnPlan>,
-    /// Encodings that the user excludes, one bit per id.
-    pub excluded: u64,
+    /// The declared order, checked batch by batch.
+    pub sort_check: SortCheck,
+    /// Encodings that the user excludes.
+    pub excluded: BitSet,
     pub threads: Option<rayon::ThreadPool>,
 }
 
@@ -49,13 +52,25 @@ impl Plan {
         }
         let layout = Layout::new(&schema)?;
         let (columns, roundings) = column_plans(&options, &layout, &schema)?;
+        let rounded = |key: &SortKey| {
+            let column = column_of(&schema, &key.column);
+            column.is_some_and(|column| roundings.get(column).is_some_and(Option::is_some))
+        };
+        let mut keys = options.sort_order.iter().rev().skip(1);
+        if let Some(key) = keys.find(|key| rounded(key)) {
+            return Err(Error::invalid(format!(
+                "sort order: column {:?}, whose floats are rounded, can only be the last key",
+                key.column
+            )));
+        }
+        let sort_check = SortCheck::new(&options.sort_order, &schema, &layout)?;
         let stored = Arc::new(rounding::mark(&schema, &roundings));
         let threads = crate::read::thread_pool(options.threads)?;
         let mut excluded = POOL.excluded(&options.without)?;
         if let Some(edition) = options.edition {
             let outside = POOL.iter().map(|encoding| encoding.info().id);
             let outside = outside.filter(|id| !edition.contains(*id));
-            excluded |= outside.fold(0, |all, id| all | 1 << id);
+            outside.for_each(|id| excluded.insert(id));
         }
         Ok(Self {
             schema,
@@ -63,6 +78,7 @@ impl Plan {
             layout,
             options,
             columns,
+            sort_check,
             excluded,
             threads,
         })

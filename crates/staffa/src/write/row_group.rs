@@ -6,14 +6,15 @@ use rayon::prelude::*;
 
 use super::WriteOptions;
 use super::chunk::{ChosenChunk, ChunkOptions, EncodedChunk, Reference, choose};
+use super::chunk_statistics::sum_of;
 use super::correlate;
 use super::plan::{ColumnPlan, Plan};
 use super::unsupported_value::explained;
-use crate::arrow::{Layout, Leaf, shred};
+use crate::arrow::{Domain, Layout, Leaf, shred};
 use crate::encode::{Access, Rules};
 use crate::encodings::POOL;
 use crate::error::{Error, Result};
-use crate::values::{LeafArray, LeafValues};
+use crate::values::{LeafArray, LeafValues, Physical as _, for_words};
 
 /// The chunks of a row group, which begins at row `first_row` of the table.
 pub(super) fn encode(
@@ -29,6 +30,7 @@ pub(super) fn encode(
     }
     for (array, leaf) in leaves.iter().zip(plan.layout.leaves()) {
         check_offsets(array, leaf)?;
+        check_domain(array, leaf, first_row)?;
     }
     let encode = || {
         let work = leaves
@@ -126,6 +128,36 @@ fn finish(chosen: &[ChosenChunk<'_>], layout: &Layout) -> Result<Vec<EncodedChun
     all.map(|(alone, derived)| alone.or(derived))
         .collect::<Option<_>>()
         .ok_or_else(|| Error::internal("a chunk neither alone nor derived"))
+}
+
+/// Values that are none of their type are refused: engines fail on them, each in another way.
+fn check_domain(array: &LeafArray, leaf: &Leaf, first_row: u64) -> Result<()> {
+    let LeafValues::Words(ty, _) = &array.values else {
+        return Ok(());
+    };
+    let values = for_words!(ty, T => T::values(array.values.words::<T>()), _ => return Ok(()));
+    let outside = leaf.domain.first_outside(values, array.validity.as_ref());
+    let Some(row) = outside else {
+        return Ok(());
+    };
+    let number = for_words!(ty, T => {
+        sum_of(T::values(array.values.words::<T>().get(row..=row).unwrap_or(&[])), leaf.kind)
+    }, _ => None);
+    let place = if leaf.flat {
+        format!("row {}", first_row + row as u64)
+    } else {
+        format!("value {row} of the row group that begins at row {first_row}")
+    };
+    let (expected, number) = (leaf.domain.expected(), number.unwrap_or_default());
+    let advice = match leaf.domain {
+        Domain::Digits(_) | Domain::WideDigits(_) => "declare a larger precision",
+        Domain::WholeDays => "cast the column to a timestamp",
+        Domain::Time { .. } | Domain::Any => "cast the column to an integer or a duration",
+    };
+    Err(Error::invalid(format!(
+        "column {:?}, {place}: {expected} expected, found {number}; {advice} to store it",
+        leaf.path
+    )))
 }
 
 /// What is written must be read again: strings with 32-bit offsets end within 2^31 bytes of a row

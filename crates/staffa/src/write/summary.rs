@@ -225,7 +225,7 @@ pub(crate) struct BlockSummary {
 impl BlockSummary {
     /// Of the values of a block, `None` where it has none, and its rows, NULLs included; `sketch`
     /// where it is known.
-    pub(super) fn of(
+    pub(crate) fn of(
         values: Option<Values<'_>>,
         sketch: Option<Sketch>,
         kind: Kind,
@@ -249,7 +249,7 @@ impl BlockSummary {
 
 /// The summary of a leaf in the making.
 #[derive(Debug, Clone, Default)]
-pub(super) struct LeafSummary {
+pub(crate) struct LeafSummary {
     distinct: Sketch,
     order: Option<Order>,
     decoded_bytes: u64,
@@ -262,7 +262,7 @@ pub(super) struct LeafSummary {
 
 impl LeafSummary {
     /// Adds a block, whose bounds are those of `zone`.
-    pub(super) fn add(&mut self, block: &BlockSummary, zone: &ZoneMap) {
+    pub(crate) fn add(&mut self, block: &BlockSummary, zone: &ZoneMap) {
         self.distinct.merge(&block.distinct);
         match (&mut self.order, &block.order) {
             (Some(order), Some(next)) => order.then(next),
@@ -292,7 +292,7 @@ impl LeafSummary {
     }
 
     /// The summary as it is written.
-    pub(super) fn finish(self) -> Summary {
+    pub(crate) fn finish(self) -> Summary {
         let mut zone = self.zone.unwrap_or(ZoneMap {
             nulls: 0,
             bounds: Bounds::None,

@@ -264,11 +264,29 @@ impl Parts {
         decoded: u64,
         zone: &[u8],
     ) {
+        self.set_chunk(leaf, sources, (values, block), decoded, zone, &[]);
+    }
+
+    /// The same, with shared parts in front of the block.
+    pub fn set_chunk(
+        &mut self,
+        leaf: usize,
+        sources: &[u8],
+        (values, block): (u64, &[u8]),
+        decoded: u64,
+        zone: &[u8],
+        shared: &[Vec<u8>],
+    ) {
         let mut chunk = vec![sources.len() as u8];
         chunk.extend_from_slice(sources);
         chunk.extend(varint(self.body.len() as u64));
         chunk.extend(varint(values));
-        chunk.extend([16, 0, 1]);
+        chunk.extend([16, shared.len() as u8, 1]);
+        for part in shared {
+            chunk.extend(varint(part.len() as u64));
+            chunk.extend(crc(part).to_le_bytes());
+            self.body.extend_from_slice(part);
+        }
         chunk.extend(varint(block.len() as u64));
         chunk.extend(crc(block).to_le_bytes());
         chunk.extend(varint(decoded));

@@ -91,6 +91,17 @@ fn rows_that_need_no_bytes_are_limited_too() {
         FixedSizeBinaryArray::try_new(1, Buffer::from(&[0, 0]), Some(nulls)).unwrap(),
     ));
     limited(replaced(&batch, &[19, 1], &[19, 0x80, 0x80, 0x80, 0x80, 4]));
+    // One of 2^31 - 1 bytes, as the result of an aggregate.
+    let one_null =
+        FixedSizeBinaryArray::try_new(1, Buffer::from(&[0]), Some(NullBuffer::new_null(1)));
+    let batch = one(Arc::new(one_null.unwrap()));
+    let file = replaced(&batch, &[19, 1], &[19, 0xff, 0xff, 0xff, 0xff, 7]);
+    let (result, peak) = measured(|| {
+        let file = File::from_bytes(file).unwrap();
+        file.aggregate(&[("a", "min".parse().unwrap())], None)
+    });
+    assert!(matches!(result, Err(Error::Limit { .. })), "{result:?}");
+    assert!(peak < MOST_BYTES, "{peak} bytes of memory");
     // Lists of 2^31 - 1 items each.
     let batch = one(array(
         &DataType::FixedSizeList(field("item", DataType::Null), 1),

@@ -1,11 +1,11 @@
-//! Files made by hand: bombs, exchanged parts, what a reader does not know.
+//! Files made by hand: bombs, exchanged parts, zone maps of other writers.
 
 use std::fs;
 
 use super::*;
-use common::parts::{FEATURES, SCHEMA, SUMMARIES, Section, TABLE, block, node};
+use common::parts::{TABLE, block, node};
 
-fn ints(columns: &[&str]) -> Parts {
+pub(super) fn ints(columns: &[&str]) -> Parts {
     let column = || Arc::new(Int64Array::from(vec![7; 4])) as ArrayRef;
     let columns = columns.iter().map(|name| (*name, column(), true));
     let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
@@ -14,12 +14,12 @@ fn ints(columns: &[&str]) -> Parts {
     Parts::of(&staffa::to_bytes(batch.schema(), &[batch], options).unwrap())
 }
 
-fn constant(ty: u8, values: u64, word: &[u8]) -> Vec<u8> {
+pub(super) fn constant(ty: u8, values: u64, word: &[u8]) -> Vec<u8> {
     node(1, ty, values, word, &[])
 }
 
 /// An error, with little memory.
-fn refused(file: Vec<u8>, expected: &str) {
+pub(super) fn refused(file: Vec<u8>, expected: &str) {
     let (result, peak) = measured(|| whole(file.clone(), Limits::default()));
     assert!(peak < MOST_BYTES, "{peak} bytes of memory");
     let message = result.unwrap_err().to_string();
@@ -270,120 +270,6 @@ fn bounds_need_not_be_tight() {
         let verified = File::from_bytes(parts.file()).and_then(|file| file.verify(&mut |_| {}));
         assert!(verified.is_err(), "{zone:?}");
     }
-}
-
-/// What a later version may add is passed over; what a reader must understand is refused by name.
-#[test]
-fn what_is_unknown_is_passed_over_or_refused_by_name() {
-    let _turn = turn();
-    let good = ints(&["a", "b"]);
-    let open = |parts: &Parts| File::from_bytes(parts.file());
-    let message = |parts: &Parts| open(parts).unwrap_err().to_string();
-    let section = |id, flags| Section {
-        id,
-        flags,
-        bytes: b"later".to_vec(),
-    };
-    for id in [8, 11, 13, 14, 1000, 70_000, u64::MAX] {
-        let mut parts = good.clone();
-        parts.sections.insert(0, section(id, 0));
-        assert!(
-            open(&parts).unwrap().verify(&mut |_| {}).is_ok(),
-            "section {id}"
-        );
-        parts.sections[0].flags = 1;
-        let needs = message(&parts);
-        assert!(needs.contains(&format!("({id})")), "{needs}");
-        parts.sections[0].flags = 2;
-        assert!(message(&parts).contains("flags 0x02"));
-    }
-    for id in [TABLE, SCHEMA, FEATURES] {
-        let mut parts = good.clone();
-        parts.sections.retain(|section| section.id != id);
-        assert!(message(&parts).contains("expected, found none"));
-        let mut parts = good.clone();
-        let twice = parts
-            .sections
-            .iter()
-            .find(|section| section.id == id)
-            .unwrap()
-            .clone();
-        parts.sections.push(twice);
-        assert!(message(&parts).contains("expected once, found twice"));
-    }
-    for optional in [SUMMARIES, 5, 7] {
-        let mut parts = good.clone();
-        parts.sections.retain(|section| section.id != optional);
-        assert!(
-            open(&parts).unwrap().verify(&mut |_| {}).is_ok(),
-            "without {optional}"
-        );
-    }
-    // Each feature but the known one, and each encoding that there is not.
-    for bit in 1..255u8 {
-        let mut parts = good.clone();
-        let mut set = vec![0; usize::from(bit / 8) + 1];
-        set[usize::from(bit / 8)] = 1 << (bit % 8);
-        let features = [vec![set.len() as u8], set.clone(), vec![1, 1, 1, 0, 2]].concat();
-        *parts.section(FEATURES) = features;
-        assert!(
-            message(&parts).contains(&format!("feature {bit},")),
-            "{bit}"
-        );
-        let known = [22, 23, 24, 27, 28, 29, 35].contains(&bit) || bit <= 26;
-        let encodings = [
-            vec![0, 2, set.len() as u8],
-            set,
-            vec![1, 1],
-            vec![0, 1, 1, 1],
-        ]
-        .concat();
-        *parts.section(FEATURES) = encodings;
-        let file = open(&parts).unwrap();
-        let a = file.scan().columns(["a"]).reader();
-        assert_eq!(a.is_ok(), known, "encoding {bit}");
-        if let Err(error) = a {
-            let (error, name) = (error.to_string(), format!("encoding {bit},"));
-            assert!(error.contains(&name) && error.contains("\"a\""), "{error}");
-        }
-        assert!(file.scan().columns(["b"]).reader().is_ok());
-    }
-    // Bytes behind what a chunk's entry and a summary say today.
-    let mut parts = good.clone();
-    for index in &mut parts.indexes {
-        let entry = [&index[1..], b"later"].concat();
-        *index = [varint(entry.len() as u64), entry].concat();
-    }
-    let summaries = parts.section(SUMMARIES);
-    let first = usize::from(summaries[0]);
-    summaries.splice(1 + first..1 + first, *b"later");
-    summaries[0] += 5;
-    let file = open(&parts).unwrap();
-    assert_eq!(file.statistics().unwrap().len(), 2);
-    assert_eq!(whole(parts.file(), limits()).unwrap()[0].num_rows(), 4);
-    // Versions.
-    for (version, than) in [(0u8, "older"), (2, "newer")] {
-        let mut bytes = good.file();
-        bytes[4] = version;
-        let message = File::from_bytes(bytes).unwrap_err().to_string();
-        assert!(message.contains(than), "{message}");
-    }
-    let mut bytes = good.file();
-    let trailer = bytes.len() - 8;
-    bytes[trailer] = 2;
-    let message = File::from_bytes(bytes).unwrap_err().to_string();
-    assert!(message.contains("newer"), "{message}");
-}
-
-/// A longer id of an encoding is refused by its number.
-#[test]
-fn longer_ids_are_refused_by_number() {
-    let _turn = turn();
-    let mut parts = ints(&["a"]);
-    let values = [&[255][..], &varint(70_000), &[4, 3, 0]].concat();
-    parts.set_block(0, &[], (3, &block(3, None, &values)), 0, &[0, 0]);
-    parts.set_rows(3);
-    refused(parts.file(), "encoding 70000");
 }
 
 /// Ordinary text, with the profile whose trees are the deepest.

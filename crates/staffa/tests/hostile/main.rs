@@ -11,11 +11,14 @@
     clippy::panic
 )]
 
+mod codecs;
 #[path = "../common/mod.rs"]
 mod common;
 mod damaged;
 mod declared;
 mod forged;
+mod later;
+mod rules;
 mod sealed;
 
 use std::alloc::{GlobalAlloc, Layout, System};

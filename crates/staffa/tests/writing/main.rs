@@ -12,6 +12,7 @@
 mod common;
 mod encodings;
 mod refusals;
+mod statistics;
 
 use std::fs;
 use std::path::Path;

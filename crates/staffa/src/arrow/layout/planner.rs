@@ -3,8 +3,9 @@
 use arrow_schema::{DataType, FieldRef};
 use hashbrown::{HashMap, HashSet};
 
-use super::{Leaf, Node, physical};
+use super::{Domain, Leaf, Node, physical};
 use crate::error::{Error, Result};
+use crate::format::UnknownType;
 use crate::values::{Kind, PhysicalType};
 
 /// The leaves so far.
@@ -80,7 +81,11 @@ impl Planner<'_> {
     /// The leaf of codes or run ends, whose type has been checked.
     fn integers(&mut self, ty: &DataType, path: &str) -> Result<usize> {
         let (physical, _) = physical(ty).ok_or_else(|| Error::internal("codes without a width"))?;
-        Ok(self.leaf(ty, Some(physical), Kind::Unsigned, path))
+        let leaf = self.leaf(ty, Some(physical), Kind::Unsigned, path);
+        if let Some(leaf) = self.leaves.last_mut() {
+            leaf.has_sum = false;
+        }
+        Ok(leaf)
     }
 
     fn leaf(
@@ -106,8 +111,42 @@ impl Planner<'_> {
                 DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
             ),
             flat: false,
+            domain: Domain::of(ty),
+            has_sum: ty.is_integer() || ty.is_decimal() || matches!(ty, DataType::Duration(_)),
+            unknown: None,
         });
         self.leaves.len() - 1
+    }
+
+    /// Makes the leaves from `first` on, those of known types within the column, into leaves of an
+    /// unknown type, and adds those of the type itself; at most `most` in all.
+    pub(super) fn make_unknown(
+        &mut self,
+        first: usize,
+        name: &str,
+        unknown: &UnknownType,
+        most: usize,
+    ) -> Result<()> {
+        let room = most.saturating_sub(self.leaves.len()) as u64;
+        if unknown.leaves > room {
+            return Err(Error::corrupt(format!(
+                "column {:?} of type {}: at most {room} leaves expected, found {}",
+                unknown.path, unknown.tag, unknown.leaves
+            )));
+        }
+        let count = self.leaves.len() - first + unknown.leaves as usize;
+        self.leaves.truncate(first);
+        for leaf in 0..count {
+            let path = match leaf {
+                0 => name.to_owned(),
+                _ => self.child_path(name, "#", &leaf.to_string()),
+            };
+            let leaf = self.leaf(&DataType::Null, None, Kind::Opaque, &path);
+            if let Some(leaf) = self.leaves.get_mut(leaf) {
+                leaf.unknown = Some(unknown.tag);
+            }
+        }
+        Ok(())
     }
 
     /// Unique path of a child: the parent's path, `join` and the child's name.

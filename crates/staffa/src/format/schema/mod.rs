@@ -36,7 +36,8 @@
 //!
 //! A unit is 0 seconds, 1 milliseconds, 2 microseconds, 3 nanoseconds. Types nest at most
 //! [`Limits::depth`](crate::Limits::depth) deep; a top-level field is at depth 1. Extension types
-//! are metadata of their field. Unions have no tag. Identifiers of dictionaries (IPC) are not kept.
+//! are metadata of their field. Unions have no tag. The parameters of a tag above 39 begin with their
+//! length and a number of leaves, so that a reader that does not know it passes over the column. Identifiers of dictionaries (IPC) are not kept.
 
 mod check;
 mod read;
@@ -49,6 +50,23 @@ use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 pub(crate) use self::check::check_type;
 pub(crate) use self::read::decode_schema;
 pub(crate) use self::write::encode_schema;
+
+/// Key of a field's metadata: the tag of the type that a column has in the file, where this release
+/// does not know it.
+const UNKNOWN_TYPE: &str = "staffa.unknown_type";
+
+/// A column whose type, or a type within it, this release does not know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UnknownType {
+    /// Its position among the columns.
+    pub column: usize,
+    /// Where in the column the first such type is.
+    pub path: String,
+    /// The type's tag.
+    pub tag: u8,
+    /// Leaves of all such types of the column.
+    pub leaves: u64,
+}
 
 const NULLABLE: u8 = 1;
 const ORDERED: u8 = 2;

@@ -6,15 +6,35 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
 
 use super::super::Cursor;
-use super::{INTERVALS, METADATA, NULLABLE, ORDERED, PLAIN, UNITS, check_type};
+use super::{
+    INTERVALS, METADATA, NULLABLE, ORDERED, PLAIN, UNITS, UNKNOWN_TYPE, UnknownType, check_type,
+};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// Reads what [`encode_schema`](super::encode_schema) wrote.
-pub(crate) fn decode_schema(cursor: &mut Cursor<'_>, limits: &Limits) -> Result<Schema> {
+/// Reads what [`encode_schema`](super::encode_schema) wrote. A type that this release does not know
+/// is null in the schema, marked by [`UNKNOWN_TYPE`], and its column is among those returned.
+pub(crate) fn decode_schema(
+    cursor: &mut Cursor<'_>,
+    limits: &Limits,
+) -> Result<(Schema, Vec<UnknownType>)> {
     let metadata = metadata(cursor)?;
-    let fields = fields(cursor, limits.depth)?;
-    Ok(Schema::new_with_metadata(fields, metadata))
+    let count = count(cursor, 3, "fields")?;
+    let (mut fields, mut unknown) = (Vec::with_capacity(count), Vec::new());
+    let mut types = Types {
+        cursor,
+        unknown: None,
+    };
+    for column in 0..count {
+        let field = types.field(limits.depth)?;
+        if let Some(mut found) = types.unknown.take() {
+            found.column = column;
+            found.path.insert_str(0, field.name());
+            unknown.push(found);
+        }
+        fields.push(field);
+    }
+    Ok((Schema::new_with_metadata(fields, metadata), unknown))
 }
 
 /// Number of entries of at least `least` bytes each, at most as many as the rest can hold.
@@ -46,58 +66,147 @@ fn metadata(cursor: &mut Cursor<'_>) -> Result<HashMap<String, String>> {
     Ok(out)
 }
 
-fn fields(cursor: &mut Cursor<'_>, depth: u32) -> Result<Fields> {
-    let count = count(cursor, 3, "fields")?;
-    let mut fields = Vec::with_capacity(count);
-    for _ in 0..count {
-        fields.push(field(cursor, depth)?);
-    }
-    Ok(fields.into())
+/// Types and fields, one inside the other.
+struct Types<'c, 'b> {
+    cursor: &'c mut Cursor<'b>,
+    /// The first unknown type since this was taken, its path counted from the field being read, and
+    /// the leaves of all of them.
+    unknown: Option<UnknownType>,
 }
 
-fn field(cursor: &mut Cursor<'_>, depth: u32) -> Result<FieldRef> {
-    let name = cursor.text("a field's name")?;
-    let flags = cursor.u8()?;
-    let metadata = (flags & METADATA != 0)
-        .then(|| metadata(cursor))
-        .transpose()?;
-    // An empty metadata has no flag, so that a schema has one form.
-    if flags & !(NULLABLE | ORDERED | METADATA) != 0
-        || metadata.as_ref().is_some_and(HashMap::is_empty)
-    {
-        return Err(Error::corrupt(format!(
-            "field {name:?}: flags {flags:#04x} are unknown or say what is not there"
-        )));
+impl Types<'_, '_> {
+    fn fields(&mut self, depth: u32) -> Result<Fields> {
+        let count = count(self.cursor, 3, "fields")?;
+        let mut fields = Vec::with_capacity(count);
+        for _ in 0..count {
+            fields.push(self.named(".", |types| types.field(depth))?);
+        }
+        Ok(fields.into())
     }
-    let ty = data_type(cursor, depth)?;
-    let ordered = flags & ORDERED != 0;
-    if ordered && !matches!(ty, DataType::Dictionary(..)) {
-        return Err(Error::corrupt(format!(
-            "field {name:?} is flagged as an ordered dictionary, but is {ty}"
-        )));
+
+    /// Reads a part of a type; an unknown type in it is found at `join` and the name of its field.
+    fn named(
+        &mut self,
+        join: &str,
+        read: impl FnOnce(&mut Self) -> Result<FieldRef>,
+    ) -> Result<FieldRef> {
+        let known = self.unknown.is_none();
+        let field = read(self)?;
+        if let Some(found) = self.unknown.as_mut().filter(|_| known) {
+            let name = if join == "." { field.name() } else { "" };
+            found.path.insert_str(0, &format!("{join}{name}"));
+        }
+        Ok(field)
     }
-    let mut field = Field::new(name, ty, flags & NULLABLE != 0);
-    if let Some(metadata) = metadata {
-        field = field.with_metadata(metadata);
+
+    fn field(&mut self, depth: u32) -> Result<FieldRef> {
+        let name = self.cursor.text("a field's name")?;
+        let flags = self.cursor.u8()?;
+        let metadata = (flags & METADATA != 0)
+            .then(|| metadata(self.cursor))
+            .transpose()?;
+        // An empty metadata has no flag, so that a schema has one form.
+        if flags & !(NULLABLE | ORDERED | METADATA) != 0
+            || metadata.as_ref().is_some_and(HashMap::is_empty)
+        {
+            return Err(Error::corrupt(format!(
+                "field {name:?}: flags {flags:#04x} are unknown or say what is not there"
+            )));
+        }
+        let known = self.unknown.is_none();
+        let ty = self.data_type(depth)?;
+        let ordered = flags & ORDERED != 0;
+        if ordered && !matches!(ty, DataType::Dictionary(..)) {
+            return Err(Error::corrupt(format!(
+                "field {name:?} is flagged as an ordered dictionary, but is {ty}"
+            )));
+        }
+        let mut field = Field::new(name, ty, flags & NULLABLE != 0);
+        let mut metadata = metadata.unwrap_or_default();
+        if let Some(found) = self.unknown.as_ref().filter(|_| known) {
+            metadata.insert(UNKNOWN_TYPE.to_owned(), found.tag.to_string());
+        }
+        if !metadata.is_empty() {
+            field = field.with_metadata(metadata);
+        }
+        if ordered {
+            field = field.with_dict_is_ordered(true);
+        }
+        Ok(Arc::new(field))
     }
-    if ordered {
-        field = field.with_dict_is_ordered(true);
+
+    fn data_type(&mut self, depth: u32) -> Result<DataType> {
+        let Some(below) = depth.checked_sub(1) else {
+            return Err(Error::limit(
+                "types are nested deeper than the limits allow",
+            ));
+        };
+        let at = self.cursor.position();
+        let tag = self.cursor.u8()?;
+        if let Some(Some(plain)) = PLAIN.get(usize::from(tag)) {
+            return Ok(plain.clone());
+        }
+        let ty = match tag {
+            ..31 => flat(self.cursor, tag)?,
+            31 => DataType::List(self.item(below)?),
+            32 => DataType::LargeList(self.item(below)?),
+            33 => DataType::ListView(self.item(below)?),
+            34 => DataType::LargeListView(self.item(below)?),
+            35 => {
+                let size = size(self.cursor)?;
+                DataType::FixedSizeList(self.item(below)?, size)
+            }
+            36 => DataType::Struct(self.fields(below)?),
+            37 => {
+                let sorted = one_of(&[false, true], self.cursor, "a map's order of keys")?;
+                DataType::Map(self.item(below)?, sorted)
+            }
+            38 => {
+                let key = self.data_type(below)?;
+                let known = self.unknown.is_none();
+                let values = self.data_type(below)?;
+                if let Some(found) = self.unknown.as_mut().filter(|_| known) {
+                    found.path.insert_str(0, "{values}");
+                }
+                DataType::Dictionary(Box::new(key), Box::new(values))
+            }
+            39 => {
+                let ends = self.field(below)?;
+                DataType::RunEndEncoded(ends, self.named("{values}", |types| types.field(below))?)
+            }
+            _ => return self.unknown(tag, at),
+        };
+        check_type(&ty).map_err(Error::corrupt)?;
+        Ok(ty)
     }
-    Ok(Arc::new(field))
+
+    /// The items of lists, the entries of maps.
+    fn item(&mut self, depth: u32) -> Result<FieldRef> {
+        self.named("[]", |types| types.field(depth))
+    }
+
+    /// A type of a later version: its parameters begin with their length and its leaves.
+    fn unknown(&mut self, tag: u8, at: usize) -> Result<DataType> {
+        let mut parameters = Cursor::new(self.cursor.prefixed()?);
+        let leaves = parameters.varint()?;
+        let found = self.unknown.get_or_insert_with(|| UnknownType {
+            column: 0,
+            path: String::new(),
+            tag,
+            leaves: 0,
+        });
+        found.leaves = found.leaves.checked_add(leaves).ok_or_else(|| {
+            Error::corrupt(format!(
+                "type {tag} at {at} of the schema: fewer leaves expected, found {leaves}"
+            ))
+        })?;
+        Ok(DataType::Null)
+    }
 }
 
-fn data_type(cursor: &mut Cursor<'_>, depth: u32) -> Result<DataType> {
-    let Some(below) = depth.checked_sub(1) else {
-        return Err(Error::limit(
-            "types are nested deeper than the limits allow",
-        ));
-    };
-    let at = cursor.position();
-    let tag = cursor.u8()?;
-    if let Some(Some(plain)) = PLAIN.get(usize::from(tag)) {
-        return Ok(plain.clone());
-    }
-    let ty = match tag {
+/// A type with parameters and without children.
+fn flat(cursor: &mut Cursor<'_>, tag: u8) -> Result<DataType> {
+    Ok(match tag {
         19 => DataType::FixedSizeBinary(size(cursor)?),
         22 => DataType::Time32(one_of(&UNITS, cursor, "a unit of time")?),
         23 => DataType::Time64(one_of(&UNITS, cursor, "a unit of time")?),
@@ -113,32 +222,8 @@ fn data_type(cursor: &mut Cursor<'_>, depth: u32) -> Result<DataType> {
         28 => DataType::Decimal64(cursor.u8()?, cursor.u8()? as i8),
         29 => DataType::Decimal128(cursor.u8()?, cursor.u8()? as i8),
         30 => DataType::Decimal256(cursor.u8()?, cursor.u8()? as i8),
-        31 => DataType::List(field(cursor, below)?),
-        32 => DataType::LargeList(field(cursor, below)?),
-        33 => DataType::ListView(field(cursor, below)?),
-        34 => DataType::LargeListView(field(cursor, below)?),
-        35 => {
-            let size = size(cursor)?;
-            DataType::FixedSizeList(field(cursor, below)?, size)
-        }
-        36 => DataType::Struct(fields(cursor, below)?),
-        37 => {
-            let sorted = one_of(&[false, true], cursor, "a map's order of keys")?;
-            DataType::Map(field(cursor, below)?, sorted)
-        }
-        38 => DataType::Dictionary(
-            Box::new(data_type(cursor, below)?),
-            Box::new(data_type(cursor, below)?),
-        ),
-        39 => DataType::RunEndEncoded(field(cursor, below)?, field(cursor, below)?),
-        other => {
-            return Err(Error::unsupported(format!(
-                "type {other} at {at} of the schema is unknown"
-            )));
-        }
-    };
-    check_type(&ty).map_err(Error::corrupt)?;
-    Ok(ty)
+        _ => return Err(Error::internal(format!("type {tag} is not a flat one"))),
+    })
 }
 
 fn size(cursor: &mut Cursor<'_>) -> Result<i32> {

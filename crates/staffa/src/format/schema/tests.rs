@@ -15,7 +15,7 @@ fn round_trip(schema: &Schema) -> Vec<u8> {
     encode_schema(schema, &mut bytes).unwrap();
     let mut cursor = Cursor::new(&bytes);
     assert_eq!(
-        &decode_schema(&mut cursor, &Limits::default()).unwrap(),
+        &decode_schema(&mut cursor, &Limits::default()).unwrap().0,
         schema
     );
     cursor.finish("schema").unwrap();
@@ -88,7 +88,7 @@ fn damaged_bytes_are_refused_or_say_something_else() {
         for bit in 0..8 * bytes.len() {
             let mut bad = bytes.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
-            if let Ok(schema) = decode_schema(&mut Cursor::new(&bad), &Limits::default()) {
+            if let Ok((schema, _)) = decode_schema(&mut Cursor::new(&bad), &Limits::default()) {
                 // A schema that is accepted can be written again, and laid out or refused.
                 round_trip(&schema);
                 let _ = crate::arrow::Layout::new(&schema);
@@ -153,4 +153,53 @@ fn unions_bad_parameters_and_depth_are_refused() {
     assert!(matches!(error, Error::Limit { .. }));
     let many = [0, 0xff, 0xff, 0xff, 0xff, 0x0f];
     assert!(decode_schema(&mut Cursor::new(&many), &Limits::default()).is_err());
+}
+
+/// Types of a later version: each costs its column, whose other leaves are counted.
+#[test]
+fn unknown_types_are_passed_over() {
+    let unknown = [40, 4, 2, 9, 9, 9];
+    let later = [200, 1, 0];
+    let bytes = [
+        &[0, 3][..],
+        &[1, b'a', 1],
+        &unknown,
+        &[1, b'b', 0, 4],
+        // A list of a struct of an int32 and two fields of unknown types.
+        &[1, b'c', 1, 31, 1, b'i', 1, 36, 3],
+        &[1, b'x', 1, 4, 1, b'y', 1],
+        &unknown,
+        &[1, b'z', 1],
+        &later,
+    ]
+    .concat();
+    let mut cursor = Cursor::new(&bytes);
+    let (schema, unknown) = decode_schema(&mut cursor, &Limits::default()).unwrap();
+    assert_eq!(cursor.remaining(), 0);
+    let types: Vec<&DataType> = schema.fields().iter().map(|f| f.data_type()).collect();
+    assert_eq!(types[..2], [&DataType::Null, &DataType::Int32]);
+    assert_eq!(schema.field(0).metadata()["staffa.unknown_type"], "40");
+    let found: Vec<_> = unknown
+        .iter()
+        .map(|u| (u.column, u.path.as_str(), u.tag, u.leaves))
+        .collect();
+    assert_eq!(found, [(0, "a", 40, 2), (2, "c[].y", 40, 2)]);
+    for end in 1..bytes.len() {
+        assert!(decode_schema(&mut Cursor::new(&bytes[..end]), &Limits::default()).is_err());
+    }
+    // No leaves said; more bytes than there are; leaves without end.
+    for parameters in [
+        &[40, 0][..],
+        &[40, 9, 1],
+        &[40, 9, 255, 255, 255, 255, 255, 255, 255, 255, 127],
+        // A dictionary whose key is unknown.
+        &[38, 40, 1, 1, 13],
+    ] {
+        let bytes = [&[0, 1, 1, b'a', 1][..], parameters].concat();
+        let found = decode_schema(&mut Cursor::new(&bytes), &Limits::default());
+        let laid_out = |(schema, unknown): (Schema, Vec<_>)| {
+            crate::arrow::Layout::of_file(&schema, &unknown, 4)
+        };
+        assert!(found.and_then(laid_out).is_err(), "{parameters:?}");
+    }
 }

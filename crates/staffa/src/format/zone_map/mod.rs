@@ -81,6 +81,11 @@ impl Bounds {
         let bounds = match cursor.u8()? {
             1 => {
                 let seen = cursor.u8()?;
+                if !(1..=3).contains(&seen) {
+                    return Err(Error::corrupt(format!(
+                        "booleans seen from 1 to 3 expected, found {seen}"
+                    )));
+                }
                 Self::Bits(seen & 1 == 1, seen & 2 == 2)
             }
             2 => Self::Int(int(cursor)?, int(cursor)?),
@@ -96,11 +101,16 @@ impl Bounds {
         let ascends = match &bounds {
             Self::Int(min, max) => min <= max,
             Self::Bytes(min, max) => min <= max,
-            _ => true,
+            Self::Float { min, max, nan } => {
+                // Of NaNs alone the bounds are the wrong way round.
+                let none = *nan && (*min, *max) == (f64::INFINITY, f64::NEG_INFINITY);
+                none || !min.is_nan() && !max.is_nan() && min.total_cmp(max).is_le()
+            }
+            Self::None | Self::Bits(..) => true,
         };
         if !ascends {
             return Err(Error::corrupt(
-                "bounds expected in their order, found the largest value first",
+                "bounds in their order that are no NaN expected, found others",
             ));
         }
         Ok(bounds)

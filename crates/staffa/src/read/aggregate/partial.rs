@@ -214,11 +214,24 @@ impl PartialAggregate {
             })),
             Self::Extreme(own) => match &own.best {
                 Some(best) => array_of_one(ty, best),
-                None => Ok(new_null_array(ty, 1)),
+                None => null_of(ty, column),
             },
             Self::Sum(own) => own.finish(ty, column),
             Self::Distinct(own) => Ok(count(own.count())),
             Self::Sorted(own) => Ok(Arc::new(BooleanArray::from(vec![!own.fails]))),
         }
+    }
+}
+
+/// Most bytes of a NULL of a fixed-size binary, which has as many as any value.
+const NULL_BYTES: i32 = 1 << 24;
+
+/// One NULL of a type.
+fn null_of(ty: &DataType, column: &str) -> Result<ArrayRef> {
+    match ty {
+        DataType::FixedSizeBinary(bytes) if *bytes > NULL_BYTES => Err(Error::limit(format!(
+            "column {column:?}: a NULL of at most {NULL_BYTES} bytes is allowed as the result, found {ty}"
+        ))),
+        _ => Ok(new_null_array(ty, 1)),
     }
 }

@@ -250,7 +250,7 @@ impl Scan {
         let read_schema = self.read_schema()?;
         let (columns, filter) = (self.positions()?, self.bound_filter()?);
         let filtered = filter.iter().flat_map(|filter| &filter.columns);
-        self.file.check_encodings(columns.iter().chain(filtered))?;
+        self.file.check_columns(columns.iter().chain(filtered))?;
         let task_rows = if is_flat(&self.file, &columns, filter.as_ref()) {
             self.batch_rows.checked_next_multiple_of(STEP_ROWS)
         } else {

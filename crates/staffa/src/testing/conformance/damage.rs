@@ -102,7 +102,9 @@ pub(super) fn hostile(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind) {
     let none = Bitmap::filled(9, false);
     let parts = Parts {
         len: 9,
-        validity: Some(&crate::write::chunk::validity_tree(&none, 0).unwrap()),
+        validity: Some(
+            &crate::write::chunk::validity_tree(&none, crate::format::BitSet::default()).unwrap(),
+        ),
         values: None,
         compacted: true,
         string_bytes: Some(0).filter(|_| ty == PhysicalType::Bytes),

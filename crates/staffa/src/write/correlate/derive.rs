@@ -11,7 +11,7 @@ use crate::encodings::dictionary::Dictionary;
 use crate::encodings::difference::Difference;
 use crate::encodings::opener;
 use crate::error::{Error, Result};
-use crate::format::{Node, block};
+use crate::format::{BitSet, Node, block};
 use crate::limits::Limits;
 use crate::values::{Bitmap, Kind, OwnedValues, Physical as _, Values, for_ints};
 
@@ -120,7 +120,7 @@ fn derive_block(
 }
 
 /// A validity as the rows in which it differs from another.
-fn derive_validity(valid: &Bitmap, reference: &Bitmap, excluded: u64) -> Result<Option<Node>> {
+fn derive_validity(valid: &Bitmap, reference: &Bitmap, excluded: BitSet) -> Result<Option<Node>> {
     let streams = [ReferenceStream {
         from: StreamOf::Validity,
         words: Values::Bits(reference),

@@ -1,0 +1,223 @@
+//! What a file says of its rows where the writer is told or asked: their order, statistics of chunks.
+
+use std::collections::HashMap;
+
+use staffa::SortKey;
+
+use super::*;
+
+fn sorted_by(keys: &[&str]) -> WriteOptions {
+    let mut options = WriteOptions::default();
+    options.sort_order = keys.iter().map(|key| key.parse().unwrap()).collect();
+    options
+}
+
+fn rows_of(days: Vec<Option<i32>>, texts: Vec<Option<&str>>) -> RecordBatch {
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(Date32Array::from(days)),
+        Arc::new(StringArray::from(texts)),
+    ];
+    let names = ["day", "text"].into_iter().zip(columns);
+    RecordBatch::try_from_iter_with_nullable(names.map(|(name, c)| (name, c, true))).unwrap()
+}
+
+#[test]
+fn the_declared_order_is_checked_and_kept() {
+    let keys = ["day desc nulls first", "text"];
+    let first = rows_of(
+        vec![None, Some(9), Some(9)],
+        vec![Some("z"), Some("a"), Some("b")],
+    );
+    let second = rows_of(vec![Some(9), Some(3)], vec![None, Some("a")]);
+    let batches = [first.clone(), second];
+    let bytes = staffa::to_bytes(first.schema(), &batches, sorted_by(&keys)).unwrap();
+    let file = File::from_bytes(bytes).unwrap();
+    let expected: Vec<SortKey> = keys.iter().map(|key| key.parse().unwrap()).collect();
+    assert_eq!(file.sort_order().unwrap(), expected);
+    assert_eq!(file.inspect().unwrap().sort_order, expected);
+    file.verify(&mut |_| {}).unwrap();
+    let plain = staffa::to_bytes(first.schema(), &batches, WriteOptions::default()).unwrap();
+    assert!(
+        File::from_bytes(plain)
+            .unwrap()
+            .sort_order()
+            .unwrap()
+            .is_empty()
+    );
+    // Within a batch, and from one to the next.
+    for (batches, expected) in [
+        (
+            vec![rows_of(vec![Some(3), Some(4)], vec![None; 2])],
+            "row 1 is out of the declared order: \"day desc nulls first\" expected, found 1970-01-05 after 1970-01-04",
+        ),
+        (
+            vec![first.clone(), rows_of(vec![Some(9)], vec![Some("a")])],
+            "row 3 is out of the declared order: \"text\" expected, found a after b",
+        ),
+        (
+            vec![first.clone(), rows_of(vec![None], vec![None])],
+            "row 3 is out of the declared order: \"day desc nulls first\" expected, found NULL after 1970-01-10",
+        ),
+    ] {
+        let error = staffa::to_bytes(first.schema(), &batches, sorted_by(&keys)).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
+fn floats_are_ordered_as_numbers() {
+    let floats = |values: &[f64]| table(vec![Arc::new(Float64Array::from(values.to_vec()))]);
+    let nan = f64::NAN;
+    for (key, values, holds) in [
+        (
+            "a",
+            &[f64::NEG_INFINITY, 0.0, -0.0, 0.0, 5.0, nan, -nan, nan][..],
+            true,
+        ),
+        ("a desc", &[nan, 5.0, -0.0, 0.0, -5.0], true),
+        ("a", &[nan, 5.0], false),
+        ("a desc", &[5.0, nan], false),
+    ] {
+        let batch = floats(values);
+        let written = staffa::to_bytes(
+            batch.schema(),
+            std::slice::from_ref(&batch),
+            sorted_by(&[key]),
+        );
+        assert_eq!(written.is_ok(), holds, "{key} {values:?}");
+        if let Ok(bytes) = written {
+            File::from_bytes(bytes)
+                .unwrap()
+                .verify(&mut |_| {})
+                .unwrap();
+        }
+    }
+}
+
+#[test]
+fn columns_without_an_order_are_no_keys() {
+    let batch = RecordBatch::try_from_iter([
+        ("n", Arc::new(Int64Array::from(vec![1])) as ArrayRef),
+        ("x", Arc::new(Float64Array::from(vec![1.0])) as ArrayRef),
+        ("none", Arc::new(NullArray::new(1)) as ArrayRef),
+        (
+            "coded",
+            Arc::new(DictionaryArray::<arrow_array::types::Int8Type>::from_iter(
+                ["a"],
+            )) as ArrayRef,
+        ),
+    ])
+    .unwrap();
+    let error = |options| {
+        staffa::to_bytes(batch.schema(), &[], options)
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(error(sorted_by(&["m"])).contains("no column is called \"m\""));
+    assert!(error(sorted_by(&["n", "n desc"])).contains("named twice"));
+    for name in ["none", "coded"] {
+        assert!(
+            error(sorted_by(&[name])).contains("must have numbers"),
+            "{name}"
+        );
+    }
+    // Rounding keeps the order of a column by itself, but makes ties.
+    let mut options = sorted_by(&["x", "n"]);
+    options.max_errors = vec![("x".into(), 0.5)];
+    assert!(error(options.clone()).contains("can only be the last key"));
+    options.sort_order.reverse();
+    assert!(staffa::to_bytes(batch.schema(), &[], options).is_ok());
+}
+
+#[test]
+fn chunks_have_statistics_where_they_are_asked_for() {
+    let decimal = Decimal128Array::from(vec![Some(150), None, Some(-275), Some(99)]);
+    let columns: [(&str, ArrayRef); 5] = [
+        (
+            "n",
+            Arc::new(Int64Array::from(vec![i64::MAX, i64::MAX, 3, 4])),
+        ),
+        (
+            "u",
+            Arc::new(UInt64Array::from(vec![
+                Some(u64::MAX),
+                Some(u64::MAX),
+                None,
+                None,
+            ])),
+        ),
+        (
+            "d",
+            Arc::new(decimal.with_precision_and_scale(10, 2).unwrap()),
+        ),
+        ("x", Arc::new(Float64Array::from(vec![0.5; 4]))),
+        ("t", Arc::new(StringArray::from(vec!["ab", "c", "", "abc"]))),
+    ];
+    let batch =
+        RecordBatch::try_from_iter_with_nullable(columns.map(|(n, c)| (n, c, true))).unwrap();
+    let mut options = WriteOptions::default();
+    (options.chunk_statistics, options.row_group_rows) = (true, 2);
+    let bytes = staffa::to_bytes(batch.schema(), std::slice::from_ref(&batch), options).unwrap();
+    let file = File::from_bytes(bytes).unwrap();
+    file.verify(&mut |_| {}).unwrap();
+    let found = file.chunk_statistics().unwrap();
+    let found: Vec<_> = found
+        .iter()
+        .map(|c| {
+            (
+                c.path.as_str(),
+                c.row_group,
+                c.nulls,
+                c.sum.as_deref(),
+                c.decoded_bytes,
+            )
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("n", 0, 0, Some("18446744073709551614"), 16),
+            ("n", 1, 0, Some("7"), 16),
+            ("u", 0, 0, Some("36893488147419103230"), 16),
+            ("u", 1, 2, Some("0"), 0),
+            ("d", 0, 1, Some("1.50"), 32),
+            ("d", 1, 0, Some("-1.76"), 32),
+            ("x", 0, 0, None, 16),
+            ("x", 1, 0, None, 16),
+            ("t", 0, 0, None, 3),
+            ("t", 1, 0, None, 3),
+        ]
+    );
+    let bounds = file.chunk_statistics().unwrap();
+    assert_eq!(
+        (bounds[5].min.as_deref(), bounds[5].max.as_deref()),
+        (Some("-2.75"), Some("0.99"))
+    );
+    assert_eq!(
+        file.inspect().unwrap().columns[0].chunks[1].sum.as_deref(),
+        Some("7")
+    );
+    let plain = staffa::to_bytes(batch.schema(), &[batch], WriteOptions::default()).unwrap();
+    assert!(
+        File::from_bytes(plain)
+            .unwrap()
+            .chunk_statistics()
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[test]
+fn field_ids_are_kept() {
+    let id = |id: &str| HashMap::from([("PARQUET:field_id".to_owned(), id.to_owned())]);
+    let inner = Field::new("b", DataType::Int32, true).with_metadata(id("3"));
+    let item = Field::new("element", DataType::Struct(vec![inner].into()), true);
+    let list = DataType::List(Arc::new(item.with_metadata(id("2"))));
+    let schema = Arc::new(Schema::new(vec![
+        Field::new("a", list, true).with_metadata(id("1")),
+    ]));
+    let bytes = staffa::to_bytes(schema.clone(), &[], WriteOptions::default()).unwrap();
+    let file = File::from_bytes(bytes).unwrap();
+    assert_eq!(file.schema(), &schema);
+    assert_eq!(file.scan().reader().unwrap().schema(), schema);
+}
