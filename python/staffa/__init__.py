@@ -19,6 +19,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from staffa import errors
+from staffa._extras import MissingModule
 from staffa.errors import (
     CorruptError,
     InternalError,
@@ -34,18 +35,23 @@ if TYPE_CHECKING:
     from staffa import duckdb, torch
     from staffa._dataset import Dataset, dataset
     from staffa._explain import Explain, Why
-    from staffa._file import File, LeafStatistics, open, read_table
+    from staffa._file import File
     from staffa._memory import retained_memory, set_retained_memory
+    from staffa._open import open, read_table
     from staffa._pandas import read_pandas, write_pandas
     from staffa._polars import scan_polars, write_polars
     from staffa._reader import Reader
+    from staffa._reports import LeafStatistics
     from staffa._sql import sql
     from staffa._staffa import __version__
-    from staffa._write import Encoding, WriteSummary, encodings, write_table
+    from staffa._write import Encoding, encodings, write_table
+    from staffa._write_dataset import DatasetSummary, write_dataset
+    from staffa._writer import Writer, WriteSummary
 
 __all__ = [
     "CorruptError",
     "Dataset",
+    "DatasetSummary",
     "Encoding",
     "Explain",
     "File",
@@ -60,6 +66,7 @@ __all__ = [
     "UnsupportedError",
     "Why",
     "WriteSummary",
+    "Writer",
     "__version__",
     "dataset",
     "duckdb",
@@ -73,6 +80,7 @@ __all__ = [
     "set_retained_memory",
     "sql",
     "torch",
+    "write_dataset",
     "write_pandas",
     "write_polars",
     "write_table",
@@ -82,14 +90,18 @@ __all__ = [
 _MODULES = {
     "_dataset": ["Dataset", "dataset"],
     "_explain": ["Explain", "Why"],
-    "_file": ["File", "LeafStatistics", "open", "read_table"],
+    "_file": ["File"],
     "_memory": ["retained_memory", "set_retained_memory"],
+    "_open": ["open", "read_table"],
     "_pandas": ["read_pandas", "write_pandas"],
     "_polars": ["scan_polars", "write_polars"],
     "_reader": ["Reader"],
+    "_reports": ["LeafStatistics"],
     "_sql": ["sql"],
     "_staffa": ["__version__"],
-    "_write": ["Encoding", "WriteSummary", "encodings", "write_table"],
+    "_write": ["Encoding", "encodings", "write_table"],
+    "_write_dataset": ["DatasetSummary", "write_dataset"],
+    "_writer": ["WriteSummary", "Writer"],
     "duckdb": [],
     "torch": [],
 }
@@ -102,9 +114,13 @@ def __getattr__(name: str) -> Any:
         globals()[name] = found
         return found
     if name in _MODULES:
-        return importlib.import_module(f"staffa.{name}")
+        try:
+            return importlib.import_module(f"staffa.{name}")
+        except MissingExtraError as error:
+            # `help` and `inspect` look at every name.
+            return MissingModule(f"staffa.{name}", str(error))
     raise AttributeError(f"module 'staffa' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

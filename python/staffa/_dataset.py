@@ -1,7 +1,8 @@
 """`dataset`: many files as one table, for all readers of pyarrow's datasets: DuckDB, Polars, DataFusion, pandas.
 
 pyarrow has no interface for other formats, but the engines use few methods of a dataset and of its scanner. Both are
-subclasses here with every method replaced: pyarrow's own methods would look for a dataset in C++.
+written here anew and look like pyarrow's (`_lookalike`). Scanners and fragments are Arrow streams as well, which is how
+`pyarrow.dataset.write_dataset` reads them. A dataset is none: DuckDB would read all of the stream.
 
 The engines do not apply the filters again that they push. So the library evaluates for each file what it can evaluate
 exactly (`_pushdown`), after partial evaluation with the partition keys (`_partial_eval`); pyarrow evaluates the rest
@@ -21,7 +22,9 @@ import pyarrow.dataset as ds
 
 from staffa._discover import PartitionedFile, discover
 from staffa._filter import check_expression
+from staffa._filters import as_expression
 from staffa._fragment import Keys, OpenFragment
+from staffa._lookalike import Lookalike
 from staffa._projection import Projection
 from staffa._scanner import Scannable, Scanner, ScanSource
 from staffa._unify import unify
@@ -102,8 +105,13 @@ class _OpenFiles:
         return _OpenFiles, ()
 
 
-class Dataset(Scannable, ds.Dataset):  # type: ignore[misc] # pyarrow has no types
-    """Many files as one table; the function `dataset` makes it."""
+class Dataset(Scannable, Lookalike, like=ds.Dataset):
+    """Many files as one table; the function `dataset` makes it.
+
+    `isinstance` takes it for a `pyarrow.dataset.Dataset`. The functions of pyarrow that read datasets in C++ (a union
+    of datasets, `Scanner.from_dataset`, a scan node of Acero) refuse it with a `TypeError`: give them `to_reader()`
+    or `to_table()`.
+    """
 
     def __init__(
         self, files: Sequence[PartitionedFile], schema: pa.Schema, filter: pc.Expression | None, cache: _OpenFiles
@@ -138,10 +146,16 @@ class Dataset(Scannable, ds.Dataset):  # type: ignore[misc] # pyarrow has no typ
 
         Args:
             columns: Names of columns, or a dictionary of names and expressions; by default all columns.
-            filter: The expression that selects rows.
+            filter: The condition that selects rows, as in `File.to_table`.
             batch_size: The maximum number of rows in a batch.
             options: pyarrow's other options are accepted without effect.
         """
+        if columns is None and filter is None and batch_size is None and options.keys() == {"use_threads"}:
+            # So does `pyarrow.dataset.write_dataset` ask, whose C++ needs a scanner of its own; that can be used once.
+            return ds.Scanner.from_batches(self._scan().to_reader())  # type: ignore[no-any-return]
+        return self._scan(columns, filter, batch_size, **options)
+
+    def _scan(self, columns: Any = None, filter: Any = None, batch_size: Any = None, **options: Any) -> Scanner:
         unknown = options.keys() - _IGNORED_OPTIONS
         if unknown:
             raise TypeError(f"scanner() got an unexpected keyword argument {min(unknown)!r}")
@@ -160,7 +174,6 @@ class Dataset(Scannable, ds.Dataset):  # type: ignore[misc] # pyarrow has no typ
 
     def filter(self, expression: pc.Expression) -> Dataset:
         """The dataset of the rows that also match this expression."""
-        check_expression("filter", expression)
         return Dataset(self._files, self._schema, self._and(expression), self._cache)
 
     def replace_schema(self, schema: pa.Schema) -> Dataset:
@@ -196,7 +209,11 @@ class Dataset(Scannable, ds.Dataset):  # type: ignore[misc] # pyarrow has no typ
                 yield self._cache.open(file), file.keys
 
     def _and(self, filter: Any) -> Any:
-        return filter if self._filter is None else self._filter if filter is None else self._filter & filter
+        if filter is None:
+            return self._filter
+        filter = as_expression(filter, self._schema)
+        check_expression("filter", filter)
+        return filter if self._filter is None else self._filter & filter
 
     def __repr__(self) -> str:
         files = f"{len(self._files):,} files" if len(self._files) != 1 else repr(self._files[0].path)
@@ -206,7 +223,7 @@ class Dataset(Scannable, ds.Dataset):  # type: ignore[misc] # pyarrow has no typ
         return Dataset, (self._files, self._schema, self._filter, self._cache)
 
 
-class Fragment(Scannable, ds.Fragment):  # type: ignore[misc] # pyarrow has no types
+class Fragment(Scannable, Lookalike, like=ds.Fragment):
     """One file of a dataset."""
 
     def __init__(self, dataset: Dataset) -> None:
@@ -243,7 +260,13 @@ class Fragment(Scannable, ds.Fragment):  # type: ignore[misc] # pyarrow has no t
     ) -> Scanner:
         """A scanner of this file; `schema` has the columns and types, by default those of the dataset."""
         dataset = self._dataset if schema is None else self._dataset.replace_schema(schema)
-        return dataset.scanner(columns, filter, batch_size, **options)
+        return dataset._scan(columns, filter, batch_size, **options)
+
+    def _scan(self, *args: Any, **options: Any) -> Scanner:
+        return self.scanner(*args, **options)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         return f"<staffa.Fragment {self.path!r}>"

@@ -14,12 +14,11 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from staffa._arguments import path_text
-from staffa.errors import InvalidArgumentError, UnsupportedError
+from staffa._source import local_path
+from staffa.errors import InvalidArgumentError
 
 # NULL in the folder names of Hive.
-_NULL = "__HIVE_DEFAULT_PARTITION__"
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+NULL_KEY = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True)
@@ -28,6 +27,10 @@ class PartitionedFile:
 
     path: str
     keys: dict[str, pa.Scalar] = field(default_factory=dict)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process may be in another folder.
+        return PartitionedFile, (os.path.abspath(self.path), self.keys)  # noqa: PTH100
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class _Found:
 def discover(source: Any, partitioning: Any) -> list[PartitionedFile]:
     """The files of a path, a pattern, a folder or a list of these, in order."""
     sources = source if _is_list(source) else [source]
-    found = [file for each in sources for file in _files(path_text(each))]
+    found = [file for each in sources for file in _files(local_path(each))]
     if not found:
         raise InvalidArgumentError("a dataset needs at least one file, found an empty list")
     return [PartitionedFile(file.path, keys) for file, keys in zip(found, _keys(found, partitioning), strict=True)]
@@ -53,10 +56,6 @@ def _is_list(source: Any) -> bool:
 
 
 def _files(path: str) -> list[_Found]:
-    if _URL.match(path):
-        raise UnsupportedError(
-            f"{path}: files at a URL cannot be read yet; copy them to a local folder and give its path"
-        )
     if Path(path).is_dir():
         inside = sorted(file for file in Path(path).rglob("*.staffa") if _is_data(file, path))
         if not inside:
@@ -109,7 +108,7 @@ def _keys(found: list[_Found], partitioning: Any) -> list[dict[str, pa.Scalar]]:
 
 def _hive(folders: Sequence[str]) -> dict[str, str | None]:
     pairs = [folder.partition("=") for folder in folders if "=" in folder.lstrip("=")]
-    return {unquote(key): None if value == _NULL else unquote(value) for key, _, value in pairs}
+    return {unquote(key): None if value == NULL_KEY else unquote(value) for key, _, value in pairs}
 
 
 def _typed(name: str, texts: list[str | None], wanted: pa.DataType | None, found: list[_Found]) -> pa.Array:

@@ -23,8 +23,16 @@ def needed(expressions: Sequence[Any], names: list[str]) -> list[str]:
 
 def searched_text(expressions: Sequence[Any]) -> str | None:
     """The text that is searched for the names of columns, or None if all columns are needed."""
-    text = "\n".join(map(str, expressions))
+    text = "\n".join(map(text_of, expressions))
     return None if "FieldPath(" in text else text
+
+
+def text_of(expression: Any) -> str:
+    """The text of an expression; bytes in it that are no UTF-8 are replaced."""
+    try:
+        return str(expression)
+    except UnicodeDecodeError as error:
+        return error.object.decode(errors="backslashreplace")
 
 
 def evaluate(expressions: Mapping[str, Any], batch: pa.RecordBatch, what: str, names: list[str]) -> pa.Table:

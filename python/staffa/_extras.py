@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from types import ModuleType
+from typing import Any, NoReturn
 
 from staffa.errors import MissingExtraError
 
@@ -24,3 +25,15 @@ def require(module: str, extra: str) -> Any:
         if error.name != module.partition(".")[0]:
             raise
         raise MissingExtraError(f"{error.name} is not installed: install it, or the wheel with the extra {extra}") from None
+
+
+class MissingModule(ModuleType):
+    """A module of this package whose optional library is not installed: its names raise `MissingExtraError`."""
+
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(name, message)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        raise MissingExtraError(self.__doc__)

@@ -2,94 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from staffa import _staffa
-from staffa._arguments import aggregate_names, column_names, path_text, row_indices, row_range, whole_number
-from staffa._explain import Explain, Why
+from staffa._arguments import aggregate_names, column_names, row_indices, row_range, whole_number
+from staffa._extras import require
 from staffa._filter import Filter, bind
-from staffa._html import of_closed, of_file
 from staffa._reader import Reader
+from staffa._reports import Reports
+from staffa._source import contents, local_path
 from staffa._text import size_text
 from staffa.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    import pyarrow.compute as pc
+    import pandas as pd
+    import polars as pl
+
+    from staffa._filters import Filters
 
 
-def open(path: str | os.PathLike[str], *, cache_bytes: int | None = None, cache_decoded: bool = False) -> File:
-    """Opens a file. The footer is read and checked now, the data when it is needed.
-
-    Args:
-        path: The file.
-        cache_bytes: Memory for a cache of opened blocks, for the next `take`; by default 64 MiB.
-        cache_decoded: Cache decoded blocks: fewer fit, but a row of a cached block costs next to nothing.
-
-    Raises:
-        FileNotFoundError: There is no such file; another `OSError` for other errors of the system.
-        CorruptError: The file is damaged or no Staffa file.
-        TruncatedError: The file ends too early.
-        UnsupportedError: This release cannot read the format version of the file.
-
-    >>> staffa.write_table(pa.table({"x": range(1000)}), "x.staffa").rows
-    1000
-    >>> staffa.open("x.staffa").num_rows
-    1000
-    """
-    return File(path, cache_bytes=cache_bytes, cache_decoded=cache_decoded)
-
-
-def read_table(
-    path: str | os.PathLike[str],
-    columns: Sequence[str] | None = None,
-    filter: pc.Expression | None = None,
-    limit: int | None = None,
-    string_views: bool = False,
-    dictionaries: Sequence[str] = (),
-    run_ends: Sequence[str] = (),
-) -> pa.Table:
-    """Reads a table from a file: the same as `open(path).to_table(...)`.
-
-    >>> staffa.write_table(pa.table({"x": range(1000)}), "x.staffa").rows
-    1000
-    >>> staffa.read_table("x.staffa", filter=pc.field("x") > 997).to_pydict()
-    {'x': [998, 999]}
-    """
-    return open(path).to_table(columns, filter, limit, string_views, dictionaries, run_ends)
-
-
-@dataclass(frozen=True)
-class LeafStatistics:
-    """What the end of a file says of a column, or of a leaf of a nested column."""
-
-    path: str
-    """The name of the column, or the path of the leaf."""
-    nulls: int
-    min: str | None
-    """At most the smallest value, as text; None if unknown."""
-    max: str | None
-    """At least the largest value, as text; None if unknown."""
-    distinct: int
-    """An estimate of the number of distinct values without NULL; exact below 256."""
-    decoded_bytes: int
-    """The size of all values in memory, without offsets and validity."""
-    ascending: bool
-    """Whether the values without NULLs never decrease."""
-    descending: bool
-    """Whether they never increase."""
-    sources: list[str]
-    """The paths of the columns from which this one is derived."""
-
-
-class File:
+class File(Reports):
     """An open file. Several threads may use it, and it exports itself as an Arrow stream.
 
     >>> staffa.write_table(pa.table({"x": [1, 2, 3]}), "x.staffa").rows
@@ -102,13 +40,16 @@ class File:
     [(6,)]
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], *, cache_bytes: int | None = None, cache_decoded: bool = False
-    ) -> None:
-        self._path = path_text(path)
+    def __init__(self, source: Any, *, cache_bytes: int | None = None, cache_decoded: bool = False) -> None:
         self._cache_bytes = whole_number("cache_bytes", cache_bytes, 0)
         self._cache_decoded = bool(cache_decoded)
-        self._opened: _staffa.File | None = _staffa.open(self._path, self._cache_bytes, self._cache_decoded)
+        data = contents(source)
+        self._path = local_path(source) if data is None else "<memory>"
+        #: What opens the file again, in another folder as well.
+        self._source: str | bytes | bytearray = os.path.abspath(self._path) if data is None else data  # noqa: PTH100
+        cache = self._cache_bytes, self._cache_decoded
+        opened = _staffa.open(self._path, *cache) if data is None else _staffa.open_bytes(data, *cache)
+        self._opened: _staffa.File | None = opened
 
     @property
     def _file(self) -> _staffa.File:
@@ -147,13 +88,18 @@ class File:
 
     @property
     def path(self) -> str:
-        """The path of the file."""
+        """The path of the file; "<memory>" for one in memory."""
         return self._path
 
     @cached_property
     def schema(self) -> pa.Schema:
         """The schema that the writer got."""
         return pa.schema(self._file)
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns."""
+        return self._file.names
 
     @property
     def num_rows(self) -> int:
@@ -186,21 +132,10 @@ class File:
         """A hash of the file, of 16 bytes: files of other bytes have another one."""
         return self._file.id
 
-    def statistics(self) -> list[LeafStatistics]:
-        """Statistics of every column, or of every leaf of a nested column, from the end of the file alone.
-
-        >>> staffa.write_table(pa.table({"x": [3, 1, None, 3]}), "x.staffa").rows
-        4
-        >>> (x,) = staffa.open("x.staffa").statistics()
-        >>> x.path, x.nulls, x.min, x.max, x.distinct
-        ('x', 1, '1', '3', 2)
-        """
-        return [LeafStatistics(**leaf) for leaf in json.loads(self._file.statistics())]
-
     def to_table(
         self,
         columns: Sequence[str] | None = None,
-        filter: pc.Expression | None = None,
+        filter: Filters | None = None,
         limit: int | None = None,
         string_views: bool = False,
         dictionaries: Sequence[str] = (),
@@ -210,7 +145,8 @@ class File:
 
         Args:
             columns: Names of the columns to read, in this order; by default all.
-            filter: The expression that selects rows. It may name columns that are not read.
+            filter: The condition that selects rows: an expression of pyarrow, a text such as `"price < 10 and name is
+                not null"`, or a list such as `[("price", "<", 10)]`. It may name columns that are not read.
             limit: The maximum number of rows. No more rows than needed are read.
             string_views: Return strings and binaries as views, which are not copied out of dictionaries.
             dictionaries: Return these columns of strings or binaries as dictionaries, without decoding if they are
@@ -247,7 +183,7 @@ class File:
     def scan(
         self,
         columns: Sequence[str] | None = None,
-        filter: pc.Expression | None = None,
+        filter: Filters | None = None,
         batch_rows: int | None = None,
         limit: int | None = None,
         string_views: bool = False,
@@ -280,6 +216,58 @@ class File:
         if rest:
             return self._filtered(rest, batch_rows, limit, string_views, dictionary_names, run_end_names)
         return Reader(self._file.scan(names, pushed, batch_rows, limit, string_views, dictionary_names, run_end_names))
+
+    def iter_batches(
+        self, batch_rows: int | None = None, columns: Sequence[str] | None = None, filter: Filters | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows batch by batch; arguments as in `scan`, which has more of them.
+
+        >>> staffa.write_table(pa.table({"x": range(5)}), "x.staffa").rows
+        5
+        >>> [batch.num_rows for batch in staffa.open("x.staffa").iter_batches(batch_rows=2)]
+        [2, 2, 1]
+        """
+        return iter(self.scan(columns, filter, batch_rows))
+
+    def to_batches(self, columns: Sequence[str] | None = None, filter: Filters | None = None) -> list[pa.RecordBatch]:
+        """All rows as a list of batches; arguments as in `to_table`."""
+        return list(self.scan(columns, filter))
+
+    def head(self, num_rows: int = 5, columns: Sequence[str] | None = None, filter: Filters | None = None) -> pa.Table:
+        """The first rows; no more than needed is read. Other arguments as in `to_table`.
+
+        >>> staffa.write_table(pa.table({"x": range(1000)}), "x.staffa").rows
+        1000
+        >>> staffa.open("x.staffa").head(2, filter="x > 500").to_pydict()
+        {'x': [501, 502]}
+        """
+        return self.to_table(columns, filter, num_rows)
+
+    def count_rows(self, filter: Filters | None = None) -> int:
+        """The number of rows that match the filter; without a filter nothing is read.
+
+        >>> staffa.write_table(pa.table({"x": range(1000)}), "x.staffa").rows
+        1000
+        >>> staffa.open("x.staffa").count_rows("x >= 990")
+        10
+        """
+        if filter is None:
+            return self.num_rows
+        return sum(batch.num_rows for batch in self.scan([], filter))
+
+    def to_pandas(
+        self, columns: Sequence[str] | None = None, filter: Filters | None = None, **options: Any
+    ) -> pd.DataFrame:
+        """A pandas DataFrame; `options` as in `pyarrow.Table.to_pandas`. `staffa.read_pandas` reads an index too."""
+        require("pandas", "pandas")
+        frame: pd.DataFrame = self.to_table(columns, filter).to_pandas(**options)
+        return frame
+
+    def to_polars(self, columns: Sequence[str] | None = None, filter: Filters | None = None) -> pl.DataFrame:
+        """A Polars DataFrame. `staffa.scan_polars` makes a LazyFrame."""
+        polars = require("polars", "polars")
+        frame: pl.DataFrame = polars.DataFrame(self.scan(columns, filter, string_views=True))
+        return frame
 
     def _filtered(
         self,
@@ -324,7 +312,7 @@ class File:
         return pa.Table.from_batches([batch.to_pyarrow()])
 
     def aggregate(
-        self, aggregates: Mapping[str, str | Sequence[str]], filter: pc.Expression | None = None
+        self, aggregates: Mapping[str, str | Sequence[str]], filter: Filters | None = None
     ) -> dict[str, dict[str, pa.Scalar]]:
         """Counts, minima, maxima and sums, from the statistics of the file where possible, without decoding.
 
@@ -363,65 +351,8 @@ class File:
             out[name][which] = column[0]
         return out
 
-    def explain(self) -> Explain:
-        """The encodings of each column. `print` shows the trees.
-
-        >>> staffa.write_table(pa.table({"x": [7] * 1000}), "x.staffa").rows
-        1000
-        >>> "constant" in str(staffa.open("x.staffa").explain())
-        True
-        """
-        return Explain(self._path, self.num_rows, self.nbytes, json.loads(self._file.explain()))
-
-    def why(self, column: str | None = None) -> Why:
-        """The reasons for the encodings of each column: all candidates and why they were rejected. `print` shows them.
-
-        This repeats the work of the writer for the first row group, with the profile "balanced", and takes as long.
-
-        Args:
-            column: Only this column: a name, or the path of a leaf of a nested column.
-
-        Raises:
-            InvalidArgumentError: There is no such column.
-
-        >>> sent = [i * i % 7919 for i in range(1000)]
-        >>> arrived = [day + i % 3 for i, day in enumerate(sent)]
-        >>> staffa.write_table(pa.table({"a": sent, "b": arrived}), "x.staffa").rows
-        1000
-        >>> why = staffa.open("x.staffa").why("a")
-        >>> [(r["encoding"], r["by"]) for r in why.to_dict()["columns"][0]["relations"] if r["taken"]]
-        [('difference', ['b'])]
-        """
-        if column is not None and not isinstance(column, str):
-            raise InvalidArgumentError(f"column must be a name, found {column!r}")
-        why = Why(self._path, json.loads(self._file.why()))
-        return why if column is None else why.of_column(column, self.schema.names)
-
-    def inspect(self) -> dict[str, Any]:
-        """Offsets, sizes and statistics of the file, its row groups, columns, chunks and blocks.
-
-        >>> staffa.write_table(pa.table({"x": [3, 1, None]}), "x.staffa").rows
-        3
-        >>> column = staffa.open("x.staffa").inspect()["columns"][0]
-        >>> column["path"], column["min"], column["max"], column["nulls"]
-        ('x', '1', '3', 1)
-        """
-        report: dict[str, Any] = json.loads(self._file.inspect())
-        return report
-
-    def verify(self) -> dict[str, int]:
-        """Reads, checks and decodes everything; returns what was checked.
-
-        Raises:
-            CorruptError: The first error found, or `TruncatedError` or another, depending on its kind.
-
-        >>> staffa.write_table(pa.table({"x": range(1000)}), "x.staffa").rows
-        1000
-        >>> staffa.open("x.staffa").verify()["rows"]
-        1000
-        """
-        report: dict[str, int] = json.loads(self._file.verify())
-        return report
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return iter(self.scan())
 
     def __len__(self) -> int:
         return self.num_rows
@@ -434,17 +365,15 @@ class File:
             f"{size_text(self.nbytes)}>"
         )
 
-    def _repr_html_(self) -> str:
-        if self.closed:
-            return of_closed(self._path)
-        return of_file(self._path, self.num_rows, self.num_row_groups, self.schema, self.inspect())
-
     def __reduce__(self) -> tuple[Any, ...]:
-        reopen = partial(open, cache_bytes=self._cache_bytes, cache_decoded=self._cache_decoded)
-        return reopen, (self._path,)
+        return _reopened, (self._source, self._cache_bytes, self._cache_decoded)
 
     def __arrow_c_schema__(self) -> object:
         return self._file.__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._file.scan().__arrow_c_stream__(requested_schema)
+
+
+def _reopened(source: Any, cache_bytes: int | None, cache_decoded: bool) -> File:
+    return File(source, cache_bytes=cache_bytes, cache_decoded=cache_decoded)

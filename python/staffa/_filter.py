@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from staffa import _staffa
-from staffa._evaluate import evaluate, no_rows, searched_text
+from staffa._evaluate import evaluate, no_rows, searched_text, text_of
+from staffa._filters import as_expression
 from staffa._pushdown import Predicate, translate
 from staffa.errors import InvalidArgumentError
 
@@ -36,7 +37,7 @@ class Condition:
 
     def holds(self, batch: pa.RecordBatch) -> pa.Array:
         """The value of the expression for each row of a batch: true, false or NULL."""
-        what = f"filter {self._expression}"
+        what = f"filter {text_of(self._expression)}"
         keep = evaluate({"keep": self._expression}, batch, what, self._names).column(0)
         if not pa.types.is_boolean(keep.type):
             raise InvalidArgumentError(f"{what}: must be boolean, found {keep.type}")
@@ -49,6 +50,8 @@ def bind(expression: Any, file: _staffa.File, columns: list[str] | None) -> tupl
     Returns the predicate that the library evaluates, and the filter that pyarrow applies after it, or None if the
     library evaluates the whole expression. `columns` are the columns to read.
     """
+    if isinstance(expression, (str, list, tuple)):
+        expression = as_expression(expression, file.empty().flattened().to_pyarrow().schema)
     check_expression("filter", expression)
     # Only with the columns that it may need: every other column costs time.
     comparable, pushed, whole = _Translation(expression, file.empty(searched_text([expression]))).result()
@@ -99,7 +102,7 @@ class _Translation:
     def __init__(self, expression: Any, columns: _staffa.Batch) -> None:
         self._expression = expression
         self._columns = columns
-        self._key = (str(expression), columns.described())
+        self._key = (text_of(expression), columns.described())
 
     def __hash__(self) -> int:
         return hash(self._key)
@@ -134,6 +137,7 @@ def check_expression(argument: str, expression: Any) -> None:
 
     if not isinstance(expression, pc.Expression):
         raise InvalidArgumentError(
-            f"{argument} must be a pyarrow.compute.Expression, as in pyarrow.compute.field('x') > 1, "
+            f"{argument} must be a pyarrow.compute.Expression, as in pyarrow.compute.field('x') > 1, a text such as "
+            f"'x > 1', or a list such as [('x', '>', 1)], "
             f"found {type(expression).__name__}"
         )

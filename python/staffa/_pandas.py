@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from staffa._extras import require
-from staffa._write import WriteSummary, write_table
+from staffa._write import write_table
+from staffa._writer import WriteSummary
 from staffa.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-    import pyarrow.compute as pc
+
+    from staffa._filters import Filters
 
 
 def read_pandas(
     source: Any,
     columns: Sequence[str] | None = None,
-    filter: pc.Expression | None = None,
+    filter: Filters | None = None,
     *,
     dtype_backend: Literal["numpy", "numpy_nullable", "pyarrow"] = "numpy",
     **options: Any,

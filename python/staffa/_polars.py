@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from staffa._extras import require
-from staffa._write import WriteSummary, write_table
+from staffa._write import write_table
+from staffa._writer import WriteSummary
 from staffa.errors import InvalidArgumentError
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from staffa._arguments import column_names
 from staffa._evaluate import evaluate, needed, no_rows
 from staffa._filter import Condition, check_expression
+from staffa._filters import as_expression
 from staffa._partial_eval import comparable, partial_eval
 from staffa._pushdown import Predicate
 from staffa.errors import InvalidArgumentError
@@ -40,6 +41,7 @@ class Projection:
         self._filter_columns: list[str] = []
         self._pushed: dict[frozenset[str], tuple[Predicate | None, bool]] = {}
         if self.filtered:
+            filter = as_expression(filter, schema)
             check_expression("filter", filter)
             self._filter_columns = needed([filter], schema.names)
             self._condition = Condition(filter, self.part(self._filter_columns), schema.names)

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from staffa._evaluate import text_of
+
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 
@@ -61,7 +63,7 @@ def translate(expression: pc.Expression, schema: pa.Schema, columns: set[str]) -
     >>> translate(pc.match_like(pc.field("s"), "x_%"), schema, {"a", "s"})
     (('like', ('s', 'x_%')), True)
     """
-    text = str(expression)
+    text = text_of(expression)
     # Substrait has no such option.
     if "nan_is_null=true" in text:
         return None, False

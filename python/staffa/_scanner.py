@@ -1,4 +1,4 @@
-"""`Scanner`: pyarrow's scanner over a dataset, with every method replaced."""
+"""`Scanner`: a scan of a dataset, which looks like pyarrow's scanner."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pyarrow.dataset as ds
 
 from staffa._arguments import row_indices, whole_number
 from staffa._fragment import Keys, OpenFragment
+from staffa._lookalike import Lookalike
 from staffa._projection import Projection
 from staffa.errors import InvalidArgumentError
 
@@ -46,36 +47,36 @@ class ScanSource(Protocol):
 class Scannable:
     """The methods that a dataset and a fragment share: each makes a scanner with its arguments."""
 
-    def scanner(self, *args: Any, **options: Any) -> Scanner:
+    def _scan(self, *args: Any, **options: Any) -> Scanner:
         """A scanner of the rows and columns."""
         raise NotImplementedError
 
     def to_reader(self, *args: Any, **options: Any) -> pa.RecordBatchReader:
         """The rows as a stream of batches; arguments as in `scanner`."""
-        return self.scanner(*args, **options).to_reader()
+        return self._scan(*args, **options).to_reader()
 
     def to_batches(self, *args: Any, **options: Any) -> Iterator[pa.RecordBatch]:
         """The rows batch by batch; arguments as in `scanner`."""
-        return self.scanner(*args, **options).to_batches()
+        return self._scan(*args, **options).to_batches()
 
     def to_table(self, *args: Any, **options: Any) -> pa.Table:
         """The rows as a table; arguments as in `scanner`."""
-        return self.scanner(*args, **options).to_table()
+        return self._scan(*args, **options).to_table()
 
     def head(self, num_rows: int, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
         """The first rows; other arguments as in `scanner`."""
-        return self.scanner(columns=columns, filter=filter, **options).head(num_rows)
+        return self._scan(columns=columns, filter=filter, **options).head(num_rows)
 
     def take(self, indices: Any, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
         """Rows by number, in any order, duplicates allowed; other arguments as in `scanner`."""
-        return self.scanner(columns=columns, filter=filter, **options).take(indices)
+        return self._scan(columns=columns, filter=filter, **options).take(indices)
 
     def count_rows(self, filter: Any = None, **options: Any) -> int:
         """The number of rows that match the filter; without a filter nothing is read."""
-        return self.scanner(filter=filter, **options).count_rows()
+        return self._scan(filter=filter, **options).count_rows()
 
 
-class Scanner(ds.Scanner):  # type: ignore[misc] # pyarrow has no types
+class Scanner(Lookalike, like=ds.Scanner):
     """A scan of a dataset. Nothing is read until a method asks for rows; a scanner can be used again."""
 
     def __init__(self, source: ScanSource, projection: Projection, batch_size: int | None) -> None:
@@ -92,6 +93,9 @@ class Scanner(ds.Scanner):  # type: ignore[misc] # pyarrow has no types
     def projected_schema(self) -> pa.Schema:
         """The columns of the batches."""
         return self._projection.schema
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def to_reader(self) -> pa.RecordBatchReader:
         """The rows as a stream of batches."""

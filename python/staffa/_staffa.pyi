@@ -126,23 +126,43 @@ class File:
 def open(path: str | os.PathLike[str], cache_bytes: int | None = None, cache_decoded: bool = False) -> File:
     """Opens a file: reads and checks its footer."""
 
-def write_table(
-    data: Any,
-    path: str | os.PathLike[str],
-    profile: str,
-    column_profiles: list[tuple[str, str]],
-    access: str,
-    encodings: list[tuple[str, str]],
-    max_error: list[tuple[str, float]],
-    without: list[str],
-    edition: str | None,
-    metadata: list[tuple[str, bytes]],
-    row_group_rows: int | None,
-    threads: int | None,
-    relate: bool,
-    verify: bool,
-) -> tuple[int, int, int, int]:
-    """Writes `data`, an Arrow stream, to `path`; returns rows, row groups, bytes as Arrow and bytes of the file."""
+def open_bytes(data: bytes | bytearray, cache_bytes: int | None = None, cache_decoded: bool = False) -> File:
+    """Opens a file that is in memory."""
+
+def parse_filter(text: str) -> tuple[str, Any]:
+    """Parses a filter to the nested tuples of `_pushdown`."""
+
+class Writer:
+    """A file in the making. Dropped before it is finished, it leaves nothing behind."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        schema: Any,
+        profile: str,
+        column_profiles: list[tuple[str, str]],
+        access: str,
+        encodings: list[tuple[str, str]],
+        max_error: list[tuple[str, float]],
+        without: list[str],
+        edition: str | None,
+        row_group_rows: int | None,
+        threads: int | None,
+        relate: bool,
+        verify: bool,
+        overwrite: bool,
+    ) -> None: ...
+    def write(self, batches: pa.RecordBatchReader) -> None:
+        """Adds the rows of a stream, which is read whole before."""
+
+    def finish(self, metadata: list[tuple[str, bytes]]) -> tuple[int, int, int, int]:
+        """Finishes the file; returns rows, row groups, bytes as Arrow and bytes of the file."""
+
+    def abort(self) -> None:
+        """Gives the file up; nothing stays of it."""
+
+    @property
+    def nbytes(self) -> int: ...
 
 def encodings() -> list[tuple[str, str]]:
     """The names of all encodings, each with a one-line description."""

@@ -1,4 +1,4 @@
-"""`write_table` and its options."""
+"""`write_table`: a table to a file."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+import pyarrow as pa
+
 from staffa import _staffa
-from staffa._arguments import path_text, whole_number
-from staffa._input import as_reader
-from staffa.errors import InvalidArgumentError
+from staffa._input import as_batches
+from staffa._options import Profile
+from staffa._writer import Writer, WriteSummary
 
 
 class ArrowStream(Protocol):
@@ -28,17 +30,6 @@ class ArrowArray(Protocol):
 
 
 @dataclass(frozen=True)
-class WriteSummary:
-    """The size of a written file."""
-
-    rows: int
-    row_groups: int
-    arrow_bytes: int
-    """The table's size in memory, as Arrow."""
-    file_bytes: int
-
-
-@dataclass(frozen=True)
 class Encoding:
     """An encoding that can be requested for a column."""
 
@@ -46,13 +37,11 @@ class Encoding:
     about: str
 
 
-Profile = Literal["fast", "balanced", "small"]
-
-
 def write_table(
-    data: ArrowStream | ArrowArray,
+    data: ArrowStream | ArrowArray | Iterable[Any],
     path: str | os.PathLike[str],
     *,
+    schema: pa.Schema | None = None,
     profile: Profile = "balanced",
     column_profiles: Mapping[str, Profile] | None = None,
     access: Literal["scan", "random"] = "scan",
@@ -65,6 +54,7 @@ def write_table(
     threads: int | None = None,
     relate: bool = True,
     verify: bool = True,
+    overwrite: bool = True,
 ) -> WriteSummary:
     """Writes a table to a file.
 
@@ -73,8 +63,11 @@ def write_table(
 
     Args:
         data: Any object with `__arrow_c_stream__` or `__arrow_c_array__`: a pyarrow Table, RecordBatch or
-            RecordBatchReader, a Polars or pandas DataFrame, a DuckDB result, a `staffa.File`.
+            RecordBatchReader, a Polars or pandas DataFrame, a DuckDB result, a `staffa.File`, a dataset or a scanner; a
+            Polars LazyFrame; a dictionary of columns; or a list or an iterator of such tables, of which the first has
+            the schema.
         path: The file to write.
+        schema: The names and types of the columns, for an iterator that may be empty.
         profile: The goal of the encodings: "fast" to write, "balanced", or "small".
         column_profiles: The profiles of single columns, by name.
         access: The expected access: "scan", or "random" for rows by number; then an encoding that must decode a whole
@@ -93,6 +86,10 @@ def write_table(
         relate: Derive columns from reference columns if that is smaller; a read of a derived column also reads its
             reference columns. Not with "fast".
         verify: Decode each block and compare it with the data before it is written.
+        overwrite: Replace an existing file; otherwise it is a `FileExistsError`.
+
+    An exception of an iterator in Python passes as it is. After an exception, Ctrl-C among them, nothing is left of the
+    file, and one that was there before stays.
 
     Raises:
         InvalidArgumentError: The data is no table; a column, profile or encoding is unknown; an encoding cannot hold a
@@ -109,30 +106,30 @@ def write_table(
     3
     >>> staffa.read_table("rain.staffa")["rain"].to_pylist()
     [0.0, 3.5, 1.25]
+    >>> days = (pa.record_batch({"day": [day]}) for day in range(3))
+    >>> staffa.write_table(days, "days.staffa").rows
+    3
     """
-    if not isinstance(profile, str):
-        raise InvalidArgumentError(f"profile must be 'fast', 'balanced' or 'small', found {profile!r}")
-    if not isinstance(access, str):
-        raise InvalidArgumentError(f"access must be 'scan' or 'random', found {access!r}")
-    if edition is not None and not isinstance(edition, str):
-        raise InvalidArgumentError(f"edition must be 'core-1', found {edition!r}")
-    counts = _staffa.write_table(
-        as_reader(data),
-        path_text(path),
+    batches = as_batches(data, schema)
+    with Writer(
+        path,
+        batches.schema,
         profile=profile,
-        column_profiles=_names("column_profiles", column_profiles, "profiles"),
+        column_profiles=column_profiles,
         access=access,
-        encodings=_names("encodings", encodings, "encodings"),
-        max_error=_bounds(max_error),
-        without=_listed(without),
+        encodings=encodings,
+        max_error=max_error,
+        without=without,
         edition=edition,
-        metadata=_metadata(metadata),
-        row_group_rows=whole_number("row_group_rows", row_group_rows, 1),
-        threads=whole_number("threads", threads, 1),
-        relate=bool(relate),
-        verify=bool(verify),
-    )
-    return WriteSummary(*counts)
+        metadata=metadata,
+        row_group_rows=row_group_rows,
+        threads=threads,
+        relate=relate,
+        verify=verify,
+        overwrite=overwrite,
+    ) as writer:
+        writer._write(batches)
+    return writer.summary
 
 
 def encodings() -> list[Encoding]:
@@ -142,46 +139,3 @@ def encodings() -> list[Encoding]:
     True
     """
     return [Encoding(name, about) for name, about in _staffa.encodings()]
-
-
-def _listed(without: Any) -> list[str]:
-    names = None if isinstance(without, str) or not isinstance(without, Iterable) else list(without)
-    if names is None or not all(isinstance(name, str) for name in names):
-        raise InvalidArgumentError(f"without must list names of encodings, found {without!r}")
-    return names
-
-
-def _names(argument: str, given: Any, what: str) -> list[tuple[str, str]]:
-    for column, name in _pairs(argument, given, what):
-        if not isinstance(column, str) or not isinstance(name, str):
-            raise InvalidArgumentError(f"{argument} must map names to names, found {column!r}: {name!r}")
-    return _pairs(argument, given, what)
-
-
-def _metadata(metadata: Any) -> list[tuple[str, bytes]]:
-    pairs = []
-    for key, value in _pairs("metadata", metadata, "strings or bytes"):
-        if not isinstance(key, str) or not isinstance(value, (str, bytes)):
-            raise InvalidArgumentError(f"metadata must map names to strings or bytes, found {key!r}: {value!r}")
-        pairs.append((key, value.encode() if isinstance(value, str) else value))
-    return pairs
-
-
-def _bounds(max_error: Any) -> list[tuple[str, float]]:
-    bounds = []
-    for column, bound in _pairs("max_error", max_error, "numbers"):
-        if not isinstance(column, str) or isinstance(bound, (bool, str)):
-            raise InvalidArgumentError(f"max_error must map names to numbers, found {column!r}: {bound!r}")
-        try:
-            bounds.append((column, float(bound)))
-        except (TypeError, ValueError, OverflowError):
-            raise InvalidArgumentError(f"max_error must map names to numbers, found {column!r}: {bound!r}") from None
-    return bounds
-
-
-def _pairs(argument: str, given: Any, what: str) -> list[tuple[Any, Any]]:
-    if given is None:
-        return []
-    if not isinstance(given, Mapping):
-        raise InvalidArgumentError(f"{argument} must map columns to {what}, found {type(given).__name__}")
-    return list(given.items())

@@ -105,7 +105,12 @@ READS: dict[str, tuple[Callable[[staffa.File], Any], str]] = {
     "limit negative": (lambda f: f.to_table(limit=-1), "limit must be a whole number of at least 0, found -1"),
     "limit of text": (lambda f: f.to_table(limit="1"), "limit must be a whole number, found '1'"),
     "batch_rows 0": (lambda f: f.scan(batch_rows=0), "batch_rows must be a whole number of at least 1, found 0"),
-    "filter of another kind": (lambda f: f.to_table(filter=[("a", "==", 1)]), r"Expression.*found list"),
+    "filter of another kind": (lambda f: f.to_table(filter=5), r"Expression.*found int"),
+    "filter of no text": (lambda f: f.to_table(filter="a >"), "a literal expected"),
+    "text of unknown column": (lambda f: f.to_table(filter="nope > 1"), "unknown column 'nope'; there are 'a', 's'"),
+    "conditions of two": (lambda f: f.to_table(filter=[("a", 1)]), r"found \('a', 1\)"),
+    "an unknown operator": (lambda f: f.to_table(filter=[("a", "~", 1)]), "unknown operator '~'; there are =="),
+    "two filters": (lambda f: staffa.read_table(f.path, filter="a > 1", filters="a > 1"), "found both"),
     "filter of unknown column": (
         lambda f: f.to_table(filter=pc.field("nope") > 1),
         "unknown column 'nope'; .*'a', 's'",
@@ -150,10 +155,10 @@ def union() -> pa.Table:
 
 
 WRITES: dict[str, tuple[Callable[[], Any], dict[str, Any], type[Exception], str]] = {
-    "no table": (lambda: [1, 2], {}, InvalidArgumentError, "found list"),
+    "no table": (lambda: [1, 2], {}, InvalidArgumentError, "found int in it, at position 0"),
     "an array": (lambda: pa.array([1, 2]), {}, InvalidArgumentError, "cannot be read as an Arrow table"),
     "chunks": (lambda: pa.chunked_array([[1]]), {}, InvalidArgumentError, "cannot be read as an Arrow table"),
-    "a stream that fails": (failing_stream, {}, InvalidArgumentError, "the sensor is gone"),
+    "a stream that fails": (failing_stream, {}, RuntimeError, "the sensor is gone"),
     "two columns of one name": (two_alike, {}, InvalidArgumentError, '"a"'),
     "a name with NUL": (lambda: pa.table({"a\0b": [1]}), {}, InvalidArgumentError, "NUL"),
     "a part with NUL": (lambda: pa.table({"a": [{"b\0": 1}]}), {}, InvalidArgumentError, "NUL"),

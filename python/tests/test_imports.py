@@ -75,3 +75,19 @@ def test_what_a_library_lacks_itself_is_its_own_error(monkeypatch: pytest.Monkey
         require("broken_library", "polars")
     assert not isinstance(caught.value, staffa.MissingExtraError)
     assert re.search("no_such_module_at_all", str(caught.value))
+
+
+@pytest.mark.parametrize("library", ["polars", "torch", "duckdb"])
+def test_help_and_inspect_work_without_extras(library: str) -> None:
+    program = f"""
+import inspect, pydoc, sys, staffa
+sys.modules[{library!r}] = None
+print(hasattr(staffa, "torch"), "write_table" in pydoc.render_doc(staffa), "File" in dict(inspect.getmembers(staffa)))
+inspect.getmembers(staffa.torch)
+"""
+    assert run(program).strip() == "True True True"
+
+
+def test_names_that_are_shown_are_public() -> None:
+    assert dir(staffa) == sorted(staffa.__all__)
+    assert [name for name in dir(staffa) if name.startswith("_")] == ["__version__"]

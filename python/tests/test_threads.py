@@ -23,7 +23,9 @@ TABLE = pa.table({"a": np.random.default_rng(1).integers(0, 1000, 20_000), "s": 
 
 
 def write(path: Path) -> Any:
-    return _staffa.write_table(TABLE, path, "balanced", [], "scan", [], [], [], None, [], None, None, True, True)
+    writer = _staffa.Writer(path, TABLE.schema, "balanced", [], "scan", [], [], [], None, None, None, True, True, True)
+    writer.write(TABLE.to_reader())
+    return writer.finish([])
 
 
 CALLS: dict[str, Callable[[Path], Any]] = {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use duckdb_neo::connection::Context;
 use duckdb_neo::file::FileSystem;
 use duckdb_neo::logical_type::LogicalTypeID;
@@ -11,11 +11,31 @@ use duckdb_neo::{Error, Result};
 use staffa::File;
 
 use crate::error::of_staffa;
+use crate::partitions::{self, Constant};
+use crate::{unfold, widen};
 
-/// Files of one schema.
+/// How several files become one table.
+#[derive(Debug, Default)]
+pub(crate) struct FileOptions {
+    /// Whether a file may lack columns of others, which are NULL then.
+    pub(crate) union_by_name: bool,
+    /// Whether the keys of folders are columns; `None`: if all files have the same keys.
+    pub(crate) hive_partitioning: Option<bool>,
+    /// The name of a column with the path of the file.
+    pub(crate) filename: Option<String>,
+}
+
+/// A file, and the columns that are constant in it.
+pub(crate) struct SourceFile {
+    pub(crate) file: File,
+    pub(crate) path: String,
+    pub(crate) constants: Vec<(String, Constant)>,
+}
+
+/// Files that are read as one table.
 pub(crate) struct FileSet {
-    pub(crate) files: Vec<File>,
-    /// The schema of the first file.
+    pub(crate) files: Vec<SourceFile>,
+    /// The columns of all files, as they are stored where all agree, then those that are constant in a file.
     pub(crate) schema: SchemaRef,
     /// The schema for DuckDB: strings as views, dictionaries and run-ends decoded.
     pub(crate) output_schema: SchemaRef,
@@ -25,42 +45,27 @@ pub(crate) struct FileSet {
 impl FileSet {
     /// Opens the files of a path, a glob or a list of them. DuckDB's file system finds the files, so that
     /// its access rules apply.
-    pub(crate) fn open(context: &Context, names: &Value) -> Result<Self> {
-        let mut paths = Vec::new();
-        let system = FileSystem::new(context)?;
-        for name in patterns(names)? {
-            let mut found = system.glob(&name)?;
-            if found.is_empty() {
-                return Err(Error {
-                    code: duckdb_neo::error::DuckDBError::IoFileNotFound,
-                    message: format!("no files found that match {name:?}"),
-                });
+    pub(crate) fn open(context: &Context, names: &Value, options: &FileOptions) -> Result<Self> {
+        let paths = find(context, names)?;
+        let constants = partitions::constants(&paths, options.hive_partitioning)?;
+        let open = |(path, mut constants): (String, Vec<(String, Constant)>)| {
+            let file = File::open(path.strip_prefix("file://").unwrap_or(&path));
+            if let Some(name) = &options.filename {
+                constants.push((name.clone(), Constant::Text(Some(path.clone()))));
             }
-            found.sort_unstable();
-            paths.append(&mut found);
-        }
-        let open = |path: &String| {
-            File::open(path.strip_prefix("file://").unwrap_or(path)).map_err(|e| of_staffa(&e))
+            let file = file.map_err(|e| of_staffa(&e))?;
+            Ok(SourceFile {
+                file,
+                path,
+                constants,
+            })
         };
-        let files = paths.iter().map(open).collect::<Result<Vec<_>>>()?;
-        let (Some(first), Some(first_path)) = (files.first(), paths.first()) else {
-            return Err(Error::invalid_input("the list of files is empty"));
-        };
-        let schema = first.schema().clone();
-        for (file, path) in files.iter().zip(&paths) {
-            check_same(&schema, file.schema(), first_path, path)?;
-        }
-        for field in schema.fields() {
-            if let Some(what) = unsupported(field.data_type()) {
-                return Err(Error::invalid_input(format!(
-                    "{first_path}: column {:?}: DuckDB has no {what}",
-                    field.name()
-                )));
-            }
-        }
-        let fields = schema.fields().iter().map(|field| output_field(field));
+        let files = paths.into_iter().zip(constants).map(open);
+        let files = files.collect::<Result<Vec<_>>>()?;
+        let schema = Arc::new(Union::of(&files, options.union_by_name)?);
+        let fields = schema.fields().iter().map(|field| unfold::field(field));
         let output_schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        let rows = files.iter().map(File::num_rows).sum();
+        let rows = files.iter().map(|source| source.file.num_rows()).sum();
         Ok(Self {
             files,
             schema,
@@ -68,6 +73,110 @@ impl FileSet {
             rows,
         })
     }
+}
+
+fn find(context: &Context, names: &Value) -> Result<Vec<String>> {
+    let mut paths = Vec::new();
+    let system = FileSystem::new(context)?;
+    for name in patterns(names)? {
+        let mut found = system.glob(&name)?;
+        if found.is_empty() {
+            return Err(Error {
+                code: duckdb_neo::error::DuckDBError::IoFileNotFound,
+                message: format!("no files found that match {name:?}"),
+            });
+        }
+        found.sort_unstable();
+        paths.append(&mut found);
+    }
+    Ok(paths)
+}
+
+/// The columns of the files so far.
+struct Union<'f> {
+    fields: Vec<(FieldRef, &'f str)>,
+    by_name: bool,
+}
+
+impl<'f> Union<'f> {
+    /// The columns of all files.
+    fn of(files: &'f [SourceFile], by_name: bool) -> Result<Schema> {
+        let Some((first, rest)) = files.split_first() else {
+            return Err(Error::invalid_input("the list of files is empty"));
+        };
+        let own = |source: &'f SourceFile| {
+            let constant = |name: &String| source.constants.iter().any(|(other, _)| other == name);
+            let fields = source.file.schema().fields().iter();
+            fields.filter(move |field| !constant(field.name())).cloned()
+        };
+        let mut union = Self {
+            fields: own(first).map(|field| (field, &*first.path)).collect(),
+            by_name,
+        };
+        for source in rest {
+            union.add(own(source).collect(), &source.path, &first.path)?;
+        }
+        for (field, path) in &union.fields {
+            if let Some(what) = unsupported(field.data_type()) {
+                return Err(Error::invalid_input(format!(
+                    "{path}: column {:?}: DuckDB has no {what}",
+                    field.name()
+                )));
+            }
+        }
+        let mut fields: Vec<FieldRef> = union.fields.into_iter().map(|(field, _)| field).collect();
+        for (name, constant) in &first.constants {
+            fields.push(Arc::new(Field::new(name, constant.data_type(), true)));
+        }
+        Ok(Schema::new(fields))
+    }
+
+    /// Adds the columns of a file, in any order; nullability may differ.
+    fn add(&mut self, fields: Vec<FieldRef>, path: &'f str, first: &str) -> Result<()> {
+        for (field, _) in &self.fields {
+            if !self.by_name && fields.iter().all(|other| other.name() != field.name()) {
+                return Err(Error::invalid_input(format!(
+                    "{path}: the column {:?} is missing, which {first} has; union_by_name = true reads NULL",
+                    field.name()
+                )));
+            }
+        }
+        for field in fields {
+            let before = self.fields.iter_mut();
+            match before
+                .into_iter()
+                .find(|(other, _)| other.name() == field.name())
+            {
+                Some((before, before_path)) => *before = merged(before, before_path, &field, path)?,
+                None if self.by_name => self.fields.push((field, path)),
+                None => {
+                    return Err(Error::invalid_input(format!(
+                        "{path}: column {:?} is not in {first}; union_by_name = true adds it",
+                        field.name()
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A column of two files, in a type that holds the values of both.
+fn merged(a: &FieldRef, a_path: &str, b: &Field, b_path: &str) -> Result<FieldRef> {
+    if a.data_type().equals_datatype(b.data_type()) {
+        return Ok(a.clone());
+    }
+    let (own, other) = (unfold::field(a), unfold::field(b));
+    let common = widen::common(own.data_type(), other.data_type());
+    let common = common.ok_or_else(|| {
+        Error::invalid_input(format!(
+            "{b_path}: column {:?} is {}, but {} in {a_path}",
+            a.name(),
+            b.data_type(),
+            a.data_type()
+        ))
+    })?;
+    Ok(Arc::new(own.with_data_type(common)))
 }
 
 /// The paths and globs of an argument.
@@ -100,40 +209,6 @@ fn patterns(names: &Value) -> Result<Vec<String>> {
     }
 }
 
-/// Checks that two files have the same columns, in any order; nullability may differ.
-fn check_same(schema: &Schema, other: &Schema, first: &str, path: &str) -> Result<()> {
-    for field in schema.fields() {
-        match other.column_with_name(field.name()) {
-            None => {
-                return Err(Error::invalid_input(format!(
-                    "{path}: the column {:?} is missing, which {first} has",
-                    field.name()
-                )));
-            }
-            Some((_, found)) if !found.data_type().equals_datatype(field.data_type()) => {
-                return Err(Error::invalid_input(format!(
-                    "{path}: column {:?} is {}, but {} in {first}",
-                    field.name(),
-                    found.data_type(),
-                    field.data_type()
-                )));
-            }
-            Some(_) => {}
-        }
-    }
-    if let Some(extra) = other
-        .fields()
-        .iter()
-        .find(|field| schema.column_with_name(field.name()).is_none())
-    {
-        return Err(Error::invalid_input(format!(
-            "{path}: column {:?} is not in {first}",
-            extra.name()
-        )));
-    }
-    Ok(())
-}
-
 /// The part of a type that DuckDB does not support and does not refuse itself.
 fn unsupported(ty: &DataType) -> Option<String> {
     match ty {
@@ -157,25 +232,5 @@ fn unsupported(ty: &DataType) -> Option<String> {
             .iter()
             .find_map(|field| unsupported(field.data_type())),
         _ => None,
-    }
-}
-
-/// The field of a column in the output schema.
-fn output_field(field: &Field) -> Field {
-    let ty = match field.data_type() {
-        DataType::RunEndEncoded(_, values) => decoded_type(values.data_type()),
-        ty => decoded_type(ty),
-    };
-    // The columns of other files may be nullable.
-    Field::new(field.name(), ty, true).with_metadata(field.metadata().clone())
-}
-
-fn decoded_type(ty: &DataType) -> DataType {
-    match ty {
-        DataType::Dictionary(_, values) => decoded_type(values),
-        DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
-        DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
-        DataType::Float16 => DataType::Float32,
-        ty => ty.clone(),
     }
 }

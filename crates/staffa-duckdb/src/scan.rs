@@ -2,19 +2,20 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_cast::cast;
-use arrow_schema::{DataType, FieldRef, SchemaRef};
-use duckdb_neo::Result;
+use arrow_array::{RecordBatch, new_null_array};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
 use duckdb_neo::connection::Context;
 use duckdb_neo::data_chunk::DataChunkRef;
+use duckdb_neo::{Error, Result};
 use staffa::{Predicate, Reader, Scan, Split};
 
 use crate::border;
 use crate::error::{internal, of_staffa, of_text};
-use crate::files::FileSet;
+use crate::file_filter::{FileColumns, Known};
+use crate::files::{FileSet, SourceFile};
+use crate::partitions::Constant;
 use crate::vectors::VectorWriter;
+use crate::{ranges, unfold};
 
 /// Rows of a part.
 const PART_ROWS: usize = 65_536;
@@ -26,14 +27,99 @@ const MAX_UNFILTERED: u32 = 32;
 
 /// The state of a scan, shared by its threads.
 pub(crate) struct ScanState {
-    /// One per file.
-    scans: Vec<Scan>,
-    /// The same scans without the filter.
-    unfiltered: Option<Vec<Scan>>,
+    files: Vec<FileScan>,
     /// The index of the file and the part, in order.
     parts: Vec<(usize, Split)>,
     next: AtomicUsize,
     output_schema: SchemaRef,
+}
+
+/// The scan of one file.
+struct FileScan {
+    scan: Scan,
+    /// The same scan without the filter.
+    unfiltered: Option<Scan>,
+    /// Where the columns of the output come from; none if the file has just these.
+    sources: Option<Vec<Source>>,
+    path: String,
+}
+
+/// Where a column comes from.
+enum Source {
+    /// The column of the batch at this position.
+    Stored(usize),
+    Constant(Constant),
+    /// The file lacks it.
+    Missing,
+}
+
+impl FileScan {
+    /// A scan of columns of a schema; `None` if no row can match the filter.
+    fn new(
+        source: &SourceFile,
+        all: &Schema,
+        schema: &Schema,
+        filter: Option<&Predicate>,
+    ) -> Option<Self> {
+        let stored = source.file.schema();
+        let (mut names, mut sources) = (Vec::new(), Vec::new());
+        for field in schema.fields() {
+            let constant = source
+                .constants
+                .iter()
+                .find(|(name, _)| name == field.name());
+            sources.push(if let Some((_, constant)) = constant {
+                Source::Constant(constant.clone())
+            } else if stored.column_with_name(field.name()).is_some() {
+                names.push(field.name().clone());
+                Source::Stored(names.len() - 1)
+            } else {
+                Source::Missing
+            });
+        }
+        let only_stored = names.len() == sources.len();
+        let scan = source.file.scan().columns(names);
+        let scan = scan.string_views(true).loose(true);
+        let columns = FileColumns {
+            all,
+            stored,
+            constants: &source.constants,
+        };
+        let (scan, unfiltered) = match filter.map(|filter| columns.known(filter)) {
+            Some(Known::Always(false)) => return None,
+            Some(Known::Implied { by, .. }) => (scan.clone().filter(by), Some(scan)),
+            _ => (scan, None),
+        };
+        Some(Self {
+            scan,
+            unfiltered,
+            sources: (!only_stored).then_some(sources),
+            path: source.path.clone(),
+        })
+    }
+
+    /// A batch of the file with the columns and types of the output.
+    fn assemble(&self, batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+        let at_file = |e: ArrowError| {
+            let name = &self.path;
+            Error::invalid_input(format!(
+                "{name}: a value does not fit the type of its column in all files: {e}"
+            ))
+        };
+        let Some(sources) = &self.sources else {
+            return unfold::batch(batch, schema).map_err(at_file);
+        };
+        let columns = sources.iter().zip(schema.fields());
+        let arrays = columns.map(|(source, field)| match source {
+            Source::Stored(at) => unfold::column(batch.column(*at), field.data_type()),
+            Source::Constant(constant) => Ok(constant.array(batch.num_rows())),
+            Source::Missing => Ok(new_null_array(field.data_type(), batch.num_rows())),
+        });
+        let arrays = arrays
+            .collect::<std::result::Result<_, _>>()
+            .map_err(at_file)?;
+        RecordBatch::try_new(schema.clone(), arrays).map_err(at_file)
+    }
 }
 
 impl ScanState {
@@ -44,29 +130,16 @@ impl ScanState {
         filter: Option<&Predicate>,
     ) -> Result<Self> {
         let schema = files.schema.project(columns).map_err(of_text)?;
-        let names = || schema.fields().iter().map(|field| field.name());
-        let scan = |file: &staffa::File| {
-            let scan = file.scan().columns(names());
-            scan.string_views(true).loose(true)
-        };
-        let unfiltered: Vec<Scan> = files.files.iter().map(scan).collect();
-        let (scans, unfiltered) = match filter {
-            None => (unfiltered, None),
-            Some(filter) => {
-                let filtered = unfiltered.iter().cloned();
-                let filtered = filtered.map(|scan| scan.filter(filter.clone()));
-                (filtered.collect(), Some(unfiltered))
-            }
-        };
+        let scan = |source| FileScan::new(source, &files.schema, &schema, filter);
+        let scans: Vec<FileScan> = files.files.iter().filter_map(scan).collect();
         let mut parts = Vec::new();
-        for (index, scan) in scans.iter().enumerate() {
-            let of_file = scan.splits(PART_ROWS).map_err(|e| of_staffa(&e))?;
+        for (index, file) in scans.iter().enumerate() {
+            let of_file = file.scan.splits(PART_ROWS).map_err(|e| of_staffa(&e))?;
             parts.extend(of_file.into_iter().map(|part| (index, part)));
         }
         let output_schema = files.output_schema.project(columns).map_err(of_text)?;
         Ok(Self {
-            scans,
-            unfiltered,
+            files: scans,
             parts,
             next: AtomicUsize::new(0),
             output_schema: output_schema.into(),
@@ -89,8 +162,9 @@ impl ScanState {
 pub(crate) struct ThreadState {
     vectors: VectorWriter,
     reader: Option<Reader>,
-    /// The index of the current part.
+    /// The indices of the current part and of its file.
     part: usize,
+    file: usize,
     /// Rows of the current part, and rows of it that were kept so far.
     rows: usize,
     kept: usize,
@@ -107,6 +181,7 @@ impl ThreadState {
             vectors: VectorWriter::new(context, &scan.output_schema)?,
             reader: None,
             part: 0,
+            file: 0,
             rows: 0,
             kept: 0,
             filtered: false,
@@ -129,7 +204,8 @@ impl ThreadState {
             let Some(batch) = self.next_batch(scan)? else {
                 return border::set_rows(output, 0, 0);
             };
-            self.vectors.push(&decoded(batch, &scan.output_schema)?)?;
+            ranges::check(&batch)?;
+            self.vectors.push(&batch)?;
         }
         Ok(())
     }
@@ -140,7 +216,8 @@ impl ThreadState {
             if let Some(reader) = &mut self.reader {
                 if let Some(batch) = reader.next().transpose().map_err(|e| of_staffa(&e))? {
                     self.kept += batch.num_rows();
-                    return Ok(Some(batch));
+                    let file = scan.files.get(self.file).ok_or_else(no_file)?;
+                    return file.assemble(batch, &scan.output_schema).map(Some);
                 }
                 self.reader = None;
                 self.update_skip();
@@ -149,20 +226,19 @@ impl ThreadState {
             let Some((file, part)) = scan.parts.get(self.part) else {
                 return Ok(None);
             };
-            self.reader = Some(self.open_part(scan, *file, part)?);
+            self.file = *file;
+            self.reader = Some(self.open_part(scan, part)?);
         }
     }
 
-    fn open_part(&mut self, scan: &ScanState, file: usize, part: &Split) -> Result<Reader> {
+    fn open_part(&mut self, scan: &ScanState, part: &Split) -> Result<Reader> {
         (self.rows, self.kept) = (part.num_rows(), 0);
-        let scans = match &scan.unfiltered {
+        let file = scan.files.get(self.file).ok_or_else(no_file)?;
+        let scan = match &file.unfiltered {
             Some(unfiltered) if self.skip > 0 => unfiltered,
-            _ => &scan.scans,
+            _ => &file.scan,
         };
         self.filtered = self.skip == 0;
-        let scan = scans
-            .get(file)
-            .ok_or_else(|| internal("a part without a file"))?;
         let reader = scan.clone().split(part.clone()).reader();
         reader.map_err(|e| of_staffa(&e))
     }
@@ -181,39 +257,6 @@ impl ThreadState {
     }
 }
 
-/// The batch in the types of the output schema.
-fn decoded(batch: RecordBatch, output_schema: &SchemaRef) -> Result<RecordBatch> {
-    let fits = |(array, field): (&ArrayRef, &FieldRef)| array.data_type() == field.data_type();
-    if batch.columns().iter().zip(output_schema.fields()).all(fits) {
-        return Ok(batch);
-    }
-    let arrays = batch
-        .columns()
-        .iter()
-        .zip(output_schema.fields())
-        .map(|(array, field)| {
-            if array.data_type() == field.data_type() {
-                return Ok(array.clone());
-            }
-            // Step by step: Arrow's cast to views ignores NULLs among the values of a dictionary, and no
-            // cast decodes run-ends of dictionaries.
-            let array = match array.data_type() {
-                DataType::RunEndEncoded(_, values) => cast(array, values.data_type()),
-                _ => Ok(array.clone()),
-            };
-            let array = array.and_then(|array| match array.data_type() {
-                DataType::Dictionary(_, values) if has_null_values(&array) => cast(&array, values),
-                _ => Ok(array),
-            });
-            array
-                .and_then(|array| cast(&array, field.data_type()))
-                .map_err(of_text)
-        });
-    RecordBatch::try_new(output_schema.clone(), arrays.collect::<Result<_>>()?).map_err(of_text)
-}
-
-fn has_null_values(array: &ArrayRef) -> bool {
-    array
-        .as_any_dictionary_opt()
-        .is_some_and(|dictionary| dictionary.values().null_count() > 0)
+fn no_file() -> Error {
+    internal("a part without a file")
 }

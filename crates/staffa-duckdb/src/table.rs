@@ -7,18 +7,19 @@ use duckdb_neo::connection::Context;
 use duckdb_neo::data_chunk::DataChunkRef;
 use duckdb_neo::extension::Extension;
 use duckdb_neo::logical_type::{LogicalType, LogicalTypeID};
-use duckdb_neo::signature::{FunctionParameter, SignatureBuilder};
+use duckdb_neo::signature::{FunctionParameter, FunctionParameterKind, SignatureBuilder};
 use duckdb_neo::table_function::{
     BindFunctionHandle, ExecColumnInfo, InitColumnData, OrderPreservation, PartitionData,
     PushdownData, TableFilterPushdownCallbacks, TableFunctionBuilder, TableFunctionCallbacks,
     TablePartitioningCallbacks,
 };
+use duckdb_neo::value::Value;
 use duckdb_neo::{Error, Parameters, Result};
 use staffa::Predicate;
 
 use crate::border;
 use crate::error::{catch_panics, internal};
-use crate::files::FileSet;
+use crate::files::{FileOptions, FileSet};
 use crate::pushdown;
 use crate::scan::{ScanState, ThreadState};
 
@@ -28,13 +29,51 @@ pub(crate) const NAME: &str = "read_staffa";
 pub(crate) fn register(extension: &Extension) -> Result<()> {
     // A path or a list of paths: `bind` decides.
     let any = LogicalType::create_from_id(extension, LogicalTypeID::Any, Parameters::None)?;
-    let signature = SignatureBuilder::new().param(FunctionParameter::with_type("files", any));
+    let named = |parameter: FunctionParameter| parameter.kind(FunctionParameterKind::Named);
+    let flag = |name| named(FunctionParameter::with_default(name, None::<bool>));
+    let filename =
+        FunctionParameter::with_type("filename", any.clone()).default_value(None::<bool>);
+    let signature = SignatureBuilder::new()
+        .param(FunctionParameter::with_type("files", any))
+        .param(flag("union_by_name"))
+        .param(flag("hive_partitioning"))
+        .param(named(filename));
     TableFunctionBuilder::new(NAME, signature, ReadStaffa)
         .with_projection_pushdown(true)
         .with_filter_pushdown()
         .with_partitioning()
         .with_progress()
         .register(extension)
+}
+
+/// The options of a call, in the order of the signature.
+fn options(mut values: impl Iterator<Item = Option<Value>>) -> Result<FileOptions> {
+    let flag = |value: Option<Option<Value>>| match value.flatten() {
+        Some(value) => value.get::<bool>(),
+        None => Ok(None),
+    };
+    let union_by_name = flag(values.next())?.unwrap_or(false);
+    let hive_partitioning = flag(values.next())?;
+    let filename = match values.next().flatten() {
+        None => None,
+        Some(value) => match value.logical_type()?.id()? {
+            LogicalTypeID::Varchar => value.get()?,
+            LogicalTypeID::Boolean => flag(Some(Some(value)))?
+                .unwrap_or(false)
+                .then(|| "filename".to_owned()),
+            _ => {
+                return Err(Error::invalid_input(format!(
+                    "read_staffa: filename must be true, false or the name of a column, found {}",
+                    value.dbg_string()?
+                )));
+            }
+        },
+    };
+    Ok(FileOptions {
+        union_by_name,
+        hive_partitioning,
+        filename,
+    })
 }
 
 pub(crate) struct ReadStaffa;
@@ -58,11 +97,11 @@ impl TableFunctionCallbacks for ReadStaffa {
         bind: BindFunctionHandle<'_>,
     ) -> Result<BoundCall> {
         catch_panics(|| {
-            let first = arguments.into_iter().next();
-            let names = first.and_then(|argument| argument.value).ok_or_else(|| {
+            let mut arguments = arguments.into_iter().map(|argument| argument.value);
+            let names = arguments.next().flatten().ok_or_else(|| {
                 Error::invalid_input("read_staffa: expected a constant path or list of paths")
             })?;
-            let files = FileSet::open(context, &names)?;
+            let files = FileSet::open(context, &names, &options(arguments)?)?;
             for (name, ty) in border::columns(context, &files.output_schema)? {
                 bind.add_result_column(&name, &ty)?;
             }

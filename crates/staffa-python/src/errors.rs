@@ -7,10 +7,13 @@ use std::any::Any;
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use staffa::{Error, Place};
+use staffa::{Cancel, Error, Place};
 
 use crate::fork::on_own_threads;
 
@@ -24,6 +27,54 @@ pub(crate) fn run<T: Send>(
         Ok(Err(error)) => Err(exception(py, error)),
         Err(payload) => Err(new(py, "InternalError", &panicked(&*payload), None)),
     }
+}
+
+/// How often a thread that waits looks for Ctrl-C.
+const SIGNALS: Duration = Duration::from_millis(50);
+
+/// As `run`, on another thread, while this one looks for Ctrl-C, which sets `cancel`: signals reach Python
+/// only on its main thread. The exception of the signal's handler counts, not what the work makes of it.
+pub(crate) fn run_interruptibly<T: Send>(
+    py: Python<'_>,
+    cancel: &Cancel,
+    work: impl FnOnce() -> staffa::Result<T> + Send,
+) -> PyResult<T> {
+    let work = || catch_unwind(AssertUnwindSafe(|| on_own_threads(work)));
+    let (done, interrupted) = py.detach(|| {
+        thread::scope(|scope| {
+            let (finished, wait) = channel::<()>();
+            let worker = scope.spawn(move || {
+                // Dropped at the end of the work: the wait ends.
+                let _finished = finished;
+                work()
+            });
+            let mut interrupted = None;
+            while let Err(RecvTimeoutError::Timeout) = wait.recv_timeout(SIGNALS) {
+                if let Err(error) = signals() {
+                    cancel.cancel();
+                    interrupted = Some(error);
+                    break;
+                }
+            }
+            (worker.join(), interrupted)
+        })
+    });
+    match (interrupted, done) {
+        (Some(error), _) => Err(error),
+        (None, Ok(Ok(Ok(value)))) => Ok(value),
+        (None, Ok(Ok(Err(error)))) => Err(exception(py, error)),
+        (None, Ok(Err(payload)) | Err(payload)) => {
+            Err(new(py, "InternalError", &panicked(&*payload), None))
+        }
+    }
+}
+
+/// Runs the handlers of signals that have arrived, on Python's main thread.
+fn signals() -> PyResult<()> {
+    Python::attach(|py| {
+        py.check_signals()?;
+        Ok(())
+    })
 }
 
 /// Runs work on Python objects, with the GIL.

@@ -1,19 +1,16 @@
 //! An open file.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
-use arrow_schema::ffi::FFI_ArrowSchema;
-use arrow_schema::{DataType, FieldRef, Schema};
+use arrow_schema::{FieldRef, Schema};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 use pyo3_arrow::ffi::to_schema_pycapsule;
 use pyo3_arrow::{PyArray, PyRecordBatchReader};
-use staffa::{Aggregate, Error, Limits, Predicate, Result, Scan};
+use staffa::{Aggregate, Error, Predicate, Result, Scan};
 
 use crate::batch::{Batch, flatten, flattened_schema};
 use crate::errors::{run, run_attached};
@@ -22,53 +19,9 @@ use crate::predicate::predicate;
 use crate::reader::Reader;
 use crate::reports;
 
-/// Opens a file: reads and checks its footer.
-#[pyfunction]
-#[pyo3(signature = (path, cache_bytes=None, cache_decoded=false))]
-pub(crate) fn open(
-    py: Python<'_>,
-    path: PathBuf,
-    cache_bytes: Option<u64>,
-    cache_decoded: bool,
-) -> PyResult<File> {
-    run(py, || {
-        let mut limits = Limits::default();
-        limits.cache_bytes = cache_bytes.unwrap_or(limits.cache_bytes);
-        limits.cache_decoded = cache_decoded;
-        let file = staffa::File::open_with(&path, limits)?;
-        check_names(file.schema()).map_err(|error| error.at(|place| place.path = Some(path)))?;
-        Ok(File(file))
-    })
-}
-
-/// Refuses names with a NUL byte, on which arrow-rs panics: Arrow's C interface ends names at NUL. Only
-/// Rust can read such a table.
-fn check_names(schema: &Schema) -> Result<()> {
-    // Schemas without a suspect string are not converted: they may have thousands of columns.
-    let suspect = |field: &FieldRef| match field.data_type() {
-        DataType::Timestamp(_, Some(zone)) if zone.contains('\0') => true,
-        DataType::Boolean => field.name().contains('\0'),
-        ty => {
-            field.name().contains('\0') || !ty.is_primitive() && !ty.is_string() && !ty.is_binary()
-        }
-    };
-    if !schema.fields().iter().any(suspect) {
-        return Ok(());
-    }
-    match catch_unwind(AssertUnwindSafe(|| FFI_ArrowSchema::try_from(schema))) {
-        Ok(Ok(_)) => Ok(()),
-        Ok(Err(error)) => Err(Error::unsupported(format!(
-            "this schema cannot be exported to Python: {error}"
-        ))),
-        Err(_) => Err(Error::unsupported(
-            "this schema cannot be exported to Python: a name holds a NUL byte",
-        )),
-    }
-}
-
 /// An open file.
 #[pyclass(frozen, module = "staffa._staffa")]
-pub(crate) struct File(staffa::File);
+pub(crate) struct File(pub(crate) staffa::File);
 
 #[pymethods]
 impl File {
@@ -84,7 +37,7 @@ impl File {
 
     #[getter]
     fn nbytes(&self) -> u64 {
-        self.0.byte_len()
+        self.0.nbytes()
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {

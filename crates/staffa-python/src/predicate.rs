@@ -1,9 +1,57 @@
-//! Predicates from the nested tuples of `python/staffa/_pushdown.py`.
+//! Predicates from the nested tuples of `python/staffa/_pushdown.py`, and text to such tuples.
 
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
+use pyo3::types::{PyBool, PyFloat, PyInt, PyString, PyTuple};
 use staffa::{Compare, Literal, Predicate};
+
+use crate::errors::run;
+
+/// Parses a filter, such as `price < 10 and name is not null`, to nested tuples.
+#[pyfunction]
+pub(crate) fn parse_filter<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyTuple>> {
+    let parsed: Predicate = run(py, || text.parse())?;
+    tuple(py, &parsed)
+}
+
+/// The tuple of a kind and its parts.
+fn tuple<'py>(py: Python<'py>, value: &Predicate) -> PyResult<Bound<'py, PyTuple>> {
+    let pair = |kind: &str, column: &str, text: &str| (kind, (column, text)).into_pyobject(py);
+    let all = |kind: &str, parts: &[Predicate]| {
+        let parts = parts.iter().map(|part| tuple(py, part));
+        (kind, parts.collect::<PyResult<Vec<_>>>()?).into_pyobject(py)
+    };
+    match value {
+        Predicate::And(parts) => all("and", parts),
+        Predicate::Or(parts) => all("or", parts),
+        Predicate::Not(inner) => ("not", tuple(py, inner)?).into_pyobject(py),
+        Predicate::IsNull { column } => ("is_null", column).into_pyobject(py),
+        Predicate::In { column, literals } => {
+            let literals = literals.iter().map(|literal| object(py, literal));
+            let literals = literals.collect::<PyResult<Vec<_>>>()?;
+            ("in", (column, literals)).into_pyobject(py)
+        }
+        Predicate::StartsWith { column, prefix } => pair("starts_with", column, prefix),
+        Predicate::Contains { column, part } => pair("contains", column, part),
+        Predicate::Like { column, pattern } => pair("like", column, pattern),
+        Predicate::Compare {
+            column,
+            op,
+            literal,
+        } => (symbol(*op), (column, object(py, literal)?)).into_pyobject(py),
+    }
+}
+
+fn object<'py>(py: Python<'py>, literal: &Literal) -> PyResult<Bound<'py, PyAny>> {
+    match literal {
+        Literal::Null => Ok(py.None().into_bound(py)),
+        Literal::Bool(value) => value.into_bound_py_any(py),
+        Literal::Int(value) => value.into_bound_py_any(py),
+        Literal::Float(value) => value.into_bound_py_any(py),
+        Literal::Text(value) => value.into_bound_py_any(py),
+    }
+}
 
 /// Converts a tuple of a kind and its parts.
 pub(crate) fn predicate(value: &Bound<'_, PyAny>) -> PyResult<Predicate> {
@@ -49,6 +97,17 @@ pub(crate) fn predicate(value: &Bound<'_, PyAny>) -> PyResult<Predicate> {
             }
         }
     })
+}
+
+fn symbol(op: Compare) -> &'static str {
+    match op {
+        Compare::Eq => "==",
+        Compare::NotEq => "!=",
+        Compare::Lt => "<",
+        Compare::LtEq => "<=",
+        Compare::Gt => ">",
+        Compare::GtEq => ">=",
+    }
 }
 
 fn compare(operator: &str) -> PyResult<Compare> {

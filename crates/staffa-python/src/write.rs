@@ -1,84 +1,138 @@
-//! Writing of Arrow streams; the file appears whole or not at all.
+//! Writing of Arrow batches; the file appears whole or not at all.
 
+use std::fmt::Display;
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arrow_array::{Array, RecordBatch};
 use pyo3::prelude::*;
-use pyo3_arrow::PyRecordBatchReader;
-use staffa::{Error, Result, WriteOptions, Writer};
+use pyo3_arrow::{PyRecordBatchReader, PySchema};
+use staffa::{Cancel, Error, Result, WriteOptions};
 
-use crate::errors::{run, run_attached};
+use crate::errors::{invalid, run, run_attached, run_interruptibly};
 
-/// Writes `data`, an Arrow stream, to `path`; returns rows, row groups, bytes as Arrow and bytes of the
-/// file.
-#[pyfunction]
-#[pyo3(signature = (data, path, profile, column_profiles, access, encodings, max_error, without, edition, metadata, row_group_rows, threads, relate, verify))]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "the keyword arguments of the Python function"
-)]
-pub(crate) fn write_table(
-    py: Python<'_>,
-    data: &Bound<'_, PyAny>,
-    path: PathBuf,
-    profile: &str,
-    column_profiles: Vec<(String, String)>,
-    access: &str,
-    encodings: Vec<(String, String)>,
-    max_error: Vec<(String, f64)>,
-    without: Vec<String>,
-    edition: Option<String>,
-    metadata: Vec<(String, Vec<u8>)>,
-    row_group_rows: Option<usize>,
-    threads: Option<usize>,
-    relate: bool,
-    verify: bool,
-) -> PyResult<(u64, usize, u64, u64)> {
-    let mut options = WriteOptions::default();
-    options.profile = run(py, || profile.parse())?;
-    let of_column = |(column, name): (String, String)| Ok((column, name.parse()?));
-    options.profiles = run(py, || column_profiles.into_iter().map(of_column).collect())?;
-    options.access = run(py, || access.parse())?;
-    options.encodings = encodings;
-    options.max_errors = max_error;
-    options.without = without;
-    options.edition = run(py, || edition.map(|name| name.parse()).transpose())?;
-    options.row_group_rows = row_group_rows.unwrap_or(options.row_group_rows);
-    options.threads = threads;
-    options.relate = relate;
-    options.verify = verify;
+/// A file in the making. Dropped before it is finished, it leaves nothing behind.
+#[pyclass(frozen, module = "staffa._staffa")]
+pub(crate) struct Writer {
+    /// None after the file is finished or given up.
+    writer: Mutex<Option<staffa::Writer>>,
+    cancel: Cancel,
+}
 
-    let mut batches = run_attached(py, || data.extract::<PyRecordBatchReader>()?.into_reader())?;
-    let schema = batches.schema();
-    let mut writer = run(py, || Writer::create(&path, schema, options))?;
-    for (key, value) in metadata {
-        writer.set_metadata(key, value);
+#[pymethods]
+impl Writer {
+    /// Starts a file with this schema.
+    #[new]
+    #[pyo3(signature = (path, schema, profile, column_profiles, access, encodings, max_error, without, edition, row_group_rows, threads, relate, verify, overwrite))]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the keyword arguments of the Python function"
+    )]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        schema: PySchema,
+        profile: &str,
+        column_profiles: Vec<(String, String)>,
+        access: &str,
+        encodings: Vec<(String, String)>,
+        max_error: Vec<(String, f64)>,
+        without: Vec<String>,
+        edition: Option<String>,
+        row_group_rows: Option<usize>,
+        threads: Option<usize>,
+        relate: bool,
+        verify: bool,
+        overwrite: bool,
+    ) -> PyResult<Self> {
+        run(py, || {
+            let of_column = |(column, name): (String, String)| Ok((column, name.parse()?));
+            let profiles: Result<_> = column_profiles.into_iter().map(of_column).collect();
+            let mut options = WriteOptions::default();
+            options.profile = profile.parse()?;
+            options.column_profiles = profiles?;
+            options.access = access.parse()?;
+            options.encodings = encodings;
+            options.max_error = max_error;
+            options.without = without;
+            options.edition = edition.map(|name| name.parse()).transpose()?;
+            options.row_group_rows = row_group_rows.unwrap_or(options.row_group_rows);
+            options.threads = threads;
+            options.relate = relate;
+            options.verify = verify;
+            options.overwrite = overwrite;
+            let cancel = options.cancel.clone();
+            let writer = staffa::Writer::create(&path, schema.into_inner(), options)?;
+            Ok(Self {
+                writer: Mutex::new(Some(writer)),
+                cancel,
+            })
+        })
     }
-    // A Python stream acquires the GIL inside `next`.
-    while run(py, || match batches.next() {
-        None => Ok(false),
-        Some(batch) => {
-            let batch =
-                batch.map_err(|error| Error::invalid(format!("the input failed: {error}")))?;
-            // An imported empty slice has offsets into a buffer that is dropped, which the check would
-            // refuse.
-            if batch.num_rows() > 0 {
-                check(&batch)?;
-                writer.write(&batch)?;
+
+    /// Adds the rows of an Arrow stream, which is read whole before.
+    fn write(&self, py: Python<'_>, batches: &Bound<'_, PyAny>) -> PyResult<()> {
+        let failed = |error: &dyn Display| invalid(py, &format!("the input failed: {error}"));
+        let mut batches: Vec<RecordBatch> = run_attached(py, || {
+            let reader = batches.extract::<PyRecordBatchReader>()?.into_reader()?;
+            reader.collect::<Result<_, _>>().map_err(|e| failed(&e))
+        })?;
+        // An imported empty slice has offsets into a buffer that is dropped, which the check would refuse.
+        batches.retain(|batch| batch.num_rows() > 0);
+        run_interruptibly(py, &self.cancel, || {
+            let mut writer = self.lock();
+            let writer = writer.as_mut().ok_or_else(closed)?;
+            batches.iter().try_for_each(|batch| {
+                check(batch)?;
+                writer.write(batch)
+            })
+        })
+    }
+
+    /// Finishes the file with these keys and values of the user; returns rows, row groups, bytes as Arrow and
+    /// bytes of the file.
+    fn finish(
+        &self,
+        py: Python<'_>,
+        metadata: Vec<(String, Vec<u8>)>,
+    ) -> PyResult<(u64, usize, u64, u64)> {
+        let summary = run_interruptibly(py, &self.cancel, || {
+            let mut writer = self.lock().take().ok_or_else(closed)?;
+            for (key, value) in metadata {
+                writer.set_metadata(key, value);
             }
-            Ok(true)
-        }
-    })? {
-        // Ctrl-C drops the writer and its temporary file.
-        py.check_signals()?;
+            writer.finish()
+        })?;
+        Ok((
+            summary.rows,
+            summary.row_groups,
+            summary.arrow_bytes,
+            summary.file_bytes,
+        ))
     }
-    let summary = run(py, || writer.finish())?;
-    Ok((
-        summary.rows,
-        summary.row_groups,
-        summary.arrow_bytes,
-        summary.file_bytes,
-    ))
+
+    /// Gives the file up; nothing stays of it.
+    fn abort(&self, py: Python<'_>) {
+        py.detach(|| drop(self.lock().take()));
+    }
+
+    /// Bytes that were written so far.
+    #[getter]
+    fn nbytes(&self, py: Python<'_>) -> u64 {
+        let written = |writer: &staffa::Writer| writer.bytes_written();
+        py.detach(|| self.lock().as_ref().map_or(0, written))
+    }
+}
+
+impl Writer {
+    /// Locked without the GIL: the holder of the lock may wait for the GIL.
+    fn lock(&self) -> MutexGuard<'_, Option<staffa::Writer>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn closed() -> Error {
+    Error::invalid("this writer is closed")
 }
 
 /// The names of all encodings, each with a one-line description.

@@ -100,7 +100,7 @@ fn derived_columns_come_back() {
         let mut alone = sized(3000, 1024);
         alone.relate = false;
         let alone = write(std::slice::from_ref(&batch), alone);
-        assert!(sources(&alone).is_empty() && file.byte_len() < alone.byte_len());
+        assert!(sources(&alone).is_empty() && file.nbytes() < alone.nbytes());
         file.verify(&mut |_| {}).unwrap();
         let found = read(file.scan());
         for (i, expected) in batch.columns().iter().enumerate() {
@@ -156,12 +156,12 @@ fn equal_columns_cost_next_to_nothing() {
     let column: ArrayRef = Arc::new(Float64Array::from_iter_values(
         (0..20_000).map(|_| random.next() as f64 / 3.0),
     ));
-    let once = write(&[table(vec![column.clone()])], WriteOptions::default()).byte_len();
+    let once = write(&[table(vec![column.clone()])], WriteOptions::default()).nbytes();
     let twice = write(
         &[table(vec![column.clone(), column])],
         WriteOptions::default(),
     )
-    .byte_len();
+    .nbytes();
     assert!(twice < once + 100, "{twice} for two, {once} for one");
 }
 

@@ -121,7 +121,7 @@ fn files_are_read_as_ever() {
     for (name, expected, _) in tables() {
         let path = folder().join(format!("{name}.staffa"));
         let file = File::open(&path).unwrap();
-        bytes += file.byte_len();
+        bytes += file.nbytes();
         assert_eq!(file.schema(), &expected.schema(), "{name}");
         assert_eq!(file.num_rows(), expected.num_rows() as u64, "{name}");
         let found = read(file.scan());

@@ -34,7 +34,7 @@ fn encodings_of(file: &File, path: &str) -> Vec<String> {
 
 fn bounded(bounds: &[(&str, f64)]) -> WriteOptions {
     let mut options = sized(3000, 1024);
-    options.max_errors = bounds
+    options.max_error = bounds
         .iter()
         .map(|(path, bound)| ((*path).to_owned(), *bound))
         .collect();
@@ -264,7 +264,7 @@ fn a_column_has_a_profile_of_its_own() {
             .unwrap();
     let trees = |profiles: &[(&str, Profile)]| {
         let mut options = WriteOptions::default();
-        options.profiles = profiles
+        options.column_profiles = profiles
             .iter()
             .map(|(path, profile)| ((*path).to_owned(), *profile))
             .collect();
@@ -287,7 +287,7 @@ fn a_column_has_a_profile_of_its_own() {
     assert!(first.abs_diff(fast) < 8);
     assert!(second < fast, "{second} for {fast}");
     let mut options = WriteOptions::default();
-    options.profiles = vec![("c".into(), Profile::Small)];
+    options.column_profiles = vec![("c".into(), Profile::Small)];
     let message = staffa::to_bytes(batch.schema(), &[], options)
         .unwrap_err()
         .to_string();

@@ -72,8 +72,8 @@ fn verify(path: &Path, reader: Option<Edition>) -> Result<VerifyReport> {
     if let Some(edition) = reader {
         check_edition(&file, edition, path)?;
     }
-    let progress = Progress::new(Some(file.byte_len()), false);
-    let bytes_per_row = file.byte_len() as f64 / file.num_rows().max(1) as f64;
+    let progress = Progress::new(Some(file.nbytes()), false);
+    let bytes_per_row = file.nbytes() as f64 / file.num_rows().max(1) as f64;
     let meter = progress.meter();
     let mut before = 0;
     let result = file.verify(&mut |rows| {

@@ -60,10 +60,10 @@ impl StaffaOptions {
     pub(super) fn to_write_options(&self, overwrite: bool) -> staffa::WriteOptions {
         let mut options = staffa::WriteOptions::default();
         options.profile = self.profile.unwrap_or(options.profile);
-        options.profiles.clone_from(&self.column_profile);
+        options.column_profiles.clone_from(&self.column_profile);
         options.access = self.access.unwrap_or(options.access);
         options.encodings.clone_from(&self.encoding);
-        options.max_errors.clone_from(&self.max_error);
+        options.max_error.clone_from(&self.max_error);
         options.without.clone_from(&self.without);
         options.edition = self.edition;
         let bytes = |(key, value): &(String, String)| (key.clone(), value.clone().into_bytes());

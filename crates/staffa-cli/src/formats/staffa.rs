@@ -63,7 +63,7 @@ impl Table for StaffaTable {
         let reader = scan
             .reader()
             .map_err(|error| Failure::staffa(&path, error))?;
-        let bytes_per_row = file.byte_len() as f64 / file.num_rows().max(1) as f64;
+        let bytes_per_row = file.nbytes() as f64 / file.num_rows().max(1) as f64;
         Ok(Box::new(reader.map(move |batch| {
             let _alive = &source;
             let batch = batch.map_err(|error| Failure::staffa(&path, error))?;

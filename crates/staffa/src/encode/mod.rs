@@ -21,7 +21,7 @@ pub(crate) mod sample;
 mod stats;
 
 pub(crate) use cascade::Chooser;
-pub(crate) use coder::{Coder, hash_of};
+pub(crate) use coder::{Coder, Key, hash_of};
 pub use distinct::Coded;
 pub(crate) use hint::Hint;
 pub use info::{Availability, Info, PointAccess};

@@ -23,12 +23,16 @@ const LEAST: usize = 256;
 /// Bytes of the sample by which a fast codec is estimated.
 const SAMPLED: usize = 1 << 14;
 
+/// Compresses bytes; `None` if it cannot. A slow compressor looks at
+/// [`check_cancelled`](Chooser::check_cancelled) on its way.
+type Compress = fn(&[u8], &Chooser<'_>) -> Result<Option<Vec<u8>>>;
+
 /// A compressor of bytes as an encoding.
 pub struct Codec {
     pub(super) info: Info,
-    pub(super) compress: fn(&[u8]) -> Option<Vec<u8>>,
+    pub(super) compress: Compress,
     /// As `compress`, faster, with about as many bytes: for estimates.
-    pub(super) weigh: fn(&[u8]) -> Option<Vec<u8>>,
+    pub(super) weigh: Compress,
     /// Decompresses into `out`; returns the bytes written, or why it cannot.
     pub(super) decompress: fn(&[u8], &mut [u8]) -> std::result::Result<usize, String>,
 }
@@ -72,7 +76,7 @@ impl Encoding for Codec {
         {
             let all = strings.contents();
             let first = all.get(..SAMPLED).unwrap_or(all);
-            let Some(compressed) = (self.weigh)(first) else {
+            let Some(compressed) = (self.weigh)(first, chooser)? else {
                 return Ok(None);
             };
             let lengths =
@@ -105,7 +109,7 @@ fn encode(
     codec: &Codec,
     values: Values<'_>,
     chooser: &Chooser<'_>,
-    compress: impl Fn(&[u8]) -> Option<Vec<u8>>,
+    compress: Compress,
 ) -> Result<Option<Node>> {
     if chooser.is_trial() {
         return Ok(None);
@@ -118,7 +122,10 @@ fn encode(
         ),
         words => (word_bytes(words), vec![]),
     };
-    compress(bytes).map_or(Ok(None), |payload| node(codec, values, payload, children))
+    match compress(bytes, chooser)? {
+        Some(payload) => node(codec, values, payload, children),
+        None => Ok(None),
+    }
 }
 
 fn open<'a>(

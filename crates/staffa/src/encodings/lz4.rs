@@ -12,8 +12,8 @@ pub static LZ4: Codec = Codec {
         availability: Availability::Fast,
         ..Codec::INFO
     },
-    compress: |bytes| Some(lz4_flex::block::compress(bytes)),
-    weigh: |bytes| Some(lz4_flex::block::compress(bytes)),
+    compress: |bytes, _| Ok(Some(lz4_flex::block::compress(bytes))),
+    weigh: |bytes, _| Ok(Some(lz4_flex::block::compress(bytes))),
     decompress: |bytes, out| {
         lz4_flex::block::decompress_into(bytes, out).map_err(|e| e.to_string())
     },

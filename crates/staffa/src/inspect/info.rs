@@ -167,7 +167,7 @@ impl File {
             |(key, value): (String, Vec<u8>)| (key, String::from_utf8_lossy(&value).into_owned());
         let index_bytes = footer.leaves.iter().map(|index| index.bytes).sum();
         Ok(Inspection {
-            file_bytes: self.byte_len(),
+            file_bytes: self.nbytes(),
             format_version: FORMAT_VERSION,
             writer: footer.writer.clone(),
             id: footer
@@ -175,7 +175,7 @@ impl File {
                 .map(|id| format!("{:032x}", u128::from_be_bytes(id))),
             metadata: metadata.map(text).collect(),
             rows: footer.rows,
-            footer_bytes: self.byte_len() - footer.offset,
+            footer_bytes: self.nbytes() - footer.offset,
             index_bytes,
             row_groups,
             columns,

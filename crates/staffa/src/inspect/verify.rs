@@ -45,7 +45,7 @@ impl File {
             .try_for_each(|column| self.check_encodings(std::iter::once(&column)))?;
         let mut report = VerifyReport {
             rows: self.num_rows(),
-            bytes: self.byte_len(),
+            bytes: self.nbytes(),
             ..VerifyReport::default()
         };
         let columns: Vec<usize> = (0..self.schema().fields().len()).collect();
@@ -165,7 +165,7 @@ impl File {
         let footer = self.footer();
         let mut parts = vec![
             (0, HEADER_BYTES),
-            (footer.offset, self.byte_len() - footer.offset),
+            (footer.offset, self.nbytes() - footer.offset),
         ];
         for (leaf, index) in footer.leaves.iter().enumerate() {
             parts.push((index.offset, index.bytes));

@@ -127,8 +127,14 @@ impl File {
     }
 
     /// Bytes of the file.
-    pub fn byte_len(&self) -> u64 {
+    pub fn nbytes(&self) -> u64 {
         self.inner.store.len()
+    }
+
+    /// Former name of [`nbytes`](Self::nbytes).
+    #[deprecated(since = "0.1.0", note = "use `nbytes`")]
+    pub fn byte_len(&self) -> u64 {
+        self.nbytes()
     }
 
     /// The keys and values that the writer's user gave the file, the values any bytes.

@@ -13,7 +13,7 @@ pub struct WriteOptions {
     /// The balance of size and speed.
     pub profile: Profile,
     /// Profiles of single columns: a column's name or the path of a leaf, and its profile.
-    pub profiles: Vec<(String, Profile)>,
+    pub column_profiles: Vec<(String, Profile)>,
     /// How the file is expected to be read.
     pub access: Access,
     /// Encodings requested by name: path of the leaf column, name of the encoding.
@@ -22,7 +22,7 @@ pub struct WriteOptions {
     /// its values. Each float becomes the nearest multiple of a power of two, the largest whose
     /// half is within the bound; NaN, infinities and -0.0 stay. The metadata of the column's field
     /// has the bound as `staffa.max_error`. All other columns are exact.
-    pub max_errors: Vec<(String, f64)>,
+    pub max_error: Vec<(String, f64)>,
     /// Names of encodings that are not chosen: those that are costly to decode, say. A column can
     /// still request them by name.
     pub without: Vec<String>,
@@ -55,10 +55,10 @@ impl Default for WriteOptions {
     fn default() -> Self {
         Self {
             profile: Profile::default(),
-            profiles: Vec::new(),
+            column_profiles: Vec::new(),
             access: Access::default(),
             encodings: Vec::new(),
-            max_errors: Vec::new(),
+            max_error: Vec::new(),
             without: Vec::new(),
             edition: None,
             metadata: BTreeMap::new(),

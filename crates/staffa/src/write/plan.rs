@@ -87,7 +87,7 @@ fn column_plans(
         check_encoding(path, name, leaf, options.edition)?;
         at_mut(&mut plans, i)?.requested_encoding = Some(name.clone());
     }
-    for (path, profile) in &options.profiles {
+    for (path, profile) in &options.column_profiles {
         let leaves = match column_of(schema, path) {
             Some(column) => layout.leaves_of(column),
             None => find_leaf(layout, schema, path).map(|(leaf, _)| leaf..leaf + 1)?,
@@ -96,7 +96,7 @@ fn column_plans(
             at_mut(&mut plans, leaf)?.profile = *profile;
         }
     }
-    for (path, bound) in &options.max_errors {
+    for (path, bound) in &options.max_error {
         let (column, rounding) = rounding_of(layout, schema, path, *bound)?;
         for (plan, leaf) in plans.iter_mut().zip(layout.leaves()) {
             if leaf.column == column {

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::encode::hash_of;
+use crate::encode::{self, hash_of};
 use crate::format::{BitSet, Bounds, Summary, ZoneMap};
 use crate::values::{Kind, Strings, Values, for_values};
 
@@ -22,14 +22,14 @@ impl Sketch {
     /// Of some values.
     fn of(values: Values<'_>) -> Self {
         let hashes = for_values!(values,
-            words(words) => smallest_of(words.iter().map(|word| hash_of(*word))),
+            words(words) => smallest_of(words.iter().map(|word| hash(*word))),
             bits(bits) => {
                 let ones = bits.count_ones();
                 let seen = [(0u8, ones < bits.len()), (1, ones > 0)];
                 let seen = seen.into_iter().filter(|(_, seen)| *seen);
-                smallest_of(seen.map(|(bit, _)| hash_of(bit)))
+                smallest_of(seen.map(|(bit, _)| hash(bit)))
             },
-            bytes(strings) => smallest_of(strings.iter().map(hash_of)),
+            bytes(strings) => smallest_of(strings.iter().map(hash)),
         );
         Self { hashes }
     }
@@ -38,9 +38,9 @@ impl Sketch {
     pub(super) fn of_distinct(values: Values<'_>, rows: &[u32]) -> Self {
         let rows = rows.iter().map(|row| *row as usize);
         let hashes = for_values!(values,
-            words(words) => smallest_of(rows.filter_map(|row| words.get(row)).map(|word| hash_of(*word))),
+            words(words) => smallest_of(rows.filter_map(|row| words.get(row)).map(|word| hash(*word))),
             bits(_) => return Self::of(values),
-            bytes(strings) => smallest_of(rows.map(|row| hash_of(strings.get(row)))),
+            bytes(strings) => smallest_of(rows.map(|row| hash(strings.get(row)))),
         );
         Self { hashes }
     }
@@ -62,6 +62,12 @@ impl Sketch {
             }
         }
     }
+}
+
+/// A hash by which values of arithmetic sequences are spread as others are: one multiplication keeps
+/// their distances.
+fn hash<K: encode::Key>(value: K) -> u64 {
+    hash_of(hash_of(value))
 }
 
 /// Sorts hashes, and keeps the smallest ones.

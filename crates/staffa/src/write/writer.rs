@@ -92,6 +92,10 @@ impl Writer {
         let file = builder
             .tempfile_in(folder)
             .map_err(|e| Error::io(&path, e))?;
+        if let Ok(replaced) = fs::metadata(&path) {
+            let kept = file.as_file().set_permissions(replaced.permissions());
+            kept.map_err(|e| Error::io(&path, e))?;
+        }
         let sink = BufWriter::with_capacity(1 << 20, file);
         let encoder = Encoder::new(sink, plan).map_err(|e| at_path(e, &path))?;
         Ok(Self {

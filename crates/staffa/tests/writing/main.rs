@@ -249,8 +249,8 @@ fn many_small_batches_become_one_row_group() {
     let file = write(&batches, WriteOptions::default());
     assert_eq!((file.num_rows(), file.num_row_groups()), (900, 1));
     assert_eq!(
-        file.byte_len() as usize,
-        write(&[numbers(0..900)], WriteOptions::default()).byte_len() as usize
+        file.nbytes() as usize,
+        write(&[numbers(0..900)], WriteOptions::default()).nbytes() as usize
     );
     // By bytes: 8,000 rows of 8 bytes are more than 16 KiB.
     let mut options = WriteOptions::default();
@@ -295,6 +295,21 @@ fn a_column_of_nulls_alone_takes_next_to_nothing() {
             .iter()
             .all(|c| c.logical_null_count() == b.num_rows())
     }));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_replaces_another_keeps_its_permissions() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.staffa");
+    for mode in [0o600, 0o640] {
+        writer(&path, sized(10, 8)).unwrap().finish().unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        writer(&path, sized(10, 8)).unwrap().finish().unwrap();
+        let found = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(found & 0o777, mode);
+    }
 }
 
 #[test]

@@ -1,0 +1,79 @@
+//! Opening of files.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use arrow_schema::ffi::FFI_ArrowSchema;
+use arrow_schema::{DataType, FieldRef, Schema};
+use bytes::Bytes;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use staffa::{Error, Limits, Result};
+
+use crate::errors::run;
+use crate::file::File;
+
+/// Opens a file: reads and checks its footer.
+#[pyfunction]
+#[pyo3(signature = (path, cache_bytes=None, cache_decoded=false))]
+pub(crate) fn open(
+    py: Python<'_>,
+    path: PathBuf,
+    cache_bytes: Option<u64>,
+    cache_decoded: bool,
+) -> PyResult<File> {
+    run(py, || {
+        let file = staffa::File::open_with(&path, limits(cache_bytes, cache_decoded))?;
+        check_names(file.schema()).map_err(|error| error.at(|place| place.path = Some(path)))?;
+        Ok(File(file))
+    })
+}
+
+/// Opens a file that is in memory.
+#[pyfunction]
+#[pyo3(signature = (bytes, cache_bytes=None, cache_decoded=false))]
+pub(crate) fn open_bytes(
+    py: Python<'_>,
+    bytes: PyBackedBytes,
+    cache_bytes: Option<u64>,
+    cache_decoded: bool,
+) -> PyResult<File> {
+    run(py, || {
+        let limits = limits(cache_bytes, cache_decoded);
+        let file = staffa::File::from_bytes_with(Bytes::from_owner(bytes), limits)?;
+        check_names(file.schema())?;
+        Ok(File(file))
+    })
+}
+
+fn limits(cache_bytes: Option<u64>, cache_decoded: bool) -> Limits {
+    let mut limits = Limits::default();
+    limits.cache_bytes = cache_bytes.unwrap_or(limits.cache_bytes);
+    limits.cache_decoded = cache_decoded;
+    limits
+}
+
+/// Refuses names with a NUL byte, on which arrow-rs panics: Arrow's C interface ends names at NUL. Only
+/// Rust can read such a table.
+fn check_names(schema: &Schema) -> Result<()> {
+    // Schemas without a suspect string are not converted: they may have thousands of columns.
+    let suspect = |field: &FieldRef| match field.data_type() {
+        DataType::Timestamp(_, Some(zone)) if zone.contains('\0') => true,
+        DataType::Boolean => field.name().contains('\0'),
+        ty => {
+            field.name().contains('\0') || !ty.is_primitive() && !ty.is_string() && !ty.is_binary()
+        }
+    };
+    if !schema.fields().iter().any(suspect) {
+        return Ok(());
+    }
+    match catch_unwind(AssertUnwindSafe(|| FFI_ArrowSchema::try_from(schema))) {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(Error::unsupported(format!(
+            "this schema cannot be exported to Python: {error}"
+        ))),
+        Err(_) => Err(Error::unsupported(
+            "this schema cannot be exported to Python: a name holds a NUL byte",
+        )),
+    }
+}

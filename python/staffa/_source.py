@@ -1,0 +1,59 @@
+"""What `open` and `read_table` take: paths, `file://` URLs, folders and patterns of one file, bytes, file objects."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from staffa._arguments import path_text
+from staffa.errors import InvalidArgumentError, UnsupportedError
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+
+
+def local_path(path: Any) -> str:
+    """The path as text, without `file://`; other URLs are an error."""
+    text = path_text(path)
+    if not _URL.match(text):
+        return text
+    url = urlsplit(text)
+    if url.scheme != "file" or url.netloc not in ("", "localhost"):
+        raise UnsupportedError(
+            f"{text}: files at a URL cannot be read yet; copy them to a local folder and give its path"
+        )
+    return unquote(url.path)
+
+
+def contents(source: Any) -> bytes | bytearray | None:
+    """The bytes of a file in memory or of a file object; None for a path."""
+    if isinstance(source, (str, os.PathLike)):
+        return None
+    if isinstance(source, (bytes, bytearray)):
+        return source
+    if isinstance(source, memoryview):
+        return source.tobytes()
+    if hasattr(source, "getvalue"):
+        source = source.getvalue()
+    elif hasattr(source, "read"):
+        if hasattr(source, "seekable") and source.seekable():
+            source.seek(0)
+        source = source.read()
+    elif hasattr(source, "to_pybytes"):
+        source = source.to_pybytes()
+    else:
+        raise InvalidArgumentError(
+            f"a file must be a path, bytes or a file object opened for reading, found {type(source).__name__}"
+        )
+    if not isinstance(source, bytes):
+        raise InvalidArgumentError(
+            f"a file object must be opened for reading bytes ('rb'), found one of {type(source).__name__}"
+        )
+    return source
+
+
+def is_folder_or_pattern(path: str) -> bool:
+    """Whether a path stands for the files of a folder or of a pattern."""
+    return Path(path).is_dir() or (any(mark in path for mark in "*?[") and not Path(path).exists())

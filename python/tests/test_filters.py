@@ -1,0 +1,119 @@
+"""Filters as text and as lists keep what the expressions keep, of files and of datasets."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import staffa
+
+F = pc.field
+DAY = dt.date(2024, 2, 29)
+TABLE = pa.table(
+    {
+        "i": [1, 2, None, 4, 5],
+        "f": [0.5, None, float("nan"), 2.0, -1.0],
+        "s": ["Oban", "Mull", None, "Iona", "O"],
+        "odd name": [True, False, None, True, False],
+        "d": pa.array([DAY, None, dt.date(2020, 1, 1), DAY, DAY]),
+        "t": pa.array([dt.datetime(2024, 2, 29, 12)] * 4 + [None], pa.timestamp("ms")),
+        "z": pa.array([dt.datetime(2024, 7, 1, 12)] * 4 + [None], pa.timestamp("us", "Europe/London")),
+        "m": pa.array([Decimal("0.10"), Decimal("2.00"), None, None, Decimal("9.99")], pa.decimal128(9, 2)),
+        "b": [b"\x9d\xff", b"a", None, b"ab", b""],
+        "c": pa.array(["u", "v", "u", None, "w"]).dictionary_encode(),
+    }
+)
+TEXTS = {
+    "i > 3": F("i") > 3,
+    "not (i > 3)": ~(F("i") > 3),
+    "3 <= i and s <> 'O'": (F("i") >= 3) & (F("s") != "O"),
+    "i = 1 or f = 2.0": (F("i") == 1) | (F("f") == 2.0),
+    "i in (1, 5, 9)": F("i").isin([1, 5, 9]),
+    "s starts with 'O'": pc.starts_with(F("s"), "O"),
+    "s contains 'an'": pc.match_substring(F("s"), "an"),
+    "s like '%n_'": pc.match_like(F("s"), "%n_"),
+    "s is null": F("s").is_null(),
+    "s is not null": ~F("s").is_null(),
+    '"odd name" = true': F("odd name") == True,  # noqa: E712
+    "d = '2024-02-29'": F("d") == pa.scalar(DAY),
+    "d between '2019-01-01' and '2021-01-01'": (F("d") > dt.date(2019, 1, 1)) & (F("d") < dt.date(2021, 1, 1)),
+    "t >= '2024-02-29T12:00:00'": F("t") >= dt.datetime(2024, 2, 29, 12),
+    "z = '2024-07-01T13:00:00'": F("z") == pa.scalar(dt.datetime(2024, 7, 1, 12, tzinfo=dt.UTC)),
+    "z = '2024-07-01T12:00:00Z'": F("z") == pa.scalar(dt.datetime(2024, 7, 1, 12, tzinfo=dt.UTC)),
+    "m = 0.1": F("m") == Decimal("0.10"),
+    "m > '1.5'": F("m") > Decimal("1.5"),
+    "b = 'ab'": F("b") == b"ab",
+    "b starts with 'a'": pc.starts_with(F("b"), b"a"),
+    "c = 'u'": F("c") == "u",
+    "c in ('u', 'w')": F("c").isin(["u", "w"]),
+}
+LISTS: list[tuple[Any, Any]] = [
+    ([("i", ">", 3)], F("i") > 3),
+    ([("i", ">=", 2), ("s", "!=", "Mull")], (F("i") >= 2) & (F("s") != "Mull")),
+    ([[("i", "=", 1)], [("s", "==", "O"), ("i", "<", 9)]], (F("i") == 1) | ((F("s") == "O") & (F("i") < 9))),
+    ([("s", "in", {"O", "Oban"})], F("s").isin(["O", "Oban"])),
+    ([("s", "not in", ["O", "Oban"])], ~F("s").isin(["O", "Oban"])),
+    ([("d", "==", DAY)], F("d") == pa.scalar(DAY)),
+    ([("b", "==", b"\x9d\xff")], F("b") == b"\x9d\xff"),
+]
+WAYS: dict[str, Callable[[Path, Any], pa.Table]] = {
+    "file": lambda path, rows: staffa.open(path).to_table(filter=rows),
+    "scan": lambda path, rows: staffa.open(path).scan(filter=rows).read_all(),
+    "dataset": lambda path, rows: staffa.dataset(path).to_table(filter=rows),
+    "filter": lambda path, rows: staffa.dataset(path).filter(rows).to_table(),
+    "read_table": lambda path, rows: staffa.read_table([path], filters=rows),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_text_and_lists(way: str, path: Path) -> None:
+    staffa.write_table(TABLE, path)
+    for filter, expression in [*TEXTS.items(), *LISTS]:
+        expected = TABLE.filter(expression)["i"].to_pylist()
+        assert WAYS[way](path, filter)["i"].to_pylist() == expected, filter
+        assert WAYS[way](path, expression)["i"].to_pylist() == expected, expression
+        assert staffa.open(path).count_rows(filter) == len(expected)
+
+
+BINARY = {
+    "match_substring": pc.match_substring(F("b"), b"\x9d"),
+    "starts_with": pc.starts_with(F("b"), b"\x9d"),
+    "match_like": pc.match_like(F("b"), b"\x9d%"),
+    "regex": pc.match_substring_regex(F("b"), b"^a"),
+}
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_expressions_of_bytes_that_are_no_text(name: str, path: Path) -> None:
+    staffa.write_table(TABLE, path)
+    expected = TABLE.filter(BINARY[name])["i"].to_pylist()
+    assert expected
+    for way in ("file", "dataset"):
+        assert WAYS[way](path, BINARY[name])["i"].to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("filter", "message"),
+    [
+        ("i >", 'a literal expected, found the end, after "i >"'),
+        ("nope = 1", "unknown column 'nope'; there are 'i', 'f'"),
+        ("d = 'soon'", "column 'd' of type date32.* cannot be compared with 'soon'"),
+        ("m = 'much'", "column 'm' of type decimal128.* cannot be compared with 'much'"),
+        ([("i", "~", 1)], "unknown operator '~'"),
+        ([("i", 1)], r"conditions \(column, operator, value\)"),
+        ([("i", "in", 5)], "in a list of values, found 5"),
+        ([["i", "=", 1]], "conditions"),
+    ],
+)
+def test_wrong_filters(filter: Any, message: str, path: Path) -> None:
+    staffa.write_table(TABLE, path)
+    for way in ("file", "dataset"):
+        with pytest.raises(staffa.InvalidArgumentError, match=message):
+            WAYS[way](path, filter)

@@ -1,0 +1,242 @@
+"""Files written batch by batch, folders written by partitions, and what is left after an exception: nothing."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+
+import staffa
+from tables import assert_same
+
+BATCH = pa.record_batch({"a": [1, 2, None], "s": ["x", None, "y"]})
+TABLE = pa.table([BATCH["a"], BATCH["s"]], BATCH.schema)
+
+
+class SensorError(Exception):
+    """An exception of a producer."""
+
+
+def failing(error: BaseException) -> Iterator[pa.RecordBatch]:
+    yield BATCH
+    raise error
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def test_a_writer_writes_what_it_is_given(path: Path) -> None:
+    with staffa.Writer(path, BATCH.schema, row_group_rows=4, metadata={"a": "1"}) as writer:
+        assert not writer.closed
+        assert writer.schema == BATCH.schema
+        writer.write_batch(BATCH)
+        writer.write_table(TABLE)
+        writer.write_table(iter([BATCH, TABLE]))
+        assert not path.exists()
+        summary = writer.close({"b": b"2"})
+        assert writer.close() == summary
+    assert writer.closed
+    assert (summary.rows, summary.row_groups) == (12, 3)
+    assert writer.summary == summary
+    assert writer.nbytes == summary.file_bytes == path.stat().st_size
+    file = staffa.open(path)
+    assert_same(file.to_table(), pa.concat_tables([TABLE] * 4))
+    assert file.metadata == {"a": b"1", "b": b"2"}
+    with pytest.raises(staffa.InvalidArgumentError, match="this writer is closed"):
+        writer.write_batch(BATCH)
+
+
+def test_the_end_of_the_block_finishes_the_file(path: Path) -> None:
+    with staffa.Writer(path, BATCH.schema) as writer:
+        writer.write_batch(BATCH)
+    assert staffa.read_table(path).num_rows == writer.summary.rows == 3
+
+
+def test_an_exception_or_abort_leaves_nothing(path: Path) -> None:
+    def fail() -> None:
+        with staffa.Writer(path, BATCH.schema, row_group_rows=1) as writer:
+            writer.write_batch(BATCH)
+            raise SensorError
+
+    with pytest.raises(SensorError):
+        fail()
+    writer = staffa.Writer(path, BATCH.schema, row_group_rows=1)
+    writer.write_batch(BATCH)
+    writer.abort()
+    writer.abort()
+    assert writer.closed
+    with pytest.raises(staffa.InvalidArgumentError, match="is not finished"):
+        _ = writer.summary
+    del writer
+    forgotten = staffa.Writer(path, BATCH.schema)
+    del forgotten
+    assert names(path.parent) == []
+
+
+def test_wrong_batches_and_options(path: Path) -> None:
+    with staffa.Writer(path, BATCH.schema) as writer:
+        with pytest.raises(staffa.InvalidArgumentError, match='column "a" of type Int64 expected'):
+            writer.write_batch(pa.record_batch({"b": [1], "s": ["x"]}))
+        with pytest.raises(staffa.InvalidArgumentError, match="batches of 2 columns expected, found one of 1"):
+            writer.write_batch(pa.record_batch({"a": [1]}))
+        writer.write_batch(BATCH)
+    assert writer.summary.rows == 3
+    with pytest.raises(staffa.InvalidArgumentError, match="must be a schema of Arrow, found int"):
+        staffa.Writer(path, 5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'porfile'"):
+        staffa.Writer(path, BATCH.schema, porfile="small")  # type: ignore[call-arg]
+    with pytest.raises(FileExistsError):
+        staffa.write_table(TABLE, path, overwrite=False)
+
+
+ERRORS = [SensorError("gone"), KeyboardInterrupt(), OSError(5, "gone"), SystemExit(3), StopAsyncIteration()]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+def test_an_exception_of_a_producer_keeps_its_type(error: BaseException, path: Path) -> None:
+    producers: list[Callable[[], Any]] = [
+        lambda: failing(error),
+        lambda: pa.RecordBatchReader.from_batches(BATCH.schema, failing(error)),
+        lambda: ds.Scanner.from_batches(failing(error), schema=BATCH.schema),
+    ]
+    for producer in producers[: 2 if not isinstance(error, Exception) else 3]:
+        with pytest.raises(type(error)) as caught:
+            staffa.write_table(producer(), path, row_group_rows=1)
+        assert caught.value is error or caught.value.args == error.args
+        assert names(path.parent) == []
+
+
+def test_an_error_of_a_stream_has_its_cause(path: Path) -> None:
+    with pytest.raises(staffa.InvalidArgumentError, match="the input failed: gone") as caught:
+        staffa.write_table(pa.RecordBatchReader.from_batches(BATCH.schema, failing(pa.ArrowInvalid("gone"))), path)
+    assert isinstance(caught.value.__cause__, pa.ArrowInvalid)
+
+
+@pytest.mark.parametrize("profile", ["balanced", "small"])
+def test_ctrl_c_stops_a_write(profile: Any, path: Path) -> None:
+    rng = np.random.default_rng(1)
+    columns = {f"c{i}": rng.normal(size=100_000) for i in range(4)}
+    columns["s"] = [rng.bytes(40).hex() for _ in range(100_000)]
+    table = pa.table(columns)
+    main = threading.main_thread().ident
+    assert main is not None
+    timer = threading.Timer(0.1, signal.pthread_kill, (main, signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            staffa.write_table(table, path, profile=profile)
+            path.unlink()
+    timer.join()
+    assert [name for name in names(path.parent) if name.startswith(".")] == []
+
+
+ROWS = pa.table(
+    {
+        "price": [1.5, 2.5, 3.5, 4.5, 5.5],
+        "year": pa.array([2023, 2024, 2024, None, 2023], pa.int16()),
+        "city": pa.array(["a/b", "ü", "", "a/b", "x=y%"]).dictionary_encode(),
+    }
+)
+
+
+def by_price(table: pa.Table) -> list[dict[str, Any]]:
+    return sorted(table.to_pylist(), key=lambda row: row["price"])
+
+
+def test_partitions_come_back(tmp_path: Path) -> None:
+    for data in (ROWS, iter(ROWS.to_batches(max_chunksize=2)), ROWS.to_reader(max_chunksize=1)):
+        summary = staffa.write_dataset(data, tmp_path / "d", partition_by=["year", "city"], existing="overwrite")
+        assert summary.rows == 5
+        assert sorted(summary.files) == sorted(map(str, (tmp_path / "d").rglob("*.staffa")))
+        assert summary.file_bytes == sum(Path(file).stat().st_size for file in summary.files)
+        assert by_price(staffa.read_table(tmp_path / "d")) == by_price(ROWS)
+    assert staffa.dataset(tmp_path / "d").count_rows("year = 2023") == 2
+    folders = {Path(file).parent.relative_to(tmp_path / "d").as_posix() for file in summary.files}
+    assert "year=__HIVE_DEFAULT_PARTITION__/city=a%2Fb" in folders
+    assert "city" not in staffa.open(summary.files[0]).column_names
+
+
+def test_existing_files(tmp_path: Path) -> None:
+    first = staffa.write_dataset(ROWS, tmp_path)
+    with pytest.raises(FileExistsError, match=r"has 1 \.staffa files"):
+        staffa.write_dataset(ROWS, tmp_path)
+    second = staffa.write_dataset(ROWS, tmp_path, existing="append")
+    assert names(tmp_path) == sorted(Path(file).name for file in first.files + second.files)
+    third = staffa.write_dataset(ROWS, tmp_path, existing="overwrite")
+    assert names(tmp_path) == [Path(file).name for file in third.files]
+
+
+def test_files_of_a_folder_are_bounded(tmp_path: Path) -> None:
+    mixed = pa.table({"k": [i % 7 for i in range(700)], "x": range(700)})
+    batches = mixed.to_batches(max_chunksize=50)
+    summary = staffa.write_dataset(iter(batches), tmp_path / "a", partition_by=["k"], max_open_files=2)
+    assert len(summary.files) > 7
+    assert sorted(staffa.read_table(tmp_path / "a")["x"].to_pylist()) == list(range(700))
+    summary = staffa.write_dataset(mixed, tmp_path / "b", rows_per_file=300)
+    assert [staffa.open(file).num_rows for file in summary.files] == [300, 300, 100]
+    assert staffa.read_table(summary.files)["x"].to_pylist() == list(range(700))
+
+
+def test_columns_of_any_type(tmp_path: Path) -> None:
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([3, 6], pa.int32()), pa.array(["a", "b"]))
+    views = pa.array([[1], None, [], [2], [3], [4]], pa.list_view(pa.int64()))
+    key = pa.array(["x", "y", "x", "x", "y", "x"], pa.string_view())
+    table = pa.table({"runs": runs, "views": views, "key": key, "day": pa.array([1] * 6, pa.date32())})
+    summary = staffa.write_dataset(table, tmp_path, partition_by=["key", "day"])
+    assert [Path(file).parent.name for file in summary.files] == ["day=1970-01-02"] * 2
+    found = staffa.read_table(tmp_path / "key=x")
+    assert found["runs"].to_pylist() == ["a", "a", "b", "b"]
+    assert found["views"].to_pylist() == [[1], [], [2], [4]]
+
+
+def test_nested_columns_of_a_slice(tmp_path: Path) -> None:
+    inner = [{"a": {"b": i, "c": [{"d": i}]}} for i in range(100)]
+    table = pa.table({"s": inner, "k": [i // 10 % 3 for i in range(100)]})
+    staffa.write_dataset(table.to_batches()[0].slice(7), tmp_path, partition_by=["k"])
+    assert sorted(row["s"]["a"]["b"] for row in staffa.read_table(tmp_path).to_pylist()) == list(range(7, 100))
+
+
+def test_no_rows_make_a_file_with_columns(tmp_path: Path) -> None:
+    summary = staffa.write_dataset(ROWS.slice(0, 0), tmp_path, partition_by=["year"])
+    assert (summary.rows, len(summary.files)) == (0, 1)
+    assert staffa.open(summary.files[0]).column_names == ["price", "city"]
+
+
+def test_an_exception_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
+    before = staffa.write_dataset(TABLE, tmp_path)
+    for existing in ("append", "overwrite"):
+        with pytest.raises(SensorError):
+            staffa.write_dataset(
+                failing(SensorError("gone")),
+                tmp_path,
+                partition_by=["s"],
+                max_open_files=1,
+                existing=existing,  # type: ignore[arg-type]
+            )
+        assert names(tmp_path) == [Path(file).name for file in before.files]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"partition_by": ["nope"]}, "unknown column 'nope'; there are 'price'"),
+        ({"partition_by": "year"}, "list of names"),
+        ({"partition_by": ["price"]}, "column 'price' must have integers.*found double"),
+        ({"partition_by": ["year", "city", "price"]}, "found double"),
+        ({"max_open_files": 0}, "max_open_files"),
+        ({"existing": "skip"}, "existing must be"),
+        ({"profile": "tiny"}, "tiny"),
+    ],
+)
+def test_wrong_options_of_a_folder(options: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(staffa.InvalidArgumentError, match=message):
+        staffa.write_dataset(ROWS, tmp_path / "d", **options)
+    assert names(tmp_path) == []
