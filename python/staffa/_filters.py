@@ -83,6 +83,8 @@ class _Columns:
             pattern = value.encode() if _is_binary(data_type) else value
             call = {"starts_with": pc.starts_with, "contains": pc.match_substring, "like": pc.match_like}[operator]
             return call(field, pattern)
+        if operator == "ilike":
+            return pc.match_like(field, value, ignore_case=True)
         literal = self._literal(name, data_type, value)
         comparisons = {
             "==": field.__eq__,

@@ -39,6 +39,7 @@ TEXTS = {
     "s starts with 'O'": pc.starts_with(F("s"), "O"),
     "s contains 'an'": pc.match_substring(F("s"), "an"),
     "s like '%n_'": pc.match_like(F("s"), "%n_"),
+    "s ilike 'N%'": pc.match_like(F("s"), "N%", ignore_case=True),
     "s is null": F("s").is_null(),
     "s is not null": ~F("s").is_null(),
     '"odd name" = true': F("odd name") == True,  # noqa: E712

@@ -35,6 +35,7 @@ fn tuple<'py>(py: Python<'py>, value: &Predicate) -> PyResult<Bound<'py, PyTuple
         Predicate::StartsWith { column, prefix } => pair("starts_with", column, prefix),
         Predicate::Contains { column, part } => pair("contains", column, part),
         Predicate::Like { column, pattern } => pair("like", column, pattern),
+        Predicate::ILike { column, pattern } => pair("ilike", column, pattern),
         Predicate::Compare {
             column,
             op,
@@ -87,6 +88,10 @@ pub(crate) fn predicate(value: &Bound<'_, PyAny>) -> PyResult<Predicate> {
         "like" => {
             let (column, pattern) = parts.extract()?;
             Predicate::Like { column, pattern }
+        }
+        "ilike" => {
+            let (column, pattern) = parts.extract()?;
+            Predicate::ILike { column, pattern }
         }
         operator => {
             let (column, value): (String, Bound<'_, PyAny>) = parts.extract()?;

@@ -26,6 +26,7 @@ impl Writer {
     #[pyo3(signature = (path, schema, profile, column_profiles, access, encodings, max_error, without, edition, sort_order, chunk_statistics, row_group_rows, threads, relate, verify, overwrite))]
     #[expect(
         clippy::too_many_arguments,
+        clippy::fn_params_excessive_bools,
         reason = "the keyword arguments of the Python function"
     )]
     fn new(
@@ -58,7 +59,10 @@ impl Writer {
             options.max_error = max_error;
             options.without = without;
             options.edition = edition.map(|name| name.parse()).transpose()?;
-            options.sort_order = sort_order.iter().map(|key| key.parse()).collect::<Result<_>>()?;
+            options.sort_order = sort_order
+                .iter()
+                .map(|key| key.parse())
+                .collect::<Result<_>>()?;
             options.chunk_statistics = chunk_statistics;
             options.row_group_rows = row_group_rows.unwrap_or(options.row_group_rows);
             options.threads = threads;

@@ -123,7 +123,7 @@ fn columns_without_an_order_are_no_keys() {
     }
     // Rounding keeps the order of a column by itself, but makes ties.
     let mut options = sorted_by(&["x", "n"]);
-    options.max_errors = vec![("x".into(), 0.5)];
+    options.max_error = vec![("x".into(), 0.5)];
     assert!(error(options.clone()).contains("can only be the last key"));
     options.sort_order.reverse();
     assert!(staffa::to_bytes(batch.schema(), &[], options).is_ok());
