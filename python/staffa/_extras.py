@@ -24,13 +24,9 @@ def require(module: str, extra: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != module.partition(".")[0]:
             raise
-<<<<<<< HEAD
-        raise MissingExtraError(f"{error.name} is not installed: install it, or the wheel with the extra {extra}") from None
-=======
         raise MissingExtraError(
             f"{error.name} is not installed: install it, or the wheel with the extra {extra}"
         ) from None
->>>>>>> clifront
 
 
 class MissingModule(ModuleType):
