@@ -106,8 +106,8 @@ def _run(given: argparse.Namespace) -> int:
         con.close()
 
 
-_ENDINGS = (".staffa", ".parquet", ".pq", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".arrow", ".feather", ".ipc")
-_ENDINGS += (".arrows", ".stream")
+_ENDINGS = {".staffa", ".parquet", ".pq", ".csv", ".tsv", ".jsonl", ".ndjson", ".json"}
+_ENDINGS |= {".arrow", ".feather", ".ipc", ".arrows", ".stream"}
 
 
 def _check_output(path: Path, force: bool) -> None:

@@ -23,7 +23,8 @@ TABLE = pa.table({"a": np.random.default_rng(1).integers(0, 1000, 20_000), "s": 
 
 
 def write(path: Path) -> Any:
-    writer = _staffa.Writer(path, TABLE.schema, "balanced", [], "scan", [], [], [], None, [], False, None, None, True, True, True)
+    chosen: tuple[Any, ...] = ("balanced", [], "scan", [], [], [], None, [], False, None, None, True, True, True)
+    writer = _staffa.Writer(path, TABLE.schema, *chosen)
     writer.write(TABLE.to_reader())
     return writer.finish([])
 
