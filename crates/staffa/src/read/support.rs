@@ -9,6 +9,7 @@ use crate::encodings::POOL;
 use crate::encodings::edition::name_of;
 use crate::error::{Error, Result};
 use crate::format::UnknownType;
+use crate::predicate::Predicate;
 
 impl File {
     /// Names of the columns whose type this release does not know, from a file of a later one. All
@@ -35,6 +36,15 @@ impl File {
             p.path = self.store().path().map(Path::to_owned);
             p.column = self.schema().fields().get(column).map(|field| field.name().clone());
         }))
+    }
+
+    /// Positions of the columns that a filter tests, of types that this release knows.
+    pub(crate) fn tested_columns(&self, filter: &Predicate) -> Result<Vec<usize>> {
+        let columns = filter.column_positions(self.schema())?;
+        columns
+            .iter()
+            .try_for_each(|column| self.check_known(*column))?;
+        Ok(columns)
     }
 
     /// Refuses a reference column of a type that this release does not know.

@@ -214,7 +214,7 @@ impl Aggregation {
 
     /// Takes in the rows of a file that match: as many tasks at once as there are threads.
     fn of_rows(&mut self, file: &File, filter: &Predicate) -> Result<()> {
-        let tested = filter.column_positions(file.schema())?;
+        let tested = file.tested_columns(filter)?;
         let bound = filter.bind(file.schema())?;
         let mut columns = tested.iter().chain(self.columns.keys());
         let flat = columns.all(|column| file.is_flat(*column));

@@ -301,7 +301,7 @@ impl Scan {
     fn bound_filter(&self) -> Result<Option<Filter>> {
         let bind = |predicate: &Predicate| {
             Ok(Filter {
-                columns: predicate.column_positions(self.file.schema())?,
+                columns: self.file.tested_columns(predicate)?,
                 bound: predicate.bind(self.file.schema())?,
             })
         };
