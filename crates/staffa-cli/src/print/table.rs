@@ -1,7 +1,7 @@
 //! Tables in the terminal. The widths of columns are those of the first rows, so that any number of
 //! rows can be printed.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::io::{IsTerminal, Write, stdout};
 
 use arrow_array::RecordBatch;
@@ -27,13 +27,17 @@ const CELL_BYTES: usize = 8 << 10;
 
 /// The start of a text; what goes on is an error, so that nobody writes it.
 #[derive(Default)]
-struct Start(String);
+struct Start {
+    text: String,
+    is_full: bool,
+}
 
 impl fmt::Write for Start {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let end = text.floor_char_boundary(CELL_BYTES - self.0.len().min(CELL_BYTES));
-        self.0.push_str(text.get(..end).unwrap_or_default());
-        if end < text.len() {
+        let end = text.floor_char_boundary(CELL_BYTES - self.text.len().min(CELL_BYTES));
+        self.text.push_str(text.get(..end).unwrap_or_default());
+        self.is_full = end < text.len();
+        if self.is_full {
             return Err(fmt::Error);
         }
         Ok(())
@@ -154,11 +158,10 @@ impl TablePrinter {
         };
         let cell = |column: &ArrayFormatter<'_>, row| {
             let mut start = Start::default();
-            // An error says that the rest was left out, as a list may have two billion items; with
-            // nothing before it, that a value is out of range.
-            let text = match write!(start, "{}", column.value(row)) {
-                Err(_) if start.0.is_empty() => OUT_OF_RANGE,
-                _ => &start.0,
+            // A list may have two billion items: the rest of a long text is left out.
+            let text = match column.value(row).write(&mut start) {
+                Err(_) if !start.is_full => OUT_OF_RANGE,
+                _ => &start.text,
             };
             shortened(&printable(text), width)
         };
