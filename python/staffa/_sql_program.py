@@ -88,6 +88,9 @@ def _run(given: argparse.Namespace) -> int:
         if given.threads is not None:
             con.execute(f"SET threads = {given.threads}")
         if given.explain:
+            statements = len(con.extract_statements(query))
+            if statements != 1:
+                raise InvalidArgumentError(f"--explain takes one statement, found {statements}")
             print(con.execute(f"EXPLAIN {query}").fetchall()[-1][1])
             return 0
         relation = con.sql(query)

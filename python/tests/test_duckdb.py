@@ -349,7 +349,8 @@ def test_every_type_of_duckdb_that_fits_comes_back(con: duckdb.DuckDBPyConnectio
         except duckdb.Error as error:
             assert "nternal" not in str(error), f"{name}: {error}"
             refused.append(name)
-    assert sorted(refused) == ["bit", "hugeint", "time_tz", "uhugeint", "union"]
+    # Times of DuckDB go to 24:00:00, those of Arrow end before.
+    assert sorted(refused) == ["bit", "hugeint", "time", "time_ns", "time_tz", "uhugeint", "union"]
 
 
 def test_external_access_is_asked_for(path: Path) -> None:

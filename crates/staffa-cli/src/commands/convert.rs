@@ -77,15 +77,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     refuse_compressed(output)?;
     refuse_existing(output, args.force)?;
-    let mut read = args.read.clone();
-    read.replace_bad_rows = args.force;
-    let paths = discover(inputs, &read)?;
+    refuse_same_log(args.read.skip_bad_rows.as_deref(), output)?;
+    let read = &args.read;
+    let paths = discover(inputs, read)?;
     refuse_own_output(&paths, output)?;
     let mut options = ScanOptions::new(&args.select)?;
     options.threads = args.staffa.threads();
 
     interrupt::catch();
-    let dataset = Dataset::open(&paths, &read)?;
+    let dataset = Dataset::open(&paths, read)?;
     let input_bytes = dataset.bytes;
     let progress = Progress::new(input_bytes, args.quiet);
     let (schema, batches) = dataset.scan(&options, &progress.meter())?;
@@ -131,6 +131,18 @@ fn refuse_compressed(output: &Path) -> Result<()> {
         output.display(),
         ending.unwrap_or_default()
     )))
+}
+
+/// Refuses an output that is also the file of bad rows.
+fn refuse_same_log(log: Option<&Path>, output: &Path) -> Result<()> {
+    let absolute = |path: &Path| std::path::absolute(path).ok();
+    match log {
+        Some(log) if absolute(log) == absolute(output) => Err(Failure::usage(format!(
+            "{}: this file is the output and also that of --skip-bad-rows",
+            output.display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses an output that is one of several inputs: the second `convert *.csv all.csv --force` would

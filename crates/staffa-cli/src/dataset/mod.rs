@@ -104,7 +104,7 @@ impl Dataset {
         let mut options = options.clone();
         let read = &self.files.options;
         if let Some(path) = &read.skip_bad_rows {
-            options.bad_rows = Some(BadRows::create(path, read.replace_bad_rows)?);
+            options.bad_rows = Some(BadRows::create(path)?);
         }
         let scan = Scan {
             files: self.files,

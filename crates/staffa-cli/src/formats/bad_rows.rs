@@ -25,9 +25,15 @@ impl std::fmt::Debug for BadRows {
 }
 
 impl BadRows {
-    /// An existing file is refused, unless `replace` is set.
-    pub(crate) fn create(path: &Path, replace: bool) -> Result<Self> {
-        let mut output = Output::create(path, replace)?;
+    /// An existing file is refused, whatever the options: it may be the input.
+    pub(crate) fn create(path: &Path) -> Result<Self> {
+        if path.is_file() {
+            return Err(Failure::usage(format!(
+                "--skip-bad-rows {}: the file exists already, and is never replaced",
+                path.display()
+            )));
+        }
+        let mut output = Output::create(path, false)?;
         write(&mut output, format_args!("file,line,reason,text\n"))?;
         let output = Some(output);
         Ok(Self(Arc::new(Mutex::new(Inner { output, rows: 0 }))))

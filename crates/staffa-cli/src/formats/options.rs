@@ -55,9 +55,6 @@ pub(crate) struct ReadOptions {
     /// Folders named key=value are not columns
     #[arg(long)]
     pub(crate) no_hive: bool,
-    /// Whether `skip_bad_rows` may exist; from --force.
-    #[arg(skip)]
-    pub(crate) replace_bad_rows: bool,
 }
 
 /// Whether the first line of CSV holds the names of the columns.

@@ -93,7 +93,9 @@ impl Key for &[u8] {
 
     #[inline]
     fn hash(gist: StringGist) -> u64 {
-        mix(mix(gist.first ^ gist.len as u64) ^ gist.last.rotate_left(7))
+        // Above the bytes of short strings, so that these differ for others.
+        let len = (gist.len as u64).rotate_left(48);
+        mix(mix(gist.first ^ len) ^ gist.last.rotate_left(7))
     }
 
     #[inline]

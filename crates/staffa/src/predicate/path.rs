@@ -60,21 +60,49 @@ pub(super) fn values(batch: &RecordBatch, path: &str) -> Result<ArrayRef> {
     Ok(array)
 }
 
-/// Where a path begins, and the rest of it: the whole name goes first, then the longest one.
+/// Where a path begins, and the rest of it: the whole name goes first, then the longest one, unless
+/// its parts are quoted.
 fn split<'p>(schema: &Schema, path: &'p str) -> Result<(usize, Option<&'p str>)> {
     let fields = schema.fields();
     let position = |name: &str| fields.iter().position(|field| field.name() == name);
     if let Some(position) = position(path) {
         return Ok((position, None));
     }
-    let mut points = path.rmatch_indices('.');
-    let found = points.find_map(|(at, _)| Some((position(path.get(..at)?)?, path.get(at + 1..))));
-    found.ok_or_else(|| {
+    let missing = || {
         Error::invalid(format!(
             "there is no column {path:?}, but {}",
             names(fields)
         ))
-    })
+    };
+    if let Some((name, rest)) = quoted(path) {
+        return Ok((position(&name).ok_or_else(missing)?, rest));
+    }
+    let mut points = path.rmatch_indices('.');
+    let found = points.find_map(|(at, _)| Some((position(path.get(..at)?)?, path.get(at + 1..))));
+    found.ok_or_else(missing)
+}
+
+/// The name at the start of a path like `"a"."b"`, and the rest of it.
+fn quoted(path: &str) -> Option<(String, Option<&str>)> {
+    let inner = path.strip_prefix('"')?;
+    let mut name = String::new();
+    let mut rest = inner.chars();
+    while let Some(char) = rest.next() {
+        if char != '"' {
+            name.push(char);
+            continue;
+        }
+        let after = rest.as_str();
+        if after.is_empty() {
+            return Some((name, None));
+        }
+        if let Some(after) = after.strip_prefix('.') {
+            return Some((name, Some(after)));
+        }
+        // A doubled quote is one of the name.
+        name.push(rest.next().filter(|next| *next == '"')?);
+    }
+    None
 }
 
 /// The field at the start of a path, and the rest of it.
@@ -82,6 +110,9 @@ fn child<'f, 'p>(fields: &'f Fields, path: &'p str) -> Option<(&'f Field, Option
     let named = |name: &str| fields.iter().find(|field| field.name() == name);
     if let Some(field) = named(path) {
         return Some((field, None));
+    }
+    if let Some((name, rest)) = quoted(path) {
+        return Some((named(&name)?, rest));
     }
     let mut points = path.rmatch_indices('.');
     points.find_map(|(at, _)| Some((named(path.get(..at)?)?.as_ref(), path.get(at + 1..))))
@@ -111,4 +142,36 @@ fn with_nulls(array: &ArrayRef, parent: Option<&NullBuffer>) -> Result<ArrayRef>
     Ok(make_array(
         array.to_data().into_builder().nulls(nulls).build()?,
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::predicate::Predicate;
+
+    #[test]
+    fn quoted_parts_are_kept_apart() {
+        let inner = Field::new("b", DataType::Utf8, true);
+        let schema = Schema::new(vec![
+            Field::new("a.b", DataType::Int32, true),
+            Field::new("a", DataType::Struct(vec![inner].into()), true),
+        ]);
+        for (text, position) in [
+            ("a.b", 0),
+            ("\"a.b\"", 0),
+            ("\"a\".\"b\"", 1),
+            ("\"a\".b", 1),
+        ] {
+            let filter: Predicate = format!("{text} is null").parse().unwrap();
+            assert_eq!(
+                filter.column_positions(&schema).unwrap(),
+                [position],
+                "{text}"
+            );
+            let again: Predicate = filter.to_string().parse().unwrap();
+            assert_eq!(again, filter);
+        }
+        assert_eq!(data_type(&schema, "\"a\".\"b\"").unwrap(), &DataType::Utf8);
+        assert!(data_type(&schema, "\"a\".\"c\"").is_err());
+    }
 }

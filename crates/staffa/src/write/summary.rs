@@ -315,6 +315,7 @@ impl LeafSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::StringsBuf;
 
     fn summary(blocks: &[&[u32]]) -> Summary {
         let mut leaf = LeafSummary::default();
@@ -342,6 +343,14 @@ mod tests {
             let found = summary(&[low, high]).distinct as f64 / f64::from(distinct);
             assert!((0.8..1.25).contains(&found), "{found} of {distinct}");
         }
+    }
+
+    #[test]
+    fn short_strings_have_hashes_of_their_own() {
+        let numbers: Vec<String> = (-128..128).map(|i: i32| i.to_string()).collect();
+        let numbers: StringsBuf = numbers.iter().map(String::as_bytes).collect();
+        let sketch = Sketch::of(Values::Bytes(numbers.as_strings()));
+        assert_eq!(sketch.hashes.len(), 256);
     }
 
     #[test]

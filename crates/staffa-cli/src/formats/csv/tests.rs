@@ -156,7 +156,7 @@ fn bad_rows_are_left_out_with_their_lines() {
     let text = "a,b\n1,2\n3,4\n5,x\n6\n7,\"8\n9\"\n10,11\n";
     let mut given = options();
     given.skip_bad_rows = Some(path.clone());
-    let bad_rows = BadRows::create(&path, false).unwrap();
+    let bad_rows = BadRows::create(&path).unwrap();
     let scan = ScanOptions {
         columns: Some(vec!["a".into()]),
         bad_rows: Some(bad_rows.clone()),

@@ -170,7 +170,7 @@ mod tests {
         given.skip_bad_rows = Some(path.clone());
         let text = "{\"a\":1}\n{\"a\":2}\n\n{\"a\":\"x\"}\n{\"a\"\n{\"a\":5}\n";
         let table = table(text, &given).unwrap();
-        let bad_rows = BadRows::create(&path, false).unwrap();
+        let bad_rows = BadRows::create(&path).unwrap();
         let scan = ScanOptions {
             bad_rows: Some(bad_rows.clone()),
             ..ScanOptions::default()

@@ -213,23 +213,31 @@ impl Parser<'_> {
     }
 
     fn column(&mut self, expected: &str) -> Result<String> {
-        let mut column = match &mut self.token {
-            Token::Word(word) if !is_keyword(word) => (*word).to_owned(),
-            Token::Name(name) => std::mem::take(name),
+        let (first, mut is_quoted) = match &mut self.token {
+            Token::Word(word) if !is_keyword(word) => ((*word).to_owned(), false),
+            Token::Name(name) => (std::mem::take(name), true),
             _ => return Err(self.expected(expected)),
         };
         self.advance()?;
+        let mut parts = vec![first];
         while self.token == Token::Dot {
             self.advance()?;
-            column.push('.');
             match &mut self.token {
-                Token::Word(word) => column.push_str(word),
-                Token::Name(name) => column.push_str(&std::mem::take(name)),
+                Token::Word(word) => parts.push((*word).to_owned()),
+                Token::Name(name) => {
+                    parts.push(std::mem::take(name));
+                    is_quoted = true;
+                }
                 _ => return Err(self.expected("the name of a field")),
             }
             self.advance()?;
         }
-        Ok(column)
+        // Quotes keep the parts apart: `"a"."b"` is no column `a.b`.
+        if is_quoted && parts.len() > 1 {
+            let quoted = |part: &String| format!("\"{}\"", part.replace('"', "\"\""));
+            parts = parts.iter().map(quoted).collect();
+        }
+        Ok(parts.join("."))
     }
 
     /// A literal on the right of an operator.
