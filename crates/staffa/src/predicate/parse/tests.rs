@@ -106,7 +106,8 @@ fn fields_and_patterns_parse() {
         column: column.into(),
     };
     assert_eq!(parse("st.a is null"), field("st.a"));
-    assert_eq!(parse("\"s t\".\"a\".in is null"), field("s t.a.in"));
+    let quoted = "\"s t\".\"a\".\"in\"";
+    assert_eq!(parse("\"s t\".\"a\".in is null"), field(quoted));
     let ilike = Predicate::ILike {
         column: "a".into(),
         pattern: "B%".into(),
