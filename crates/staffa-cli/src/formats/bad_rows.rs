@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::error::{Failure, Result};
+use crate::error::{Exit, Failure, Result};
 use crate::files::output::Output;
 use crate::terminal::note;
 use crate::terminal::text::counted;
@@ -28,10 +28,13 @@ impl BadRows {
     /// An existing file is refused, whatever the options: it may be the input.
     pub(crate) fn create(path: &Path) -> Result<Self> {
         if path.is_file() {
-            return Err(Failure::usage(format!(
-                "--skip-bad-rows {}: the file exists already, and is never replaced",
-                path.display()
-            )));
+            return Err(Failure {
+                exit: Exit::Io,
+                message: format!(
+                    "--skip-bad-rows {}: the file exists already, and is never replaced",
+                    path.display()
+                ),
+            });
         }
         let mut output = Output::create(path, false)?;
         write(&mut output, format_args!("file,line,reason,text\n"))?;

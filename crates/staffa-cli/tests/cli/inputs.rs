@@ -168,7 +168,16 @@ fn bad_rows_are_left_out_on_request() {
         .fails(3, &["bad.csv", "exists already"]);
     program
         .run("convert -q t.csv t.staffa --force --skip-bad-rows bad.csv")
-        .ends_well();
+        .fails(3, &["bad.csv", "never replaced"]);
+    // Least of all the input.
+    let before = fs::read(program.path("t.csv")).unwrap();
+    program
+        .run("convert -q t.csv t.staffa --force --skip-bad-rows t.csv")
+        .fails(3, &["t.csv", "never replaced"]);
+    assert_eq!(fs::read(program.path("t.csv")).unwrap(), before);
+    program
+        .run("convert -q t.csv new.csv --skip-bad-rows new.csv")
+        .fails(2, &["new.csv", "--skip-bad-rows"]);
 }
 
 #[test]
