@@ -6,10 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_array::{Array, RecordBatch, UInt64Array};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::SchemaRef;
-use arrow_select::filter::filter_record_batch;
+use arrow_select::take::take_record_batch;
 
 use super::write_options::StaffaOptions;
 use crate::dataset::Dataset;
@@ -20,7 +20,7 @@ use crate::formats::{self, CsvDialect, Format, ReadOptions, Sink};
 use crate::terminal::interrupt;
 use crate::terminal::progress::Progress;
 
-/// Files that are written at once, one per value of a column.
+/// Files that are written at once: they appear together.
 const MAX_FILES: usize = 1000;
 
 #[derive(Debug, clap::Args)]
@@ -95,6 +95,8 @@ struct Files<'a> {
     /// The column that decides, if one does.
     by: Option<usize>,
     open: BTreeMap<String, Box<dyn Sink>>,
+    /// After the files, so that theirs are empty when they are dropped unfinished.
+    folders: Folders,
     /// Rows of the last file, if rows decide.
     in_last: u64,
 }
@@ -107,6 +109,7 @@ impl<'a> Files<'a> {
             schema,
             by: None,
             open: BTreeMap::new(),
+            folders: Folders::default(),
             in_last: 0,
         }
     }
@@ -135,6 +138,7 @@ impl<'a> Files<'a> {
         let most = self.args.rows.unwrap_or(u64::MAX);
         while batch.num_rows() > 0 {
             if self.open.is_empty() || self.in_last == most {
+                self.check_count("--rows: the table", "parts")?;
                 let name = format!("{:05}", self.open.len() + 1);
                 let sink = self.create(&self.numbered(&name))?;
                 self.open.insert(name, sink);
@@ -157,34 +161,24 @@ impl<'a> Files<'a> {
         let options = FormatOptions::new();
         let formatter = ArrayFormatter::try_new(column, &options).map_err(fail)?;
         let nulls = column.logical_nulls();
-        let mut rows: BTreeMap<String, Vec<bool>> = BTreeMap::new();
+        let mut rows: BTreeMap<String, Vec<u64>> = BTreeMap::new();
         for row in 0..batch.num_rows() {
             let value = if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
                 "__HIVE_DEFAULT_PARTITION__".to_owned()
             } else {
                 escaped(&formatter.value(row).try_to_string().map_err(fail)?)
             };
-            let of_value = rows
-                .entry(value)
-                .or_insert_with(|| vec![false; batch.num_rows()]);
-            of_value
-                .iter_mut()
-                .skip(row)
-                .take(1)
-                .for_each(|kept| *kept = true);
+            rows.entry(value).or_default().push(row as u64);
         }
         let kept: Vec<usize> = (0..batch.num_columns()).filter(|at| *at != by).collect();
         let others = batch.project(&kept).map_err(fail)?;
         let name = escaped(batch.schema().field(by).name());
         for (value, rows) in rows {
-            let part = filter_record_batch(&others, &BooleanArray::from(rows)).map_err(fail)?;
+            let part = take_record_batch(&others, &UInt64Array::from(rows)).map_err(fail)?;
             if !self.open.contains_key(&value) {
-                if self.open.len() == MAX_FILES {
-                    return Err(Failure::unsupported(format!(
-                        "--by: the column has more than {MAX_FILES} different values"
-                    )));
-                }
-                let sink = self.create(&self.in_folder(&format!("{name}={value}"))?)?;
+                self.check_count("--by: the column", "different values")?;
+                let path = self.in_folder(&format!("{name}={value}"))?;
+                let sink = self.create(&path)?;
                 self.open.insert(value.clone(), sink);
             }
             if let Some(sink) = self.open.get_mut(&value) {
@@ -192,6 +186,15 @@ impl<'a> Files<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Refuses one file more than may be open.
+    fn check_count(&self, what: &str, parts: &str) -> Result<()> {
+        if self.open.len() < MAX_FILES {
+            return Ok(());
+        }
+        let message = format!("{what} has more than {MAX_FILES} {parts}");
+        Err(Failure::unsupported(message))
     }
 
     /// `part-00001.staffa` for `part.staffa`.
@@ -203,11 +206,10 @@ impl<'a> Files<'a> {
     }
 
     /// The output in a folder beside it, which is created.
-    fn in_folder(&self, folder: &str) -> Result<PathBuf> {
+    fn in_folder(&mut self, folder: &str) -> Result<PathBuf> {
         let parent = self.args.output.parent().unwrap_or(Path::new(""));
         let folder = parent.join(folder);
-        fs::create_dir_all(&folder)
-            .map_err(|error| Failure::io(&folder.display().to_string(), &error))?;
+        self.folders.create(&folder)?;
         Ok(folder.join(self.args.output.file_name().unwrap_or_default()))
     }
 
@@ -222,12 +224,36 @@ impl<'a> Files<'a> {
         formats::create(self.format, output, &self.schema, &csv)
     }
 
-    fn finish(self) -> Result<()> {
-        for sink in self.open.into_values() {
+    fn finish(mut self) -> Result<()> {
+        while let Some((_, sink)) = self.open.pop_first() {
             sink.finish()?;
             interrupt::check()?;
         }
         Ok(())
+    }
+}
+
+/// Folders that were created; dropped, the empty ones are removed.
+#[derive(Default)]
+struct Folders(Vec<PathBuf>);
+
+impl Folders {
+    fn create(&mut self, folder: &Path) -> Result<()> {
+        let missing = folder.ancestors().take_while(|path| !path.exists());
+        let missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
+        fs::create_dir_all(folder)
+            .map_err(|error| Failure::io(&folder.display().to_string(), &error))?;
+        self.0.extend(missing.into_iter().rev());
+        Ok(())
+    }
+}
+
+impl Drop for Folders {
+    fn drop(&mut self) {
+        for folder in self.0.iter().rev() {
+            // A folder with files stays.
+            let _ = fs::remove_dir(folder);
+        }
     }
 }
 

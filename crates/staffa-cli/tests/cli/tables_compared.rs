@@ -150,6 +150,15 @@ fn tables_are_split_and_merged() {
         assert_eq!(ids("d", filter), ids("t.staffa", filter));
     }
     assert!(program.path("d/city=city 1/part.staffa").exists());
+    let many: String = (0..1_100).map(|row| format!("{row},x{row}\n")).collect();
+    program.write("many.csv", "id,name\n".to_owned() + &many);
+    program
+        .run("split many.csv many/of/part.csv --by name -q")
+        .fails(4, &["1000 different values"]);
+    assert!(!program.path("many").exists());
+    program
+        .run("split many.csv part-of-many.csv --rows 1 -q")
+        .fails(4, &["1000 parts"]);
     program.run("split t.staffa p.staffa").fails(2, &["--rows"]);
     program
         .run("split t.staffa p.staffa --by nope")

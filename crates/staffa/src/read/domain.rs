@@ -13,9 +13,10 @@ pub(super) fn check_domain(
     block: &Block<'_>,
 ) -> Result<()> {
     let domain = leaf.domain;
-    let (Some(entry), Some(decoder)) = (entry, &block.values) else {
+    let Some(decoder) = &block.values else {
         return Ok(());
     };
+    let entry = entry.ok_or_else(|| Error::internal("a block without an entry"))?;
     if domain.is_settled(&entry.zone, entry.values) {
         return Ok(());
     }

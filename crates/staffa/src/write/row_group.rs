@@ -148,14 +148,15 @@ fn check_domain(array: &LeafArray, leaf: &Leaf, first_row: u64) -> Result<()> {
     } else {
         format!("value {row} of the row group that begins at row {first_row}")
     };
-    let (expected, number) = (leaf.domain.expected(), number.unwrap_or_default());
+    let expected = leaf.domain.expected();
+    let found = number.map_or_else(String::new, |number| format!(", found {number}"));
     let advice = match leaf.domain {
         Domain::Digits(_) | Domain::WideDigits(_) => "declare a larger precision",
         Domain::WholeDays => "cast the column to a timestamp",
         Domain::Time { .. } | Domain::Any => "cast the column to an integer or a duration",
     };
     Err(Error::invalid(format!(
-        "column {:?}, {place}: {expected} expected, found {number}; {advice} to store it",
+        "column {:?}, {place}: {expected} expected{found}; {advice} to store it",
         leaf.path
     )))
 }
