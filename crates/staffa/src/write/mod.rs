@@ -3,6 +3,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod block_input;
+pub(crate) mod choose;
 pub(crate) mod chunk;
 pub(crate) mod chunk_statistics;
 pub(crate) mod correlate;

@@ -152,12 +152,17 @@ fn text_under_a_null_is_utf8() {
     }
 }
 
-/// A shared part has at most as many values as its chunk.
+/// A shared part has at most as many values as its chunk or as a full block.
 #[test]
-fn a_shared_part_is_no_larger_than_its_chunk() {
+fn a_shared_part_is_no_larger_than_its_chunk_or_a_block() {
     let _turn = turn();
     let word = |w: u32| w.to_le_bytes();
-    for (values, holds) in [(2u64, true), (3, false)] {
+    for (values, holds) in [
+        (2u64, true),
+        (3, true),
+        (1 << 16, true),
+        ((1 << 16) + 1, false),
+    ] {
         let words: Vec<[u8; 4]> = (0..values as u32).map(word).collect();
         let words: Vec<&[u8]> = words.iter().map(|w| &w[..]).collect();
         let shared = [varint(values), vec![0], plain(3, &words)].concat();
