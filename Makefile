@@ -37,9 +37,9 @@ test-rust: venv ## the tests of the Rust crates, with their examples
 test-python: extension ## the tests of the Python package, with its examples
 	$(BIN)/python -m pytest
 
-# There are no examples: with `--examples` cargo resolves features as for tests, and builds no dependency again.
+# With an example cargo resolves features as for tests, and builds no dependency again.
 extension: venv ## build both extensions for the tests, and put the Python package on the path of .venv
-	$(CARGO) build --workspace --lib --examples --locked --quiet
+	$(CARGO) build --workspace --lib --example write --locked --quiet
 	cp "$(CARGO_TARGET_DIR)/debug/$(PYTHON_LIBRARY)" python/staffa/_staffa.abi3.so.part
 	mv python/staffa/_staffa.abi3.so.part python/staffa/_staffa.abi3.so
 	$(BIN)/python scripts/duckdb_extension.py "$(CARGO_TARGET_DIR)/debug/$(DUCKDB_LIBRARY)" python/staffa/staffa.duckdb_extension
@@ -57,7 +57,7 @@ lint: venv ## formatting, lints, documentation, licences
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) fmt --manifest-path bench/experiments/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --lib --examples --no-deps --locked
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --lib --example write --no-deps --locked
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

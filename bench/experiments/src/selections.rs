@@ -94,7 +94,7 @@ fn column(name: &str, array: Arc<dyn Array>) -> Result<Value> {
         let selection = &RowSelection::from_filters(std::slice::from_ref(&mask));
         let predicate: Predicate = format!("x < {k}").parse()?;
         let taken =
-            |file: &staffa::File| Ok(file.take(&rows, Some(&wanted), false)?.columns().to_vec());
+            |file: &staffa::File| Ok(file.take(&rows).columns(&wanted).read()?.columns().to_vec());
         let mut ways: Vec<(String, Selecting<'_>)> = Vec::new();
         ways.push(("take".to_owned(), Box::new(|| taken(&kept))));
         ways.push((
