@@ -143,7 +143,7 @@ fn times(array: &Arc<dyn Array>, encoded: &[Encoded], lists: &[UInt64Array]) -> 
             .try_for_each(|list| take(array, list, None).map(drop))?)
     })];
     for Encoded { file, .. } in encoded {
-        let taken = |list: &UInt64Array| file.take(list.values()).read().map(drop);
+        let taken = |list: &UInt64Array| file.take(&**list.values()).read().map(drop);
         runs.push(Box::new(move || Ok(lists.iter().try_for_each(taken)?)));
     }
     let rows = lists.iter().map(Array::len).sum::<usize>() as f64;

@@ -79,11 +79,9 @@ fn column(name: &str, array: Arc<dyn Array>) -> Result<Value> {
         staffa::File::from_bytes(bytes.clone())?,
     );
     let wanted = ["c".to_owned()];
-    kept.take(
-        &(0..array.len() as u64).collect::<Vec<_>>(),
-        Some(&wanted),
-        false,
-    )?;
+    kept.take(&(0..array.len() as u64).collect::<Vec<_>>())
+        .columns(&wanted)
+        .read()?;
 
     let mut points = Vec::new();
     for k in SELECTED {
