@@ -19,7 +19,7 @@ export PYO3_PYTHON = $(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python extension duckdb check lint fmt wheel docs bench fuzz asan arm venv clean
+.PHONY: help demo test test-rust test-python extension duckdb check lint fmt wheel docs rustdoc bench fuzz asan arm venv clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,16 +52,15 @@ duckdb: venv ## build the DuckDB extension into the Python package
 
 check: lint test docs ## everything that must pass: formatting, lints, documentation, licences, tests
 
-lint: venv ## formatting, lints, documentation, licences
+lint: venv rustdoc ## formatting, lints, documentation, licences
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) fmt --manifest-path bench/experiments/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --lib --example write --no-deps --locked
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/python -m doctest scripts/licences.py scripts/duckdb_extension.py scripts/docs_site.py
+	$(BIN)/python -m doctest scripts/licences.py scripts/duckdb_extension.py scripts/docs_site.py scripts/docs_doctests.py
 	$(BIN)/python scripts/licences.py
 
 fmt: venv ## format all code
@@ -74,8 +73,15 @@ fmt: venv ## format all code
 wheel: duckdb ## a wheel for this platform, into dist/
 	$(BIN)/maturin build --release --locked --compression-level 9 --out dist
 
-docs: venv $(VENV)/.docs ## the documentation, into target/docs (the search needs a server: python -m http.server -d target/docs)
+# The pages of rustdoc stand beside the others; those of other crates in the same folder are left out.
+docs: venv $(VENV)/.docs rustdoc ## the documentation, into target/docs: open target/docs/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir "$(abspath $(CARGO_TARGET_DIR))/docs"
+	mkdir -p "$(CARGO_TARGET_DIR)/docs/rust/src"
+	cd "$(CARGO_TARGET_DIR)/doc" && cp -R *.html *.js static.files search.index trait.impl type.impl staffa ../docs/rust
+	cp -R "$(CARGO_TARGET_DIR)/doc/src/staffa" "$(CARGO_TARGET_DIR)/docs/rust/src"
+
+rustdoc: ## the reference of the crates, into target/doc
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --lib --example write --no-deps --locked
 
 bench: ## measure the kernels, then whole tables against Parquet
 	$(CARGO) bench -p staffa-kernels -p staffa --bench '*'
