@@ -9,17 +9,21 @@ FUZZ_SECONDS ?= 600
 # What cargo makes of crates/staffa-duckdb and of crates/staffa-python.
 DUCKDB_LIBRARY = libstaffa_duckdb.$(SUFFIX)
 PYTHON_LIBRARY = lib_staffa.$(SUFFIX)
+# What wheels are for, by Rust's name; and the program without a C library of the system.
+TARGET ?= $(shell rustc -vV | sed -n 's/^host: //p')
+MACHINE = $(firstword $(subst -, ,$(TARGET)))
+MUSL = $(MACHINE)-unknown-linux-musl
 SUFFIX = $(if $(filter Darwin,$(shell uname)),dylib,so)
 # Where cargo builds; another folder may be set outside.
 CARGO_TARGET_DIR ?= target
 export CARGO_TARGET_DIR
-export PATH := $(abspath $(CARGO_TARGET_DIR))/tools/bin:$(PATH)
+export PATH := $(abspath $(CARGO_TARGET_DIR))/tools/bin:$(BIN):$(PATH)
 # The extension module is checked and built for this interpreter, which loads it: both are what maturin sets as well.
 export PYO3_PYTHON = $(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python extension duckdb check lint fmt wheel docs rustdoc bench fuzz asan arm venv clean
+.PHONY: help demo test test-rust test-python extension duckdb check lint fmt wheel program docs rustdoc bench fuzz asan arm venv clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,8 +74,28 @@ fmt: venv ## format all code
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-wheel: duckdb ## a wheel for this platform, into dist/
+# Zig links wheels for Linux, against a glibc as old as RHEL 8's, and for other processors than this one alike.
+wheel: venv $(VENV)/.release ## a wheel, into dist/ (TARGET=aarch64-unknown-linux-gnu for another platform)
+ifneq (,$(findstring linux,$(TARGET)))
+	$(CARGO) zigbuild --release --locked -p staffa-duckdb -p staffa-python --target $(TARGET).2.28
+	$(BIN)/python scripts/duckdb_extension.py "$(CARGO_TARGET_DIR)/$(TARGET)/release/$(DUCKDB_LIBRARY)" \
+		python/staffa/staffa.duckdb_extension $(TARGET)
+	$(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_28 --target $(TARGET) \
+		--compression-level 9 --out dist
+else
+	$(MAKE) duckdb
 	$(BIN)/maturin build --release --locked --compression-level 9 --out dist
+endif
+
+# musl instead of glibc, so that it runs on any Linux. Zig compiles C; lld folds functions that are equal, and packs
+# relocations, which Zig's linker does not.
+program: venv $(VENV)/.release ## the program for Linux as one static file, into dist/
+	rustup target add $(MUSL)
+	CC_$(subst -,_,$(MUSL))="cargo-zigbuild zig cc -- -target $(MACHINE)-linux-musl" \
+		$(CARGO) build --profile program --locked -p staffa-cli --target $(MUSL) --config 'target.$(MUSL).linker="rust-lld"' \
+		--config 'target.$(MUSL).rustflags=["-Clink-arg=--icf=all", "-Clink-arg=--pack-dyn-relocs=relr"]'
+	mkdir -p dist
+	cp "$(CARGO_TARGET_DIR)/$(MUSL)/program/staffa" dist/staffa-$(MACHINE)-linux
 
 # The pages of rustdoc stand beside the others; those of other crates in the same folder are left out.
 docs: venv $(VENV)/.docs rustdoc ## the documentation, into target/docs: open target/docs/index.html
@@ -115,6 +139,10 @@ $(VENV)/.ready: python/requirements-dev.txt
 
 $(VENV)/.docs: docs/requirements.txt $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement docs/requirements.txt
+	touch $@
+
+$(VENV)/.release: python/requirements-release.txt $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement python/requirements-release.txt
 	touch $@
 
 clean: ## remove what was built
