@@ -74,24 +74,27 @@ fmt: venv ## format all code
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-# Zig links wheels for Linux, against a glibc as old as RHEL 8's, and for other processors than this one alike.
+# Zig links wheels for Linux, against a glibc as old as RHEL 8's, and for other processors than this one alike. Cargo and
+# maturin have the same environment, so that dependencies are built once.
 wheel: venv $(VENV)/.release ## a wheel, into dist/ (TARGET=aarch64-unknown-linux-gnu for another platform)
 ifneq (,$(findstring linux,$(TARGET)))
-	$(CARGO) zigbuild --release --locked -p staffa-duckdb -p staffa-python --target $(TARGET).2.28
+	$(BY_ZIG) $(CARGO) build --release --locked -p staffa-duckdb -p staffa-python --target $(TARGET)
 	$(BIN)/python scripts/duckdb_extension.py "$(CARGO_TARGET_DIR)/$(TARGET)/release/$(DUCKDB_LIBRARY)" \
 		python/staffa/staffa.duckdb_extension $(TARGET)
-	$(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_28 --target $(TARGET) \
+	$(BY_ZIG) $(BIN)/maturin build --release --locked --compatibility manylinux_2_28 --target $(TARGET) \
 		--compression-level 9 --out dist
 else
 	$(MAKE) duckdb
 	$(BIN)/maturin build --release --locked --compression-level 9 --out dist
 endif
+BY_ZIG = ZIG_TARGET=$(MACHINE)-linux-gnu.2.28 CC_$(subst -,_,$(TARGET))=$(CURDIR)/scripts/zigcc \
+	CARGO_TARGET_$(shell echo $(TARGET) | tr a-z- A-Z_)_LINKER=$(CURDIR)/scripts/zigcc
 
 # musl instead of glibc, so that it runs on any Linux. Zig compiles C; lld folds functions that are equal, and packs
 # relocations, which Zig's linker does not.
 program: venv $(VENV)/.release ## the program for Linux as one static file, into dist/
 	rustup target add $(MUSL)
-	CC_$(subst -,_,$(MUSL))="cargo-zigbuild zig cc -- -target $(MACHINE)-linux-musl" \
+	ZIG_TARGET=$(MACHINE)-linux-musl CC_$(subst -,_,$(MUSL))=$(CURDIR)/scripts/zigcc \
 		$(CARGO) build --profile program --locked -p staffa-cli --target $(MUSL) --config 'target.$(MUSL).linker="rust-lld"' \
 		--config 'target.$(MUSL).rustflags=["-Clink-arg=--icf=all", "-Clink-arg=--pack-dyn-relocs=relr"]'
 	mkdir -p dist
