@@ -125,7 +125,7 @@ fn derived_columns_come_back() {
         }
         let mut random = Random(99);
         let wanted: Vec<u64> = (0..300).map(|_| random.below(5000) as u64).collect();
-        let taken = file.take(&wanted, None, false).unwrap();
+        let taken = file.take(&wanted).read().unwrap();
         check(&taken);
         let gathered =
             arrow_select::take::take_record_batch(&batch, &UInt64Array::from(wanted)).unwrap();

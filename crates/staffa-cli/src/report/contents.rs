@@ -262,11 +262,10 @@ fn sample(file: &File, wanted: u64) -> staffa::Result<Sample> {
         .take(SAMPLE_COLUMNS)
         .map(|field| field.name().clone())
         .collect();
-    let columns = (fields.len() > names.len()).then_some(names.as_slice());
     let batch = if rows.is_empty() {
         None
     } else {
-        Some(file.take(&rows, columns, false)?)
+        Some(file.take(&rows).columns(names).read()?)
     };
     Ok(Sample { rows, batch })
 }

@@ -107,7 +107,7 @@ fn values_out_of_their_domain_are_refused() {
         assert!(read(&file([good, bad], false, &beyond)).is_err());
         // Rows by number meet the same check.
         let open = File::from_bytes(file([good, bad], false, &[0, 0]).file()).unwrap();
-        assert!(open.take(&[1], None, false).is_err());
+        assert!(open.take(&[1]).read().is_err());
     }
 }
 
@@ -235,7 +235,7 @@ fn row_groups_may_have_no_rows() {
     let found = whole(parts.file(), Limits::default()).unwrap();
     let expected: ArrayRef = Arc::new(Int32Array::from(vec![7, 8]));
     assert_eq!(column(&found, 0), rows(&expected));
-    assert_eq!(file.take(&[1, 0], None, false).unwrap().num_rows(), 2);
+    assert_eq!(file.take(&[1, 0]).read().unwrap().num_rows(), 2);
 }
 
 /// Zone maps of a kind that is known are strict, even where it is not the leaf's.

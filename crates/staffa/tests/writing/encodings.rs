@@ -132,7 +132,7 @@ fn a_requested_encoding_is_used() {
                 encoding.name
             );
             assert_eq!(
-                rows(file.take(&[2999, 5, 1024], None, false).unwrap().column(0)),
+                rows(file.take(&[2999, 5, 1024]).read().unwrap().column(0)),
                 [2999, 5, 1024].map(|row| common::show(batch.column(0).as_ref(), row)),
                 "{} on {name}",
                 encoding.name
