@@ -1,5 +1,6 @@
 //! A dataset: several files of one schema, read as one table.
 
+mod carried;
 mod hive;
 mod source;
 mod unify;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 
+pub(crate) use self::carried::Carried;
 use self::hive::HiveKeys;
 use self::source::Source;
 use self::unify::UnifiedSchema;
@@ -34,6 +36,7 @@ pub(crate) struct Dataset {
     pub(crate) rows: Option<u64>,
     /// Bytes of all files, if none is a pipe.
     pub(crate) bytes: Option<u64>,
+    pub(crate) carried: Carried,
 }
 
 /// The files that are still to be read.
@@ -58,9 +61,11 @@ impl Dataset {
         let mut queue = VecDeque::new();
         let mut unified: Option<UnifiedSchema> = None;
         let (mut rows, mut bytes) = (Some(0), Some(0));
+        let mut carried = Carried::default();
         for path in &paths {
             let source = Source::new(path, options)?;
             let table = formats::open(source.format, &source.input, options)?;
+            carried.add(table.properties()?);
             let byte_len = source.input.byte_len();
             rows = rows.zip(table.rows()).map(|(sum, more)| sum + more);
             bytes = bytes.zip(byte_len).map(|(sum, more)| sum + more);
@@ -88,6 +93,7 @@ impl Dataset {
             },
             rows,
             bytes,
+            carried,
         })
     }
 

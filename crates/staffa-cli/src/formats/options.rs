@@ -51,6 +51,9 @@ pub(crate) struct ReadOptions {
     /// the column is text]
     #[arg(long, value_name = "ORDER", hide_possible_values = true)]
     pub(crate) dates: Option<DateOrder>,
+    /// CSV and JSON lines: dates and times stay text
+    #[arg(long, conflicts_with = "dates")]
+    pub(crate) no_dates: bool,
     /// Folders named key=value are not columns
     #[arg(long)]
     pub(crate) no_hive: bool,

@@ -3,16 +3,52 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
+use arrow_array::timezone::Tz;
 use arrow_array::types::{
     ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType,
 };
 use arrow_array::{Array, ArrayRef, Decimal256Array, NullArray, PrimitiveArray, make_array};
 use arrow_buffer::i256;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::{ArrowError, DataType, Field, FieldRef};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema};
+
+use crate::error::{Failure, Result};
 
 /// The digits of the widest decimal.
 const MAX_DIGITS: u8 = 76;
+
+/// Refuses times in zones that are not known, which have no text.
+pub(crate) fn check_zones(schema: &Schema) -> Result<()> {
+    for field in schema.fields() {
+        if let Some(zone) = unknown_zone(field.data_type()) {
+            return Err(Failure::unsupported(format!(
+                "column {:?}: the time zone {zone:?} is not known to this build",
+                field.name()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The first time zone of a type, or of a type within it, that is not known.
+fn unknown_zone(data_type: &DataType) -> Option<&str> {
+    match data_type {
+        DataType::Timestamp(_, Some(zone)) => zone.parse::<Tz>().is_err().then_some(zone),
+        DataType::Dictionary(_, values) => unknown_zone(values),
+        DataType::RunEndEncoded(_, field)
+        | DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::Map(field, _) => unknown_zone(field.data_type()),
+        DataType::Struct(fields) => {
+            let mut fields = fields.iter();
+            fields.find_map(|field| unknown_zone(field.data_type()))
+        }
+        _ => None,
+    }
+}
 
 /// The array with decimals that can print all their values: Arrow cuts the digits beyond the
 /// precision of a column, which not every writer of a file checks. A dictionary of nulls becomes nulls.

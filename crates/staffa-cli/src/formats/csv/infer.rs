@@ -7,7 +7,7 @@ use arrow_cast::parse::{Parser, string_to_datetime};
 use arrow_schema::{DataType, TimeUnit};
 
 use super::dates::{DateOrder, OddDate};
-use crate::formats::exact::is_exact;
+use crate::formats::exact::{is_exact, keeps_fraction};
 
 /// What a value looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,11 +133,11 @@ pub(super) fn names_zone(time: &str) -> bool {
     clippy::struct_excessive_bools,
     reason = "each is a question of its own"
 )]
-pub(super) struct Observed {
+pub(in crate::formats) struct Observed {
     boolean: bool,
     int: bool,
-    /// An integer that no double holds.
-    wide_int: bool,
+    /// A number whose digits no double holds.
+    wide: bool,
     float: bool,
     date: bool,
     time: bool,
@@ -153,16 +153,19 @@ pub(super) struct Observed {
 }
 
 impl Observed {
-    pub(super) fn add(&mut self, value: &str) {
+    pub(in crate::formats) fn add(&mut self, value: &str) {
         match Kind::of(value) {
             Kind::Empty => {}
             Kind::Boolean => self.boolean = true,
             Kind::Int | Kind::NegativeInt => {
                 self.int = true;
                 // Every integer of 15 digits is a double.
-                self.wide_int |= value.len() > 15 && !is_exact(value);
+                self.wide |= value.len() > 15 && !is_exact(value);
             }
-            Kind::Float => self.float = true,
+            Kind::Float => {
+                self.float = true;
+                self.wide |= !keeps_fraction(value);
+            }
             Kind::Date => self.date = true,
             Kind::Time { zone, .. } => {
                 self.time = true;
@@ -177,6 +180,14 @@ impl Observed {
         }
     }
 
+    /// Adds a text of which only dates and times of the form `2024-01-31` are recognized.
+    pub(in crate::formats) fn add_iso(&mut self, value: &str) {
+        match iso(value) {
+            Some(_) => self.add(value),
+            None => self.text = true,
+        }
+    }
+
     fn add_odd(&mut self, value: &str) {
         let Some(date) = OddDate::parse(value) else {
             return;
@@ -187,7 +198,10 @@ impl Observed {
     }
 
     /// The type, and the order of dates whose year does not stand first.
-    pub(super) fn data_type(self, given: Option<DateOrder>) -> (DataType, Option<DateOrder>) {
+    pub(in crate::formats) fn data_type(
+        self,
+        given: Option<DateOrder>,
+    ) -> (DataType, Option<DateOrder>) {
         let order = match (given, self.not_dmy, self.not_mdy) {
             _ if !self.odd_date => None,
             (None | Some(DateOrder::Dmy), false, true) => Some(DateOrder::Dmy),
@@ -203,7 +217,7 @@ impl Observed {
         } else if self.boolean {
             DataType::Boolean
         } else if numbers {
-            match (self.float, self.wide_int) {
+            match (self.float, self.wide) {
                 (true, true) => DataType::Utf8,
                 (true, false) => DataType::Float64,
                 _ => DataType::Int64,

@@ -68,7 +68,7 @@ fn columns(names: &[String], observed: &[Observed], options: &ReadOptions) -> Re
     let (mut fields, mut dates) = (Vec::new(), Vec::new());
     for (name, observed) in names.iter().zip(observed) {
         let (mut data_type, order) = observed.data_type(options.dates);
-        if options.is_text(name) {
+        if options.is_text(name) || (options.no_dates && data_type.is_temporal()) {
             data_type = DataType::Utf8;
         }
         fields.push(Field::new(name, data_type, true));

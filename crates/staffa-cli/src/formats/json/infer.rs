@@ -6,6 +6,7 @@ use arrow_json::reader::infer_json_schema_from_iterator;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use serde_json::Value;
 
+use super::times::ObservedTexts;
 use super::wide::{quoted, with_text};
 
 use crate::error::{Failure, Result};
@@ -32,6 +33,7 @@ pub(super) fn infer_schema(
         row: 0,
         skip_bad_rows: options.skip_bad_rows.is_some(),
         wide: Vec::new(),
+        times: ObservedTexts::default(),
     };
     let mut failure = None;
     let values = std::iter::from_fn(|| match objects.next_object() {
@@ -65,6 +67,11 @@ pub(super) fn infer_schema(
             "{name}: no columns, expected one object per line"
         )));
     }
+    let inferred = if options.no_dates {
+        inferred
+    } else {
+        objects.times.with_times(&inferred)
+    };
     with_text_columns(&inferred, options)
 }
 
@@ -93,6 +100,19 @@ struct Objects<'a> {
     skip_bad_rows: bool,
     /// Rows with integers that no double holds, these as text.
     wide: Vec<Value>,
+    times: ObservedTexts,
+}
+
+/// Removes NULLs from arrays: they say nothing of the type of the other items.
+fn without_null_items(value: &mut Value) {
+    match value {
+        Value::Array(items) => {
+            items.retain(|item| !item.is_null());
+            items.iter_mut().for_each(without_null_items);
+        }
+        Value::Object(fields) => fields.values_mut().for_each(without_null_items),
+        _ => {}
+    }
 }
 
 impl Objects<'_> {
@@ -132,7 +152,11 @@ impl Objects<'_> {
             None => serde_json::from_str(line),
         };
         let problem = match parsed {
-            Ok(object @ Value::Object(_)) => return Ok(object),
+            Ok(mut object @ Value::Object(_)) => {
+                without_null_items(&mut object);
+                self.times.add(&object);
+                return Ok(object);
+            }
             _ if row == 1 && line.trim_start().starts_with('[') => {
                 "a JSON array, expected one object per line; `jq -c '.[]'` converts it".to_owned()
             }

@@ -2,6 +2,8 @@
 
 mod types;
 
+pub(crate) use self::types::is_of_no_width;
+
 use std::fs::File;
 use std::sync::Arc;
 
@@ -104,13 +106,16 @@ pub(crate) fn create(output: Output, schema: &SchemaRef) -> Result<Box<dyn Sink>
     let stored = Arc::new(types::stored(schema));
     // Our own reader and others restore the types of the table by it.
     let declared = encode_arrow_schema(&types::restorable(schema));
+    let metadata = schema.metadata().iter();
+    let mut entries: Vec<KeyValue> = metadata
+        .map(|(key, value)| KeyValue::new(key.clone(), value.clone()))
+        .collect();
+    entries.sort_by(|a, b| a.key.cmp(&b.key));
+    entries.push(KeyValue::new(ARROW_SCHEMA_META_KEY.to_owned(), declared));
     sink::create(output, |output| {
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
-            .set_key_value_metadata(Some(vec![KeyValue::new(
-                ARROW_SCHEMA_META_KEY.to_owned(),
-                declared,
-            )]))
+            .set_key_value_metadata(Some(entries))
             .build();
         let options = ArrowWriterOptions::new()
             .with_properties(properties)

@@ -464,7 +464,7 @@ fn several_at_once_keep_their_order_and_errors_name_the_column() {
     assert!(error("prices", Aggregate::Count).contains("price"));
     assert_eq!("min".parse::<Aggregate>().unwrap(), Aggregate::Min);
     assert_eq!(
-        "mean".parse::<Aggregate>().unwrap_err().to_string(),
-        "no aggregate is called \"mean\"; there are rows, count, nulls, min, max, sum, distinct, sorted"
+        "median".parse::<Aggregate>().unwrap_err().to_string(),
+        "no aggregate is called \"median\"; there are rows, count, nulls, min, max, sum, mean, distinct, sorted"
     );
 }
