@@ -106,7 +106,8 @@ class _Columns:
         """The type of a column, or of a field of a struct behind a point, and its expression."""
         import pyarrow.compute as pc
 
-        names, fields, rest = [], list(self._schema), path
+        names: list[str] = []
+        fields, rest = list(self._schema), path
         while True:
             name, after = _first_name(rest, [field.name for field in fields])
             found = next((field for field in fields if field.name == name), None)

@@ -98,8 +98,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         replace: args.force,
         carried: &carried,
     };
-    target.note_losses(&schema);
     let mut sink = target.create(output, &schema)?;
+    target.note_losses(&schema);
     let rows = write_batches(batches, sink.as_mut(), &progress)?;
     let bytes = sink.finish()?;
     progress.finish();

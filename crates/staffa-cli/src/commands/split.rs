@@ -85,7 +85,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         replace: args.force,
         carried: &carried,
     };
-    target.note_losses(&schema);
     let mut files = match &args.by {
         Some(column) => Files::by_column(args, target, &schema, find_column(&schema, column)?)?,
         None => Files::by_rows(args, target, schema.clone())?,
@@ -261,6 +260,7 @@ impl<'a> Files<'a> {
             interrupt::check()?;
         }
         self.staged.name_all()?;
+        self.target.note_losses(&self.schema);
         self.note_older()
     }
 
@@ -290,17 +290,14 @@ impl<'a> Files<'a> {
             }
         };
         if let Some(first) = older.first() {
-            let (files, verb) = match older.len() {
-                1 => ("1 file".to_owned(), "is"),
-                count => (format!("{count} files"), "are"),
+            let (first, more) = (first.display(), older.len() - 1);
+            let others = match more {
+                0 => " is".to_owned(),
+                1 => " and 1 other file are".to_owned(),
+                _ => format!(" and {more} other files are"),
             };
             note(&format!(
-                "{files} of an earlier split {verb} still there, {}; they are no part of this table",
-                if older.len() == 1 {
-                    first.display().to_string()
-                } else {
-                    format!("{} and others", first.display())
-                }
+                "{first}{others} still there from an earlier split, and no part of this table"
             ));
         }
         Ok(())

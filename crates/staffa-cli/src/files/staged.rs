@@ -164,6 +164,7 @@ mod tests {
         fs::create_dir_all(taken.parent().unwrap()).unwrap();
         fs::write(&taken, "other").unwrap();
         assert!(staged.name_all().is_err());
+        drop(staged);
         assert!(!folder.path().join("new/x=1").exists());
         fs::remove_file(&taken).unwrap();
 

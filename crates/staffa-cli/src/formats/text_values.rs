@@ -61,13 +61,25 @@ pub(crate) fn as_text_values(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
 }
 
 fn needs_digits(array: &dyn Array) -> bool {
+    match array.data_type() {
+        DataType::Dictionary(_, values) if values.is_null() => true,
+        data_type if has_children(data_type) => {
+            let data = array.to_data();
+            let mut children = data.child_data().iter();
+            children.any(|child| needs_digits(make_array(child.clone()).as_ref()))
+        }
+        _ => exceeds_precision(array),
+    }
+}
+
+/// Whether a decimal of an array, or of one within it, has more digits than its type says.
+pub(super) fn exceeds_precision(array: &dyn Array) -> bool {
     fn beyond<T: DecimalType>(array: &dyn Array, precision: u8) -> bool {
         let array = array.as_primitive::<T>();
         let mut values = array.iter().flatten();
         values.any(|value| !T::is_valid_decimal_precision(value, precision))
     }
     match array.data_type() {
-        DataType::Dictionary(_, values) if values.is_null() => true,
         DataType::Decimal32(precision, _) => beyond::<Decimal32Type>(array, *precision),
         DataType::Decimal64(precision, _) => beyond::<Decimal64Type>(array, *precision),
         DataType::Decimal128(precision, _) => beyond::<Decimal128Type>(array, *precision),
@@ -75,7 +87,7 @@ fn needs_digits(array: &dyn Array) -> bool {
         data_type if has_children(data_type) => {
             let data = array.to_data();
             let mut children = data.child_data().iter();
-            children.any(|child| needs_digits(make_array(child.clone()).as_ref()))
+            children.any(|child| exceeds_precision(make_array(child.clone()).as_ref()))
         }
         _ => false,
     }

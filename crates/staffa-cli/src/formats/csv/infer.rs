@@ -16,6 +16,8 @@ pub(super) enum Kind {
     Boolean,
     Int,
     NegativeInt,
+    /// Beyond 64 bits.
+    WideInt,
     Float,
     Date,
     /// With the digits of its fraction, and whether it names a zone.
@@ -62,16 +64,12 @@ fn number(value: &str) -> Option<Kind> {
     if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
         // A number with leading zeros is a name: a post code, an account.
         let name = (digits.len() > 1 && digits.starts_with('0')) || value == "-0";
-        return Some(
-            match (
-                name || value.parse::<i64>().is_err(),
-                value.len() > digits.len(),
-            ) {
-                (true, _) => Kind::Text,
-                (_, true) => Kind::NegativeInt,
-                _ => Kind::Int,
-            },
-        );
+        return Some(match value.parse::<i64>() {
+            _ if name => Kind::Text,
+            Err(_) => Kind::WideInt,
+            Ok(_) if value.len() > digits.len() => Kind::NegativeInt,
+            Ok(_) => Kind::Int,
+        });
     }
     let plain = digits
         .bytes()
@@ -138,6 +136,8 @@ pub(in crate::formats) struct Observed {
     int: bool,
     /// A number whose digits no double holds.
     wide: bool,
+    /// An integer beyond 64 bits.
+    beyond: bool,
     float: bool,
     date: bool,
     time: bool,
@@ -161,6 +161,10 @@ impl Observed {
                 self.int = true;
                 // Every integer of 15 digits is a double.
                 self.wide |= value.len() > 15 && !is_exact(value);
+            }
+            Kind::WideInt => {
+                self.int = true;
+                self.beyond = true;
             }
             Kind::Float => {
                 self.float = true;
@@ -218,6 +222,7 @@ impl Observed {
             DataType::Boolean
         } else if numbers {
             match (self.float, self.wide) {
+                _ if self.beyond => DataType::Utf8,
                 (true, true) => DataType::Utf8,
                 (true, false) => DataType::Float64,
                 _ => DataType::Int64,
@@ -228,6 +233,12 @@ impl Observed {
             DataType::Null
         };
         (data_type, order)
+    }
+
+    /// Whether all values are numbers, and text only because of their digits.
+    pub(super) fn is_wide_number(self) -> bool {
+        let others = self.text || self.boolean || self.date || self.time;
+        !others && (self.beyond || self.float && self.wide)
     }
 
     fn temporal(self, order: Option<DateOrder>) -> DataType {

@@ -12,6 +12,7 @@ use super::records::{Fields, RecordError, Records};
 use crate::error::{Failure, Result};
 use crate::formats::options::ReadOptions;
 use crate::formats::scan::find_column;
+use crate::terminal::note;
 
 /// The columns, and the order of day and month of each.
 pub(super) struct Columns {
@@ -59,6 +60,13 @@ pub(super) fn infer(
             return Err(problem.width(row, names.len(), fields.width(0)));
         }
         fields.clear();
+    }
+    for (column, observed) in names.iter().zip(&observed) {
+        if observed.is_wide_number() && !options.is_text(column) {
+            note(&format!(
+                "{name}: column {column:?} is read as text, it has numbers of more digits than 64 bits or a double hold"
+            ));
+        }
     }
     columns(&names, &observed, options)
 }

@@ -12,6 +12,7 @@ use super::wide::{quoted, with_text};
 use crate::error::{Failure, Result};
 use crate::formats::options::ReadOptions;
 use crate::formats::scan::find_column;
+use crate::terminal::note;
 
 /// Rows with wide integers that are kept, to find their columns.
 const WIDE_ROWS: usize = 1000;
@@ -34,6 +35,7 @@ pub(super) fn infer_schema(
         skip_bad_rows: options.skip_bad_rows.is_some(),
         wide: Vec::new(),
         times: ObservedTexts::default(),
+        beyond: false,
     };
     let mut failure = None;
     let values = std::iter::from_fn(|| match objects.next_object() {
@@ -54,6 +56,7 @@ pub(super) fn infer_schema(
             objects.row
         ))
     })?;
+    let plain = inferred.clone();
     let inferred = if objects.wide.is_empty() {
         inferred
     } else {
@@ -62,6 +65,11 @@ pub(super) fn infer_schema(
             infer_json_schema_from_iterator(objects.wide.into_iter().map(Ok::<_, ArrowError>));
         wide.map_or_else(|_| inferred.clone(), |wide| with_text(&inferred, &wide))
     };
+    if objects.beyond || inferred != plain {
+        note(&format!(
+            "{name}: numbers of more digits than 64 bits or a double hold are read as text"
+        ));
+    }
     if inferred.fields().is_empty() {
         return Err(Failure::data(format!(
             "{name}: no columns, expected one object per line"
@@ -101,6 +109,8 @@ struct Objects<'a> {
     /// Rows with integers that no double holds, these as text.
     wide: Vec<Value>,
     times: ObservedTexts,
+    /// Whether an integer is beyond 64 bits.
+    beyond: bool,
 }
 
 /// Removes NULLs from arrays: they say nothing of the type of the other items.
@@ -148,7 +158,10 @@ impl Objects<'_> {
             self.wide.extend(serde_json::from_str(&wide));
         }
         let parsed = match quoted(line, false) {
-            Some(quoted) => serde_json::from_str::<Value>(&quoted),
+            Some(quoted) => {
+                self.beyond = true;
+                serde_json::from_str::<Value>(&quoted)
+            }
             None => serde_json::from_str(line),
         };
         let problem = match parsed {

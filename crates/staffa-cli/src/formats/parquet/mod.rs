@@ -20,6 +20,7 @@ use parquet::file::properties::WriterProperties;
 use super::scan::{Batches, ScanOptions};
 use super::sink::{self, BatchWriter};
 use super::table::{BATCH_ROWS, Sink, Table};
+use super::text_values::exceeds_precision;
 use crate::error::{Failure, Result};
 use crate::files::input::{Input, SeekableInput};
 use crate::files::output::Output;
@@ -136,6 +137,19 @@ impl BatchWriter for ParquetWriter {
 
     fn write_batch(&mut self, batch: &RecordBatch) -> Result<(), ParquetError> {
         self.writer.write(&types::to_stored(batch, &self.stored)?)
+    }
+
+    fn check(&self, batch: &RecordBatch) -> Result<()> {
+        let schema = batch.schema();
+        let mut columns = schema.fields().iter().zip(batch.columns());
+        match columns.find(|(_, column)| exceeds_precision(column.as_ref())) {
+            Some((field, _)) => Err(Failure::data(format!(
+                "column {:?} of type {} holds a decimal of more digits; declare a larger precision to store it",
+                field.name(),
+                field.data_type()
+            ))),
+            None => Ok(()),
+        }
     }
 
     fn into_output(self) -> Result<Output, ParquetError> {
