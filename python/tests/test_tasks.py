@@ -191,7 +191,7 @@ CHECKS: dict[str, Callable[[Done], None]] = {
     "Write batch by batch": holds(ROWS),
     "Write a partitioned folder": gives(3),
     "Read a partitioned folder in Python": gives(2),
-    "Sum up from the statistics of a file": gives(24.5),
+    "Sum up a column in Python": gives(24.5),
     "Ask in SQL": gives([(999,)]),
 }
 

@@ -18,7 +18,7 @@ use crate::error::{Failure, Result};
 use crate::files::compression::Compression;
 use crate::files::staged::StagedFiles;
 use crate::formats::scan::{ScanOptions, SelectOptions, find_column};
-use crate::formats::text_values::check_zones;
+use crate::formats::text_values::{as_text_values, check_zone};
 use crate::formats::{Format, ReadOptions, Sink};
 use crate::terminal::progress::Progress;
 use crate::terminal::{interrupt, note};
@@ -176,8 +176,9 @@ impl<'a> Files<'a> {
 
     fn add_by_column(&mut self, batch: &RecordBatch, by: usize) -> Result<()> {
         let fail = |error| Failure::arrow("--by", &error);
-        let column = batch.column(by);
-        check_zones(&batch.schema())?;
+        let schema = batch.schema();
+        check_zone(schema.field(by).name(), schema.field(by).data_type())?;
+        let column = &as_text_values(batch.column(by)).map_err(fail)?;
         let options = FormatOptions::new();
         let formatter = ArrayFormatter::try_new(column, &options).map_err(fail)?;
         let nulls = column.logical_nulls();
@@ -192,7 +193,7 @@ impl<'a> Files<'a> {
         }
         let kept: Vec<usize> = (0..batch.num_columns()).filter(|at| *at != by).collect();
         let others = batch.project(&kept).map_err(fail)?;
-        let name = escaped(batch.schema().field(by).name());
+        let name = escaped(schema.field(by).name());
         let file = self.args.output.file_name().unwrap_or_default();
         for (value, rows) in rows {
             let part = take_record_batch(&others, &UInt64Array::from(rows)).map_err(fail)?;

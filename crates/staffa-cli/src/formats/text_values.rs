@@ -19,15 +19,18 @@ const MAX_DIGITS: u8 = 76;
 
 /// Refuses times in zones that are not known, which have no text.
 pub(crate) fn check_zones(schema: &Schema) -> Result<()> {
-    for field in schema.fields() {
-        if let Some(zone) = unknown_zone(field.data_type()) {
-            return Err(Failure::unsupported(format!(
-                "column {:?}: the time zone {zone:?} is not known to this build",
-                field.name()
-            )));
-        }
+    let mut fields = schema.fields().iter();
+    fields.try_for_each(|field| check_zone(field.name(), field.data_type()))
+}
+
+/// Refuses a column of times in a zone that is not known.
+pub(crate) fn check_zone(column: &str, data_type: &DataType) -> Result<()> {
+    match unknown_zone(data_type) {
+        Some(zone) => Err(Failure::unsupported(format!(
+            "column {column:?}: the time zone {zone:?} is not known to this build"
+        ))),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// The first time zone of a type, or of a type within it, that is not known.

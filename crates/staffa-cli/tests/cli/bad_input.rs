@@ -67,7 +67,7 @@ fn bad_text_is_named_by_file_row_and_column() {
         (
             "kinds.jsonl",
             b"{\"a\":[1]}\n{\"a\":{}}\n".to_vec(),
-            &["row 2", "another kind"],
+            &["row 2, column \"a\"", "another kind"],
         ),
         (
             "later.jsonl",

@@ -75,7 +75,7 @@ fn interrupted(program: &Program, line: &str, wait: Duration) -> Option<String> 
 
 #[test]
 fn ctrl_c_leaves_nothing_whatever_the_moment() {
-    let program = Program::with_table(30_000);
+    let program = Program::with_table(10_000);
     fs::create_dir(program.path("tmp")).unwrap();
     program.run("convert -q t.staffa t.csv").succeeds();
     fs::copy(program.path("t.staffa"), program.path("u.staffa")).unwrap();

@@ -6,7 +6,7 @@ use arrow_json::reader::infer_json_schema_from_iterator;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use serde_json::Value;
 
-use super::times::ObservedTexts;
+use super::values::ObservedValues;
 use super::wide::{quoted, with_text};
 
 use crate::error::{Failure, Result};
@@ -34,7 +34,7 @@ pub(super) fn infer_schema(
         row: 0,
         skip_bad_rows: options.skip_bad_rows.is_some(),
         wide: Vec::new(),
-        times: ObservedTexts::default(),
+        values: ObservedValues::default(),
         beyond: false,
     };
     let mut failure = None;
@@ -50,26 +50,14 @@ pub(super) fn infer_schema(
         return Err(failure);
     }
     let inferred = inferred.map_err(|_| {
+        let column = objects.values.mixed();
+        let column = column.map_or_else(String::new, |column| format!(", column {column:?}"));
         Failure::data(format!(
-            "{name}: row {} holds a value of another kind (object, array, or neither) than the \
-             rows before it in the same column",
+            "{name}: row {}{column}: a value of another kind (object, array, or neither) than in the rows before it",
             objects.row
         ))
     })?;
-    let plain = inferred.clone();
-    let inferred = if objects.wide.is_empty() {
-        inferred
-    } else {
-        // The same rows were inferred from before: there is no error.
-        let wide =
-            infer_json_schema_from_iterator(objects.wide.into_iter().map(Ok::<_, ArrowError>));
-        wide.map_or_else(|_| inferred.clone(), |wide| with_text(&inferred, &wide))
-    };
-    if objects.beyond || inferred != plain {
-        note(&format!(
-            "{name}: numbers of more digits than 64 bits or a double hold are read as text"
-        ));
-    }
+    let inferred = objects.with_wide_numbers(inferred);
     if inferred.fields().is_empty() {
         return Err(Failure::data(format!(
             "{name}: no columns, expected one object per line"
@@ -78,7 +66,7 @@ pub(super) fn infer_schema(
     let inferred = if options.no_dates {
         inferred
     } else {
-        objects.times.with_times(&inferred)
+        objects.values.with_times(&inferred)
     };
     with_text_columns(&inferred, options)
 }
@@ -108,7 +96,7 @@ struct Objects<'a> {
     skip_bad_rows: bool,
     /// Rows with integers that no double holds, these as text.
     wide: Vec<Value>,
-    times: ObservedTexts,
+    values: ObservedValues,
     /// Whether an integer is beyond 64 bits.
     beyond: bool,
 }
@@ -126,6 +114,25 @@ fn without_null_items(value: &mut Value) {
 }
 
 impl Objects<'_> {
+    /// The schema with text in place of numbers whose digits it would not hold, which is said.
+    fn with_wide_numbers(&mut self, inferred: Schema) -> Schema {
+        let wide = std::mem::take(&mut self.wide);
+        let with_wide = if wide.is_empty() {
+            inferred.clone()
+        } else {
+            // The same rows were inferred from before: there is no error.
+            let wide = infer_json_schema_from_iterator(wide.into_iter().map(Ok::<_, ArrowError>));
+            wide.map_or_else(|_| inferred.clone(), |wide| with_text(&inferred, &wide))
+        };
+        if self.beyond || with_wide != inferred {
+            note(&format!(
+                "{}: numbers of more digits than 64 bits or a double hold are read as text",
+                self.name
+            ));
+        }
+        with_wide
+    }
+
     fn next_object(&mut self) -> Result<Option<Value>> {
         loop {
             self.line.clear();
@@ -167,7 +174,7 @@ impl Objects<'_> {
         let problem = match parsed {
             Ok(mut object @ Value::Object(_)) => {
                 without_null_items(&mut object);
-                self.times.add(&object);
+                self.values.add(&object);
                 return Ok(object);
             }
             _ if row == 1 && line.trim_start().starts_with('[') => {

@@ -4,7 +4,7 @@
 mod infer;
 mod parser;
 mod rows;
-mod times;
+mod values;
 mod wide;
 mod write;
 

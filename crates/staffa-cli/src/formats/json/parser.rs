@@ -10,7 +10,7 @@ use arrow_array::{ArrayRef, RecordBatch, StructArray};
 use arrow_json::reader::{Decoder, ReaderBuilder};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
 
-use super::times::typed;
+use super::values::typed;
 use super::wide::inexact;
 use crate::error::{Failure, Result};
 use crate::formats::table::BATCH_ROWS;

@@ -1,5 +1,5 @@
-//! Dates and times in JSON, which are text there: columns whose texts are all of the form `2024-01-31`
-//! or `2024-01-31T13:45:00` are recognized.
+//! What the values of JSON columns are. Dates and times are text there: columns whose texts are all of
+//! the form `2024-01-31` or `2024-01-31T13:45:00` are recognized.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,14 +19,19 @@ use crate::formats::csv::{Observed, date, moment};
 
 /// The texts of a value and of those within it.
 #[derive(Debug, Default)]
-pub(super) struct ObservedTexts {
+pub(super) struct ObservedValues {
     texts: Observed,
-    fields: HashMap<String, ObservedTexts>,
-    items: Option<Box<ObservedTexts>>,
+    /// Whether a text, a number or a boolean was seen; an object.
+    has_scalars: bool,
+    has_objects: bool,
+    fields: HashMap<String, ObservedValues>,
+    items: Option<Box<ObservedValues>>,
 }
 
-impl ObservedTexts {
+impl ObservedValues {
     pub(super) fn add(&mut self, value: &Value) {
+        self.has_scalars |= value.is_string() || value.is_number() || value.is_boolean();
+        self.has_objects |= value.is_object();
         match value {
             Value::Null => {}
             Value::String(text) => self.texts.add_iso(text),
@@ -47,6 +52,18 @@ impl ObservedTexts {
             // Another value among texts is text as well.
             Value::Bool(_) | Value::Number(_) => self.texts.add_iso("other"),
         }
+    }
+
+    /// The path of a column that has objects and other values: no type holds both.
+    pub(super) fn mixed(&self) -> Option<String> {
+        let mut fields = self.fields.iter();
+        let within = fields.find_map(|(name, own)| {
+            if own.has_objects && (own.has_scalars || own.items.is_some()) {
+                return Some(name.clone());
+            }
+            Some(format!("{name}.{}", own.mixed()?))
+        });
+        within.or_else(|| self.items.as_ref()?.mixed())
     }
 
     /// The schema with dates and times in place of texts that are all such.
