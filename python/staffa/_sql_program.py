@@ -171,13 +171,18 @@ def _finite_value(value: str, kind: Any, depth: int) -> str:
     return result if "isfinite(" in result else value
 
 
-_ENDINGS = {".staffa", ".parquet", ".pq", ".csv", ".tsv", ".jsonl", ".ndjson", ".json"}
-_ENDINGS |= {".arrow", ".feather", ".ipc", ".arrows", ".stream"}
+_TEXT = {".csv", ".tsv", ".jsonl", ".ndjson", ".json"}
+_ENDINGS = {*_TEXT, ".staffa", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".arrows", ".stream"}
+_COMPRESSED = {".gz", ".zst", ".bz2"}
 
 
 def _check_output(path: Path, force: bool) -> None:
     """Refuses an output before the query runs."""
-    if path.suffix.lower() not in _ENDINGS:
+    ending = path.suffix.lower()
+    if ending in _COMPRESSED:
+        ending = Path(path.stem).suffix.lower()
+        ending = ending if ending in _TEXT else ""
+    if ending not in _ENDINGS:
         raise InvalidArgumentError(
             f"{path}: the file ending names no format; use .staffa, .parquet, .csv, .jsonl or .arrow"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -165,6 +166,13 @@ def test_json_has_no_nan() -> None:
         "d": {"k": None},
         "e": 2.5,
     }
+
+
+def test_results_are_written_compressed(tmp_path: Path) -> None:
+    done = run_sql("select 1 as a", "-o", str(tmp_path / "a.csv.gz"))
+    assert done.returncode == 0, done.stderr
+    assert gzip.decompress((tmp_path / "a.csv.gz").read_bytes()) == b"a\n1\n"
+    assert run_sql("select 1 as a", "-o", str(tmp_path / "a.parquet.gz")).returncode == 2
 
 
 def test_a_closed_output_is_no_mistake() -> None:

@@ -1,6 +1,6 @@
 //! `split`: one table into several files, by rows or by the values of a column.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch, UInt64Array};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 use arrow_select::take::take_record_batch;
 
 use super::target::Target;
 use super::write_options::StaffaOptions;
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, NULL, is_integer};
 use crate::error::{Failure, Result};
 use crate::files::compression::Compression;
 use crate::files::staged::StagedFiles;
@@ -21,6 +21,7 @@ use crate::formats::scan::{ScanOptions, SelectOptions, find_column};
 use crate::formats::text_values::{as_text_values, check_zone};
 use crate::formats::{Format, ReadOptions, Sink};
 use crate::terminal::progress::Progress;
+use crate::terminal::text::quoted_name;
 use crate::terminal::{interrupt, note};
 
 /// Files that are written at once: they appear together.
@@ -113,6 +114,8 @@ struct Files<'a> {
     open: BTreeMap<PathBuf, Box<dyn Sink>>,
     /// Where they are written.
     staged: StagedFiles,
+    /// The values of the column, if it has texts.
+    texts: BTreeSet<String>,
     /// The last file and its rows, if rows decide.
     last: Option<(PathBuf, u64)>,
 }
@@ -126,6 +129,7 @@ impl<'a> Files<'a> {
             schema,
             by: None,
             open: BTreeMap::new(),
+            texts: BTreeSet::new(),
             last: None,
         })
     }
@@ -182,12 +186,12 @@ impl<'a> Files<'a> {
         let options = FormatOptions::new();
         let formatter = ArrayFormatter::try_new(column, &options).map_err(fail)?;
         let nulls = column.logical_nulls();
-        let mut rows: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+        let mut rows: BTreeMap<Option<String>, Vec<u64>> = BTreeMap::new();
         for row in 0..batch.num_rows() {
             let value = if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
-                "__HIVE_DEFAULT_PARTITION__".to_owned()
+                None
             } else {
-                escaped(&formatter.value(row).try_to_string().map_err(fail)?)
+                Some(formatter.value(row).try_to_string().map_err(fail)?)
             };
             rows.entry(value).or_default().push(row as u64);
         }
@@ -195,13 +199,18 @@ impl<'a> Files<'a> {
         let others = batch.project(&kept).map_err(fail)?;
         let name = escaped(schema.field(by).name());
         let file = self.args.output.file_name().unwrap_or_default();
+        let is_text = is_text(schema.field(by).data_type());
         for (value, rows) in rows {
             let part = take_record_batch(&others, &UInt64Array::from(rows)).map_err(fail)?;
-            let path = Path::new(&format!("{name}={value}")).join(file);
+            let folder = value
+                .as_ref()
+                .map_or(NULL.to_owned(), |value| escaped(value));
+            let path = Path::new(&format!("{name}={folder}")).join(file);
             if !self.open.contains_key(&path) {
                 self.check_count("--by: the column", "different values")?;
             }
             self.write(&path, &part)?;
+            self.texts.extend(value.filter(|_| is_text));
         }
         Ok(())
     }
@@ -262,7 +271,19 @@ impl<'a> Files<'a> {
         }
         self.staged.name_all()?;
         self.target.note_losses(&self.schema);
+        self.note_integers();
         self.note_older()
+    }
+
+    /// Says that a reader of the folder takes texts for integers.
+    fn note_integers(&self) {
+        let column = self.args.by.as_deref().unwrap_or_default();
+        if !self.texts.is_empty() && self.texts.iter().all(is_integer) {
+            note(&format!(
+                "the texts of {column:?} look like integers, and are read as such without --text {}",
+                quoted_name(column)
+            ));
+        }
     }
 
     /// Says which files of an earlier run are beside those of this one: a reader of the folder takes
@@ -302,6 +323,13 @@ impl<'a> Files<'a> {
             ));
         }
         Ok(())
+    }
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_text(values),
+        other => other.is_string(),
     }
 }
 

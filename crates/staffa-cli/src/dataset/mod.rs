@@ -14,12 +14,13 @@ use arrow_schema::{Schema, SchemaRef};
 
 pub(crate) use self::carried::Carried;
 use self::hive::HiveKeys;
+pub(crate) use self::hive::{NULL, is_integer};
 use self::source::Source;
 use self::unify::UnifiedSchema;
 use crate::error::{Failure, Result};
 use crate::files::input::expand;
 use crate::formats::bad_rows::BadRows;
-use crate::formats::scan::{Batches, ScanOptions};
+use crate::formats::scan::{Batches, ScanOptions, find_column};
 use crate::formats::{self, Format, ReadOptions, Table};
 use crate::terminal::interrupt;
 use crate::terminal::progress::Meter;
@@ -81,8 +82,11 @@ impl Dataset {
         let keys = if options.no_hive {
             HiveKeys::default()
         } else {
-            HiveKeys::of(&paths, &schema)
+            HiveKeys::of(&paths, &schema, options)
         };
+        for column in options.text_columns() {
+            find_column(&keys.with_columns(&schema), column)?;
+        }
         Ok(Self {
             schema: keys.with_columns(&schema),
             files: Files {

@@ -19,7 +19,8 @@ pub(crate) struct ReadOptions {
     /// CSV and JSON lines: infer the types from the first N rows; 0 reads all rows twice
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub(crate) infer_rows: usize,
-    /// CSV and JSON lines: read these columns as text; a name in double quotes may hold a comma
+    /// CSV, JSON lines and keys of folders: read these columns as text; a name in double quotes may
+    /// hold a comma
     #[arg(long, value_name = "A,B", value_parser = column_names)]
     text: Vec<ColumnNames>,
     /// CSV and JSON lines: leave rows out that do not parse, and write them to FILE with their lines

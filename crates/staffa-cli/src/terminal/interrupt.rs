@@ -22,6 +22,8 @@ static STOP: AtomicBool = AtomicBool::new(false);
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// Held while files get their names: the program ends before or after that.
 static NAMING: Mutex<()> = Mutex::new(());
+/// Whether the files have their names: there is nothing left to interrupt.
+static NAMED: AtomicBool = AtomicBool::new(false);
 static CANCEL: LazyLock<Cancel> = LazyLock::new(Cancel::new);
 
 /// Makes the signals set the flag instead of ending the program. Commands that write files call this.
@@ -49,7 +51,9 @@ pub(crate) fn remove_folder(folder: PathBuf) {
 /// Calls `name`, which gives files their names: a signal waits until it is done.
 pub(crate) fn without_interruption<T>(name: impl FnOnce() -> T) -> T {
     let _waits = NAMING.lock().unwrap_or_else(PoisonError::into_inner);
-    name()
+    let named = name();
+    NAMED.store(true, Ordering::Relaxed);
+    named
 }
 
 /// An error after the first signal.
@@ -64,6 +68,9 @@ pub(crate) fn check() -> Result<()> {
 /// Ends the program without the help of its other threads.
 fn end() {
     let _done = NAMING.lock().unwrap_or_else(PoisonError::into_inner);
+    if NAMED.load(Ordering::Relaxed) {
+        return;
+    }
     let Some(files) = open_temporary_files() else {
         // They are not known: the flag is seen with the next batch.
         return;

@@ -148,6 +148,28 @@ fn parts_appear_together_and_older_ones_are_named() {
 }
 
 #[test]
+fn keys_of_text_that_look_like_integers_are_said() {
+    let program = Program::new();
+    program.write("t.csv", "code,x\n007,1\n12,2\n,3\n");
+    let split = program
+        .run("split -q t.csv by/part.staffa --by code --text code")
+        .ends_well();
+    assert_eq!(
+        split.err,
+        "staffa: note: the texts of \"code\" look like integers, and are read as such without --text code\n"
+    );
+    let read = |options: &str| {
+        let line = format!("cat by --csv --where \"x = 1\" {options}");
+        program.run(&line).succeeds().text()
+    };
+    assert_eq!(read(""), "x,code\n1,7\n");
+    assert_eq!(read("--text code"), "x,code\n1,007\n");
+    program
+        .run("cat by --text nope")
+        .fails(2, &["no column \"nope\"", "x, code"]);
+}
+
+#[test]
 fn text_is_written_compressed() {
     let program = Program::with_table(1000);
     let plain = program

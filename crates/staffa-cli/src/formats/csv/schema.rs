@@ -11,7 +11,6 @@ use super::problem::Problem;
 use super::records::{Fields, RecordError, Records};
 use crate::error::{Failure, Result};
 use crate::formats::options::ReadOptions;
-use crate::formats::scan::find_column;
 use crate::terminal::note;
 
 /// The columns, and the order of day and month of each.
@@ -83,9 +82,6 @@ fn columns(names: &[String], observed: &[Observed], options: &ReadOptions) -> Re
         dates.push(order.or(options.dates));
     }
     let schema = Schema::new(fields);
-    for column in options.text_columns() {
-        find_column(&schema, column)?;
-    }
     Ok(Columns { schema, dates })
 }
 

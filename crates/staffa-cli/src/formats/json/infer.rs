@@ -11,7 +11,6 @@ use super::wide::{quoted, with_text};
 
 use crate::error::{Failure, Result};
 use crate::formats::options::ReadOptions;
-use crate::formats::scan::find_column;
 use crate::terminal::note;
 
 /// Rows with wide integers that are kept, to find their columns.
@@ -68,14 +67,11 @@ pub(super) fn infer_schema(
     } else {
         objects.values.with_times(&inferred)
     };
-    with_text_columns(&inferred, options)
+    Ok(with_text_columns(&inferred, options))
 }
 
 /// The schema with the columns as text that were asked for so.
-fn with_text_columns(inferred: &Schema, options: &ReadOptions) -> Result<Schema> {
-    for column in options.text_columns() {
-        find_column(inferred, column)?;
-    }
+fn with_text_columns(inferred: &Schema, options: &ReadOptions) -> Schema {
     let fields = inferred.fields().iter().map(|field| {
         if options.is_text(field.name()) {
             Field::new(field.name(), DataType::Utf8, true)
@@ -83,7 +79,7 @@ fn with_text_columns(inferred: &Schema, options: &ReadOptions) -> Result<Schema>
             field.as_ref().clone()
         }
     });
-    Ok(Schema::new(fields.collect::<Vec<_>>()))
+    Schema::new(fields.collect::<Vec<_>>())
 }
 
 /// The objects of a text, one per line.
