@@ -202,9 +202,10 @@ impl<'a> Files<'a> {
         let is_text = is_text(schema.field(by).data_type());
         for (value, rows) in rows {
             let part = take_record_batch(&others, &UInt64Array::from(rows)).map_err(fail)?;
-            let folder = value
-                .as_ref()
-                .map_or(NULL.to_owned(), |value| escaped(value));
+            let folder = match &value {
+                Some(value) => escaped(value),
+                None => NULL.to_owned(),
+            };
             let path = Path::new(&format!("{name}={folder}")).join(file);
             if !self.open.contains_key(&path) {
                 self.check_count("--by: the column", "different values")?;
@@ -278,7 +279,7 @@ impl<'a> Files<'a> {
     /// Says that a reader of the folder takes texts for integers.
     fn note_integers(&self) {
         let column = self.args.by.as_deref().unwrap_or_default();
-        if !self.texts.is_empty() && self.texts.iter().all(is_integer) {
+        if !self.texts.is_empty() && self.texts.iter().all(|text| is_integer(text)) {
             note(&format!(
                 "the texts of {column:?} look like integers, and are read as such without --text {}",
                 quoted_name(column)

@@ -16,7 +16,7 @@ use crate::formats::scan::{Batches, ScanOptions};
 pub(crate) const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 
 /// Whether a key is taken for an integer.
-pub(crate) fn is_integer(text: &String) -> bool {
+pub(crate) fn is_integer(text: &str) -> bool {
     text.parse::<i32>().is_ok()
 }
 
@@ -56,7 +56,7 @@ impl HiveKeys {
                 .iter()
                 .filter_map(|file| file.get(at)?.as_ref())
                 .peekable();
-            let integers = texts.peek().is_some() && texts.all(is_integer);
+            let integers = texts.peek().is_some() && texts.all(|text| is_integer(text));
             let data_type = if integers && !options.is_text(name) {
                 DataType::Int32
             } else {

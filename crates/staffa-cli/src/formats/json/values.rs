@@ -58,12 +58,16 @@ impl ObservedValues {
     pub(super) fn mixed(&self) -> Option<String> {
         let mut fields = self.fields.iter();
         let within = fields.find_map(|(name, own)| {
-            if own.has_objects && (own.has_scalars || own.items.is_some()) {
+            if own.is_mixed() || own.items.as_ref().is_some_and(|items| items.is_mixed()) {
                 return Some(name.clone());
             }
             Some(format!("{name}.{}", own.mixed()?))
         });
         within.or_else(|| self.items.as_ref()?.mixed())
+    }
+
+    fn is_mixed(&self) -> bool {
+        self.has_objects && (self.has_scalars || self.items.is_some())
     }
 
     /// The schema with dates and times in place of texts that are all such.
