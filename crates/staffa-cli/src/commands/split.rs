@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut rows = 0;
     for batch in batches {
         let batch = batch?;
-        files.add(&batch).map_err(|failure| files.named(failure))?;
+        files.add(&batch).map_err(|failure| files.named(&failure))?;
         rows += batch.num_rows() as u64;
         progress.batch(&batch, rows, false);
         interrupt::check()?;
@@ -162,12 +162,12 @@ impl<'a> Files<'a> {
     fn add_by_rows(&mut self, mut batch: RecordBatch) -> Result<()> {
         let most = self.args.rows.unwrap_or(u64::MAX);
         while batch.num_rows() > 0 {
-            let (path, before) = match self.last.take().filter(|(_, rows)| *rows < most) {
-                Some(last) => last,
-                None => {
-                    self.check_count("--rows: the table", "parts")?;
-                    (PathBuf::from(self.numbered(self.open.len() + 1)), 0)
-                }
+            let last = self.last.take().filter(|(_, rows)| *rows < most);
+            let (path, before) = if let Some(last) = last {
+                last
+            } else {
+                self.check_count("--rows: the table", "parts")?;
+                (PathBuf::from(self.numbered(self.open.len() + 1)), 0)
             };
             let rows = usize::try_from(most - before).unwrap_or(usize::MAX);
             let rows = rows.min(batch.num_rows());
@@ -260,14 +260,16 @@ impl<'a> Files<'a> {
     }
 
     /// A failure that names files as they are to be called.
-    fn named(&self, failure: Failure) -> Failure {
-        let message = self.staged.named(&failure.message);
-        Failure { message, ..failure }
+    fn named(&self, failure: &Failure) -> Failure {
+        Failure {
+            exit: failure.exit,
+            message: self.staged.named(&failure.message),
+        }
     }
 
     fn finish(mut self) -> Result<()> {
         while let Some((_, sink)) = self.open.pop_first() {
-            sink.finish().map_err(|failure| self.named(failure))?;
+            sink.finish().map_err(|failure| self.named(&failure))?;
             interrupt::check()?;
         }
         self.staged.name_all()?;
@@ -290,27 +292,23 @@ impl<'a> Files<'a> {
     /// Says which files of an earlier run are beside those of this one: a reader of the folder takes
     /// them for parts of the table.
     fn note_older(&self) -> Result<()> {
-        let older = match self.by {
-            Some(_) => {
-                let column = self.args.by.as_deref().unwrap_or_default();
-                let folders = self.staged.others(&|name| {
-                    name.strip_prefix(&escaped(column))
-                        .is_some_and(|rest| rest.starts_with('='))
-                })?;
-                let file = self.args.output.file_name().unwrap_or_default();
-                let files = folders.into_iter().map(|folder| folder.join(file));
-                files.filter(|file| file.is_file()).collect::<Vec<_>>()
-            }
-            None => {
-                let (stem, ending) = self.stem_and_ending();
-                self.staged.others(&|name| {
-                    let number = name.strip_prefix(&stem).and_then(|rest| {
-                        let rest = rest.strip_prefix('-')?.strip_suffix(&ending)?;
-                        rest.strip_suffix('.')
-                    });
-                    number.is_some_and(|number| number.len() == 5 && number.parse::<u32>().is_ok())
-                })?
-            }
+        let older = if let Some(column) = &self.args.by {
+            let folders = self.staged.others(&|name| {
+                name.strip_prefix(&escaped(column))
+                    .is_some_and(|rest| rest.starts_with('='))
+            })?;
+            let file = self.args.output.file_name().unwrap_or_default();
+            let files = folders.into_iter().map(|folder| folder.join(file));
+            files.filter(|file| file.is_file()).collect::<Vec<_>>()
+        } else {
+            let (stem, ending) = self.stem_and_ending();
+            self.staged.others(&|name| {
+                let number = name.strip_prefix(&stem).and_then(|rest| {
+                    let rest = rest.strip_prefix('-')?.strip_suffix(&ending)?;
+                    rest.strip_suffix('.')
+                });
+                number.is_some_and(|number| number.len() == 5 && number.parse::<u32>().is_ok())
+            })?
         };
         if let Some(first) = older.first() {
             let (first, more) = (first.display(), older.len() - 1);

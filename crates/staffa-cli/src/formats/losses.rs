@@ -32,8 +32,10 @@ fn as_text(data_type: &DataType) -> Option<String> {
         | DataType::LargeBinary
         | DataType::BinaryView
         | DataType::FixedSizeBinary(_) => Some(format!("{data_type}, in hex")),
-        DataType::Duration(_) | DataType::Interval(_) => Some(data_type.to_string()),
-        DataType::Time32(_) | DataType::Time64(_) => Some(data_type.to_string()),
+        DataType::Duration(_)
+        | DataType::Interval(_)
+        | DataType::Time32(_)
+        | DataType::Time64(_) => Some(data_type.to_string()),
         DataType::Timestamp(_, Some(zone)) if !is_utc(zone) => {
             Some(format!("the zone {zone:?}, as offsets"))
         }

@@ -237,10 +237,15 @@ fn dates_in_json_lines_are_found() {
     };
     let found = types("");
     assert!(
-        found == "Date32 Timestamp(ms, \"UTC\") List Struct Date32 Utf8",
+        found.starts_with("Date32 Timestamp(ms, \"UTC\") List(Struct(\"at\": Date32))")
+            && found.ends_with("Date32 Utf8"),
         "{found}"
     );
-    assert_eq!(types("--no-dates"), "Utf8 Utf8 List Struct Utf8 Utf8");
+    let plain = types("--no-dates");
+    assert!(
+        plain.starts_with("Utf8 Utf8 List") && !plain.contains("Date"),
+        "{plain}"
+    );
     assert!(types("--text d").starts_with("Utf8 Timestamp"));
     assert_eq!(
         program.run("cat t.jsonl --json").succeeds().text(),

@@ -10,6 +10,7 @@ use arrow_array::{
     Float64Array, Int64Array, IntervalMonthDayNanoArray, RecordBatch, StringArray,
     TimestampSecondArray, UInt64Array,
 };
+use arrow_cast::cast;
 use arrow_schema::{DataType, Field, Fields};
 
 use crate::program::Program;
@@ -305,6 +306,13 @@ fn every_type_keeps_its_values_in_text() {
             program
                 .run(&format!("convert -qf {text} back.arrow {options}"))
                 .succeeds();
+            if matches!(&data_type, DataType::Timestamp(_, Some(_))) {
+                // The moments come back, in UTC.
+                let back = read_arrow(&program, "back.arrow");
+                let back = cast(back.column(0), &data_type).unwrap();
+                assert_eq!(back.to_data(), batch.column(0).to_data(), "{data_type}");
+                continue;
+            }
             let shown = |file: &str| {
                 let line = format!("cat {file} --format {print}");
                 program.run(&line).succeeds().text()
@@ -318,7 +326,7 @@ fn every_type_keeps_its_values_in_text() {
     }
 }
 
-/// Numbers and moments in one form: a decimal without the zeros at its end, a time in UTC.
+/// Numbers in one form: a decimal without the zeros at its end.
 fn in_one_form(text: &str) -> Vec<String> {
     let fields = text.split(['\n', ',', ':', '{', '}']);
     let plain = fields.map(|field| match field.parse::<f64>() {

@@ -119,7 +119,7 @@ impl ColumnParser<'_> {
         let dates = self.dates;
         let parse = |text: &str| {
             let iso = iso(text, dates)?;
-            moment(iso.as_deref().unwrap_or(text), T::UNIT, &utc, zone)
+            moment(iso.as_deref().unwrap_or(text), T::UNIT, utc, zone)
         };
         Ok(self.primitive::<T>(data_type, parse))
     }
@@ -145,11 +145,11 @@ impl ColumnParser<'_> {
 
 /// A time of the form `2024-01-31T13:45:00`, in units since 1970; `zone` says whether it must name its
 /// zone. Not one digit less, not another moment.
-pub(in crate::formats) fn moment(text: &str, unit: TimeUnit, utc: &Tz, zone: bool) -> Option<i64> {
+pub(in crate::formats) fn moment(text: &str, unit: TimeUnit, utc: Tz, zone: bool) -> Option<i64> {
     if fraction_digits(text) > digits_of(unit) || (text.len() > 10 && names_zone(text) != zone) {
         return None;
     }
-    let time = string_to_datetime(utc, text).ok()?;
+    let time = string_to_datetime(&utc, text).ok()?;
     match unit {
         TimeUnit::Second => Some(time.timestamp()),
         TimeUnit::Millisecond => Some(time.timestamp_millis()),

@@ -67,11 +67,11 @@ pub(super) fn infer(
             ));
         }
     }
-    columns(&names, &observed, options)
+    Ok(columns(&names, &observed, options))
 }
 
 /// The columns of these names and values.
-fn columns(names: &[String], observed: &[Observed], options: &ReadOptions) -> Result<Columns> {
+fn columns(names: &[String], observed: &[Observed], options: &ReadOptions) -> Columns {
     let (mut fields, mut dates) = (Vec::new(), Vec::new());
     for (name, observed) in names.iter().zip(observed) {
         let (mut data_type, order) = observed.data_type(options.dates);
@@ -82,7 +82,7 @@ fn columns(names: &[String], observed: &[Observed], options: &ReadOptions) -> Re
         dates.push(order.or(options.dates));
     }
     let schema = Schema::new(fields);
-    Ok(Columns { schema, dates })
+    Columns { schema, dates }
 }
 
 /// The names in the first line; `column_1` and so on without a header line.

@@ -56,7 +56,7 @@ pub(super) fn infer_schema(
             objects.row
         ))
     })?;
-    let inferred = objects.with_wide_numbers(inferred);
+    let inferred = objects.with_wide_numbers(&inferred);
     if inferred.fields().is_empty() {
         return Err(Failure::data(format!(
             "{name}: no columns, expected one object per line"
@@ -111,16 +111,16 @@ fn without_null_items(value: &mut Value) {
 
 impl Objects<'_> {
     /// The schema with text in place of numbers whose digits it would not hold, which is said.
-    fn with_wide_numbers(&mut self, inferred: Schema) -> Schema {
+    fn with_wide_numbers(&mut self, inferred: &Schema) -> Schema {
         let wide = std::mem::take(&mut self.wide);
         let with_wide = if wide.is_empty() {
             inferred.clone()
         } else {
             // The same rows were inferred from before: there is no error.
             let wide = infer_json_schema_from_iterator(wide.into_iter().map(Ok::<_, ArrowError>));
-            wide.map_or_else(|_| inferred.clone(), |wide| with_text(&inferred, &wide))
+            wide.map_or_else(|_| inferred.clone(), |wide| with_text(inferred, &wide))
         };
-        if self.beyond || with_wide != inferred {
+        if self.beyond || with_wide != *inferred {
             note(&format!(
                 "{}: numbers of more digits than 64 bits or a double hold are read as text",
                 self.name

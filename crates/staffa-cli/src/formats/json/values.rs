@@ -142,7 +142,7 @@ fn times<T: ArrowTimestampType>(
     zone: bool,
 ) -> Result<ArrayRef, ArrowError> {
     let utc: Tz = "+00:00".parse()?;
-    parsed::<T>(array, data_type, |text| moment(text, T::UNIT, &utc, zone))
+    parsed::<T>(array, data_type, |text| moment(text, T::UNIT, utc, zone))
 }
 
 fn parsed<T: ArrowPrimitiveType>(
