@@ -54,7 +54,10 @@ fn copies_keep_metadata_and_the_order_that_still_holds() {
         merged.err,
         "staffa: note: the order a of the first file is not declared for all rows; --sorted-by a does so\n"
     );
-    assert_eq!(properties(&program, "both.staffa"), (metadata, "".into()));
+    assert_eq!(
+        properties(&program, "both.staffa"),
+        (metadata, String::new())
+    );
     program
         .run("convert -q t.csv by.staffa --metadata by=you")
         .succeeds();

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{Int8Builder, ListBuilder, StringBuilder, StructBuilder};
-use arrow_array::types::IntervalMonthDayNano;
+use arrow_array::types::{Int32Type, IntervalMonthDayNano};
 use arrow_array::{
     ArrayRef, BinaryArray, Date32Array, Decimal128Array, DictionaryArray, DurationNanosecondArray,
     Float64Array, Int64Array, IntervalMonthDayNanoArray, RecordBatch, StringArray,
@@ -51,22 +51,48 @@ fn nested() -> ArrayRef {
     Arc::new(lists.finish())
 }
 
-/// Sixteen columns with names and values that formats get wrong.
-fn awkward() -> RecordBatch {
-    let texts =
-        |texts: [Option<&str>; 4]| -> ArrayRef { Arc::new(StringArray::from(texts.to_vec())) };
-    let digits = Decimal128Array::from(vec![
-        Some(123_456_789_012_345_678_901_234_567_890),
-        Some(-1),
-        None,
-        Some(0),
-    ]);
-    let times = TimestampSecondArray::from(vec![
-        Some(-62_167_219_201),
-        Some(253_402_300_800),
-        None,
-        Some(0),
-    ]);
+type Column = (&'static str, ArrayRef);
+
+fn texts() -> Vec<Column> {
+    let columns = [
+        ("say \"hi\"", [Some("a\"b"), Some(""), None, Some("c'd")]),
+        ("two\nlines", [Some("x\ny"), Some("\r\n"), None, Some("\t")]),
+        (
+            "größe 日本 👩‍👩‍👧",
+            [Some("ü"), Some("e\u{301}"), Some("\u{202e}"), Some("👩‍👩‍👧")],
+        ),
+        (
+            "\u{1b}[31mred",
+            [Some("\u{1b}[2J"), Some("\u{7}"), Some("NULL"), Some("null")],
+        ),
+        ("nul", [Some("a\0b"), Some("\0"), Some(""), None]),
+    ];
+    let column = |(name, texts): (&'static str, [Option<&str>; 4])| -> Column {
+        (name, Arc::new(StringArray::from(texts.to_vec())))
+    };
+    columns.into_iter().map(column).collect()
+}
+
+fn numbers() -> Vec<Column> {
+    let whole = Int64Array::from(vec![Some(1), None, Some(i64::MIN), Some(i64::MAX)]);
+    let floats = vec![f64::NAN, -0.0, f64::INFINITY, f64::NEG_INFINITY];
+    let huge = UInt64Array::from(vec![Some(0), Some(u64::MAX), None, Some(1 << 63)]);
+    let many = 123_456_789_012_345_678_901_234_567_890;
+    let digits = Decimal128Array::from(vec![Some(many), Some(-1), None, Some(0)]);
+    let digits = digits.with_precision_and_scale(38, 10).unwrap();
+    vec![
+        ("a.b.c", Arc::new(whole)),
+        ("", Arc::new(Float64Array::from(floats))),
+        ("huge", Arc::new(huge)),
+        ("digits", Arc::new(digits)),
+    ]
+}
+
+fn times() -> Vec<Column> {
+    let days = Date32Array::from(vec![Some(-719_529), Some(2_932_897), None, Some(-1)]);
+    let times = vec![Some(-62_167_219_201), Some(253_402_300_800), None, Some(0)];
+    let times = TimestampSecondArray::from(times).with_timezone("America/New_York");
+    let took = DurationNanosecondArray::from(vec![Some(1), Some(-1), None, Some(1 << 62)]);
     let interval = IntervalMonthDayNano::new;
     let intervals = IntervalMonthDayNanoArray::from(vec![
         Some(interval(1, 2, 3_000_000_000)),
@@ -74,97 +100,30 @@ fn awkward() -> RecordBatch {
         Some(interval(0, 0, -1)),
         Some(interval(-1, -2, 0)),
     ]);
-    let words: DictionaryArray<arrow_array::types::Int32Type> =
-        [Some("x"), Some("y"), None, Some("x")]
-            .into_iter()
-            .collect();
-    let columns: Vec<(&str, ArrayRef)> = vec![
-        (
-            "say \"hi\"",
-            texts([Some("a\"b"), Some(""), None, Some("c'd")]),
-        ),
-        (
-            "a.b.c",
-            Arc::new(Int64Array::from(vec![
-                Some(1),
-                None,
-                Some(i64::MIN),
-                Some(i64::MAX),
-            ])),
-        ),
-        (
-            "two\nlines",
-            texts([Some("x\ny"), Some("\r\n"), None, Some("\t")]),
-        ),
-        (
-            "",
-            Arc::new(Float64Array::from(vec![
-                f64::NAN,
-                -0.0,
-                f64::INFINITY,
-                f64::NEG_INFINITY,
-            ])),
-        ),
-        (
-            "größe 日本 👩‍👩‍👧",
-            texts([Some("ü"), Some("e\u{301}"), Some("\u{202e}"), Some("👩‍👩‍👧")]),
-        ),
-        (
-            "\u{1b}[31mred",
-            texts([Some("\u{1b}[2J"), Some("\u{7}"), Some("NULL"), Some("null")]),
-        ),
-        ("nul", texts([Some("a\0b"), Some("\0"), Some(""), None])),
-        (
-            "huge",
-            Arc::new(UInt64Array::from(vec![
-                Some(0),
-                Some(u64::MAX),
-                None,
-                Some(1 << 63),
-            ])),
-        ),
-        (
-            "digits",
-            Arc::new(digits.with_precision_and_scale(38, 10).unwrap()),
-        ),
-        (
-            "days",
-            Arc::new(Date32Array::from(vec![
-                Some(-719_529),
-                Some(2_932_897),
-                None,
-                Some(-1),
-            ])),
-        ),
-        ("zone", Arc::new(times.with_timezone("America/New_York"))),
+    vec![
+        ("days", Arc::new(days)),
+        ("zone", Arc::new(times)),
+        ("took", Arc::new(took)),
+        ("interval", Arc::new(intervals)),
+    ]
+}
+
+/// Sixteen columns with names and values that formats get wrong: before the year 0 and after 9999,
+/// beyond 64 bits and the digits of a double, bytes that are no text.
+fn awkward() -> RecordBatch {
+    let words = [Some("x"), Some("y"), None, Some("x")].into_iter();
+    let words: DictionaryArray<Int32Type> = words.collect();
+    let bytes: [Option<&[u8]>; 4] = [Some(b"\0\xff"), Some(b""), None, Some(b"abc")];
+    let others: [Column; 3] = [
         ("nested", nested()),
         ("words", Arc::new(words)),
-        (
-            "bytes",
-            Arc::new(BinaryArray::from(vec![
-                Some(b"\0\xff".as_slice()),
-                Some(b""),
-                None,
-                Some(b"abc"),
-            ])),
-        ),
-        (
-            "took",
-            Arc::new(DurationNanosecondArray::from(vec![
-                Some(1),
-                Some(-1),
-                None,
-                Some(1 << 62),
-            ])),
-        ),
-        ("interval", Arc::new(intervals)),
+        ("bytes", Arc::new(BinaryArray::from(bytes.to_vec()))),
     ];
-    RecordBatch::try_from_iter_with_nullable(
-        columns
-            .into_iter()
-            .map(|(name, column)| (name, column, true)),
-    )
-    .unwrap()
+    let columns = [texts(), numbers(), times(), others.to_vec()].concat();
+    assert_eq!(columns.len(), 16);
+    let columns = columns.into_iter();
+    RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true)))
+        .unwrap()
 }
 
 fn without(batch: &RecordBatch, names: &[&str]) -> RecordBatch {
@@ -232,7 +191,7 @@ fn awkward_columns_come_back_from_text() {
             // Types are not values, and digits are kept as text: both are said.
             &[
                 "CSV has no such types, these columns are text in it: \"zone\" (the zone \"America/New_York\", as \
-                 offsets), \"bytes\" (Binary, in hex), \"took\" (Duration(ns)), \"interval\" (Interval(MonthDayNano))",
+                 offsets), \"took\" (Duration(ns)), \"interval\" (Interval(MonthDayNano)), \"bytes\" (Binary, in hex)",
                 "column \"huge\" is read as text, it has numbers of more digits than 64 bits or a double hold",
                 "column \"digits\" is read as text",
             ] as &[&str],

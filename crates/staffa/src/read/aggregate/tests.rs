@@ -18,7 +18,8 @@ use crate::predicate::Predicate;
 use crate::testing::arrays::{Random, array, flat_types, nested_types, one};
 use crate::write::WriteOptions;
 
-const ALL: [Aggregate; 8] = [
+const ALL: [Aggregate; 9] = [
+    Aggregate::Mean,
     Aggregate::Rows,
     Aggregate::Count,
     Aggregate::Nulls,
