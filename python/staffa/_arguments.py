@@ -50,6 +50,13 @@ def column_names(columns: Any) -> list[str] | None:
     return names
 
 
+def one_filter(filter: Any, filters: Any) -> Any:
+    """The filter, by either of its two names; `filters` is that of pyarrow and pandas."""
+    if filter is not None and filters is not None:
+        raise InvalidArgumentError("filter and filters are two names of one argument, found both")
+    return filter if filters is None else filters
+
+
 def aggregate_names(aggregates: Any) -> list[tuple[str, str]]:
     """Pairs of columns and aggregates."""
     if not isinstance(aggregates, Mapping):

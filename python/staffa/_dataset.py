@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from staffa._arguments import one_filter
 from staffa._discover import PartitionedFile, discover
 from staffa._filter import check_expression
 from staffa._filters import as_expression
@@ -148,14 +149,17 @@ class Dataset(Scannable, Lookalike, like=ds.Dataset):
             columns: Names of columns, or a dictionary of names and expressions; by default all columns.
             filter: The condition that selects rows, as in `File.to_table`.
             batch_size: The maximum number of rows in a batch.
-            options: pyarrow's other options are accepted without effect.
+            options: `filters` is another name of `filter`. pyarrow's other options are accepted without effect.
         """
         if columns is None and filter is None and batch_size is None and options.keys() == {"use_threads"}:
             # So does `pyarrow.dataset.write_dataset` ask, whose C++ needs a scanner of its own; that can be used once.
             return ds.Scanner.from_batches(self._scan().to_reader())  # type: ignore[no-any-return]
         return self._scan(columns, filter, batch_size, **options)
 
-    def _scan(self, columns: Any = None, filter: Any = None, batch_size: Any = None, **options: Any) -> Scanner:
+    def _scan(
+        self, columns: Any = None, filter: Any = None, batch_size: Any = None, filters: Any = None, **options: Any
+    ) -> Scanner:
+        filter = one_filter(filter, filters)
         unknown = options.keys() - _IGNORED_OPTIONS
         if unknown:
             raise TypeError(f"scanner() got an unexpected keyword argument {min(unknown)!r}")

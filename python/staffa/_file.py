@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from staffa import _staffa
-from staffa._arguments import aggregate_names, column_names, row_indices, row_range, whole_number
+from staffa._arguments import aggregate_names, column_names, one_filter, row_indices, row_range, whole_number
 from staffa._extras import require
 from staffa._filter import Filter, bind
 from staffa._reader import Reader
@@ -140,6 +140,8 @@ class File(Reports):
         string_views: bool = False,
         dictionaries: Sequence[str] = (),
         run_ends: Sequence[str] = (),
+        *,
+        filters: Filters | None = None,
     ) -> pa.Table:
         """Reads a table.
 
@@ -153,6 +155,7 @@ class File(Reports):
                 stored so. Each chunk has its own dictionary; `unify_dictionaries` merges them.
             run_ends: Return these columns, of any type that is not nested, as run-end encoded arrays, without decoding
                 if they are stored so.
+            filters: Another name of `filter`, that of pyarrow and pandas.
 
         Raises:
             InvalidArgumentError: A column is unknown, or the filter does not fit the types.
@@ -175,6 +178,7 @@ class File(Reports):
         limit = whole_number("limit", limit, 0)
         string_views = bool(string_views)
         dictionary_names, run_end_names = column_names(dictionaries) or [], column_names(run_ends) or []
+        filter = one_filter(filter, filters)
         pushed, rest = (None, None) if filter is None else bind(filter, self._file, names)
         if rest:
             return self._filtered(rest, None, limit, string_views, dictionary_names, run_end_names).read_all()
@@ -189,6 +193,8 @@ class File(Reports):
         string_views: bool = False,
         dictionaries: Sequence[str] = (),
         run_ends: Sequence[str] = (),
+        *,
+        filters: Filters | None = None,
     ) -> Reader:
         """Reads batch by batch, in memory that is independent of the size of the file.
 
@@ -200,6 +206,7 @@ class File(Reports):
             string_views: As in `to_table`.
             dictionaries: As in `to_table`.
             run_ends: As in `to_table`.
+            filters: As in `to_table`.
 
         >>> staffa.write_table(pa.table({"x": range(100_000)}), "x.staffa").rows
         100000
@@ -212,13 +219,19 @@ class File(Reports):
         limit = whole_number("limit", limit, 0)
         string_views = bool(string_views)
         dictionary_names, run_end_names = column_names(dictionaries) or [], column_names(run_ends) or []
+        filter = one_filter(filter, filters)
         pushed, rest = (None, None) if filter is None else bind(filter, self._file, names)
         if rest:
             return self._filtered(rest, batch_rows, limit, string_views, dictionary_names, run_end_names)
         return Reader(self._file.scan(names, pushed, batch_rows, limit, string_views, dictionary_names, run_end_names))
 
     def iter_batches(
-        self, batch_rows: int | None = None, columns: Sequence[str] | None = None, filter: Filters | None = None
+        self,
+        batch_rows: int | None = None,
+        columns: Sequence[str] | None = None,
+        filter: Filters | None = None,
+        *,
+        filters: Filters | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """The rows batch by batch; arguments as in `scan`, which has more of them.
 
@@ -227,13 +240,26 @@ class File(Reports):
         >>> [batch.num_rows for batch in staffa.open("x.staffa").iter_batches(batch_rows=2)]
         [2, 2, 1]
         """
-        return iter(self.scan(columns, filter, batch_rows))
+        return iter(self.scan(columns, filter, batch_rows, filters=filters))
 
-    def to_batches(self, columns: Sequence[str] | None = None, filter: Filters | None = None) -> list[pa.RecordBatch]:
+    def to_batches(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: Filters | None = None,
+        *,
+        filters: Filters | None = None,
+    ) -> list[pa.RecordBatch]:
         """All rows as a list of batches; arguments as in `to_table`."""
-        return list(self.scan(columns, filter))
+        return list(self.scan(columns, filter, filters=filters))
 
-    def head(self, num_rows: int = 5, columns: Sequence[str] | None = None, filter: Filters | None = None) -> pa.Table:
+    def head(
+        self,
+        num_rows: int = 5,
+        columns: Sequence[str] | None = None,
+        filter: Filters | None = None,
+        *,
+        filters: Filters | None = None,
+    ) -> pa.Table:
         """The first rows; no more than needed is read. Other arguments as in `to_table`.
 
         >>> staffa.write_table(pa.table({"x": range(1000)}), "x.staffa").rows
@@ -241,9 +267,9 @@ class File(Reports):
         >>> staffa.open("x.staffa").head(2, filter="x > 500").to_pydict()
         {'x': [501, 502]}
         """
-        return self.to_table(columns, filter, num_rows)
+        return self.to_table(columns, filter, num_rows, filters=filters)
 
-    def count_rows(self, filter: Filters | None = None) -> int:
+    def count_rows(self, filter: Filters | None = None, *, filters: Filters | None = None) -> int:
         """The number of rows that match the filter; without a filter nothing is read.
 
         >>> staffa.write_table(pa.table({"x": range(1000)}), "x.staffa").rows
@@ -251,22 +277,34 @@ class File(Reports):
         >>> staffa.open("x.staffa").count_rows("x >= 990")
         10
         """
+        filter = one_filter(filter, filters)
         if filter is None:
             return self.num_rows
         return sum(batch.num_rows for batch in self.scan([], filter))
 
     def to_pandas(
-        self, columns: Sequence[str] | None = None, filter: Filters | None = None, **options: Any
+        self,
+        columns: Sequence[str] | None = None,
+        filter: Filters | None = None,
+        *,
+        filters: Filters | None = None,
+        **options: Any,
     ) -> pd.DataFrame:
         """A pandas DataFrame; `options` as in `pyarrow.Table.to_pandas`. `staffa.read_pandas` reads an index too."""
         require("pandas", "pandas")
-        frame: pd.DataFrame = self.to_table(columns, filter).to_pandas(**options)
+        frame: pd.DataFrame = self.to_table(columns, filter, filters=filters).to_pandas(**options)
         return frame
 
-    def to_polars(self, columns: Sequence[str] | None = None, filter: Filters | None = None) -> pl.DataFrame:
+    def to_polars(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: Filters | None = None,
+        *,
+        filters: Filters | None = None,
+    ) -> pl.DataFrame:
         """A Polars DataFrame. `staffa.scan_polars` makes a LazyFrame."""
         polars = require("polars", "polars")
-        frame: pl.DataFrame = polars.DataFrame(self.scan(columns, filter, string_views=True))
+        frame: pl.DataFrame = polars.DataFrame(self.scan(columns, filter, string_views=True, filters=filters))
         return frame
 
     def _filtered(
@@ -312,17 +350,22 @@ class File(Reports):
         return pa.Table.from_batches([batch.to_pyarrow()])
 
     def aggregate(
-        self, aggregates: Mapping[str, str | Sequence[str]], filter: Filters | None = None
+        self,
+        aggregates: Mapping[str, str | Sequence[str]],
+        filter: Filters | None = None,
+        *,
+        filters: Filters | None = None,
     ) -> dict[str, dict[str, pa.Scalar]]:
-        """Counts, minima, maxima and sums, from the statistics of the file where possible, without decoding.
+        """Counts, minima, maxima, sums and means, from the statistics of the file where possible, without decoding.
 
         Args:
             aggregates: For each column one or several of `rows`, `count` (of non-NULL values), `nulls`, `min`, `max`,
-                `sum`, `distinct` (the number of distinct values) and `sorted` (whether the values ascend).
+                `sum`, `mean`, `distinct` (the number of distinct values) and `sorted` (whether the values ascend).
             filter: As in `to_table`: only matching rows are aggregated.
+            filters: As in `to_table`.
 
         Returns:
-            pyarrow scalars by column and aggregate. Without values min, max and sum are NULL. Floats are in total
+            pyarrow scalars by column and aggregate. Without values min, max, sum and mean are NULL. Floats are in total
             order: -0.0 is less than 0.0, NaN greater than all else (pyarrow ignores NaN). Sums of integers have 64
             bits; an overflow is an error. Floats are added as doubles, in the order of the rows.
 
@@ -336,11 +379,14 @@ class File(Reports):
         >>> found = file.aggregate({"height": ["max", "sum", "nulls"], "name": "min"})
         >>> {which: value.as_py() for which, value in found["height"].items()}
         {'max': 30, 'sum': 51, 'nulls': 1}
+        >>> file.aggregate({"height": "mean"})["height"]["mean"].as_py()
+        25.5
         >>> file.aggregate({"height": "sum"}, filter=pc.starts_with(pc.field("name"), "e"))["height"]["sum"].as_py()
         30
         """
         wanted = aggregate_names(aggregates)
         names = list(aggregates)
+        filter = one_filter(filter, filters)
         pushed, rest = (None, None) if filter is None else bind(filter, self._file, column_names(names))
         if rest:
             found = self._file.aggregate_batches(self._filtered(rest, None, None, False), wanted)

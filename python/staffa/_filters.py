@@ -2,11 +2,12 @@
 
 The text is that of the program's `--filter`: `price < 10 and (name = 'x' or "odd name" is not null)`. The lists are
 pyarrow's and pandas' `filters`: `[("a", ">", 3), ("b", "in", ["x", "y"])]` is a conjunction, and a list of such lists a
-disjunction of them.
+disjunction of them. A field of a struct stands behind a point: `address.city = 'Oban'`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     Filters: TypeAlias = pc.Expression | str | Iterable[Any]
 
 _OPERATORS = {"=": "==", "<>": "!="}
+# "a name" at the start of a path, with the point behind it; a doubled quote is one of the name.
+_QUOTED_NAME = re.compile(r'"((?:[^"]|"")*)"(?:\.|$)')
 
 
 def as_expression(filter: Any, schema: pa.Schema) -> Any:
@@ -63,8 +66,7 @@ class _Columns:
         if kind == "not":
             return ~self.expression(parts)
         if kind == "is_null":
-            self._type(parts)
-            return pc.field(parts).is_null()
+            return self._field(parts)[1].is_null()
         name, value = parts
         return self.condition(name, kind, value)
 
@@ -72,7 +74,7 @@ class _Columns:
         """A column compared with a value."""
         import pyarrow.compute as pc
 
-        data_type, field = self._type(name), pc.field(name)
+        data_type, field = self._field(name)
         if operator in ("in", "not in"):
             if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
                 raise InvalidArgumentError(f"filter: column {name!r} is {operator} a list of values, found {value!r}")
@@ -100,12 +102,27 @@ class _Columns:
             raise InvalidArgumentError(f"filter: unknown operator {operator!r}; there are {known}")
         return compare(literal)
 
-    def _type(self, name: str) -> pa.DataType:
-        if name not in self._schema.names:
-            raise InvalidArgumentError(
-                f"filter: unknown column {name!r}; there are {', '.join(map(repr, self._schema.names[:20])) or 'none'}"
-            )
-        return self._schema.field(name).type
+    def _field(self, path: str) -> tuple[pa.DataType, pc.Expression]:
+        """The type of a column, or of a field of a struct behind a point, and its expression."""
+        import pyarrow.compute as pc
+
+        names: list[str] = []
+        fields, rest = list(self._schema), path
+        while True:
+            name, after = _first_name(rest, [field.name for field in fields])
+            found = next((field for field in fields if field.name == name), None)
+            if found is None:
+                known = ", ".join(repr(field.name) for field in fields[:20]) or "none"
+                what = "column" if not names else f"field {rest!r} of column"
+                raise InvalidArgumentError(f"filter: unknown {what} {path!r}; there are {known}")
+            names.append(name)
+            if after is None:
+                return found.type, pc.field(*names)
+            if not pa.types.is_struct(found.type):
+                raise InvalidArgumentError(
+                    f"filter: column {path!r}: a field {after!r} of a value of type {found.type}, a struct expected"
+                )
+            fields, rest = list(found.type), after
 
     def _literal(self, name: str, data_type: pa.DataType, value: Any) -> pa.Scalar:
         """The value in the type of the column, if it is text for a date, a time, a decimal or bytes."""
@@ -129,6 +146,23 @@ class _Columns:
             raise InvalidArgumentError(
                 f"filter: column {name!r} of type {data_type} cannot be compared with {value!r}: {error}"
             ) from error
+
+
+def _first_name(path: str, names: list[str]) -> tuple[str, str | None]:
+    """The name at the start of a path, and the rest: the whole goes first, then the longest name, unless quoted.
+
+    >>> _first_name("a.b.c", ["a", "a.b"]), _first_name('"a"."b"', ["a"]), _first_name("x", ["a"])
+    (('a.b', 'c'), ('a', '"b"'), ('x', None))
+    """
+    if path in names:
+        return path, None
+    quoted = _QUOTED_NAME.match(path)
+    if quoted:
+        return quoted[1].replace('""', '"'), path[quoted.end() :] if quoted.end() < len(path) else None
+    for at in range(len(path) - 1, -1, -1):
+        if path[at] == "." and path[:at] in names:
+            return path[:at], path[at + 1 :]
+    return path, None
 
 
 def _of_lists(filters: Any, columns: _Columns) -> pc.Expression:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from staffa._arguments import one_filter
 from staffa._file import File
 from staffa._source import is_folder_or_pattern, local_path
 from staffa.errors import InvalidArgumentError
@@ -63,10 +64,7 @@ def read_table(
     >>> staffa.read_table("x.staffa", filter=pc.field("x") > 997).to_pydict()
     {'x': [998, 999]}
     """
-    if filters is not None:
-        if filter is not None:
-            raise InvalidArgumentError("filter and filters are two names of one argument, found both")
-        filter = filters
+    filter = one_filter(filter, filters)
     several = isinstance(source, (list, tuple)) or (
         isinstance(source, (str, os.PathLike)) and is_folder_or_pattern(local_path(source))
     )

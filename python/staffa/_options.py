@@ -88,7 +88,13 @@ def metadata_pairs(metadata: Any) -> list[tuple[str, bytes]]:
     for key, value in _pairs("metadata", metadata, "strings or bytes"):
         if not isinstance(key, str) or not isinstance(value, (str, bytes)):
             raise InvalidArgumentError(f"metadata must map names to strings or bytes, found {key!r}: {value!r}")
-        pairs.append((key, value.encode() if isinstance(value, str) else value))
+        try:
+            key.encode()
+            pairs.append((key, value.encode() if isinstance(value, str) else value))
+        except UnicodeEncodeError as error:
+            raise InvalidArgumentError(
+                f"metadata must be text that UTF-8 can hold, found {key!r}: {value!r} ({error.reason})"
+            ) from None
     return pairs
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
+from staffa._arguments import one_filter
 from staffa._extras import require
 from staffa._write import write_table
 from staffa._writer import WriteSummary
@@ -25,6 +26,7 @@ def read_pandas(
     columns: Sequence[str] | None = None,
     filter: Filters | None = None,
     *,
+    filters: Filters | None = None,
     dtype_backend: Literal["numpy", "numpy_nullable", "pyarrow"] = "numpy",
     **options: Any,
 ) -> pd.DataFrame:
@@ -33,7 +35,8 @@ def read_pandas(
     Args:
         source: As in `dataset`: a path, a pattern, a folder, a list of these; or a `Dataset`.
         columns: Names of the columns to read, without those of the index, which are always read. By default all.
-        filter: The expression that selects rows.
+        filter: The condition that selects rows, as in `File.to_table`.
+        filters: Another name of `filter`, that of pandas.
         dtype_backend: "numpy" for pandas' default types, where integers with NULL become floats; "pyarrow" for exactly
             the types of the file; "numpy_nullable" for pandas' own nullable types.
         options: As in `dataset`.
@@ -55,7 +58,8 @@ def read_pandas(
     rows = source if isinstance(source, Dataset) else dataset(source, **options)
     if columns is not None:
         columns = [*columns, *(name for name in _index_columns(rows.schema) if name not in columns)]
-    frame: pd.DataFrame = rows.to_table(columns, filter).to_pandas(types_mapper=_mapper(pandas, dtype_backend))
+    table = rows.to_table(columns, one_filter(filter, filters))
+    frame: pd.DataFrame = table.to_pandas(types_mapper=_mapper(pandas, dtype_backend))
     return frame
 
 

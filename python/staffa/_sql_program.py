@@ -37,6 +37,7 @@ Exit codes:
 
 def main(arguments: list[str]) -> int:
     """Runs the query; returns the exit code of the process."""
+    _open_closed_streams()
     given = _parser().parse_args(arguments)
     try:
         return _run(given)
@@ -54,6 +55,17 @@ def main(arguments: list[str]) -> int:
         return code
 
 
+def _open_closed_streams() -> None:
+    """Opens the standard streams that the caller closed (`>&-`), so that no other file takes their numbers."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, mode, closefd=False))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="staffa sql",
@@ -64,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("query", help="one or several statements; - reads them from the standard input")
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--csv", action="store_true", help="print the result as CSV")
-    shape.add_argument("--json", action="store_true", help="print the result as JSON lines")
+    shape.add_argument("--json", action="store_true", help="print the result as JSON lines, NaN and infinities as null")
     shape.add_argument("--explain", action="store_true", help="print the plan, with the columns that are read")
     shape.add_argument(
         "-o",
@@ -87,19 +99,21 @@ def _run(given: argparse.Namespace) -> int:
     try:
         if given.threads is not None:
             con.execute(f"SET threads = {given.threads}")
+        statements = [statement.query for statement in con.extract_statements(query)]
         if given.explain:
-            statements = len(con.extract_statements(query))
-            if statements != 1:
-                raise InvalidArgumentError(f"--explain takes one statement, found {statements}")
-            print(con.execute(f"EXPLAIN {query}").fetchall()[-1][1])
+            if len(statements) != 1:
+                raise InvalidArgumentError(f"--explain takes one statement, found {len(statements)}")
+            print(con.execute(f"EXPLAIN {statements[0]}").fetchall()[-1][1])
             return 0
-        relation = con.sql(query)
+        for statement in statements[:-1]:
+            con.execute(statement)
+        relation = con.sql(_without_end(statements[-1])) if statements else None
         if relation is None:
             return 0
         if given.output:
             return _write(relation, given.output, given.force)
         if given.csv or given.json:
-            relation.create_view("staffa_result")
+            (_finite(relation) if given.json else relation).create_view("staffa_result")
             _print(con, "FORMAT json" if given.json else "FORMAT csv, HEADER")
         else:
             print(relation)
@@ -109,13 +123,66 @@ def _run(given: argparse.Namespace) -> int:
         con.close()
 
 
-_ENDINGS = {".staffa", ".parquet", ".pq", ".csv", ".tsv", ".jsonl", ".ndjson", ".json"}
-_ENDINGS |= {".arrow", ".feather", ".ipc", ".arrows", ".stream"}
+def _without_end(statement: str) -> str:
+    """A statement without its semicolon and the comments behind it, which DuckDB's relations do not take."""
+    from staffa import duckdb
+
+    engine = duckdb._duckdb()
+    text = statement.encode()
+    end = len(text)
+    for start, kind in reversed(engine.tokenize(statement)):
+        if kind != engine.token_type.comment and text[start : start + 1] != b";":
+            break
+        end = start
+    return text[:end].decode()
+
+
+def _finite(relation: Any) -> Any:
+    """The result with NULL in place of NaN and infinities, which JSON does not have."""
+    columns = []
+    for name, kind in zip(relation.columns, relation.types, strict=True):
+        quoted = '"' + name.replace('"', '""') + '"'
+        columns.append(f"{_finite_value(quoted, kind, 0)} AS {quoted}")
+    changes = any("isfinite(" in column for column in columns)
+    return relation.project(", ".join(columns)) if changes else relation
+
+
+def _finite_value(value: str, kind: Any, depth: int) -> str:
+    """The SQL expression of a value of this type without NaN and infinities."""
+    if kind.id in ("float", "double"):
+        return f"CASE WHEN isfinite({value}) THEN {value} END"
+    if kind.id not in ("list", "array", "struct", "map"):
+        return value
+    item = f"x{depth}"
+    children = dict(kind.children)
+    if kind.id == "struct":
+        parts = []
+        for name, child in children.items():
+            quoted = '"' + name.replace('"', '""') + '"'
+            parts.append(f"{quoted} := {_finite_value(f'{value}.{quoted}', child, depth + 1)}")
+        result = f"CASE WHEN {value} IS NOT NULL THEN struct_pack({', '.join(parts)}) END"
+    elif kind.id == "map":
+        inner = _finite_value(f"{item}.value", children["value"], depth + 1)
+        entries = f"list_transform(map_entries({value}), lambda {item}: struct_pack(k := {item}.key, v := {inner}))"
+        result = f"map_from_entries({entries})"
+    else:
+        inner = _finite_value(item, children["child"], depth + 1)
+        result = f"list_transform({value}, lambda {item}: {inner})"
+    return result if "isfinite(" in result else value
+
+
+_TEXT = {".csv", ".tsv", ".jsonl", ".ndjson", ".json"}
+_ENDINGS = {*_TEXT, ".staffa", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".arrows", ".stream"}
+_COMPRESSED = {".gz", ".zst", ".bz2"}
 
 
 def _check_output(path: Path, force: bool) -> None:
     """Refuses an output before the query runs."""
-    if path.suffix.lower() not in _ENDINGS:
+    ending = path.suffix.lower()
+    if ending in _COMPRESSED:
+        ending = Path(path.stem).suffix.lower()
+        ending = ending if ending in _TEXT else ""
+    if ending not in _ENDINGS:
         raise InvalidArgumentError(
             f"{path}: the file ending names no format; use .staffa, .parquet, .csv, .jsonl or .arrow"
         )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import uuid
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 #: The rows that may wait in memory: each open file holds those of its next row group, at most so many bytes.
 _ROW_GROUP_BYTES = 128 << 20
 _WAITING_BYTES = 2 << 30
+_INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 #: Rows that are sorted into partitions at once.
 _GROUPED_ROWS = 1 << 17
 
@@ -61,6 +64,9 @@ def write_dataset(
     longest is finished, and later rows of its partition go to another file.
 
     After an exception, Ctrl-C among them, no new file is left, and the files that were there before stay.
+
+    A reader takes the values of a partition column for integers if all look so: texts such as "007" are read as text
+    only with a schema, `dataset(folder, partitioning=pa.schema([("code", pa.string())]))`. A warning says so.
 
     Args:
         data: As in `write_table`.
@@ -104,9 +110,27 @@ def write_dataset(
             for values, rows in _partitions(batch, keys):
                 files.write(values, rows.select(stored.names))
         summary = files.finish()
+        written = list(files.partitions)
     for path in before if existing == "overwrite" else ():
         path.unlink(missing_ok=True)
+    _warn_of_numbers(batches.schema, keys, written)
     return summary
+
+
+def _warn_of_numbers(schema: pa.Schema, keys: list[str], partitions: list[tuple[str, ...]]) -> None:
+    """Says which columns of text a reader of the folder takes for integers."""
+    for at, name in enumerate(keys):
+        data_type = schema.field(name).type
+        if pa.types.is_dictionary(data_type):
+            data_type = data_type.value_type
+        texts = {unquote(folders[at].partition("=")[2]) for folders in partitions if folders} - {NULL_KEY}
+        if texts and pa.types.is_integer(data_type) is False and all(_INTEGER.fullmatch(text) for text in texts):
+            example = f'partitioning=pa.schema([("{name}", pa.string())])'
+            warnings.warn(
+                f"the texts of the partition column {name!r} look like integers, and are read as such unless "
+                f"staffa.dataset is given {example}",
+                stacklevel=3,
+            )
 
 
 def _key_columns(schema: pa.Schema, partition_by: Any) -> list[str]:
@@ -185,6 +209,8 @@ class _Folder:
     open: OrderedDict[tuple[str, ...], _Open] = field(default_factory=OrderedDict)
     made: list[Path] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
+    #: The folders that were written, with the values of the partition columns in their names.
+    partitions: dict[tuple[str, ...], None] = field(default_factory=dict)
     rows: int = 0
     file_bytes: int = 0
     #: Another name in each call: files of several calls may stand in a folder.
@@ -220,6 +246,7 @@ class _Folder:
             missing.mkdir(exist_ok=True)
             self.made.append(missing)
         path = folder / f"part-{self.token}-{len(self.files) + len(self.open)}.staffa"
+        self.partitions[values] = None
         self.open[values] = _Open(Writer(path, self.schema, **self.options))
         return self.open[values]
 

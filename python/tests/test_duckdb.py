@@ -322,7 +322,11 @@ def test_copy_writes_what_it_is_given(con: duckdb.DuckDBPyConnection, both: tupl
     assert equal(ours, theirs)
     assert con.execute(f"DESCRIBE FROM '{path}'").fetchall() == con.execute(f"DESCRIBE FROM '{both[1]}'").fetchall()
     staffa.open(path).verify()
-    con.execute(f"COPY (SELECT 42 AS a, 'x' AS b) TO '{path}' (FORMAT staffa, PROFILE small, ROW_GROUP_SIZE 1000)")
+    with pytest.raises(duckdb.InvalidInputException, match="expected a number from 1, found 0"):
+        con.execute(f"COPY (SELECT 42 AS a) TO '{path}' (FORMAT staffa, ROW_GROUP_ROWS 0)")
+    con.execute(f"COPY (SELECT 42 AS a FROM range(5000)) TO '{path}' (FORMAT staffa, ROW_GROUP_ROWS 2000)")
+    assert staffa.open(path).num_row_groups == 3
+    con.execute(f"COPY (SELECT 42 AS a, 'x' AS b) TO '{path}' (FORMAT staffa, PROFILE small)")
     assert staffa.read_table(path).to_pylist() == [{"a": 42, "b": "x"}]
     wrong = {"PROFILE tiny": "tiny", "NONSENSE 1": "nonsense|NONSENSE"}
     for option, message in wrong.items():

@@ -118,3 +118,73 @@ def test_wrong_filters(filter: Any, message: str, path: Path) -> None:
     for way in ("file", "dataset"):
         with pytest.raises(staffa.InvalidArgumentError, match=message):
             WAYS[way](path, filter)
+
+
+NESTED = pa.table(
+    {
+        "i": [1, 2, 3, 4],
+        "st": pa.array([{"a": 1, "in": {"b": "x"}}, None, {"a": 5, "in": None}, {"a": 7, "in": {"b": "y"}}]),
+        "st.a": [9, 0, 0, 0],
+        "x.y": pa.array([{"z": 1}, {"z": 2}, None, {"z": 2}]),
+    }
+)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("filter", "expected"),
+    [
+        # A column of that name goes first; quotes say otherwise.
+        ("st.a > 3", [1]),
+        ('"st"."a" > 3', [3, 4]),
+        ("st.in.b = 'y'", [4]),
+        ("st.in.b is null", [2, 3]),
+        ("x.y.z = 2 and i > 2", [4]),
+        ("st.in.b in ('x', 'y')", [1, 4]),
+        ([("st.in.b", "==", "x")], [1]),
+    ],
+)
+def test_fields_of_structs(way: str, filter: Any, expected: list[int], path: Path) -> None:
+    staffa.write_table(NESTED, path)
+    assert WAYS[way](path, filter)["i"].to_pylist() == expected
+
+
+def test_unknown_fields_are_named(path: Path) -> None:
+    staffa.write_table(NESTED, path)
+    for filter, message in {
+        "st.nope = 1": "unknown field 'nope' of column 'st.nope'; there are 'a', 'in'",
+        "i.a = 1": "a field 'a' of a value of type int64, a struct expected",
+    }.items():
+        for way in ("file", "dataset"):
+            with pytest.raises(staffa.InvalidArgumentError, match=message):
+                WAYS[way](path, filter)
+
+
+def test_filters_is_another_name_everywhere(path: Path) -> None:
+    staffa.write_table(TABLE, path)
+    rows = [("i", ">", 3)]
+    file, dataset = staffa.open(path), staffa.dataset(path)
+    numbers = [
+        file.to_table(filters=rows).num_rows,
+        file.scan(filters=rows).read_all().num_rows,
+        sum(batch.num_rows for batch in file.iter_batches(filters=rows)),
+        sum(batch.num_rows for batch in file.to_batches(filters=rows)),
+        file.head(filters=rows).num_rows,
+        file.count_rows(filters=rows),
+        len(file.to_pandas(filters=rows)),
+        file.to_polars(filters=rows).height,
+        file.aggregate({"i": "rows"}, filters=rows)["i"]["rows"].as_py(),
+        dataset.to_table(filters=rows).num_rows,
+        dataset.scanner(filters=rows).count_rows(),
+        dataset.head(5, filters=rows).num_rows,
+        dataset.count_rows(filters=rows),
+        sum(batch.num_rows for batch in dataset.to_batches(filters=rows)),
+        dataset.to_reader(filters=rows).read_all().num_rows,
+        dataset.take([0, 1], filters=rows).num_rows,
+        staffa.read_table(path, filters=rows).num_rows,
+        staffa.read_pandas(path, filters=rows).shape[0],
+    ]
+    assert numbers == [2] * len(numbers)
+    for both in (file.head, dataset.count_rows, file.to_table):
+        with pytest.raises(staffa.InvalidArgumentError, match="two names of one argument"):
+            both(filter="i = 1", filters=rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -133,3 +135,48 @@ def test_the_examples_of_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         exec(compile(example.split("```")[0], "python/README.md", "exec"), names)
     assert staffa.open("sorted.staffa").num_rows == 3
     names["con"].close()
+
+
+def run_sql(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "staffa", "sql", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def test_comments_and_several_statements() -> None:
+    for query in (
+        "select 1 as a; -- one",
+        "select 1 as a /* ; */; /* two */ ;",
+        "create table t as select 1 as a; from t;",
+    ):
+        done = run_sql("--csv", query)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "a\n1\n", "")
+    quoted = run_sql("--csv", "select 'ü; -- x' as a; -- ü")
+    assert quoted.stdout == "a\nü; -- x\n"
+    assert "1" in run_sql("--explain", "select 1; -- plan").stdout
+
+
+def test_json_has_no_nan() -> None:
+    values = "'nan'::double a, [1.5, 'inf'::double] b, {'x': '-inf'::float} c, map {'k': 'nan'::double} d, 2.5 e"
+    done = run_sql("--json", f"select {values}")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout, parse_constant=pytest.fail) == {
+        "a": None,
+        "b": [1.5, None],
+        "c": {"x": None},
+        "d": {"k": None},
+        "e": 2.5,
+    }
+
+
+def test_results_are_written_compressed(tmp_path: Path) -> None:
+    done = run_sql("select 1 as a", "-o", str(tmp_path / "a.csv.gz"))
+    assert done.returncode == 0, done.stderr
+    assert gzip.decompress((tmp_path / "a.csv.gz").read_bytes()) == b"a\n1\n"
+    assert run_sql("select 1 as a", "-o", str(tmp_path / "a.parquet.gz")).returncode == 2
+
+
+def test_a_closed_output_is_no_mistake() -> None:
+    command = f'"{sys.executable}" -m staffa sql "select 1"'
+    for closed in (">&-", ">&- 2>&-", "--csv >&-", "<&-"):
+        done = subprocess.run(f"{command} {closed}", shell=True, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, ""), closed

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pytest
 
@@ -240,3 +241,41 @@ def test_wrong_options_of_a_folder(options: dict[str, Any], message: str, tmp_pa
     with pytest.raises(staffa.InvalidArgumentError, match=message):
         staffa.write_dataset(ROWS, tmp_path / "d", **options)
     assert names(tmp_path) == []
+
+
+def test_partition_columns_of_text_that_look_like_numbers_are_said(tmp_path: Path) -> None:
+    table = pa.table({"code": ["007", "12", None], "x": [1, 2, 3]})
+    with pytest.warns(UserWarning, match="partition column 'code' look like integers") as said:
+        staffa.write_dataset(table, tmp_path / "d", partition_by=["code"])
+    assert 'partitioning=pa.schema([("code", pa.string())])' in str(said[0].message)
+    back = staffa.dataset(tmp_path / "d", partitioning=pa.schema([("code", pa.string())])).to_table()
+    assert back.sort_by("x")["code"].to_pylist() == table["code"].to_pylist()
+    # One that does not look so says nothing.
+    staffa.write_dataset(pa.table({"code": ["007", "x"], "y": [1, 2]}), tmp_path / "e", partition_by=["code"])
+
+
+def test_text_that_utf_8_cannot_hold_is_an_argument(tmp_path: Path) -> None:
+    for metadata in ({"\ud800": "x"}, {"x": "\ud800"}):
+        with pytest.raises(staffa.InvalidArgumentError, match=r"UTF-8 can hold, found .*ud800"):
+            staffa.write_table(ROWS, tmp_path / "t.staffa", metadata=metadata)
+        with (
+            pytest.raises(staffa.InvalidArgumentError, match="UTF-8 can hold"),
+            staffa.Writer(tmp_path / "t.staffa", ROWS.schema) as writer,
+        ):
+            writer.close(metadata=metadata)
+    assert not list(tmp_path.iterdir())
+
+
+def test_means(tmp_path: Path) -> None:
+    table = pa.table({"a": [1, 2, None], "s": ["x", "y", "z"], "d": pa.array([1, 2, None], pa.duration("s"))})
+    staffa.write_table(table, tmp_path / "t.staffa")
+    file = staffa.open(tmp_path / "t.staffa")
+    found = file.aggregate({"a": ["mean", "count"], "d": "mean"})
+    assert found["a"]["mean"].as_py() == 1.5 and found["a"]["count"].as_py() == 2
+    assert found["d"]["mean"].as_py() == 1.5
+    assert file.aggregate({"a": "mean"}, filter="a = 7")["a"]["mean"].as_py() is None
+    assert file.aggregate({"a": "mean"}, filter=pc.add(pc.field("a"), 1) > 2)["a"]["mean"].as_py() == 2
+    with pytest.raises(staffa.InvalidArgumentError, match="has no mean: a type of numbers"):
+        file.aggregate({"s": "mean"})
+    with pytest.raises(staffa.InvalidArgumentError, match="sum, mean, distinct"):
+        file.aggregate({"a": "median"})

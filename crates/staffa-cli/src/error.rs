@@ -35,7 +35,7 @@ pub(crate) enum Exit {
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0  success
-  1  bad data: corrupt, truncated, or it does not parse
+  1  bad data: corrupt, truncated, it does not parse, or its type or order rules it out
   2  usage error: an unknown option, column or encoding, a filter that does not parse
   3  system error: no such file, no space, the output exists already
   4  not supported: a type, a newer format version, or a size beyond the limits
@@ -147,6 +147,8 @@ impl Failure {
             | ArrowError::InvalidArgumentError(what) => (Exit::Data, what.clone()),
             other => (Exit::Data, other.to_string()),
         };
+        // What follows is for the authors of the reader.
+        let what = what.split(", error_trace:").next().unwrap_or(&what);
         let exit = if what.contains("not supported") {
             Exit::Unsupported
         } else {
@@ -237,6 +239,10 @@ impl From<serde_json::Error> for Failure {
 /// The message of a system error without its number, which means nothing to most readers.
 fn system_message(error: &io::Error) -> String {
     let text = error.to_string();
+    // What a reader says that needs more bytes than there are.
+    if text == "failed to fill whole buffer" {
+        return "the data ends too early".into();
+    }
     let text = text
         .split_once(" (os error")
         .map_or(text.as_str(), |(text, _)| text);

@@ -240,9 +240,17 @@ fn set(options: &mut WriteOptions, name: &str, value: &Value) -> Result<()> {
     match name.to_ascii_lowercase().as_str() {
         "profile" => options.profile = text.to_ascii_lowercase().parse().map_err(of_text)?,
         "access" => options.access = text.to_ascii_lowercase().parse().map_err(of_text)?,
-        "row_group_size" | "row_group_rows" => options.row_group_rows = number()?,
+        // DuckDB takes `row_group_size` for its own batches, and hands it to no function.
+        "row_group_rows" => {
+            options.row_group_rows = number()?;
+            if options.row_group_rows == 0 {
+                return Err(Error::invalid_input(format!(
+                    "{name}: expected a number from 1, found 0"
+                )));
+            }
+        }
         _ => {
-            let known = "profile, access, row_group_size";
+            let known = "profile, access, row_group_rows";
             return Err(Error::invalid_input(format!(
                 "COPY to staffa has no option {name:?}; the options are {known}"
             )));

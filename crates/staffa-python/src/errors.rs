@@ -106,7 +106,9 @@ pub(crate) fn exception(py: Python<'_>, error: Error) -> PyErr {
         Error::Truncated { place, .. } => new(py, "TruncatedError", &message, Some(&place)),
         Error::Unsupported { place, .. } => new(py, "UnsupportedError", &message, Some(&place)),
         Error::Limit { place, .. } => new(py, "LimitError", &message, Some(&place)),
-        Error::InvalidArgument(_) => new(py, "InvalidArgumentError", &message, None),
+        Error::InvalidArgument(_) | Error::InvalidValue(_) => {
+            new(py, "InvalidArgumentError", &message, None)
+        }
         Error::Internal { place, .. } => new(py, "InternalError", &message, Some(&place)),
         Error::Io { path, source } => os_error(path.as_deref(), &source, message),
         _ => new(py, "StaffaError", &message, None),

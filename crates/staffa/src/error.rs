@@ -101,6 +101,9 @@ pub enum Error {
     /// A request that makes no sense for this table: an unknown column, a row out of range.
     #[error("{0}")]
     InvalidArgument(String),
+    /// Rows given to a writer that their types or the declared order rule out.
+    #[error("{0}")]
+    InvalidValue(String),
     /// The caller set [`Cancel`](crate::Cancel).
     #[error("cancelled")]
     Cancelled,

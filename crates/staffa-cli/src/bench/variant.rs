@@ -14,6 +14,7 @@ use staffa::Profile;
 
 use super::table::TableInMemory;
 use crate::error::{Failure, Result};
+use crate::formats::is_of_no_width;
 use crate::terminal::interrupt;
 
 /// A file format and its settings.
@@ -93,6 +94,14 @@ pub(crate) fn parquet_writer<W: Write + Send>(
     schema: &SchemaRef,
     compression: Compression,
 ) -> Result<ArrowWriter<W>, ParquetError> {
+    // The writer panics on it.
+    let mut fields = schema.fields().iter();
+    if let Some(field) = fields.find(|field| is_of_no_width(field.data_type())) {
+        let (column, data_type) = (field.name(), field.data_type());
+        return Err(ParquetError::NYI(format!(
+            "Parquet cannot hold column {column:?} of type {data_type}"
+        )));
+    }
     let properties = WriterProperties::builder()
         .set_compression(compression)
         .build();

@@ -1,8 +1,8 @@
 //! Any table as a Staffa file, for commands that look into one.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, discover};
 use crate::error::{Failure, Result};
 use crate::files::STANDARD;
 use crate::files::output::temporary_folder;
@@ -19,20 +19,22 @@ pub(super) struct AsStaffa {
     _folder: Option<tempfile::TempDir>,
 }
 
-/// Opens a Staffa file; writes a temporary one of another table.
+/// Opens a Staffa file; writes a temporary one of another table, or of several files.
 pub(super) fn open(path: &Path, read: &ReadOptions, quiet: bool) -> Result<AsStaffa> {
-    let format = match Format::of(path, read.from, "--from") {
+    let found = discover(&[path.to_path_buf()], read)?;
+    let first = found.first().map_or(path, PathBuf::as_path);
+    let format = match Format::of(first, read.from, "--from") {
         Ok(format) if path != Path::new(STANDARD) => format,
         _ => Format::Staffa,
     };
-    if format == Format::Staffa {
+    if format == Format::Staffa && found.len() == 1 {
         return Ok(AsStaffa {
-            file: super::open_staffa(path)?,
+            file: super::open_staffa(first)?,
             made_of: None,
             _folder: None,
         });
     }
-    let dataset = Dataset::open(&[path.to_path_buf()], read)?;
+    let dataset = Dataset::open(&found, read)?;
     let bytes = dataset.bytes.unwrap_or(0);
     // The program ends by the signal only after the temporary file is gone.
     interrupt::catch();

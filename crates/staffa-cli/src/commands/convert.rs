@@ -5,13 +5,14 @@ use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use super::target::Target;
 use super::write_batches;
 use super::write_options::StaffaOptions;
 use crate::dataset::{Dataset, discover};
 use crate::error::{Failure, Result};
-use crate::files::output::{Output, is_stream, refuse_existing};
+use crate::files::output::{is_stream, refuse_existing};
 use crate::formats::scan::{ScanOptions, SelectOptions};
-use crate::formats::{self, CsvDialect, Format, ReadOptions};
+use crate::formats::{Format, ReadOptions};
 use crate::terminal::progress::{Progress, duration};
 use crate::terminal::{interrupt, text};
 
@@ -26,6 +27,7 @@ Formats, by file ending:
   .jsonl .ndjson .json   JSON lines, one object per line
   .arrow .feather .ipc   Arrow IPC file
   .arrows                Arrow IPC stream
+CSV and JSON lines may end in .gz, .zst or .bz2 as well.
 
 Examples:
   staffa convert trips.parquet trips.staffa
@@ -75,7 +77,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if to != Format::Staffa {
         args.staffa.refuse_for(to)?;
     }
-    refuse_compressed(output)?;
     refuse_existing(output, args.force)?;
     refuse_same_log(args.read.skip_bad_rows.as_deref(), output)?;
     let read = &args.read;
@@ -88,13 +89,17 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let dataset = Dataset::open(&paths, read)?;
     let input_bytes = dataset.bytes;
     let progress = Progress::new(input_bytes, args.quiet);
+    let carried = dataset.carried.clone();
     let (schema, batches) = dataset.scan(&options, &progress.meter())?;
-    let mut sink = if to == Format::Staffa {
-        formats::create_staffa(output, &schema, args.staffa.to_write_options(args.force))?
-    } else {
-        let csv = CsvDialect::of_output(output, &args.read);
-        formats::create(to, Output::create(output, args.force)?, &schema, &csv)?
+    let target = Target {
+        to,
+        staffa: &args.staffa,
+        read: &args.read,
+        replace: args.force,
+        carried: &carried,
     };
+    let mut sink = target.create(output, &schema)?;
+    target.note_losses(&schema);
     let rows = write_batches(batches, sink.as_mut(), &progress)?;
     let bytes = sink.finish()?;
     progress.finish();
@@ -113,24 +118,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         );
     }
     Ok(())
-}
-
-/// Refuses `t.csv.gz`: text is compressed on its way in, not on its way out.
-fn refuse_compressed(output: &Path) -> Result<()> {
-    let ending = output
-        .extension()
-        .map(|ending| ending.to_string_lossy().to_lowercase());
-    let program = match ending.as_deref() {
-        Some("gz") => "gzip",
-        Some("zst") => "zstd",
-        Some("bz2") => "bzip2",
-        _ => return Ok(()),
-    };
-    Err(Failure::unsupported(format!(
-        "{}: compressed text is not written; pass it on, as in `staffa convert t.staffa - --to csv | {program} > t.csv.{}`",
-        output.display(),
-        ending.unwrap_or_default()
-    )))
 }
 
 /// Refuses an output that is also the file of bad rows.

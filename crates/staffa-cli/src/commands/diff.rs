@@ -12,7 +12,7 @@ use crate::dataset::Dataset;
 use crate::error::{Exit, Failure, Result};
 use crate::formats::ReadOptions;
 use crate::formats::scan::{Batches, ScanOptions, SelectOptions};
-use crate::formats::text_values::as_text_values;
+use crate::formats::text_values::{as_text_values, check_zone};
 use crate::print::{print_json, standard_output};
 use crate::terminal::progress::Meter;
 use crate::terminal::text::{counted, number, printable, shortened};
@@ -196,8 +196,8 @@ impl Comparison {
                     self.shown.push(Difference {
                         row: self.rows[0] + *row as u64,
                         column: name.clone(),
-                        ours: shown(a, *row)?,
-                        theirs: shown(b, *row)?,
+                        ours: shown(name, a, *row)?,
+                        theirs: shown(name, b, *row)?,
                     });
                 }
             }
@@ -243,8 +243,9 @@ fn differing_rows(a: &ArrayRef, b: &ArrayRef, first: usize, out: &mut Vec<usize>
     );
 }
 
-fn shown(array: &ArrayRef, row: usize) -> Result<String> {
+fn shown(column: &str, array: &ArrayRef, row: usize) -> Result<String> {
     let fail = |error| Failure::arrow("diff", &error);
+    check_zone(column, array.data_type())?;
     let one = as_text_values(&array.slice(row, 1)).map_err(fail)?;
     let options = FormatOptions::new()
         .with_null("NULL")

@@ -15,6 +15,8 @@ use crate::terminal::text::{bytes, counted, grid, number, printable, ratio, shor
 
 /// Widest minimum or maximum.
 const BOUND_WIDTH: usize = 24;
+/// Shortest text of a bound that may be cut off, within a character or not.
+const CUT_BYTES: usize = 12;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -112,7 +114,7 @@ fn columns(out: &mut dyn Write, file: &File, inspection: &Inspection) -> Result<
     ];
     let mut rows = vec![header.map(String::from).to_vec()];
     for leaf in &inspection.columns {
-        rows.push(vec![
+        let mut row = vec![
             printable(&leaf.path),
             printable(&leaf_type(file, leaf)),
             number(leaf.values),
@@ -125,9 +127,9 @@ fn columns(out: &mut dyn Write, file: &File, inspection: &Inspection) -> Result<
                 .to_string(),
             bytes(leaf.bytes),
             ratio(leaf.decoded_bytes, leaf.bytes),
-            bound(leaf.min.as_deref()),
-            bound(leaf.max.as_deref()),
-        ]);
+        ];
+        row.extend(bounds(leaf, leaf.min.as_deref(), leaf.max.as_deref()));
+        rows.push(row);
     }
     writeln!(out)?;
     Ok(grid(
@@ -154,7 +156,7 @@ fn chunks(out: &mut dyn Write, leaf: &LeafInfo, blocks: bool) -> Result<()> {
             String::new(),
         ]);
         if blocks {
-            rows.extend(chunk_parts(chunk));
+            rows.extend(chunk_parts(leaf, chunk));
         }
     }
     let align = [Left, Right, Right, Right, Right, Left, Left];
@@ -162,7 +164,7 @@ fn chunks(out: &mut dyn Write, leaf: &LeafInfo, blocks: bool) -> Result<()> {
 }
 
 /// The rows of the shared dictionaries and blocks of a chunk.
-fn chunk_parts(chunk: &ChunkInfo) -> Vec<Vec<String>> {
+fn chunk_parts(leaf: &LeafInfo, chunk: &ChunkInfo) -> Vec<Vec<String>> {
     let dictionaries = chunk.shared_parts.iter().enumerate().map(|(index, part)| {
         let mut row = vec![
             format!("  shared dictionary {index}"),
@@ -173,19 +175,29 @@ fn chunk_parts(chunk: &ChunkInfo) -> Vec<Vec<String>> {
         row
     });
     let blocks = chunk.blocks.iter().enumerate().map(|(index, block)| {
-        vec![
+        let mut row = vec![
             format!("  block {index}"),
             number(block.offset),
             bytes(block.bytes),
             number(block.values),
             number(block.nulls),
-            bound(block.min.as_deref()),
-            bound(block.max.as_deref()),
-        ]
+        ];
+        row.extend(bounds(leaf, block.min.as_deref(), block.max.as_deref()));
+        row
     });
     dictionaries.chain(blocks).collect()
 }
 
-fn bound(value: Option<&str>) -> String {
-    value.map_or("-".into(), |text| shortened(&printable(text), BOUND_WIDTH))
+/// The smallest and the largest value. Of strings the file has at most 16 bytes, the smallest cut off,
+/// the largest cut off and rounded up: bounds, and marked as such.
+fn bounds(leaf: &LeafInfo, min: Option<&str>, max: Option<&str>) -> [String; 2] {
+    let is_cut =
+        |text: &str| leaf.physical_type == "bytes" && text.len() >= CUT_BYTES && min != max;
+    let shown = |value: Option<&str>, mark: &str| {
+        value.map_or("-".into(), |text| {
+            let mark = if is_cut(text) { mark } else { "" };
+            shortened(&format!("{mark}{}", printable(text)), BOUND_WIDTH)
+        })
+    };
+    [shown(min, "≥ "), shown(max, "≤ ")]
 }

@@ -19,27 +19,37 @@ pub(crate) mod size;
 pub(crate) mod split;
 pub(crate) mod stats;
 pub(crate) mod tail;
+mod target;
 pub(crate) mod verify;
 mod why;
 mod write_options;
 
 use std::path::{Path, PathBuf};
 
+use crate::dataset::discover;
 use crate::error::{Failure, Result};
 use crate::files::STANDARD;
-use crate::formats::Sink;
 use crate::formats::scan::{Batches, find_column};
+use crate::formats::{ReadOptions, Sink};
 use crate::terminal::interrupt;
 use crate::terminal::progress::Progress;
 use crate::terminal::text::counted;
 
-/// Opens a Staffa file.
+/// Opens a Staffa file: a path, or a folder or a wildcard that names one.
 fn open_staffa(path: &Path) -> Result<staffa::File> {
     if path == Path::new(STANDARD) {
         return Err(Failure::usage(
             "this command needs a file, not the standard input",
         ));
     }
+    let found = discover(&[path.to_path_buf()], &ReadOptions::default())?;
+    let [path] = found.as_slice() else {
+        return Err(Failure::usage(format!(
+            "{}: {} files, and this command takes one; `staffa merge` makes one of them",
+            path.display(),
+            found.len()
+        )));
+    };
     staffa::File::open(path).map_err(|error| Failure::staffa(path, error))
 }
 

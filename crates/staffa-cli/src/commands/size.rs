@@ -9,7 +9,7 @@ use staffa::{File, Inspection};
 
 use super::as_staffa;
 use crate::error::{Failure, Result};
-use crate::formats::ReadOptions;
+use crate::formats::{Format, ReadOptions};
 use crate::print::{print_json, standard_output};
 use crate::terminal::text::Align::{Left, Right};
 use crate::terminal::text::{bar, bytes, counted, grid, percent, printable, ratio, smaller};
@@ -22,7 +22,8 @@ const BAR: usize = 24;
     after_help = "Examples:\n  staffa size trips.staffa\n  staffa size trips.parquet\n  staffa size trips.staffa --json | jq '.columns[0]'"
 )]
 pub(crate) struct Args {
-    /// A Staffa file, or any other that `convert` reads: it is measured as Staffa
+    /// A Staffa file, or any other that `convert` reads, folders and wildcards allowed: it is
+    /// measured as Staffa
     file: PathBuf,
     /// Print JSON
     #[arg(long)]
@@ -48,12 +49,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     let mut out = standard_output();
     if let Some((format, original)) = opened.made_of {
+        let (what, as_staffa) = match format {
+            Format::Staffa => ("in several Staffa files".to_owned(), "in one"),
+            other => (format!("as {}", other.name()), "as Staffa"),
+        };
         writeln!(
             out,
-            "{}: {} as {}, {} as Staffa ({})\n",
+            "{}: {} {what}, {} {as_staffa} ({})\n",
             args.file.display(),
             bytes(original),
-            format.name(),
             bytes(inspection.file_bytes),
             smaller(original, inspection.file_bytes)
         )?;

@@ -1,24 +1,28 @@
 //! `split`: one table into several files, by rows or by the values of a column.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fmt::Write;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch, UInt64Array};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 use arrow_select::take::take_record_batch;
 
+use super::target::Target;
 use super::write_options::StaffaOptions;
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, NULL, is_integer};
 use crate::error::{Failure, Result};
-use crate::files::output::{Output, refuse_existing};
+use crate::files::compression::Compression;
+use crate::files::staged::StagedFiles;
 use crate::formats::scan::{ScanOptions, SelectOptions, find_column};
-use crate::formats::{self, CsvDialect, Format, ReadOptions, Sink};
-use crate::terminal::interrupt;
+use crate::formats::text_values::{as_text_values, check_zone};
+use crate::formats::{Format, ReadOptions, Sink};
 use crate::terminal::progress::Progress;
+use crate::terminal::text::quoted_name;
+use crate::terminal::{interrupt, note};
 
 /// Files that are written at once: they appear together.
 const MAX_FILES: usize = 1000;
@@ -70,51 +74,72 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     interrupt::catch();
     let dataset = Dataset::open(std::slice::from_ref(&args.input), &args.read)?;
     let progress = Progress::new(dataset.bytes, args.quiet);
+    let mut carried = dataset.carried.clone();
+    if let Some(column) = &args.by {
+        carried.without_constant(column);
+    }
     let (schema, batches) = dataset.scan(&options, &progress.meter())?;
+    let target = Target {
+        to,
+        staffa: &args.staffa,
+        read: &args.read,
+        replace: args.force,
+        carried: &carried,
+    };
     let mut files = match &args.by {
-        Some(column) => Files::by_column(args, to, &schema, find_column(&schema, column)?)?,
-        None => Files::by_rows(args, to, schema.clone()),
+        Some(column) => Files::by_column(args, target, &schema, find_column(&schema, column)?)?,
+        None => Files::by_rows(args, target, schema.clone())?,
     };
     let mut rows = 0;
     for batch in batches {
         let batch = batch?;
-        files.add(&batch)?;
+        files.add(&batch).map_err(|failure| files.named(&failure))?;
         rows += batch.num_rows() as u64;
         progress.batch(&batch, rows, false);
         interrupt::check()?;
     }
+    progress.finish();
     files.finish()
 }
 
 /// The files that are being written. They appear together: of an error none is left.
 struct Files<'a> {
     args: &'a Args,
-    format: Format,
+    target: Target<'a>,
     /// The schema of the files.
     schema: SchemaRef,
     /// The column that decides, if one does.
     by: Option<usize>,
-    open: BTreeMap<String, Box<dyn Sink>>,
-    /// After the files, so that theirs are empty when they are dropped unfinished.
-    folders: Folders,
-    /// Rows of the last file, if rows decide.
-    in_last: u64,
+    /// The files by their paths below the folder of the output.
+    open: BTreeMap<PathBuf, Box<dyn Sink>>,
+    /// Where they are written.
+    staged: StagedFiles,
+    /// The values of the column, if it has texts.
+    texts: BTreeSet<String>,
+    /// The last file and its rows, if rows decide.
+    last: Option<(PathBuf, u64)>,
 }
 
 impl<'a> Files<'a> {
-    fn by_rows(args: &'a Args, format: Format, schema: SchemaRef) -> Self {
-        Self {
+    fn by_rows(args: &'a Args, target: Target<'a>, schema: SchemaRef) -> Result<Self> {
+        Ok(Self {
             args,
-            format,
+            staged: StagedFiles::beside(&args.output, target.replace)?,
+            target,
             schema,
             by: None,
             open: BTreeMap::new(),
-            folders: Folders::default(),
-            in_last: 0,
-        }
+            texts: BTreeSet::new(),
+            last: None,
+        })
     }
 
-    fn by_column(args: &'a Args, format: Format, schema: &SchemaRef, by: usize) -> Result<Self> {
+    fn by_column(
+        args: &'a Args,
+        target: Target<'a>,
+        schema: &SchemaRef,
+        by: usize,
+    ) -> Result<Self> {
         let kept: Vec<usize> = (0..schema.fields().len()).filter(|at| *at != by).collect();
         if kept.is_empty() {
             return Err(Failure::usage("--by: the table has no other column"));
@@ -122,7 +147,7 @@ impl<'a> Files<'a> {
         let schema = schema
             .project(&kept)
             .map_err(|error| Failure::arrow("--by", &error))?;
-        let mut files = Self::by_rows(args, format, Arc::new(schema));
+        let mut files = Self::by_rows(args, target, Arc::new(schema))?;
         files.by = Some(by);
         Ok(files)
     }
@@ -137,19 +162,17 @@ impl<'a> Files<'a> {
     fn add_by_rows(&mut self, mut batch: RecordBatch) -> Result<()> {
         let most = self.args.rows.unwrap_or(u64::MAX);
         while batch.num_rows() > 0 {
-            if self.open.is_empty() || self.in_last == most {
+            let last = self.last.take().filter(|(_, rows)| *rows < most);
+            let (path, before) = if let Some(last) = last {
+                last
+            } else {
                 self.check_count("--rows: the table", "parts")?;
-                let name = format!("{:05}", self.open.len() + 1);
-                let sink = self.create(&self.numbered(&name))?;
-                self.open.insert(name, sink);
-                self.in_last = 0;
-            }
-            let rows = usize::try_from(most - self.in_last).unwrap_or(usize::MAX);
+                (PathBuf::from(self.numbered(self.open.len() + 1)), 0)
+            };
+            let rows = usize::try_from(most - before).unwrap_or(usize::MAX);
             let rows = rows.min(batch.num_rows());
-            if let Some(mut last) = self.open.last_entry() {
-                last.get_mut().write(&batch.slice(0, rows))?;
-            }
-            self.in_last += rows as u64;
+            self.write(&path, &batch.slice(0, rows))?;
+            self.last = Some((path, before + rows as u64));
             batch = batch.slice(rows, batch.num_rows() - rows);
         }
         Ok(())
@@ -157,35 +180,51 @@ impl<'a> Files<'a> {
 
     fn add_by_column(&mut self, batch: &RecordBatch, by: usize) -> Result<()> {
         let fail = |error| Failure::arrow("--by", &error);
-        let column = batch.column(by);
+        let schema = batch.schema();
+        check_zone(schema.field(by).name(), schema.field(by).data_type())?;
+        let column = &as_text_values(batch.column(by)).map_err(fail)?;
         let options = FormatOptions::new();
         let formatter = ArrayFormatter::try_new(column, &options).map_err(fail)?;
         let nulls = column.logical_nulls();
-        let mut rows: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+        let mut rows: BTreeMap<Option<String>, Vec<u64>> = BTreeMap::new();
         for row in 0..batch.num_rows() {
             let value = if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
-                "__HIVE_DEFAULT_PARTITION__".to_owned()
+                None
             } else {
-                escaped(&formatter.value(row).try_to_string().map_err(fail)?)
+                Some(formatter.value(row).try_to_string().map_err(fail)?)
             };
             rows.entry(value).or_default().push(row as u64);
         }
         let kept: Vec<usize> = (0..batch.num_columns()).filter(|at| *at != by).collect();
         let others = batch.project(&kept).map_err(fail)?;
-        let name = escaped(batch.schema().field(by).name());
+        let name = escaped(schema.field(by).name());
+        let file = self.args.output.file_name().unwrap_or_default();
+        let is_text = is_text(schema.field(by).data_type());
         for (value, rows) in rows {
             let part = take_record_batch(&others, &UInt64Array::from(rows)).map_err(fail)?;
-            if !self.open.contains_key(&value) {
+            let folder = match &value {
+                Some(value) => escaped(value),
+                None => NULL.to_owned(),
+            };
+            let path = Path::new(&format!("{name}={folder}")).join(file);
+            if !self.open.contains_key(&path) {
                 self.check_count("--by: the column", "different values")?;
-                let path = self.in_folder(&format!("{name}={value}"))?;
-                let sink = self.create(&path)?;
-                self.open.insert(value.clone(), sink);
             }
-            if let Some(sink) = self.open.get_mut(&value) {
-                sink.write(&part)?;
-            }
+            self.write(&path, &part)?;
+            self.texts.extend(value.filter(|_| is_text));
         }
         Ok(())
+    }
+
+    /// Writes rows to a file, which the first ones start.
+    fn write(&mut self, path: &Path, rows: &RecordBatch) -> Result<()> {
+        if let Some(sink) = self.open.get_mut(path) {
+            return sink.write(rows);
+        }
+        let mut sink = self.target.create(&self.staged.add(path)?, &self.schema)?;
+        let written = sink.write(rows);
+        self.open.insert(path.to_owned(), sink);
+        written
     }
 
     /// Refuses one file more than may be open.
@@ -198,62 +237,98 @@ impl<'a> Files<'a> {
     }
 
     /// `part-00001.staffa` for `part.staffa`.
-    fn numbered(&self, number: &str) -> PathBuf {
-        let output = &self.args.output;
-        let stem = output.file_stem().unwrap_or_default().to_string_lossy();
-        let ending = output.extension().unwrap_or_default().to_string_lossy();
-        output.with_file_name(format!("{stem}-{number}.{ending}"))
+    fn numbered(&self, number: usize) -> String {
+        let (stem, ending) = self.stem_and_ending();
+        format!("{stem}-{number:05}.{ending}")
     }
 
-    /// The output in a folder beside it, which is created.
-    fn in_folder(&mut self, folder: &str) -> Result<PathBuf> {
-        let parent = self.args.output.parent().unwrap_or(Path::new(""));
-        let folder = parent.join(folder);
-        self.folders.create(&folder)?;
-        Ok(folder.join(self.args.output.file_name().unwrap_or_default()))
-    }
-
-    fn create(&self, path: &Path) -> Result<Box<dyn Sink>> {
-        refuse_existing(path, self.args.force)?;
-        if self.format == Format::Staffa {
-            let options = self.args.staffa.to_write_options(self.args.force);
-            return formats::create_staffa(path, &self.schema, options);
+    /// `part` and `csv.gz` of `part.csv.gz`.
+    fn stem_and_ending(&self) -> (String, String) {
+        let name = self.args.output.file_name().unwrap_or_default();
+        let name = Path::new(name);
+        let of = |path: &Path| {
+            let text =
+                |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+            (text(path.file_stem()), text(path.extension()))
+        };
+        let (stem, ending) = of(name);
+        if Compression::of(name).is_some() {
+            let (stem, inner) = of(Path::new(&stem));
+            return (stem, format!("{inner}.{ending}"));
         }
-        let csv = CsvDialect::of_output(path, &self.args.read);
-        let output = Output::create(path, self.args.force)?;
-        formats::create(self.format, output, &self.schema, &csv)
+        (stem, ending)
+    }
+
+    /// A failure that names files as they are to be called.
+    fn named(&self, failure: &Failure) -> Failure {
+        Failure {
+            exit: failure.exit,
+            message: self.staged.named(&failure.message),
+        }
     }
 
     fn finish(mut self) -> Result<()> {
         while let Some((_, sink)) = self.open.pop_first() {
-            sink.finish()?;
+            sink.finish().map_err(|failure| self.named(&failure))?;
             interrupt::check()?;
         }
-        Ok(())
+        self.staged.name_all()?;
+        self.target.note_losses(&self.schema);
+        self.note_integers();
+        self.note_older()
     }
-}
 
-/// Folders that were created; dropped, the empty ones are removed.
-#[derive(Default)]
-struct Folders(Vec<PathBuf>);
-
-impl Folders {
-    fn create(&mut self, folder: &Path) -> Result<()> {
-        let missing = folder.ancestors().take_while(|path| !path.exists());
-        let missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
-        fs::create_dir_all(folder)
-            .map_err(|error| Failure::io(&folder.display().to_string(), &error))?;
-        self.0.extend(missing.into_iter().rev());
-        Ok(())
-    }
-}
-
-impl Drop for Folders {
-    fn drop(&mut self) {
-        for folder in self.0.iter().rev() {
-            // A folder with files stays.
-            let _ = fs::remove_dir(folder);
+    /// Says that a reader of the folder takes texts for integers.
+    fn note_integers(&self) {
+        let column = self.args.by.as_deref().unwrap_or_default();
+        if !self.texts.is_empty() && self.texts.iter().all(|text| is_integer(text)) {
+            note(&format!(
+                "the texts of {column:?} look like integers, and are read as such without --text {}",
+                quoted_name(column)
+            ));
         }
+    }
+
+    /// Says which files of an earlier run are beside those of this one: a reader of the folder takes
+    /// them for parts of the table.
+    fn note_older(&self) -> Result<()> {
+        let older = if let Some(column) = &self.args.by {
+            let folders = self.staged.others(&|name| {
+                name.strip_prefix(&escaped(column))
+                    .is_some_and(|rest| rest.starts_with('='))
+            })?;
+            let file = self.args.output.file_name().unwrap_or_default();
+            let files = folders.into_iter().map(|folder| folder.join(file));
+            files.filter(|file| file.is_file()).collect::<Vec<_>>()
+        } else {
+            let (stem, ending) = self.stem_and_ending();
+            self.staged.others(&|name| {
+                let number = name.strip_prefix(&stem).and_then(|rest| {
+                    let rest = rest.strip_prefix('-')?.strip_suffix(&ending)?;
+                    rest.strip_suffix('.')
+                });
+                number.is_some_and(|number| number.len() == 5 && number.parse::<u32>().is_ok())
+            })?
+        };
+        if let Some(first) = older.first() {
+            let (first, more) = (first.display(), older.len() - 1);
+            let others = match more {
+                0 => " is".to_owned(),
+                1 => " and 1 other file are".to_owned(),
+                _ => format!(" and {more} other files are"),
+            };
+            note(&format!(
+                "{first}{others} still there from an earlier split, and no part of this table"
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_text(values),
+        other => other.is_string(),
     }
 }
 

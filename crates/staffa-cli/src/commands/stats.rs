@@ -18,7 +18,7 @@ use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
 use crate::formats::ReadOptions;
 use crate::formats::scan::{ScanOptions, SelectOptions};
-use crate::formats::text_values::as_text_values;
+use crate::formats::text_values::{as_text_values, check_zones};
 use crate::print::{print_json, standard_output};
 use crate::terminal::progress::Progress;
 use crate::terminal::text::Align::{Left, Right};
@@ -59,6 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let dataset = Dataset::open(&args.files, &args.read)?;
     let progress = Progress::new(dataset.bytes, false);
     let (schema, batches) = dataset.scan(&options, &progress.meter())?;
+    check_zones(&schema)?;
     let mut columns: Vec<Column> = schema
         .fields()
         .iter()

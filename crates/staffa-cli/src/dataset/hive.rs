@@ -9,15 +9,21 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use staffa::Predicate;
 
 use crate::error::{Failure, Result};
+use crate::formats::ReadOptions;
 use crate::formats::scan::{Batches, ScanOptions};
 
 /// NULL in the names of folders.
-const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
+pub(crate) const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// Whether a key is taken for an integer.
+pub(crate) fn is_integer(text: &str) -> bool {
+    text.parse::<i32>().is_ok()
+}
 
 /// The keys of the files that are still to be read.
 #[derive(Default)]
 pub(super) struct HiveKeys {
-    /// Integers if all values are, else text.
+    /// Integers if all values are, unless they are asked for as text; else text.
     fields: Vec<Field>,
     values: VecDeque<Vec<Option<String>>>,
 }
@@ -28,7 +34,7 @@ pub(super) struct FileKeys(Vec<ArrayRef>);
 impl HiveKeys {
     /// The keys of all folders of the paths. A column of the files is none, even if a folder has its
     /// name.
-    pub(super) fn of(paths: &[PathBuf], files: &Schema) -> Self {
+    pub(super) fn of(paths: &[PathBuf], files: &Schema, options: &ReadOptions) -> Self {
         let found: Vec<Vec<(String, Option<String>)>> =
             paths.iter().map(|path| keys(path)).collect();
         let mut names: Vec<&String> = Vec::new();
@@ -50,8 +56,8 @@ impl HiveKeys {
                 .iter()
                 .filter_map(|file| file.get(at)?.as_ref())
                 .peekable();
-            let integers = texts.peek().is_some() && texts.all(|text| text.parse::<i32>().is_ok());
-            let data_type = if integers {
+            let integers = texts.peek().is_some() && texts.all(|text| is_integer(text));
+            let data_type = if integers && !options.is_text(name) {
                 DataType::Int32
             } else {
                 DataType::Utf8

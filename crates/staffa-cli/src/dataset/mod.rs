@@ -1,5 +1,6 @@
 //! A dataset: several files of one schema, read as one table.
 
+mod carried;
 mod hive;
 mod source;
 mod unify;
@@ -11,13 +12,15 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 
+pub(crate) use self::carried::Carried;
 use self::hive::HiveKeys;
+pub(crate) use self::hive::{NULL, is_integer};
 use self::source::Source;
 use self::unify::UnifiedSchema;
 use crate::error::{Failure, Result};
 use crate::files::input::expand;
 use crate::formats::bad_rows::BadRows;
-use crate::formats::scan::{Batches, ScanOptions};
+use crate::formats::scan::{Batches, ScanOptions, find_column};
 use crate::formats::{self, Format, ReadOptions, Table};
 use crate::terminal::interrupt;
 use crate::terminal::progress::Meter;
@@ -34,6 +37,7 @@ pub(crate) struct Dataset {
     pub(crate) rows: Option<u64>,
     /// Bytes of all files, if none is a pipe.
     pub(crate) bytes: Option<u64>,
+    pub(crate) carried: Carried,
 }
 
 /// The files that are still to be read.
@@ -58,9 +62,11 @@ impl Dataset {
         let mut queue = VecDeque::new();
         let mut unified: Option<UnifiedSchema> = None;
         let (mut rows, mut bytes) = (Some(0), Some(0));
+        let mut carried = Carried::default();
         for path in &paths {
             let source = Source::new(path, options)?;
             let table = formats::open(source.format, &source.input, options)?;
+            carried.add(table.properties()?);
             let byte_len = source.input.byte_len();
             rows = rows.zip(table.rows()).map(|(sum, more)| sum + more);
             bytes = bytes.zip(byte_len).map(|(sum, more)| sum + more);
@@ -76,8 +82,11 @@ impl Dataset {
         let keys = if options.no_hive {
             HiveKeys::default()
         } else {
-            HiveKeys::of(&paths, &schema)
+            HiveKeys::of(&paths, &schema, options)
         };
+        for column in options.text_columns() {
+            find_column(&keys.with_columns(&schema), column)?;
+        }
         Ok(Self {
             schema: keys.with_columns(&schema),
             files: Files {
@@ -88,6 +97,7 @@ impl Dataset {
             },
             rows,
             bytes,
+            carried,
         })
     }
 

@@ -121,6 +121,12 @@ impl UnifiedSchema {
             {
                 Some(DataType::Float64)
             }
+            // The text of a date is kept, whatever the type.
+            (DataType::Utf8, other) | (other, DataType::Utf8)
+                if first.is_text() && second.is_text() && other.is_temporal() =>
+            {
+                Some(DataType::Utf8)
+            }
             _ => None,
         }
     }

@@ -8,27 +8,50 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tempfile::{Builder, NamedTempFile, TempDir};
 
 use super::STANDARD;
+use super::compression::{Compressed, Compression};
 use crate::error::{Exit, Failure, Result};
+use crate::terminal::interrupt;
 
 /// A file or stream to write to. A file is written under a temporary name beside its own; `finish`
 /// syncs and renames it, and a drop before that removes it. A stream (the standard output, a pipe,
 /// `/dev/null`) is written to directly.
 pub(crate) struct Output {
-    target: Target,
+    writer: Compressed<Target>,
     first_error: FirstIoError,
+    name: String,
+}
+
+/// Where the bytes go, compressed ones as well.
+struct Target {
+    kind: Kind,
     written: u64,
 }
 
-enum Target {
-    Stream {
-        writer: BufWriter<Box<dyn Write + Send>>,
-        name: String,
-    },
+enum Kind {
+    Stream(BufWriter<Box<dyn Write + Send>>),
     File {
         writer: BufWriter<NamedTempFile>,
         path: PathBuf,
         replace: bool,
     },
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = match &mut self.kind {
+            Kind::Stream(writer) => writer.write(bytes),
+            Kind::File { writer, .. } => writer.write(bytes),
+        }?;
+        self.written += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.kind {
+            Kind::Stream(writer) => writer.flush(),
+            Kind::File { writer, .. } => writer.flush(),
+        }
+    }
 }
 
 /// The first system error of an output. The writers of the formats turn errors into text; this keeps
@@ -52,41 +75,51 @@ impl FirstIoError {
 impl Output {
     /// `-` is the standard output.
     pub(crate) fn create(path: &Path, replace: bool) -> Result<Self> {
+        Self::compressed(path, replace, None)
+    }
+
+    /// An output whose bytes are compressed.
+    pub(crate) fn compressed(
+        path: &Path,
+        replace: bool,
+        compression: Option<Compression>,
+    ) -> Result<Self> {
         if is_standard_output(path) {
             return Ok(Self::standard());
         }
-        let io = |error: io::Error| Failure::io(&path.display().to_string(), &error);
-        if is_stream(path) {
+        let name = path.display().to_string();
+        let io = |error: io::Error| Failure::io(&name, &error);
+        let kind = if is_stream(path) {
             // Behind what a file that is open already holds.
             let stream = fs::File::options().append(true).open(path).map_err(io)?;
-            return Ok(Self::stream(Box::new(stream), path.display().to_string()));
-        }
-        refuse_existing(path, replace)?;
-        let path = resolved(path);
-        let file =
-            temporary(&path).map_err(|error| Failure::io(&path.display().to_string(), &error))?;
-        let writer = BufWriter::with_capacity(1 << 20, file);
-        Ok(Self {
-            target: Target::File {
-                writer,
+            Kind::Stream(BufWriter::with_capacity(1 << 16, Box::new(stream)))
+        } else {
+            refuse_existing(path, replace)?;
+            let path = resolved(path);
+            let file = temporary(&path).map_err(io)?;
+            Kind::File {
+                writer: BufWriter::with_capacity(1 << 20, file),
                 path,
                 replace,
-            },
+            }
+        };
+        let writer = Compressed::new(Target { kind, written: 0 }, compression).map_err(io)?;
+        Ok(Self {
+            writer,
             first_error: FirstIoError::default(),
-            written: 0,
+            name,
         })
     }
 
     pub(crate) fn standard() -> Self {
-        Self::stream(Box::new(io::stdout()), "the standard output".into())
-    }
-
-    fn stream(writer: Box<dyn Write + Send>, name: String) -> Self {
-        let writer = BufWriter::with_capacity(1 << 16, writer);
+        let writer = BufWriter::with_capacity(1 << 16, Box::new(io::stdout()) as Box<_>);
         Self {
-            target: Target::Stream { writer, name },
+            writer: Compressed::Plain(Target {
+                kind: Kind::Stream(writer),
+                written: 0,
+            }),
             first_error: FirstIoError::default(),
-            written: 0,
+            name: "the standard output".into(),
         }
     }
 
@@ -96,19 +129,16 @@ impl Output {
 
     /// The name for messages.
     pub(crate) fn name(&self) -> String {
-        match &self.target {
-            Target::Stream { name, .. } => name.clone(),
-            Target::File { path, .. } => path.display().to_string(),
-        }
+        self.name.clone()
     }
 
     /// Syncs the file and gives it its name; returns the number of bytes written.
     pub(crate) fn finish(self) -> Result<u64> {
-        let name = self.name();
-        let io = |error: io::Error| Failure::io(&name, &error);
-        match self.target {
-            Target::Stream { mut writer, .. } => writer.flush().map_err(io)?,
-            Target::File {
+        let io = |error: io::Error| Failure::io(&self.name, &error);
+        let Target { kind, written } = self.writer.finish().map_err(io)?;
+        match kind {
+            Kind::Stream(mut writer) => writer.flush().map_err(io)?,
+            Kind::File {
                 writer,
                 path,
                 replace,
@@ -120,30 +150,23 @@ impl Output {
                 persist(file, &path, replace)?;
             }
         }
-        Ok(self.written)
+        Ok(written)
     }
 }
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let result = match &mut self.target {
-            Target::Stream { writer, .. } => writer.write(bytes),
-            Target::File { writer, .. } => writer.write(bytes),
-        };
-        match &result {
-            Ok(count) => self.written += *count as u64,
-            Err(error) => self.first_error.record(&self.name(), error),
+        let result = self.writer.write(bytes);
+        if let Err(error) = &result {
+            self.first_error.record(&self.name, error);
         }
         result
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let result = match &mut self.target {
-            Target::Stream { writer, .. } => writer.flush(),
-            Target::File { writer, .. } => writer.flush(),
-        };
+        let result = self.writer.flush();
         if let Err(error) = &result {
-            self.first_error.record(&self.name(), error);
+            self.first_error.record(&self.name, error);
         }
         result
     }
@@ -200,7 +223,20 @@ pub(crate) fn refuse_existing(path: &Path, replace: bool) -> Result<()> {
 /// A folder that is removed when it is dropped, and by Ctrl-C.
 pub(crate) fn temporary_folder() -> Result<TempDir> {
     let folder = Builder::new().prefix(".staffa-").tempdir();
-    folder.map_err(|error| Failure::io("a temporary folder", &error))
+    let folder = folder.map_err(|error| Failure::io("a temporary folder", &error))?;
+    interrupt::remove_folder(folder.path().to_path_buf());
+    Ok(folder)
+}
+
+/// A folder as `temporary_folder`, beside what is written to `path`: its files can be renamed.
+pub(crate) fn temporary_folder_beside(path: &Path) -> Result<TempDir> {
+    let mut folders = path.ancestors().skip(1);
+    let folder = folders.find(|folder| folder.is_dir());
+    let folder = folder.unwrap_or(Path::new("."));
+    let made = Builder::new().prefix(".staffa-").tempdir_in(folder);
+    let made = made.map_err(|error| Failure::io(&path.display().to_string(), &error))?;
+    interrupt::remove_folder(made.path().to_path_buf());
+    Ok(made)
 }
 
 /// A new file beside `path`, with the permissions of the file that it replaces or of any new file.

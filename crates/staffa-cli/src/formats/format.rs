@@ -6,6 +6,7 @@ use clap::ValueEnum;
 
 use crate::error::{Failure, Result};
 use crate::files::STANDARD;
+use crate::files::compression::Compression;
 
 /// A file format by the name that `--from` and `--to` take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -59,7 +60,7 @@ impl Format {
     /// The format of the file ending. Text may be compressed: `.csv.gz`.
     fn by_ending(path: &Path) -> Option<Self> {
         let ending = path.extension()?.to_string_lossy().to_lowercase();
-        if ["gz", "zst", "bz2"].contains(&ending.as_str()) {
+        if Compression::of(path).is_some() {
             let inner = Self::by_ending(Path::new(path.file_stem()?));
             return inner.filter(|format| format.is_text());
         }

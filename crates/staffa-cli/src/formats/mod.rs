@@ -9,6 +9,7 @@ mod csv;
 mod exact;
 mod format;
 mod json;
+mod losses;
 mod options;
 mod parquet;
 mod sample;
@@ -29,8 +30,10 @@ use crate::files::output::Output;
 
 pub(crate) use self::csv::CsvDialect;
 pub(crate) use self::format::Format;
+pub(crate) use self::losses::note_losses;
 pub(crate) use self::options::ReadOptions;
-pub(crate) use self::table::{Sink, Table};
+pub(crate) use self::parquet::is_of_no_width;
+pub(crate) use self::table::{Properties, Sink, Table};
 
 /// Opens a table; text formats infer their schema from the first rows.
 pub(crate) fn open(format: Format, input: &Input, options: &ReadOptions) -> Result<Box<dyn Table>> {
@@ -54,7 +57,7 @@ pub(crate) fn create(
     match format {
         Format::Parquet => parquet::create(output, schema),
         Format::Csv => csv::create(output, schema, csv),
-        Format::Json => json::create(output),
+        Format::Json => json::create(output, schema),
         Format::Arrow => arrow::create_file(output, schema),
         Format::Arrows => arrow::create_stream(output, schema),
         Format::Staffa => Err(Failure::internal("Staffa output needs `create_staffa`")),

@@ -19,7 +19,8 @@ pub(crate) struct ReadOptions {
     /// CSV and JSON lines: infer the types from the first N rows; 0 reads all rows twice
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub(crate) infer_rows: usize,
-    /// CSV and JSON lines: read these columns as text; a name in double quotes may hold a comma
+    /// CSV, JSON lines and keys of folders: read these columns as text; a name in double quotes may
+    /// hold a comma
     #[arg(long, value_name = "A,B", value_parser = column_names)]
     text: Vec<ColumnNames>,
     /// CSV and JSON lines: leave rows out that do not parse, and write them to FILE with their lines
@@ -51,6 +52,9 @@ pub(crate) struct ReadOptions {
     /// the column is text]
     #[arg(long, value_name = "ORDER", hide_possible_values = true)]
     pub(crate) dates: Option<DateOrder>,
+    /// CSV and JSON lines: dates and times stay text
+    #[arg(long, conflicts_with = "dates")]
+    pub(crate) no_dates: bool,
     /// Folders named key=value are not columns
     #[arg(long)]
     pub(crate) no_hive: bool,

@@ -12,6 +12,11 @@ pub(super) trait BatchWriter {
 
     fn write_batch(&mut self, batch: &RecordBatch) -> Result<(), Self::Error>;
 
+    /// Refuses values that the format would store wrongly.
+    fn check(&self, _batch: &RecordBatch) -> Result<()> {
+        Ok(())
+    }
+
     /// Writes the end of the file.
     fn into_output(self) -> Result<Output, Self::Error>;
 
@@ -41,6 +46,7 @@ struct WriterSink<W> {
 
 impl<W: BatchWriter> Sink for WriterSink<W> {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.writer.check(batch)?;
         self.writer
             .write_batch(batch)
             .map_err(|error| self.first_error.or(W::failure(&self.name, &error)))

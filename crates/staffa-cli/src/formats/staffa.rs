@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::scan::{Batches, ScanOptions};
-use super::table::{Sink, Table};
+use super::table::{Properties, Sink, Table};
 use crate::error::{Failure, Result};
 use crate::files::input::{Input, SeekableInput};
 use crate::files::output::{FirstIoError, Output};
@@ -36,6 +36,14 @@ impl Table for StaffaTable {
 
     fn rows(&self) -> Option<u64> {
         Some(self.file.num_rows())
+    }
+
+    fn properties(&self) -> Result<Properties> {
+        let fail = |error| Failure::staffa(&self.path, error);
+        Ok(Properties {
+            metadata: self.file.metadata().map_err(fail)?,
+            sort_order: self.file.sort_order().map_err(fail)?,
+        })
     }
 
     fn scan(
@@ -120,6 +128,7 @@ impl Sink for StaffaSink {
 fn write_error(path: &Path, error: staffa::Error) -> Failure {
     match error {
         staffa::Error::InvalidArgument(what) => Failure::usage(what),
+        staffa::Error::InvalidValue(what) => Failure::data(what),
         staffa::Error::Unsupported { what, place } => {
             Failure::unsupported(format!("{place}{what}"))
         }

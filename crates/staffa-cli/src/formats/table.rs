@@ -1,7 +1,10 @@
 //! The two traits of a format: a table that is read, and one that is written.
 
+use std::collections::BTreeMap;
+
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use staffa::SortKey;
 
 use super::scan::{Batches, ScanOptions};
 use crate::error::Result;
@@ -9,6 +12,13 @@ use crate::terminal::progress::Meter;
 
 /// Rows of a batch, if the file does not decide.
 pub(crate) const BATCH_ROWS: usize = 8192;
+
+/// What a file says of its table beside the rows.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Properties {
+    pub(crate) metadata: BTreeMap<String, Vec<u8>>,
+    pub(crate) sort_order: Vec<SortKey>,
+}
 
 /// An open table of any format.
 pub(crate) trait Table: Send {
@@ -18,6 +28,11 @@ pub(crate) trait Table: Send {
     /// The number of rows, if the file stores it.
     fn rows(&self) -> Option<u64> {
         None
+    }
+
+    /// Metadata and declared order, where they do not stand in the schema.
+    fn properties(&self) -> Result<Properties> {
+        Ok(Properties::default())
     }
 
     /// Reads the rows and columns of `options`; text is parsed as `schema`.

@@ -3,16 +3,55 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
+use arrow_array::timezone::Tz;
 use arrow_array::types::{
     ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType,
 };
 use arrow_array::{Array, ArrayRef, Decimal256Array, NullArray, PrimitiveArray, make_array};
 use arrow_buffer::i256;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::{ArrowError, DataType, Field, FieldRef};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema};
+
+use crate::error::{Failure, Result};
 
 /// The digits of the widest decimal.
 const MAX_DIGITS: u8 = 76;
+
+/// Refuses times in zones that are not known, which have no text.
+pub(crate) fn check_zones(schema: &Schema) -> Result<()> {
+    let mut fields = schema.fields().iter();
+    fields.try_for_each(|field| check_zone(field.name(), field.data_type()))
+}
+
+/// Refuses a column of times in a zone that is not known.
+pub(crate) fn check_zone(column: &str, data_type: &DataType) -> Result<()> {
+    match unknown_zone(data_type) {
+        Some(zone) => Err(Failure::unsupported(format!(
+            "column {column:?}: the time zone {zone:?} is not known to this build"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The first time zone of a type, or of a type within it, that is not known.
+fn unknown_zone(data_type: &DataType) -> Option<&str> {
+    match data_type {
+        DataType::Timestamp(_, Some(zone)) => zone.parse::<Tz>().is_err().then_some(zone),
+        DataType::Dictionary(_, values) => unknown_zone(values),
+        DataType::RunEndEncoded(_, field)
+        | DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::Map(field, _) => unknown_zone(field.data_type()),
+        DataType::Struct(fields) => {
+            let mut fields = fields.iter();
+            fields.find_map(|field| unknown_zone(field.data_type()))
+        }
+        _ => None,
+    }
+}
 
 /// The array with decimals that can print all their values: Arrow cuts the digits beyond the
 /// precision of a column, which not every writer of a file checks. A dictionary of nulls becomes nulls.
@@ -25,13 +64,25 @@ pub(crate) fn as_text_values(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
 }
 
 fn needs_digits(array: &dyn Array) -> bool {
+    match array.data_type() {
+        DataType::Dictionary(_, values) if values.is_null() => true,
+        data_type if has_children(data_type) => {
+            let data = array.to_data();
+            let mut children = data.child_data().iter();
+            children.any(|child| needs_digits(make_array(child.clone()).as_ref()))
+        }
+        _ => exceeds_precision(array),
+    }
+}
+
+/// Whether a decimal of an array, or of one within it, has more digits than its type says.
+pub(super) fn exceeds_precision(array: &dyn Array) -> bool {
     fn beyond<T: DecimalType>(array: &dyn Array, precision: u8) -> bool {
         let array = array.as_primitive::<T>();
         let mut values = array.iter().flatten();
         values.any(|value| !T::is_valid_decimal_precision(value, precision))
     }
     match array.data_type() {
-        DataType::Dictionary(_, values) if values.is_null() => true,
         DataType::Decimal32(precision, _) => beyond::<Decimal32Type>(array, *precision),
         DataType::Decimal64(precision, _) => beyond::<Decimal64Type>(array, *precision),
         DataType::Decimal128(precision, _) => beyond::<Decimal128Type>(array, *precision),
@@ -39,7 +90,7 @@ fn needs_digits(array: &dyn Array) -> bool {
         data_type if has_children(data_type) => {
             let data = array.to_data();
             let mut children = data.child_data().iter();
-            children.any(|child| needs_digits(make_array(child.clone()).as_ref()))
+            children.any(|child| exceeds_precision(make_array(child.clone()).as_ref()))
         }
         _ => false,
     }

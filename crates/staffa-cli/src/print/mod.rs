@@ -11,6 +11,7 @@ use self::table::TablePrinter;
 use crate::error::Result;
 use crate::files::output::Output;
 use crate::formats::scan::Batches;
+use crate::formats::text_values::check_zones;
 use crate::formats::{self, CsvDialect, Format};
 
 /// How to print rows.
@@ -27,6 +28,9 @@ pub(crate) struct PrintOptions {
     /// The same as --format json: one object per line
     #[arg(long, conflicts_with = "format")]
     json: bool,
+    /// The same as --format csv
+    #[arg(long, conflicts_with_all = ["format", "json"])]
+    csv: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -46,6 +50,7 @@ pub(crate) fn print_batches(
 ) -> Result<()> {
     let format = match options.format {
         _ if options.json => Format::Json,
+        _ if options.csv => Format::Csv,
         PrintFormat::Json => Format::Json,
         PrintFormat::Csv => Format::Csv,
         PrintFormat::Arrow => Format::Arrows,
@@ -61,6 +66,7 @@ pub(crate) fn print_batches(
 }
 
 fn print_table(schema: &SchemaRef, batches: Batches) -> Result<()> {
+    check_zones(schema)?;
     let mut out = standard_output();
     let mut printer = TablePrinter::new(schema);
     for batch in batches {

@@ -6,8 +6,8 @@
 
 use std::io::{IsTerminal, Write, stderr};
 use std::path::PathBuf;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use staffa::Cancel;
@@ -18,6 +18,12 @@ use crate::error::{Exit, Failure, Result};
 const PATIENCE: Duration = Duration::from_millis(600);
 
 static STOP: AtomicBool = AtomicBool::new(false);
+/// Folders that are removed with all they hold.
+static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// Held while files get their names: the program ends before or after that.
+static NAMING: Mutex<()> = Mutex::new(());
+/// Whether the files have their names: there is nothing left to interrupt.
+static NAMED: AtomicBool = AtomicBool::new(false);
 static CANCEL: LazyLock<Cancel> = LazyLock::new(Cancel::new);
 
 /// Makes the signals set the flag instead of ending the program. Commands that write files call this.
@@ -36,6 +42,20 @@ pub(crate) fn cancel() -> Cancel {
     CANCEL.clone()
 }
 
+/// Makes the signals remove this folder, with all that it holds.
+pub(crate) fn remove_folder(folder: PathBuf) {
+    let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+    folders.push(folder);
+}
+
+/// Calls `name`, which gives files their names: a signal waits until it is done.
+pub(crate) fn without_interruption<T>(name: impl FnOnce() -> T) -> T {
+    let _waits = NAMING.lock().unwrap_or_else(PoisonError::into_inner);
+    let named = name();
+    NAMED.store(true, Ordering::Relaxed);
+    named
+}
+
 /// An error after the first signal.
 pub(crate) fn check() -> Result<()> {
     if STOP.load(Ordering::Relaxed) {
@@ -47,6 +67,10 @@ pub(crate) fn check() -> Result<()> {
 
 /// Ends the program without the help of its other threads.
 fn end() {
+    let _done = NAMING.lock().unwrap_or_else(PoisonError::into_inner);
+    if NAMED.load(Ordering::Relaxed) {
+        return;
+    }
     let Some(files) = open_temporary_files() else {
         // They are not known: the flag is seen with the next batch.
         return;
@@ -60,6 +84,17 @@ fn end() {
                 .is_some_and(|name| name.to_string_lossy().starts_with(".staffa-"))
         });
         let _ = own_folder.map(std::fs::remove_dir);
+    }
+    for folder in FOLDERS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .iter()
+    {
+        // Of several attempts: other threads may be writing to it still.
+        let mut attempts = 0..10;
+        while folder.exists() && attempts.next().is_some() {
+            let _ = std::fs::remove_dir_all(folder);
+        }
     }
     let line = if stderr().is_terminal() { "\n" } else { "" };
     let _ = writeln!(stderr(), "{line}{}", Failure::interrupted());

@@ -84,9 +84,6 @@ fn compressed_text_is_read() {
     program
         .run("cat cut.csv.gz --format csv")
         .fails(1, &["cut.csv.gz", "gzip"]);
-    program
-        .run("convert t.csv.gz out.csv.gz")
-        .fails(4, &["out.csv.gz", "| gzip"]);
     program.write(
         "t.jsonl.zst",
         zstd::encode_all(b"{\"a\":1}\n".as_slice(), 1).unwrap(),
@@ -289,8 +286,12 @@ fn json_keeps_digits_and_says_what_it_cannot_hold() {
         "t.jsonl",
         "{\"id\":9223372036854775808,\"x\":9007199254740993}\n{\"id\":1,\"x\":1.5}\n",
     );
-    let text = program.run("cat t.jsonl --format csv").succeeds().text();
-    assert_eq!(text, "id,x\n9223372036854775808,9007199254740993\n1,1.5\n");
+    let printed = program.run("cat t.jsonl --format csv").ends_well();
+    assert!(printed.err.contains("are read as text"), "{}", printed.err);
+    assert_eq!(
+        printed.text(),
+        "id,x\n9223372036854775808,9007199254740993\n1,1.5\n"
+    );
     program.write("nan.csv", "x\nnan\n1\ninf\n");
     let nan = program.run("cat nan.csv --json").ends_well();
     assert_eq!(nan.text(), "{\"x\":null}\n{\"x\":1.0}\n{\"x\":null}\n");

@@ -7,11 +7,15 @@
     clippy::format_push_string
 )]
 
+mod bad_input;
 mod convert;
+mod copies;
 mod failures;
 mod inputs;
+mod interrupts;
 mod print;
 mod program;
+mod round_trips;
 mod tables;
 mod tables_compared;
 mod types;

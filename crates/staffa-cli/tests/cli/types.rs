@@ -21,7 +21,7 @@ const UNITS: [TimeUnit; 4] = [
 ];
 
 /// Some values, a NULL between them.
-fn column(data_type: &DataType) -> ArrayRef {
+pub(crate) fn column(data_type: &DataType) -> ArrayRef {
     let numbers: ArrayRef = Arc::new(Int64Array::from(vec![Some(0), None, Some(86_400)]));
     let small: ArrayRef = Arc::new(Int32Array::from(vec![Some(1), None, Some(100)]));
     let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None, Some("")]));
@@ -55,7 +55,7 @@ fn column(data_type: &DataType) -> ArrayRef {
     made.unwrap_or_else(|error| panic!("{data_type}: {error}"))
 }
 
-fn leaf_types() -> Vec<DataType> {
+pub(crate) fn leaf_types() -> Vec<DataType> {
     use DataType::{
         Binary, BinaryView, Boolean, Date32, Date64, Decimal32, Decimal64, Decimal128, Decimal256,
         Dictionary, Duration, FixedSizeBinary, Float16, Float32, Float64, Int8, Int16, Int32,
@@ -125,14 +125,14 @@ fn with_nested(types: Vec<DataType>) -> RecordBatch {
     .unwrap()
 }
 
-fn write_arrow(program: &Program, name: &str, batch: &RecordBatch) {
+pub(crate) fn write_arrow(program: &Program, name: &str, batch: &RecordBatch) {
     let file = File::create(program.path(name)).unwrap();
     let mut writer = FileWriter::try_new(file, &batch.schema()).unwrap();
     writer.write(batch).unwrap();
     writer.finish().unwrap();
 }
 
-fn read_arrow(program: &Program, name: &str) -> RecordBatch {
+pub(crate) fn read_arrow(program: &Program, name: &str) -> RecordBatch {
     let file = File::open(program.path(name)).unwrap();
     FileReader::try_new(file, None)
         .unwrap()

@@ -97,7 +97,7 @@ impl File {
     /// The rows must come in the order that the file names.
     fn check_sort_order(&self) -> Result<()> {
         let wrong = |e: Error| match e {
-            Error::InvalidArgument(what) => Error::corrupt(what),
+            Error::InvalidArgument(what) | Error::InvalidValue(what) => Error::corrupt(what),
             other => other,
         };
         let keys = self.sort_order()?;

@@ -167,7 +167,7 @@ fn check_domain(array: &LeafArray, leaf: &Leaf, first_row: u64) -> Result<()> {
         Domain::WholeDays => "cast the column to a timestamp",
         Domain::Time { .. } | Domain::Any => "cast the column to an integer or a duration",
     };
-    Err(Error::invalid(format!(
+    Err(Error::InvalidValue(format!(
         "column {:?}, {place}: {expected} expected{found}; {advice} to store it",
         leaf.path
     )))

@@ -108,7 +108,7 @@ impl SortCheck {
             formatter.value(row).try_to_string().ok()
         };
         let key = self.keys.get(at).map(ToString::to_string);
-        Err(Error::invalid(format!(
+        Err(Error::InvalidValue(format!(
             "row {row} is out of the declared order: {:?} expected, found {} after {}",
             key.unwrap_or_default(),
             shown(right, after).unwrap_or_default(),

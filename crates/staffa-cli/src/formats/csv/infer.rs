@@ -7,7 +7,7 @@ use arrow_cast::parse::{Parser, string_to_datetime};
 use arrow_schema::{DataType, TimeUnit};
 
 use super::dates::{DateOrder, OddDate};
-use crate::formats::exact::is_exact;
+use crate::formats::exact::{is_exact, keeps_fraction};
 
 /// What a value looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub(super) enum Kind {
     Boolean,
     Int,
     NegativeInt,
+    /// Beyond 64 bits.
+    WideInt,
     Float,
     Date,
     /// With the digits of its fraction, and whether it names a zone.
@@ -62,16 +64,12 @@ fn number(value: &str) -> Option<Kind> {
     if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
         // A number with leading zeros is a name: a post code, an account.
         let name = (digits.len() > 1 && digits.starts_with('0')) || value == "-0";
-        return Some(
-            match (
-                name || value.parse::<i64>().is_err(),
-                value.len() > digits.len(),
-            ) {
-                (true, _) => Kind::Text,
-                (_, true) => Kind::NegativeInt,
-                _ => Kind::Int,
-            },
-        );
+        return Some(match value.parse::<i64>() {
+            _ if name => Kind::Text,
+            Err(_) => Kind::WideInt,
+            Ok(_) if value.len() > digits.len() => Kind::NegativeInt,
+            Ok(_) => Kind::Int,
+        });
     }
     let plain = digits
         .bytes()
@@ -133,11 +131,13 @@ pub(super) fn names_zone(time: &str) -> bool {
     clippy::struct_excessive_bools,
     reason = "each is a question of its own"
 )]
-pub(super) struct Observed {
+pub(in crate::formats) struct Observed {
     boolean: bool,
     int: bool,
-    /// An integer that no double holds.
-    wide_int: bool,
+    /// A number whose digits no double holds.
+    wide: bool,
+    /// An integer beyond 64 bits.
+    beyond: bool,
     float: bool,
     date: bool,
     time: bool,
@@ -153,16 +153,23 @@ pub(super) struct Observed {
 }
 
 impl Observed {
-    pub(super) fn add(&mut self, value: &str) {
+    pub(in crate::formats) fn add(&mut self, value: &str) {
         match Kind::of(value) {
             Kind::Empty => {}
             Kind::Boolean => self.boolean = true,
             Kind::Int | Kind::NegativeInt => {
                 self.int = true;
                 // Every integer of 15 digits is a double.
-                self.wide_int |= value.len() > 15 && !is_exact(value);
+                self.wide |= value.len() > 15 && !is_exact(value);
             }
-            Kind::Float => self.float = true,
+            Kind::WideInt => {
+                self.int = true;
+                self.beyond = true;
+            }
+            Kind::Float => {
+                self.float = true;
+                self.wide |= !keeps_fraction(value);
+            }
             Kind::Date => self.date = true,
             Kind::Time { zone, .. } => {
                 self.time = true;
@@ -177,6 +184,14 @@ impl Observed {
         }
     }
 
+    /// Adds a text of which only dates and times of the form `2024-01-31` are recognized.
+    pub(in crate::formats) fn add_iso(&mut self, value: &str) {
+        match iso(value) {
+            Some(_) => self.add(value),
+            None => self.text = true,
+        }
+    }
+
     fn add_odd(&mut self, value: &str) {
         let Some(date) = OddDate::parse(value) else {
             return;
@@ -187,7 +202,10 @@ impl Observed {
     }
 
     /// The type, and the order of dates whose year does not stand first.
-    pub(super) fn data_type(self, given: Option<DateOrder>) -> (DataType, Option<DateOrder>) {
+    pub(in crate::formats) fn data_type(
+        self,
+        given: Option<DateOrder>,
+    ) -> (DataType, Option<DateOrder>) {
         let order = match (given, self.not_dmy, self.not_mdy) {
             _ if !self.odd_date => None,
             (None | Some(DateOrder::Dmy), false, true) => Some(DateOrder::Dmy),
@@ -203,7 +221,8 @@ impl Observed {
         } else if self.boolean {
             DataType::Boolean
         } else if numbers {
-            match (self.float, self.wide_int) {
+            match (self.float, self.wide) {
+                _ if self.beyond => DataType::Utf8,
                 (true, true) => DataType::Utf8,
                 (true, false) => DataType::Float64,
                 _ => DataType::Int64,
@@ -214,6 +233,12 @@ impl Observed {
             DataType::Null
         };
         (data_type, order)
+    }
+
+    /// Whether all values are numbers, and text only because of their digits.
+    pub(super) fn is_wide_number(self) -> bool {
+        let others = self.text || self.boolean || self.date || self.time;
+        !others && (self.beyond || self.float && self.wide)
     }
 
     fn temporal(self, order: Option<DateOrder>) -> DataType {

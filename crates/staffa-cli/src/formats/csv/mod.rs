@@ -19,6 +19,8 @@ use arrow_schema::SchemaRef;
 
 pub(crate) use self::dates::DateOrder;
 pub(crate) use self::dialect::CsvDialect;
+pub(super) use self::infer::Observed;
+pub(super) use self::parse::{date, moment};
 use self::rows::Rows;
 pub(crate) use self::write::create;
 use super::options::ReadOptions;

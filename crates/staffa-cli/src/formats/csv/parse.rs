@@ -116,21 +116,10 @@ impl ColumnParser<'_> {
         let utc: Tz = "+00:00"
             .parse()
             .map_err(|error| Failure::arrow("CSV", &error))?;
-        let (dates, digits) = (self.dates, digits_of(T::UNIT));
+        let dates = self.dates;
         let parse = |text: &str| {
             let iso = iso(text, dates)?;
-            let text = iso.as_deref().unwrap_or(text);
-            // Not one digit less, not another moment.
-            if fraction_digits(text) > digits || (text.len() > 10 && names_zone(text) != zone) {
-                return None;
-            }
-            let time = string_to_datetime(&utc, text).ok()?;
-            match T::UNIT {
-                TimeUnit::Second => Some(time.timestamp()),
-                TimeUnit::Millisecond => Some(time.timestamp_millis()),
-                TimeUnit::Microsecond => Some(time.timestamp_micros()),
-                TimeUnit::Nanosecond => time.timestamp_nanos_opt(),
-            }
+            moment(iso.as_deref().unwrap_or(text), T::UNIT, utc, zone)
         };
         Ok(self.primitive::<T>(data_type, parse))
     }
@@ -154,6 +143,21 @@ impl ColumnParser<'_> {
     }
 }
 
+/// A time of the form `2024-01-31T13:45:00`, in units since 1970; `zone` says whether it must name its
+/// zone. Not one digit less, not another moment.
+pub(in crate::formats) fn moment(text: &str, unit: TimeUnit, utc: Tz, zone: bool) -> Option<i64> {
+    if fraction_digits(text) > digits_of(unit) || (text.len() > 10 && names_zone(text) != zone) {
+        return None;
+    }
+    let time = string_to_datetime(&utc, text).ok()?;
+    match unit {
+        TimeUnit::Second => Some(time.timestamp()),
+        TimeUnit::Millisecond => Some(time.timestamp_millis()),
+        TimeUnit::Microsecond => Some(time.timestamp_micros()),
+        TimeUnit::Nanosecond => time.timestamp_nanos_opt(),
+    }
+}
+
 fn digits_of(unit: TimeUnit) -> usize {
     match unit {
         TimeUnit::Second => 0,
@@ -173,7 +177,8 @@ fn float(text: &str) -> Option<f64> {
     Float64Type::parse(text)
 }
 
-fn date(text: &str, dates: Option<DateOrder>) -> Option<i32> {
+/// A date, in days since 1970.
+pub(in crate::formats) fn date(text: &str, dates: Option<DateOrder>) -> Option<i32> {
     let iso = iso(text, dates)?;
     let text = iso.as_deref().unwrap_or(text);
     // Arrow would drop the time of a time.

@@ -11,7 +11,7 @@ use super::problem::Problem;
 use super::records::{Fields, RecordError, Records};
 use crate::error::{Failure, Result};
 use crate::formats::options::ReadOptions;
-use crate::formats::scan::find_column;
+use crate::terminal::note;
 
 /// The columns, and the order of day and month of each.
 pub(super) struct Columns {
@@ -60,25 +60,29 @@ pub(super) fn infer(
         }
         fields.clear();
     }
-    columns(&names, &observed, options)
+    for (column, observed) in names.iter().zip(&observed) {
+        if observed.is_wide_number() && !options.is_text(column) {
+            note(&format!(
+                "{name}: column {column:?} is read as text, it has numbers of more digits than 64 bits or a double hold"
+            ));
+        }
+    }
+    Ok(columns(&names, &observed, options))
 }
 
 /// The columns of these names and values.
-fn columns(names: &[String], observed: &[Observed], options: &ReadOptions) -> Result<Columns> {
+fn columns(names: &[String], observed: &[Observed], options: &ReadOptions) -> Columns {
     let (mut fields, mut dates) = (Vec::new(), Vec::new());
     for (name, observed) in names.iter().zip(observed) {
         let (mut data_type, order) = observed.data_type(options.dates);
-        if options.is_text(name) {
+        if options.is_text(name) || (options.no_dates && data_type.is_temporal()) {
             data_type = DataType::Utf8;
         }
         fields.push(Field::new(name, data_type, true));
         dates.push(order.or(options.dates));
     }
     let schema = Schema::new(fields);
-    for column in options.text_columns() {
-        find_column(&schema, column)?;
-    }
-    Ok(Columns { schema, dates })
+    Columns { schema, dates }
 }
 
 /// The names in the first line; `column_1` and so on without a header line.

@@ -12,7 +12,7 @@ use crate::error::{Failure, Result};
 use crate::files::output::Output;
 use crate::formats::sink::{self, BatchWriter};
 use crate::formats::table::Sink;
-use crate::formats::text_values::as_text_values;
+use crate::formats::text_values::{as_text_values, check_zones};
 
 /// Starts CSV. Nested columns are refused.
 pub(crate) fn create(
@@ -32,6 +32,7 @@ pub(crate) fn create(
             field.data_type()
         )));
     }
+    check_zones(schema)?;
     sink::create(output, |output| {
         let mut writer = CsvWriter {
             output,

@@ -6,11 +6,12 @@ use arrow_json::reader::infer_json_schema_from_iterator;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use serde_json::Value;
 
+use super::values::ObservedValues;
 use super::wide::{quoted, with_text};
 
 use crate::error::{Failure, Result};
 use crate::formats::options::ReadOptions;
-use crate::formats::scan::find_column;
+use crate::terminal::note;
 
 /// Rows with wide integers that are kept, to find their columns.
 const WIDE_ROWS: usize = 1000;
@@ -32,6 +33,8 @@ pub(super) fn infer_schema(
         row: 0,
         skip_bad_rows: options.skip_bad_rows.is_some(),
         wide: Vec::new(),
+        values: ObservedValues::default(),
+        beyond: false,
     };
     let mut failure = None;
     let values = std::iter::from_fn(|| match objects.next_object() {
@@ -46,33 +49,29 @@ pub(super) fn infer_schema(
         return Err(failure);
     }
     let inferred = inferred.map_err(|_| {
+        let column = objects.values.mixed();
+        let column = column.map_or_else(String::new, |column| format!(", column {column:?}"));
         Failure::data(format!(
-            "{name}: row {} holds a value of another kind (object, array, or neither) than the \
-             rows before it in the same column",
+            "{name}: row {}{column}: a value of another kind (object, array, or neither) than in the rows before it",
             objects.row
         ))
     })?;
-    let inferred = if objects.wide.is_empty() {
-        inferred
-    } else {
-        // The same rows were inferred from before: there is no error.
-        let wide =
-            infer_json_schema_from_iterator(objects.wide.into_iter().map(Ok::<_, ArrowError>));
-        wide.map_or_else(|_| inferred.clone(), |wide| with_text(&inferred, &wide))
-    };
+    let inferred = objects.with_wide_numbers(&inferred);
     if inferred.fields().is_empty() {
         return Err(Failure::data(format!(
             "{name}: no columns, expected one object per line"
         )));
     }
-    with_text_columns(&inferred, options)
+    let inferred = if options.no_dates {
+        inferred
+    } else {
+        objects.values.with_times(&inferred)
+    };
+    Ok(with_text_columns(&inferred, options))
 }
 
 /// The schema with the columns as text that were asked for so.
-fn with_text_columns(inferred: &Schema, options: &ReadOptions) -> Result<Schema> {
-    for column in options.text_columns() {
-        find_column(inferred, column)?;
-    }
+fn with_text_columns(inferred: &Schema, options: &ReadOptions) -> Schema {
     let fields = inferred.fields().iter().map(|field| {
         if options.is_text(field.name()) {
             Field::new(field.name(), DataType::Utf8, true)
@@ -80,7 +79,7 @@ fn with_text_columns(inferred: &Schema, options: &ReadOptions) -> Result<Schema>
             field.as_ref().clone()
         }
     });
-    Ok(Schema::new(fields.collect::<Vec<_>>()))
+    Schema::new(fields.collect::<Vec<_>>())
 }
 
 /// The objects of a text, one per line.
@@ -93,9 +92,43 @@ struct Objects<'a> {
     skip_bad_rows: bool,
     /// Rows with integers that no double holds, these as text.
     wide: Vec<Value>,
+    values: ObservedValues,
+    /// Whether an integer is beyond 64 bits.
+    beyond: bool,
+}
+
+/// Removes NULLs from arrays: they say nothing of the type of the other items.
+fn without_null_items(value: &mut Value) {
+    match value {
+        Value::Array(items) => {
+            items.retain(|item| !item.is_null());
+            items.iter_mut().for_each(without_null_items);
+        }
+        Value::Object(fields) => fields.values_mut().for_each(without_null_items),
+        _ => {}
+    }
 }
 
 impl Objects<'_> {
+    /// The schema with text in place of numbers whose digits it would not hold, which is said.
+    fn with_wide_numbers(&mut self, inferred: &Schema) -> Schema {
+        let wide = std::mem::take(&mut self.wide);
+        let with_wide = if wide.is_empty() {
+            inferred.clone()
+        } else {
+            // The same rows were inferred from before: there is no error.
+            let wide = infer_json_schema_from_iterator(wide.into_iter().map(Ok::<_, ArrowError>));
+            wide.map_or_else(|_| inferred.clone(), |wide| with_text(inferred, &wide))
+        };
+        if self.beyond || with_wide != *inferred {
+            note(&format!(
+                "{}: numbers of more digits than 64 bits or a double hold are read as text",
+                self.name
+            ));
+        }
+        with_wide
+    }
+
     fn next_object(&mut self) -> Result<Option<Value>> {
         loop {
             self.line.clear();
@@ -128,11 +161,18 @@ impl Objects<'_> {
             self.wide.extend(serde_json::from_str(&wide));
         }
         let parsed = match quoted(line, false) {
-            Some(quoted) => serde_json::from_str::<Value>(&quoted),
+            Some(quoted) => {
+                self.beyond = true;
+                serde_json::from_str::<Value>(&quoted)
+            }
             None => serde_json::from_str(line),
         };
         let problem = match parsed {
-            Ok(object @ Value::Object(_)) => return Ok(object),
+            Ok(mut object @ Value::Object(_)) => {
+                without_null_items(&mut object);
+                self.values.add(&object);
+                return Ok(object);
+            }
             _ if row == 1 && line.trim_start().starts_with('[') => {
                 "a JSON array, expected one object per line; `jq -c '.[]'` converts it".to_owned()
             }

@@ -4,6 +4,7 @@
 mod infer;
 mod parser;
 mod rows;
+mod values;
 mod wide;
 mod write;
 

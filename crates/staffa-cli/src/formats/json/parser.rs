@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StructArray};
-use arrow_cast::{CastOptions, cast_with_options};
 use arrow_json::reader::{Decoder, ReaderBuilder};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
 
+use super::values::typed;
 use super::wide::inexact;
 use crate::error::{Failure, Result};
 use crate::formats::table::BATCH_ROWS;
@@ -23,7 +23,7 @@ pub(super) struct Parser {
 
 impl Parser {
     pub(super) fn new(schema: SchemaRef) -> Result<Self> {
-        let fields: Fields = schema.fields().iter().map(numbers_as_text).collect();
+        let fields: Fields = schema.fields().iter().map(as_text).collect();
         let decoder = ReaderBuilder::new(Arc::new(Schema::new(fields)))
             .with_batch_size(BATCH_ROWS)
             .with_coerce_primitive(true)
@@ -44,10 +44,6 @@ impl Parser {
             .iter()
             .zip(self.schema.fields())
             .map(|(column, field)| {
-                let options = CastOptions {
-                    safe: false,
-                    ..CastOptions::default()
-                };
                 let refuse = |what: String| {
                     ArrowError::JsonError(format!(
                         "whilst decoding field '{}': {what}",
@@ -57,8 +53,7 @@ impl Parser {
                 if let Some(integer) = inexact(column.as_ref(), field.data_type()) {
                     return Err(refuse(format!("a double does not hold {integer}")));
                 }
-                cast_with_options(column, field.data_type(), &options)
-                    .map_err(|error| refuse(error.to_string()))
+                typed(column, field.data_type()).map_err(|error| refuse(error.to_string()))
             });
         let columns = columns.collect::<Result<Vec<ArrayRef>, ArrowError>>()?;
         let rows = StructArray::try_new_with_length(
@@ -73,12 +68,14 @@ impl Parser {
     }
 }
 
-/// The type with every number replaced by text.
-fn numbers_as_text(field: &Arc<Field>) -> Arc<Field> {
+/// The type with every number and time replaced by text.
+fn as_text(field: &Arc<Field>) -> Arc<Field> {
     let data_type = match field.data_type() {
-        DataType::Int64 | DataType::Float64 => DataType::Utf8,
-        DataType::List(item) => DataType::List(numbers_as_text(item)),
-        DataType::Struct(fields) => DataType::Struct(fields.iter().map(numbers_as_text).collect()),
+        DataType::Int64 | DataType::Float64 | DataType::Date32 | DataType::Timestamp(..) => {
+            DataType::Utf8
+        }
+        DataType::List(item) => DataType::List(as_text(item)),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(as_text).collect()),
         other => other.clone(),
     };
     Arc::new(field.as_ref().clone().with_data_type(data_type))

@@ -160,9 +160,20 @@ impl Rows {
     fn failure(&self, row: u64, message: &str) -> Failure {
         let (column, what) = column_and_problem(message);
         let column = column.map_or_else(String::new, |column| format!(", column {column:?}"));
+        let in_text = |mark: &str| what.contains(mark);
         let hint = match self.infer_rows {
-            _ if what.contains("whilst") || what.contains("Truncated") => String::new(),
-            0 => "; --text COLUMN reads a column as text".into(),
+            _ if in_text("whilst") || in_text("Truncated") => String::new(),
+            _ if in_text("non-UTF-8") => "; --charset names the encoding of the text".into(),
+            rows if rows == 0 || row <= rows as u64 => {
+                // Objects and arrays are no text, whatever the type.
+                let nested = ["expected [", "expected {", "got [", "got {"];
+                if nested.into_iter().any(in_text) {
+                    "; the column has values of several kinds, --skip-bad-rows FILE leaves such rows out"
+                } else {
+                    "; --text COLUMN reads a column as text"
+                }
+                .into()
+            }
             rows => format!(
                 "; the types were inferred from the first {rows} rows: --infer-rows 0 reads all rows, \
                  --text COLUMN reads a column as text"

@@ -1,5 +1,5 @@
-//! Integers that a parser of JSON would round: beyond 64 bits, or beyond the 53 bits of a double in a
-//! column that also has fractions. Such columns are text.
+//! Numbers that a parser of JSON would round: integers beyond 64 bits, and, in a column that also has
+//! fractions, those whose digits no double holds. Such columns are text.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, make_array};
 use arrow_schema::{DataType, Field, Fields, Schema};
 
-use crate::formats::exact::is_exact;
+use crate::formats::exact::{is_exact, keeps_fraction};
 
 /// Digits that any double holds.
 const SAFE_DIGITS: usize = 15;
 
-/// The line of JSON with its wide integers in quotes, if it has any: those beyond 64 bits, or, if
-/// `doubles` is set, those that no double holds.
+/// The line of JSON with its wide numbers in quotes, if it has any: integers beyond 64 bits, or, if
+/// `doubles` is set, numbers whose digits no double holds.
 pub(super) fn quoted(line: &str, doubles: bool) -> Option<String> {
     let mut out = String::new();
     let mut copied = 0;
@@ -29,7 +29,7 @@ pub(super) fn quoted(line: &str, doubles: bool) -> Option<String> {
                 let rest = bytes.get(at..).unwrap_or(&[]);
                 let end = at + rest.iter().take_while(|byte| is_part(byte)).count();
                 let number = line.get(at..end).unwrap_or("");
-                if is_wide(number, doubles) {
+                if is_wide(number, doubles) || (doubles && !keeps_fraction(number)) {
                     out.push_str(line.get(copied..at).unwrap_or(""));
                     out.extend(["\"", number, "\""]);
                     copied = end;

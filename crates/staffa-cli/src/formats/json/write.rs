@@ -2,17 +2,18 @@
 
 use arrow_array::RecordBatch;
 use arrow_json::writer::{LineDelimited, Writer, WriterBuilder};
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, Schema};
 
 use crate::error::{Failure, Result};
 use crate::files::output::Output;
 use crate::formats::sink::{self, BatchWriter};
 use crate::formats::table::Sink;
-use crate::formats::text_values::{as_text_values, non_finite, time_out_of_range};
+use crate::formats::text_values::{as_text_values, check_zones, non_finite, time_out_of_range};
 use crate::terminal::note;
 use crate::terminal::text::counted;
 
-pub(crate) fn create(output: Output) -> Result<Box<dyn Sink>> {
+pub(crate) fn create(output: Output, schema: &Schema) -> Result<Box<dyn Sink>> {
+    check_zones(schema)?;
     let builder = WriterBuilder::new().with_explicit_nulls(true);
     sink::create(output, |output| {
         Ok(JsonWriter {
@@ -68,7 +69,7 @@ impl BatchWriter for JsonWriter {
             columns.push(column);
         }
         self.count_non_finite(batch);
-        let schema = arrow_schema::Schema::new(fields);
+        let schema = Schema::new(fields);
         let rows = arrow_array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         let batch = RecordBatch::try_new_with_options(schema.into(), columns, &rows)?;
         self.writer.write(&batch)

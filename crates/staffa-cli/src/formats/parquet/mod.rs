@@ -2,6 +2,8 @@
 
 mod types;
 
+pub(crate) use self::types::is_of_no_width;
+
 use std::fs::File;
 use std::sync::Arc;
 
@@ -18,6 +20,7 @@ use parquet::file::properties::WriterProperties;
 use super::scan::{Batches, ScanOptions};
 use super::sink::{self, BatchWriter};
 use super::table::{BATCH_ROWS, Sink, Table};
+use super::text_values::exceeds_precision;
 use crate::error::{Failure, Result};
 use crate::files::input::{Input, SeekableInput};
 use crate::files::output::Output;
@@ -104,13 +107,16 @@ pub(crate) fn create(output: Output, schema: &SchemaRef) -> Result<Box<dyn Sink>
     let stored = Arc::new(types::stored(schema));
     // Our own reader and others restore the types of the table by it.
     let declared = encode_arrow_schema(&types::restorable(schema));
+    let metadata = schema.metadata().iter();
+    let mut entries: Vec<KeyValue> = metadata
+        .map(|(key, value)| KeyValue::new(key.clone(), value.clone()))
+        .collect();
+    entries.sort_by(|a, b| a.key.cmp(&b.key));
+    entries.push(KeyValue::new(ARROW_SCHEMA_META_KEY.to_owned(), declared));
     sink::create(output, |output| {
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
-            .set_key_value_metadata(Some(vec![KeyValue::new(
-                ARROW_SCHEMA_META_KEY.to_owned(),
-                declared,
-            )]))
+            .set_key_value_metadata(Some(entries))
             .build();
         let options = ArrowWriterOptions::new()
             .with_properties(properties)
@@ -131,6 +137,19 @@ impl BatchWriter for ParquetWriter {
 
     fn write_batch(&mut self, batch: &RecordBatch) -> Result<(), ParquetError> {
         self.writer.write(&types::to_stored(batch, &self.stored)?)
+    }
+
+    fn check(&self, batch: &RecordBatch) -> Result<()> {
+        let schema = batch.schema();
+        let mut columns = schema.fields().iter().zip(batch.columns());
+        match columns.find(|(_, column)| exceeds_precision(column.as_ref())) {
+            Some((field, _)) => Err(Failure::data(format!(
+                "column {:?} of type {} holds a decimal of more digits; declare a larger precision to store it",
+                field.name(),
+                field.data_type()
+            ))),
+            None => Ok(()),
+        }
     }
 
     fn into_output(self) -> Result<Output, ParquetError> {

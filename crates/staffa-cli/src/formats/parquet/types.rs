@@ -71,7 +71,8 @@ pub(super) fn check(schema: &Schema, name: &str) -> Result<()> {
         let (column, data_type) = (field.name(), field.data_type());
         if holds(data_type, &|leaf| {
             matches!(leaf, DataType::Interval(_) | DataType::Union(..)) || has_negative_scale(leaf)
-        }) {
+        }) || is_of_no_width(data_type)
+        {
             return Err(Failure::unsupported(format!(
                 "{name}: Parquet cannot hold column {column:?} of type {data_type}; leave it out with --columns"
             )));
@@ -99,6 +100,15 @@ fn holds(data_type: &DataType, test: &dyn Fn(&DataType) -> bool) -> bool {
         DataType::Struct(fields) => fields.iter().any(child),
         other => test(other),
     }
+}
+
+/// Whether values of a type, or of one within it, have no bytes.
+pub(crate) fn is_of_no_width(data_type: &DataType) -> bool {
+    holds(data_type, &|leaf| match leaf {
+        DataType::Dictionary(_, values) => is_of_no_width(values),
+        DataType::RunEndEncoded(_, values) => is_of_no_width(values.data_type()),
+        other => matches!(other, DataType::FixedSizeBinary(0)),
+    })
 }
 
 fn has_negative_scale(data_type: &DataType) -> bool {

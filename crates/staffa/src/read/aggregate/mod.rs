@@ -13,6 +13,8 @@
 
 mod distinct;
 mod feed;
+mod kind;
+mod mean;
 mod number;
 mod order;
 mod partial;
@@ -21,14 +23,14 @@ mod sum;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use arrow_array::{Array as _, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::filter::filter;
 use feed::{feed, feeds};
+pub use kind::Aggregate;
+use mean::mean;
 use partial::PartialAggregate;
 
 use super::batch::{RowRange, RowRanges, STEP_ROWS, map_parallel, read_column};
@@ -40,66 +42,6 @@ use crate::arrow::{boolean_buffer, unknown_column};
 use crate::error::{Error, Result};
 use crate::predicate::{Predicate, innermost};
 use crate::values::Bitmap;
-
-/// An aggregate of a column. Only `Rows` and `Nulls` count NULLs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Aggregate {
-    /// Number of rows, as `Int64`.
-    Rows,
-    /// Number of values that are not NULL, as `Int64`.
-    Count,
-    /// Number of NULLs, as `Int64`.
-    Nulls,
-    /// Smallest value, in the column's type; NULL where there is none. Floats are in IEEE 754's total
-    /// order, as in Arrow's kernels and in filters: -0.0 before 0.0, NaN last (with the sign bit
-    /// set: first).
-    Min,
-    /// Largest value, in the order of `Min`.
-    Max,
-    /// Sum; NULL where there are no values. Of integers `Int64` or `UInt64`, exact, an error where
-    /// it does not fit; of booleans the number that are true; of durations their type; of decimals
-    /// all digits that 128 or 256 bits hold; of floats `Float64`, added in the order of the rows.
-    Sum,
-    /// Number of different values, exactly, as `Int64`; floats by their bits. All of them are held
-    /// in memory: more than some million are refused.
-    Distinct,
-    /// Whether no value is less than the one before it, in the order of `Min`, as `Boolean`.
-    Sorted,
-}
-
-impl Aggregate {
-    const ALL: [(Self, &'static str); 8] = [
-        (Self::Rows, "rows"),
-        (Self::Count, "count"),
-        (Self::Nulls, "nulls"),
-        (Self::Min, "min"),
-        (Self::Max, "max"),
-        (Self::Sum, "sum"),
-        (Self::Distinct, "distinct"),
-        (Self::Sorted, "sorted"),
-    ];
-}
-
-impl fmt::Display for Aggregate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = Self::ALL.iter().find(|(which, _)| which == self);
-        f.write_str(known.map_or("", |(_, name)| name))
-    }
-}
-
-impl FromStr for Aggregate {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        let found = Self::ALL.iter().find(|(_, known)| *known == name);
-        found.map(|(which, _)| *which).ok_or_else(|| {
-            let known = Self::ALL.map(|(_, name)| name).join(", ");
-            Error::invalid(format!(
-                "no aggregate is called {name:?}; there are {known}"
-            ))
-        })
-    }
-}
 
 impl File {
     /// Aggregates of columns over the rows for which the filter is true: one row, with a column such
@@ -196,12 +138,14 @@ impl Aggregation {
                 ty: innermost(field.data_type()).clone(),
                 partials: Vec::new(),
             });
-            column.add(which).map_err(|why| {
-                let ty = field.data_type();
-                Error::invalid(format!(
-                    "column {name:?} of type {ty} has no {which}: {why}"
-                ))
-            })?;
+            for part in which.parts() {
+                column.add(*part).map_err(|why| {
+                    let ty = field.data_type();
+                    Error::invalid(format!(
+                        "column {name:?} of type {ty} has no {which}: {why}"
+                    ))
+                })?;
+            }
             order.push((position, which));
         }
         Ok(Self { columns, order })
@@ -242,13 +186,14 @@ impl Aggregation {
     fn finish(self) -> Result<RecordBatch> {
         let (mut fields, mut arrays) = (Vec::new(), Vec::new());
         for (position, which) in self.order {
-            let found = self.columns.get(&position).and_then(|column| {
-                let partial = column.partials.iter().find(|(known, _)| *known == which)?;
-                Some((column, &partial.1))
-            });
             let missing = || Error::internal(format!("no {which} of column {position}"));
-            let (column, partial) = found.ok_or_else(missing)?;
-            let array = partial.finish(which, &column.ty, &column.name)?;
+            let column = self.columns.get(&position).ok_or_else(missing)?;
+            let parts = which.parts().iter().map(|part| column.finish(*part));
+            let array = match parts.collect::<Result<Vec<_>>>()?.as_slice() {
+                [sum, count] => mean(sum, count)?,
+                [array] => array.clone(),
+                _ => return Err(missing()),
+            };
             let name = format!("{which}({})", column.name);
             fields.push(Field::new(name, array.data_type().clone(), true));
             arrays.push(array);
@@ -270,6 +215,14 @@ impl Column {
                 .push((which, PartialAggregate::new(which, &self.ty)?));
         }
         Ok(())
+    }
+
+    /// The value of an aggregate that was added, one row.
+    fn finish(&self, which: Aggregate) -> Result<ArrayRef> {
+        let partial = self.partials.iter().find(|(known, _)| *known == which);
+        let missing = || Error::internal(format!("no {which} of column {:?}", self.name));
+        let (_, partial) = partial.ok_or_else(missing)?;
+        partial.finish(which, &self.ty, &self.name)
     }
 
     /// Takes in an array of the innermost type.

@@ -48,6 +48,7 @@ impl PartialAggregate {
             Aggregate::Sum if summed => Self::Sum(Sum::default()),
             Aggregate::Sum => return Err("a type of numbers, booleans or durations expected"),
             Aggregate::Distinct => Self::Distinct(Distinct::default()),
+            Aggregate::Mean => return Err("it is made of a sum and a count"),
         })
     }
 

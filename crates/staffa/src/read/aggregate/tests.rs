@@ -18,7 +18,8 @@ use crate::predicate::Predicate;
 use crate::testing::arrays::{Random, array, flat_types, nested_types, one};
 use crate::write::WriteOptions;
 
-const ALL: [Aggregate; 8] = [
+const ALL: [Aggregate; 9] = [
+    Aggregate::Mean,
     Aggregate::Rows,
     Aggregate::Count,
     Aggregate::Nulls,
@@ -105,7 +106,7 @@ fn check(name: &str, array: &ArrayRef, which: Aggregate, found: crate::Result<Re
     let what = format!("{which} of {} {name}", array.data_type());
     let refused = match which {
         Aggregate::Min | Aggregate::Max | Aggregate::Sorted => matches!(ty, DataType::Interval(_)),
-        Aggregate::Sum => {
+        Aggregate::Sum | Aggregate::Mean => {
             !(ty.is_numeric() || matches!(ty, DataType::Boolean | DataType::Duration(_)))
         }
         _ => false,
@@ -130,7 +131,10 @@ fn check(name: &str, array: &ArrayRef, which: Aggregate, found: crate::Result<Re
         Aggregate::Count => int(values.len()),
         Aggregate::Nulls => int(array.len() - values.len()),
         _ if values.is_empty()
-            && matches!(which, Aggregate::Min | Aggregate::Max | Aggregate::Sum) =>
+            && matches!(
+                which,
+                Aggregate::Min | Aggregate::Max | Aggregate::Sum | Aggregate::Mean
+            ) =>
         {
             assert_eq!(single(&found).logical_null_count(), 1, "{what}");
         }
@@ -179,6 +183,13 @@ fn check(name: &str, array: &ArrayRef, which: Aggregate, found: crate::Result<Re
                 }
             }
         }
+        Aggregate::Mean => match found {
+            Ok(found) => check_mean(&values, found.column(0), &what),
+            Err(error) => assert!(
+                error.to_string().contains("does not fit"),
+                "{what}: {error}"
+            ),
+        },
         Aggregate::Distinct => {
             let order = order();
             let mut rows: Vec<usize> = (0..values.len()).collect();
@@ -192,6 +203,25 @@ fn check(name: &str, array: &ArrayRef, which: Aggregate, found: crate::Result<Re
             assert_eq!(single(&found).as_boolean().value(0), expected, "{what}");
         }
     }
+}
+
+fn check_mean(values: &ArrayRef, found: &ArrayRef, what: &str) {
+    let numbers = match values.data_type() {
+        DataType::Duration(_) => arrow_cast::cast(values, &DataType::Int64).unwrap(),
+        _ => values.clone(),
+    };
+    let doubles = arrow_cast::cast(&numbers, &DataType::Float64).unwrap();
+    let doubles = doubles.as_primitive::<Float64Type>().values();
+    let rows = doubles.len() as f64;
+    let expected = doubles.iter().fold(0.0, |sum, v| sum + v) / rows;
+    let found = found.as_primitive::<Float64Type>().value(0);
+    // The sum of integers is exact, that of their doubles is not.
+    let bound = doubles.iter().map(|v| v.abs()).sum::<f64>() / rows * 1e-9;
+    let same = expected.to_bits() == found.to_bits() || expected.is_nan() && found.is_nan();
+    assert!(
+        same || (expected - found).abs() <= bound,
+        "{what}: {expected} {found}"
+    );
 }
 
 fn single(found: &crate::Result<RecordBatch>) -> ArrayRef {
@@ -464,7 +494,7 @@ fn several_at_once_keep_their_order_and_errors_name_the_column() {
     assert!(error("prices", Aggregate::Count).contains("price"));
     assert_eq!("min".parse::<Aggregate>().unwrap(), Aggregate::Min);
     assert_eq!(
-        "mean".parse::<Aggregate>().unwrap_err().to_string(),
-        "no aggregate is called \"mean\"; there are rows, count, nulls, min, max, sum, distinct, sorted"
+        "median".parse::<Aggregate>().unwrap_err().to_string(),
+        "no aggregate is called \"median\"; there are rows, count, nulls, min, max, sum, mean, distinct, sorted"
     );
 }
