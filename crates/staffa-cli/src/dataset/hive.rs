@@ -247,7 +247,7 @@ mod tests {
             PathBuf::from("d/year=2024/city=St%20Ives/a.csv"),
             PathBuf::from("d/year=2025/city=__HIVE_DEFAULT_PARTITION__/b.csv"),
         ];
-        let mut found = HiveKeys::of(&paths, &Schema::empty());
+        let mut found = HiveKeys::of(&paths, &Schema::empty(), &ReadOptions::default());
         let types: Vec<_> = found
             .fields
             .iter()
@@ -261,6 +261,7 @@ mod tests {
         assert_eq!(found.next_file().0[0].null_count(), 0);
         assert_eq!(found.next_file().0[1].null_count(), 1);
         let files = Schema::new(vec![Field::new("year", DataType::Int64, true)]);
-        assert_eq!(HiveKeys::of(&paths, &files).fields.len(), 1);
+        let one = HiveKeys::of(&paths, &files, &ReadOptions::default());
+        assert_eq!(one.fields.len(), 1);
     }
 }

@@ -11,6 +11,10 @@ use super::format::Format;
 /// How to read input that is not Staffa.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Reading")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own"
+)]
 pub(crate) struct ReadOptions {
     /// Format of the input, if its file ending does not say: staffa, parquet, csv, json, arrow,
     /// arrows
