@@ -184,7 +184,9 @@ fn other_tables_are_measured_as_staffa() {
         "{text}"
     );
     let page = program.run("report t.parquet -o -").succeeds().text();
-    assert!(page.contains("t.parquet (Parquet, ") && page.contains("as Staffa: Staffa report"));
+    assert!(
+        page.contains("t.parquet: Staffa report") && page.contains("Staffa report: Parquet of ")
+    );
     assert_eq!(program.files(), before);
 }
 
