@@ -6,8 +6,8 @@
 
 use std::io::{IsTerminal, Write, stderr};
 use std::path::PathBuf;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{LazyLock, OnceLock};
 use std::time::Duration;
 
 use staffa::Cancel;
@@ -18,6 +18,8 @@ use crate::error::{Exit, Failure, Result};
 const PATIENCE: Duration = Duration::from_millis(600);
 
 static STOP: AtomicBool = AtomicBool::new(false);
+/// What is done before the program ends without the help of its other threads.
+static AT_END: OnceLock<fn()> = OnceLock::new();
 static CANCEL: LazyLock<Cancel> = LazyLock::new(Cancel::new);
 
 /// Makes the signals set the flag instead of ending the program. Commands that write files call this.
@@ -34,6 +36,11 @@ pub(crate) fn catch() {
 /// What stops a writer of Staffa.
 pub(crate) fn cancel() -> Cancel {
     CANCEL.clone()
+}
+
+/// Has this done before a signal ends the program: the terminal is as it was.
+pub(crate) fn at_end(restore: fn()) {
+    let _ = AT_END.set(restore);
 }
 
 /// An error after the first signal.
@@ -60,6 +67,9 @@ fn end() {
                 .is_some_and(|name| name.to_string_lossy().starts_with(".staffa-"))
         });
         let _ = own_folder.map(std::fs::remove_dir);
+    }
+    if let Some(restore) = AT_END.get() {
+        restore();
     }
     let line = if stderr().is_terminal() { "\n" } else { "" };
     let _ = writeln!(stderr(), "{line}{}", Failure::interrupted());
