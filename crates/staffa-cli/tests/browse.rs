@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// A key is answered in some milliseconds; this long a busy machine may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn staffa(folder: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_staffa"))

@@ -43,8 +43,6 @@ fn facts(report: &Report, column: &Column) -> Vec<(&'static str, String)> {
     let blocks: usize = leaf.chunks.iter().map(|chunk| chunk.blocks.len()).sum();
     let mut facts = vec![
         ("Type", cut(&column.data_type, TYPE)),
-        ("Minimum", bound(leaf.min.as_deref())),
-        ("Maximum", bound(leaf.max.as_deref())),
         ("Values", number(leaf.values)),
         (
             "NULLs",
@@ -54,11 +52,16 @@ fn facts(report: &Report, column: &Column) -> Vec<(&'static str, String)> {
                 percent(leaf.nulls, leaf.values)
             ),
         ),
-        ("Distinct", distinct_text(column.distinct)),
         ("Share of all columns", percent(leaf.bytes, whole)),
         ("Arrow in memory", bytes(leaf.decoded_bytes)),
         ("Blocks", number(blocks as u64)),
     ];
+    // Among many columns the line above says it.
+    if !report.has_many_columns() {
+        facts.push(("Minimum", bound(leaf.min.as_deref())));
+        facts.push(("Maximum", bound(leaf.max.as_deref())));
+        facts.push(("Distinct", distinct_text(column.distinct)));
+    }
     let mut references: Vec<&str> = leaf
         .chunks
         .iter()

@@ -102,11 +102,12 @@ fn segments(out: &mut String, top: &Top, values: u64) {
     );
 }
 
-/// The large picture: each bar with its range and number, or the values as a table. A short one has no
-/// bars, as those of the list suffice, and few values.
+/// The large picture: each bar with its range and number, or the values as a table. Among many columns
+/// there are few values, and the bars of the list suffice.
 pub(super) fn large(out: &mut String, profile: &Profile, rows: u64, is_short: bool) {
     let title = match &profile.shape {
         Shape::Nothing => return,
+        Shape::Histogram(_) | Shape::Lengths(_) if is_short => return,
         Shape::Histogram(_) => "Distribution",
         Shape::Lengths(_) => "Lengths in bytes",
         Shape::Top(_) => "Most frequent values",
@@ -119,9 +120,7 @@ pub(super) fn large(out: &mut String, profile: &Profile, rows: u64, is_short: bo
     put!(out, "<h3>{title} <small>of {of}</small></h3>");
     match &profile.shape {
         Shape::Histogram(histogram) | Shape::Lengths(histogram) => {
-            if !is_short {
-                large_bars(out, histogram, profile.values);
-            }
+            large_bars(out, histogram, profile.values);
             ends(out, histogram, profile.values);
         }
         Shape::Top(top) => {
