@@ -129,11 +129,11 @@ impl Source {
         let names = [self.file.schema().field(field).name().clone()];
         let range = rows.first().zip(rows.last()).map(|(a, b)| *a..b + 1);
         let range = range.filter(|range| range.end - range.start == rows.len() as u64);
-        let batch = match range {
-            Some(range) => self.file.select(range, Some(&names), false),
-            None => self.file.take(rows, Some(&names), false),
+        let take = match range {
+            Some(range) => self.file.take(range),
+            None => self.file.take(rows),
         };
-        let batch = batch.map_err(Self::error)?;
+        let batch = take.columns(names).read().map_err(Self::error)?;
         Ok(batch.column(0).clone())
     }
 

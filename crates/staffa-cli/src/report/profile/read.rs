@@ -68,10 +68,10 @@ fn read<'i>(
     let (rows, runs) = budget(inspection.rows, leaves.len() as u64, bytes);
     let names = [leaf.column.clone()];
     let batch = if rows == inspection.rows {
-        file.select(0..rows, Some(&names), false)
+        file.take(0..rows).columns(names).read()
     } else {
         let rows = spread(inspection.rows, rows, runs);
-        file.take(&rows, Some(&names), false)
+        file.take(&rows).columns(names).read()
     };
     let batch = batch.map_err(|error| Failure::staffa("the table".as_ref(), error))?;
     Ok(Some((&leaf.column, rows, batch.column(0).clone())))
