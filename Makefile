@@ -9,17 +9,21 @@ FUZZ_SECONDS ?= 600
 # What cargo makes of crates/staffa-duckdb and of crates/staffa-python.
 DUCKDB_LIBRARY = libstaffa_duckdb.$(SUFFIX)
 PYTHON_LIBRARY = lib_staffa.$(SUFFIX)
+# What wheels are for, by Rust's name; and the program without a C library of the system.
+TARGET ?= $(shell rustc -vV | sed -n 's/^host: //p')
+MACHINE = $(firstword $(subst -, ,$(TARGET)))
+MUSL = $(MACHINE)-unknown-linux-musl
 SUFFIX = $(if $(filter Darwin,$(shell uname)),dylib,so)
 # Where cargo builds; another folder may be set outside.
 CARGO_TARGET_DIR ?= target
 export CARGO_TARGET_DIR
-export PATH := $(abspath $(CARGO_TARGET_DIR))/tools/bin:$(PATH)
+export PATH := $(abspath $(CARGO_TARGET_DIR))/tools/bin:$(BIN):$(PATH)
 # The extension module is checked and built for this interpreter, which loads it: both are what maturin sets as well.
 export PYO3_PYTHON = $(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python extension duckdb check lint fmt wheel docs bench fuzz asan arm venv clean
+.PHONY: help demo test test-rust test-python extension duckdb check lint fmt wheel program docs rustdoc bench fuzz asan arm venv clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,9 +41,9 @@ test-rust: venv ## the tests of the Rust crates, with their examples
 test-python: extension ## the tests of the Python package, with its examples
 	$(BIN)/python -m pytest
 
-# There are no examples: with `--examples` cargo resolves features as for tests, and builds no dependency again.
+# With an example cargo resolves features as for tests, and builds no dependency again.
 extension: venv ## build both extensions for the tests, and put the Python package on the path of .venv
-	$(CARGO) build --workspace --lib --examples --locked --quiet
+	$(CARGO) build --workspace --lib --example write --locked --quiet
 	cp "$(CARGO_TARGET_DIR)/debug/$(PYTHON_LIBRARY)" python/staffa/_staffa.abi3.so.part
 	mv python/staffa/_staffa.abi3.so.part python/staffa/_staffa.abi3.so
 	$(BIN)/python scripts/duckdb_extension.py "$(CARGO_TARGET_DIR)/debug/$(DUCKDB_LIBRARY)" python/staffa/staffa.duckdb_extension
@@ -52,16 +56,15 @@ duckdb: venv ## build the DuckDB extension into the Python package
 
 check: lint test docs ## everything that must pass: formatting, lints, documentation, licences, tests
 
-lint: venv ## formatting, lints, documentation, licences
+lint: venv rustdoc ## formatting, lints, documentation, licences
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) fmt --manifest-path bench/experiments/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --lib --examples --no-deps --locked
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/python -m doctest scripts/licences.py scripts/duckdb_extension.py scripts/docs_site.py
+	$(BIN)/python -m doctest scripts/licences.py scripts/duckdb_extension.py scripts/docs_site.py scripts/docs_doctests.py
 	$(BIN)/python scripts/licences.py
 
 fmt: venv ## format all code
@@ -71,11 +74,41 @@ fmt: venv ## format all code
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-wheel: duckdb ## a wheel for this platform, into dist/
+# Zig links wheels for Linux, against a glibc as old as RHEL 8's, and for other processors than this one alike. Cargo and
+# maturin have the same environment, so that dependencies are built once.
+wheel: venv $(VENV)/.release ## a wheel, into dist/ (TARGET=aarch64-unknown-linux-gnu for another platform)
+ifneq (,$(findstring linux,$(TARGET)))
+	$(BY_ZIG) $(CARGO) build --release --locked -p staffa-duckdb -p staffa-python --target $(TARGET)
+	$(BIN)/python scripts/duckdb_extension.py "$(CARGO_TARGET_DIR)/$(TARGET)/release/$(DUCKDB_LIBRARY)" \
+		python/staffa/staffa.duckdb_extension $(TARGET)
+	$(BY_ZIG) $(BIN)/maturin build --release --locked --compatibility manylinux_2_28 --target $(TARGET) \
+		--compression-level 9 --out dist
+else
+	$(MAKE) duckdb
 	$(BIN)/maturin build --release --locked --compression-level 9 --out dist
+endif
+BY_ZIG = ZIG_TARGET=$(MACHINE)-linux-gnu.2.28 CC_$(subst -,_,$(TARGET))=$(CURDIR)/scripts/zigcc \
+	CARGO_TARGET_$(shell echo $(TARGET) | tr a-z- A-Z_)_LINKER=$(CURDIR)/scripts/zigcc
 
-docs: venv $(VENV)/.docs ## the documentation, into target/docs (the search needs a server: python -m http.server -d target/docs)
+# musl instead of glibc, so that it runs on any Linux. Zig compiles C; lld folds functions that are equal, and packs
+# relocations, which Zig's linker does not.
+program: venv $(VENV)/.release ## the program for Linux as one static file, into dist/
+	rustup target add $(MUSL)
+	ZIG_TARGET=$(MACHINE)-linux-musl CC_$(subst -,_,$(MUSL))=$(CURDIR)/scripts/zigcc \
+		$(CARGO) build --profile program --locked -p staffa-cli --target $(MUSL) --config 'target.$(MUSL).linker="rust-lld"' \
+		--config 'target.$(MUSL).rustflags=["-Clink-arg=--icf=all", "-Clink-arg=--pack-dyn-relocs=relr"]'
+	mkdir -p dist
+	cp "$(CARGO_TARGET_DIR)/$(MUSL)/program/staffa" dist/staffa-$(MACHINE)-linux
+
+# The pages of rustdoc stand beside the others; those of other crates in the same folder are left out.
+docs: venv $(VENV)/.docs rustdoc ## the documentation, into target/docs: open target/docs/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir "$(abspath $(CARGO_TARGET_DIR))/docs"
+	mkdir -p "$(CARGO_TARGET_DIR)/docs/rust/src"
+	cd "$(CARGO_TARGET_DIR)/doc" && cp -R *.html *.js static.files search.index trait.impl type.impl staffa ../docs/rust
+	cp -R "$(CARGO_TARGET_DIR)/doc/src/staffa" "$(CARGO_TARGET_DIR)/docs/rust/src"
+
+rustdoc: ## the reference of the crates, into target/doc
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --lib --example write --no-deps --locked
 
 bench: ## measure the kernels, then whole tables against Parquet
 	$(CARGO) bench -p staffa-kernels -p staffa --bench '*'
@@ -109,6 +142,10 @@ $(VENV)/.ready: python/requirements-dev.txt
 
 $(VENV)/.docs: docs/requirements.txt $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement docs/requirements.txt
+	touch $@
+
+$(VENV)/.release: python/requirements-release.txt $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement python/requirements-release.txt
 	touch $@
 
 clean: ## remove what was built

@@ -4,11 +4,13 @@ CPU time of one core, medians of interleaved rounds.
 
 python bench/tables.py FOLDER_OF_PARQUET_TABLES
 python bench/tables.py FOLDER_OF_PARQUET_TABLES --profile fast --codec snappy
+python bench/tables.py FOLDER_OF_PARQUET_TABLES --record      # in results/tables.json, which chart.py draws
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import os
 import statistics
@@ -41,7 +43,10 @@ def main() -> None:
     parser.add_argument("--no-relate", action="store_true", help="every column by itself")
     parser.add_argument("--no-verify", action="store_true", help="blocks are not decoded again when written")
     parser.add_argument("--codec", default="zstd", choices=["zstd", "snappy"], help="of Parquet")
+    parser.add_argument("--record", action="store_true", help="the means in results/tables.json")
     args = parser.parse_args()
+    if args.record and (args.codec != "zstd" or args.no_relate or args.no_verify):
+        parser.error("--record is for profiles beside Zstandard")
     options = {"profile": args.profile, "relate": not args.no_relate, "verify": not args.no_verify}
     level = {"zstd": 3, "snappy": None}[args.codec]
     paths = sorted(args.folder.glob("*.parquet"))
@@ -72,6 +77,18 @@ def main() -> None:
                 rows.append(row)
     means = [math.exp(statistics.fmean(map(math.log, column))) for column in zip(*rows, strict=True)]
     print("geometric means: size {:.3f}, scan x{:.2f}, write {:.0f} ({:.0f}) MB/s".format(*means))
+    if args.record:
+        record(args.profile, *means)
+
+
+def record(profile: str, size: float, scan: float, write: float, parquet_write: float) -> None:
+    """Puts the means of a profile into results/tables.json; Parquet's are those of the run of `balanced`."""
+    path = Path(__file__).parent / "results/tables.json"
+    figures = json.loads(path.read_text())
+    figures["staffa"][profile] = {"size": round(size, 3), "scan": round(scan, 1), "write": round(write)}
+    if profile == "balanced":
+        figures["parquet"]["write"] = round(parquet_write)
+    path.write_text(json.dumps(figures, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -13,12 +13,15 @@ A picture is a fenced block of the language `picture`: a title, then one line pe
 3
 >>> relinked("See [it](../FORMAT.md#3-the-schema), [why](../SECURITY.md).", "docs/install.md")
 'See [it](format-to-the-byte.md#3-the-schema), why.'
+>>> len(public_names()) > 30, undescribed("::: staffa.open")[:2]
+(True, ['ChunkStatistics', 'CorruptError'])
 >>> relinked("[here](install.md), [there](https://example.org)", "docs/index.md")
 '[here](install.md), [there](https://example.org)'
 """
 
 from __future__ import annotations
 
+import ast
 import html
 import posixpath
 import re
@@ -67,9 +70,28 @@ def on_files(files: Any, config: Any) -> Any:
     return files
 
 
+def public_names() -> list[str]:
+    """The names that the Python package exports."""
+    module = ast.parse((ROOT / "python/staffa/__init__.py").read_text())
+    assigned = [node for node in module.body if isinstance(node, ast.Assign)]
+    exported = next(node for node in assigned if ast.unparse(node.targets[0]) == "__all__")
+    return ast.literal_eval(exported.value)
+
+
+def undescribed(reference: str) -> list[str]:
+    """Names that the Python reference leaves out; those of `staffa.errors` are described there."""
+    errors = (ROOT / "python/staffa/errors.py").read_text()
+    described = re.findall(r"^::: staffa\.(\w+)$", reference, re.MULTILINE)
+    if "errors" in described:
+        described += re.findall(r"^class (\w+)", errors, re.MULTILINE)
+    return [name for name in public_names() if name not in {*described, "__version__"}]
+
+
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     places = {place: source for source, place in PAGES.items()}
     uri = page.file.src_uri
+    if uri == "api/python.md" and (missing := undescribed(markdown)):
+        raise SystemExit(f"docs/{uri}: not described: {', '.join(missing)}")
     return _ROW.sub(_bars, relinked(markdown, places.get(uri, f"docs/{uri}")))
 
 

@@ -1,10 +1,14 @@
-"""Appends the footer of a DuckDB extension to the library: python scripts/duckdb_extension.py LIBRARY OUT.
+"""Appends the footer of a DuckDB extension to the library: python scripts/duckdb_extension.py LIBRARY OUT [TARGET].
+
+TARGET is Rust's name of the platform, as in `aarch64-unknown-linux-gnu`; without it, the library is for this machine.
 
 DuckDB reads the last 512 bytes of an extension: eight fields of 32 bytes, the last one first, and space to sign it.
 The fields name the DuckDB release and the platform that the library was built for.
 
 >>> len(footer("v2.0.0", "linux_amd64", "0.1.0"))
 534
+>>> platform_of("aarch64-unknown-linux-gnu"), platform_of("x86_64-apple-darwin")
+('linux_arm64', 'osx_amd64')
 """
 
 import platform
@@ -42,10 +46,23 @@ def footer(duckdb: str, system: str, extension: str) -> bytes:
     return SECTION + b"".join(field.encode().ljust(32, b"\0") for field in fields) + bytes(256)
 
 
-def main(library: str, out: str) -> None:
-    system = PLATFORMS.get((platform.system(), platform.machine()))
-    if system is None:
-        sys.exit(f"no DuckDB platform for {platform.system()} on {platform.machine()}")
+def platform_of(target: str | None) -> str:
+    """DuckDB's name of a platform: of Rust's name, or of this machine."""
+    key = (platform.system(), platform.machine())
+    if target:
+        machine, _, system = target.partition("-")
+        systems = {"linux": "Linux", "darwin": "Darwin", "windows": "Windows"}
+        key = (next((name for part, name in systems.items() if part in system), system), machine)
+        # What Rust calls aarch64 and x86_64, other systems call otherwise.
+        names = {("Darwin", "aarch64"): "arm64", ("Windows", "x86_64"): "AMD64"}
+        key = (key[0], names.get(key, machine))
+    if key not in PLATFORMS:
+        sys.exit(f"no DuckDB platform for {key[0]} on {key[1]}")
+    return PLATFORMS[key]
+
+
+def main(library: str, out: str, target: str | None = None) -> None:
+    system = platform_of(target)
     temporary = Path(f"{out}.part")
     temporary.write_bytes(Path(library).read_bytes() + footer(release(), system, version()))
     # Replaced in one step: a process may have loaded the old file.

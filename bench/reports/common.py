@@ -30,10 +30,19 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return "\n".join(lines)
 
 
+def for_both_schemes(svg: str) -> str:
+    """A plot of matplotlib for light and for dark pages: no background, lines and text as the scheme has them."""
+    ink = "svg{color:#30363d}@media(prefers-color-scheme:dark){svg{color:#c9d1d9}}"
+    svg = svg.replace("fill: #ffffff", "fill: none").replace("#000000", "currentColor")
+    svg = svg.replace("<svg ", '<svg fill="currentColor" ', 1)
+    return svg.replace('<style type="text/css">', f'<style type="text/css">{ink}', 1)
+
+
 def save(figure: Any, path: Path) -> str:
     """Writes a plot; the line that shows it."""
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
+    path.write_text(for_both_schemes(path.read_text()))
     plt.close(figure)
     return f"![plot]({path.name})"
 

@@ -172,12 +172,14 @@ fn points(file: &File, decoded: &File) {
         .filter(|row| *row < rows)
         .collect();
     let taken = file
-        .take(&wanted, None, false)
+        .take(&wanted)
+        .read()
         .map_err(shown)
         .expect("scanned, but cannot be taken from");
     check(&taken);
     let again = decoded
-        .take(&wanted, None, false)
+        .take(&wanted)
+        .read()
         .map_err(shown)
         .expect("taken, but not out of decoded blocks");
     for (taken, again) in taken.columns().iter().zip(again.columns()) {
@@ -188,12 +190,14 @@ fn points(file: &File, decoded: &File) {
     }
     let most: BooleanArray = (0..rows).map(|row| Some(row % 3 != 1)).collect();
     let most = file
-        .select(&most, None, false)
+        .take(&most)
+        .read()
         .map_err(shown)
         .expect("taken from, but not by a mask");
     check(&most);
     let some = file
-        .select(rows / 3..rows, None, false)
+        .take(rows / 3..rows)
+        .read()
         .map_err(shown)
         .expect("taken from, but not by a range");
     check(&some);

@@ -25,7 +25,7 @@ from staffa._writer import Writer
 from staffa.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from typing import Unpack
+    from typing_extensions import Unpack
 
 #: The rows that may wait in memory: each open file holds those of its next row group, at most so many bytes.
 _ROW_GROUP_BYTES = 128 << 20

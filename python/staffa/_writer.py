@@ -17,7 +17,7 @@ from staffa._options import WriteOptions, checked, metadata_pairs
 from staffa.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from typing import Unpack
+    from typing_extensions import Unpack
 
 #: Rows of batches that are handed over at once; a batch counts as so many at least.
 _GROUP_ROWS = 1 << 14

@@ -18,7 +18,7 @@ ROWS = 240
 WORDS = ["", "Oban", "oban", "Obanfield", "Tiree", "Tobermory", "ü漢😀", "50% of\nO_an", "a\\b", "'quoted'"]
 PARTS = ["a/b", "ü c", "%20"]
 ODD = [math.nan, math.inf, -math.inf, -0.0, 0.0, 1.5, -1.5, 1e-40]
-UTC = dt.UTC
+UTC = dt.timezone.utc
 
 
 @dataclass(frozen=True)

@@ -53,9 +53,8 @@ def several_files(table: pa.Table, folder: Path) -> pa.Table:
 def rows_of(name: str, run: Callable[[], Any], question: object) -> list[int]:
     try:
         return sorted(run())
-    except BaseException as error:
-        error.add_note(f"{name}: {question}")
-        raise
+    except Exception as error:
+        raise AssertionError(f"{name}: {question}") from error
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

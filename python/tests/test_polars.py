@@ -18,7 +18,7 @@ from processes import rows_and_peak
 from staffa._polars_predicate import translate
 
 N = 3000
-MOMENT = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
+MOMENT = dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)
 TABLE = pa.table(
     {
         "a": pa.array([i if i % 11 else None for i in range(N)], pa.int32()),

@@ -48,7 +48,7 @@ def random_column(rng: random.Random, rows: int) -> pa.Array:
     elif kind == 9:
         values, data_type = [decimal.Decimal(rng.randrange(-999, 999)) / 100 for _ in range(rows)], pa.decimal128(9, 2)
     elif kind == 10:
-        moment = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+        moment = dt.datetime(2026, 1, 1, tzinfo=dt.timezone.utc)
         values = [moment + dt.timedelta(seconds=rng.randrange(1000)) for _ in range(rows)]
         data_type = pa.timestamp("us", "UTC")
     else:
@@ -150,9 +150,8 @@ def test_against_pyarrow(seed: int, stored: Callable[..., staffa.File]) -> None:
             batches = list(reader)
             assert all(batch.num_rows <= 700 for batch in batches)
             assert_same(pa.Table.from_batches(batches, reader.schema), expected)
-        except BaseException as error:
-            error.add_note(question)
-            raise
+        except Exception as error:
+            raise AssertionError(question) from error
         if columns != [] and not any(map(pa.types.is_dictionary, table.schema.types)):
             views = file.to_table(columns, expression, limit, string_views=True)
             assert_same(views.cast(expected.schema), expected)

@@ -11,6 +11,7 @@ import doctest
 import functools
 import importlib
 import importlib.util
+import json
 import re
 import shlex
 import subprocess
@@ -111,3 +112,30 @@ def test_the_commands_of_the_documentation_are_there() -> None:
             assert ROOT.joinpath(f"bench/reports/{name}.py").exists(), f"{page}: bench/experiments.py {name}"
         for script in re.findall(r"python (bench/[a-z_]+\.py)", text):
             assert ROOT.joinpath(script).exists(), f"{page}: {script}"
+
+
+def test_pages_have_the_figures_that_were_recorded() -> None:
+    figures = json.loads(ROOT.joinpath("bench/results/tables.json").read_text())
+    parquet, own = figures["parquet"], figures["staffa"]
+    size, scan, write = ({name: own[name][key] for name in own} for key in ("size", "scan", "write"))
+    rounded = f"{size['balanced']:.2f} of the size of Parquet with Zstandard"
+    wanted = {
+        "README.md": [
+            rounded,
+            f"at {scan['balanced']} times its speed",
+            f"({write['balanced']} MB/s beside {parquet['write']}",
+            f"`small` writes at {write['small']} MB/s",
+        ],
+        "docs/index.md": [rounded],
+        "docs/performance.md": [
+            f"| 1x | {parquet['write']} |",
+            f"| **{size['balanced']}** | **{scan['balanced']}x faster** | {write['balanced']} |",
+            f"| `fast` | {size['fast']} |",
+            f"| `small` | {size['small']} |",
+        ],
+        "docs/profiles.md": [f"| {size[name]} | {write[name]} |" for name in own],
+    }
+    for page, texts in wanted.items():
+        words = " ".join(ROOT.joinpath(page).read_text().split())
+        for text in texts:
+            assert text in words, f"{page}: {text}"

@@ -419,7 +419,7 @@ impl Encoded {
         let bytes = Bytes::from(table.write(&options)?.0);
         let file = staffa::File::from_bytes(bytes.clone())?;
         let every: Vec<u64> = (0..rows as u64).collect();
-        assert_eq!(file.take(&every, None, false)?.column(0), &array, "{name}");
+        assert_eq!(file.take(&every).read()?.column(0), &array, "{name}");
         let explained = file.explain()?;
         let leaf = explained.first().ok_or("no column")?;
         let tree = leaf

@@ -143,7 +143,7 @@ fn times(array: &Arc<dyn Array>, encoded: &[Encoded], lists: &[UInt64Array]) -> 
             .try_for_each(|list| take(array, list, None).map(drop))?)
     })];
     for Encoded { file, .. } in encoded {
-        let taken = |list: &UInt64Array| file.take(list.values(), None, false).map(drop);
+        let taken = |list: &UInt64Array| file.take(&**list.values()).read().map(drop);
         runs.push(Box::new(move || Ok(lists.iter().try_for_each(taken)?)));
     }
     let rows = lists.iter().map(Array::len).sum::<usize>() as f64;
@@ -182,7 +182,7 @@ fn encoded(array: &Arc<dyn Array>, encoding: &'static str) -> Result<Encoded> {
             .map(ToString::to_string)
     });
     let every: Vec<u64> = (0..array.len() as u64).collect();
-    assert_eq!(file.take(&every, None, false)?.column(0), array);
+    assert_eq!(file.take(&every).read()?.column(0), array);
     Ok(Encoded {
         encoding,
         file,

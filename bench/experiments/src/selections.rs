@@ -79,11 +79,9 @@ fn column(name: &str, array: Arc<dyn Array>) -> Result<Value> {
         staffa::File::from_bytes(bytes.clone())?,
     );
     let wanted = ["c".to_owned()];
-    kept.take(
-        &(0..array.len() as u64).collect::<Vec<_>>(),
-        Some(&wanted),
-        false,
-    )?;
+    kept.take(&(0..array.len() as u64).collect::<Vec<_>>())
+        .columns(&wanted)
+        .read()?;
 
     let mut points = Vec::new();
     for k in SELECTED {
@@ -94,7 +92,7 @@ fn column(name: &str, array: Arc<dyn Array>) -> Result<Value> {
         let selection = &RowSelection::from_filters(std::slice::from_ref(&mask));
         let predicate: Predicate = format!("x < {k}").parse()?;
         let taken =
-            |file: &staffa::File| Ok(file.take(&rows, Some(&wanted), false)?.columns().to_vec());
+            |file: &staffa::File| Ok(file.take(&rows).columns(&wanted).read()?.columns().to_vec());
         let mut ways: Vec<(String, Selecting<'_>)> = Vec::new();
         ways.push(("take".to_owned(), Box::new(|| taken(&kept))));
         ways.push((

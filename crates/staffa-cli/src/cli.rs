@@ -7,8 +7,8 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    aggregate, bench, cat, convert, count, diff, encodings, explain, head, inspect, man, report,
-    sample, schema, size, split, stats, tail, verify,
+    aggregate, bench, browse, cat, convert, count, diff, encodings, explain, head, inspect, man,
+    report, sample, schema, size, split, stats, tail, verify,
 };
 use crate::error::{EXIT_CODES, Exit, Failure, Result};
 
@@ -59,6 +59,8 @@ enum Command {
     /// Write an HTML report of a Staffa file, or of another table if it were one: sizes, encodings,
     /// order, some rows
     Report(report::Args),
+    /// Browse rows, columns, encodings and zone maps in the terminal
+    Browse(browse::Args),
     /// Check every byte: checksums, structure, and that every block decodes
     Verify(verify::Args),
     /// Compare a table as Staffa and as Parquet: size, write and scan speed
@@ -125,6 +127,7 @@ impl Command {
             Self::Size(args) => size::run(&args),
             Self::Explain(args) => explain::run(&args),
             Self::Report(args) => report::run(&args),
+            Self::Browse(args) => browse::run(&args),
             Self::Verify(args) => verify::run(&args),
             Self::Bench(args) => bench::run(&args),
             Self::Sql(_) => Err(Failure::usage(

@@ -3,6 +3,7 @@
 //! ```text
 //! cli          commands and their arguments
 //! commands     one file per command
+//! browse       the browser in the terminal
 //! report       the HTML report            bench   Staffa and Parquet measured
 //! print        rows and JSON on stdout    trees   encoding trees, grouped by shape
 //! dataset      several files of one schema, read as one table
@@ -19,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod browse;
 mod cli;
 mod commands;
 mod dataset;

@@ -1,8 +1,10 @@
-//! The encoding trees of a column, grouped by shape.
+//! The encoding trees of a column, grouped by shape, and drawn as text.
 
 use std::cmp::Reverse;
 
 use staffa::EncodingTree;
+
+use crate::terminal::text::{bytes, printable};
 
 /// Trees of one shape, added up.
 pub(crate) struct TreeGroup {
@@ -58,6 +60,35 @@ fn add(sum: &mut EncodingTree, tree: &EncodingTree) {
     }
 }
 
+/// One row per node: branch and name, detail, bytes, and an empty cell for the count of blocks.
+pub(crate) fn draw_tree(tree: &EncodingTree, lead: &str, below: &str, rows: &mut Vec<Vec<String>>) {
+    let role = if tree.role.is_empty() {
+        String::new()
+    } else {
+        format!("{}: ", tree.role)
+    };
+    rows.push(vec![
+        format!("{lead}{role}{}", tree.encoding),
+        printable(&tree.detail),
+        bytes(tree.bytes),
+        String::new(),
+    ]);
+    for (index, child) in tree.children.iter().enumerate() {
+        let last = index + 1 == tree.children.len();
+        let (branch, trunk) = if last {
+            ("└─ ", "   ")
+        } else {
+            ("├─ ", "│  ")
+        };
+        draw_tree(
+            child,
+            &format!("{below}{branch}"),
+            &format!("{below}{trunk}"),
+            rows,
+        );
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,5 +120,23 @@ mod tests {
         assert_eq!(groups[0].shape, "dictionary(codes: bitpack, values: fsst)");
         assert_eq!((groups[0].count, groups[0].tree.bytes), (2, 200));
         assert_eq!(groups[0].tree.children[0].detail, "7 bits, …");
+    }
+
+    #[test]
+    fn children_are_drawn_as_branches() {
+        let codes = node("bitpack", "codes", "", vec![]);
+        let values = node("fsst", "values", "", vec![]);
+        let mut rows = Vec::new();
+        draw_tree(
+            &node("dictionary", "", "", vec![codes, values]),
+            "",
+            "",
+            &mut rows,
+        );
+        let names: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
+        assert_eq!(
+            names,
+            ["dictionary", "├─ codes: bitpack", "└─ values: fsst"]
+        );
     }
 }

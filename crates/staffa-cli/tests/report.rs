@@ -196,6 +196,22 @@ fn every_column_and_every_part_of_the_page_is_there() {
         "<i>NULL</i>",
         "149,999</th>",
         "href=\"#main\"",
+        // Distributions: of numbers, and of texts with few values.
+        "class=\"hist\"",
+        "Histogram from 0 to",
+        "<small>city 0 1.1%, 89 others</small>",
+        "of all rows",
+        // The smallest and the largest value, the distinct ones.
+        "<span class=\"cm\"><span>0</span><span>149999</span></span>",
+        ">90<span class=\"vh\"> distinct",
+        "<dt>Path</dt><dd>t.staffa</dd>",
+        "<dt>Format version</dt>",
+        "<dt>Written by</dt>",
+        "<dt>File id</dt>",
+        "<dt>Modified</dt>",
+        "<dt>Sorted by</dt><dd>no declared order</dd>",
+        "data-of=\"rows\"",
+        "data-sort=\"name\"",
     ] {
         assert!(page.contains(part), "{part}");
     }
@@ -265,6 +281,44 @@ fn two_thousand_columns_make_a_page_of_a_few_megabytes() {
         assert!(page.contains(&format!("<b>{name}</b>")), "{name}");
     }
     assert!(page.contains("The first 40 of 2,000 columns") && page.contains("class=\"lazy\""));
+}
+
+#[test]
+fn a_hundred_columns_are_less_than_a_megabyte() {
+    let columns = |i: i64| -> ArrayRef {
+        match i % 3 {
+            0 => Arc::new(Int64Array::from_iter_values(
+                (0..70_000).map(|row| row * row * i % 9973),
+            )),
+            1 => Arc::new(StringArray::from_iter_values(
+                (0..70_000).map(|row| format!("a value of some length {}", row * i % 97)),
+            )),
+            _ => Arc::new(Float64Array::from_iter_values(
+                (0..70_000).map(|row| (row * i % 8191) as f64 / 7.0),
+            )),
+        }
+    };
+    let names: Vec<String> = (0..100).map(|i| format!("column_{i}")).collect();
+    let columns = names
+        .iter()
+        .zip(0..)
+        .map(|(name, i)| (name.as_str(), columns(i)));
+    let folder = stored(&table(columns.collect()));
+    let page = reported(folder.path(), &["--parquet", "never"]);
+    well_formed(&page);
+    assert!(page.len() < 1_000_000, "{}", page.len());
+}
+
+#[test]
+fn metadata_is_shown() {
+    let schema = arrow_schema::Schema::new_with_metadata(
+        vec![Field::new("n", DataType::Int64, true)],
+        [("made <by>".to_owned(), "a & b".to_owned())].into(),
+    );
+    let table = RecordBatch::try_new(Arc::new(schema), vec![numbers(100)]).unwrap();
+    let page = reported(stored(&table).path(), &[]);
+    well_formed(&page);
+    assert!(page.contains("made &lt;by&gt;</th><td>schema</td><td>a &amp; b</td>"));
 }
 
 #[test]

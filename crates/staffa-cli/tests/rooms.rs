@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the ground up; `lib.rs` describes the rooms.
-const ORDER: [&str; 11] = [
+const ORDER: [&str; 12] = [
     "error", "terminal", "files", "formats", "dataset", "print", "trees", "bench", "report",
-    "commands", "cli",
+    "browse", "commands", "cli",
 ];
 
 #[test]

@@ -120,6 +120,7 @@ fn holds(part: &Predicate, constant: &Constant) -> Option<bool> {
                 Compare::LtEq => order != Ordering::Greater,
                 Compare::Gt => order == Ordering::Greater,
                 Compare::GtEq => order != Ordering::Less,
+                _ => return None,
             })
         }
         Predicate::In { literals, .. } => {

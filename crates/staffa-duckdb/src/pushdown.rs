@@ -80,7 +80,7 @@ impl Translation<'_> {
                 Some(op) if left.expression_type()? == Kind::BoundColumnRef => {
                     self.compare(op, left, right)?
                 }
-                Some(op) => self.compare(mirrored(op), right, left)?,
+                Some(op) => self.compare(op.mirrored(), right, left)?,
                 None => None,
             },
             _ => None,
@@ -233,17 +233,6 @@ fn comparison(kind: ExpressionType) -> Option<Compare> {
     })
 }
 
-/// The comparison with its sides exchanged.
-fn mirrored(op: Compare) -> Compare {
-    match op {
-        Compare::Eq | Compare::NotEq => op,
-        Compare::Lt => Compare::Gt,
-        Compare::LtEq => Compare::GtEq,
-        Compare::Gt => Compare::Lt,
-        Compare::GtEq => Compare::LtEq,
-    }
-}
-
 /// A comparison of floats. In DuckDB -0.0 equals 0.0, and every NaN is greater than infinity and
 /// equal to itself; the library orders -NaN, -infinity, ..., -0.0, 0.0, ..., infinity, NaN.
 fn float(op: Compare, column: &str, value: f64) -> Option<Predicate> {
@@ -281,6 +270,7 @@ fn float(op: Compare, column: &str, value: f64) -> Option<Predicate> {
             compare(op, value),
             compare(Compare::Lt, f64::NEG_INFINITY),
         ]),
+        _ => return None,
     })
 }
 

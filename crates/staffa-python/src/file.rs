@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 use pyo3_arrow::ffi::to_schema_pycapsule;
 use pyo3_arrow::{PyArray, PyRecordBatchReader};
-use staffa::{Aggregate, Error, Predicate, Result, Scan};
+use staffa::{Aggregate, Error, Predicate, Result, RowSelection, Scan};
 
 use crate::batch::{Batch, flatten, flattened_schema};
 use crate::errors::{run, run_attached};
@@ -158,11 +158,11 @@ impl File {
     ) -> PyResult<Batch> {
         let (indices, _) = indices.into_inner();
         run(py, || {
-            let batch: RecordBatch = if let Some(mask) = indices.as_boolean_opt() {
-                self.0.select(mask, columns.as_deref(), string_views)?
+            let batch = if let Some(mask) = indices.as_boolean_opt() {
+                self.read_rows(mask, columns, string_views)?
             } else {
                 let rows = self.rows(&*indices)?;
-                self.0.take(&rows, columns.as_deref(), string_views)?
+                self.read_rows(&rows, columns, string_views)?
             };
             Ok(Batch(if flattened { flatten(&batch)? } else { batch }))
         })
@@ -179,11 +179,7 @@ impl File {
         string_views: bool,
     ) -> PyResult<Batch> {
         run(py, || {
-            Ok(Batch(self.0.select(
-                start..end,
-                columns.as_deref(),
-                string_views,
-            )?))
+            self.read_rows(start..end, columns, string_views).map(Batch)
         })
     }
 
@@ -314,6 +310,20 @@ impl File {
             scan = scan.limit(rows);
         }
         scan
+    }
+
+    /// Some rows as one batch.
+    fn read_rows<'s>(
+        &'s self,
+        rows: impl Into<RowSelection<'s>>,
+        columns: Option<Vec<String>>,
+        string_views: bool,
+    ) -> Result<RecordBatch> {
+        let take = self.0.take(rows).string_views(string_views);
+        match columns {
+            Some(columns) => take.columns(columns).read(),
+            None => take.read(),
+        }
     }
 
     /// Row numbers, each checked against the number of rows.

@@ -1,5 +1,7 @@
 //! Predicates from the nested tuples of `python/staffa/_pushdown.py`, and text to such tuples.
 
+use std::fmt::Display;
+
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -40,7 +42,8 @@ fn tuple<'py>(py: Python<'py>, value: &Predicate) -> PyResult<Bound<'py, PyTuple
             column,
             op,
             literal,
-        } => (symbol(*op), (column, object(py, literal)?)).into_pyobject(py),
+        } => (symbol(*op)?, (column, object(py, literal)?)).into_pyobject(py),
+        other => Err(unknown(other)),
     }
 }
 
@@ -51,6 +54,7 @@ fn object<'py>(py: Python<'py>, literal: &Literal) -> PyResult<Bound<'py, PyAny>
         Literal::Int(value) => value.into_bound_py_any(py),
         Literal::Float(value) => value.into_bound_py_any(py),
         Literal::Text(value) => value.into_bound_py_any(py),
+        other => Err(unknown(other)),
     }
 }
 
@@ -104,15 +108,20 @@ pub(crate) fn predicate(value: &Bound<'_, PyAny>) -> PyResult<Predicate> {
     })
 }
 
-fn symbol(op: Compare) -> &'static str {
-    match op {
+fn symbol(op: Compare) -> PyResult<&'static str> {
+    Ok(match op {
         Compare::Eq => "==",
         Compare::NotEq => "!=",
         Compare::Lt => "<",
         Compare::LtEq => "<=",
         Compare::Gt => ">",
         Compare::GtEq => ">=",
-    }
+        other => return Err(unknown(&other)),
+    })
+}
+
+fn unknown(part: &impl Display) -> PyErr {
+    PyTypeError::new_err(format!("unknown predicate {:?}", part.to_string()))
 }
 
 fn compare(operator: &str) -> PyResult<Compare> {
@@ -123,9 +132,7 @@ fn compare(operator: &str) -> PyResult<Compare> {
         "<=" => Compare::LtEq,
         ">" => Compare::Gt,
         ">=" => Compare::GtEq,
-        other => {
-            return Err(PyTypeError::new_err(format!("unknown predicate {other:?}")));
-        }
+        other => return Err(unknown(&other)),
     })
 }
 

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use arrow_schema::ArrowError;
 use staffa_kernels::StringsError;
 
 /// Result of everything in Staffa that can fail.
@@ -116,7 +117,7 @@ pub enum Error {
     },
     /// An error of Arrow: offsets too large for a type, for example.
     #[error("Arrow: {0}")]
-    Arrow(#[from] arrow_schema::ArrowError),
+    Arrow(#[source] ArrowError),
 }
 
 impl Error {
@@ -208,6 +209,29 @@ impl Error {
     }
 }
 
+impl From<ArrowError> for Error {
+    /// An error of Staffa that Arrow has wrapped is unwrapped.
+    fn from(error: ArrowError) -> Self {
+        match error {
+            ArrowError::ExternalError(source) => source.downcast().map_or_else(
+                |source| Self::Arrow(ArrowError::ExternalError(source)),
+                |own| *own,
+            ),
+            other => Self::Arrow(other),
+        }
+    }
+}
+
+impl From<Error> for ArrowError {
+    /// An error of Arrow as it is, every other as [`ArrowError::ExternalError`].
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Arrow(error) => error,
+            other => Self::ExternalError(Box::new(other)),
+        }
+    }
+}
+
 impl From<std::io::Error> for Error {
     fn from(source: std::io::Error) -> Self {
         Self::Io { path: None, source }
@@ -236,5 +260,14 @@ mod tests {
             error.to_string(),
             "block 7 of column \"price\" at byte 8000: run ends must increase, found 12 after 12"
         );
+    }
+
+    #[test]
+    fn errors_pass_through_arrow_and_back() {
+        let wrapped = ArrowError::from(Error::corrupt("7 expected, found 8"));
+        assert_eq!(wrapped.to_string(), "External error: 7 expected, found 8");
+        assert!(matches!(Error::from(wrapped), Error::Corrupt { .. }));
+        let arrows = ArrowError::from(Error::Arrow(ArrowError::DivideByZero));
+        assert!(matches!(arrows, ArrowError::DivideByZero));
     }
 }

@@ -1,4 +1,57 @@
-//! Staffa: tables as small, checksummed blocks of cascaded lightweight encodings.
+//! Staffa is an open columnar file format and library: tables as small, checksummed blocks of cascaded
+//! lightweight encodings, read and written as Arrow record batches.
+//!
+//! ```
+//! # use std::sync::Arc;
+//! # use arrow_array::{Float64Array, RecordBatch, StringArray};
+//! use staffa::{File, WriteOptions, Writer, col};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let batch = RecordBatch::try_from_iter([
+//! #     ("city", Arc::new(StringArray::from(vec!["Oban", "Tobermory", "Oban"])) as _),
+//! #     ("price", Arc::new(Float64Array::from(vec![3.25, 0.99, 4.5])) as _),
+//! # ])?;
+//! # let folder = std::env::temp_dir().join(format!("staffa-first-page-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! # let path = folder.join("prices.staffa");
+//! let mut writer = Writer::create(&path, batch.schema(), WriteOptions::new())?;
+//! writer.write(&batch)?;
+//! writer.finish()?;
+//! for batch in File::open(&path)?.scan().columns(["price"]).filter(col("city").eq("Oban")).reader()? {
+//!     assert_eq!(batch?.num_rows(), 2);
+//! }
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | to | use |
+//! |---|---|
+//! | write a file, whole or not at all | [`Writer::create`], with [`WriteOptions`] |
+//! | write to memory, a socket, a pipe | [`Writer::new`], [`to_bytes`] |
+//! | open a file, or bytes in memory | [`File::open`], [`File::from_bytes`], within [`Limits`] |
+//! | read columns and rows that match | [`File::scan`], with a [`Predicate`] from [`col`] or from text |
+//! | hand batches to other libraries | [`Scan::into_reader`], Arrow's `RecordBatchReader` |
+//! | read rows by number, range or mask | [`File::take`] |
+//! | count, sum, smallest and largest | [`File::aggregate`] |
+//! | look inside | [`File::statistics`], [`File::inspect`], [`File::explain`], [`File::verify`] |
+//!
+//! The folder `examples` has programs for these: `cargo run --example write`, `scan`, `take`, `metadata`,
+//! `stream`.
+//!
+//! # Features
+//!
+//! | feature | on by default | brings |
+//! |---|---|---|
+//! | `aggregate` | yes | [`File::aggregate`]: counts, extremes, sums, from zone maps and encodings |
+//! | `codecs` | yes | Zstd, LZ4, Brotli and pco as encodings, and `vbyte`, `stream_vbyte`; without it, blocks that have one are refused by name |
+//!
+//! # Errors
+//!
+//! For any bytes a read gives the written values or an [`Error`]: no panic, and no more memory than a
+//! block declares and [`Limits`] allow. [`Error`] converts to Arrow's `ArrowError` and back.
+//!
+//! # How it works
 //!
 //! ```text
 //! write  RecordBatch -> row group -> leaves -> values of a block -> cascade -> nodes -> block -> chunk -> file
@@ -14,31 +67,7 @@
 //!
 //! A room names only rooms before it: `error`, `limits` < `values` < `format` < `arrow` <
 //! `predicate` < `decode` < `encode` < `encodings` < `read` < `write` < `inspect`. Tests hold this
-//! order; ARCHITECTURE.md says what each room does.
-//!
-//! Write a table, open it, read some of it:
-//!
-//! ```
-//! use std::sync::Arc;
-//! use arrow_array::{Float64Array, RecordBatch, StringArray};
-//! use staffa::{File, WriteOptions};
-//!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let batch = RecordBatch::try_from_iter([
-//!     ("city", Arc::new(StringArray::from(vec!["Oban", "Tobermory", "Oban"])) as _),
-//!     ("price", Arc::new(Float64Array::from(vec![3.25, 0.99, 4.5])) as _),
-//! ])?;
-//! let bytes = staffa::to_bytes(batch.schema(), &[batch.clone()], WriteOptions::default())?;
-//!
-//! let file = File::from_bytes(bytes)?;
-//! let mut reader = file.scan().filter("city = 'Oban'".parse()?).reader()?;
-//! assert_eq!(reader.next().transpose()?.map(|b| b.num_rows()), Some(2));
-//! # Ok(())
-//! # }
-//! ```
-//!
-//! For any bytes a read gives the written values or an [`Error`]: no panic, and no more memory than a
-//! block declares and [`Limits`] allow.
+//! order; ARCHITECTURE.md says what each room does, FORMAT.md what the bytes mean.
 #![forbid(unsafe_code)]
 // Decoders serve the feature in more places than are worth a `cfg` each.
 #![cfg_attr(not(feature = "aggregate"), allow(dead_code, unused_imports))]
@@ -92,11 +121,11 @@ pub use inspect::{
     RowGroupInfo, SharedExplain, SharedWhy, VerifyReport,
 };
 pub use limits::{Cancel, Limits, retained_memory, set_retained_memory};
-pub use predicate::{Compare, Literal, Predicate};
+pub use predicate::{Column, Compare, Literal, Predicate, col};
 #[cfg(feature = "aggregate")]
 pub use read::{Aggregate, aggregate_batches};
-pub use read::{File, Reader, RowSelection, Scan, Split};
-pub use write::{WriteOptions, WriteSummary, Writer, to_bytes};
+pub use read::{ArrowReader, File, Reader, RowSelection, Scan, Split, Take};
+pub use write::{AtomicFile, WriteOptions, WriteSummary, Writer, to_bytes};
 
 /// Former name of [`Split`].
 #[deprecated(since = "0.1.0", note = "use `Split`")]

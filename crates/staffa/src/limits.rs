@@ -54,8 +54,8 @@ impl Default for Limits {
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let n = Int64Array::from_iter_values(0..1000);
 /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(n) as _)])?;
-/// let mut options = staffa::WriteOptions::default();
-/// let cancel = options.cancel.clone();
+/// let cancel = staffa::Cancel::new();
+/// let options = staffa::WriteOptions::new().cancel(cancel.clone());
 /// cancel.cancel();
 /// let written = staffa::to_bytes(batch.schema(), &[batch], options);
 /// assert!(matches!(written, Err(staffa::Error::Cancelled)));

@@ -125,7 +125,7 @@ fn derived_columns_come_back() {
         }
         let mut random = Random(99);
         let wanted: Vec<u64> = (0..300).map(|_| random.below(5000) as u64).collect();
-        let taken = file.take(&wanted, None, false).unwrap();
+        let taken = file.take(&wanted).read().unwrap();
         check(&taken);
         let gathered =
             arrow_select::take::take_record_batch(&batch, &UInt64Array::from(wanted)).unwrap();
@@ -215,4 +215,40 @@ fn encodings_of_derived_columns_are_not_requested() {
             "{error}"
         );
     }
+}
+
+/// A column of `kinds` small numbers, each that of a random key of 3,000.
+fn small_and_large(kinds: usize) -> RecordBatch {
+    let mut random = Random(5);
+    let kind: Vec<i64> = (0..3_000).map(|_| random.below(kinds) as i64).collect();
+    let keys: Vec<usize> = (0..60_000).map(|_| random.below(kind.len())).collect();
+    let large = keys
+        .iter()
+        .map(|key| format!("name {}", key * 7919 % 3_001));
+    table(vec![
+        Arc::new(StringArray::from_iter_values(large)),
+        Arc::new(Int64Array::from_iter_values(
+            keys.iter().map(|key| kind[*key]),
+        )),
+    ])
+}
+
+#[test]
+fn sources_are_few_times_as_large_as_the_column() {
+    let chunks = |kinds: usize| {
+        let file = write(&[small_and_large(kinds)], WriteOptions::default());
+        let columns = file.inspect().unwrap().columns;
+        let bytes: Vec<u64> = columns
+            .iter()
+            .map(|leaf| leaf.chunks.iter().map(|chunk| chunk.bytes).sum())
+            .collect();
+        (sources(&file), bytes)
+    };
+    // Alone it would be a byte a row; the source is less than twice that.
+    let (derived, _) = chunks(200);
+    assert_eq!(derived, ["a"]);
+    // Alone it is a bit a row, and nearly all of it would be saved by reading ten times as much.
+    let (alone, bytes) = chunks(2);
+    assert!(alone.is_empty(), "{alone:?}");
+    assert!(bytes[0] > 8 * bytes[1], "{bytes:?}");
 }

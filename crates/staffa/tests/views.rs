@@ -149,8 +149,8 @@ fn rows_of_a_filter_and_by_number_are_the_same_strings() {
         for step in [1, 2, 13, 900] {
             let rows: Vec<u64> = (0..ROWS as u64).step_by(step).collect();
             same(
-                &file.take(&rows, None, true).unwrap(),
-                &file.take(&rows, None, false).unwrap(),
+                &file.take(&rows).string_views(true).read().unwrap(),
+                &file.take(&rows).read().unwrap(),
                 "taken",
             );
         }

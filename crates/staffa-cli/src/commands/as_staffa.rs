@@ -19,6 +19,13 @@ pub(super) struct AsStaffa {
     _folder: Option<tempfile::TempDir>,
 }
 
+impl AsStaffa {
+    /// The name of the format, and the bytes.
+    pub(super) fn made_of_name(&self) -> Option<(&'static str, u64)> {
+        self.made_of.map(|(format, bytes)| (format.name(), bytes))
+    }
+}
+
 /// Opens a Staffa file; writes a temporary one of another table, or of several files.
 pub(super) fn open(path: &Path, read: &ReadOptions, quiet: bool) -> Result<AsStaffa> {
     let found = discover(&[path.to_path_buf()], read)?;

@@ -12,7 +12,7 @@ use crate::error::{Failure, Result};
 use crate::print::{print_json, standard_output};
 use crate::terminal::text::Align::{Left, Right};
 use crate::terminal::text::{bytes, counted, grid, number, printable, smaller};
-use crate::trees::group_by_shape;
+use crate::trees::{draw_tree, group_by_shape};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -122,7 +122,7 @@ fn draw_most_common(
         )
     };
     let mut rows = Vec::new();
-    draw(&first.tree, "  ", "  ", &mut rows);
+    draw_tree(&first.tree, "  ", "  ", &mut rows);
     if let Some(root) = rows.first_mut().and_then(|row| row.first_mut()) {
         *root = format!("  {what}: {}", root.trim_start());
     }
@@ -140,35 +140,6 @@ fn draw_most_common(
         )?;
     }
     Ok(())
-}
-
-/// One row per node: branch and name, detail, bytes, and an empty cell for the count of blocks.
-fn draw(tree: &EncodingTree, lead: &str, below: &str, rows: &mut Vec<Vec<String>>) {
-    let role = if tree.role.is_empty() {
-        String::new()
-    } else {
-        format!("{}: ", tree.role)
-    };
-    rows.push(vec![
-        format!("{lead}{role}{}", tree.encoding),
-        printable(&tree.detail),
-        bytes(tree.bytes),
-        String::new(),
-    ]);
-    for (index, child) in tree.children.iter().enumerate() {
-        let last = index + 1 == tree.children.len();
-        let (branch, trunk) = if last {
-            ("└─ ", "   ")
-        } else {
-            ("├─ ", "│  ")
-        };
-        draw(
-            child,
-            &format!("{below}{branch}"),
-            &format!("{below}{trunk}"),
-            rows,
-        );
-    }
 }
 
 fn each_block(out: &mut dyn Write, column: &ColumnExplain) -> Result<()> {
@@ -203,33 +174,5 @@ fn trees(block: &BlockExplain) -> String {
         (Some(values), None) => values.to_string(),
         (None, Some(validity)) => format!("validity: {validity}"),
         (None, None) => "-".into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn children_are_drawn_as_branches() {
-        let node = |encoding: &str, role: &str, children| EncodingTree {
-            encoding: encoding.into(),
-            detail: String::new(),
-            role: role.into(),
-            values: 10,
-            bytes: 100,
-            children,
-        };
-        let children = vec![
-            node("bitpack", "codes", vec![]),
-            node("fsst", "values", vec![]),
-        ];
-        let mut rows = Vec::new();
-        draw(&node("dictionary", "", children), "", "", &mut rows);
-        let names: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
-        assert_eq!(
-            names,
-            ["dictionary", "├─ codes: bitpack", "└─ values: fsst"]
-        );
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod aggregate;
 mod as_staffa;
 pub(crate) mod bench;
+pub(crate) mod browse;
 pub(crate) mod cat;
 pub(crate) mod convert;
 pub(crate) mod count;

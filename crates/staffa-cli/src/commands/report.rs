@@ -1,6 +1,5 @@
 //! `report`: one HTML page about a file.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use super::as_staffa;
 use crate::error::{Failure, Result};
 use crate::files::output::{Output, is_stream, refuse_existing};
 use crate::formats::ReadOptions;
-use crate::report::{ParquetSizes, Report, html_page, measure_parquet};
+use crate::report::{About, ParquetSizes, Report, html_page, measure_parquet};
 use crate::terminal::interrupt;
 use crate::terminal::progress::{Progress, duration};
 use crate::terminal::text::{bytes, counted};
@@ -23,8 +22,9 @@ const MAX_AUTO_BYTES: u64 = 2_000_000_000;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The page is one file and loads nothing from elsewhere. It shows the bytes of columns and encodings (a treemap), the
-encoding trees and zone maps of each column, the size as Parquet, and some rows as they are: consider who may read them.
+The page is one file and loads nothing from elsewhere. It shows the distribution, the smallest and the largest value of
+each column, the bytes of columns and encodings (a treemap), encoding trees and zone maps, the size as Parquet, metadata,
+and some rows as they are: consider who may read them.
 
 Examples:
   staffa report trips.staffa -o trips.html
@@ -43,8 +43,8 @@ pub(crate) struct Args {
     /// Print neither a progress bar nor a summary
     #[arg(short, long)]
     quiet: bool,
-    /// Number of rows to show: the first three and others from the whole table; 0 shows none
-    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u64).range(..=1000))]
+    /// Number of rows to show: the first 20 and others from the whole table; 0 shows none
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(..=1000))]
     rows: u64,
     /// Measure the size as Parquet, without a file: auto (up to 2 GB in memory), always, never
     #[arg(
@@ -72,19 +72,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     interrupt::catch();
     let opened = as_staffa::open(&args.file, &args.read, args.quiet)?;
     let file = &opened.file;
-    let fail = |error| Failure::staffa(&args.file, error);
     let parquet = parquet_sizes(args, file)?;
     interrupt::check()?;
-    let name = args
-        .file
-        .file_name()
-        .unwrap_or(OsStr::new("table.staffa"))
-        .to_string_lossy();
-    let name = match opened.made_of {
-        Some((format, size)) => format!("{name} ({}, {}) as Staffa", format.name(), bytes(size)),
-        None => name.into_owned(),
-    };
-    let report = Report::of(file, name, args.rows, parquet).map_err(fail)?;
+    let about = About::new(&args.file, opened.made_of_name());
+    let report = Report::of(file, about, args.rows, parquet)?;
     interrupt::check()?;
     let page = html_page(&report);
     let mut output = Output::create(&args.output, args.force)?;

@@ -239,7 +239,7 @@ pub(crate) fn temporary_folder_beside(path: &Path) -> Result<TempDir> {
     Ok(made)
 }
 
-/// A new file beside `path`, with the permissions of any new file.
+/// A new file beside `path`, with the permissions of the file that it replaces or of any new file.
 fn temporary(path: &Path) -> io::Result<NamedTempFile> {
     let folder = path
         .parent()
@@ -249,7 +249,11 @@ fn temporary(path: &Path) -> io::Result<NamedTempFile> {
     builder.prefix(".staffa-").suffix(".tmp");
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder)
+    let file = builder.tempfile_in(folder)?;
+    if let Ok(replaced) = fs::metadata(path) {
+        file.as_file().set_permissions(replaced.permissions())?;
+    }
+    Ok(file)
 }
 
 fn persist(file: NamedTempFile, path: &Path, replace: bool) -> Result<()> {
@@ -303,6 +307,19 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"mine");
         Output::create(&path, true).unwrap().finish().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_replaces_another_keeps_its_permissions() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        fs::write(&path, "before").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        Output::create(&path, true).unwrap().finish().unwrap();
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o640);
     }
 
     #[cfg(unix)]

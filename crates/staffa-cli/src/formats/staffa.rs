@@ -1,7 +1,5 @@
 //! Staffa, in and out. The file applies columns, filter and limit itself.
 
-use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
@@ -11,7 +9,7 @@ use super::scan::{Batches, ScanOptions};
 use super::table::{Properties, Sink, Table};
 use crate::error::{Failure, Result};
 use crate::files::input::{Input, SeekableInput};
-use crate::files::output::{Output, is_stream, resolved, temporary_folder};
+use crate::files::output::{FirstIoError, Output};
 use crate::terminal::progress::Meter;
 
 pub(crate) struct StaffaTable {
@@ -81,46 +79,33 @@ impl Table for StaffaTable {
     }
 }
 
-/// Starts a file. A stream is written through a temporary file, because the writer renames its file at
-/// the end.
+/// Starts a file or a stream.
 pub(crate) fn create(
     path: &Path,
     schema: &SchemaRef,
     options: staffa::WriteOptions,
 ) -> Result<Box<dyn Sink>> {
-    let path = path.to_path_buf();
-    let folder = if is_stream(&path) {
-        Some(temporary_folder()?)
-    } else {
-        None
-    };
-    let target = folder.as_ref().map_or_else(
-        || resolved(&path),
-        |folder| folder.path().join("output.staffa"),
-    );
-    let writer = staffa::Writer::create(&target, schema.clone(), options)
-        .map_err(|error| write_error(&path, error))?;
+    let output = Output::create(path, options.overwrite)?;
+    let first_error = output.first_error();
+    let writer = staffa::Writer::new(output, schema.clone(), options);
+    let writer = writer.map_err(|error| first_error.or(write_error(path, error)))?;
     Ok(Box::new(StaffaSink {
         writer,
-        target,
-        path,
-        folder,
+        path: path.to_path_buf(),
+        first_error,
     }))
 }
 
 struct StaffaSink {
-    writer: staffa::Writer,
-    target: PathBuf,
+    writer: staffa::Writer<Output>,
     path: PathBuf,
-    /// The temporary folder of `target`, if `path` is a stream.
-    folder: Option<tempfile::TempDir>,
+    first_error: FirstIoError,
 }
 
 impl Sink for StaffaSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.writer
-            .write(batch)
-            .map_err(|error| write_error(&self.path, error))
+        let written = self.writer.write(batch);
+        written.map_err(|error| self.first_error.or(write_error(&self.path, error)))
     }
 
     fn encoded_bytes(&self) -> Option<u64> {
@@ -130,20 +115,12 @@ impl Sink for StaffaSink {
     fn finish(self: Box<Self>) -> Result<u64> {
         let Self {
             writer,
-            target,
             path,
-            folder,
+            first_error,
         } = *self;
-        let summary = writer.finish().map_err(|error| write_error(&path, error))?;
-        if folder.is_some() {
-            let mut file =
-                File::open(&target).map_err(|error| Failure::io("a temporary file", &error))?;
-            let mut output = Output::create(&path, true)?;
-            io::copy(&mut file, &mut output)
-                .map_err(|error| Failure::io(&output.name(), &error))?;
-            output.finish()?;
-        }
-        Ok(summary.file_bytes)
+        let output = writer.into_inner();
+        let output = output.map_err(|error| first_error.or(write_error(&path, error)))?;
+        output.finish()
     }
 }
 

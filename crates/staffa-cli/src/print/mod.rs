@@ -1,5 +1,6 @@
 //! The standard output: rows as a table, CSV, JSON lines or an Arrow stream; reports as JSON.
 
+mod cells;
 mod table;
 
 use std::io::{BufWriter, Stdout, Write, stdout};
@@ -7,6 +8,7 @@ use std::io::{BufWriter, Stdout, Write, stdout};
 use arrow_schema::SchemaRef;
 use clap::{Args, ValueEnum};
 
+pub(crate) use self::cells::{cells, short_type, whole_cell};
 use self::table::TablePrinter;
 use crate::error::Result;
 use crate::files::output::Output;

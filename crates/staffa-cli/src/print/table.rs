@@ -1,49 +1,20 @@
 //! Tables in the terminal. The widths of columns are those of the first rows, so that any number of
 //! rows can be printed.
 
-use std::fmt;
 use std::io::{IsTerminal, Write, stdout};
 
 use arrow_array::RecordBatch;
-use arrow_cast::display::{ArrayFormatter, DurationFormat, FormatOptions};
-use arrow_schema::{DataType, Field, SchemaRef};
+use arrow_schema::{Field, SchemaRef};
 use unicode_width::UnicodeWidthStr;
 
-use crate::error::{Failure, Result};
-use crate::formats::text_values::as_text_values;
-use crate::terminal::text::{Align, padded, printable, shortened};
+use super::cells::{cells, short_type};
+use crate::error::Result;
+use crate::terminal::text::{Align, padded, printable};
 
 /// Rows whose widths are measured together.
 const ROWS_AT_ONCE: usize = 1000;
 /// The widest cell on a terminal, and elsewhere. The other formats cut nothing.
 const CELL_WIDTH: (usize, usize) = (48, 120);
-/// A date or time that has no text, because it lies beyond the calendar or the day.
-const OUT_OF_RANGE: &str = "(out of range)";
-/// The longest name of a type.
-const TYPE_CHARS: usize = 24;
-
-/// The longest text of a value that is looked at, more than fills any cell.
-const CELL_BYTES: usize = 8 << 10;
-
-/// The start of a text; what goes on is an error, so that nobody writes it.
-#[derive(Default)]
-struct Start {
-    text: String,
-    is_full: bool,
-}
-
-impl fmt::Write for Start {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let end = text.floor_char_boundary(CELL_BYTES - self.text.len().min(CELL_BYTES));
-        self.text.push_str(text.get(..end).unwrap_or_default());
-        self.is_full = end < text.len();
-        if self.is_full {
-            return Err(fmt::Error);
-        }
-        Ok(())
-    }
-}
-
 /// Prints batches of one schema below one header.
 pub(crate) struct TablePrinter {
     columns: Vec<Column>,
@@ -63,7 +34,7 @@ struct Column {
 
 impl Column {
     fn new(field: &Field) -> Self {
-        let (name, type_name) = (printable(field.name()), type_name(field.data_type()));
+        let (name, type_name) = (printable(field.name()), short_type(field.data_type()));
         let align = if field.data_type().is_numeric() {
             Align::Right
         } else {
@@ -139,34 +110,18 @@ impl TablePrinter {
 
     /// The cells of each row.
     fn cells(&self, batch: &RecordBatch) -> Result<Vec<Vec<String>>> {
-        let options = FormatOptions::new()
-            .with_null("NULL")
-            .with_duration_format(DurationFormat::Pretty);
-        let columns = batch.columns().iter().map(as_text_values);
-        let columns = columns
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| Failure::arrow("a column cannot be printed", &error))?;
-        let formatters = columns
-            .iter()
-            .map(|column| ArrayFormatter::try_new(column, &options))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| Failure::arrow("a column cannot be printed", &error))?;
         let width = if self.terminal.is_some() {
             CELL_WIDTH.0
         } else {
             CELL_WIDTH.1
         };
-        let cell = |column: &ArrayFormatter<'_>, row| {
-            let mut start = Start::default();
-            // A list may have two billion items: the rest of a long text is left out.
-            let text = match column.value(row).write(&mut start) {
-                Err(_) if !start.is_full => OUT_OF_RANGE,
-                _ => &start.text,
-            };
-            shortened(&printable(text), width)
-        };
-        let row = |row| formatters.iter().map(|column| cell(column, row)).collect();
-        Ok((0..batch.num_rows()).map(row).collect())
+        let mut rows = vec![Vec::with_capacity(batch.num_columns()); batch.num_rows()];
+        for column in batch.columns() {
+            for (row, cell) in rows.iter_mut().zip(cells(column, width)?) {
+                row.push(cell.unwrap_or_else(|| "NULL".into()));
+            }
+        }
+        Ok(rows)
     }
 
     fn header(&mut self, out: &mut dyn Write) -> Result<()> {
@@ -227,21 +182,13 @@ impl TablePrinter {
     }
 }
 
-/// The name of a type; of a long one only the kind.
-fn type_name(data_type: &DataType) -> String {
-    let name = printable(&data_type.to_string());
-    match name.split_once('(') {
-        Some((kind, _)) if name.chars().count() > TYPE_CHARS => kind.to_owned(),
-        _ => name,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use std::sync::Arc;
 
     use arrow_array::{ArrayRef, Float64Array, StringArray};
+    use arrow_schema::DataType;
 
     use super::*;
 

@@ -2,29 +2,39 @@
 
 use std::cmp::Reverse;
 
+use std::collections::HashMap;
+
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field};
-use staffa::{ColumnExplain, EncodingTree, File, Inspection, LeafInfo, RowGroupInfo};
+use staffa::{
+    ColumnExplain, EncodingTree, File, Inspection, LeafInfo, LeafStatistics, RowGroupInfo,
+};
 
+use super::facts::About;
 use super::parquet::ParquetSizes;
+use super::profile::{Profile, profiles};
 use super::zones::{self, Bin, Order};
+use crate::error::{Failure, Result};
+use crate::terminal::text::number;
 use crate::trees::{TreeGroup, group_by_shape};
 
 /// The name of the bytes that are no encoding's: headers, checksums, zone maps.
 pub(super) const HEADERS: &str = "headers and index";
 
 /// Zone map bars of a column, and of a column of a page with more than `MANY_COLUMNS`.
-const BARS: (usize, usize) = (160, 64);
+const BARS: (usize, usize) = (120, 48);
 /// The details of more columns than this become elements only when they are opened, and zone maps have
 /// fewer bars.
 const MANY_COLUMNS: usize = 200;
-/// Columns of the sample rows.
+/// Columns of the sample rows, and the rows that are shown at once.
 const SAMPLE_COLUMNS: usize = 40;
+pub(super) const SAMPLE_PAGE: u64 = 20;
 
 /// The contents of the page.
 pub(crate) struct Report {
-    /// The name of the file, without its folder.
-    pub(crate) name: String,
+    pub(super) about: About,
+    /// Keys and values of the Arrow schema.
+    pub(super) schema_metadata: Vec<(String, String)>,
     pub(crate) inspection: Inspection,
     /// The leaves, in the order of the file.
     pub(crate) columns: Vec<Column>,
@@ -45,6 +55,9 @@ pub(crate) struct Column {
     pub(super) parts: Vec<Part>,
     pub(super) bins: Vec<Bin>,
     pub(super) order: Order,
+    pub(super) profile: Profile,
+    /// An estimate; exact below 256.
+    pub(super) distinct: Option<u64>,
 }
 
 /// The encoding trees of one kind, grouped by shape, the most common first.
@@ -72,42 +85,44 @@ pub(super) struct Sample {
 }
 
 impl Report {
-    /// Reads indexes, block headers, and `rows` rows.
-    pub(crate) fn of(
-        file: &File,
-        name: String,
-        rows: u64,
-        parquet: ParquetSizes,
-    ) -> staffa::Result<Self> {
-        let inspection = file.inspect()?;
-        let explained = file.explain()?;
+    /// Reads indexes, block headers, the values that the distributions are made of, and `rows` rows.
+    pub(crate) fn of(file: &File, about: About, rows: u64, parquet: ParquetSizes) -> Result<Self> {
+        let fail = |error| Failure::staffa(&about.path, error);
+        let inspection = file.inspect().map_err(fail)?;
+        let explained = file.explain().map_err(fail)?;
+        let distinct = distinct(file.statistics().map_err(fail)?);
+        let sample = sample(file, rows).map_err(fail)?;
         let bars = if inspection.columns.len() > MANY_COLUMNS {
             BARS.1
         } else {
             BARS.0
         };
-        let column = |(leaf, explain): (&LeafInfo, ColumnExplain)| Column {
+        let profiles = profiles(file, &inspection)?;
+        let leaves = inspection.columns.iter().zip(explained).zip(profiles);
+        let column = |((leaf, explain), profile): ((&LeafInfo, ColumnExplain), Profile)| Column {
             data_type: leaf_type(file, leaf),
             parts: parts(leaf, &explain),
             trees: trees(&explain),
             bins: zones::bins(leaf, &inspection.row_groups, inspection.rows, bars),
             order: Order::of(leaf),
+            distinct: distinct.get(&leaf.path).copied(),
+            profile,
             leaf: leaf.clone(),
         };
-        let columns = inspection
-            .columns
-            .iter()
-            .zip(explained)
-            .map(column)
+        let columns = leaves.map(column).collect();
+        let metadata = file.schema().metadata().iter();
+        let mut schema_metadata: Vec<(String, String)> = metadata
+            .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
-        let sample = sample(file, rows)?;
+        schema_metadata.sort();
         Ok(Self {
-            name,
             columns,
             fields: file.schema().fields().len(),
+            schema_metadata,
             sample,
             parquet,
             inspection,
+            about,
         })
     }
 
@@ -243,12 +258,26 @@ fn parts(leaf: &LeafInfo, explain: &ColumnExplain) -> Vec<Part> {
     parts
 }
 
-/// The first rows, and others at even distances.
+/// Distinct values by the paths of the leaves, where the file has them.
+fn distinct(statistics: Vec<LeafStatistics>) -> HashMap<String, u64> {
+    let statistics = statistics.into_iter();
+    statistics.map(|leaf| (leaf.path, leaf.distinct)).collect()
+}
+
+/// A number of distinct values: exact below 256, else an estimate.
+pub(crate) fn distinct_text(distinct: Option<u64>) -> String {
+    match distinct {
+        Some(distinct) if distinct > 255 => format!("~{}", number(distinct)),
+        Some(distinct) => number(distinct),
+        None => "-".into(),
+    }
+}
+
+/// A page of first rows, and others at even distances.
 fn sample(file: &File, wanted: u64) -> staffa::Result<Sample> {
-    const FIRST: u64 = 3;
     let all = file.num_rows();
     let wanted = wanted.min(all);
-    let first = FIRST.min(wanted);
+    let first = SAMPLE_PAGE.min(wanted);
     let rest = wanted - first;
     let even = |index: u64| {
         // Between the first rows and the end; the last one is the last row of the table.
@@ -262,11 +291,10 @@ fn sample(file: &File, wanted: u64) -> staffa::Result<Sample> {
         .take(SAMPLE_COLUMNS)
         .map(|field| field.name().clone())
         .collect();
-    let columns = (fields.len() > names.len()).then_some(names.as_slice());
     let batch = if rows.is_empty() {
         None
     } else {
-        Some(file.take(&rows, columns, false)?)
+        Some(file.take(&rows).columns(names).read()?)
     };
     Ok(Sample { rows, batch })
 }

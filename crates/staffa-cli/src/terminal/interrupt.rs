@@ -7,7 +7,7 @@
 use std::io::{IsTerminal, Write, stderr};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use staffa::Cancel;
@@ -24,6 +24,8 @@ static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 static NAMING: Mutex<()> = Mutex::new(());
 /// Whether the files have their names: there is nothing left to interrupt.
 static NAMED: AtomicBool = AtomicBool::new(false);
+/// What is done before the program ends without the help of its other threads.
+static AT_END: OnceLock<fn()> = OnceLock::new();
 static CANCEL: LazyLock<Cancel> = LazyLock::new(Cancel::new);
 
 /// Makes the signals set the flag instead of ending the program. Commands that write files call this.
@@ -54,6 +56,11 @@ pub(crate) fn without_interruption<T>(name: impl FnOnce() -> T) -> T {
     let named = name();
     NAMED.store(true, Ordering::Relaxed);
     named
+}
+
+/// Has this done before a signal ends the program: the terminal is as it was.
+pub(crate) fn at_end(restore: fn()) {
+    let _ = AT_END.set(restore);
 }
 
 /// An error after the first signal.
@@ -95,6 +102,9 @@ fn end() {
         while folder.exists() && attempts.next().is_some() {
             let _ = std::fs::remove_dir_all(folder);
         }
+    }
+    if let Some(restore) = AT_END.get() {
+        restore();
     }
     let line = if stderr().is_terminal() { "\n" } else { "" };
     let _ = writeln!(stderr(), "{line}{}", Failure::interrupted());

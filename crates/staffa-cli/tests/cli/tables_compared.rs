@@ -150,7 +150,8 @@ fn tables_are_split_and_merged() {
         assert_eq!(ids("d", filter), ids("t.staffa", filter));
     }
     assert!(program.path("d/city=city 1/part.staffa").exists());
-    let many: String = (0..1_100).fold(String::new(), |all, row| all + &format!("{row},x{row}\n"));
+    let many: Vec<String> = (0..1_100).map(|row| format!("{row},x{row}\n")).collect();
+    let many = many.concat();
     program.write("many.csv", "id,name\n".to_owned() + &many);
     program
         .run("split many.csv many/of/part.csv --by name -q")
@@ -184,7 +185,9 @@ fn other_tables_are_measured_as_staffa() {
         "{text}"
     );
     let page = program.run("report t.parquet -o -").succeeds().text();
-    assert!(page.contains("t.parquet (Parquet, ") && page.contains("as Staffa: Staffa report"));
+    assert!(
+        page.contains("t.parquet: Staffa report") && page.contains("Staffa report: Parquet of ")
+    );
     assert_eq!(program.files(), before);
 }
 

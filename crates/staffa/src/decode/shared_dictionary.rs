@@ -247,18 +247,19 @@ mod tests {
 
     #[test]
     fn dictionaries_beyond_the_limits_are_refused() {
-        let words = vec![7u32; 100];
+        let words = vec![7u32; 70_000];
         let node = Chooser::new(&POOL)
             .child(Values::U32(&words), Kind::Unsigned)
             .unwrap();
         let bytes = Bytes::from(write(&node, 0));
-        assert!(SharedDictionary::open(bytes.clone(), 100, &opener(Limits::default())).is_ok());
+        assert!(SharedDictionary::open(bytes.clone(), 70_000, &opener(Limits::default())).is_ok());
+        // More than the chunk and than a full block has.
         assert!(SharedDictionary::open(bytes.clone(), 99, &opener(Limits::default())).is_err());
         let small = Limits {
-            block_bytes: 399,
+            block_bytes: 4 * 70_000 - 1,
             ..Limits::default()
         };
-        assert!(SharedDictionary::open(bytes.clone(), 100, &opener(small)).is_err());
+        assert!(SharedDictionary::open(bytes.clone(), 70_000, &opener(small)).is_err());
         assert!(SharedDictionary::open(Bytes::new(), 100, &opener(Limits::default())).is_err());
     }
 }

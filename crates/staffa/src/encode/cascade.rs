@@ -9,7 +9,7 @@
 //! 1. **Shortcuts.** An encoding requested by name is used. Values that are all equal become
 //!    `constant`. Of few values, and of samples, all candidates are encoded and the smallest is
 //!    kept. A block whose chunk has a tree already (its [`Hint`]) takes the same tree while that
-//!    takes at most 3% more per value.
+//!    takes at most 3% more per value, also of few values where it has bytes to share.
 //! 2. **Candidates** (`candidates.rs`). The [`Rules`] allow the encoding, it accepts the type, the
 //!    [`Position`] leaves room for its children, it is not its own descendant, and its viability
 //!    rule holds.
@@ -29,7 +29,7 @@ use crate::decode::ReferenceStream;
 use crate::error::{Error, Result};
 use crate::format::Node;
 use crate::limits::Cancel;
-use crate::values::{Kind, Values};
+use crate::values::{Kind, Strings, Values};
 
 /// Encodings that are tried although the best tree so far beats their estimate.
 const DOUBTED: usize = 2;
@@ -66,6 +66,31 @@ pub(super) struct Position<'a> {
     references: &'a [ReferenceStream<'a>],
     /// Stops the choice.
     cancel: Option<&'a Cancel>,
+    /// The strings of the chunk whose first block this is the root of.
+    chunk: Option<ChunkStrings<'a>>,
+}
+
+/// The strings of all blocks of a chunk: what its blocks share is trained on them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ChunkStrings<'a> {
+    /// Those under NULLs included.
+    pub strings: Strings<'a>,
+    /// The part of their bytes that are in the block.
+    pub share: f64,
+}
+
+impl<'a> ChunkStrings<'a> {
+    /// The strings of a chunk, of which these are a block.
+    pub(crate) fn new(strings: Strings<'a>, block: Values<'_>) -> Self {
+        let all = strings.contents().len().max(1) as f64;
+        let share = (block.plain_bytes() as f64 / all).min(1.0);
+        Self { strings, share }
+    }
+
+    /// Of the bytes that all blocks share, those that the others bear.
+    pub(crate) fn others(&self, shareable: usize) -> usize {
+        (shareable as f64 * (1.0 - self.share)) as usize
+    }
 }
 
 impl<'a> Chooser<'a> {
@@ -97,6 +122,7 @@ impl<'a> Chooser<'a> {
             hint: None,
             references: &[],
             cancel: None,
+            chunk: None,
         };
         Self { rules, position }
     }
@@ -105,6 +131,17 @@ impl<'a> Chooser<'a> {
     pub(crate) fn with_hint(mut self, hint: Option<&'a Hint<'a>>) -> Self {
         self.position.hint = hint;
         self
+    }
+
+    /// With the strings of the chunk whose first block this is the root of.
+    pub(crate) fn with_chunk(mut self, chunk: Option<ChunkStrings<'a>>) -> Self {
+        self.position.chunk = chunk;
+        self
+    }
+
+    /// The strings of the chunk whose first block this is the root of.
+    pub(crate) fn chunk(&self) -> Option<ChunkStrings<'a>> {
+        self.position.chunk
     }
 
     /// Stops with an error once the flag is set.
@@ -164,6 +201,7 @@ impl<'a> Chooser<'a> {
     pub(super) fn for_trial(&self) -> Self {
         let mut trial = *self;
         (trial.position.trial, trial.position.hint) = (true, None);
+        trial.position.chunk = None;
         trial
     }
 
@@ -196,6 +234,12 @@ impl<'a> Chooser<'a> {
         self.position.hint.map(|hint| hint.node)
     }
 
+    /// Whether the root of another block has bytes that this one can share.
+    fn example_shares(&self) -> bool {
+        let shares = |node: &Node| Some(self.rules.pool.by_id(node.encoding)?.shareable(node) > 0);
+        self.example().and_then(shares).unwrap_or(false)
+    }
+
     /// The encoding of child `i` in the tree of another block.
     pub(crate) fn hinted(&self, i: usize) -> Option<u8> {
         Some(self.example()?.children.get(i)?.encoding)
@@ -214,7 +258,9 @@ impl<'a> Chooser<'a> {
     /// The tree of a child whose statistics are known.
     pub(crate) fn known_child(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
         let hint = self.position.hint.and_then(Hint::next_child).map(Hint::new);
-        let child = Chooser::with_hint(*self, hint.as_ref()).with_references(&[]);
+        let child = Chooser::with_hint(*self, hint.as_ref())
+            .with_references(&[])
+            .with_chunk(None);
         child.choose(values, stats)
     }
 
@@ -233,7 +279,8 @@ impl<'a> Chooser<'a> {
         if !values.is_empty() && stats.runs() == 1 && self.offers(constant) {
             return encoded(constant, values, stats, self);
         }
-        if self.position.trial || values.len() <= sample::rows() * 2 {
+        let few = values.len() <= sample::rows() * 2;
+        if self.position.trial || few && !self.example_shares() {
             return self.smallest_of_all(values, stats);
         }
         let hinted = match self.position.hint {
@@ -242,6 +289,7 @@ impl<'a> Chooser<'a> {
         };
         match hinted {
             Some((node, true)) => Ok(node),
+            _ if few => self.smallest_of_all(values, stats),
             hinted => self.smallest_by_estimate(values, stats, hinted.map(|(node, _)| node)),
         }
     }

@@ -3,7 +3,7 @@
 //! With [`Access::Random`] an encoding that decodes a whole block for one value costs twice its
 //! bytes.
 
-use super::{Access, Chooser, Encoding, PointAccess, Stats};
+use super::{Access, Chooser, ChunkStrings, Encoding, PointAccess, Stats};
 use crate::error::Result;
 use crate::format::Node;
 use crate::values::{PhysicalType, Values};
@@ -21,12 +21,14 @@ impl Chooser<'_> {
         Ok(bytes.map(|bytes| self.weighted(encoding, bytes, picos)))
     }
 
-    /// The cost of a tree.
+    /// The cost of a tree, without what the other blocks of its chunk bear.
     pub(super) fn node_cost(&self, node: &Node) -> usize {
         match self.rules.pool.by_id(node.encoding) {
             Some(encoding) => {
                 let picos = own_picos(encoding, node.ty, node.len);
-                self.weighted(encoding, self.bytes_and_children(node), picos)
+                let others = |chunk: ChunkStrings<'_>| chunk.others(encoding.shareable(node));
+                let bytes = self.bytes_and_children(node) - self.chunk().map_or(0, others);
+                self.weighted(encoding, bytes, picos)
             }
             None => node.size(),
         }

@@ -21,6 +21,7 @@ pub(crate) mod sample;
 mod stats;
 
 pub(crate) use cascade::Chooser;
+pub(crate) use cascade::ChunkStrings;
 pub(crate) use coder::{Coder, Key, hash_of};
 pub use distinct::Coded;
 pub(crate) use hint::Hint;

@@ -5,7 +5,7 @@
 //! shared part = values: varint | decoded bytes: varint | node
 //! ```
 
-use super::{Cursor, Node, NodeRef, put_varint};
+use super::{Cursor, MAX_BLOCK_ROWS, Node, NodeRef, put_varint};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::values::PhysicalType;
@@ -21,14 +21,15 @@ pub(crate) fn write(node: &Node, string_bytes: usize) -> Vec<u8> {
 
 /// Parses a shared dictionary, whose checksum was verified: its node and its decoded bytes.
 ///
-/// `most` is the number of values of the chunk, which a dictionary never exceeds.
+/// A dictionary has at most as many values as its chunk, which are `most`, or as a full block.
 pub(crate) fn parse<'a>(
     bytes: &'a [u8],
     most: usize,
     limits: &Limits,
 ) -> Result<(NodeRef<'a>, u64)> {
     let mut cursor = Cursor::new(bytes);
-    let len = cursor.varint_up_to(most as u64, "number of values")?;
+    let most = most.max(MAX_BLOCK_ROWS as usize) as u64;
+    let len = cursor.varint_up_to(most, "number of values")?;
     let decoded = cursor.varint_up_to(limits.block_bytes, "decoded bytes")? as u64;
     let node = NodeRef::parse(&mut cursor, len, limits.depth)?;
     cursor.finish("the shared part")?;

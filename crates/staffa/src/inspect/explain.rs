@@ -1,12 +1,13 @@
 //! The trees of encodings of a file, read from the headers of its blocks; nothing is decoded.
 
 use std::fmt;
+use std::ops::Range;
 
 use rayon::prelude::*;
 
 use super::{column_name, decoded_bytes};
 use crate::encodings::POOL;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::{BlockEntry, ChunkEntry, NodeRef, PartEntry, block, shared_dictionary};
 use crate::read::File;
 use crate::values::PhysicalType;
@@ -171,11 +172,49 @@ impl File {
         leaves.map(|leaf| self.explain_leaf(leaf)).collect()
     }
 
+    /// The trees of encodings of one chunk of a leaf column, by its path and row group: as
+    /// [`explain`](Self::explain), but reading the blocks of this chunk alone.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..1000)) as _)])?;
+    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
+    /// let file = staffa::File::from_bytes(bytes)?;
+    /// let chunk = file.explain_chunk("n", 0)?;
+    /// assert_eq!(chunk.blocks.len(), 1);
+    /// assert!(file.explain_chunk("m", 0).is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn explain_chunk(&self, path: &str, row_group: usize) -> Result<ColumnExplain> {
+        let mut leaves = 0..self.footer().leaves.len();
+        let is_wanted = |leaf: &usize| self.leaf(*leaf).is_ok_and(|spec| spec.path == path);
+        let Some(leaf) = leaves.find(is_wanted) else {
+            return Err(Error::invalid(format!("there is no column {path:?}")));
+        };
+        let groups = self.num_row_groups();
+        if row_group >= groups {
+            return Err(Error::invalid(format!(
+                "row group {row_group} is out of range, the table has {groups}"
+            )));
+        }
+        self.explain_chunks(leaf, row_group..row_group + 1)
+    }
+
     pub(super) fn explain_leaf(&self, leaf: usize) -> Result<ColumnExplain> {
+        self.explain_chunks(leaf, 0..self.num_row_groups())
+    }
+
+    fn explain_chunks(&self, leaf: usize, row_groups: Range<usize>) -> Result<ColumnExplain> {
         let (index, spec) = (self.index(leaf)?, self.leaf(leaf)?);
         let (mut shared, mut blocks) = (Vec::new(), Vec::new());
-        let known = index.chunks.iter().enumerate();
-        for (row_group, chunk) in known.filter(|_| spec.unknown.is_none()) {
+        let chunks = || {
+            let chunks = index.chunks.iter().enumerate();
+            chunks.filter(|(row_group, _)| row_groups.contains(row_group))
+        };
+        for (row_group, chunk) in chunks().filter(|_| spec.unknown.is_none()) {
             for part in &chunk.shared {
                 shared.push(self.explain_shared(leaf, row_group, chunk, part)?);
             }
@@ -191,11 +230,13 @@ impl File {
                 blocks.push(self.explain_block(leaf, (row_group, block), entry, &references)?);
             }
         }
+        let contents = row_groups.clone().map(|group| self.chunk(leaf, group));
+        let contents = contents.collect::<Result<Vec<_>>>()?;
         Ok(ColumnExplain {
             path: spec.path.clone(),
             column: column_name(self.schema(), spec.column)?,
-            bytes: index.chunks.iter().map(|c| c.bytes).sum(),
-            decoded_bytes: decoded_bytes(spec, &self.contents(leaf)?),
+            bytes: chunks().map(|(_, chunk)| chunk.bytes).sum(),
+            decoded_bytes: decoded_bytes(spec, &contents),
             shared,
             blocks,
         })
@@ -230,12 +271,15 @@ impl File {
         entry: &BlockEntry,
         references: &[String],
     ) -> Result<BlockExplain> {
-        let bytes = self.part(entry.offset, entry.bytes, entry.checksum, "a block")?;
-        let ty = self.leaf(leaf)?.ty;
-        let parsed = block::parse(&bytes, entry.values, ty, self.limits()).map_err(|e| {
-            e.at(|p| (p.block, p.offset) = (Some(block), Some(entry.offset)))
+        let place = |error: Error| {
+            error
+                .at(|p| (p.block, p.offset) = (Some(block), Some(entry.offset)))
                 .at(self.place(leaf, row_group))
-        })?;
+        };
+        let bytes = self.part(entry.offset, entry.bytes, entry.checksum, "a block");
+        let bytes = bytes.map_err(place)?;
+        let ty = self.leaf(leaf)?.ty;
+        let parsed = block::parse(&bytes, entry.values, ty, self.limits()).map_err(place)?;
         let tree = |node: &NodeRef<'_>| {
             let mut tree = EncodingTree::of(node, "");
             tree.name_references(references);

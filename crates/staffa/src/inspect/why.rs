@@ -11,7 +11,8 @@ use crate::error::Result;
 use crate::limits::Cancel;
 use crate::read::{ChunkReader, File, OutputLayout, RowRange, read_batch};
 use crate::values::{Kind, Values};
-use crate::write::chunk::{ChosenChunk, ChunkOptions, choose};
+use crate::write::choose::choose;
+use crate::write::chunk::{ChosenChunk, ChunkOptions};
 use crate::write::correlate::{Tried, correlate};
 use crate::write::{Sharing, rounding};
 
@@ -135,10 +136,12 @@ impl File {
         let leaves = leaves.par_iter().zip(self.layout().leaves());
         let never = Cancel::new();
         let chosen = leaves.enumerate().map(|(i, (array, leaf))| {
+            let block_rows = self.chunk(i, 0)?.block_rows as usize;
             let options = ChunkOptions {
                 rules: self.balanced(leaf.column),
                 requested_encoding: None,
-                block_rows: self.chunk(i, 0)?.block_rows as usize,
+                block_rows,
+                token_block_rows: block_rows,
                 verify: false,
                 kind: leaf.kind,
                 cancel: &never,

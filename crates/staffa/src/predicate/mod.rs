@@ -11,6 +11,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod bind;
+mod build;
 mod evaluate;
 mod like;
 mod parse;
@@ -28,6 +29,7 @@ use crate::error::Result;
 
 pub use bind::Bound;
 pub(crate) use bind::{Node, Test, array_of_one, innermost};
+pub use build::{Column, col};
 pub(crate) use evaluate::true_rows;
 pub(crate) use path::top_level;
 pub(crate) use position::{Half, Value};
@@ -35,7 +37,7 @@ pub(crate) use prune::{may_be_true, must_be_true};
 
 /// A filter over columns; a row is kept where it is true.
 ///
-/// Made from parts or from text ([`FromStr`](std::str::FromStr)): comparisons (`=`, `==`, `<>`,
+/// Made from [columns](col), from parts, or from text ([`FromStr`](std::str::FromStr)): comparisons (`=`, `==`, `<>`,
 /// `!=`, `<`, `<=`, `>`, `>=`; the literal may stand on the left), `in (..)`, `between .. and ..`,
 /// `starts with ..`, `contains ..`, `like ..`, `ilike ..`, `is null`, `and`, `or`, `not` and brackets.
 /// Text stands in single quotes, a quote in it doubled; a column whose name is no plain word stands in
@@ -61,6 +63,7 @@ pub(crate) use prune::{may_be_true, must_be_true};
 /// # }
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Predicate {
     /// `column op literal`.
     Compare {
@@ -125,6 +128,7 @@ pub enum Predicate {
 /// is less than 0.0, NaN greater than everything (with the sign bit set: less than everything) and
 /// equal to itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Compare {
     /// `=`
     Eq,
@@ -154,7 +158,8 @@ impl Compare {
     }
 
     /// The comparison with its sides exchanged: `1 < x` is `x > 1`.
-    fn mirrored(self) -> Self {
+    #[must_use]
+    pub fn mirrored(self) -> Self {
         match self {
             Self::Eq | Self::NotEq => self,
             Self::Lt => Self::Gt,
@@ -165,8 +170,10 @@ impl Compare {
     }
 }
 
-/// What a column is compared with.
+/// What a column is compared with; made from Rust's booleans, numbers and strings by [`From`], and
+/// from an [`Option`], whose `None` is NULL.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Literal {
     /// Compared with it, nothing is true.
     Null,

@@ -241,7 +241,7 @@ mod tests {
                 let wanted: Vec<u64> = (0..count)
                     .map(|_| random.below(rows as usize) as u64)
                     .collect();
-                let found = file.take(&wanted, None, false).unwrap();
+                let found = file.take(&wanted).read().unwrap();
                 let expected = arrow_array::UInt64Array::from(wanted);
                 assert_eq!(
                     found,
@@ -254,7 +254,15 @@ mod tests {
                 );
                 most = most.max(file.cache().bytes());
             }
-            assert_eq!(file.take(&[3], None, true).unwrap().column(3).len(), 1);
+            assert_eq!(
+                file.take(&[3])
+                    .string_views(true)
+                    .read()
+                    .unwrap()
+                    .column(3)
+                    .len(),
+                1
+            );
             most_kept.push(most);
         }
         assert!(

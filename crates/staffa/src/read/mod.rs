@@ -35,7 +35,7 @@ pub(crate) use column_builder::OutputLayout;
 pub use file::File;
 pub(crate) use prefetch::thread_pool;
 pub(crate) use scan::schema_for;
-pub use scan::{Reader, Scan, Split};
-pub use take::RowSelection;
+pub use scan::{ArrowReader, Reader, Scan, Split};
+pub use take::{RowSelection, Take};
 #[cfg(feature = "experiments")]
 pub(crate) use {cache::OpenBlock, column_builder::ColumnBuilder, slots::BlockSize};

@@ -46,6 +46,18 @@ impl<'s> From<&'s [u64]> for RowSelection<'s> {
     }
 }
 
+impl<'s, const N: usize> From<&'s [u64; N]> for RowSelection<'s> {
+    fn from(rows: &'s [u64; N]) -> Self {
+        Self::List(rows)
+    }
+}
+
+impl<'s> From<&'s Vec<u64>> for RowSelection<'s> {
+    fn from(rows: &'s Vec<u64>) -> Self {
+        Self::List(rows)
+    }
+}
+
 impl<'s> From<&'s BooleanArray> for RowSelection<'s> {
     fn from(mask: &'s BooleanArray) -> Self {
         Self::Mask(mask)
@@ -64,34 +76,18 @@ struct Selected {
     order: Option<Vec<u32>>,
 }
 
-impl File {
-    /// Rows by number, as one batch in the order of the list; all columns by default.
-    ///
-    /// Fails where no array of a column's type can hold the rows: 16-bit run ends reach 32,767, and
-    /// dictionaries of several row groups together may have more values than the keys can number.
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use arrow_array::{Int64Array, RecordBatch, cast::AsArray, types::Int64Type};
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..1000)) as _)])?;
-    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
-    /// let file = staffa::File::from_bytes(bytes)?;
-    /// let rows = file.take(&[700, 3, 700], None, false)?;
-    /// assert_eq!(rows.column(0).as_primitive::<Int64Type>().values(), &[700, 3, 700]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn take(
-        &self,
-        rows: &[u64],
-        columns: Option<&[String]>,
-        string_views: bool,
-    ) -> Result<RecordBatch> {
-        self.select(rows, columns, string_views)
-    }
+/// A builder for a read of single rows, made by [`File::take`].
+#[derive(Debug, Clone)]
+#[must_use = "nothing is read before `read`"]
+pub struct Take<'f> {
+    file: &'f File,
+    rows: RowSelection<'f>,
+    columns: Option<Vec<String>>,
+    string_views: bool,
+}
 
-    /// Rows of a range, a mask or a list, as one batch; otherwise as [`take`](Self::take).
+impl File {
+    /// Rows by number, in any order and with repeats, of a range, or of a mask.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -100,28 +96,72 @@ impl File {
     /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..1000)) as _)])?;
     /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
     /// let file = staffa::File::from_bytes(bytes)?;
-    /// let rows = file.select(700..703, None, false)?;
+    /// let rows = file.take(&[700, 3, 700]).columns(["n"]).read()?;
+    /// assert_eq!(rows.column(0).as_primitive::<Int64Type>().values(), &[700, 3, 700]);
+    /// let rows = file.take(700..703).read()?;
     /// assert_eq!(rows.column(0).as_primitive::<Int64Type>().values(), &[700, 701, 702]);
     /// let mask: BooleanArray = (0..1000).map(|row| Some(row % 400 == 1)).collect();
-    /// let rows = file.select(&mask, None, false)?;
+    /// let rows = file.take(&mask).read()?;
     /// assert_eq!(rows.column(0).as_primitive::<Int64Type>().values(), &[1, 401, 801]);
     /// # Ok(())
     /// # }
     /// ```
+    pub fn take<'f>(&'f self, rows: impl Into<RowSelection<'f>>) -> Take<'f> {
+        Take {
+            file: self,
+            rows: rows.into(),
+            columns: None,
+            string_views: false,
+        }
+    }
+
+    /// Former form of [`take`](Self::take).
+    #[deprecated(since = "0.1.0", note = "use `take(rows).columns(..).read()`")]
     pub fn select<'s>(
         &self,
         rows: impl Into<RowSelection<'s>>,
         columns: Option<&[String]>,
         string_views: bool,
     ) -> Result<RecordBatch> {
-        let schema = schema_for(self.schema(), string_views);
-        let columns = match columns {
-            Some(names) => self.column_positions(names)?,
+        let mut take = Take {
+            file: self,
+            rows: rows.into(),
+            columns: None,
+            string_views,
+        };
+        take.columns = columns.map(<[String]>::to_vec);
+        take.read()
+    }
+}
+
+impl Take<'_> {
+    /// Top-level columns by name, in the order wanted; all by default.
+    pub fn columns<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
+        self.columns = Some(columns.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Strings and binaries as views.
+    pub fn string_views(mut self, on: bool) -> Self {
+        self.string_views = on;
+        self
+    }
+
+    /// Reads the rows, as one batch in the order of the list.
+    ///
+    /// Fails for an unknown column, for a row out of range, and where no array of a column's type can
+    /// hold the rows: 16-bit run ends reach 32,767, and dictionaries of several row groups together may
+    /// have more values than the keys can number.
+    pub fn read(self) -> Result<RecordBatch> {
+        let file = self.file;
+        let schema = schema_for(file.schema(), self.string_views);
+        let columns = match &self.columns {
+            Some(names) => file.column_positions(names)?,
             None => (0..schema.fields().len()).collect(),
         };
-        let selected = Selected::new(self, &rows.into())?;
+        let selected = Selected::new(file, &self.rows)?;
         let reader = RowReader {
-            file: self,
+            file,
             schema: &schema,
             groups: &selected.groups,
             filtered: None,
@@ -131,7 +171,7 @@ impl File {
             let Some(order) = &selected.order else {
                 return Ok(array);
             };
-            let (field, _) = field_and_node(self, &schema, column)?;
+            let (field, _) = field_and_node(file, &schema, column)?;
             take(field, &array, order).map_err(|e| e.at(|p| p.column = Some(field.name().clone())))
         })
     }

@@ -7,29 +7,30 @@
 //! finish   trees -> blocks -> decoded and compared -> EncodedChunk
 //! ```
 
-use std::sync::OnceLock;
-
 use rayon::prelude::*;
 
-use super::block_input::{BlockInput, block_inputs};
-use super::shared_dictionary::{ChunkCodes, Sharing, share};
+use super::block_input::BlockInput;
+use super::shared_dictionary::Sharing;
 use super::summary::{BlockSummary, Sketch};
 use super::verify::Verifier;
 use crate::decode::SharedDictionary;
-use crate::encode::{Chooser, Hint, Profile, Rules, Stats};
-use crate::encodings::{POOL, onpair, opener};
+use crate::encode::{Chooser, Profile, Rules, Stats};
+use crate::encodings::{POOL, opener};
 use crate::error::{Error, Result};
 use crate::format::block::{self, Parsed, Parts};
-use crate::format::{BitSet, Node, ZoneMap, checksum, shared_dictionary};
+use crate::format::{BitSet, Node, ZoneMap, checksum};
 use crate::limits::{Cancel, Limits};
-use crate::values::{Bitmap, Kind, LeafArray, PhysicalType, Values};
+use crate::values::{Bitmap, Kind, PhysicalType, Values};
 
 /// How a chunk is to be encoded.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ChunkOptions<'a> {
     pub rules: Rules,
     pub requested_encoding: Option<&'a str>,
+    /// Values of a block.
     pub block_rows: usize,
+    /// Values of a block of strings that share tokens: not more.
+    pub token_block_rows: usize,
     pub verify: bool,
     pub kind: Kind,
     pub cancel: &'a Cancel,
@@ -113,89 +114,6 @@ pub(crate) struct EncodedBlock {
     pub string_bytes: usize,
     pub zone: ZoneMap,
     pub summary: BlockSummary,
-}
-
-/// Chooses the encodings of one leaf of one row group.
-pub(crate) fn choose<'a>(
-    array: &'a LeafArray,
-    options: ChunkOptions<'a>,
-) -> Result<ChosenChunk<'a>> {
-    options.cancel.check()?;
-    let inputs = block_inputs(array, options.block_rows)?;
-    let codes = match options.requested_encoding {
-        Some(_) => None,
-        None => ChunkCodes::of(&inputs),
-    };
-    let chooser = options.chooser();
-    let sketches: Vec<OnceLock<Sketch>> = inputs.iter().map(|_| OnceLock::new()).collect();
-    let mut nodes = trees_like_first(&inputs, chooser, |i, values, chooser| {
-        let stats = match &codes {
-            Some(codes) => codes.stats(i, values, options.kind)?,
-            None => Stats::new(values, options.kind),
-        };
-        let node = chooser.choose(values, &stats);
-        if let Some((codes, sketch)) = stats.known_codes().zip(sketches.get(i)) {
-            let _ = sketch.set(Sketch::of_distinct(values, &codes.firsts));
-        }
-        node
-    })?;
-    let (dictionary, sharing) = share(&inputs, codes.as_ref(), &mut nodes, options)?;
-    let mut shared: Vec<Vec<u8>> = dictionary.into_iter().collect();
-    if let Some(tokens) = onpair::share(&mut nodes, shared.len() as u8) {
-        let strings = Values::Bytes(tokens.as_strings());
-        let plain = chooser.plainly(strings, &Stats::new(strings, options.kind))?;
-        shared.push(shared_dictionary::write(
-            &plain,
-            tokens.as_strings().contents().len(),
-        ));
-    }
-    let block = |((input, sketch), values): ((BlockInput<'a>, OnceLock<Sketch>), _)| {
-        let validity = input.validity.as_ref();
-        let validity = validity.map(|valid| validity_tree(valid, options.rules.excluded));
-        let validity = validity.transpose()?;
-        Ok(ChosenBlock {
-            input,
-            sketch: sketch.into_inner(),
-            trees: Trees { values, validity },
-        })
-    };
-    let blocks = inputs.into_par_iter().zip(sketches).zip(nodes).map(block);
-    Ok(ChosenChunk {
-        options,
-        ty: array.values.physical_type(),
-        blocks: blocks.collect::<Result<_>>()?,
-        shared,
-        sharing,
-        len: array.values.len(),
-        references: Vec::new(),
-        same: false,
-    })
-}
-
-/// A tree for every block that has values: chosen for the first, which is the hint for the others.
-pub(super) fn trees_like_first(
-    inputs: &[BlockInput<'_>],
-    chooser: Chooser<'_>,
-    tree: impl Fn(usize, Values<'_>, Chooser<'_>) -> Result<Node> + Sync,
-) -> Result<Vec<Option<Node>>> {
-    let with_values = |(i, input): (usize, &BlockInput<'_>)| input.values().is_some().then_some(i);
-    let first = inputs.iter().enumerate().find_map(with_values);
-    let Some((first, values)) = first.zip(inputs.iter().find_map(BlockInput::values)) else {
-        return Ok(vec![None; inputs.len()]);
-    };
-    let example = tree(first, values, chooser)?;
-    let others = inputs
-        .par_iter()
-        .enumerate()
-        .skip(first + 1)
-        .map(|(i, input)| {
-            let hint = Hint::new(&example);
-            let tree = |values| tree(i, values, chooser.with_hint(Some(&hint)));
-            input.values().map(tree).transpose()
-        });
-    let others: Vec<Option<Node>> = others.collect::<Result<_>>()?;
-    let before = std::iter::repeat_n(None, first);
-    Ok(before.chain([Some(example)]).chain(others).collect())
 }
 
 /// The chooser of validities: by the rules of `balanced`, whatever the profile.

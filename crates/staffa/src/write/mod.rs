@@ -1,8 +1,10 @@
-//! Writing: batches to row groups, leaves to chunks, chunks to a file that appears whole or not at
-//! all.
+//! Writing: batches to row groups, leaves to chunks, chunks to any sink, or to a file that appears
+//! whole or not at all.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+mod atomic_file;
 mod block_input;
+pub(crate) mod choose;
 pub(crate) mod chunk;
 pub(crate) mod chunk_statistics;
 pub(crate) mod correlate;
@@ -18,11 +20,12 @@ mod unsupported_value;
 mod verify;
 mod writer;
 
+pub use atomic_file::AtomicFile;
 #[cfg(feature = "experiments")]
 pub(crate) use block_input::BlockInput;
-pub use options::{WriteOptions, WriteSummary};
+pub use options::WriteOptions;
 pub(crate) use shared_dictionary::Sharing;
-pub use writer::{Writer, to_bytes};
+pub use writer::{WriteSummary, Writer, to_bytes};
 
 use crate::error::{Error, Result};
 

@@ -1,4 +1,4 @@
-//! The options of a writer, and its summary.
+//! The options of a writer.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,19 @@ use crate::encodings::edition::Edition;
 use crate::format::SortKey;
 use crate::limits::Cancel;
 
-/// How a file is to be written; the defaults suit most.
+/// How a file is to be written; the defaults suit most. Every field has a method of its name, for
+/// chains.
+///
+/// ```
+/// use staffa::{Profile, WriteOptions};
+///
+/// let options = WriteOptions::new()
+///     .profile(Profile::Fast)
+///     .column_profile("comment", Profile::Small)
+///     .row_group_rows(250_000)
+///     .metadata("source", "survey");
+/// assert_eq!(options.row_group_rows, 250_000);
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 #[expect(
@@ -88,15 +100,144 @@ impl Default for WriteOptions {
     }
 }
 
-/// The sizes of a file that was written.
-#[derive(Debug, Clone, Copy, Default, serde::Serialize)]
-pub struct WriteSummary {
-    /// Rows of the table.
-    pub rows: u64,
-    /// Row groups of the file.
-    pub row_groups: usize,
-    /// Bytes the table took in Arrow memory.
-    pub arrow_bytes: u64,
-    /// Bytes of the file.
-    pub file_bytes: u64,
+impl WriteOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The balance of size and speed: see [`profile`](Self#structfield.profile).
+    #[must_use]
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.profile = profile;
+        self
+    }
+
+    /// Gives one column, by its name or by the path of a leaf, a profile of its own.
+    #[must_use]
+    pub fn column_profile(mut self, column: impl Into<String>, profile: Profile) -> Self {
+        self.column_profiles.push((column.into(), profile));
+        self
+    }
+
+    /// How the file is expected to be read.
+    #[must_use]
+    pub fn access(mut self, access: Access) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// Requests an encoding, by its name, for one leaf column, by its path.
+    #[must_use]
+    pub fn encoding(mut self, column: impl Into<String>, encoding: impl Into<String>) -> Self {
+        self.encodings.push((column.into(), encoding.into()));
+        self
+    }
+
+    /// Rounds the floats of one column, each by at most `bound`: see
+    /// [`max_error`](Self#structfield.max_error).
+    #[must_use]
+    pub fn max_error(mut self, column: impl Into<String>, bound: f64) -> Self {
+        self.max_error.push((column.into(), bound));
+        self
+    }
+
+    /// Never chooses these encodings, by name.
+    #[must_use]
+    pub fn without<S: Into<String>>(mut self, encodings: impl IntoIterator<Item = S>) -> Self {
+        self.without.extend(encodings.into_iter().map(Into::into));
+        self
+    }
+
+    /// Chooses encodings of this edition only.
+    #[must_use]
+    pub fn edition(mut self, edition: impl Into<Option<Edition>>) -> Self {
+        self.edition = edition.into();
+        self
+    }
+
+    /// Stores a key and its value with the table.
+    #[must_use]
+    pub fn metadata(mut self, key: impl Into<String>, value: impl Into<Vec<u8>>) -> Self {
+        self.metadata.insert(key.into(), value.into());
+        self
+    }
+
+    /// Declares the order of the rows, first key first, which the writer checks.
+    ///
+    /// ```
+    /// # fn main() -> staffa::Result<()> {
+    /// let options = staffa::WriteOptions::new().sort_order(["day".parse()?, "city desc".parse()?]);
+    /// assert_eq!(options.sort_order[1].column, "city");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn sort_order(mut self, keys: impl IntoIterator<Item = SortKey>) -> Self {
+        self.sort_order = keys.into_iter().collect();
+        self
+    }
+
+    /// Whether statistics of every chunk are stored.
+    #[must_use]
+    pub fn chunk_statistics(mut self, on: bool) -> Self {
+        self.chunk_statistics = on;
+        self
+    }
+
+    /// Rows of a row group, at most; 1,048,576 by default.
+    #[must_use]
+    pub fn row_group_rows(mut self, rows: usize) -> Self {
+        self.row_group_rows = rows;
+        self
+    }
+
+    /// Bytes of Arrow memory of a row group, at most, about; 128 MiB by default.
+    #[must_use]
+    pub fn row_group_bytes(mut self, bytes: usize) -> Self {
+        self.row_group_bytes = bytes;
+        self
+    }
+
+    /// Most values of a block: a power of two up to 65,536, which is the default.
+    #[must_use]
+    pub fn block_rows(mut self, rows: usize) -> Self {
+        self.block_rows = rows;
+        self
+    }
+
+    /// Number of threads that encode; by default all that the process may use.
+    #[must_use]
+    pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
+        self.threads = threads.into();
+        self
+    }
+
+    /// Whether columns may be derived from reference columns; yes by default.
+    #[must_use]
+    pub fn relate(mut self, on: bool) -> Self {
+        self.relate = on;
+        self
+    }
+
+    /// Whether each block is decoded and compared before it is written; yes by default.
+    #[must_use]
+    pub fn verify(mut self, on: bool) -> Self {
+        self.verify = on;
+        self
+    }
+
+    /// Whether [`Writer::create`](super::Writer::create) replaces an existing file; yes by default.
+    #[must_use]
+    pub fn overwrite(mut self, on: bool) -> Self {
+        self.overwrite = on;
+        self
+    }
+
+    /// The flag that stops the writer.
+    #[must_use]
+    pub fn cancel(mut self, cancel: Cancel) -> Self {
+        self.cancel = cancel;
+        self
+    }
 }

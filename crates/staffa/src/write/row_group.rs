@@ -5,13 +5,14 @@ use arrow_array::RecordBatch;
 use rayon::prelude::*;
 
 use super::WriteOptions;
-use super::chunk::{ChosenChunk, ChunkOptions, EncodedChunk, Reference, choose};
+use super::choose::choose;
+use super::chunk::{ChosenChunk, ChunkOptions, EncodedChunk, Reference};
 use super::chunk_statistics::sum_of;
 use super::correlate;
 use super::plan::{ColumnPlan, Plan};
 use super::unsupported_value::explained;
 use crate::arrow::{Domain, Layout, Leaf, shred};
-use crate::encode::{Access, Rules};
+use crate::encode::{Access, Profile, Rules};
 use crate::encodings::POOL;
 use crate::error::{Error, Result};
 use crate::values::{LeafArray, LeafValues, Physical as _, for_words};
@@ -38,7 +39,7 @@ pub(super) fn encode(
             .zip(plan.layout.leaves())
             .zip(&plan.columns);
         let chosen = work.map(|((array, leaf), column)| {
-            let options = chunk_options(plan, column, leaf, block_rows(array, &plan.options));
+            let options = chunk_options(plan, column, leaf, array);
             choose(array, options)
                 .map_err(|e| explained(e, (array, leaf), options, batch, first_row))
         });
@@ -57,15 +58,23 @@ pub(super) fn encode(
 /// About how many bytes a block decodes to at most: what one value costs to read.
 fn block_bytes(access: Access) -> usize {
     match access {
-        Access::Scan => 8 << 20,
+        Access::Scan => 4 << 20,
         Access::Random => 64 << 10,
     }
 }
 
-/// Values of the blocks of a leaf: a power of two, as many as decode to about
-/// [`block_bytes`] on average.
-fn block_rows(array: &LeafArray, options: &WriteOptions) -> usize {
-    let bytes = match &array.values {
+/// As [`block_bytes`], of strings whose blocks share tokens: they lose next to nothing by smaller
+/// blocks. With `small`, that is too much.
+fn token_block_bytes(access: Access, profile: Profile) -> usize {
+    match profile {
+        Profile::Small => block_bytes(access),
+        Profile::Fast | Profile::Balanced => block_bytes(access).min(1 << 20),
+    }
+}
+
+/// Values of the blocks of a leaf: a power of two, as many as decode to about `bytes` on average.
+fn block_rows(array: &LeafArray, options: &WriteOptions, bytes: usize) -> usize {
+    let all = match &array.values {
         LeafValues::Empty(_) | LeafValues::Bits(_) => 0,
         LeafValues::Words(_, words) => words.len(),
         LeafValues::Bytes { offsets, .. } => match offsets.as_slice() {
@@ -73,8 +82,8 @@ fn block_rows(array: &LeafArray, options: &WriteOptions) -> usize {
             _ => 0,
         },
     };
-    let average = bytes.div_ceil(array.values.len().max(1)).max(1);
-    let rows = (block_bytes(options.access) / average).max(1);
+    let average = all.div_ceil(array.values.len().max(1)).max(1);
+    let rows = (bytes / average).max(1);
     options.block_rows.min(1 << rows.ilog2())
 }
 
@@ -82,17 +91,20 @@ fn chunk_options<'a>(
     plan: &'a Plan,
     column: &'a ColumnPlan,
     leaf: &Leaf,
-    block_rows: usize,
+    array: &LeafArray,
 ) -> ChunkOptions<'a> {
+    let access = plan.options.access;
+    let rows = |bytes| block_rows(array, &plan.options, bytes);
     ChunkOptions {
         rules: Rules {
-            access: plan.options.access,
+            access,
             rounded: column.rounding.is_some(),
             excluded: plan.excluded,
             ..Rules::of(&POOL, column.profile)
         },
         requested_encoding: column.requested_encoding.as_deref(),
-        block_rows,
+        block_rows: rows(block_bytes(access)),
+        token_block_rows: rows(token_block_bytes(access, column.profile)),
         verify: plan.options.verify,
         kind: leaf.kind,
         cancel: &plan.options.cancel,

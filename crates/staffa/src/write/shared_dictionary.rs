@@ -2,7 +2,8 @@
 //! own trees.
 
 use super::block_input::BlockInput;
-use super::chunk::{ChunkOptions, trees_like_first};
+use super::choose::trees_like_first;
+use super::chunk::ChunkOptions;
 use crate::encode::{Chooser, Coded, Stats, distinct};
 use crate::encodings::dictionary::{self, Dictionary};
 use crate::error::{Error, Result};

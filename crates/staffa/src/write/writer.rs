@@ -1,27 +1,31 @@
-//! The writer: record batches in, a file that appears whole or not at all.
+//! The writer: record batches in, the bytes of a file out.
 //!
 //! ```text
-//! RecordBatch -> row group -> leaves -> chunks (columns and blocks in parallel) -> temporary file -> sync -> rename
+//! RecordBatch -> row group -> leaves -> chunks (columns and blocks in parallel) -> sink
+//!                                                        AtomicFile: temporary file -> sync -> rename
 //! ```
 //!
 //! Memory is bounded by one row group and its encoding, and by the column indexes (some 120 bytes
 //! per block).
 
-use std::io::{self, BufWriter};
+use std::fmt;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::{fmt, fs};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use tempfile::NamedTempFile;
 
 use super::encoder::Encoder;
 use super::plan::Plan;
-use super::{WriteOptions, WriteSummary};
+use super::{AtomicFile, WriteOptions};
 use crate::error::{Error, Result};
 
-/// Writes a file under a temporary name beside its path; [`finish`](Self::finish) syncs and renames
-/// it. A writer dropped before that leaves nothing behind.
+/// Bytes that are gathered before they go to the sink.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// Writes a table to a file that appears whole or not at all ([`create`](Writer::create)), or to any
+/// sink: memory, a socket, a pipe ([`new`](Writer::new)). [`finish`](Self::finish) or
+/// [`into_inner`](Self::into_inner) end it.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -39,13 +43,15 @@ use crate::error::{Error, Result};
 /// # Ok(())
 /// # }
 /// ```
-pub struct Writer {
-    encoder: Encoder<BufWriter<NamedTempFile>>,
-    path: PathBuf,
-    overwrite: bool,
+pub struct Writer<W: Write = AtomicFile> {
+    encoder: Encoder<BufWriter<W>>,
+    /// What the sink does behind the last byte, once.
+    commit: fn(&mut W) -> Result<()>,
+    /// The file, for errors.
+    path: Option<PathBuf>,
 }
 
-impl fmt::Debug for Writer {
+impl<W: Write + Send> fmt::Debug for Writer<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Writer")
             .field("path", &self.path)
@@ -55,61 +61,61 @@ impl fmt::Debug for Writer {
 }
 
 impl Writer {
-    /// Begins a file of this schema.
+    /// Begins a file of this schema under a temporary name beside its path; [`finish`](Self::finish)
+    /// syncs and renames it. A writer dropped before that leaves nothing behind.
     pub fn create(
         path: impl AsRef<Path>,
         schema: SchemaRef,
         options: WriteOptions,
     ) -> Result<Self> {
-        // A link stays, and the file that it points to is written.
-        let path = fs::canonicalize(&path).unwrap_or_else(|_| path.as_ref().to_owned());
         let overwrite = options.overwrite;
-        if path.is_dir() {
-            return Err(Error::io(&path, io::ErrorKind::IsADirectory.into()));
-        }
-        if path.exists() && !path.is_file() {
-            return Err(Error::invalid(format!(
-                "{} is no ordinary file, and a Staffa file is written whole",
-                path.display()
-            )));
-        }
-        if !overwrite && path.exists() {
-            return Err(exists(&path));
-        }
+        let path = AtomicFile::target(path.as_ref(), overwrite)?;
         let plan = Plan::new(schema, options)?;
-        let folder = path
-            .parent()
-            .filter(|p| !p.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".staffa-").suffix(".tmp");
-        #[cfg(unix)]
-        {
-            // As for any new file: the process's mask restricts them.
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(fs::Permissions::from_mode(0o666));
-        }
-        let file = builder
-            .tempfile_in(folder)
-            .map_err(|e| Error::io(&path, e))?;
-        if let Ok(replaced) = fs::metadata(&path) {
-            let kept = file.as_file().set_permissions(replaced.permissions());
-            kept.map_err(|e| Error::io(&path, e))?;
-        }
-        let sink = BufWriter::with_capacity(1 << 20, file);
-        let encoder = Encoder::new(sink, plan).map_err(|e| at_path(e, &path))?;
+        let file = AtomicFile::create(path.clone(), overwrite)?;
+        Self::begin(file, plan, AtomicFile::commit, Some(path))
+    }
+}
+
+impl<W: Write + Send> Writer<W> {
+    /// Begins a file of this schema in a sink, which needs no buffer of its own. A writer dropped
+    /// before [`finish`](Self::finish) leaves the sink with the start of a file, which readers refuse.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use arrow_array::{Int64Array, RecordBatch};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..1000)) as _)])?;
+    /// let mut writer = staffa::Writer::new(Vec::new(), batch.schema(), staffa::WriteOptions::default())?;
+    /// writer.write(&batch)?;
+    /// let bytes: Vec<u8> = writer.into_inner()?;
+    /// assert_eq!(staffa::File::from_bytes(bytes)?.num_rows(), 1000);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn new(sink: W, schema: SchemaRef, options: WriteOptions) -> Result<Self> {
+        Self::begin(sink, Plan::new(schema, options)?, |_| Ok(()), None)
+    }
+
+    fn begin(
+        sink: W,
+        plan: Plan,
+        commit: fn(&mut W) -> Result<()>,
+        path: Option<PathBuf>,
+    ) -> Result<Self> {
+        let sink = BufWriter::with_capacity(BUFFER_BYTES, sink);
+        let encoder = Encoder::new(sink, plan).map_err(|e| at_path(e, path.as_deref()))?;
         Ok(Self {
             encoder,
+            commit,
             path,
-            overwrite,
         })
     }
 
     /// Adds rows; each full row group is encoded and written.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.encoder
-            .write(batch)
-            .map_err(|e| at_path(e, &self.path))
+        let written = self.encoder.write(batch);
+        written.map_err(|e| at_path(e, self.path.as_deref()))
     }
 
     /// Sets the value of a key of the user; until the file is finished, as often as wanted. Readers
@@ -139,59 +145,47 @@ impl Writer {
         self.encoder.bytes_written()
     }
 
-    /// Writes the last row group and the footer, syncs, and gives the file its name.
+    /// Writes the last row group and the footer, and flushes the sink; a file is synced and gets its
+    /// name.
     pub fn finish(self) -> Result<WriteSummary> {
-        let Self {
-            encoder,
-            path,
-            overwrite,
-        } = self;
-        let (sink, summary) = encoder.finish().map_err(|e| at_path(e, &path))?;
-        let file = sink
-            .into_inner()
-            .map_err(|e| Error::io(&path, e.into_error()))?;
-        file.as_file().sync_all().map_err(|e| Error::io(&path, e))?;
-        let persisted = if overwrite {
-            file.persist(&path)
-        } else {
-            file.persist_noclobber(&path)
-        };
-        persisted.map_err(|e| match e.error.kind() {
-            io::ErrorKind::AlreadyExists => exists(&path),
-            _ => Error::io(&path, e.error),
-        })?;
-        sync_folder(&path);
-        Ok(summary)
+        self.end().map(|(_, summary)| summary)
     }
-}
 
-fn exists(path: &Path) -> Error {
-    Error::io(
-        path,
-        io::Error::new(
-            io::ErrorKind::AlreadyExists,
-            "the file exists and is not to be replaced",
-        ),
-    )
+    /// As [`finish`](Self::finish), and returns the sink.
+    pub fn into_inner(self) -> Result<W> {
+        self.end().map(|(sink, _)| sink)
+    }
+
+    fn end(self) -> Result<(W, WriteSummary)> {
+        let path = self.path.as_deref();
+        let (sink, summary) = self.encoder.finish().map_err(|e| at_path(e, path))?;
+        // Flushed by the encoder: nothing is left to write.
+        let sink = sink.into_inner().map_err(|e| e.into_error().into());
+        let mut sink = sink.map_err(|e| at_path(e, path))?;
+        (self.commit)(&mut sink)?;
+        Ok((sink, summary))
+    }
 }
 
 /// Adds the file's path to an error of the system.
-fn at_path(error: Error, path: &Path) -> Error {
-    match error {
-        Error::Io { path: None, source } => Error::io(path, source),
-        other => other,
+fn at_path(error: Error, path: Option<&Path>) -> Error {
+    match (error, path) {
+        (Error::Io { path: None, source }, Some(path)) => Error::io(path, source),
+        (other, _) => other,
     }
 }
 
-/// Makes the new name durable, where the system can.
-fn sync_folder(path: &Path) {
-    #[cfg(unix)]
-    if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
-        // The contents are safe already; a folder that cannot be opened only delays the name.
-        let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
-    }
-    #[cfg(not(unix))]
-    let _ = path;
+/// The sizes of a file that was written.
+#[derive(Debug, Clone, Copy, Default, serde::Serialize)]
+pub struct WriteSummary {
+    /// Rows of the table.
+    pub rows: u64,
+    /// Row groups of the file.
+    pub row_groups: usize,
+    /// Bytes the table took in Arrow memory.
+    pub arrow_bytes: u64,
+    /// Bytes of the file.
+    pub file_bytes: u64,
 }
 
 /// Writes a table to a file in memory.

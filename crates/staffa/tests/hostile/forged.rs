@@ -221,7 +221,7 @@ fn text_that_is_no_utf8_is_refused_everywhere() {
         .reader()
         .and_then(Iterator::collect::<Result<Vec<_>>>);
     assert!(rows.is_err());
-    assert!(file.take(&[0], None, false).is_err());
+    assert!(file.take(&[0]).read().is_err());
     assert!(file.verify(&mut |_| {}).is_err());
 }
 

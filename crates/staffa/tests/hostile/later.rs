@@ -137,15 +137,15 @@ fn an_unknown_type_costs_its_column() {
         let b = file.scan().columns(["b"]).reader().unwrap();
         let b: Result<Vec<RecordBatch>> = b.collect();
         assert_eq!(column(&b.unwrap(), 0).len(), 4);
-        assert!(file.take(&[0], Some(&["b".into()]), false).is_ok());
+        assert!(file.take(&[0]).columns(["b"]).read().is_ok());
         let filter = |text: &str| file.scan().columns(["b"]).filter(text.parse().unwrap());
         let refusals = [
             file.scan().reader().map(drop),
             file.scan().columns(["a"]).reader().map(drop),
             filter("a is null").reader().map(drop),
             filter("a = 7").splits(10).map(drop),
-            file.take(&[0], None, false).map(drop),
-            file.take(&[0], Some(&["a".into()]), false).map(drop),
+            file.take(&[0]).read().map(drop),
+            file.take(&[0]).columns(["a"]).read().map(drop),
         ];
         let count = file.aggregate(&[("a", "count".parse().unwrap())], None);
         assert!(count.is_err());

@@ -107,7 +107,7 @@ fn values_out_of_their_domain_are_refused() {
         assert!(read(&file([good, bad], false, &beyond)).is_err());
         // Rows by number meet the same check.
         let open = File::from_bytes(file([good, bad], false, &[0, 0]).file()).unwrap();
-        assert!(open.take(&[1], None, false).is_err());
+        assert!(open.take(&[1]).read().is_err());
     }
 }
 
@@ -152,12 +152,17 @@ fn text_under_a_null_is_utf8() {
     }
 }
 
-/// A shared part has at most as many values as its chunk.
+/// A shared part has at most as many values as its chunk or as a full block.
 #[test]
-fn a_shared_part_is_no_larger_than_its_chunk() {
+fn a_shared_part_is_no_larger_than_its_chunk_or_a_block() {
     let _turn = turn();
     let word = |w: u32| w.to_le_bytes();
-    for (values, holds) in [(2u64, true), (3, false)] {
+    for (values, holds) in [
+        (2u64, true),
+        (3, true),
+        (1 << 16, true),
+        ((1 << 16) + 1, false),
+    ] {
         let words: Vec<[u8; 4]> = (0..values as u32).map(word).collect();
         let words: Vec<&[u8]> = words.iter().map(|w| &w[..]).collect();
         let shared = [varint(values), vec![0], plain(3, &words)].concat();
@@ -230,7 +235,7 @@ fn row_groups_may_have_no_rows() {
     let found = whole(parts.file(), Limits::default()).unwrap();
     let expected: ArrayRef = Arc::new(Int32Array::from(vec![7, 8]));
     assert_eq!(column(&found, 0), rows(&expected));
-    assert_eq!(file.take(&[1, 0], None, false).unwrap().num_rows(), 2);
+    assert_eq!(file.take(&[1, 0]).read().unwrap().num_rows(), 2);
 }
 
 /// Zone maps of a kind that is known are strict, even where it is not the leaf's.

@@ -47,7 +47,7 @@ fn floats_keep_their_bits() {
     for i in 0..3 {
         assert_eq!(column(&read(file.scan()), i), rows(batch.column(i)));
     }
-    let found = file.take(&[1], None, false).unwrap();
+    let found = file.take(&[1]).read().unwrap();
     assert!(
         found
             .column(0)
@@ -96,9 +96,7 @@ fn names_metadata_and_what_may_not_be_null_come_back() {
     let file = write(std::slice::from_ref(&batch), sized(40, 16));
     assert_eq!(file.schema(), &schema);
     let found = read(file.scan());
-    let taken = file
-        .take(&(0..100).collect::<Vec<u64>>(), None, false)
-        .unwrap();
+    let taken = file.take(&(0..100).collect::<Vec<u64>>()).read().unwrap();
     check(&taken);
     assert_eq!(taken.schema(), schema);
     for i in 0..schema.fields().len() {
@@ -127,21 +125,22 @@ fn tables_without_rows_and_without_columns() {
         );
         assert_eq!(read(file.scan()).len(), 0);
         assert_eq!(
-            file.take(&[], None, false).unwrap(),
+            file.take(&[]).read().unwrap(),
             RecordBatch::new_empty(schema.clone())
         );
-        let message = file.take(&[0], None, false).unwrap_err().to_string();
+        let message = file.take(&[0]).read().unwrap_err().to_string();
         assert_eq!(
             message,
             "index 0 at position 0 is out of range, the table has 0 rows"
         );
-        let message = file.select(0..1, None, false).unwrap_err().to_string();
+        let message = file.take(0..1).read().unwrap_err().to_string();
         assert_eq!(
             message,
             "rows 0 to 1 are out of range, the table has 0 rows"
         );
         let message = file
-            .select(&BooleanArray::from(vec![true]), None, false)
+            .take(&BooleanArray::from(vec![true]))
+            .read()
             .unwrap_err()
             .to_string();
         assert_eq!(
@@ -161,7 +160,7 @@ fn tables_without_rows_and_without_columns() {
         count(read(file.scan().offset(5).limit(77).batch_rows(9))),
         77
     );
-    assert_eq!(file.take(&[139, 0], None, false).unwrap().num_rows(), 2);
+    assert_eq!(file.take(&[139, 0]).read().unwrap().num_rows(), 2);
     // Of a table with columns, none wanted.
     let file = write(
         &[table(vec![Arc::new(Int64Array::from_iter_values(0..100))])],
@@ -176,7 +175,11 @@ fn tables_without_rows_and_without_columns() {
         50
     );
     assert_eq!(
-        file.take(&[1, 2, 1], Some(&[]), false).unwrap().num_rows(),
+        file.take(&[1, 2, 1])
+            .columns([""; 0])
+            .read()
+            .unwrap()
+            .num_rows(),
         3
     );
 }
@@ -205,10 +208,7 @@ fn types_without_width_keep_their_rows_without_nulls() {
     }
     let kept = read(file.scan().filter("d >= 19 and d < 45".parse().unwrap()));
     assert_eq!(kept.iter().map(RecordBatch::num_rows).sum::<usize>(), 26);
-    assert_eq!(
-        file.take(&[49, 0, 0, 30], None, false).unwrap().num_rows(),
-        4
-    );
+    assert_eq!(file.take(&[49, 0, 0, 30]).read().unwrap().num_rows(), 4);
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn short_run_ends_reach_as_far_as_they_can() {
     assert_eq!(column(&read(file.scan()), 0), column(&batches, 0));
     let expected = column(&batches, 0);
     let wanted: Vec<u64> = (0..32_767).map(|i| (i * 7919) % 60_100).collect();
-    let found = file.take(&wanted, None, false).unwrap();
+    let found = file.take(&wanted).read().unwrap();
     assert!(
         wanted
             .iter()
@@ -235,15 +235,12 @@ fn short_run_ends_reach_as_far_as_they_can() {
             .eq(&rows(found.column(0)))
     );
     let wanted: Vec<u64> = (0..32_768).map(|i| (i * 7919) % 60_100).collect();
-    let message = file.take(&wanted, None, false).unwrap_err().to_string();
+    let message = file.take(&wanted).read().unwrap_err().to_string();
     assert!(
         message.contains("column \"a\": ") && message.contains("fewer rows"),
         "{message}"
     );
-    let message = file
-        .take(&vec![3; 32_768], None, false)
-        .unwrap_err()
-        .to_string();
+    let message = file.take(&vec![3; 32_768]).read().unwrap_err().to_string();
     assert!(
         message.contains("column \"a\": ") && message.contains("run ends of at most 32767"),
         "{message}"
@@ -288,7 +285,7 @@ fn small_keys_number_what_they_can() {
     assert_eq!((file.num_rows(), file.num_row_groups()), (100, 4));
     let found = read(file.scan().filter("c is not null".parse().unwrap()));
     let wanted = [99, 0, 25, 50, 75, 0, 31];
-    let taken = file.take(&wanted, None, false).unwrap();
+    let taken = file.take(&wanted).read().unwrap();
     check(&taken);
     for i in 0..4 {
         let all = column(&batches, i);
@@ -299,7 +296,8 @@ fn small_keys_number_what_they_can() {
         );
     }
     let message = file
-        .take(&(0..100).collect::<Vec<_>>(), None, false)
+        .take(&(0..100).collect::<Vec<_>>())
+        .read()
         .unwrap_err()
         .to_string();
     assert!(message.contains("fewer rows at once"), "{message}");

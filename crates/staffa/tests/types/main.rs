@@ -177,13 +177,12 @@ fn takes(file: &File, ty: &DataType, expected: &[String], random: &mut Random) {
             .collect()
     }));
     for wanted in cases {
-        let found = file.take(&wanted, Some(&["a".to_owned()]), false).unwrap();
+        let found = file.take(&wanted).columns(["a"]).read().unwrap();
         check(&found);
         assert_eq!(found.schema().field(0), file.schema().field(0));
         let rest = wanted.iter().map(|row| &expected[*row as usize]);
         assert!(rest.eq(&rows(found.column(0))), "{ty}: {wanted:?}");
     }
-    let columns = ["a".to_owned()];
     for (start, end) in [
         (0, ROWS),
         (0, 0),
@@ -195,7 +194,9 @@ fn takes(file: &File, ty: &DataType, expected: &[String], random: &mut Random) {
         (100, ROWS),
     ] {
         let found = file
-            .select(start as u64..end as u64, Some(&columns), false)
+            .take(start as u64..end as u64)
+            .columns(["a"])
+            .read()
             .unwrap();
         check(&found);
         assert_eq!(
@@ -228,7 +229,7 @@ fn takes(file: &File, ty: &DataType, expected: &[String], random: &mut Random) {
             .collect(),
     );
     for mask in &masks {
-        let found = file.select(mask, Some(&columns), false).unwrap();
+        let found = file.take(mask).columns(["a"]).read().unwrap();
         check(&found);
         let marked = mask
             .iter()
@@ -250,7 +251,11 @@ fn views(file: &File, ty: &DataType, expected: &[String]) {
             .filter("b >= 80".parse().unwrap()),
     );
     assert_eq!(column(&found, 0), expected[80..], "{ty}");
-    let found = file.take(&[200, 7, 7, 100], None, true).unwrap();
+    let found = file
+        .take(&[200, 7, 7, 100])
+        .string_views(true)
+        .read()
+        .unwrap();
     check(&found);
     assert_eq!(
         rows(found.column(0)),

@@ -198,7 +198,7 @@ fn blocks_of_other_sizes_are_read_together() {
     let found = read(file.scan().dictionaries(["t"]));
     (0..3).for_each(|c| assert_eq!(column(&found, c), whole[c]));
     let some: Vec<u64> = (0..500).map(|_| random.below(ROWS) as u64).collect();
-    let taken = file.take(&some, None, false).unwrap();
+    let taken = file.take(&some).read().unwrap();
     for (c, whole) in whole.iter().enumerate() {
         let expected: Vec<String> = some.iter().map(|i| whole[*i as usize].clone()).collect();
         assert_eq!(rows(taken.column(c)), expected);

@@ -132,7 +132,7 @@ fn a_requested_encoding_is_used() {
                 encoding.name
             );
             assert_eq!(
-                rows(file.take(&[2999, 5, 1024], None, false).unwrap().column(0)),
+                rows(file.take(&[2999, 5, 1024]).read().unwrap().column(0)),
                 [2999, 5, 1024].map(|row| common::show(batch.column(0).as_ref(), row)),
                 "{} on {name}",
                 encoding.name
@@ -243,4 +243,42 @@ fn blocks_of_one_letter_share_their_only_token() {
     let batch = table(vec![letters()]);
     let file = write(std::slice::from_ref(&batch), options);
     assert_eq!(column(&read(file.scan()), 0), rows(batch.column(0)));
+}
+
+/// Texts of some 600 bytes, of 2,000 words.
+fn texts(rows: usize) -> RecordBatch {
+    let mut random = Random(31);
+    let words: Vec<String> = (0..2_000)
+        .map(|_| {
+            let letters = (0..2 + random.below(8)).map(|_| (b'a' + random.below(26) as u8) as char);
+            letters.collect()
+        })
+        .collect();
+    let text = |_| {
+        let words: Vec<&str> = (0..90)
+            .map(|_| words[random.below(2_000)].as_str())
+            .collect();
+        words.join(" ")
+    };
+    let texts: Vec<String> = (0..rows).map(text).collect();
+    table(vec![Arc::new(StringArray::from(texts))])
+}
+
+#[test]
+fn small_blocks_of_texts_share_their_tokens() {
+    // Fewer texts than tokens.
+    let batch = texts(3_000);
+    let scanned = write(std::slice::from_ref(&batch), WriteOptions::default());
+    let mut options = WriteOptions::default();
+    options.access = staffa::Access::Random;
+    let random = write(std::slice::from_ref(&batch), options);
+    for (file, least) in [(&scanned, 2), (&random, 25)] {
+        let chunk = &file.inspect().unwrap().columns[0].chunks[0];
+        assert!(chunk.blocks.len() >= least, "{}", chunk.blocks.len());
+        assert_eq!(chunk.shared_parts.len(), 1);
+        file.verify(&mut |_| {}).unwrap();
+        assert_eq!(column(&read(file.scan()), 0), rows(batch.column(0)));
+    }
+    let ratio = random.nbytes() as f64 / scanned.nbytes() as f64;
+    assert!(ratio < 1.1, "{ratio}");
 }

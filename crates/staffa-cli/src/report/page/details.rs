@@ -1,7 +1,7 @@
 //! The details below a column: facts, zone maps, encoding trees, blocks.
 
-use super::trees;
-use crate::report::contents::{Column, Report};
+use super::{distribution, trees};
+use crate::report::contents::{Column, Report, distinct_text};
 use crate::report::html::{cut, esc, name, percent, put};
 use crate::report::zones::{self, Order};
 use crate::terminal::text::{bytes, number};
@@ -9,6 +9,8 @@ use crate::terminal::text::{bytes, number};
 /// Characters of a minimum or maximum, and of the type.
 const BOUND: usize = 48;
 const TYPE: usize = 400;
+/// Zone maps are drawn of so many blocks and more.
+const MIN_BINS: usize = 4;
 /// Blocks listed below a column.
 const MAX_BLOCKS: usize = 24;
 
@@ -18,6 +20,8 @@ pub(super) fn draw(out: &mut String, report: &Report, column: &Column) {
         put!(out, "<div><dt>{label}</dt><dd>{value}</dd></div>");
     }
     put!(out, "</dl>");
+    let is_short = report.has_many_columns();
+    distribution::large(out, &column.profile, report.inspection.rows, is_short);
     zone_maps(out, report, column);
     put!(out, "<h3>Encodings</h3>");
     if column.trees.is_empty() {
@@ -39,8 +43,6 @@ fn facts(report: &Report, column: &Column) -> Vec<(&'static str, String)> {
     let blocks: usize = leaf.chunks.iter().map(|chunk| chunk.blocks.len()).sum();
     let mut facts = vec![
         ("Type", cut(&column.data_type, TYPE)),
-        ("Minimum", bound(leaf.min.as_deref())),
-        ("Maximum", bound(leaf.max.as_deref())),
         ("Values", number(leaf.values)),
         (
             "NULLs",
@@ -54,6 +56,12 @@ fn facts(report: &Report, column: &Column) -> Vec<(&'static str, String)> {
         ("Arrow in memory", bytes(leaf.decoded_bytes)),
         ("Blocks", number(blocks as u64)),
     ];
+    // Among many columns the line above says it.
+    if !report.has_many_columns() {
+        facts.push(("Minimum", bound(leaf.min.as_deref())));
+        facts.push(("Maximum", bound(leaf.max.as_deref())));
+        facts.push(("Distinct", distinct_text(column.distinct)));
+    }
     let mut references: Vec<&str> = leaf
         .chunks
         .iter()
@@ -78,8 +86,8 @@ fn zone_maps(out: &mut String, report: &Report, column: &Column) {
             column.order.description()
         );
     }
-    // One bar shows nothing.
-    if column.bins.len() > 1
+    // A few bars show nothing.
+    if column.bins.len() >= MIN_BINS
         && !matches!(
             column.order,
             Order::Unknown | Order::OnlyNulls | Order::Constant

@@ -3,22 +3,23 @@
 
 mod columns;
 mod details;
+mod distribution;
+mod file;
 mod rows;
 mod summary;
 mod trees;
 
 use super::contents::Report;
-use super::html::{cut, esc, name, put};
+use super::html::{esc, name, put};
 use super::treemap;
-
-/// Characters of the name of the writer.
-const WRITER: usize = 48;
+use crate::terminal::text::bytes;
 
 pub(crate) fn html_page(report: &Report) -> String {
     let mut out = String::with_capacity(1 << 18);
     head(&mut out, report);
     summary::tiles(&mut out, report);
-    summary::parquet_sizes(&mut out, report);
+    columns::list(&mut out, report);
+    rows::sample(&mut out, report);
     put!(
         out,
         "<section aria-labelledby=\"h-bytes\">\n<h2 id=\"h-bytes\">Bytes</h2>"
@@ -26,20 +27,18 @@ pub(crate) fn html_page(report: &Report) -> String {
     put!(
         out,
         "<p class=\"lead\">One rectangle per column, divided by encoding; areas are proportional to bytes. \
-         The colour is that of the encoding at the root of the tree.</p>"
+         The colour is that of the encoding that holds the bytes, the last one named.</p>"
     );
     treemap::draw(&mut out, &report.columns);
     put!(out, "</section>");
-    columns::list(&mut out, report);
-    rows::sample(&mut out, report);
+    summary::parquet_sizes(&mut out, report);
+    file::facts(&mut out, report);
     rows::row_groups(&mut out, report);
     put!(
         out,
-        "</main>\n<footer><p>Made by <code>staffa report</code> {}. The file is of format version {}, written by {}. \
-         kB, MB and GB are powers of 1000.</p></footer>\n<script>{}</script>\n</body>\n</html>",
+        "</main>\n<footer><p>Made by <code>staffa report</code> {}. kB, MB and GB are powers of 1000.</p></footer>\n\
+         <script>{}</script>\n</body>\n</html>",
         env!("CARGO_PKG_VERSION"),
-        report.inspection.format_version,
-        cut(&report.inspection.writer, WRITER),
         include_str!("../report.js")
     );
     out
@@ -55,15 +54,24 @@ fn head(out: &mut String, report: &Report) {
          <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
          <title>{}: Staffa report</title>\n<style>{}</style>\n</head>\n<body>\n\
          <a class=\"skip\" href=\"#main\">Skip to the content</a>",
-        esc(&report.name),
+        esc(&report.about.name),
         include_str!("../report.css")
     );
     put!(
         out,
-        "<header>\n<div><p class=\"kicker\">Staffa report</p>\n<h1>{}</h1></div>\n<button type=\"button\" id=\"theme\" \
+        "<header>\n<div><p class=\"kicker\">Staffa report{}</p>\n<h1>{}</h1></div>\n<button type=\"button\" id=\"theme\" \
          class=\"js\" hidden>Dark</button>\n</header>\n<nav aria-label=\"Sections\" class=\"toc\"><a \
-         href=\"#h-parquet\">Parquet</a> <a href=\"#h-bytes\">Bytes</a> <a href=\"#h-columns\">Columns</a> <a \
-         href=\"#h-sample\">Rows</a> <a href=\"#h-groups\">Row groups</a></nav>\n<main id=\"main\" tabindex=\"-1\">",
-        name(&report.name)
+         href=\"#h-columns\">Columns</a> <a href=\"#h-sample\">Rows</a> <a href=\"#h-bytes\">Bytes</a> <a \
+         href=\"#h-parquet\">Parquet</a> <a href=\"#h-file\">File</a> <a href=\"#h-groups\">Row groups</a></nav>\n<main id=\"main\" tabindex=\"-1\">",
+        made_of(report),
+        name(&report.about.name)
     );
+}
+
+/// What another table would be as Staffa.
+fn made_of(report: &Report) -> String {
+    let Some((format, size)) = report.about.made_of else {
+        return String::new();
+    };
+    format!(": {format} of {} as Staffa", bytes(size))
 }

@@ -1,10 +1,10 @@
 //! Some rows, and the row groups.
 
 use arrow_array::RecordBatch;
-use arrow_cast::display::{ArrayFormatter, DurationFormat, FormatOptions};
 
-use crate::report::contents::Report;
-use crate::report::html::{cut, put};
+use crate::print::cells;
+use crate::report::contents::{Report, SAMPLE_PAGE};
+use crate::report::html::{cut, name, put};
 use crate::terminal::text::{bytes, counted, number};
 
 /// Characters of a cell.
@@ -49,8 +49,8 @@ pub(super) fn sample(out: &mut String, report: &Report) {
 fn sample_table(out: &mut String, batch: &RecordBatch, rows: &[u64]) {
     put!(
         out,
-        "<div class=\"scroll rows\" tabindex=\"0\" role=\"region\" aria-label=\"Some rows\"><table>\n<caption>The first \
-         rows and others from the whole table; long values are cut</caption>\n<thead><tr><th scope=\"col\" \
+        "<div class=\"scroll rows\" tabindex=\"0\" role=\"region\" aria-label=\"Some rows\"><table id=\"rows\">\n<caption>The first \
+         {SAMPLE_PAGE} rows, and others from the whole table; long values are cut</caption>\n<thead><tr><th scope=\"col\" \
          class=\"num\">Row</th>"
     );
     let schema = batch.schema();
@@ -71,29 +71,30 @@ fn sample_table(out: &mut String, batch: &RecordBatch, rows: &[u64]) {
         );
     }
     put!(out, "</tr></thead>\n<tbody>");
-    let options = FormatOptions::new()
-        .with_display_error(true)
-        .with_duration_format(DurationFormat::Pretty);
-    let formatters: Vec<_> = batch
+    let columns: Vec<_> = batch
         .columns()
         .iter()
-        .map(|column| ArrayFormatter::try_new(column.as_ref(), &options).ok())
+        .map(|column| cells(column, CELL).ok())
         .collect();
     for (index, row) in rows.iter().enumerate() {
         out.push_str("<tr><th scope=\"row\" class=\"num\">");
         out.push_str(&number(*row));
         out.push_str("</th>");
-        for (column, (array, formatter)) in batch.columns().iter().zip(&formatters).enumerate() {
-            let cell = match formatter {
-                _ if array.is_null(index) => "<i>NULL</i>".into(),
-                Some(formatter) => cut(&formatter.value(index).to_string(), CELL),
+        for (column, cells) in columns.iter().enumerate() {
+            let cell = match cells.as_ref().map(|cells| cells.get(index)) {
+                Some(Some(Some(text))) => name(text),
+                Some(_) => "<i>NULL</i>".into(),
                 None => "<i>not shown</i>".into(),
             };
             put!(out, "<td{}>{cell}</td>", class(column));
         }
         put!(out, "</tr>");
     }
-    put!(out, "</tbody>\n</table></div>");
+    put!(
+        out,
+        "</tbody>\n</table></div>\n<nav class=\"pager js\" hidden aria-label=\"Pages of rows\" \
+         data-size=\"{SAMPLE_PAGE}\" data-of=\"rows\"></nav>"
+    );
 }
 
 pub(super) fn row_groups(out: &mut String, report: &Report) {

@@ -1,5 +1,6 @@
 //! The families of encodings and their colours.
 
+use super::items::OTHERS;
 use crate::report::contents::{Column, HEADERS};
 
 /// Encodings of one kind, which share a colour.
@@ -92,10 +93,18 @@ pub(super) const OVERHEAD: Family = Family {
     name: "headers and indexes",
 };
 
+/// Small parts of several encodings.
+const MIXED: Family = Family {
+    class: "f-mix",
+    name: "small parts of several kinds",
+};
+
 /// The family of an encoding; an unknown one is shown as plain.
 pub(in crate::report) fn family(encoding: &str) -> Family {
-    if encoding == HEADERS {
-        return OVERHEAD;
+    match encoding {
+        HEADERS => return OVERHEAD,
+        OTHERS => return MIXED,
+        _ => {}
     }
     let found = FAMILIES
         .iter()
@@ -103,17 +112,16 @@ pub(in crate::report) fn family(encoding: &str) -> Family {
     found.map_or(PLAIN, |(family, _)| *family)
 }
 
-/// The families in use with their bytes and encodings, in the order of the legend. The root of a tree
-/// decides its family.
+/// The families in use with their bytes and encodings, in the order of the legend.
 pub(super) fn by_family(columns: &[Column]) -> Vec<(Family, u64, Vec<&str>)> {
     let parts = || columns.iter().flat_map(|column| &column.parts);
     let of_family = |of: Family| {
         let mut names: Vec<&str> = Vec::new();
         let mut sum = 0;
-        for part in parts().filter(|part| family(&part.root) == of) {
+        for part in parts().filter(|part| family(&part.encoding) == of) {
             sum += part.bytes;
-            if !names.contains(&part.root.as_str()) {
-                names.push(&part.root);
+            if !names.contains(&part.encoding.as_str()) {
+                names.push(&part.encoding);
             }
         }
         (of, sum, names)

@@ -11,7 +11,7 @@ const MAX_COLUMNS: usize = 80;
 /// Smaller shares of the map are merged: columns, and encodings of a column.
 const SMALLEST_PART: f64 = 0.001;
 /// The name of merged encodings.
-const OTHERS: &str = "others";
+pub(super) const OTHERS: &str = "others";
 
 /// A column in the map, or all small columns together.
 pub(super) struct Item<'a> {

@@ -64,7 +64,7 @@ pub(super) fn draw(out: &mut String, columns: &[Column]) {
     if small > 0 {
         let _ = writeln!(
             out,
-            "<p class=\"note\">{} {}; the list below has all columns.</p>",
+            "<p class=\"note\">{} {}; the list of columns has all.</p>",
             counted(small as u64, "smaller column"),
             if small == 1 {
                 "has no rectangle of its own"
@@ -101,6 +101,7 @@ fn draw_item(out: &mut String, item: &Item<'_>, rects: [Rect; 2], maps: [Rect; 2
         let style = position([wide, narrow], insides);
         let path = encoding_path(part);
         let width = |text: &str| letters(text) * PART_LETTER + 10.0;
+        // What does not fit is left out from the root: the colour is that of the last name.
         let mut text = text_of_width("i", &path, width(&path));
         if path != part.encoding {
             text += &text_of_width("u", &part.encoding, width(&part.encoding));
@@ -108,7 +109,7 @@ fn draw_item(out: &mut String, item: &Item<'_>, rects: [Rect; 2], maps: [Rect; 2
         let _ = write!(
             out,
             "<div class=\"mp {}\" style=\"{style}\" title=\"{}: {path}, {} ({} of all columns)\">{text}</div>",
-            family(&part.root).class,
+            family(&part.encoding).class,
             esc(&item.label),
             bytes(part.bytes),
             percent(part.bytes, whole)

@@ -60,13 +60,17 @@ impl Encoding for OnPair {
         chooser: &Chooser<'_>,
     ) -> Result<Option<usize>> {
         let strings = byte_strings(values)?;
-        let tokens = Tokens::train(strings, TRAINED / 32, MOST);
+        let chunk = chooser.chunk();
+        let trained_on = chunk.map_or(strings, |chunk| chunk.strings);
+        let tokens = Tokens::train(trained_on, TRAINED / 32, MOST);
         let text = sample(strings.contents(), TRAINED / 32);
         let codes = tokens.count(&text)?;
         let sampled: usize = text.iter().map(|part| part.len()).sum();
         let share = strings.contents().len() as f64 / sampled.max(1) as f64;
         let lengths = chooser.estimate_lengths(strings, stats)?;
-        let table = tokens.table_bytes() + 4 * strings.len().div_ceil(VECTOR);
+        let table = tokens.table_bytes();
+        let others = chunk.map_or(0, |chunk| chunk.others(table));
+        let table = table - others + 4 * strings.len().div_ceil(VECTOR);
         Ok(Some(
             8 + table + lengths + (codes as f64 * share * f64::from(tokens.width()) / 8.0) as usize,
         ))
@@ -84,7 +88,7 @@ impl Encoding for OnPair {
             .filter(|node| node.encoding == self.info().id);
         let payload = match example.and_then(|example| reused(example, strings)) {
             Some(payload) => payload,
-            None => Tokens::of(strings, chooser.is_trial())?.payload(strings)?.0,
+            None => trained(strings, chooser)?,
         };
         let lengths = chooser.lengths(&strings.lengths())?;
         node(self, values, payload, vec![lengths])
@@ -105,6 +109,24 @@ impl Encoding for OnPair {
             Err(_) => String::new(),
         }
     }
+}
+
+/// The payload with tokens trained on the strings or, where that is smaller, on those of the whole chunk.
+fn trained(strings: Strings<'_>, chooser: &Chooser<'_>) -> Result<Vec<u8>> {
+    let own = Tokens::of(strings, chooser.is_trial())?;
+    let own = own.payload(strings)?.0;
+    let Some(chunk) = chooser.chunk() else {
+        return Ok(own);
+    };
+    let tokens = Tokens::of(chunk.strings, chooser.is_trial())?;
+    let shared = tokens.payload(strings)?.0;
+    let bytes = shared.len() - chunk.others(tokens.table_bytes());
+    Ok(if bytes < own.len() { shared } else { own })
+}
+
+/// Whether the root of a block's tree has tokens, which the blocks of a chunk can share.
+pub(crate) fn has_tokens(node: &Node) -> bool {
+    node.encoding == OnPair.info().id
 }
 
 /// The payload with the tokens of another block, where they serve these strings nearly as well:

@@ -4,7 +4,7 @@
 //! read first, the others only where some row matches.
 //!
 //! ```text
-//! Scan (builder) -> Reader: tasks -> decoded ahead by threads -> in order -> offset, limit -> batches
+//! Scan (builder) -> Reader, ArrowReader: tasks -> decoded ahead by threads -> in order -> offset, limit -> batches
 //! ```
 
 mod reader;
@@ -13,7 +13,7 @@ mod task;
 use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
-pub use reader::Reader;
+pub use reader::{ArrowReader, Reader};
 pub(super) use task::ScanTask;
 
 use self::reader::{Filter, ScanPlan};
@@ -287,6 +287,28 @@ impl Scan {
             left: self.limit.unwrap_or(u64::MAX),
             ready: None,
         })
+    }
+
+    /// As [`reader`](Self::reader), as Arrow's [`RecordBatchReader`](arrow_array::RecordBatchReader):
+    /// what other libraries of Arrow take.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch, RecordBatchReader};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..1000)) as _)])?;
+    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
+    /// fn count(reader: impl RecordBatchReader) -> Result<usize, arrow_schema::ArrowError> {
+    ///     assert_eq!(reader.schema().field(0).name(), "n");
+    ///     reader.map(|batch| Ok(batch?.num_rows())).sum()
+    /// }
+    /// let scan = staffa::File::from_bytes(bytes)?.scan();
+    /// assert_eq!(count(scan.into_reader()?)?, 1000);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn into_reader(self) -> Result<ArrowReader> {
+        self.reader().map(ArrowReader::from)
     }
 
     /// Positions of the columns.

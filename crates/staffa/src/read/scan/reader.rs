@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use rayon::ThreadPool;
 
@@ -74,14 +74,10 @@ impl Reader {
         self.schema.clone()
     }
 
-    /// As Arrow's reader; errors are [`ArrowError::ExternalError`] around an
-    /// [`Error`](crate::Error).
+    /// Former form of [`ArrowReader::from`].
+    #[deprecated(since = "0.1.0", note = "use `Scan::into_reader`")]
     pub fn into_arrow(self) -> Box<dyn RecordBatchReader + Send> {
-        let schema = self.schema();
-        Box::new(RecordBatchIterator::new(
-            self.map(|b| b.map_err(|e| ArrowError::ExternalError(Box::new(e)))),
-            schema,
-        ))
+        Box::new(ArrowReader(self))
     }
 
     /// The next task that has rows.
@@ -195,5 +191,30 @@ impl Iterator for Reader {
         }
         self.ready = Some(batch.slice(self.batch_rows, batch.num_rows() - self.batch_rows));
         Some(Ok(batch.slice(0, self.batch_rows)))
+    }
+}
+
+/// The batches of a [`Scan`](super::Scan) as Arrow's [`RecordBatchReader`]; errors are
+/// [`ArrowError::ExternalError`] around an [`Error`](crate::Error).
+#[derive(Debug)]
+pub struct ArrowReader(Reader);
+
+impl From<Reader> for ArrowReader {
+    fn from(reader: Reader) -> Self {
+        Self(reader)
+    }
+}
+
+impl Iterator for ArrowReader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|batch| batch.map_err(ArrowError::from))
+    }
+}
+
+impl RecordBatchReader for ArrowReader {
+    fn schema(&self) -> SchemaRef {
+        self.0.schema()
     }
 }

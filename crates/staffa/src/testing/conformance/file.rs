@@ -43,7 +43,7 @@ pub(super) fn through_file(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind
             &UInt64Array::from_iter_values(rows.iter().copied()),
         );
         assert_eq!(
-            file.take(&rows, None, false).unwrap(),
+            file.take(&rows).read().unwrap(),
             taken.unwrap(),
             "{} {data_type}",
             encoding.info().name

@@ -27,6 +27,11 @@ use crate::error::Result;
 
 /// A chunk of fewer bytes is not derived.
 const LEAST_BYTES: usize = 64;
+/// What reads a derived column alone reads its reference columns as well: at most this many times
+/// the bytes of the column alone, or [`SMALL_REFERENCES`].
+const MOST_REFERENCES: usize = 4;
+/// Bytes of reference columns that are always worth it.
+const SMALL_REFERENCES: usize = 64 << 10;
 /// Derivations that are encoded for a column, at most.
 const TRIES: usize = 3;
 /// Share of its bytes that a column must save for a derivation to be encoded at all.
@@ -171,12 +176,23 @@ impl Trials {
             Some("that column is derived itself")
         } else if self.is_reference.get(leaf).is_none_or(|is| *is) {
             Some("it is a reference column")
+        } else if too_large(chosen, derivation) {
+            Some("that column is too large to be read for this one")
         } else if self.tries.get(leaf).is_none_or(|tries| *tries >= TRIES) {
             Some("three others were tried")
         } else {
             None
         }
     }
+}
+
+/// Whether a reader of the column alone would read too many bytes of reference columns.
+fn too_large(chosen: &[ChosenChunk<'_>], derivation: &Derivation) -> bool {
+    let size = |leaf: usize| chosen.get(leaf).map_or(0, ChosenChunk::size);
+    let references = derivation.references.iter();
+    let references: usize = references.map(|(leaf, _)| size(*leaf)).sum();
+    let most = MOST_REFERENCES * size(derivation.leaf);
+    references > most.max(SMALL_REFERENCES)
 }
 
 /// Whether the profile of a chunk has derived columns.

@@ -1,0 +1,199 @@
+//! Choosing the encodings of a chunk: blocks in, a tree for each of them out, and what they share.
+//!
+//! The tree of the first block is chosen; it is the hint for the others. Tokens of strings are trained
+//! on all blocks, so that blocks of such strings can be smaller than others.
+
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
+
+use super::block_input::{BlockInput, block_inputs};
+use super::chunk::{ChosenBlock, ChosenChunk, ChunkOptions, Trees, validity_tree};
+use super::shared_dictionary::{ChunkCodes, share};
+use super::summary::Sketch;
+use crate::encode::{Chooser, ChunkStrings, Hint, Stats};
+use crate::encodings::onpair;
+use crate::error::Result;
+use crate::format::{Node, shared_dictionary};
+use crate::values::{LeafArray, LeafValues, Strings, Values};
+
+/// Chooses the encodings of one leaf of one row group.
+pub(crate) fn choose<'a>(
+    array: &'a LeafArray,
+    options: ChunkOptions<'a>,
+) -> Result<ChosenChunk<'a>> {
+    options.cancel.check()?;
+    let cut = Cut::of(array, options)?;
+    let Some(first) = cut.first_tree()? else {
+        let none = vec![None; cut.inputs.len()];
+        return cut.chosen(none);
+    };
+    if options.token_block_rows < options.block_rows && onpair::has_tokens(&first.tree) {
+        let block_rows = options.token_block_rows;
+        let cut = Cut::of(
+            array,
+            ChunkOptions {
+                block_rows,
+                ..options
+            },
+        )?;
+        let nodes = trees_like(&first.tree, &cut.inputs, options.chooser(), cut.tree())?;
+        return cut.chosen(nodes);
+    }
+    let nodes = trees_behind(first, &cut.inputs, options.chooser(), cut.tree())?;
+    cut.chosen(nodes)
+}
+
+/// A leaf of a row group, cut into blocks.
+struct Cut<'a> {
+    options: ChunkOptions<'a>,
+    array: &'a LeafArray,
+    inputs: Vec<BlockInput<'a>>,
+    codes: Option<ChunkCodes>,
+    /// Of the distinct values of each block, where choosing finds them.
+    sketches: Vec<OnceLock<Sketch>>,
+}
+
+impl<'a> Cut<'a> {
+    fn of(array: &'a LeafArray, options: ChunkOptions<'a>) -> Result<Self> {
+        let inputs = block_inputs(array, options.block_rows)?;
+        let codes = match options.requested_encoding {
+            Some(_) => None,
+            None => ChunkCodes::of(&inputs),
+        };
+        Ok(Self {
+            options,
+            array,
+            codes,
+            sketches: inputs.iter().map(|_| OnceLock::new()).collect(),
+            inputs,
+        })
+    }
+
+    /// The first block that has values, its tree chosen with the strings of all blocks in sight.
+    fn first_tree(&self) -> Result<Option<First>> {
+        let Some((block, values)) = first_with_values(&self.inputs) else {
+            return Ok(None);
+        };
+        let chunk = match &self.array.values {
+            LeafValues::Bytes { offsets, data } if self.inputs.len() > 1 => {
+                Some(ChunkStrings::new(Strings::new(offsets, data)?, values))
+            }
+            _ => None,
+        };
+        let chooser = self.options.chooser().with_chunk(chunk);
+        let tree = self.tree()(block, values, chooser)?;
+        Ok(Some(First { block, tree }))
+    }
+
+    /// Makes the tree of a block.
+    fn tree(&self) -> impl Fn(usize, Values<'_>, Chooser<'_>) -> Result<Node> + Sync {
+        |i, values, chooser| {
+            let stats = match &self.codes {
+                Some(codes) => codes.stats(i, values, self.options.kind)?,
+                None => Stats::new(values, self.options.kind),
+            };
+            let node = chooser.choose(values, &stats);
+            if let Some((codes, sketch)) = stats.known_codes().zip(self.sketches.get(i)) {
+                let _ = sketch.set(Sketch::of_distinct(values, &codes.firsts));
+            }
+            node
+        }
+    }
+
+    /// The chunk of these trees, what they have in common moved to shared parts.
+    fn chosen(self, mut nodes: Vec<Option<Node>>) -> Result<ChosenChunk<'a>> {
+        let options = self.options;
+        let (dictionary, sharing) = share(&self.inputs, self.codes.as_ref(), &mut nodes, options)?;
+        let mut shared: Vec<Vec<u8>> = dictionary.into_iter().collect();
+        if let Some(tokens) = onpair::share(&mut nodes, shared.len() as u8) {
+            let strings = Values::Bytes(tokens.as_strings());
+            let stats = Stats::new(strings, options.kind);
+            let plain = options.chooser().plainly(strings, &stats)?;
+            shared.push(shared_dictionary::write(
+                &plain,
+                tokens.as_strings().contents().len(),
+            ));
+        }
+        let block = |((input, sketch), values): ((BlockInput<'a>, OnceLock<Sketch>), _)| {
+            let validity = input.validity.as_ref();
+            let validity = validity.map(|valid| validity_tree(valid, options.rules.excluded));
+            let validity = validity.transpose()?;
+            Ok(ChosenBlock {
+                input,
+                sketch: sketch.into_inner(),
+                trees: Trees { values, validity },
+            })
+        };
+        let blocks = self.inputs.into_par_iter().zip(self.sketches).zip(nodes);
+        Ok(ChosenChunk {
+            options,
+            ty: self.array.values.physical_type(),
+            blocks: blocks.map(block).collect::<Result<_>>()?,
+            shared,
+            sharing,
+            len: self.array.values.len(),
+            references: Vec::new(),
+            same: false,
+        })
+    }
+}
+
+/// The first block that has values.
+struct First {
+    block: usize,
+    tree: Node,
+}
+
+/// A tree for every block that has values: chosen for the first, which is the hint for the others.
+pub(super) fn trees_like_first(
+    inputs: &[BlockInput<'_>],
+    chooser: Chooser<'_>,
+    tree: impl Fn(usize, Values<'_>, Chooser<'_>) -> Result<Node> + Sync,
+) -> Result<Vec<Option<Node>>> {
+    match first_with_values(inputs) {
+        Some((block, values)) => {
+            let first = First {
+                block,
+                tree: tree(block, values, chooser)?,
+            };
+            trees_behind(first, inputs, chooser, tree)
+        }
+        None => Ok(vec![None; inputs.len()]),
+    }
+}
+
+fn first_with_values<'i>(inputs: &'i [BlockInput<'_>]) -> Option<(usize, Values<'i>)> {
+    let mut blocks = inputs.iter().enumerate();
+    blocks.find_map(|(block, input)| Some((block, input.values()?)))
+}
+
+/// The tree of the first block, and those of the blocks behind it, for which it is the hint.
+fn trees_behind(
+    first: First,
+    inputs: &[BlockInput<'_>],
+    chooser: Chooser<'_>,
+    tree: impl Fn(usize, Values<'_>, Chooser<'_>) -> Result<Node> + Sync,
+) -> Result<Vec<Option<Node>>> {
+    let (before, behind) = inputs.split_at(inputs.len().min(first.block + 1));
+    let others = trees_like(&first.tree, behind, chooser, |i, values, chooser| {
+        tree(before.len() + i, values, chooser)
+    })?;
+    let before = std::iter::repeat_n(None, first.block);
+    Ok(before.chain([Some(first.tree)]).chain(others).collect())
+}
+
+/// The trees of blocks, with the hint of another.
+fn trees_like(
+    example: &Node,
+    inputs: &[BlockInput<'_>],
+    chooser: Chooser<'_>,
+    tree: impl Fn(usize, Values<'_>, Chooser<'_>) -> Result<Node> + Sync,
+) -> Result<Vec<Option<Node>>> {
+    let of_block = |(i, input): (usize, &BlockInput<'_>)| {
+        let hint = Hint::new(example);
+        let tree = |values| tree(i, values, chooser.with_hint(Some(&hint)));
+        input.values().map(tree).transpose()
+    };
+    inputs.par_iter().enumerate().map(of_block).collect()
+}
