@@ -14,7 +14,7 @@ use crate::program::Program;
 /// Moments of each command.
 const MOMENTS: u64 = 3;
 /// No command takes as long, interrupted or not.
-const BOUND: Duration = Duration::from_secs(120);
+const BOUND: Duration = Duration::from_mins(2);
 
 /// The files of a folder and those below it.
 fn files(folder: &Path) -> BTreeSet<String> {
