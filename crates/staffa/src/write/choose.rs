@@ -28,8 +28,9 @@ pub(crate) fn choose<'a>(
         let none = vec![None; cut.inputs.len()];
         return cut.chosen(none);
     };
-    if options.token_block_rows < options.block_rows && onpair::has_tokens(&first.tree) {
-        let block_rows = options.token_block_rows;
+    let block_rows = options.token_block_rows;
+    let is_smaller = block_rows < options.block_rows && array.values.len() >= 2 * block_rows;
+    if is_smaller && onpair::has_tokens(&first.tree) {
         let cut = Cut::of(
             array,
             ChunkOptions {

@@ -29,7 +29,8 @@ pub(crate) struct ChunkOptions<'a> {
     pub requested_encoding: Option<&'a str>,
     /// Values of a block.
     pub block_rows: usize,
-    /// Values of a block of strings that share tokens: not more.
+    /// Values of a block of strings that share tokens, where the chunk has at least two such blocks:
+    /// not more.
     pub token_block_rows: usize,
     pub verify: bool,
     pub kind: Kind,

@@ -2,26 +2,24 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
-use arrow_array::{Array as _, ArrayRef, Float64Array};
-use arrow_cast::cast;
-use arrow_schema::DataType;
+use arrow_array::{ArrayRef, Float64Array};
 
-use crate::error::Result;
+use super::partial::PartialAggregate;
+use super::{Aggregate, Column};
+use crate::error::{Error, Result};
 
-/// The mean of a sum and a count, one row each; NULL where there is no sum.
-pub(super) fn mean(sum: &ArrayRef, count: &ArrayRef) -> Result<ArrayRef> {
-    let (sum, count) = (float(sum)?, float(count)?);
-    let mean = sum.zip(count).map(|(sum, count)| sum / count);
-    Ok(Arc::new(Float64Array::from(vec![mean])))
-}
-
-fn float(array: &ArrayRef) -> Result<Option<f64>> {
-    let numbers = match array.data_type() {
-        DataType::Duration(_) => cast(&cast(array, &DataType::Int64)?, &DataType::Float64)?,
-        _ => cast(array, &DataType::Float64)?,
-    };
-    let mut numbers = numbers.as_primitive::<Float64Type>().iter();
-    Ok(numbers.next().flatten())
+impl Column {
+    /// The mean as a double; NULL where there are no values. The sum need not fit a type of sums.
+    pub(super) fn mean(&self) -> Result<ArrayRef> {
+        let parts = (
+            self.partial(Aggregate::Sum)?,
+            self.partial(Aggregate::Count)?,
+        );
+        let (PartialAggregate::Sum(sum), PartialAggregate::Counts { rows, nulls }) = parts else {
+            return Err(Error::internal("a mean of other parts"));
+        };
+        let sum = sum.double(&self.ty, &self.name)?;
+        let mean = sum.map(|sum| sum / (rows - nulls) as f64);
+        Ok(Arc::new(Float64Array::from(vec![mean])))
+    }
 }

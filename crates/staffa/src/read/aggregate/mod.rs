@@ -30,7 +30,6 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::filter::filter;
 use feed::{feed, feeds};
 pub use kind::Aggregate;
-use mean::mean;
 use partial::PartialAggregate;
 
 use super::batch::{RowRange, RowRanges, STEP_ROWS, map_parallel, read_column};
@@ -188,11 +187,9 @@ impl Aggregation {
         for (position, which) in self.order {
             let missing = || Error::internal(format!("no {which} of column {position}"));
             let column = self.columns.get(&position).ok_or_else(missing)?;
-            let parts = which.parts().iter().map(|part| column.finish(*part));
-            let array = match parts.collect::<Result<Vec<_>>>()?.as_slice() {
-                [sum, count] => mean(sum, count)?,
-                [array] => array.clone(),
-                _ => return Err(missing()),
+            let array = match which {
+                Aggregate::Mean => column.mean()?,
+                which => column.finish(which)?,
             };
             let name = format!("{which}({})", column.name);
             fields.push(Field::new(name, array.data_type().clone(), true));
@@ -219,10 +216,13 @@ impl Column {
 
     /// The value of an aggregate that was added, one row.
     fn finish(&self, which: Aggregate) -> Result<ArrayRef> {
+        self.partial(which)?.finish(which, &self.ty, &self.name)
+    }
+
+    fn partial(&self, which: Aggregate) -> Result<&PartialAggregate> {
         let partial = self.partials.iter().find(|(known, _)| *known == which);
         let missing = || Error::internal(format!("no {which} of column {:?}", self.name));
-        let (_, partial) = partial.ok_or_else(missing)?;
-        partial.finish(which, &self.ty, &self.name)
+        Ok(&partial.ok_or_else(missing)?.1)
     }
 
     /// Takes in an array of the innermost type.

@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::types::{Decimal128Type, Decimal256Type, DecimalType};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal128Type, Decimal256Type, DecimalType, Float64Type};
 use arrow_array::{ArrayRef, Float64Array, new_null_array};
 use arrow_buffer::i256;
+use arrow_cast::cast;
 use arrow_schema::{DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType};
 
 use crate::error::{Error, Result};
@@ -58,12 +60,35 @@ impl Sum {
             return Ok(Arc::new(Float64Array::from(vec![self.float])));
         }
         if self.beyond || !fits(&ty, self.int) {
-            return Err(Error::invalid(format!(
-                "the sum of column {column:?} does not fit {name}"
-            )));
+            return Err(does_not_fit(column, name));
         }
         array_of_one(&ty, &Value::Int(self.int))
     }
+
+    /// The sum as a double, whether its type holds it or not; `None` where there are no values.
+    pub fn double(&self, ty: &DataType, column: &str) -> Result<Option<f64>> {
+        if !self.some {
+            return Ok(None);
+        }
+        let scale = match type_of_sums(ty).0 {
+            DataType::Float64 => return Ok(Some(self.float)),
+            DataType::Decimal128(_, scale) | DataType::Decimal256(_, scale) => scale,
+            _ => 0,
+        };
+        if self.beyond {
+            return Err(does_not_fit(column, "256 bits"));
+        }
+        let wide = DataType::Decimal256(DECIMAL256_MAX_PRECISION, scale);
+        let double = cast(
+            &array_of_one(&wide, &Value::Int(self.int))?,
+            &DataType::Float64,
+        )?;
+        Ok(double.as_primitive::<Float64Type>().iter().next().flatten())
+    }
+}
+
+fn does_not_fit(column: &str, name: &str) -> Error {
+    Error::invalid(format!("the sum of column {column:?} does not fit {name}"))
 }
 
 /// The type of sums of a type, and the name of its range.

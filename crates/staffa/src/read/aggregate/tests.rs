@@ -200,12 +200,6 @@ fn check(name: &str, array: &ArrayRef, which: Aggregate, found: crate::Result<Re
 }
 
 fn check_mean(values: &ArrayRef, found: &crate::Result<RecordBatch>, what: &str) {
-    if let Err(error) = found {
-        return assert!(
-            error.to_string().contains("does not fit"),
-            "{what}: {error}"
-        );
-    }
     let numbers = match values.data_type() {
         DataType::Duration(_) => arrow_cast::cast(values, &DataType::Int64).unwrap(),
         _ => values.clone(),
@@ -490,6 +484,9 @@ fn several_at_once_keep_their_order_and_errors_name_the_column() {
         "{}",
         error("id", Aggregate::Sum)
     );
+    let mean = single(&file.aggregate(&[("id", Aggregate::Mean)], None));
+    let mean = mean.as_primitive::<Float64Type>().value(0);
+    assert_eq!(mean.to_bits(), (i64::MAX as f64).to_bits());
     assert!(error("list", Aggregate::Count).contains("it is nested"));
     assert!(error("prices", Aggregate::Count).contains("price"));
     assert_eq!("min".parse::<Aggregate>().unwrap(), Aggregate::Min);
