@@ -139,12 +139,15 @@ def _without_end(statement: str) -> str:
 
 def _finite(relation: Any) -> Any:
     """The result with NULL in place of NaN and infinities, which JSON does not have."""
+    # By position: two columns may have one name.
+    places = [f"c{at}" for at in range(len(relation.columns))]
     columns = []
-    for name, kind in zip(relation.columns, relation.types, strict=True):
+    for place, name, kind in zip(places, relation.columns, relation.types, strict=True):
         quoted = '"' + name.replace('"', '""') + '"'
-        columns.append(f"{_finite_value(quoted, kind, 0)} AS {quoted}")
-    changes = any("isfinite(" in column for column in columns)
-    return relation.project(", ".join(columns)) if changes else relation
+        columns.append(f"{_finite_value(place, kind, 0)} AS {quoted}")
+    if not any("isfinite(" in column for column in columns):
+        return relation
+    return relation.query("staffa_rows", f"SELECT {', '.join(columns)} FROM staffa_rows AS t({', '.join(places)})")
 
 
 def _finite_value(value: str, kind: Any, depth: int) -> str:

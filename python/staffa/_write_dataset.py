@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _ROW_GROUP_BYTES = 128 << 20
 _WAITING_BYTES = 2 << 30
 _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
+#: Integers of this range are read from folders' names.
+_INT32 = range(-(2**31), 2**31)
 #: Rows that are sorted into partitions at once.
 _GROUPED_ROWS = 1 << 17
 
@@ -124,13 +126,17 @@ def _warn_of_numbers(schema: pa.Schema, keys: list[str], partitions: list[tuple[
         if pa.types.is_dictionary(data_type):
             data_type = data_type.value_type
         texts = {unquote(folders[at].partition("=")[2]) for folders in partitions if folders} - {NULL_KEY}
-        if texts and pa.types.is_integer(data_type) is False and all(_INTEGER.fullmatch(text) for text in texts):
+        if texts and _is_text(data_type) and all(_INTEGER.fullmatch(text) and int(text) in _INT32 for text in texts):
             example = f'partitioning=pa.schema([("{name}", pa.string())])'
             warnings.warn(
                 f"the texts of the partition column {name!r} look like integers, and are read as such unless "
                 f"staffa.dataset is given {example}",
                 stacklevel=3,
             )
+
+
+def _is_text(data_type: pa.DataType) -> bool:
+    return pa.types.is_string(data_type) or pa.types.is_large_string(data_type) or pa.types.is_string_view(data_type)
 
 
 def _key_columns(schema: pa.Schema, partition_by: Any) -> list[str]:

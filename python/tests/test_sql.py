@@ -168,6 +168,11 @@ def test_json_has_no_nan() -> None:
     }
 
 
+def test_json_of_columns_of_one_name() -> None:
+    done = run_sql("--json", "select a.x, b.x from (select 1.5::double as x) a, (select 20.5::double as x) b")
+    assert list(json.loads(done.stdout).values()) == [1.5, 20.5]
+
+
 def test_results_are_written_compressed(tmp_path: Path) -> None:
     done = run_sql("select 1 as a", "-o", str(tmp_path / "a.csv.gz"))
     assert done.returncode == 0, done.stderr

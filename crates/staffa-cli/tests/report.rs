@@ -7,7 +7,10 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, StructArray};
+use arrow_array::{
+    ArrayRef, DictionaryArray, Float64Array, Int8Array, Int64Array, RecordBatch, StringArray,
+    StructArray,
+};
 use arrow_schema::{DataType, Field};
 use parquet::arrow::ArrowWriter;
 
@@ -368,4 +371,21 @@ fn tables_without_rows_or_values_have_a_page() {
     let page = reported(stored(&table(vec![("", nulls)])).path(), &[]);
     well_formed(&page);
     assert!(page.contains("only NULLs"));
+}
+
+#[test]
+fn dictionaries_that_do_not_go_into_one_have_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let batch = |first: i32| {
+        let values: Vec<String> = (first..first + 100).map(|i| format!("city {i}")).collect();
+        let keys = Int8Array::from_iter_values(0..100);
+        let array = DictionaryArray::new(keys, Arc::new(StringArray::from(values)));
+        table(vec![("city", Arc::new(array))])
+    };
+    let mut options = staffa::WriteOptions::default();
+    options.row_group_rows = 100;
+    let batches: Vec<RecordBatch> = (0..5).map(|i| batch(i * 100)).collect();
+    let bytes = staffa::to_bytes(batches[0].schema(), &batches, options).unwrap();
+    fs::write(folder.path().join("t.staffa"), bytes).unwrap();
+    well_formed(&reported(folder.path(), &[]));
 }

@@ -86,10 +86,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     options.threads = args.staffa.threads();
 
     interrupt::catch();
-    let dataset = Dataset::open(&paths, read)?;
+    let mut dataset = Dataset::open(&paths, read)?;
     let input_bytes = dataset.bytes;
     let progress = Progress::new(input_bytes, args.quiet);
-    let carried = dataset.carried.clone();
+    let carried = dataset.take_carried()?;
     let (schema, batches) = dataset.scan(&options, &progress.meter())?;
     let target = Target {
         to,

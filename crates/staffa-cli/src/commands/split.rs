@@ -72,9 +72,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut options = ScanOptions::new(&args.select)?;
     options.threads = args.staffa.threads();
     interrupt::catch();
-    let dataset = Dataset::open(std::slice::from_ref(&args.input), &args.read)?;
+    let mut dataset = Dataset::open(std::slice::from_ref(&args.input), &args.read)?;
     let progress = Progress::new(dataset.bytes, args.quiet);
-    let mut carried = dataset.carried.clone();
+    let mut carried = dataset.take_carried()?;
     if let Some(column) = &args.by {
         carried.without_constant(column);
     }

@@ -37,7 +37,8 @@ pub(crate) struct Dataset {
     pub(crate) rows: Option<u64>,
     /// Bytes of all files, if none is a pipe.
     pub(crate) bytes: Option<u64>,
-    pub(crate) carried: Carried,
+    /// What files keep beside their rows: an error stops who copies it, not who reads rows.
+    carried: Result<Carried>,
 }
 
 /// The files that are still to be read.
@@ -56,17 +57,25 @@ pub(crate) fn discover(paths: &[PathBuf], options: &ReadOptions) -> Result<Vec<P
 }
 
 impl Dataset {
+    /// The metadata and the declared order of the files, to be copied.
+    pub(crate) fn take_carried(&mut self) -> Result<Carried> {
+        std::mem::replace(&mut self.carried, Ok(Carried::default()))
+    }
+
     /// Opens every file and unifies their schemas; folders and wildcards name several.
     pub(crate) fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Self> {
         let paths = discover(paths, options)?;
         let mut queue = VecDeque::new();
         let mut unified: Option<UnifiedSchema> = None;
         let (mut rows, mut bytes) = (Some(0), Some(0));
-        let mut carried = Carried::default();
+        let mut carried = Ok(Carried::default());
         for path in &paths {
             let source = Source::new(path, options)?;
             let table = formats::open(source.format, &source.input, options)?;
-            carried.add(table.properties()?);
+            carried = carried.and_then(|mut carried: Carried| {
+                carried.add(table.properties()?);
+                Ok(carried)
+            });
             let byte_len = source.input.byte_len();
             rows = rows.zip(table.rows()).map(|(sum, more)| sum + more);
             bytes = bytes.zip(byte_len).map(|(sum, more)| sum + more);

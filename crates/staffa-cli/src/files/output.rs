@@ -256,6 +256,15 @@ fn temporary(path: &Path) -> io::Result<NamedTempFile> {
     Ok(file)
 }
 
+/// Has the name of a new file outlive a crash, where the system can.
+pub(super) fn sync_folder(path: &Path) {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    // The file is whole either way.
+    let _ = fs::File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
+}
+
 fn persist(file: NamedTempFile, path: &Path, replace: bool) -> Result<()> {
     let result = if replace {
         file.persist(path)
@@ -263,7 +272,10 @@ fn persist(file: NamedTempFile, path: &Path, replace: bool) -> Result<()> {
         file.persist_noclobber(path)
     };
     match result {
-        Ok(_) => Ok(()),
+        Ok(_) => {
+            sync_folder(path);
+            Ok(())
+        }
         // The file was created while we wrote.
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
             refuse_existing(path, false)

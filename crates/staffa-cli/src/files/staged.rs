@@ -71,8 +71,12 @@ impl StagedFiles {
             undo.create_folder(parent)
                 .map_err(|error| self.fail(file, &error))?;
         }
-        fs::rename(self.hidden.path().join(file), resolved(&path))
-            .map_err(|error| self.fail(file, &error))?;
+        let hidden = self.hidden.path().join(file);
+        if let Ok(replaced) = fs::metadata(&path) {
+            fs::set_permissions(&hidden, replaced.permissions())
+                .map_err(|error| self.fail(file, &error))?;
+        }
+        fs::rename(hidden, resolved(&path)).map_err(|error| self.fail(file, &error))?;
         if !existed {
             undo.files.push(path);
         }
@@ -176,5 +180,21 @@ mod tests {
         assert_eq!(fs::read_to_string(&taken).unwrap(), "x=2/part.csv");
         drop(staged);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_replaces_another_keeps_its_permissions() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("part.csv");
+        fs::write(&output, "old").unwrap();
+        fs::set_permissions(&output, fs::Permissions::from_mode(0o600)).unwrap();
+        let mut staged = StagedFiles::beside(&output, true).unwrap();
+        fs::write(staged.add(Path::new("part.csv")).unwrap(), "new").unwrap();
+        staged.name_all().unwrap();
+        assert_eq!(fs::read_to_string(&output).unwrap(), "new");
+        let mode = fs::metadata(&output).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
     }
 }

@@ -6,6 +6,7 @@ use super::choose::trees_like_first;
 use super::chunk::ChunkOptions;
 use crate::encode::{Chooser, Coded, Stats, distinct};
 use crate::encodings::dictionary::{self, Dictionary};
+use crate::encodings::onpair;
 use crate::error::{Error, Result};
 use crate::format::{Node, shared_dictionary};
 use crate::values::{Kind, OwnedValues, Values};
@@ -161,7 +162,8 @@ fn share_values(
     nodes: &mut [Option<Node>],
     options: ChunkOptions<'_>,
 ) -> Result<(Option<Vec<u8>>, Sharing)> {
-    let own: usize = nodes.iter().flatten().map(Node::size).sum();
+    // Tokens that blocks share are stored once.
+    let own = nodes.iter().flatten().map(Node::size).sum::<usize>() - onpair::shared_bytes(nodes);
     let tried = |shared, encoded| Sharing::Tried {
         distinct: codes.distinct,
         own,

@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, make_array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
-use staffa::{File, Inspection, LeafInfo};
+use staffa::{Error, File, Inspection, LeafInfo};
 
 use super::{Profile, Shape};
 use crate::error::{Failure, Result};
@@ -73,7 +73,11 @@ fn read<'i>(
         let rows = spread(inspection.rows, rows, runs);
         file.take(&rows).columns(names).read()
     };
-    let batch = batch.map_err(|error| Failure::staffa("the table".as_ref(), error))?;
+    let batch = match batch {
+        // Dictionaries of several row groups may not go into one array.
+        Err(Error::Limit { .. } | Error::Unsupported { .. } | Error::Arrow(_)) => return Ok(None),
+        batch => batch.map_err(|error| Failure::staffa("the table".as_ref(), error))?,
+    };
     Ok(Some((&leaf.column, rows, batch.column(0).clone())))
 }
 

@@ -158,21 +158,11 @@ fn reused(example: &Node, strings: Strings<'_>) -> Option<Vec<u8>> {
     (codes as f64 <= expected * 1.02 + saved).then_some(payload)
 }
 
-/// Moves the tokens that several blocks have into the shared dictionary of this number; returns its
-/// strings.
-pub(crate) fn share(blocks: &mut [Option<Node>], part: u8) -> Option<StringsBuf> {
+/// The tokens that take the most bytes in several blocks, and the number of those blocks.
+fn common(blocks: &[Option<Node>]) -> Option<(&[u8], usize)> {
     fn each<'n>(node: &'n Node, seen: &mut Vec<&'n [u8]>) {
         seen.extend(table(&node.payload).filter(|_| node.encoding == OnPair.info().id));
         node.children.iter().for_each(|child| each(child, seen));
-    }
-    fn replace(node: &mut Node, tokens: &[u8], part: u8) {
-        if node.encoding == OnPair.info().id && table(&node.payload) == Some(tokens) {
-            let [low, high] = SHARED.to_le_bytes();
-            node.payload.splice(..tokens.len(), [low, high, part]);
-        }
-        node.children
-            .iter_mut()
-            .for_each(|child| replace(child, tokens, part));
     }
     let mut seen = Vec::new();
     blocks
@@ -184,6 +174,27 @@ pub(crate) fn share(blocks: &mut [Option<Node>], part: u8) -> Option<StringsBuf>
         .chunk_by(|a, b| a == b)
         .max_by_key(|equal| (equal.len() - 1) * equal.first().map_or(0, |t| t.len()))?;
     let [tokens, _, ..] = *most else { return None };
+    Some((tokens, most.len()))
+}
+
+/// Bytes that [`share`] saves.
+pub(crate) fn shared_bytes(blocks: &[Option<Node>]) -> usize {
+    common(blocks).map_or(0, |(tokens, count)| (count - 1) * tokens.len())
+}
+
+/// Moves the tokens that several blocks have into the shared dictionary of this number; returns its
+/// strings.
+pub(crate) fn share(blocks: &mut [Option<Node>], part: u8) -> Option<StringsBuf> {
+    fn replace(node: &mut Node, tokens: &[u8], part: u8) {
+        if node.encoding == OnPair.info().id && table(&node.payload) == Some(tokens) {
+            let [low, high] = SHARED.to_le_bytes();
+            node.payload.splice(..tokens.len(), [low, high, part]);
+        }
+        node.children
+            .iter_mut()
+            .for_each(|child| replace(child, tokens, part));
+    }
+    let (tokens, _) = common(blocks)?;
     let tokens = tokens.to_vec();
     blocks
         .iter_mut()

@@ -194,8 +194,9 @@ impl Iterator for Reader {
     }
 }
 
-/// The batches of a [`Scan`](super::Scan) as Arrow's [`RecordBatchReader`]; errors are
-/// [`ArrowError::ExternalError`] around an [`Error`](crate::Error).
+/// The batches of a [`Scan`](super::Scan) as Arrow's [`RecordBatchReader`]; errors of
+/// Arrow are handed on, all others are [`ArrowError::ExternalError`] around an
+/// [`Error`](crate::Error).
 #[derive(Debug)]
 pub struct ArrowReader(Reader);
 
