@@ -257,7 +257,7 @@ fn temporary(path: &Path) -> io::Result<NamedTempFile> {
 }
 
 /// Has the name of a new file outlive a crash, where the system can.
-pub(super) fn sync_folder(path: &Path) {
+fn sync_folder(path: &Path) {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
