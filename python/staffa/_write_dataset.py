@@ -136,7 +136,8 @@ def _warn_of_numbers(schema: pa.Schema, keys: list[str], partitions: list[tuple[
 
 
 def _is_text(data_type: pa.DataType) -> bool:
-    return pa.types.is_string(data_type) or pa.types.is_large_string(data_type) or pa.types.is_string_view(data_type)
+    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return any(is_kind(data_type) for is_kind in kinds)
 
 
 def _key_columns(schema: pa.Schema, partition_by: Any) -> list[str]:

@@ -162,8 +162,7 @@ fn share_values(
     nodes: &mut [Option<Node>],
     options: ChunkOptions<'_>,
 ) -> Result<(Option<Vec<u8>>, Sharing)> {
-    // Tokens that blocks share are stored once.
-    let own = nodes.iter().flatten().map(Node::size).sum::<usize>() - onpair::shared_bytes(nodes);
+    let own: usize = nodes.iter().flatten().map(Node::size).sum();
     let tried = |shared, encoded| Sharing::Tried {
         distinct: codes.distinct,
         own,
@@ -191,7 +190,9 @@ fn share_values(
     }
     let is_integer = is_words && matches!(options.kind, Kind::Signed | Kind::Unsigned);
     let least_saving = if is_integer { own / LEAST_SAVING } else { 0 };
-    if shared + least_saving >= own {
+    // Tokens that blocks share are stored once. Codes are worth an eighth: columns may be derived from them.
+    let own_once = own - onpair::shared_bytes(nodes);
+    if shared + least_saving >= own || own_once + own_once / 8 < shared {
         return Ok((None, tried(shared, true)));
     }
     for (own, coded) in nodes.iter_mut().zip(coded) {
