@@ -68,6 +68,10 @@ class _Columns:
         if kind == "is_null":
             return self._field(parts)[1].is_null()
         name, value = parts
+        if kind == "in" and value:
+            # As in SQL a NULL is neither in a list nor not in it: pyarrow's `~isin` would keep it.
+            unknown = self._field(name)[1].is_null() & self.condition(name, "==", value[0])
+            return self.condition(name, kind, value) | unknown
         return self.condition(name, kind, value)
 
     def condition(self, name: str, operator: str, value: Any) -> pc.Expression:

@@ -149,6 +149,12 @@ def test_fields_of_structs(way: str, filter: Any, expected: list[int], path: Pat
     assert WAYS[way](path, filter)["i"].to_pylist() == expected
 
 
+def test_no_null_is_in_a_list_or_not_in_it(stored: Callable[..., staffa.File]) -> None:
+    file = stored(pa.table({"a": [1, None, 2, 3]}))
+    for text, rows in [("a in (1, 3)", 2), ("a not in (1, 3)", 1), ("not (a in (1, 3))", 1)]:
+        assert file.to_table(filter=text).num_rows == rows
+
+
 def test_unknown_fields_are_named(path: Path) -> None:
     staffa.write_table(NESTED, path)
     for filter, message in {
