@@ -21,6 +21,7 @@ mod doubles;
 mod inverted;
 mod pool;
 mod positions;
+mod query6;
 mod sampling;
 mod selections;
 mod simd;

@@ -123,15 +123,15 @@ fn a_file_is_browsed_in_a_terminal() {
         "sh",
     ]);
     let browse = |file: &str| {
-        // The quotes are none on the screen of the command itself.
         let program = env!("CARGO_BIN_EXE_staffa");
         tmux.keys(&[
             &format!("'{program}' browse {file}; echo le\"\"ft $?"),
             "Enter",
         ]);
     };
+    // A command as it is typed has quotes, what it prints has none.
     tmux.keys(&["echo be\"\"fore", "Enter"]);
-    tmux.shows("\nbefore");
+    tmux.shows("before");
     browse("t.staffa");
     tmux.shows("row 0 of 1,000 rows");
     tmux.keys(&["End"]);
@@ -153,7 +153,7 @@ fn a_file_is_browsed_in_a_terminal() {
     tmux.keys(&["C-c"]);
     tmux.shows("left 130");
     tmux.keys(&["echo af\"\"ter", "Enter"]);
-    tmux.shows("\nafter");
+    tmux.shows("after");
     browse("none.staffa");
     tmux.shows("left 3");
     tmux.keys(&["exit", "Enter"]);
