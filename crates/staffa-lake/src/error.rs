@@ -1,0 +1,67 @@
+//! Errors of stores as errors of Staffa: what happened and to which object, without secrets.
+
+use std::io::{self, ErrorKind};
+
+use object_store::Error as StoreError;
+use staffa::Error;
+
+/// An error of a store about the object of this name.
+pub(crate) fn of_store(name: &str, error: &StoreError) -> Error {
+    let (kind, what) = match error {
+        StoreError::NotFound { .. } => (ErrorKind::NotFound, "no such object or bucket".to_owned()),
+        StoreError::PermissionDenied { .. } => {
+            let what = "permission denied: the credentials do not allow it";
+            (ErrorKind::PermissionDenied, what.to_owned())
+        }
+        StoreError::Unauthenticated { .. } => {
+            let what = "credentials are missing or not accepted";
+            (ErrorKind::PermissionDenied, what.to_owned())
+        }
+        StoreError::Precondition { .. } | StoreError::NotModified { .. } => {
+            let what = "the object was changed while it was read";
+            (ErrorKind::InvalidData, what.to_owned())
+        }
+        StoreError::AlreadyExists { .. } => {
+            (ErrorKind::AlreadyExists, "the object exists".to_owned())
+        }
+        StoreError::NotSupported { .. } | StoreError::NotImplemented { .. } => {
+            (ErrorKind::Unsupported, innermost(error))
+        }
+        _ => (ErrorKind::Other, innermost(error)),
+    };
+    Error::io(name, io::Error::new(kind, what))
+}
+
+/// The message of the innermost cause: those around it repeat the request, whose URL may hold a
+/// signature.
+fn innermost(error: &StoreError) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    without_urls(&cause.to_string())
+}
+
+/// A message whose URLs end where their query begins.
+fn without_urls(message: &str) -> String {
+    let without = |word: &str| match word.split_once('?') {
+        Some((before, _)) if before.contains("://") => format!("{before}?..."),
+        _ => word.to_owned(),
+    };
+    message
+        .split(' ')
+        .map(without)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_hold_no_signature() {
+        let said = without_urls("GET https://b.example/k?X-Amz-Signature=abc failed: timeout");
+        assert_eq!(said, "GET https://b.example/k?... failed: timeout");
+    }
+}

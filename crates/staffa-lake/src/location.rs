@@ -1,0 +1,218 @@
+//! Where an object is: its store and its path, by URL.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreScheme, parse_url_opts};
+use staffa::{Error, Result};
+use url::{Position, Url};
+
+use crate::{error, profile};
+
+/// An object, or a prefix of objects, in a store.
+#[derive(Clone)]
+pub struct Location {
+    store: Arc<dyn ObjectStore>,
+    path: Path,
+    /// The URL without user, password and query.
+    name: String,
+    /// Whether the store answers a request for the last bytes of an object.
+    suffixes: bool,
+}
+
+impl fmt::Debug for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Location").field(&self.name).finish()
+    }
+}
+
+/// Whether a text is a URL rather than a path of the local disk.
+pub fn is_url(text: &str) -> bool {
+    // One letter is a drive of Windows.
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+    let is_scheme = |scheme: &str| {
+        let mut letters = scheme.chars();
+        letters.all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+    };
+    scheme.is_some_and(|scheme| scheme.len() > 1 && is_scheme(scheme))
+}
+
+/// Clients by scheme, host and settings, so that connections are used again; after a fork others, as
+/// connections are those of the parent.
+type Clients = HashMap<(u32, String), Arc<dyn ObjectStore>>;
+
+static CLIENTS: Mutex<Option<Clients>> = Mutex::new(None);
+
+impl Location {
+    /// The object of a URL; credentials come from the environment, and are looked for when a request
+    /// is made.
+    pub fn parse(text: &str) -> Result<Self> {
+        let wrong = |e: &dyn fmt::Display| Error::invalid(format!("{:?}: {e}", named(text)));
+        let mut url = Url::parse(text).map_err(|e| wrong(&e))?;
+        let (scheme, _) = ObjectStoreScheme::parse(&url).map_err(|_| {
+            let known = "s3, gs, az, abfss, http, https and file are known";
+            wrong(&format!("no store for {:?}: {known}", url.scheme()))
+        })?;
+        let name = named(text);
+        if matches!(scheme, ObjectStoreScheme::MicrosoftAzure) {
+            // The container may stand where the user does.
+        } else if !url.username().is_empty() || url.password().is_some() {
+            return Err(Error::invalid(format!(
+                "{name:?}: credentials within a URL are not taken: set them in the environment"
+            )));
+        }
+        url.set_query(None);
+        let path = ObjectStoreScheme::parse(&url).map_err(|e| wrong(&e))?.1;
+        let bucket = url[..Position::BeforePath].to_owned();
+        let of_path = matches!(scheme, ObjectStoreScheme::Http | ObjectStoreScheme::Local);
+        let key = if of_path {
+            bucket
+        } else {
+            url[..].trim_end_matches(path.as_ref()).to_owned()
+        };
+        let store = client(&key, &url).map_err(|e| error::of_store(&name, &e))?;
+        Ok(Self {
+            suffixes: !matches!(scheme, ObjectStoreScheme::MicrosoftAzure),
+            store,
+            path,
+            name,
+        })
+    }
+
+    /// An object of a store that is at hand.
+    pub fn of_store(store: Arc<dyn ObjectStore>, path: Path, name: impl Into<String>) -> Self {
+        let name = name.into();
+        Self {
+            store,
+            path,
+            name,
+            suffixes: true,
+        }
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Arc<dyn ObjectStore> {
+        &self.store
+    }
+
+    /// The path within the store.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The URL, without user, password and query.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Another object of the same store.
+    #[must_use]
+    pub fn with_path(&self, path: Path) -> Self {
+        let base = self.name.strip_suffix(self.path.as_ref());
+        let base = base.unwrap_or(&self.name).trim_end_matches('/');
+        Self {
+            name: format!("{base}/{path}"),
+            path,
+            ..self.clone()
+        }
+    }
+
+    /// Whether the store answers a request for the last bytes of an object.
+    pub(crate) fn has_suffixes(&self) -> bool {
+        self.suffixes
+    }
+}
+
+/// A URL without user, password and query.
+fn named(text: &str) -> String {
+    let bare = text.split(['?', '#']).next().unwrap_or(text);
+    let Some((scheme, rest)) = bare.split_once("://") else {
+        return bare.to_owned();
+    };
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    match host.rsplit_once('@') {
+        // Azure's container stands before the account.
+        Some((container, account)) if scheme.starts_with("abfs") && !container.contains(':') => {
+            format!("{scheme}://{container}@{account}{path}")
+        }
+        Some((_, host)) => format!("{scheme}://{host}{path}"),
+        None => bare.to_owned(),
+    }
+}
+
+/// The client of a bucket, made now or before.
+fn client(key: &str, url: &Url) -> object_store::Result<Arc<dyn ObjectStore>> {
+    let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let clients = clients.get_or_insert_default();
+    let key = (std::process::id(), key.to_owned());
+    if let Some(known) = clients.get(&key) {
+        return Ok(known.clone());
+    }
+    // What the environment says itself goes before the profile.
+    let mut settings = profile::of_environment();
+    settings.extend(std::env::vars_os().filter_map(|(key, value)| {
+        let (key, value) = (key.into_string().ok()?, value.into_string().ok()?);
+        let key = key.to_ascii_lowercase();
+        let stores = ["aws_", "google_", "azure_"];
+        stores
+            .iter()
+            .any(|store| key.starts_with(store))
+            .then_some((key, value))
+    }));
+    let (store, _) = parse_url_opts(url, settings)?;
+    let store: Arc<dyn ObjectStore> = store.into();
+    clients.insert(key, store.clone());
+    Ok(store)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_hold_no_secret() {
+        let cases = [
+            ("s3://b/k.staffa", "s3://b/k.staffa"),
+            ("https://u:p@h/a?sig=1", "https://h/a"),
+            (
+                "abfss://c@a.dfs.core.windows.net/k",
+                "abfss://c@a.dfs.core.windows.net/k",
+            ),
+            (
+                "abfss://c:p@a.dfs.core.windows.net/k",
+                "abfss://a.dfs.core.windows.net/k",
+            ),
+        ];
+        for (url, name) in cases {
+            assert_eq!(named(url), name);
+        }
+        let error = Location::parse("https://u:secret@h/a?sig=hidden")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            !error.contains("secret") && !error.contains("hidden"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn urls_are_told_from_paths() {
+        for url in ["s3://b/k", "https://h/p", "file:///a"] {
+            assert!(is_url(url), "{url}");
+        }
+        for path in ["a.staffa", "C://x", "./a://b", "dir/s3:/x"] {
+            assert!(!is_url(path), "{path}");
+        }
+        let error = Location::parse("ftp://h/p").unwrap_err().to_string();
+        assert!(error.contains("no store for \"ftp\""), "{error}");
+    }
+
+    #[test]
+    fn other_objects_of_the_store_have_names_of_their_own() {
+        let location = Location::parse("file:///data/t").unwrap();
+        let other = location.with_path(Path::from("data/t/part.staffa"));
+        assert_eq!(other.name(), "file:///data/t/part.staffa");
+    }
+}
