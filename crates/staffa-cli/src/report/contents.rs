@@ -154,9 +154,32 @@ pub(crate) fn leaf_type(file: &File, leaf: &LeafInfo) -> String {
     data_type.map_or_else(|| leaf.physical_type.clone(), type_name)
 }
 
-/// The type at a path below a field: `[]` are the items of a list, `.x` is the child x of a struct.
+/// Shortest text of a bound that may be cut off, within a character or not.
+const CUT_BYTES: usize = 12;
+
+/// The smallest and the largest value of a leaf or block. Of strings the file has at most 16 bytes, the
+/// smallest cut off, the largest cut off and rounded up: such are marked as bounds.
+pub(crate) fn marked_bounds(
+    physical_type: &str,
+    min: &Option<String>,
+    max: &Option<String>,
+) -> [Option<String>; 2] {
+    let is_cut = |text: &str| physical_type == "bytes" && text.len() >= CUT_BYTES && min != max;
+    let marked = |value: &Option<String>, mark: &str| {
+        let text = value.as_deref()?;
+        Some(if is_cut(text) {
+            format!("{mark} {text}")
+        } else {
+            text.to_owned()
+        })
+    };
+    [marked(min, "≥"), marked(max, "≤")]
+}
+
+/// The type at a path below a field: `[]` are the items of a list, `.x` is the child x of a struct,
+/// `.keys` and `.values` are those of a map.
 fn child_type<'a>(field: &'a Field, path: &str) -> Option<&'a DataType> {
-    use DataType::{FixedSizeList, LargeList, LargeListView, List, ListView, Struct};
+    use DataType::{FixedSizeList, LargeList, LargeListView, List, ListView, Map, Struct};
     if path.is_empty() {
         return Some(field.data_type());
     }
@@ -166,6 +189,20 @@ fn child_type<'a>(field: &'a Field, path: &str) -> Option<&'a DataType> {
         | ListView(item)
         | LargeListView(item)
         | FixedSizeList(item, _) => child_type(item, path.strip_prefix("[]")?),
+        Map(entries, _) => {
+            let path = path.strip_prefix("[]")?;
+            let (DataType::Struct(children), Some(child)) =
+                (entries.data_type(), path.strip_prefix('.'))
+            else {
+                return child_type(entries, path);
+            };
+            // The names of the children are those of the specification, whatever they are here.
+            let (position, rest) = match child.strip_prefix("keys") {
+                Some(rest) => (0, rest),
+                None => (1, child.strip_prefix("values")?),
+            };
+            child_type(children.get(position)?, rest)
+        }
         Struct(fields) => {
             let path = path.strip_prefix('.')?;
             // Names may hold dots.
