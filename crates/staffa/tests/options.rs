@@ -14,8 +14,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{
-    Array, ArrayRef, FixedSizeListArray, Float32Array, Float64Array, Int64Array, RecordBatch,
-    StringArray, StructArray,
+    ArrayRef, FixedSizeListArray, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray,
+    StructArray,
 };
 use arrow_schema::{DataType, Field};
 use common::{Random, column, field, read, rows, sized, table, write};

@@ -24,7 +24,7 @@ use arrow_array::{
     ListArray, RecordBatch, RecordBatchOptions, RunArray, StringArray, StructArray,
 };
 use arrow_buffer::{Buffer, OffsetBuffer};
-use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
+use arrow_schema::{DataType, Field, Schema};
 use common::{
     Random, array, check, column, dictionary_of, field, flat_types, map_of, nested_types, read,
     rows, runs_of, sized, table, write,

@@ -279,3 +279,13 @@ fn a_null_in_a_column_declared_without_is_named() {
     writer.write(&batch.slice(0, 1)).unwrap();
     assert_eq!(writer.finish().unwrap().rows, 1);
 }
+
+#[test]
+fn errors_of_the_system_name_the_file_that_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("none/t.staffa");
+    let error = writer(&path, WriteOptions::default()).unwrap_err();
+    assert!(matches!(error, Error::Io { .. }), "{error:?}");
+    let missing = fs::read_dir(path.parent().unwrap()).unwrap_err();
+    assert_eq!(error.to_string(), format!("{}: {missing}", path.display()));
+}
