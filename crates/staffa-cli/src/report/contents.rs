@@ -176,8 +176,8 @@ pub(crate) fn marked_bounds(
     [marked(min, "≥"), marked(max, "≤")]
 }
 
-/// The type at a path below a field: `[]` are the items of a list, `.x` is the child x of a struct,
-/// `.keys` and `.values` are those of a map.
+/// The type at a path below a field: `[]` are the items of a list or the entries of a map, `.x` is the
+/// child x of a struct.
 fn child_type<'a>(field: &'a Field, path: &str) -> Option<&'a DataType> {
     use DataType::{FixedSizeList, LargeList, LargeListView, List, ListView, Map, Struct};
     if path.is_empty() {
@@ -188,21 +188,8 @@ fn child_type<'a>(field: &'a Field, path: &str) -> Option<&'a DataType> {
         | LargeList(item)
         | ListView(item)
         | LargeListView(item)
-        | FixedSizeList(item, _) => child_type(item, path.strip_prefix("[]")?),
-        Map(entries, _) => {
-            let path = path.strip_prefix("[]")?;
-            let (DataType::Struct(children), Some(child)) =
-                (entries.data_type(), path.strip_prefix('.'))
-            else {
-                return child_type(entries, path);
-            };
-            // The names of the children are those of the specification, whatever they are here.
-            let (position, rest) = match child.strip_prefix("keys") {
-                Some(rest) => (0, rest),
-                None => (1, child.strip_prefix("values")?),
-            };
-            child_type(children.get(position)?, rest)
-        }
+        | FixedSizeList(item, _)
+        | Map(item, _) => child_type(item, path.strip_prefix("[]")?),
         Struct(fields) => {
             let path = path.strip_prefix('.')?;
             // Names may hold dots.

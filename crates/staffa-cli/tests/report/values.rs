@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{MapBuilder, StringBuilder};
+use arrow_array::builder::{MapBuilder, MapFieldNames, StringBuilder};
 use arrow_array::{ArrayRef, Date32Array, Float64Array, StringArray, TimestampSecondArray};
 
 use crate::html::well_formed;
@@ -64,7 +64,13 @@ fn dates_beyond_the_calendar_have_a_unit() {
 
 #[test]
 fn keys_and_values_of_maps_have_their_types() {
-    let mut maps = MapBuilder::new(None, StringBuilder::new(), StringBuilder::new());
+    // As pyarrow names them.
+    let names = MapFieldNames {
+        entry: "entries".into(),
+        key: "key".into(),
+        value: "value".into(),
+    };
+    let mut maps = MapBuilder::new(Some(names), StringBuilder::new(), StringBuilder::new());
     for row in 0..100 {
         maps.keys().append_value("k");
         maps.values().append_value(format!("v{row}"));
@@ -73,7 +79,7 @@ fn keys_and_values_of_maps_have_their_types() {
     let column: ArrayRef = Arc::new(maps.finish());
     let page = reported(stored(&table(vec![("m", column)])).path(), &[]);
     well_formed(&page);
-    for path in ["m[].keys", "m[].values"] {
+    for path in ["m[].key", "m[].value"] {
         let shown = path.replace('.', ".<wbr>");
         assert!(
             page.contains(&format!("<b>{shown}</b> <small>Utf8</small>")),
