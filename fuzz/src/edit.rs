@@ -73,36 +73,9 @@ impl Patch {
                     .for_each(|at| bytes[at] = bytes[at].wrapping_add_signed(by));
             }
             Self::Word { at, width, to } => {
-                let Some(at) = place(at, len) else { return };
-                let old = bytes[at..]
-                    .iter()
-                    .take(8)
-                    .rev()
-                    .fold(0, |all, byte| all << 8 | u64::from(*byte));
-                let (old, size) = match width {
-                    Width::Two => (old & 0xffff, 2),
-                    Width::Four => (old & 0xffff_ffff, 4),
-                    Width::Eight => (old, 8),
-                    Width::Varint => {
-                        let size = bytes[at..].iter().take_while(|byte| **byte >= 0x80).count() + 1;
-                        let part = |all, byte: &u8| all << 7 | u64::from(byte & 0x7f);
-                        let mut new = Vec::new();
-                        let end = (at + size).min(len);
-                        let mut rest = to.of(bytes[at..end].iter().rev().fold(0, part));
-                        while rest >= 0x80 {
-                            new.push(rest as u8 | 0x80);
-                            rest >>= 7;
-                        }
-                        new.push(rest as u8);
-                        bytes.splice(at..end, new);
-                        return;
-                    }
-                };
-                bytes[at..]
-                    .iter_mut()
-                    .zip(to.of(old).to_le_bytes())
-                    .take(size)
-                    .for_each(|(to, from)| *to = from);
+                place(at, len)
+                    .into_iter()
+                    .for_each(|at| set_number(bytes, at, width, to));
             }
             Self::Insert {
                 at,
@@ -140,6 +113,36 @@ impl Patch {
             Self::Cut { at } => bytes.truncate(usize::from(at) % (len + 1)),
         }
     }
+}
+
+/// Changes the number that begins at a place.
+fn set_number(bytes: &mut Vec<u8>, at: usize, width: Width, to: Number) {
+    let size = match width {
+        Width::Two => 2,
+        Width::Four => 4,
+        Width::Eight => 8,
+        Width::Varint => return set_varint(bytes, at, to),
+    };
+    let old = bytes[at..].iter().take(size).rev();
+    let old = old.fold(0, |all, byte| all << 8 | u64::from(*byte));
+    let places = bytes[at..].iter_mut().take(size);
+    places
+        .zip(to.of(old).to_le_bytes())
+        .for_each(|(to, from)| *to = from);
+}
+
+fn set_varint(bytes: &mut Vec<u8>, at: usize, to: Number) {
+    let size = bytes[at..].iter().take_while(|byte| **byte >= 0x80).count() + 1;
+    let end = (at + size).min(bytes.len());
+    let part = |all, byte: &u8| all << 7 | u64::from(byte & 0x7f);
+    let mut rest = to.of(bytes[at..end].iter().rev().fold(0, part));
+    let mut new = Vec::new();
+    while rest >= 0x80 {
+        new.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    new.push(rest as u8);
+    bytes.splice(at..end, new);
 }
 
 /// A change of a part of a file.

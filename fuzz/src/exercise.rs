@@ -202,36 +202,37 @@ fn points(file: &File, decoded: &File) {
         .expect("taken from, but not by a range");
     check(&some);
     for (i, row) in wanted.into_iter().enumerate() {
-        let mut reader = file
-            .scan()
-            .offset(row)
-            .limit(1)
-            .reader()
-            .expect("scanned, but not again");
-        let found = reader
-            .next()
-            .expect("the row is there")
-            .expect("scanned, but not from here");
-        assert_eq!(found.num_rows(), 1);
-        for (found, taken) in found.columns().iter().zip(taken.columns()) {
-            assert!(
-                found.to_data() == taken.slice(i, 1).to_data(),
-                "row {row} is {found:?}, but {taken:?} at {i}"
-            );
-        }
+        let found = scanned(file, row);
         let places = [
-            (row % 3 != 1).then(|| row - (row + 1) / 3),
-            row.checked_sub(rows / 3),
+            (Some(i as u64), &taken),
+            ((row % 3 != 1).then(|| row - (row + 1) / 3), &most),
+            (row.checked_sub(rows / 3), &some),
         ];
-        for (place, batch) in places.into_iter().zip([&most, &some]) {
+        for (place, batch) in places {
             let Some(place) = place else { continue };
             for (found, column) in found.columns().iter().zip(batch.columns()) {
                 let column = column.slice(place as usize, 1);
                 assert!(
                     found.to_data() == column.to_data(),
-                    "row {row} is {found:?}, but {column:?} among many"
+                    "row {row} is {found:?}, but {column:?} at {place}"
                 );
             }
         }
     }
+}
+
+/// A row as a scan finds it.
+fn scanned(file: &File, row: u64) -> RecordBatch {
+    let mut reader = file
+        .scan()
+        .offset(row)
+        .limit(1)
+        .reader()
+        .expect("scanned, but not again");
+    let found = reader
+        .next()
+        .expect("the row is there")
+        .expect("scanned, but not from here");
+    assert_eq!(found.num_rows(), 1);
+    found
 }

@@ -34,19 +34,19 @@ def whole_number(name: str, value: Any, least: int) -> int | None:
     return number
 
 
-def column_names(columns: Any) -> list[str] | None:
+def column_names(columns: Any, argument: str = "columns") -> list[str] | None:
     """The names of columns, or None for all columns."""
     if columns is None:
         return None
     if isinstance(columns, str):
-        raise InvalidArgumentError(f"columns must be a list of names: [{columns!r}], not {columns!r}")
+        raise InvalidArgumentError(f"{argument} must be a list of names: [{columns!r}], not {columns!r}")
     try:
         names = list(columns)
     except TypeError:
-        raise InvalidArgumentError(f"columns must be a list of names, found {_kind(columns)}") from None
+        raise InvalidArgumentError(f"{argument} must be a list of names, found {_kind(columns)}") from None
     for name in names:
         if not isinstance(name, str):
-            raise InvalidArgumentError(f"columns must be a list of names, found {name!r} in it")
+            raise InvalidArgumentError(f"{argument} must be a list of names, found {name!r} in it")
     return names
 
 
@@ -92,6 +92,10 @@ def row_range(indices: Any, rows: int) -> range | None:
 
 def row_indices(indices: Any, mask: bool = False) -> pa.Array:
     """Row numbers as an Arrow array of int64 or uint64, or a mask. The file checks the range."""
+    if not isinstance(indices, Iterable) and not hasattr(indices, "__arrow_c_array__"):
+        raise InvalidArgumentError(
+            f"indices must be a list or an array of row numbers, as in [0, 5], a range or a slice, found {indices!r}"
+        )
     array = _as_array(indices)
     if array.type in _ROW_NUMBERS and not array.null_count:
         return array

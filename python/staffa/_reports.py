@@ -23,9 +23,9 @@ class LeafStatistics:
     """The name of the column, or the path of the leaf."""
     nulls: int
     min: str | None
-    """At most the smallest value, as text; None if unknown."""
+    """At most the smallest value, as text: of floats NaN apart, of strings 16 bytes at most; None if unknown."""
     max: str | None
-    """At least the largest value, as text; None if unknown."""
+    """At least the largest value, as text: of floats NaN apart, of strings 16 bytes at most; None if unknown."""
     distinct: int
     """An estimate of the number of distinct values without NULL; exact below 256."""
     decoded_bytes: int
@@ -47,9 +47,9 @@ class ChunkStatistics:
     row_group: int
     nulls: int
     min: str | None
-    """At most the smallest value, as text; None if unknown."""
+    """At most the smallest value, as text: of floats NaN apart, of strings 16 bytes at most; None if unknown."""
     max: str | None
-    """At least the largest value, as text; None if unknown."""
+    """At least the largest value, as text: of floats NaN apart, of strings 16 bytes at most; None if unknown."""
     sum: str | None
     """The exact sum of the values without NULLs, as text, for integers, decimals and durations."""
     decoded_bytes: int
@@ -81,6 +81,8 @@ class Reports:
 
     def statistics(self: OpenFile) -> list[LeafStatistics]:
         """Statistics of every column, or of every leaf of a nested column, from the end of the file alone.
+
+        The bounds of floats leave NaN out, as those of pyarrow do; `aggregate` has NaN above all else.
 
         >>> staffa.write_table(pa.table({"x": [3, 1, None, 3]}), "x.staffa").rows
         4

@@ -143,8 +143,7 @@ def _finite(relation: Any) -> Any:
     places = [f"c{at}" for at in range(len(relation.columns))]
     columns = []
     for place, name, kind in zip(places, relation.columns, relation.types, strict=True):
-        quoted = '"' + name.replace('"', '""') + '"'
-        columns.append(f"{_finite_value(place, kind, 0)} AS {quoted}")
+        columns.append(f"{_finite_value(place, kind, 0)} AS {_quoted(name)}")
     if not any("isfinite(" in column for column in columns):
         return relation
     return relation.query("staffa_rows", f"SELECT {', '.join(columns)} FROM staffa_rows AS t({', '.join(places)})")
@@ -154,16 +153,29 @@ def _finite_value(value: str, kind: Any, depth: int) -> str:
     """The SQL expression of a value of this type without NaN and infinities."""
     if kind.id in ("float", "double"):
         return f"CASE WHEN isfinite({value}) THEN {value} END"
-    if kind.id not in ("list", "array", "struct", "map"):
+    if kind.id not in ("list", "array", "struct", "tuple", "union", "map"):
         return value
     item = f"x{depth}"
     children = dict(kind.children)
-    if kind.id == "struct":
+    if kind.id in ("struct", "tuple") and "" in children:
+        # Without names; its fields are counted from 1.
+        fields = enumerate((child for _, child in kind.children), 1)
+        parts = [_finite_value(f"struct_extract({value}, {at})", child, depth + 1) for at, child in fields]
+        result = f"CASE WHEN {value} IS NOT NULL THEN row({', '.join(parts)}) END"
+    elif kind.id == "struct":
         parts = []
         for name, child in children.items():
-            quoted = '"' + name.replace('"', '""') + '"'
-            parts.append(f"{quoted} := {_finite_value(f'{value}.{quoted}', child, depth + 1)}")
+            part = _finite_value(f"{value}.{_quoted(name)}", child, depth + 1)
+            parts.append(f"{_quoted(name)} := {part}")
         result = f"CASE WHEN {value} IS NOT NULL THEN struct_pack({', '.join(parts)}) END"
+    elif kind.id == "union":
+        cases = []
+        # The first child is the tag.
+        for name, child in kind.children[1:]:
+            text = "'" + name.replace("'", "''") + "'"
+            part = _finite_value(f"union_extract({value}, {text})", child, depth + 1)
+            cases.append(f"WHEN {text} THEN union_value({_quoted(name)} := {part})::{kind}")
+        result = f"CASE union_tag({value})::VARCHAR {' '.join(cases)} END"
     elif kind.id == "map":
         inner = _finite_value(f"{item}.value", children["value"], depth + 1)
         entries = f"list_transform(map_entries({value}), lambda {item}: struct_pack(k := {item}.key, v := {inner}))"
@@ -172,6 +184,10 @@ def _finite_value(value: str, kind: Any, depth: int) -> str:
         inner = _finite_value(item, children["child"], depth + 1)
         result = f"list_transform({value}, lambda {item}: {inner})"
     return result if "isfinite(" in result else value
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 _TEXT = {".csv", ".tsv", ".jsonl", ".ndjson", ".json"}

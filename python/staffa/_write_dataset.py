@@ -68,7 +68,8 @@ def write_dataset(
     After an exception, Ctrl-C among them, no new file is left, and the files that were there before stay.
 
     A reader takes the values of a partition column for integers if all look so: texts such as "007" are read as text
-    only with a schema, `dataset(folder, partitioning=pa.schema([("code", pa.string())]))`. A warning says so.
+    only with a schema, `dataset(folder, partitioning=pa.schema([("code", pa.string())]))`. A warning says so. Dates are
+    read as text without one.
 
     Args:
         data: As in `write_table`.
@@ -141,7 +142,7 @@ def _is_text(data_type: pa.DataType) -> bool:
 
 
 def _key_columns(schema: pa.Schema, partition_by: Any) -> list[str]:
-    keys = column_names(partition_by) or []
+    keys = column_names(partition_by, "partition_by") or []
     for name in keys:
         if name not in schema.names:
             known = ", ".join(map(repr, schema.names[:20])) or "none"

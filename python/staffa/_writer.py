@@ -117,7 +117,10 @@ class Writer:
         self.write_table(batch)
 
     def write_table(self, data: Any) -> None:
-        """Adds the rows of a table, or of whatever else `staffa.write_table` takes. Errors as of `write_batch`."""
+        """Adds the rows of a table, or of whatever else `staffa.write_table` takes. Errors as of `write_batch`.
+
+        Strings become those of the schema: pandas and Polars have large ones and views where a schema may say `string`.
+        """
         self._write(as_batches(data, self._schema))
 
     def _write(self, batches: Iterable[pa.RecordBatch]) -> None:
@@ -134,7 +137,10 @@ class Writer:
 
     def _write_group(self, group: list[pa.RecordBatch]) -> None:
         schema = group[0].schema if group else self._schema
-        self._open().write(pa.RecordBatchReader.from_batches(schema, group))
+        fitting = _fitting(schema, self._schema)
+        if fitting is not schema:
+            group = [_cast(batch, fitting) for batch in group]
+        self._open().write(pa.RecordBatchReader.from_batches(fitting, group))
 
     def close(self, metadata: Mapping[str, str | bytes] | None = None) -> WriteSummary:
         """Finishes the file with these keys and values, besides those of the options; closing it again does nothing."""
@@ -171,7 +177,33 @@ class Writer:
         return f"<staffa.Writer {self._path!r}: {state}>"
 
 
+_TEXT = (pa.string(), pa.large_string(), pa.string_view())
+_BINARY = (pa.binary(), pa.large_binary(), pa.binary_view())
+
+
+def _fitting(found: pa.Schema, wanted: pa.Schema) -> pa.Schema:
+    """The schema with the wanted layout of strings in columns of the same name; the same one if nothing differs."""
+    if found.names != wanted.names or found.types == wanted.types:
+        return found
+    fitting = found
+    for at, (data_type, other) in enumerate(zip(found.types, wanted.types, strict=True)):
+        if data_type != other and any(data_type in kind and other in kind for kind in (_TEXT, _BINARY)):
+            fitting = fitting.set(at, found.field(at).with_type(other))
+    return fitting
+
+
+def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    try:
+        columns = [column.cast(data_type) for column, data_type in zip(batch.columns, schema.types, strict=True)]
+    except pa.ArrowException as error:
+        raise InvalidArgumentError(f"strings do not fit the type of the schema: {error}") from error
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
 def _schema(schema: Any) -> pa.Schema:
+    own = getattr(schema, "schema", None)
+    if isinstance(own, pa.Schema):
+        raise InvalidArgumentError(f"schema must be a schema of Arrow, found {type(schema).__name__}: pass its .schema")
     try:
         found = schema if isinstance(schema, pa.Schema) else pa.schema(schema)
     except (pa.ArrowException, TypeError, ValueError) as error:

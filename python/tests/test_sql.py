@@ -168,6 +168,25 @@ def test_json_has_no_nan() -> None:
     }
 
 
+def test_json_of_tuples_and_unions_has_no_nan() -> None:
+    values = (
+        "row('nan'::double, 2, row('inf'::float)) t, [row('nan'::double)] l, "
+        'union_value("x y" := \'nan\'::double)::union("x y" double, b varchar) u, '
+        "union_value(b := 'k')::union(a double, b varchar) v, null::union(a double) w, "
+        "[union_value(a := {'x': ['nan'::double]})] z"
+    )
+    done = run_sql("--json", f"select {values}")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout, parse_constant=pytest.fail) == {
+        "t": [None, 2, [None]],
+        "l": [[None]],
+        "u": {"x y": None},
+        "v": {"b": "k"},
+        "w": None,
+        "z": [{"a": {"x": [None]}}],
+    }
+
+
 def test_json_of_columns_of_one_name() -> None:
     done = run_sql("--json", "select a.x, b.x from (select 1.5::double as x) a, (select 20.5::double as x) b")
     assert list(json.loads(done.stdout).values()) == [1.5, 20.5]

@@ -279,3 +279,32 @@ def test_means(tmp_path: Path) -> None:
         file.aggregate({"s": "mean"})
     with pytest.raises(staffa.InvalidArgumentError, match="sum, mean, distinct"):
         file.aggregate({"a": "median"})
+
+
+def test_strings_become_those_of_the_schema(path: Path) -> None:
+    schema = pa.schema({"s": pa.string(), "b": pa.large_binary(), "n": pa.int64()})
+    kinds = [(pa.large_string(), pa.binary()), (pa.string_view(), pa.binary_view())]
+    with staffa.Writer(path, schema) as writer:
+        for text, binary in kinds:
+            other = pa.schema({"s": text, "b": binary, "n": pa.int64()})
+            writer.write_table(pa.table([["x", None], [b"y", b""], [1, 2]], schema=other))
+    found = staffa.open(path).to_table()
+    assert found.schema.types == schema.types
+    assert found["s"].to_pylist() == ["x", None] * 2
+    with staffa.Writer(path, schema) as writer, pytest.raises(staffa.InvalidArgumentError, match='"n" of type Int64'):
+        writer.write_table(pa.table([["x"], [b"y"], [1.5]], names=schema.names))
+
+
+def test_what_a_newcomer_gets_wrong_is_said(path: Path, tmp_path: Path) -> None:
+    with pytest.raises(staffa.InvalidArgumentError, match=r"found Table: pass its \.schema"):
+        staffa.Writer(path, TABLE)  # type: ignore[arg-type]
+    strict = pa.schema([pa.field("a", pa.int64(), nullable=False)])
+    with (
+        pytest.raises(staffa.InvalidArgumentError, match=r'column "a": its schema declares it without NULLs, .* row 1'),
+        staffa.Writer(path, strict) as writer,
+    ):
+        writer.write_table(pa.table({"a": [1, None]}))
+    assert not path.exists()
+    with pytest.raises(staffa.InvalidArgumentError, match=r"partition_by must be a list of names: \['a'\]"):
+        staffa.write_dataset(TABLE, tmp_path / "d", partition_by="a")
+    assert names(tmp_path) == []

@@ -127,6 +127,20 @@ impl Failure {
         Self { exit, message }
     }
 
+    /// An error of the library about an input that may be read from a temporary copy, which is not what
+    /// the message names.
+    pub(crate) fn staffa_input(path: &Path, mut error: staffa::Error) -> Self {
+        if let staffa::Error::Corrupt { place, .. }
+        | staffa::Error::Truncated { place, .. }
+        | staffa::Error::Unsupported { place, .. }
+        | staffa::Error::Limit { place, .. }
+        | staffa::Error::Internal { place, .. } = &mut error
+        {
+            place.path = None;
+        }
+        Self::staffa(path, error)
+    }
+
     /// An error of an Arrow reader or writer about the file or stream named `place`.
     pub(crate) fn arrow(place: &str, error: &ArrowError) -> Self {
         let (exit, what) = match error {
@@ -202,12 +216,20 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Text as one printable line: characters that control the terminal, or the direction of the text, are
-/// escaped.
+/// Text as one printable line: characters that control the terminal, end lines or set the direction of
+/// the text are escaped.
 pub(crate) fn printable(text: &str) -> String {
     let controls = |c: char| {
         c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            || matches!(
+                c,
+                '\u{61c}'
+                    | '\u{200e}'
+                    | '\u{200f}'
+                    | '\u{2028}'..='\u{202e}'
+                    | '\u{2066}'..='\u{206f}'
+                    | '\u{fff9}'..='\u{fffb}'
+            )
     };
     if !text.contains(controls) {
         return text.to_string();

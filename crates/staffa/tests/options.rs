@@ -14,8 +14,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{
-    Array, ArrayRef, FixedSizeListArray, Float32Array, Float64Array, Int64Array, RecordBatch,
-    StringArray, StructArray,
+    ArrayRef, FixedSizeListArray, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray,
+    StructArray,
 };
 use arrow_schema::{DataType, Field};
 use common::{Random, column, field, read, rows, sized, table, write};
@@ -41,60 +41,73 @@ fn bounded(bounds: &[(&str, f64)]) -> WriteOptions {
     options
 }
 
+const EDGES: [f64; 10] = [
+    -0.0,
+    0.0,
+    f64::NAN,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    1e300,
+    -1e300,
+    5e-324,
+    -1e-9,
+    f64::MAX,
+];
+
+/// Floats beside others, in a list and in a struct.
+struct Floats {
+    doubles: Vec<Option<f64>>,
+    singles: Vec<f32>,
+    batch: RecordBatch,
+}
+
+impl Floats {
+    fn new() -> Self {
+        let mut random = Random(7);
+        let mut noise = move || random.next() as f64 / u64::MAX as f64 * 4.0 - 2.0;
+        let doubles = (0..4096).map(|i| (i % 9 != 0).then(&mut noise));
+        let mut doubles: Vec<Option<f64>> = doubles.collect();
+        doubles[100..100 + EDGES.len()].copy_from_slice(&EDGES.map(Some));
+        let singles = (0..4096 * 3).map(|i| EDGES.get(i).map_or_else(&mut noise, |edge| *edge));
+        let singles: Vec<f32> = singles.map(|single| single as f32).collect();
+        let item = Arc::new(Field::new("item", DataType::Float32, false));
+        let items = Arc::new(Float32Array::from(singles.clone()));
+        let lists = FixedSizeListArray::new(item, 3, items, None);
+        let column: ArrayRef = Arc::new(Float64Array::from(doubles.clone()));
+        let texts = (0..4096).map(|i| (i % 7).to_string());
+        let texts: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
+        let structs = StructArray::from(vec![
+            (field("x", DataType::Float64), column.clone()),
+            (field("n", DataType::Utf8), texts),
+        ]);
+        let columns = vec![column.clone(), column, Arc::new(lists), Arc::new(structs)];
+        Self {
+            doubles,
+            singles,
+            batch: table(columns),
+        }
+    }
+}
+
+/// NaN, infinities and zeros are kept to the bit, others within the bound.
+fn check_float(value: f64, given: f64, bound: f64) {
+    if !given.is_finite() || given == 0.0 {
+        assert_eq!(value.to_bits(), given.to_bits());
+    } else {
+        assert!((value - given).abs() <= bound, "{value} for {given}");
+    }
+}
+
 #[test]
 fn floats_are_within_their_bound_and_all_else_is_exact() {
-    let mut random = Random(7);
-    let mut noise = move || random.next() as f64 / u64::MAX as f64 * 4.0 - 2.0;
-    let mut doubles: Vec<Option<f64>> = (0..4096).map(|i| (i % 9 != 0).then(&mut noise)).collect();
-    let edges = [
-        -0.0,
-        0.0,
-        f64::NAN,
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-        1e300,
-        -1e300,
-        5e-324,
-        -1e-9,
-        f64::MAX,
-    ];
-    doubles[100..100 + edges.len()].copy_from_slice(&edges.map(Some));
-    let singles: Vec<f32> = (0..4096 * 3)
-        .map(|i| {
-            if i < 10 {
-                edges[i] as f32
-            } else {
-                noise() as f32
-            }
-        })
-        .collect();
-    let item = Arc::new(Field::new("item", DataType::Float32, false));
-    let lists =
-        FixedSizeListArray::new(item, 3, Arc::new(Float32Array::from(singles.clone())), None);
-    let parts: Vec<(_, ArrayRef)> = vec![
-        (
-            field("x", DataType::Float64),
-            Arc::new(Float64Array::from(doubles.clone())),
-        ),
-        (
-            field("n", DataType::Utf8),
-            Arc::new(StringArray::from_iter_values(
-                (0..4096).map(|i| (i % 7).to_string()),
-            )),
-        ),
-    ];
-    let columns: Vec<ArrayRef> = vec![
-        Arc::new(Float64Array::from(doubles.clone())),
-        Arc::new(Float64Array::from(doubles.clone())),
-        Arc::new(lists),
-        Arc::new(StructArray::from(parts)),
-    ];
-    let batch = table(columns);
+    let Floats {
+        doubles,
+        singles,
+        batch,
+    } = Floats::new();
     for (wide, narrow) in [(0.001, 0.01), (0.4, 1e-30), (1e-300, 1e30)] {
-        let file = write(
-            std::slice::from_ref(&batch),
-            bounded(&[("a", wide), ("c", narrow), ("d", wide)]),
-        );
+        let bounds = bounded(&[("a", wide), ("c", narrow), ("d", wide)]);
+        let file = write(std::slice::from_ref(&batch), bounds);
         let found = read(file.scan());
         let found = arrow_select::concat::concat_batches(&found[0].schema(), &found).unwrap();
         assert_eq!(rows(found.column(1)), rows(batch.column(1)));
@@ -104,48 +117,39 @@ fn floats_are_within_their_bound_and_all_else_is_exact() {
         );
         for column in [found.column(0), found.column(3).as_struct().column(0)] {
             let column = column.as_primitive::<Float64Type>();
-            for (i, given) in doubles.iter().enumerate() {
-                assert_eq!(column.is_null(i), given.is_none());
-                let Some(given) = given else { continue };
-                let value = column.value(i);
-                if !given.is_finite() || *given == 0.0 {
-                    assert_eq!(value.to_bits(), given.to_bits());
-                } else {
-                    assert!((value - given).abs() <= wide, "{value} for {given}");
-                }
+            for (value, given) in column.iter().zip(&doubles) {
+                assert_eq!(value.is_some(), given.is_some());
+                let both = value.zip(*given);
+                both.iter()
+                    .for_each(|(value, given)| check_float(*value, *given, wide));
             }
         }
-        let items = found
-            .column(2)
-            .as_fixed_size_list()
-            .values()
-            .as_primitive::<Float32Type>();
-        for (value, given) in items.values().iter().zip(&singles) {
-            if !given.is_finite() || *given == 0.0 {
-                assert_eq!(value.to_bits(), given.to_bits());
-            } else {
-                assert!(
-                    (f64::from(*value) - f64::from(*given)).abs() <= narrow,
-                    "{value} for {given}"
-                );
-            }
+        let items = found.column(2).as_fixed_size_list().values();
+        let items = items.as_primitive::<Float32Type>().values();
+        for (value, given) in items.iter().zip(&singles) {
+            check_float((*value).into(), (*given).into(), narrow);
         }
-        let said = |i: usize| {
-            file.schema()
-                .field(i)
-                .metadata()
-                .get("staffa.max_error")
-                .cloned()
-        };
-        assert_eq!(
-            [said(0), said(1), said(2), said(3)].map(|said| said.map(|s| s.parse().unwrap())),
-            [Some(wide), None, Some(narrow), Some(wide)]
-        );
-        // Written again as it is, nothing changes, and what is known of it stays.
-        let again = write(std::slice::from_ref(&found), sized(5000, 2048));
-        assert_eq!(again.schema(), file.schema());
-        assert_eq!(column(&read(again.scan()), 0), rows(found.column(0)));
     }
+}
+
+#[test]
+fn bounds_are_said_and_kept() {
+    let batch = Floats::new().batch;
+    let bounds = bounded(&[("a", 0.001), ("c", 0.01), ("d", 0.001)]);
+    let file = write(std::slice::from_ref(&batch), bounds);
+    let said = |i: usize| {
+        let metadata = file.schema().field(i).metadata();
+        metadata.get("staffa.max_error").map(|s| s.parse().unwrap())
+    };
+    assert_eq!(
+        [said(0), said(1), said(2), said(3)],
+        [Some(0.001), None, Some(0.01), Some(0.001)]
+    );
+    // Written again as it is, nothing changes, and what is known of it stays.
+    let found = read(file.scan());
+    let again = write(&found, sized(5000, 2048));
+    assert_eq!(again.schema(), file.schema());
+    assert_eq!(column(&read(again.scan()), 0), column(&found, 0));
     let file = write(&[batch], bounded(&[("a", 0.001), ("c[]", 0.001)]));
     for path in ["a", "c[]"] {
         let trees = encodings_of(&file, path);

@@ -62,6 +62,7 @@ pub(super) fn row(text: &str, rows: u64) -> Result<u64, String> {
         None => digits.parse().ok(),
     };
     match row {
+        _ if rows == 0 => Err("the table has no rows".into()),
         Some(row) if row < rows => Ok(row),
         Some(row) => Err(format!(
             "there is no row {row}: the rows are 0 to {}",
@@ -85,5 +86,7 @@ mod tests {
         for refused in ["5000", "-1", "", "x", "101%", "NaN%"] {
             assert!(row(refused, 5000).is_err(), "{refused}");
         }
+        assert_eq!(row("5", 0), Err("the table has no rows".into()));
+        assert_eq!(row("50%", 0), Err("the table has no rows".into()));
     }
 }

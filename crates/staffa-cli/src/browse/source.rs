@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use arrow_array::ArrayRef;
 use staffa::{ColumnExplain, File, Inspection, LeafStatistics};
 
-use crate::report::{About, leaf_type};
+use crate::report::{About, leaf_type, marked_bounds};
 
 /// A part of the file, or why it cannot be shown.
 pub(super) type Shown<T> = Result<T, String>;
@@ -85,10 +85,15 @@ impl Source {
             let known = statistics.remove(path.as_str());
             let leaf = inspected.remove(path.as_str());
             field = self.field_of(leaf.map(|leaf| leaf.column.as_str()), &path, field);
-            let name = |known: &LeafStatistics| (known.min.clone(), known.max.clone());
-            let (min, max) = match leaf {
-                Some(leaf) => (leaf.min.clone(), leaf.max.clone()),
-                None => known.map(name).unwrap_or_default(),
+            let [min, max] = match (leaf, known) {
+                (Some(leaf), _) => marked_bounds(&leaf.physical_type, &leaf.min, &leaf.max),
+                // The physical type stands in the damaged index: a mark too many is true as well.
+                (None, Some(known)) => {
+                    let is_number = self.file.schema().field(field).data_type().is_primitive();
+                    let physical_type = if is_number { "words" } else { "bytes" };
+                    marked_bounds(physical_type, &known.min, &known.max)
+                }
+                (None, None) => [None, None],
             };
             Leaf {
                 field,

@@ -270,7 +270,7 @@ fn wide_tables_scroll_sideways() {
 
 #[test]
 fn nothing_of_the_file_controls_the_terminal() {
-    let hostile = "\u{1b}]0;x\u{7}\n\u{202e}";
+    let hostile = "\u{1b}]0;x\u{7}\n\u{202e}\u{2028}\u{2029}\u{61c}";
     let text: ArrayRef = Arc::new(StringArray::from(vec![hostile; 3]));
     let mut browser = Browser::open(bytes(vec![(hostile, text)]));
     let mut screens = vec![browser.screen(), browser.press(&[KeyCode::Enter])];
@@ -280,7 +280,8 @@ fn nothing_of_the_file_controls_the_terminal() {
     }
     screens.push(browser.enter('/', hostile));
     for screen in screens {
-        let is_control = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+        let unseen = ['\u{202e}', '\u{2028}', '\u{2029}', '\u{61c}'];
+        let is_control = |c: char| c != '\n' && (c.is_control() || unseen.contains(&c));
         assert!(!screen.contains(is_control), "{screen:?}");
     }
 }
@@ -369,4 +370,22 @@ fn the_user_leaves_by_q_or_by_ctrl_c() {
     let control = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
     browser.app.key(control);
     assert_eq!(browser.app.leaves(), Some(Exit::Interrupted));
+}
+
+#[test]
+fn a_search_is_left_while_it_goes_on() {
+    let mut browser = Browser::open(table());
+    let text = "city like '%no such city%'";
+    // Whether the search has ended by now or not.
+    let searching = browser.enter('f', text);
+    has(&searching, &["0 matching rows", "city like"]);
+    let all = browser.press(&[KeyCode::Esc]);
+    assert!(!browser.app.is_searching());
+    has(&all, &["row 0 of 200,000 rows"]);
+    assert!(!all.contains("matching"), "{all}");
+    let mut empty = Browser::open(bytes(vec![(
+        "n",
+        Arc::new(Int64Array::from(Vec::<i64>::new())) as ArrayRef,
+    )]));
+    has(&empty.enter('g', "5"), &["the table has no rows"]);
 }

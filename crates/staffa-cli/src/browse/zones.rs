@@ -7,6 +7,7 @@ use staffa::{BlockInfo, ChunkInfo, LeafInfo, RowGroupInfo};
 
 use super::grid::{self, Cursor, GridColumn};
 use super::source::{Shown, Source};
+use crate::report::marked_bounds;
 use crate::terminal::text::{bytes, number, printable, shortened};
 
 const HEADER: u16 = 1;
@@ -50,8 +51,8 @@ const FIGURES: [(&str, bool, Text); COUNT] = [
     ("values", true, |place| number(place.block.values)),
     ("NULLs", true, |place| number(place.block.nulls)),
     ("bytes", true, |place| bytes(place.block.bytes)),
-    ("smallest", false, |place| bound(place.block.min.as_deref())),
-    ("largest", false, |place| bound(place.block.max.as_deref())),
+    ("smallest", false, |place| bound(&place.bounds()[0])),
+    ("largest", false, |place| bound(&place.bounds()[1])),
     ("smallest to largest", false, |place| span(place.block.span)),
 ];
 
@@ -60,10 +61,18 @@ struct Place<'i> {
     row_group: usize,
     row: u64,
     block: &'i BlockInfo,
+    physical_type: &'i str,
 }
 
-fn bound(text: Option<&str>) -> String {
-    text.map_or("-".into(), |text| shortened(&printable(text), BOUND))
+impl Place<'_> {
+    fn bounds(&self) -> [Option<String>; 2] {
+        marked_bounds(self.physical_type, &self.block.min, &self.block.max)
+    }
+}
+
+fn bound(text: &Option<String>) -> String {
+    text.as_deref()
+        .map_or("-".into(), |text| shortened(&printable(text), BOUND))
 }
 
 pub(super) fn draw(
@@ -88,6 +97,7 @@ pub(super) fn draw(
                 .get(chunk.row_group)
                 .map_or(0, |group| row_of(chunk, block, group)),
             block,
+            physical_type: &info.physical_type,
         })
         .collect();
     let groups = visible.iter().map(|place| place.row_group.to_string());

@@ -5,44 +5,62 @@ use std::path::{Path, PathBuf};
 use crate::dataset::{Dataset, discover};
 use crate::error::{Failure, Result};
 use crate::files::STANDARD;
+use crate::files::input::{Input, SeekableInput};
 use crate::files::output::temporary_folder;
 use crate::formats::scan::ScanOptions;
 use crate::formats::{self, Format, ReadOptions};
+use crate::report::About;
 use crate::terminal::interrupt;
 use crate::terminal::progress::Progress;
 
 /// A Staffa file, and what it is made of.
 pub(super) struct AsStaffa {
     pub(super) file: staffa::File,
-    /// The format and bytes of the table, if it is another one and the file temporary.
-    pub(super) made_of: Option<(Format, u64)>,
-    _folder: Option<tempfile::TempDir>,
+    pub(super) made_of: Option<MadeOf>,
+    _temporary: Temporary,
+}
+
+/// The table of another format, or of several files, that a temporary file was made of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MadeOf {
+    pub(super) format: Format,
+    /// None of a pipe.
+    pub(super) bytes: Option<u64>,
+}
+
+/// What is removed when the file is closed.
+enum Temporary {
+    Nothing,
+    Copy { _file: SeekableInput },
+    Folder { _folder: tempfile::TempDir },
 }
 
 impl AsStaffa {
-    /// The name of the format, and the bytes.
-    pub(super) fn made_of_name(&self) -> Option<(&'static str, u64)> {
-        self.made_of.map(|(format, bytes)| (format.name(), bytes))
+    /// What the report and the browser say of a file called `path`.
+    pub(super) fn about(&self, path: &Path) -> About {
+        let made_of = self
+            .made_of
+            .map(|made_of| (made_of.format.name(), made_of.bytes));
+        About::new(path, made_of)
     }
 }
 
-/// Opens a Staffa file; writes a temporary one of another table, or of several files.
+/// Opens a Staffa file; writes a temporary one of another table, or of several files. `-` is the
+/// standard input.
 pub(super) fn open(path: &Path, read: &ReadOptions, quiet: bool) -> Result<AsStaffa> {
     let found = discover(&[path.to_path_buf()], read)?;
     let first = found.first().map_or(path, PathBuf::as_path);
     let format = match Format::of(first, read.from, "--from") {
-        Ok(format) if path != Path::new(STANDARD) => format,
-        _ => Format::Staffa,
+        Ok(format) => format,
+        Err(failure) if path == Path::new(STANDARD) => return Err(failure),
+        // The file says whether it is one.
+        Err(_) => Format::Staffa,
     };
     if format == Format::Staffa && found.len() == 1 {
-        return Ok(AsStaffa {
-            file: super::open_staffa(first)?,
-            made_of: None,
-            _folder: None,
-        });
+        return open_staffa(first);
     }
     let dataset = Dataset::open(&found, read)?;
-    let bytes = dataset.bytes.unwrap_or(0);
+    let bytes = dataset.bytes;
     // The program ends by the signal only after the temporary file is gone.
     interrupt::catch();
     let folder = temporary_folder()?;
@@ -57,7 +75,28 @@ pub(super) fn open(path: &Path, read: &ReadOptions, quiet: bool) -> Result<AsSta
     progress.finish();
     Ok(AsStaffa {
         file: staffa::File::open(&target).map_err(|error| Failure::staffa(path, error))?,
-        made_of: Some((format, bytes)),
-        _folder: Some(folder),
+        made_of: Some(MadeOf { format, bytes }),
+        _temporary: Temporary::Folder { _folder: folder },
+    })
+}
+
+/// Opens a Staffa file as it is, of a pipe a copy.
+fn open_staffa(path: &Path) -> Result<AsStaffa> {
+    let input = Input::new(path)?;
+    let name = input.name();
+    if input.byte_len().is_some() {
+        return Ok(AsStaffa {
+            file: super::open_staffa(path)?,
+            made_of: None,
+            _temporary: Temporary::Nothing,
+        });
+    }
+    interrupt::catch();
+    let copy = input.seekable()?;
+    let file = staffa::File::open(&copy.path);
+    Ok(AsStaffa {
+        file: file.map_err(|error| Failure::staffa_input(Path::new(&name), error))?,
+        made_of: None,
+        _temporary: Temporary::Copy { _file: copy },
     })
 }

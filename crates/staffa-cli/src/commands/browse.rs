@@ -6,7 +6,6 @@ use super::as_staffa;
 use crate::browse;
 use crate::error::Result;
 use crate::formats::ReadOptions;
-use crate::report::About;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -27,6 +26,6 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     browse::check_terminal()?;
     let opened = as_staffa::open(&args.file, &args.read, false)?;
-    let about = About::new(&args.file, opened.made_of_name());
+    let about = opened.about(&args.file);
     browse::run(opened.file.clone(), about)
 }

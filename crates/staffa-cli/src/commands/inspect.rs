@@ -9,17 +9,18 @@ use staffa::{ChunkInfo, File, Inspection, LeafInfo};
 use super::{ColumnOption, open_staffa};
 use crate::error::{Failure, Result};
 use crate::print::{print_json, standard_output};
-use crate::report::leaf_type;
+use crate::report::{leaf_type, marked_bounds};
 use crate::terminal::text::Align::{Left, Right};
 use crate::terminal::text::{bytes, counted, grid, number, printable, ratio, shortened};
 
 /// Widest minimum or maximum.
 const BOUND_WIDTH: usize = 24;
-/// Shortest text of a bound that may be cut off, within a character or not.
-const CUT_BYTES: usize = 12;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Smallest and largest values are those of the zone maps: of floats without NaN (`staffa aggregate` has NaN above all
+else); of text at most 16 bytes, marked ≥ and ≤ where they are cut off.
+
 Examples:
   staffa inspect trips.staffa
   staffa inspect trips.staffa --column price --blocks
@@ -128,7 +129,7 @@ fn columns(out: &mut dyn Write, file: &File, inspection: &Inspection) -> Result<
             bytes(leaf.bytes),
             ratio(leaf.decoded_bytes, leaf.bytes),
         ];
-        row.extend(bounds(leaf, leaf.min.as_deref(), leaf.max.as_deref()));
+        row.extend(bounds(leaf, &leaf.min, &leaf.max));
         rows.push(row);
     }
     writeln!(out)?;
@@ -182,22 +183,14 @@ fn chunk_parts(leaf: &LeafInfo, chunk: &ChunkInfo) -> Vec<Vec<String>> {
             number(block.values),
             number(block.nulls),
         ];
-        row.extend(bounds(leaf, block.min.as_deref(), block.max.as_deref()));
+        row.extend(bounds(leaf, &block.min, &block.max));
         row
     });
     dictionaries.chain(blocks).collect()
 }
 
-/// The smallest and the largest value. Of strings the file has at most 16 bytes, the smallest cut off,
-/// the largest cut off and rounded up: bounds, and marked as such.
-fn bounds(leaf: &LeafInfo, min: Option<&str>, max: Option<&str>) -> [String; 2] {
-    let is_cut =
-        |text: &str| leaf.physical_type == "bytes" && text.len() >= CUT_BYTES && min != max;
-    let shown = |value: Option<&str>, mark: &str| {
-        value.map_or("-".into(), |text| {
-            let mark = if is_cut(text) { mark } else { "" };
-            shortened(&format!("{mark}{}", printable(text)), BOUND_WIDTH)
-        })
-    };
-    [shown(min, "≥ "), shown(max, "≤ ")]
+/// The smallest and the largest value.
+fn bounds(leaf: &LeafInfo, min: &Option<String>, max: &Option<String>) -> [String; 2] {
+    marked_bounds(&leaf.physical_type, min, max)
+        .map(|bound| bound.map_or("-".into(), |text| shortened(&printable(&text), BOUND_WIDTH)))
 }

@@ -11,7 +11,7 @@ use super::as_staffa;
 use crate::error::{Failure, Result};
 use crate::files::output::{Output, is_stream, refuse_existing};
 use crate::formats::ReadOptions;
-use crate::report::{About, ParquetSizes, Report, html_page, measure_parquet};
+use crate::report::{ParquetSizes, Report, html_page, measure_parquet};
 use crate::terminal::interrupt;
 use crate::terminal::progress::{Progress, duration};
 use crate::terminal::text::{bytes, counted};
@@ -32,7 +32,8 @@ Examples:
   staffa report large.staffa -o large.html --parquet never --rows 0
   staffa report trips.staffa -o - | gzip > trips.html.gz")]
 pub(crate) struct Args {
-    /// A Staffa file, or any other that `convert` reads: the report is of it as Staffa
+    /// A Staffa file, or any other that `convert` reads: the report is of it as Staffa; `-` is the
+    /// standard input (with --from)
     file: PathBuf,
     /// The page to write; `-` is the standard output
     #[arg(short, long, value_name = "PAGE")]
@@ -74,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let file = &opened.file;
     let parquet = parquet_sizes(args, file)?;
     interrupt::check()?;
-    let about = About::new(&args.file, opened.made_of_name());
+    let about = opened.about(&args.file);
     let report = Report::of(file, about, args.rows, parquet)?;
     interrupt::check()?;
     let page = html_page(&report);

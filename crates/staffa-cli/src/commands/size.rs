@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use staffa::{File, Inspection};
 
-use super::as_staffa;
+use super::as_staffa::{self, MadeOf};
 use crate::error::{Failure, Result};
 use crate::formats::{Format, ReadOptions};
 use crate::print::{print_json, standard_output};
@@ -23,7 +23,7 @@ const BAR: usize = 24;
 )]
 pub(crate) struct Args {
     /// A Staffa file, or any other that `convert` reads, folders and wildcards allowed: it is
-    /// measured as Staffa
+    /// measured as Staffa; `-` is the standard input (with --from)
     file: PathBuf,
     /// Print JSON
     #[arg(long)]
@@ -41,14 +41,18 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let sizes = Sizes::new(file, &inspection);
     if args.json {
         let mut value = sizes.describe(args, &inspection);
-        if let (Some((format, bytes)), Some(fields)) = (opened.made_of, value.as_object_mut()) {
-            fields.insert("format".into(), format.name().into());
-            fields.insert("original_bytes".into(), bytes.into());
+        if let (Some(made_of), Some(fields)) = (opened.made_of, value.as_object_mut()) {
+            fields.insert("format".into(), made_of.format.name().into());
+            fields.insert("original_bytes".into(), made_of.bytes.into());
         }
         return print_json(&value);
     }
     let mut out = standard_output();
-    if let Some((format, original)) = opened.made_of {
+    if let Some(MadeOf {
+        format,
+        bytes: Some(original),
+    }) = opened.made_of
+    {
         let (what, as_staffa) = match format {
             Format::Staffa => ("in several Staffa files".to_owned(), "in one"),
             other => (format!("as {}", other.name()), "as Staffa"),

@@ -144,6 +144,14 @@ impl<'a> Files<'a> {
         if kept.is_empty() {
             return Err(Failure::usage("--by: the table has no other column"));
         }
+        let field = schema.field(by);
+        if !names_folders(field.data_type()) {
+            return Err(Failure::usage(format!(
+                "--by: column {:?} is of type {}, expected numbers, text, dates or others that name a folder",
+                field.name(),
+                field.data_type()
+            )));
+        }
         let schema = schema
             .project(&kept)
             .map_err(|error| Failure::arrow("--by", &error))?;
@@ -268,6 +276,9 @@ impl<'a> Files<'a> {
     }
 
     fn finish(mut self) -> Result<()> {
+        if self.open.is_empty() {
+            self.add_empty()?;
+        }
         while let Some((_, sink)) = self.open.pop_first() {
             sink.finish().map_err(|failure| self.named(&failure))?;
             interrupt::check()?;
@@ -276,6 +287,18 @@ impl<'a> Files<'a> {
         self.target.note_losses(&self.schema);
         self.note_integers();
         self.note_older()
+    }
+
+    /// Writes one file without rows, so that the columns are kept; no value names a folder for it.
+    fn add_empty(&mut self) -> Result<()> {
+        if let Some(column) = &self.args.by {
+            note(&format!(
+                "there are no rows, and so no values of {column:?}: no file was written"
+            ));
+            return Ok(());
+        }
+        let path = PathBuf::from(self.numbered(1));
+        self.write(&path, &RecordBatch::new_empty(self.schema.clone()))
     }
 
     /// Says that a reader of the folder takes texts for integers.
@@ -322,6 +345,15 @@ impl<'a> Files<'a> {
             ));
         }
         Ok(())
+    }
+}
+
+/// Whether values of a type are single ones, whose texts can name folders.
+fn names_folders(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => names_folders(values),
+        DataType::RunEndEncoded(_, values) => names_folders(values.data_type()),
+        other => !other.is_nested(),
     }
 }
 

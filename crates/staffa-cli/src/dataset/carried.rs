@@ -60,6 +60,11 @@ impl Carried {
             let keys: Vec<&str> = self.metadata.keys().map(String::as_str).collect();
             let keys = keys.join(", ");
             note(&format!("{} does not keep metadata: {keys}", to.name()));
+        } else if to != Format::Staffa {
+            let binary = |(_, value): &(&String, &Vec<u8>)| std::str::from_utf8(value).is_err();
+            for (key, _) in self.metadata.iter().filter(binary) {
+                note(&format!("the metadata {key:?} is not text and is left out"));
+            }
         }
     }
 
@@ -92,13 +97,9 @@ impl Carried {
     pub(crate) fn with_metadata(&self, schema: &SchemaRef) -> SchemaRef {
         let mut metadata = schema.metadata().clone();
         for (key, value) in &self.metadata {
-            match std::str::from_utf8(value) {
-                Ok(text) => drop(
-                    metadata
-                        .entry(key.clone())
-                        .or_insert_with(|| text.to_owned()),
-                ),
-                Err(_) => note(&format!("the metadata {key:?} is not text and is left out")),
+            if let Ok(text) = std::str::from_utf8(value) {
+                let entry = metadata.entry(key.clone());
+                entry.or_insert_with(|| text.to_owned());
             }
         }
         Arc::new(Schema::new_with_metadata(schema.fields().clone(), metadata))

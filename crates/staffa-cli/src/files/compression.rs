@@ -56,6 +56,16 @@ impl<W: Write> Compressed<W> {
         })
     }
 
+    /// What the bytes are written to.
+    pub(super) fn get_mut(&mut self) -> &mut W {
+        match self {
+            Self::Plain(inner) => inner,
+            Self::Gzip(encoder) => encoder.get_mut(),
+            Self::Zstd(encoder) => encoder.get_mut(),
+            Self::Bzip2(encoder) => encoder.get_mut(),
+        }
+    }
+
     /// Writes the end of the compressed data.
     pub(super) fn finish(self) -> io::Result<W> {
         match self {

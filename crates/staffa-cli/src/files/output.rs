@@ -16,7 +16,8 @@ use crate::terminal::interrupt;
 /// syncs and renames it, and a drop before that removes it. A stream (the standard output, a pipe,
 /// `/dev/null`) is written to directly.
 pub(crate) struct Output {
-    writer: Compressed<Target>,
+    /// None after `finish`.
+    writer: Option<Compressed<Target>>,
     first_error: FirstIoError,
     name: String,
 }
@@ -29,6 +30,8 @@ struct Target {
 
 enum Kind {
     Stream(BufWriter<Box<dyn Write + Send>>),
+    /// An output that was given up.
+    Nothing,
     File {
         writer: BufWriter<NamedTempFile>,
         path: PathBuf,
@@ -41,6 +44,7 @@ impl Write for Target {
         let count = match &mut self.kind {
             Kind::Stream(writer) => writer.write(bytes),
             Kind::File { writer, .. } => writer.write(bytes),
+            Kind::Nothing => Ok(bytes.len()),
         }?;
         self.written += count as u64;
         Ok(count)
@@ -50,6 +54,7 @@ impl Write for Target {
         match &mut self.kind {
             Kind::Stream(writer) => writer.flush(),
             Kind::File { writer, .. } => writer.flush(),
+            Kind::Nothing => Ok(()),
         }
     }
 }
@@ -105,7 +110,7 @@ impl Output {
         };
         let writer = Compressed::new(Target { kind, written: 0 }, compression).map_err(io)?;
         Ok(Self {
-            writer,
+            writer: Some(writer),
             first_error: FirstIoError::default(),
             name,
         })
@@ -114,10 +119,10 @@ impl Output {
     pub(crate) fn standard() -> Self {
         let writer = BufWriter::with_capacity(1 << 16, Box::new(io::stdout()) as Box<_>);
         Self {
-            writer: Compressed::Plain(Target {
+            writer: Some(Compressed::Plain(Target {
                 kind: Kind::Stream(writer),
                 written: 0,
-            }),
+            })),
             first_error: FirstIoError::default(),
             name: "the standard output".into(),
         }
@@ -132,11 +137,20 @@ impl Output {
         self.name.clone()
     }
 
+    fn open(&mut self) -> io::Result<&mut Compressed<Target>> {
+        let writer = self.writer.as_mut();
+        writer.ok_or_else(|| io::Error::other("the output is finished"))
+    }
+
     /// Syncs the file and gives it its name; returns the number of bytes written.
-    pub(crate) fn finish(self) -> Result<u64> {
+    pub(crate) fn finish(mut self) -> Result<u64> {
         let io = |error: io::Error| Failure::io(&self.name, &error);
-        let Target { kind, written } = self.writer.finish().map_err(io)?;
+        let Some(writer) = self.writer.take() else {
+            return Err(Failure::internal("an output is finished twice"));
+        };
+        let Target { kind, written } = writer.finish().map_err(io)?;
         match kind {
+            Kind::Nothing => {}
             Kind::Stream(mut writer) => writer.flush().map_err(io)?,
             Kind::File {
                 writer,
@@ -154,9 +168,19 @@ impl Output {
     }
 }
 
+/// The encoders write the end of their data when they are dropped: a stream that was given up would
+/// look whole.
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Some(writer) = &mut self.writer {
+            writer.get_mut().kind = Kind::Nothing;
+        }
+    }
+}
+
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let result = self.writer.write(bytes);
+        let result = self.open()?.write(bytes);
         if let Err(error) = &result {
             self.first_error.record(&self.name, error);
         }
@@ -164,7 +188,7 @@ impl Write for Output {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let result = self.writer.flush();
+        let result = self.open()?.flush();
         if let Err(error) = &result {
             self.first_error.record(&self.name, error);
         }
@@ -241,28 +265,29 @@ pub(crate) fn temporary_folder_beside(path: &Path) -> Result<TempDir> {
 
 /// A new file beside `path`, with the permissions of the file that it replaces or of any new file.
 fn temporary(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
     let mut builder = Builder::new();
     builder.prefix(".staffa-").suffix(".tmp");
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let file = builder.tempfile_in(folder)?;
+    let file = builder.tempfile_in(parent(path))?;
     if let Ok(replaced) = fs::metadata(path) {
         file.as_file().set_permissions(replaced.permissions())?;
     }
     Ok(file)
 }
 
-/// Has the name of a new file outlive a crash, where the system can.
-fn sync_folder(path: &Path) {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    // The file is whole either way.
-    let _ = fs::File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
+/// The folder that holds the name of a file or folder.
+pub(super) fn parent(path: &Path) -> &Path {
+    let folder = path.parent();
+    folder
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+}
+
+/// Has the names in a folder outlive a crash, where the system can.
+pub(super) fn sync_folder(folder: &Path) {
+    // The files are whole either way.
+    let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
 }
 
 fn persist(file: NamedTempFile, path: &Path, replace: bool) -> Result<()> {
@@ -273,7 +298,7 @@ fn persist(file: NamedTempFile, path: &Path, replace: bool) -> Result<()> {
     };
     match result {
         Ok(_) => {
-            sync_folder(path);
+            sync_folder(parent(path));
             Ok(())
         }
         // The file was created while we wrote.

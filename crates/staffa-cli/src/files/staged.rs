@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::output::{refuse_existing, resolved, temporary_folder_beside};
+use super::output::{parent, refuse_existing, resolved, sync_folder, temporary_folder_beside};
 use crate::error::{Failure, Result};
 use crate::terminal::interrupt;
 
@@ -58,9 +58,22 @@ impl StagedFiles {
             for file in &self.files {
                 self.name(file, &mut undo)?;
             }
+            self.parents(&undo)
+                .iter()
+                .for_each(|path| sync_folder(path));
             undo.forget();
             Ok(())
         })
+    }
+
+    /// The folders with the names of the files and of the folders that were created.
+    fn parents(&self, undo: &Undo) -> BTreeSet<PathBuf> {
+        let files = self
+            .files
+            .iter()
+            .map(|file| resolved(&self.folder.join(file)));
+        let names = files.chain(undo.folders.iter().cloned());
+        names.map(|path| parent(&path).to_owned()).collect()
     }
 
     fn name(&self, file: &Path, undo: &mut Undo) -> Result<()> {
@@ -180,6 +193,24 @@ mod tests {
         assert_eq!(fs::read_to_string(&taken).unwrap(), "x=2/part.csv");
         drop(staged);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn every_folder_with_a_new_name_is_synced() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("new/part.csv");
+        let mut staged = StagedFiles::beside(&output, false).unwrap();
+        for file in ["x=1/part.csv", "x=2/part.csv"] {
+            fs::write(staged.add(Path::new(file)).unwrap(), file).unwrap();
+        }
+        let mut undo = Undo::default();
+        for file in &staged.files {
+            staged.name(file, &mut undo).unwrap();
+        }
+        let synced = staged.parents(&undo);
+        let expected = ["", "new", "new/x=1", "new/x=2"].map(|path| folder.path().join(path));
+        assert_eq!(synced, BTreeSet::from(expected));
+        undo.forget();
     }
 
     #[cfg(unix)]

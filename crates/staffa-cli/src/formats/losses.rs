@@ -1,13 +1,17 @@
-//! What text does not keep of a table: types that are not found again when it is read.
+//! What other formats do not keep of a table: types that are not found again when it is read.
 
 use arrow_schema::{DataType, Schema};
 
 use super::format::Format;
 use crate::terminal::note;
 
-/// Says in one line which columns come back from text as another type. Narrower numbers, dictionaries
-/// and decimals are not among them: their values come back.
+/// Says which columns come back from Parquet in another layout, and in one line which ones come back
+/// from text as another type. Narrower numbers, dictionaries and decimals are not among them: their
+/// values come back.
 pub(crate) fn note_losses(format: Format, schema: &Schema) {
+    if format == Format::Parquet {
+        super::parquet::note_losses(schema);
+    }
     if !format.is_text() {
         return;
     }

@@ -23,8 +23,8 @@ impl StaffaTable {
     pub(crate) fn open(input: &Input) -> Result<Self> {
         let source = input.seekable()?;
         let path = PathBuf::from(input.name());
-        let file =
-            staffa::File::open(&source.path).map_err(|error| Failure::staffa(&path, error))?;
+        let file = staffa::File::open(&source.path)
+            .map_err(|error| Failure::staffa_input(&path, error))?;
         Ok(Self { file, path, source })
     }
 }
@@ -39,7 +39,7 @@ impl Table for StaffaTable {
     }
 
     fn properties(&self) -> Result<Properties> {
-        let fail = |error| Failure::staffa(&self.path, error);
+        let fail = |error| Failure::staffa_input(&self.path, error);
         Ok(Properties {
             metadata: self.file.metadata().map_err(fail)?,
             sort_order: self.file.sort_order().map_err(fail)?,
@@ -68,11 +68,11 @@ impl Table for StaffaTable {
         let Self { file, path, source } = *self;
         let reader = scan
             .reader()
-            .map_err(|error| Failure::staffa(&path, error))?;
+            .map_err(|error| Failure::staffa_input(&path, error))?;
         let bytes_per_row = file.nbytes() as f64 / file.num_rows().max(1) as f64;
         Ok(Box::new(reader.map(move |batch| {
             let _alive = &source;
-            let batch = batch.map_err(|error| Failure::staffa(&path, error))?;
+            let batch = batch.map_err(|error| Failure::staffa_input(&path, error))?;
             meter.add((batch.num_rows() as f64 * bytes_per_row) as u64);
             Ok(batch)
         })))

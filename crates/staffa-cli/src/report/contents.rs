@@ -154,9 +154,32 @@ pub(crate) fn leaf_type(file: &File, leaf: &LeafInfo) -> String {
     data_type.map_or_else(|| leaf.physical_type.clone(), type_name)
 }
 
-/// The type at a path below a field: `[]` are the items of a list, `.x` is the child x of a struct.
+/// Shortest text of a bound that may be cut off, within a character or not.
+const CUT_BYTES: usize = 12;
+
+/// The smallest and the largest value of a leaf or block. Of strings the file has at most 16 bytes, the
+/// smallest cut off, the largest cut off and rounded up: such are marked as bounds.
+pub(crate) fn marked_bounds(
+    physical_type: &str,
+    min: &Option<String>,
+    max: &Option<String>,
+) -> [Option<String>; 2] {
+    let is_cut = |text: &str| physical_type == "bytes" && text.len() >= CUT_BYTES && min != max;
+    let marked = |value: &Option<String>, mark: &str| {
+        let text = value.as_deref()?;
+        Some(if is_cut(text) {
+            format!("{mark} {text}")
+        } else {
+            text.to_owned()
+        })
+    };
+    [marked(min, "≥"), marked(max, "≤")]
+}
+
+/// The type at a path below a field: `[]` are the items of a list or the entries of a map, `.x` is the
+/// child x of a struct.
 fn child_type<'a>(field: &'a Field, path: &str) -> Option<&'a DataType> {
-    use DataType::{FixedSizeList, LargeList, LargeListView, List, ListView, Struct};
+    use DataType::{FixedSizeList, LargeList, LargeListView, List, ListView, Map, Struct};
     if path.is_empty() {
         return Some(field.data_type());
     }
@@ -165,7 +188,8 @@ fn child_type<'a>(field: &'a Field, path: &str) -> Option<&'a DataType> {
         | LargeList(item)
         | ListView(item)
         | LargeListView(item)
-        | FixedSizeList(item, _) => child_type(item, path.strip_prefix("[]")?),
+        | FixedSizeList(item, _)
+        | Map(item, _) => child_type(item, path.strip_prefix("[]")?),
         Struct(fields) => {
             let path = path.strip_prefix('.')?;
             // Names may hold dots.

@@ -7,6 +7,7 @@ use std::time::UNIX_EPOCH;
 use arrow_array::{ArrayRef, TimestampSecondArray};
 use staffa::Inspection;
 
+use crate::files::STANDARD;
 use crate::print::cells;
 use crate::terminal::text::bytes;
 
@@ -21,13 +22,17 @@ pub(crate) struct About {
     pub(crate) path: PathBuf,
     /// When it was last written: seconds since 1970.
     modified: Option<i64>,
-    /// The format and bytes of the file, if it is shown as Staffa.
-    pub(crate) made_of: Option<(&'static str, u64)>,
+    /// The format of the file, if it is shown as Staffa, and its bytes; None of a pipe.
+    pub(crate) made_of: Option<(&'static str, Option<u64>)>,
 }
 
 impl About {
-    pub(crate) fn new(path: &Path, made_of: Option<(&'static str, u64)>) -> Self {
-        let name = path.file_name().unwrap_or("table.staffa".as_ref());
+    pub(crate) fn new(path: &Path, made_of: Option<(&'static str, Option<u64>)>) -> Self {
+        let name = if path == Path::new(STANDARD) {
+            "standard input".as_ref()
+        } else {
+            path.file_name().unwrap_or("table.staffa".as_ref())
+        };
         let modified = std::fs::metadata(path).and_then(|metadata| metadata.modified());
         let since_1970 = modified
             .ok()
@@ -46,7 +51,8 @@ pub(crate) fn facts(about: &About, inspection: &Inspection) -> Vec<(&'static str
     let mut facts = vec![("Path", about.path.to_string_lossy().into_owned())];
     match about.made_of {
         Some((format, size)) => {
-            facts.push(("Format", format!("{format}, {}", bytes(size))));
+            let size = size.map_or_else(String::new, |size| format!(", {}", bytes(size)));
+            facts.push(("Format", format!("{format}{size}")));
             facts.push(("Size as Staffa", bytes(inspection.file_bytes)));
         }
         None => facts.push(("Size", bytes(inspection.file_bytes))),

@@ -1,6 +1,5 @@
 //! Escaped text. Everything from a file passes through `esc` or `name`.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use crate::terminal::text::{self, printable, shortened};
@@ -25,8 +24,7 @@ pub(super) fn esc(text: &str) -> Esc<'_> {
 impl fmt::Display for Esc<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = printable(self.0);
-        let text = escape_directions(&text);
-        let mut rest = text.as_ref();
+        let mut rest = text.as_str();
         while let Some(at) = rest.find(['&', '<', '>', '"', '\'', '\u{fffe}', '\u{ffff}']) {
             let (before, from) = rest.split_at(at);
             f.write_str(before)?;
@@ -44,25 +42,6 @@ impl fmt::Display for Esc<'_> {
         }
         f.write_str(rest)
     }
-}
-
-/// Direction marks could make a name look like another one.
-fn escape_directions(text: &str) -> Cow<'_, str> {
-    const MARKS: [char; 12] = [
-        '\u{61c}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}',
-        '\u{202e}', '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}',
-    ];
-    if !text.contains(MARKS) {
-        return Cow::Borrowed(text);
-    }
-    let escape = |c: char| {
-        if MARKS.contains(&c) {
-            c.escape_default().to_string()
-        } else {
-            c.to_string()
-        }
-    };
-    Cow::Owned(text.chars().map(escape).collect())
 }
 
 /// A name as an element whose direction of writing does not affect its surroundings.
@@ -91,6 +70,16 @@ pub(super) fn cut(text: &str, width: usize) -> String {
     name(&shortened(&printable(&start), width))
 }
 
+/// A smallest or largest value; the mark before one that is cut off is no text of the file.
+pub(super) fn bound(text: &str, width: usize) -> String {
+    for mark in ["≥ ", "≤ "] {
+        if let Some(text) = text.strip_prefix(mark) {
+            return format!("{mark}{}", cut(text, width));
+        }
+    }
+    cut(text, width)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,7 +91,11 @@ mod tests {
             esc("</script><!--\u{0}\u{ffff}").to_string(),
             "&lt;/script&gt;&lt;!--\\u{0}\u{fffd}"
         );
-        assert_eq!(name("a\u{202e}é"), "<bdi>a\\u{202e}é</bdi>");
+        assert_eq!(
+            name("a\u{202e}\u{61c}\u{2028}é"),
+            "<bdi>a\\u{202e}\\u{61c}\\u{2028}é</bdi>"
+        );
         assert_eq!(cut(&"x".repeat(1_000_000), 4), "<bdi>xxx…</bdi>");
+        assert_eq!(bound("≥ <b>", 40), "≥ &lt;b&gt;");
     }
 }

@@ -13,7 +13,7 @@ mod profile;
 mod treemap;
 mod zones;
 
-pub(crate) use self::contents::{Report, distinct_text, leaf_type};
+pub(crate) use self::contents::{Report, distinct_text, leaf_type, marked_bounds};
 pub(crate) use self::facts::{About, facts};
 pub(crate) use self::page::html_page;
 pub(crate) use self::parquet::{ParquetSizes, measure_parquet};

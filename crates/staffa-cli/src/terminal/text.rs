@@ -232,6 +232,11 @@ mod tests {
     #[test]
     fn control_characters_are_escaped() {
         assert_eq!(printable("a\tb\u{1b}[2J\n"), "a\\tb\\u{1b}[2J\\n");
+        // Lines end at these as well, for some terminals and for browsers.
+        assert_eq!(
+            printable("a\u{85}b\u{2028}c\u{2029}d\u{61c}e"),
+            "a\\u{85}b\\u{2028}c\\u{2029}d\\u{61c}e"
+        );
         assert_eq!(shortened("abcdef", 4), "abc…");
         assert_eq!(shortened("日本語", 5), "日本…");
     }

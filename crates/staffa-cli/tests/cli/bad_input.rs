@@ -41,17 +41,78 @@ fn all_refuse(program: &Program, file: &str, commands: &[&str], parts: &[&str]) 
     }
 }
 
-#[test]
-fn bad_text_is_named_by_file_row_and_column() {
+/// A line many times, more than types are inferred from, then a last one.
+fn many(line: &str, last: &[u8]) -> Vec<u8> {
+    [line.repeat(12_000).as_bytes(), last].concat()
+}
+
+fn csv(text: &[u8]) -> Vec<u8> {
+    [b"a,b\n", text].concat()
+}
+
+/// Bytes of a file, and what the message about it says.
+type Case<'a> = (&'a str, Vec<u8>, &'a [&'a str]);
+
+fn refused(cases: Vec<Case<'_>>) {
     let program = Program::new();
     program.write("good.csv", "a,b\n1,2\n");
     program.run("convert -q good.csv good.staffa").succeeds();
-    let many = |line: &str, last: &[u8]| [line.repeat(12_000).as_bytes(), last].concat();
-    let csv = |text: &[u8]| [b"a,b\n", text].concat();
-    let gzip = zipped(&csv(&many("1,2\n", b"")));
+    for (name, bytes, parts) in cases {
+        program.write(name, bytes);
+        all_refuse(&program, name, &READERS, parts);
+    }
+}
+
+#[test]
+fn bad_csv_is_named_by_file_row_and_column() {
     let huge = "x".repeat(5 << 20);
-    let cases: Vec<(&str, Vec<u8>, &[&str])> = vec![
+    refused(vec![
         ("empty.csv", Vec::new(), &["the file is empty"]),
+        ("empty.jsonl", Vec::new(), &["no columns"]),
+        ("blank.csv", b"\n\n".to_vec(), &["the file is empty"]),
+        (
+            "mixed.csv",
+            csv(&many("1,2\n", b"x,3\n")),
+            &["row 12001, column \"a\"", "\"x\"", "Int64"],
+        ),
+        ("blank.csv", b"\n\n".to_vec(), &["the file is empty"]),
+        (
+            "mixed.csv",
+            csv(&many("1,2\n", b"x,3\n")),
+            &["row 12001, column \"a\"", "\"x\"", "Int64"],
+        ),
+        (
+            "mixed.csv",
+            csv(&many("1,2\n", b"x,3\n")),
+            &["row 12001, column \"a\"", "\"x\"", "Int64"],
+        ),
+        (
+            "nul.csv",
+            csv(&many("1,2\n", b"1,\0\n")),
+            &["row 12001, column \"b\""],
+        ),
+        (
+            "width.csv",
+            csv(b"1,2\n1,2,3\n"),
+            &["row 2: expected 2 fields, found 3"],
+        ),
+        (
+            "quote.csv",
+            csv(b"1,\"2\n3,4\n"),
+            &["line 2", "never closed"],
+        ),
+        (
+            "huge.csv",
+            csv(format!("1,{huge}\n2\n").as_bytes()),
+            &["row 2: expected 2 fields, found 1"],
+        ),
+    ]);
+}
+
+#[test]
+fn bad_json_is_named_by_file_row_and_column() {
+    let huge = "x".repeat(5 << 20);
+    refused(vec![
         ("empty.jsonl", Vec::new(), &["no columns"]),
         ("blank.csv", b"\n\n".to_vec(), &["the file is empty"]),
         (
@@ -75,29 +136,9 @@ fn bad_text_is_named_by_file_row_and_column() {
             &["row 12001, column \"a\""],
         ),
         (
-            "nul.csv",
-            csv(&many("1,2\n", b"1,\0\n")),
-            &["row 12001, column \"b\""],
-        ),
-        (
             "nul.jsonl",
             b"{\"a\":1}\n{\"a\":\0}\n".to_vec(),
             &["row 2", "character 6"],
-        ),
-        (
-            "width.csv",
-            csv(b"1,2\n1,2,3\n"),
-            &["row 2: expected 2 fields, found 3"],
-        ),
-        (
-            "quote.csv",
-            csv(b"1,\"2\n3,4\n"),
-            &["line 2", "never closed"],
-        ),
-        (
-            "huge.csv",
-            csv(format!("1,{huge}\n2\n").as_bytes()),
-            &["row 2: expected 2 fields, found 1"],
         ),
         (
             "huge.jsonl",
@@ -122,6 +163,13 @@ fn bad_text_is_named_by_file_row_and_column() {
             b"[{\"a\":1}]".to_vec(),
             &["a JSON array, expected one object per line"],
         ),
+    ]);
+}
+
+#[test]
+fn damaged_compressed_text_is_named() {
+    let gzip = zipped(&csv(&many("1,2\n", b"")));
+    refused(vec![
         (
             "cut.csv.gz",
             gzip[..gzip.len() - 20].to_vec(),
@@ -132,11 +180,7 @@ fn bad_text_is_named_by_file_row_and_column() {
             b"\x1f\x8bjunk".to_vec(),
             &["gzip data is damaged or cut short"],
         ),
-    ];
-    for (name, bytes, parts) in cases {
-        program.write(name, bytes);
-        all_refuse(&program, name, &READERS, parts);
-    }
+    ]);
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn bad_requests_are_refused() {
 }
 
 #[test]
-fn bad_conversions_are_refused() {
+fn bad_encodings_of_a_conversion_are_refused() {
     let program = Program::with_table(100);
     let before = program.files();
     program
@@ -121,6 +121,22 @@ fn bad_conversions_are_refused() {
         2,
         &["column \"id\": constant cannot hold row 1, value 1: it holds a block of values that are all alike"],
     );
+    program
+        .run("convert t.parquet out.staffa --without nope")
+        .fails(2, &["nope", "run_end"]);
+    program
+        .run("convert t.parquet out.staffa --without plain")
+        .fails(2, &["plain cannot be left out"]);
+    program
+        .run("convert t.parquet out.csv --without text")
+        .fails(2, &["--without"]);
+    assert_eq!(program.files(), before);
+}
+
+#[test]
+fn bad_options_of_a_conversion_are_refused() {
+    let program = Program::with_table(100);
+    let before = program.files();
     for option in [
         "--profile small",
         "--access random",
@@ -147,15 +163,6 @@ fn bad_conversions_are_refused() {
             .run(&format!("convert t.parquet out.staffa --max-error {asked}"))
             .fails(2, &[why]);
     }
-    program
-        .run("convert t.parquet out.staffa --without nope")
-        .fails(2, &["nope", "run_end"]);
-    program
-        .run("convert t.parquet out.staffa --without plain")
-        .fails(2, &["plain cannot be left out"]);
-    program
-        .run("convert t.parquet out.csv --without text")
-        .fails(2, &["--without"]);
     program
         .run("convert t.parquet out.txt")
         .fails(2, &["out.txt", "--to"]);
@@ -233,4 +240,46 @@ fn bad_text_is_named_by_row_and_column() {
     program
         .run("convert not.arrow t.staffa")
         .fails(1, &["not.arrow"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_compressed_stream_that_fails_does_not_look_whole() {
+    use std::io::Read;
+    use std::process::Command;
+
+    let program = Program::new();
+    // What is written before the error does not fit into the buffers.
+    let rows: String = (0..400_000_u64)
+        .map(|row| format!("{}\n", row.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 1))
+        .collect();
+    program.write("t.csv", format!("n\n{rows}x,y\n"));
+    for name in ["p.csv.gz", "p.csv.zst", "p.csv.bz2"] {
+        let path = program.path(name);
+        assert!(
+            Command::new("mkfifo")
+                .arg(&path)
+                .status()
+                .unwrap()
+                .success()
+        );
+        let reader = std::thread::spawn({
+            let path = path.clone();
+            move || std::fs::read(path).unwrap()
+        });
+        program
+            .run(&format!("convert -qf t.csv {name}"))
+            .fails(1, &["t.csv: row 400001: expected 1 fields, found 2"]);
+        let bytes = reader.join().unwrap();
+        assert!(bytes.len() > 100_000, "{name}: {} bytes", bytes.len());
+        let mut text = Vec::new();
+        let whole = match name {
+            "p.csv.gz" => flate2::read::GzDecoder::new(bytes.as_slice()).read_to_end(&mut text),
+            "p.csv.zst" => zstd::Decoder::new(bytes.as_slice())
+                .unwrap()
+                .read_to_end(&mut text),
+            _ => bzip2::read::BzDecoder::new(bytes.as_slice()).read_to_end(&mut text),
+        };
+        assert!(whole.is_err(), "{name}: {} bytes look whole", text.len());
+    }
 }

@@ -310,3 +310,56 @@ fn names_do_not_reach_the_terminal_as_they_are() {
     outcome.fails(2, &["\\u{1b}]0;pwned"]);
     assert!(!outcome.err.contains('\u{1b}'));
 }
+
+#[test]
+fn times_that_no_column_of_times_holds_are_text() {
+    let program = Program::new();
+    let leap = "2016-12-31T23:59:60Z";
+    program.write("leap.jsonl", format!("{{\"t\":\"{leap}\"}}\n"));
+    program.write("leap.csv", format!("t\n{leap}\n"));
+    for file in ["leap.jsonl", "leap.csv"] {
+        let text = program.run(&format!("cat {file} --format csv")).succeeds();
+        assert_eq!(text.text(), format!("t\n{leap}\n"), "{file}");
+    }
+    let times = ["1500-01-01T00:00:00", "2024-01-01T00:00:00.123456789"];
+    let [long_ago, precise] = times;
+    program.write(
+        "wide.jsonl",
+        format!("{{\"t\":\"{long_ago}\"}}\n{{\"t\":\"{precise}\"}}\n"),
+    );
+    program.write("wide.csv", format!("t\n{long_ago}\n{precise}\n"));
+    for file in ["wide.jsonl", "wide.csv"] {
+        let outcome = program.run(&format!("cat {file} --format csv")).ends_well();
+        assert_eq!(outcome.text(), format!("t\n{long_ago}\n{precise}\n"));
+        assert_eq!(outcome.err.lines().count(), 1, "{}", outcome.err);
+        assert!(outcome.err.contains("column \"t\" is read as text"));
+        program
+            .run(&format!("cat {file} --format csv --no-dates"))
+            .succeeds();
+    }
+    // In the rows after those that the types were inferred from.
+    program.write(
+        "late.jsonl",
+        format!("{{\"t\":\"{precise}\"}}\n{{\"t\":\"{long_ago}\"}}\n"),
+    );
+    program.write("late.csv", format!("t\n{precise}\n{long_ago}\n"));
+    for file in ["late.jsonl", "late.csv"] {
+        program
+            .run(&format!("cat {file} --infer-rows 1"))
+            .fails(1, &["row 2, column \"t\"", "--no-dates"]);
+    }
+}
+
+#[test]
+fn an_empty_text_in_quotes_is_null_among_numbers_and_this_is_said_once() {
+    let program = Program::new();
+    program.write("t.csv", "n,m,s\n1,\"2\",\"\"\n\"\",\"\",\"x\"\n\"\",3,y\n");
+    let outcome = program.run("cat t.csv --format csv").ends_well();
+    assert_eq!(outcome.text(), "n,m,s\n1,2,\"\"\n,,x\n,3,y\n");
+    assert_eq!(outcome.err.lines().count(), 1, "{}", outcome.err);
+    for part in ["row 2, column \"n\"", "read as NULL", "--text n"] {
+        assert!(outcome.err.contains(part), "{}", outcome.err);
+    }
+    let kept = program.run("cat t.csv --text n,m --format csv").succeeds();
+    assert_eq!(kept.text(), "n,m,s\n1,2,\"\"\n\"\",\"\",x\n\"\",3,y\n");
+}

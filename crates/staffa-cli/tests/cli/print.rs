@@ -55,6 +55,11 @@ fn rows_and_columns_are_selected_alike_in_every_format() {
             "{file}"
         );
     }
+}
+
+#[test]
+fn so_many_rows_are_printed() {
+    let program = Program::with_table(5000);
     assert_eq!(
         program
             .run("cat t.staffa t.parquet --limit 5003 --format csv")

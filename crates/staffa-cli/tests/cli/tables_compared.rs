@@ -2,9 +2,14 @@
 //! as Staffa; filters on fields.
 
 use std::fs;
+use std::sync::Arc;
+
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, Int32Array, RecordBatch, RunArray, StringArray};
 
 use crate::program::Program;
 use crate::tables::{nested, write_parquet};
+use crate::types::write_arrow;
 
 #[test]
 fn the_last_rows_are_those_of_every_format() {
@@ -246,4 +251,91 @@ fn manual_pages_are_written() {
     assert!(
         program.path("pages/staffa.1").exists() && program.path("pages/staffa-diff.1").exists()
     );
+}
+
+#[test]
+fn tables_without_rows_are_split_into_one_file_or_this_is_said() {
+    let program = Program::with_table(10);
+    program
+        .run("convert -q t.staffa none.staffa --where \"id < 0\"")
+        .succeeds();
+    program
+        .run("split none.staffa part.staffa --rows 5 -q")
+        .succeeds();
+    assert_eq!(program.run("count part-00001.staffa").text(), "0\n");
+    let columns =
+        |file: &str| program.run(&format!("schema {file} --json")).json()["columns"].clone();
+    assert_eq!(columns("part-00001.staffa"), columns("t.staffa"));
+    let outcome = program
+        .run("split none.staffa d/part.staffa --by city -q")
+        .ends_well();
+    assert!(
+        outcome.err.contains("no file was written"),
+        "{}",
+        outcome.err
+    );
+    assert!(!program.path("d").exists());
+    write_parquet(&program.path("n.parquet"), &[nested(10)]);
+    for column in ["tags", "point"] {
+        program
+            .run(&format!("split n.parquet e/part.parquet --by {column} -q"))
+            .fails(2, &["--by", column, "is of type"]);
+    }
+    assert!(!program.path("e").exists());
+}
+
+#[test]
+fn a_loss_is_said_once_for_all_parts() {
+    let program = Program::new();
+    program.write("t.csv", "a,b\n1,x\n2,y\n3,z\n");
+    program
+        .run("convert -q t.csv t.staffa --metadata k=v")
+        .succeeds();
+    let outcome = program
+        .run("split t.staffa part.csv --rows 1 -q")
+        .ends_well();
+    assert_eq!(outcome.err.lines().count(), 1, "{}", outcome.err);
+    let (ends, values) = (
+        Int32Array::from(vec![2, 3]),
+        StringArray::from(vec!["x", "y"]),
+    );
+    let runs = RunArray::<Int32Type>::try_new(&ends, &values).unwrap();
+    let runs = RecordBatch::try_from_iter([("r", Arc::new(runs) as ArrayRef)]).unwrap();
+    write_arrow(&program, "r.arrow", &runs);
+    let outcome = program
+        .run("split r.arrow part.parquet --rows 1 -q")
+        .ends_well();
+    assert_eq!(outcome.err.lines().count(), 1, "{}", outcome.err);
+    assert!(
+        outcome.err.contains("the values are written plainly"),
+        "{}",
+        outcome.err
+    );
+}
+
+#[test]
+fn tables_are_measured_from_the_standard_input() {
+    let program = Program::with_table(300);
+    let csv = program.run("cat t.staffa --format csv").succeeds().out;
+    let staffa = fs::read(program.path("t.staffa")).unwrap();
+    let before = program.files();
+    for (input, format) in [(&csv, "csv"), (&staffa, "staffa")] {
+        let page = program
+            .run_with(&format!("report - --from {format} -o - -q"), input)
+            .succeeds()
+            .text();
+        assert!(page.contains("<title>standard input: Staffa report") && page.contains("city"));
+        let size = program.run_with(&format!("size - --from {format}"), input);
+        assert!(size.succeeds().text().contains("300 rows"));
+    }
+    program
+        .run_with("report - -o p.html", &csv)
+        .fails(2, &["--from"]);
+    // A copy of it is read, which is not what the message names.
+    for command in ["report - -o p.html", "cat -", "size -"] {
+        program
+            .run_with(&format!("{command} --from staffa"), &[0; 100])
+            .fails(1, &["staffa: the standard input: not a Staffa file"]);
+    }
+    assert_eq!(program.files(), before);
 }

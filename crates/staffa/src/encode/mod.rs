@@ -6,6 +6,7 @@
 
 mod candidates;
 mod cascade;
+mod chooser;
 mod coder;
 mod cost;
 pub(crate) mod distinct;
@@ -21,7 +22,7 @@ mod rules;
 pub(crate) mod sample;
 mod stats;
 
-pub(crate) use cascade::Chooser;
+pub(crate) use chooser::Chooser;
 pub(crate) use coder::{Coder, Key, hash_of};
 pub use distinct::Coded;
 pub(crate) use hint::Hint;

@@ -17,9 +17,9 @@ pub struct ChunkStatistics {
     pub row_group: usize,
     /// NULLs.
     pub nulls: u64,
-    /// At most the smallest value.
+    /// At most the smallest value; of floats NaN apart, of strings cut off at 16 bytes.
     pub min: Option<String>,
-    /// At least the largest value.
+    /// At least the largest value; of floats NaN apart, of strings cut off at 16 bytes and rounded up.
     pub max: Option<String>,
     /// The exact sum of the values that are not NULL, of integers, decimals and durations (in their
     /// unit); `None` for other types, and where 256 bits do not hold it.

@@ -76,9 +76,9 @@ pub struct LeafInfo {
     pub values: u64,
     /// NULLs.
     pub nulls: u64,
-    /// At most the smallest value.
+    /// At most the smallest value; of floats NaN apart, of strings cut off at 16 bytes.
     pub min: Option<String>,
-    /// At least the largest value.
+    /// At least the largest value; of floats NaN apart, of strings cut off at 16 bytes and rounded up.
     pub max: Option<String>,
     /// One per row group.
     pub chunks: Vec<ChunkInfo>,
@@ -131,9 +131,9 @@ pub struct BlockInfo {
     pub values: u64,
     /// Its NULLs.
     pub nulls: u64,
-    /// At most the smallest value.
+    /// At most the smallest value; of floats NaN apart, of strings cut off at 16 bytes.
     pub min: Option<String>,
-    /// At least the largest value.
+    /// At least the largest value; of floats NaN apart, of strings cut off at 16 bytes and rounded up.
     pub max: Option<String>,
     /// The position of both between the bounds of the column, from 0, its smallest value, to 1,
     /// its largest: enough to draw the zone maps.

@@ -12,9 +12,9 @@ pub struct LeafStatistics {
     pub path: String,
     /// NULLs.
     pub nulls: u64,
-    /// At most the smallest value.
+    /// At most the smallest value; of floats NaN apart, of strings cut off at 16 bytes.
     pub min: Option<String>,
-    /// At least the largest value.
+    /// At least the largest value; of floats NaN apart, of strings cut off at 16 bytes and rounded up.
     pub max: Option<String>,
     /// Estimate of the number of distinct values that are not NULL; exact below 256.
     pub distinct: u64,

@@ -13,8 +13,9 @@ use crate::arrow::{Layout, assemble, build, shred};
 use crate::error::Result;
 use crate::values::{Bitmap, DecodedLeaf, DecodedValues, LeafArray, LeafValues};
 
+mod domains;
 mod types;
-use types::tame;
+use domains::tame;
 pub(crate) use types::{flat_types, nested_types};
 
 /// A generator (`SplitMix64`) of the same numbers everywhere.

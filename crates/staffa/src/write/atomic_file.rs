@@ -56,7 +56,7 @@ impl AtomicFile {
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
         let file = builder.tempfile_in(folder);
-        let file = file.map_err(|e| Error::io(&path, e))?;
+        let file = file.map_err(|e| Error::io(&path, of_system(folder, &e)))?;
         if let Ok(replaced) = fs::metadata(&path) {
             let kept = file.as_file().set_permissions(replaced.permissions());
             kept.map_err(|e| Error::io(&path, e))?;
@@ -87,9 +87,11 @@ impl AtomicFile {
         Ok(())
     }
 
-    fn file(&mut self) -> io::Result<&mut NamedTempFile> {
+    /// Without its temporary name, which errors would have.
+    fn file(&mut self) -> io::Result<&mut fs::File> {
         let finished = || io::Error::other("the file is finished already");
-        self.file.as_mut().ok_or_else(finished)
+        let file = self.file.as_mut().ok_or_else(finished)?;
+        Ok(file.as_file_mut())
     }
 }
 
@@ -109,6 +111,12 @@ impl fmt::Debug for AtomicFile {
             .field("path", &self.path)
             .finish_non_exhaustive()
     }
+}
+
+/// The system's error about a folder: that of `tempfile` names the temporary file instead.
+fn of_system(folder: &Path, error: &io::Error) -> io::Error {
+    let missing = fs::read_dir(folder).err();
+    missing.unwrap_or_else(|| error.kind().into())
 }
 
 fn exists(path: &Path) -> Error {

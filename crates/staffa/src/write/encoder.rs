@@ -8,7 +8,6 @@ use std::io::Write;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::Schema;
 
 use super::chunk::EncodedChunk;
 use super::plan::Plan;
@@ -86,7 +85,7 @@ impl<W: Write + Send> Encoder<W> {
 
     /// Adds rows; each full row group is encoded and written.
     pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        check_schema(&self.plan.schema, &batch.schema())?;
+        self.plan.check(batch)?;
         if batch.num_rows() == 0 {
             return Ok(());
         }
@@ -352,29 +351,6 @@ fn summarise(chunks: &[EncodedChunk], leaf: usize, summary: &mut LeafSummary) ->
     }
     let sources: Vec<u32> = own.references.iter().map(|leaf| *leaf as u32).collect();
     summary.add_sources(&sources);
-    Ok(())
-}
-
-/// Refuses a batch of another schema and names the first column that differs; metadata may differ.
-fn check_schema(expected: &Schema, found: &Schema) -> Result<()> {
-    if expected.fields().len() != found.fields().len() {
-        return Err(Error::invalid(format!(
-            "batches of {} columns expected, found one of {}",
-            expected.fields().len(),
-            found.fields().len()
-        )));
-    }
-    for (e, f) in expected.fields().iter().zip(found.fields()) {
-        if e.name() != f.name() || !e.data_type().equals_datatype(f.data_type()) {
-            return Err(Error::invalid(format!(
-                "column {:?} of type {} expected, found {:?} of type {}",
-                e.name(),
-                e.data_type(),
-                f.name(),
-                f.data_type()
-            )));
-        }
-    }
     Ok(())
 }
 

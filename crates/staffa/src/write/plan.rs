@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::{Array, RecordBatch};
 use arrow_schema::{Schema, SchemaRef};
 
 use super::rounding::{self, Rounding};
@@ -82,6 +83,40 @@ impl Plan {
             excluded,
             threads,
         })
+    }
+
+    /// Refuses a batch of another schema and names the first column that differs; metadata may differ, and a
+    /// column may be nullable as long as it has no NULL.
+    pub(super) fn check(&self, batch: &RecordBatch) -> Result<()> {
+        let (expected, found) = (&self.schema, batch.schema_ref());
+        if expected.fields().len() != found.fields().len() {
+            return Err(Error::invalid(format!(
+                "batches of {} columns expected, found one of {}",
+                expected.fields().len(),
+                found.fields().len()
+            )));
+        }
+        let columns = expected.fields().iter().zip(found.fields());
+        for ((e, f), column) in columns.zip(batch.columns()) {
+            if e.name() != f.name() || !e.data_type().equals_datatype(f.data_type()) {
+                return Err(Error::invalid(format!(
+                    "column {:?} of type {} expected, found {:?} of type {}",
+                    e.name(),
+                    e.data_type(),
+                    f.name(),
+                    f.data_type()
+                )));
+            }
+            if !e.is_nullable() && column.null_count() > 0 {
+                let row = (0..column.len()).find(|row| column.is_null(*row));
+                return Err(Error::InvalidValue(format!(
+                    "column {:?}: its schema declares it without NULLs, found one in row {} of a batch",
+                    e.name(),
+                    row.unwrap_or(0)
+                )));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -9,10 +9,12 @@ use arrow_schema::{DataType, Field, Fields};
 
 use super::Random;
 
+#[path = "../../src/testing/arrays/domains.rs"]
+mod domains;
 #[path = "../../src/testing/arrays/types.rs"]
 #[allow(dead_code, reason = "the library's tests nest types in other ways")]
 mod types;
-use types::tame;
+use domains::tame;
 pub use types::{field, flat_types};
 
 pub fn dictionary_of(key: DataType, values: DataType) -> DataType {
@@ -103,138 +105,130 @@ pub fn array(ty: &DataType, nullable: bool, rows: usize, random: &mut Random) ->
             .map(|_| random.below(5) >= share)
             .collect::<NullBuffer>()
     });
-    let build = |builder: arrow_data::ArrayDataBuilder| {
-        make_array(builder.align_buffers(true).build().unwrap())
-    };
-    let start = || {
-        ArrayData::builder(ty.clone())
-            .len(rows)
-            .nulls(nulls.clone())
-    };
-    let lengths: Vec<usize> = (0..rows)
-        .map(|_| [0, 1, 2, 3, 7][random.below(5)])
-        .collect();
-    let mut ends = vec![0i64];
-    for length in &lengths {
-        ends.push(ends.last().unwrap() + *length as i64);
-    }
-    let total = *ends.last().unwrap() as usize;
-    let offsets = |large: bool, values: &[i64]| {
-        let narrow = values
-            .iter()
-            .map(|value| *value as i32)
-            .collect::<Vec<i32>>();
-        if large {
-            Buffer::from_slice_ref(values)
-        } else {
-            Buffer::from_vec(narrow)
-        }
-    };
-    match ty {
-        DataType::Null => Arc::new(NullArray::new(rows)),
+    let lengths = (0..rows).map(|_| [0, 1, 2, 3, 7][random.below(5)]);
+    let lengths: Vec<i64> = lengths.collect();
+    let start = ArrayData::builder(ty.clone())
+        .len(rows)
+        .nulls(nulls.clone());
+    let data = match ty {
+        DataType::Null => return Arc::new(NullArray::new(rows)),
         DataType::Utf8
         | DataType::LargeUtf8
         | DataType::Utf8View
         | DataType::Binary
         | DataType::LargeBinary
-        | DataType::BinaryView => {
-            let string = |random: &mut Random| {
-                let text = "köln-Straße 12, 日本 \u{0}".chars().skip(random.below(4));
-                text.take([0, 2, 9, 19][random.below(4)])
-                    .collect::<String>()
-            };
-            let strings: Vec<Option<String>> = (0..rows)
-                .map(|i| {
-                    nulls
-                        .as_ref()
-                        .is_none_or(|n| n.is_valid(i))
-                        .then(|| string(random))
-                })
-                .collect();
-            let strings: ArrayRef = Arc::new(StringArray::from(strings));
-            arrow_cast::cast(&strings, ty).unwrap()
-        }
+        | DataType::BinaryView => return strings(ty, nulls.as_ref(), rows, random),
         DataType::List(item) | DataType::LargeList(item) | DataType::Map(item, _) => {
-            let items = array(item.data_type(), item.is_nullable(), total, random);
-            let offsets = offsets(matches!(ty, DataType::LargeList(_)), &ends);
-            build(start().add_buffer(offsets).add_child_data(items.to_data()))
+            let mut ends = vec![0];
+            let mut end = 0;
+            ends.extend(lengths.iter().map(|length| {
+                end += length;
+                end
+            }));
+            let items = child(item, end as usize, random);
+            let large = matches!(ty, DataType::LargeList(_));
+            start
+                .add_buffer(offsets(large, &ends))
+                .add_child_data(items)
         }
         DataType::ListView(item) | DataType::LargeListView(item) => {
             let large = matches!(ty, DataType::LargeListView(_));
-            let items = array(item.data_type(), item.is_nullable(), 2 * rows + 7, random);
+            let items = child(item, 2 * rows + 7, random);
             let starts: Vec<i64> = (0..rows).map(|_| random.below(2 * rows) as i64).collect();
-            let sizes: Vec<i64> = lengths.iter().map(|length| *length as i64).collect();
-            let views = start()
+            start
                 .add_buffer(offsets(large, &starts))
-                .add_buffer(offsets(large, &sizes));
-            build(views.add_child_data(items.to_data()))
+                .add_buffer(offsets(large, &lengths))
+                .add_child_data(items)
         }
         DataType::FixedSizeList(item, size) => {
-            let items = array(
-                item.data_type(),
-                item.is_nullable(),
-                rows * *size as usize,
-                random,
-            );
-            build(start().add_child_data(items.to_data()))
+            start.add_child_data(child(item, rows * *size as usize, random))
         }
         DataType::Struct(fields) => {
-            let children = fields
-                .iter()
-                .map(|f| array(f.data_type(), f.is_nullable(), rows, random).to_data());
-            build(start().child_data(children.collect()))
+            let children = fields.iter().map(|field| child(field, rows, random));
+            start.child_data(children.collect())
         }
         DataType::Dictionary(key, value) => {
-            let values = array(value, nullable, 11, random);
+            let values = array(value, nullable, 11, random).to_data();
             let keys: Int32Array = (0..rows).map(|_| random.below(11) as i32).collect();
-            let keys = arrow_cast::cast(&keys, key).unwrap();
-            build(
-                start()
-                    .add_buffer(keys.to_data().buffers()[0].clone())
-                    .add_child_data(values.to_data()),
-            )
+            let keys = arrow_cast::cast(&keys, key).unwrap().to_data();
+            start
+                .add_buffer(keys.buffers()[0].clone())
+                .add_child_data(values)
         }
         DataType::RunEndEncoded(index, value) => {
-            let mut at: Vec<i32> = (1..=rows as i32).filter(|_| random.below(3) == 0).collect();
-            if at.last().is_none_or(|last| *last < rows as i32) && rows > 0 {
-                at.push(rows as i32);
-            }
-            let values = array(
-                value.data_type(),
-                nullable && value.is_nullable(),
-                at.len(),
-                random,
-            );
-            let ends = arrow_cast::cast(&Int32Array::from(at), index.data_type()).unwrap();
-            let runs = ArrayData::builder(ty.clone()).len(rows);
-            build(
-                runs.add_child_data(ends.to_data())
-                    .add_child_data(values.to_data()),
-            )
+            let ends = run_ends(index, rows, random);
+            let nullable = nullable && value.is_nullable();
+            let values = array(value.data_type(), nullable, ends.len(), random);
+            start
+                .nulls(None)
+                .add_child_data(ends.to_data())
+                .add_child_data(values.to_data())
         }
-        _ => {
-            let width = match ty {
-                DataType::FixedSizeBinary(size) => *size as usize,
-                DataType::Boolean => 1,
-                ty => ty.primitive_width().unwrap(),
-            };
-            // Small, large, and the same again.
-            let mut word = vec![0; width];
-            let mut data = Vec::with_capacity(rows * width);
-            for _ in 0..rows {
-                match random.below(3) {
-                    0 => word.iter_mut().for_each(|byte| *byte = random.next() as u8),
-                    1 => word
-                        .iter_mut()
-                        .enumerate()
-                        .for_each(|(i, byte)| *byte = u8::from(i == 0) * 7),
-                    _ => {}
-                }
-                data.extend_from_slice(&word);
-                let value = data.len() - width;
-                tame(ty, &mut data[value..]);
-            }
-            build(start().add_buffer(Buffer::from_vec(data)))
-        }
+        _ => start.add_buffer(words(ty, rows, random)),
+    };
+    make_array(data.align_buffers(true).build().unwrap())
+}
+
+fn child(field: &Field, rows: usize, random: &mut Random) -> ArrayData {
+    array(field.data_type(), field.is_nullable(), rows, random).to_data()
+}
+
+/// Offsets or sizes, of 64 bits in large lists.
+fn offsets(large: bool, values: &[i64]) -> Buffer {
+    if large {
+        return Buffer::from_slice_ref(values);
     }
+    let narrow: Vec<i32> = values.iter().map(|value| *value as i32).collect();
+    Buffer::from_vec(narrow)
+}
+
+fn strings(
+    ty: &DataType,
+    nulls: Option<&NullBuffer>,
+    rows: usize,
+    random: &mut Random,
+) -> ArrayRef {
+    let string = |random: &mut Random| {
+        let text = "köln-Straße 12, 日本 \u{0}".chars().skip(random.below(4));
+        text.take([0, 2, 9, 19][random.below(4)])
+            .collect::<String>()
+    };
+    let is_valid = |row: usize| nulls.is_none_or(|nulls| nulls.is_valid(row));
+    let strings = (0..rows).map(|row| is_valid(row).then(|| string(random)));
+    let strings: ArrayRef = Arc::new(strings.collect::<StringArray>());
+    arrow_cast::cast(&strings, ty).unwrap()
+}
+
+/// Runs of three rows on average.
+fn run_ends(index: &Field, rows: usize, random: &mut Random) -> ArrayRef {
+    let mut at: Vec<i32> = (1..=rows as i32).filter(|_| random.below(3) == 0).collect();
+    if at.last().is_none_or(|last| *last < rows as i32) && rows > 0 {
+        at.push(rows as i32);
+    }
+    arrow_cast::cast(&Int32Array::from(at), index.data_type()).unwrap()
+}
+
+/// Words of a type: small, large, and the same again.
+fn words(ty: &DataType, rows: usize, random: &mut Random) -> Buffer {
+    let width = match ty {
+        DataType::FixedSizeBinary(size) => *size as usize,
+        DataType::Boolean => 1,
+        ty => ty.primitive_width().unwrap(),
+    };
+    let mut word = vec![0; width];
+    let mut data = Vec::with_capacity(rows * width);
+    for _ in 0..rows {
+        match random.below(3) {
+            0 => word.iter_mut().for_each(|byte| *byte = random.next() as u8),
+            1 => word
+                .iter_mut()
+                .enumerate()
+                .for_each(|(i, byte)| *byte = u8::from(i == 0) * 7),
+            _ => {}
+        }
+        data.extend_from_slice(&word);
+        let value = data.len() - width;
+        tame(ty, &mut data[value..]);
+    }
+    Buffer::from_vec(data)
 }

@@ -1,5 +1,7 @@
 //! Options, values and batches that cannot be written: refused by name, and no file is left.
 
+use arrow_array::types::Float64Type;
+
 use super::*;
 
 fn without(name: &str) -> WriteOptions {
@@ -8,132 +10,144 @@ fn without(name: &str) -> WriteOptions {
     options
 }
 
-#[test]
-fn what_cannot_be_written_is_refused_before_a_byte_is() {
+/// No writer starts with these columns and options, and no file is left.
+#[track_caller]
+fn refused(fields: Vec<Field>, options: WriteOptions, expected: &str) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.staffa");
-    let int = |name: &str| Field::new(name, DataType::Int64, true);
-    let union = DataType::Union(UnionFields::empty(), UnionMode::Dense);
-    let structs = DataType::Struct(
-        vec![
-            Field::new("x", DataType::Utf8, true),
-            Field::new("y", union.clone(), true),
-        ]
-        .into(),
+    let schema = Arc::new(Schema::new(fields));
+    let created = Writer::create(&path, schema.clone(), options.clone());
+    let message = created.unwrap_err().to_string();
+    assert!(
+        message.contains(expected),
+        "{expected:?} expected in {message:?}"
     );
-    let cases: Vec<(Vec<Field>, WriteOptions, &str)> = vec![
+    let in_memory = staffa::to_bytes(schema, &[], options).unwrap_err();
+    assert_eq!(in_memory.to_string(), message);
+    assert_eq!(names(folder.path()), [""; 0], "{expected}");
+}
+
+fn int(name: &str) -> Field {
+    Field::new(name, DataType::Int64, true)
+}
+
+#[test]
+fn columns_that_cannot_be_written_are_refused_before_a_byte_is() {
+    let union = DataType::Union(UnionFields::empty(), UnionMode::Dense);
+    let fields = vec![
+        Field::new("x", DataType::Utf8, true),
+        Field::new("y", union.clone(), true),
+    ];
+    let structs = DataType::Struct(fields.into());
+    for (fields, expected) in [
         (
             vec![int("n"), int("m"), int("n")],
-            WriteOptions::default(),
             "two columns are called \"n\"",
         ),
         (
             vec![int("n"), Field::new("u", union, true)],
-            WriteOptions::default(),
             "column \"u\": Union",
         ),
         (
             vec![Field::new("s", structs, true)],
-            WriteOptions::default(),
             "column \"s.y\": Union",
         ),
+    ] {
+        refused(fields, WriteOptions::default(), expected);
+    }
+}
+
+#[test]
+fn options_that_cannot_be_kept_are_refused_before_a_byte_is() {
+    let blocks = "blocks of a power of two up to 65536 values";
+    for (options, expected) in [
         (
-            vec![int("n"), int("m")],
             with_encoding("x", "plain"),
             "no column is called \"x\"; there are n, m",
         ),
         (
-            vec![int("n")],
             with_encoding("n", "zip"),
             "no encoding is called \"zip\"; there are plain, ",
         ),
         (
-            vec![int("n")],
             with_encoding("n", "fsst"),
             "encoding fsst cannot hold column \"n\"; these can: plain, ",
         ),
         (
-            vec![int("n")],
             without("zip"),
             "no encoding is called \"zip\"; there are plain, ",
         ),
-        (vec![int("n")], without("plain"), "plain cannot be left out"),
-        (vec![int("n")], sized(0, 16), "row groups of 1 row or more"),
-        (
-            vec![int("n")],
-            sized(10, 0),
-            "blocks of a power of two up to 65536 values",
-        ),
-        (
-            vec![int("n")],
-            sized(10, 1 << 21),
-            "blocks of a power of two up to 65536 values",
-        ),
-    ];
-    for (fields, options, expected) in cases {
-        let schema = Arc::new(Schema::new(fields));
-        let message = Writer::create(&path, schema.clone(), options.clone())
-            .unwrap_err()
-            .to_string();
-        assert!(
-            message.contains(expected),
-            "{expected:?} expected in {message:?}"
-        );
-        assert_eq!(
-            staffa::to_bytes(schema, &[], options)
-                .unwrap_err()
-                .to_string(),
-            message
-        );
-        assert_eq!(names(folder.path()), [""; 0], "{expected}");
+        (without("plain"), "plain cannot be left out"),
+        (sized(0, 16), "row groups of 1 row or more"),
+        (sized(10, 0), blocks),
+        (sized(10, 1 << 21), blocks),
+    ] {
+        refused(vec![int("n"), int("m")], options, expected);
     }
     // A part of a nested column goes by its path.
     let list = DataType::List(field("item", DataType::Utf8));
     let schema = Arc::new(Schema::new(vec![Field::new("l", list, true)]));
     assert!(staffa::to_bytes(schema.clone(), &[], with_encoding("l[]", "fsst")).is_ok());
-    let message = staffa::to_bytes(schema, &[], with_encoding("l[", "fsst"))
-        .unwrap_err()
-        .to_string();
-    assert!(message.contains("\"l[\""), "{message}");
+    let error = staffa::to_bytes(schema, &[], with_encoding("l[", "fsst")).unwrap_err();
+    assert!(error.to_string().contains("\"l[\""), "{error}");
+}
+
+/// Writes 400 rows in row groups of 300 and blocks of 128, an encoding by name.
+fn written(path: &Path, leaf: &str, encoding: &str, column: ArrayRef) -> staffa::Result<u64> {
+    let batch = table(vec![column]);
+    let mut options = with_encoding(leaf, encoding);
+    (options.row_group_rows, options.block_rows) = (300, 128);
+    let mut writer = Writer::create(path, batch.schema(), options)?;
+    writer.write(&batch)?;
+    let rows_written = writer.finish()?.rows;
+    let found = read(File::open(path)?.scan());
+    assert_eq!(common::column(&found, 0), rows(batch.column(0)));
+    Ok(rows_written)
+}
+
+fn days(first: usize) -> ArrayRef {
+    let days = (0..400).map(|i| Some(if i < first { 19_000 } else { 19_001 }));
+    Arc::new(Date32Array::from_iter(days))
+}
+
+#[test]
+fn values_that_an_encoding_holds_block_by_block_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = |i: i32| -> String { (1..20).map(|f| format!("{};", i * f * f % 9973)).collect() };
+    let texts = StringArray::from_iter_values((0..400).map(text));
+    // Blocks that differ from one another are held.
+    let cases: [(&str, ArrayRef); 2] = [("constant", days(300)), ("text", Arc::new(texts))];
+    for (encoding, column) in cases {
+        let path = folder.path().join(encoding);
+        assert_eq!(written(&path, "a", encoding, column).unwrap(), 400);
+    }
 }
 
 #[test]
 fn the_first_value_that_an_encoding_cannot_hold_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.staffa");
-    let few = |i: i32| if i % 3 == 0 { None } else { Some(7) };
-    let days = |first: usize| (0..400).map(move |i| Some(if i < first { 19_000 } else { 19_001 }));
-    let nulls = |i: i32| if i < 20 { few(i) } else { Some(i) };
-    let letters = |i: u32| vec![b'a' + (i % 26) as u8; 3];
-    let bytes = |i: u32| {
-        if i < 350 {
-            letters(i)
-        } else {
-            (i * 30..i * 30 + 30).map(|byte| byte as u8).collect()
-        }
+    let nulls = |i: i32| match i {
+        0..20 => (i % 3 != 0).then_some(7),
+        _ => Some(i),
     };
-    let lists = ListArray::from_iter_primitive::<arrow_array::types::Float64Type, _, _>(
-        (0..400).map(|i| {
-            Some(vec![
-                Some(0.5),
-                (i != 310).then_some(0.5),
-                Some(if i < 320 { 0.5 } else { -1.25 }),
-            ])
-        }),
-    );
-    let cases: Vec<(&str, &str, ArrayRef, &str)> = vec![
+    let bytes = |i: u32| match i {
+        0..350 => vec![b'a' + (i % 26) as u8; 3],
+        _ => (i * 30..i * 30 + 30).map(|byte| byte as u8).collect(),
+    };
+    let items = |i: i32| {
+        let last = if i < 320 { 0.5 } else { -1.25 };
+        Some(vec![Some(0.5), (i != 310).then_some(0.5), Some(last)])
+    };
+    let lists = ListArray::from_iter_primitive::<Float64Type, _, _>((0..400).map(items));
+    let bytes = (0..400).map(|i| (i % 7 > 0).then(|| bytes(i)));
+    let bits = BooleanArray::from_iter((0..400).map(|i| Some(i == 7)));
+    let cases: [(&str, &str, ArrayRef, &str); 5] = [
         (
             "a",
             "constant",
-            Arc::new(Date32Array::from_iter(days(333))),
+            days(333),
             "constant cannot hold row 333, value 2022-01-09: it holds a block of values that are all alike",
-        ),
-        // Blocks that differ from one another are held.
-        (
-            "a",
-            "constant",
-            Arc::new(Date32Array::from_iter(days(300))),
-            "",
         ),
         (
             "a",
@@ -141,12 +155,7 @@ fn the_first_value_that_an_encoding_cannot_hold_is_named() {
             Arc::new(Int32Array::from_iter((0..400).map(nulls))),
             "cannot hold row 20, value 20: it holds",
         ),
-        (
-            "a",
-            "constant",
-            Arc::new(BooleanArray::from_iter((0..400).map(|i| Some(i == 7)))),
-            "cannot hold row 7, value true",
-        ),
+        ("a", "constant", Arc::new(bits), "row 7, value true"),
         (
             "a[]",
             "constant",
@@ -156,46 +165,17 @@ fn the_first_value_that_an_encoding_cannot_hold_is_named() {
         (
             "a",
             "alphabet",
-            Arc::new(BinaryArray::from_iter(
-                (0..400).map(|i| (i % 7 > 0).then(|| bytes(i))),
-            )),
+            Arc::new(BinaryArray::from_iter(bytes)),
             "cannot hold row 355, value [9a, 9b, 9c, 9d, ",
-        ),
-        (
-            "a",
-            "text",
-            Arc::new(StringArray::from_iter_values((0..400).map(|i| {
-                (1..20)
-                    .map(|f| format!("{};", i * f * f % 9973))
-                    .collect::<String>()
-            }))),
-            "",
         ),
     ];
     for (leaf, encoding, column, expected) in cases {
-        let batch = table(vec![column]);
-        let mut options = with_encoding(leaf, encoding);
-        (options.row_group_rows, options.block_rows) = (300, 128);
-        let mut writer = Writer::create(&path, batch.schema(), options).unwrap();
-        let result = writer.write(&batch).and_then(|()| writer.finish());
-        if expected.is_empty() {
-            assert_eq!(result.unwrap().rows, 400);
-            assert_eq!(
-                common::column(&read(File::open(&path).unwrap().scan()), 0),
-                rows(batch.column(0))
-            );
-            fs::remove_file(&path).unwrap();
-            continue;
-        }
-        let error = result.unwrap_err();
+        let error = written(&path, leaf, encoding, column).unwrap_err();
         assert!(matches!(error, Error::InvalidArgument(_)), "{error}");
         let message = error.to_string();
+        let start = format!("column {leaf:?}: {encoding} cannot hold ");
         assert!(
-            message.starts_with(&format!("column {leaf:?}: {encoding} cannot hold ")),
-            "{message}"
-        );
-        assert!(
-            message.contains(expected),
+            message.starts_with(&start) && message.contains(expected),
             "{expected:?} expected in {message:?}"
         );
         assert_eq!(names(folder.path()), [""; 0], "{message}");
@@ -276,4 +256,32 @@ fn nulls_where_none_may_be_are_refused_by_the_column() {
         message,
         "column \"a[]\" is not nullable, but row 1 of it is NULL"
     );
+}
+
+#[test]
+fn a_null_in_a_column_declared_without_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.staffa");
+    let schema = Schema::new(vec![Field::new("n", DataType::Int64, false)]);
+    let column: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
+    let batch = RecordBatch::try_from_iter_with_nullable([("n", column, true)]).unwrap();
+    let mut writer = Writer::create(&path, Arc::new(schema), WriteOptions::default()).unwrap();
+    let error = writer.write(&batch).unwrap_err();
+    assert!(matches!(error, Error::InvalidValue(_)), "{error:?}");
+    let expected =
+        "column \"n\": its schema declares it without NULLs, found one in row 1 of a batch";
+    assert_eq!(error.to_string(), expected);
+    // The batch may say that there are NULLs, as long as there is none.
+    writer.write(&batch.slice(0, 1)).unwrap();
+    assert_eq!(writer.finish().unwrap().rows, 1);
+}
+
+#[test]
+fn errors_of_the_system_name_the_file_that_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("none/t.staffa");
+    let error = writer(&path, WriteOptions::default()).unwrap_err();
+    assert!(matches!(error, Error::Io { .. }), "{error:?}");
+    let missing = fs::read_dir(path.parent().unwrap()).unwrap_err();
+    assert_eq!(error.to_string(), format!("{}: {missing}", path.display()));
 }

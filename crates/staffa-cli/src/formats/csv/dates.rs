@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use arrow_array::timezone::Tz;
+use arrow_cast::parse::string_to_datetime;
 use clap::ValueEnum;
 
 /// The order of day, month and year in dates whose year does not stand first.
@@ -90,6 +92,15 @@ impl<'a> OddDate<'a> {
         write!(out, "T{hour:0>2}:{minute}{seconds}{rest}").ok()?;
         Some(out)
     }
+}
+
+/// The nanoseconds of a time since 1970. A leap second has none: 23:59:60 would become 23:59:59.
+pub(super) fn nanoseconds(text: &str, utc: Tz) -> Option<i128> {
+    const SECOND: u32 = 1_000_000_000;
+    let time = string_to_datetime(&utc, text).ok()?;
+    let fraction = time.timestamp_subsec_nanos();
+    (fraction < SECOND)
+        .then(|| i128::from(time.timestamp()) * i128::from(SECOND) + i128::from(fraction))
 }
 
 #[cfg(test)]

@@ -1,129 +1,15 @@
 //! The types of CSV columns, inferred from the first rows: the narrowest that holds all values seen
 //! and prints them alike.
 
-use arrow_array::timezone::Tz;
-use arrow_array::types::Date32Type;
-use arrow_cast::parse::{Parser, string_to_datetime};
 use arrow_schema::{DataType, TimeUnit};
 
 use super::dates::{DateOrder, OddDate};
+use super::kind::{Kind, is_beyond_nanoseconds, iso, written_digits};
 use crate::formats::exact::{is_exact, keeps_fraction};
 
-/// What a value looks like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Empty,
-    Boolean,
-    Int,
-    NegativeInt,
-    /// Beyond 64 bits.
-    WideInt,
-    Float,
-    Date,
-    /// With the digits of its fraction, and whether it names a zone.
-    Time {
-        digits: usize,
-        zone: bool,
-    },
-    Text,
-}
-
-impl Kind {
-    pub(super) fn of(value: &str) -> Self {
-        let Some(first) = value.bytes().next() else {
-            return Self::Empty;
-        };
-        match first {
-            b'0'..=b'9' | b'-' | b'.' => number(value)
-                .or_else(|| iso(value))
-                .or_else(|| odd(value))
-                .unwrap_or(Self::Text),
-            _ if boolean(value).is_some() => Self::Boolean,
-            _ if matches!(value, "NaN" | "nan" | "inf") => Self::Float,
-            _ => Self::Text,
-        }
-    }
-}
-
-/// `true` or `false`, in upper or lower case.
-pub(super) fn boolean(value: &str) -> Option<bool> {
-    if value.eq_ignore_ascii_case("true") {
-        Some(true)
-    } else if value.eq_ignore_ascii_case("false") {
-        Some(false)
-    } else {
-        None
-    }
-}
-
-fn number(value: &str) -> Option<Kind> {
-    let digits = value.strip_prefix('-').unwrap_or(value);
-    if digits == "inf" {
-        return Some(Kind::Float);
-    }
-    if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        // A number with leading zeros is a name: a post code, an account.
-        let name = (digits.len() > 1 && digits.starts_with('0')) || value == "-0";
-        return Some(match value.parse::<i64>() {
-            _ if name => Kind::Text,
-            Err(_) => Kind::WideInt,
-            Ok(_) if value.len() > digits.len() => Kind::NegativeInt,
-            Ok(_) => Kind::Int,
-        });
-    }
-    let plain = digits
-        .bytes()
-        .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-'));
-    (plain && !digits.starts_with(['e', 'E', '-', '+']) && value.parse::<f64>().is_ok())
-        .then_some(Kind::Float)
-}
-
-/// A date or time of the form `2024-01-05T13:45:00.5+01:00`.
-fn iso(value: &str) -> Option<Kind> {
-    if value.as_bytes().get(4) != Some(&b'-') {
-        return None;
-    }
-    if value.len() == 10 {
-        return Date32Type::parse(value).map(|_| Kind::Date);
-    }
-    let utc: Tz = "+00:00".parse().ok()?;
-    let separated =
-        value.as_bytes().get(13) == Some(&b':') && value.as_bytes().get(16) == Some(&b':');
-    (separated && string_to_datetime(&utc, value).is_ok()).then(|| Kind::Time {
-        digits: fraction_digits(value),
-        zone: names_zone(value),
-    })
-}
-
-fn odd(value: &str) -> Option<Kind> {
-    let date = OddDate::parse(value)?;
-    // Whichever order: the day and month are looked at later.
-    let order = [DateOrder::Dmy, DateOrder::Mdy]
-        .into_iter()
-        .find(|order| date.fits(*order))?;
-    iso(&date.iso(order)?)
-}
-
-/// The digits of the fraction of a second, zeros at its end left out.
-pub(super) fn fraction_digits(time: &str) -> usize {
-    let Some(fraction) = time.get(19..).and_then(|rest| rest.strip_prefix('.')) else {
-        return 0;
-    };
-    let end = fraction
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(fraction.len());
-    fraction
-        .get(..end)
-        .map_or(0, |digits| digits.trim_end_matches('0').len())
-}
-
-/// Whether a time names its zone: `Z` or `+02:00` after the 19 characters of
-/// `2026-11-21T00:00:00`.
-pub(super) fn names_zone(time: &str) -> bool {
-    time.get(19..).is_some_and(|rest| {
-        rest.contains(|c: char| c.is_ascii_alphabetic() || c == '+' || c == '-')
-    })
-}
+/// Why a column of times is text.
+pub(in crate::formats) const BEYOND_NANOSECONDS: &str =
+    "it has nanoseconds, and dates that nanoseconds since 1970 do not reach";
 
 /// The values of a column that were seen.
 #[derive(Debug, Clone, Copy, Default)]
@@ -146,6 +32,8 @@ pub(in crate::formats) struct Observed {
     text: bool,
     /// The longest digits of a fraction, those of zeros included.
     digits: usize,
+    /// A date or time that 64 bits of nanoseconds since 1970 do not reach.
+    beyond_nanoseconds: bool,
     /// A date whose year does not stand first; the orders that do not fit all of them.
     odd_date: bool,
     not_dmy: bool,
@@ -179,8 +67,11 @@ impl Observed {
             }
             Kind::Text => self.text = true,
         }
-        if (self.date || self.time) && !self.text && value.as_bytes().get(4) != Some(&b'-') {
-            self.add_odd(value);
+        if (self.date || self.time) && !self.text {
+            self.beyond_nanoseconds |= is_beyond_nanoseconds(value);
+            if value.as_bytes().get(4) != Some(&b'-') {
+                self.add_odd(value);
+            }
         }
     }
 
@@ -241,6 +132,13 @@ impl Observed {
         !others && (self.beyond || self.float && self.wide)
     }
 
+    /// Whether all values are dates and times, and text only because no unit has both their digits and
+    /// their range.
+    pub(in crate::formats) fn is_wide_time(self) -> bool {
+        let others = self.text || self.boolean || self.int || self.float;
+        !others && (7..=9).contains(&self.digits) && self.beyond_nanoseconds
+    }
+
     fn temporal(self, order: Option<DateOrder>) -> DataType {
         // The order of day and month is not known, or a date among times has no zone.
         let unknown = self.odd_date && order.is_none();
@@ -253,23 +151,10 @@ impl Observed {
             0 => DataType::Timestamp(TimeUnit::Second, zone),
             1..=3 => DataType::Timestamp(TimeUnit::Millisecond, zone),
             4..=6 => DataType::Timestamp(TimeUnit::Microsecond, zone),
-            7..=9 => DataType::Timestamp(TimeUnit::Nanosecond, zone),
+            7..=9 if !self.beyond_nanoseconds => DataType::Timestamp(TimeUnit::Nanosecond, zone),
             _ => DataType::Utf8,
         }
     }
-}
-
-/// The digits of a fraction as they are written: `.500` says milliseconds.
-fn written_digits(time: &str) -> usize {
-    let Some((_, fraction)) = time
-        .rsplit_once(['.'])
-        .filter(|(before, _)| before.contains(':'))
-    else {
-        return 0;
-    };
-    fraction
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(fraction.len())
 }
 
 #[cfg(test)]
@@ -284,7 +169,6 @@ mod tests {
 
     #[test]
     fn types_hold_all_values() {
-        let timestamp = |unit, zone: Option<&str>| DataType::Timestamp(unit, zone.map(Into::into));
         for (values, expected) in [
             (&["1", "-2", ""] as &[&str], DataType::Int64),
             (&["1", "2.5", "1e-3"], DataType::Float64),
@@ -296,7 +180,17 @@ mod tests {
             (&["-", "+5"], DataType::Utf8),
             (&["1", "true"], DataType::Utf8),
             (&["True", "FALSE"], DataType::Boolean),
-            (&["2024-01-05"], DataType::Date32),
+            (&[""], DataType::Null),
+        ] {
+            assert_eq!(inferred(values), expected, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn types_hold_all_dates_and_times() {
+        let timestamp = |unit, zone: Option<&str>| DataType::Timestamp(unit, zone.map(Into::into));
+        for (values, expected) in [
+            (&["2024-01-05"] as &[&str], DataType::Date32),
             (&["2024-02-30"], DataType::Utf8),
             (&["05.01.2024"], DataType::Date32),
             (&["05/01/2024"], DataType::Utf8),
@@ -319,7 +213,26 @@ mod tests {
                 &["2024-01-05T10:00:00Z", "2024-01-05T10:00:00"],
                 DataType::Utf8,
             ),
-            (&[""], DataType::Null),
+            // A leap second, which no number of units since 1970 names.
+            (&["2016-12-31T23:59:60Z"], DataType::Utf8),
+            (&["31.12.2016 23:59:60"], DataType::Utf8),
+            // No unit has both these digits and this range.
+            (
+                &["1500-01-01T00:00:00.5", "2024-01-05T10:00:00.123456789"],
+                DataType::Utf8,
+            ),
+            (
+                &["1500-01-01", "2024-01-05T10:00:00.1234567"],
+                DataType::Utf8,
+            ),
+            (
+                &["1500-01-01T00:00:00.5"],
+                timestamp(TimeUnit::Millisecond, None),
+            ),
+            (
+                &["2262-04-11T00:00:00.123456789"],
+                timestamp(TimeUnit::Nanosecond, None),
+            ),
         ] {
             assert_eq!(inferred(values), expected, "{values:?}");
         }

@@ -4,6 +4,7 @@
 mod dates;
 mod dialect;
 mod infer;
+mod kind;
 mod parse;
 mod problem;
 mod records;
@@ -19,7 +20,7 @@ use arrow_schema::SchemaRef;
 
 pub(crate) use self::dates::DateOrder;
 pub(crate) use self::dialect::CsvDialect;
-pub(super) use self::infer::Observed;
+pub(super) use self::infer::{BEYOND_NANOSECONDS, Observed};
 pub(super) use self::parse::{date, moment};
 use self::rows::Rows;
 pub(crate) use self::write::create;

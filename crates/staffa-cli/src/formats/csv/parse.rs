@@ -10,12 +10,12 @@ use arrow_array::types::{
     TimestampSecondType,
 };
 use arrow_array::{ArrayRef, NullArray};
-use arrow_cast::parse::{Parser, string_to_datetime};
+use arrow_cast::parse::Parser;
 use arrow_schema::{DataType, TimeUnit};
 
-use super::dates::{DateOrder, OddDate};
+use super::dates::{DateOrder, OddDate, nanoseconds};
 use super::dialect::CsvDialect;
-use super::infer::{boolean, fraction_digits, names_zone};
+use super::kind::{boolean, fraction_digits, names_zone};
 use super::records::Fields;
 use crate::error::{Failure, Result};
 use crate::formats::exact::is_exact;
@@ -35,6 +35,8 @@ pub(super) struct ColumnParser<'a> {
     pub(super) dialect: &'a CsvDialect,
     pub(super) dates: Option<DateOrder>,
     pub(super) bad: Vec<BadField>,
+    /// The first row with an empty text in quotes that is read as NULL.
+    pub(super) quoted_null: Option<usize>,
 }
 
 impl ColumnParser<'_> {
@@ -124,10 +126,14 @@ impl ColumnParser<'_> {
         Ok(self.primitive::<T>(data_type, parse))
     }
 
-    /// The value of a row, of a type that is no text: empty is NULL, in quotes as well.
+    /// The value of a row, of a type that is no text: empty is NULL, in quotes as well, as DuckDB and
+    /// pyarrow read it.
     fn value<T>(&mut self, row: usize, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
-        let (field, _) = self.fields.get(row, self.column);
+        let (field, quoted) = self.fields.get(row, self.column);
         if self.dialect.is_null(field) {
+            if quoted && field.is_empty() {
+                self.quoted_null.get_or_insert(row);
+            }
             return None;
         }
         let text = std::str::from_utf8(field);
@@ -146,19 +152,16 @@ impl ColumnParser<'_> {
 /// A time of the form `2024-01-31T13:45:00`, in units since 1970; `zone` says whether it must name its
 /// zone. Not one digit less, not another moment.
 pub(in crate::formats) fn moment(text: &str, unit: TimeUnit, utc: Tz, zone: bool) -> Option<i64> {
-    if fraction_digits(text) > digits_of(unit) || (text.len() > 10 && names_zone(text) != zone) {
+    if fraction_digits(text) > usize::from(digits_of(unit))
+        || (text.len() > 10 && names_zone(text) != zone)
+    {
         return None;
     }
-    let time = string_to_datetime(&utc, text).ok()?;
-    match unit {
-        TimeUnit::Second => Some(time.timestamp()),
-        TimeUnit::Millisecond => Some(time.timestamp_millis()),
-        TimeUnit::Microsecond => Some(time.timestamp_micros()),
-        TimeUnit::Nanosecond => time.timestamp_nanos_opt(),
-    }
+    let per_unit = 10_i128.pow(9 - u32::from(digits_of(unit)));
+    i64::try_from(nanoseconds(text, utc)?.div_euclid(per_unit)).ok()
 }
 
-fn digits_of(unit: TimeUnit) -> usize {
+fn digits_of(unit: TimeUnit) -> u8 {
     match unit {
         TimeUnit::Second => 0,
         TimeUnit::Millisecond => 3,

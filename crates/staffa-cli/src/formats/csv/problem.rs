@@ -77,9 +77,14 @@ impl<'a> Problem<'a> {
                 ", the type inferred from the first {infer_rows} rows; --infer-rows 0 reads all rows"
             )
         };
+        let no_dates = if field.data_type().is_temporal() {
+            ", --no-dates reads all dates and times as text"
+        } else {
+            ""
+        };
         Failure::data(format!(
-            "{place}: {text:?} is not of type {}{inferred}, --text {} reads the column as text, --csv-null names a \
-             text that stands for NULL, --skip-bad-rows FILE leaves such rows out",
+            "{place}: {text:?} is not of type {}{inferred}, --text {} reads the column as text{no_dates}, --csv-null \
+             names a text that stands for NULL, --skip-bad-rows FILE leaves such rows out",
             field.data_type(),
             quoted_name(field.name())
         ))

@@ -3,7 +3,7 @@
 use std::io::BufRead;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 
@@ -15,6 +15,8 @@ use super::records::{Fields, Records};
 use crate::error::{Failure, Result};
 use crate::formats::bad_rows::BadRows;
 use crate::formats::table::BATCH_ROWS;
+use crate::terminal::note;
+use crate::terminal::text::quoted_name;
 
 /// A batch ends before it has more bytes than this.
 const BATCH_BYTES: usize = 1 << 26;
@@ -37,6 +39,8 @@ pub(super) struct Rows {
     header: bool,
     /// What is wrong with the record after those of this batch.
     pending: Option<Failure>,
+    /// Whether it was said that an empty text in quotes is read as NULL.
+    said_null: bool,
 }
 
 impl Rows {
@@ -61,6 +65,7 @@ impl Rows {
             raw: Vec::new(),
             done: 0,
             pending: None,
+            said_null: false,
         }
     }
 
@@ -127,24 +132,32 @@ impl Rows {
         Ok(())
     }
 
-    fn parse(&self) -> Result<RecordBatch> {
+    fn parse(&mut self) -> Result<RecordBatch> {
         // A row is bad whatever columns are asked for.
         let all: Vec<usize> = (0..self.schema.fields().len()).collect();
         let read = match &self.projection {
-            Some(projection) if self.bad_rows.is_none() => projection,
-            _ => &all,
+            Some(projection) if self.bad_rows.is_none() => projection.clone(),
+            _ => all,
         };
         let mut columns = Vec::with_capacity(read.len());
         let mut bad: Vec<(usize, BadField)> = Vec::new();
-        for &column in read {
-            let (array, bad_fields) = self.parse_column(column)?;
-            columns.push(array);
-            bad.extend(bad_fields.into_iter().map(|field| (column, field)));
+        let mut quoted_null: Option<(usize, usize)> = None;
+        for &column in &read {
+            let mut parser = self.parser(column);
+            columns.push(parser.parse(self.schema.field(column).data_type())?);
+            quoted_null = quoted_null.or(parser.quoted_null.map(|row| (row, column)));
+            bad.extend(parser.bad.into_iter().map(|field| (column, field)));
         }
         let fail = |error| Failure::arrow(&self.name, &error);
-        let schema = Arc::new(self.schema.project(read).map_err(fail)?);
+        let schema = Arc::new(self.schema.project(&read).map_err(fail)?);
         let options = RecordBatchOptions::new().with_row_count(Some(self.fields.len()));
         let batch = RecordBatch::try_new_with_options(schema, columns, &options).map_err(fail)?;
+        if let Some((row, column)) = quoted_null
+            && !self.said_null
+        {
+            self.note_null(row, column);
+            self.said_null = true;
+        }
         if bad.is_empty() {
             return self.projected(batch);
         }
@@ -156,16 +169,29 @@ impl Rows {
         self.projected(filter_record_batch(&batch, &good).map_err(fail)?)
     }
 
-    fn parse_column(&self, column: usize) -> Result<(ArrayRef, Vec<BadField>)> {
-        let mut parser = ColumnParser {
+    fn parser(&self, column: usize) -> ColumnParser<'_> {
+        ColumnParser {
             fields: &self.fields,
             column,
             dialect: &self.dialect,
             dates: self.dates.get(column).copied().flatten(),
             bad: Vec::new(),
-        };
-        let array = parser.parse(self.schema.field(column).data_type())?;
-        Ok((array, parser.bad))
+            quoted_null: None,
+        }
+    }
+
+    /// Says, once per file, that an empty text in quotes is read as NULL.
+    fn note_null(&self, row: usize, column: usize) {
+        let field = self.schema.field(column);
+        note(&format!(
+            "{}: row {}, column {:?}: an empty text in quotes is read as NULL of type {}; --text {} reads the column \
+             as text",
+            self.name,
+            self.done + row as u64 + 1,
+            field.name(),
+            field.data_type(),
+            quoted_name(field.name())
+        ));
     }
 
     /// The columns asked for, of a batch that may have all.

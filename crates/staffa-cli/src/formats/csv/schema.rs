@@ -6,7 +6,7 @@ use arrow_schema::{DataType, Field, Schema};
 
 use super::dates::DateOrder;
 use super::dialect::CsvDialect;
-use super::infer::Observed;
+use super::infer::{BEYOND_NANOSECONDS, Observed};
 use super::problem::Problem;
 use super::records::{Fields, RecordError, Records};
 use crate::error::{Failure, Result};
@@ -60,14 +60,23 @@ pub(super) fn infer(
         }
         fields.clear();
     }
-    for (column, observed) in names.iter().zip(&observed) {
-        if observed.is_wide_number() && !options.is_text(column) {
-            note(&format!(
-                "{name}: column {column:?} is read as text, it has numbers of more digits than 64 bits or a double hold"
-            ));
-        }
-    }
+    note_texts(name, &names, &observed, options);
     Ok(columns(&names, &observed, options))
+}
+
+/// Says which columns are text only because no type holds all their values, and why.
+fn note_texts(name: &str, columns: &[String], observed: &[Observed], options: &ReadOptions) {
+    for (column, observed) in columns.iter().zip(observed) {
+        let why = match observed {
+            _ if options.is_text(column) => continue,
+            _ if observed.is_wide_number() => {
+                "it has numbers of more digits than 64 bits or a double hold"
+            }
+            _ if observed.is_wide_time() && !options.no_dates => BEYOND_NANOSECONDS,
+            _ => continue,
+        };
+        note(&format!("{name}: column {column:?} is read as text, {why}"));
+    }
 }
 
 /// The columns of these names and values.

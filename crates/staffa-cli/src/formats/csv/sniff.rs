@@ -2,7 +2,7 @@
 //! a double quote, a header line.
 
 use super::dialect::CsvDialect;
-use super::infer::Kind;
+use super::kind::Kind;
 use super::records::{Fields, Records};
 use crate::formats::options::ReadOptions;
 

@@ -82,6 +82,11 @@ fn the_message_names_a_later_row_that_does_not_parse() {
             "a\n2026-01-01\n2026-01-01\n2026-01-01T10:00:00\n",
             "row 3, column \"a\"",
         ),
+        // A leap second would become the second before it.
+        (
+            "a\n2016-12-31T23:59:59\n2016-12-31T23:59:59\n2016-12-31T23:59:60\n",
+            "--no-dates reads all dates and times as text",
+        ),
         ("a\n1.5\n1.5\n9007199254740993\n", "row 3, column \"a\""),
         (
             "a,b\n1,2\n3,4\n5,\"6\n",

@@ -10,6 +10,7 @@ use super::values::ObservedValues;
 use super::wide::{quoted, with_text};
 
 use crate::error::{Failure, Result};
+use crate::formats::csv::BEYOND_NANOSECONDS;
 use crate::formats::options::ReadOptions;
 use crate::terminal::note;
 
@@ -65,6 +66,13 @@ pub(super) fn infer_schema(
     let inferred = if options.no_dates {
         inferred
     } else {
+        if let Some(column) = objects.values.wide_time()
+            && !options.is_text(&column)
+        {
+            note(&format!(
+                "{name}: column {column:?} is read as text, {BEYOND_NANOSECONDS}"
+            ));
+        }
         objects.values.with_times(&inferred)
     };
     Ok(with_text_columns(&inferred, options))

@@ -2,6 +2,7 @@
 //! that does not fit is an error that names it.
 
 mod infer;
+mod items;
 mod parser;
 mod rows;
 mod values;
@@ -161,6 +162,28 @@ mod tests {
             .unwrap_err()
             .message;
         assert!(message.contains("row 3, column \"a\""), "{message}");
+    }
+
+    #[test]
+    fn times_that_no_unit_holds_are_text() {
+        let types = |text: &str| {
+            let schema = batches(text).unwrap().remove(0).schema();
+            schema.field(0).data_type().clone()
+        };
+        assert_eq!(types("{\"a\":\"2016-12-31T23:59:60Z\"}\n"), DataType::Utf8);
+        let wide = "{\"a\":\"1500-01-01T00:00:00Z\"}\n{\"a\":\"2024-01-01T00:00:00.123456789Z\"}\n";
+        assert_eq!(types(wide), DataType::Utf8);
+        // Never another moment, and advice that helps within objects as well.
+        let good = "{\"a\":{\"t\":\"2016-12-31T23:59:59.000000001Z\"}}\n";
+        for bad in ["2016-12-31T23:59:60Z", "1500-01-01T00:00:00Z"] {
+            let text = format!("{good}{good}{{\"a\":{{\"t\":\"{bad}\"}}}}\n");
+            let message = batches(&text).unwrap_err().message;
+            let expected = "row 3, column \"a\": ";
+            assert!(
+                message.contains(expected) && message.contains("--no-dates"),
+                "{message}"
+            );
+        }
     }
 
     #[test]

@@ -161,6 +161,12 @@ impl Rows {
         let (column, what) = column_and_problem(message);
         let column = column.map_or_else(String::new, |column| format!(", column {column:?}"));
         let in_text = |mark: &str| what.contains(mark);
+        let is_time = in_text("is not of type Date") || in_text("is not of type Timestamp");
+        let as_text = if is_time {
+            "--text COLUMN reads a column as text, --no-dates all dates and times, within objects as well"
+        } else {
+            "--text COLUMN reads a column as text"
+        };
         let hint = match self.infer_rows {
             _ if in_text("whilst") || in_text("Truncated") => String::new(),
             _ if in_text("non-UTF-8") => "; --charset names the encoding of the text".into(),
@@ -169,14 +175,13 @@ impl Rows {
                 let nested = ["expected [", "expected {", "got [", "got {"];
                 if nested.into_iter().any(in_text) {
                     "; the column has values of several kinds, --skip-bad-rows FILE leaves such rows out"
+                        .into()
                 } else {
-                    "; --text COLUMN reads a column as text"
+                    format!("; {as_text}")
                 }
-                .into()
             }
             rows => format!(
-                "; the types were inferred from the first {rows} rows: --infer-rows 0 reads all rows, \
-                 --text COLUMN reads a column as text"
+                "; the types were inferred from the first {rows} rows: --infer-rows 0 reads all rows, {as_text}"
             ),
         };
         Failure::data(format!("{}: row {row}{column}: {what}{hint}", self.name))

@@ -56,14 +56,24 @@ impl ObservedValues {
 
     /// The path of a column that has objects and other values: no type holds both.
     pub(super) fn mixed(&self) -> Option<String> {
-        let mut fields = self.fields.iter();
-        let within = fields.find_map(|(name, own)| {
-            if own.is_mixed() || own.items.as_ref().is_some_and(|items| items.is_mixed()) {
+        self.find(&Self::is_mixed)
+    }
+
+    /// The path of a column of dates and times that is text, because no unit has both their digits and
+    /// their range.
+    pub(super) fn wide_time(&self) -> Option<String> {
+        self.find(&|own: &Self| own.texts.is_wide_time())
+    }
+
+    /// The path of a column that has the property.
+    fn find(&self, wanted: &dyn Fn(&Self) -> bool) -> Option<String> {
+        let fields = self.fields.iter().filter_map(|(name, own)| {
+            if wanted(own) || own.items.as_ref().is_some_and(|items| wanted(items)) {
                 return Some(name.clone());
             }
-            Some(format!("{name}.{}", own.mixed()?))
+            Some(format!("{name}.{}", own.find(wanted)?))
         });
-        within.or_else(|| self.items.as_ref()?.mixed())
+        fields.min().or_else(|| self.items.as_ref()?.find(wanted))
     }
 
     fn is_mixed(&self) -> bool {

@@ -9,8 +9,10 @@ use crate::files::output::Output;
 use crate::formats::sink::{self, BatchWriter};
 use crate::formats::table::Sink;
 use crate::formats::text_values::{as_text_values, check_zones, non_finite, time_out_of_range};
+
+use super::items::{MOST_ITEMS, too_many_items};
 use crate::terminal::note;
-use crate::terminal::text::counted;
+use crate::terminal::text::{counted, number};
 
 pub(crate) fn create(output: Output, schema: &Schema) -> Result<Box<dyn Sink>> {
     check_zones(schema)?;
@@ -57,6 +59,14 @@ impl BatchWriter for JsonWriter {
                 return Err(ArrowError::JsonError(format!(
                     "column {:?} holds a value of type {data_type} that is out of range and has no text",
                     field.name()
+                )));
+            }
+            if let Some(items) = too_many_items(column.as_ref()) {
+                return Err(ArrowError::JsonError(format!(
+                    "column {:?} holds a list of {} items, more than the {} that a line has room for",
+                    field.name(),
+                    number(items),
+                    number(MOST_ITEMS)
                 )));
             }
             let column = as_text_values(column)?;

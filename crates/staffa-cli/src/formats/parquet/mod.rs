@@ -3,6 +3,7 @@
 mod types;
 
 pub(crate) use self::types::is_of_no_width;
+pub(super) use self::types::note_losses;
 
 use std::fs::File;
 use std::sync::Arc;

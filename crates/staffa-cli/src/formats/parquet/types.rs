@@ -65,7 +65,7 @@ fn is_null_dictionary(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Dictionary(_, values) if values.is_null())
 }
 
-/// Refuses columns that Parquet cannot hold, and says which ones come back in another layout.
+/// Refuses columns that Parquet cannot hold.
 pub(super) fn check(schema: &Schema, name: &str) -> Result<()> {
     for field in schema.fields() {
         let (column, data_type) = (field.name(), field.data_type());
@@ -77,6 +77,14 @@ pub(super) fn check(schema: &Schema, name: &str) -> Result<()> {
                 "{name}: Parquet cannot hold column {column:?} of type {data_type}; leave it out with --columns"
             )));
         }
+    }
+    Ok(())
+}
+
+/// Says which columns come back in another layout.
+pub(in crate::formats) fn note_losses(schema: &Schema) {
+    for field in schema.fields() {
+        let (column, data_type) = (field.name(), field.data_type());
         if holds(data_type, &|leaf| {
             matches!(leaf, DataType::RunEndEncoded(..)) || is_null_dictionary(leaf)
         }) {
@@ -85,7 +93,6 @@ pub(super) fn check(schema: &Schema, name: &str) -> Result<()> {
             ));
         }
     }
-    Ok(())
 }
 
 fn holds(data_type: &DataType, test: &dyn Fn(&DataType) -> bool) -> bool {

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use super::summary::times;
 use super::{details, distribution};
-use crate::report::contents::{Column, Report, distinct_text};
-use crate::report::html::{cut, name, percent, put};
+use crate::report::contents::{Column, Report, distinct_text, marked_bounds};
+use crate::report::html::{self, cut, name, percent, put};
 use crate::report::treemap::family;
 use crate::report::zones::{self, Order};
 use crate::terminal::text::{bytes, counted, number, ratio};
@@ -84,7 +84,7 @@ fn lead(out: &mut String, report: &Report) {
     put!(
         out,
         "<p class=\"lead\">Distributions are of {of}; smallest, largest, NULLs and distinct values of the whole \
-         file.{strips}</p>"
+         file. Of texts the file keeps 16 bytes: ≥ and ≤ mark bounds of the smallest and the largest.{strips}</p>"
     );
 }
 
@@ -138,15 +138,11 @@ fn column(out: &mut String, report: &Report, index: usize, largest: u64) {
         cut(&column.data_type, TYPE)
     );
     distribution::small(out, &column.profile);
-    let bound = |text: &Option<String>| {
-        text.as_deref()
-            .map_or_else(String::new, |text| cut(text, BOUND))
-    };
+    let [min, max] = marked_bounds(&leaf.physical_type, &leaf.min, &leaf.max)
+        .map(|bound| bound.map_or_else(String::new, |text| html::bound(&text, BOUND)));
     put!(
         out,
-        "<span class=\"cm\"><span>{}</span><span>{}</span></span>",
-        bound(&leaf.min),
-        bound(&leaf.max)
+        "<span class=\"cm\"><span>{min}</span><span>{max}</span></span>"
     );
     put!(
         out,

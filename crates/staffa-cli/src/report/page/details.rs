@@ -1,8 +1,8 @@
 //! The details below a column: facts, zone maps, encoding trees, blocks.
 
 use super::{distribution, trees};
-use crate::report::contents::{Column, Report, distinct_text};
-use crate::report::html::{cut, esc, name, percent, put};
+use crate::report::contents::{Column, Report, distinct_text, marked_bounds};
+use crate::report::html::{self, cut, esc, name, percent, put};
 use crate::report::zones::{self, Order};
 use crate::terminal::text::{bytes, number};
 
@@ -58,8 +58,9 @@ fn facts(report: &Report, column: &Column) -> Vec<(&'static str, String)> {
     ];
     // Among many columns the line above says it.
     if !report.has_many_columns() {
-        facts.push(("Minimum", bound(leaf.min.as_deref())));
-        facts.push(("Maximum", bound(leaf.max.as_deref())));
+        let [min, max] = bounds(column, &leaf.min, &leaf.max);
+        facts.push(("Minimum", min.unwrap_or_else(|| "none".into())));
+        facts.push(("Maximum", max.unwrap_or_else(|| "none".into())));
         facts.push(("Distinct", distinct_text(column.distinct)));
     }
     let mut references: Vec<&str> = leaf
@@ -93,12 +94,13 @@ fn zone_maps(out: &mut String, report: &Report, column: &Column) {
             Order::Unknown | Order::OnlyNulls | Order::Constant
         )
     {
+        let [min, max] = bounds(column, &leaf.min, &leaf.max);
         out.push_str("<div class=\"plot\"><span class=\"hi\">");
         put!(
             out,
             "{}</span><span class=\"lo\">{}</span>",
-            bound(leaf.max.as_deref()),
-            bound(leaf.min.as_deref())
+            max.unwrap_or_default(),
+            min.unwrap_or_default()
         );
         zones::draw(out, &column.bins);
         put!(
@@ -109,9 +111,10 @@ fn zone_maps(out: &mut String, report: &Report, column: &Column) {
     }
 }
 
-/// A minimum or maximum.
-fn bound(text: Option<&str>) -> String {
-    text.map_or_else(|| "none".into(), |text| cut(text, BOUND))
+/// The minimum and maximum of the column or a block of it.
+fn bounds(column: &Column, min: &Option<String>, max: &Option<String>) -> [Option<String>; 2] {
+    marked_bounds(&column.leaf.physical_type, min, max)
+        .map(|bound| bound.map(|text| html::bound(&text, BOUND)))
 }
 
 fn block_table(out: &mut String, column: &Column) {
@@ -144,11 +147,7 @@ fn block_table(out: &mut String, column: &Column) {
             .map(|(index, block)| (chunk.row_group, index, block))
     });
     for (group, index, block) in blocks.take(shown) {
-        let bound = |bound: &Option<String>| {
-            bound
-                .as_ref()
-                .map_or_else(String::new, |text| cut(text, BOUND))
-        };
+        let [min, max] = bounds(column, &block.min, &block.max);
         put!(
             out,
             "<tr><td class=\"num\">{group}</td><td class=\"num\">{index}</td><td class=\"num\">{}</td><td \
@@ -156,8 +155,8 @@ fn block_table(out: &mut String, column: &Column) {
             number(block.values),
             number(block.nulls),
             bytes(block.bytes),
-            bound(&block.min),
-            bound(&block.max)
+            min.unwrap_or_default(),
+            max.unwrap_or_default()
         );
     }
     put!(out, "</tbody>\n</table></div></details>");

@@ -73,5 +73,6 @@ fn made_of(report: &Report) -> String {
     let Some((format, size)) = report.about.made_of else {
         return String::new();
     };
-    format!(": {format} of {} as Staffa", bytes(size))
+    let of = size.map_or_else(String::new, |size| format!(" of {}", bytes(size)));
+    format!(": {format}{of} as Staffa")
 }

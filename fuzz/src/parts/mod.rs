@@ -4,6 +4,10 @@
 //! maps) and uses no code of the library for it: what is put together without an edit must be the
 //! very bytes that the library wrote.
 
+mod body;
+
+pub use self::body::{Body, Tree};
+use self::body::{Front, checksum, put_varint};
 use crate::edit::Patch;
 
 /// A file.
@@ -69,177 +73,6 @@ pub struct Block {
     pub string_bytes: u64,
     pub zone: Vec<u8>,
     pub body: Body,
-}
-
-/// What a block or a shared part holds.
-#[derive(Debug, Clone)]
-pub struct Body {
-    pub values: u64,
-    /// Blocks have them, shared parts have not.
-    pub flags: Option<u8>,
-    /// Bytes of the strings.
-    pub decoded: Option<u64>,
-    pub trees: Vec<Tree>,
-    /// To the bytes before they are sealed.
-    pub patches: Vec<Patch>,
-}
-
-/// A node and those below it.
-#[derive(Debug, Clone)]
-pub struct Tree {
-    pub encoding: u8,
-    pub ty: u8,
-    pub len: u64,
-    pub payload: Vec<u8>,
-    pub children: Vec<Tree>,
-}
-
-/// Takes numbers and bytes off the front; the files are the library's own, so what is not there is
-/// a bug here.
-struct Front<'a>(&'a [u8]);
-
-impl<'a> Front<'a> {
-    fn bytes(&mut self, len: usize) -> &'a [u8] {
-        let (front, rest) = self.0.split_at(len);
-        self.0 = rest;
-        front
-    }
-
-    fn u8(&mut self) -> u8 {
-        self.bytes(1)[0]
-    }
-
-    fn u32(&mut self) -> u32 {
-        u32::from_le_bytes(self.bytes(4).try_into().unwrap())
-    }
-
-    fn varint(&mut self) -> u64 {
-        let (mut value, mut shift) = (0, 0);
-        loop {
-            let byte = self.u8();
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return value;
-            }
-            shift += 7;
-        }
-    }
-
-    fn zone(&mut self) -> Vec<u8> {
-        let all = self.0;
-        self.varint();
-        let len = self.varint() as usize;
-        self.bytes(len);
-        all[..all.len() - self.0.len()].to_vec()
-    }
-
-    fn tree(&mut self) -> Tree {
-        let (encoding, kind) = (self.u8(), self.u8());
-        let (len, bytes) = (self.varint(), self.varint() as usize);
-        let payload = self.bytes(bytes).to_vec();
-        Tree {
-            encoding,
-            ty: kind & 15,
-            len,
-            payload,
-            children: (0..kind >> 4).map(|_| self.tree()).collect(),
-        }
-    }
-}
-
-fn put_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-fn checksum(bytes: &[u8]) -> u32 {
-    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
-}
-
-impl Tree {
-    fn write(&self, out: &mut Vec<u8>) {
-        let children = &self.children[..self.children.len().min(15)];
-        out.push(self.encoding);
-        out.push(self.ty & 15 | (children.len() as u8) << 4);
-        put_varint(out, self.len);
-        put_varint(out, self.payload.len() as u64);
-        out.extend_from_slice(&self.payload);
-        children.iter().for_each(|child| child.write(out));
-    }
-
-    /// Nodes, itself included.
-    pub fn count(&self) -> usize {
-        1 + self.children.iter().map(Self::count).sum::<usize>()
-    }
-
-    /// Node `n`, counted depth first; takes those passed off `n`.
-    fn nth(&mut self, n: &mut usize) -> Option<&mut Self> {
-        if *n == 0 {
-            return Some(self);
-        }
-        *n -= 1;
-        self.children.iter_mut().find_map(|child| child.nth(n))
-    }
-
-    /// Gives every node that decodes to `from` values `to` of them.
-    pub fn stretch(&mut self, from: u64, to: u64) {
-        if self.len == from {
-            self.len = to;
-        }
-        self.children
-            .iter_mut()
-            .for_each(|child| child.stretch(from, to));
-    }
-}
-
-impl Body {
-    fn block(bytes: &[u8], strings: bool) -> Self {
-        let mut front = Front(bytes);
-        let (values, flags) = (front.varint(), front.u8());
-        let decoded = strings.then(|| front.varint());
-        let trees = (0..(flags & 3).count_ones())
-            .map(|_| front.tree())
-            .collect();
-        Self {
-            values,
-            flags: Some(flags),
-            decoded,
-            trees,
-            patches: Vec::new(),
-        }
-    }
-
-    fn shared(bytes: &[u8]) -> Self {
-        let mut front = Front(bytes);
-        let (values, decoded) = (front.varint(), Some(front.varint()));
-        Self {
-            values,
-            flags: None,
-            decoded,
-            trees: vec![front.tree()],
-            patches: Vec::new(),
-        }
-    }
-
-    /// Appends the part to the file, and its length and checksum to the index.
-    fn write(&self, out: &mut Vec<u8>, index: &mut Vec<u8>) {
-        let mut bytes = Vec::new();
-        put_varint(&mut bytes, self.values);
-        bytes.extend(self.flags);
-        self.decoded
-            .iter()
-            .for_each(|decoded| put_varint(&mut bytes, *decoded));
-        self.trees.iter().for_each(|tree| tree.write(&mut bytes));
-        self.patches
-            .iter()
-            .for_each(|patch| patch.apply(&mut bytes));
-        put_varint(index, bytes.len() as u64);
-        index.extend(checksum(&bytes).to_le_bytes());
-        out.extend_from_slice(&bytes);
-    }
 }
 
 impl Parts {
@@ -337,23 +170,7 @@ impl Parts {
             let all = self.leaves.iter().zip(indexes);
             all.for_each(|(leaf, index)| put_index(&mut out, leaf, index));
         }
-        let mut footer = Vec::new();
-        for section in &self.sections {
-            let mut bytes = match section.id {
-                TABLE => self.table(),
-                INDEXES => places.clone(),
-                FEATURES if self.section_leaves != self.leaves.len() => self.all_features(),
-                SUMMARIES if self.section_leaves != self.leaves.len() => continue,
-                _ => section.bytes.clone(),
-            };
-            let patches = section.patches.iter();
-            patches.for_each(|patch| patch.apply(&mut bytes));
-            put_varint(&mut footer, section.id);
-            footer.push(section.flags);
-            put_varint(&mut footer, bytes.len() as u64);
-            footer.extend(checksum(&bytes).to_le_bytes());
-            out.extend(bytes);
-        }
+        let mut footer = self.put_sections(&mut out, &places);
         self.footer_patches
             .iter()
             .for_each(|patch| patch.apply(&mut footer));
@@ -368,6 +185,28 @@ impl Parts {
             .iter()
             .for_each(|patch| patch.apply(&mut out));
         out
+    }
+
+    /// Appends the sections to the file; returns the footer, which names them.
+    fn put_sections(&self, out: &mut Vec<u8>, indexes: &[u8]) -> Vec<u8> {
+        let mut footer = Vec::new();
+        for section in &self.sections {
+            let mut bytes = match section.id {
+                TABLE => self.table(),
+                INDEXES => indexes.to_vec(),
+                FEATURES if self.section_leaves != self.leaves.len() => self.all_features(),
+                SUMMARIES if self.section_leaves != self.leaves.len() => continue,
+                _ => section.bytes.clone(),
+            };
+            let patches = section.patches.iter();
+            patches.for_each(|patch| patch.apply(&mut bytes));
+            put_varint(&mut footer, section.id);
+            footer.push(section.flags);
+            put_varint(&mut footer, bytes.len() as u64);
+            footer.extend(checksum(&bytes).to_le_bytes());
+            out.extend(bytes);
+        }
+        footer
     }
 
     fn table(&self) -> Vec<u8> {

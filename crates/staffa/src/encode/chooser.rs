@@ -1,0 +1,180 @@
+//! The chooser: the rules of a write, and the place in a cascade. `cascade.rs` has how it chooses.
+
+use staffa_kernels::VECTOR;
+
+#[cfg(any(test, feature = "experiments"))]
+use super::Pool;
+use super::position::{ChunkStrings, Position};
+use super::{Encoding, Hint, Profile, Rules, sample};
+use crate::decode::ReferenceStream;
+use crate::error::Result;
+use crate::format::Node;
+use crate::limits::Cancel;
+
+/// Levels with children of the profile `small`; only its roots are that high.
+pub(super) const SMALL_DEPTH: u8 = 4;
+
+/// Chooses the encoding of values, and of the children that this encoding makes of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Chooser<'a> {
+    pub(super) rules: Rules,
+    pub(super) position: Position<'a>,
+}
+
+impl<'a> Chooser<'a> {
+    /// At a root, with the rules of the profile `balanced`.
+    #[cfg(test)]
+    pub fn new(pool: &'static Pool) -> Self {
+        Self::root(pool, Profile::Balanced, None)
+    }
+
+    /// At a root, with the rules of a profile, and the encoding requested by name.
+    #[cfg(any(test, feature = "experiments"))]
+    pub fn root(pool: &'static Pool, profile: Profile, requested: Option<&'a str>) -> Self {
+        Self::with_rules(Rules::of(pool, profile), requested)
+    }
+
+    /// At a root, and the encoding requested by name.
+    pub(crate) fn with_rules(rules: Rules, requested_encoding: Option<&'a str>) -> Self {
+        let depth = match rules.profile {
+            Profile::Fast => 2,
+            Profile::Balanced => 3,
+            Profile::Small => SMALL_DEPTH,
+        };
+        let position = Position {
+            depth,
+            above: 0,
+            trial: false,
+            requested_encoding,
+            must_encode: false,
+            hint: None,
+            references: &[],
+            cancel: None,
+            chunk: None,
+        };
+        Self { rules, position }
+    }
+
+    /// With the tree of another block of the chunk, which is tried first.
+    pub(crate) fn with_hint(mut self, hint: Option<&'a Hint<'a>>) -> Self {
+        self.position.hint = hint;
+        self
+    }
+
+    /// With the strings of the chunk whose first block this is the root of.
+    pub(crate) fn with_chunk(mut self, chunk: Option<ChunkStrings<'a>>) -> Self {
+        self.position.chunk = chunk;
+        self
+    }
+
+    /// The strings of the chunk whose first block this is the root of.
+    pub(crate) fn chunk(&self) -> Option<ChunkStrings<'a>> {
+        self.position.chunk
+    }
+
+    /// Stops with an error once the flag is set.
+    pub(crate) fn with_cancel(mut self, cancel: &'a Cancel) -> Self {
+        self.position.cancel = Some(cancel);
+        self
+    }
+
+    /// An error once the caller has cancelled the write: checked before each trial of an encoding.
+    pub(crate) fn check_cancelled(&self) -> Result<()> {
+        self.position.cancel.map_or(Ok(()), Cancel::check)
+    }
+
+    /// With streams of reference columns, for an encoding that derives a column from them.
+    pub(crate) fn with_references(mut self, references: &'a [ReferenceStream<'a>]) -> Self {
+        self.position.references = references;
+        self
+    }
+
+    /// Encodes at most `tries` of the best estimates.
+    #[cfg(feature = "experiments")]
+    #[must_use]
+    pub(crate) fn with_tries(mut self, tries: usize) -> Self {
+        self.rules.tries = tries;
+        self
+    }
+
+    /// Estimates that are encoded, at most.
+    #[cfg(feature = "experiments")]
+    pub(crate) fn tries(&self) -> usize {
+        self.rules.tries
+    }
+
+    /// For the children of an encoding.
+    pub(crate) fn below(&self, encoding: &dyn Encoding) -> Self {
+        let position = Position {
+            depth: self.position.depth.saturating_sub(1),
+            above: self.position.above | 1 << encoding.info().id,
+            requested_encoding: None,
+            must_encode: false,
+            hint: None,
+            references: &[],
+            ..self.position
+        };
+        Self { position, ..*self }
+    }
+
+    /// For children that are to have no children of their own, except lengths.
+    #[must_use]
+    pub fn flat(&self) -> Self {
+        let mut flat = *self;
+        flat.position.depth = 0;
+        flat
+    }
+
+    /// For a trial on a sample.
+    pub(super) fn for_trial(&self) -> Self {
+        let mut trial = *self;
+        (trial.position.trial, trial.position.hint) = (true, None);
+        trial.position.chunk = None;
+        trial
+    }
+
+    /// Whether only the size matters.
+    pub fn is_trial(&self) -> bool {
+        self.position.trial
+    }
+
+    /// Whether the user requested the encoding at work, so that it must not decline.
+    pub fn must_encode(&self) -> bool {
+        self.position.must_encode
+    }
+
+    /// Streams of the reference columns.
+    pub fn references(&self) -> &'a [ReferenceStream<'a>] {
+        self.position.references
+    }
+
+    /// Rows of a vector: 1,024; in a trial 64, since each run of the sample stands for itself.
+    pub fn vector_rows(&self) -> usize {
+        if self.position.trial {
+            sample::vector_rows()
+        } else {
+            VECTOR
+        }
+    }
+
+    /// The node of another block at this place.
+    pub(crate) fn example(&self) -> Option<&'a Node> {
+        self.position.hint.map(|hint| hint.node)
+    }
+
+    /// Whether the root of another block has bytes that this one can share.
+    pub(super) fn example_shares(&self) -> bool {
+        let shares = |node: &Node| Some(self.rules.pool.by_id(node.encoding)?.shareable(node) > 0);
+        self.example().and_then(shares).unwrap_or(false)
+    }
+
+    /// The encoding of child `i` in the tree of another block.
+    pub(crate) fn hinted(&self, i: usize) -> Option<u8> {
+        Some(self.example()?.children.get(i)?.encoding)
+    }
+
+    /// Whether the encoding may be chosen without being requested.
+    pub(crate) fn offers(&self, encoding: &dyn Encoding) -> bool {
+        self.rules.allow(encoding)
+    }
+}
