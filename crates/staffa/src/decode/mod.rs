@@ -35,7 +35,7 @@ pub(crate) use filter::{
     filter_vectors,
 };
 pub(crate) use lazy::{Lazy, LazyStrings, LazyWords, get_or_try_init, take_unsorted};
-pub(crate) use reference::AlignedWords;
+pub(crate) use reference::{AlignedWords, check_places};
 pub use reference::{ReferenceBlock, ReferenceStream, StreamOf};
 pub use scratch::Scratch;
 pub(crate) use scratch::vector_places;

@@ -1,9 +1,9 @@
 //! Reference columns: the values of a column as a block of a derived column sees them.
 //!
 //! A block of a flat column may be derived from the blocks of the same rows of other flat columns of
-//! its row group, which are not derived themselves. It refers to a *stream* of such a block: its
-//! values, the first child of their root (the codes of a dictionary, the digits of ALP), or its
-//! validity. A stream is *aligned* to the derived block when it has one word for each of its values.
+//! its row group, which are not derived themselves. It refers to a *stream* of such a block by its
+//! role: its values, the codes of their dictionary, their digits, or its validity. A stream is
+//! *aligned* to the derived block when it has one word for each of its values.
 
 use std::sync::OnceLock;
 
@@ -11,48 +11,89 @@ use staffa_kernels::{PoolVec, VECTOR, filter};
 
 use super::all::decode_into;
 use super::{
-    Budget, Decodable, Decoder, Integer, OpenContext, Opener, Rows, Scratch, Selection, corrupt_if,
-    decode_all, get_or_try_init, no_row, read_by_rows, words,
+    Budget, Decodable, Decoder, Integer, OpenContext, Opener, Registry, Rows, Scratch, Selection,
+    corrupt_if, decode_all, get_or_try_init, no_row, read_by_rows, words,
 };
 use crate::error::{Error, Result};
 use crate::format::NodeRef;
 use crate::format::block::Parsed;
 use crate::values::{Bitmap, PhysicalType, Values, expand, for_ints};
 
-/// A stream of a block, by what it is of.
+/// A stream of a block, by its role. FORMAT.md, section 9, "Derived columns".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamOf {
     /// The values.
     Values = 0,
-    /// The first child of the values' root.
-    FirstChild = 1,
+    /// The codes of the dictionary at the values' root.
+    Codes = 1,
     /// Which rows are not NULL, as bits.
     Validity = 2,
+    /// The digits of ALP at the values' root.
+    Digits = 3,
+    /// The 64-bit words of narrow at the values' root.
+    Narrowed = 4,
 }
 
 impl StreamOf {
-    /// By its byte on disk.
-    pub fn from_byte(byte: u8) -> Result<Self> {
-        match byte {
-            0 => Ok(Self::Values),
-            1 => Ok(Self::FirstChild),
-            2 => Ok(Self::Validity),
-            other => Err(Error::corrupt(format!(
-                "stream 0, 1 or 2 of another column expected, found {other}"
-            ))),
-        }
+    /// The streams of words: what words are derived from.
+    pub(crate) const OF_WORDS: &'static [Self] =
+        &[Self::Values, Self::Codes, Self::Digits, Self::Narrowed];
+    /// The streams of bits: what bits are derived from.
+    pub(crate) const OF_BITS: &'static [Self] = &[Self::Values, Self::Validity];
+
+    /// By its byte on disk, among the streams that an encoding reads.
+    pub(crate) fn from_byte(byte: u8, allowed: &[Self]) -> Result<Self> {
+        let found = allowed.iter().copied().find(|from| *from as u8 == byte);
+        found.ok_or_else(|| {
+            let allowed: Vec<String> = allowed.iter().map(|s| (*s as u8).to_string()).collect();
+            Error::corrupt(format!(
+                "one of the streams {} of another column expected, found {byte}",
+                allowed.join(", ")
+            ))
+        })
     }
 
     /// The node of the stream in a tree of values.
-    fn node<'n, 'a>(self, root: &'n NodeRef<'a>) -> Result<&'n NodeRef<'a>> {
-        match self {
-            Self::Values => Ok(root),
-            Self::FirstChild => root.child_of_same_length(0, "stream of another column"),
-            Self::Validity => Err(Error::corrupt(
-                "a stream of words of another column expected, found its validity",
-            )),
+    fn node<'n, 'a>(
+        self,
+        root: &'n NodeRef<'a>,
+        registry: &dyn Registry,
+    ) -> Result<&'n NodeRef<'a>> {
+        if self == Self::Values {
+            return Ok(root);
         }
+        let found = registry.first_child(root.encoding);
+        corrupt_if!(
+            found != Some(self),
+            "a column with the stream {self:?} expected, found the encoding {} at its root",
+            root.encoding
+        );
+        root.child_of_same_length(0, "stream of another column")
     }
+}
+
+/// Refuses nodes that are derived from other columns elsewhere than at the root of a tree, or in the
+/// place of the stream that is the root's first child.
+pub(crate) fn check_places(root: &NodeRef<'_>, registry: &dyn Registry) -> Result<()> {
+    fn none_among(nodes: &[NodeRef<'_>], registry: &dyn Registry) -> Result<()> {
+        nodes.iter().try_for_each(|node| {
+            corrupt_if!(
+                registry.is_derived(node.encoding),
+                "encoding {} at the root of a tree expected, found it below",
+                node.encoding
+            );
+            none_among(&node.children, registry)
+        })
+    }
+    let has_stream = registry.first_child(root.encoding).is_some();
+    let (streams, others) = root
+        .children
+        .split_at_checked(usize::from(has_stream))
+        .unwrap_or((&[], &[]));
+    none_among(others, registry)?;
+    streams
+        .iter()
+        .try_for_each(|stream| none_among(&stream.children, registry))
 }
 
 /// A stream of a reference column as the writer has it: one word for each value to be encoded.
@@ -240,7 +281,7 @@ impl<'a> ReferenceBlock<'a> {
         self.block
             .values
             .as_ref()
-            .map(|root| Ok(from.node(root)?.ty))
+            .map(|root| Ok(from.node(root, self.opener.registry)?.ty))
             .transpose()
     }
 
@@ -255,7 +296,7 @@ impl<'a> ReferenceBlock<'a> {
         // Its words are decoded for the derived block once more, if only a vector at a time.
         budget.take((rows * T::BYTES) as u64, "a stream of another column")?;
         let mut open = |root: &NodeRef<'a>| {
-            let node = from.node(root)?;
+            let node = from.node(root, self.opener.registry)?;
             self.open_within(budget, |cx| cx.open_words::<T>(node))
         };
         let decoder = self.block.values.as_ref().map(&mut open).transpose()?;
@@ -329,7 +370,7 @@ impl<'a> ReferenceBlock<'a> {
             (StreamOf::Validity, _) => valid,
             (_, None) => Bitmap::filled(rows, false),
             (_, Some(root)) => {
-                let node = from.node(root)?;
+                let node = from.node(root, self.opener.registry)?;
                 let bits = self.open_within(budget, |cx| cx.open_bits(node)?.bits())?;
                 if self.block.compacted {
                     bits.scattered(&valid)
