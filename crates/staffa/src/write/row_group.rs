@@ -116,7 +116,7 @@ fn finish(chosen: &[ChosenChunk<'_>], layout: &Layout) -> Result<Vec<EncodedChun
     let finish = |leaf: usize, references: &[Reference<'_>]| {
         let chunk = chosen.get(leaf);
         let chunk = chunk.ok_or_else(|| Error::internal("a leaf without a chunk"))?;
-        let path = || layout.leaves().get(leaf).map(|leaf| leaf.path.clone());
+        let path = || layout.leaves().get(leaf).map(|leaf| leaf.path.to_string());
         let encoded = chunk.finish(references);
         encoded.map_err(|e| e.at(|place| place.column = path()))
     };
@@ -187,7 +187,7 @@ fn check_offsets(array: &LeafArray, leaf: &Leaf) -> Result<()> {
         let what = format!(
             "strings of at most 2^31 - 1 bytes in a row group are possible, found {bytes}: write fewer rows to one"
         );
-        return Err(Error::limit(what).at(|p| p.column = Some(leaf.path.clone())));
+        return Err(Error::limit(what).at(|p| p.column = Some(leaf.path.to_string())));
     }
     Ok(())
 }
