@@ -114,7 +114,7 @@ pub use encode::{Access, Profile};
 pub use encodings::edition::Edition;
 pub use encodings::{EncodingInfo, list as encodings};
 pub use error::{Error, Place, Result};
-pub use format::{FORMAT_VERSION, SortKey};
+pub use format::{FORMAT_VERSION, SortKey, Source};
 pub use inspect::{
     BlockExplain, BlockInfo, ChunkInfo, ChunkStatistics, ColumnExplain, ColumnWhy, Considered,
     EncodingTree, Inspection, LeafInfo, LeafRequirement, LeafStatistics, PartInfo, RelationWhy,
@@ -124,7 +124,9 @@ pub use limits::{Cancel, Limits, retained_memory, set_retained_memory};
 pub use predicate::{Column, Compare, Literal, Predicate, col};
 #[cfg(feature = "aggregate")]
 pub use read::{Aggregate, aggregate_batches};
-pub use read::{ArrowReader, File, Reader, RowSelection, Scan, Split, Take};
+pub use read::{
+    ArrowReader, File, OpenStep, Opening, Reader, RowSelection, Scan, Split, Step, Steps, Take,
+};
 pub use write::{AtomicFile, WriteOptions, WriteSummary, Writer, to_bytes};
 
 /// Former name of [`Split`].

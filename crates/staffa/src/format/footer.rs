@@ -49,21 +49,20 @@ pub(crate) struct Footer {
     pub offset: u64,
 }
 
-/// Bytes of the first read, at the end of a file: the sections of some hundred columns.
-const TAIL_BYTES: u64 = 8 << 10;
-
 impl Footer {
     /// Reads and checks trailer, footer and the sections that opening needs. The header, which says
     /// nothing that the trailer does not, is checked where it was read along, and in doubt.
     pub(crate) fn read(store: &Store, limits: &Limits) -> Result<Self> {
         let len = store.len();
         // One read for footer, sections and column indexes, as long as these are small.
-        let tail_len = len.min(TAIL_BYTES);
+        let tail_len = store.tail_bytes();
         let tail = store.read(len - tail_len, tail_len)?;
         let last = tail.split_last_chunk::<{ TRAILER_BYTES as usize }>();
         let trailer = last.map(|(_, trailer)| Trailer::parse(trailer));
-        if tail_len == len || !matches!(trailer, Some(Ok(_))) {
-            check_header(store)?;
+        if tail_len == len {
+            check_header(&tail, len)?;
+        } else if !matches!(trailer, Some(Ok(_))) {
+            check_header(&store.read(0, HEADER_BYTES)?, len)?;
         }
         let Some(((front, _), trailer)) = last.zip(trailer) else {
             return Err(Error::internal("a trailer shorter than itself"));

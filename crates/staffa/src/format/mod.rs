@@ -10,7 +10,7 @@
 //! | `block`, `shared_dictionary` | section 6 |
 //! | `node` | section 7 |
 //! | `checksum` | section 10 |
-//! | `store` | bytes of a file, in memory or on disk |
+//! | `store`, `source`, `fetched` | bytes of a file, in memory, on disk or elsewhere |
 //!
 //! ```text
 //! +--------+-------------+-----+-------------+----------------+----------+--------+---------+
@@ -37,6 +37,7 @@ mod chunk_statistics;
 mod column_index;
 mod cursor;
 mod features;
+mod fetched;
 mod footer;
 mod footer_parts;
 mod node;
@@ -44,6 +45,7 @@ mod schema;
 mod section;
 pub(crate) mod shared_dictionary;
 mod sort_order;
+mod source;
 mod store;
 mod summary;
 mod trailer;
@@ -56,12 +58,15 @@ pub(crate) use column_index::{
 };
 pub(crate) use cursor::{Cursor, put_prefixed, put_varint};
 pub(crate) use features::{BitSet, DERIVED_COLUMNS, Features};
+pub(crate) use fetched::Fetched;
 pub(crate) use footer::{Footer, IndexEntry, Metadata};
 pub(crate) use footer_parts::FooterParts;
 pub(crate) use node::TreeSize;
 pub use node::{Node, NodeRef};
 pub(crate) use schema::{UnknownType, check_type, decode_schema, encode_schema};
+pub(crate) use section::SUMMARIES;
 pub use sort_order::SortKey;
+pub use source::Source;
 pub(crate) use store::Store;
 pub(crate) use summary::Summary;
 pub(crate) use trailer::check_header;

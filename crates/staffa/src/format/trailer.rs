@@ -5,16 +5,16 @@
 //! trailer = footer bytes: u32 | CRC-32C of footer, footer bytes, version and flags: u32 | format version: u16 | flags: u16 | "STFA"
 //! ```
 
-use super::{Cursor, FORMAT_VERSION, HEADER_BYTES, MAGIC, Store, TRAILER_BYTES, header};
+use super::{Cursor, FORMAT_VERSION, HEADER_BYTES, MAGIC, TRAILER_BYTES, header};
 use crate::error::{Error, Result};
 
-/// Checks the header, and that there is room for a trailer.
-pub(crate) fn check_header(store: &Store) -> Result<()> {
-    let len = store.len();
+/// Checks the header, with which these bytes begin, and that a file of `len` bytes has room for a
+/// trailer.
+pub(crate) fn check_header(bytes: &[u8], len: u64) -> Result<()> {
     let least = HEADER_BYTES + TRAILER_BYTES;
-    let found = store.read(0, len.min(HEADER_BYTES))?;
+    let found = bytes.get(..HEADER_BYTES as usize).unwrap_or(bytes);
     if !found.starts_with(&MAGIC) {
-        let found = String::from_utf8_lossy(found.get(..4).unwrap_or(&found)).into_owned();
+        let found = String::from_utf8_lossy(found.get(..4).unwrap_or(found)).into_owned();
         return Err(Error::corrupt(format!(
             "not a Staffa file: it begins with {found:?}, \"STFA\" expected"
         )));
@@ -24,15 +24,14 @@ pub(crate) fn check_header(store: &Store) -> Result<()> {
             "a file of at least {least} bytes expected, found {len}"
         )));
     }
-    let mut cursor = Cursor::new(&found);
+    let mut cursor = Cursor::new(found);
     cursor.bytes(MAGIC.len())?;
     let version = cursor.u16()?;
     check_version(version)?;
     let expected = header(version);
-    if found.as_ref() != expected {
+    if found != expected {
         return Err(Error::corrupt(format!(
-            "header {expected:02x?} expected, found {:02x?}",
-            found.as_ref()
+            "header {expected:02x?} expected, found {found:02x?}"
         )));
     }
     Ok(())

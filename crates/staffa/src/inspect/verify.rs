@@ -7,7 +7,7 @@ use super::verify_statistics::{FoundBlock, FoundStatistics};
 use crate::encodings::edition::name_of;
 use crate::error::{Error, Result};
 use crate::format::{BitSet, HEADER_BYTES, SortKey, block, check_header, shared_dictionary};
-use crate::read::{ChunkReader, File, RowRange, read_column};
+use crate::read::{ChunkReader, File, RowRange, SCAN_GAP, read_column};
 use crate::write::sort_order::SortCheck;
 
 /// What [`File::verify`] has checked.
@@ -34,6 +34,7 @@ impl File {
     /// the file belongs to a part. `progress` is called with the rows done so far. An error is the
     /// first thing that is wrong.
     pub fn verify(&self, progress: &mut dyn FnMut(u64)) -> Result<VerifyReport> {
+        self.begin_indexes(0..self.schema().fields().len())?;
         self.check_cover()?;
         for section in &self.footer().sections {
             self.footer()
@@ -61,6 +62,7 @@ impl File {
         let mut found = FoundStatistics::new(self)?;
         let mut done = 0;
         for (row_group, &rows) in self.footer().row_groups.iter().enumerate() {
+            self.begin_row_group(row_group)?;
             let check = |column: &usize| {
                 let mut chunks = Vec::new();
                 for leaf in self.layout().leaves_of(*column) {
@@ -92,6 +94,17 @@ impl File {
         }
         self.check_sort_order()?;
         Ok(report)
+    }
+
+    /// Tells the source of a file that is elsewhere that all of a row group will be read.
+    fn begin_row_group(&self, row_group: usize) -> Result<()> {
+        let leaves = 0..self.footer().leaves.len();
+        let chunks = leaves.map(|leaf| {
+            let chunk = self.chunk_entry(leaf, row_group)?;
+            Ok(chunk.offset..chunk.offset + chunk.bytes)
+        });
+        self.begin(chunks.collect::<Result<_>>()?, SCAN_GAP);
+        Ok(())
     }
 
     /// The rows must come in the order that the file names.
@@ -180,8 +193,10 @@ impl File {
 
     /// Every byte must belong to exactly one part.
     fn check_cover(&self) -> Result<()> {
-        let place = |e: Error| e.at(|p| p.path = self.store().path().map(Into::into));
-        check_header(self.store()).map_err(place)?;
+        let place = &|e: Error| e.at(|p| p.path = self.store().path().map(Into::into));
+        let (store, len) = (self.store(), self.nbytes());
+        let header = store.read(0, len.min(HEADER_BYTES)).map_err(place)?;
+        check_header(&header, len).map_err(place)?;
         let footer = self.footer();
         let mut parts = vec![
             (0, HEADER_BYTES),

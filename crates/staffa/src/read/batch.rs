@@ -12,6 +12,7 @@ use super::File;
 use super::chunk_reader::ChunkReader;
 use super::column_builder::OutputLayout;
 use super::dictionary::{cast_to_dictionary, dictionary_or_runs, read_dictionary};
+use super::prefetch::threads;
 use super::run_ends::read_runs;
 use crate::arrow::{Node, assemble_within, reads_views};
 use crate::error::{Error, Result};
@@ -62,6 +63,24 @@ impl RowRanges {
         }
     }
 
+    /// All rows of the row groups that begin within a range of bytes: a row group of a share of the
+    /// table's rows is taken to begin after that share of the bytes.
+    pub fn of_bytes(file: &File, step: usize, bytes: &Range<u64>) -> Self {
+        let (mut before, total) = (0u64, file.num_rows().max(1));
+        let mut begins = |rows: &u32| {
+            let begin = u128::from(file.nbytes()) * u128::from(before) / u128::from(total);
+            before += u64::from(*rows);
+            begin as u64
+        };
+        let begins: Vec<u64> = file.footer().row_groups.iter().map(&mut begins).collect();
+        let first = begins.partition_point(|begin| *begin < bytes.start);
+        let end = begins.partition_point(|begin| *begin < bytes.end);
+        Self {
+            groups: first..end.max(first),
+            ..Self::of_file(file, step)
+        }
+    }
+
     /// Some rows of one row group.
     pub fn within(file: &File, step: usize, range: RowRange) -> Self {
         Self {
@@ -97,7 +116,7 @@ pub(super) fn map_parallel<I: Send, O: Send>(
     items: Vec<I>,
     of: impl Fn(I) -> Result<O> + Send + Sync,
 ) -> Result<Vec<O>> {
-    if items.len() < 2 || rayon::current_num_threads() < 2 {
+    if items.len() < 2 || threads() < 2 {
         return items.into_iter().map(of).collect();
     }
     // One by one: some cost many times what others do.
@@ -223,7 +242,7 @@ pub(super) fn read_plain(
     };
     // One thread decodes a leaf when it is needed: less is in memory at once.
     let many = leaves.len() > 1 && leaves.len() * total >= PARALLEL_VALUES;
-    let mut early = if many && rayon::current_num_threads() > 1 {
+    let mut early = if many && threads() > 1 {
         map_parallel(leaves.clone().collect(), |leaf| decode(leaf).map(Some))?
     } else {
         Vec::new()

@@ -13,13 +13,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::File;
+use super::block_range::BlockRange;
 use super::cache::{BlockSource, Entry, Item, OpenBlock};
 use super::column_builder::{ColumnBuilder, OutputLayout};
 use super::decoded::decode_block;
-use super::domain::check_domain;
-use super::slots::BlockSize;
 use crate::arrow::Leaf;
-use crate::decode::{Block, SharedDictionary};
+use crate::decode::SharedDictionary;
 use crate::error::{Error, Place, Result};
 use crate::format::block::{self, Parsed};
 use crate::format::{BlockEntry, ChunkEntry, PartEntry, verify_checksum};
@@ -121,6 +120,44 @@ impl<'f> ChunkReader<'f> {
             shared.iter().try_for_each(SharedDictionary::check)
         };
         check().map_err(|e| e.at(|p| self.name(p)))
+    }
+
+    /// Adds the byte ranges that some blocks need: their own, those of the same blocks of the
+    /// reference columns, the shared dictionaries. What was read along with an index is left out.
+    pub fn add_ranges(
+        &self,
+        blocks: impl Iterator<Item = usize>,
+        out: &mut Vec<Range<u64>>,
+    ) -> Result<()> {
+        let blocks: Vec<usize> = blocks.collect();
+        if blocks.is_empty() {
+            return Ok(());
+        }
+        let references = self.references()?;
+        for reader in references.iter().chain([self]) {
+            let entries = blocks
+                .iter()
+                .filter_map(|block| reader.chunk.blocks.get(*block));
+            let own = entries.map(|entry| entry.offset..entry.offset + entry.bytes);
+            out.extend(own.filter(|range| !self.file.is_ahead(reader.stored, range)));
+        }
+        let cached = || self.file.cache().get(self.key(), Item::Shared).is_some();
+        let bytes = self.chunk.shared.iter().map(|part| part.bytes).sum::<u64>();
+        let shared = self.chunk.offset..self.chunk.offset + bytes;
+        if bytes > 0 && !self.file.is_ahead(self.stored, &shared) && !cached() {
+            out.push(shared);
+        }
+        Ok(())
+    }
+
+    /// Whether a block was opened before and is kept.
+    pub fn is_open(&self, block: usize) -> bool {
+        self.file.cache().block(self.key(), block).is_some()
+    }
+
+    /// Number of blocks.
+    pub fn num_blocks(&self) -> usize {
+        self.chunk.blocks.len()
     }
 
     /// Its key in the cache.
@@ -329,58 +366,4 @@ fn part_of(bytes: &[u8], offset: u64, len: u64) -> Result<&[u8]> {
     let (start, end) = (offset as usize, (offset + len) as usize);
     let missing = || Error::internal(format!("{len} bytes at {offset} of {}", bytes.len()));
     bytes.get(start..end).ok_or_else(missing)
-}
-
-/// Neighbouring blocks, checked and parsed: each is opened on request, in any order, by any thread.
-pub(crate) struct BlockRange<'r, 'b> {
-    file: &'r File,
-    leaf: &'r Leaf,
-    /// Number of the first block in its chunk.
-    first: usize,
-    entries: &'r [BlockEntry],
-    blocks: Vec<Parsed<'b>>,
-    /// The blocks of the same rows of each reference column.
-    references: Vec<Vec<Parsed<'b>>>,
-    shared: &'b [SharedDictionary],
-}
-
-impl<'b> BlockRange<'_, 'b> {
-    /// Number of blocks.
-    pub fn len(&self) -> usize {
-        self.blocks.len()
-    }
-
-    /// Whether the blocks may share a dictionary.
-    pub fn is_shared(&self) -> bool {
-        !self.shared.is_empty()
-    }
-
-    /// Declared size of each block.
-    pub fn sizes(&self) -> impl Iterator<Item = BlockSize> + Clone {
-        self.blocks.iter().map(|block| BlockSize {
-            values: block.len,
-            string_bytes: block.string_bytes,
-        })
-    }
-
-    /// Opens block `i` of the range.
-    pub fn open(&self, i: usize) -> Result<Block<'b>> {
-        let missing = || Error::internal(format!("no block {i} of {}", self.len()));
-        let block = self.blocks.get(i).ok_or_else(missing)?;
-        let references = self.references.iter().map(|blocks| blocks.get(i).cloned());
-        let unlike = || Error::corrupt("a block of each reference column for each block expected");
-        let references: Option<Vec<_>> = references.collect();
-        let open =
-            |references: Vec<_>| Block::open(block, self.shared, &references, self.file.opener());
-        let opened = references.ok_or_else(unlike).and_then(open);
-        let checked = opened
-            .and_then(|block| check_domain(self.leaf, self.entries.get(i), &block).map(|()| block));
-        checked.map_err(|e| e.at(|p| self.name(p, i)))
-    }
-
-    /// Names the place of an error in block `i` of the range.
-    pub fn name(&self, place: &mut Place, i: usize) {
-        place.block = Some(self.first + i);
-        place.offset = self.entries.get(i).map(|entry| entry.offset);
-    }
 }

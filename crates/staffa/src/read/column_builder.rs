@@ -7,7 +7,8 @@ use bytes::Bytes;
 use rayon::prelude::*;
 use staffa_kernels::{PlainStrings, PoolBuf, StringViews};
 
-use super::chunk_reader::BlockRange;
+use super::block_range::BlockRange;
+use super::prefetch::threads;
 use super::slots::{BlockSize, Slot, fill_views_of, likely_bytes, put_ends, typed};
 use crate::arrow::Leaf;
 use crate::decode::{
@@ -122,7 +123,7 @@ impl<'a> ColumnBuilder<'a> {
     /// Appends all values of some blocks, in parallel where there are threads.
     pub fn push_all(&mut self, blocks: &BlockRange<'_, '_>) -> Result<()> {
         let at = |e: Error, i| e.at(|p| blocks.name(p, i));
-        if blocks.len() < 2 || rayon::current_num_threads() < 2 {
+        if blocks.len() < 2 || threads() < 2 {
             for i in 0..blocks.len() {
                 self.push(&blocks.open(i)?).map_err(|e| at(e, i))?;
             }

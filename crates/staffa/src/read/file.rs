@@ -1,4 +1,4 @@
-//! An open file: its store, its footer, its column indexes, its cache.
+//! An open file: its store beside what was parsed of it: footer, column indexes, cache.
 //!
 //! ```text
 //! footer -> column index (on first use of its column) -> ChunkReader -> blocks
@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -20,7 +21,9 @@ use crate::arrow::{Layout, Leaf, unknown_column};
 use crate::decode::{Opener, get_or_try_init};
 use crate::encodings::opener;
 use crate::error::{Error, Place, Result};
-use crate::format::{ChunkEntry, ColumnIndex, Footer, SortKey, Store, Summary, verify_checksum};
+use crate::format::{
+    ChunkEntry, ColumnIndex, Footer, SortKey, Source, Store, Summary, verify_checksum,
+};
 use crate::limits::Limits;
 
 /// An open file. Cheap to clone, and may be read from many threads at once.
@@ -42,12 +45,13 @@ use crate::limits::Limits;
 /// ```
 #[derive(Debug, Clone)]
 pub struct File {
-    inner: Arc<Inner>,
+    store: Arc<Store>,
+    parsed: Arc<Parsed>,
 }
 
+/// What was read of a file and parsed, wherever its bytes come from.
 #[derive(Debug)]
-struct Inner {
-    store: Store,
+struct Parsed {
     opener: Opener,
     footer: Footer,
     schema: SchemaRef,
@@ -76,10 +80,21 @@ impl File {
 
     /// Opens a file that is in memory within limits other than the default ones.
     pub fn from_bytes_with(bytes: impl Into<Bytes>, limits: Limits) -> Result<Self> {
-        Self::from_store(Store::Memory(bytes.into()), limits)
+        Self::from_store(Store::memory(bytes.into()), limits)
     }
 
-    fn from_store(store: Store, limits: Limits) -> Result<Self> {
+    /// Opens a file whose bytes a [`Source`] reads: in one read where the last 64 KiB hold all that
+    /// opening needs.
+    pub fn open_source(source: Arc<dyn Source>) -> Result<Self> {
+        Self::open_source_with(source, Limits::default())
+    }
+
+    /// Opens a file whose bytes a [`Source`] reads within limits other than the default ones.
+    pub fn open_source_with(source: Arc<dyn Source>, limits: Limits) -> Result<Self> {
+        Self::from_store(Store::source(source), limits)
+    }
+
+    pub(super) fn from_store(store: Store, limits: Limits) -> Result<Self> {
         let path = store.path().map(Path::to_owned);
         let open = || {
             let footer = Footer::read(&store, &limits)?;
@@ -99,8 +114,8 @@ impl File {
         };
         let (footer, layout) = open().map_err(|e| e.at(|p| p.path = path))?;
         Ok(Self {
-            inner: Arc::new(Inner {
-                store,
+            store: Arc::new(store),
+            parsed: Arc::new(Parsed {
                 opener: opener(limits),
                 schema: Arc::new(footer.schema.clone()),
                 layout,
@@ -112,28 +127,34 @@ impl File {
         })
     }
 
+    /// The same file, whose bytes come from elsewhere.
+    pub(super) fn with_store(&self, store: Arc<Store>) -> Self {
+        let parsed = self.parsed.clone();
+        Self { store, parsed }
+    }
+
     /// The table's schema, exactly as it was given to the writer.
     ///
     /// A column of a type that this release does not know has type null where that type is, and the
     /// number of the type as `staffa.unknown_type` in the metadata of that field; it cannot be read:
     /// see [`unknown_columns`](Self::unknown_columns).
     pub fn schema(&self) -> &SchemaRef {
-        &self.inner.schema
+        &self.parsed.schema
     }
 
     /// Rows of the table.
     pub fn num_rows(&self) -> u64 {
-        self.inner.footer.rows
+        self.parsed.footer.rows
     }
 
     /// Row groups of the file.
     pub fn num_row_groups(&self) -> usize {
-        self.inner.footer.row_groups.len()
+        self.parsed.footer.row_groups.len()
     }
 
     /// Bytes of the file.
     pub fn nbytes(&self) -> u64 {
-        self.inner.store.len()
+        self.store.len()
     }
 
     /// Former name of [`nbytes`](Self::nbytes).
@@ -159,7 +180,7 @@ impl File {
     /// A hash of the file, of 16 bytes: files of other bytes have another one. `None` where the
     /// writer left it out. It is no defence against forgery.
     pub fn id(&self) -> Option<[u8; 16]> {
-        self.inner.footer.id
+        self.parsed.footer.id
     }
 
     /// A builder for a scan: columns, filter, limit.
@@ -168,40 +189,39 @@ impl File {
     }
 
     pub(crate) fn footer(&self) -> &Footer {
-        &self.inner.footer
+        &self.parsed.footer
     }
 
     pub(crate) fn layout(&self) -> &Layout {
-        &self.inner.layout
+        &self.parsed.layout
     }
 
     pub(crate) fn limits(&self) -> &Limits {
-        &self.inner.opener.limits
+        &self.parsed.opener.limits
     }
 
     pub(crate) fn opener(&self) -> &Opener {
-        &self.inner.opener
+        &self.parsed.opener
     }
 
     pub(crate) fn store(&self) -> &Store {
-        &self.inner.store
+        &self.store
     }
 
     pub(crate) fn cache(&self) -> &Cache {
-        &self.inner.cache
+        &self.parsed.cache
     }
 
     /// Bytes of a leaf's chunks; those read along with its index are not read again.
     pub(crate) fn read_chunk(&self, leaf: usize, offset: u64, bytes: u64) -> Result<Bytes> {
-        let read = self.leaf_index(leaf)?;
-        let start = offset.checked_sub(read.offset);
-        let end = start.and_then(|start| start.checked_add(bytes));
-        match start.zip(end) {
-            Some((start, end)) if end <= read.front.len() as u64 => {
-                Ok(read.front.slice(start as usize..end as usize))
-            }
-            _ => self.store().read(offset, bytes),
-        }
+        let ahead = self.leaf_index(leaf)?.ahead(offset, bytes);
+        ahead.map_or_else(|| self.store().read(offset, bytes), Ok)
+    }
+
+    /// Whether bytes of a leaf's chunks were read along with its index.
+    pub(super) fn is_ahead(&self, leaf: usize, range: &Range<u64>) -> bool {
+        let index = self.known_index(leaf);
+        index.is_some_and(|index| index.ahead(range.start, range.end - range.start).is_some())
     }
 
     /// Bytes of a part of the file, whose checksum is verified; `what` names the part.
@@ -213,19 +233,18 @@ impl File {
 
     /// What the footer says of each leaf, read on first use; nothing where the file has no summaries.
     pub(crate) fn summaries(&self) -> Result<&[Summary]> {
-        let inner = &self.inner;
         let read = || {
-            let summaries = inner.footer.summaries(&inner.store, self.limits())?;
+            let summaries = self.footer().summaries(self.store(), self.limits())?;
             Ok(summaries.unwrap_or_default())
         };
-        let place = |e: Error| e.at(|p| p.path = inner.store.path().map(Path::to_owned));
-        let summaries = get_or_try_init(&inner.summaries, read).map_err(place)?;
+        let place = |e: Error| e.at(|p| p.path = self.store.path().map(Path::to_owned));
+        let summaries = get_or_try_init(&self.parsed.summaries, read).map_err(place)?;
         Ok(summaries)
     }
 
     /// Rows of a row group.
     pub(crate) fn rows_of(&self, row_group: usize) -> Result<usize> {
-        let rows = self.inner.footer.row_groups.get(row_group);
+        let rows = self.parsed.footer.row_groups.get(row_group);
         let missing = || Error::internal(format!("no row group {row_group}"));
         Ok(*rows.ok_or_else(missing)? as usize)
     }
@@ -275,7 +294,7 @@ impl File {
 
     /// The place of an error in a leaf of a row group.
     pub(crate) fn place(&self, leaf: usize, row_group: usize) -> impl Fn(&mut Place) + use<> {
-        let path = self.inner.store.path().map(Path::to_owned);
+        let path = self.store.path().map(Path::to_owned);
         let column = self.leaf(leaf).ok().map(|l| l.path.to_string());
         move |p| (p.path, p.column, p.row_group) = (path.clone(), column.clone(), Some(row_group))
     }
@@ -325,21 +344,25 @@ impl File {
         self.leaf_index(leaf).map(|read| &read.index)
     }
 
+    /// The column index of a leaf if it was read already.
+    pub(super) fn known_index(&self, leaf: usize) -> Option<&LeafIndex> {
+        self.parsed.indexes.known(leaf)
+    }
+
     fn leaf_index(&self, leaf: usize) -> Result<&LeafIndex> {
-        let inner = &self.inner;
         let read = || -> Result<_> {
             let source = IndexSource {
-                store: &inner.store,
-                footer: &inner.footer,
+                store: self.store(),
+                footer: self.footer(),
                 limits: self.limits(),
             };
-            inner.indexes.get(leaf, self.leaf(leaf)?, &source)
+            self.parsed.indexes.get(leaf, self.leaf(leaf)?, &source)
         };
         read().map_err(|e| {
             e.within("column index").at(|p| {
-                p.path = inner.store.path().map(Path::to_owned);
+                p.path = self.store.path().map(Path::to_owned);
                 p.column = self.leaf(leaf).ok().map(|l| l.path.to_string());
-                p.offset = inner.footer.leaves.get(leaf).map(|entry| entry.offset);
+                p.offset = self.footer().leaves.get(leaf).map(|entry| entry.offset);
             })
         })
     }

@@ -1,6 +1,7 @@
 //! Column indexes of an open file, each read and checked on first use.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
@@ -27,6 +28,15 @@ pub(super) struct LeafIndex {
     pub offset: u64,
 }
 
+impl LeafIndex {
+    /// Bytes in front of the index that were read along with it.
+    pub fn ahead(&self, offset: u64, bytes: u64) -> Option<Bytes> {
+        let start = offset.checked_sub(self.offset)?;
+        let end = start.checked_add(bytes)?;
+        (end <= self.front.len() as u64).then(|| self.front.slice(start as usize..end as usize))
+    }
+}
+
 /// The column indexes of all leaves.
 #[derive(Debug)]
 pub(super) struct LeafIndexes {
@@ -34,6 +44,17 @@ pub(super) struct LeafIndexes {
     cells: Vec<OnceLock<Box<LeafIndex>>>,
     /// Indexes that were read along with another one, and their offset.
     ahead: Mutex<(u64, Bytes)>,
+}
+
+/// The bytes of a column index, and of a small chunk before it.
+pub(super) fn range_of(entry: &IndexEntry) -> Range<u64> {
+    let front = if (1..=SMALL_CHUNK_BYTES).contains(&entry.gap) {
+        entry.gap
+    } else {
+        0
+    };
+    // The footer has checked that the file has these bytes.
+    entry.offset - front..entry.offset + entry.bytes
 }
 
 /// What an index is read from and checked against.
@@ -49,6 +70,11 @@ impl LeafIndexes {
             cells: (0..leaves).map(|_| OnceLock::new()).collect(),
             ahead: Mutex::default(),
         }
+    }
+
+    /// The index of leaf `number`, if it was read already.
+    pub(super) fn known(&self, number: usize) -> Option<&LeafIndex> {
+        self.cells.get(number)?.get()
     }
 
     /// The index of leaf `number`.
@@ -78,10 +104,13 @@ impl LeafIndexes {
                 entry.bytes
             )));
         }
-        let (front, bytes) = if (1..=SMALL_CHUNK_BYTES).contains(&entry.gap) {
-            let mut front = store.read(entry.offset - entry.gap, entry.gap + entry.bytes)?;
+        let range = range_of(entry);
+        let (front, bytes) = if range.start < entry.offset {
+            let mut front = store.read(range.start, range.end - range.start)?;
             let bytes = front.split_off(entry.gap as usize);
             (front, bytes)
+        } else if store.is_planned() {
+            (Bytes::new(), store.read(entry.offset, entry.bytes)?)
         } else {
             (Bytes::new(), self.read_ahead(*entry, next, store)?)
         };

@@ -10,6 +10,7 @@
 #[cfg(feature = "aggregate")]
 mod aggregate;
 mod batch;
+mod block_range;
 mod cache;
 mod chunk_reader;
 mod column_builder;
@@ -19,7 +20,9 @@ mod domain;
 mod file;
 mod filter;
 mod leaf_index;
+mod opening;
 mod prefetch;
+mod ranges;
 mod rows;
 mod run_ends;
 mod scan;
@@ -33,9 +36,11 @@ pub(crate) use batch::{RowRange, read_batch, read_column};
 pub(crate) use chunk_reader::ChunkReader;
 pub(crate) use column_builder::OutputLayout;
 pub use file::File;
+pub use opening::{OpenStep, Opening};
 pub(crate) use prefetch::thread_pool;
+pub(crate) use ranges::SCAN_GAP;
 pub(crate) use scan::schema_for;
-pub use scan::{ArrowReader, Reader, Scan, Split};
+pub use scan::{ArrowReader, Reader, Scan, Split, Step, Steps};
 pub use take::{RowSelection, Take};
 #[cfg(feature = "experiments")]
 pub(crate) use {cache::OpenBlock, column_builder::ColumnBuilder, slots::BlockSize};

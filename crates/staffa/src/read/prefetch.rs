@@ -1,5 +1,6 @@
 //! Prefetch: work that a thread pool does before its results are taken.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -17,6 +18,74 @@ pub(crate) fn thread_pool(threads: Option<usize>) -> Result<Option<ThreadPool>> 
     let pool = threads.filter(|threads| *threads > 0).map(build);
     let refused = |e| Error::invalid(format!("no threads: {e}"));
     pool.transpose().map_err(refused)
+}
+
+/// The threads that decode.
+#[derive(Debug)]
+pub(super) enum Threads {
+    /// Those of the global pool.
+    All,
+    Pool(ThreadPool),
+    /// The one that asks for batches.
+    Here,
+}
+
+thread_local! {
+    static HERE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Number of threads that work of this one may use.
+pub(super) fn threads() -> usize {
+    if HERE.get() {
+        1
+    } else {
+        rayon::current_num_threads()
+    }
+}
+
+impl Threads {
+    /// So many threads; `None`, or 0, for all.
+    pub fn new(threads: Option<usize>) -> Result<Self> {
+        Ok(match threads {
+            Some(1) => Self::Here,
+            threads => thread_pool(threads)?.map_or(Self::All, Self::Pool),
+        })
+    }
+
+    /// Number of threads.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::All => threads(),
+            Self::Pool(pool) => pool.current_num_threads(),
+            Self::Here => 1,
+        }
+    }
+
+    /// The pool, if it is not the global one.
+    pub fn pool(&self) -> Option<&ThreadPool> {
+        match self {
+            Self::Pool(pool) => Some(pool),
+            Self::All | Self::Here => None,
+        }
+    }
+
+    /// Works with these threads, and waits for the result.
+    pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        struct Before(bool);
+        impl Drop for Before {
+            fn drop(&mut self) {
+                HERE.set(self.0);
+            }
+        }
+        match self {
+            Self::All => work(),
+            Self::Pool(pool) => pool.install(work),
+            Self::Here => {
+                let _before = Before(HERE.replace(true));
+                work()
+            }
+        }
+    }
 }
 
 /// Tasks in flight: begun, and their results not taken yet. The caller bounds their number.

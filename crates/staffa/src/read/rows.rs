@@ -10,6 +10,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::{ArrayRef, RecordBatch};
@@ -22,6 +23,7 @@ use super::cache::{Entry, Item, OpenBlock};
 use super::chunk_reader::ChunkReader;
 use super::column_builder::{ColumnBuilder, OutputLayout};
 use super::dictionary::{cast_to_dictionary, dictionary_or_runs};
+use super::ranges::TAKE_GAP;
 use crate::arrow::{Node, assemble, concat, reads_views, take};
 use crate::decode::{ChunkSelection, Selection, words};
 use crate::error::{Error, Result};
@@ -90,6 +92,60 @@ pub(super) struct RowReader<'a> {
 }
 
 impl RowReader<'_> {
+    /// Tells the source of a file that is elsewhere what the rows of some columns need. Of a list
+    /// the items are known once the lengths are there.
+    pub fn begin(&self, columns: &[usize]) -> Result<()> {
+        if self.file.store().as_source().is_none() {
+            return Ok(());
+        }
+        self.file.begin_indexes(columns.iter().copied())?;
+        let mut ranges = Vec::new();
+        for (column, group) in columns.iter().flat_map(|column| {
+            let groups = self.groups.iter();
+            groups.map(move |group| (*column, group))
+        }) {
+            let (_, node) = field_and_node(self.file, self.schema, column)?;
+            match node {
+                Node::Leaf(leaf) => {
+                    let blocks = group.blocks(self.file, *leaf)?;
+                    self.add_ranges(*leaf, blocks, &mut ranges)?;
+                }
+                node if !is_taken_by_block(node) => {
+                    let rows = 0..self.file.rows_of(group.row_group)?;
+                    let range = RowRange {
+                        row_group: group.row_group,
+                        rows,
+                    };
+                    let none = OpenBlocks::new();
+                    self.file
+                        .add_column_ranges(column, &range, None, &none, &mut ranges)?;
+                }
+                Node::List { lengths, .. } => {
+                    let reader = ChunkReader::new(self.file, *lengths, group.row_group)?;
+                    reader.add_ranges(0..reader.num_blocks(), &mut ranges)?;
+                }
+                _ => {}
+            }
+        }
+        self.file.begin(ranges, TAKE_GAP);
+        Ok(())
+    }
+
+    /// Adds the byte ranges of blocks of a leaf that are not open yet.
+    fn add_ranges(
+        &self,
+        leaf: usize,
+        blocks: &[BlockSelection],
+        out: &mut Vec<Range<u64>>,
+    ) -> Result<()> {
+        let Some(first) = blocks.first() else {
+            return Ok(());
+        };
+        let reader = ChunkReader::new(self.file, leaf, first.row_group)?;
+        let numbers = blocks.iter().map(|selection| selection.block);
+        reader.add_ranges(numbers.filter(|block| !reader.is_open(*block)), out)
+    }
+
     /// The rows of a column.
     pub fn column(&self, column: usize) -> Result<ArrayRef> {
         let (field, node) = field_and_node(self.file, self.schema, column)?;
@@ -153,6 +209,14 @@ impl RowReader<'_> {
         let (file, row_group) = (self.file, group.row_group);
         let mut leaves = Vec::new();
         Nested { file, row_group }.leaves(node, &group.rows, &mut leaves)?;
+        if file.store().as_source().is_some() {
+            let mut ranges = Vec::new();
+            for (leaf, values) in &leaves {
+                let blocks = by_block(row_group, values, file.chunk(*leaf, row_group)?.block_rows);
+                self.add_ranges(*leaf, &blocks, &mut ranges)?;
+            }
+            file.begin(ranges, TAKE_GAP);
+        }
         assemble(field, node, group.rows.len(), &mut |leaf| {
             // Depth first, as the leaves are numbered.
             let found = leaves.binary_search_by_key(&leaf, |(of, _)| *of);
@@ -283,6 +347,9 @@ impl Nested<'_> {
             return Ok(offsets);
         }
         let reader = ChunkReader::new(self.file, lengths, self.row_group)?;
+        let mut ranges = Vec::new();
+        reader.add_ranges(0..reader.num_blocks(), &mut ranges)?;
+        self.file.begin(ranges, TAKE_GAP);
         let DecodedLeaf { validity, values } =
             reader.decode(0..usize::MAX, OutputLayout::default())?;
         let mut offsets = words::<u64>(values.len() + 1)?;

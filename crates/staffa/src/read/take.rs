@@ -166,6 +166,7 @@ impl Take<'_> {
             groups: &selected.groups,
             filtered: None,
         };
+        reader.begin(&columns)?;
         batch_of(&columns, &schema, selected.count, |column| {
             let array = reader.column(column)?;
             let Some(order) = &selected.order else {

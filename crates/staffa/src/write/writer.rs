@@ -148,15 +148,16 @@ impl<W: Write + Send> Writer<W> {
     /// Writes the last row group and the footer, and flushes the sink; a file is synced and gets its
     /// name.
     pub fn finish(self) -> Result<WriteSummary> {
-        self.end().map(|(_, summary)| summary)
+        self.into_parts().map(|(_, summary)| summary)
     }
 
     /// As [`finish`](Self::finish), and returns the sink.
     pub fn into_inner(self) -> Result<W> {
-        self.end().map(|(sink, _)| sink)
+        self.into_parts().map(|(sink, _)| sink)
     }
 
-    fn end(self) -> Result<(W, WriteSummary)> {
+    /// As [`finish`](Self::finish), and returns the sink too.
+    pub fn into_parts(self) -> Result<(W, WriteSummary)> {
         let path = self.path.as_deref();
         let (sink, summary) = self.encoder.finish().map_err(|e| at_path(e, path))?;
         // Flushed by the encoder: nothing is left to write.

@@ -35,6 +35,9 @@ use partial::PartialAggregate;
 use super::batch::{RowRange, RowRanges, STEP_ROWS, map_parallel, read_column};
 use super::cache::OpenBlock;
 use super::chunk_reader::ChunkReader;
+use super::prefetch::threads;
+use super::ranges::SCAN_GAP;
+use super::rows::OpenBlocks;
 use super::scan::ScanTask;
 use super::{File, Reader};
 use crate::arrow::{boolean_buffer, unknown_column};
@@ -73,6 +76,9 @@ impl File {
         filter: Option<&Predicate>,
     ) -> Result<RecordBatch> {
         let mut all = Aggregation::new(self.schema(), wanted)?;
+        let tested = filter.map(|filter| self.tested_columns(filter));
+        let tested = tested.transpose()?.unwrap_or_default();
+        self.begin_indexes(all.columns.keys().chain(&tested).copied())?;
         match filter {
             Some(filter) => all.of_rows(self, filter)?,
             None => all.each(|column| column.of_file(self))?,
@@ -164,16 +170,28 @@ impl Aggregation {
         let step = if flat { STEP_ROWS } else { usize::MAX };
         let mut ranges = RowRanges::of_file(file, step);
         loop {
-            let tasks: Vec<RowRange> = ranges.by_ref().take(rayon::current_num_threads()).collect();
+            let tasks: Vec<RowRange> = ranges.by_ref().take(threads()).collect();
             if tasks.is_empty() {
                 return self.each(|column| column.of_bounds(file));
             }
-            let filtered = map_parallel(tasks, |range| {
-                let mut task = ScanTask::new(file, range);
+            let tasks: Vec<ScanTask> = tasks.into_iter().map(|r| ScanTask::new(file, r)).collect();
+            let mut ranges = Vec::new();
+            for task in &tasks {
+                task.add_ranges(&bound, &mut ranges)?;
+            }
+            file.begin(std::mem::take(&mut ranges), SCAN_GAP);
+            let filtered = map_parallel(tasks, |mut task| {
                 let matches = task.matches(&bound)?;
                 Ok((task, matches))
             })?;
             let some = || filtered.iter().filter(|(_, matches)| !matches.is_zero());
+            for ((task, matches), column) in
+                some().flat_map(|task| self.columns.keys().map(move |column| (task, column)))
+            {
+                let (range, opened) = (&task.range, &task.opened);
+                file.add_column_ranges(*column, range, Some(matches), opened, &mut ranges)?;
+            }
+            file.begin(ranges, SCAN_GAP);
             self.each(|column| {
                 some().try_for_each(|(task, matches)| {
                     column.of_rows(file, &task.range, Some((task, matches)))
@@ -234,8 +252,44 @@ impl Column {
     /// Takes in all rows of a file.
     fn of_file(&mut self, file: &File) -> Result<()> {
         let mut groups = RowRanges::of_file(file, usize::MAX);
-        groups.try_for_each(|range| self.of_rows(file, &range, None))?;
+        groups.try_for_each(|range| {
+            self.begin(file, &range)?;
+            self.of_rows(file, &range, None)
+        })?;
         self.of_bounds(file)
+    }
+
+    /// Tells the source of a file that is elsewhere which blocks of a row group zone maps alone leave
+    /// open.
+    fn begin(&self, file: &File, range: &RowRange) -> Result<()> {
+        if file.store().as_source().is_none() {
+            return Ok(());
+        }
+        let mut ranges = Vec::new();
+        let Some(leaf) = file.flat_leaf(self.position) else {
+            let none = OpenBlocks::new();
+            file.add_column_ranges(self.position, range, None, &none, &mut ranges)?;
+            file.begin(ranges, SCAN_GAP);
+            return Ok(());
+        };
+        let reader = ChunkReader::new(file, leaf, range.row_group)?;
+        let fresh = |which: &Aggregate| PartialAggregate::new(*which, &self.ty);
+        let partials = self.partials.iter().map(|(which, _)| fresh(which));
+        let partials: Result<Vec<_>, _> = partials.collect();
+        let mut partials = partials.map_err(Error::internal)?;
+        let mut open = Vec::new();
+        for block in reader.blocks_of(&range.rows) {
+            let entry = reader.block_entry(block)?;
+            for partial in &mut partials {
+                if !partial.by_zone_map(entry, range)? {
+                    open.push(block);
+                    break;
+                }
+            }
+        }
+        reader.add_ranges(open.into_iter(), &mut ranges)?;
+        file.begin(ranges, SCAN_GAP);
+        Ok(())
     }
 
     /// Takes in rows of whole blocks: all, or those that a filter has found.
@@ -243,7 +297,7 @@ impl Column {
         &mut self,
         file: &File,
         range: &RowRange,
-        filtered: Option<(&ScanTask<'_>, &Bitmap)>,
+        filtered: Option<(&ScanTask, &Bitmap)>,
     ) -> Result<()> {
         let Some(leaf) = file.flat_leaf(self.position) else {
             let array = read_column(file, self.position, file.schema(), range, false)?;

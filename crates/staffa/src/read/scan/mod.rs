@@ -5,22 +5,34 @@
 //!
 //! ```text
 //! Scan (builder) -> Reader, ArrowReader: tasks -> decoded ahead by threads -> in order -> offset, limit -> batches
+//!                -> Steps: tasks -> byte ranges that they need, fetched by the caller        -> batches
 //! ```
 
+mod plan;
+mod queue;
 mod reader;
+mod requests;
+mod steps;
 mod task;
 
+use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
+use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::{Schema, SchemaRef};
 pub use reader::{ArrowReader, Reader};
+pub use steps::{Step, Steps};
 pub(super) use task::ScanTask;
 
-use self::reader::{Filter, ScanPlan};
+use self::plan::{Filter, RowTest, ScanPlan, TestFn};
+use self::queue::TaskQueue;
+use self::reader::{LocalTasks, Tasks};
+use self::steps::BlockingSteps;
 use super::File;
 use super::batch::{RowRange, RowRanges, STEP_ROWS};
 use super::dictionary::with_dictionaries;
-use super::prefetch::{Prefetch, thread_pool};
+use super::prefetch::{Prefetch, Threads};
 use super::run_ends::with_run_ends;
 use crate::arrow::with_string_views;
 use crate::error::{Error, Result};
@@ -35,6 +47,7 @@ pub struct Scan {
     file: File,
     columns: Option<Vec<String>>,
     filter: Option<Predicate>,
+    test: Option<RowTest<Vec<String>>>,
     offset: u64,
     limit: Option<u64>,
     batch_rows: usize,
@@ -45,6 +58,7 @@ pub struct Scan {
     read_ahead: usize,
     ordered: bool,
     split: Option<Split>,
+    byte_range: Option<Range<u64>>,
     loose: bool,
 }
 
@@ -65,6 +79,7 @@ impl Scan {
         Self {
             columns: None,
             filter: None,
+            test: None,
             offset: 0,
             limit: None,
             batch_rows: STEP_ROWS,
@@ -75,6 +90,7 @@ impl Scan {
             read_ahead: READ_AHEAD,
             ordered: true,
             split: None,
+            byte_range: None,
             loose: false,
             file,
         }
@@ -91,6 +107,38 @@ impl Scan {
     #[must_use]
     pub fn filter(mut self, predicate: Predicate) -> Self {
         self.filter = Some(predicate);
+        self
+    }
+
+    /// Only rows for which a test of the caller is true too; NULL is not. The test gets these columns
+    /// of the rows that the filter left, before other columns are read, and returns a boolean for
+    /// each row. Threads may call it at the same time.
+    ///
+    /// ```
+    /// # use std::{collections::HashSet, sync::Arc};
+    /// # use arrow_array::{BooleanArray, Int64Array, RecordBatch, cast::AsArray, types::Int64Type};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..1000)) as _)])?;
+    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
+    /// let wanted = HashSet::from([3, 700, 5000]);
+    /// let is_wanted = move |batch: &RecordBatch| {
+    ///     let n = batch.column(0).as_primitive::<Int64Type>().iter();
+    ///     Ok(n.map(|n| n.map(|n| wanted.contains(&n))).collect::<BooleanArray>())
+    /// };
+    /// let scan = staffa::File::from_bytes(bytes)?.scan().filter("n > 5".parse()?).test(["n"], is_wanted);
+    /// assert_eq!(scan.reader()?.next().unwrap()?.num_rows(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn test<S: Into<String>>(
+        mut self,
+        columns: impl IntoIterator<Item = S>,
+        test: impl Fn(&RecordBatch) -> Result<BooleanArray> + Send + Sync + 'static,
+    ) -> Self {
+        let test: Arc<TestFn> = Arc::new(test);
+        let columns = columns.into_iter().map(Into::into).collect();
+        self.test = Some(RowTest { columns, test });
         self
     }
 
@@ -155,6 +203,13 @@ impl Scan {
         self
     }
 
+    /// Decodes on the thread that asks for batches, and on no other: for engines that have threads of
+    /// their own. The same as one thread.
+    #[must_use]
+    pub fn here(self) -> Self {
+        self.threads(Some(1))
+    }
+
     /// Number of threads that decode; by default all that the process may use.
     #[must_use]
     pub fn threads(mut self, threads: Option<usize>) -> Self {
@@ -209,7 +264,7 @@ impl Scan {
         };
         let ranges = RowRanges::of_file(file, step.unwrap_or(usize::MAX));
         let tasks = ranges.map(|range| ScanTask::new(file, range));
-        let may_match = |task: &ScanTask<'_>| match &filter {
+        let may_match = |task: &ScanTask| match &filter {
             Some(filter) => task.may_match(&filter.bound),
             None => true,
         };
@@ -245,13 +300,49 @@ impl Scan {
         self
     }
 
+    /// Only the row groups that begin within a range of bytes, by an estimate from their rows: for
+    /// engines that cut files into ranges. Ranges that together cover the file read each row once.
+    #[must_use]
+    pub fn byte_range(mut self, bytes: Range<u64>) -> Self {
+        self.byte_range = Some(bytes);
+        self
+    }
+
     /// Checks columns and filter against the schema, and begins.
     pub fn reader(self) -> Result<Reader> {
-        let read_schema = self.read_schema()?;
-        let (columns, filter) = (self.positions()?, self.bound_filter()?);
-        let filtered = filter.iter().flat_map(|filter| &filter.columns);
-        self.file.check_columns(columns.iter().chain(filtered))?;
-        let task_rows = if is_flat(&self.file, &columns, filter.as_ref()) {
+        let (file, read_ahead, ordered) = (self.file.clone(), self.read_ahead, self.ordered);
+        let parts = self.parts_of_scan()?;
+        let schema = parts.schema.clone();
+        let tasks = match file.store().as_source() {
+            Some(source) => Tasks::Source(Box::new(BlockingSteps {
+                source: source.clone(),
+                steps: parts.into_steps(&file),
+                begun: VecDeque::new(),
+            })),
+            None => Tasks::Local(Box::new(LocalTasks {
+                file,
+                plan: Arc::new(parts.plan),
+                threads: parts.threads,
+                prefetch: Prefetch::new(ordered),
+                read_ahead,
+                task_bytes: 0,
+                queue: parts.queue,
+            })),
+        };
+        Ok(Reader { schema, tasks })
+    }
+
+    /// As [`reader`](Self::reader), in steps: the caller fetches the bytes.
+    pub fn steps(self) -> Result<Steps> {
+        let file = self.file.clone();
+        Ok(self.parts_of_scan()?.into_steps(&file))
+    }
+
+    /// What every form of the scan needs, checked.
+    fn parts_of_scan(self) -> Result<ScanParts> {
+        let file = &self.file;
+        let plan = self.plan()?;
+        let task_rows = if plan.all_columns().all(|column| file.is_flat(column)) {
             self.batch_rows.checked_next_multiple_of(STEP_ROWS)
         } else {
             None
@@ -261,32 +352,45 @@ impl Scan {
             Some(_) if !self.dictionaries.is_empty() => STEP_ROWS,
             rows => rows.unwrap_or(usize::MAX),
         };
-        let ranges = match self.split {
-            Some(Split(range)) => RowRanges::within(&self.file, task_rows, range),
-            None => RowRanges::of_file(&self.file, task_rows),
+        let ranges = match (self.split, self.byte_range) {
+            (Some(Split(range)), _) => RowRanges::within(file, task_rows, range),
+            (None, Some(bytes)) => RowRanges::of_bytes(file, task_rows, &bytes),
+            (None, None) => RowRanges::of_file(file, task_rows),
         };
-        let pool = thread_pool(self.threads)?;
-        let schema = Arc::new(read_schema.project(&columns)?);
-        let plan = ScanPlan {
-            file: self.file,
-            columns,
-            schema: read_schema,
-            filter,
-            loose: self.loose,
-        };
-        Ok(Reader {
-            plan: Arc::new(plan),
-            schema,
-            pool,
-            prefetch: Prefetch::new(self.ordered),
-            read_ahead: self.read_ahead,
-            task_bytes: 0,
+        let queue = TaskQueue {
             ranges,
+            selects: plan.selects(),
             batch_rows: self.batch_rows,
             skip: self.offset,
             left: self.limit.unwrap_or(u64::MAX),
             ready: None,
+        };
+        Ok(ScanParts {
+            schema: Arc::new(plan.schema.project(&plan.columns)?),
+            plan,
+            queue,
+            threads: Threads::new(self.threads)?,
         })
+    }
+
+    /// Columns, filter and test, checked.
+    fn plan(&self) -> Result<ScanPlan> {
+        let test = self.test.as_ref().map(|test| {
+            Ok::<_, Error>(RowTest {
+                columns: self.file.column_positions(&test.columns)?,
+                test: test.test.clone(),
+            })
+        });
+        let plan = ScanPlan {
+            schema: self.read_schema()?,
+            columns: self.positions()?,
+            filter: self.bound_filter()?,
+            test: test.transpose()?,
+            loose: self.loose,
+        };
+        let all: Vec<usize> = plan.all_columns().collect();
+        self.file.check_columns(all.iter())?;
+        Ok(plan)
     }
 
     /// As [`reader`](Self::reader), as Arrow's [`RecordBatchReader`](arrow_array::RecordBatchReader):
@@ -346,6 +450,21 @@ impl Scan {
             schema = Arc::new(with_run_ends(&schema, &self.run_ends)?);
         }
         Ok(schema)
+    }
+}
+
+/// A scan that is checked and has not begun.
+struct ScanParts {
+    plan: ScanPlan,
+    /// Of the batches.
+    schema: SchemaRef,
+    queue: TaskQueue,
+    threads: Threads,
+}
+
+impl ScanParts {
+    fn into_steps(self, file: &File) -> Steps {
+        Steps::new(file, self.plan, self.schema, self.queue, self.threads)
     }
 }
 

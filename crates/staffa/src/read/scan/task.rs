@@ -14,37 +14,30 @@
 use std::collections::hash_map::Entry;
 use std::ops::Range;
 
-use arrow_array::RecordBatch;
-use arrow_schema::Schema;
-
 use crate::arrow;
-use crate::decode::ChunkSelection;
 use crate::error::{Error, Result};
 use crate::format::{ZoneMap, zone_of};
 use crate::predicate::{Bound, Node, top_level, true_rows};
 use crate::read::File;
-use crate::read::batch::{RowRange, STEP_ROWS, batch_of, read_batch};
+use crate::read::batch::{RowRange, STEP_ROWS, read_batch};
 use crate::read::chunk_reader::ChunkReader;
 use crate::read::filter::{by_zone_map, rows_where};
-use crate::read::rows::{GroupSelection, OpenBlocks, RowReader, first_leaf};
+use crate::read::rows::{OpenBlocks, first_leaf};
 use crate::values::Bitmap;
 
-/// Where more than one row in this many matches, a loose scan decodes all.
-const LOOSE: usize = 4;
-
 /// Some rows of one row group: whole blocks of every column that is tested.
-pub(crate) struct ScanTask<'f> {
-    file: &'f File,
+pub(crate) struct ScanTask {
+    pub file: File,
     pub range: RowRange,
     /// Blocks of the predicate's columns: likely to be read again.
     pub opened: OpenBlocks,
 }
 
-impl<'f> ScanTask<'f> {
+impl ScanTask {
     /// A task for rows that begin with a block and end with one.
-    pub fn new(file: &'f File, range: RowRange) -> Self {
+    pub fn new(file: &File, range: RowRange) -> Self {
         Self {
-            file,
+            file: file.clone(),
             range,
             opened: OpenBlocks::new(),
         }
@@ -62,39 +55,59 @@ impl<'f> ScanTask<'f> {
             return Err(Error::internal("a task within a block"));
         }
         self.check_rows(&bound.root)?;
+        let within = self.rows_that_may_match(bound);
+        self.node(&bound.root, &within)
+    }
+
+    /// Adds the byte ranges that [`matches`](Self::matches) may read: blocks whose zone maps leave
+    /// room for a match, of columns that are tested.
+    pub fn add_ranges(&self, bound: &Bound, out: &mut Vec<Range<u64>>) -> Result<()> {
+        let may = self.rows_that_may_match(bound);
+        if may.is_zero() {
+            return Ok(());
+        }
+        self.add_node_ranges(&bound.root, &may, out)
+    }
+
+    fn add_node_ranges(&self, node: &Node, may: &Bitmap, out: &mut Vec<Range<u64>>) -> Result<()> {
+        let column = match node {
+            Node::All(parts) | Node::Any(parts) => {
+                let mut parts = parts.iter();
+                return parts.try_for_each(|part| self.add_node_ranges(part, may, out));
+            }
+            Node::Null(column)
+            | Node::NotNull(column)
+            | Node::Compare(column, ..)
+            | Node::Match { column, .. } => column,
+        };
+        let (file, range) = (&self.file, &self.range);
+        let position = top_level(file.schema(), column)?;
+        let Some(&arrow::Node::Leaf(leaf)) = file.layout().fields.get(position) else {
+            return file.add_column_ranges(position, range, None, &self.opened, out);
+        };
+        let reader = ChunkReader::new(file, leaf, range.row_group)?;
+        let size = reader.block_rows();
+        let mut blocks = Vec::new();
+        for block in reader.blocks_of(&range.rows) {
+            let rows =
+                (block * size).max(range.rows.start)..(block * size + size).min(range.rows.end);
+            let (start, end) = (rows.start - range.rows.start, rows.end - range.rows.start);
+            let room = may.count_of(start as u32..end as u32) > 0;
+            if room && by_zone_map(node, reader.block_entry(block)?).is_none() {
+                blocks.push(block);
+            }
+        }
+        reader.add_ranges(blocks.into_iter(), out)
+    }
+
+    /// The rows of steps in which zone maps leave room for a match.
+    fn rows_that_may_match(&self, bound: &Bound) -> Bitmap {
         let mut within = Bitmap::default();
         for rows in self.steps() {
             let may = bound.may_match(rows.len() as u64, &|column| self.zone(column, &rows));
             within.extend(&Bitmap::filled(rows.len(), may));
         }
-        self.node(&bound.root, &within)
-    }
-
-    /// The rows that match, with some columns; `None` where there are none. `loose`: all rows where
-    /// many match.
-    pub fn read(
-        mut self,
-        bound: &Bound,
-        columns: &[usize],
-        schema: &Schema,
-        loose: bool,
-    ) -> Result<Option<RecordBatch>> {
-        let matches = self.matches(bound)?;
-        let (count, all) = (matches.count_ones(), self.range.rows.len());
-        if count == 0 {
-            return Ok(None);
-        }
-        if count == all || loose && count > all / LOOSE {
-            return read_batch(self.file, columns, schema, &self.range).map(Some);
-        }
-        let rows = ChunkSelection::of_bits(self.range.rows.start as u64, matches);
-        let reader = RowReader {
-            file: self.file,
-            schema,
-            groups: &[GroupSelection::new(self.range.row_group, rows)],
-            filtered: Some(&self.opened),
-        };
-        batch_of(columns, schema, count, |column| reader.column(column)).map(Some)
+        within
     }
 
     /// That the columns of a predicate have the rows of the row group, before bits are allocated for
@@ -190,7 +203,8 @@ impl<'f> ScanTask<'f> {
 
     /// The rows of `within` for which a test of one column is true.
     fn leaf(&mut self, node: &Node, column: &str, within: &Bitmap) -> Result<Bitmap> {
-        let (file, row_group) = (self.file, self.range.row_group);
+        let (file, row_group) = (self.file.clone(), self.range.row_group);
+        let file = &file;
         let position = top_level(file.schema(), column)?;
         let Some(&arrow::Node::Leaf(leaf)) = file.layout().fields.get(position) else {
             let tested = self.by_arrow(node, position, self.range.rows.clone())?;
@@ -231,7 +245,7 @@ impl<'f> ScanTask<'f> {
     fn by_arrow(&self, node: &Node, column: usize, rows: Range<usize>) -> Result<Bitmap> {
         let row_group = self.range.row_group;
         let range = RowRange { row_group, rows };
-        let batch = read_batch(self.file, &[column], self.file.schema(), &range)?;
+        let batch = read_batch(&self.file, &[column], self.file.schema(), &range)?;
         let found = true_rows(node, &batch)?;
         Ok(Bitmap::from_bytes(
             found.values(),
