@@ -74,7 +74,7 @@ impl LeafIndexes {
 
     /// The index of leaf `number`, if it was read already.
     pub(super) fn known(&self, number: usize) -> Option<&LeafIndex> {
-        self.cells.get(number)?.get()
+        self.cells.get(number)?.get().map(Box::as_ref)
     }
 
     /// The index of leaf `number`.
