@@ -35,7 +35,7 @@ pub fn expand<T: Word>(out: &mut [T], count: usize, validity: &[u64]) -> bool {
 
 dispatch! {
     fn expand_words<T: Word>(out: &mut [T], count: usize, validity: &[u64])
-        = scalar, avx2: scalar, avx512: expand_avx512;
+        = scalar, avx2: expand_avx2, avx512: expand_avx512;
 }
 
 #[inline(always)]
@@ -83,13 +83,110 @@ fn whole_words<T: Word>(out: &mut [T], mut left: usize, validity: &[u64]) {
     }
 }
 
+/// For every mask of eight places, from the lowest byte on: the number of the value that belongs to the
+/// place, with the top bit set where none does.
+#[cfg(target_arch = "x86_64")]
+static NUMBERS: [u64; 256] = numbers();
+
+#[cfg(target_arch = "x86_64")]
+const fn numbers() -> [u64; 256] {
+    let mut all = [0; 256];
+    let mut mask = 0;
+    while mask < 256 {
+        let (mut place, mut number) = (0, 0);
+        while place < 8 {
+            let valid = mask >> place & 1 == 1;
+            all[mask] |= (if valid { number } else { 0x80 }) << (place * 8);
+            number += valid as u64;
+            place += 1;
+        }
+        mask += 1;
+    }
+    all
+}
+
+/// Eight places of up to 32 bits, or four of 64, at a time.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+fn expand_avx2<T: Word>(out: &mut [T], count: usize, validity: &[u64]) {
+    let lanes = match T::BYTES {
+        1 | 2 | 4 => 8,
+        8 => 4,
+        _ => return scalar(out, count, validity),
+    };
+    let len = out.len();
+    let whole = len / 64 * 64;
+    let mut left = one_by_one(out, whole..len, count, validity);
+    for start in (0..whole).step_by(lanes).rev() {
+        // All values left are in their places.
+        if left == start + lanes {
+            return;
+        }
+        let mask = validity[start / 64] >> (start % 64) & ((1 << lanes) - 1);
+        left -= mask.count_ones() as usize;
+        let values = &mut out[..start + lanes];
+        // SAFETY: `left` values belong to places before `start`, so `left` is at most `start`: the
+        // `lanes` values that are read and written end within `values`.
+        unsafe {
+            let base = values.as_mut_ptr();
+            expand_lanes(base.add(left), mask as usize, base.add(start));
+        }
+    }
+}
+
+/// The first of eight values (four of 64 bits), moved to the places whose bit of `mask` is set; the
+/// other places become 0.
+///
+/// # Safety
+/// So many values must be valid for reads at `from` and for writes at `to`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+unsafe fn expand_lanes<T: Word>(from: *const T, mask: usize, to: *mut T) {
+    // Each place of 64 bits is two of 32.
+    let mask = if T::BYTES == 8 { PAIRS[mask] } else { mask };
+    let numbers = _mm_cvtsi64_si128(NUMBERS[mask].cast_signed());
+    // SAFETY: the loads and stores take 8, 16 or 32 bytes: eight values, or four of 64 bits.
+    unsafe {
+        match T::BYTES {
+            1 => {
+                let packed = _mm_loadl_epi64(from.cast());
+                _mm_storel_epi64(to.cast(), _mm_shuffle_epi8(packed, numbers));
+            }
+            2 => {
+                // Byte `2 n` and byte `2 n + 1` of value `n`; the top bit stays.
+                let twice = _mm_unpacklo_epi8(numbers, numbers);
+                let bytes = _mm_add_epi8(_mm_add_epi8(twice, twice), _mm_set1_epi16(0x0100));
+                let bytes = _mm_or_si128(bytes, _mm_and_si128(twice, _mm_set1_epi8(-0x80)));
+                let packed = _mm_loadu_si128(from.cast());
+                _mm_storeu_si128(to.cast(), _mm_shuffle_epi8(packed, bytes));
+            }
+            _ => {
+                let numbers = _mm256_cvtepi8_epi32(numbers);
+                let packed = _mm256_loadu_si256(from.cast());
+                let placed = _mm256_permutevar8x32_epi32(packed, numbers);
+                // A number with the top bit is negative: no value.
+                let none = _mm256_srai_epi32::<31>(numbers);
+                _mm256_storeu_si256(to.cast(), _mm256_andnot_si256(none, placed));
+            }
+        }
+    }
+}
+
+/// Masks of four bits with every bit twice.
+#[cfg(target_arch = "x86_64")]
+static PAIRS: [usize; 16] = [
+    0x00, 0x03, 0x0c, 0x0f, 0x30, 0x33, 0x3c, 0x3f, 0xc0, 0xc3, 0xcc, 0xcf, 0xf0, 0xf3, 0xfc, 0xff,
+];
+
 /// A register of 32-bit or 64-bit places at a time.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn expand_avx512<T: Word>(out: &mut [T], count: usize, validity: &[u64]) {
     if !is_wide::<T>() {
-        return scalar(out, count, validity);
+        return expand_avx2(out, count, validity);
     }
     let (len, lanes) = (out.len(), lanes::<T>());
     let whole = len / 64 * 64;

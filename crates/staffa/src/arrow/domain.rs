@@ -76,6 +76,11 @@ impl Domain {
         }
     }
 
+    /// Whether the bounds of a block can show that its values are in the domain.
+    pub(crate) fn has_range(self) -> bool {
+        self.range().is_some()
+    }
+
     /// Whether the bounds of a block show that its values are in the domain, or nothing is known
     /// better than its values, which are then checked where a column is put together.
     pub(crate) fn is_settled(self, zone: &ZoneMap, values: usize) -> bool {

@@ -35,13 +35,17 @@
 //! twice (a struct may have two fields of one name, a column may be called `a.b`) ends in `#2`, `#3`
 //! and so on; a path of more than 256 bytes is cut in the middle.
 
+mod names;
+mod path;
 mod planner;
 
 use std::ops::Range;
 
 use arrow_schema::{DataType, Schema};
 
+pub(crate) use self::path::LeafPath;
 use self::planner::Planner;
+
 use super::domain::Domain;
 use crate::error::{Error, Result};
 use crate::format::UnknownType;
@@ -118,7 +122,7 @@ pub(crate) enum Node {
 )]
 pub(crate) struct Leaf {
     /// Unique name for messages: see the module.
-    pub path: String,
+    pub path: LeafPath,
     /// The top-level field that it belongs to.
     pub column: usize,
     /// Its physical type; `None` where it is validity alone.
@@ -134,12 +138,22 @@ pub(crate) struct Leaf {
     /// Whether it is a whole column by itself, one value per row: its blocks can be read by row
     /// range.
     pub flat: bool,
+    /// Whether it holds items of lists or maps, whose blocks are those of no rows.
+    pub item: bool,
     /// Which words are values of its type.
     pub domain: Domain,
     /// Whether its values have a sum that means something: integers, decimals and durations.
     pub has_sum: bool,
     /// The type's tag, where this release does not know it: the leaf is not read.
     pub unknown: Option<u8>,
+}
+
+impl Leaf {
+    /// Whether a reader can use the bounds of its blocks: to leave out rows, or to know that all values
+    /// are in the domain of the type.
+    pub(crate) fn is_prunable(&self) -> bool {
+        !self.item || self.domain.has_range()
+    }
 }
 
 impl Layout {
@@ -153,17 +167,8 @@ impl Layout {
     pub(crate) fn of_file(schema: &Schema, unknown: &[UnknownType], leaves: usize) -> Result<Self> {
         // Tables of 10,000 columns are opened often: allocate once.
         let columns = schema.fields().len();
-        let mut planner = Planner::default();
-        planner.leaves.reserve(columns);
-        planner.names.reserve(columns);
-        for field in schema.fields() {
-            if !planner.names.insert(field.name()) {
-                return Err(Error::invalid(format!(
-                    "two columns are called {:?}",
-                    field.name()
-                )));
-            }
-        }
+        let mut planner = Planner::of(schema);
+        names::check(schema.fields())?;
         let mut starts = Vec::with_capacity(columns + 1);
         starts.push(0);
         let mut layout = Self {
@@ -173,8 +178,7 @@ impl Layout {
         };
         let mut unknown = unknown.iter().peekable();
         for (column, field) in schema.fields().iter().enumerate() {
-            planner.column = column;
-            let first = planner.leaves.len();
+            let first = planner.begin(column, field);
             let mut node = planner.node(field.data_type(), field.name())?;
             if let Some(found) = unknown.next_if(|unknown| unknown.column == column) {
                 planner.make_unknown(first, field.name(), found, leaves)?;
@@ -210,7 +214,7 @@ impl Layout {
 
     /// The path of a leaf, for messages.
     pub(super) fn path(&self, leaf: usize) -> &str {
-        self.leaves.get(leaf).map_or("?", |leaf| &leaf.path)
+        self.leaves.get(leaf).map_or("?", |leaf| &*leaf.path)
     }
 }
 

@@ -7,7 +7,7 @@ use staffa_kernels::{VECTOR, Word, fill_past_cache};
 use super::all::decode_into;
 use super::{
     AnyDecoder, Budget, Decodable, Decoder, Opener, ReferenceBlock, Scratch, Selection,
-    SharedDictionary, corrupt_if, longer_than_declared, no_row, words,
+    SharedDictionary, check_places, corrupt_if, longer_than_declared, no_row, words,
 };
 use crate::error::{Error, Result};
 use crate::format::block::Parsed;
@@ -52,6 +52,12 @@ impl<'a> Block<'a> {
             )));
         }
         Parsed::check_trees(parsed, references)?;
+        if !references.is_empty() {
+            let trees = [&parsed.validity, &parsed.values].into_iter().flatten();
+            trees
+                .into_iter()
+                .try_for_each(|root| check_places(root, opener.registry))?;
+        }
         let all = std::iter::once(parsed).chain(references);
         let plain = all.map(Parsed::decoded_bytes).fold(0, u64::saturating_add);
         let budget = Budget::for_block(plain);

@@ -7,7 +7,7 @@ use staffa_kernels::{BytesDict, PoolVec};
 
 use super::{
     AnyDecoder, BitsDecoder, BytesDecoder, Decodable, Decoder, ReferenceBlock, SharedDictionary,
-    decode_all, decode_all_strings,
+    StreamOf, decode_all, decode_all_strings,
 };
 use crate::error::{Error, Result};
 use crate::format::{NodeRef, TreeSize};
@@ -94,17 +94,6 @@ impl<'a> OpenContext<'a> {
         )
     }
 
-    /// Opens the children of a node that refers to other columns: they refer to none.
-    pub fn without_references<R>(
-        &mut self,
-        open: impl FnOnce(&mut Self) -> Result<R>,
-    ) -> Result<R> {
-        let references = std::mem::take(&mut self.references);
-        let opened = open(self);
-        self.references = references;
-        opened
-    }
-
     /// A shared dictionary of the chunk.
     pub fn shared_dictionary(&self, i: usize) -> Result<&'a SharedDictionary> {
         let missing = || {
@@ -176,6 +165,12 @@ impl<'a> OpenContext<'a> {
 pub trait Registry: fmt::Debug + Sync {
     /// A decoder for a node, whose structure is checked.
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>>;
+
+    /// The stream that the first child of an encoding is, for columns derived from this one.
+    fn first_child(&self, encoding: u8) -> Option<StreamOf>;
+
+    /// Whether an encoding derives values from other columns.
+    fn is_derived(&self, encoding: u8) -> bool;
 }
 
 /// What all blocks of a file are opened with.

@@ -19,6 +19,7 @@ mod reference;
 mod scratch;
 mod selection;
 mod shared_dictionary;
+mod stream;
 mod string_vector;
 mod take;
 
@@ -36,12 +37,14 @@ pub(crate) use filter::{
 };
 pub(crate) use lazy::{Lazy, LazyStrings, LazyWords, get_or_try_init, take_unsorted};
 pub(crate) use reference::AlignedWords;
-pub use reference::{ReferenceBlock, ReferenceStream, StreamOf};
+pub use reference::{ReferenceBlock, ReferenceStream};
 pub use scratch::Scratch;
 pub(crate) use scratch::vector_places;
 pub(crate) use selection::{ChunkSelection, Selection, prefers_bitmap};
 pub use shared_dictionary::SharedDictionary;
 use staffa_kernels::{BytesDict, Int, Packed, U256, Word};
+pub use stream::StreamOf;
+pub(crate) use stream::check_places;
 pub(crate) use string_vector::{
     StringVector, check_bytes, longer_than_declared, read_string_vector,
 };

@@ -1,9 +1,9 @@
 //! Reference columns: the values of a column as a block of a derived column sees them.
 //!
 //! A block of a flat column may be derived from the blocks of the same rows of other flat columns of
-//! its row group, which are not derived themselves. It refers to a *stream* of such a block: its
-//! values, the first child of their root (the codes of a dictionary, the digits of ALP), or its
-//! validity. A stream is *aligned* to the derived block when it has one word for each of its values.
+//! its row group, which are not derived themselves. It refers to a *stream* of such a block by its
+//! role: its values, the codes of their dictionary, their digits, or its validity. A stream is
+//! *aligned* to the derived block when it has one word for each of its values.
 
 use std::sync::OnceLock;
 
@@ -11,49 +11,13 @@ use staffa_kernels::{PoolVec, VECTOR, filter};
 
 use super::all::decode_into;
 use super::{
-    Budget, Decodable, Decoder, Integer, OpenContext, Opener, Rows, Scratch, Selection, corrupt_if,
-    decode_all, get_or_try_init, no_row, read_by_rows, words,
+    Budget, Decodable, Decoder, Integer, OpenContext, Opener, Rows, Scratch, Selection, StreamOf,
+    corrupt_if, decode_all, get_or_try_init, no_row, read_by_rows, words,
 };
 use crate::error::{Error, Result};
 use crate::format::NodeRef;
 use crate::format::block::Parsed;
 use crate::values::{Bitmap, PhysicalType, Values, expand, for_ints};
-
-/// A stream of a block, by what it is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StreamOf {
-    /// The values.
-    Values = 0,
-    /// The first child of the values' root.
-    FirstChild = 1,
-    /// Which rows are not NULL, as bits.
-    Validity = 2,
-}
-
-impl StreamOf {
-    /// By its byte on disk.
-    pub fn from_byte(byte: u8) -> Result<Self> {
-        match byte {
-            0 => Ok(Self::Values),
-            1 => Ok(Self::FirstChild),
-            2 => Ok(Self::Validity),
-            other => Err(Error::corrupt(format!(
-                "stream 0, 1 or 2 of another column expected, found {other}"
-            ))),
-        }
-    }
-
-    /// The node of the stream in a tree of values.
-    fn node<'n, 'a>(self, root: &'n NodeRef<'a>) -> Result<&'n NodeRef<'a>> {
-        match self {
-            Self::Values => Ok(root),
-            Self::FirstChild => root.child_of_same_length(0, "stream of another column"),
-            Self::Validity => Err(Error::corrupt(
-                "a stream of words of another column expected, found its validity",
-            )),
-        }
-    }
-}
 
 /// A stream of a reference column as the writer has it: one word for each value to be encoded.
 #[derive(Debug, Clone, Copy)]
@@ -240,7 +204,7 @@ impl<'a> ReferenceBlock<'a> {
         self.block
             .values
             .as_ref()
-            .map(|root| Ok(from.node(root)?.ty))
+            .map(|root| Ok(from.node(root, self.opener.registry)?.ty))
             .transpose()
     }
 
@@ -255,7 +219,7 @@ impl<'a> ReferenceBlock<'a> {
         // Its words are decoded for the derived block once more, if only a vector at a time.
         budget.take((rows * T::BYTES) as u64, "a stream of another column")?;
         let mut open = |root: &NodeRef<'a>| {
-            let node = from.node(root)?;
+            let node = from.node(root, self.opener.registry)?;
             self.open_within(budget, |cx| cx.open_words::<T>(node))
         };
         let decoder = self.block.values.as_ref().map(&mut open).transpose()?;
@@ -329,7 +293,7 @@ impl<'a> ReferenceBlock<'a> {
             (StreamOf::Validity, _) => valid,
             (_, None) => Bitmap::filled(rows, false),
             (_, Some(root)) => {
-                let node = from.node(root)?;
+                let node = from.node(root, self.opener.registry)?;
                 let bits = self.open_within(budget, |cx| cx.open_bits(node)?.bits())?;
                 if self.block.compacted {
                     bits.scattered(&valid)

@@ -1,6 +1,7 @@
 //! The constants of an encoding: its identity, and what the chooser weighs it by.
 
 use super::Encoding;
+use crate::decode::StreamOf;
 
 /// An encoding's identity, and what the chooser weighs it by.
 #[derive(Clone, Copy)]
@@ -13,6 +14,8 @@ pub struct Info {
     pub about: &'static str,
     /// Names of the children, in order.
     pub child_names: &'static [&'static str],
+    /// The stream that the first child is, for columns derived from this one.
+    pub first_child: Option<StreamOf>,
     /// Whether its children, if any, are lengths alone: allowed at the last level of a cascade.
     pub terminal: bool,
     /// Where the chooser may take it without a request by name.
@@ -35,6 +38,7 @@ impl Info {
         name: "",
         about: "",
         child_names: &[],
+        first_child: None,
         terminal: false,
         availability: Availability::Always,
         point_access: PointAccess::Vector,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Encoding;
-use crate::decode::{AnyDecoder, OpenContext, Registry};
+use crate::decode::{AnyDecoder, OpenContext, Registry, StreamOf};
 use crate::error::{Error, Result};
 use crate::format::{BitSet, NodeRef};
 use crate::values::{Kind, PhysicalType};
@@ -78,6 +78,15 @@ impl Registry for Pool {
         encoding
             .open(node, cx)
             .map_err(|e| e.within(encoding.info().name))
+    }
+
+    fn first_child(&self, encoding: u8) -> Option<StreamOf> {
+        self.by_id(encoding)?.info().first_child
+    }
+
+    fn is_derived(&self, encoding: u8) -> bool {
+        let encoding = self.by_id(encoding);
+        encoding.is_some_and(|encoding| encoding.info().needs_reference)
     }
 }
 

@@ -53,6 +53,7 @@ impl Encoding for Alp {
             name: "alp",
             about: "floats that are decimals as integers, others as exceptions",
             child_names: &["digits", "mask", "exceptions"],
+            first_child: Some(StreamOf::Digits),
             decode_picos: 300,
             ..Info::DEFAULT
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! payload = terms: u8 | per term: column: u8 (position of the reference column in the column index)
-//!                     | stream: u8 (0 its values, 1 the first child of their root, 2 its validity)
+//!                     | stream: u8 (0 its values, 1 codes, 3 digits, 4 narrowed; of bits 0, or 2 its validity)
 //!                     | coefficient: varint, zigzag
 //! child: differences, signed; of bits: where the two differ
 //! ```
@@ -14,7 +14,7 @@
 use staffa_kernels::{Int as _, add_times};
 
 use super::prelude::*;
-use crate::decode::{AlignedWords, ReferenceStream, StreamOf};
+use crate::decode::{AlignedWords, ReferenceStream};
 use crate::format::put_varint;
 
 /// See the [module](self).
@@ -76,7 +76,7 @@ impl Encoding for Difference {
         let terms = terms(node)?;
         let child = node.child(0, "differences", node.ty, node.len)?;
         if node.ty == PhysicalType::Bits {
-            let mut bits = cx.without_references(|cx| cx.open_bits(child)?.bits())?;
+            let mut bits = cx.open_bits(child)?.bits()?;
             for term in terms.iter().filter(|term| term.coefficient & 1 == 1) {
                 let other = cx.with_reference(term.column, |reference, budget| {
                     reference.bits(term.from, node.len, budget)
@@ -93,7 +93,7 @@ impl Encoding for Difference {
                 Ok((words?, T::from_u64(term.coefficient as u64)))
             });
             let references = references.collect::<Result<Vec<_>>>()?;
-            let differences = cx.without_references(|cx| cx.open_words::<T>(child))?;
+            let differences = cx.open_words::<T>(child)?;
             Ok(T::wrap(Box::new(Differences { references, differences })))
         })
     }
@@ -141,11 +141,17 @@ struct Term {
 }
 
 fn terms(node: &NodeRef<'_>) -> Result<Vec<Term>> {
+    let allowed = if node.ty == PhysicalType::Bits {
+        StreamOf::OF_BITS
+    } else {
+        StreamOf::OF_WORDS
+    };
     let mut cursor = node.cursor();
-    let mut terms = Vec::new();
-    for _ in 0..cursor.u8()? {
+    let (count, mut terms) = (cursor.u8()?, Vec::new());
+    corrupt_if!(count == 0, "at least one term expected, found none");
+    for _ in 0..count {
         let column = usize::from(cursor.u8()?);
-        let from = StreamOf::from_byte(cursor.u8()?)?;
+        let from = StreamOf::from_byte(cursor.u8()?, allowed)?;
         let coefficient = cursor.varint()?.unzigzag() as i64;
         let repeats = |term: &Term| (term.column, term.from) == (column, from);
         corrupt_if!(

@@ -2,7 +2,7 @@
 //! it.
 //!
 //! ```text
-//! payload = stream of the reference column: u8 (0 its values, 1 the first child of their root) | base: varint
+//! payload = stream of the reference column: u8 (0 its values, 1 codes, 3 digits, 4 narrowed) | base: varint
 //! child: numbers (u32) | child: entries | child, where some group has not exactly one entry: starts (u32)
 //! value = entries[starts[reference - base] + number]
 //! ```
@@ -18,7 +18,7 @@ use staffa_kernels::{Int as _, gather};
 
 use super::constant::Constant;
 use super::prelude::*;
-use crate::decode::{LazyWords, ReferenceStream, StreamOf, get_or_try_init};
+use crate::decode::{LazyWords, ReferenceStream, get_or_try_init};
 use crate::encode::Coder;
 use crate::format::put_varint;
 use crate::values::{Physical, for_ints};
@@ -68,7 +68,7 @@ impl Encoding for Grouped {
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
         let mut cursor = node.cursor();
-        let from = StreamOf::from_byte(cursor.u8()?)?;
+        let from = StreamOf::from_byte(cursor.u8()?, StreamOf::OF_WORDS)?;
         let base = cursor.varint()?;
         cursor.finish("payload")?;
         open_ints!(node, T => Ok(T::wrap(Box::new(Entries::<T>::open(node, from, base, cx)?))))
@@ -218,19 +218,19 @@ impl<'a, T: Integer> Entries<'a, T> {
         let child = node.child(0, "numbers", PhysicalType::U32, node.len)?;
         let is_constant = child.encoding == Constant.info().id;
         let zero = is_constant && child.payload.iter().all(|byte| *byte == 0);
-        let numbers = (!zero).then(|| cx.without_references(|cx| cx.open_words::<u32>(child)));
+        let numbers = (!zero).then(|| cx.open_words::<u32>(child));
         let numbers = numbers.transpose()?;
         let groups = cx.with_reference(0, |reference, budget| {
             reference.codes(from, base, node.len, budget)
         })?;
         let entries = node.any_child(1, "entries")?;
-        let entries = cx.without_references(|cx| LazyWords::<T>::open(entries, cx, "entries"))?;
+        let entries = LazyWords::<T>::open(entries, cx, "entries")?;
         let starts = if node.children.len() > 2 {
             node.expect_children(3)?;
             let starts = node.any_child(2, "starts")?;
             cx.budget
                 .take((starts.len * T::BYTES) as u64, "first entries")?;
-            Some(cx.without_references(|cx| LazyWords::open(starts, cx, "starts"))?)
+            Some(LazyWords::open(starts, cx, "starts")?)
         } else {
             node.expect_children(2)?;
             None

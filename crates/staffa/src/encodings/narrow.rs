@@ -23,6 +23,7 @@ impl Encoding for Narrow {
             name: "narrow",
             about: "128- and 256-bit integers as 64-bit ones where they fit, others as exceptions",
             child_names: &["values", "mask", "exceptions"],
+            first_child: Some(StreamOf::Narrowed),
             decode_picos: 100,
             ..Info::DEFAULT
         }

@@ -8,7 +8,8 @@ pub(super) use super::common::{
     open_floats, open_ints, places, read_flag, read_word, span, strings, within,
 };
 pub(super) use crate::decode::{
-    AnyDecoder, Decodable, Decoder, Integer, OpenContext, Rows, Scratch, corrupt_if, read_by_rows,
+    AnyDecoder, Decodable, Decoder, Integer, OpenContext, Rows, Scratch, StreamOf, corrupt_if,
+    read_by_rows,
 };
 pub(super) use crate::encode::{Availability, Chooser, Encoding, Info, PointAccess, Stats};
 pub(super) use crate::error::{Error, Result};

@@ -2,24 +2,24 @@
 //! section 4, listing 2).
 //!
 //! ```text
-//! child: digits (u32, two's complement) | child: exponents (u8, 0 to 22, 23 = exception) | child: exceptions (words)
+//! child: digits (u32, two's complement) | child: exponents (u8, 0 to 22)
+//! child: mask (bits, set where a row is an exception) | child: exceptions (words)
 //! ```
 //!
 //! A value whose bits the multiplication does not give back is an exception: -0.0, infinities, NaNs
 //! and values with more than 31 bits of digits. 32-bit floats are multiplied as doubles and rounded
 //! once.
 
-use staffa_kernels::PoolVec;
-
+use super::exceptions::{Exceptions, Separated};
 use super::prelude::*;
 use crate::values::FloatBits;
 
-/// In place of the exponent of an exception.
-const EXCEPTION: u8 = 23;
-/// 10^-exponent; that of an exception is any power, as the value is patched.
-static POWERS: [f64; EXCEPTION as usize + 1] = [
+/// Powers of ten that digits are multiplied by.
+const EXPONENTS: u8 = 23;
+/// 10^-exponent.
+static POWERS: [f64; EXPONENTS as usize] = [
     1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14,
-    1e-15, 1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22, 0.0,
+    1e-15, 1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22,
 ];
 
 /// See the [module](self).
@@ -31,7 +31,7 @@ impl Encoding for Pseudodecimal {
             id: 8,
             name: "pseudodecimal",
             about: "floats as decimal digits and exponents, others as exceptions",
-            child_names: &["digits", "exponents", "exceptions"],
+            child_names: &["digits", "exponents", "mask", "exceptions"],
             availability: Availability::Small,
             decode_picos: 1000,
             ..Info::DEFAULT
@@ -64,14 +64,14 @@ impl Encoding for Pseudodecimal {
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        count_of(node, 2, "exceptions")
+        count_of(node, 3, "exceptions")
     }
 }
 
 /// Digits and exponent that give back exactly these bits.
 fn single<T: FloatBits + Decodable>(bits: T) -> Option<(i32, u8)> {
     let value = bits.to_f64();
-    for (exponent, power) in (0..EXCEPTION).zip(&POWERS) {
+    for (exponent, power) in (0..EXPONENTS).zip(&POWERS) {
         let digits = (value / power).round();
         if digits.abs() > f64::from(i32::MAX) || digits.is_nan() {
             return None;
@@ -86,26 +86,20 @@ fn single<T: FloatBits + Decodable>(bits: T) -> Option<(i32, u8)> {
 }
 
 fn encode<T: FloatBits + Decodable>(words: &[T], chooser: &Chooser<'_>) -> Result<Option<Node>> {
-    let (mut digits, mut exponents, mut exceptions) = (Vec::new(), Vec::new(), Vec::new());
+    let mut separated: Separated<(u32, u8), T> = Separated::new(words.len());
     for &word in words {
-        if let Some((d, e)) = single(word) {
-            digits.push(d as u32);
-            exponents.push(e);
-        } else {
-            // An exception has the digits before, which cost the least.
-            digits.push(digits.last().copied().unwrap_or(0));
-            exponents.push(EXCEPTION);
-            exceptions.push(word);
-            if !chooser.must_encode() && exceptions.len() * 2 > words.len() {
-                return Ok(None);
-            }
+        let decimal = single(word).map(|(digits, exponent)| (digits.cast_unsigned(), exponent));
+        separated.push(word, decimal);
+        // Few floats are decimals of one exponent each: the search is slow.
+        if !chooser.must_encode() && separated.rows.len() * 2 > words.len() {
+            return Ok(None);
         }
     }
-    let children = vec![
-        chooser.child(Values::U32(&digits), Kind::Signed)?,
-        chooser.child(Values::U8(&exponents), Kind::Unsigned)?,
-        chooser.child(T::values(&exceptions), Kind::Opaque)?,
-    ];
+    let (digits, exponents): (Vec<u32>, Vec<u8>) = separated.values.iter().copied().unzip();
+    let digits = chooser.child(Values::U32(&digits), Kind::Signed)?;
+    let exponents = chooser.child(Values::U8(&exponents), Kind::Unsigned)?;
+    let mut children = separated.children(digits, Kind::Opaque, chooser)?;
+    children.insert(1, exponents);
     node(&Pseudodecimal, T::values(words), vec![], children)
 }
 
@@ -113,72 +107,53 @@ fn open<'a, T: FloatBits + Decodable>(
     node: &NodeRef<'a>,
     cx: &mut OpenContext<'a>,
 ) -> Result<AnyDecoder<'a>> {
-    node.expect_children(3)?;
+    node.expect_children(4)?;
     node.cursor().finish("payload")?;
-    let digits = cx.open_words::<u32>(node.child(0, "digits", PhysicalType::U32, node.len)?)?;
-    let exponents = cx.all_words::<u8>(
-        node.child(1, "exponents", PhysicalType::U8, node.len)?,
-        "exponents",
-    )?;
-    let (mut starts, mut sum) = (Vec::with_capacity(node.len.div_ceil(VECTOR)), 0);
-    for vector in exponents.chunks(VECTOR) {
-        starts.push(sum);
-        sum += vector.iter().filter(|e| **e == EXCEPTION).count();
-    }
-    if let Some(bad) = exponents.iter().find(|e| **e > EXCEPTION) {
-        return Err(Error::corrupt(format!(
-            "exponents of at most {EXCEPTION} expected, found {bad}"
-        )));
-    }
-    let exceptions = cx.all_words::<T>(node.child(2, "exceptions", node.ty, sum)?, "exceptions")?;
+    let digits = cx.open_words(node.child(0, "digits", PhysicalType::U32, node.len)?)?;
+    let exponents = cx.open_words(node.child(1, "exponents", PhysicalType::U8, node.len)?)?;
+    let exceptions = Exceptions::open(node, 2, 3, cx)?;
     Ok(T::wrap(Box::new(Decimals {
         digits,
         exponents,
         exceptions,
-        starts,
     })))
 }
 
 struct Decimals<'a, T> {
     digits: Box<dyn Decoder<u32> + 'a>,
-    exponents: PoolVec<u8>,
-    exceptions: PoolVec<T>,
-    /// Exceptions before every vector.
-    starts: Vec<usize>,
+    exponents: Box<dyn Decoder<u8> + 'a>,
+    exceptions: Exceptions<'a, T>,
+}
+
+impl<T: FloatBits + Decodable> Decimals<'_, T> {
+    fn read(&self, rows: Rows<'_>, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        cx.with(out.len(), |cx, digits: &mut [u32]| {
+            rows.decode(self.digits.as_ref(), cx, digits)?;
+            cx.with(out.len(), |cx, exponents: &mut [u8]| {
+                rows.decode(self.exponents.as_ref(), cx, exponents)?;
+                let most = exponents.iter().max().copied().unwrap_or(0);
+                corrupt_if!(
+                    most >= EXPONENTS,
+                    "exponents below {EXPONENTS} expected, found {most}"
+                );
+                for ((place, digits), exponent) in out.iter_mut().zip(digits).zip(exponents) {
+                    // There is a power for each, as checked.
+                    let power = POWERS.get(usize::from(*exponent)).copied().unwrap_or(0.0);
+                    *place = T::from_f64(f64::from(*digits as i32) * power);
+                }
+                Ok(())
+            })
+        })?;
+        self.exceptions.patch(rows, cx, out)
+    }
 }
 
 impl<T: FloatBits + Decodable> Decoder<T> for Decimals<'_, T> {
     fn len(&self) -> usize {
-        self.exponents.len()
+        self.exceptions.len()
     }
 
-    fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
-        let missing = || Error::internal(format!("exponents of vector {v} expected"));
-        let exponents = self.exponents.get(v * VECTOR..v * VECTOR + out.len());
-        let exponents = exponents.ok_or_else(missing)?;
-        let exceptions = cx.with(out.len(), |cx, digits: &mut [u32]| {
-            self.digits.vector(v, cx, digits)?;
-            let mut exceptions = 0;
-            for ((place, digits), exponent) in out.iter_mut().zip(digits).zip(exponents) {
-                // Exponents are checked at open: there is a power for each.
-                let power = POWERS.get(usize::from(*exponent)).copied().unwrap_or(0.0);
-                *place = T::from_f64(f64::from(*digits as i32) * power);
-                exceptions += usize::from(*exponent == EXCEPTION);
-            }
-            Ok(exceptions)
-        })?;
-        if exceptions > 0 {
-            let start = *of_vector(&self.starts, v)?;
-            let values = self.exceptions.get(start..start + exceptions);
-            let places = out
-                .iter_mut()
-                .zip(exponents)
-                .filter(|(_, e)| **e == EXCEPTION);
-            let places = places.zip(values.ok_or_else(missing)?);
-            places.for_each(|((place, _), value)| *place = *value);
-        }
-        Ok(())
-    }
+    read_by_rows!(T);
 }
 
 crate::conformance!(Pseudodecimal);

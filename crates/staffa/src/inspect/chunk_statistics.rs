@@ -60,7 +60,7 @@ impl File {
                 (None, None)
             };
             Ok(ChunkStatistics {
-                path: spec.path.clone(),
+                path: spec.path.to_string(),
                 row_group,
                 nulls: chunk.zone.nulls,
                 min,

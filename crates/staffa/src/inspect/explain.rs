@@ -190,7 +190,7 @@ impl File {
     /// ```
     pub fn explain_chunk(&self, path: &str, row_group: usize) -> Result<ColumnExplain> {
         let mut leaves = 0..self.footer().leaves.len();
-        let is_wanted = |leaf: &usize| self.leaf(*leaf).is_ok_and(|spec| spec.path == path);
+        let is_wanted = |leaf: &usize| self.leaf(*leaf).is_ok_and(|spec| *spec.path == *path);
         let Some(leaf) = leaves.find(is_wanted) else {
             return Err(Error::invalid(format!("there is no column {path:?}")));
         };
@@ -233,7 +233,7 @@ impl File {
         let contents = row_groups.clone().map(|group| self.chunk(leaf, group));
         let contents = contents.collect::<Result<Vec<_>>>()?;
         Ok(ColumnExplain {
-            path: spec.path.clone(),
+            path: spec.path.to_string(),
             column: column_name(self.schema(), spec.column)?,
             bytes: chunks().map(|(_, chunk)| chunk.bytes).sum(),
             decoded_bytes: decoded_bytes(spec, &contents),

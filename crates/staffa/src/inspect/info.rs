@@ -210,7 +210,7 @@ impl File {
         let chunk_bytes: u64 = index.chunks.iter().map(|c| c.bytes).sum();
         let ty = |ty| format!("{ty:?}").to_lowercase();
         Ok(LeafInfo {
-            path: spec.path.clone(),
+            path: spec.path.to_string(),
             column: column_name(self.schema(), spec.column)?,
             physical_type: match spec.unknown {
                 Some(tag) => format!("unknown type {tag}"),

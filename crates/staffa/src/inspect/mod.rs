@@ -37,7 +37,7 @@ impl File {
     /// Paths of the reference columns of a chunk.
     fn references(&self, chunk: &ChunkEntry) -> Vec<String> {
         let path = |leaf: &u32| match self.leaf(*leaf as usize) {
-            Ok(leaf) => leaf.path.clone(),
+            Ok(leaf) => leaf.path.to_string(),
             Err(_) => format!("leaf {leaf}"),
         };
         chunk.sources.iter().map(path).collect()

@@ -42,7 +42,7 @@ impl File {
         let requirement = |(i, leaf): (usize, &crate::arrow::Leaf)| {
             let encodings = self.footer().features.encodings(i).numbers();
             LeafRequirement {
-                path: leaf.path.clone(),
+                path: leaf.path.to_string(),
                 encodings: encodings.filter(|id| wanted(*id)).map(name_of).collect(),
             }
         };

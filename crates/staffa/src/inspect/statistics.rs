@@ -62,10 +62,10 @@ impl File {
         let path = |source: &u32| {
             let source = self.layout().leaves().get(*source as usize);
             let source = source.ok_or_else(|| Error::corrupt("a source beyond the leaves"))?;
-            Ok(source.path.clone())
+            Ok(source.path.to_string())
         };
         Ok(LeafStatistics {
-            path: spec.path.clone(),
+            path: spec.path.to_string(),
             nulls: summary.zone.nulls,
             min,
             max,

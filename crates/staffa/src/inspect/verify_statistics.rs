@@ -148,7 +148,7 @@ impl<'f> FoundStatistics<'f> {
             ..stored.clone()
         };
         let what = format!("a summary like {found:?} expected, found {stored:?}");
-        Err(Error::corrupt(what).at(|p| p.column = Some(spec.path.clone())))
+        Err(Error::corrupt(what).at(|p| p.column = Some(spec.path.to_string())))
     }
 }
 

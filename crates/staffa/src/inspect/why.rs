@@ -192,7 +192,7 @@ impl File {
             .collect::<Result<_>>()?;
         relations.sort_by_key(|r| (!r.taken, r.told as i64 - r.alone as i64));
         Ok(Some(ColumnWhy {
-            path: spec.path.clone(),
+            path: spec.path.to_string(),
             column: column_name(self.schema(), spec.column)?,
             row_group,
             block: 0,
@@ -206,7 +206,7 @@ impl File {
     }
 
     fn relation(&self, tried: &Tried) -> Result<RelationWhy> {
-        let path = |leaf: &usize| Ok(self.leaf(*leaf)?.path.clone());
+        let path = |leaf: &usize| Ok(self.leaf(*leaf)?.path.to_string());
         let (alone, derived) = tried.bytes;
         Ok(RelationWhy {
             by: tried.references.iter().map(path).collect::<Result<_>>()?,

@@ -185,7 +185,7 @@ impl<'f> ChunkReader<'f> {
     /// Names the place of an error in the chunk.
     pub fn name(&self, place: &mut Place) {
         place.path = self.file.store().path().map(Into::into);
-        place.column = Some(self.leaf.path.clone());
+        place.column = Some(self.leaf.path.to_string());
         place.row_group = Some(self.row_group);
     }
 

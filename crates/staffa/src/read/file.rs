@@ -295,7 +295,7 @@ impl File {
     /// The place of an error in a leaf of a row group.
     pub(crate) fn place(&self, leaf: usize, row_group: usize) -> impl Fn(&mut Place) + use<> {
         let path = self.store.path().map(Path::to_owned);
-        let column = self.leaf(leaf).ok().map(|l| l.path.clone());
+        let column = self.leaf(leaf).ok().map(|l| l.path.to_string());
         move |p| (p.path, p.column, p.row_group) = (path.clone(), column.clone(), Some(row_group))
     }
 
@@ -361,7 +361,7 @@ impl File {
         read().map_err(|e| {
             e.within("column index").at(|p| {
                 p.path = self.store.path().map(Path::to_owned);
-                p.column = self.leaf(leaf).ok().map(|l| l.path.clone());
+                p.column = self.leaf(leaf).ok().map(|l| l.path.to_string());
                 p.offset = self.footer().leaves.get(leaf).map(|entry| entry.offset);
             })
         })

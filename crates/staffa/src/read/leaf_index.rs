@@ -40,7 +40,8 @@ impl LeafIndex {
 /// The column indexes of all leaves.
 #[derive(Debug)]
 pub(super) struct LeafIndexes {
-    cells: Vec<OnceLock<LeafIndex>>,
+    /// Boxed: of 65,000 columns few are read.
+    cells: Vec<OnceLock<Box<LeafIndex>>>,
     /// Indexes that were read along with another one, and their offset.
     ahead: Mutex<(u64, Bytes)>,
 }
@@ -73,7 +74,7 @@ impl LeafIndexes {
 
     /// The index of leaf `number`, if it was read already.
     pub(super) fn known(&self, number: usize) -> Option<&LeafIndex> {
-        self.cells.get(number)?.get()
+        self.cells.get(number)?.get().map(Box::as_ref)
     }
 
     /// The index of leaf `number`.
@@ -85,7 +86,8 @@ impl LeafIndexes {
     ) -> Result<&LeafIndex> {
         let cell = self.cells.get(number);
         let cell = cell.ok_or_else(|| Error::corrupt(format!("no leaf {number}")))?;
-        get_or_try_init(cell, || self.read(number, leaf, from))
+        let read = || self.read(number, leaf, from).map(Box::new);
+        get_or_try_init(cell, read).map(Box::as_ref)
     }
 
     /// Reads an index, and checks it against the schema and the footer.

@@ -77,7 +77,7 @@ impl File {
                 ))
                 .at(|p| {
                     p.path = self.store().path().map(Path::to_owned);
-                    p.column = self.leaf(leaf).ok().map(|leaf| leaf.path.clone());
+                    p.column = self.leaf(leaf).ok().map(|leaf| leaf.path.to_string());
                 }));
             }
         }

@@ -82,7 +82,7 @@ pub fn sampling(
         };
         if Stats::new(values, leaf.kind).runs() > 1 && wanted(&leaf.path, kind) {
             let mut trial = block(values, leaf.kind, shapes)?;
-            (trial.path, trial.kind) = (leaf.path.clone(), kind.to_owned());
+            (trial.path, trial.kind) = (leaf.path.to_string(), kind.to_owned());
             trials.push(trial);
         }
     }

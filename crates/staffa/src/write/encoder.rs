@@ -13,7 +13,7 @@ use super::chunk::EncodedChunk;
 use super::plan::Plan;
 use super::summary::LeafSummary;
 use super::{WriteSummary, chunk_statistics, row_group};
-use crate::arrow::concat;
+use crate::arrow::{Leaf, concat};
 use crate::error::{Error, Result};
 use crate::format::{
     BitSet, BlockEntry, ChunkEntry, ChunkSummary, ColumnIndex, DERIVED_COLUMNS, FORMAT_VERSION,
@@ -190,7 +190,7 @@ impl<W: Write + Send> Encoder<W> {
         self.row_groups.push(rows);
         let indexes_follow = last && indexes_follow(&chunks);
         for (leaf, chunk) in chunks.into_iter().enumerate() {
-            let entry = Arc::new(self.put_chunk(chunk)?);
+            let entry = Arc::new(self.put_chunk(leaf, chunk)?);
             let index = self.indexes.get_mut(leaf);
             let index = index.ok_or_else(|| Error::internal("a chunk without a column index"))?;
             index.chunks.push(entry);
@@ -202,8 +202,10 @@ impl<W: Write + Send> Encoder<W> {
         Ok(())
     }
 
-    fn put_chunk(&mut self, chunk: EncodedChunk) -> Result<ChunkEntry> {
+    fn put_chunk(&mut self, leaf: usize, chunk: EncodedChunk) -> Result<ChunkEntry> {
         let offset = self.position;
+        let leaf = self.plan.layout.leaves().get(leaf);
+        let prunable = leaf.is_some_and(Leaf::is_prunable);
         let (mut shared, mut blocks) = (Vec::new(), Vec::new());
         for part in &chunk.shared {
             shared.push(PartEntry {
@@ -223,7 +225,11 @@ impl<W: Write + Send> Encoder<W> {
                 first_value: first_value as u64,
                 values,
                 string_bytes: block.string_bytes as u64,
-                zone: block.zone,
+                zone: if prunable {
+                    block.zone
+                } else {
+                    block.zone.without_bounds()
+                },
             });
             self.put(&block.bytes)?;
             first_value += values;

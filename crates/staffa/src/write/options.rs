@@ -61,7 +61,7 @@ pub struct WriteOptions {
     pub row_group_bytes: usize,
     /// Most values of a block: a power of two up to 65,536. Blocks of wide values have fewer, so that
     /// each decodes to about 4 MiB at most, strings that share tokens to 1 MiB (not with
-    /// [`Profile::Small`]), and with [`Access::Random`] to 64 KiB.
+    /// [`Profile::Small`]), and with [`Access::Random`] to 64 KiB, or 32 of floats in lists.
     pub block_rows: usize,
     /// Threads that encode; `None`: all that the process may use.
     pub threads: Option<usize>,

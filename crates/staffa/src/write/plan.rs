@@ -201,7 +201,7 @@ fn rounding_of(
         let what = format!("column {path:?}: a bound on the error {what}");
         Err(Error::invalid(what))
     };
-    if name != path && !matches!(floats.as_slice(), [only] if only.path == path) {
+    if name != path && !matches!(floats.as_slice(), [only] if *only.path == *path) {
         return refused(format!("is for all floats of a column: name {name:?}"));
     }
     let is_known = |leaf: &&Leaf| matches!(leaf.ty, Some(PhysicalType::U32 | PhysicalType::U64));
@@ -224,14 +224,14 @@ fn column_of(schema: &Schema, name: &str) -> Option<usize> {
 
 fn find_leaf<'l>(layout: &'l Layout, schema: &Schema, path: &str) -> Result<(usize, &'l Leaf)> {
     let mut leaves = layout.leaves().iter().enumerate();
-    if let Some(found) = leaves.find(|(_, leaf)| leaf.path == path) {
+    if let Some(found) = leaves.find(|(_, leaf)| *leaf.path == *path) {
         return Ok(found);
     }
     let Some(column) = column_of(schema, path) else {
         return Err(unknown_column(path, schema));
     };
     let own = layout.leaves().iter().filter(|leaf| leaf.column == column);
-    let own: Vec<&str> = own.map(|leaf| leaf.path.as_str()).collect();
+    let own: Vec<&str> = own.map(|leaf| &*leaf.path).collect();
     Err(Error::invalid(format!(
         "column {path:?} has several parts, name one of them: {}",
         own.join(", ")

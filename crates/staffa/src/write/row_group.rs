@@ -15,7 +15,7 @@ use crate::arrow::{Domain, Layout, Leaf, shred};
 use crate::encode::{Access, Profile, Rules};
 use crate::encodings::POOL;
 use crate::error::{Error, Result};
-use crate::values::{LeafArray, LeafValues, Physical as _, for_words};
+use crate::values::{Kind, LeafArray, LeafValues, Physical as _, for_words};
 
 /// The chunks of a row group, which begins at row `first_row` of the table.
 pub(super) fn encode(
@@ -55,20 +55,22 @@ pub(super) fn encode(
     }
 }
 
-/// About how many bytes a block decodes to at most: what one value costs to read.
-fn block_bytes(access: Access) -> usize {
+/// About how many bytes a block decodes to at most: what one value costs to read. Floats of lists are
+/// vectors: they lose nothing by small blocks, and a row may lie in two of them.
+fn block_bytes(access: Access, leaf: &Leaf) -> usize {
     match access {
         Access::Scan => 4 << 20,
+        Access::Random if leaf.item && leaf.kind == Kind::Float => 32 << 10,
         Access::Random => 64 << 10,
     }
 }
 
 /// As [`block_bytes`], of strings whose blocks share tokens: they lose next to nothing by smaller
 /// blocks. With `small`, that is too much.
-fn token_block_bytes(access: Access, profile: Profile) -> usize {
+fn token_block_bytes(access: Access, leaf: &Leaf, profile: Profile) -> usize {
     match profile {
-        Profile::Small => block_bytes(access),
-        Profile::Fast | Profile::Balanced => block_bytes(access).min(1 << 20),
+        Profile::Small => block_bytes(access, leaf),
+        Profile::Fast | Profile::Balanced => block_bytes(access, leaf).min(1 << 20),
     }
 }
 
@@ -103,8 +105,8 @@ fn chunk_options<'a>(
             ..Rules::of(&POOL, column.profile)
         },
         requested_encoding: column.requested_encoding.as_deref(),
-        block_rows: rows(block_bytes(access)),
-        token_block_rows: rows(token_block_bytes(access, column.profile)),
+        block_rows: rows(block_bytes(access, leaf)),
+        token_block_rows: rows(token_block_bytes(access, leaf, column.profile)),
         verify: plan.options.verify,
         kind: leaf.kind,
         cancel: &plan.options.cancel,
@@ -116,7 +118,7 @@ fn finish(chosen: &[ChosenChunk<'_>], layout: &Layout) -> Result<Vec<EncodedChun
     let finish = |leaf: usize, references: &[Reference<'_>]| {
         let chunk = chosen.get(leaf);
         let chunk = chunk.ok_or_else(|| Error::internal("a leaf without a chunk"))?;
-        let path = || layout.leaves().get(leaf).map(|leaf| leaf.path.clone());
+        let path = || layout.leaves().get(leaf).map(|leaf| leaf.path.to_string());
         let encoded = chunk.finish(references);
         encoded.map_err(|e| e.at(|place| place.column = path()))
     };
@@ -187,7 +189,7 @@ fn check_offsets(array: &LeafArray, leaf: &Leaf) -> Result<()> {
         let what = format!(
             "strings of at most 2^31 - 1 bytes in a row group are possible, found {bytes}: write fewer rows to one"
         );
-        return Err(Error::limit(what).at(|p| p.column = Some(leaf.path.clone())));
+        return Err(Error::limit(what).at(|p| p.column = Some(leaf.path.to_string())));
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ pub(crate) fn explained(
             let first = first_unsupported(array, leaf, options, batch, first_row);
             Error::InvalidArgument(format!("column {:?}: {}", leaf.path, first.unwrap_or(what)))
         }
-        other => other.at(|p| p.column = Some(leaf.path.clone())),
+        other => other.at(|p| p.column = Some(leaf.path.to_string())),
     }
 }
 

@@ -44,8 +44,8 @@ fn differences_share_one_budget() {
     }
     for (terms, chain, expected) in [
         (255, 1, "named twice"),
-        (255, 5, "named twice"),
-        (1, 2, "a reference column below 0"),
+        (255, 5, "at the root of a tree expected, found it below"),
+        (1, 2, "at the root of a tree expected, found it below"),
     ] {
         let mut parts = ints(&["a", "b"]);
         let mut derived = constant(4, ROWS, &zero);

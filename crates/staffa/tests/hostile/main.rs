@@ -18,6 +18,7 @@ mod damaged;
 mod declared;
 mod forged;
 mod later;
+mod references;
 mod rules;
 mod sealed;
 

@@ -282,3 +282,25 @@ fn small_blocks_of_texts_share_their_tokens() {
     let ratio = random.nbytes() as f64 / scanned.nbytes() as f64;
     assert!(ratio < 1.1, "{ratio}");
 }
+
+#[test]
+fn vectors_read_by_row_have_small_blocks() {
+    let mut random = Random(5);
+    let mut floats =
+        |count| Float32Array::from_iter_values((0..count).map(|_| random.next() as f32));
+    let item = Arc::new(Field::new("item", DataType::Float32, true));
+    let vectors = FixedSizeListArray::try_new(item, 64, Arc::new(floats(64 * 512)), None).unwrap();
+    let batch = table(vec![Arc::new(vectors), Arc::new(floats(512))]);
+    for (access, values) in [
+        (staffa::Access::Scan, 1 << 15),
+        (staffa::Access::Random, 1 << 13),
+    ] {
+        let mut options = WriteOptions::default();
+        options.access = access;
+        let file = write(std::slice::from_ref(&batch), options);
+        let info = file.inspect().unwrap();
+        let items = info.columns.iter().find(|leaf| leaf.path == "a[]").unwrap();
+        assert_eq!(items.chunks[0].blocks[0].values, values);
+        assert_eq!(column(&read(file.scan()), 0), rows(batch.column(0)));
+    }
+}

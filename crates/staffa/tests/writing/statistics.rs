@@ -221,3 +221,35 @@ fn field_ids_are_kept() {
     assert_eq!(file.schema(), &schema);
     assert_eq!(file.scan().reader().unwrap().schema(), schema);
 }
+
+/// Rows are not found by the items of their lists: blocks of items have no bounds, but where these show
+/// that all values are of their type.
+#[test]
+fn items_of_lists_have_no_bounds() {
+    let days = Decimal128Array::from_iter_values(0..6)
+        .with_precision_and_scale(5, 0)
+        .unwrap();
+    let list = |items: ArrayRef| -> ArrayRef {
+        let field = Arc::new(Field::new("item", items.data_type().clone(), true));
+        Arc::new(FixedSizeListArray::try_new(field, 3, items, None).unwrap())
+    };
+    let batch = table(vec![
+        list(Arc::new(Float64Array::from_iter_values(
+            (0..6).map(f64::from),
+        ))),
+        list(Arc::new(days)),
+        Arc::new(Int32Array::from(vec![4, 5])),
+    ]);
+    let file = write(&[batch], WriteOptions::default());
+    let info = file.inspect().unwrap();
+    let bounded = |path: &str| {
+        let leaf = info.columns.iter().find(|leaf| leaf.path == path).unwrap();
+        leaf.chunks[0].blocks[0].min.is_some()
+    };
+    assert!(!bounded("a[]") && bounded("b[]") && bounded("c"));
+    file.verify(&mut |_| {}).unwrap();
+    // The summary of the whole file has them.
+    let all = file.statistics().unwrap();
+    let items = all.iter().find(|leaf| leaf.path == "a[]").unwrap();
+    assert_eq!(items.max.as_deref(), Some("5"));
+}

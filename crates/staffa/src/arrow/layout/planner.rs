@@ -1,27 +1,56 @@
 //! Planning the leaves of a schema, each with a path of its own.
 
-use arrow_schema::{DataType, FieldRef};
+use std::cell::OnceCell;
+
+use arrow_schema::{DataType, FieldRef, Fields, Schema};
 use hashbrown::{HashMap, HashSet};
 
-use super::{Domain, Leaf, Node, physical};
+use super::{Domain, Leaf, LeafPath, Node, physical};
 use crate::error::{Error, Result};
 use crate::format::UnknownType;
 use crate::values::{Kind, PhysicalType};
 
 /// The leaves so far.
-#[derive(Default)]
 pub(super) struct Planner<'a> {
     pub(super) leaves: Vec<Leaf>,
-    pub(super) column: usize,
+    fields: &'a Fields,
+    /// Position and field of the column at hand, and its first leaf.
+    column: usize,
+    field: Option<&'a FieldRef>,
+    first: usize,
+    /// Whether the type at hand is that of items.
+    item: bool,
     /// Names of the columns.
-    pub(super) names: HashSet<&'a str>,
+    names: OnceCell<HashSet<&'a str>>,
     /// Paths below the columns.
     taken: HashSet<String>,
     /// Next number to try for a path that is taken, so that many fields of one name stay cheap.
     next: HashMap<String, usize>,
 }
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
+    /// Of no column yet.
+    pub(super) fn of(schema: &'a Schema) -> Self {
+        Self {
+            leaves: Vec::with_capacity(schema.fields().len()),
+            fields: schema.fields(),
+            column: 0,
+            field: None,
+            first: 0,
+            item: false,
+            names: OnceCell::new(),
+            taken: HashSet::new(),
+            next: HashMap::new(),
+        }
+    }
+
+    /// Goes on to a column; returns the number of its first leaf.
+    pub(super) fn begin(&mut self, column: usize, field: &'a FieldRef) -> usize {
+        (self.column, self.field) = (column, Some(field));
+        self.first = self.leaves.len();
+        self.first
+    }
+
     /// The tree of a type, its leaves added.
     pub(super) fn node(&mut self, ty: &DataType, path: &str) -> Result<Node> {
         crate::format::check_type(ty)
@@ -33,18 +62,18 @@ impl Planner<'_> {
             DataType::Null => Node::Null,
             DataType::List(item) | DataType::ListView(item) | DataType::Map(item, _) => {
                 let lengths = self.leaf(ty, Some(PhysicalType::U32), Kind::Unsigned, path);
-                let item = self.below(item.data_type(), path, "[]")?;
+                let item = self.item(item.data_type(), path)?;
                 Node::List { lengths, item }
             }
             DataType::LargeList(item) | DataType::LargeListView(item) => {
                 let lengths = self.leaf(ty, Some(PhysicalType::U64), Kind::Unsigned, path);
-                let item = self.below(item.data_type(), path, "[]")?;
+                let item = self.item(item.data_type(), path)?;
                 Node::List { lengths, item }
             }
             DataType::FixedSizeList(item, size) => Node::FixedList {
                 validity: self.leaf(ty, None, Kind::Opaque, path),
                 size: *size as usize,
-                item: self.below(item.data_type(), path, "[]")?,
+                item: self.item(item.data_type(), path)?,
             },
             DataType::Struct(fields) => {
                 let validity = self.leaf(ty, None, Kind::Opaque, path);
@@ -72,7 +101,15 @@ impl Planner<'_> {
         })
     }
 
-    /// The items of lists, the values of a dictionary or of runs.
+    /// The items of lists, the entries of maps.
+    fn item(&mut self, ty: &DataType, path: &str) -> Result<Box<Node>> {
+        let outer = std::mem::replace(&mut self.item, true);
+        let item = self.below(ty, path, "[]");
+        self.item = outer;
+        item
+    }
+
+    /// A type within another one.
     fn below(&mut self, ty: &DataType, path: &str, join: &str) -> Result<Box<Node>> {
         let name = self.child_path(path, join, "");
         self.node(ty, &name).map(Box::new)
@@ -95,8 +132,13 @@ impl Planner<'_> {
         kind: Kind,
         path: &str,
     ) -> usize {
+        // The first leaf of a column has its name.
+        let path = match self.field {
+            Some(field) if self.leaves.len() == self.first => LeafPath::Column(field.clone()),
+            _ => LeafPath::Own(path.into()),
+        };
         self.leaves.push(Leaf {
-            path: path.to_owned(),
+            path,
             column: self.column,
             ty: physical,
             kind,
@@ -111,6 +153,7 @@ impl Planner<'_> {
                 DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
             ),
             flat: false,
+            item: self.item,
             domain: Domain::of(ty),
             has_sum: ty.is_integer() || ty.is_decimal() || matches!(ty, DataType::Duration(_)),
             unknown: None,
@@ -173,7 +216,9 @@ impl Planner<'_> {
 
     /// Takes a path; whether it was free.
     fn take(&mut self, path: &str) -> bool {
-        !self.names.contains(path) && self.taken.insert(path.to_owned())
+        let names = || self.fields.iter().map(|field| field.name().as_str());
+        let names = self.names.get_or_init(|| names().collect());
+        !names.contains(path) && self.taken.insert(path.to_owned())
     }
 }
 

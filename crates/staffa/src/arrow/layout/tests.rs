@@ -12,7 +12,7 @@ fn paths(fields: Vec<Field>) -> Vec<String> {
     layout
         .leaves()
         .iter()
-        .map(|leaf| leaf.path.clone())
+        .map(|leaf| leaf.path.to_string())
         .collect()
 }
 
@@ -112,7 +112,7 @@ fn views_have_the_same_leaves() {
             layout
                 .leaves()
                 .iter()
-                .map(|l| (l.path.clone(), l.ty, l.kind))
+                .map(|l| (l.path.to_string(), l.ty, l.kind))
                 .collect::<Vec<_>>()
         };
         assert_eq!(keys(&plain), keys(&views));

@@ -32,6 +32,7 @@ impl Encoding for Dictionary {
             name: "dictionary",
             about: "distinct values once, a code for every row; of a block, or shared by a row group",
             child_names: &["codes", "values"],
+            first_child: Some(StreamOf::Codes),
             decode_picos: 350,
             ..Info::DEFAULT
         }

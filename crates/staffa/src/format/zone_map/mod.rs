@@ -222,6 +222,12 @@ pub struct ZoneMap {
 }
 
 impl ZoneMap {
+    /// The NULLs alone.
+    pub(crate) fn without_bounds(self) -> Self {
+        let bounds = Bounds::None;
+        Self { bounds, ..self }
+    }
+
     /// Zone map of `values`, which are not NULL, beside `nulls` NULLs.
     pub fn of(values: Values<'_>, kind: Kind, nulls: u64) -> Self {
         let bounds = if values.is_empty() {

@@ -1,13 +1,11 @@
 //! The view of a column by which pairs are judged: the words of one block, and its validity.
 
 use super::super::chunk::{ChosenBlock, ChosenChunk};
-use crate::decode::{Budget, Integer, StreamOf};
+use crate::decode::{Budget, Integer, Registry as _, StreamOf};
 use crate::encode::{Coded, Encoding, distinct};
-use crate::encodings::alp::Alp;
 use crate::encodings::constant::Constant;
 use crate::encodings::dictionary::Dictionary;
-use crate::encodings::narrow::Narrow;
-use crate::encodings::opener;
+use crate::encodings::{POOL, opener};
 use crate::error::{Error, Result};
 use crate::format::{Cursor, Node, NodeRef};
 use crate::limits::Limits;
@@ -93,7 +91,7 @@ impl View {
             return Ok(None);
         };
         let stream = stream(node, from, values)?;
-        let kind = kind(node, from, column_kind);
+        let kind = kind(from, column_kind);
         let Some(words) = words_by_row(block, stream.borrow(), kind)? else {
             return Ok(None);
         };
@@ -202,14 +200,12 @@ fn wide<T: Integer>(words: &[T], kind: Kind) -> Vec<u64> {
     }
 }
 
-/// The stream of a root of this encoding: codes and digits are its first child. With `numbers` the
+/// The stream of a root of this encoding: its first child where that is one. With `numbers` the
 /// values behind codes are the stream.
 pub(super) fn from_of(encoding: u8, numbers: bool) -> StreamOf {
-    let is_codes = encoding == Dictionary.info().id && !numbers;
-    if is_codes || [Alp.info().id, Narrow.info().id].contains(&encoding) {
-        StreamOf::FirstChild
-    } else {
-        StreamOf::Values
+    match POOL.first_child(encoding) {
+        Some(StreamOf::Codes) if numbers => StreamOf::Values,
+        first_child => first_child.unwrap_or(StreamOf::Values),
     }
 }
 
@@ -223,23 +219,23 @@ pub(super) fn stream_of(root: &Node, numbers: bool) -> Option<StreamOf> {
 
 pub(super) fn stream_node(root: &Node, from: StreamOf) -> Option<&Node> {
     match from {
-        StreamOf::FirstChild => root.children.first(),
-        _ => Some(root),
+        StreamOf::Values | StreamOf::Validity => Some(root),
+        StreamOf::Codes | StreamOf::Digits | StreamOf::Narrowed => root.children.first(),
     }
 }
 
-pub(super) fn kind(root: &Node, from: StreamOf, kind: Kind) -> Kind {
+pub(super) fn kind(from: StreamOf, kind: Kind) -> Kind {
     match from {
-        StreamOf::FirstChild if root.encoding == Dictionary.info().id => Kind::Unsigned,
-        StreamOf::FirstChild => Kind::Signed,
-        _ => kind,
+        StreamOf::Codes => Kind::Unsigned,
+        StreamOf::Digits | StreamOf::Narrowed => Kind::Signed,
+        StreamOf::Values | StreamOf::Validity => kind,
     }
 }
 
 /// The words of a stream, one for every value of the block.
 pub(super) fn stream(root: &Node, from: StreamOf, values: Values<'_>) -> Result<OwnedValues> {
     let node = match stream_node(root, from) {
-        Some(node) if from == StreamOf::FirstChild => node,
+        Some(node) if from != StreamOf::Values => node,
         _ => return Ok(OwnedValues::all(values)),
     };
     let mut bytes = Vec::with_capacity(node.size());

@@ -176,11 +176,11 @@ fn derive_values(
         .map(Hint::new);
     let chooser = column.options.chooser().below(encoding);
     let chooser = chooser.with_hint(hint.as_ref()).with_references(&streams);
-    let stats = Stats::new(target, kind(root, from, column.options.kind));
+    let stats = Stats::new(target, kind(from, column.options.kind));
     let Some(node) = encoding.encode(target, &stats, &chooser)? else {
         return Ok(None);
     };
-    if from != StreamOf::FirstChild {
+    if from == StreamOf::Values {
         return Ok(Some(node));
     }
     let mut root = root.clone();
