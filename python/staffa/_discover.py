@@ -14,7 +14,8 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from staffa._source import local_path
+from staffa import _staffa
+from staffa._source import absolute, is_folder_or_pattern, is_url, local_path
 from staffa.errors import InvalidArgumentError
 
 # NULL in the folder names of Hive.
@@ -30,7 +31,7 @@ class PartitionedFile:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process may be in another folder.
-        return PartitionedFile, (os.path.abspath(self.path), self.keys)  # noqa: PTH100
+        return PartitionedFile, (absolute(self.path), self.keys)
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ def _is_list(source: Any) -> bool:
 
 
 def _files(path: str) -> list[_Found]:
+    if is_url(path):
+        return _objects(path)
     if Path(path).is_dir():
         inside = sorted(file for file in Path(path).rglob("*.staffa") if _is_data(file, path))
         if not inside:
@@ -70,6 +73,15 @@ def _files(path: str) -> list[_Found]:
         fixed = len(Path(re.split(r"[*?\[]", path, maxsplit=1)[0] + "*").parts) - 1
         return [_Found(match, _folders(match), _folders(match)[fixed:]) for match in matches]
     return [_Found(path, _folders(path), _folders(path))]
+
+
+def _objects(url: str) -> list[_Found]:
+    """The objects below a URL that ends in `/`, those that match a pattern, or the one of any other URL."""
+    if not is_folder_or_pattern(url):
+        return [_Found(url, _folders(url), _folders(url))]
+    fixed = re.split(r"[*\[]", url, maxsplit=1)[0].rpartition("/")[0]
+    found = _staffa.list_objects(url)
+    return [_Found(name, _folders(name), _folders(name.removeprefix(fixed))) for name in found]
 
 
 def _is_data(file: Path, folder: str) -> bool:

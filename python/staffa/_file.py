@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from types import TracebackType
@@ -16,7 +15,7 @@ from staffa._extras import require
 from staffa._filter import Filter, bind
 from staffa._reader import Reader
 from staffa._reports import Reports
-from staffa._source import contents, local_path
+from staffa._source import absolute, contents, local_path
 from staffa._text import size_text
 from staffa.errors import InvalidArgumentError
 
@@ -46,7 +45,7 @@ class File(Reports):
         data = contents(source)
         self._path = local_path(source) if data is None else "<memory>"
         #: What opens the file again, in another folder as well.
-        self._source: str | bytes | bytearray = os.path.abspath(self._path) if data is None else data  # noqa: PTH100
+        self._source: str | bytes | bytearray = absolute(self._path) if data is None else data
         cache = self._cache_bytes, self._cache_decoded
         opened = _staffa.open(self._path, *cache) if data is None else _staffa.open_bytes(data, *cache)
         self._opened: _staffa.File | None = opened

@@ -1,4 +1,4 @@
-"""What `open` and `read_table` take: paths, `file://` URLs, folders and patterns of one file, bytes, file objects."""
+"""What `open` and `read_table` take: paths, URLs, folders and patterns of one file, bytes, file objects."""
 
 from __future__ import annotations
 
@@ -9,22 +9,30 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from staffa._arguments import path_text
-from staffa.errors import InvalidArgumentError, UnsupportedError
+from staffa.errors import InvalidArgumentError
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
+def is_url(path: str) -> bool:
+    """Whether a path names an object in a store."""
+    return _URL.match(path) is not None
+
+
 def local_path(path: Any) -> str:
-    """The path as text, without `file://`; other URLs are an error."""
+    """The path as text, without `file://`; other URLs as they are."""
     text = path_text(path)
-    if not _URL.match(text):
+    if not is_url(text):
         return text
     url = urlsplit(text)
     if url.scheme != "file" or url.netloc not in ("", "localhost"):
-        raise UnsupportedError(
-            f"{text}: files at a URL cannot be read yet; copy them to a local folder and give its path"
-        )
+        return text
     return unquote(url.path)
+
+
+def absolute(path: str) -> str:
+    """The path from any folder."""
+    return path if is_url(path) else os.path.abspath(path)  # noqa: PTH100
 
 
 def contents(source: Any) -> bytes | bytearray | None:
@@ -56,4 +64,6 @@ def contents(source: Any) -> bytes | bytearray | None:
 
 def is_folder_or_pattern(path: str) -> bool:
     """Whether a path stands for the files of a folder or of a pattern."""
+    if is_url(path):
+        return path.endswith("/") or "*" in path or "[" in path
     return Path(path).is_dir() or (any(mark in path for mark in "*?[") and not Path(path).exists())

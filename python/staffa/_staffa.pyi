@@ -136,6 +136,7 @@ class File:
 def open(path: str | os.PathLike[str], cache_bytes: int | None = None, cache_decoded: bool = False) -> File:
     """Opens a file: reads and checks its footer."""
 
+def list_objects(url: str) -> list[str]: ...
 def open_bytes(data: bytes | bytearray, cache_bytes: int | None = None, cache_decoded: bool = False) -> File:
     """Opens a file that is in memory."""
 

@@ -19,7 +19,7 @@ BAD_DATASETS: dict[str, tuple[Callable[[Path], Any], type[Exception], str]] = {
     "an empty folder": (lambda p: staffa.dataset(p), FileNotFoundError, r"ends in \.staffa"),
     "an empty list": (lambda _: staffa.dataset([]), staffa.InvalidArgumentError, "at least one file"),
     "no path": (lambda _: staffa.dataset(7), staffa.InvalidArgumentError, "found int"),
-    "a URL": (lambda _: staffa.dataset("s3://bucket/x.staffa"), staffa.UnsupportedError, "URL cannot be read yet"),
+    "a URL": (lambda _: staffa.dataset("ftp://host/x.staffa"), staffa.InvalidArgumentError, "no store for"),
     "another file": (
         lambda p: (p / "y.staffa").write_text("x") and staffa.dataset(p),
         staffa.StaffaError,

@@ -30,6 +30,7 @@ mod error;
 mod list;
 mod location;
 mod profile;
+mod reader;
 mod runtime;
 mod source;
 mod upload;
@@ -38,7 +39,8 @@ use std::sync::Arc;
 
 pub use counters::Counters;
 pub use list::{Object, list, names_several};
-pub use location::{Location, is_url};
+pub use location::{Location, is_url, name_of};
+pub use reader::ObjectReader;
 pub use source::ObjectSource;
 use staffa::{File, Limits, Result};
 pub use upload::{ObjectWriter, Upload};

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use object_store::local::LocalFileSystem;
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreScheme, parse_url_opts};
+use object_store::{ObjectStore, ObjectStoreScheme};
 use staffa::{Error, Result};
 use url::{Position, Url};
 
@@ -49,13 +50,13 @@ impl Location {
     /// The object of a URL; credentials come from the environment, and are looked for when a request
     /// is made.
     pub fn parse(text: &str) -> Result<Self> {
-        let wrong = |e: &dyn fmt::Display| Error::invalid(format!("{:?}: {e}", named(text)));
+        let wrong = |e: &dyn fmt::Display| Error::invalid(format!("{:?}: {e}", name_of(text)));
         let mut url = Url::parse(text).map_err(|e| wrong(&e))?;
         let (scheme, _) = ObjectStoreScheme::parse(&url).map_err(|_| {
             let known = "s3, gs, az, abfss, http, https and file are known";
             wrong(&format!("no store for {:?}: {known}", url.scheme()))
         })?;
-        let name = named(text);
+        let name = name_of(text);
         if matches!(scheme, ObjectStoreScheme::MicrosoftAzure) {
             // The container may stand where the user does.
         } else if !url.username().is_empty() || url.password().is_some() {
@@ -72,7 +73,7 @@ impl Location {
         } else {
             url[..].trim_end_matches(path.as_ref()).to_owned()
         };
-        let store = client(&key, &url).map_err(|e| error::of_store(&name, &e))?;
+        let store = client(scheme, &key, &url).map_err(|e| error::of_store(&name, &e))?;
         Ok(Self {
             suffixes: !matches!(scheme, ObjectStoreScheme::MicrosoftAzure),
             store,
@@ -110,13 +111,26 @@ impl Location {
     /// Another object of the same store.
     #[must_use]
     pub fn with_path(&self, path: Path) -> Self {
-        let base = self.name.strip_suffix(self.path.as_ref());
-        let base = base.unwrap_or(&self.name).trim_end_matches('/');
+        let name = self.name_with(&path).unwrap_or_else(|| path.to_string());
         Self {
-            name: format!("{base}/{path}"),
+            name,
             path,
             ..self.clone()
         }
+    }
+
+    /// The URL with another path in place of this one.
+    fn name_with(&self, path: &Path) -> Option<String> {
+        let mut url = Url::parse(&self.name).ok()?;
+        {
+            let mut parts = url.path_segments_mut().ok()?;
+            parts.pop_if_empty();
+            self.path.parts().for_each(|_| {
+                parts.pop();
+            });
+            parts.extend(path.parts().map(|part| part.as_ref().to_owned()));
+        }
+        Some(url.into())
     }
 
     /// Whether the store answers a request for the last bytes of an object.
@@ -125,8 +139,8 @@ impl Location {
     }
 }
 
-/// A URL without user, password and query.
-fn named(text: &str) -> String {
+/// A URL without user, password and query: what may stand in a message.
+pub fn name_of(text: &str) -> String {
     let bare = text.split(['?', '#']).next().unwrap_or(text);
     let Some((scheme, rest)) = bare.split_once("://") else {
         return bare.to_owned();
@@ -143,7 +157,11 @@ fn named(text: &str) -> String {
 }
 
 /// The client of a bucket, made now or before.
-fn client(key: &str, url: &Url) -> object_store::Result<Arc<dyn ObjectStore>> {
+fn client(
+    scheme: ObjectStoreScheme,
+    key: &str,
+    url: &Url,
+) -> object_store::Result<Arc<dyn ObjectStore>> {
     let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
     let clients = clients.get_or_insert_default();
     let key = (std::process::id(), key.to_owned());
@@ -161,10 +179,70 @@ fn client(key: &str, url: &Url) -> object_store::Result<Arc<dyn ObjectStore>> {
             .any(|store| key.starts_with(store))
             .then_some((key, value))
     }));
-    let (store, _) = parse_url_opts(url, settings)?;
-    let store: Arc<dyn ObjectStore> = store.into();
+    // Who writes `http:` has chosen it.
+    let is_plain = |(key, value): &(String, String)| {
+        key.starts_with("aws_endpoint") && value.starts_with("http:")
+    };
+    if url.scheme() == "http" || settings.iter().any(is_plain) {
+        settings.push(("allow_http".to_owned(), "true".to_owned()));
+    }
+    let store = build(scheme, url, settings)?;
     clients.insert(key, store.clone());
     Ok(store)
+}
+
+/// A client that gives up after some seconds, so that a wrong address is told soon.
+fn build(
+    scheme: ObjectStoreScheme,
+    url: &Url,
+    settings: Vec<(String, String)>,
+) -> object_store::Result<Arc<dyn ObjectStore>> {
+    #[cfg(any(feature = "aws", feature = "gcp", feature = "azure", feature = "http"))]
+    macro_rules! client {
+        ($builder:ty, $url:expr) => {{
+            let builder = <$builder>::new().with_url($url).with_retry(retries());
+            let builder =
+                settings
+                    .into_iter()
+                    .fold(builder, |builder, (key, value)| match key.parse() {
+                        Ok(key) => builder.with_config(key, value),
+                        Err(_) => builder,
+                    });
+            Ok(Arc::new(builder.build()?))
+        }};
+    }
+    match scheme {
+        ObjectStoreScheme::Local => Ok(Arc::new(LocalFileSystem::new())),
+        #[cfg(feature = "aws")]
+        ObjectStoreScheme::AmazonS3 => client!(object_store::aws::AmazonS3Builder, url.as_str()),
+        #[cfg(feature = "gcp")]
+        ObjectStoreScheme::GoogleCloudStorage => {
+            client!(object_store::gcp::GoogleCloudStorageBuilder, url.as_str())
+        }
+        #[cfg(feature = "azure")]
+        ObjectStoreScheme::MicrosoftAzure => {
+            client!(object_store::azure::MicrosoftAzureBuilder, url.as_str())
+        }
+        #[cfg(feature = "http")]
+        ObjectStoreScheme::Http => {
+            client!(
+                object_store::http::HttpBuilder,
+                &url[..Position::BeforePath]
+            )
+        }
+        other => Err(object_store::Error::NotSupported {
+            source: format!("this build has no client for {other:?}").into(),
+        }),
+    }
+}
+
+#[cfg(any(feature = "aws", feature = "gcp", feature = "azure", feature = "http"))]
+fn retries() -> object_store::RetryConfig {
+    object_store::RetryConfig {
+        max_retries: 4,
+        retry_timeout: std::time::Duration::from_secs(30),
+        ..object_store::RetryConfig::default()
+    }
 }
 
 #[cfg(test)]
@@ -186,7 +264,7 @@ mod tests {
             ),
         ];
         for (url, name) in cases {
-            assert_eq!(named(url), name);
+            assert_eq!(name_of(url), name);
         }
         let error = Location::parse("https://u:secret@h/a?sig=hidden")
             .unwrap_err()
@@ -214,5 +292,9 @@ mod tests {
         let location = Location::parse("file:///data/t").unwrap();
         let other = location.with_path(Path::from("data/t/part.staffa"));
         assert_eq!(other.name(), "file:///data/t/part.staffa");
+        let folder = Location::parse("file:///data/a%20b/").unwrap();
+        let other = folder.with_path(Path::from("data/a b/c d.staffa"));
+        assert_eq!(other.name(), "file:///data/a%20b/c%20d.staffa");
+        assert_eq!(Location::parse(other.name()).unwrap().path(), other.path());
     }
 }

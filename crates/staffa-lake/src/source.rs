@@ -103,6 +103,11 @@ impl ObjectSource {
         self.object.tag.as_deref()
     }
 
+    /// Where the bytes begin that were read when the object was opened.
+    pub(crate) fn tail_offset(&self) -> u64 {
+        self.object.len - self.tail.len() as u64
+    }
+
     fn failed(&self, error: &object_store::Error) -> Error {
         of_store(self.object.location.name(), error)
     }
@@ -229,7 +234,7 @@ impl Source for ObjectSource {
     }
 
     fn read(&self, range: Range<u64>) -> Result<Bytes> {
-        let tail = self.object.len - self.tail.len() as u64;
+        let tail = self.tail_offset();
         if let Some(start) = range.start.checked_sub(tail) {
             let part = self.tail.get(start as usize..(range.end - tail) as usize);
             if let Some(part) = part {

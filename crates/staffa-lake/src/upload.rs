@@ -41,16 +41,19 @@ impl fmt::Debug for Upload {
 }
 
 impl Upload {
-    /// Begins an object. Unless `overwrite`, one that exists is refused: at once where the store says
-    /// so for objects of up to 16 MiB; larger ones, whose parts the store joins without that test, are
-    /// looked for before the first part and before the last step.
-    pub fn new(location: Location, overwrite: bool) -> Self {
-        Self {
-            location,
+    /// Begins an object. Unless `overwrite`, one that exists is refused: it is looked for now, and
+    /// again at the end, when the store itself refuses it if the object is of less than 16 MiB; parts
+    /// of a larger one are joined without such a test.
+    pub fn begin(location: Location, overwrite: bool) -> Result<Self> {
+        let upload = Self {
+            location: location.clone(),
             overwrite,
             buffer: Vec::new(),
             parts: None,
-        }
+        };
+        let found = runtime::wait_for(async move { refuse_existing(&location, overwrite).await });
+        upload.result(found)?;
+        Ok(upload)
     }
 
     /// Puts what is left, and makes the object visible.
@@ -81,12 +84,12 @@ impl Upload {
     /// Puts a part of the object.
     fn put_part(&mut self) -> Result<()> {
         let part = Bytes::from(mem::take(&mut self.buffer));
-        let (location, overwrite) = (self.location.clone(), self.overwrite);
+        let location = self.location.clone();
         let parts = self.parts.take();
         let parts = runtime::wait_for(async move {
             let mut parts = match parts {
                 Some(parts) => parts,
-                None => begin(&location, overwrite).await?,
+                None => begin(&location).await?,
             };
             match parts.wait_for_capacity(PARTS_AT_ONCE).await {
                 Ok(()) => {
@@ -105,8 +108,7 @@ impl Upload {
 }
 
 /// Begins an object of several parts.
-async fn begin(location: &Location, overwrite: bool) -> object_store::Result<WriteMultipart> {
-    refuse_existing(location, overwrite).await?;
+async fn begin(location: &Location) -> object_store::Result<WriteMultipart> {
     let parts = location.store().put_multipart(location.path()).await?;
     Ok(WriteMultipart::new_with_chunk_size(parts, PART_BYTES))
 }
@@ -188,7 +190,7 @@ pub struct ObjectWriter {
 impl ObjectWriter {
     /// Begins a file; one that exists is refused unless the options allow to overwrite it.
     pub fn new(location: &Location, schema: SchemaRef, options: WriteOptions) -> Result<Self> {
-        let upload = Upload::new(location.clone(), options.overwrite);
+        let upload = Upload::begin(location.clone(), options.overwrite)?;
         let name = location.name().to_owned();
         let writer = Writer::new(upload, schema, options)?;
         Ok(Self { writer, name })

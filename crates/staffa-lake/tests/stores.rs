@@ -169,7 +169,11 @@ impl ObjectStore for Store {
 }
 
 fn table(rows: i64) -> RecordBatch {
-    let mix = |i: i64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64) >> 7;
+    let mix = |i: i64| {
+        let x = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let x = (x ^ (x >> 31)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (x ^ (x >> 29)) as i64 >> 2
+    };
     let columns: [(&str, ArrayRef); 4] = [
         ("row", Arc::new(Int64Array::from_iter_values(0..rows))),
         (
@@ -260,14 +264,14 @@ fn every_fault_is_one_clear_error_without_secrets() {
     let (store, batch) = stored(50_000);
     let read = || {
         let file = staffa_lake::open_with(&location(&store), Limits::default())?;
-        let scan = file.scan().columns(["n", "name"]);
+        let scan = file.scan().columns(["n"]);
         let mut all = scan.reader()?.collect::<staffa::Result<Vec<_>>>()?;
         all.push(file.take(&[40_000]).read()?);
         Ok(all)
     };
     let expected: staffa::Result<Vec<RecordBatch>> = read();
     let requests = store.take().len();
-    assert!((3..12).contains(&requests), "{requests}");
+    assert!((3..8).contains(&requests), "{requests}");
     assert_eq!(
         expected
             .unwrap()

@@ -38,6 +38,7 @@ fn _staffa(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<write::Writer>()?;
     module.add_class::<batch::Batch>()?;
     module.add_function(wrap_pyfunction!(open::open, module)?)?;
+    module.add_function(wrap_pyfunction!(open::list_objects, module)?)?;
     module.add_function(wrap_pyfunction!(open::open_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(predicate::parse_filter, module)?)?;
     module.add_function(wrap_pyfunction!(write::encodings, module)?)?;

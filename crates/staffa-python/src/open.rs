@@ -23,9 +23,23 @@ pub(crate) fn open(
     cache_decoded: bool,
 ) -> PyResult<File> {
     run(py, || {
-        let file = staffa::File::open_with(&path, limits(cache_bytes, cache_decoded))?;
+        let limits = limits(cache_bytes, cache_decoded);
+        let file = match path.to_str().filter(|text| staffa_lake::is_url(text)) {
+            Some(url) => staffa_lake::open_with(&staffa_lake::Location::parse(url)?, limits)?,
+            None => staffa::File::open_with(&path, limits)?,
+        };
         check_names(file.schema()).map_err(|error| error.at(|place| place.path = Some(path)))?;
         Ok(File(file))
+    })
+}
+
+/// URLs of the Staffa files below a URL, or that match its wildcards.
+#[pyfunction]
+pub(crate) fn list_objects(py: Python<'_>, url: String) -> PyResult<Vec<String>> {
+    run(py, || {
+        let found = staffa_lake::list(&url, &|path| path.ends_with(".staffa"))?;
+        let names = found.iter().map(|object| object.location.name().to_owned());
+        Ok(names.collect())
     })
 }
 

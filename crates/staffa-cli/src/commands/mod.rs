@@ -30,6 +30,7 @@ use std::path::{Path, PathBuf};
 use crate::dataset::discover;
 use crate::error::{Failure, Result};
 use crate::files::STANDARD;
+use crate::files::input::url_of;
 use crate::formats::scan::{Batches, find_column};
 use crate::formats::{ReadOptions, Sink};
 use crate::terminal::interrupt;
@@ -51,7 +52,11 @@ fn open_staffa(path: &Path) -> Result<staffa::File> {
             found.len()
         )));
     };
-    staffa::File::open(path).map_err(|error| Failure::staffa(path, error))
+    let opened = match url_of(path) {
+        Some(url) => staffa_lake::open(url),
+        None => staffa::File::open(path),
+    };
+    opened.map_err(|error| Failure::staffa(path, error))
 }
 
 /// The option that selects a column.

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use staffa_lake::ObjectReader;
 use tempfile::TempPath;
 
 use super::STANDARD;
@@ -21,7 +22,7 @@ impl Input {
         let input = Self {
             path: path.to_path_buf(),
         };
-        if !input.is_standard() {
+        if !input.is_standard() && input.url().is_none() {
             let metadata = fs::metadata(path).map_err(|error| input.io_error(&error))?;
             if metadata.is_dir() {
                 return Err(input.io_error(&io::ErrorKind::IsADirectory.into()));
@@ -44,8 +45,16 @@ impl Input {
         self.path == Path::new(STANDARD)
     }
 
+    /// The URL of an object in a store.
+    pub(crate) fn url(&self) -> Option<&str> {
+        url_of(&self.path)
+    }
+
     /// The name for messages.
     pub(crate) fn name(&self) -> String {
+        if let Some(url) = self.url() {
+            return staffa_lake::name_of(url);
+        }
         if self.is_standard() {
             "the standard input".into()
         } else {
@@ -58,7 +67,12 @@ impl Input {
         Failure::io(&self.name(), error)
     }
 
+    /// An object is copied to a temporary file first.
     pub(crate) fn open(&self) -> Result<File> {
+        if self.url().is_some() {
+            let copy = self.seekable()?;
+            return File::open(&copy.path).map_err(|error| self.io_error(&error));
+        }
         File::open(&self.path).map_err(|error| self.io_error(&error))
     }
 
@@ -80,6 +94,10 @@ impl Input {
         }
         let mut source: Box<dyn Read> = if self.is_standard() {
             Box::new(io::stdin().lock())
+        } else if let Some(url) = self.url() {
+            let fail = |error| Failure::staffa(&self.path, error);
+            let location = staffa_lake::Location::parse(url).map_err(fail)?;
+            Box::new(ObjectReader::open(&location).map_err(fail)?)
         } else {
             Box::new(self.open()?)
         };
@@ -114,7 +132,9 @@ pub(crate) fn expand(paths: &[PathBuf], is_data: &dyn Fn(&Path) -> bool) -> Resu
     for path in paths {
         let pattern = path.to_string_lossy();
         let before = out.len();
-        if path.is_dir() {
+        if let Some(url) = url_of(path) {
+            objects(url, is_data, &mut out)?;
+        } else if path.is_dir() {
             files_below(path, is_data, &mut out)?;
         } else if pattern.contains(['*', '?', '[']) && !path.exists() {
             matches(&pattern, is_data, &mut out)?;
@@ -134,6 +154,25 @@ pub(crate) fn expand(paths: &[PathBuf], is_data: &dyn Fn(&Path) -> bool) -> Resu
         }
     }
     Ok(out)
+}
+
+/// The URL that stands in place of a path.
+pub(crate) fn url_of(path: &Path) -> Option<&str> {
+    path.to_str().filter(|text| staffa_lake::is_url(text))
+}
+
+/// The objects that a URL names: one, those below a URL that ends in `/`, or those that match its
+/// wildcards.
+fn objects(url: &str, is_data: &dyn Fn(&Path) -> bool, out: &mut Vec<PathBuf>) -> Result<()> {
+    if !staffa_lake::names_several(url) {
+        out.push(url.into());
+        return Ok(());
+    }
+    let found = staffa_lake::list(url, &|path| is_data(Path::new(path)));
+    let found = found.map_err(|error| Failure::staffa(Path::new(url), error))?;
+    let names = found.iter().map(|object| object.location.name().into());
+    out.extend(names);
+    Ok(())
 }
 
 fn matches(pattern: &str, is_data: &dyn Fn(&Path) -> bool, out: &mut Vec<PathBuf>) -> Result<()> {

@@ -9,6 +9,7 @@ use tempfile::{Builder, NamedTempFile, TempDir};
 
 use super::STANDARD;
 use super::compression::{Compressed, Compression};
+use super::input::url_of;
 use crate::error::{Exit, Failure, Result};
 use crate::terminal::interrupt;
 
@@ -30,6 +31,8 @@ struct Target {
 
 enum Kind {
     Stream(BufWriter<Box<dyn Write + Send>>),
+    /// An object in a store.
+    Object(Box<staffa_lake::Upload>),
     /// An output that was given up.
     Nothing,
     File {
@@ -44,6 +47,7 @@ impl Write for Target {
         let count = match &mut self.kind {
             Kind::Stream(writer) => writer.write(bytes),
             Kind::File { writer, .. } => writer.write(bytes),
+            Kind::Object(upload) => upload.write(bytes),
             Kind::Nothing => Ok(bytes.len()),
         }?;
         self.written += count as u64;
@@ -54,6 +58,7 @@ impl Write for Target {
         match &mut self.kind {
             Kind::Stream(writer) => writer.flush(),
             Kind::File { writer, .. } => writer.flush(),
+            Kind::Object(upload) => upload.flush(),
             Kind::Nothing => Ok(()),
         }
     }
@@ -94,7 +99,13 @@ impl Output {
         }
         let name = path.display().to_string();
         let io = |error: io::Error| Failure::io(&name, &error);
-        let kind = if is_stream(path) {
+        let kind = if let Some(url) = url_of(path) {
+            let location = staffa_lake::Location::parse(url);
+            let location = location.map_err(|error| Failure::staffa(path, error))?;
+            let upload = staffa_lake::Upload::begin(location, replace);
+            let upload = upload.map_err(|error| Failure::staffa(path, error))?;
+            Kind::Object(Box::new(upload))
+        } else if is_stream(path) {
             // Behind what a file that is open already holds.
             let stream = fs::File::options().append(true).open(path).map_err(io)?;
             Kind::Stream(BufWriter::with_capacity(1 << 16, Box::new(stream)))
@@ -152,6 +163,10 @@ impl Output {
         match kind {
             Kind::Nothing => {}
             Kind::Stream(mut writer) => writer.flush().map_err(io)?,
+            Kind::Object(upload) => {
+                let fail = |error| Failure::staffa(Path::new(&self.name), error);
+                upload.finish().map_err(fail)?;
+            }
             Kind::File {
                 writer,
                 path,

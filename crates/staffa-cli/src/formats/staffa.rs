@@ -16,7 +16,7 @@ pub(crate) struct StaffaTable {
     file: staffa::File,
     path: PathBuf,
     // Keeps a temporary copy of the standard input alive.
-    source: SeekableInput,
+    source: Option<SeekableInput>,
 }
 
 impl StaffaTable {

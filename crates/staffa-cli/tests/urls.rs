@@ -1,0 +1,265 @@
+//! URLs in place of paths: objects on the local disk and behind a server on loopback.
+
+#![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, clippy::panic)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::{Arc, Mutex};
+
+/// The program, and whether it wrote what is expected.
+fn staffa(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_staffa"));
+    command.args(args).output().unwrap()
+}
+
+fn ok(args: &[&str]) -> String {
+    let output = staffa(args);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{args:?}: {said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The message and the exit code of a failure, one line.
+fn fails(args: &[&str]) -> (String, i32) {
+    let output = staffa(args);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.lines().count() <= 2, "{args:?}: {said}");
+    (said, output.status.code().unwrap())
+}
+
+/// A table of 30,000 rows as CSV.
+fn table(folder: &Path) -> PathBuf {
+    let rows: Vec<String> = (0..30_000_u64)
+        .map(|i| {
+            format!(
+                "{i},city {},{}",
+                i % 7,
+                i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 3
+            )
+        })
+        .collect();
+    let path = folder.join("t.csv");
+    std::fs::write(&path, format!("id,city,n\n{}\n", rows.join("\n"))).unwrap();
+    path
+}
+
+#[test]
+fn every_command_takes_urls_of_objects() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = table(folder.path());
+    let base = format!("file://{}", folder.path().display());
+    let url = |name: &str| format!("{base}/{name}");
+    let (from, to) = (url("t.csv"), url("t.staffa"));
+    ok(&["convert", "-q", &from, &to]);
+    let local = folder.path().join("t.staffa");
+    assert_eq!(ok(&["count", &to]), ok(&["count", local.to_str().unwrap()]));
+    for command in [
+        vec!["head", "-n", "3", "--csv"],
+        vec!["cat", "--filter", "id = 77", "--csv"],
+        vec!["schema"],
+        vec!["stats"],
+        vec!["tail", "-n", "2", "--csv"],
+        vec!["aggregate", "max(id)"],
+    ] {
+        let mut of_url = command.clone();
+        of_url.insert(1, &to);
+        let mut of_path = command.clone();
+        of_path.insert(1, local.to_str().unwrap());
+        assert_eq!(ok(&of_url), ok(&of_path), "{command:?}");
+    }
+    assert!(ok(&["verify", &to]).contains("30,000 rows"));
+    assert!(ok(&["inspect", &to]).contains(&to));
+    // Nothing is replaced unless it is forced.
+    let (said, code) = fails(&["convert", "-q", &from, &to]);
+    assert!(
+        said.contains("the object exists") && code == 3,
+        "{said} {code}"
+    );
+    ok(&["convert", "-q", "--force", &from, &to]);
+    // Other formats, in both directions.
+    ok(&["convert", "-q", &to, &url("out/t.parquet")]);
+    ok(&[
+        "convert",
+        "-q",
+        &url("out/t.parquet"),
+        &url("out/t.jsonl.gz"),
+    ]);
+    assert_eq!(ok(&["count", &url("out/t.jsonl.gz")]), "30000\n");
+    // Folders, wildcards, hive keys.
+    ok(&["convert", "-q", &from, &url("day=1/a.staffa")]);
+    ok(&["convert", "-q", &from, &url("day=2/a.staffa")]);
+    assert_eq!(ok(&["count", &url("day=*/*.staffa")]), "60000\n");
+    assert_eq!(
+        ok(&[
+            "count",
+            &url("day=*/*.staffa"),
+            "--filter",
+            "day = 2 and id < 5"
+        ]),
+        "5\n"
+    );
+    let (said, code) = fails(&["count", &url("none/*.staffa")]);
+    assert!(
+        said.contains("no object matches") && code == 3,
+        "{said} {code}"
+    );
+    let (said, code) = fails(&["count", &url("none.staffa")]);
+    assert!(
+        said.contains("none.staffa: no such object") && code == 3,
+        "{said} {code}"
+    );
+    drop(csv);
+}
+
+/// A server that answers ranges of files in a folder; the requests that it got.
+struct Server {
+    url: String,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    fn new(folder: PathBuf) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let seen = asked.clone();
+        // It ends with the process of the tests.
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (folder, seen) = (folder.clone(), seen.clone());
+                std::thread::spawn(move || drop(answer(stream, &folder, &seen)));
+            }
+        });
+        Self { url, asked }
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.asked.lock().unwrap())
+    }
+}
+
+fn answer(mut stream: TcpStream, folder: &Path, seen: &Mutex<Vec<String>>) -> std::io::Result<()> {
+    let mut lines = BufReader::new(stream.try_clone()?).lines();
+    while let Some(Ok(request)) = lines.next() {
+        let mut range = None;
+        for line in lines.by_ref() {
+            let line = line?.to_ascii_lowercase();
+            if line.is_empty() {
+                break;
+            }
+            range = line
+                .strip_prefix("range: bytes=")
+                .map(str::to_owned)
+                .or(range);
+        }
+        let method = request.split(' ').next().unwrap();
+        let path = request
+            .split(' ')
+            .nth(1)
+            .unwrap()
+            .split('?')
+            .next()
+            .unwrap();
+        seen.lock().unwrap().push(format!(
+            "{method} {path} {}",
+            range.as_deref().unwrap_or("")
+        ));
+        if path.contains("denied") {
+            stream.write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n")?;
+            continue;
+        }
+        let Ok(bytes) = std::fs::read(folder.join(path.trim_start_matches('/'))) else {
+            stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")?;
+            continue;
+        };
+        let len = bytes.len();
+        let part = range
+            .as_deref()
+            .and_then(|range| range.split_once('-'))
+            .map(
+                |(start, end)| match (start.parse::<usize>(), end.parse::<usize>()) {
+                    (Ok(start), Ok(end)) => start..(end + 1).min(len),
+                    (Ok(start), Err(_)) => start..len,
+                    (_, Ok(last)) => len - last.min(len)..len,
+                    _ => panic!("range {start}-{end}"),
+                },
+            );
+        let (status, part) = match part {
+            // A server that knows no ranges.
+            Some(_) if path.contains("whole") => ("200 OK".to_owned(), 0..len),
+            Some(part) => {
+                let of = format!("content-range: bytes {}-{}/{len}", part.start, part.end - 1);
+                (format!("206 Partial Content\r\n{of}"), part)
+            }
+            None => ("200 OK".to_owned(), 0..len),
+        };
+        let head = format!(
+            "HTTP/1.1 {status}\r\netag: \"{len}\"\r\nlast-modified: Mon, 23 Nov 2026 10:00:00 GMT\r\ncontent-length: {}\r\n\r\n",
+            part.len()
+        );
+        stream.write_all(head.as_bytes())?;
+        if method == "GET" {
+            stream.write_all(&bytes[part])?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_file_behind_a_server_is_read_by_ranges() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = table(folder.path());
+    let file = folder.path().join("t.staffa");
+    ok(&[
+        "convert",
+        "-q",
+        csv.to_str().unwrap(),
+        file.to_str().unwrap(),
+    ]);
+    std::fs::copy(&file, folder.path().join("whole.staffa")).unwrap();
+    let size = std::fs::metadata(&file).unwrap().len();
+    assert!(size > 150_000, "{size}");
+    let server = Server::new(folder.path().to_path_buf());
+    let url = |name: &str| format!("{}/{name}", server.url);
+    assert_eq!(ok(&["count", &url("t.staffa")]), "30000\n");
+    let asked = server.take();
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    assert_eq!(
+        ok(&["cat", "--csv", &url("t.staffa")]),
+        ok(&["cat", "--csv", file.to_str().unwrap()])
+    );
+    let asked = server.take();
+    assert!(asked.len() <= 3, "{asked:?}");
+    let found = ok(&[
+        "cat",
+        "--csv",
+        "--columns",
+        "id",
+        "--filter",
+        "id = 12345",
+        &url("t.staffa"),
+    ]);
+    assert_eq!(found, "id\n12345\n");
+    // A CSV file is copied first.
+    assert_eq!(ok(&["count", &url("t.csv")]), "30000\n");
+    for (name, says) in [
+        ("none.staffa", "no such object"),
+        ("denied.staffa", "permission denied"),
+        ("whole.staffa", "range"),
+    ] {
+        let (said, code) = fails(&["count", &format!("{}?sig=SECRET", url(name))]);
+        assert!(
+            said.contains(name) && said.to_lowercase().contains(says),
+            "{said}"
+        );
+        assert!(!said.contains("SECRET"), "{said}");
+        assert_eq!(code, 3, "{said}");
+    }
+    let (said, code) = fails(&["count", "ftp://host/t.staffa"]);
+    assert!(
+        said.contains("no store for \"ftp\"") && code == 2,
+        "{said} {code}"
+    );
+}

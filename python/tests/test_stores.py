@@ -1,0 +1,108 @@
+"""Files in an object store: Amazon's protocol, by a server on loopback."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import staffa
+
+moto = pytest.importorskip("moto.server")
+
+
+@pytest.fixture(scope="module")
+def bucket() -> Iterator[str]:
+    """A bucket, the settings for which stand in the environment."""
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    settings = {
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "secret-of-the-tests",
+        "AWS_REGION": "us-east-1",
+    }
+    before = {name: os.environ.get(name) for name in settings}
+    os.environ.update(settings)
+    import boto3
+
+    boto3.client("s3", endpoint_url=settings["AWS_ENDPOINT_URL"]).create_bucket(Bucket="b")
+    yield "s3://b"
+    server.stop()
+    for name, value in before.items():
+        os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def program(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "staffa", *arguments], capture_output=True, text=True, check=False)
+
+
+def written(url: str, table: pa.Table, folder: Path) -> None:
+    """The table as an object, by the program."""
+    staffa.write_table(table, folder / "t.staffa", overwrite=True)
+    done = program("convert", "--quiet", "--force", str(folder / "t.staffa"), url)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_object_is_a_file(bucket: str, tmp_path: Path) -> None:
+    table = pa.table({"n": range(100_000), "name": [f"name {i * 7919 % 1000}" for i in range(100_000)]})
+    url = f"{bucket}/folder/t.staffa"
+    written(url, table, tmp_path)
+    file = staffa.open(url)
+    assert file.to_table() == table
+    assert file.to_table(["name"], "n >= 99998")["name"].to_pylist() == table["name"].to_pylist()[-2:]
+    assert file.take([5, 99_999, 5])["n"].to_pylist() == [5, 99_999, 5]
+    assert file.aggregate({"n": "max"})["max(n)"][0].as_py() == 99_999
+    assert staffa.read_table(url, limit=3) == table[:3]
+    found = program("cat", "--csv", "--filter", "n = 77", url)
+    assert found.stdout.splitlines() == ["n,name", f"77,name {77 * 7919 % 1000}"]
+
+
+def test_prefixes_and_wildcards_are_datasets(bucket: str, tmp_path: Path) -> None:
+    for year in (2024, 2025):
+        written(f"{bucket}/trips/year={year}/a.staffa", pa.table({"n": [year, 1]}), tmp_path)
+    written(f"{bucket}/trips/_old/a.staffa", pa.table({"n": [0]}), tmp_path)
+    expected = [{"n": n, "year": year} for year in (2024, 2025) for n in (year, 1)]
+    for source in (f"{bucket}/trips/", f"{bucket}/trips/year=*/*.staffa"):
+        dataset = staffa.dataset(source)
+        assert dataset.to_table().to_pylist() == expected
+        assert dataset.to_table(filter=pc.field("year") == 2025)["n"].to_pylist() == [2025, 1]
+    with pytest.raises(FileNotFoundError, match="no object matches"):
+        staffa.dataset(f"{bucket}/none/*.staffa")
+
+
+def test_what_is_wrong_is_said_without_secrets(bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for url in (f"{bucket}/none.staffa", "s3://no-such-bucket/t.staffa"):
+        with pytest.raises(FileNotFoundError, match="no such object or bucket"):
+            staffa.open(url)
+    url = f"{bucket}/changed.staffa"
+    table = pa.table({"n": [hash((i, "salt")) for i in range(200_000)]})
+    written(url, table, tmp_path)
+    file = staffa.open(url)
+    written(url, table[1:], tmp_path)
+    with pytest.raises(OSError, match="was changed while it was read"):
+        file.to_table()
+    done = program("convert", "--quiet", str(tmp_path / "t.staffa"), url)
+    assert done.returncode == 3
+    assert "the object exists" in done.stderr
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    done = program("count", url)
+    assert done.returncode == 3
+    assert url in done.stderr
+    assert "secret-of-the-tests" not in done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_requests_are_made_after_a_fork(bucket: str, tmp_path: Path) -> None:
+    url = f"{bucket}/forked.staffa"
+    written(url, pa.table({"n": range(50_000)}), tmp_path)
+    assert staffa.open(url).num_rows == 50_000
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if staffa.read_table(url)["n"].to_pylist()[-1] == 49_999 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
