@@ -76,10 +76,12 @@ fn show(terminal: &mut DefaultTerminal, app: &mut App) -> Result<()> {
     let fail = |error: io::Error| Failure::io("the terminal", &error);
     let mut changed = true;
     loop {
+        // Asked before the picture: what a search found that ends meanwhile is drawn once more.
+        let searching = app.is_searching();
         if changed {
             terminal.draw(|frame| app.draw(frame)).map_err(fail)?;
         }
-        changed = app.is_searching();
+        changed = searching;
         // All keys that wait, before the next picture.
         let mut wait = WAIT;
         while event::poll(wait).map_err(fail)? {

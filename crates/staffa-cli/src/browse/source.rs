@@ -86,12 +86,16 @@ impl Source {
             let leaf = inspected.remove(path.as_str());
             field = self.field_of(leaf.map(|leaf| leaf.column.as_str()), &path, field);
             let [min, max] = match (leaf, known) {
-                (Some(leaf), _) => marked_bounds(&leaf.physical_type, &leaf.min, &leaf.max),
+                (Some(leaf), _) => marked_bounds(
+                    &leaf.physical_type,
+                    leaf.min.as_deref(),
+                    leaf.max.as_deref(),
+                ),
                 // The physical type stands in the damaged index: a mark too many is true as well.
                 (None, Some(known)) => {
                     let is_number = self.file.schema().field(field).data_type().is_primitive();
                     let physical_type = if is_number { "words" } else { "bytes" };
-                    marked_bounds(physical_type, &known.min, &known.max)
+                    marked_bounds(physical_type, known.min.as_deref(), known.max.as_deref())
                 }
                 (None, None) => [None, None],
             };

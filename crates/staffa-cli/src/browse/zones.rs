@@ -51,8 +51,12 @@ const FIGURES: [(&str, bool, Text); COUNT] = [
     ("values", true, |place| number(place.block.values)),
     ("NULLs", true, |place| number(place.block.nulls)),
     ("bytes", true, |place| bytes(place.block.bytes)),
-    ("smallest", false, |place| bound(&place.bounds()[0])),
-    ("largest", false, |place| bound(&place.bounds()[1])),
+    ("smallest", false, |place| {
+        bound(place.bounds()[0].as_deref())
+    }),
+    ("largest", false, |place| {
+        bound(place.bounds()[1].as_deref())
+    }),
     ("smallest to largest", false, |place| span(place.block.span)),
 ];
 
@@ -66,13 +70,16 @@ struct Place<'i> {
 
 impl Place<'_> {
     fn bounds(&self) -> [Option<String>; 2] {
-        marked_bounds(self.physical_type, &self.block.min, &self.block.max)
+        marked_bounds(
+            self.physical_type,
+            self.block.min.as_deref(),
+            self.block.max.as_deref(),
+        )
     }
 }
 
-fn bound(text: &Option<String>) -> String {
-    text.as_deref()
-        .map_or("-".into(), |text| shortened(&printable(text), BOUND))
+fn bound(text: Option<&str>) -> String {
+    text.map_or("-".into(), |text| shortened(&printable(text), BOUND))
 }
 
 pub(super) fn draw(

@@ -129,7 +129,7 @@ fn columns(out: &mut dyn Write, file: &File, inspection: &Inspection) -> Result<
             bytes(leaf.bytes),
             ratio(leaf.decoded_bytes, leaf.bytes),
         ];
-        row.extend(bounds(leaf, &leaf.min, &leaf.max));
+        row.extend(bounds(leaf, leaf.min.as_deref(), leaf.max.as_deref()));
         rows.push(row);
     }
     writeln!(out)?;
@@ -183,14 +183,14 @@ fn chunk_parts(leaf: &LeafInfo, chunk: &ChunkInfo) -> Vec<Vec<String>> {
             number(block.values),
             number(block.nulls),
         ];
-        row.extend(bounds(leaf, &block.min, &block.max));
+        row.extend(bounds(leaf, block.min.as_deref(), block.max.as_deref()));
         row
     });
     dictionaries.chain(blocks).collect()
 }
 
 /// The smallest and the largest value.
-fn bounds(leaf: &LeafInfo, min: &Option<String>, max: &Option<String>) -> [String; 2] {
+fn bounds(leaf: &LeafInfo, min: Option<&str>, max: Option<&str>) -> [String; 2] {
     marked_bounds(&leaf.physical_type, min, max)
         .map(|bound| bound.map_or("-".into(), |text| shortened(&printable(&text), BOUND_WIDTH)))
 }

@@ -161,12 +161,12 @@ const CUT_BYTES: usize = 12;
 /// smallest cut off, the largest cut off and rounded up: such are marked as bounds.
 pub(crate) fn marked_bounds(
     physical_type: &str,
-    min: &Option<String>,
-    max: &Option<String>,
+    min: Option<&str>,
+    max: Option<&str>,
 ) -> [Option<String>; 2] {
     let is_cut = |text: &str| physical_type == "bytes" && text.len() >= CUT_BYTES && min != max;
-    let marked = |value: &Option<String>, mark: &str| {
-        let text = value.as_deref()?;
+    let marked = |value: Option<&str>, mark: &str| {
+        let text = value?;
         Some(if is_cut(text) {
             format!("{mark} {text}")
         } else {

@@ -44,7 +44,9 @@ impl Counts {
                 let size = usize::try_from(*size).unwrap_or(0);
                 match Self::of(array.as_fixed_size_list().values()) {
                     Self::Same(count) => Self::Same(times(size, count)),
-                    each => Self::in_ranges(&each, rows.map(|row| row * size..(row + 1) * size)),
+                    each @ Self::Each(_) => {
+                        Self::in_ranges(&each, rows.map(|row| row * size..(row + 1) * size))
+                    }
                 }
             }
             DataType::Struct(_) => {

@@ -138,8 +138,12 @@ fn column(out: &mut String, report: &Report, index: usize, largest: u64) {
         cut(&column.data_type, TYPE)
     );
     distribution::small(out, &column.profile);
-    let [min, max] = marked_bounds(&leaf.physical_type, &leaf.min, &leaf.max)
-        .map(|bound| bound.map_or_else(String::new, |text| html::bound(&text, BOUND)));
+    let [min, max] = marked_bounds(
+        &leaf.physical_type,
+        leaf.min.as_deref(),
+        leaf.max.as_deref(),
+    )
+    .map(|bound| bound.map_or_else(String::new, |text| html::bound(&text, BOUND)));
     put!(
         out,
         "<span class=\"cm\"><span>{min}</span><span>{max}</span></span>"

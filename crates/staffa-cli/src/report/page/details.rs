@@ -58,7 +58,7 @@ fn facts(report: &Report, column: &Column) -> Vec<(&'static str, String)> {
     ];
     // Among many columns the line above says it.
     if !report.has_many_columns() {
-        let [min, max] = bounds(column, &leaf.min, &leaf.max);
+        let [min, max] = bounds(column, leaf.min.as_deref(), leaf.max.as_deref());
         facts.push(("Minimum", min.unwrap_or_else(|| "none".into())));
         facts.push(("Maximum", max.unwrap_or_else(|| "none".into())));
         facts.push(("Distinct", distinct_text(column.distinct)));
@@ -94,7 +94,7 @@ fn zone_maps(out: &mut String, report: &Report, column: &Column) {
             Order::Unknown | Order::OnlyNulls | Order::Constant
         )
     {
-        let [min, max] = bounds(column, &leaf.min, &leaf.max);
+        let [min, max] = bounds(column, leaf.min.as_deref(), leaf.max.as_deref());
         out.push_str("<div class=\"plot\"><span class=\"hi\">");
         put!(
             out,
@@ -112,7 +112,7 @@ fn zone_maps(out: &mut String, report: &Report, column: &Column) {
 }
 
 /// The minimum and maximum of the column or a block of it.
-fn bounds(column: &Column, min: &Option<String>, max: &Option<String>) -> [Option<String>; 2] {
+fn bounds(column: &Column, min: Option<&str>, max: Option<&str>) -> [Option<String>; 2] {
     marked_bounds(&column.leaf.physical_type, min, max)
         .map(|bound| bound.map(|text| html::bound(&text, BOUND)))
 }
@@ -147,7 +147,7 @@ fn block_table(out: &mut String, column: &Column) {
             .map(|(index, block)| (chunk.row_group, index, block))
     });
     for (group, index, block) in blocks.take(shown) {
-        let [min, max] = bounds(column, &block.min, &block.max);
+        let [min, max] = bounds(column, block.min.as_deref(), block.max.as_deref());
         put!(
             out,
             "<tr><td class=\"num\">{group}</td><td class=\"num\">{index}</td><td class=\"num\">{}</td><td \
