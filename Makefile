@@ -23,7 +23,7 @@ export PYO3_PYTHON = $(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python extension duckdb check lint fmt wheel program docs rustdoc bench fuzz asan arm venv clean
+.PHONY: help demo test test-rust test-datafusion test-python extension duckdb check lint fmt wheel program docs rustdoc bench fuzz asan arm venv clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,10 @@ test: test-rust test-python ## all tests: Rust with its examples, then Python wi
 # Always the whole workspace: a selection of packages has features of its own, and dependencies built for it alone.
 test-rust: venv ## the tests of the Rust crates, with their examples
 	$(CARGO) test --workspace --locked
+
+# The same features as for all tests, so that nothing is built again.
+test-datafusion: venv ## the tests of staffa-datafusion and staffa-sql alone
+	$(CARGO) test --workspace --locked --test datafusion --example table
 
 test-python: extension ## the tests of the Python package, with its examples
 	$(BIN)/python -m pytest

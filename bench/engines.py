@@ -29,6 +29,21 @@ def tpch_queries(given: Path | None) -> dict[str, str]:
     return {f"Q{number}": text for number, text in con.execute("SELECT query_nr, query FROM tpch_queries()").fetchall()}
 
 
+def same_rows(found: list[list[str | None]], expected: list[tuple[Any, ...]]) -> bool:
+    """Whether rows as text are those of DuckDB, numbers to nine digits, in any order."""
+
+    def plain(value: Any) -> str | None:
+        try:
+            return value if value is None else f"{float(value):.8e}"
+        except (TypeError, ValueError):
+            return str(value)
+
+    def rows(table: Any) -> list[str]:
+        return sorted(str([plain(value) for value in row]) for row in table)
+
+    return rows(found) == rows(expected)
+
+
 def ssb_queries() -> dict[str, str]:
     """Those of the Star Schema Benchmark."""
     text = (BENCH / "ssb_queries.sql").read_text()

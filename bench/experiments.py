@@ -23,8 +23,8 @@ from typing import Any
 BENCH = Path(__file__).resolve().parent
 RESULTS = BENCH / "results"
 NAMES = ["checksum", "codecs", "decode", "doubles", "inverted", "pool", "positions", "sampling", "selections", "simd"]
-NAMES += ["embeddings", "formats", "superscalar", "tpch", "types", "without"]
-OF_TPCH = ["codecs", "selections", "superscalar", "tpch"]
+NAMES += ["embeddings", "formats", "superscalar", "tpch", "tpch_datafusion", "types", "without"]
+OF_TPCH = ["codecs", "selections", "superscalar", "tpch", "tpch_datafusion"]
 KINDS = {**dict.fromkeys(OF_TPCH, "TPCH_FOLDER"), "inverted": "TEXT", "formats": "TPCDS_FOLDER"}
 WITH_TPCH = ["decode", "simd"]
 # Measured by formats.py, not by the program.
@@ -124,6 +124,28 @@ def tpch(data: Path, scale: float, rounds: int, queries: Path | None) -> Any:
     return out
 
 
+def tpch_datafusion(data: Path, rounds: int, queries: Path | None) -> Any:
+    """By DataFusion: the example `tpch` of crates/staffa-datafusion; answers beside those of DuckDB."""
+    import duckdb
+    import engines
+
+    texts = {number.removeprefix("Q"): text for number, text in engines.tpch_queries(queries).items()}
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(texts, file)
+        file.flush()
+        crate = ["--manifest-path", str(BENCH.parent / "crates/staffa-datafusion/Cargo.toml")]
+        command = ["cargo", "run", "--quiet", "--profile", "sql", *crate, "--features", "parquet", "--example", "tpch"]
+        done = subprocess.run([*command, "--", str(data), file.name, str(rounds)], stdout=subprocess.PIPE, check=True)
+    measured = json.loads(done.stdout)
+    con = duckdb.connect()
+    for path in data.glob("*.parquet"):
+        con.execute(f"CREATE VIEW {path.stem} AS FROM '{path}'")
+    for number, query in measured["queries"].items():
+        expected = con.execute(texts[number]).fetchall()
+        query["as_duckdb"] = engines.same_rows(query.pop("rows"), expected)
+    return measured
+
+
 def machine() -> str:
     """The processor, how many of them, and the day."""
     lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
@@ -164,6 +186,8 @@ def main() -> None:
         measured = codecs(data, arguments.scale)
     elif name == "tpch":
         measured = tpch(data, arguments.scale, arguments.rounds, arguments.queries)
+    elif name == "tpch_datafusion":
+        measured = tpch_datafusion(data, arguments.rounds, arguments.queries)
     elif name in BY_PYTHON:
         measured = getattr(importlib.import_module("formats"), name)(data)
     elif name in WITH_TPCH:

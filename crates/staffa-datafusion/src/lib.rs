@@ -1,0 +1,77 @@
+//! Staffa files as tables of [DataFusion](https://datafusion.apache.org).
+//!
+//! ```no_run
+//! use datafusion::prelude::*;
+//!
+//! # async fn example() -> datafusion::error::Result<()> {
+//! let ctx = SessionContext::new();
+//! staffa_datafusion::register(&ctx)?;
+//! ctx.sql("CREATE EXTERNAL TABLE prices STORED AS STAFFA LOCATION 'prices/'").await?;
+//! ctx.sql("SELECT city, avg(price) FROM prices WHERE day >= '2026-01-01' GROUP BY city").await?.show().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | part of a query | what the scan does |
+//! |---|---|
+//! | columns | reads those that are named |
+//! | comparisons, `IN`, `BETWEEN`, `LIKE`, `IS NULL`, `AND`, `OR`, `NOT` of columns and struct fields with literals | applies them, exactly: by zone maps to blocks, then to rows |
+//! | other filters | leaves them to DataFusion |
+//! | dynamic filters of joins and `ORDER BY ... LIMIT` | applies what a predicate can say of them, anew for every 65,536 rows |
+//! | hive partitions, globs, many files | DataFusion's listing tables |
+//! | files that lack a column, or have a narrower type | read through DataFusion's expression adapter |
+//! | `COPY ... TO`, `INSERT INTO` | writes files, whole or not at all |
+//!
+//! Strings are read as views. A declared sort order, row counts, NULL counts and bounds of the footer
+//! reach the planner.
+//!
+//! ```text
+//! plan     StaffaFormat: schema, statistics, order       format.rs, schema.rs, statistics.rs
+//!          StaffaSource: columns, filters, order pushed   source.rs, pushdown.rs, literal.rs, types.rs
+//! run      file -> FilePlan -> parts -> batches          opener.rs, files.rs, plan.rs, parts.rs, dynamic.rs
+//! write    batches -> Writer -> upload                   sink.rs, options.rs
+//! ```
+#![forbid(unsafe_code)]
+
+mod dynamic;
+mod files;
+mod format;
+mod literal;
+mod metrics;
+mod opener;
+mod options;
+mod parts;
+mod plan;
+mod pushdown;
+mod schema;
+mod sink;
+mod source;
+mod statistics;
+mod types;
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::datasource::provider::DefaultTableFactory;
+use datafusion::prelude::SessionContext;
+
+pub use format::{StaffaFormat, StaffaFormatFactory};
+pub use source::StaffaSource;
+
+/// The extension of Staffa files.
+const EXTENSION: &str = "staffa";
+
+/// Makes a session know Staffa files: `STORED AS STAFFA`, `COPY ... TO 'x.staffa'`, and tables named
+/// by a path where [`SessionContext::enable_url_table`] allows them.
+///
+/// Fails where the session has another format of that name.
+pub fn register(ctx: &SessionContext) -> Result<()> {
+    let state = ctx.state_ref();
+    let mut state = state.write();
+    state.register_file_format(Arc::new(StaffaFormatFactory::new()), false)?;
+    let tables = Arc::new(DefaultTableFactory::new());
+    state
+        .table_factories_mut()
+        .insert("STAFFA".to_owned(), tables);
+    Ok(())
+}

@@ -1,0 +1,18 @@
+//! `staffa-sql`: SQL over Staffa files, by DataFusion.
+
+mod program;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let args = program::Args::parse();
+    match program::run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("staffa-sql: {e}");
+            ExitCode::FAILURE
+        }
+    }
+}

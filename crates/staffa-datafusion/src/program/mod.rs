@@ -1,0 +1,105 @@
+//! The program: a session with the tables that are named, a query, its rows.
+
+mod output;
+mod stats;
+mod tables;
+
+use std::error::Error;
+use std::io::Read;
+use std::time::Instant;
+
+use clap::Parser;
+use datafusion::execution::config::SessionConfig;
+use datafusion::physical_plan::{displayable, execute_stream};
+use datafusion::prelude::SessionContext;
+use datafusion::sql::parser::{DFParser, Statement};
+
+/// Errors of DataFusion, and the program's own messages.
+type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+
+/// Runs SQL over Staffa files.
+///
+/// Files and folders are tables by a name given as `--table`, or by their path in quotes:
+/// `SELECT count(*) FROM 'prices.staffa'`.
+#[derive(Debug, Parser)]
+#[command(name = "staffa-sql", version)]
+pub struct Args {
+    /// The query, or several with `;` between them; `-` reads them from standard input.
+    sql: String,
+    /// A table: a name, and the path of a file, of a folder (ending in `/`) or a pattern such as
+    /// 'prices/*.staffa'. Folders such as `day=2026-01-01` become columns.
+    #[arg(short, long = "table", value_name = "NAME=PATH")]
+    tables: Vec<String>,
+    /// Shows the plan, and runs nothing.
+    #[arg(long)]
+    explain: bool,
+    /// Prints rows as JSON, one a line.
+    #[arg(long)]
+    json: bool,
+    /// Prints to standard error what was read and skipped, and the time that it took.
+    #[arg(long)]
+    stats: bool,
+    /// Partitions that work at a time; by default as many as there are processors.
+    #[arg(short, long, value_name = "N")]
+    partitions: Option<usize>,
+}
+
+/// Runs the queries on a runtime of its own.
+pub fn run(args: &Args) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(run_all(args))
+}
+
+async fn run_all(args: &Args) -> Result<()> {
+    let ctx = session(args)?;
+    for table in &args.tables {
+        tables::add(&ctx, table).await?;
+    }
+    let sql = if args.sql == "-" {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text)?;
+        text
+    } else {
+        args.sql.clone()
+    };
+    for statement in DFParser::parse_sql(&sql)? {
+        run_one(&ctx, statement, args).await?;
+    }
+    Ok(())
+}
+
+fn session(args: &Args) -> Result<SessionContext> {
+    let mut config = SessionConfig::new().with_information_schema(true);
+    config
+        .options_mut()
+        .execution
+        .listing_table_factory_infer_partitions = true;
+    if let Some(partitions) = args.partitions {
+        if partitions == 0 {
+            return Err("--partitions: at least 1 expected, found 0".into());
+        }
+        config = config.with_target_partitions(partitions);
+    }
+    let ctx = SessionContext::new_with_config(config).enable_url_table();
+    staffa_datafusion::register(&ctx)?;
+    Ok(ctx)
+}
+
+async fn run_one(ctx: &SessionContext, statement: Statement, args: &Args) -> Result<()> {
+    let started = Instant::now();
+    let plan = ctx.state().statement_to_plan(statement).await?;
+    let frame = ctx.execute_logical_plan(plan).await?;
+    let plan = frame.create_physical_plan().await?;
+    if args.explain {
+        print!("{}", displayable(plan.as_ref()).indent(false));
+        return Ok(());
+    }
+    let batches = execute_stream(plan.clone(), ctx.task_ctx())?;
+    let rows = output::print(batches, args.json).await?;
+    if args.stats {
+        stats::print(plan.as_ref(), rows, started.elapsed())?;
+    }
+    Ok(())
+}

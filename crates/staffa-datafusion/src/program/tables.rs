@@ -1,0 +1,48 @@
+//! `--table name=path`.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::datasource::listing::{
+    ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
+};
+use datafusion::prelude::SessionContext;
+
+use super::Result;
+
+/// Registers a table given as `name=path`.
+pub async fn add(ctx: &SessionContext, table: &str) -> Result<()> {
+    let Some((name, path)) = table.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+        return Err(format!("--table: NAME=PATH expected, found '{table}'").into());
+    };
+    // A folder is one with or without its slash.
+    let folder = Path::new(path).is_dir() && !path.ends_with('/');
+    let path = if folder {
+        format!("{path}/")
+    } else {
+        path.to_owned()
+    };
+    if !path.contains("://") && !path.contains('*') && !Path::new(&path).exists() {
+        return Err(format!("--table {name}: there is no {path}").into());
+    }
+    let url = ListingTableUrl::parse(&path)?;
+    let extension = match path.rsplit_once('.') {
+        Some((_, extension)) if !path.ends_with('/') && !path.contains('*') => extension,
+        _ => "staffa",
+    };
+    let state = ctx.state();
+    let Some(factory) = state.get_file_format_factory(extension) else {
+        return Err(format!("--table {name}: this build reads no files .{extension}").into());
+    };
+    let format = factory.create(&state, &HashMap::new())?;
+    let options = ListingOptions::new(format).with_file_extension(extension);
+    let keys = options.infer_partitions(&state, &url).await?;
+    let keys = keys.into_iter().map(|key| (key, DataType::Utf8View));
+    let options = options.with_table_partition_cols(keys.collect());
+    let config = ListingTableConfig::new(url).with_listing_options(options);
+    let config = config.infer_schema(&state).await?;
+    ctx.register_table(name, Arc::new(ListingTable::try_new(config)?))?;
+    Ok(())
+}
