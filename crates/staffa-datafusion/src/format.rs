@@ -36,6 +36,12 @@ pub struct StaffaFormatFactory {
     options: WriteOptions,
 }
 
+impl Default for StaffaFormatFactory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl StaffaFormatFactory {
     /// Formats that write with the default options.
     pub fn new() -> Self {

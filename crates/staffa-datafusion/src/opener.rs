@@ -75,7 +75,7 @@ impl FileOpener for StaffaOpener {
                 counters.files_skipped.add(1);
                 return Ok(stream::empty().boxed());
             };
-            let parts = Parts::new(file, object.location.clone(), plan, &wanted, counters)?;
+            let parts = Parts::new(&file, object.location.clone(), plan, &wanted, counters)?;
             Ok(stream::iter(parts).boxed())
         }))
     }

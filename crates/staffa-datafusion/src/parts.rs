@@ -54,7 +54,7 @@ pub(crate) struct Parts {
 
 impl Parts {
     pub fn new(
-        file: File,
+        file: &File,
         location: Path,
         plan: FilePlan,
         wanted: &Wanted,
@@ -63,7 +63,7 @@ impl Parts {
         let batch_rows = wanted.batch_rows;
         let scan = file.scan().here().string_views(plan.views);
         let scan = scan.columns(&plan.columns).batch_rows(batch_rows);
-        let splits = wanted_splits(&file, &scan, &plan, &wanted.bytes, &counters);
+        let splits = wanted_splits(file, &scan, &plan, &wanted.bytes, &counters);
         let mut splits = splits.map_err(|e| files::error(&location, e))?;
         if wanted.reversed {
             splits.make_contiguous().reverse();

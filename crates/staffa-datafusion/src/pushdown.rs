@@ -90,7 +90,7 @@ impl Translation<'_> {
         }
         // A boolean column is a test by itself.
         let column = self.operand(expr)?;
-        (innermost(&column.compared) == &DataType::Boolean).then(|| Predicate::Compare {
+        (innermost(&column.compared) == &DataType::Boolean).then_some(Predicate::Compare {
             column: column.path,
             op: Compare::Eq,
             literal: staffa::Literal::Bool(true),

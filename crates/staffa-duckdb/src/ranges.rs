@@ -66,7 +66,7 @@ impl Range {
     }
 
     fn holds(&self, value: i64) -> bool {
-        let infinite = |infinity| value == infinity || value == -infinity;
+        let infinite = |infinity: i64| value == infinity || value == -infinity;
         (self.least <= value && value <= self.most) || self.infinity.is_some_and(infinite)
     }
 }

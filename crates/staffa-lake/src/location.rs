@@ -73,12 +73,13 @@ impl Location {
         } else {
             url[..].trim_end_matches(path.as_ref()).to_owned()
         };
+        let suffixes = !matches!(scheme, ObjectStoreScheme::MicrosoftAzure);
         let store = client(scheme, &key, &url).map_err(|e| error::of_store(&name, &e))?;
         Ok(Self {
-            suffixes: !matches!(scheme, ObjectStoreScheme::MicrosoftAzure),
             store,
             path,
             name,
+            suffixes,
         })
     }
 
@@ -113,8 +114,8 @@ impl Location {
     pub fn with_path(&self, path: Path) -> Self {
         let name = self.name_with(&path).unwrap_or_else(|| path.to_string());
         Self {
-            name,
             path,
+            name,
             ..self.clone()
         }
     }

@@ -39,7 +39,8 @@ impl ObjectReader {
         let (len, end) = (self.source.len(), self.source.tail_offset());
         while self.begun < end.min(self.next.saturating_add(AHEAD * PART_BYTES)) {
             let stop = end.min(self.begun + PART_BYTES);
-            self.source.begin(&[self.begun..stop]);
+            let part = self.begun..stop;
+            self.source.begin(std::slice::from_ref(&part));
             self.begun = stop;
         }
         let stop = if self.next < end {

@@ -21,10 +21,14 @@ pub(crate) struct StaffaTable {
 
 impl StaffaTable {
     pub(crate) fn open(input: &Input) -> Result<Self> {
-        let source = input.seekable()?;
         let path = PathBuf::from(input.name());
-        let file = staffa::File::open(&source.path)
-            .map_err(|error| Failure::staffa_input(&path, error))?;
+        let (file, source) = if let Some(url) = input.url() {
+            (staffa_lake::open(url), None)
+        } else {
+            let source = input.seekable()?;
+            (staffa::File::open(&source.path), Some(source))
+        };
+        let file = file.map_err(|error| Failure::staffa_input(&path, error))?;
         Ok(Self { file, path, source })
     }
 }

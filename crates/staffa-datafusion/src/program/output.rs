@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::json::LineDelimitedWriter;
 use datafusion::arrow::util::pretty::pretty_format_batches_with_schema;
 use datafusion::execution::SendableRecordBatchStream;
@@ -24,7 +25,7 @@ pub async fn print(mut batches: SendableRecordBatchStream, json: bool) -> Result
         return Ok(rows);
     }
     let all: Vec<_> = batches.try_collect().await?;
-    rows += all.iter().map(|batch| batch.num_rows()).sum::<usize>();
+    rows += all.iter().map(RecordBatch::num_rows).sum::<usize>();
     let table = pretty_format_batches_with_schema(schema, &all)?;
     writeln!(io::stdout().lock(), "{table}")?;
     Ok(rows)

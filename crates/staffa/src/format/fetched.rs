@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn ranges_are_found_in_one_or_several_fetched_ones() {
         let fetched = Fetched::default();
-        let bytes = Bytes::from_iter(0..100u8);
+        let bytes: Bytes = (0..100u8).collect();
         for range in [10..20, 20..50, 60..70] {
             fetched.keep(range.start as u64, bytes.slice(range));
         }

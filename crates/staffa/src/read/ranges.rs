@@ -168,10 +168,12 @@ mod tests {
             [0..30, 31..40, 100..120, 200..210]
         );
         assert_eq!(joined(ranges.clone(), 1), [0..40, 100..120, 200..210]);
-        assert_eq!(joined(ranges, 80), [0..210]);
-        let requests = |end| cut(&[1..end]).collect::<Vec<_>>();
-        assert_eq!(requests(REQUEST_BYTES + 1), [1..REQUEST_BYTES + 1]);
-        let two = [1..REQUEST_BYTES + 1, REQUEST_BYTES + 1..REQUEST_BYTES + 2];
-        assert_eq!(requests(REQUEST_BYTES + 2), two);
+        let one = joined(ranges, 80);
+        assert_eq!((one.len(), &one[0]), (1, &(0..210)));
+        let requests = |bytes| cut(&[1..1 + bytes, 7..8]).collect::<Vec<_>>();
+        assert_eq!(requests(REQUEST_BYTES), [1..REQUEST_BYTES + 1, 7..8]);
+        let first = 1..REQUEST_BYTES + 1;
+        let second = first.end..first.end + 1;
+        assert_eq!(requests(REQUEST_BYTES + 1), [first, second, 7..8]);
     }
 }
