@@ -62,7 +62,7 @@ def dataset(source: Any, *, schema: pa.Schema | None = None, partitioning: Any =
     Raises:
         FileNotFoundError: There is no such file, or no file matches.
         InvalidArgumentError: The types of a column cannot be unified; the message names the column and two files.
-        UnsupportedError: A URL.
+        OSError: An object store refused a request; the message says why.
 
     >>> for year in (2023, 2024):
     ...     pathlib.Path(f"sales/year={year}").mkdir(parents=True)

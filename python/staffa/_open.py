@@ -21,7 +21,7 @@ def open(source: Any, *, cache_bytes: int | None = None, cache_decoded: bool = F
     """Opens a file. The footer is read and checked now, the data when it is needed.
 
     Args:
-        source: The path of a file, also as a `file://` URL; a folder or a pattern of one file; the contents as bytes;
+        source: The path or URL of a file; a folder or a pattern of one file; the contents as bytes;
             or a file object opened for reading bytes, such as a `BytesIO`, which is read whole.
         cache_bytes: Memory for a cache of opened blocks, for the next `take`; by default 64 MiB.
         cache_decoded: Cache decoded blocks: fewer fit, but a row of a cached block costs next to nothing.

@@ -20,7 +20,7 @@ from staffa._arguments import column_names, whole_number
 from staffa._discover import NULL_KEY
 from staffa._input import as_batches
 from staffa._options import WriteOptions, checked, metadata_pairs
-from staffa._source import local_path
+from staffa._source import path_to_write
 from staffa._writer import Writer
 from staffa.errors import InvalidArgumentError
 
@@ -97,7 +97,7 @@ def write_dataset(
         raise InvalidArgumentError(f"existing must be 'error', 'append' or 'overwrite', found {existing!r}")
     checked(options)
     metadata_pairs(options.get("metadata"))
-    root = Path(local_path(folder))
+    root = Path(path_to_write(folder))
     before = sorted(root.rglob("*.staffa")) if root.is_dir() else []
     if before and existing == "error":
         raise FileExistsError(f"{root}: the folder has {len(before)} .staffa files; existing='append' leaves them")

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from staffa import _staffa
-from staffa._arguments import path_text
 from staffa._input import as_batches, check_names, rebased
 from staffa._options import WriteOptions, checked, metadata_pairs
+from staffa._source import path_to_write
 from staffa.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Writer:
             UnsupportedError: The format cannot hold the type of a column.
             OSError: An error of the system.
         """
-        self._path = path_text(path)
+        self._path = path_to_write(path)
         self._summary: WriteSummary | None = None
         self._metadata = dict(metadata_pairs(options.get("metadata")))
         arguments = checked(options)

@@ -97,6 +97,12 @@ def test_what_is_wrong_is_said_without_secrets(bucket: str, tmp_path: Path, monk
     assert "secret-of-the-tests" not in done.stderr
 
 
+def test_python_writes_local_files(bucket: str) -> None:
+    for write in (staffa.write_table, staffa.write_dataset):
+        with pytest.raises(staffa.UnsupportedError, match="Python writes local files"):
+            write(pa.table({"n": [1]}), f"{bucket}/t.staffa")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_requests_are_made_after_a_fork(bucket: str, tmp_path: Path) -> None:
     url = f"{bucket}/forked.staffa"
