@@ -59,7 +59,7 @@ def test_an_object_is_a_file(bucket: str, tmp_path: Path) -> None:
     assert file.take([5, 99_999, 5])["n"].to_pylist() == [5, 99_999, 5]
     assert file.aggregate({"n": "max"})["max(n)"][0].as_py() == 99_999
     assert staffa.read_table(url, limit=3) == table[:3]
-    found = program("cat", "--csv", "--filter", "n = 77", url)
+    found = program("cat", "--csv", "--where", "n = 77", url)
     assert found.stdout.splitlines() == ["n,name", f"77,name {77 * 7919 % 1000}"]
 
 

@@ -64,7 +64,11 @@ impl Location {
                 "{name:?}: credentials within a URL are not taken: set them in the environment"
             )));
         }
-        url.set_query(None);
+        if url.query().is_some() {
+            let what = "URLs with a query are not taken: set credentials in the environment";
+            return Err(Error::invalid(format!("{name:?}: {what}")));
+        }
+        url.set_fragment(None);
         let path = ObjectStoreScheme::parse(&url).map_err(|e| wrong(&e))?.1;
         let bucket = url[..Position::BeforePath].to_owned();
         let of_path = matches!(scheme, ObjectStoreScheme::Http | ObjectStoreScheme::Local);
@@ -266,6 +270,10 @@ mod tests {
         ];
         for (url, name) in cases {
             assert_eq!(name_of(url), name);
+        }
+        for url in ["https://u:secret@h/a", "https://h/a?sig=hidden"] {
+            let error = Location::parse(url).unwrap_err().to_string();
+            assert!(error.contains("credentials"), "{error}");
         }
         let error = Location::parse("https://u:secret@h/a?sig=hidden")
             .unwrap_err()

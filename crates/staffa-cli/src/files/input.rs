@@ -131,6 +131,7 @@ pub(crate) fn expand(paths: &[PathBuf], is_data: &dyn Fn(&Path) -> bool) -> Resu
     let mut out = Vec::new();
     for path in paths {
         let pattern = path.to_string_lossy();
+        check_url(path)?;
         let before = out.len();
         if let Some(url) = url_of(path) {
             objects(url, is_data, &mut out)?;
@@ -159,6 +160,17 @@ pub(crate) fn expand(paths: &[PathBuf], is_data: &dyn Fn(&Path) -> bool) -> Resu
 /// The URL that stands in place of a path.
 pub(crate) fn url_of(path: &Path) -> Option<&str> {
     path.to_str().filter(|text| staffa_lake::is_url(text))
+}
+
+/// Refuses a URL with a query, which may be a signature: no message shows it.
+pub(crate) fn check_url(path: &Path) -> Result<()> {
+    match url_of(path).filter(|url| url.contains(['?', '#'])) {
+        None => Ok(()),
+        Some(url) => Err(Failure::usage(format!(
+            "{}: URLs with a query are not taken; set credentials in the environment",
+            staffa_lake::name_of(url)
+        ))),
+    }
 }
 
 /// The objects that a URL names: one, those below a URL that ends in `/`, or those that match its

@@ -9,7 +9,7 @@ use tempfile::{Builder, NamedTempFile, TempDir};
 
 use super::STANDARD;
 use super::compression::{Compressed, Compression};
-use super::input::url_of;
+use super::input::{check_url, url_of};
 use crate::error::{Exit, Failure, Result};
 use crate::terminal::interrupt;
 
@@ -99,6 +99,7 @@ impl Output {
         }
         let name = path.display().to_string();
         let io = |error: io::Error| Failure::io(&name, &error);
+        check_url(path)?;
         let kind = if let Some(url) = url_of(path) {
             let location = staffa_lake::Location::parse(url);
             let location = location.map_err(|error| Failure::staffa(path, error))?;

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use crate::error::{Failure, Result};
 use crate::files::STANDARD;
 use crate::files::compression::Compression;
+use crate::files::input::check_url;
 
 /// A file format by the name that `--from` and `--to` take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -40,6 +41,7 @@ impl Format {
 
     /// The format given by `option`, else that of the file ending.
     pub(crate) fn of(path: &Path, given: Option<Self>, option: &str) -> Result<Self> {
+        check_url(path)?;
         if let Some(format) = given {
             return Ok(format);
         }
