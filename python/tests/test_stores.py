@@ -31,8 +31,8 @@ def bucket() -> Iterator[str]:
     os.environ.update(settings)
     import boto3
 
-    boto3.client("s3", endpoint_url=settings["AWS_ENDPOINT_URL"]).create_bucket(Bucket="b")
-    yield "s3://b"
+    boto3.client("s3", endpoint_url=settings["AWS_ENDPOINT_URL"]).create_bucket(Bucket="bucket")
+    yield "s3://bucket"
     server.stop()
     for name, value in before.items():
         os.environ.pop(name) if value is None else os.environ.update({name: value})
@@ -57,7 +57,7 @@ def test_an_object_is_a_file(bucket: str, tmp_path: Path) -> None:
     assert file.to_table() == table
     assert file.to_table(["name"], "n >= 99998")["name"].to_pylist() == table["name"].to_pylist()[-2:]
     assert file.take([5, 99_999, 5])["n"].to_pylist() == [5, 99_999, 5]
-    assert file.aggregate({"n": "max"})["max(n)"][0].as_py() == 99_999
+    assert file.aggregate({"n": "max"})["n"]["max"].as_py() == 99_999
     assert staffa.read_table(url, limit=3) == table[:3]
     found = program("cat", "--csv", "--where", "n = 77", url)
     assert found.stdout.splitlines() == ["n,name", f"77,name {77 * 7919 % 1000}"]
