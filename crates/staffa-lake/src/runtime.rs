@@ -4,32 +4,50 @@
 use std::future::Future;
 use std::io;
 use std::sync::mpsc::channel;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::Semaphore;
 
-static RUNTIME: Mutex<Option<(u32, Runtime)>> = Mutex::new(None);
+static RUNTIME: Mutex<Option<Shared>> = Mutex::new(None);
 
 /// Threads that only wait for answers and copy them.
 const THREADS: usize = 2;
+/// Requests at the same time.
+const MOST_REQUESTS: usize = 16;
 
-/// The runtime of this process.
-pub(crate) fn handle() -> io::Result<Handle> {
-    let mut runtime = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
+/// What all files of a process share.
+struct Shared {
+    process: u32,
+    runtime: Runtime,
+    /// Those that a parent process holds would never come back.
+    requests: Arc<Semaphore>,
+}
+
+/// The runtime of this process, and the requests that it may make at the same time.
+pub(crate) fn handle() -> io::Result<(Handle, Arc<Semaphore>)> {
+    let mut shared = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();
-    match &*runtime {
-        Some((of, known)) if *of == process => return Ok(known.handle().clone()),
-        _ => {}
+    if let Some(known) = shared.as_ref().filter(|known| known.process == process) {
+        return Ok((known.runtime.handle().clone(), known.requests.clone()));
     }
     let mut builder = Builder::new_multi_thread();
     let builder = builder.worker_threads(THREADS).thread_name("staffa-lake");
-    let new = builder.enable_all().build()?;
-    let handle = new.handle().clone();
-    if let Some((_, of_parent)) = runtime.replace((process, new)) {
+    let runtime = builder.enable_all().build()?;
+    let (handle, requests) = (
+        runtime.handle().clone(),
+        Arc::new(Semaphore::new(MOST_REQUESTS)),
+    );
+    let new = Shared {
+        process,
+        runtime,
+        requests: requests.clone(),
+    };
+    if let Some(of_parent) = shared.replace(new) {
         // Its threads are not there: to wait for them would take for ever.
         std::mem::forget(of_parent);
     }
-    Ok(handle)
+    Ok((handle, requests))
 }
 
 /// Waits for work of the runtime; the caller may be a thread of another one.
@@ -37,7 +55,7 @@ pub(crate) fn wait_for<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> io::Result<T> {
     let (send, receive) = channel();
-    handle()?.spawn(async move {
+    handle()?.0.spawn(async move {
         // The receiver waits below.
         let _ = send.send(work.await);
     });

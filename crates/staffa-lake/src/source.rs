@@ -17,12 +17,8 @@ use crate::runtime;
 
 /// Bytes of the first request, at the end of the object.
 const TAIL_BYTES: u64 = 64 << 10;
-/// Requests of the process at the same time.
-const MOST_REQUESTS: usize = 16;
 /// Bytes that were begun and not read yet, above which those begun first are dropped.
 const MOST_BYTES: u64 = 128 << 20;
-
-static REQUESTS: Semaphore = Semaphore::const_new(MOST_REQUESTS);
 
 /// An object of a store: what [`open`](crate::open) reads from.
 #[derive(Debug)]
@@ -50,6 +46,8 @@ struct Begun {
 
 #[derive(Debug, Default)]
 struct State {
+    /// The process that began the ranges: after a fork they never arrive.
+    process: u32,
     /// By offset.
     ranges: BTreeMap<u64, Fetch>,
     /// Number of the last range begun.
@@ -68,7 +66,13 @@ struct Fetch {
 
 impl Begun {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let process = std::process::id();
+        if state.process != process {
+            state.process = process;
+            state.ranges.clear();
+        }
+        state
     }
 }
 
@@ -191,9 +195,9 @@ async fn open(
 
 impl Object {
     /// Asks for a range.
-    async fn get(&self, range: &Range<u64>) -> object_store::Result<Bytes> {
+    async fn get(&self, range: &Range<u64>, requests: &Semaphore) -> object_store::Result<Bytes> {
         // The semaphore is never closed.
-        let _permit = REQUESTS.acquire().await.ok();
+        let _permit = requests.acquire().await.ok();
         let began = Instant::now();
         let options = GetOptions {
             range: Some(GetRange::Bounded(range.clone())),
@@ -244,15 +248,16 @@ impl Source for ObjectSource {
         if let Some(found) = self.wait(&range) {
             return found;
         }
-        let object = self.object.clone();
-        let answer = runtime::wait_for(async move { object.get(&range).await });
-        let answer = answer.map_err(|e| Error::io(self.name(), e))?;
+        let io = |e| Error::io(self.name(), e);
+        let (object, (_, requests)) = (self.object.clone(), runtime::handle().map_err(io)?);
+        let answer = runtime::wait_for(async move { object.get(&range, &requests).await });
+        let answer = answer.map_err(io)?;
         answer.map_err(|e| self.failed(&e))
     }
 
     fn begin(&self, ranges: &[Range<u64>]) {
         // Without a runtime the reads themselves report why.
-        let Ok(handle) = runtime::handle() else {
+        let Ok((handle, requests)) = runtime::handle() else {
             return;
         };
         for range in ranges {
@@ -273,8 +278,9 @@ impl Source for ObjectSource {
             let number = state.last;
             drop(state);
             let (object, begun, range) = (self.object.clone(), self.begun.clone(), range.clone());
+            let requests = requests.clone();
             handle.spawn(async move {
-                let answer = object.get(&range).await.map_err(Arc::new);
+                let answer = object.get(&range, &requests).await.map_err(Arc::new);
                 let mut state = begun.state();
                 if let Some(fetch) = state.ranges.get_mut(&range.start)
                     && fetch.number == number
