@@ -69,7 +69,7 @@ def test_prefixes_and_wildcards_are_datasets(bucket: str, tmp_path: Path) -> Non
         written(f"{bucket}/trips/year={year}/a.staffa", pa.table({"n": [year, 1]}), tmp_path)
     written(f"{bucket}/trips/_old/a.staffa", pa.table({"n": [0]}), tmp_path)
     expected = [{"n": n, "year": year} for year in (2024, 2025) for n in (year, 1)]
-    for source in (f"{bucket}/trips/", f"{bucket}/trips/year=*/*.staffa"):
+    for source in (f"{bucket}/trips/", f"{bucket}/trips/year=*/*.staffa", f"{bucket}/*/year=*/*.staffa"):
         dataset = staffa.dataset(source)
         assert dataset.to_table().to_pylist() == expected
         assert dataset.to_table(filter=pc.field("year") == 2025)["n"].to_pylist() == [2025, 1]

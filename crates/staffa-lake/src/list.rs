@@ -38,7 +38,7 @@ pub fn list(url: &str, is_data: &dyn Fn(&str) -> bool) -> Result<Vec<Object>> {
     let folder = fixed.rsplit_once('/').map_or(fixed, |(folder, _)| folder);
     let base = Location::parse(&format!("{folder}/"))?;
     let pattern = if wildcard {
-        let rest = url.strip_prefix(folder).unwrap_or_default();
+        let (_, rest) = url.split_at(folder.len());
         let text = format!("{}{rest}", Pattern::escape(base.path().as_ref()));
         let text = text.trim_start_matches('/').to_owned();
         let wrong = |e| Error::invalid(format!("{url:?}: {e}"));

@@ -40,9 +40,12 @@ pub fn is_url(text: &str) -> bool {
     scheme.is_some_and(|scheme| scheme.len() > 1 && is_scheme(scheme))
 }
 
-/// Clients by scheme, host and settings, so that connections are used again; after a fork others, as
-/// connections are those of the parent.
-type Clients = HashMap<(u32, String), Arc<dyn ObjectStore>>;
+/// What a client is made of: the process, as connections of a parent process are not those of its
+/// child; scheme, host and bucket; settings.
+type ClientKey = (u32, String, Vec<(String, String)>);
+
+/// Clients that were made, so that connections are used again.
+type Clients = HashMap<ClientKey, Arc<dyn ObjectStore>>;
 
 static CLIENTS: Mutex<Option<Clients>> = Mutex::new(None);
 
@@ -70,15 +73,8 @@ impl Location {
         }
         url.set_fragment(None);
         let path = ObjectStoreScheme::parse(&url).map_err(|e| wrong(&e))?.1;
-        let bucket = url[..Position::BeforePath].to_owned();
-        let of_path = matches!(scheme, ObjectStoreScheme::Http | ObjectStoreScheme::Local);
-        let key = if of_path {
-            bucket
-        } else {
-            url[..].trim_end_matches(path.as_ref()).to_owned()
-        };
         let suffixes = !matches!(scheme, ObjectStoreScheme::MicrosoftAzure);
-        let store = client(scheme, &key, &url).map_err(|e| error::of_store(&name, &e))?;
+        let store = client(scheme, &url).map_err(|e| error::of_store(&name, &e))?;
         Ok(Self {
             store,
             path,
@@ -162,25 +158,32 @@ pub fn name_of(text: &str) -> String {
 }
 
 /// The client of a bucket, made now or before.
-fn client(
-    scheme: ObjectStoreScheme,
-    key: &str,
-    url: &Url,
-) -> object_store::Result<Arc<dyn ObjectStore>> {
+fn client(scheme: ObjectStoreScheme, url: &Url) -> object_store::Result<Arc<dyn ObjectStore>> {
+    let settings = settings(url);
+    // Of a store's own host the bucket is the first part of the path.
+    let is_host = url.scheme().starts_with("http") && !matches!(scheme, ObjectStoreScheme::Http);
+    let bucket = url.path_segments().and_then(|mut parts| parts.next());
+    let bucket = bucket.filter(|_| is_host).unwrap_or("");
+    let place = format!("{}/{bucket}", &url[..Position::BeforePath]);
+    let key = (std::process::id(), place, settings.clone());
     let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
     let clients = clients.get_or_insert_default();
-    let key = (std::process::id(), key.to_owned());
     if let Some(known) = clients.get(&key) {
         return Ok(known.clone());
     }
-    // What the environment says itself goes before the profile.
+    let store = build(scheme, url, settings)?;
+    clients.insert(key, store.clone());
+    Ok(store)
+}
+
+/// Settings of the environment, which go before those of the profile.
+fn settings(url: &Url) -> Vec<(String, String)> {
     let mut settings = profile::of_environment();
     settings.extend(std::env::vars_os().filter_map(|(key, value)| {
         let (key, value) = (key.into_string().ok()?, value.into_string().ok()?);
         let key = key.to_ascii_lowercase();
-        let stores = ["aws_", "google_", "azure_"];
+        let mut stores = ["aws_", "google_", "azure_"].iter();
         stores
-            .iter()
             .any(|store| key.starts_with(store))
             .then_some((key, value))
     }));
@@ -191,9 +194,7 @@ fn client(
     if url.scheme() == "http" || settings.iter().any(is_plain) {
         settings.push(("allow_http".to_owned(), "true".to_owned()));
     }
-    let store = build(scheme, url, settings)?;
-    clients.insert(key, store.clone());
-    Ok(store)
+    settings
 }
 
 /// A client that gives up after some seconds, so that a wrong address is told soon.

@@ -109,6 +109,10 @@ struct Window {
     stage: Stage,
     /// All ranges that it reads, of this stage and those before.
     ranges: Vec<Range<u64>>,
+    /// Bytes of these, each once.
+    bytes: u64,
+    /// Whether all of them are there.
+    is_there: bool,
 }
 
 /// What a window does once its ranges are there.
@@ -196,7 +200,7 @@ impl Steps {
             let Some(first) = self.windows.front_mut() else {
                 return Ok(Step::Done);
             };
-            if !self.requests.are_there(&first.ranges) {
+            if !first.is_there {
                 if self.requests.is_waiting() {
                     return Ok(Step::Wait);
                 }
@@ -250,7 +254,7 @@ impl Steps {
     fn plan_ahead(&mut self) -> Result<()> {
         let limited = self.plan.selects() && self.queue.left != u64::MAX;
         while self.next_task.is_some() {
-            let ahead: u64 = self.windows.iter().map(Window::bytes).sum();
+            let ahead: u64 = self.windows.iter().map(|window| window.bytes).sum();
             let most = if limited { self.done + 1 } else { usize::MAX };
             if !self.windows.is_empty() && (ahead >= AHEAD_BYTES || self.windows.len() >= most) {
                 return Ok(());
@@ -284,35 +288,35 @@ impl Steps {
                 .collect()
         };
         if !plan.selects() {
-            return Window::of_rows(plan, all(&tasks));
+            let mut ranges = Vec::new();
+            let tasks = all(&tasks);
+            for task in &tasks {
+                plan.add_row_ranges(task, &mut ranges)?;
+            }
+            return Ok(Window::new(Stage::Rows(tasks.into()), ranges));
         }
         let mut ranges = Vec::new();
         for range in &tasks {
             plan.add_filter_ranges(file, range, &mut ranges)?;
         }
-        let mut window = Window {
-            ranges,
-            stage: Stage::Filter(tasks),
-        };
-        let mut at_once = window.ranges.clone();
-        if let Stage::Filter(tasks) = &window.stage {
-            for selected in all(tasks) {
-                plan.add_test_ranges(&selected, &mut at_once)?;
-                plan.add_row_ranges(&selected, &mut at_once)?;
-            }
+        let mut at_once = ranges.clone();
+        for selected in all(&tasks) {
+            plan.add_test_ranges(&selected, &mut at_once)?;
+            plan.add_row_ranges(&selected, &mut at_once)?;
         }
         if bytes_of(&at_once) < AT_ONCE_BYTES {
-            window.ranges = at_once;
+            ranges = at_once;
         }
-        Ok(window)
+        Ok(Window::new(Stage::Filter(tasks), ranges))
     }
 
     /// Takes windows whose bytes are there to the next stage.
     fn advance(&mut self) -> Result<()> {
         for window in &mut self.windows {
-            while self.requests.are_there(&window.ranges) {
+            loop {
+                window.is_there = window.is_there || self.requests.are_there(&window.ranges);
                 let (plan, file) = (&self.plan, &self.file);
-                if !self.threads.run(|| window.advance(plan, file))? {
+                if !window.is_there || !self.threads.run(|| window.advance(plan, file))? {
                     break;
                 }
                 self.requests.want(&window.ranges);
@@ -337,18 +341,13 @@ fn bytes_of(ranges: &[Range<u64>]) -> u64 {
 }
 
 impl Window {
-    /// A window whose rows are known.
-    fn of_rows(plan: &ScanPlan, tasks: Vec<Selected>) -> Result<Self> {
-        let mut ranges = Vec::new();
-        for task in &tasks {
-            plan.add_row_ranges(task, &mut ranges)?;
+    fn new(stage: Stage, ranges: Vec<Range<u64>>) -> Self {
+        Self {
+            stage,
+            bytes: bytes_of(&ranges),
+            ranges,
+            is_there: false,
         }
-        let stage = Stage::Rows(tasks.into());
-        Ok(Self { stage, ranges })
-    }
-
-    fn bytes(&self) -> u64 {
-        bytes_of(&self.ranges)
     }
 
     /// Goes on to the next stage, whose ranges are added; false where batches come next.
@@ -374,6 +373,7 @@ impl Window {
             }
             Stage::Rows(_) => return Ok(false),
         };
+        (self.bytes, self.is_there) = (bytes_of(&self.ranges), false);
         Ok(true)
     }
 }
