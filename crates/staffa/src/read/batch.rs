@@ -53,14 +53,20 @@ pub(super) struct RowRanges {
 impl RowRanges {
     /// All rows of a file; `step` is at least 1.
     pub fn of_file(file: &File, step: usize) -> Self {
+        Self {
+            groups: 0..file.num_row_groups(),
+            step,
+            ..Self::none(file)
+        }
+    }
+
+    /// No rows.
+    pub fn none(file: &File) -> Self {
         let none = RowRange {
             row_group: 0,
             rows: 0..0,
         };
-        Self {
-            groups: 0..file.num_row_groups(),
-            ..Self::within(file, step, none)
-        }
+        Self::within(file, 1, none)
     }
 
     /// All rows of the row groups that begin within a range of bytes: a row group of a share of the

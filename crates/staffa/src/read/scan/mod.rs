@@ -262,6 +262,11 @@ impl Scan {
         } else {
             None
         };
+        if let Some(filter) = &filter
+            && !file.known_may_match(&filter.bound)?
+        {
+            return Ok(Vec::new());
+        }
         let ranges = RowRanges::of_file(file, step.unwrap_or(usize::MAX));
         let tasks = ranges.map(|range| ScanTask::new(file, range));
         let may_match = |task: &ScanTask| match &filter {
@@ -352,7 +357,12 @@ impl Scan {
             Some(_) if !self.dictionaries.is_empty() => STEP_ROWS,
             rows => rows.unwrap_or(usize::MAX),
         };
+        let may_match = match &plan.filter {
+            Some(filter) => file.known_may_match(&filter.bound)?,
+            None => true,
+        };
         let ranges = match (self.split, self.byte_range) {
+            _ if !may_match => RowRanges::none(file),
             (Some(Split(range)), _) => RowRanges::within(file, task_rows, range),
             (None, Some(bytes)) => RowRanges::of_bytes(file, task_rows, &bytes),
             (None, None) => RowRanges::of_file(file, task_rows),
