@@ -1,7 +1,7 @@
 //! Opening of files.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{DataType, FieldRef, Schema};
@@ -28,19 +28,15 @@ pub(crate) fn open(
             Some(url) => staffa_lake::open_with(&staffa_lake::Location::parse(url)?, limits)?,
             None => staffa::File::open_with(&path, limits)?,
         };
-        check_names(file.schema()).map_err(|error| error.at(|place| place.path = Some(path)))?;
-        Ok(File(file))
+        checked(file, &path)
     })
 }
 
-/// URLs of the Staffa files below a URL, or that match its wildcards.
-#[pyfunction]
-pub(crate) fn list_objects(py: Python<'_>, url: String) -> PyResult<Vec<String>> {
-    run(py, || {
-        let found = staffa_lake::list(&url, &|path| path.ends_with(".staffa"))?;
-        let names = found.iter().map(|object| object.location.name().to_owned());
-        Ok(names.collect())
-    })
+/// A file whose schema Python can have.
+pub(crate) fn checked(file: staffa::File, path: &Path) -> Result<File> {
+    let checked = check_names(file.schema());
+    checked.map_err(|error| error.at(|place| place.path = Some(path.to_owned())))?;
+    Ok(File(file))
 }
 
 /// Opens a file that is in memory.
@@ -60,7 +56,7 @@ pub(crate) fn open_bytes(
     })
 }
 
-fn limits(cache_bytes: Option<u64>, cache_decoded: bool) -> Limits {
+pub(crate) fn limits(cache_bytes: Option<u64>, cache_decoded: bool) -> Limits {
     let mut limits = Limits::default();
     limits.cache_bytes = cache_bytes.unwrap_or(limits.cache_bytes);
     limits.cache_decoded = cache_decoded;
