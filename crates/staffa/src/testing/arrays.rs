@@ -4,19 +4,21 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int16Type, Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, make_array};
-use arrow_buffer::{Buffer, NullBuffer};
-use arrow_data::ArrayData;
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_buffer::Buffer;
 use arrow_schema::{DataType, Field, Schema};
 
-use crate::arrow::{Layout, assemble, build, shred};
+use crate::arrow::{Layout, assemble, shred};
 use crate::error::Result;
 use crate::values::{Bitmap, DecodedLeaf, DecodedValues, LeafArray, LeafValues};
 
 mod domains;
+mod nested;
 mod types;
-use domains::tame;
-pub(crate) use types::{flat_types, nested_types};
+mod values;
+pub(crate) use nested::nested_types;
+pub(crate) use types::flat_types;
+pub(crate) use values::array;
 
 /// A generator (`SplitMix64`) of the same numbers everywhere.
 pub(crate) struct Random(pub(crate) u64);
@@ -160,131 +162,6 @@ pub(crate) fn through(batch: &RecordBatch, schema: &Schema) -> Result<RecordBatc
         columns,
         &options,
     )?)
-}
-
-/// `rows` values of any accepted type, about one in five NULL where `nullable`; contents under
-/// NULLs included.
-#[allow(clippy::too_many_lines, reason = "one arm for each type")]
-pub(crate) fn array(ty: &DataType, nullable: bool, rows: usize, random: &mut Random) -> ArrayRef {
-    let share = [0, 1, 1, 1, 5][random.below(5)];
-    let nulls = (nullable && share > 0).then(|| {
-        (0..rows)
-            .map(|_| random.below(5) >= share)
-            .collect::<NullBuffer>()
-    });
-    let lengths: Vec<usize> = (0..rows)
-        .map(|_| [0, 1, 2, 3, 7][random.below(5)])
-        .collect();
-    let total: usize = lengths.iter().sum();
-    let as_u64 = || lengths.iter().map(|length| *length as u64);
-    let words = |width: usize, random: &mut Random| {
-        let mut data = random.bytes(rows * width);
-        data.chunks_exact_mut(width.max(1))
-            .for_each(|word| tame(ty, word));
-        let data = Buffer::from_vec(data);
-        let data = ArrayData::builder(ty.clone())
-            .len(rows)
-            .add_buffer(data)
-            .nulls(nulls.clone())
-            .align_buffers(true);
-        make_array(data.build().unwrap())
-    };
-    match ty {
-        DataType::Null => Arc::new(arrow_array::NullArray::new(rows)),
-        DataType::Boolean => words(1, random),
-        DataType::FixedSizeBinary(size) => words(*size as usize, random),
-        DataType::Utf8
-        | DataType::LargeUtf8
-        | DataType::Utf8View
-        | DataType::Binary
-        | DataType::LargeBinary
-        | DataType::BinaryView => {
-            let string = |random: &mut Random| {
-                "köln-Straße 12, 日本"
-                    .chars()
-                    .skip(random.below(4))
-                    .take([0, 2, 9, 17][random.below(4)])
-                    .collect::<String>()
-            };
-            let strings: Vec<Option<String>> = (0..rows)
-                .map(|i| {
-                    nulls
-                        .as_ref()
-                        .is_none_or(|n| n.is_valid(i))
-                        .then(|| string(random))
-                })
-                .collect();
-            let strings: ArrayRef = Arc::new(arrow_array::StringArray::from(strings));
-            arrow_cast::cast(&strings, ty).unwrap()
-        }
-        DataType::List(item) | DataType::LargeList(item) => build::list(
-            ty,
-            as_u64(),
-            array(item.data_type(), item.is_nullable(), total, random),
-            nulls,
-        )
-        .unwrap(),
-        DataType::Map(entries, _) => build::list(
-            ty,
-            as_u64(),
-            array(entries.data_type(), false, total, random),
-            nulls,
-        )
-        .unwrap(),
-        DataType::ListView(item) | DataType::LargeListView(item) => {
-            let items = array(item.data_type(), item.is_nullable(), 2 * rows + 7, random);
-            let starts: Vec<usize> = (0..rows).map(|_| random.below(2 * rows)).collect();
-            if matches!(ty, DataType::ListView(_)) {
-                build::list_views::<i32>(ty, &starts, &lengths, items, nulls).unwrap()
-            } else {
-                build::list_views::<i64>(ty, &starts, &lengths, items, nulls).unwrap()
-            }
-        }
-        DataType::FixedSizeList(item, size) => {
-            let size = *size as usize;
-            let items = array(item.data_type(), item.is_nullable(), rows * size, random);
-            build::fixed_lists(item, size, items, nulls, rows, &build::Mask::default()).unwrap()
-        }
-        DataType::Struct(fields) => {
-            let children = fields
-                .iter()
-                .map(|f| array(f.data_type(), f.is_nullable(), rows, random))
-                .collect();
-            build::structs(fields, children, nulls, rows, &build::Mask::default()).unwrap()
-        }
-        DataType::Dictionary(key, value) => {
-            let values = array(value, nullable, 11, random);
-            let keys: arrow_array::Int32Array =
-                (0..rows).map(|_| random.below(11) as i32).collect();
-            let keys = arrow_cast::cast(&keys, key).unwrap();
-            let data = keys
-                .to_data()
-                .into_builder()
-                .nulls(nulls)
-                .data_type(ty.clone())
-                .add_child_data(values.to_data());
-            make_array(data.build().unwrap())
-        }
-        DataType::RunEndEncoded(ends, value) => {
-            let mut at: Vec<i32> = (1..=rows as i32).filter(|_| random.below(3) == 0).collect();
-            if at.last().is_none_or(|last| *last < rows as i32) && rows > 0 {
-                at.push(rows as i32);
-            }
-            let values = array(
-                value.data_type(),
-                nullable && value.is_nullable(),
-                at.len(),
-                random,
-            );
-            let ends =
-                arrow_cast::cast(&arrow_array::Int32Array::from(at), ends.data_type()).unwrap();
-            build::runs(ty, ends.as_ref(), &values, &build::Mask::default()).unwrap()
-        }
-        _ => match ty.primitive_width() {
-            Some(width) => words(width, random),
-            None => unreachable!("{ty}"),
-        },
-    }
 }
 
 /// Equal as tables are: the same types and the same values; whatever is under a NULL.
