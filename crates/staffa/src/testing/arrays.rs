@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int16Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_buffer::Buffer;
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{Field, Schema};
 
 use crate::arrow::{Layout, assemble, shred};
 use crate::error::Result;
@@ -14,35 +12,15 @@ use crate::values::{Bitmap, DecodedLeaf, DecodedValues, LeafArray, LeafValues};
 
 mod domains;
 mod nested;
+mod random;
+mod rows;
 mod types;
 mod values;
 pub(crate) use nested::nested_types;
+pub(crate) use random::Random;
+pub(crate) use rows::rows;
 pub(crate) use types::flat_types;
 pub(crate) use values::array;
-
-/// A generator (`SplitMix64`) of the same numbers everywhere.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        if end == 0 {
-            0
-        } else {
-            (self.next() % end as u64) as usize
-        }
-    }
-
-    fn bytes(&mut self, len: usize) -> Vec<u8> {
-        (0..len).map(|_| self.next() as u8).collect()
-    }
-}
 
 /// A table of one column.
 pub(crate) fn one(name: &str, nullable: bool, array: ArrayRef) -> RecordBatch {
@@ -177,72 +155,5 @@ pub(crate) fn assert_same(expected: &RecordBatch, found: &RecordBatch) {
     {
         found.to_data().validate_full().unwrap();
         assert_eq!(rows(expected), rows(found), "{field}");
-    }
-}
-
-/// Rows as text, so that list views, dictionaries and runs compare by what they say; floats by
-/// their bits.
-pub(crate) fn rows(array: &ArrayRef) -> Vec<String> {
-    (0..array.len())
-        .map(|row| show(array.as_ref(), row))
-        .collect()
-}
-
-fn show(array: &dyn Array, row: usize) -> String {
-    if array.is_null(row) || array.data_type() == &DataType::Null {
-        return "NULL".to_owned();
-    }
-    let all = |items: ArrayRef| format!("[{}]", rows(&items).join(", "));
-    match array.data_type() {
-        DataType::List(_) => all(array.as_list::<i32>().value(row)),
-        DataType::LargeList(_) => all(array.as_list::<i64>().value(row)),
-        DataType::ListView(_) => all(array.as_list_view::<i32>().value(row)),
-        DataType::LargeListView(_) => all(array.as_list_view::<i64>().value(row)),
-        DataType::FixedSizeList(..) => all(array.as_fixed_size_list().value(row)),
-        DataType::Map(..) => all(Arc::new(array.as_map().value(row))),
-        DataType::Struct(_) => {
-            let fields: Vec<String> = array
-                .as_struct()
-                .columns()
-                .iter()
-                .map(|column| show(column.as_ref(), row))
-                .collect();
-            format!("({})", fields.join(", "))
-        }
-        DataType::Dictionary(..) => {
-            let dictionary = array.as_any_dictionary();
-            show(
-                dictionary.values().as_ref(),
-                dictionary.normalized_keys()[row],
-            )
-        }
-        DataType::RunEndEncoded(..) => {
-            if let Some(runs) = array.as_run_opt::<Int16Type>() {
-                show(runs.values().as_ref(), runs.get_physical_index(row))
-            } else if let Some(runs) = array.as_run_opt::<Int32Type>() {
-                show(runs.values().as_ref(), runs.get_physical_index(row))
-            } else {
-                let runs = array.as_run::<Int64Type>();
-                show(runs.values().as_ref(), runs.get_physical_index(row))
-            }
-        }
-        DataType::Boolean => array.as_boolean().value(row).to_string(),
-        DataType::Utf8 => array.as_string::<i32>().value(row).to_owned(),
-        DataType::LargeUtf8 => array.as_string::<i64>().value(row).to_owned(),
-        DataType::Utf8View => array.as_string_view().value(row).to_owned(),
-        DataType::Binary => format!("{:x?}", array.as_binary::<i32>().value(row)),
-        DataType::LargeBinary => format!("{:x?}", array.as_binary::<i64>().value(row)),
-        DataType::BinaryView => format!("{:x?}", array.as_binary_view().value(row)),
-        DataType::FixedSizeBinary(_) => format!("{:x?}", array.as_fixed_size_binary().value(row)),
-        ty => {
-            let width = ty.primitive_width().unwrap();
-            let data = array.to_data();
-            format!(
-                "{:x?}",
-                data.buffers()[0]
-                    .slice_with_length((data.offset() + row) * width, width)
-                    .as_slice()
-            )
-        }
     }
 }
