@@ -44,6 +44,8 @@ fn _staffa(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(write::encodings, module)?)?;
     module.add_function(wrap_pyfunction!(memory::set_retained_memory, module)?)?;
     module.add_function(wrap_pyfunction!(memory::retained_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(memory::set_cache_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(memory::cache_info, module)?)?;
     module.add_function(wrap_pyfunction!(cli, module)?)?;
     Ok(())
 }

@@ -8,10 +8,11 @@ use arrow_schema::{DataType, FieldRef, Schema};
 use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use staffa::{Error, Limits, Result};
+use staffa::{Cache, Error, Limits, Result};
 
 use crate::errors::run;
 use crate::file::File;
+use crate::fork::own_cache;
 
 /// Opens a file: reads and checks its footer.
 #[pyfunction]
@@ -23,13 +24,13 @@ pub(crate) fn open(
     cache_decoded: bool,
 ) -> PyResult<File> {
     run(py, || {
-        let limits = limits(cache_bytes, cache_decoded);
+        let limits = limits(cache_decoded);
         let file = match path.to_str().filter(|text| staffa_lake::is_url(text)) {
             Some(url) => staffa_lake::open_with(&staffa_lake::Location::parse(url)?, limits)?,
             None => staffa::File::open_with(&path, limits)?,
         };
         check_names(file.schema()).map_err(|error| error.at(|place| place.path = Some(path)))?;
-        Ok(File(file))
+        Ok(File(file.with_cache(&cache(cache_bytes))))
     })
 }
 
@@ -53,16 +54,19 @@ pub(crate) fn open_bytes(
     cache_decoded: bool,
 ) -> PyResult<File> {
     run(py, || {
-        let limits = limits(cache_bytes, cache_decoded);
-        let file = staffa::File::from_bytes_with(Bytes::from_owner(bytes), limits)?;
+        let file = staffa::File::from_bytes_with(Bytes::from_owner(bytes), limits(cache_decoded))?;
         check_names(file.schema())?;
-        Ok(File(file))
+        Ok(File(file.with_cache(&cache(cache_bytes))))
     })
 }
 
-fn limits(cache_bytes: Option<u64>, cache_decoded: bool) -> Limits {
+/// A cache of the file's own if it has a budget, else that of the process.
+fn cache(bytes: Option<u64>) -> Cache {
+    bytes.map_or_else(own_cache, Cache::new)
+}
+
+fn limits(cache_decoded: bool) -> Limits {
     let mut limits = Limits::default();
-    limits.cache_bytes = cache_bytes.unwrap_or(limits.cache_bytes);
     limits.cache_decoded = cache_decoded;
     limits
 }
