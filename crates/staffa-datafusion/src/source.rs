@@ -34,7 +34,7 @@ const BATCH_ROWS: usize = 8192;
 ///
 /// A filter is applied exactly where a [`Predicate`](staffa::Predicate) says the same; all other
 /// filters stay in the plan. Dynamic filters of joins and of `ORDER BY ... LIMIT` are looked at anew
-/// for every 65,536 rows.
+/// for every 65,536 rows. Files of object stores that are no local disk are read by ranges.
 #[derive(Clone)]
 pub struct StaffaSource {
     table: TableSchema,
@@ -104,6 +104,7 @@ impl FileSource for StaffaSource {
             batch_rows: self.batch_rows,
             limit: config.limit,
             reversed: self.reversed,
+            partitions: config.file_groups.len(),
             counters: Counters::new(&self.metrics, partition),
         }))
     }

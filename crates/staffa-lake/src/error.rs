@@ -5,9 +5,30 @@ use std::io::{self, ErrorKind};
 use object_store::Error as StoreError;
 use staffa::Error;
 
+/// What happened, on one line, without the URL of the request, which may hold a signature.
+///
+/// ```
+/// let denied = object_store::Error::PermissionDenied {
+///     path: "t.staffa".to_owned(),
+///     source: "GET https://bucket.example/t.staffa?signature=hidden".into(),
+/// };
+/// assert_eq!(
+///     staffa_lake::message_of(&denied),
+///     "permission denied: the credentials do not allow it"
+/// );
+/// ```
+pub fn message_of(error: &StoreError) -> String {
+    kind_of(error).1
+}
+
 /// An error of a store about the object of this name.
 pub(crate) fn of_store(name: &str, error: &StoreError) -> Error {
-    let (kind, what) = match error {
+    let (kind, what) = kind_of(error);
+    Error::io(name, io::Error::new(kind, what))
+}
+
+fn kind_of(error: &StoreError) -> (ErrorKind, String) {
+    match error {
         StoreError::NotFound { .. } => (ErrorKind::NotFound, "no such object or bucket".to_owned()),
         StoreError::PermissionDenied { .. } => {
             let what = "permission denied: the credentials do not allow it";
@@ -28,8 +49,7 @@ pub(crate) fn of_store(name: &str, error: &StoreError) -> Error {
             (ErrorKind::Unsupported, innermost(error))
         }
         _ => (ErrorKind::Other, innermost(error)),
-    };
-    Error::io(name, io::Error::new(kind, what))
+    }
 }
 
 /// The message of the innermost cause: those around it repeat the request, whose URL may hold a

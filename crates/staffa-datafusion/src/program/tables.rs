@@ -10,13 +10,22 @@ use datafusion::datasource::listing::{
 };
 use datafusion::prelude::SessionContext;
 
-use super::Result;
+use super::{Result, stores, told};
 
 /// Registers a table given as `name=path`.
 pub async fn add(ctx: &SessionContext, table: &str) -> Result<()> {
     let Some((name, path)) = table.split_once('=').filter(|(name, _)| !name.is_empty()) else {
         return Err(format!("--table: NAME=PATH expected, found '{table}'").into());
     };
+    let added = add_named(ctx, name, path).await;
+    added.map_err(|e| format!("--table {name}: {}", told(e.as_ref())).into())
+}
+
+async fn add_named(ctx: &SessionContext, name: &str, path: &str) -> Result<()> {
+    let is_url = staffa_lake::is_url(path);
+    if is_url {
+        stores::check(path)?;
+    }
     // A folder is one with or without its slash.
     let folder = Path::new(path).is_dir() && !path.ends_with('/');
     let path = if folder {
@@ -24,17 +33,19 @@ pub async fn add(ctx: &SessionContext, table: &str) -> Result<()> {
     } else {
         path.to_owned()
     };
-    if !path.contains("://") && !path.contains('*') && !Path::new(&path).exists() {
-        return Err(format!("--table {name}: there is no {path}").into());
+    if !is_url && !path.contains('*') && !Path::new(&path).exists() {
+        return Err(format!("there is no {path}").into());
     }
     let url = ListingTableUrl::parse(&path)?;
-    let extension = match path.rsplit_once('.') {
-        Some((_, extension)) if !path.ends_with('/') && !path.contains('*') => extension,
+    // That of the last name: a host has points, too.
+    let file = path.rsplit('/').next().unwrap_or(&path);
+    let extension = match file.rsplit_once('.') {
+        Some((_, extension)) if !file.contains('*') => extension,
         _ => "staffa",
     };
     let state = ctx.state();
     let Some(factory) = state.get_file_format_factory(extension) else {
-        return Err(format!("--table {name}: this build reads no files .{extension}").into());
+        return Err(format!("this build reads no files .{extension}").into());
     };
     let format = factory.create(&state, &HashMap::new())?;
     let options = ListingOptions::new(format).with_file_extension(extension);

@@ -28,7 +28,7 @@ use crate::read::batch::RowRange;
 use crate::read::prefetch::Threads;
 
 /// Bytes that windows may need ahead of the batches.
-const AHEAD_BYTES: u64 = 128 << 20;
+pub(super) const AHEAD_BYTES: u64 = 128 << 20;
 /// Windows that need less than this ask for everything at once.
 const AT_ONCE_BYTES: u64 = 1 << 20;
 
@@ -102,6 +102,7 @@ pub struct Steps {
     windows: VecDeque<Window>,
     /// Windows that are done.
     done: usize,
+    ahead_bytes: u64,
 }
 
 /// Tasks of one row group.
@@ -153,7 +154,14 @@ impl Steps {
             queue,
             windows: VecDeque::new(),
             done: 0,
+            ahead_bytes: AHEAD_BYTES,
         }
+    }
+
+    /// Other bytes that windows may need ahead of the batches.
+    pub(super) fn with_ahead_bytes(mut self, bytes: u64) -> Self {
+        self.ahead_bytes = bytes;
+        self
     }
 
     /// Schema of the batches.
@@ -256,7 +264,8 @@ impl Steps {
         while self.next_task.is_some() {
             let ahead: u64 = self.windows.iter().map(|window| window.bytes).sum();
             let most = if limited { self.done + 1 } else { usize::MAX };
-            if !self.windows.is_empty() && (ahead >= AHEAD_BYTES || self.windows.len() >= most) {
+            if !self.windows.is_empty() && (ahead >= self.ahead_bytes || self.windows.len() >= most)
+            {
                 return Ok(());
             }
             let window = self.next_window()?;
