@@ -47,6 +47,8 @@ mod opener;
 mod options;
 mod parts;
 mod plan;
+#[cfg(feature = "proto")]
+mod proto;
 mod pushdown;
 mod remote;
 mod schema;
@@ -62,6 +64,8 @@ use datafusion::datasource::provider::DefaultTableFactory;
 use datafusion::prelude::SessionContext;
 
 pub use format::{StaffaFormat, StaffaFormatFactory};
+#[cfg(feature = "proto")]
+pub use proto::StaffaCodec;
 pub use source::StaffaSource;
 
 /// The extension of Staffa files.

@@ -96,6 +96,8 @@ async fn answers_of_a_remote_store_are_those_of_memory() {
 /// Every `step`th number, from a file and in memory: more than DataFusion lists in a filter.
 async fn keys(ctx: &SessionContext, step: usize) -> TempDir {
     let folder = tempdir().unwrap();
+    ctx.deregister_table("t2").unwrap();
+    ctx.deregister_table("m2").unwrap();
     let all = numbers(0, 300_000);
     let rows: UInt32Array = (0..300_000).step_by(step).map(|i| i as u32).collect();
     let some = take_record_batch(&all, &rows).unwrap();
@@ -122,7 +124,6 @@ fn metric(analyzed: &str, name: &str) -> usize {
 async fn hash_tables_of_joins_are_filters() {
     for partitions in [1, 3] {
         let (ctx, _folder) = tables(partitions).await;
-        ctx.deregister_table("t2").unwrap();
         let _keys = keys(&ctx, 1000).await;
         for sql in [
             "SELECT count(*), sum(a.n), max(a.s) FROM t a JOIN t2 b ON a.n = b.n",
@@ -142,7 +143,6 @@ async fn hash_tables_of_joins_are_filters() {
 #[tokio::test]
 async fn hash_tables_that_keep_many_rows_pause() {
     let (ctx, _folder) = tables(1).await;
-    ctx.deregister_table("t2").unwrap();
     let _keys = keys(&ctx, 2).await;
     same(
         &ctx,
@@ -203,13 +203,13 @@ async fn nulls_of_join_keys_are_what_sql_makes_of_them() {
                 in_memory(&ctx, memory, &batch);
             }
             for sql in [
-                "SELECT count(*), sum(k) FROM t WHERE k NOT IN (SELECT k FROM t2 )",
-                "SELECT count(*), sum(k) FROM t2 WHERE k NOT IN (SELECT k FROM t )",
-                "SELECT count(*), sum(k) FROM t2 WHERE k NOT IN (SELECT k FROM t WHERE k > 3)",
-                "SELECT count(*), sum(k) FROM t WHERE k IN (SELECT k FROM t2 )",
+                "SELECT count(*) AS c, sum(k) AS s FROM t WHERE k NOT IN (SELECT k FROM t2 )",
+                "SELECT count(*) AS c, sum(k) AS s FROM t2 WHERE k NOT IN (SELECT k FROM t )",
+                "SELECT count(*) AS c, sum(k) AS s FROM t2 WHERE k NOT IN (SELECT k FROM t WHERE k > 3)",
+                "SELECT count(*) AS c, sum(k) AS s FROM t WHERE k IN (SELECT k FROM t2 )",
                 "SELECT count(*) FROM t a JOIN t2 b ON a.k IS NOT DISTINCT FROM b.k",
                 "SELECT count(*) FROM t a FULL JOIN t2 b ON a.k = b.k",
-                "SELECT k FROM t INTERSECT SELECT k FROM t2 ORDER BY k LIMIT 3",
+                "SELECT k AS x FROM t INTERSECT SELECT k AS x FROM t2 ORDER BY x LIMIT 3",
                 "SELECT count(*) FROM (SELECT k FROM t EXCEPT SELECT k FROM t2 ) x",
             ] {
                 same(&ctx, sql).await;

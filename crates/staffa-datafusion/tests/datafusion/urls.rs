@@ -133,7 +133,7 @@ fn what_is_not_there_or_not_allowed_is_told_on_one_line() {
     let (_folder, server) = served();
     let url = |name: &str| format!("t={server}/{name}");
     for (table, expected) in [
-        (url("none.staffa"), "no such object or bucket"),
+        (url("none.staffa"), "No files found at"),
         (url("denied.staffa"), "permission denied"),
         (
             "t=s3://none/t.staffa".to_owned(),
@@ -178,7 +178,11 @@ fn errors_name_the_place_in_the_sql_and_the_file() {
             "SELECT n,\n  x FROM t",
             &["line 2, column 3", "x"][..],
         ),
-        (&whole, "SELECT n FROM t WHERE (n", &["Line: 1, Column: 25"]),
+        (
+            &whole,
+            "SELECT n FROM t WHERE (n n",
+            &["Line: 1, Column: 26"],
+        ),
         (&whole, "SELECT n FROM u", &["line 1, column 15", "u"]),
         (
             &damaged,

@@ -18,6 +18,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
+use super::ScanTask;
 use super::plan::{ScanPlan, Selected};
 use super::queue::TaskQueue;
 use super::requests::Requests;
@@ -303,6 +304,11 @@ impl Steps {
                 plan.add_row_ranges(task, &mut ranges)?;
             }
             return Ok(Window::new(Stage::Rows(tasks.into()), ranges));
+        }
+        if let Some(filter) = &plan.filter {
+            let may_match =
+                |range: &RowRange| ScanTask::new(file, range.clone()).may_match(&filter.bound);
+            tasks.retain(may_match);
         }
         let mut ranges = Vec::new();
         for range in &tasks {
