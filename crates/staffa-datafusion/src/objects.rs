@@ -12,7 +12,7 @@ use datafusion::object_store::{
 };
 use futures::StreamExt;
 use futures::stream::FuturesOrdered;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::metrics::Counters;
 
@@ -79,10 +79,15 @@ impl Object {
         Ok(bytes)
     }
 
+    /// Waits until there are few enough requests for one more, which ends when this is dropped.
+    pub async fn permit() -> Option<SemaphorePermit<'static>> {
+        // The semaphore is never closed.
+        REQUESTS.acquire().await.ok()
+    }
+
     /// Requests a range.
     pub async fn read(&self, range: Range<u64>) -> Result<(Range<u64>, Bytes)> {
-        // The semaphore is never closed.
-        let _permit = REQUESTS.acquire().await.ok();
+        let _permit = Self::permit().await;
         let found = self.get(&range).await?;
         let bytes = self.bytes_of(found, &range).await?;
         Ok((range, bytes))

@@ -5,6 +5,9 @@ use std::io::{self, ErrorKind};
 use object_store::Error as StoreError;
 use staffa::Error;
 
+const NOT_FOUND: &str = "no such object or bucket";
+const DENIED: &str = "permission denied: the credentials do not allow it";
+
 /// What happened, on one line, without the URL of the request, which may hold a signature.
 ///
 /// ```
@@ -29,11 +32,8 @@ pub(crate) fn of_store(name: &str, error: &StoreError) -> Error {
 
 fn kind_of(error: &StoreError) -> (ErrorKind, String) {
     match error {
-        StoreError::NotFound { .. } => (ErrorKind::NotFound, "no such object or bucket".to_owned()),
-        StoreError::PermissionDenied { .. } => {
-            let what = "permission denied: the credentials do not allow it";
-            (ErrorKind::PermissionDenied, what.to_owned())
-        }
+        StoreError::NotFound { .. } => (ErrorKind::NotFound, NOT_FOUND.to_owned()),
+        StoreError::PermissionDenied { .. } => (ErrorKind::PermissionDenied, DENIED.to_owned()),
         StoreError::Unauthenticated { .. } => {
             let what = "credentials are missing or not accepted";
             (ErrorKind::PermissionDenied, what.to_owned())
@@ -48,7 +48,19 @@ fn kind_of(error: &StoreError) -> (ErrorKind, String) {
         StoreError::NotSupported { .. } | StoreError::NotImplemented { .. } => {
             (ErrorKind::Unsupported, innermost(error))
         }
-        _ => (ErrorKind::Other, innermost(error)),
+        _ => of_status(innermost(error)),
+    }
+}
+
+/// The kind of an error that a client knows only by the status of an answer: those of listings.
+fn of_status(said: String) -> (ErrorKind, String) {
+    let has_status = |status: &str| said.contains(&format!("status code: {status} "));
+    if has_status("404") {
+        (ErrorKind::NotFound, NOT_FOUND.to_owned())
+    } else if has_status("403") {
+        (ErrorKind::PermissionDenied, DENIED.to_owned())
+    } else {
+        (ErrorKind::Other, said)
     }
 }
 

@@ -110,14 +110,14 @@ async fn keys(ctx: &SessionContext, step: usize) -> TempDir {
 /// The value of a metric in `EXPLAIN ANALYZE`, of the scan of `file`.
 fn metric(analyzed: &str, name: &str) -> usize {
     let scans = analyzed.lines().filter(|line| line.contains("/t/0.staffa"));
-    let of_scan = |line: &str| -> Option<usize> {
-        let value = line.split_once(&format!(" {name}="))?.1;
+    let of_scan = |line: &str| -> Option<f64> {
+        let (_, value) = line.split_once(&format!("{name}="))?;
         let value = value.split([',', ']']).next()?.trim();
         let (number, unit) = value.split_once(' ').unwrap_or((value, ""));
         let unit = if unit == "K" { 1000.0 } else { 1.0 };
-        Some((number.parse::<f64>().ok()? * unit) as usize)
+        Some(number.parse::<f64>().ok()? * unit)
     };
-    scans.filter_map(of_scan).sum()
+    scans.filter_map(of_scan).sum::<f64>() as usize
 }
 
 #[tokio::test]

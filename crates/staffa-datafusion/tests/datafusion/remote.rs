@@ -150,13 +150,13 @@ async fn answers_are_right_or_one_error_that_names_the_file() {
         let store = TestStore::register(&ctx);
         let options = || WriteOptions::new().row_group_rows(20_000);
         for i in 0..3 {
-            let rows = numbers(i * 50_000, (i + 1) * 50_000);
+            let rows = all.slice(i * 50_000, 50_000);
             store
                 .put_with(&format!("t/{i}.staffa"), &rows, options())
                 .await;
         }
         stores::create(&ctx, "t").await;
-        in_memory(&ctx, "m", &numbers(0, 150_000));
+        in_memory(&ctx, "m", &all);
         let expected = rows(&ctx, &sql.replace(" t ", " m ")).await.unwrap();
         let fault = FAULTS[seed as usize % FAULTS.len()];
         store.unsteady(seed, &[(seed as usize / FAULTS.len() % 5, fault)]);
@@ -316,7 +316,7 @@ async fn what_fails_leaves_no_object() {
     ended(&ctx, all).await.unwrap();
     assert_eq!(store.names().await.len(), 7);
     // An upload of many parts.
-    let mut config = ctx.copied_config();
+    let mut config = SessionConfig::new();
     config
         .options_mut()
         .execution
