@@ -40,14 +40,14 @@ fn location(url: &str) -> Result<Location> {
     Location::parse(url).map_err(|e| DataFusionError::External(Box::new(e)))
 }
 
-/// That a URL names an object of a store in the way that this program finds it.
-pub fn check(url: &str) -> Result<()> {
+/// A URL that names an object of a store in the way that this program finds it.
+pub fn checked(url: &str) -> Result<Url> {
     let (of_store, parsed) = (location(url)?, Url::parse(url));
     let parsed = parsed.map_err(|e| DataFusionError::External(Box::new(e)))?;
     let path = datafusion::object_store::path::Path::from_url_path(parsed.path())
         .map_err(|e| DataFusionError::ObjectStore(Box::new(e.into())))?;
     if path == *of_store.path() {
-        return Ok(());
+        return Ok(parsed);
     }
     let what = "the bucket stands in the path: name it as s3://bucket/key, gs:// or az://";
     Err(DataFusionError::Configuration(format!(

@@ -9,6 +9,7 @@ use datafusion::datasource::listing::{
     ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
 };
 use datafusion::prelude::SessionContext;
+use glob::Pattern;
 
 use super::{Result, stores, told};
 
@@ -22,25 +23,11 @@ pub async fn add(ctx: &SessionContext, table: &str) -> Result<()> {
 }
 
 async fn add_named(ctx: &SessionContext, name: &str, path: &str) -> Result<()> {
-    let is_url = staffa_lake::is_url(path);
-    if is_url {
-        stores::check(path)?;
-    }
-    // A folder is one with or without its slash.
-    let folder = Path::new(path).is_dir() && !path.ends_with('/');
-    let path = if folder {
-        format!("{path}/")
-    } else {
-        path.to_owned()
-    };
-    if !is_url && !path.contains('*') && !Path::new(&path).exists() {
-        return Err(format!("there is no {path}").into());
-    }
-    let url = ListingTableUrl::parse(&path)?;
+    let url = listing_url(path)?;
     // That of the last name: a host has points, too.
-    let file = path.rsplit('/').next().unwrap_or(&path);
+    let file = path.rsplit('/').next().unwrap_or(path);
     let extension = match file.rsplit_once('.') {
-        Some((_, extension)) if !file.contains('*') => extension,
+        Some((_, extension)) if !extension.contains('*') => extension,
         _ => "staffa",
     };
     let state = ctx.state();
@@ -56,4 +43,26 @@ async fn add_named(ctx: &SessionContext, name: &str, path: &str) -> Result<()> {
     let config = config.infer_schema(&state).await?;
     ctx.register_table(name, Arc::new(ListingTable::try_new(config)?))?;
     Ok(())
+}
+
+/// The files of a path or URL, which may have wildcards.
+fn listing_url(path: &str) -> Result<ListingTableUrl> {
+    if staffa_lake::is_url(path) {
+        // The folder before the first wildcard, and the rest.
+        let (folder, pattern) = match path.split_once(['*', '[']) {
+            Some((fixed, _)) => path.split_at(fixed.rfind('/').map_or(0, |slash| slash + 1)),
+            None => (path, ""),
+        };
+        let url = stores::checked(folder)?;
+        let pattern = (!pattern.is_empty()).then(|| Pattern::new(pattern));
+        return Ok(ListingTableUrl::try_new(url, pattern.transpose()?)?);
+    }
+    // A folder is one with or without its slash.
+    if Path::new(path).is_dir() && !path.ends_with('/') {
+        return Ok(ListingTableUrl::parse(format!("{path}/"))?);
+    }
+    if !path.contains('*') && !Path::new(path).exists() {
+        return Err(format!("there is no {path}").into());
+    }
+    Ok(ListingTableUrl::parse(path)?)
 }

@@ -174,6 +174,19 @@ async fn known_wrong_results_of_dynamic_filters_are_none() {
             "SELECT x.g, x.n FROM (SELECT n, g FROM t WHERE s LIKE '%9') x \
              JOIN (SELECT g AS n, n AS g FROM t2 WHERE n % 2 = 0) y ON x.n = y.g AND x.g = y.n \
              ORDER BY x.n LIMIT 20",
+            // Filters that hold above an operator only.
+            "SELECT count(*), sum(x.m) FROM (SELECT g, max(n) AS m FROM t GROUP BY g) x \
+             JOIN t2 b ON x.m > b.n AND x.g = b.g",
+            "SELECT count(*), sum(x.c) FROM (SELECT n / 100 AS g, count(*) AS c FROM t GROUP BY n / 100) x \
+             JOIN t2 b ON x.g = b.n / 100",
+            "SELECT count(*) FROM (SELECT n, g FROM t ORDER BY n LIMIT 40) x JOIN t2 b ON x.g = b.g",
+            "SELECT count(*), sum(x.n) FROM (SELECT n FROM t UNION ALL SELECT n + 1 AS n FROM t ) x \
+             JOIN t2 b ON x.n = b.n",
+            "SELECT count(*), sum(x.r) FROM \
+             (SELECT n, row_number() OVER (PARTITION BY g ORDER BY n) AS r FROM t ) x \
+             JOIN t2 b ON x.n = b.n",
+            "SELECT a.n, c.n FROM t a JOIN t2 b ON a.n = b.n LEFT JOIN t c ON c.n = a.n + 1 AND c.g = 3 \
+             ORDER BY a.n LIMIT 9",
         ] {
             same(&ctx, sql).await;
         }

@@ -110,6 +110,18 @@ fn tables_are_read_by_url() {
         assert!(said.contains(line), "{said}");
     }
     assert!(!said.contains("bytes of their answers: 0"), "{said}");
+    // Wildcards, of a store that lists.
+    let pattern = format!("t=file://{}/[a-t]*.staffa", folder.path().display());
+    let found = run(
+        &server,
+        &["--table", &pattern, "--json", "SELECT max(n) AS m FROM t"],
+    );
+    assert_eq!(
+        text(&found.stdout),
+        "{\"m\":89999}\n",
+        "{}",
+        text(&found.stderr)
+    );
     // Without a table, and by the protocol of S3.
     for url in [url, "s3://bucket/t.staffa".to_owned()] {
         if url.starts_with("s3") {
