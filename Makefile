@@ -43,7 +43,7 @@ test-datafusion: venv ## the tests of staffa-datafusion and staffa-sql alone
 	$(CARGO) test --workspace --locked --test datafusion --example table
 
 test-datafusion-proto: ## plans as bytes: builds DataFusion anew
-	$(CARGO) test --locked -p staffa-datafusion --features proto --test proto
+	$(CARGO) test --workspace --locked --features staffa-datafusion/proto --test proto
 
 test-python: extension ## the tests of the Python package, with its examples
 	$(BIN)/python -m pytest

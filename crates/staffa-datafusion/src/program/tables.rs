@@ -24,10 +24,11 @@ pub async fn add(ctx: &SessionContext, table: &str) -> Result<()> {
 
 async fn add_named(ctx: &SessionContext, name: &str, path: &str) -> Result<()> {
     let url = listing_url(path)?;
+    let is_folder = url.is_collection() && !path.contains(['*', '[']);
     // That of the last name: a host has points, too.
     let file = path.rsplit('/').next().unwrap_or(path);
     let extension = match file.rsplit_once('.') {
-        Some((_, extension)) if !extension.contains('*') => extension,
+        Some((_, extension)) if !is_folder && !extension.contains('*') => extension,
         _ => "staffa",
     };
     let state = ctx.state();

@@ -27,6 +27,10 @@ fn message(error: &DataFusionError) -> String {
         }
         DataFusionError::Diagnostic(_, inner) => message(inner),
         DataFusionError::Shared(inner) => message(inner),
+        DataFusionError::Collection(all) => {
+            let all: Vec<String> = all.iter().map(message).collect();
+            all.join("; ")
+        }
         DataFusionError::External(inner) => told(inner.as_ref()),
         DataFusionError::ArrowError(inner, _) => match inner.as_ref() {
             ArrowError::ExternalError(inner) => told(inner.as_ref()),

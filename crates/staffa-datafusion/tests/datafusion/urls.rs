@@ -195,6 +195,11 @@ fn errors_name_the_place_in_the_sql_and_the_file() {
             "SELECT n FROM t WHERE (n n",
             &["Line: 1, Column: 26"],
         ),
+        (
+            &whole,
+            "SELECT uax(n), uin(n) FROM t",
+            &["line 1, column 8", "'uax'", "'uin'"],
+        ),
         (&whole, "SELECT n FROM u", &["line 1, column 15", "u"]),
         (
             &damaged,
