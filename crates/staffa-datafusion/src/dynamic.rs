@@ -186,7 +186,8 @@ impl LaterFilters {
 
     /// Names of the columns of the test.
     pub fn columns(&self) -> Vec<String> {
-        let fields = self.columns.iter().map(|i| self.filters.schema.field(*i));
+        let fields = self.filters.schema.fields();
+        let fields = self.columns.iter().filter_map(|i| fields.get(*i));
         fields.map(|field| field.name().clone()).collect()
     }
 

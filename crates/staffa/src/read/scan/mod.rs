@@ -282,6 +282,21 @@ impl Scan {
     }
 
     /// Reads only the rows of some splits, in this order; offset and limit count within them.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch, cast::AsArray, types::Int64Type};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..200_000)) as _)])?;
+    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
+    /// let scan = staffa::File::from_bytes(bytes)?.scan();
+    /// let splits = scan.splits(65_536)?;
+    /// let last_first = scan.several_splits(splits.into_iter().rev());
+    /// let batch = last_first.reader()?.next().unwrap()?;
+    /// assert_eq!(batch.column(0).as_primitive::<Int64Type>().value(0), 196_608);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn several_splits(mut self, splits: impl IntoIterator<Item = Split>) -> Self {
         self.splits = Some(splits.into_iter().collect());
