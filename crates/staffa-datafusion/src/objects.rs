@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use datafusion::common::runtime::SpawnedTask;
-use datafusion::common::{DataFusionError, Result, exec_err};
+use datafusion::common::{DataFusionError, Result, exec_datafusion_err, exec_err};
 use datafusion::object_store::{
     Error as StoreError, GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore,
 };
@@ -48,14 +48,15 @@ impl Object {
         let tag = self.meta.e_tag.clone();
         let options = GetOptions {
             range: Some(GetRange::Bounded(range.clone())),
-            // A weak tag matches nothing.
-            if_match: tag.filter(|tag| !tag.starts_with("W/")),
+            // A weak tag matches nothing, and Azure's listings leave out the quotes: then the tag of the
+            // answer tells.
+            if_match: tag.filter(|tag| !tag.starts_with("W/") && !tag.starts_with("0x")),
             ..GetOptions::default()
         };
         let found = self.store.get_opts(&self.meta.location, options).await;
         let found = found.map_err(|e| self.failed(e))?;
         if self.has_changed(&found.meta) {
-            return self.changed();
+            return Err(self.changed());
         }
         Ok(found)
     }
@@ -105,17 +106,18 @@ impl Object {
             return true;
         }
         match (&self.meta.e_tag, &found.e_tag) {
-            (Some(planned), Some(found)) => planned != found,
+            (Some(planned), Some(found)) => planned.trim_matches('"') != found.trim_matches('"'),
             // A plan may be made without a listing: its files then have no time.
             _ => {
-                self.meta.last_modified.timestamp() != 0
-                    && self.meta.last_modified != found.last_modified
+                // Answers have no fractions of seconds.
+                let planned = self.meta.last_modified.timestamp();
+                planned != 0 && planned != found.last_modified.timestamp()
             }
         }
     }
 
-    fn changed<T>(&self) -> Result<T> {
-        exec_err!(
+    fn changed(&self) -> DataFusionError {
+        exec_datafusion_err!(
             "{}: the object was changed since the query was planned",
             self.name()
         )
@@ -123,9 +125,7 @@ impl Object {
 
     fn failed(&self, error: StoreError) -> DataFusionError {
         match error {
-            StoreError::Precondition { .. } | StoreError::NotModified { .. } => {
-                self.changed::<()>().err().unwrap_or_else(|| error.into())
-            }
+            StoreError::Precondition { .. } | StoreError::NotModified { .. } => self.changed(),
             other => DataFusionError::from(other).context(self.name()),
         }
     }
