@@ -16,6 +16,7 @@ use datafusion::object_store::path::Path;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::projection::Projector;
 use futures::{Stream, stream};
+use tokio::sync::Semaphore;
 
 use crate::files::OpenFile;
 use crate::metrics::Counters;
@@ -33,6 +34,8 @@ pub(crate) struct Wanted {
     pub reversed: bool,
     /// Partitions that read at the same time.
     pub partitions: usize,
+    /// Requests that they may make at the same time.
+    pub permits: Arc<Semaphore>,
 }
 
 /// What gives the rows that pass the filters, as they are decoded.

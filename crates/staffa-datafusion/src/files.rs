@@ -66,7 +66,6 @@ async fn open_anew(store: &Arc<dyn ObjectStore>, meta: &ObjectMeta) -> Result<(O
     // An empty object has no range; the error says what is missing.
     if meta.size > 0 {
         let tail = meta.size.saturating_sub(TAIL_BYTES)..meta.size;
-        let _permit = Object::permit().await;
         let found = object.get(&tail).await?;
         if let GetResultPayload::File(_, path) = &found.payload {
             let file = File::open(path).map_err(place)?;

@@ -12,12 +12,12 @@ use datafusion::object_store::{
 };
 use futures::StreamExt;
 use futures::stream::FuturesOrdered;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::Semaphore;
 
 use crate::metrics::Counters;
 
-/// Requests of a process at the same time.
-static REQUESTS: Semaphore = Semaphore::const_new(16);
+/// Requests of a scan at the same time, whatever its partitions.
+pub(crate) const MOST_REQUESTS: usize = 16;
 
 /// An object as it was when the query was planned.
 #[derive(Debug)]
@@ -80,15 +80,8 @@ impl Object {
         Ok(bytes)
     }
 
-    /// Waits until there are few enough requests for one more, which ends when this is dropped.
-    pub async fn permit() -> Option<SemaphorePermit<'static>> {
-        // The semaphore is never closed.
-        REQUESTS.acquire().await.ok()
-    }
-
     /// Requests a range.
     pub async fn read(&self, range: Range<u64>) -> Result<(Range<u64>, Bytes)> {
-        let _permit = Self::permit().await;
         let found = self.get(&range).await?;
         let bytes = self.bytes_of(found, &range).await?;
         Ok((range, bytes))
@@ -138,21 +131,27 @@ impl Object {
 /// Requests of one scan that are on their way, in the order in which they were begun.
 pub(crate) struct Requests {
     object: Arc<Object>,
+    permits: Arc<Semaphore>,
     begun: FuturesOrdered<SpawnedTask<Result<(Range<u64>, Bytes)>>>,
 }
 
 impl Requests {
-    pub fn new(object: Arc<Object>) -> Self {
+    pub fn new(object: Arc<Object>, permits: Arc<Semaphore>) -> Self {
         Self {
             object,
+            permits,
             begun: FuturesOrdered::new(),
         }
     }
 
     /// Begins a request: it goes on while nobody asks for its answer.
     pub fn begin(&mut self, range: Range<u64>) {
-        let object = self.object.clone();
-        let request = async move { object.read(range).await };
+        let (object, permits) = (self.object.clone(), self.permits.clone());
+        let request = async move {
+            // The semaphore is never closed.
+            let _permit = permits.acquire().await.ok();
+            object.read(range).await
+        };
         self.begun.push_back(SpawnedTask::spawn(request));
     }
 

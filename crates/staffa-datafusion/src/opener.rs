@@ -18,6 +18,7 @@ use datafusion::physical_plan::metrics::Count;
 use futures::StreamExt;
 use futures::stream;
 use staffa::File;
+use tokio::sync::Semaphore;
 
 use crate::batches::{Batches, Wanted};
 use crate::metrics::Counters;
@@ -40,6 +41,8 @@ pub(crate) struct StaffaOpener {
     pub reversed: bool,
     /// Partitions that read at the same time.
     pub partitions: usize,
+    /// Requests that they may make at the same time.
+    pub permits: Arc<Semaphore>,
     pub counters: Counters,
 }
 
@@ -63,6 +66,7 @@ impl FileOpener for StaffaOpener {
             limit: self.limit,
             reversed: self.reversed,
             partitions: self.partitions,
+            permits: self.permits.clone(),
         };
         let counters = self.counters.clone();
         Ok(Box::pin(async move {

@@ -73,7 +73,7 @@ impl RemoteParts {
             file: file.clone(),
             steps: steps.map_err(place)?,
             location,
-            requests: Requests::new(object),
+            requests: Requests::new(object, wanted.permits.clone()),
             predicate,
             uncounted: Some(cut),
             counters,

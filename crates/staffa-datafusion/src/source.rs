@@ -21,8 +21,10 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::{
     DisplayFormatType, SortOrderPushdownResult, apply_expression_roots,
 };
+use tokio::sync::Semaphore;
 
 use crate::metrics::Counters;
+use crate::objects::MOST_REQUESTS;
 use crate::opener::StaffaOpener;
 use crate::plan::Pushed;
 use crate::pushdown;
@@ -46,6 +48,8 @@ pub struct StaffaSource {
     batch_rows: usize,
     reversed: bool,
     cache: Option<Arc<FileMetadataCache>>,
+    /// Requests that all partitions may make at the same time.
+    permits: Arc<Semaphore>,
     metrics: ExecutionPlanMetricsSet,
 }
 
@@ -62,6 +66,7 @@ impl StaffaSource {
             batch_rows: BATCH_ROWS,
             reversed: false,
             cache: None,
+            permits: Arc::new(Semaphore::new(MOST_REQUESTS)),
             metrics: ExecutionPlanMetricsSet::new(),
         }
     }
@@ -133,6 +138,7 @@ impl FileSource for StaffaSource {
             limit: config.limit,
             reversed: self.reversed,
             partitions: config.file_groups.len(),
+            permits: self.permits.clone(),
             counters: Counters::new(&self.metrics, partition),
         }))
     }
