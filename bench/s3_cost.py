@@ -90,7 +90,7 @@ def put(batches: list[pa.RecordBatch], writers: list[Any]) -> None:
         return
     table = pa.Table.from_batches(batches)
     for writer in writers:
-        writer.write_table(table) if isinstance(writer, pq.ParquetWriter) else writer.write(table)
+        writer.write_table(table)
 
 
 def scan(store: Store, kind: str, table: str, columns: list[str] | None) -> dict[str, float]:
@@ -177,7 +177,8 @@ def s3_cost(data: Path, tpch: Path | None, queries: Path | None) -> Any:
                     out["files"][label] = {kind: sum(map(size, tables)) for kind, size in sizes.items()}
             schemas = {path.stem: pq.read_schema(path).names for path in of_tpch}
             for number, text in engines.tpch_queries(queries).items() if of_tpch else ():
-                out["queries"][number] = scans(store, columns_of(text, schemas), 1)
+                if wanted := columns_of(text, schemas):
+                    out["queries"][number] = scans(store, wanted, 1)
         if of_tpch:
             out["slow"] = slow_link(folder, "lineitem")
     return out
