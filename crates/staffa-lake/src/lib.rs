@@ -38,6 +38,7 @@ mod upload;
 use std::sync::Arc;
 
 pub use counters::Counters;
+pub use error::message_of;
 pub use list::{Object, list, names_several};
 pub use location::{Location, is_url, name_of};
 pub use reader::ObjectReader;
