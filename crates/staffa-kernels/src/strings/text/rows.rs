@@ -52,6 +52,11 @@ impl Text {
         self.templates.iter().map(|t| t.slots.len())
     }
 
+    /// At least the bytes of any row with a template.
+    pub fn longest(&self) -> usize {
+        self.templates.iter().map(|t| t.room).max().unwrap_or(0)
+    }
+
     /// The bytes of every row with a template, where there is one template, of fixed length.
     pub fn fixed(&self) -> Option<usize> {
         match self.templates.as_slice() {
