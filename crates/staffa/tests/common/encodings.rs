@@ -88,7 +88,9 @@ pub fn encodings() -> (RecordBatch, WriteOptions) {
     options.encodings = requested
         .map(|(name, _)| ((*name).to_owned(), (*name).to_owned()))
         .collect();
-    let known = staffa::encodings().into_iter().map(|encoding| encoding.name);
+    let known = staffa::encodings()
+        .into_iter()
+        .map(|encoding| encoding.name);
     let mut known: Vec<&str> = known.collect();
     let mut found: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     known.sort_unstable();

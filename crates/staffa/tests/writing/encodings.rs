@@ -145,7 +145,9 @@ fn an_encoding_left_out_is_in_no_tree() {
         RecordBatch::try_from_iter_with_nullable(twice.map(|(name, array)| (name, array, true)))
             .unwrap();
     let always = ["plain", "bitmap"];
-    let names = staffa::encodings().into_iter().map(|encoding| encoding.name);
+    let names = staffa::encodings()
+        .into_iter()
+        .map(|encoding| encoding.name);
     for encoding in names.filter(|name| !always.contains(name)) {
         for batch in [batch.as_ref().unwrap(), &twice] {
             let mut options = sized(2048, 1024);
