@@ -23,7 +23,7 @@ from typing import Any
 BENCH = Path(__file__).resolve().parent
 RESULTS = BENCH / "results"
 NAMES = ["checksum", "codecs", "decode", "doubles", "inverted", "pool", "positions", "sampling", "selections", "simd"]
-NAMES += ["embeddings", "formats", "superscalar", "tpch", "tpch_datafusion", "types", "without"]
+NAMES += ["embeddings", "formats", "s3_cost", "superscalar", "tpch", "tpch_datafusion", "types", "without"]
 OF_TPCH = ["codecs", "selections", "superscalar", "tpch", "tpch_datafusion"]
 KINDS = {**dict.fromkeys(OF_TPCH, "TPCH_FOLDER"), "inverted": "TEXT", "formats": "TPCDS_FOLDER"}
 WITH_TPCH = ["decode", "simd"]
@@ -162,7 +162,9 @@ def main() -> None:
     parser.add_argument("name", choices=NAMES)
     parser.add_argument("--data", type=Path, help="a folder of Parquet tables; TPC-H's for some; a text for inverted")
     parser.add_argument(
-        "--tpch", type=Path, help="TPC-H's tables: types, to have them beside; decode and simd, for comments"
+        "--tpch",
+        type=Path,
+        help="TPC-H's tables: types and s3_cost, to have them beside; decode and simd, for comments",
     )
     parser.add_argument("--scale", type=float, default=1, help="codecs, tpch: TPC-H's scale factor")
     parser.add_argument("--rounds", type=int, default=7, help="tpch: rounds that count")
@@ -188,6 +190,8 @@ def main() -> None:
         measured = tpch(data, arguments.scale, arguments.rounds, arguments.queries)
     elif name == "tpch_datafusion":
         measured = tpch_datafusion(data, arguments.rounds, arguments.queries)
+    elif name == "s3_cost":
+        measured = importlib.import_module("s3_cost").s3_cost(data, arguments.tpch, arguments.queries)
     elif name in BY_PYTHON:
         measured = getattr(importlib.import_module("formats"), name)(data)
     elif name in WITH_TPCH:

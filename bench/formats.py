@@ -14,6 +14,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,9 @@ FORMATS: dict[str, tuple[Callable[..., Any], Callable[[Path, list[str]], pa.Tabl
     "ORC": (lambda table, path: write_orc(table, path, "uncompressed"), read_orc),
 }
 
+# Figures 30 to 32.
+PHASES = ["Staffa", "Parquet zstd", "Feather zstd", "ORC zstd"]
+
 # Table 7 of the paper: table, columns, filter.
 QUERIES: dict[str, tuple[str, list[str], pc.Expression]] = {
     "Q1": (
@@ -192,7 +196,7 @@ def filtered(name: str, path: Path, columns: list[str], wanted: list[str], predi
 
 
 def formats(data: Path) -> Any:
-    """Figures 22 to 27, 29, and a wide table."""
+    """Figures 22 to 27, 29 to 32, and a wide table."""
     alone()
     out: dict[str, Any] = {"sizes": {}, "projections": {}, "columns": {}, "filters": {}, "queries": {}, "wide": {}}
     with tempfile.TemporaryDirectory() as folder:
@@ -233,8 +237,54 @@ def formats(data: Path) -> Any:
             results = {name: rows_of(run()) for name, run in runs.items()}
             same(results)
             out["queries"][query] = {"rows": results["Staffa"]["rows"], "seconds": medians(runs)}
+        out["phases"] = phases(paths)
         out["wide"] = wide(Path(folder))
     return out
+
+
+def phases(paths: Mapping[tuple[str, str], Path]) -> Any:
+    """Figures 30 to 32: the queries cold and warm, load and query apart; the filter in the reader, or after it."""
+    out: dict[str, Any] = {}
+    for query, (table_name, columns, predicate) in QUERIES.items():
+        every = list(dict.fromkeys([*columns, *PREDICATE_COLUMNS[query]]))
+        cases: dict[str, tuple[Path, Run, Run | None]] = {}
+        for name in PHASES:
+            path, (_, read) = paths[table_name, name], FORMATS[name]
+            if name == "Staffa" or name.startswith("Parquet"):
+                whole = partial(filtered, name, path, columns, [], predicate)
+                cases[f"{name}, filter in the reader"] = path, whole, None
+            load = partial(read, path, every)
+            cases[f"{name}, loaded, then filtered"] = path, load, partial(after, columns, predicate)
+        out[query] = {label: {"cold": [], "warm": []} for label in cases}
+        for _ in range(ROUNDS):
+            for label, (path, load, then) in cases.items():
+                for state in ("cold", "warm"):
+                    if state == "cold":
+                        drop(path)
+                    start = time.perf_counter()
+                    loaded = load()
+                    middle = time.perf_counter()
+                    found = loaded if then is None else then(loaded)
+                    out[query][label][state].append((middle - start, time.perf_counter() - middle, found.num_rows))
+        for states in out[query].values():
+            for state, runs in states.items():
+                load, then, rows = (statistics.median(of) for of in zip(*runs, strict=True))
+                states[state] = {"load": load, "query": then, "rows": rows}
+        if len({state["rows"] for states in out[query].values() for state in states.values()}) > 1:
+            raise SystemExit(f"{query}: {out[query]}")
+    return out
+
+
+def after(columns: list[str], predicate: pc.Expression, table: pa.Table) -> pa.Table:
+    """A filter on what was loaded."""
+    return table.filter(predicate).select(columns)
+
+
+def drop(path: Path) -> None:
+    """The file leaves the page cache."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def filters(paths: Mapping[tuple[str, str], Path]) -> Any:

@@ -297,3 +297,137 @@ fn failures_of_a_server_are_named_without_secrets() {
         "{said} {code}"
     );
 }
+
+#[test]
+fn tables_are_split_indexed_appended_to_and_compacted() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = table(folder.path());
+    let csv = csv.to_str().unwrap();
+    let local = |name: &str| folder.path().join(name).display().to_string();
+    for base in [local(""), format!("file://{}/", local("u"))] {
+        let place = |name: &str| format!("{base}{name}");
+        ok(&["split", "-q", csv, &place("by/part.staffa"), "--by", "city"]);
+        let by = place("by/");
+        assert!(ok(&["count", &by]).contains("30000 total"));
+        let said = ok(&["index", &by]);
+        assert!(
+            said.contains("7 files of 30,000 rows") && said.contains("7 files opened"),
+            "{said}"
+        );
+        assert!(ok(&["index", &by]).contains("0 files opened"));
+        let one = [
+            "cat",
+            "--csv",
+            "--where",
+            "city = 'city 3' and id = 10",
+            "--columns",
+            "id,city",
+        ];
+        let found = ok(&[&one[..], &[&by]].concat());
+        assert_eq!(found, "id,city\n10,city 3\n");
+        let more = local("more.csv");
+        std::fs::write(&more, "n,city,id\n1,city 3,90000\n2,city 9,90001\n").unwrap();
+        ok(&["append", "-q", &by, &more]);
+        let found = ok(&[
+            "cat",
+            "--csv",
+            "--where",
+            "id >= 90000",
+            "--columns",
+            "n,city",
+            &by,
+        ]);
+        assert_eq!(found, "n,city\n1,city 3\n2,city 9\n");
+        std::fs::write(&more, "n,city,more\n1,x,2\n").unwrap();
+        let (said, code) = fails(&["append", "-q", &by, &more]);
+        assert!(code == 2 && said.contains("\"more\" is not in"), "{said}");
+        let to = place("large/");
+        ok(&["compact", "-q", &by, "--to", &to, "--sort", "id desc"]);
+        let found = ok(&[
+            "head",
+            "-n",
+            "2",
+            "--csv",
+            "--columns",
+            "id",
+            "--where",
+            "city = 'city 3'",
+            &to,
+        ]);
+        assert_eq!(found, "id\n90000\n29998\n");
+        for (to, says) in [(&by, "twice"), (&to, "has Staffa files")] {
+            let (said, code) = fails(&["compact", "-q", &by, "--to", to]);
+            assert!(code > 0 && said.contains(says), "{said}");
+        }
+        let (said, code) = fails(&["compact", "-q", &by, "--to", &place("w/"), "--sort", "none"]);
+        assert!(code == 2 && said.contains("none"), "{said}");
+    }
+    let (said, code) = fails(&["index", &local("nowhere")]);
+    assert!(code == 3 && said.contains("nowhere"), "{said}");
+}
+
+#[test]
+fn a_damaged_file_is_named_and_left_out_if_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = table(folder.path());
+    let place = |name: &str| folder.path().join(name).display().to_string();
+    let parts = place("parts");
+    ok(&[
+        "split",
+        "-q",
+        csv.to_str().unwrap(),
+        &place("parts/p.staffa"),
+        "--rows",
+        "10000",
+    ]);
+    std::fs::write(
+        place("parts/p-00002.staffa"),
+        b"STFA no more of it, and no trailer",
+    )
+    .unwrap();
+    let (said, code) = fails(&["cat", "--csv", &parts]);
+    assert!(code == 1 && said.contains("p-00002.staffa"), "{said}");
+    let output = staffa(&["cat", "--csv", "--skip-damaged", &parts]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("p-00002.staffa") && said.contains("left out"),
+        "{said}"
+    );
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout).lines().count(),
+        20_001
+    );
+}
+
+#[test]
+fn nothing_is_left_of_a_split_into_a_store_that_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = table(folder.path());
+    let base = format!("file://{}/by", folder.path().display());
+    // The file of the last value is there already.
+    let taken = folder.path().join("by/city=city 6/p.staffa");
+    std::fs::create_dir_all(taken.parent().unwrap()).unwrap();
+    std::fs::write(&taken, "taken").unwrap();
+    let (said, code) = fails(&[
+        "split",
+        "-q",
+        csv.to_str().unwrap(),
+        &format!("{base}/p.staffa"),
+        "--by",
+        "city",
+    ]);
+    assert!(code == 3 && said.contains("exists"), "{said}");
+    let found = std::fs::read_dir(folder.path().join("by")).unwrap();
+    let names: Vec<String> = found
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let whole = names.iter().filter(|name| {
+        folder
+            .path()
+            .join("by")
+            .join(name)
+            .join("p.staffa")
+            .is_file()
+    });
+    assert_eq!(whole.count(), 1, "{names:?}");
+}

@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 
 use crate::counters::Counters;
 use crate::error::of_store;
+use crate::list::Object as Listed;
 use crate::location::Location;
 use crate::runtime;
 
@@ -95,6 +96,21 @@ impl ObjectSource {
             tail,
             begun: Arc::default(),
         })
+    }
+
+    /// A listed object whose last bytes are known: nothing is asked for.
+    pub(crate) fn of_listed(object: &Listed, end: Bytes) -> Self {
+        let object = Object {
+            location: object.location.clone(),
+            len: object.bytes,
+            tag: object.tag.clone(),
+            counters: Arc::default(),
+        };
+        Self {
+            object: Arc::new(object),
+            tail: end,
+            begun: Arc::default(),
+        }
     }
 
     /// What was asked of the store.
@@ -235,6 +251,10 @@ impl Source for ObjectSource {
 
     fn name(&self) -> &str {
         self.object.location.name()
+    }
+
+    fn end_bytes(&self) -> Option<u64> {
+        Some(self.tail.len() as u64)
     }
 
     fn read(&self, range: Range<u64>) -> Result<Bytes> {

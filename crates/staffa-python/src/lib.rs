@@ -20,6 +20,7 @@ mod open;
 mod predicate;
 mod reader;
 mod reports;
+mod table;
 mod write;
 
 use pyo3::prelude::*;
@@ -36,9 +37,14 @@ fn _staffa(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<file::File>()?;
     module.add_class::<reader::Reader>()?;
     module.add_class::<write::Writer>()?;
+    module.add_class::<write::TableWriter>()?;
     module.add_class::<batch::Batch>()?;
     module.add_function(wrap_pyfunction!(open::open, module)?)?;
-    module.add_function(wrap_pyfunction!(open::list_objects, module)?)?;
+    module.add_class::<table::TableFile>()?;
+    module.add_function(wrap_pyfunction!(table::find, module)?)?;
+    module.add_function(wrap_pyfunction!(table::hive_keys, module)?)?;
+    module.add_function(wrap_pyfunction!(table::unify, module)?)?;
+    module.add_function(wrap_pyfunction!(table::fold, module)?)?;
     module.add_function(wrap_pyfunction!(open::open_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(predicate::parse_filter, module)?)?;
     module.add_function(wrap_pyfunction!(write::encodings, module)?)?;

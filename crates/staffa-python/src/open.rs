@@ -1,7 +1,7 @@
 //! Opening of files.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{DataType, FieldRef, Schema};
@@ -29,19 +29,15 @@ pub(crate) fn open(
             Some(url) => staffa_lake::open_with(&staffa_lake::Location::parse(url)?, limits)?,
             None => staffa::File::open_with(&path, limits)?,
         };
-        check_names(file.schema()).map_err(|error| error.at(|place| place.path = Some(path)))?;
-        Ok(File(file.with_cache(&cache(cache_bytes))))
+        checked(file.with_cache(&cache(cache_bytes)), &path)
     })
 }
 
-/// URLs of the Staffa files below a URL, or that match its wildcards.
-#[pyfunction]
-pub(crate) fn list_objects(py: Python<'_>, url: String) -> PyResult<Vec<String>> {
-    run(py, || {
-        let found = staffa_lake::list(&url, &|path| path.ends_with(".staffa"))?;
-        let names = found.iter().map(|object| object.location.name().to_owned());
-        Ok(names.collect())
-    })
+/// A file whose schema Python can have.
+pub(crate) fn checked(file: staffa::File, path: &Path) -> Result<File> {
+    let checked = check_names(file.schema());
+    checked.map_err(|error| error.at(|place| place.path = Some(path.to_owned())))?;
+    Ok(File(file))
 }
 
 /// Opens a file that is in memory.
@@ -61,11 +57,11 @@ pub(crate) fn open_bytes(
 }
 
 /// A cache of the file's own if it has a budget, else that of the process.
-fn cache(bytes: Option<u64>) -> Cache {
+pub(crate) fn cache(bytes: Option<u64>) -> Cache {
     bytes.map_or_else(own_cache, Cache::new)
 }
 
-fn limits(cache_decoded: bool) -> Limits {
+pub(crate) fn limits(cache_decoded: bool) -> Limits {
     let mut limits = Limits::default();
     limits.cache_decoded = cache_decoded;
     limits

@@ -168,6 +168,12 @@ impl File {
         self.store.len()
     }
 
+    /// Where the bytes begin that opening the file needs, up to its end: schema, summaries, places of
+    /// the columns. A [`Source`] that has them by [`end_bytes`](Source::end_bytes) opens without a read.
+    pub fn end_offset(&self) -> u64 {
+        self.footer().offset
+    }
+
     /// Former name of [`nbytes`](Self::nbytes).
     #[deprecated(since = "0.1.0", note = "use `nbytes`")]
     pub fn byte_len(&self) -> u64 {

@@ -20,6 +20,7 @@ mod domain;
 mod file;
 mod filter;
 mod leaf_index;
+mod may_match;
 mod opening;
 mod prefetch;
 mod ranges;

@@ -134,6 +134,45 @@ fn every_type_is_read_in_steps() {
 }
 
 #[test]
+fn row_groups_that_zone_maps_exclude_are_not_asked_for() {
+    let mut random = Random(29);
+    let n = Int64Array::from_iter_values(0..200_000);
+    let noise = Int64Array::from_iter_values((0..200_000).map(|_| random.next() as i64));
+    let columns: [(&str, ArrayRef); 2] = [("n", Arc::new(n)), ("noise", Arc::new(noise))];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    // Each row group is so small that all of it is asked for at once.
+    let bytes = written(&batch, WriteOptions::new().row_group_rows(50_000));
+    let scan = |file: &File| {
+        file.scan()
+            .filter("n >= 120000 and n < 120010".parse().unwrap())
+    };
+    let ran = agree(&bytes, scan, &mut random);
+    assert!(ran.bytes() < bytes.len() as u64 / 3, "{:?}", ran.rounds);
+}
+
+#[test]
+fn several_splits_are_read_in_their_order() {
+    let mut random = Random(31);
+    let bytes = written(
+        &mixed(300_000, 37),
+        WriteOptions::new().row_group_rows(140_000),
+    );
+    let scan = |file: &File| {
+        let scan = file.scan().columns(["a", "d"]).ahead_bytes(1);
+        let mut splits = scan.splits(65_536).unwrap();
+        splits.reverse();
+        splits.remove(1);
+        scan.several_splits(splits)
+    };
+    let ran = agree(&bytes, scan, &mut random);
+    let rows = ran.batches.iter().map(RecordBatch::num_rows);
+    assert_eq!(
+        rows.collect::<Vec<_>>(),
+        [20_000, 65_536, 65_536, 8_928, 65_536, 65_536]
+    );
+}
+
+#[test]
 fn a_test_of_the_caller_sees_the_rows_that_the_filter_left() {
     let batch = mixed(20_000, 3);
     let mut random = Random(4);
