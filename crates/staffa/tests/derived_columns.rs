@@ -15,7 +15,7 @@ use arrow_array::{
     Array, ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array,
 };
 use common::{Random, check, read, rows, sized, table, write};
-use staffa::{Predicate, WriteOptions};
+use staffa::{File, Predicate, WriteOptions};
 
 /// NULL once in about `share` values; never where `share` is 0.
 fn nullable<T>(share: usize, random: &mut Random, value: T) -> Option<T> {
