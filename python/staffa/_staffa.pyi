@@ -220,4 +220,10 @@ def set_retained_memory(bytes: int) -> int:
 def retained_memory() -> int:
     """The bytes of retained memory now."""
 
+def set_cache_bytes(bytes: int) -> int:
+    """Sets the budget of the process's cache in bytes; returns the previous budget."""
+
+def cache_info() -> tuple[int, int, int, int, int]:
+    """Hits, misses, entries, bytes and budget of the process's cache."""
+
 def cli(arguments: list[str]) -> int: ...

@@ -45,7 +45,7 @@ fn table(folder: &Path) -> PathBuf {
 #[test]
 fn every_command_takes_urls_of_objects() {
     let folder = tempfile::tempdir().unwrap();
-    let csv = table(folder.path());
+    table(folder.path());
     let base = format!("file://{}", folder.path().display());
     let url = |name: &str| format!("{base}/{name}");
     let (from, to) = (url("t.csv"), url("t.staffa"));
@@ -68,7 +68,15 @@ fn every_command_takes_urls_of_objects() {
     }
     assert!(ok(&["verify", &to]).contains("30,000 rows"));
     assert!(ok(&["inspect", &to]).contains(&to));
-    // Nothing is replaced unless it is forced.
+}
+
+#[test]
+fn objects_are_replaced_if_forced_and_named_by_folders_and_wildcards() {
+    let folder = tempfile::tempdir().unwrap();
+    table(folder.path());
+    let url = |name: &str| format!("file://{}/{name}", folder.path().display());
+    let (from, to) = (url("t.csv"), url("t.staffa"));
+    ok(&["convert", "-q", &from, &to]);
     let (said, code) = fails(&["convert", "-q", &from, &to]);
     assert!(
         said.contains("the object exists") && code == 3,
@@ -104,7 +112,6 @@ fn every_command_takes_urls_of_objects() {
         said.contains("none.staffa: no such object") && code == 3,
         "{said} {code}"
     );
-    drop(csv);
 }
 
 /// A server that answers ranges of files in a folder; the requests that it got.
@@ -160,43 +167,57 @@ fn answer(mut stream: TcpStream, folder: &Path, seen: &Mutex<Vec<String>>) -> st
             "{method} {path} {}",
             range.as_deref().unwrap_or("")
         ));
-        if path.contains("denied") {
-            stream.write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n")?;
-            continue;
-        }
-        let Ok(bytes) = std::fs::read(folder.join(path.trim_start_matches('/'))) else {
-            stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")?;
-            continue;
+        let read = std::fs::read(folder.join(path.trim_start_matches('/')));
+        let bytes = match read {
+            _ if path.contains("denied") => Err("403 Forbidden"),
+            read => read.map_err(|_| "404 Not Found"),
         };
-        let len = bytes.len();
-        let part = range
-            .as_deref()
-            .and_then(|range| range.split_once('-'))
-            .map(
-                |(start, end)| match (start.parse::<usize>(), end.parse::<usize>()) {
-                    (Ok(start), Ok(end)) => start..(end + 1).min(len),
-                    (Ok(start), Err(_)) => start..len,
-                    (_, Ok(last)) => len - last.min(len)..len,
-                    _ => panic!("range {start}-{end}"),
-                },
-            );
-        let (status, part) = match part {
-            // A server that knows no ranges.
-            Some(_) if path.contains("whole") => ("200 OK".to_owned(), 0..len),
-            Some(part) => {
-                let of = format!("content-range: bytes {}-{}/{len}", part.start, part.end - 1);
-                (format!("206 Partial Content\r\n{of}"), part)
+        match bytes {
+            Ok(bytes) => send(&mut stream, method == "GET", path, &bytes, range.as_deref())?,
+            Err(status) => {
+                let head = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n");
+                stream.write_all(head.as_bytes())?;
             }
-            None => ("200 OK".to_owned(), 0..len),
-        };
-        let head = format!(
-            "HTTP/1.1 {status}\r\netag: \"{len}\"\r\nlast-modified: Mon, 23 Nov 2026 10:00:00 GMT\r\ncontent-length: {}\r\n\r\n",
-            part.len()
-        );
-        stream.write_all(head.as_bytes())?;
-        if method == "GET" {
-            stream.write_all(&bytes[part])?;
         }
+    }
+    Ok(())
+}
+
+/// Answers with the range of a file, or with all of it.
+fn send(
+    stream: &mut TcpStream,
+    with_body: bool,
+    path: &str,
+    bytes: &[u8],
+    range: Option<&str>,
+) -> std::io::Result<()> {
+    let len = bytes.len();
+    let part = range.and_then(|range| range.split_once('-'));
+    let part = part.map(
+        |(start, end)| match (start.parse::<usize>(), end.parse::<usize>()) {
+            (Ok(start), Ok(end)) => start..(end + 1).min(len),
+            (Ok(start), Err(_)) => start..len,
+            (_, Ok(last)) => len - last.min(len)..len,
+            _ => panic!("range {start}-{end}"),
+        },
+    );
+    // A server that knows no ranges.
+    let part = part.filter(|_| !path.contains("whole"));
+    let status = match &part {
+        Some(part) => {
+            let of = format!("content-range: bytes {}-{}/{len}", part.start, part.end - 1);
+            format!("206 Partial Content\r\n{of}")
+        }
+        None => "200 OK".to_owned(),
+    };
+    let part = part.unwrap_or(0..len);
+    let head = format!(
+        "HTTP/1.1 {status}\r\netag: \"{len}\"\r\nlast-modified: Mon, 23 Nov 2026 10:00:00 GMT\r\ncontent-length: {}\r\n\r\n",
+        part.len()
+    );
+    stream.write_all(head.as_bytes())?;
+    if with_body {
+        stream.write_all(&bytes[part])?;
     }
     Ok(())
 }
@@ -212,7 +233,6 @@ fn a_file_behind_a_server_is_read_by_ranges() {
         csv.to_str().unwrap(),
         file.to_str().unwrap(),
     ]);
-    std::fs::copy(&file, folder.path().join("whole.staffa")).unwrap();
     let size = std::fs::metadata(&file).unwrap().len();
     assert!(size > 150_000, "{size}");
     let server = Server::new(folder.path().to_path_buf());
@@ -238,6 +258,17 @@ fn a_file_behind_a_server_is_read_by_ranges() {
     assert_eq!(found, "id\n12345\n");
     // A CSV file is copied first.
     assert_eq!(ok(&["count", &url("t.csv")]), "30000\n");
+}
+
+#[test]
+fn failures_of_a_server_are_named_without_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = table(folder.path());
+    let csv = csv.to_str().unwrap();
+    let whole = folder.path().join("whole.staffa");
+    ok(&["convert", "-q", csv, whole.to_str().unwrap()]);
+    let server = Server::new(folder.path().to_path_buf());
+    let url = |name: &str| format!("{}/{name}", server.url);
     for (name, says) in [
         ("none.staffa", "no such object"),
         ("denied.staffa", "permission denied"),
@@ -252,10 +283,7 @@ fn a_file_behind_a_server_is_read_by_ranges() {
         assert_eq!(code, 3, "{said}");
     }
     let signed = format!("{}?sig=SECRET", url("t.staffa"));
-    for args in [
-        vec!["count", &signed],
-        vec!["convert", csv.to_str().unwrap(), &signed],
-    ] {
+    for args in [vec!["count", &signed], vec!["convert", csv, &signed]] {
         let (said, code) = fails(&args);
         assert!(
             said.contains("URLs with a query are not taken") && code == 2,

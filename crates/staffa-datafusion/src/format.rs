@@ -112,7 +112,8 @@ impl StaffaFormat {
         object: &ObjectMeta,
     ) -> Result<File> {
         let cache = state.runtime_env().cache_manager.get_file_metadata_cache();
-        files::open(store, object, Some(&cache)).await
+        let open = files::open(store, object, Some(&cache)).await?;
+        Ok(open.file)
     }
 }
 

@@ -17,7 +17,8 @@
 //! | columns | reads those that are named |
 //! | comparisons, `IN`, `BETWEEN`, `LIKE`, `IS NULL`, `AND`, `OR`, `NOT` of columns and struct fields with literals | applies them, exactly: by zone maps to blocks, then to rows |
 //! | other filters | leaves them to DataFusion |
-//! | dynamic filters of joins and `ORDER BY ... LIMIT` | applies what a predicate can say of them, anew for every 65,536 rows |
+//! | dynamic filters of joins and `ORDER BY ... LIMIT` | applies them, anew for every 65,536 rows; hash tables of joins where they keep few rows |
+//! | files of object stores | requests the ranges that it needs, of the version that was planned |
 //! | hive partitions, globs, many files | DataFusion's listing tables |
 //! | files that lack a column, or have a narrower type | read through DataFusion's expression adapter |
 //! | `COPY ... TO`, `INSERT INTO` | writes files, whole or not at all |
@@ -28,21 +29,28 @@
 //! ```text
 //! plan     StaffaFormat: schema, statistics, order       format.rs, schema.rs, statistics.rs
 //!          StaffaSource: columns, filters, order pushed   source.rs, pushdown.rs, literal.rs, types.rs
-//! run      file -> FilePlan -> parts -> batches          opener.rs, files.rs, plan.rs, parts.rs, dynamic.rs
+//! run      file -> FilePlan                              opener.rs, files.rs, plan.rs
+//!          local: parts, one by one -> batches           parts.rs, dynamic.rs, batches.rs
+//!          remote: steps <-> requests -> batches         remote.rs, objects.rs
 //! write    batches -> Writer -> upload                   sink.rs, options.rs
 //! ```
 #![forbid(unsafe_code)]
 
+mod batches;
 mod dynamic;
 mod files;
 mod format;
 mod literal;
 mod metrics;
+mod objects;
 mod opener;
 mod options;
 mod parts;
 mod plan;
+#[cfg(feature = "proto")]
+mod proto;
 mod pushdown;
+mod remote;
 mod schema;
 mod sink;
 mod source;
@@ -56,6 +64,8 @@ use datafusion::datasource::provider::DefaultTableFactory;
 use datafusion::prelude::SessionContext;
 
 pub use format::{StaffaFormat, StaffaFormatFactory};
+#[cfg(feature = "proto")]
+pub use proto::StaffaCodec;
 pub use source::StaffaSource;
 
 /// The extension of Staffa files.
@@ -64,10 +74,17 @@ const EXTENSION: &str = "staffa";
 /// Makes a session know Staffa files: `STORED AS STAFFA`, `COPY ... TO 'x.staffa'`, and tables named
 /// by a path where [`SessionContext::enable_url_table`] allows them.
 ///
+/// Dynamic filters of `min` and `max` are turned off in the session
+/// (`datafusion.optimizer.enable_aggregate_dynamic_filter_pushdown`): those of DataFusion 55 leave out
+/// aggregates of expressions, so that `SELECT min(a), min(b + 1)` misses rows.
+///
 /// Fails where the session has another format of that name.
 pub fn register(ctx: &SessionContext) -> Result<()> {
     let state = ctx.state_ref();
     let mut state = state.write();
+    // https://github.com/apache/datafusion/issues/24816
+    let optimizer = &mut state.config_mut().options_mut().optimizer;
+    optimizer.enable_aggregate_dynamic_filter_pushdown = false;
     state.register_file_format(Arc::new(StaffaFormatFactory::new()), false)?;
     let tables = Arc::new(DefaultTableFactory::new());
     state

@@ -18,9 +18,11 @@ use datafusion::physical_plan::metrics::Count;
 use futures::StreamExt;
 use futures::stream;
 use staffa::File;
+use tokio::sync::Semaphore;
 
+use crate::batches::{Batches, Wanted};
 use crate::metrics::Counters;
-use crate::parts::{Parts, Wanted};
+use crate::parts::count_skipped_bytes;
 use crate::plan::{FilePlan, Pushed};
 use crate::schema::{file_schema, has_views};
 use crate::{files, statistics};
@@ -37,6 +39,10 @@ pub(crate) struct StaffaOpener {
     pub limit: Option<usize>,
     /// Parts from the last one to the first.
     pub reversed: bool,
+    /// Partitions that read at the same time.
+    pub partitions: usize,
+    /// Requests that they may make at the same time.
+    pub permits: Arc<Semaphore>,
     pub counters: Counters,
 }
 
@@ -59,24 +65,31 @@ impl FileOpener for StaffaOpener {
             batch_rows: self.batch_rows,
             limit: self.limit,
             reversed: self.reversed,
+            partitions: self.partitions,
+            permits: self.permits.clone(),
         };
         let counters = self.counters.clone();
         Ok(Box::pin(async move {
             let object = &part.object_meta;
-            let file = files::open(&store, object, cache.as_ref()).await?;
-            if excluded(&pushed, &part, &file, &table)? {
-                counters.files_skipped.add(1);
+            let open = files::open(&store, object, cache.as_ref()).await?;
+            let file = &open.file;
+            if let Some(object) = &open.object {
+                object.count(&counters);
+            }
+            if excluded(&pushed, &part, file, &table)? {
+                count_skipped(file, &wanted, &counters);
                 return Ok(stream::empty().boxed());
             }
             let views = has_views(&table);
-            let physical = file_schema(&object.location, &file, views)?;
+            let physical = file_schema(&object.location, file, views)?;
             let adapter = adapter.create(table, physical.clone())?;
             let Some(plan) = FilePlan::new(pushed, adapter.as_ref(), &physical, views)? else {
-                counters.files_skipped.add(1);
+                count_skipped(file, &wanted, &counters);
                 return Ok(stream::empty().boxed());
             };
-            let parts = Parts::new(&file, object.location.clone(), plan, &wanted, counters)?;
-            Ok(stream::iter(parts).boxed())
+            let location = object.location.clone();
+            let batches = Batches::new(open, location, plan, &wanted, counters)?;
+            Ok(batches.into_stream().boxed())
         }))
     }
 }
@@ -98,6 +111,20 @@ fn excluded(
     part.statistics = Some(Arc::new(bounds));
     let pruner = FilePruner::try_new(filter, table, &part, Count::new());
     pruner.map_or(Ok(false), |mut pruner| pruner.should_prune())
+}
+
+/// Counts a file, or a range of one, that is not read.
+fn count_skipped(file: &File, wanted: &Wanted, counters: &Counters) {
+    let (bytes, rows) = (file.nbytes().max(1), file.num_rows());
+    let range = wanted
+        .bytes
+        .end
+        .min(bytes)
+        .saturating_sub(wanted.bytes.start);
+    let rows = (u128::from(rows) * u128::from(range) / u128::from(bytes)) as usize;
+    counters.files_skipped.add(1);
+    counters.rows_skipped.add(rows);
+    count_skipped_bytes(file, rows, counters);
 }
 
 /// The bytes of the file whose rows are wanted.

@@ -36,14 +36,29 @@ pub(crate) fn exact(expr: &Expr, schema: &Schema) -> Option<Predicate> {
     predicate.bind(schema).is_ok().then_some(predicate)
 }
 
-/// A predicate that holds where the expression does; `None` where nothing is known.
-pub(crate) fn implied(expr: &Expr, schema: &Schema) -> Option<Predicate> {
-    let predicate = Translation {
+/// What a predicate says of an expression.
+pub(crate) struct Implied {
+    /// Holds at least where the expression does; `None` where nothing is known.
+    pub predicate: Option<Predicate>,
+    /// Whether it says all that the expression does.
+    pub is_exact: bool,
+}
+
+/// The predicate that follows from an expression.
+pub(crate) fn implied(expr: &Expr, schema: &Schema) -> Implied {
+    let translation = Translation {
         schema,
         candidates: MAX_DYNAMIC_CANDIDATES,
+    };
+    let bound = |predicate: &Predicate| predicate.bind(schema).is_ok();
+    let exact = translation.exact(expr).filter(bound);
+    let is_exact = exact.is_some();
+    let predicate = exact.or_else(|| translation.implied(expr).filter(bound));
+    Implied {
+        // `true` says nothing.
+        predicate: predicate.filter(|predicate| *predicate != Predicate::And(Vec::new())),
+        is_exact,
     }
-    .implied(expr)?;
-    predicate.bind(schema).is_ok().then_some(predicate)
 }
 
 struct Translation<'s> {

@@ -19,9 +19,9 @@ use datafusion::datasource::file_format::write::get_writer_schema;
 use datafusion::datasource::physical_plan::{FileSink, FileSinkConfig};
 use datafusion::datasource::sink::DataSink;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::object_store::ObjectStore;
 use datafusion::object_store::buffered::BufWriter;
 use datafusion::object_store::path::Path;
+use datafusion::object_store::{ObjectStore, ObjectStoreExt};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType};
 use staffa::{WriteOptions, Writer};
 use tokio::io::AsyncWriteExt;
@@ -107,15 +107,42 @@ impl FileSink for StaffaSink {
         let queried = demux.join_unwind().await;
         let queried = queried.map_err(|e| DataFusionError::ExecutionJoin(Box::new(e)));
         let outcome = failed.map_or(queried.and_then(|queried| queried), Err);
-        for mut file in written {
-            match &outcome {
-                Ok(()) => file.upload.shutdown().await?,
-                // The error that is told is the first one.
-                Err(_) => drop(file.upload.abort().await),
+        match outcome {
+            Ok(()) => appear(written, &store).await.map(|()| rows),
+            Err(e) => {
+                for file in &mut written {
+                    // The error that is told is the first one.
+                    drop(file.upload.abort().await);
+                }
+                Err(e)
             }
         }
-        outcome.map(|()| rows)
     }
+}
+
+/// Ends all uploads. Where one fails, the files that have appeared are removed again.
+async fn appear(files: Vec<NewFile>, store: &Arc<dyn ObjectStore>) -> Result<()> {
+    let (mut appeared, mut failed) = (Vec::new(), None);
+    for mut file in files {
+        if failed.is_some() {
+            drop(file.upload.abort().await);
+            continue;
+        }
+        match file.upload.shutdown().await {
+            Ok(()) => appeared.push(file.path),
+            Err(e) => {
+                let error = DataFusionError::IoError(e);
+                failed = Some(error.context(format!("Staffa file {}", file.path)));
+            }
+        }
+    }
+    let Some(error) = failed else {
+        return Ok(());
+    };
+    for path in appeared {
+        drop(store.delete(&path).await);
+    }
+    Err(error)
 }
 
 /// A file that appears when all files of the query have been written.

@@ -21,8 +21,10 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::{
     DisplayFormatType, SortOrderPushdownResult, apply_expression_roots,
 };
+use tokio::sync::Semaphore;
 
 use crate::metrics::Counters;
+use crate::objects::MOST_REQUESTS;
 use crate::opener::StaffaOpener;
 use crate::plan::Pushed;
 use crate::pushdown;
@@ -34,7 +36,7 @@ const BATCH_ROWS: usize = 8192;
 ///
 /// A filter is applied exactly where a [`Predicate`](staffa::Predicate) says the same; all other
 /// filters stay in the plan. Dynamic filters of joins and of `ORDER BY ... LIMIT` are looked at anew
-/// for every 65,536 rows.
+/// for every 65,536 rows. Files of object stores that are no local disk are read by ranges.
 #[derive(Clone)]
 pub struct StaffaSource {
     table: TableSchema,
@@ -46,6 +48,8 @@ pub struct StaffaSource {
     batch_rows: usize,
     reversed: bool,
     cache: Option<Arc<FileMetadataCache>>,
+    /// Requests that all partitions may make at the same time.
+    permits: Arc<Semaphore>,
     metrics: ExecutionPlanMetricsSet,
 }
 
@@ -62,6 +66,7 @@ impl StaffaSource {
             batch_rows: BATCH_ROWS,
             reversed: false,
             cache: None,
+            permits: Arc::new(Semaphore::new(MOST_REQUESTS)),
             metrics: ExecutionPlanMetricsSet::new(),
         }
     }
@@ -71,6 +76,34 @@ impl StaffaSource {
     pub fn with_cache(mut self, cache: Arc<FileMetadataCache>) -> Self {
         self.cache = Some(cache);
         self
+    }
+}
+
+/// What was pushed into a scan beside its columns.
+#[cfg(feature = "proto")]
+pub(crate) struct ScanFilters {
+    pub exact: Vec<Arc<dyn PhysicalExpr>>,
+    pub dynamic: Vec<Arc<dyn PhysicalExpr>>,
+    pub reversed: bool,
+}
+
+#[cfg(feature = "proto")]
+impl StaffaSource {
+    pub(crate) fn scan_filters(&self) -> ScanFilters {
+        ScanFilters {
+            exact: self.filters.clone(),
+            dynamic: self.dynamic.clone(),
+            reversed: self.reversed,
+        }
+    }
+
+    pub(crate) fn with_scan_filters(self, filters: ScanFilters) -> Self {
+        Self {
+            filters: filters.exact,
+            dynamic: filters.dynamic,
+            reversed: filters.reversed,
+            ..self
+        }
     }
 }
 
@@ -104,6 +137,8 @@ impl FileSource for StaffaSource {
             batch_rows: self.batch_rows,
             limit: config.limit,
             reversed: self.reversed,
+            partitions: config.file_groups.len(),
+            permits: self.permits.clone(),
             counters: Counters::new(&self.metrics, partition),
         }))
     }

@@ -39,9 +39,11 @@ mod upload;
 use std::sync::Arc;
 
 pub use counters::Counters;
+pub use error::message_of;
 pub use list::{Object, list, names_several};
 pub use location::{Location, is_url, name_of};
 pub use reader::ObjectReader;
+pub use runtime::ask_while_waiting;
 pub use source::ObjectSource;
 use staffa::{File, Limits, Result};
 pub use upload::{ObjectWriter, Upload, remove};

@@ -33,6 +33,7 @@ static ALLOCATOR: SmallPieces = SmallPieces;
 #[pymodule]
 fn _staffa(module: &Bound<'_, PyModule>) -> PyResult<()> {
     fork::imported();
+    staffa_lake::ask_while_waiting(errors::no_signal);
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<file::File>()?;
     module.add_class::<reader::Reader>()?;
@@ -50,6 +51,8 @@ fn _staffa(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(write::encodings, module)?)?;
     module.add_function(wrap_pyfunction!(memory::set_retained_memory, module)?)?;
     module.add_function(wrap_pyfunction!(memory::retained_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(memory::set_cache_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(memory::cache_info, module)?)?;
     module.add_function(wrap_pyfunction!(cli, module)?)?;
     Ok(())
 }

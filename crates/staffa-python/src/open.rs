@@ -8,10 +8,11 @@ use arrow_schema::{DataType, FieldRef, Schema};
 use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use staffa::{Error, Limits, Result};
+use staffa::{Cache, Error, Limits, Result};
 
 use crate::errors::run;
 use crate::file::File;
+use crate::fork::own_cache;
 
 /// Opens a file: reads and checks its footer.
 #[pyfunction]
@@ -23,12 +24,12 @@ pub(crate) fn open(
     cache_decoded: bool,
 ) -> PyResult<File> {
     run(py, || {
-        let limits = limits(cache_bytes, cache_decoded);
+        let limits = limits(cache_decoded);
         let file = match path.to_str().filter(|text| staffa_lake::is_url(text)) {
             Some(url) => staffa_lake::open_with(&staffa_lake::Location::parse(url)?, limits)?,
             None => staffa::File::open_with(&path, limits)?,
         };
-        checked(file, &path)
+        checked(file.with_cache(&cache(cache_bytes)), &path)
     })
 }
 
@@ -49,16 +50,19 @@ pub(crate) fn open_bytes(
     cache_decoded: bool,
 ) -> PyResult<File> {
     run(py, || {
-        let limits = limits(cache_bytes, cache_decoded);
-        let file = staffa::File::from_bytes_with(Bytes::from_owner(bytes), limits)?;
+        let file = staffa::File::from_bytes_with(Bytes::from_owner(bytes), limits(cache_decoded))?;
         check_names(file.schema())?;
-        Ok(File(file))
+        Ok(File(file.with_cache(&cache(cache_bytes))))
     })
 }
 
-pub(crate) fn limits(cache_bytes: Option<u64>, cache_decoded: bool) -> Limits {
+/// A cache of the file's own if it has a budget, else that of the process.
+pub(crate) fn cache(bytes: Option<u64>) -> Cache {
+    bytes.map_or_else(own_cache, Cache::new)
+}
+
+pub(crate) fn limits(cache_decoded: bool) -> Limits {
     let mut limits = Limits::default();
-    limits.cache_bytes = cache_bytes.unwrap_or(limits.cache_bytes);
     limits.cache_decoded = cache_decoded;
     limits
 }

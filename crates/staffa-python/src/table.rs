@@ -13,7 +13,7 @@ use staffa_lake::table::{self, Folded, KeyColumns};
 use crate::batch::Batch;
 use crate::errors::{run, run_attached};
 use crate::file::File;
-use crate::open::{checked, limits};
+use crate::open::{cache, checked, limits};
 use crate::predicate::{predicate, tuple};
 
 /// A file that was found.
@@ -48,7 +48,8 @@ impl TableFile {
     /// Opens the file: without a request where the index of its folder knows it.
     fn open(&self, py: Python<'_>) -> PyResult<File> {
         run(py, || {
-            checked(self.0.open(limits(None, false))?, self.0.path())
+            let file = self.0.open(limits(false))?;
+            checked(file.with_cache(&cache(None)), self.0.path())
         })
     }
 }

@@ -8,7 +8,7 @@ use crate::dataset::{Dataset, discover};
 use crate::error::{Failure, Result};
 use crate::files::STANDARD;
 use crate::files::input::{Input, SeekableInput};
-use crate::files::output::temporary_folder;
+use crate::files::temporary::temporary_folder;
 use crate::formats::scan::ScanOptions;
 use crate::formats::{self, Format, ReadOptions};
 use crate::report::About;

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::input::url_of;
-use super::output::{parent, refuse_existing, resolved, sync_folder, temporary_folder_beside};
+use super::output::{refuse_existing, resolved};
+use super::temporary::{parent, sync_folder, temporary_folder_beside};
 use crate::error::{Failure, Result};
 use crate::terminal::interrupt;
 

@@ -2,32 +2,40 @@
 
 mod output;
 mod stats;
+mod stores;
 mod tables;
+mod told;
 
 use std::error::Error;
 use std::io::Read;
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Parser;
 use datafusion::execution::config::SessionConfig;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::physical_plan::{displayable, execute_stream};
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParser, Statement};
+
+use self::stores::Stores;
+pub use self::told::told;
 
 /// Errors of DataFusion, and the program's own messages.
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Runs SQL over Staffa files.
 ///
-/// Files and folders are tables by a name given as `--table`, or by their path in quotes:
-/// `SELECT count(*) FROM 'prices.staffa'`.
+/// Files and folders, of the local disk or by URL, are tables by a name given as `--table`, or by
+/// their path in quotes: `SELECT count(*) FROM 'prices.staffa'`. Credentials of object stores come
+/// from the environment.
 #[derive(Debug, Parser)]
 #[command(name = "staffa-sql", version)]
 pub struct Args {
     /// The query, or several with `;` between them; `-` reads them from standard input.
     sql: String,
-    /// A table: a name, and the path of a file, of a folder (ending in `/`) or a pattern such as
-    /// 'prices/*.staffa'. Folders such as `day=2026-01-01` become columns.
+    /// A table: a name, and the path or URL of a file or of a folder (ending in `/`), or a pattern
+    /// such as 'prices/*.staffa'. Folders such as `day=2026-01-01` become columns.
     #[arg(short, long = "table", value_name = "NAME=PATH")]
     tables: Vec<String>,
     /// Shows the plan, and runs nothing.
@@ -82,7 +90,12 @@ fn session(args: &Args) -> Result<SessionContext> {
         }
         config = config.with_target_partitions(partitions);
     }
-    let ctx = SessionContext::new_with_config(config).enable_url_table();
+    // Where in the SQL an error is.
+    config.options_mut().sql_parser.collect_spans = true;
+    let stores = Arc::new(Stores::default());
+    let runtime = RuntimeEnvBuilder::new().with_object_store_registry(stores);
+    let ctx = SessionContext::new_with_config_rt(config, runtime.build_arc()?);
+    let ctx = ctx.enable_url_table();
     staffa_datafusion::register(&ctx)?;
     Ok(ctx)
 }

@@ -14,15 +14,23 @@ pub fn print(plan: &dyn ExecutionPlan, rows: usize, elapsed: Duration) -> Result
     writeln!(out, "rows: {rows}")?;
     for (name, what) in [
         ("rows_scanned", "rows read or tested"),
-        ("rows_skipped", "rows skipped by zone maps"),
+        ("rows_skipped", "rows skipped"),
         ("parts_read", "parts of row groups read"),
         ("parts_skipped", "parts of row groups skipped"),
         ("files_skipped", "files skipped"),
+        ("bytes_skipped", "bytes skipped (about)"),
+        ("requests", "requests to object stores"),
+        ("bytes_read", "bytes of their answers"),
     ] {
         writeln!(out, "{what}: {}", sum(plan, name))?;
     }
-    let decoding = Duration::from_nanos(sum(plan, "decode_time") as u64);
-    writeln!(out, "time to decode: {:.3} s", decoding.as_secs_f64())?;
+    for (name, what) in [
+        ("wait_time", "time waited for answers"),
+        ("decode_time", "time to decode"),
+    ] {
+        let time = Duration::from_nanos(sum(plan, name) as u64);
+        writeln!(out, "{what}: {:.3} s", time.as_secs_f64())?;
+    }
     writeln!(out, "time: {:.3} s", elapsed.as_secs_f64())?;
     Ok(())
 }

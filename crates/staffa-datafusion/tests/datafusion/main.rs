@@ -10,7 +10,10 @@
 mod dynamic;
 mod program;
 mod pushdown;
+mod remote;
+mod stores;
 mod tables;
+mod urls;
 mod write;
 
 use std::path::Path;

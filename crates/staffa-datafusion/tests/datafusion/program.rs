@@ -76,7 +76,7 @@ fn errors_are_told_once_and_clearly() {
             &["--table", "t=/no/such", "SELECT 1"],
             "there is no /no/such",
         ),
-        (&["SELECT 1 FROM t WHERE ("], "ParserError"),
+        (&["SELECT 1 FROM t WHERE ("], "sql parser error"),
         (&["SELECT x FROM nowhere"], "nowhere"),
         (&["--partitions", "0", "SELECT 1"], "at least 1"),
     ] {

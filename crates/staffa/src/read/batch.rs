@@ -1,6 +1,7 @@
 //! Batches of neighbouring rows: columns of one row group, decoded and assembled.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -46,7 +47,8 @@ pub(super) struct RowRanges {
     step: usize,
     /// What is left of the current row group.
     rest: RowRange,
-    /// The row groups after it.
+    /// Rows after it, then whole row groups.
+    more: VecDeque<RowRange>,
     groups: Range<usize>,
 }
 
@@ -55,18 +57,8 @@ impl RowRanges {
     pub fn of_file(file: &File, step: usize) -> Self {
         Self {
             groups: 0..file.num_row_groups(),
-            step,
-            ..Self::none(file)
+            ..Self::within(file, step, [])
         }
-    }
-
-    /// No rows.
-    pub fn none(file: &File) -> Self {
-        let none = RowRange {
-            row_group: 0,
-            rows: 0..0,
-        };
-        Self::within(file, 1, none)
     }
 
     /// All rows of the row groups that begin within a range of bytes: a row group of a share of the
@@ -87,12 +79,17 @@ impl RowRanges {
         }
     }
 
-    /// Some rows of one row group.
-    pub fn within(file: &File, step: usize, range: RowRange) -> Self {
+    /// Some rows of row groups, in this order.
+    pub fn within(file: &File, step: usize, ranges: impl IntoIterator<Item = RowRange>) -> Self {
+        let none = RowRange {
+            row_group: 0,
+            rows: 0..0,
+        };
         Self {
             file: file.clone(),
             step,
-            rest: range,
+            rest: none,
+            more: ranges.into_iter().collect(),
             groups: 0..0,
         }
     }
@@ -103,6 +100,10 @@ impl Iterator for RowRanges {
 
     fn next(&mut self) -> Option<RowRange> {
         while self.rest.rows.is_empty() {
+            if let Some(next) = self.more.pop_front() {
+                self.rest = next;
+                continue;
+            }
             let row_group = self.groups.next()?;
             let rows = 0..*self.file.footer().row_groups.get(row_group)? as usize;
             self.rest = RowRange { row_group, rows };

@@ -25,6 +25,7 @@ pub struct Opening {
     name: PathBuf,
     len: u64,
     limits: Limits,
+    section_bytes: u64,
     fetched: Arc<Fetched>,
     /// The range that was asked for.
     asked: Option<Range<u64>>,
@@ -52,9 +53,18 @@ impl Opening {
             name: name.into(),
             len,
             limits,
+            section_bytes: SECTION_BYTES,
             fetched: Arc::default(),
             asked: None,
         }
+    }
+
+    /// Fetches all that [`File::statistics`] and [`File::sort_order`] tell, whatever its size; by
+    /// default where the sections of the file have 1 MiB at most.
+    #[must_use]
+    pub fn with_statistics(mut self) -> Self {
+        self.section_bytes = u64::MAX;
+        self
     }
 
     /// Bytes of a range, all of them: of that asked for, or of the end of the file before anything is
@@ -83,8 +93,9 @@ impl Opening {
         let _ = self.fetched.take_missing();
         let opened = File::from_store(store, self.limits).and_then(|file| {
             let sections = file.footer().sections.iter();
-            if sections.map(|section| section.bytes).sum::<u64>() <= SECTION_BYTES {
+            if sections.map(|section| section.bytes).sum::<u64>() <= self.section_bytes {
                 file.summaries()?;
+                file.sort_order()?;
             }
             Ok(file)
         });

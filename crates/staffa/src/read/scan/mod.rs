@@ -22,6 +22,7 @@ use std::sync::Arc;
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::{Schema, SchemaRef};
 pub use reader::{ArrowReader, Reader};
+use steps::AHEAD_BYTES;
 pub use steps::{Step, Steps};
 pub(super) use task::ScanTask;
 
@@ -57,7 +58,8 @@ pub struct Scan {
     threads: Option<usize>,
     read_ahead: usize,
     ordered: bool,
-    split: Option<Split>,
+    splits: Option<Vec<Split>>,
+    ahead_bytes: u64,
     byte_range: Option<Range<u64>>,
     loose: bool,
 }
@@ -89,7 +91,8 @@ impl Scan {
             threads: None,
             read_ahead: READ_AHEAD,
             ordered: true,
-            split: None,
+            splits: None,
+            ahead_bytes: AHEAD_BYTES,
             byte_range: None,
             loose: false,
             file,
@@ -279,8 +282,36 @@ impl Scan {
 
     /// Reads only the rows of `split`; offset and limit count within it.
     #[must_use]
-    pub fn split(mut self, split: Split) -> Self {
-        self.split = Some(split);
+    pub fn split(self, split: Split) -> Self {
+        self.several_splits([split])
+    }
+
+    /// Reads only the rows of some splits, in this order; offset and limit count within them.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch, cast::AsArray, types::Int64Type};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..200_000)) as _)])?;
+    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
+    /// let scan = staffa::File::from_bytes(bytes)?.scan();
+    /// let splits = scan.splits(65_536)?;
+    /// let last_first = scan.several_splits(splits.into_iter().rev());
+    /// let batch = last_first.reader()?.next().unwrap()?;
+    /// assert_eq!(batch.column(0).as_primitive::<Int64Type>().value(0), 196_608);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn several_splits(mut self, splits: impl IntoIterator<Item = Split>) -> Self {
+        self.splits = Some(splits.into_iter().collect());
+        self
+    }
+
+    /// Bytes that [`steps`](Self::steps) ask for ahead of the batches: 128 MiB by default.
+    #[must_use]
+    pub fn ahead_bytes(mut self, bytes: u64) -> Self {
+        self.ahead_bytes = bytes;
         self
     }
 
@@ -361,9 +392,12 @@ impl Scan {
             Some(filter) => file.known_may_match(&filter.bound)?,
             None => true,
         };
-        let ranges = match (self.split, self.byte_range) {
-            _ if !may_match => RowRanges::none(file),
-            (Some(Split(range)), _) => RowRanges::within(file, task_rows, range),
+        let ranges = match (self.splits, self.byte_range) {
+            _ if !may_match => RowRanges::within(file, task_rows, []),
+            (Some(splits), _) => {
+                let ranges = splits.into_iter().map(|split| split.0);
+                RowRanges::within(file, task_rows, ranges)
+            }
             (None, Some(bytes)) => RowRanges::of_bytes(file, task_rows, &bytes),
             (None, None) => RowRanges::of_file(file, task_rows),
         };
@@ -380,6 +414,7 @@ impl Scan {
             plan,
             queue,
             threads: Threads::new(self.threads)?,
+            ahead_bytes: self.ahead_bytes,
         })
     }
 
@@ -470,11 +505,13 @@ struct ScanParts {
     schema: SchemaRef,
     queue: TaskQueue,
     threads: Threads,
+    ahead_bytes: u64,
 }
 
 impl ScanParts {
     fn into_steps(self, file: &File) -> Steps {
-        Steps::new(file, self.plan, self.schema, self.queue, self.threads)
+        let steps = Steps::new(file, self.plan, self.schema, self.queue, self.threads);
+        steps.with_ahead_bytes(self.ahead_bytes)
     }
 }
 

@@ -18,6 +18,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
+use super::ScanTask;
 use super::plan::{ScanPlan, Selected};
 use super::queue::TaskQueue;
 use super::requests::Requests;
@@ -28,7 +29,7 @@ use crate::read::batch::RowRange;
 use crate::read::prefetch::Threads;
 
 /// Bytes that windows may need ahead of the batches.
-const AHEAD_BYTES: u64 = 128 << 20;
+pub(super) const AHEAD_BYTES: u64 = 128 << 20;
 /// Windows that need less than this ask for everything at once.
 const AT_ONCE_BYTES: u64 = 1 << 20;
 
@@ -102,6 +103,7 @@ pub struct Steps {
     windows: VecDeque<Window>,
     /// Windows that are done.
     done: usize,
+    ahead_bytes: u64,
 }
 
 /// Tasks of one row group.
@@ -158,7 +160,14 @@ impl Steps {
             queue,
             windows: VecDeque::new(),
             done: 0,
+            ahead_bytes: AHEAD_BYTES,
         }
+    }
+
+    /// Other bytes that windows may need ahead of the batches.
+    pub(super) fn with_ahead_bytes(mut self, bytes: u64) -> Self {
+        self.ahead_bytes = bytes;
+        self
     }
 
     /// Schema of the batches.
@@ -261,7 +270,8 @@ impl Steps {
         while self.next_task.is_some() {
             let ahead: u64 = self.windows.iter().map(|window| window.bytes).sum();
             let most = if limited { self.done + 1 } else { usize::MAX };
-            if !self.windows.is_empty() && (ahead >= AHEAD_BYTES || self.windows.len() >= most) {
+            if !self.windows.is_empty() && (ahead >= self.ahead_bytes || self.windows.len() >= most)
+            {
                 return Ok(());
             }
             let window = self.next_window()?;
@@ -299,6 +309,11 @@ impl Steps {
                 plan.add_row_ranges(task, &mut ranges)?;
             }
             return Ok(Window::new(Stage::Rows(tasks.into()), ranges));
+        }
+        if let Some(filter) = &plan.filter {
+            let may_match =
+                |range: &RowRange| ScanTask::new(file, range.clone()).may_match(&filter.bound);
+            tasks.retain(may_match);
         }
         let mut ranges = Vec::new();
         for range in &tasks {
