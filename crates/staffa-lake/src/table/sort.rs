@@ -301,13 +301,9 @@ mod tests {
         let mix = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as i64 % 500;
         let batch = |from: u64| {
             let rows = from..from + 1000;
+            let keys = rows.clone().map(|i| (i % 7 > 0).then(|| mix(i)));
             RecordBatch::try_from_iter([
-                (
-                    "k",
-                    Arc::new(Int64Array::from_iter(
-                        rows.clone().map(|i| (i % 7 > 0).then(|| mix(i))),
-                    )) as ArrayRef,
-                ),
+                ("k", Arc::new(keys.collect::<Int64Array>()) as ArrayRef),
                 (
                     "row",
                     Arc::new(Int64Array::from_iter_values(rows.map(|i| i as i64))) as ArrayRef,
