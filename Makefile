@@ -29,7 +29,7 @@ help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## convert, measure and query the tables in testdata/tables (no Python needed)
-	$(CARGO) build --profile quick -p staffa-cli
+	$(CARGO) build --profile quick -p staffa-cli --no-default-features
 	STAFFA="$(CARGO_TARGET_DIR)/quick/staffa" OUT="$(CARGO_TARGET_DIR)/demo" sh scripts/demo.sh
 
 test: test-rust test-python ## all tests: Rust with its examples, then Python with its examples

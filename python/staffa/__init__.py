@@ -33,6 +33,7 @@ from staffa.errors import (
 
 if TYPE_CHECKING:
     from staffa import duckdb, torch
+    from staffa._cache import CacheInfo, cache_info, set_cache_bytes
     from staffa._dataset import Dataset, dataset
     from staffa._explain import Explain, Why
     from staffa._file import File
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from staffa._writer import Writer, WriteSummary
 
 __all__ = [
+    "CacheInfo",
     "ChunkStatistics",
     "CorruptError",
     "Dataset",
@@ -71,6 +73,7 @@ __all__ = [
     "WriteSummary",
     "Writer",
     "__version__",
+    "cache_info",
     "dataset",
     "duckdb",
     "encodings",
@@ -80,6 +83,7 @@ __all__ = [
     "read_table",
     "retained_memory",
     "scan_polars",
+    "set_cache_bytes",
     "set_retained_memory",
     "sql",
     "torch",
@@ -91,6 +95,7 @@ __all__ = [
 
 # The module of each name. Modules are imported on first use: pyarrow alone takes longer than all else here.
 _MODULES = {
+    "_cache": ["CacheInfo", "cache_info", "set_cache_bytes"],
     "_dataset": ["Dataset", "dataset"],
     "_explain": ["Explain", "Why"],
     "_file": ["File"],

@@ -100,7 +100,7 @@ class _OpenFiles:
         # Another thread of the parent may have been using a file during the fork.
         if self._process != os.getpid():
             self.__init__()  # type: ignore[misc]
-        return self._open(file.path)
+        return self._open(file)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _OpenFiles, ()

@@ -9,6 +9,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from staffa import _staffa
+from staffa._discover import PartitionedFile
 from staffa._partial_eval import comparable, partial_eval
 from staffa._projection import Projection
 from staffa._pushdown import Predicate
@@ -33,9 +34,9 @@ class _ScanPlan:
 class OpenFragment:
     """An open file of a dataset. Partition columns come from `keys`, even if the file has a column of that name."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self._file = _staffa.open(path)
+    def __init__(self, file: PartitionedFile) -> None:
+        self.path = file.path
+        self._file = file.open()
 
     @property
     def rows(self) -> int:

@@ -23,7 +23,8 @@ def open(source: Any, *, cache_bytes: int | None = None, cache_decoded: bool = F
     Args:
         source: The path or URL of a file; a folder or a pattern of one file; the contents as bytes;
             or a file object opened for reading bytes, such as a `BytesIO`, which is read whole.
-        cache_bytes: Memory for a cache of opened blocks, for the next `take`; by default 64 MiB.
+        cache_bytes: Memory for a cache of opened blocks, for the next `take`, of this file alone; by default all
+            files share one of 256 MiB (`set_cache_bytes`).
         cache_decoded: Cache decoded blocks: fewer fit, but a row of a cached block costs next to nothing.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from staffa._arguments import path_text
-from staffa.errors import InvalidArgumentError, UnsupportedError
+from staffa.errors import InvalidArgumentError
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
@@ -28,14 +28,6 @@ def local_path(path: Any) -> str:
     if url.scheme != "file" or url.netloc not in ("", "localhost"):
         return text
     return unquote(url.path)
-
-
-def path_to_write(path: Any) -> str:
-    """The path of a file or folder to write, which is local."""
-    text = local_path(path)
-    if is_url(text):
-        raise UnsupportedError(f"{text}: Python writes local files; `staffa convert` copies one to a URL")
-    return text
 
 
 def absolute(path: str) -> str:

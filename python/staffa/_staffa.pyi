@@ -136,7 +136,37 @@ class File:
 def open(path: str | os.PathLike[str], cache_bytes: int | None = None, cache_decoded: bool = False) -> File:
     """Opens a file: reads and checks its footer."""
 
-def list_objects(url: str) -> list[str]: ...
+class TableFile:
+    """A file that was found."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def folders(self) -> list[str]:
+        """The names of all folders of the path."""
+
+    @property
+    def folders_below(self) -> list[str]:
+        """The names of the folders below the one that was searched."""
+
+    def remove(self) -> None:
+        """Removes the file."""
+
+    def open(self) -> File:
+        """Opens the file: without a request where the index of its folder knows it."""
+
+def find(path: str) -> list[TableFile]:
+    """The Staffa files that a path, a folder, a pattern or a URL names, in order."""
+
+def hive_keys(files: list[list[str]], text: bool = False) -> Batch:
+    """The keys in the names of folders, a row for each file: integers where all are, else text, or all text."""
+
+def unify(schemas: list[pa.Schema]) -> Batch | tuple[str, int, int]:
+    """The union of schemas as a batch without rows; or a column without a type in common, and where it is."""
+
+def fold(filter: tuple[str, Any], constants: pa.RecordBatch) -> tuple[str, Any] | bool:
+    """What is left of a predicate for a file with constant columns, a batch of one row."""
+
 def open_bytes(data: bytes | bytearray, cache_bytes: int | None = None, cache_decoded: bool = False) -> File:
     """Opens a file that is in memory."""
 
@@ -146,25 +176,7 @@ def parse_filter(text: str) -> tuple[str, Any]:
 class Writer:
     """A file in the making. Dropped before it is finished, it leaves nothing behind."""
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        schema: Any,
-        profile: str,
-        column_profiles: list[tuple[str, str]],
-        access: str,
-        encodings: list[tuple[str, str]],
-        max_error: list[tuple[str, float]],
-        without: list[str],
-        edition: str | None,
-        sort_order: list[str],
-        chunk_statistics: bool,
-        row_group_rows: int | None,
-        threads: int | None,
-        relate: bool,
-        verify: bool,
-        overwrite: bool,
-    ) -> None: ...
+    def __init__(self, path: str | os.PathLike[str], schema: Any, options: dict[str, Any]) -> None: ...
     def write(self, batches: pa.RecordBatchReader) -> None:
         """Adds the rows of a stream, which is read whole before."""
 
@@ -177,6 +189,28 @@ class Writer:
     @property
     def nbytes(self) -> int: ...
 
+class TableWriter:
+    """Files of a folder in the making. Dropped before they are finished, they leave nothing behind."""
+
+    def __init__(
+        self,
+        folder: str,
+        schema: Any,
+        partition_by: list[str],
+        rows_per_file: int | None,
+        max_open_files: int,
+        options: dict[str, Any],
+        metadata: list[tuple[str, bytes]],
+    ) -> None: ...
+    def write(self, batches: pa.RecordBatchReader) -> None:
+        """Adds the rows of a stream, which is read whole before."""
+
+    def finish(self) -> tuple[list[str], int, int, list[str]]:
+        """Makes the files visible; returns their paths, rows, bytes, and the names of their folders."""
+
+    def abort(self) -> None:
+        """Gives the files up; nothing stays of them."""
+
 def encodings() -> list[tuple[str, str]]:
     """The names of all encodings, each with a one-line description."""
 
@@ -185,5 +219,11 @@ def set_retained_memory(bytes: int) -> int:
 
 def retained_memory() -> int:
     """The bytes of retained memory now."""
+
+def set_cache_bytes(bytes: int) -> int:
+    """Sets the budget of the process's cache in bytes; returns the previous budget."""
+
+def cache_info() -> tuple[int, int, int, int, int]:
+    """Hits, misses, entries, bytes and budget of the process's cache."""
 
 def cli(arguments: list[str]) -> int: ...

@@ -13,7 +13,7 @@ import pyarrow as pa
 from staffa import _staffa
 from staffa._input import as_batches, check_names, rebased
 from staffa._options import WriteOptions, checked, metadata_pairs
-from staffa._source import path_to_write
+from staffa._source import local_path
 from staffa.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Writer:
         """Starts a file.
 
         Args:
-            path: The file to write.
+            path: The file to write, or its URL.
             schema: The names and types of the columns: a pyarrow Schema, or anything that exports one.
             options: As in `write_table`.
 
@@ -70,7 +70,7 @@ class Writer:
             UnsupportedError: The format cannot hold the type of a column.
             OSError: An error of the system.
         """
-        self._path = path_to_write(path)
+        self._path = local_path(path)
         self._summary: WriteSummary | None = None
         self._metadata = dict(metadata_pairs(options.get("metadata")))
         arguments = checked(options)
@@ -79,7 +79,7 @@ class Writer:
         self._may_need_rebasing = any(
             pa.types.is_nested(each) or isinstance(each, pa.BaseExtensionType) for each in self._schema.types
         )
-        self._writer: _staffa.Writer | None = _staffa.Writer(self._path, self._schema, **arguments)
+        self._writer: _staffa.Writer | None = _staffa.Writer(self._path, self._schema, arguments)
 
     @property
     def path(self) -> str:

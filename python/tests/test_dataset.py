@@ -15,6 +15,7 @@ import pyarrow.dataset as ds
 import pytest
 
 import staffa
+from staffa._unify import unify
 from tables import TYPES, assert_same, write_columns
 
 
@@ -329,3 +330,44 @@ def test_views_and_run_ends_are_compared(tmp_path: Path) -> None:
         pc.field("v") > "a",
     ):
         assert rows.to_table(filter=expression).equals(everything.filter(expression)), expression
+
+
+def test_types_widen_as_in_pyarrow() -> None:
+    """Integers beside decimals apart, for which pyarrow has one digit too few, and decimals beside floats."""
+    types = [
+        *[pa.null(), pa.bool_(), pa.int8(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()],
+        *[pa.float16(), pa.float32(), pa.float64(), pa.decimal64(12, 3), pa.decimal128(5, 2), pa.decimal256(50, 3)],
+        *[
+            pa.date32(),
+            pa.date64(),
+            pa.time32("s"),
+            pa.time64("us"),
+            pa.time64("ns"),
+            pa.duration("s"),
+            pa.duration("us"),
+        ],
+        *[pa.timestamp("s"), pa.timestamp("ns"), pa.timestamp("us", "UTC"), pa.string(), pa.large_string()],
+        *[pa.binary(), pa.large_binary(), pa.binary(3), pa.binary(4), pa.list_(pa.int8()), pa.large_list(pa.int32())],
+        *[
+            pa.list_(pa.int8(), 2),
+            pa.list_(pa.int8(), 3),
+            pa.map_(pa.string(), pa.int8()),
+            pa.map_(pa.string(), pa.int32()),
+        ],
+        *[pa.struct({"a": pa.int8()}), pa.struct({"a": pa.int32(), "b": pa.string()})],
+    ]
+    for left in types:
+        for right in types:
+            kinds = [pa.types.is_decimal(each) for each in (left, right)]
+            if any(kinds) and not all(kinds) and pa.null() not in (left, right):
+                continue
+            schemas = [pa.schema({"c": each}) for each in (left, right)]
+            try:
+                expected = pa.unify_schemas(schemas, promote_options="permissive").field("c").type
+            except (pa.ArrowInvalid, pa.ArrowTypeError):
+                expected = None
+            try:
+                found = unify((str(i), schema) for i, schema in enumerate(schemas)).field("c").type
+            except staffa.InvalidArgumentError:
+                found = None
+            assert found == expected, (left, right)

@@ -56,7 +56,8 @@ WIDER: list[tuple[list[pa.Array], str, list[Any]]] = [
     ([pa.array([1], pa.int8()), pa.array([300], pa.int16())], "SMALLINT", [1, 300]),
     ([pa.array([200], pa.uint8()), pa.array([-1], pa.int8())], "SMALLINT", [200, -1]),
     ([pa.array([1], pa.uint32()), pa.array([-1], pa.int8())], "BIGINT", [1, -1]),
-    ([pa.array([1], pa.int32()), pa.array([0.5], pa.float32())], "FLOAT", [1.0, 0.5]),
+    ([pa.array([1], pa.int32()), pa.array([0.5], pa.float32())], "DOUBLE", [1.0, 0.5]),
+    ([pa.array([1], pa.int16()), pa.array([0.5], pa.float32())], "FLOAT", [1.0, 0.5]),
     ([pa.array([1], pa.int64()), pa.array([0.5], pa.float32())], "DOUBLE", [1.0, 0.5]),
     (
         [pa.array([1], pa.int8()), pa.array([Decimal("0.25")], pa.decimal128(9, 2))],

@@ -122,6 +122,35 @@ def test_cache_of_blocks(stored: Callable[..., staffa.File], decoded: bool) -> N
         staffa.open(path, cache_bytes=-1)
 
 
+def test_files_share_a_cache(tmp_path: Path) -> None:
+    """Rows of files whose blocks lie at the same places stay apart, counted, within one budget."""
+    tables = [pa.table({"x": range(start, start + 1_000)}) for start in (0, 1 << 40)]
+    before = staffa.set_cache_bytes(1 << 20)
+    try:
+        files = []
+        for number, table in enumerate(tables):
+            staffa.write_table(table, tmp_path / f"{number}.staffa")
+            files.append(staffa.open(tmp_path / f"{number}.staffa"))
+        first = staffa.cache_info()
+        for row in (7, 8):
+            for file, table in zip(files, tables, strict=True):
+                assert file.take([row]).equals(table.slice(row, 1))
+        info = staffa.cache_info()
+        assert (info.hits - first.hits, info.misses - first.misses, info.max_bytes) == (2, 2, 1 << 20)
+        assert info.entries >= 2 and 0 < info.nbytes <= info.max_bytes
+        own = staffa.open(files[0].path, cache_bytes=1 << 20)
+        assert own.take([7]).num_rows == 1
+        assert staffa.cache_info() == info
+        files[0].close()
+        assert staffa.cache_info().entries == info.entries - 1
+        assert staffa.set_cache_bytes(0) == 1 << 20
+        assert staffa.cache_info()[2:] == (0, 0, 0)
+    finally:
+        staffa.set_cache_bytes(before)
+    with pytest.raises(staffa.InvalidArgumentError, match="at least 0"):
+        staffa.set_cache_bytes(-1)
+
+
 def test_pickle(stored: Callable[..., staffa.File]) -> None:
     file = stored(TABLE)
     assert_same(pickle.loads(pickle.dumps(file)).to_table(), TABLE)

@@ -82,3 +82,19 @@ def test_a_forked_process_has_a_limit_of_its_own(path: Path) -> None:
 def test_a_limit_is_a_whole_number(bad: object) -> None:
     with pytest.raises(staffa.InvalidArgumentError, match="bytes must be a whole number"):
         staffa.set_retained_memory(bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_process_has_a_cache_of_its_own(path: Path) -> None:
+    """That of the parent may have been locked by another thread."""
+    staffa.write_table(TABLE, path)
+    file = staffa.open(path)
+    assert file.take([5])["x"].to_pylist() == [5]
+    before = staffa.set_cache_bytes(7 * MIB)
+    child = os.fork()
+    if child == 0:
+        good = staffa.cache_info() == (0, 0, 0, 0, 256 * MIB)
+        good = good and staffa.open(path).take([6])["x"].to_pylist() == [6] and staffa.cache_info().misses == 1
+        os._exit(0 if good else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert staffa.set_cache_bytes(before) == 7 * MIB

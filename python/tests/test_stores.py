@@ -100,10 +100,61 @@ def test_what_is_wrong_is_said_without_secrets(bucket: str, tmp_path: Path, monk
     assert "secret-of-the-tests" not in done.stderr
 
 
-def test_python_writes_local_files(bucket: str) -> None:
-    for write in (staffa.write_table, staffa.write_dataset):
-        with pytest.raises(staffa.UnsupportedError, match="Python writes local files"):
-            write(pa.table({"n": [1]}), f"{bucket}/t.staffa")
+def test_python_writes_to_urls(bucket: str) -> None:
+    table = pa.table({"n": range(10), "k": [i % 3 for i in range(10)]})
+    url = f"{bucket}/written/t.staffa"
+    assert staffa.write_table(table, url, metadata={"who": "we"}).rows == 10
+    assert staffa.read_table(url) == table
+    assert staffa.open(url).metadata == {"who": b"we"}
+    with pytest.raises(FileExistsError, match="the object exists"):
+        staffa.write_table(table, url, overwrite=False)
+    with pytest.raises(ZeroDivisionError), staffa.Writer(f"{bucket}/written/half.staffa", table.schema) as writer:
+        writer.write_table(table)
+        _ = 1 / 0
+    folder = f"{bucket}/parts/"
+    first = staffa.write_dataset(table, folder, partition_by=["k"], max_open_files=2)
+    assert first.rows == 10
+    assert all(file.startswith(f"{folder}k=") for file in first.files)
+    with pytest.raises(FileExistsError, match=r"has 3 \.staffa files"):
+        staffa.write_dataset(table, folder)
+    staffa.write_dataset(table, folder, partition_by=["k"], existing="append")
+    rows = staffa.dataset(folder)
+    assert (rows.count_rows(), rows.count_rows(pc.field("k") == 1)) == (20, 6)
+    staffa.write_dataset(table, folder, partition_by=["k"], existing="overwrite")
+    assert sorted(staffa.read_table(folder)["n"].to_pylist()) == list(range(10))
+    assert not staffa.dataset(f"{bucket}/written/").files[1:]
+
+
+def test_nothing_is_left_of_a_folder_that_fails(bucket: str) -> None:
+    def failing() -> Iterator[pa.RecordBatch]:
+        for k in range(5):
+            yield pa.record_batch({"n": [k], "k": [k]})
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        staffa.write_dataset(failing(), f"{bucket}/failed/", partition_by=["k"], max_open_files=1)
+    with pytest.raises(FileNotFoundError, match="no object matches"):
+        staffa.dataset(f"{bucket}/failed/")
+
+
+def test_tables_are_indexed_appended_to_and_compacted(bucket: str, tmp_path: Path) -> None:
+    folder = f"{bucket}/days/"
+    for day in range(4):
+        written(f"{folder}day={day}/a.staffa", pa.table({"n": [day * 10 + i for i in range(10)]}), tmp_path)
+    done = program("index", folder)
+    assert "4 files of 40 rows" in done.stdout, done.stderr
+    assert staffa.dataset(folder).to_table(filter="day = 2")["n"].to_pylist() == list(range(20, 30))
+    (tmp_path / "more.csv").write_text("n,day\n100,2\n101,9\n")
+    done = program("append", folder, str(tmp_path / "more.csv"))
+    assert "2 new rows in 2 files" in done.stderr
+    # The index is older than two of the files.
+    assert sorted(staffa.read_table(folder)["n"].to_pylist()) == [*range(40), 100, 101]
+    assert program("count", "--where", "day = 9", folder).stdout.splitlines()[-1].split()[0] == "1"
+    done = program("compact", folder, "--to", f"{bucket}/large/", "--sort", "n desc")
+    assert done.returncode == 0, done.stderr
+    assert staffa.read_table(f"{bucket}/large/", filter="day = 2")["n"].to_pylist() == [100, *range(29, 19, -1)]
+    done = program("compact", folder, "--to", f"{folder}large/")
+    assert (done.returncode, "twice" in done.stderr) == (2, True)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
@@ -117,3 +168,21 @@ def test_requests_are_made_after_a_fork(bucket: str, tmp_path: Path) -> None:
         last = [each["n"].to_pylist()[-1] for each in (staffa.read_table(url), file.to_table())]
         os._exit(0 if last == [49_999, 49_999] else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_interrupt_ends_a_wait() -> None:
+    """Ctrl-C while a server does not answer: the exception comes at once, not after the retries."""
+    program = """
+import os, signal, socket, threading, time
+import staffa
+
+silent = socket.create_server(("127.0.0.1", 0))
+threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
+start = time.monotonic()
+try:
+    staffa.open(f"http://127.0.0.1:{silent.getsockname()[1]}/table.staffa")
+except KeyboardInterrupt:
+    print("interrupted" if time.monotonic() - start < 5 else "late")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")

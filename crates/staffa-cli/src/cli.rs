@@ -7,8 +7,8 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    aggregate, bench, browse, cat, convert, count, diff, encodings, explain, head, inspect, man,
-    report, sample, schema, size, split, stats, tail, verify,
+    aggregate, append, bench, browse, cat, compact, convert, count, diff, encodings, explain, head,
+    index, inspect, man, report, sample, schema, size, split, stats, tail, verify,
 };
 use crate::error::{EXIT_CODES, Exit, Failure, Result};
 
@@ -32,6 +32,12 @@ enum Command {
     Merge(convert::Args),
     /// Split a table into several files, by rows or by the values of a column
     Split(split::Args),
+    /// Add rows to a table of several files: new files in its folder, or below its URL
+    Append(append::Args),
+    /// Write the small files of a table as larger ones into another folder, sorted if asked
+    Compact(compact::Args),
+    /// Write the index of a folder or URL, by which readers open its files without a request each
+    Index(index::Args),
     /// Print the columns and their types
     Schema(schema::Args),
     /// Count rows
@@ -113,6 +119,9 @@ impl Command {
         match self {
             Self::Convert(args) | Self::Merge(args) => convert::run(&args),
             Self::Split(args) => split::run(&args),
+            Self::Append(args) => append::run(&args),
+            Self::Compact(args) => compact::run(&args),
+            Self::Index(args) => index::run(&args),
             Self::Stats(args) => stats::run(&args),
             Self::Diff(args) => diff::run(&args),
             Self::Tail(args) => tail::run(&args),

@@ -127,6 +127,20 @@ impl Failure {
         Self { exit, message }
     }
 
+    /// An error of the library about a table, or about the file of it that the error names.
+    pub(crate) fn of_table(path: &Path, error: staffa::Error) -> Self {
+        let own = match &error {
+            staffa::Error::Io { path, .. } => path.clone(),
+            staffa::Error::Corrupt { place, .. }
+            | staffa::Error::Truncated { place, .. }
+            | staffa::Error::Unsupported { place, .. }
+            | staffa::Error::Limit { place, .. }
+            | staffa::Error::Internal { place, .. } => place.path.clone(),
+            _ => None,
+        };
+        Self::staffa(own.as_deref().unwrap_or(path), error)
+    }
+
     /// An error of the library about an input that may be read from a temporary copy, which is not what
     /// the message names.
     pub(crate) fn staffa_input(path: &Path, mut error: staffa::Error) -> Self {

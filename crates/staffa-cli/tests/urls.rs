@@ -45,7 +45,7 @@ fn table(folder: &Path) -> PathBuf {
 #[test]
 fn every_command_takes_urls_of_objects() {
     let folder = tempfile::tempdir().unwrap();
-    let csv = table(folder.path());
+    table(folder.path());
     let base = format!("file://{}", folder.path().display());
     let url = |name: &str| format!("{base}/{name}");
     let (from, to) = (url("t.csv"), url("t.staffa"));
@@ -68,7 +68,15 @@ fn every_command_takes_urls_of_objects() {
     }
     assert!(ok(&["verify", &to]).contains("30,000 rows"));
     assert!(ok(&["inspect", &to]).contains(&to));
-    // Nothing is replaced unless it is forced.
+}
+
+#[test]
+fn objects_are_replaced_if_forced_and_named_by_folders_and_wildcards() {
+    let folder = tempfile::tempdir().unwrap();
+    table(folder.path());
+    let url = |name: &str| format!("file://{}/{name}", folder.path().display());
+    let (from, to) = (url("t.csv"), url("t.staffa"));
+    ok(&["convert", "-q", &from, &to]);
     let (said, code) = fails(&["convert", "-q", &from, &to]);
     assert!(
         said.contains("the object exists") && code == 3,
@@ -104,7 +112,6 @@ fn every_command_takes_urls_of_objects() {
         said.contains("none.staffa: no such object") && code == 3,
         "{said} {code}"
     );
-    drop(csv);
 }
 
 /// A server that answers ranges of files in a folder; the requests that it got.
@@ -160,43 +167,57 @@ fn answer(mut stream: TcpStream, folder: &Path, seen: &Mutex<Vec<String>>) -> st
             "{method} {path} {}",
             range.as_deref().unwrap_or("")
         ));
-        if path.contains("denied") {
-            stream.write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n")?;
-            continue;
-        }
-        let Ok(bytes) = std::fs::read(folder.join(path.trim_start_matches('/'))) else {
-            stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")?;
-            continue;
+        let read = std::fs::read(folder.join(path.trim_start_matches('/')));
+        let bytes = match read {
+            _ if path.contains("denied") => Err("403 Forbidden"),
+            read => read.map_err(|_| "404 Not Found"),
         };
-        let len = bytes.len();
-        let part = range
-            .as_deref()
-            .and_then(|range| range.split_once('-'))
-            .map(
-                |(start, end)| match (start.parse::<usize>(), end.parse::<usize>()) {
-                    (Ok(start), Ok(end)) => start..(end + 1).min(len),
-                    (Ok(start), Err(_)) => start..len,
-                    (_, Ok(last)) => len - last.min(len)..len,
-                    _ => panic!("range {start}-{end}"),
-                },
-            );
-        let (status, part) = match part {
-            // A server that knows no ranges.
-            Some(_) if path.contains("whole") => ("200 OK".to_owned(), 0..len),
-            Some(part) => {
-                let of = format!("content-range: bytes {}-{}/{len}", part.start, part.end - 1);
-                (format!("206 Partial Content\r\n{of}"), part)
+        match bytes {
+            Ok(bytes) => send(&mut stream, method == "GET", path, &bytes, range.as_deref())?,
+            Err(status) => {
+                let head = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n");
+                stream.write_all(head.as_bytes())?;
             }
-            None => ("200 OK".to_owned(), 0..len),
-        };
-        let head = format!(
-            "HTTP/1.1 {status}\r\netag: \"{len}\"\r\nlast-modified: Mon, 23 Nov 2026 10:00:00 GMT\r\ncontent-length: {}\r\n\r\n",
-            part.len()
-        );
-        stream.write_all(head.as_bytes())?;
-        if method == "GET" {
-            stream.write_all(&bytes[part])?;
         }
+    }
+    Ok(())
+}
+
+/// Answers with the range of a file, or with all of it.
+fn send(
+    stream: &mut TcpStream,
+    with_body: bool,
+    path: &str,
+    bytes: &[u8],
+    range: Option<&str>,
+) -> std::io::Result<()> {
+    let len = bytes.len();
+    let part = range.and_then(|range| range.split_once('-'));
+    let part = part.map(
+        |(start, end)| match (start.parse::<usize>(), end.parse::<usize>()) {
+            (Ok(start), Ok(end)) => start..(end + 1).min(len),
+            (Ok(start), Err(_)) => start..len,
+            (_, Ok(last)) => len - last.min(len)..len,
+            _ => panic!("range {start}-{end}"),
+        },
+    );
+    // A server that knows no ranges.
+    let part = part.filter(|_| !path.contains("whole"));
+    let status = match &part {
+        Some(part) => {
+            let of = format!("content-range: bytes {}-{}/{len}", part.start, part.end - 1);
+            format!("206 Partial Content\r\n{of}")
+        }
+        None => "200 OK".to_owned(),
+    };
+    let part = part.unwrap_or(0..len);
+    let head = format!(
+        "HTTP/1.1 {status}\r\netag: \"{len}\"\r\nlast-modified: Mon, 23 Nov 2026 10:00:00 GMT\r\ncontent-length: {}\r\n\r\n",
+        part.len()
+    );
+    stream.write_all(head.as_bytes())?;
+    if with_body {
+        stream.write_all(&bytes[part])?;
     }
     Ok(())
 }
@@ -212,7 +233,6 @@ fn a_file_behind_a_server_is_read_by_ranges() {
         csv.to_str().unwrap(),
         file.to_str().unwrap(),
     ]);
-    std::fs::copy(&file, folder.path().join("whole.staffa")).unwrap();
     let size = std::fs::metadata(&file).unwrap().len();
     assert!(size > 150_000, "{size}");
     let server = Server::new(folder.path().to_path_buf());
@@ -238,6 +258,17 @@ fn a_file_behind_a_server_is_read_by_ranges() {
     assert_eq!(found, "id\n12345\n");
     // A CSV file is copied first.
     assert_eq!(ok(&["count", &url("t.csv")]), "30000\n");
+}
+
+#[test]
+fn failures_of_a_server_are_named_without_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = table(folder.path());
+    let csv = csv.to_str().unwrap();
+    let whole = folder.path().join("whole.staffa");
+    ok(&["convert", "-q", csv, whole.to_str().unwrap()]);
+    let server = Server::new(folder.path().to_path_buf());
+    let url = |name: &str| format!("{}/{name}", server.url);
     for (name, says) in [
         ("none.staffa", "no such object"),
         ("denied.staffa", "permission denied"),
@@ -252,10 +283,7 @@ fn a_file_behind_a_server_is_read_by_ranges() {
         assert_eq!(code, 3, "{said}");
     }
     let signed = format!("{}?sig=SECRET", url("t.staffa"));
-    for args in [
-        vec!["count", &signed],
-        vec!["convert", csv.to_str().unwrap(), &signed],
-    ] {
+    for args in [vec!["count", &signed], vec!["convert", csv, &signed]] {
         let (said, code) = fails(&args);
         assert!(
             said.contains("URLs with a query are not taken") && code == 2,
@@ -268,4 +296,138 @@ fn a_file_behind_a_server_is_read_by_ranges() {
         said.contains("no store for \"ftp\"") && code == 2,
         "{said} {code}"
     );
+}
+
+#[test]
+fn tables_are_split_indexed_appended_to_and_compacted() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = table(folder.path());
+    let csv = csv.to_str().unwrap();
+    let local = |name: &str| folder.path().join(name).display().to_string();
+    for base in [local(""), format!("file://{}/", local("u"))] {
+        let place = |name: &str| format!("{base}{name}");
+        ok(&["split", "-q", csv, &place("by/part.staffa"), "--by", "city"]);
+        let by = place("by/");
+        assert!(ok(&["count", &by]).contains("30000 total"));
+        let said = ok(&["index", &by]);
+        assert!(
+            said.contains("7 files of 30,000 rows") && said.contains("7 files opened"),
+            "{said}"
+        );
+        assert!(ok(&["index", &by]).contains("0 files opened"));
+        let one = [
+            "cat",
+            "--csv",
+            "--where",
+            "city = 'city 3' and id = 10",
+            "--columns",
+            "id,city",
+        ];
+        let found = ok(&[&one[..], &[&by]].concat());
+        assert_eq!(found, "id,city\n10,city 3\n");
+        let more = local("more.csv");
+        std::fs::write(&more, "n,city,id\n1,city 3,90000\n2,city 9,90001\n").unwrap();
+        ok(&["append", "-q", &by, &more]);
+        let found = ok(&[
+            "cat",
+            "--csv",
+            "--where",
+            "id >= 90000",
+            "--columns",
+            "n,city",
+            &by,
+        ]);
+        assert_eq!(found, "n,city\n1,city 3\n2,city 9\n");
+        std::fs::write(&more, "n,city,more\n1,x,2\n").unwrap();
+        let (said, code) = fails(&["append", "-q", &by, &more]);
+        assert!(code == 2 && said.contains("\"more\" is not in"), "{said}");
+        let to = place("large/");
+        ok(&["compact", "-q", &by, "--to", &to, "--sort", "id desc"]);
+        let found = ok(&[
+            "head",
+            "-n",
+            "2",
+            "--csv",
+            "--columns",
+            "id",
+            "--where",
+            "city = 'city 3'",
+            &to,
+        ]);
+        assert_eq!(found, "id\n90000\n29998\n");
+        for (to, says) in [(&by, "twice"), (&to, "has Staffa files")] {
+            let (said, code) = fails(&["compact", "-q", &by, "--to", to]);
+            assert!(code > 0 && said.contains(says), "{said}");
+        }
+        let (said, code) = fails(&["compact", "-q", &by, "--to", &place("w/"), "--sort", "none"]);
+        assert!(code == 2 && said.contains("none"), "{said}");
+    }
+    let (said, code) = fails(&["index", &local("nowhere")]);
+    assert!(code == 3 && said.contains("nowhere"), "{said}");
+}
+
+#[test]
+fn a_damaged_file_is_named_and_left_out_if_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = table(folder.path());
+    let place = |name: &str| folder.path().join(name).display().to_string();
+    let parts = place("parts");
+    ok(&[
+        "split",
+        "-q",
+        csv.to_str().unwrap(),
+        &place("parts/p.staffa"),
+        "--rows",
+        "10000",
+    ]);
+    std::fs::write(
+        place("parts/p-00002.staffa"),
+        b"STFA no more of it, and no trailer",
+    )
+    .unwrap();
+    let (said, code) = fails(&["cat", "--csv", &parts]);
+    assert!(code == 1 && said.contains("p-00002.staffa"), "{said}");
+    let output = staffa(&["cat", "--csv", "--skip-damaged", &parts]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("p-00002.staffa") && said.contains("left out"),
+        "{said}"
+    );
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout).lines().count(),
+        20_001
+    );
+}
+
+#[test]
+fn nothing_is_left_of_a_split_into_a_store_that_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = table(folder.path());
+    let base = format!("file://{}/by", folder.path().display());
+    // The file of the last value is there already.
+    let taken = folder.path().join("by/city=city 6/p.staffa");
+    std::fs::create_dir_all(taken.parent().unwrap()).unwrap();
+    std::fs::write(&taken, "taken").unwrap();
+    let (said, code) = fails(&[
+        "split",
+        "-q",
+        csv.to_str().unwrap(),
+        &format!("{base}/p.staffa"),
+        "--by",
+        "city",
+    ]);
+    assert!(code == 3 && said.contains("exists"), "{said}");
+    let found = std::fs::read_dir(folder.path().join("by")).unwrap();
+    let names: Vec<String> = found
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let whole = names.iter().filter(|name| {
+        folder
+            .path()
+            .join("by")
+            .join(name)
+            .join("p.staffa")
+            .is_file()
+    });
+    assert_eq!(whole.count(), 1, "{names:?}");
 }

@@ -9,10 +9,11 @@ use duckdb_neo::logical_type::LogicalTypeID;
 use duckdb_neo::value::Value;
 use duckdb_neo::{Error, Result};
 use staffa::File;
+use staffa_lake::table::common;
 
 use crate::error::of_staffa;
-use crate::partitions::{self, Constant};
-use crate::{unfold, widen};
+use crate::partitions::{self, Constants};
+use crate::unfold;
 
 /// How several files become one table.
 #[derive(Debug, Default)]
@@ -29,7 +30,7 @@ pub(crate) struct FileOptions {
 pub(crate) struct SourceFile {
     pub(crate) file: File,
     pub(crate) path: String,
-    pub(crate) constants: Vec<(String, Constant)>,
+    pub(crate) constants: Constants,
 }
 
 /// Files that are read as one table.
@@ -48,10 +49,10 @@ impl FileSet {
     pub(crate) fn open(context: &Context, names: &Value, options: &FileOptions) -> Result<Self> {
         let paths = find(context, names)?;
         let constants = partitions::constants(&paths, options.hive_partitioning)?;
-        let open = |(path, mut constants): (String, Vec<(String, Constant)>)| {
+        let open = |(path, mut constants): (String, Constants)| {
             let file = File::open(path.strip_prefix("file://").unwrap_or(&path));
             if let Some(name) = &options.filename {
-                constants.push((name.clone(), Constant::Text(Some(path.clone()))));
+                constants.push_text(name, &path);
             }
             let file = file.map_err(|e| of_staffa(&e))?;
             Ok(SourceFile {
@@ -105,9 +106,9 @@ impl<'f> Union<'f> {
             return Err(Error::invalid_input("the list of files is empty"));
         };
         let own = |source: &'f SourceFile| {
-            let constant = |name: &String| source.constants.iter().any(|(other, _)| other == name);
             let fields = source.file.schema().fields().iter();
-            fields.filter(move |field| !constant(field.name())).cloned()
+            let is_own = move |field: &&FieldRef| source.constants.get(field.name()).is_none();
+            fields.filter(is_own).cloned()
         };
         let mut union = Self {
             fields: own(first).map(|field| (field, &*first.path)).collect(),
@@ -125,9 +126,7 @@ impl<'f> Union<'f> {
             }
         }
         let mut fields: Vec<FieldRef> = union.fields.into_iter().map(|(field, _)| field).collect();
-        for (name, constant) in &first.constants {
-            fields.push(Arc::new(Field::new(name, constant.data_type(), true)));
-        }
+        fields.extend(first.constants.fields().map(Arc::new));
         Ok(Schema::new(fields))
     }
 
@@ -167,7 +166,7 @@ fn merged(a: &FieldRef, a_path: &str, b: &Field, b_path: &str) -> Result<FieldRe
         return Ok(a.clone());
     }
     let (own, other) = (unfold::field(a), unfold::field(b));
-    let common = widen::common(own.data_type(), other.data_type());
+    let common = common(own.data_type(), other.data_type());
     let common = common.ok_or_else(|| {
         Error::invalid_input(format!(
             "{b_path}: column {:?} is {}, but {} in {a_path}",

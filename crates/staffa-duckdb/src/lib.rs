@@ -13,7 +13,6 @@
 mod border;
 mod copy;
 mod error;
-mod file_filter;
 mod files;
 mod partitions;
 mod pushdown;
@@ -23,7 +22,6 @@ mod scan;
 mod table;
 mod unfold;
 mod vectors;
-mod widen;
 
 use duckdb_loadable_macros::duckdb_entrypoint_c_api_v2;
 use duckdb_neo::extension::Extension;

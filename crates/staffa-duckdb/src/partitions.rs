@@ -3,74 +3,68 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, StringViewArray};
-use arrow_schema::DataType;
+use arrow_array::{
+    Array, ArrayRef, RecordBatch, RecordBatchOptions, StringViewArray, UInt32Array, new_null_array,
+};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_select::take::take;
 use duckdb_neo::{Error, Result};
+use staffa_lake::table::{KeyColumns, Keys, keys};
 
-/// NULL in the folder names of Hive.
-const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
+use crate::error::of_staffa;
 
-/// The value of such a column.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Constant {
-    Int(Option<i64>),
-    Text(Option<String>),
-}
+/// The columns of a file that have one value each: a name, and an array of that value.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Constants(Vec<(String, ArrayRef)>);
 
-impl Constant {
-    pub(crate) fn data_type(&self) -> DataType {
-        match self {
-            Self::Int(_) => DataType::Int64,
-            Self::Text(_) => DataType::Utf8View,
-        }
+impl Constants {
+    /// Adds a column of a text.
+    pub(crate) fn push_text(&mut self, name: &str, text: &str) {
+        let value = Arc::new(StringViewArray::from(vec![text]));
+        self.0.push((name.to_owned(), value));
     }
 
-    /// The value for so many rows.
-    pub(crate) fn array(&self, rows: usize) -> ArrayRef {
-        match self {
-            Self::Int(value) => Arc::new(Int64Array::from(vec![*value; rows])),
-            Self::Text(value) => Arc::new(StringViewArray::from(vec![value.as_deref(); rows])),
-        }
+    pub(crate) fn get(&self, name: &str) -> Option<&ArrayRef> {
+        let mut all = self.0.iter();
+        all.find(|(other, _)| other == name).map(|(_, value)| value)
     }
-}
 
-/// The keys and values in the names of the folders of a path.
-type Keys = Vec<(String, Option<String>)>;
+    pub(crate) fn fields(&self) -> impl Iterator<Item = Field> + '_ {
+        let field =
+            |(name, value): &(String, ArrayRef)| Field::new(name, value.data_type().clone(), true);
+        self.0.iter().map(field)
+    }
 
-fn keys(path: &str) -> Keys {
-    let mut folders: Vec<&str> = path.split(['/', '\\']).collect();
-    folders.pop();
-    let key = |folder: &&str| {
-        let (key, value) = folder.split_once('=').filter(|(key, _)| !key.is_empty())?;
-        Some((decoded(key), (value != NULL).then(|| decoded(value))))
-    };
-    folders.iter().filter_map(key).collect()
-}
-
-/// Text with its percent-encoded bytes decoded.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = after.get(..2).and_then(|code| str::from_utf8(code).ok());
-        let byte = code.and_then(|code| u8::from_str_radix(code, 16).ok());
-        let escaped = byte.filter(|_| *first == b'%');
-        bytes.push(escaped.unwrap_or(*first));
-        rest = match escaped {
-            Some(_) => after.get(2..).unwrap_or_default(),
-            None => after,
+    /// These columns and those of `all` that a file lacks, which are NULL there, as one row.
+    pub(crate) fn row(
+        &self,
+        all: &Schema,
+        stored: &Schema,
+    ) -> std::result::Result<RecordBatch, ArrowError> {
+        let lacks = |field: &&Arc<Field>| {
+            self.get(field.name()).is_none() && stored.column_with_name(field.name()).is_none()
         };
+        let missing = all.fields().iter().filter(lacks);
+        let missing =
+            missing.map(|field| (field.name().clone(), new_null_array(field.data_type(), 1)));
+        let all = self.0.iter().cloned().chain(missing);
+        let (fields, columns): (Vec<Field>, Vec<ArrayRef>) = all
+            .map(|(name, value)| (Field::new(name, value.data_type().clone(), true), value))
+            .unzip();
+        let rows = RecordBatchOptions::new().with_row_count(Some(1));
+        RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &rows)
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The value of a constant column for so many rows.
+pub(crate) fn repeated(value: &ArrayRef, rows: usize) -> std::result::Result<ArrayRef, ArrowError> {
+    take(value, &UInt32Array::from(vec![0; rows]), None)
 }
 
 /// The partition columns of each file. Without a wish, if all files have the same keys: a key of which all
 /// values are whole numbers is a number.
-pub(crate) fn constants(
-    paths: &[String],
-    wanted: Option<bool>,
-) -> Result<Vec<Vec<(String, Constant)>>> {
-    let all: Vec<Keys> = paths.iter().map(|path| keys(path)).collect();
+pub(crate) fn constants(paths: &[String], wanted: Option<bool>) -> Result<Vec<Constants>> {
+    let all: Vec<Keys> = paths.iter().map(|path| of_path(path)).collect();
     let names = |keys: &Keys| {
         keys.iter()
             .map(|(name, _)| name.clone())
@@ -79,7 +73,7 @@ pub(crate) fn constants(
     let first = all.first().map(names).unwrap_or_default();
     let differs = all.iter().position(|keys| names(keys) != first);
     if wanted == Some(false) || wanted.is_none() && differs.is_some() {
-        return Ok(vec![Vec::new(); paths.len()]);
+        return Ok(vec![Constants::default(); paths.len()]);
     }
     if let Some((found, path)) = differs.and_then(|i| all.get(i).zip(paths.get(i))) {
         return Err(Error::invalid_input(format!(
@@ -88,25 +82,31 @@ pub(crate) fn constants(
             names(found)
         )));
     }
-    let is_number = |column: usize| {
-        let values = all.iter().filter_map(|keys| keys.get(column));
-        let mut texts = values.filter_map(|(_, value)| value.as_deref()).peekable();
-        texts.peek().is_some() && texts.all(|text| text.parse::<i64>().is_ok())
+    let columns = KeyColumns::of(&all, &|_| false, &|_| false).wide();
+    let of_file = |file: usize| {
+        let row = columns.rows(file..file + 1).map_err(|e| of_staffa(&e))?;
+        let names = columns.fields().iter().map(|field| field.name().clone());
+        let values = row
+            .columns()
+            .iter()
+            .map(as_views)
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Constants(names.zip(values).collect()))
     };
-    let numbers: Vec<bool> = (0..first.len()).map(is_number).collect();
-    let constant = |(name, value): &(String, Option<String>), number: bool| {
-        let value = if number {
-            Constant::Int(value.as_deref().and_then(|text| text.parse().ok()))
-        } else {
-            Constant::Text(value.clone())
-        };
-        (name.clone(), value)
-    };
-    let of_file = |keys: &Keys| {
-        let pairs = keys.iter().zip(&numbers);
-        pairs
-            .map(|(pair, number)| constant(pair, *number))
-            .collect()
-    };
-    Ok(all.iter().map(of_file).collect())
+    (0..all.len()).map(of_file).collect()
+}
+
+/// The keys in the names of the folders of a path.
+fn of_path(path: &str) -> Keys {
+    let mut folders: Vec<&str> = path.split(['/', '\\']).collect();
+    folders.pop();
+    keys(folders)
+}
+
+/// Text as views, which DuckDB has.
+fn as_views(value: &ArrayRef) -> Result<ArrayRef> {
+    if *value.data_type() != DataType::Utf8 {
+        return Ok(value.clone());
+    }
+    arrow_cast::cast(value, &DataType::Utf8View).map_err(crate::error::of_text)
 }

@@ -2,18 +2,18 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use arrow_array::{RecordBatch, new_null_array};
+use arrow_array::{ArrayRef, RecordBatch, new_null_array};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use duckdb_neo::connection::Context;
 use duckdb_neo::data_chunk::DataChunkRef;
 use duckdb_neo::{Error, Result};
 use staffa::{Predicate, Reader, Scan, Split};
+use staffa_lake::table::{Folded, fold};
 
 use crate::border;
 use crate::error::{internal, of_staffa, of_text};
-use crate::file_filter::{FileColumns, Known};
 use crate::files::{FileSet, SourceFile};
-use crate::partitions::Constant;
+use crate::partitions::repeated;
 use crate::vectors::VectorWriter;
 use crate::{ranges, unfold};
 
@@ -44,11 +44,28 @@ struct FileScan {
     path: String,
 }
 
+/// What is known of a filter for the rows of a file. DuckDB applies it again: nothing may be known.
+fn known(source: &SourceFile, all: &Schema, filter: &Predicate) -> Folded {
+    let stored = source.file.schema();
+    // In another type, a comparison may mean something else.
+    let is_stored = |column: &str| {
+        let of = |schema: &Schema| Some(schema.column_with_name(column)?.1.data_type().clone());
+        let types = of(all).zip(of(stored));
+        types.is_some_and(|(all, own)| all.equals_datatype(&own))
+    };
+    let row = source
+        .constants
+        .row(all, stored)
+        .map_err(staffa::Error::from);
+    let folded = row.and_then(|row| fold(filter, &row, &is_stored));
+    folded.unwrap_or(Folded::Unknown)
+}
+
 /// Where a column comes from.
 enum Source {
     /// The column of the batch at this position.
     Stored(usize),
-    Constant(Constant),
+    Constant(ArrayRef),
     /// The file lacks it.
     Missing,
 }
@@ -64,11 +81,7 @@ impl FileScan {
         let stored = source.file.schema();
         let (mut names, mut sources) = (Vec::new(), Vec::new());
         for field in schema.fields() {
-            let constant = source
-                .constants
-                .iter()
-                .find(|(name, _)| name == field.name());
-            sources.push(if let Some((_, constant)) = constant {
+            sources.push(if let Some(constant) = source.constants.get(field.name()) {
                 Source::Constant(constant.clone())
             } else if stored.column_with_name(field.name()).is_some() {
                 names.push(field.name().clone());
@@ -80,14 +93,9 @@ impl FileScan {
         let only_stored = names.len() == sources.len();
         let scan = source.file.scan().columns(names);
         let scan = scan.string_views(true).loose(true);
-        let columns = FileColumns {
-            all,
-            stored,
-            constants: &source.constants,
-        };
-        let (scan, unfiltered) = match filter.map(|filter| columns.known(filter)) {
-            Some(Known::Always(false)) => return None,
-            Some(Known::Implied { by, .. }) => (scan.clone().filter(by), Some(scan)),
+        let (scan, unfiltered) = match filter.map(|filter| known(source, all, filter)) {
+            Some(Folded::Never) => return None,
+            Some(Folded::Rest { by, .. }) => (scan.clone().filter(by), Some(scan)),
             _ => (scan, None),
         };
         Some(Self {
@@ -112,7 +120,7 @@ impl FileScan {
         let columns = sources.iter().zip(schema.fields());
         let arrays = columns.map(|(source, field)| match source {
             Source::Stored(at) => unfold::column(batch.column(*at), field.data_type()),
-            Source::Constant(constant) => Ok(constant.array(batch.num_rows())),
+            Source::Constant(constant) => repeated(constant, batch.num_rows()),
             Source::Missing => Ok(new_null_array(field.data_type(), batch.num_rows())),
         });
         let arrays = arrays

@@ -14,8 +14,7 @@ use arrow_cast::cast;
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, SchemaRef};
 use arrow_select::take::take;
-
-use crate::widen::widened;
+use staffa_lake::table::widened;
 
 /// The field of a column for DuckDB: unfolded, and strings as views.
 pub(crate) fn field(field: &Field) -> Field {

@@ -33,6 +33,7 @@ mod profile;
 mod reader;
 mod runtime;
 mod source;
+pub mod table;
 mod upload;
 
 use std::sync::Arc;
@@ -42,9 +43,10 @@ pub use error::message_of;
 pub use list::{Object, list, names_several};
 pub use location::{Location, is_url, name_of};
 pub use reader::ObjectReader;
+pub use runtime::ask_while_waiting;
 pub use source::ObjectSource;
 use staffa::{File, Limits, Result};
-pub use upload::{ObjectWriter, Upload};
+pub use upload::{ObjectWriter, Upload, remove};
 
 /// Opens a file by its URL.
 pub fn open(url: &str) -> Result<File> {

@@ -1,14 +1,16 @@
 //! The objects that a URL names: one, those below a prefix, those that match a wildcard.
 
+use bytes::Bytes;
 use futures_util::TryStreamExt as _;
 use glob::{MatchOptions, Pattern};
-use object_store::ObjectMeta;
 use object_store::path::Path;
+use object_store::{GetOptions, ObjectMeta};
 use staffa::{Error, Result};
 
 use crate::error::of_store;
 use crate::location::Location;
 use crate::runtime;
+use crate::table::INDEX_NAME;
 
 /// An object that was listed.
 #[derive(Debug, Clone)]
@@ -20,6 +22,18 @@ pub struct Object {
     pub bytes: u64,
     /// The store's version of it, if it names one.
     pub tag: Option<String>,
+    /// When it was written, in nanoseconds since 1970.
+    pub modified: Option<i64>,
+}
+
+/// What a URL names.
+pub(crate) struct Listing {
+    /// The prefix that was listed.
+    pub base: Location,
+    /// By name, folder by folder.
+    pub objects: Vec<Object>,
+    /// The table's index, if the prefix has one.
+    pub index: Option<Object>,
 }
 
 /// A path in which `*` stands for anything but `/`, `**` for anything.
@@ -33,6 +47,21 @@ const MATCH: MatchOptions = MatchOptions {
 /// `[...]` of a URL, by name; at least one. `is_data` says by its name which of a prefix are meant; below a
 /// prefix those are left out whose name, or a folder's, begins with a dot or an underscore.
 pub fn list(url: &str, is_data: &dyn Fn(&str) -> bool) -> Result<Vec<Object>> {
+    let found = listing(url, is_data)?.objects;
+    if found.is_empty() {
+        return Err(no_match(url));
+    }
+    Ok(found)
+}
+
+/// The error of a URL that names nothing.
+pub(crate) fn no_match(url: &str) -> Error {
+    let what = std::io::Error::new(std::io::ErrorKind::NotFound, "no object matches");
+    Error::io(url, what)
+}
+
+/// As [`list`], with the table's index; possibly nothing.
+pub(crate) fn listing(url: &str, is_data: &dyn Fn(&str) -> bool) -> Result<Listing> {
     let wildcard = has_wildcard(url);
     let fixed = url.split(['*', '[']).next().unwrap_or(url);
     let folder = fixed.rsplit_once('/').map_or(fixed, |(folder, _)| folder);
@@ -46,29 +75,61 @@ pub fn list(url: &str, is_data: &dyn Fn(&str) -> bool) -> Result<Vec<Object>> {
     } else {
         None
     };
+    listed(base, pattern.as_ref(), is_data)
+}
+
+/// The objects below a location, those that match a pattern.
+pub(crate) fn listed(
+    base: Location,
+    pattern: Option<&Pattern>,
+    is_data: &dyn Fn(&str) -> bool,
+) -> Result<Listing> {
     let of = base.clone();
-    let listed = runtime::wait_for(async move {
+    let found = runtime::wait_for(async move {
         let found = of.store().list(Some(of.path()));
         found.try_collect::<Vec<ObjectMeta>>().await
     });
-    let listed = listed.map_err(|e| Error::io(base.name(), e))?;
-    let mut listed = listed.map_err(|e| of_store(base.name(), &e))?;
-    let wanted = |path: &Path| match &pattern {
+    let found = found.map_err(|e| Error::io(base.name(), e))?;
+    let mut found = found.map_err(|e| of_store(base.name(), &e))?;
+    let object = |meta: &ObjectMeta| Object {
+        location: base.with_path(meta.location.clone()),
+        bytes: meta.size,
+        tag: meta.e_tag.clone(),
+        modified: meta.last_modified.timestamp_nanos_opt(),
+    };
+    let index_path = base.path().clone().join(INDEX_NAME);
+    let index = found
+        .iter()
+        .find(|meta| meta.location == index_path)
+        .map(object);
+    let wanted = |path: &Path| match pattern {
         Some(pattern) => pattern.matches_with(path.as_ref(), MATCH),
         None => is_visible(base.path(), path) && is_data(path.as_ref()),
     };
-    listed.retain(|object| wanted(&object.location));
-    listed.sort_unstable_by(|a, b| a.location.cmp(&b.location));
-    if listed.is_empty() {
-        let what = std::io::Error::new(std::io::ErrorKind::NotFound, "no object matches");
-        return Err(Error::io(url, what));
+    found.retain(|meta| wanted(&meta.location));
+    found.sort_unstable_by(|a, b| a.location.parts().cmp(b.location.parts()));
+    Ok(Listing {
+        objects: found.iter().map(object).collect(),
+        index,
+        base,
+    })
+}
+
+impl Object {
+    /// All bytes of the object, of the version that was listed.
+    pub(crate) fn read_whole(&self) -> Result<Bytes> {
+        let object = self.clone();
+        let read = runtime::wait_for(async move {
+            let options = GetOptions {
+                if_match: object.tag,
+                ..GetOptions::default()
+            };
+            let (store, path) = (object.location.store(), object.location.path());
+            store.get_opts(path, options).await?.bytes().await
+        });
+        let read = read.map_err(|e| Error::io(self.location.name(), e))?;
+        read.map_err(|e| of_store(self.location.name(), &e))
     }
-    let object = |meta: ObjectMeta| Object {
-        location: base.with_path(meta.location),
-        bytes: meta.size,
-        tag: meta.e_tag,
-    };
-    Ok(listed.into_iter().map(object).collect())
 }
 
 /// Whether a URL names several objects.

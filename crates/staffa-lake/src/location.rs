@@ -237,7 +237,7 @@ fn build(
             )
         }
         other => Err(object_store::Error::NotSupported {
-            source: format!("this build has no client for {other:?}").into(),
+            source: format!("this build has no object stores: no client for {other:?}").into(),
         }),
     }
 }

@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 
 use crate::counters::Counters;
 use crate::error::of_store;
+use crate::list::Object as Listed;
 use crate::location::Location;
 use crate::runtime;
 
@@ -97,6 +98,21 @@ impl ObjectSource {
         })
     }
 
+    /// A listed object whose last bytes are known: nothing is asked for.
+    pub(crate) fn of_listed(object: &Listed, end: Bytes) -> Self {
+        let object = Object {
+            location: object.location.clone(),
+            len: object.bytes,
+            tag: object.tag.clone(),
+            counters: Arc::default(),
+        };
+        Self {
+            object: Arc::new(object),
+            tail: end,
+            begun: Arc::default(),
+        }
+    }
+
     /// What was asked of the store.
     pub fn counters(&self) -> &Arc<Counters> {
         &self.object.counters
@@ -126,8 +142,15 @@ impl ObjectSource {
             }
             match &fetch.bytes {
                 None => {
-                    let waited = self.begun.arrived.wait(state);
-                    state = waited.unwrap_or_else(PoisonError::into_inner);
+                    let waited = self.begun.arrived.wait_timeout(state, runtime::ASKED);
+                    let (held, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+                    drop(held);
+                    if waited.timed_out()
+                        && let Err(error) = runtime::go_on()
+                    {
+                        return Some(Err(Error::io(self.name(), error)));
+                    }
+                    state = self.begun.state();
                 }
                 Some(Err(error)) => {
                     let error = self.failed(error);
@@ -235,6 +258,10 @@ impl Source for ObjectSource {
 
     fn name(&self) -> &str {
         self.object.location.name()
+    }
+
+    fn end_bytes(&self) -> Option<u64> {
+        Some(self.tail.len() as u64)
     }
 
     fn read(&self, range: Range<u64>) -> Result<Bytes> {

@@ -75,6 +75,14 @@ impl Upload {
         self.result(done)
     }
 
+    /// Puts what is there, so that it takes no memory until [`finish`](Self::finish).
+    pub(crate) fn put_rest(&mut self) -> Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        self.put_part()
+    }
+
     fn result<T>(&self, done: io::Result<object_store::Result<T>>) -> Result<T> {
         let name = self.location.name();
         let done = done.map_err(|e| Error::io(name, e))?;
@@ -167,6 +175,20 @@ impl Drop for Upload {
     }
 }
 
+/// Removes an object by its URL; one that is not there is removed as well.
+pub fn remove(url: &str) -> Result<()> {
+    remove_at(&Location::parse(url)?)
+}
+
+pub(crate) fn remove_at(location: &Location) -> Result<()> {
+    let (of, name) = (location.clone(), location.name());
+    let removed = runtime::wait_for(async move { of.store().delete(of.path()).await });
+    match removed.map_err(|e| Error::io(name, e))? {
+        Ok(()) | Err(StoreError::NotFound { .. }) => Ok(()),
+        Err(error) => Err(of_store(name, &error)),
+    }
+}
+
 /// A writer of a Staffa file into an object.
 ///
 /// ```no_run
@@ -200,6 +222,16 @@ impl ObjectWriter {
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let written = self.writer.write(batch);
         written.map_err(|e| named(e, &self.name))
+    }
+
+    /// Adds a key and value of the user.
+    pub fn set_metadata(&mut self, key: impl Into<String>, value: impl Into<Vec<u8>>) {
+        self.writer.set_metadata(key, value);
+    }
+
+    /// Bytes of the file so far, without rows that wait for a row group.
+    pub fn bytes_written(&self) -> u64 {
+        self.writer.bytes_written()
     }
 
     /// Writes the end of the file, and makes the object visible.

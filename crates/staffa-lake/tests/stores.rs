@@ -1,172 +1,19 @@
 //! Files in a store that is slow, counts, and fails by seed: the right rows or one clear error.
 #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, clippy::panic)]
 
-use std::fmt;
-use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-use async_trait::async_trait;
 use bytes::Bytes;
-use futures_util::stream::BoxStream;
-use object_store::memory::InMemory;
 use object_store::path::Path;
-use object_store::{
-    CopyOptions, GetOptions, GetRange, GetResult, GetResultPayload, ListResult, MultipartUpload,
-    ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMultipartOptions, PutOptions, PutPayload,
-    PutResult, Result,
-};
+use object_store::{ObjectStoreExt as _, PutPayload};
 use staffa::{Limits, WriteOptions};
 use staffa_lake::{Location, ObjectSource, ObjectWriter};
 
-/// What goes wrong with a request.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Fault {
-    ServerError,
-    ShortBody,
-    LongBody,
-    Changed,
-    Denied,
-}
-
-const FAULTS: [Fault; 5] = [
-    Fault::ServerError,
-    Fault::ShortBody,
-    Fault::LongBody,
-    Fault::Changed,
-    Fault::Denied,
-];
-
-/// A store in memory. Requests are answered out of order; one of them goes wrong.
-#[derive(Debug, Default)]
-struct Store {
-    memory: InMemory,
-    asked: Mutex<Vec<Range<u64>>>,
-    at_once: AtomicU64,
-    most_at_once: AtomicU64,
-    fault: Mutex<Option<(usize, Fault)>>,
-    /// It has no conditional put and fails when a part is put.
-    refuses_parts: bool,
-}
-
-impl fmt::Display for Store {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a store of the tests")
-    }
-}
-
-impl Store {
-    fn take(&self) -> Vec<Range<u64>> {
-        std::mem::take(&mut self.asked.lock().unwrap())
-    }
-
-    fn fail(&self, request: usize, fault: Fault) {
-        self.take();
-        *self.fault.lock().unwrap() = Some((request, fault));
-    }
-}
-
-#[async_trait]
-impl ObjectStore for Store {
-    async fn put_opts(
-        &self,
-        path: &Path,
-        bytes: PutPayload,
-        options: PutOptions,
-    ) -> Result<PutResult> {
-        self.memory.put_opts(path, bytes, options).await
-    }
-
-    async fn put_multipart_opts(
-        &self,
-        path: &Path,
-        options: PutMultipartOptions,
-    ) -> Result<Box<dyn MultipartUpload>> {
-        if self.refuses_parts {
-            return Err(object_store::Error::Generic {
-                store: "test",
-                source: "disk full".into(),
-            });
-        }
-        self.memory.put_multipart_opts(path, options).await
-    }
-
-    async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
-        let at_once = self.at_once.fetch_add(1, Ordering::SeqCst) + 1;
-        self.most_at_once.fetch_max(at_once, Ordering::SeqCst);
-        let len = self.memory.head(path).await?.size;
-        let (number, range) = {
-            let mut asked = self.asked.lock().unwrap();
-            let range = match &options.range {
-                Some(GetRange::Bounded(range)) => range.clone(),
-                Some(GetRange::Suffix(bytes)) => len.saturating_sub(*bytes)..len,
-                _ => 0..len,
-            };
-            if !options.head {
-                asked.push(range.clone());
-            }
-            (asked.len(), range)
-        };
-        // Later requests are answered first.
-        tokio::time::sleep(Duration::from_millis(if number % 2 == 0 { 1 } else { 3 })).await;
-        self.at_once.fetch_sub(1, Ordering::SeqCst);
-        let head = options.head;
-        let found = self.memory.get_opts(path, options).await?;
-        let fault = *self.fault.lock().unwrap();
-        let Some((_, fault)) = fault.filter(|(request, _)| *request == number && !head) else {
-            return Ok(found);
-        };
-        let (meta, attributes) = (found.meta.clone(), found.attributes.clone());
-        let path = path.to_string();
-        let bytes = found.bytes().await?;
-        let other = match fault {
-            Fault::ServerError => {
-                return Err(object_store::Error::Generic {
-                    store: "test",
-                    source: "500 Internal Server Error at https://h/k?sig=SECRET".into(),
-                });
-            }
-            Fault::Changed => {
-                let source = "412".into();
-                return Err(object_store::Error::Precondition { path, source });
-            }
-            Fault::Denied => {
-                let source = "403".into();
-                return Err(object_store::Error::PermissionDenied { path, source });
-            }
-            Fault::ShortBody => bytes.slice(..bytes.len() / 2),
-            Fault::LongBody => [&bytes[..], b"more"].concat().into(),
-        };
-        let once = futures_util::stream::once(async move { Ok(other) });
-        Ok(GetResult {
-            payload: GetResultPayload::Stream(Box::pin(once)),
-            meta,
-            range,
-            attributes,
-        })
-    }
-
-    fn delete_stream(
-        &self,
-        paths: BoxStream<'static, Result<Path>>,
-    ) -> BoxStream<'static, Result<Path>> {
-        self.memory.delete_stream(paths)
-    }
-
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.memory.list(prefix)
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.memory.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.memory.copy_opts(from, to, options).await
-    }
-}
+use crate::common::{FAULTS, Fault, Store};
 
 fn table(rows: i64) -> RecordBatch {
     let mix = |i: i64| {

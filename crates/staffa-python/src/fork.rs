@@ -1,16 +1,21 @@
-//! Threads do not survive a fork: a child that used the thread pool of its parent would wait forever.
-//! Training programs fork their readers, so a child gets a pool of its own.
+//! Threads do not survive a fork: a child that used the thread pool of its parent would wait forever, as
+//! it would for a cache that another thread had locked. Training programs fork their readers, so a
+//! child gets a pool and a cache of its own.
 
 use std::process;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use staffa::Cache;
 
 /// The process that imported the module; it uses rayon's global pool.
 static IMPORTED_BY: OnceLock<u32> = OnceLock::new();
 
 /// A forked process and its pool.
 static FORKED: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+
+/// A forked process and its cache.
+static FORKED_CACHE: Mutex<Option<(u32, Cache)>> = Mutex::new(None);
 
 /// Records the process that owns the global pool.
 pub(crate) fn imported() {
@@ -26,6 +31,24 @@ pub(crate) fn on_own_threads<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     match threads_of(process) {
         Some(threads) => threads.install(work),
         None => work(),
+    }
+}
+
+/// The cache of this process.
+pub(crate) fn own_cache() -> Cache {
+    let process = process::id();
+    if *IMPORTED_BY.get_or_init(process::id) == process {
+        return Cache::process();
+    }
+    let mut forked = FORKED_CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*forked {
+        Some((owner, cache)) if *owner == process => cache.clone(),
+        _ => {
+            let cache = Cache::new(Cache::PROCESS_BYTES);
+            // That of the parent may be locked for good.
+            std::mem::forget(forked.replace((process, cache.clone())));
+            cache
+        }
     }
 }
 

@@ -20,6 +20,7 @@ mod open;
 mod predicate;
 mod reader;
 mod reports;
+mod table;
 mod write;
 
 use pyo3::prelude::*;
@@ -32,18 +33,26 @@ static ALLOCATOR: SmallPieces = SmallPieces;
 #[pymodule]
 fn _staffa(module: &Bound<'_, PyModule>) -> PyResult<()> {
     fork::imported();
+    staffa_lake::ask_while_waiting(errors::no_signal);
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<file::File>()?;
     module.add_class::<reader::Reader>()?;
     module.add_class::<write::Writer>()?;
+    module.add_class::<write::TableWriter>()?;
     module.add_class::<batch::Batch>()?;
     module.add_function(wrap_pyfunction!(open::open, module)?)?;
-    module.add_function(wrap_pyfunction!(open::list_objects, module)?)?;
+    module.add_class::<table::TableFile>()?;
+    module.add_function(wrap_pyfunction!(table::find, module)?)?;
+    module.add_function(wrap_pyfunction!(table::hive_keys, module)?)?;
+    module.add_function(wrap_pyfunction!(table::unify, module)?)?;
+    module.add_function(wrap_pyfunction!(table::fold, module)?)?;
     module.add_function(wrap_pyfunction!(open::open_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(predicate::parse_filter, module)?)?;
     module.add_function(wrap_pyfunction!(write::encodings, module)?)?;
     module.add_function(wrap_pyfunction!(memory::set_retained_memory, module)?)?;
     module.add_function(wrap_pyfunction!(memory::retained_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(memory::set_cache_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(memory::cache_info, module)?)?;
     module.add_function(wrap_pyfunction!(cli, module)?)?;
     Ok(())
 }

@@ -1,17 +1,18 @@
 //! Opening of files.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{DataType, FieldRef, Schema};
 use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use staffa::{Error, Limits, Result};
+use staffa::{Cache, Error, Limits, Result};
 
 use crate::errors::run;
 use crate::file::File;
+use crate::fork::own_cache;
 
 /// Opens a file: reads and checks its footer.
 #[pyfunction]
@@ -23,24 +24,20 @@ pub(crate) fn open(
     cache_decoded: bool,
 ) -> PyResult<File> {
     run(py, || {
-        let limits = limits(cache_bytes, cache_decoded);
+        let limits = limits(cache_decoded);
         let file = match path.to_str().filter(|text| staffa_lake::is_url(text)) {
             Some(url) => staffa_lake::open_with(&staffa_lake::Location::parse(url)?, limits)?,
             None => staffa::File::open_with(&path, limits)?,
         };
-        check_names(file.schema()).map_err(|error| error.at(|place| place.path = Some(path)))?;
-        Ok(File(file))
+        checked(file.with_cache(&cache(cache_bytes)), &path)
     })
 }
 
-/// URLs of the Staffa files below a URL, or that match its wildcards.
-#[pyfunction]
-pub(crate) fn list_objects(py: Python<'_>, url: String) -> PyResult<Vec<String>> {
-    run(py, || {
-        let found = staffa_lake::list(&url, &|path| path.ends_with(".staffa"))?;
-        let names = found.iter().map(|object| object.location.name().to_owned());
-        Ok(names.collect())
-    })
+/// A file whose schema Python can have.
+pub(crate) fn checked(file: staffa::File, path: &Path) -> Result<File> {
+    let checked = check_names(file.schema());
+    checked.map_err(|error| error.at(|place| place.path = Some(path.to_owned())))?;
+    Ok(File(file))
 }
 
 /// Opens a file that is in memory.
@@ -53,16 +50,19 @@ pub(crate) fn open_bytes(
     cache_decoded: bool,
 ) -> PyResult<File> {
     run(py, || {
-        let limits = limits(cache_bytes, cache_decoded);
-        let file = staffa::File::from_bytes_with(Bytes::from_owner(bytes), limits)?;
+        let file = staffa::File::from_bytes_with(Bytes::from_owner(bytes), limits(cache_decoded))?;
         check_names(file.schema())?;
-        Ok(File(file))
+        Ok(File(file.with_cache(&cache(cache_bytes))))
     })
 }
 
-fn limits(cache_bytes: Option<u64>, cache_decoded: bool) -> Limits {
+/// A cache of the file's own if it has a budget, else that of the process.
+pub(crate) fn cache(bytes: Option<u64>) -> Cache {
+    bytes.map_or_else(own_cache, Cache::new)
+}
+
+pub(crate) fn limits(cache_decoded: bool) -> Limits {
     let mut limits = Limits::default();
-    limits.cache_bytes = cache_bytes.unwrap_or(limits.cache_bytes);
     limits.cache_decoded = cache_decoded;
     limits
 }

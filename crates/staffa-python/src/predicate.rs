@@ -18,7 +18,7 @@ pub(crate) fn parse_filter<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'
 }
 
 /// The tuple of a kind and its parts.
-fn tuple<'py>(py: Python<'py>, value: &Predicate) -> PyResult<Bound<'py, PyTuple>> {
+pub(crate) fn tuple<'py>(py: Python<'py>, value: &Predicate) -> PyResult<Bound<'py, PyTuple>> {
     let pair = |kind: &str, column: &str, text: &str| (kind, (column, text)).into_pyobject(py);
     let all = |kind: &str, parts: &[Predicate]| {
         let parts = parts.iter().map(|part| tuple(py, part));

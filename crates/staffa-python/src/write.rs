@@ -7,15 +7,97 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use arrow_array::{Array, RecordBatch};
 use pyo3::prelude::*;
 use pyo3_arrow::{PyRecordBatchReader, PySchema};
-use staffa::{Cancel, Error, Result, WriteOptions};
+use staffa::{Cancel, Error, Result, WriteOptions, WriteSummary};
+use staffa_lake::table::{self, Folder, TableOptions, TableSummary};
+use staffa_lake::{Location, ObjectWriter};
 
 use crate::errors::{invalid, run, run_attached, run_interruptibly};
+
+/// The options of a file, as `python/staffa/_options.py` checks them.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own"
+)]
+pub(crate) struct Options {
+    profile: String,
+    column_profiles: Vec<(String, String)>,
+    access: String,
+    encodings: Vec<(String, String)>,
+    max_error: Vec<(String, f64)>,
+    without: Vec<String>,
+    edition: Option<String>,
+    sort_order: Vec<String>,
+    chunk_statistics: bool,
+    row_group_rows: Option<usize>,
+    threads: Option<usize>,
+    relate: bool,
+    verify: bool,
+    overwrite: bool,
+}
+
+impl Options {
+    fn into_write_options(self) -> Result<WriteOptions> {
+        let of_column = |(column, name): (String, String)| Ok((column, name.parse()?));
+        let profiles: Result<_> = self.column_profiles.into_iter().map(of_column).collect();
+        let keys = self.sort_order.iter().map(|key| key.parse());
+        let mut options = WriteOptions::default();
+        options.profile = self.profile.parse()?;
+        options.column_profiles = profiles?;
+        options.access = self.access.parse()?;
+        options.encodings = self.encodings;
+        options.max_error = self.max_error;
+        options.without = self.without;
+        options.edition = self.edition.map(|name| name.parse()).transpose()?;
+        options.sort_order = keys.collect::<Result<_>>()?;
+        options.chunk_statistics = self.chunk_statistics;
+        options.row_group_rows = self.row_group_rows.unwrap_or(options.row_group_rows);
+        options.threads = self.threads;
+        options.relate = self.relate;
+        options.verify = self.verify;
+        options.overwrite = self.overwrite;
+        Ok(options)
+    }
+}
+
+/// A file of the local disk, or an object.
+enum Output {
+    Local(staffa::Writer),
+    Object(ObjectWriter),
+}
+
+impl Output {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        match self {
+            Self::Local(writer) => writer.write(batch),
+            Self::Object(writer) => writer.write(batch),
+        }
+    }
+
+    fn finish(self, metadata: Vec<(String, Vec<u8>)>) -> Result<WriteSummary> {
+        match self {
+            Self::Local(mut writer) => {
+                for (key, value) in metadata {
+                    writer.set_metadata(key, value);
+                }
+                writer.finish()
+            }
+            Self::Object(mut writer) => {
+                for (key, value) in metadata {
+                    writer.set_metadata(key, value);
+                }
+                writer.finish()
+            }
+        }
+    }
+}
 
 /// A file in the making. Dropped before it is finished, it leaves nothing behind.
 #[pyclass(frozen, module = "staffa._staffa")]
 pub(crate) struct Writer {
     /// None after the file is finished or given up.
-    writer: Mutex<Option<staffa::Writer>>,
+    writer: Mutex<Option<Output>>,
     cancel: Cancel,
 }
 
@@ -23,54 +105,17 @@ pub(crate) struct Writer {
 impl Writer {
     /// Starts a file with this schema.
     #[new]
-    #[pyo3(signature = (path, schema, profile, column_profiles, access, encodings, max_error, without, edition, sort_order, chunk_statistics, row_group_rows, threads, relate, verify, overwrite))]
-    #[expect(
-        clippy::too_many_arguments,
-        clippy::fn_params_excessive_bools,
-        reason = "the keyword arguments of the Python function"
-    )]
-    fn new(
-        py: Python<'_>,
-        path: PathBuf,
-        schema: PySchema,
-        profile: &str,
-        column_profiles: Vec<(String, String)>,
-        access: &str,
-        encodings: Vec<(String, String)>,
-        max_error: Vec<(String, f64)>,
-        without: Vec<String>,
-        edition: Option<String>,
-        sort_order: Vec<String>,
-        chunk_statistics: bool,
-        row_group_rows: Option<usize>,
-        threads: Option<usize>,
-        relate: bool,
-        verify: bool,
-        overwrite: bool,
-    ) -> PyResult<Self> {
+    fn new(py: Python<'_>, path: PathBuf, schema: PySchema, options: Options) -> PyResult<Self> {
         run(py, || {
-            let of_column = |(column, name): (String, String)| Ok((column, name.parse()?));
-            let profiles: Result<_> = column_profiles.into_iter().map(of_column).collect();
-            let mut options = WriteOptions::default();
-            options.profile = profile.parse()?;
-            options.column_profiles = profiles?;
-            options.access = access.parse()?;
-            options.encodings = encodings;
-            options.max_error = max_error;
-            options.without = without;
-            options.edition = edition.map(|name| name.parse()).transpose()?;
-            options.sort_order = sort_order
-                .iter()
-                .map(|key| key.parse())
-                .collect::<Result<_>>()?;
-            options.chunk_statistics = chunk_statistics;
-            options.row_group_rows = row_group_rows.unwrap_or(options.row_group_rows);
-            options.threads = threads;
-            options.relate = relate;
-            options.verify = verify;
-            options.overwrite = overwrite;
-            let cancel = options.cancel.clone();
-            let writer = staffa::Writer::create(&path, schema.into_inner(), options)?;
+            let options = options.into_write_options()?;
+            let (cancel, schema) = (options.cancel.clone(), schema.into_inner());
+            let writer = match path.to_str().filter(|text| staffa_lake::is_url(text)) {
+                Some(url) => {
+                    let location = Location::parse(url)?;
+                    Output::Object(ObjectWriter::new(&location, schema, options)?)
+                }
+                None => Output::Local(staffa::Writer::create(&path, schema, options)?),
+            };
             Ok(Self {
                 writer: Mutex::new(Some(writer)),
                 cancel,
@@ -80,13 +125,7 @@ impl Writer {
 
     /// Adds the rows of an Arrow stream, which is read whole before.
     fn write(&self, py: Python<'_>, batches: &Bound<'_, PyAny>) -> PyResult<()> {
-        let failed = |error: &dyn Display| invalid(py, &format!("the input failed: {error}"));
-        let mut batches: Vec<RecordBatch> = run_attached(py, || {
-            let reader = batches.extract::<PyRecordBatchReader>()?.into_reader()?;
-            reader.collect::<Result<_, _>>().map_err(|e| failed(&e))
-        })?;
-        // An imported empty slice has offsets into a buffer that is dropped, which the check would refuse.
-        batches.retain(|batch| batch.num_rows() > 0);
+        let batches = read(py, batches)?;
         run_interruptibly(py, &self.cancel, || {
             let mut writer = self.lock();
             let writer = writer.as_mut().ok_or_else(closed)?;
@@ -105,11 +144,7 @@ impl Writer {
         metadata: Vec<(String, Vec<u8>)>,
     ) -> PyResult<(u64, usize, u64, u64)> {
         let summary = run_interruptibly(py, &self.cancel, || {
-            let mut writer = self.lock().take().ok_or_else(closed)?;
-            for (key, value) in metadata {
-                writer.set_metadata(key, value);
-            }
-            writer.finish()
+            self.lock().take().ok_or_else(closed)?.finish(metadata)
         })?;
         Ok((
             summary.rows,
@@ -127,16 +162,113 @@ impl Writer {
     /// Bytes that were written so far.
     #[getter]
     fn nbytes(&self, py: Python<'_>) -> u64 {
-        let written = |writer: &staffa::Writer| writer.bytes_written();
+        let written = |writer: &Output| match writer {
+            Output::Local(writer) => writer.bytes_written(),
+            Output::Object(writer) => writer.bytes_written(),
+        };
         py.detach(|| self.lock().as_ref().map_or(0, written))
     }
 }
 
 impl Writer {
     /// Locked without the GIL: the holder of the lock may wait for the GIL.
-    fn lock(&self) -> MutexGuard<'_, Option<staffa::Writer>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Output>> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Files of a folder in the making. Dropped before they are finished, they leave nothing behind.
+#[pyclass(frozen, module = "staffa._staffa")]
+pub(crate) struct TableWriter {
+    writer: Mutex<Option<table::TableWriter>>,
+    cancel: Cancel,
+}
+
+#[pymethods]
+impl TableWriter {
+    /// Starts files of this schema in a folder, which may be a URL.
+    #[new]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the keyword arguments of the Python function"
+    )]
+    fn new(
+        py: Python<'_>,
+        folder: PathBuf,
+        schema: PySchema,
+        partition_by: Vec<String>,
+        rows_per_file: Option<u64>,
+        max_open_files: usize,
+        options: Options,
+        metadata: Vec<(String, Vec<u8>)>,
+    ) -> PyResult<Self> {
+        run(py, || {
+            let mut table = TableOptions::default();
+            table.options = options.into_write_options()?;
+            table.options.metadata = metadata.into_iter().collect();
+            table.partition_by = partition_by;
+            table.rows_per_file = rows_per_file;
+            table.max_open_files = max_open_files;
+            let cancel = table.options.cancel.clone();
+            let folder = Folder::new(&folder)?;
+            let writer = table::TableWriter::new(&folder, &schema.into_inner(), table)?;
+            Ok(Self {
+                writer: Mutex::new(Some(writer)),
+                cancel,
+            })
+        })
+    }
+
+    /// Adds the rows of an Arrow stream, which is read whole before.
+    fn write(&self, py: Python<'_>, batches: &Bound<'_, PyAny>) -> PyResult<()> {
+        let batches = read(py, batches)?;
+        run_interruptibly(py, &self.cancel, || {
+            let mut writer = self.lock();
+            let writer = writer.as_mut().ok_or_else(closed)?;
+            batches.iter().try_for_each(|batch| {
+                check(batch)?;
+                writer.write(batch)
+            })
+        })
+    }
+
+    /// Makes the files visible; returns their paths, rows, bytes, and the names of their folders.
+    fn finish(&self, py: Python<'_>) -> PyResult<(Vec<PathBuf>, u64, u64, Vec<String>)> {
+        let written = run_interruptibly(py, &self.cancel, || {
+            self.lock().take().ok_or_else(closed)?.finish()
+        })?;
+        let TableSummary {
+            files,
+            rows,
+            file_bytes,
+            folders,
+            ..
+        } = written;
+        Ok((files, rows, file_bytes, folders))
+    }
+
+    /// Gives the files up; nothing stays of them.
+    fn abort(&self, py: Python<'_>) {
+        py.detach(|| drop(self.lock().take()));
+    }
+}
+
+impl TableWriter {
+    fn lock(&self) -> MutexGuard<'_, Option<table::TableWriter>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The batches of an Arrow stream.
+fn read(py: Python<'_>, batches: &Bound<'_, PyAny>) -> PyResult<Vec<RecordBatch>> {
+    let failed = |error: &dyn Display| invalid(py, &format!("the input failed: {error}"));
+    let mut batches: Vec<RecordBatch> = run_attached(py, || {
+        let reader = batches.extract::<PyRecordBatchReader>()?.into_reader()?;
+        reader.collect::<Result<_, _>>().map_err(|e| failed(&e))
+    })?;
+    // An imported empty slice has offsets into a buffer that is dropped, which the check would refuse.
+    batches.retain(|batch| batch.num_rows() > 0);
+    Ok(batches)
 }
 
 fn closed() -> Error {

@@ -22,11 +22,9 @@ pub struct Limits {
     pub block_bytes: u64,
     /// Deepest cascade of encodings, and deepest nesting of types.
     pub depth: u32,
-    /// Most bytes of opened blocks that an open file caches for later reads of single rows.
-    pub cache_bytes: u64,
-    /// Whether the cache holds blocks decoded instead of encoded. Single rows of cached blocks, 81
-    /// columns of 8 tables: 1.36x faster in the geometric mean (median 1.14x, long text 43x), for
-    /// 3.3x the memory.
+    /// Whether the [`Cache`](crate::Cache) holds the file's blocks decoded instead of encoded.
+    /// Single rows of cached blocks, 81 columns of 8 tables: 1.36x faster in the geometric mean
+    /// (median 1.14x, long text 43x), for 3.3x the memory.
     pub cache_decoded: bool,
 }
 
@@ -38,7 +36,6 @@ impl Default for Limits {
             row_group_values: 1 << 31,
             block_bytes: 4 << 30,
             depth: 64,
-            cache_bytes: 64 << 20,
             cache_decoded: false,
         }
     }

@@ -15,7 +15,7 @@ use arrow_array::{
     Array, ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array,
 };
 use common::{Random, check, read, rows, sized, table, write};
-use staffa::{Predicate, WriteOptions};
+use staffa::{File, Predicate, WriteOptions};
 
 /// NULL once in about `share` values; never where `share` is 0.
 fn nullable<T>(share: usize, random: &mut Random, value: T) -> Option<T> {
@@ -123,30 +123,27 @@ fn derived_columns_come_back() {
                 "{shares:?}, column {i}"
             );
         }
-        let mut random = Random(99);
-        let wanted: Vec<u64> = (0..300).map(|_| random.below(5000) as u64).collect();
-        let taken = file.take(&wanted).read().unwrap();
-        check(&taken);
-        let gathered =
-            arrow_select::take::take_record_batch(&batch, &UInt64Array::from(wanted)).unwrap();
-        for (found, expected) in taken.columns().iter().zip(gathered.columns()) {
-            assert_eq!(rows(found), rows(expected), "{shares:?}");
-        }
-        let predicate: Predicate = "c = 'town 7' and b > 1000".parse().unwrap();
-        let kept = predicate
-            .bind(&batch.schema())
-            .unwrap()
-            .evaluate(&batch)
-            .unwrap();
-        let expected = arrow_select::filter::filter_record_batch(&batch, &kept).unwrap();
-        let found = read(file.scan().filter(predicate));
-        for i in 0..batch.num_columns() {
-            assert_eq!(
-                common::column(&found, i),
-                rows(expected.column(i)),
-                "{shares:?}, column {i}"
-            );
-        }
+        taken_and_filtered(&file, &batch, &format!("{shares:?}"));
+    }
+}
+
+fn taken_and_filtered(file: &File, batch: &RecordBatch, what: &str) {
+    let mut random = Random(99);
+    let wanted: Vec<u64> = (0..300).map(|_| random.below(5000) as u64).collect();
+    let taken = file.take(&wanted).read().unwrap();
+    check(&taken);
+    let gathered = arrow_select::take::take_record_batch(batch, &UInt64Array::from(wanted));
+    for (found, expected) in taken.columns().iter().zip(gathered.unwrap().columns()) {
+        assert_eq!(rows(found), rows(expected), "{what}");
+    }
+    let predicate: Predicate = "c = 'town 7' and b > 1000".parse().unwrap();
+    let kept = predicate.bind(&batch.schema()).unwrap();
+    let kept = kept.evaluate(batch).unwrap();
+    let expected = arrow_select::filter::filter_record_batch(batch, &kept).unwrap();
+    let found = read(file.scan().filter(predicate));
+    for (i, expected) in expected.columns().iter().enumerate() {
+        let found = common::column(&found, i);
+        assert_eq!(found, rows(expected), "{what}, column {i}");
     }
 }
 

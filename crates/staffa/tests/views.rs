@@ -23,6 +23,11 @@ fn table() -> RecordBatch {
         Arc::new((0..ROWS).map(value).collect::<StringArray>()) as ArrayRef
     };
     let scattered = |i: usize| i.wrapping_mul(2_654_435_761) >> 7;
+    let numbers = |of: fn(i64) -> i64| -> ArrayRef {
+        Arc::new(Int64Array::from_iter_values((0..ROWS as i64).map(of)))
+    };
+    let few = ["short", "a rather long string", "ä"];
+    let some = |i| (scattered(i) % 6 > 0).then(|| format!("one of some {}", scattered(i) % 40));
     let mut bytes = BinaryBuilder::new();
     let mut lists = ListBuilder::new(StringBuilder::new());
     for i in 0..ROWS {
@@ -37,27 +42,13 @@ fn table() -> RecordBatch {
     let inner = text(&|i| (i % 4 > 0).then(|| format!("an inner string {}", i % 300)));
     let field = Arc::new(Field::new("s", DataType::Utf8, true));
     let columns: Vec<(&str, ArrayRef)> = vec![
-        (
-            "n",
-            Arc::new(Int64Array::from_iter_values(
-                (0..ROWS as i64).map(|i| i * 7_919 % 1_000),
-            )),
-        ),
-        (
-            "sorted",
-            Arc::new(Int64Array::from_iter_values(0..ROWS as i64)),
-        ),
-        (
-            "few",
-            text(&|i| Some(["short", "a rather long string", "ä"][scattered(i) % 3].to_owned())),
-        ),
-        (
-            "few_null",
-            text(&|i| (scattered(i) % 6 > 0).then(|| format!("one of some {}", scattered(i) % 40))),
-        ),
+        ("n", numbers(|i| i * 7_919 % 1_000)),
+        ("sorted", numbers(|i| i)),
+        ("few", text(&|i| Some(few[scattered(i) % 3].to_owned()))),
+        ("few_null", text(&some)),
         (
             "many",
-            text(&|i| Some(format!("a text like no other, {} and {}", scattered(i), i))),
+            text(&|i| Some(format!("a text like no other, {} and {i}", scattered(i)))),
         ),
         (
             "many_null",
@@ -101,6 +92,24 @@ fn same(views: &RecordBatch, plain: &RecordBatch, what: &str) {
     }
 }
 
+const FILTERS: [&str; 15] = [
+    "n = 7",
+    "n < 10",
+    "n < 170",
+    "n < 500",
+    "n < 999",
+    "n < 1000",
+    "sorted < 3",
+    "sorted >= 2000 and sorted < 2100",
+    "sorted > 3000 and n < 600",
+    "few = 'ä'",
+    "many contains '77'",
+    "half starts with 'some way along 1'",
+    "half not starts with 'some way along 1'",
+    "few_null is null",
+    "n < 0",
+];
+
 #[test]
 fn rows_of_a_filter_and_by_number_are_the_same_strings() {
     let table = table();
@@ -111,23 +120,7 @@ fn rows_of_a_filter_and_by_number_are_the_same_strings() {
             staffa::to_bytes(table.schema(), std::slice::from_ref(&table), options).unwrap(),
         )
         .unwrap();
-        for filter in [
-            "n = 7",
-            "n < 10",
-            "n < 170",
-            "n < 500",
-            "n < 999",
-            "n < 1000",
-            "sorted < 3",
-            "sorted >= 2000 and sorted < 2100",
-            "sorted > 3000 and n < 600",
-            "few = 'ä'",
-            "many contains '77'",
-            "half starts with 'some way along 1'",
-            "half not starts with 'some way along 1'",
-            "few_null is null",
-            "n < 0",
-        ] {
+        for filter in FILTERS {
             let read = |views| {
                 let scan = file
                     .scan()

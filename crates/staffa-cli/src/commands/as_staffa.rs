@@ -1,12 +1,14 @@
 //! Any table as a Staffa file, for commands that look into one.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use staffa_lake::table::TableFile;
 
 use crate::dataset::{Dataset, discover};
 use crate::error::{Failure, Result};
 use crate::files::STANDARD;
 use crate::files::input::{Input, SeekableInput};
-use crate::files::output::temporary_folder;
+use crate::files::temporary::temporary_folder;
 use crate::formats::scan::ScanOptions;
 use crate::formats::{self, Format, ReadOptions};
 use crate::report::About;
@@ -49,7 +51,7 @@ impl AsStaffa {
 /// standard input.
 pub(super) fn open(path: &Path, read: &ReadOptions, quiet: bool) -> Result<AsStaffa> {
     let found = discover(&[path.to_path_buf()], read)?;
-    let first = found.first().map_or(path, PathBuf::as_path);
+    let first = found.first().map_or(path, TableFile::path);
     let format = match Format::of(first, read.from, "--from") {
         Ok(format) => format,
         Err(failure) if path == Path::new(STANDARD) => return Err(failure),
@@ -59,7 +61,7 @@ pub(super) fn open(path: &Path, read: &ReadOptions, quiet: bool) -> Result<AsSta
     if format == Format::Staffa && found.len() == 1 {
         return open_staffa(first);
     }
-    let dataset = Dataset::open(&found, read)?;
+    let dataset = Dataset::of_files(&found, read)?;
     let bytes = dataset.bytes;
     // The program ends by the signal only after the temporary file is gone.
     interrupt::catch();

@@ -5,6 +5,8 @@ use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use staffa_lake::table::TableFile;
+
 use super::target::Target;
 use super::write_batches;
 use super::write_options::StaffaOptions;
@@ -80,13 +82,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     refuse_existing(output, args.force)?;
     refuse_same_log(args.read.skip_bad_rows.as_deref(), output)?;
     let read = &args.read;
-    let paths = discover(inputs, read)?;
-    refuse_own_output(&paths, output)?;
+    let found = discover(inputs, read)?;
+    refuse_own_output(&found, output)?;
     let mut options = ScanOptions::new(&args.select)?;
     options.threads = args.staffa.threads();
 
     interrupt::catch();
-    let mut dataset = Dataset::open(&paths, read)?;
+    let mut dataset = Dataset::of_files(&found, read)?;
     let input_bytes = dataset.bytes;
     let progress = Progress::new(input_bytes, args.quiet);
     let carried = dataset.take_carried()?;
@@ -134,17 +136,17 @@ fn refuse_same_log(log: Option<&Path>, output: &Path) -> Result<()> {
 
 /// Refuses an output that is one of several inputs: the second `convert *.csv all.csv --force` would
 /// read the output of the first. A single file may replace itself.
-fn refuse_own_output(inputs: &[PathBuf], output: &Path) -> Result<()> {
+fn refuse_own_output(inputs: &[TableFile], output: &Path) -> Result<()> {
     let Ok(output) = fs::canonicalize(output) else {
         return Ok(());
     };
     let own = inputs
         .iter()
-        .find(|input| fs::canonicalize(input).is_ok_and(|input| input == output));
+        .find(|input| fs::canonicalize(input.path()).is_ok_and(|input| input == output));
     match own {
-        Some(path) if inputs.len() > 1 => Err(Failure::usage(format!(
+        Some(file) if inputs.len() > 1 => Err(Failure::usage(format!(
             "{}: this file is the output and also one of several inputs",
-            path.display()
+            file.path().display()
         ))),
         _ => Ok(()),
     }

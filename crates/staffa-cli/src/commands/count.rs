@@ -1,10 +1,11 @@
 //! `count`: the number of rows, from the footer if there is no filter.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use arrow_schema::Schema;
 use serde_json::json;
+use staffa_lake::table::TableFile;
 
 use crate::dataset::{Dataset, discover};
 use crate::error::Result;
@@ -34,10 +35,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let options = ScanOptions::new(&args.select)?;
-    let paths = discover(&args.files, &args.read)?;
-    let mut counts = Vec::with_capacity(paths.len());
-    for path in &paths {
-        counts.push((path.display().to_string(), count(path, args, &options)?));
+    let found = discover(&args.files, &args.read)?;
+    let mut counts = Vec::with_capacity(found.len());
+    for file in &found {
+        counts.push((
+            file.path().display().to_string(),
+            count(file, args, &options)?,
+        ));
     }
     let total: u64 = counts.iter().map(|(_, rows)| rows).sum();
     if args.json {
@@ -61,8 +65,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(out.flush()?)
 }
 
-fn count(path: &Path, args: &Args, options: &ScanOptions) -> Result<u64> {
-    let dataset = Dataset::open(&[path.to_path_buf()], &args.read)?;
+fn count(file: &TableFile, args: &Args, options: &ScanOptions) -> Result<u64> {
+    let dataset = Dataset::of_files(std::slice::from_ref(file), &args.read)?;
     options.check(&dataset.schema)?;
     if let (None, Some(rows)) = (&options.filter, dataset.rows) {
         return Ok(rows);

@@ -1,16 +1,19 @@
 //! One file per command, with its arguments.
 
 pub(crate) mod aggregate;
+pub(crate) mod append;
 mod as_staffa;
 pub(crate) mod bench;
 pub(crate) mod browse;
 pub(crate) mod cat;
+pub(crate) mod compact;
 pub(crate) mod convert;
 pub(crate) mod count;
 pub(crate) mod diff;
 pub(crate) mod encodings;
 pub(crate) mod explain;
 pub(crate) mod head;
+pub(crate) mod index;
 pub(crate) mod inspect;
 pub(crate) mod man;
 pub(crate) mod report;
@@ -25,7 +28,10 @@ pub(crate) mod verify;
 mod why;
 mod write_options;
 
+use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
+
+use staffa_lake::table::TableSummary;
 
 use crate::dataset::discover;
 use crate::error::{Failure, Result};
@@ -35,7 +41,7 @@ use crate::formats::scan::{Batches, find_column};
 use crate::formats::{ReadOptions, Sink};
 use crate::terminal::interrupt;
 use crate::terminal::progress::Progress;
-use crate::terminal::text::counted;
+use crate::terminal::text::{bytes, counted};
 
 /// Opens a Staffa file: a path, or a folder or a wildcard that names one.
 fn open_staffa(path: &Path) -> Result<staffa::File> {
@@ -45,13 +51,14 @@ fn open_staffa(path: &Path) -> Result<staffa::File> {
         ));
     }
     let found = discover(&[path.to_path_buf()], &ReadOptions::default())?;
-    let [path] = found.as_slice() else {
+    let [file] = found.as_slice() else {
         return Err(Failure::usage(format!(
             "{}: {} files, and this command takes one; `staffa merge` makes one of them",
             path.display(),
             found.len()
         )));
     };
+    let path = file.path();
     let opened = match url_of(path) {
         Some(url) => staffa_lake::open(url),
         None => staffa::File::open(path),
@@ -104,6 +111,19 @@ fn write_batches(batches: Batches, sink: &mut dyn Sink, progress: &Progress) -> 
     }
     progress.show_step(&format!("{}, writing the last ones", counted(rows, "row")));
     Ok(rows)
+}
+
+/// Says what was written into a table's folder.
+fn say_written(folder: &Path, rows: &str, written: &TableSummary) {
+    // The files are written: an error of stderr does not matter.
+    let _ = writeln!(
+        stderr(),
+        "{}: {} in {}, {}",
+        folder.display(),
+        counted(written.rows, rows),
+        counted(written.files.len() as u64, "file"),
+        bytes(written.file_bytes)
+    );
 }
 
 /// Paths for JSON output, as they were given.

@@ -10,10 +10,11 @@ use arrow_array::{Array, RecordBatch, UInt64Array};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{DataType, SchemaRef};
 use arrow_select::take::take_record_batch;
+use staffa_lake::table::{NULL_KEY, is_integer};
 
 use super::target::Target;
 use super::write_options::StaffaOptions;
-use crate::dataset::{Dataset, NULL, is_integer};
+use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
 use crate::files::compression::Compression;
 use crate::files::staged::StagedFiles;
@@ -212,7 +213,7 @@ impl<'a> Files<'a> {
             let part = take_record_batch(&others, &UInt64Array::from(rows)).map_err(fail)?;
             let folder = match &value {
                 Some(value) => escaped(value),
-                None => NULL.to_owned(),
+                None => NULL_KEY.to_owned(),
             };
             let path = Path::new(&format!("{name}={folder}")).join(file);
             if !self.open.contains_key(&path) {
@@ -279,9 +280,14 @@ impl<'a> Files<'a> {
         if self.open.is_empty() {
             self.add_empty()?;
         }
-        while let Some((_, sink)) = self.open.pop_first() {
-            sink.finish().map_err(|failure| self.named(&failure))?;
-            interrupt::check()?;
+        let mut finished = Vec::new();
+        while let Some((path, sink)) = self.open.pop_first() {
+            let done = sink.finish().and_then(|_| interrupt::check());
+            finished.push(path);
+            if let Err(failure) = done {
+                self.staged.remove_objects(&finished);
+                return Err(self.named(&failure));
+            }
         }
         self.staged.name_all()?;
         self.target.note_losses(&self.schema);

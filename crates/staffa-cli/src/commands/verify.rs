@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use staffa::{Edition, File, VerifyReport};
+use staffa_lake::table::is_staffa;
 
 use super::open_staffa;
 use crate::error::{Failure, Result};
-use crate::files::input::expand;
+use crate::files::input::find;
 use crate::print::{print_json, standard_output};
 use crate::terminal::progress::{Progress, duration};
 use crate::terminal::text::{bytes, counted};
@@ -38,15 +39,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut out = standard_output();
     let mut results = Vec::new();
     let mut exit = None;
-    let is_staffa = |path: &Path| {
-        path.extension()
-            .is_some_and(|ending| ending.eq_ignore_ascii_case("staffa"))
-    };
-    for path in expand(&args.files, &is_staffa)? {
-        let started = Instant::now();
-        let result = verify(&path, args.reader);
+    for file in find(&args.files, &is_staffa)? {
+        let (path, started) = (file.path(), Instant::now());
+        let result = verify(path, args.reader);
         if args.json {
-            results.push(describe(&path, &result, started.elapsed()));
+            results.push(describe(path, &result, started.elapsed()));
         } else if let Ok(report) = &result {
             writeln!(
                 out,

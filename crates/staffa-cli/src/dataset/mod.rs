@@ -11,19 +11,19 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
+use staffa_lake::table::TableFile;
 
 pub(crate) use self::carried::Carried;
 use self::hive::HiveKeys;
-pub(crate) use self::hive::{NULL, is_integer};
 use self::source::Source;
 use self::unify::UnifiedSchema;
-use crate::error::{Failure, Result};
-use crate::files::input::expand;
+use crate::error::{Exit, Failure, Result};
+use crate::files::input::find;
 use crate::formats::bad_rows::BadRows;
 use crate::formats::scan::{Batches, ScanOptions, find_column};
 use crate::formats::{self, Format, ReadOptions, Table};
-use crate::terminal::interrupt;
 use crate::terminal::progress::Meter;
+use crate::terminal::{interrupt, note};
 
 /// Files that stay open between `open` and `scan`; of thousands of files the rest are opened again.
 const MAX_OPEN: usize = 32;
@@ -51,9 +51,9 @@ struct Files {
 }
 
 /// The files that paths, folders and wildcards name.
-pub(crate) fn discover(paths: &[PathBuf], options: &ReadOptions) -> Result<Vec<PathBuf>> {
+pub(crate) fn discover(paths: &[PathBuf], options: &ReadOptions) -> Result<Vec<TableFile>> {
     let is_data = |path: &Path| options.from.is_some() || Format::is_known(path);
-    expand(paths, &is_data)
+    find(paths, &is_data)
 }
 
 impl Dataset {
@@ -64,14 +64,25 @@ impl Dataset {
 
     /// Opens every file and unifies their schemas; folders and wildcards name several.
     pub(crate) fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Self> {
-        let paths = discover(paths, options)?;
-        let mut queue = VecDeque::new();
+        Self::of_files(&discover(paths, options)?, options)
+    }
+
+    /// Opens every file that was found and unifies their schemas.
+    pub(crate) fn of_files(files: &[TableFile], options: &ReadOptions) -> Result<Self> {
+        let (mut queue, mut kept) = (VecDeque::new(), Vec::new());
         let mut unified: Option<UnifiedSchema> = None;
         let (mut rows, mut bytes) = (Some(0), Some(0));
         let mut carried = Ok(Carried::default());
-        for path in &paths {
-            let source = Source::new(path, options)?;
-            let table = formats::open(source.format, &source.input, options)?;
+        for file in files {
+            let source = Source::new(file, options)?;
+            let table = match formats::open(source.format, &source.input, options) {
+                Err(failure) if options.skip_damaged && failure.exit == Exit::Data => {
+                    note(&format!("{}: the file is left out", failure.message));
+                    continue;
+                }
+                opened => opened?,
+            };
+            kept.push(file.clone());
             carried = carried.and_then(|mut carried: Carried| {
                 carried.add(table.properties()?);
                 Ok(carried)
@@ -87,11 +98,14 @@ impl Dataset {
             let keep_open = queue.len() < MAX_OPEN || byte_len.is_none();
             queue.push_back((source, keep_open.then_some(table)));
         }
+        if kept.is_empty() && !files.is_empty() {
+            return Err(Failure::data("all files are damaged: none is left to read"));
+        }
         let schema = Arc::new(unified.map_or_else(Schema::empty, UnifiedSchema::finish));
         let keys = if options.no_hive {
             HiveKeys::default()
         } else {
-            HiveKeys::of(&paths, &schema, options)
+            HiveKeys::of(&kept, &schema, options)
         };
         for column in options.text_columns() {
             find_column(&keys.with_columns(&schema), column)?;
@@ -140,10 +154,11 @@ impl Files {
     /// The batches of the next file that may have rows.
     fn scan_next(&mut self, options: &ScanOptions, meter: &Meter) -> Result<Option<Batches>> {
         while let Some((source, table)) = self.queue.pop_front() {
-            let keys = self.keys.next_file();
-            if !self.keys.may_match(&keys, options)? {
+            let keys = self.keys.next_file()?;
+            let folded = self.keys.fold(&keys, options)?;
+            let Some(options) = &folded else {
                 continue;
-            }
+            };
             let table = match table {
                 Some(table) => table,
                 None => formats::open(source.format, &source.input, &self.options)?,

@@ -1,6 +1,6 @@
 //! One file of a dataset: an input and its format.
 
-use std::path::Path;
+use staffa_lake::table::TableFile;
 
 use crate::error::Result;
 use crate::files::input::Input;
@@ -14,10 +14,10 @@ pub(super) struct Source {
 
 impl Source {
     /// A missing file is reported before an unknown file ending.
-    pub(super) fn new(path: &Path, options: &ReadOptions) -> Result<Self> {
+    pub(super) fn new(file: &TableFile, options: &ReadOptions) -> Result<Self> {
         Ok(Self {
-            input: Input::new(path)?,
-            format: Format::of(path, options.from, "--from")?,
+            input: Input::of_found(file)?,
+            format: Format::of(file.path(), options.from, "--from")?,
         })
     }
 

@@ -1,10 +1,11 @@
-//! One file to read, or the standard input; folders and wildcards that name several.
+//! One file to read, or the standard input; paths that name several.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use staffa_lake::ObjectReader;
+use staffa_lake::table::{self, TableFile};
 use tempfile::TempPath;
 
 use super::STANDARD;
@@ -14,6 +15,8 @@ use crate::error::{Exit, Failure, Result};
 #[derive(Debug, Clone)]
 pub(crate) struct Input {
     path: PathBuf,
+    /// Where it was found, if it was.
+    found: Option<TableFile>,
 }
 
 impl Input {
@@ -21,6 +24,7 @@ impl Input {
     pub(crate) fn new(path: &Path) -> Result<Self> {
         let input = Self {
             path: path.to_path_buf(),
+            found: None,
         };
         if !input.is_standard() && input.url().is_none() {
             let metadata = fs::metadata(path).map_err(|error| input.io_error(&error))?;
@@ -31,10 +35,27 @@ impl Input {
         Ok(input)
     }
 
+    /// A file that was found.
+    pub(crate) fn of_found(file: &TableFile) -> Result<Self> {
+        Ok(Self {
+            found: Some(file.clone()),
+            ..Self::new(file.path())?
+        })
+    }
+
     /// A file that need not exist.
     #[cfg(test)]
     pub(crate) fn missing(path: &str) -> Self {
-        Self { path: path.into() }
+        Self {
+            path: path.into(),
+            found: None,
+        }
+    }
+
+    /// Where it was found, if it is an object or the index of its folder knows it.
+    pub(crate) fn found(&self) -> Option<&TableFile> {
+        let is_known = |file: &&TableFile| file.object_bytes().is_some() || file.is_known();
+        self.found.as_ref().filter(is_known)
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -76,8 +97,13 @@ impl Input {
         File::open(&self.path).map_err(|error| self.io_error(&error))
     }
 
-    /// The length of a file; None for a pipe.
+    /// The length of a file; None for a pipe, and for an object that was not listed.
     pub(crate) fn byte_len(&self) -> Option<u64> {
+        let listed = self.found.as_ref().and_then(TableFile::object_bytes);
+        listed.or_else(|| self.local_bytes())
+    }
+
+    fn local_bytes(&self) -> Option<u64> {
         fs::metadata(&self.path)
             .ok()
             .filter(fs::Metadata::is_file)
@@ -86,7 +112,7 @@ impl Input {
 
     /// A path for formats that are read from their end; a pipe is copied to a temporary file first.
     pub(crate) fn seekable(&self) -> Result<SeekableInput> {
-        if self.byte_len().is_some() {
+        if self.local_bytes().is_some() {
             return Ok(SeekableInput {
                 path: self.path.clone(),
                 _copy: None,
@@ -123,36 +149,28 @@ pub(crate) struct SeekableInput {
     _copy: Option<TempPath>,
 }
 
-/// Expands folders to the files in and below them, and wildcards to the files they match, each sorted
-/// by name. `is_data` says which files of a folder are meant; names of hidden and internal files and
-/// folders begin with a dot or an underscore. A file with exactly the name of a wildcard takes
-/// precedence.
-pub(crate) fn expand(paths: &[PathBuf], is_data: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {
+/// The files that paths, folders, wildcards and URLs name, in order; at least one of each. `is_data` says
+/// which files of a folder are meant. Files that the index of their folder knows need no request to be
+/// opened.
+pub(crate) fn find(paths: &[PathBuf], is_data: &dyn Fn(&Path) -> bool) -> Result<Vec<TableFile>> {
     let mut out = Vec::new();
     for path in paths {
-        let pattern = path.to_string_lossy();
         check_url(path)?;
-        let before = out.len();
-        if let Some(url) = url_of(path) {
-            objects(url, is_data, &mut out)?;
-        } else if path.is_dir() {
-            files_below(path, is_data, &mut out)?;
-        } else if pattern.contains(['*', '?', '[']) && !path.exists() {
-            matches(&pattern, is_data, &mut out)?;
-        } else {
-            out.push(path.clone());
-        }
-        if out.len() == before {
-            let what = if path.is_dir() {
-                "no file in this directory has the ending of a format"
-            } else {
-                "no file matches"
+        let found = table::find(path, is_data);
+        let mut found = found.map_err(|error| Failure::of_table(path, error))?;
+        found.read_index();
+        if found.files.is_empty() {
+            let what = match url_of(path) {
+                Some(_) => "no object matches",
+                None if path.is_dir() => "no file in this directory has the ending of a format",
+                None => "no file matches",
             };
             return Err(Failure {
                 exit: Exit::Io,
-                message: format!("{pattern}: {what}"),
+                message: format!("{}: {what}", path.display()),
             });
         }
+        out.append(&mut found.files);
     }
     Ok(out)
 }
@@ -173,71 +191,6 @@ pub(crate) fn check_url(path: &Path) -> Result<()> {
     }
 }
 
-/// The objects that a URL names: one, those below a URL that ends in `/`, or those that match its
-/// wildcards.
-fn objects(url: &str, is_data: &dyn Fn(&Path) -> bool, out: &mut Vec<PathBuf>) -> Result<()> {
-    if !staffa_lake::names_several(url) {
-        out.push(url.into());
-        return Ok(());
-    }
-    let found = staffa_lake::list(url, &|path| is_data(Path::new(path)));
-    let found = found.map_err(|error| Failure::staffa(Path::new(url), error))?;
-    let names = found.iter().map(|object| object.location.name().into());
-    out.extend(names);
-    Ok(())
-}
-
-fn matches(pattern: &str, is_data: &dyn Fn(&Path) -> bool, out: &mut Vec<PathBuf>) -> Result<()> {
-    let found = glob::glob_with(
-        pattern,
-        glob::MatchOptions {
-            require_literal_leading_dot: true,
-            ..glob::MatchOptions::default()
-        },
-    )
-    .map_err(|error| {
-        Failure::usage(format!(
-            "{pattern}: this wildcard does not parse: {}",
-            error.msg
-        ))
-    })?;
-    for entry in found {
-        let entry = entry
-            .map_err(|error| Failure::io(&error.path().display().to_string(), error.error()))?;
-        if entry.is_dir() {
-            files_below(&entry, is_data, out)?;
-        } else {
-            out.push(entry);
-        }
-    }
-    Ok(())
-}
-
-fn files_below(
-    folder: &Path,
-    is_data: &dyn Fn(&Path) -> bool,
-    out: &mut Vec<PathBuf>,
-) -> Result<()> {
-    let fail = |error: io::Error| Failure::io(&folder.display().to_string(), &error);
-    let mut entries = fs::read_dir(folder)
-        .and_then(Iterator::collect::<io::Result<Vec<_>>>)
-        .map_err(fail)?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let path = entry.path();
-        let hidden = entry.file_name().to_string_lossy().starts_with(['.', '_']);
-        if hidden {
-            continue;
-        }
-        if path.is_dir() {
-            files_below(&path, is_data, out)?;
-        } else if is_data(&path) {
-            out.push(path);
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -249,8 +202,11 @@ mod tests {
         for name in ["b.csv", "a.csv", "c.txt"] {
             fs::write(folder.path().join(name), "").unwrap();
         }
-        let expand =
-            |path: PathBuf| expand(&[path], &|path| path.extension() == Some("csv".as_ref()));
+        let expand = |path: PathBuf| {
+            let found = find(&[path], &|path| path.extension() == Some("csv".as_ref()))?;
+            let paths = found.iter().map(|file| file.path().to_owned());
+            Ok::<Vec<PathBuf>, Failure>(paths.collect())
+        };
         let found = expand(folder.path().join("*.csv")).unwrap();
         assert_eq!(
             found,

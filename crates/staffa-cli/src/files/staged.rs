@@ -1,4 +1,5 @@
-//! Several files that appear together: written in a hidden folder beside their place, then renamed.
+//! Several files that appear together: written in a hidden folder beside their place, then renamed. In a
+//! store they are objects, which appear when each is finished, and are taken back after an error.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,14 +8,17 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::output::{parent, refuse_existing, resolved, sync_folder, temporary_folder_beside};
+use super::input::url_of;
+use super::output::{refuse_existing, resolved};
+use super::temporary::{parent, sync_folder, temporary_folder_beside};
 use crate::error::{Failure, Result};
 use crate::terminal::interrupt;
 
 /// Files of one folder and those below it. A drop before `name_all` removes them.
 pub(crate) struct StagedFiles {
     folder: PathBuf,
-    hidden: TempDir,
+    /// None in a store.
+    hidden: Option<TempDir>,
     /// Paths below the folder.
     files: BTreeSet<PathBuf>,
     replace: bool,
@@ -25,7 +29,10 @@ impl StagedFiles {
     pub(crate) fn beside(output: &Path, replace: bool) -> Result<Self> {
         Ok(Self {
             folder: output.parent().unwrap_or(Path::new("")).to_owned(),
-            hidden: temporary_folder_beside(output)?,
+            hidden: match url_of(output) {
+                Some(_) => None,
+                None => Some(temporary_folder_beside(output)?),
+            },
             files: BTreeSet::new(),
             replace,
         })
@@ -33,13 +40,34 @@ impl StagedFiles {
 
     /// Adds a file by its path below the folder; returns the path to write it to.
     pub(crate) fn add(&mut self, file: &Path) -> Result<PathBuf> {
+        let Some(hidden) = &self.hidden else {
+            self.files.insert(file.to_owned());
+            return Ok(self.object(file));
+        };
         refuse_existing(&self.folder.join(file), self.replace)?;
-        let path = self.hidden.path().join(file);
+        let path = hidden.path().join(file);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(|error| self.fail(file, &error))?;
         }
         self.files.insert(file.to_owned());
         Ok(path)
+    }
+
+    /// The URL of a file: what stands for another byte in its name does so in the store.
+    fn object(&self, file: &Path) -> PathBuf {
+        let name = file
+            .to_string_lossy()
+            .replace('%', "%25")
+            .replace('#', "%23");
+        self.folder.join(name)
+    }
+
+    /// Takes objects back that are finished, after an error.
+    pub(crate) fn remove_objects(&self, finished: &[PathBuf]) {
+        for file in finished.iter().filter(|_| self.hidden.is_none()) {
+            // What cannot be removed stays.
+            let _ = self.object(file).to_str().map(staffa_lake::remove);
+        }
     }
 
     /// A message with the files as they are to be called.
@@ -48,15 +76,21 @@ impl StagedFiles {
             folder if folder.is_empty() => String::new(),
             folder => format!("{folder}/"),
         };
-        message.replace(&format!("{}/", self.hidden.path().display()), &folder)
+        match &self.hidden {
+            Some(hidden) => message.replace(&format!("{}/", hidden.path().display()), &folder),
+            None => message.to_owned(),
+        }
     }
 
     /// Gives all files their names; of an error none is left but those that replaced others.
     pub(crate) fn name_all(&self) -> Result<()> {
+        let Some(hidden) = &self.hidden else {
+            return Ok(());
+        };
         interrupt::without_interruption(|| {
             let mut undo = Undo::default();
             for file in &self.files {
-                self.name(file, &mut undo)?;
+                self.name(hidden.path(), file, &mut undo)?;
             }
             self.parents(&undo)
                 .iter()
@@ -76,7 +110,7 @@ impl StagedFiles {
         names.map(|path| parent(&path).to_owned()).collect()
     }
 
-    fn name(&self, file: &Path, undo: &mut Undo) -> Result<()> {
+    fn name(&self, hidden: &Path, file: &Path, undo: &mut Undo) -> Result<()> {
         let path = self.folder.join(file);
         let existed = path.exists();
         refuse_existing(&path, self.replace)?;
@@ -84,7 +118,7 @@ impl StagedFiles {
             undo.create_folder(parent)
                 .map_err(|error| self.fail(file, &error))?;
         }
-        let hidden = self.hidden.path().join(file);
+        let hidden = hidden.join(file);
         if let Ok(replaced) = fs::metadata(&path) {
             fs::set_permissions(&hidden, replaced.permissions())
                 .map_err(|error| self.fail(file, &error))?;
@@ -205,7 +239,8 @@ mod tests {
         }
         let mut undo = Undo::default();
         for file in &staged.files {
-            staged.name(file, &mut undo).unwrap();
+            let hidden = staged.hidden.as_ref().unwrap().path();
+            staged.name(hidden, file, &mut undo).unwrap();
         }
         let synced = staged.parents(&undo);
         let expected = ["", "new", "new/x=1", "new/x=2"].map(|path| folder.path().join(path));

@@ -4,7 +4,7 @@
 
 mod arrow;
 pub(crate) mod bad_rows;
-mod column_names;
+pub(crate) mod column_names;
 mod csv;
 mod exact;
 mod format;

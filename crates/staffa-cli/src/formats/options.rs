@@ -59,6 +59,9 @@ pub(crate) struct ReadOptions {
     /// CSV and JSON lines: dates and times stay text
     #[arg(long, conflicts_with = "dates")]
     pub(crate) no_dates: bool,
+    /// Of several files: leave those out, and name them, that are damaged so that they do not open
+    #[arg(long)]
+    pub(crate) skip_damaged: bool,
     /// Folders named key=value are not columns
     #[arg(long)]
     pub(crate) no_hive: bool,

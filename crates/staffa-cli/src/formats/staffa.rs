@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use staffa::Limits;
+use staffa_lake::table::TableFile;
 
 use super::scan::{Batches, ScanOptions};
 use super::table::{Properties, Sink, Table};
@@ -13,7 +15,9 @@ use crate::files::output::{FirstIoError, Output};
 use crate::terminal::progress::Meter;
 
 pub(crate) struct StaffaTable {
+    /// Of a file that is `unopened`, what the index of its folder knows of it.
     file: staffa::File,
+    unopened: Option<TableFile>,
     path: PathBuf,
     // Keeps a temporary copy of the standard input alive.
     source: Option<SeekableInput>,
@@ -22,14 +26,33 @@ pub(crate) struct StaffaTable {
 impl StaffaTable {
     pub(crate) fn open(input: &Input) -> Result<Self> {
         let path = PathBuf::from(input.name());
+        let fail = |error| Failure::staffa_input(&path, error);
+        if let Some(found) = input.found() {
+            let known = found.known().map_err(fail)?;
+            let unopened = known.is_some().then(|| found.clone());
+            let file = match known {
+                Some(known) => known,
+                None => found.open(Limits::default()).map_err(fail)?,
+            };
+            return Ok(Self {
+                file,
+                unopened,
+                path,
+                source: None,
+            });
+        }
         let (file, source) = if let Some(url) = input.url() {
             (staffa_lake::open(url), None)
         } else {
             let source = input.seekable()?;
             (staffa::File::open(&source.path), Some(source))
         };
-        let file = file.map_err(|error| Failure::staffa_input(&path, error))?;
-        Ok(Self { file, path, source })
+        Ok(Self {
+            file: file.map_err(|error| Failure::staffa_input(&path, error))?,
+            unopened: None,
+            path,
+            source,
+        })
     }
 }
 
@@ -56,7 +79,22 @@ impl Table for StaffaTable {
         options: &ScanOptions,
         meter: Meter,
     ) -> Result<Batches> {
-        let mut scan = self.file.scan().threads(options.threads);
+        let Self {
+            mut file,
+            unopened,
+            path,
+            source,
+        } = *self;
+        let fail = |error| Failure::staffa_input(&path, error);
+        if let Some(unopened) = unopened {
+            if let Some(filter) = &options.filter
+                && !file.may_match(filter).map_err(fail)?
+            {
+                return Ok(Box::new(std::iter::empty()));
+            }
+            file = unopened.open(Limits::default()).map_err(fail)?;
+        }
+        let mut scan = file.scan().threads(options.threads);
         if let Some(columns) = &options.columns {
             scan = scan.columns(columns.iter().cloned());
         }
@@ -69,10 +107,7 @@ impl Table for StaffaTable {
         if let Some(limit) = options.limit {
             scan = scan.limit(limit);
         }
-        let Self { file, path, source } = *self;
-        let reader = scan
-            .reader()
-            .map_err(|error| Failure::staffa_input(&path, error))?;
+        let reader = scan.reader().map_err(fail)?;
         let bytes_per_row = file.nbytes() as f64 / file.num_rows().max(1) as f64;
         Ok(Box::new(reader.map(move |batch| {
             let _alive = &source;

@@ -119,11 +119,7 @@ impl Assembler<'_> {
         above: &Mask<'_>,
     ) -> Result<ArrayRef> {
         match (node, ty) {
-            (Node::Null, DataType::Null) => match rows {
-                Some(rows) if rows <= self.most => Ok(Arc::new(NullArray::new(rows))),
-                Some(rows) => Err(self.too_many("NULLs", rows)),
-                None => Err(Error::internal("NULLs without a number of rows")),
-            },
+            (Node::Null, DataType::Null) => self.nulls(rows),
             (Node::Leaf(leaf), ty) => {
                 let (values, nulls) = self.leaf(*leaf, rows)?;
                 leaf_array(ty, values, nulls)
@@ -173,6 +169,14 @@ impl Assembler<'_> {
                 self.runs(ty, (*ends, index), (values, field), rows, above)
             }
             (_, ty) => Err(unlike(ty)),
+        }
+    }
+
+    fn nulls(&self, rows: Option<usize>) -> Result<ArrayRef> {
+        match rows {
+            Some(rows) if rows <= self.most => Ok(Arc::new(NullArray::new(rows))),
+            Some(rows) => Err(self.too_many("NULLs", rows)),
+            None => Err(Error::internal("NULLs without a number of rows")),
         }
     }
 

@@ -190,40 +190,6 @@ fn list_of<O: OffsetSizeTrait>(
     })
 }
 
-/// List views; the lists may lie anywhere among the items.
-#[cfg(test)]
-pub(crate) fn list_views<O: OffsetSizeTrait>(
-    ty: &DataType,
-    starts: &[usize],
-    lengths: &[usize],
-    items: ArrayRef,
-    nulls: Option<NullBuffer>,
-) -> Result<ArrayRef> {
-    let (DataType::ListView(item) | DataType::LargeListView(item)) = ty else {
-        return Err(Error::corrupt(format!("{ty} is not a list view")));
-    };
-    let offsets = |values: &[usize]| {
-        values
-            .iter()
-            .map(|value| O::from_usize(*value))
-            .collect::<Option<Vec<O>>>()
-    };
-    let (Some(starts), Some(lengths)) = (offsets(starts), offsets(lengths)) else {
-        return Err(Error::corrupt(format!(
-            "{ty} cannot hold {} items",
-            items.len()
-        )));
-    };
-    let array = GenericListViewArray::<O>::try_new(
-        item.clone(),
-        starts.into(),
-        lengths.into(),
-        items,
-        nulls,
-    );
-    Ok(Arc::new(array.map_err(refused)?))
-}
-
 /// A struct of `rows` rows.
 pub(crate) fn structs(
     fields: &Fields,

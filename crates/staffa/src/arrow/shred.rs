@@ -76,10 +76,7 @@ impl<'a> Shredder<'a> {
         path: &str,
         level: &Level<'_>,
     ) -> Result<()> {
-        let no_null_runs = matches!(array.data_type(), DataType::RunEndEncoded(_, values) if !values.is_nullable());
-        if (!level.nullable || no_null_runs) && array.is_nullable() {
-            Self::refuse_nulls(array, path, level)?;
-        }
+        Self::refuse_nulls(array, path, level)?;
         match (node, array.data_type()) {
             (Node::Null, DataType::Null) if level.rows(array) <= MOST_ITEMS => Ok(()),
             (Node::Null, DataType::Null) => Err(too_many_items()),
@@ -158,8 +155,12 @@ impl<'a> Shredder<'a> {
         Ok(())
     }
 
-    /// Refuses the first NULL that no NULL above hides, by path and row.
+    /// Where there must be none, refuses the first NULL that no NULL above hides, by path and row.
     fn refuse_nulls(array: &dyn Array, path: &str, level: &Level<'_>) -> Result<()> {
+        let no_null_runs = matches!(array.data_type(), DataType::RunEndEncoded(_, values) if !values.is_nullable());
+        if level.nullable && !no_null_runs || !array.is_nullable() {
+            return Ok(());
+        }
         let Some(nulls) = level.nulls(array.logical_nulls().as_ref()) else {
             return Ok(());
         };

@@ -29,6 +29,27 @@ pub(crate) struct Block<'a> {
     pub held: u64,
 }
 
+/// Checks what a block declares before anything is allocated for it: its bytes, the size of its trees,
+/// the places of streams of other columns.
+fn check(parsed: &Parsed<'_>, references: &[Parsed<'_>], opener: &Opener) -> Result<()> {
+    let width = parsed.values.as_ref().and_then(|v| v.ty.width_bytes());
+    let plain = (parsed.len as u64)
+        .saturating_mul(width.unwrap_or(1) as u64)
+        .saturating_add(parsed.string_bytes as u64);
+    let most = opener.limits.block_bytes;
+    if plain > most {
+        return Err(Error::limit(format!(
+            "a block of at most {most} bytes is allowed, found {plain}"
+        )));
+    }
+    Parsed::check_trees(parsed, references)?;
+    if references.is_empty() {
+        return Ok(());
+    }
+    let mut trees = [&parsed.validity, &parsed.values].into_iter().flatten();
+    trees.try_for_each(|root| check_places(root, opener.registry))
+}
+
 impl<'a> Block<'a> {
     /// Opens both trees; `references` are the blocks of the same rows of the reference columns.
     pub fn open(
@@ -37,27 +58,7 @@ impl<'a> Block<'a> {
         references: &[Parsed<'a>],
         opener: &Opener,
     ) -> Result<Self> {
-        let width = parsed
-            .values
-            .as_ref()
-            .and_then(|v| v.ty.width_bytes())
-            .unwrap_or(1);
-        let plain = (parsed.len as u64)
-            .saturating_mul(width as u64)
-            .saturating_add(parsed.string_bytes as u64);
-        if plain > opener.limits.block_bytes {
-            return Err(Error::limit(format!(
-                "a block of at most {} bytes is allowed, found {plain}",
-                opener.limits.block_bytes
-            )));
-        }
-        Parsed::check_trees(parsed, references)?;
-        if !references.is_empty() {
-            let trees = [&parsed.validity, &parsed.values].into_iter().flatten();
-            trees
-                .into_iter()
-                .try_for_each(|root| check_places(root, opener.registry))?;
-        }
+        check(parsed, references, opener)?;
         let all = std::iter::once(parsed).chain(references);
         let plain = all.map(Parsed::decoded_bytes).fold(0, u64::saturating_add);
         let budget = Budget::for_block(plain);

@@ -298,67 +298,50 @@ mod tests {
         StringVector { lengths, bytes }
     }
 
+    /// Each test by its strings one by one and in bulk.
+    fn tests_agree(text: &[u8], strings: &[Vec<u8>]) {
+        let finder = Finder::new(text);
+        let has = |string: &[u8]| finder.find(string).is_some();
+        let begins = |string: &[u8]| string.starts_with(text);
+        let tests: [(&dyn Fn(&[u8]) -> bool, Bulk<'_>); 5] = [
+            (&|string| string == text, Bulk::Equal(text)),
+            (&begins, Bulk::Begin(text, false)),
+            (&|string| !begins(string), Bulk::Begin(text, true)),
+            (&has, Bulk::Contain(&finder, false)),
+            (&|string| !has(string), Bulk::Contain(&finder, true)),
+        ];
+        let lengths: Vec<u32> = strings.iter().map(|string| string.len() as u32).collect();
+        let bytes = strings.concat();
+        for (passes, bulk) in tests {
+            let test = StringTest { passes, bulk };
+            let mut words = vec![0; strings.len().div_ceil(64)];
+            let tested = test.of_strings(strings_of(&lengths, &bytes), &mut words);
+            tested.unwrap();
+            let found = Bitmap::from_words(words, strings.len());
+            let expected = strings.iter().map(|string| passes(string));
+            assert_eq!(found, expected.collect::<Bitmap>());
+        }
+        if let Some(fewer) = bytes.get(1..) {
+            let bulk = Bulk::Contain(&finder, false);
+            let passes = &has;
+            let test = StringTest { passes, bulk };
+            let mut words = [0; VECTOR / 64];
+            let tested = test.of_strings(strings_of(&lengths, fewer), &mut words);
+            assert!(tested.is_none());
+        }
+    }
+
     #[test]
     fn bulk_tests_agree_with_single_tests() {
         let mut random = Random(11);
         for count in [0, 1, 64, 65, 300, VECTOR] {
-            let mut string = |_| {
-                (0..random.below(7))
-                    .map(|_| b"ab"[random.below(2)])
-                    .collect::<Vec<u8>>()
+            let mut string = || -> Vec<u8> {
+                let letters = (0..random.below(7)).map(|_| b"ab"[random.below(2)]);
+                letters.collect()
             };
-            let strings: Vec<Vec<u8>> = (0..count).map(&mut string).collect();
-            let lengths: Vec<u32> = strings.iter().map(|string| string.len() as u32).collect();
-            let bytes = strings.concat();
-            for text in ["", "a", "b", "ab", "aba", "bbbb", "abababa", "c"].map(str::as_bytes) {
-                let finder = Finder::new(text);
-                let has = |string: &[u8]| finder.find(string).is_some();
-                let begins = |string: &[u8]| string.starts_with(text);
-                let tests = [
-                    StringTest {
-                        passes: &|string| string == text,
-                        bulk: Bulk::Equal(text),
-                    },
-                    StringTest {
-                        passes: &begins,
-                        bulk: Bulk::Begin(text, false),
-                    },
-                    StringTest {
-                        passes: &|string| !begins(string),
-                        bulk: Bulk::Begin(text, true),
-                    },
-                    StringTest {
-                        passes: &has,
-                        bulk: Bulk::Contain(&finder, false),
-                    },
-                    StringTest {
-                        passes: &|string| !has(string),
-                        bulk: Bulk::Contain(&finder, true),
-                    },
-                ];
-                for test in tests {
-                    let mut words = vec![0; count.div_ceil(64)];
-                    test.of_strings(strings_of(&lengths, &bytes), &mut words)
-                        .unwrap();
-                    let found = Bitmap::from_words(words, count);
-                    assert_eq!(
-                        found,
-                        strings
-                            .iter()
-                            .map(|string| (test.passes)(string))
-                            .collect::<Bitmap>()
-                    );
-                }
-                if !bytes.is_empty() {
-                    let test = StringTest {
-                        passes: &has,
-                        bulk: Bulk::Contain(&finder, false),
-                    };
-                    assert!(
-                        test.of_strings(strings_of(&lengths, &bytes[1..]), &mut [0; VECTOR / 64])
-                            .is_none()
-                    );
-                }
+            let strings: Vec<Vec<u8>> = (0..count).map(|_| string()).collect();
+            for text in ["", "a", "b", "ab", "aba", "bbbb", "abababa", "c"] {
+                tests_agree(text.as_bytes(), &strings);
             }
         }
     }

@@ -70,7 +70,7 @@ pub use source::Source;
 pub(crate) use store::Store;
 pub(crate) use summary::Summary;
 pub(crate) use trailer::check_header;
-pub(crate) use zone_map::{Bounds, ZoneMap};
+pub(crate) use zone_map::{Bounds, ZoneMap, bounds_overlap};
 
 /// First and last bytes of a file.
 pub(crate) const MAGIC: [u8; 4] = *b"STFA";

@@ -52,6 +52,12 @@ pub trait Source: Send + Sync + Debug {
     /// Bytes of a range, which lies within the file: all of them, or an error.
     fn read(&self, range: Range<u64>) -> Result<Bytes>;
 
+    /// Bytes at the end of the file that cost nothing to read: opening reads these first, instead of
+    /// the last 64 KiB. `None` where none do.
+    fn end_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// Ranges that will be read next, ascending, none of them twice. A hint: a read need not be of a
     /// whole range, and may be left out after an error.
     fn begin(&self, ranges: &[Range<u64>]) {

@@ -108,9 +108,10 @@ impl Store {
 
     /// Bytes of the first read, at the end of the file.
     pub(crate) fn tail_bytes(&self) -> u64 {
-        let bytes = match self.origin {
+        let bytes = match &self.origin {
             Origin::Memory(_) | Origin::Local(_) => LOCAL_TAIL_BYTES,
-            Origin::Source(_) | Origin::Fetched(_) => REMOTE_TAIL_BYTES,
+            Origin::Source(source) => source.end_bytes().unwrap_or(REMOTE_TAIL_BYTES),
+            Origin::Fetched(_) => REMOTE_TAIL_BYTES,
         };
         bytes.min(self.len)
     }

@@ -52,33 +52,14 @@ impl File {
         let (columns, unknown): (Vec<usize>, Vec<usize>) =
             all.partition(|column| self.check_known(*column).is_ok());
         self.check_columns(columns.iter())?;
-        let unknown = unknown
+        let mut unknown = unknown
             .into_iter()
             .flat_map(|column| self.layout().leaves_of(column));
-        unknown
-            .collect::<Vec<usize>>()
-            .into_iter()
-            .try_for_each(|leaf| self.check_checksums(leaf))?;
+        unknown.try_for_each(|leaf| self.check_checksums(leaf))?;
         let mut found = FoundStatistics::new(self)?;
         let mut done = 0;
         for (row_group, &rows) in self.footer().row_groups.iter().enumerate() {
-            self.begin_row_group(row_group)?;
-            let check = |column: &usize| {
-                let mut chunks = Vec::new();
-                for leaf in self.layout().leaves_of(*column) {
-                    ChunkReader::new(self, leaf, row_group)?.check_shared()?;
-                    chunks.push((leaf, found.check_zones(leaf, row_group)?));
-                    self.check_encodings_declared(leaf, row_group)?;
-                }
-                let rows = 0..rows as usize;
-                let range = RowRange { row_group, rows };
-                read_column(self, *column, self.schema(), &range, false).map(|_| chunks)
-            };
-            let chunks: Vec<Vec<(usize, Vec<FoundBlock>)>> =
-                columns.par_iter().map(check).collect::<Result<_>>()?;
-            for (leaf, blocks) in chunks.into_iter().flatten() {
-                found.add_chunk(leaf, row_group, &blocks)?;
-            }
+            self.check_row_group(row_group, &columns, &mut found)?;
             done += u64::from(rows);
             progress(done);
         }
@@ -94,6 +75,32 @@ impl File {
         }
         self.check_sort_order()?;
         Ok(report)
+    }
+
+    /// Decodes some columns of a row group, and compares what the file says of them.
+    fn check_row_group(
+        &self,
+        row_group: usize,
+        columns: &[usize],
+        found: &mut FoundStatistics<'_>,
+    ) -> Result<()> {
+        self.begin_row_group(row_group)?;
+        let rows = self.rows_of(row_group)?;
+        let check = |column: &usize| {
+            let mut chunks = Vec::new();
+            for leaf in self.layout().leaves_of(*column) {
+                ChunkReader::new(self, leaf, row_group)?.check_shared()?;
+                chunks.push((leaf, found.check_zones(leaf, row_group)?));
+                self.check_encodings_declared(leaf, row_group)?;
+            }
+            let rows = 0..rows;
+            let range = RowRange { row_group, rows };
+            read_column(self, *column, self.schema(), &range, false).map(|_| chunks)
+        };
+        let chunks: Vec<Vec<(usize, Vec<FoundBlock>)>> =
+            columns.par_iter().map(check).collect::<Result<_>>()?;
+        let mut chunks = chunks.into_iter().flatten();
+        chunks.try_for_each(|(leaf, blocks)| found.add_chunk(leaf, row_group, &blocks))
     }
 
     /// Tells the source of a file that is elsewhere that all of a row group will be read.

@@ -100,8 +100,7 @@ impl<'f> ChunkReader<'f> {
             let opened = OpenBlock::try_new(source, |source| {
                 self.parse(&references, &blocks, source)?.open(0)
             })?;
-            let limits = self.file.limits();
-            if keep && limits.cache_decoded && limits.cache_bytes > 0 {
+            if keep && self.file.limits().cache_decoded && cache.is_used() {
                 return opened.with(decode_block);
             }
             Ok(opened)
@@ -141,7 +140,7 @@ impl<'f> ChunkReader<'f> {
             let own = entries.map(|entry| entry.offset..entry.offset + entry.bytes);
             out.extend(own.filter(|range| !self.file.is_ahead(reader.stored, range)));
         }
-        let cached = || self.file.cache().get(self.key(), Item::Shared).is_some();
+        let cached = || self.file.cache().holds(self.key(), Item::Shared);
         let bytes = self.chunk.shared.iter().map(|part| part.bytes).sum::<u64>();
         let shared = self.chunk.offset..self.chunk.offset + bytes;
         if bytes > 0 && !self.file.is_ahead(self.stored, &shared) && !cached() {
@@ -152,7 +151,7 @@ impl<'f> ChunkReader<'f> {
 
     /// Whether a block was opened before and is kept.
     pub fn is_open(&self, block: usize) -> bool {
-        self.file.cache().block(self.key(), block).is_some()
+        self.file.cache().holds(self.key(), Item::Block(block))
     }
 
     /// Number of blocks.

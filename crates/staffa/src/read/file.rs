@@ -1,4 +1,4 @@
-//! An open file: its store beside what was parsed of it: footer, column indexes, cache.
+//! An open file: its store beside what was parsed of it (footer, column indexes) and a cache.
 //!
 //! ```text
 //! footer -> column index (on first use of its column) -> ChunkReader -> blocks
@@ -15,7 +15,7 @@ use bytes::Bytes;
 use hashbrown::HashMap;
 
 use super::Scan;
-use super::cache::Cache;
+use super::cache::{Cache, FileCache};
 use super::leaf_index::{IndexSource, LeafIndex, LeafIndexes};
 use crate::arrow::{Layout, Leaf, unknown_column};
 use crate::decode::{Opener, get_or_try_init};
@@ -47,6 +47,7 @@ use crate::limits::Limits;
 pub struct File {
     store: Arc<Store>,
     parsed: Arc<Parsed>,
+    cache: Arc<FileCache>,
 }
 
 /// What was read of a file and parsed, wherever its bytes come from.
@@ -59,7 +60,6 @@ struct Parsed {
     indexes: LeafIndexes,
     /// Of all leaves, read on first use.
     summaries: OnceLock<Vec<Summary>>,
-    cache: Cache,
 }
 
 impl File {
@@ -122,15 +122,26 @@ impl File {
                 indexes: LeafIndexes::new(footer.leaves.len()),
                 summaries: OnceLock::new(),
                 footer,
-                cache: Cache::new(limits.cache_bytes),
             }),
+            cache: Arc::new(FileCache::new(Cache::process())),
         })
+    }
+
+    /// The same file, with another cache for the blocks that [`take`](Self::take) opens.
+    #[must_use]
+    pub fn with_cache(&self, cache: &Cache) -> Self {
+        Self {
+            cache: Arc::new(FileCache::new(cache.clone())),
+            ..self.clone()
+        }
     }
 
     /// The same file, whose bytes come from elsewhere.
     pub(super) fn with_store(&self, store: Arc<Store>) -> Self {
-        let parsed = self.parsed.clone();
-        Self { store, parsed }
+        Self {
+            store,
+            ..self.clone()
+        }
     }
 
     /// The table's schema, exactly as it was given to the writer.
@@ -155,6 +166,12 @@ impl File {
     /// Bytes of the file.
     pub fn nbytes(&self) -> u64 {
         self.store.len()
+    }
+
+    /// Where the bytes begin that opening the file needs, up to its end: schema, summaries, places of
+    /// the columns. A [`Source`] that has them by [`end_bytes`](Source::end_bytes) opens without a read.
+    pub fn end_offset(&self) -> u64 {
+        self.footer().offset
     }
 
     /// Former name of [`nbytes`](Self::nbytes).
@@ -208,8 +225,8 @@ impl File {
         &self.store
     }
 
-    pub(crate) fn cache(&self) -> &Cache {
-        &self.parsed.cache
+    pub(crate) fn cache(&self) -> &FileCache {
+        &self.cache
     }
 
     /// Bytes of a leaf's chunks; those read along with its index are not read again.

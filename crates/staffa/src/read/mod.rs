@@ -4,7 +4,7 @@
 //! File -> ChunkReader -> Block -> ColumnBuilder -> batch (whole rows), rows (selected rows)
 //!                          |
 //!                          +----> filter (bits), aggregate (a few values), dictionary, run_ends
-//! Scan, take: which rows; cache: open blocks for the next take
+//! Scan, take: which rows; cache: open blocks for the next take, of many files
 //! ```
 
 #[cfg(feature = "aggregate")]
@@ -20,6 +20,7 @@ mod domain;
 mod file;
 mod filter;
 mod leaf_index;
+mod may_match;
 mod opening;
 mod prefetch;
 mod ranges;
@@ -33,6 +34,7 @@ mod take;
 #[cfg(feature = "aggregate")]
 pub use aggregate::{Aggregate, aggregate_batches};
 pub(crate) use batch::{RowRange, read_batch, read_column};
+pub use cache::{Cache, CacheInfo};
 pub(crate) use chunk_reader::ChunkReader;
 pub(crate) use column_builder::OutputLayout;
 pub use file::File;

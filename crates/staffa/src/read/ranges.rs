@@ -109,7 +109,7 @@ impl File {
     }
 
     /// Whether summaries are read without a request.
-    fn has_summaries(&self) -> bool {
+    pub(super) fn has_summaries(&self) -> bool {
         let mut sections = self.footer().sections.iter();
         let summaries = sections.find(|section| section.id == SUMMARIES);
         summaries.is_some_and(|section| section.offset >= self.store().end_offset())

@@ -2,45 +2,25 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int16Type, Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, make_array};
-use arrow_buffer::{Buffer, NullBuffer};
-use arrow_data::ArrayData;
-use arrow_schema::{DataType, Field, Schema};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_buffer::Buffer;
+use arrow_schema::{Field, Schema};
 
-use crate::arrow::{Layout, assemble, build, shred};
+use crate::arrow::{Layout, assemble, shred};
 use crate::error::Result;
 use crate::values::{Bitmap, DecodedLeaf, DecodedValues, LeafArray, LeafValues};
 
 mod domains;
+mod nested;
+mod random;
+mod rows;
 mod types;
-use domains::tame;
-pub(crate) use types::{flat_types, nested_types};
-
-/// A generator (`SplitMix64`) of the same numbers everywhere.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        if end == 0 {
-            0
-        } else {
-            (self.next() % end as u64) as usize
-        }
-    }
-
-    fn bytes(&mut self, len: usize) -> Vec<u8> {
-        (0..len).map(|_| self.next() as u8).collect()
-    }
-}
+mod values;
+pub(crate) use nested::nested_types;
+pub(crate) use random::Random;
+pub(crate) use rows::rows;
+pub(crate) use types::flat_types;
+pub(crate) use values::array;
 
 /// A table of one column.
 pub(crate) fn one(name: &str, nullable: bool, array: ArrayRef) -> RecordBatch {
@@ -162,131 +142,6 @@ pub(crate) fn through(batch: &RecordBatch, schema: &Schema) -> Result<RecordBatc
     )?)
 }
 
-/// `rows` values of any accepted type, about one in five NULL where `nullable`; contents under
-/// NULLs included.
-#[allow(clippy::too_many_lines, reason = "one arm for each type")]
-pub(crate) fn array(ty: &DataType, nullable: bool, rows: usize, random: &mut Random) -> ArrayRef {
-    let share = [0, 1, 1, 1, 5][random.below(5)];
-    let nulls = (nullable && share > 0).then(|| {
-        (0..rows)
-            .map(|_| random.below(5) >= share)
-            .collect::<NullBuffer>()
-    });
-    let lengths: Vec<usize> = (0..rows)
-        .map(|_| [0, 1, 2, 3, 7][random.below(5)])
-        .collect();
-    let total: usize = lengths.iter().sum();
-    let as_u64 = || lengths.iter().map(|length| *length as u64);
-    let words = |width: usize, random: &mut Random| {
-        let mut data = random.bytes(rows * width);
-        data.chunks_exact_mut(width.max(1))
-            .for_each(|word| tame(ty, word));
-        let data = Buffer::from_vec(data);
-        let data = ArrayData::builder(ty.clone())
-            .len(rows)
-            .add_buffer(data)
-            .nulls(nulls.clone())
-            .align_buffers(true);
-        make_array(data.build().unwrap())
-    };
-    match ty {
-        DataType::Null => Arc::new(arrow_array::NullArray::new(rows)),
-        DataType::Boolean => words(1, random),
-        DataType::FixedSizeBinary(size) => words(*size as usize, random),
-        DataType::Utf8
-        | DataType::LargeUtf8
-        | DataType::Utf8View
-        | DataType::Binary
-        | DataType::LargeBinary
-        | DataType::BinaryView => {
-            let string = |random: &mut Random| {
-                "köln-Straße 12, 日本"
-                    .chars()
-                    .skip(random.below(4))
-                    .take([0, 2, 9, 17][random.below(4)])
-                    .collect::<String>()
-            };
-            let strings: Vec<Option<String>> = (0..rows)
-                .map(|i| {
-                    nulls
-                        .as_ref()
-                        .is_none_or(|n| n.is_valid(i))
-                        .then(|| string(random))
-                })
-                .collect();
-            let strings: ArrayRef = Arc::new(arrow_array::StringArray::from(strings));
-            arrow_cast::cast(&strings, ty).unwrap()
-        }
-        DataType::List(item) | DataType::LargeList(item) => build::list(
-            ty,
-            as_u64(),
-            array(item.data_type(), item.is_nullable(), total, random),
-            nulls,
-        )
-        .unwrap(),
-        DataType::Map(entries, _) => build::list(
-            ty,
-            as_u64(),
-            array(entries.data_type(), false, total, random),
-            nulls,
-        )
-        .unwrap(),
-        DataType::ListView(item) | DataType::LargeListView(item) => {
-            let items = array(item.data_type(), item.is_nullable(), 2 * rows + 7, random);
-            let starts: Vec<usize> = (0..rows).map(|_| random.below(2 * rows)).collect();
-            if matches!(ty, DataType::ListView(_)) {
-                build::list_views::<i32>(ty, &starts, &lengths, items, nulls).unwrap()
-            } else {
-                build::list_views::<i64>(ty, &starts, &lengths, items, nulls).unwrap()
-            }
-        }
-        DataType::FixedSizeList(item, size) => {
-            let size = *size as usize;
-            let items = array(item.data_type(), item.is_nullable(), rows * size, random);
-            build::fixed_lists(item, size, items, nulls, rows, &build::Mask::default()).unwrap()
-        }
-        DataType::Struct(fields) => {
-            let children = fields
-                .iter()
-                .map(|f| array(f.data_type(), f.is_nullable(), rows, random))
-                .collect();
-            build::structs(fields, children, nulls, rows, &build::Mask::default()).unwrap()
-        }
-        DataType::Dictionary(key, value) => {
-            let values = array(value, nullable, 11, random);
-            let keys: arrow_array::Int32Array =
-                (0..rows).map(|_| random.below(11) as i32).collect();
-            let keys = arrow_cast::cast(&keys, key).unwrap();
-            let data = keys
-                .to_data()
-                .into_builder()
-                .nulls(nulls)
-                .data_type(ty.clone())
-                .add_child_data(values.to_data());
-            make_array(data.build().unwrap())
-        }
-        DataType::RunEndEncoded(ends, value) => {
-            let mut at: Vec<i32> = (1..=rows as i32).filter(|_| random.below(3) == 0).collect();
-            if at.last().is_none_or(|last| *last < rows as i32) && rows > 0 {
-                at.push(rows as i32);
-            }
-            let values = array(
-                value.data_type(),
-                nullable && value.is_nullable(),
-                at.len(),
-                random,
-            );
-            let ends =
-                arrow_cast::cast(&arrow_array::Int32Array::from(at), ends.data_type()).unwrap();
-            build::runs(ty, ends.as_ref(), &values, &build::Mask::default()).unwrap()
-        }
-        _ => match ty.primitive_width() {
-            Some(width) => words(width, random),
-            None => unreachable!("{ty}"),
-        },
-    }
-}
-
 /// Equal as tables are: the same types and the same values; whatever is under a NULL.
 pub(crate) fn assert_same(expected: &RecordBatch, found: &RecordBatch) {
     assert_eq!(expected.schema(), found.schema());
@@ -300,72 +155,5 @@ pub(crate) fn assert_same(expected: &RecordBatch, found: &RecordBatch) {
     {
         found.to_data().validate_full().unwrap();
         assert_eq!(rows(expected), rows(found), "{field}");
-    }
-}
-
-/// Rows as text, so that list views, dictionaries and runs compare by what they say; floats by
-/// their bits.
-pub(crate) fn rows(array: &ArrayRef) -> Vec<String> {
-    (0..array.len())
-        .map(|row| show(array.as_ref(), row))
-        .collect()
-}
-
-fn show(array: &dyn Array, row: usize) -> String {
-    if array.is_null(row) || array.data_type() == &DataType::Null {
-        return "NULL".to_owned();
-    }
-    let all = |items: ArrayRef| format!("[{}]", rows(&items).join(", "));
-    match array.data_type() {
-        DataType::List(_) => all(array.as_list::<i32>().value(row)),
-        DataType::LargeList(_) => all(array.as_list::<i64>().value(row)),
-        DataType::ListView(_) => all(array.as_list_view::<i32>().value(row)),
-        DataType::LargeListView(_) => all(array.as_list_view::<i64>().value(row)),
-        DataType::FixedSizeList(..) => all(array.as_fixed_size_list().value(row)),
-        DataType::Map(..) => all(Arc::new(array.as_map().value(row))),
-        DataType::Struct(_) => {
-            let fields: Vec<String> = array
-                .as_struct()
-                .columns()
-                .iter()
-                .map(|column| show(column.as_ref(), row))
-                .collect();
-            format!("({})", fields.join(", "))
-        }
-        DataType::Dictionary(..) => {
-            let dictionary = array.as_any_dictionary();
-            show(
-                dictionary.values().as_ref(),
-                dictionary.normalized_keys()[row],
-            )
-        }
-        DataType::RunEndEncoded(..) => {
-            if let Some(runs) = array.as_run_opt::<Int16Type>() {
-                show(runs.values().as_ref(), runs.get_physical_index(row))
-            } else if let Some(runs) = array.as_run_opt::<Int32Type>() {
-                show(runs.values().as_ref(), runs.get_physical_index(row))
-            } else {
-                let runs = array.as_run::<Int64Type>();
-                show(runs.values().as_ref(), runs.get_physical_index(row))
-            }
-        }
-        DataType::Boolean => array.as_boolean().value(row).to_string(),
-        DataType::Utf8 => array.as_string::<i32>().value(row).to_owned(),
-        DataType::LargeUtf8 => array.as_string::<i64>().value(row).to_owned(),
-        DataType::Utf8View => array.as_string_view().value(row).to_owned(),
-        DataType::Binary => format!("{:x?}", array.as_binary::<i32>().value(row)),
-        DataType::LargeBinary => format!("{:x?}", array.as_binary::<i64>().value(row)),
-        DataType::BinaryView => format!("{:x?}", array.as_binary_view().value(row)),
-        DataType::FixedSizeBinary(_) => format!("{:x?}", array.as_fixed_size_binary().value(row)),
-        ty => {
-            let width = ty.primitive_width().unwrap();
-            let data = array.to_data();
-            format!(
-                "{:x?}",
-                data.buffers()[0]
-                    .slice_with_length((data.offset() + row) * width, width)
-                    .as_slice()
-            )
-        }
     }
 }

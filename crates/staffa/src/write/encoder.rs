@@ -14,11 +14,12 @@ use super::plan::Plan;
 use super::summary::LeafSummary;
 use super::{WriteSummary, chunk_statistics, row_group};
 use crate::arrow::{Leaf, concat};
+use crate::encode::Access;
 use crate::error::{Error, Result};
 use crate::format::{
     BitSet, BlockEntry, ChunkEntry, ChunkSummary, ColumnIndex, DERIVED_COLUMNS, FORMAT_VERSION,
     Features, FooterParts, HEADER_BYTES, IndexEntry, Metadata, PartEntry, SMALL_CHUNK_BYTES,
-    Summary, checksum, header, shared_dictionary,
+    Summary, bounds_overlap, checksum, header, shared_dictionary,
 };
 use crate::limits::Limits;
 
@@ -205,7 +206,9 @@ impl<W: Write + Send> Encoder<W> {
     fn put_chunk(&mut self, leaf: usize, chunk: EncodedChunk) -> Result<ChunkEntry> {
         let offset = self.position;
         let leaf = self.plan.layout.leaves().get(leaf);
-        let prunable = leaf.is_some_and(Leaf::is_prunable);
+        let random = self.plan.options.access == Access::Random;
+        let bounded = leaf.is_some_and(Leaf::is_prunable)
+            && !(random && bounds_overlap(chunk.blocks.iter().map(|block| &block.zone)));
         let (mut shared, mut blocks) = (Vec::new(), Vec::new());
         for part in &chunk.shared {
             shared.push(PartEntry {
@@ -225,7 +228,7 @@ impl<W: Write + Send> Encoder<W> {
                 first_value: first_value as u64,
                 values,
                 string_bytes: block.string_bytes as u64,
-                zone: if prunable {
+                zone: if bounded {
                     block.zone
                 } else {
                     block.zone.without_bounds()

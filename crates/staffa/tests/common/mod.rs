@@ -15,36 +15,16 @@ pub mod parts;
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int16Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{Field, Schema};
 use staffa::{File, Scan, WriteOptions};
 
 #[allow(unused_imports)]
-pub use self::arrays::{array, dictionary_of, field, flat_types, map_of, nested_types, runs_of};
+pub use self::arrays::{
+    Random, array, dictionary_of, field, flat_types, map_of, nested_types, rows, runs_of, show,
+};
 #[allow(unused_imports)]
 pub use self::encodings::encodings;
-
-/// A small generator (`SplitMix64`), so that tests come out the same everywhere.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, end: usize) -> usize {
-        if end == 0 {
-            0
-        } else {
-            (self.next() % end as u64) as usize
-        }
-    }
-}
 
 /// Options with row groups and blocks of these numbers of rows.
 pub fn sized(row_group_rows: usize, block_rows: usize) -> WriteOptions {
@@ -99,74 +79,4 @@ pub fn column(batches: &[RecordBatch], i: usize) -> Vec<String> {
         .iter()
         .flat_map(|batch| rows(batch.column(i)))
         .collect()
-}
-
-/// Rows as text, so that list views, dictionaries and runs compare by value; floats by their bits.
-pub fn rows(array: &ArrayRef) -> Vec<String> {
-    (0..array.len())
-        .map(|row| show(array.as_ref(), row))
-        .collect()
-}
-
-pub fn show(array: &dyn Array, row: usize) -> String {
-    if array.is_null(row) || array.data_type() == &DataType::Null {
-        return "NULL".to_owned();
-    }
-    let all = |items: ArrayRef| format!("[{}]", rows(&items).join(", "));
-    match array.data_type() {
-        DataType::List(_) => all(array.as_list::<i32>().value(row)),
-        DataType::LargeList(_) => all(array.as_list::<i64>().value(row)),
-        DataType::ListView(_) => all(array.as_list_view::<i32>().value(row)),
-        DataType::LargeListView(_) => all(array.as_list_view::<i64>().value(row)),
-        DataType::FixedSizeList(..) => all(array.as_fixed_size_list().value(row)),
-        DataType::Map(..) => all(Arc::new(array.as_map().value(row))),
-        DataType::Struct(_) => {
-            let fields: Vec<String> = array
-                .as_struct()
-                .columns()
-                .iter()
-                .map(|column| show(column.as_ref(), row))
-                .collect();
-            format!("({})", fields.join(", "))
-        }
-        DataType::Dictionary(..) => {
-            let dictionary = array.as_any_dictionary();
-            show(
-                dictionary.values().as_ref(),
-                dictionary.normalized_keys()[row],
-            )
-        }
-        DataType::RunEndEncoded(ends, _) => match ends.data_type() {
-            DataType::Int16 => {
-                let runs = array.as_run::<Int16Type>();
-                show(runs.values().as_ref(), runs.get_physical_index(row))
-            }
-            DataType::Int32 => {
-                let runs = array.as_run::<Int32Type>();
-                show(runs.values().as_ref(), runs.get_physical_index(row))
-            }
-            _ => {
-                let runs = array.as_run::<Int64Type>();
-                show(runs.values().as_ref(), runs.get_physical_index(row))
-            }
-        },
-        DataType::Boolean => array.as_boolean().value(row).to_string(),
-        DataType::Utf8 => format!("{:?}", array.as_string::<i32>().value(row)),
-        DataType::LargeUtf8 => format!("{:?}", array.as_string::<i64>().value(row)),
-        DataType::Utf8View => format!("{:?}", array.as_string_view().value(row)),
-        DataType::Binary => format!("{:x?}", array.as_binary::<i32>().value(row)),
-        DataType::LargeBinary => format!("{:x?}", array.as_binary::<i64>().value(row)),
-        DataType::BinaryView => format!("{:x?}", array.as_binary_view().value(row)),
-        DataType::FixedSizeBinary(_) => format!("{:x?}", array.as_fixed_size_binary().value(row)),
-        ty => {
-            let width = ty.primitive_width().unwrap();
-            let data = array.to_data();
-            format!(
-                "{:x?}",
-                data.buffers()[0]
-                    .slice_with_length((data.offset() + row) * width, width)
-                    .as_slice()
-            )
-        }
-    }
 }

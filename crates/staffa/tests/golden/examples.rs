@@ -198,9 +198,13 @@ fn every_node_decodes_to_what_it_says() {
     }
 }
 
+/// Bytes of an example in the section of blocks of several columns.
+fn of(what: &str) -> Vec<u8> {
+    bytes_of("### Blocks of several columns", what)
+}
+
 #[test]
-fn blocks_of_several_columns_are_read_as_they_say() {
-    let of = |what: &str| bytes_of("### Blocks of several columns", what);
+fn derived_blocks_are_read_as_they_say() {
     for (source, derived, values) in [
         ("source: 10", "difference, 2 * source", ["21", "41", "61"]),
         (
@@ -236,6 +240,10 @@ fn blocks_of_several_columns_are_read_as_they_say() {
         parts.set_rows(4);
         assert_eq!(shown(&parts, 1), values, "{derived}");
     }
+}
+
+#[test]
+fn equal_chunks_and_shared_dictionaries_are_read_as_they_say() {
     // Equal to leaf 0.
     let mut equal = parts(&[3, 3]);
     equal.set_block(0, &[], (3, &of("source: 10")), 0, &[0, 0]);

@@ -1,7 +1,7 @@
 //! Few bytes that declare many rows, or a schema that the leaves do not have.
 
 use super::*;
-use common::parts::{SCHEMA, TABLE};
+use common::parts::{SCHEMA, TABLE, node};
 
 /// A file of `batch` whose schema has the bytes `from` replaced, once.
 fn replaced(batch: &RecordBatch, from: &[u8], to: &[u8]) -> Vec<u8> {
@@ -34,82 +34,65 @@ fn limited(file: Vec<u8>) {
     );
 }
 
+/// A list of `i32::MAX` items.
+fn list_of(items: ArrayRef) -> RecordBatch {
+    let item = field("item", items.data_type().clone());
+    let offsets = OffsetBuffer::new(vec![0, i32::MAX].into());
+    one(Arc::new(
+        ListArray::try_new(item, offsets, items, None).unwrap(),
+    ))
+}
+
 #[test]
-fn rows_that_need_no_bytes_are_limited_too() {
+fn lists_whose_items_need_no_bytes_are_limited() {
     let _turn = turn();
-    // Lists of 2^31 NULLs.
-    let nulls: ArrayRef = Arc::new(NullArray::new(i32::MAX as usize));
-    let offsets = OffsetBuffer::new(vec![0, i32::MAX].into());
-    let batch = one(Arc::new(
-        ListArray::try_new(field("item", DataType::Null), offsets, nulls, None).unwrap(),
-    ));
-    let bytes = staffa::to_bytes(
-        batch.schema(),
-        std::slice::from_ref(&batch),
-        WriteOptions::default(),
-    )
-    .unwrap();
-    assert_eq!(
-        whole(bytes.clone(), Limits::default()).unwrap()[0]
-            .column(0)
-            .as_list::<i32>()
-            .values()
-            .len(),
-        0x7fff_ffff
-    );
+    let nulls = list_of(Arc::new(NullArray::new(i32::MAX as usize)));
+    let bytes = bytes_of(&nulls);
+    let read = whole(bytes.clone(), Limits::default()).unwrap();
+    let items = read[0].column(0).as_list::<i32>().values().len();
+    assert_eq!(items, 0x7fff_ffff);
     limited(bytes);
-    // A run of 2^31 rows in a list.
-    let runs: RunArray<arrow_array::types::Int32Type> = RunArray::try_new(
-        &Int32Array::from(vec![i32::MAX]),
-        &StringArray::from(vec![None::<&str>]),
-    )
-    .unwrap();
-    let offsets = OffsetBuffer::new(vec![0, i32::MAX].into());
-    let items: ArrayRef = Arc::new(runs);
-    let list = ListArray::try_new(
-        field("item", items.data_type().clone()),
-        offsets,
-        items,
-        None,
-    )
-    .unwrap();
-    let batch = one(Arc::new(list));
-    let bytes = staffa::to_bytes(
-        batch.schema(),
-        std::slice::from_ref(&batch),
-        WriteOptions::default(),
-    )
-    .unwrap();
-    assert_eq!(
-        whole(bytes.clone(), Limits::default()).unwrap()[0].num_rows(),
-        1
+
+    let (ends, values) = (
+        Int32Array::from(vec![i32::MAX]),
+        StringArray::from(vec![None::<&str>]),
     );
+    let runs: RunArray<arrow_array::types::Int32Type> = RunArray::try_new(&ends, &values).unwrap();
+    let bytes = bytes_of(&list_of(Arc::new(runs)));
+    let read = whole(bytes.clone(), Limits::default()).unwrap();
+    assert_eq!(read[0].num_rows(), 1);
     limited(bytes);
-    // NULLs of a type that is 2^30 bytes wide.
-    let nulls = NullBuffer::new_null(2);
-    let batch = one(Arc::new(
-        FixedSizeBinaryArray::try_new(1, Buffer::from(&[0, 0]), Some(nulls)).unwrap(),
+
+    // 2^31 - 1 items in each of three lists.
+    let ty = DataType::FixedSizeList(field("item", DataType::Null), 1);
+    let batch = one(array(&ty, false, 3, &mut Random(1)));
+    limited(replaced(&batch, &[35, 1], &[35, 0xff, 0xff, 0xff, 0xff, 7]));
+}
+
+#[test]
+fn nulls_of_wide_types_are_limited() {
+    let _turn = turn();
+    let nulls = |rows: usize| {
+        let bytes = Buffer::from(vec![0; rows]);
+        let nulls = Some(NullBuffer::new_null(rows));
+        one(Arc::new(
+            FixedSizeBinaryArray::try_new(1, bytes, nulls).unwrap(),
+        ))
+    };
+    // 2^30 bytes each.
+    limited(replaced(
+        &nulls(2),
+        &[19, 1],
+        &[19, 0x80, 0x80, 0x80, 0x80, 4],
     ));
-    limited(replaced(&batch, &[19, 1], &[19, 0x80, 0x80, 0x80, 0x80, 4]));
     // One of 2^31 - 1 bytes, as the result of an aggregate.
-    let one_null =
-        FixedSizeBinaryArray::try_new(1, Buffer::from(&[0]), Some(NullBuffer::new_null(1)));
-    let batch = one(Arc::new(one_null.unwrap()));
-    let file = replaced(&batch, &[19, 1], &[19, 0xff, 0xff, 0xff, 0xff, 7]);
+    let file = replaced(&nulls(1), &[19, 1], &[19, 0xff, 0xff, 0xff, 0xff, 7]);
     let (result, peak) = measured(|| {
         let file = File::from_bytes(file).unwrap();
         file.aggregate(&[("a", "min".parse().unwrap())], None)
     });
     assert!(matches!(result, Err(Error::Limit { .. })), "{result:?}");
     assert!(peak < MOST_BYTES, "{peak} bytes of memory");
-    // Lists of 2^31 - 1 items each.
-    let batch = one(array(
-        &DataType::FixedSizeList(field("item", DataType::Null), 1),
-        false,
-        3,
-        &mut Random(1),
-    ));
-    limited(replaced(&batch, &[35, 1], &[35, 0xff, 0xff, 0xff, 0xff, 7]));
 }
 
 #[test]
@@ -122,62 +105,49 @@ fn a_constant_block_of_many_values_is_limited() {
     }
 }
 
-fn constant_blocks_are_limited(log2: u8) {
+/// A file of one block: `2^log2` times the value of `payload`.
+fn constant_file(column: ArrayRef, ty: u8, payload: &[u8], log2: u8) -> Vec<u8> {
     let many = 1u64 << log2;
-    let types = [
-        (
-            arrow_array::new_null_array(&DataType::Boolean, 1),
-            0u8,
-            vec![1u8],
-        ),
-        (arrow_array::new_null_array(&DataType::Int8, 1), 1, vec![1]),
-        (
-            arrow_array::new_null_array(&DataType::Decimal256(9, 0), 1),
-            6,
-            vec![1; 32],
-        ),
-        (arrow_array::new_null_array(&DataType::Utf8, 1), 7, vec![]),
-        (
-            arrow_array::new_null_array(&DataType::Utf8, 1),
-            7,
-            vec![b'x'; 32],
-        ),
+    let mut parts = Parts::of(&bytes_of(&one(column)));
+    let is_text = ty == 7;
+    let strings = if is_text {
+        varint(many * payload.len() as u64)
+    } else {
+        vec![]
+    };
+    let node = node(1, ty, many, payload, &[]);
+    let block = [varint(many), vec![2], strings.clone(), node].concat();
+    let chunk = [
+        vec![0],
+        varint(parts.body.len() as u64),
+        varint(many),
+        vec![log2, 0, 1],
+        varint(block.len() as u64),
+        crc(&block).to_le_bytes().to_vec(),
+        if is_text { strings } else { vec![0] },
+        vec![0, 0],
     ];
-    for (column, ty, payload) in types {
-        let width = payload.len();
-        let batch = one(column);
-        let mut parts = Parts::of(&bytes_of(&batch));
-        let strings = if ty == 7 {
-            varint(many * payload.len() as u64)
-        } else {
-            vec![]
-        };
-        let node = [
-            vec![1, ty],
-            varint(many),
-            varint(payload.len() as u64),
-            payload,
-        ]
-        .concat();
-        let block = [varint(many), vec![2], strings.clone(), node].concat();
-        let chunk = [
-            vec![0],
-            varint(parts.body.len() as u64),
-            varint(many),
-            vec![log2, 0, 1],
-            varint(block.len() as u64),
-            crc(&block).to_le_bytes().to_vec(),
-            if ty == 7 { strings } else { vec![0] },
-            vec![0, 0],
-        ];
-        let chunk = chunk.concat();
-        parts.body.extend(block);
-        parts.indexes[0] = [varint(chunk.len() as u64), chunk].concat();
-        *parts.section(TABLE) = [vec![1], varint(many)].concat();
-        let (result, peak) = measured(|| whole(parts.file(), limits()));
+    let chunk = chunk.concat();
+    parts.body.extend(block);
+    parts.indexes[0] = [varint(chunk.len() as u64), chunk].concat();
+    *parts.section(TABLE) = [vec![1], varint(many)].concat();
+    parts.file()
+}
+
+fn constant_blocks_are_limited(log2: u8) {
+    let null = |ty: &DataType| arrow_array::new_null_array(ty, 1);
+    for (column, ty, payload) in [
+        (null(&DataType::Boolean), 0u8, &[1u8][..]),
+        (null(&DataType::Int8), 1, &[1]),
+        (null(&DataType::Decimal256(9, 0)), 6, &[1; 32]),
+        (null(&DataType::Utf8), 7, &[]),
+        (null(&DataType::Utf8), 7, &[b'x'; 32]),
+    ] {
+        let file = constant_file(column, ty, payload, log2);
+        let (result, peak) = measured(|| whole(file, limits()));
         assert!(peak < MOST_BYTES, "type {ty}: {peak} bytes of memory");
-        if width < 32 && log2 == 16 {
-            assert_eq!(result.unwrap()[0].num_rows() as u64, many);
+        if payload.len() < 32 && log2 == 16 {
+            assert_eq!(result.unwrap()[0].num_rows(), 1 << log2);
             continue;
         }
         let message = result.unwrap_err().to_string();

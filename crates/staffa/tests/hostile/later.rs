@@ -4,13 +4,20 @@ use super::forged::{constant, ints, refused};
 use super::*;
 use common::parts::{FEATURES, SCHEMA, SUMMARIES, Section, TABLE, block, node};
 
-/// What a later version may add is passed over; what a reader must understand is refused by name.
+fn open(parts: &Parts) -> Result<File> {
+    File::from_bytes(parts.file())
+}
+
+fn message(parts: &Parts) -> String {
+    open(parts).unwrap_err().to_string()
+}
+
+/// A section that a later version may add is passed over; what a reader must understand is refused by
+/// name.
 #[test]
-fn what_is_unknown_is_passed_over_or_refused_by_name() {
+fn sections_that_are_unknown_are_passed_over_or_refused_by_number() {
     let _turn = turn();
     let good = ints(&["a", "b"]);
-    let open = |parts: &Parts| File::from_bytes(parts.file());
-    let message = |parts: &Parts| open(parts).unwrap_err().to_string();
     let section = |id, flags| Section {
         id,
         flags,
@@ -29,6 +36,12 @@ fn what_is_unknown_is_passed_over_or_refused_by_name() {
         parts.sections[0].flags = 2;
         assert!(message(&parts).contains("flags 0x02"));
     }
+}
+
+#[test]
+fn sections_that_opening_needs_are_there_once() {
+    let _turn = turn();
+    let good = ints(&["a", "b"]);
     for id in [TABLE, SCHEMA, FEATURES] {
         let mut parts = good.clone();
         parts.sections.retain(|section| section.id != id);
@@ -51,9 +64,14 @@ fn what_is_unknown_is_passed_over_or_refused_by_name() {
             "without {optional}"
         );
     }
-    // Each feature but the known one, and each encoding that there is not.
+}
+
+/// Each feature but the known one, and each encoding that there is not.
+#[test]
+fn features_and_encodings_that_are_unknown_are_refused_by_number() {
+    let _turn = turn();
     for bit in 1..255u8 {
-        let mut parts = good.clone();
+        let mut parts = ints(&["a", "b"]);
         let mut set = vec![0; usize::from(bit / 8) + 1];
         set[usize::from(bit / 8)] = 1 << (bit % 8);
         let features = [vec![set.len() as u8], set.clone(), vec![1, 1, 1, 0, 2]].concat();
@@ -80,8 +98,12 @@ fn what_is_unknown_is_passed_over_or_refused_by_name() {
         }
         assert!(file.scan().columns(["b"]).reader().is_ok());
     }
-    // Bytes behind what a chunk's entry and a summary say today.
-    let mut parts = good.clone();
+}
+
+#[test]
+fn bytes_behind_a_chunks_entry_and_a_summary_are_passed_over() {
+    let _turn = turn();
+    let mut parts = ints(&["a", "b"]);
     for index in &mut parts.indexes {
         let entry = [&index[1..], b"later"].concat();
         *index = [varint(entry.len() as u64), entry].concat();
@@ -93,7 +115,12 @@ fn what_is_unknown_is_passed_over_or_refused_by_name() {
     let file = open(&parts).unwrap();
     assert_eq!(file.statistics().unwrap().len(), 2);
     assert_eq!(whole(parts.file(), limits()).unwrap()[0].num_rows(), 4);
-    // Versions.
+}
+
+#[test]
+fn other_versions_are_refused_as_older_or_newer() {
+    let _turn = turn();
+    let good = ints(&["a", "b"]);
     for (version, than) in [(0u8, "older"), (2, "newer")] {
         let mut bytes = good.file();
         bytes[4] = version;
@@ -131,30 +158,15 @@ fn an_unknown_type_costs_its_column() {
         let schema = parts.section(SCHEMA);
         assert_eq!(schema[..6], [0, 2, 1, b'a', 1, 5]);
         schema.splice(5..6, ty.iter().copied());
-        let file = File::from_bytes(parts.file()).unwrap();
+        let file = open(&parts).unwrap();
         assert_eq!(file.unknown_columns(), ["a"]);
         assert_eq!(file.schema().field(1).data_type(), &DataType::Int64);
         let b = file.scan().columns(["b"]).reader().unwrap();
         let b: Result<Vec<RecordBatch>> = b.collect();
         assert_eq!(column(&b.unwrap(), 0).len(), 4);
         assert!(file.take(&[0]).columns(["b"]).read().is_ok());
-        let filter = |text: &str| file.scan().columns(["b"]).filter(text.parse().unwrap());
-        let refusals = [
-            file.scan().reader().map(drop),
-            file.scan().columns(["a"]).reader().map(drop),
-            filter("a is null").reader().map(drop),
-            filter("a = 7").splits(10).map(drop),
-            file.take(&[0]).read().map(drop),
-            file.take(&[0]).columns(["a"]).read().map(drop),
-        ];
-        let count = file.aggregate(&[("a", "count".parse().unwrap())], None);
-        assert!(count.is_err());
-        for (i, refusal) in refusals.into_iter().enumerate() {
-            let message = refusal.unwrap_err().to_string();
-            let tag = ty.iter().find(|byte| **byte >= 40 && **byte != b'i');
-            let expected = format!("{path:?} has type {}, which", tag.unwrap());
-            assert!(message.contains(&expected), "{i}: {message}");
-        }
+        let tag = ty.iter().find(|byte| **byte >= 40 && **byte != b'i');
+        every_read_of_a_is_refused(&file, &format!("{path:?} has type {}, which", tag.unwrap()));
         let report = file.verify(&mut |_| {}).unwrap();
         assert_eq!(
             (report.blocks, &report.unknown_columns[..]),
@@ -172,13 +184,39 @@ fn an_unknown_type_costs_its_column() {
         let damaged = File::from_bytes(parts.file()).unwrap();
         assert!(damaged.verify(&mut |_| {}).is_err());
     }
-    // As many leaves as the indexes say, or none of the file is read.
+}
+
+fn every_read_of_a_is_refused(file: &File, expected: &str) {
+    let filter = |text: &str| file.scan().columns(["b"]).filter(text.parse().unwrap());
+    let refusals = [
+        file.scan().reader().map(drop),
+        file.scan().columns(["a"]).reader().map(drop),
+        filter("a is null").reader().map(drop),
+        filter("a = 7").splits(10).map(drop),
+        file.take(&[0]).read().map(drop),
+        file.take(&[0]).columns(["a"]).read().map(drop),
+    ];
+    for (i, refusal) in refusals.into_iter().enumerate() {
+        let message = refusal.unwrap_err().to_string();
+        assert!(message.contains(expected), "{i}: {message}");
+    }
+    let count = file.aggregate(&[("a", "count".parse().unwrap())], None);
+    assert!(count.is_err());
+}
+
+#[test]
+fn an_unknown_type_has_as_many_leaves_as_the_indexes_say() {
+    let _turn = turn();
     for leaves in [0, 2, 3] {
         let mut parts = ints(&["a", "b"]);
         parts.section(SCHEMA).splice(5..6, [40, 1, leaves]);
-        assert!(File::from_bytes(parts.file()).is_err(), "{leaves}");
+        assert!(open(&parts).is_err(), "{leaves}");
     }
-    // Nothing is derived from it.
+}
+
+#[test]
+fn nothing_is_derived_from_an_unknown_type() {
+    let _turn = turn();
     let mut parts = ints(&["a", "b"]);
     parts.section(SCHEMA).splice(5..6, [40, 1, 1]);
     let values = constant(4, 4, &[0; 8]);

@@ -70,6 +70,12 @@ fn streams_are_read_by_their_role() {
     assert_eq!(second(derived(&sevens(), &grouped(0, 7))), [9; 4]);
     let digits = alp(sevens());
     assert_eq!(second(derived(&digits, &difference(WORDS, 3))), [7; 4]);
+}
+
+#[test]
+fn streams_of_another_role_are_refused_by_name() {
+    let _turn = turn();
+    let coded = || dictionary(codes(), sevens());
     let narrowed = || node(20, WORDS, ROWS, &[1, 0, 4, 2], &[sevens()]);
     for (source, derivation, expected) in [
         (
@@ -88,7 +94,7 @@ fn streams_are_read_by_their_role() {
             "Digits expected, found the encoding 6",
         ),
         (
-            digits.clone(),
+            alp(sevens()),
             grouped(1, 0),
             "Codes expected, found the encoding 13",
         ),

@@ -23,53 +23,42 @@ fn message(parts: &Parts) -> String {
         .to_string()
 }
 
-/// Values out of the domain of their type, with bounds that leave it open, are refused; NULLs are
-/// not looked at.
-#[test]
-fn values_out_of_their_domain_are_refused() {
-    let _turn = turn();
+/// A value of a type, the tag of its words, two numbers of which the second is out of the domain, and
+/// what is expected instead.
+type OutOfDomain = (ArrayRef, u8, [i128; 2], &'static str);
+
+fn out_of_domain() -> [OutOfDomain; 5] {
     let decimal = |digits| {
         let one = Decimal128Array::from(vec![1]);
         Arc::new(one.with_precision_and_scale(digits, 0).unwrap()) as ArrayRef
     };
     let wide = Decimal256Array::from(vec![i256::ONE]);
     let wide = wide.with_precision_and_scale(2, 0).unwrap();
-    let le = |value: i128, bytes: usize| {
-        [value.to_le_bytes(), (value >> 127).to_le_bytes()].concat()[..bytes].to_vec()
-    };
-    let cases: [(ArrayRef, u8, [i128; 2], &str); 5] = [
-        (
-            decimal(2),
-            5,
-            [99, 100],
-            "a decimal of at most 2 digits expected",
-        ),
-        (
-            Arc::new(wide),
-            6,
-            [-99, -100],
-            "a decimal of at most 2 digits expected",
-        ),
-        (
-            Arc::new(Time32SecondArray::from(vec![1])),
-            3,
-            [86_399, 86_400],
-            "a time of day",
-        ),
-        (
-            Arc::new(Time32SecondArray::from(vec![1])),
-            3,
-            [0, -1],
-            "a time of day",
-        ),
+    let time = || Arc::new(Time32SecondArray::from(vec![1]));
+    let digits = "a decimal of at most 2 digits expected";
+    [
+        (decimal(2), 5, [99, 100], digits),
+        (Arc::new(wide), 6, [-99, -100], digits),
+        (time(), 3, [86_399, 86_400], "a time of day"),
+        (time(), 3, [0, -1], "a time of day"),
         (
             Arc::new(Date64Array::from(vec![0])),
             4,
             [86_400_000, 1],
             "whole days",
         ),
-    ];
-    for (array, ty, [good, bad], expected) in cases {
+    ]
+}
+
+/// Values out of the domain of their type, with bounds that leave it open, are refused; NULLs are
+/// not looked at.
+#[test]
+fn values_out_of_their_domain_are_refused() {
+    let _turn = turn();
+    let le = |value: i128, bytes: usize| {
+        [value.to_le_bytes(), (value >> 127).to_le_bytes()].concat()[..bytes].to_vec()
+    };
+    for (array, ty, [good, bad], expected) in out_of_domain() {
         let width = 1 << (ty - 1);
         let file = |values: [i128; 2], nulls: bool, zone: &[u8]| {
             let words = values.map(|value| le(value, width));
@@ -307,22 +296,23 @@ fn sections_have_one_place_each() {
         .collect();
     let error = opened(&[footer, &many].concat()).unwrap_err().to_string();
     assert!(error.contains("256 sections"), "{error}");
-    // Two chunks in one place, and bytes that nobody has: read, but not verified.
-    let mut parts = Parts::of(&bytes_of(
-        &RecordBatch::try_from_iter_with_nullable([
-            (
-                "a",
-                Arc::new(Int32Array::from(vec![7, 8])) as ArrayRef,
-                true,
-            ),
-            (
-                "b",
-                Arc::new(Int32Array::from(vec![7, 9])) as ArrayRef,
-                true,
-            ),
-        ])
-        .unwrap(),
-    ));
+    // A feature by its number, the last one too.
+    let mut parts = good.clone();
+    *parts.section(common::parts::FEATURES) = [&[32][..], &[0; 31], &[128, 1, 0, 0, 1]].concat();
+    assert!(message(&parts).contains("feature 255,"));
+    let mut parts = good;
+    parts.section(SCHEMA).push(0);
+    assert!(message(&parts).contains("schema"), "{}", message(&parts));
+}
+
+/// Two chunks in one place, and bytes that nobody has: read, but not verified.
+#[test]
+fn a_verified_file_has_one_place_for_each_chunk() {
+    let _turn = turn();
+    let column = |second| -> ArrayRef { Arc::new(Int32Array::from(vec![7, second])) };
+    let columns = [("a", column(8), true), ("b", column(9), true)];
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+    let mut parts = Parts::of(&bytes_of(&batch));
     parts.indexes[1] = parts.indexes[0].clone();
     assert!(whole(parts.file(), Limits::default()).is_ok());
     let verified = File::from_bytes(parts.file()).unwrap().verify(&mut |_| {});
@@ -332,13 +322,6 @@ fn sections_have_one_place_each() {
             .to_string()
             .contains("a part of the file at")
     );
-    // A feature by its number, the last one too.
-    let mut parts = good.clone();
-    *parts.section(common::parts::FEATURES) = [&[32][..], &[0; 31], &[128, 1, 0, 0, 1]].concat();
-    assert!(message(&parts).contains("feature 255,"));
-    let mut parts = good;
-    parts.section(SCHEMA).push(0);
-    assert!(message(&parts).contains("schema"), "{}", message(&parts));
 }
 
 /// pco says its version by itself; any other one is refused by name, and costs its column.

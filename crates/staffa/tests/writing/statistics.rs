@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use arrow_array::cast::AsArray;
 use staffa::SortKey;
 
 use super::*;
@@ -129,9 +130,11 @@ fn columns_without_an_order_are_no_keys() {
     assert!(staffa::to_bytes(batch.schema(), &[], options).is_ok());
 }
 
-#[test]
-fn chunks_have_statistics_where_they_are_asked_for() {
+/// Two row groups of two rows.
+fn summed_columns() -> RecordBatch {
     let decimal = Decimal128Array::from(vec![Some(150), None, Some(-275), Some(99)]);
+    let decimal = decimal.with_precision_and_scale(10, 2).unwrap();
+    let large = Some(u64::MAX);
     let columns: [(&str, ArrayRef); 5] = [
         (
             "n",
@@ -139,40 +142,29 @@ fn chunks_have_statistics_where_they_are_asked_for() {
         ),
         (
             "u",
-            Arc::new(UInt64Array::from(vec![
-                Some(u64::MAX),
-                Some(u64::MAX),
-                None,
-                None,
-            ])),
+            Arc::new(UInt64Array::from(vec![large, large, None, None])),
         ),
-        (
-            "d",
-            Arc::new(decimal.with_precision_and_scale(10, 2).unwrap()),
-        ),
+        ("d", Arc::new(decimal)),
         ("x", Arc::new(Float64Array::from(vec![0.5; 4]))),
         ("t", Arc::new(StringArray::from(vec!["ab", "c", "", "abc"]))),
     ];
-    let batch =
-        RecordBatch::try_from_iter_with_nullable(columns.map(|(n, c)| (n, c, true))).unwrap();
+    RecordBatch::try_from_iter_with_nullable(columns.map(|(n, c)| (n, c, true))).unwrap()
+}
+
+#[test]
+fn chunks_have_statistics_where_they_are_asked_for() {
+    let batch = summed_columns();
     let mut options = WriteOptions::default();
     (options.chunk_statistics, options.row_group_rows) = (true, 2);
     let bytes = staffa::to_bytes(batch.schema(), std::slice::from_ref(&batch), options).unwrap();
     let file = File::from_bytes(bytes).unwrap();
     file.verify(&mut |_| {}).unwrap();
-    let found = file.chunk_statistics().unwrap();
-    let found: Vec<_> = found
-        .iter()
-        .map(|c| {
-            (
-                c.path.as_str(),
-                c.row_group,
-                c.nulls,
-                c.sum.as_deref(),
-                c.decoded_bytes,
-            )
-        })
-        .collect();
+    let chunks = file.chunk_statistics().unwrap();
+    let sums = chunks.iter().map(|c| {
+        let sum = c.sum.as_deref();
+        (c.path.as_str(), c.row_group, c.nulls, sum, c.decoded_bytes)
+    });
+    let found: Vec<_> = sums.collect();
     assert_eq!(
         found,
         [
@@ -188,11 +180,8 @@ fn chunks_have_statistics_where_they_are_asked_for() {
             ("t", 1, 0, None, 3),
         ]
     );
-    let bounds = file.chunk_statistics().unwrap();
-    assert_eq!(
-        (bounds[5].min.as_deref(), bounds[5].max.as_deref()),
-        (Some("-2.75"), Some("0.99"))
-    );
+    let bounds = (chunks[5].min.as_deref(), chunks[5].max.as_deref());
+    assert_eq!(bounds, (Some("-2.75"), Some("0.99")));
     assert_eq!(
         file.inspect().unwrap().columns[0].chunks[1].sum.as_deref(),
         Some("7")
@@ -252,4 +241,57 @@ fn items_of_lists_have_no_bounds() {
     let all = file.statistics().unwrap();
     let items = all.iter().find(|leaf| leaf.path == "a[]").unwrap();
     assert_eq!(items.max.as_deref(), Some("5"));
+}
+
+/// Texts of 2.5 KB in no order, and in order.
+fn long_texts() -> RecordBatch {
+    let mut random = Random(4);
+    let words: Vec<String> = (0..400)
+        .map(|_| format!("{:x}", random.below(1 << 24)))
+        .collect();
+    let mut text = || -> String {
+        let words: Vec<&str> = (0..400)
+            .map(|_| words[random.below(400)].as_str())
+            .collect();
+        words.join(" ")
+    };
+    let texts: Vec<String> = (0..2_200).map(|_| text()).collect();
+    let mut sorted = texts.clone();
+    sorted.sort_unstable();
+    table(
+        [texts, sorted]
+            .map(|texts| Arc::new(StringArray::from(texts)) as ArrayRef)
+            .into(),
+    )
+}
+
+/// A row by number pays for bounds that no search can use: those of text in no order.
+#[test]
+fn rows_by_number_do_not_pay_for_bounds_that_overlap() {
+    let batch = long_texts();
+    let read = |access| {
+        let options = WriteOptions::default().access(access);
+        write(std::slice::from_ref(&batch), options)
+    };
+    let bounded = |file: &File| {
+        let columns = file.inspect().unwrap().columns;
+        let blocks = columns.iter().map(|column| &column.chunks[0].blocks);
+        let bounded = blocks.map(|blocks| (blocks.len() > 128, blocks[9].min.is_some()));
+        bounded.collect::<Vec<_>>()
+    };
+    let file = read(staffa::Access::Random);
+    assert_eq!(bounded(&file), [(true, false), (true, true)]);
+    file.verify(&mut |_| {}).unwrap();
+    let summaries = file.statistics().unwrap();
+    assert!(
+        summaries
+            .iter()
+            .all(|leaf| leaf.min.is_some() && leaf.max.is_some())
+    );
+    let text = batch.column(0).as_string::<i32>().value(1_000).to_owned();
+    let found = common::read(file.scan().filter(staffa::col("a").eq(text)));
+    assert_eq!(found.iter().map(RecordBatch::num_rows).sum::<usize>(), 1);
+
+    let scanned = read(staffa::Access::Scan);
+    assert!(bounded(&scanned).iter().all(|(_, bounded)| *bounded));
 }

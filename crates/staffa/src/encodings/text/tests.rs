@@ -9,81 +9,48 @@ fn rows(count: usize, row: impl Fn(u64) -> String) -> Vec<Vec<u8>> {
         .collect()
 }
 
+type Row = fn(u64) -> String;
+
+#[rustfmt::skip]
+const SHAPES: [(&str, Row); 14] = [
+    ("dates", |i| format!("20{:02}-{:02}-{:02}", i % 30, 1 + i % 12, 1 + i % 28)),
+    ("times", |i| format!("{:02}:{:02}:{:02}", i % 24, i % 60, i % 59)),
+    ("timestamps", |i| {
+        let date = format!("2020-{:02}-{:02}", 1 + i % 12, 1 + i % 28);
+        format!("{date}T{:02}:{:02}:00.{:06}Z", i % 24, i % 60, i % 999_983)
+    }),
+    ("uuids", |i| format!("{:08x}-2da5-11e8-{:04x}-{:012x}", i as u32, i % 60_001, i)),
+    ("long hex", |i| format!("0x{:032x}", u128::from(i).pow(2) | 0xf << 124)),
+    ("upper hex", |i| format!("{:06X}", (i % 0xff_ffff) | 0xa0_0000)),
+    ("addresses", |i| format!("10.{}.{}.{}", i % 4, i % 256, i / 3 % 256)),
+    ("amounts", |i| match i % 3 {
+        0 => format!("${}.{:02}", i % 1000, i % 100),
+        _ => format!("${},{:03}.{:02}", 1 + i % 900, i % 1000, i % 100),
+    }),
+    ("signs", |i| match i % 2 {
+        0 => format!("-{}.{}", i % 50, i % 10),
+        _ => format!("{}.{}", i % 5000, i % 10),
+    }),
+    ("fractions", |i| format!("0.{:0w$}", i % 10, w = 1 + (i % 5) as usize)),
+    ("empty", |i| match i % 4 {
+        0 => String::new(),
+        _ => format!("id-{}", i % 100_000),
+    }),
+    ("words", |i| {
+        let day = ["Mon", "Tuesday", "Sun"][i as usize % 3];
+        format!("{day}, {} {}", ["May", "June"][i as usize / 8 % 2], i % 31)
+    }),
+    ("digits", |i| format!("{:040}", u128::from(i).pow(2))),
+    ("urls", |i| {
+        let path = "a/very/long/path/of/more/than/one/store";
+        format!("https://staffa.example/{path}/{}/{}.html", i % 9, i % 100_000)
+    }),
+];
+
 /// Shape by shape: it comes back, damaged or not, and no row is left to the other strings.
 #[test]
 fn what_looks_like_numbers_is_numbers() {
-    type Row = fn(u64) -> String;
-    let shapes: [(&str, Row); 14] = [
-        ("dates", |i| {
-            format!("20{:02}-{:02}-{:02}", i % 30, 1 + i % 12, 1 + i % 28)
-        }),
-        ("times", |i| {
-            format!("{:02}:{:02}:{:02}", i % 24, i % 60, i % 59)
-        }),
-        ("timestamps", |i| {
-            format!(
-                "2020-{:02}-{:02}T{:02}:{:02}:00.{:06}Z",
-                1 + i % 12,
-                1 + i % 28,
-                i % 24,
-                i % 60,
-                i % 999_983
-            )
-        }),
-        ("uuids", |i| {
-            format!("{:08x}-2da5-11e8-{:04x}-{:012x}", i as u32, i % 60_001, i)
-        }),
-        ("long hex", |i| {
-            format!("0x{:032x}", u128::from(i).pow(2) | 0xf << 124)
-        }),
-        ("upper hex", |i| {
-            format!("{:06X}", (i % 0xff_ffff) | 0xa0_0000)
-        }),
-        ("addresses", |i| {
-            format!("10.{}.{}.{}", i % 4, i % 256, i / 3 % 256)
-        }),
-        ("amounts", |i| {
-            if i % 3 == 0 {
-                format!("${}.{:02}", i % 1000, i % 100)
-            } else {
-                format!("${},{:03}.{:02}", 1 + i % 900, i % 1000, i % 100)
-            }
-        }),
-        ("signs", |i| {
-            if i % 2 == 0 {
-                format!("-{}.{}", i % 50, i % 10)
-            } else {
-                format!("{}.{}", i % 5000, i % 10)
-            }
-        }),
-        ("fractions", |i| {
-            format!("0.{:0w$}", i % 10, w = 1 + (i % 5) as usize)
-        }),
-        ("empty", |i| {
-            if i % 4 == 0 {
-                String::new()
-            } else {
-                format!("id-{}", i % 100_000)
-            }
-        }),
-        ("words", |i| {
-            format!(
-                "{}, {} {}",
-                ["Mon", "Tuesday", "Sun"][i as usize % 3],
-                ["May", "June"][i as usize / 8 % 2],
-                i % 31
-            )
-        }),
-        ("digits", |i| format!("{:040}", u128::from(i).pow(2))),
-        ("urls", |i| {
-            format!(
-                "https://staffa.example/a/very/long/path/of/more/than/one/store/{}/{}.html",
-                i % 9,
-                i % 100_000
-            )
-        }),
-    ];
-    for (name, row) in shapes {
+    for (name, row) in SHAPES {
         for count in [90, 2100] {
             let strings = rows(count, row);
             let node = tree(&Text, &strings);

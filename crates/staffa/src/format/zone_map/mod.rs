@@ -13,12 +13,14 @@
 //! Bounds of another kind are none: a reader passes over them.
 
 mod compute;
+mod overlap;
 #[cfg(test)]
 mod tests;
 
 use std::cmp::{max_by, min_by};
 
 use self::compute::{bounds, within};
+pub(crate) use self::overlap::bounds_overlap;
 use super::{Cursor, put_prefixed, put_varint};
 use crate::error::{Error, Result};
 use crate::values::{Kind, PhysicalType, Values};

@@ -196,42 +196,26 @@ fn texts(rng: &mut Rng, rows: usize, add: Add<'_>) {
         .map(|v| v.map(|v| Cell::Bytes(v.as_bytes().to_vec())))
         .collect();
     let mut text = |name, array, zone| add(name, array, cells.clone(), text_literal(), zone);
-    text(
-        "utf8",
-        Arc::new(StringArray::from(texts.clone())),
-        Some(byte_bounds),
-    );
-    text(
-        "large",
-        Arc::new(LargeStringArray::from(texts.clone())),
-        Some(byte_bounds),
-    );
-    text(
-        "view",
-        Arc::new(StringViewArray::from(texts.clone())),
-        Some(byte_bounds),
-    );
+    let plain = StringArray::from(texts.clone());
+    let large = LargeStringArray::from(texts.clone());
+    let views = StringViewArray::from(texts.clone());
     let bytes: Vec<_> = texts.iter().map(|v| v.map(str::as_bytes)).collect();
+    let dictionary: arrow_array::DictionaryArray<Int8Type> = texts.iter().copied().collect();
+    let inner: arrow_array::DictionaryArray<Int16Type> = texts.iter().copied().collect();
+    let ends: Int32Array = (1..=rows as i32).collect();
+    let runs = RunArray::try_new(&ends, &plain).unwrap();
+    let runs_of_dict = RunArray::try_new(&ends, &inner).unwrap();
+    text("utf8", Arc::new(plain), Some(byte_bounds));
+    text("large", Arc::new(large), Some(byte_bounds));
+    text("view", Arc::new(views), Some(byte_bounds));
     text(
         "binary",
         Arc::new(BinaryArray::from(bytes)),
         Some(byte_bounds),
     );
-    let plain = StringArray::from(texts.clone());
-    let dictionary: arrow_array::DictionaryArray<Int8Type> = texts.iter().copied().collect();
     text("dict", Arc::new(dictionary), None);
-    let ends: Int32Array = (1..=rows as i32).collect();
-    text(
-        "runs",
-        Arc::new(RunArray::try_new(&ends, &plain).unwrap()),
-        None,
-    );
-    let inner: arrow_array::DictionaryArray<Int16Type> = texts.iter().copied().collect();
-    text(
-        "runs of dict",
-        Arc::new(RunArray::try_new(&ends, &inner).unwrap()),
-        None,
-    );
+    text("runs", Arc::new(runs), None);
+    text("runs of dict", Arc::new(runs_of_dict), None);
 
     let fixed = nullable(rng, rows, |rng| {
         rng.pick(&[b"ab", b"a\0", b"b ", b"\xff\xff"])

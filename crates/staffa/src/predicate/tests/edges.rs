@@ -255,8 +255,8 @@ fn batches_of_another_schema_and_deep_nesting_are_refused() {
     assert!(deep.bind(&schema).is_err());
 }
 
-#[test]
-fn decimals_and_bytes_at_the_edges() {
+/// Two rows of a wide decimal, a decimal of hundreds, strings without bytes, large integers.
+fn edges() -> RecordBatch {
     let wide: ArrayRef = Arc::new(
         Decimal256Array::from(vec![
             i256::from_string(&"9".repeat(76)).unwrap(),
@@ -273,9 +273,12 @@ fn decimals_and_bytes_at_the_edges() {
     let empty: ArrayRef =
         Arc::new(FixedSizeBinaryArray::try_new_with_len(0, Buffer::from(&[]), None, 2).unwrap());
     let u64s: ArrayRef = Arc::new(UInt64Array::from(vec![u64::MAX, 0]));
-    let batch =
-        RecordBatch::try_from_iter([("w", wide), ("h", hundreds), ("e", empty), ("u", u64s)])
-            .unwrap();
+    RecordBatch::try_from_iter([("w", wide), ("h", hundreds), ("e", empty), ("u", u64s)]).unwrap()
+}
+
+#[test]
+fn decimals_and_bytes_at_the_edges() {
+    let batch = edges();
     let nines = "9".repeat(76);
     for (text, expected) in [
         (format!("w = '{nines}'"), [true, false]),

@@ -41,17 +41,18 @@ fn is_like(text: &[char], pattern: &[char]) -> bool {
     }
 }
 
+/// A place between characters.
+fn place(rng: &mut Rng, text: &str) -> usize {
+    let mut places = (0..=rng.below(text.len() + 1)).rev();
+    places.find(|at| text.is_char_boundary(*at)).unwrap()
+}
+
 /// A test of text or binary and what each row makes of it.
 fn text_test(rng: &mut Rng, columns: &[(String, Column)]) -> (Predicate, Vec<Option<bool>>) {
     let (name, column) = loop {
         let (name, column) = &columns[rng.below(columns.len())];
-        if !column
-            .cells
-            .iter()
-            .flatten()
-            .any(|cell| !matches!(cell, Cell::Bytes(_)))
-            && TEXTS.contains(&name.as_str())
-        {
+        let mut cells = column.cells.iter().flatten();
+        if cells.all(|cell| matches!(cell, Cell::Bytes(_))) && TEXTS.contains(&name.as_str()) {
             break (name, column);
         }
     };
@@ -67,16 +68,7 @@ fn text_test(rng: &mut Rng, columns: &[(String, Column)]) -> (Predicate, Vec<Opt
             .collect()
     };
     let text = rng.pick(&STRINGS);
-    let cut = |at| {
-        (0..=at)
-            .rev()
-            .find(|at| text.is_char_boundary(*at))
-            .unwrap()
-    };
-    let (start, end) = (
-        cut(rng.below(text.len() + 1)),
-        cut(rng.below(text.len() + 1)),
-    );
+    let (start, end) = (place(rng, text), place(rng, text));
     let part = text.get(start..end).unwrap_or("a").to_owned();
     let column = name.clone();
     let binary = ["binary", "fixed"].contains(&name.as_str());
@@ -88,22 +80,16 @@ fn text_test(rng: &mut Rng, columns: &[(String, Column)]) -> (Predicate, Vec<Opt
         }
         1 => {
             let contains = |bytes: &[u8]| {
-                bytes
-                    .windows(part.len().max(1))
-                    .any(|w| w == part.as_bytes())
+                let mut windows = bytes.windows(part.len().max(1));
+                windows.any(|window| window == part.as_bytes())
             };
             let truth = each(&|bytes| part.is_empty() || contains(bytes));
             (Predicate::Contains { column, part }, truth)
         }
         _ if binary => {
             let truth = each(&|bytes| bytes.starts_with(part.as_bytes()));
-            (
-                Predicate::Like {
-                    column,
-                    pattern: format!("{part}%"),
-                },
-                truth,
-            )
+            let pattern = format!("{part}%");
+            (Predicate::Like { column, pattern }, truth)
         }
         _ => {
             let pieces = ["a", "b", "%", "%", "_", "\\%", "\\a", "ü", "ml", &part];
@@ -141,7 +127,45 @@ pub(super) fn generate(
     }
     let kind = rng.below(if depth == 0 { 4 } else { 7 });
     let (name, column) = &columns[rng.below(columns.len())];
-    let name = name.clone();
+    if kind < 4 {
+        return column_test(rng, name, column, kind);
+    }
+    if kind == 4 {
+        let (part, truth) = generate(rng, columns, depth - 1);
+        let truth = truth.iter().map(|t| t.map(|t| !t)).collect();
+        return (Predicate::Not(Box::new(part)), truth);
+    }
+    let count = rng.pick(&[0, 2, 2, 2, 3]);
+    let parts = (0..count).map(|_| generate(rng, columns, depth - 1));
+    let (parts, truths): (Vec<_>, Vec<_>) = parts.unzip();
+    let rows = 0..column.cells.len();
+    let row = |i: usize| truths.iter().map(|t| t[i]).collect::<Vec<_>>();
+    if kind == 5 {
+        let not = |row: &[Option<bool>]| row.iter().map(|t| t.map(|t| !t)).collect::<Vec<_>>();
+        let all = |i| any(&not(&row(i))).map(|t| !t);
+        (Predicate::And(parts), rows.map(all).collect())
+    } else {
+        (Predicate::Or(parts), rows.map(|i| any(&row(i))).collect())
+    }
+}
+
+const COMPARES: [Compare; 6] = [
+    Compare::Eq,
+    Compare::NotEq,
+    Compare::Lt,
+    Compare::LtEq,
+    Compare::Gt,
+    Compare::GtEq,
+];
+
+/// A test of one column, of one of four kinds, and what each row makes of it.
+fn column_test(
+    rng: &mut Rng,
+    name: &str,
+    column: &Column,
+    kind: usize,
+) -> (Predicate, Vec<Option<bool>>) {
+    let name = name.to_owned();
     let literal = |rng: &mut Rng| {
         if rng.below(12) == 0 {
             return (Literal::Null, None);
@@ -159,14 +183,7 @@ pub(super) fn generate(
             (Predicate::IsNull { column: name }, truth)
         }
         1 | 2 => {
-            let op = rng.pick(&[
-                Compare::Eq,
-                Compare::NotEq,
-                Compare::Lt,
-                Compare::LtEq,
-                Compare::Gt,
-                Compare::GtEq,
-            ]);
+            let op = rng.pick(&COMPARES);
             let (literal, value) = literal(rng);
             let truth = column
                 .cells
@@ -182,7 +199,7 @@ pub(super) fn generate(
                 truth,
             )
         }
-        3 => {
+        _ => {
             let (literals, values): (Vec<_>, Vec<_>) =
                 (0..rng.below(4)).map(|_| literal(rng)).unzip();
             let equals = |cell: &Option<Cell>, v: &Option<Cell>| {
@@ -197,28 +214,6 @@ pub(super) fn generate(
                 },
                 truth,
             )
-        }
-        4 => {
-            let (part, truth) = generate(rng, columns, depth - 1);
-            (
-                Predicate::Not(Box::new(part)),
-                truth.iter().map(|t| t.map(|t| !t)).collect(),
-            )
-        }
-        _ => {
-            let count = rng.pick(&[0, 2, 2, 2, 3]);
-            let (parts, truths): (Vec<_>, Vec<_>) = (0..count)
-                .map(|_| generate(rng, columns, depth - 1))
-                .unzip();
-            let rows = 0..column.cells.len();
-            let row = |i: usize| truths.iter().map(|t| t[i]).collect::<Vec<_>>();
-            if kind == 5 {
-                let not_all =
-                    |i| any(&row(i).iter().map(|t| t.map(|t| !t)).collect::<Vec<_>>()).map(|t| !t);
-                (Predicate::And(parts), rows.map(not_all).collect())
-            } else {
-                (Predicate::Or(parts), rows.map(|i| any(&row(i))).collect())
-            }
         }
     }
 }

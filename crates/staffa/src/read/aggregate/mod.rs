@@ -18,6 +18,7 @@ mod mean;
 mod number;
 mod order;
 mod partial;
+mod plain;
 mod sum;
 #[cfg(test)]
 mod tests;
@@ -25,12 +26,12 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::{Array as _, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_array::{Array as _, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use arrow_select::filter::filter;
 use feed::{feed, feeds};
 pub use kind::Aggregate;
 use partial::PartialAggregate;
+use plain::{plain, rows_of};
 
 use super::batch::{RowRange, RowRanges, STEP_ROWS, map_parallel, read_column};
 use super::cache::OpenBlock;
@@ -40,7 +41,7 @@ use super::ranges::SCAN_GAP;
 use super::rows::OpenBlocks;
 use super::scan::ScanTask;
 use super::{File, Reader};
-use crate::arrow::{boolean_buffer, unknown_column};
+use crate::arrow::unknown_column;
 use crate::error::{Error, Result};
 use crate::predicate::{Predicate, innermost};
 use crate::values::Bitmap;
@@ -372,38 +373,4 @@ impl Column {
         }
         Ok(())
     }
-}
-
-/// Some rows of an array, or all.
-fn rows_of(array: &ArrayRef, found: Option<&Bitmap>) -> Result<ArrayRef> {
-    let Some(found) = found else {
-        return Ok(array.clone());
-    };
-    let found = BooleanArray::new(boolean_buffer(found.clone()), None);
-    Ok(filter(array, &found)?)
-}
-
-/// Most rows of a run-end encoded column that are put out one by one for an aggregate.
-const MAX_RUN_ROWS: usize = 1 << 27;
-
-/// Runs and dictionaries cast to their values.
-fn plain(array: &ArrayRef) -> Result<ArrayRef> {
-    Ok(match array.data_type() {
-        // Arrow's kernels (59.3) overflow on an empty slice of runs.
-        ty @ DataType::RunEndEncoded(..) if array.is_empty() => {
-            arrow_array::new_empty_array(innermost(ty))
-        }
-        DataType::RunEndEncoded(_, values) => {
-            // Runs may stand for any number of rows, which the cast numbers one by one.
-            if array.len() > MAX_RUN_ROWS {
-                return Err(Error::limit(format!(
-                    "aggregates of runs of at most {MAX_RUN_ROWS} rows in a row group are possible, found {}",
-                    array.len()
-                )));
-            }
-            plain(&arrow_cast::cast(array, values.data_type())?)?
-        }
-        DataType::Dictionary(_, values) => arrow_cast::cast(array, values)?,
-        _ => array.clone(),
-    })
 }

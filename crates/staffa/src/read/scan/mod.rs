@@ -265,6 +265,11 @@ impl Scan {
         } else {
             None
         };
+        if let Some(filter) = &filter
+            && !file.known_may_match(&filter.bound)?
+        {
+            return Ok(Vec::new());
+        }
         let ranges = RowRanges::of_file(file, step.unwrap_or(usize::MAX));
         let tasks = ranges.map(|range| ScanTask::new(file, range));
         let may_match = |task: &ScanTask| match &filter {
@@ -383,7 +388,12 @@ impl Scan {
             Some(_) if !self.dictionaries.is_empty() => STEP_ROWS,
             rows => rows.unwrap_or(usize::MAX),
         };
+        let may_match = match &plan.filter {
+            Some(filter) => file.known_may_match(&filter.bound)?,
+            None => true,
+        };
         let ranges = match (self.splits, self.byte_range) {
+            _ if !may_match => RowRanges::within(file, task_rows, []),
             (Some(splits), _) => {
                 let ranges = splits.into_iter().map(|split| split.0);
                 RowRanges::within(file, task_rows, ranges)

@@ -144,14 +144,19 @@ impl Steps {
     ) -> Self {
         let fetched = Arc::new(Fetched::default());
         let by_ranges = Arc::new(file.store().by_ranges(fetched.clone()));
+        let next_task = queue.next_task();
+        // Where nothing is read, no index is needed either.
+        let leaves = next_task
+            .as_ref()
+            .map(|_| file.leaves_of(plan.all_columns()));
         Self {
-            leaves: Some(file.leaves_of(plan.all_columns())),
+            leaves,
             requests: Requests::new(fetched, file.store().end()),
             file: file.with_store(by_ranges),
             plan: Arc::new(plan),
             schema,
             threads,
-            next_task: queue.next_task(),
+            next_task,
             queue,
             windows: VecDeque::new(),
             done: 0,

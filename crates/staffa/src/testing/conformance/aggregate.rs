@@ -55,25 +55,42 @@ impl<T: Decodable> Aggregator<T> for Kept<T> {
     }
 }
 
+/// Values in an order of their own.
+fn sorted<T: Decodable>(values: &[T]) -> Vec<(i128, i128)> {
+    let number = |value: &T| {
+        let mut bytes = Vec::new();
+        value.write_le(&mut bytes);
+        bytes.resize(32, 0);
+        let (low, high) = bytes.split_at(16);
+        let word = |half: &[u8]| i128::from_le_bytes(half.try_into().unwrap());
+        (word(low), word(high))
+    };
+    let mut numbers: Vec<(i128, i128)> = values.iter().map(number).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+fn distinct<T: Decodable>(values: &[T]) -> Vec<(i128, i128)> {
+    let mut values = sorted(values);
+    values.dedup();
+    values
+}
+
+/// Whether an aggregator that needs what `found` says was handed these values.
+fn holds<T: Decodable>(found: &Kept<T>, expected: &[T]) -> bool {
+    match found.needs {
+        Needs::InOrder => found.values == expected,
+        Needs::AnyOrder => sorted(&found.values) == sorted(expected),
+        Needs::Once => distinct(&found.values) == distinct(expected),
+        Needs::Sum(kind) => {
+            let numbers = expected.iter().map(|value| integer(*value, kind));
+            found.sum == numbers.fold(0i128, i128::wrapping_add)
+        }
+    }
+}
+
 /// Whether an aggregator is handed the values of all rows, and those of some.
 pub(super) fn aggregates<T: Decodable>(decoder: &dyn Decoder<T>, expected: &[T]) -> Result<bool> {
-    let sorted = |values: &[T]| {
-        let mut numbers: Vec<(i128, i128)> = values
-            .iter()
-            .map(|value| {
-                let mut bytes = Vec::new();
-                value.write_le(&mut bytes);
-                bytes.resize(32, 0);
-                let (low, high) = bytes.split_at(16);
-                (
-                    i128::from_le_bytes(low.try_into().unwrap()),
-                    i128::from_le_bytes(high.try_into().unwrap()),
-                )
-            })
-            .collect();
-        numbers.sort_unstable();
-        numbers
-    };
     let some = super::selections(expected.len()).into_iter().map(|rows| {
         let mut bits = Bitmap::filled(expected.len(), false);
         rows.iter().for_each(|row| bits.set(*row as usize, true));
@@ -100,25 +117,7 @@ pub(super) fn aggregates<T: Decodable>(decoder: &dyn Decoder<T>, expected: &[T])
                 sum: 0,
             };
             decoder.aggregate(bits.as_ref(), &mut found, &mut cx)?;
-            let right = match needs {
-                Needs::InOrder => found.values == there,
-                Needs::AnyOrder => sorted(&found.values) == sorted(&there),
-                Needs::Once => {
-                    let distinct = |values: &[T]| {
-                        let mut values = sorted(values);
-                        values.dedup();
-                        values
-                    };
-                    distinct(&found.values) == distinct(&there)
-                }
-                Needs::Sum(kind) => {
-                    found.sum
-                        == there
-                            .iter()
-                            .fold(0i128, |sum, value| sum.wrapping_add(integer(*value, kind)))
-                }
-            };
-            if !right {
+            if !holds(&found, &there) {
                 return Ok(false);
             }
         }

@@ -124,83 +124,88 @@ fn lies(field: u64) -> [u64; 6] {
     ]
 }
 
+fn owned(node: &NodeRef<'_>) -> Node {
+    Node {
+        encoding: node.encoding,
+        ty: node.ty,
+        len: node.len,
+        payload: node.payload.to_vec(),
+        children: node.children.iter().map(owned).collect(),
+    }
+}
+
+/// A tree of which one node after another lies.
+struct Liar<'t> {
+    root: &'t Node,
+    /// Children on the way to the node.
+    path: Vec<usize>,
+    tell: &'t mut dyn FnMut(&Node),
+}
+
+impl Liar<'_> {
+    /// Tells the whole tree with a change of the node.
+    fn lie(&mut self, change: impl Fn(&mut Node)) {
+        let mut tree = self.root.clone();
+        let path = self.path.iter();
+        change(path.fold(&mut tree, |node, child| &mut node.children[*child]));
+        (self.tell)(&tree);
+    }
+
+    /// Changes the node, and those below.
+    fn each(&mut self) {
+        let path = self.path.iter();
+        let node = path.fold(self.root, |node, child| &node.children[*child]);
+        (0..24).for_each(|id| self.lie(|node| node.encoding = id));
+        for ty in (0..8).filter_map(PhysicalType::from_byte) {
+            self.lie(|node| node.ty = ty);
+        }
+        for len in lies(node.len as u64) {
+            self.lie(|node| node.len = len as usize);
+        }
+        for start in 0..node.payload.len().min(24) {
+            self.lying_payload(&node.payload, start);
+        }
+        self.lie(|node| node.payload.clear());
+        self.lie(|node| node.payload.push(0));
+        self.lie(|node| node.children.reverse());
+        self.lie(|node| drop(node.children.pop()));
+        self.lie(|node| node.children.extend(node.children.first().cloned()));
+        for child in 0..node.children.len() {
+            self.path.push(child);
+            self.each();
+            self.path.pop();
+        }
+    }
+
+    /// What may be a field at `start` of the payload: a varint, words of 2, 4 and 8 bytes.
+    fn lying_payload(&mut self, payload: &[u8], start: usize) {
+        let mut cursor = Cursor::new(&payload[start..]);
+        if let Ok(field) = cursor.varint() {
+            let end = start + cursor.position();
+            for field in lies(field) {
+                let mut bytes = Vec::new();
+                put_varint(&mut bytes, field);
+                self.lie(|node| drop(node.payload.splice(start..end, bytes.iter().copied())));
+            }
+        }
+        for width in [2, 4, 8] {
+            let place = start..start + width;
+            let Some(bytes) = payload.get(place.clone()) else {
+                continue;
+            };
+            let mut word = [0; 8];
+            word[..width].copy_from_slice(bytes);
+            for field in lies(u64::from_le_bytes(word)) {
+                let field = &field.to_le_bytes()[..width];
+                self.lie(|node| node.payload[place.clone()].copy_from_slice(field));
+            }
+        }
+    }
+}
+
 /// Each field of the block's header, of every node's header and at the head of every payload set to
 /// another value, and lengths around it made to fit.
-#[allow(clippy::too_many_lines, reason = "one case for each field")]
 pub(super) fn lying_fields(good: &[u8], len: usize, ty: PhysicalType, other: Option<&[u8]>) {
-    fn owned(node: &NodeRef<'_>) -> Node {
-        let NodeRef {
-            encoding,
-            ty,
-            len,
-            payload,
-            ref children,
-            ..
-        } = *node;
-        Node {
-            encoding,
-            ty,
-            len,
-            payload: payload.to_vec(),
-            children: children.iter().map(owned).collect(),
-        }
-    }
-    /// Calls `tell` with the whole tree for each change to the node at `path` and to those below.
-    fn each(root: &Node, path: &mut Vec<usize>, tell: &mut dyn FnMut(&Node)) {
-        let at = |root: &mut Node, path: &[usize], change: &dyn Fn(&mut Node)| {
-            change(
-                path.iter()
-                    .fold(root, |node, child| &mut node.children[*child]),
-            );
-        };
-        let mut lie = |change: &dyn Fn(&mut Node)| {
-            let mut tree = root.clone();
-            at(&mut tree, path, change);
-            tell(&tree);
-        };
-        let node = path.iter().fold(root, |node, child| &node.children[*child]);
-        (0..24).for_each(|id| lie(&|node| node.encoding = id));
-        (0..8)
-            .filter_map(PhysicalType::from_byte)
-            .for_each(|ty| lie(&|node| node.ty = ty));
-        lies(node.len as u64)
-            .iter()
-            .for_each(|len| lie(&|node| node.len = *len as usize));
-        for start in 0..node.payload.len().min(24) {
-            let mut cursor = Cursor::new(&node.payload[start..]);
-            if let Ok(field) = cursor.varint() {
-                let end = start + cursor.position();
-                for field in lies(field) {
-                    let mut bytes = Vec::new();
-                    put_varint(&mut bytes, field);
-                    lie(&|node| drop(node.payload.splice(start..end, bytes.iter().copied())));
-                }
-            }
-            for width in [2, 4, 8] {
-                let Some(bytes) = node.payload.get(start..start + width) else {
-                    continue;
-                };
-                let mut word = [0; 8];
-                word[..width].copy_from_slice(bytes);
-                for field in lies(u64::from_le_bytes(word)) {
-                    lie(&|node| {
-                        node.payload[start..start + width]
-                            .copy_from_slice(&field.to_le_bytes()[..width]);
-                    });
-                }
-            }
-        }
-        lie(&|node| node.payload.clear());
-        lie(&|node| node.payload.push(0));
-        lie(&|node| node.children.reverse());
-        lie(&|node| drop(node.children.pop()));
-        lie(&|node| node.children.extend(node.children.first().cloned()));
-        for child in 0..node.children.len() {
-            path.push(child);
-            each(root, path, tell);
-            path.pop();
-        }
-    }
     let survive = |bytes: &[u8], len: usize| survive(bytes, len, ty, other);
     let block = |len: u64, flags: u8, string_bytes: u64, tree: &Node| {
         let mut bytes = Vec::new();
@@ -229,7 +234,8 @@ pub(super) fn lying_fields(good: &[u8], len: usize, ty: PhysicalType, other: Opt
     lies(string_bytes)
         .iter()
         .for_each(|lie| survive(&block(len as u64, 2, *lie, &tree), len));
-    each(&tree, &mut Vec::new(), &mut |tree| {
-        survive(&block(len as u64, 2, string_bytes, tree), len);
-    });
+    let tell = &mut |tree: &Node| survive(&block(len as u64, 2, string_bytes, tree), len);
+    let path = Vec::new();
+    let root = &tree;
+    Liar { root, path, tell }.each();
 }

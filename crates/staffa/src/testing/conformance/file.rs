@@ -57,31 +57,29 @@ pub(super) fn through_file(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind
             Compare::GtEq,
         ] {
             let row = random.below(2600);
-            let Some(literal) = literal(batch.column(0), &numbers, row) else {
-                continue;
-            };
-            let predicate = Predicate::Compare {
-                column: "a".into(),
-                op,
-                literal,
-            };
-            let kept = predicate
-                .bind(&batch.schema())
-                .unwrap()
-                .evaluate(&batch)
-                .unwrap();
-            let compared = arrow_select::filter::filter_record_batch(&batch, &kept).unwrap();
-            let reader = file.scan().filter(predicate.clone()).reader().unwrap();
-            let found: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
-            let found = arrow_select::concat::concat_batches(&batch.schema(), &found).unwrap();
-            assert_eq!(
-                found,
-                compared,
-                "{} {data_type}: {predicate}",
-                encoding.info().name
-            );
+            if let Some(literal) = literal(batch.column(0), &numbers, row) {
+                let column = "a".into();
+                let predicate = Predicate::Compare {
+                    column,
+                    op,
+                    literal,
+                };
+                filtered(&file, &batch, &predicate, encoding.info().name);
+            }
         }
     }
+}
+
+/// A filter keeps the rows that the predicate keeps of the batch.
+fn filtered(file: &crate::File, batch: &RecordBatch, predicate: &Predicate, name: &str) {
+    let kept = predicate.bind(&batch.schema()).unwrap();
+    let kept = kept.evaluate(batch).unwrap();
+    let expected = arrow_select::filter::filter_record_batch(batch, &kept).unwrap();
+    let reader = file.scan().filter(predicate.clone()).reader().unwrap();
+    let found: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
+    let found = arrow_select::concat::concat_batches(&batch.schema(), &found).unwrap();
+    let ty = batch.schema().field(0).data_type().clone();
+    assert_eq!(found, expected, "{name} {ty}: {predicate}");
 }
 
 /// A type whose columns have leaves of this type and kind; `None` where no column has.

@@ -197,21 +197,11 @@ fn same(encoding: &dyn Encoding, bytes: &[u8], values: Values<'_>) -> Result<boo
         Ok(decoder.len() == expected.len() && aggregates(decoder, expected)?)
     }
     let opener = opener(Limits::default());
-    let parsed = block::parse(
-        bytes,
-        values.len(),
-        Some(values.physical_type()),
-        &opener.limits,
-    )?;
-    let other = reference_block(encoding, values.physical_type(), values.len());
-    let other = other.as_ref().map(|b| {
-        block::parse(
-            b,
-            values.len(),
-            Some(values.physical_type()),
-            &opener.limits,
-        )
-    });
+    let (len, ty) = (values.len(), values.physical_type());
+    let parsed = block::parse(bytes, len, Some(ty), &opener.limits)?;
+    let other = reference_block(encoding, ty, len);
+    let other = other.as_ref();
+    let other = other.map(|bytes| block::parse(bytes, len, Some(ty), &opener.limits));
     let other = other.transpose()?;
     let block = Block::open(&parsed, &[], other.as_slice(), &opener)?;
     // The first read of lazy values may take a few by themselves, the second decodes all.

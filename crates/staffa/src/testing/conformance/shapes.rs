@@ -20,6 +20,17 @@ pub(super) fn shapes(ty: PhysicalType) -> impl Strategy<Value = OwnedValues> {
     shape.prop_map(move |(len, shape, seed, bits)| picked(ty, &numbers(len, shape, seed, bits)))
 }
 
+const EDGES: [u64; 8] = [
+    0,
+    1,
+    u64::MAX,
+    1 << 63,
+    (1 << 63) - 1,
+    f64::NAN.to_bits(),
+    (-0.0f64).to_bits(),
+    0xfff8_0000_0000_0001,
+];
+
 /// Numbers with structure: constant, sorted, runs, few distinct, decimals, one outlier, noise,
 /// lists, edges.
 pub(crate) fn numbers(len: usize, shape: u8, seed: u64, bits: u32) -> Vec<u64> {
@@ -31,16 +42,6 @@ pub(crate) fn numbers(len: usize, shape: u8, seed: u64, bits: u32) -> Vec<u64> {
         state
     };
     let mask = (1u64 << bits) - 1;
-    let edges = [
-        0,
-        1,
-        u64::MAX,
-        1 << 63,
-        (1 << 63) - 1,
-        f64::NAN.to_bits(),
-        (-0.0f64).to_bits(),
-        0xfff8_0000_0000_0001,
-    ];
     let mut last = random() & mask;
     (0..len as u64)
         .map(|i| match shape {
@@ -81,7 +82,7 @@ pub(crate) fn numbers(len: usize, shape: u8, seed: u64, bits: u32) -> Vec<u64> {
                     word ^ word >> 29
                 }
             }
-            _ => edges[(random() % edges.len() as u64) as usize],
+            _ => EDGES[(random() % EDGES.len() as u64) as usize],
         })
         .collect()
 }

@@ -1,0 +1,135 @@
+//! One cache for many files.
+
+use std::sync::Arc;
+
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, Int64Array, ListArray, RecordBatch, StringArray, UInt64Array};
+use arrow_select::take::take_record_batch;
+use bytes::Bytes;
+
+use super::Cache;
+use crate::File;
+use crate::limits::Limits;
+use crate::testing::arrays::Random;
+use crate::write::WriteOptions;
+
+const ROWS: i64 = 20_000;
+
+/// Numbers, one column derived from them, one equal to them, strings, lists.
+fn table() -> RecordBatch {
+    let numbers = |of: fn(i64) -> i64| -> Arc<dyn Array> {
+        Arc::new(Int64Array::from_iter_values((0..ROWS).map(of)))
+    };
+    let names = (0..ROWS).map(|i| format!("name {}", i * 7 % 613));
+    let lists = (0..ROWS).map(|i| (i % 9 > 0).then(|| (0..i % 4).map(move |k| Some(i * k))));
+    let lists = ListArray::from_iter_primitive::<Int64Type, _, _>(lists);
+    RecordBatch::try_from_iter([
+        ("n", numbers(|i| i * i % 10_007)),
+        ("more", numbers(|i| i * i % 10_007 + i % 3)),
+        ("same", numbers(|i| i * i % 10_007)),
+        ("name", Arc::new(StringArray::from_iter_values(names)) as _),
+        ("list", Arc::new(lists) as _),
+    ])
+    .unwrap()
+}
+
+fn file_of(batch: &RecordBatch) -> Bytes {
+    let options = WriteOptions {
+        block_rows: 1024,
+        row_group_rows: 8192,
+        ..WriteOptions::default()
+    };
+    crate::to_bytes(batch.schema(), std::slice::from_ref(batch), options)
+        .unwrap()
+        .into()
+}
+
+/// Takes rows, and compares them with the table's.
+fn check_rows(file: &File, batch: &RecordBatch, rows: &[u64]) {
+    let expected = take_record_batch(batch, &UInt64Array::from(rows.to_vec())).unwrap();
+    assert_eq!(file.take(rows).read().unwrap(), expected);
+}
+
+/// Takes rows with a cache of a budget; the most bytes that it held.
+fn most_kept(bytes: &Bytes, batch: &RecordBatch, budget: u64, decoded: bool) -> u64 {
+    let limits = Limits {
+        cache_decoded: decoded,
+        ..Limits::default()
+    };
+    let cache = Cache::new(budget);
+    let file = File::from_bytes_with(bytes.clone(), limits).unwrap();
+    let file = file.with_cache(&cache);
+    let mut random = Random(5);
+    let kept = [1, 1, 40, 1, 700, 3].map(|count| {
+        let row = |_| random.below(ROWS as usize) as u64;
+        check_rows(&file, batch, &(0..count).map(row).collect::<Vec<_>>());
+        let kept = cache.info().bytes;
+        assert!(kept <= budget, "{kept} of {budget}");
+        kept
+    });
+    let views = file.take(&[3]).string_views(true).read().unwrap();
+    assert_eq!(views.column(3).len(), 1);
+    kept.into_iter().max().unwrap()
+}
+
+#[test]
+fn a_cache_stays_within_its_budget_and_changes_no_row() {
+    let batch = table();
+    let bytes = file_of(&batch);
+    let file = File::from_bytes(bytes.clone()).unwrap();
+    assert!((1..3).all(|leaf| !file.chunk_entry(leaf, 0).unwrap().sources.is_empty()));
+
+    let kept = |budget, decoded| most_kept(&bytes, &batch, budget, decoded);
+    assert_eq!(kept(0, false), 0);
+    let (few, all) = (kept(30_000, false), kept(1 << 30, false));
+    assert!(few > 10_000 && all > 2 * few, "{few}, {all}");
+    let (few, all_decoded) = (kept(30_000, true), kept(1 << 30, true));
+    assert!(few > 10_000 && all_decoded > all, "{few}, {all_decoded}");
+}
+
+#[test]
+fn files_share_a_cache_and_never_each_others_blocks() {
+    let numbers = |from: i64| {
+        let values = Int64Array::from_iter_values(from..from + ROWS);
+        RecordBatch::try_from_iter([("n", Arc::new(values) as _)]).unwrap()
+    };
+    // Files of the same shape, whose blocks lie at the same places.
+    let tables = [numbers(0), numbers(1 << 40), numbers(2 << 40)];
+    let cache = Cache::new(1 << 20);
+    let open = |batch| File::from_bytes(file_of(batch)).unwrap().with_cache(&cache);
+    let files = tables.each_ref().map(open);
+    for (row, seen) in [(5_000, 0), (5_001, 1), (9_000, 1)] {
+        for (file, batch) in files.iter().zip(&tables) {
+            check_rows(file, batch, &[row]);
+        }
+        assert_eq!(cache.info().hits, 3 * seen);
+    }
+    let full = cache.info();
+    assert_eq!((full.misses, full.entries), (6, 6));
+
+    let [first, rest @ ..] = files;
+    let again = first.clone();
+    drop(first);
+    assert_eq!(cache.info(), full);
+    drop(again);
+    let left = cache.info();
+    assert_eq!((left.entries, left.bytes), (4, full.bytes / 3 * 2));
+
+    assert_eq!(cache.set_budget(left.bytes - 1), 1 << 20);
+    assert_eq!(cache.info().entries, 3);
+    assert_eq!(cache.set_budget(0), left.bytes - 1);
+    check_rows(&rest[0], &tables[1], &[5_000]);
+    assert_eq!((cache.info().entries, cache.info().bytes), (0, 0));
+}
+
+#[test]
+fn a_file_keeps_its_blocks_in_the_cache_of_the_process() {
+    let (batch, process) = (table(), Cache::process());
+    assert_eq!(process.info().budget_bytes, Cache::PROCESS_BYTES);
+    let file = File::from_bytes(file_of(&batch)).unwrap();
+    let before = process.info();
+    check_rows(&file, &batch, &[7, 15_000]);
+    check_rows(&file, &batch, &[8, 15_001]);
+    let after = process.info();
+    assert!(after.misses >= before.misses + 10 && after.hits >= before.hits + 10);
+}

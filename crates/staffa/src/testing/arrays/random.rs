@@ -1,0 +1,21 @@
+//! Numbers for the tests of the library and those beside it.
+
+/// A generator (`SplitMix64`) of the same numbers everywhere.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, end: usize) -> usize {
+        if end == 0 {
+            0
+        } else {
+            (self.next() % end as u64) as usize
+        }
+    }
+}
