@@ -43,7 +43,7 @@ class _Found:
 
     @property
     def path(self) -> str:
-        return os.fspath(self.file.path)
+        return self.file.path
 
     @property
     def levels(self) -> list[str]:

@@ -109,7 +109,7 @@ def write_dataset(
     for file in before if existing == "overwrite" else ():
         file.remove()
     _warn_of_numbers(batches.schema, keys, folders)
-    return DatasetSummary([os.fspath(file) for file in files], rows, file_bytes)
+    return DatasetSummary(files, rows, file_bytes)
 
 
 def _files_of(folder: str) -> list[_staffa.TableFile]:

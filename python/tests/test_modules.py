@@ -14,6 +14,7 @@ ORDER = [
     *["errors", "_staffa"],
     *[
         "_arguments",
+        "_cache",
         "_evaluate",
         "_extras",
         "_input",

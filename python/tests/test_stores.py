@@ -1,6 +1,7 @@
 """Files in an object store: Amazon's protocol, by a server on loopback."""
 
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -120,6 +121,7 @@ def test_python_writes_to_urls(bucket: str) -> None:
     staffa.write_dataset(table, folder, partition_by=["k"], existing="append")
     rows = staffa.dataset(folder)
     assert (rows.count_rows(), rows.count_rows(pc.field("k") == 1)) == (20, 6)
+    assert pickle.loads(pickle.dumps(rows)).count_rows() == 20
     staffa.write_dataset(table, folder, partition_by=["k"], existing="overwrite")
     assert sorted(staffa.read_table(folder)["n"].to_pylist()) == list(range(10))
     assert not staffa.dataset(f"{bucket}/written/").files[1:]

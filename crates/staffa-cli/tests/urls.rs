@@ -308,7 +308,9 @@ fn tables_are_split_indexed_appended_to_and_compacted() {
         let place = |name: &str| format!("{base}{name}");
         ok(&["split", "-q", csv, &place("by/part.staffa"), "--by", "city"]);
         let by = place("by/");
-        assert!(ok(&["count", &by]).contains("30000 total"));
+        let counted = ok(&["count", &by]);
+        let total: Vec<&str> = counted.lines().last().unwrap().split_whitespace().collect();
+        assert_eq!(total, ["30000", "total"]);
         let said = ok(&["index", &by]);
         assert!(
             said.contains("7 files of 30,000 rows") && said.contains("7 files opened"),
@@ -380,11 +382,8 @@ fn a_damaged_file_is_named_and_left_out_if_asked() {
         "--rows",
         "10000",
     ]);
-    std::fs::write(
-        place("parts/p-00002.staffa"),
-        b"STFA no more of it, and no trailer",
-    )
-    .unwrap();
+    let bytes = std::fs::read(place("parts/p-00002.staffa")).unwrap();
+    std::fs::write(place("parts/p-00002.staffa"), &bytes[..bytes.len() - 30]).unwrap();
     let (said, code) = fails(&["cat", "--csv", &parts]);
     assert!(code == 1 && said.contains("p-00002.staffa"), "{said}");
     let output = staffa(&["cat", "--csv", "--skip-damaged", &parts]);

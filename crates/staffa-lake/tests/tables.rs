@@ -248,7 +248,7 @@ fn folders_keys_and_widened_columns_are_one_table() {
     );
     let error = Table::open(folder.path()).unwrap_err().to_string();
     assert!(
-        error.contains("\"n\"") && error.contains("a.staffa") && error.contains("z.staffa"),
+        error.contains("\"n\"") && error.contains("b.staffa") && error.contains("z.staffa"),
         "{error}"
     );
 }
@@ -292,7 +292,8 @@ fn paths_are_found_in_order_each_once() {
     assert!(found("none*").is_empty());
     #[cfg(unix)]
     {
-        std::os::unix::fs::symlink(folder.path(), folder.path().join("a/loop")).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("a"), folder.path().join("a/b/loop"))
+            .unwrap();
         assert_eq!(found("a"), ["a/b/y.staffa", "a/x.staffa"]);
     }
 }

@@ -1,5 +1,6 @@
 //! Tables of several files: which files, keys in the names of folders, one schema, filters of a file.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -22,8 +23,9 @@ pub(crate) struct TableFile(table::TableFile);
 #[pymethods]
 impl TableFile {
     #[getter]
-    fn path(&self) -> PathBuf {
-        self.0.path().to_owned()
+    /// As text: `pathlib` would make one slash of the two of a URL.
+    fn path(&self) -> OsString {
+        self.0.path().into()
     }
 
     /// The names of all folders of the path.

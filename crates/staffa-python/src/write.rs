@@ -1,5 +1,6 @@
 //! Writing of Arrow batches; the file appears whole or not at all.
 
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -233,7 +234,7 @@ impl TableWriter {
     }
 
     /// Makes the files visible; returns their paths, rows, bytes, and the names of their folders.
-    fn finish(&self, py: Python<'_>) -> PyResult<(Vec<PathBuf>, u64, u64, Vec<String>)> {
+    fn finish(&self, py: Python<'_>) -> PyResult<(Vec<OsString>, u64, u64, Vec<String>)> {
         let written = run_interruptibly(py, &self.cancel, || {
             self.lock().take().ok_or_else(closed)?.finish()
         })?;
@@ -244,6 +245,7 @@ impl TableWriter {
             folders,
             ..
         } = written;
+        let files = files.into_iter().map(PathBuf::into_os_string).collect();
         Ok((files, rows, file_bytes, folders))
     }
 

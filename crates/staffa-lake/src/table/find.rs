@@ -12,6 +12,7 @@
 //! The order is that of the names, folder by folder.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -188,12 +189,25 @@ pub fn find(source: &Path, is_data: &dyn Fn(&Path) -> bool) -> Result<Found> {
         return in_folder(source, is_data);
     }
     if text.contains(['*', '?', '[']) && !source.exists() {
-        return matching(&text, is_data);
+        // All folders below are the folder itself.
+        return match text.strip_suffix("**") {
+            Some(folder) => find(Path::new(or_here(folder)), is_data),
+            None => matching(&text, is_data),
+        };
     }
     Ok(Found {
         files: vec![TableFile::local(source.to_owned(), Path::new(""))],
         index: None,
     })
+}
+
+/// A folder as a path, of which the end may be cut off.
+fn or_here(folder: &str) -> &str {
+    match folder.trim_end_matches(std::path::is_separator) {
+        "" if folder.is_empty() => ".",
+        "" => folder,
+        trimmed => trimmed,
+    }
 }
 
 fn find_objects(url: &str, is_data: &dyn Fn(&Path) -> bool) -> Result<Found> {
@@ -237,7 +251,7 @@ fn in_folder(folder: &Path, is_data: &dyn Fn(&Path) -> bool) -> Result<Found> {
     })
 }
 
-/// The data files in and below a folder; `above` are the folders within which it was found by a link.
+/// The data files in and below a folder, which was found within the folders `above`.
 fn files_below(
     folder: &Path,
     is_data: &dyn Fn(&Path) -> bool,
@@ -245,32 +259,34 @@ fn files_below(
     out: &mut Vec<PathBuf>,
 ) -> Result<()> {
     let fail = |error: io::Error| Error::io(folder, error);
+    let own = fs::canonicalize(folder).map_err(fail)?;
+    if above.contains(&own) {
+        // A link led back to it.
+        return Ok(());
+    }
     let mut entries = fs::read_dir(folder)
         .and_then(Iterator::collect::<io::Result<Vec<_>>>)
         .map_err(fail)?;
     entries.sort_by_key(fs::DirEntry::file_name);
-    let own = fs::canonicalize(folder).map_err(fail)?;
     above.push(own);
     for entry in entries {
         let path = entry.path();
-        if entry.file_name().to_string_lossy().starts_with(['.', '_']) {
+        if is_hidden(&entry.file_name()) {
             continue;
         }
-        if !path.is_dir() {
-            if is_data(&path) {
-                out.push(path);
-            }
-            continue;
-        }
-        // A link to a folder above has nothing new.
-        let is_loop = path.is_symlink()
-            && fs::canonicalize(&path).is_ok_and(|target| above.contains(&target));
-        if !is_loop {
+        if path.is_dir() {
             files_below(&path, is_data, above, out)?;
+        } else if is_data(&path) {
+            out.push(path);
         }
     }
     above.pop();
     Ok(())
+}
+
+/// Whether a name is that of a hidden or internal file or folder.
+fn is_hidden(name: &OsStr) -> bool {
+    name.to_string_lossy().starts_with(['.', '_'])
 }
 
 fn matching(pattern: &str, is_data: &dyn Fn(&Path) -> bool) -> Result<Found> {
@@ -289,6 +305,10 @@ fn matching(pattern: &str, is_data: &dyn Fn(&Path) -> bool) -> Result<Found> {
     for entry in found {
         let entry = entry.map_err(|e| Error::io(e.path().to_owned(), e.into()))?;
         if entry.is_dir() {
+            // `**` means all folders but those that nobody is meant to look into.
+            if pattern.contains("**") && entry.file_name().is_some_and(is_hidden) {
+                continue;
+            }
             let mut below = Vec::new();
             files_below(&entry, is_data, &mut Vec::new(), &mut below)?;
             files.extend(below);

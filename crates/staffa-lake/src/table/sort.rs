@@ -157,12 +157,11 @@ impl Sorter {
 
     fn write_run(&mut self) -> Result<()> {
         let sorted = self.sort_waiting()?;
-        let folder = match self.folder.take() {
-            Some(folder) => folder,
-            None => {
-                let folder = tempfile::Builder::new().prefix(".staffa-").tempdir();
-                folder.map_err(|e| Error::io("a temporary folder", e))?
-            }
+        let folder = if let Some(folder) = self.folder.take() {
+            folder
+        } else {
+            let folder = tempfile::Builder::new().prefix(".staffa-").tempdir();
+            folder.map_err(|e| Error::io("a temporary folder", e))?
         };
         let path = folder.path().join(self.runs.len().to_string());
         self.folder = Some(folder);

@@ -143,15 +143,14 @@ impl StagedFiles {
     }
 
     fn hidden_folder(&mut self, folder: &Path) -> Result<&Path> {
-        let hidden = match self.hidden.take() {
-            Some(hidden) => hidden,
-            None => {
-                let made = create_folders(folder)?;
-                let hidden = tempfile::Builder::new()
-                    .prefix(".staffa-")
-                    .tempdir_in(folder);
-                (hidden.map_err(|e| Error::io(folder, e))?, made)
-            }
+        let hidden = if let Some(hidden) = self.hidden.take() {
+            hidden
+        } else {
+            let made = create_folders(folder)?;
+            let hidden = tempfile::Builder::new()
+                .prefix(".staffa-")
+                .tempdir_in(folder);
+            (hidden.map_err(|e| Error::io(folder, e))?, made)
         };
         Ok(self.hidden.insert(hidden).0.path())
     }

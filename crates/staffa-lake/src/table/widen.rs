@@ -136,11 +136,12 @@ fn digits(ty: &DataType) -> Option<(usize, u8, i8)> {
 }
 
 fn decimal(a: &DataType, b: &DataType) -> Option<DataType> {
-    let ((width, p, s), (other, q, t)) = (digits(a)?, digits(b)?);
-    let scale = s.max(t);
-    let whole = (i16::from(p) - i16::from(s)).max(i16::from(q) - i16::from(t));
+    let ((width, own, own_scale), (other_width, other, other_scale)) = (digits(a)?, digits(b)?);
+    let scale = own_scale.max(other_scale);
+    let whole = |digits: u8, scale: i8| i16::from(digits) - i16::from(scale);
+    let whole = whole(own, own_scale).max(whole(other, other_scale));
     let precision = u8::try_from(whole + i16::from(scale)).ok()?;
-    Some(match (width.max(other), precision) {
+    Some(match (width.max(other_width), precision) {
         (4, ..=9) => DataType::Decimal32(precision, scale),
         (4 | 8, ..=18) => DataType::Decimal64(precision, scale),
         (4 | 8 | 16, ..=38) => DataType::Decimal128(precision, scale),
