@@ -168,3 +168,21 @@ def test_requests_are_made_after_a_fork(bucket: str, tmp_path: Path) -> None:
         last = [each["n"].to_pylist()[-1] for each in (staffa.read_table(url), file.to_table())]
         os._exit(0 if last == [49_999, 49_999] else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_interrupt_ends_a_wait() -> None:
+    """Ctrl-C while a server does not answer: the exception comes at once, not after the retries."""
+    program = """
+import os, signal, socket, threading, time
+import staffa
+
+silent = socket.create_server(("127.0.0.1", 0))
+threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
+start = time.monotonic()
+try:
+    staffa.open(f"http://127.0.0.1:{silent.getsockname()[1]}/table.staffa")
+except KeyboardInterrupt:
+    print("interrupted" if time.monotonic() - start < 5 else "late")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")

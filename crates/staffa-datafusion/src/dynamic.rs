@@ -91,7 +91,7 @@ impl DynamicFilters {
         }
         let mut filter = PartFilter::default();
         if !self.predicates.is_empty() && self.predicate_pause.is_over() {
-            filter.predicates = self.predicates.clone();
+            filter.predicates.clone_from(&self.predicates);
         }
         if let Some(test) = &self.test
             && self.test_pause.is_over()

@@ -81,7 +81,7 @@ impl Object {
     }
 
     /// Requests a range.
-    pub async fn read(&self, range: Range<u64>) -> Result<(Range<u64>, Bytes)> {
+    pub async fn read(&self, range: Range<u64>) -> Result<Answer> {
         let found = self.get(&range).await?;
         let bytes = self.bytes_of(found, &range).await?;
         Ok((range, bytes))
@@ -98,15 +98,13 @@ impl Object {
         if found.size != self.meta.size {
             return true;
         }
-        match (&self.meta.e_tag, &found.e_tag) {
-            (Some(planned), Some(found)) => planned.trim_matches('"') != found.trim_matches('"'),
-            // A plan may be made without a listing: its files then have no time.
-            _ => {
-                // Answers have no fractions of seconds.
-                let planned = self.meta.last_modified.timestamp();
-                planned != 0 && planned != found.last_modified.timestamp()
-            }
+        if let (Some(planned), Some(found)) = (&self.meta.e_tag, &found.e_tag) {
+            return planned.trim_matches('"') != found.trim_matches('"');
         }
+        // A plan may be made without a listing: its files then have no time. Answers have no fractions
+        // of seconds.
+        let planned = self.meta.last_modified.timestamp();
+        planned != 0 && planned != found.last_modified.timestamp()
     }
 
     fn changed(&self) -> DataFusionError {
@@ -128,11 +126,14 @@ impl Object {
     }
 }
 
+/// A range and its bytes.
+type Answer = (Range<u64>, Bytes);
+
 /// Requests of one scan that are on their way, in the order in which they were begun.
 pub(crate) struct Requests {
     object: Arc<Object>,
     permits: Arc<Semaphore>,
-    begun: FuturesOrdered<SpawnedTask<Result<(Range<u64>, Bytes)>>>,
+    begun: FuturesOrdered<SpawnedTask<Result<Answer>>>,
 }
 
 impl Requests {
@@ -156,7 +157,7 @@ impl Requests {
     }
 
     /// The answer to the first request; `None` where there is none.
-    pub async fn next(&mut self) -> Result<Option<(Range<u64>, Bytes)>> {
+    pub async fn next(&mut self) -> Result<Option<Answer>> {
         match self.begun.next().await {
             None => Ok(None),
             Some(Ok(answer)) => answer.map(Some),

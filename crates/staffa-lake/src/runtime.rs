@@ -3,8 +3,9 @@
 
 use std::future::Future;
 use std::io;
-use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Semaphore;
@@ -50,15 +51,41 @@ pub(crate) fn handle() -> io::Result<(Handle, Arc<Semaphore>)> {
     Ok((handle, requests))
 }
 
+/// How often a thread that waits asks whether to go on.
+pub(crate) const ASKED: Duration = Duration::from_millis(50);
+
+static GO_ON: OnceLock<fn() -> io::Result<()>> = OnceLock::new();
+
+/// What every thread that waits for a store asks, twenty times a second: an error ends the wait, and is its
+/// result. For hosts that are interrupted otherwise than by a signal's default action, such as Python. The
+/// first one given counts.
+pub fn ask_while_waiting(go_on: fn() -> io::Result<()>) {
+    GO_ON.get_or_init(|| go_on);
+}
+
+/// Whether the thread that waits is to go on.
+pub(crate) fn go_on() -> io::Result<()> {
+    GO_ON.get().map_or(Ok(()), |go_on| go_on())
+}
+
 /// Waits for work of the runtime; the caller may be a thread of another one.
 pub(crate) fn wait_for<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> io::Result<T> {
     let (send, receive) = channel();
-    handle()?.0.spawn(async move {
-        // The receiver waits below.
+    let task = handle()?.0.spawn(async move {
+        // Nobody receives where the wait was ended.
         let _ = send.send(work.await);
     });
-    let dropped = |_| io::Error::other("the request was dropped: the process is ending");
-    receive.recv().map_err(dropped)
+    loop {
+        match receive.recv_timeout(ASKED) {
+            Ok(done) => return Ok(done),
+            Err(RecvTimeoutError::Timeout) => go_on().inspect_err(|_| task.abort())?,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(io::Error::other(
+                    "the request was dropped: the process is ending",
+                ));
+            }
+        }
+    }
 }

@@ -142,8 +142,15 @@ impl ObjectSource {
             }
             match &fetch.bytes {
                 None => {
-                    let waited = self.begun.arrived.wait(state);
-                    state = waited.unwrap_or_else(PoisonError::into_inner);
+                    let waited = self.begun.arrived.wait_timeout(state, runtime::ASKED);
+                    let (held, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+                    drop(held);
+                    if waited.timed_out()
+                        && let Err(error) = runtime::go_on()
+                    {
+                        return Some(Err(Error::io(self.name(), error)));
+                    }
+                    state = self.begun.state();
                 }
                 Some(Err(error)) => {
                     let error = self.failed(error);

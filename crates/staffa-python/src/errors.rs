@@ -4,7 +4,7 @@
 //! also a `ValueError`) is one line of Python.
 
 use std::any::Any;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -77,6 +77,11 @@ fn signals() -> PyResult<()> {
     })
 }
 
+/// An error with the exception of a signal's handler, such as `KeyboardInterrupt`.
+pub(crate) fn no_signal() -> io::Result<()> {
+    signals().map_err(io::Error::other)
+}
+
 /// Runs work on Python objects, with the GIL.
 pub(crate) fn run_attached<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(work))
@@ -110,7 +115,13 @@ pub(crate) fn exception(py: Python<'_>, error: Error) -> PyErr {
             new(py, "InvalidArgumentError", &message, None)
         }
         Error::Internal { place, .. } => new(py, "InternalError", &message, Some(&place)),
-        Error::Io { path, source } => os_error(path.as_deref(), &source, message),
+        Error::Io { path, source } => {
+            let raised = source.get_ref();
+            match raised.and_then(|inner| inner.downcast_ref::<PyErr>()) {
+                Some(raised) => raised.clone_ref(py),
+                None => os_error(path.as_deref(), &source, message),
+            }
+        }
         _ => new(py, "StaffaError", &message, None),
     }
 }

@@ -33,6 +33,7 @@ static ALLOCATOR: SmallPieces = SmallPieces;
 #[pymodule]
 fn _staffa(module: &Bound<'_, PyModule>) -> PyResult<()> {
     fork::imported();
+    staffa_lake::ask_while_waiting(errors::no_signal);
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<file::File>()?;
     module.add_class::<reader::Reader>()?;

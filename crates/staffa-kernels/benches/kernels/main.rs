@@ -1,4 +1,5 @@
-//! Output GB/s of each kernel beside memcpy of the same output: 1,024 values in L1, strings in L2.
+//! Output GB/s of each kernel on every instruction set of the machine, beside memcpy of the same output: 1,024 values in
+//! L1, strings in L2.
 //!
 //! `cargo bench -p staffa-kernels`; `cargo bench -p staffa-kernels -- unpack` for some of them.
 
@@ -8,6 +9,7 @@ mod strings;
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use staffa_kernels::{Level, level, lower_level};
 
 /// xorshift64*.
 struct Rng(u64);
@@ -24,7 +26,14 @@ impl Rng {
 fn measure(c: &mut Criterion, name: &str, output_bytes: usize, mut kernel: impl FnMut()) {
     let mut group = c.benchmark_group("kernels");
     group.throughput(Throughput::Bytes(output_bytes as u64));
-    group.bench_function(name, |b| b.iter(&mut kernel));
+    let best = level();
+    for which in [Level::Baseline, Level::Avx2, Level::Avx512] {
+        if which <= best {
+            lower_level(which);
+            group.bench_function(format!("{name}, {which:?}"), |b| b.iter(&mut kernel));
+        }
+    }
+    lower_level(best);
     group.finish();
 }
 

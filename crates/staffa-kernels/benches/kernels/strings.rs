@@ -140,7 +140,7 @@ fn fsst(c: &mut Criterion) {
 }
 
 /// Templates: name, pieces, radices, and a bound of the numbers.
-fn templates() -> [(&'static str, Vec<Piece>, Vec<u64>, u64); 5] {
+fn templates() -> [(&'static str, Vec<Piece>, Vec<u64>, u64); 7] {
     let colon = || Piece::Literal(b":".to_vec());
     let time = vec![
         Piece::Fixed(2),
@@ -170,6 +170,14 @@ fn templates() -> [(&'static str, Vec<Piece>, Vec<u64>, u64); 5] {
         dot(),
         Piece::Decimal,
     ];
+    let dash = || Piece::Literal(b"-".to_vec());
+    let date = vec![
+        Piece::Fixed(4),
+        dash(),
+        Piece::Fixed(2),
+        dash(),
+        Piece::Fixed(2),
+    ];
     let amount = vec![
         Piece::Literal(b"$".to_vec()),
         Piece::Grouped,
@@ -179,9 +187,11 @@ fn templates() -> [(&'static str, Vec<Piece>, Vec<u64>, u64); 5] {
     [
         ("times, joined", time.clone(), vec![0, 60, 60], 86_400),
         ("times", time, vec![0; 3], 60),
-        ("uuids", uuid, vec![0; 3], u64::MAX),
+        ("uuids", uuid, vec![0; 3], 1 << 16),
         ("addresses", address, vec![0; 4], 256),
         ("amounts", amount, vec![0, 100], 10_000_000),
+        ("numbers", vec![Piece::Decimal], vec![0], 1_000_000),
+        ("dates, joined", date, vec![0, 13, 32], 2_030 * 13 * 32),
     ]
 }
 

@@ -4,13 +4,14 @@
 //!   string[i] = string[i - 1][..prefixes[i]] + suffix[i]        string[-1] is empty
 //!
 //! Both parts are copied 16 bytes at a time, past their ends; the next part overwrites the excess.
-//! With AVX-512 the string before stays in a register, and the suffix is loaded into it behind the
-//! prefix: a read of bytes that two stores have just written would wait for both.
+//! With AVX2 and AVX-512 the string before stays in registers, and the suffix is loaded into them
+//! behind the prefix: a read of bytes that two stores have just written would wait for both.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
-    _bzhi_u64, _mm256_storeu_si256, _mm512_castsi512_si256, _mm512_mask_loadu_epi8,
-    _mm512_maskz_loadu_epi8, _mm512_setzero_si512, _mm512_storeu_si512,
+    __m256i, _bzhi_u64, _mm256_blendv_epi8, _mm256_loadu_si256, _mm256_setzero_si256,
+    _mm256_storeu_si256, _mm512_castsi512_si256, _mm512_mask_loadu_epi8, _mm512_maskz_loadu_epi8,
+    _mm512_setzero_si512, _mm512_storeu_si512,
 };
 
 use crate::simd::dispatch::dispatch;
@@ -33,7 +34,7 @@ dispatch! {
     /// assert_eq!((&out[..15], lengths), (&b"islanislasiseas"[..], [5, 5, 5]));
     /// ```
     pub fn join_prefixes<>(prefixes: &[u32], suffixes: &[u8], lengths: &mut [u32], out: &mut [u8]) -> Option<usize>
-        = scalar, avx2: scalar, avx512: join_avx512;
+        = scalar, avx2: join_avx2, avx512: join_avx512;
 }
 
 #[inline(always)]
@@ -102,6 +103,101 @@ impl Places {
         };
         u32::try_from(prefix + suffix).ok()
     }
+}
+
+/// Bytes of a register of AVX2.
+#[cfg(target_arch = "x86_64")]
+const HALF: usize = 32;
+
+/// The first 32 bytes are ones: 32 bytes from `32 - n` on have `n` ones.
+#[cfg(target_arch = "x86_64")]
+static ONES: [u8; 2 * HALF] = {
+    let mut ones = [0; 2 * HALF];
+    let mut i = 0;
+    while i < HALF {
+        ones[i] = 0xff;
+        i += 1;
+    }
+    ones
+};
+
+/// `held` up to byte `prefix`, then bytes of `suffixes` from `from + prefix` on; `prefix` is at most
+/// 32, and 32 bytes from `from` on are there.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+unsafe fn behind(held: __m256i, prefix: usize, suffixes: &[u8], from: usize) -> __m256i {
+    // SAFETY: the caller promises both ranges.
+    unsafe {
+        let ones = _mm256_loadu_si256(ONES.as_ptr().add(HALF - prefix).cast());
+        let new = _mm256_loadu_si256(suffixes.as_ptr().add(from).cast());
+        _mm256_blendv_epi8(new, held, ones)
+    }
+}
+
+/// Strings of up to 64 bytes in two registers.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[inline]
+fn join_avx2(
+    prefixes: &[u32],
+    suffixes: &[u8],
+    lengths: &mut [u32],
+    out: &mut [u8],
+) -> Option<usize> {
+    if prefixes.len() != lengths.len() {
+        return None;
+    }
+    let mut places = Places::default();
+    // The first 64 bytes of the string before.
+    let mut held = [_mm256_setzero_si256(); 2];
+    for (&prefix, length) in prefixes.iter().zip(lengths) {
+        let (prefix, suffix) = (prefix as usize, *length as usize);
+        let Places { before, at, next } = places;
+        let len = prefix + suffix;
+        if prefix > at - before || suffix > suffixes.len() - next {
+            return None;
+        }
+        // Where the string would begin, if its prefix stood before its suffix: no string is longer
+        // than the suffixes up to it.
+        let from = next.wrapping_sub(prefix);
+        let wide = if len <= HALF { HALF } else { 2 * HALF };
+        let behind_it = suffixes.len().wrapping_sub(from);
+        if len <= wide && out.len() - at >= wide && from <= next && behind_it >= wide {
+            // SAFETY: `wide` bytes are there from `from` and from `at` on; a prefix of a string of
+            // 32 bytes has at most as many.
+            unsafe {
+                held[0] = behind(held[0], prefix.min(HALF), suffixes, from);
+                let to = out.as_mut_ptr().add(at);
+                _mm256_storeu_si256(to.cast(), held[0]);
+                if len > HALF {
+                    let prefix = prefix.saturating_sub(HALF);
+                    held[1] = behind(held[1], prefix, suffixes, from + HALF);
+                    _mm256_storeu_si256(to.add(HALF).cast(), held[1]);
+                }
+            }
+            places = Places {
+                before: at,
+                at: at + len,
+                next: next + suffix,
+            };
+            *length = len as u32;
+        } else {
+            *length = places.join(prefix, suffix, suffixes, out)?;
+            let string = out.get(places.before..places.at)?;
+            let mut first = [0; 2 * HALF];
+            let held_len = string.len().min(2 * HALF);
+            first[..held_len].copy_from_slice(&string[..held_len]);
+            // SAFETY: both loads take 32 of the 64 bytes.
+            unsafe {
+                held = [
+                    _mm256_loadu_si256(first.as_ptr().cast()),
+                    _mm256_loadu_si256(first.as_ptr().add(HALF).cast()),
+                ];
+            }
+        }
+    }
+    (places.next == suffixes.len()).then_some(places.at)
 }
 
 /// Strings of up to 64 bytes in a register.

@@ -174,8 +174,13 @@ pub trait BytesDecoder: Send + Sync {
     /// Bytes of all strings of vector `v`.
     fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize>;
 
+    /// At least the bytes of all strings of vector `v`, where these are not known unless the vector is decoded.
+    fn vector_room(&self, v: usize, cx: &mut Scratch) -> Result<usize> {
+        self.vector_bytes(v, cx)
+    }
+
     /// Decodes the strings of vector `v`, one after another, to the start of `out`, which has
-    /// [`vector_bytes`](Self::vector_bytes) or more; bytes behind the strings may be overwritten.
+    /// room for [their bytes](Self::vector_bytes) or more; bytes behind them may be overwritten.
     /// The length of each string goes to `lengths`, which has [`vector_len`] places. Returns the
     /// bytes of all strings.
     fn vector(

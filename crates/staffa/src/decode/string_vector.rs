@@ -49,10 +49,9 @@ pub(crate) fn read_string_vector<R>(
     cx: &mut Scratch,
     read: impl FnOnce(StringVector<'_>) -> Result<R>,
 ) -> Result<R> {
-    let size = decoder.vector_bytes(v, cx)?;
-    check_bytes(size, max_bytes)?;
+    let room = decoder.vector_room(v, cx)?;
     cx.with(vector_len(decoder.len(), v), |cx, lengths| {
-        cx.with_bytes(size, |cx, bytes| {
+        cx.with_bytes(room.min(max_bytes), |cx, bytes| {
             decoder.vector(v, cx, lengths, bytes)?;
             read(StringVector { lengths, bytes })
         })

@@ -6,9 +6,11 @@
 //! A slot holds one field, or several joined by mixed radix.
 
 mod digits;
+mod numbers;
 mod print;
 mod rows;
 mod template;
+mod tiles;
 
-pub use rows::{Text, TextRows};
-pub use template::{Piece, TEXT_FIELDS};
+pub use rows::Text;
+pub use template::{Piece, TEXT_FIELDS, TextRows};

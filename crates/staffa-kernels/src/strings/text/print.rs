@@ -4,8 +4,7 @@
 //! next one overwrites the excess.
 
 use super::digits::{decimal, digits, exact_decimal, exact_hex, fixed, grouped, hex8, put8, put16};
-use super::rows::TextRows;
-use super::template::{Step, TEXT_FIELDS, Template};
+use super::template::{Step, TEXT_FIELDS, Template, TextRows};
 use crate::strings::copy::repeat_first;
 
 /// Rows of which a field is printed at once.

@@ -3,9 +3,15 @@
 //! Rows at the very end of the output, where wide stores have no room, are printed elsewhere and
 //! copied.
 
-use super::template::{Piece, TEXT_FIELDS, Template};
+use std::sync::OnceLock;
+
+use super::numbers::Stop;
+use super::template::{Piece, TEXT_FIELDS, Template, TextRows};
+use super::tiles::{Tiles, print_tiles};
 use crate::simd::dispatch::dispatch;
-use crate::strings::dict::BytesDict;
+
+/// Fewer rows are not worth the tiles.
+const FEW: usize = 16;
 
 /// Templates of text, prepared for printing.
 ///
@@ -24,19 +30,8 @@ use crate::strings::dict::BytesDict;
 #[derive(Clone, Debug)]
 pub struct Text {
     templates: Vec<Template>,
-}
-
-/// Rows to print.
-#[derive(Clone, Copy, Debug)]
-pub struct TextRows<'a> {
-    /// The position of each row's template, plus 1; or 0 for the next of the other strings.
-    pub codes: &'a [u8],
-    /// The numbers of each slot, for the rows whose template has the slot, in row order.
-    pub slots: &'a [&'a [u64]],
-    /// Strings without a template.
-    pub others: &'a BytesDict,
-    /// The position of the first of them in these rows.
-    pub first_other: usize,
+    /// Made when rows are printed; `None` where tiles do not print them.
+    tiles: OnceLock<Option<Tiles>>,
 }
 
 impl Text {
@@ -48,6 +43,7 @@ impl Text {
         let templates = templates.map(|(pieces, radices)| Template::new(pieces, radices));
         Some(Self {
             templates: templates.collect::<Option<_>>()?,
+            tiles: OnceLock::new(),
         })
     }
 
@@ -56,12 +52,27 @@ impl Text {
         self.templates.iter().map(|t| t.slots.len())
     }
 
+    /// At least the bytes of any row with a template.
+    pub fn longest(&self) -> usize {
+        self.templates.iter().map(|t| t.room).max().unwrap_or(0)
+    }
+
     /// The bytes of every row with a template, where there is one template, of fixed length.
     pub fn fixed(&self) -> Option<usize> {
         match self.templates.as_slice() {
             [one] if !one.variable => Some(one.fixed),
             _ => None,
         }
+    }
+
+    /// What prints these rows, if it does not take longer to make than to print them.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    fn tiles(&self, rows: &TextRows<'_>, lengths: &[u32]) -> Option<&Tiles> {
+        if rows.codes.len() < FEW || rows.codes.len() != lengths.len() {
+            return None;
+        }
+        let tiles = self.tiles.get_or_init(|| Tiles::new(&self.templates));
+        tiles.as_ref()
     }
 
     /// Prints the rows one after another to the start of `out`, and their bytes to `lengths`;
@@ -82,7 +93,45 @@ impl Text {
 }
 
 dispatch! {
-    fn print(text: &Text, rows: &TextRows<'_>, lengths: &mut [u32], out: &mut [u8]) -> Option<usize> = print_body;
+    fn print<>(text: &Text, rows: &TextRows<'_>, lengths: &mut [u32], out: &mut [u8]) -> Option<usize>
+        = print_base, avx2: print_wide, avx512: print_wide;
+}
+
+/// SSE2 has no shuffle of bytes; NEON has one.
+#[inline(always)]
+fn print_base(
+    text: &Text,
+    rows: &TextRows<'_>,
+    lengths: &mut [u32],
+    out: &mut [u8],
+) -> Option<usize> {
+    #[cfg(target_arch = "aarch64")]
+    if let Some(tiles) = text.tiles(rows, lengths) {
+        match print_tiles(tiles, rows, lengths, out) {
+            Err(Stop::Unfit) => {}
+            printed => return printed.ok(),
+        }
+    }
+    print_body(text, rows, lengths, out)
+}
+
+/// Prints by tiles where they print these rows.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[inline]
+fn print_wide(
+    text: &Text,
+    rows: &TextRows<'_>,
+    lengths: &mut [u32],
+    out: &mut [u8],
+) -> Option<usize> {
+    if let Some(tiles) = text.tiles(rows, lengths) {
+        match print_tiles(tiles, rows, lengths, out) {
+            Err(Stop::Unfit) => {}
+            printed => return printed.ok(),
+        }
+    }
+    print_body(text, rows, lengths, out)
 }
 
 #[inline(always)]
@@ -157,6 +206,7 @@ mod tests {
     use super::super::digits::{POWERS, digits};
     use super::*;
     use crate::simd::dispatch::testing::on_every_level;
+    use crate::strings::dict::BytesDict;
     use crate::testing::Rng;
 
     /// The plain twin.
@@ -289,6 +339,105 @@ mod tests {
                 };
                 agree(&text, &rows, &expected);
             }
+        });
+    }
+
+    /// A template that tiles may print, and for each of its fields the first number that it has not.
+    fn of_digits(rng: &mut Rng) -> (Vec<Piece>, Vec<u64>, Vec<u64>) {
+        let (mut pieces, mut radices, mut below) = (Vec::new(), Vec::new(), Vec::new());
+        let (upper, mut product) = (rng.below(2) == 0, 1u128);
+        for i in 0..=rng.below(4) {
+            pieces.push(Piece::Literal(
+                rng.bytes(20)[..rng.below(20)]
+                    .iter()
+                    .map(|b| b'a' + b % 26)
+                    .collect(),
+            ));
+            let digits = 1 + rng.below(6) as u8;
+            pieces.push(match rng.below(12) {
+                0 => Piece::Grouped,
+                1 | 2 => Piece::Hex { digits, upper },
+                3 | 4 => Piece::Decimal,
+                _ => Piece::Fixed(digits),
+            });
+            let power = match pieces.last() {
+                Some(Piece::Hex { .. }) => 1 << (4 * digits),
+                Some(Piece::Fixed(_)) => POWERS[usize::from(digits)],
+                _ => POWERS[1 + rng.below(17)],
+            };
+            // Now and then a field has more digits than it prints.
+            let power = if rng.below(40) == 0 {
+                power * 10
+            } else {
+                power
+            };
+            let own = if rng.below(2) == 0 {
+                power
+            } else {
+                1 + rng.next() % power
+            };
+            let is_joined = i > 0 && product * u128::from(own) < 1 << 63 && rng.below(2) == 0;
+            let most = if is_joined { own } else { power };
+            product = if is_joined { product } else { 1 } * u128::from(most);
+            radices.push(if is_joined { own } else { 0 });
+            below.push(most);
+        }
+        pieces.push(Piece::Literal(vec![b'.'; rng.below(3)]));
+        (pieces, radices, below)
+    }
+
+    /// Rows of templates of digits, and the strings that they are.
+    #[test]
+    fn rows_of_digits_agree_with_the_scalar_twin() {
+        on_every_level(|| {
+            let (mut rng, mut by_tiles) = (Rng(0x5eed), 0);
+            for round in 0..400 {
+                let templates: Vec<_> = (0..=rng.below(2)).map(|_| of_digits(&mut rng)).collect();
+                let own = templates
+                    .iter()
+                    .map(|(pieces, radices, _)| (pieces.clone(), radices.clone()));
+                let text = Text::new(&own.collect::<Vec<_>>()).unwrap();
+                by_tiles += usize::from(Tiles::new(&text.templates).is_some());
+                let others = BytesDict::new(&[0, 5, 5, 9], b"otherones").unwrap();
+                let mut left = ["other", "", "ones"].into_iter();
+                let (mut codes, mut expected) = (Vec::new(), Vec::new());
+                let mut slots: Vec<Vec<u64>> = vec![Vec::new(); 4];
+                for _ in 0..rng.below(200) {
+                    let code = if round % 2 == 0 {
+                        1
+                    } else {
+                        rng.below(templates.len() + 1)
+                    };
+                    if code == 0 {
+                        let Some(other) = left.next() else { continue };
+                        expected.push(other.to_owned());
+                    } else {
+                        let (pieces, radices, below) = &templates[code - 1];
+                        let row: Vec<u64> = below.iter().map(|most| rng.next() % most).collect();
+                        expected.push(scalar(pieces, &row).unwrap());
+                        let mut slot = 0;
+                        for (value, radix) in row.iter().zip(radices) {
+                            if *radix == 0 {
+                                slots[slot].push(*value);
+                                slot += 1;
+                            } else {
+                                let joined = slots[slot - 1].last_mut().unwrap();
+                                *joined = *joined * radix + value % radix;
+                            }
+                        }
+                    }
+                    codes.push(code as u8);
+                }
+                let slots: Vec<&[u64]> = slots.iter().map(Vec::as_slice).collect();
+                let rows = TextRows {
+                    codes: &codes,
+                    slots: &slots,
+                    others: &others,
+                    first_other: 0,
+                };
+                agree(&text, &rows, &expected);
+            }
+            assert!(by_tiles > 150, "{by_tiles}");
         });
     }
 

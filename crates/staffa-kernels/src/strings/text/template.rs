@@ -1,4 +1,6 @@
-//! Templates of text, prepared for printing.
+//! Templates of text, prepared for printing, and rows of them.
+
+use crate::strings::dict::BytesDict;
 
 /// Most fields of a template.
 pub const TEXT_FIELDS: usize = 32;
@@ -27,6 +29,19 @@ pub enum Piece {
     },
     /// One of these words, by its position; each has at most 16 bytes.
     Word(Vec<Vec<u8>>),
+}
+
+/// Rows to print.
+#[derive(Clone, Copy, Debug)]
+pub struct TextRows<'a> {
+    /// The position of each row's template, plus 1; or 0 for the next of the other strings.
+    pub codes: &'a [u8],
+    /// The numbers of each slot, for the rows whose template has the slot, in row order.
+    pub slots: &'a [&'a [u64]],
+    /// Strings without a template.
+    pub others: &'a BytesDict,
+    /// The position of the first of them in these rows.
+    pub first_other: usize,
 }
 
 /// A piece, or a part of a literal, as it is printed.
@@ -65,6 +80,16 @@ impl Step {
     }
 }
 
+impl Step {
+    /// The digits of a field of fixed width.
+    pub(super) fn digits(&self) -> Option<u8> {
+        match self {
+            Self::Fixed(digits) | Self::Hex(digits, _) => Some(*digits),
+            _ => None,
+        }
+    }
+}
+
 /// Up to 16 bytes, and their number.
 fn wide(bytes: &[u8]) -> Option<([u8; WIDE], u8)> {
     let mut out = [0; WIDE];
@@ -84,6 +109,10 @@ impl Radix {
     pub(super) fn new(radix: u64) -> Self {
         let inverse = u64::MAX / radix.max(1);
         Self { radix, inverse }
+    }
+
+    pub(super) fn radix(self) -> u64 {
+        self.radix
     }
 
     /// Quotient and remainder.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use staffa_kernels::{BytesDict, Piece, PoolVec, Text as Printer, TextRows};
 
 use super::super::prelude::*;
-use crate::decode::BytesDecoder;
+use crate::decode::{Appended, BytesDecoder, by_vector, many, no_row, take_strings};
 
 /// The templates of a payload.
 fn read(node: &NodeRef<'_>) -> Result<Printer> {
@@ -116,6 +116,22 @@ impl<'a> Slot<'a> {
             Self::U64(decoder) => read_numbers(decoder.as_ref(), numbers, cx, out),
         }
     }
+
+    /// The numbers at some positions, which ascend.
+    fn take(&self, positions: &[u32], cx: &mut Scratch) -> Result<Vec<u64>> {
+        match self {
+            Self::U32(decoder) => {
+                let mut numbers = vec![0u32; positions.len()];
+                decoder.take(positions, cx, &mut numbers)?;
+                Ok(numbers.into_iter().map(u64::from).collect())
+            }
+            Self::U64(decoder) => {
+                let mut numbers = vec![0; positions.len()];
+                decoder.take(positions, cx, &mut numbers)?;
+                Ok(numbers)
+            }
+        }
+    }
 }
 
 fn read_numbers<T: Integer>(
@@ -145,12 +161,18 @@ fn no_numbers() -> Error {
     Error::internal("fewer numbers of a slot than counted")
 }
 
+fn unprinted() -> Error {
+    Error::corrupt("words that the templates have and strings no longer than declared expected")
+}
+
 /// Strings as templates and numbers.
 pub(super) struct Rows<'a> {
     printer: Printer,
     codes: PoolVec<u8>,
     others: BytesDict,
     slots: Vec<Slot<'a>>,
+    /// By code: how many slots the template has.
+    counted: Vec<usize>,
     /// Before every vector, and at the end: counts of other strings, and of numbers of each slot.
     starts: Vec<Vec<u32>>,
 }
@@ -162,6 +184,7 @@ impl<'a> Rows<'a> {
         cx.budget.count_beside(64 * node.payload.len() as u64);
         let printer = read(node)?;
         let slots: Vec<usize> = printer.slots().collect();
+        let counted = std::iter::once(0).chain(printer.slots()).collect();
         let children = 2 + slots.iter().max().copied().unwrap_or(0);
         node.expect_children(children)?;
         let codes = node.child(0, "codes", PhysicalType::U8, node.len)?;
@@ -184,6 +207,7 @@ impl<'a> Rows<'a> {
             codes,
             others,
             slots,
+            counted,
             starts,
         })
     }
@@ -216,11 +240,7 @@ impl<'a> Rows<'a> {
                 others: &self.others,
                 first_other: *first_other as usize,
             };
-            f(&self.printer, &rows).ok_or_else(|| {
-                Error::corrupt(
-                    "words that the templates have and strings no longer than declared expected",
-                )
-            })
+            f(&self.printer, &rows).ok_or_else(unprinted)
         })
     }
 }
@@ -237,6 +257,12 @@ impl BytesDecoder for Rows<'_> {
         self.with_rows(v, cx, Printer::printed_bytes)
     }
 
+    fn vector_room(&self, v: usize, _: &mut Scratch) -> Result<usize> {
+        let rows = vector_len(self.codes.len(), v);
+        let others = self.others.contents().len();
+        Ok((self.printer.longest().saturating_mul(rows)).saturating_add(others))
+    }
+
     fn vector(
         &self,
         v: usize,
@@ -245,5 +271,118 @@ impl BytesDecoder for Rows<'_> {
         out: &mut [u8],
     ) -> Result<usize> {
         self.with_rows(v, cx, |printer, rows| printer.print(rows, lengths, out))
+    }
+
+    /// The numbers of these rows alone, by their rank among those of the slot.
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
+        if many(rows) {
+            return take_strings(self, rows, cx, out);
+        }
+        by_vector(rows).try_for_each(|(v, rows)| self.take_of_vector(v, rows, cx, out))
+    }
+}
+
+impl Rows<'_> {
+    /// Appends some rows of a vector.
+    fn take_of_vector(
+        &self,
+        v: usize,
+        rows: &[u32],
+        cx: &mut Scratch,
+        out: &mut Appended,
+    ) -> Result<()> {
+        let mut counts = of_vector(&self.starts, v)?.clone();
+        let codes = self.codes.chunks(VECTOR).nth(v).ok_or_else(no_numbers)?;
+        let mut picked = Picked::new(self.slots.len());
+        let mut next = 0;
+        for row in rows {
+            let missing = || no_row(*row, self.codes.len());
+            let i = *row as usize % VECTOR;
+            let code = *codes.get(i).ok_or_else(missing)?;
+            for before in codes.get(next..i).ok_or_else(missing)? {
+                self.count(*before, &mut counts)?;
+            }
+            if code == 0 {
+                self.print_picked(&mut picked, cx, out)?;
+                let other = counts.first().copied().ok_or_else(no_numbers)?;
+                let other = self.others.get(other as usize).ok_or_else(no_numbers)?;
+                out.push(other)?;
+            } else {
+                let slots = *self.counted.get(usize::from(code)).ok_or_else(no_numbers)?;
+                picked.push(code, counts.get(1..=slots).ok_or_else(no_numbers)?)?;
+            }
+            self.count(code, &mut counts)?;
+            next = i + 1;
+        }
+        self.print_picked(&mut picked, cx, out)
+    }
+
+    /// Counts a row: an other string, or a number of each slot of its template.
+    fn count(&self, code: u8, counts: &mut [u32]) -> Result<()> {
+        let slots = *self.counted.get(usize::from(code)).ok_or_else(no_numbers)?;
+        let counted = if code == 0 {
+            counts.get_mut(..1)
+        } else {
+            counts.get_mut(1..=slots)
+        };
+        counted
+            .ok_or_else(no_numbers)?
+            .iter_mut()
+            .for_each(|sum| *sum += 1);
+        Ok(())
+    }
+
+    /// Prints the rows picked, and forgets them.
+    fn print_picked(
+        &self,
+        picked: &mut Picked,
+        cx: &mut Scratch,
+        out: &mut Appended,
+    ) -> Result<()> {
+        if picked.codes.is_empty() {
+            return Ok(());
+        }
+        let mut numbers = Vec::with_capacity(self.slots.len());
+        for (slot, positions) in self.slots.iter().zip(&picked.positions) {
+            numbers.push(slot.take(positions, cx)?);
+        }
+        let slots: Vec<&[u64]> = numbers.iter().map(Vec::as_slice).collect();
+        let rows = TextRows {
+            codes: &picked.codes,
+            slots: &slots,
+            others: &self.others,
+            first_other: 0,
+        };
+        let bytes = self.printer.printed_bytes(&rows).ok_or_else(unprinted)?;
+        out.push_all(picked.codes.len(), bytes, |lengths, out| {
+            self.printer.print(&rows, lengths, out)
+        })?;
+        *picked = Picked::new(self.slots.len());
+        Ok(())
+    }
+}
+
+/// Rows to print: their codes, and the positions of their numbers in each slot.
+struct Picked {
+    codes: Vec<u8>,
+    positions: Vec<Vec<u32>>,
+}
+
+impl Picked {
+    fn new(slots: usize) -> Self {
+        Self {
+            codes: Vec::new(),
+            positions: vec![Vec::new(); slots],
+        }
+    }
+
+    fn push(&mut self, code: u8, positions: &[u32]) -> Result<()> {
+        self.codes.push(code);
+        let slots = self.positions.get_mut(..positions.len());
+        let slots = slots.ok_or_else(no_numbers)?.iter_mut();
+        slots
+            .zip(positions)
+            .for_each(|(slot, position)| slot.push(*position));
+        Ok(())
     }
 }

@@ -1,0 +1,462 @@
+//! The digits of the numbers of slots, a block of rows at a time: 16 digits a row, the last digit in
+//! the last byte. Slots of fixed width share the digits of a row with the slot before.
+//!
+//! Plain loops over arrays, each of which halves what is left of a number: fours of digits, pairs of
+//! digits, digits.
+
+use super::digits::digits;
+use super::template::{Radix, Step, Template};
+use crate::word::{as_bytes, as_bytes_mut};
+
+/// Numbers of a block.
+pub(super) const BLOCK: usize = 64;
+/// Digits of a number.
+pub(super) const DIGITS: usize = 16;
+/// The first number of more than eight decimal digits, and of more than sixteen.
+const EIGHT: u64 = 100_000_000;
+const SIXTEEN: u64 = EIGHT * EIGHT;
+
+/// What the digits of a number are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Base {
+    Ten,
+    /// The distance of the letters behind `9`.
+    Sixteen(u8),
+}
+
+impl Base {
+    fn power(self, digits: u8) -> u128 {
+        match self {
+            Self::Ten => 10u128.pow(digits.into()),
+            Self::Sixteen(_) => 1 << (4 * u32::from(digits)),
+        }
+    }
+}
+
+/// A field behind the first of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Joined {
+    radix: u64,
+    /// What the field is multiplied by in a number that has the digits of all fields.
+    scale: u64,
+}
+
+/// How the numbers of a slot become numbers that have the digits of all its fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SlotNumbers {
+    base: Base,
+    /// Empty where a number of the slot has the digits of all its fields as it is.
+    joined: Vec<Joined>,
+    /// What the first field is multiplied by.
+    scale: u64,
+}
+
+impl SlotNumbers {
+    /// The numbers of a slot with these fields; `None` where the fields are not digits of one base.
+    pub(super) fn of(fields: &[(&Step, Radix)]) -> Option<Self> {
+        let ((first, _), behind) = fields.split_first()?;
+        let base = match first {
+            Step::Decimal | Step::Grouped | Step::Fixed(_) => Base::Ten,
+            Step::Hex(_, letters) => Base::Sixteen(*letters),
+            _ => return None,
+        };
+        let (mut joined, mut scale, mut is_whole) = (Vec::new(), 1, true);
+        for (step, radix) in behind.iter().rev() {
+            let digits = match (step, base) {
+                (Step::Fixed(digits), Base::Ten) => *digits,
+                (Step::Hex(digits, letters), Base::Sixteen(first)) if *letters == first => *digits,
+                _ => return None,
+            };
+            let (power, radix) = (base.power(digits), radix.radix());
+            if radix == 0 || u128::from(radix) > power {
+                return None;
+            }
+            is_whole &= u128::from(radix) == power;
+            joined.push(Joined { radix, scale });
+            scale = u64::try_from(u128::from(scale) * power).ok()?;
+        }
+        if is_whole {
+            (joined, scale) = (Vec::new(), 1);
+        }
+        Some(Self {
+            base,
+            joined,
+            scale,
+        })
+    }
+
+    /// Numbers of joined fields as numbers that have the digits of all fields.
+    #[inline(always)]
+    fn join(&self, values: &mut [u64; BLOCK]) -> bool {
+        if self.joined.is_empty() {
+            return true;
+        }
+        let bits = values.iter().fold(0, |all, value| all | value);
+        let is_small = bits >> 32 == 0 && self.joined.iter().all(|field| field.radix >> 32 == 0);
+        let mut whole = [0u64; BLOCK];
+        for field in &self.joined {
+            if is_small {
+                divide_small(values, field, &mut whole);
+            } else {
+                let radix = Radix::new(field.radix);
+                for (value, whole) in values.iter_mut().zip(&mut whole) {
+                    let (quotient, rest) = radix.divide(*value);
+                    *value = quotient;
+                    *whole += rest * field.scale;
+                }
+            }
+        }
+        let most = match self.base {
+            Base::Ten => SIXTEEN,
+            Base::Sixteen(_) => u64::MAX,
+        };
+        scale_and_add(values, self.scale, &whole, most)
+    }
+}
+
+/// Multiplies numbers and adds others; `false` where a product would be `most` or more.
+#[inline(always)]
+fn scale_and_add(values: &mut [u64; BLOCK], scale: u64, others: &[u64; BLOCK], most: u64) -> bool {
+    let (mut fit, below) = (true, most / scale.max(1));
+    for (value, other) in values.iter_mut().zip(others) {
+        fit &= *value < below;
+        *value = value.wrapping_mul(scale).wrapping_add(*other);
+    }
+    fit
+}
+
+/// How the numbers of some slots, one after another, become digits.
+#[derive(Clone, Debug)]
+pub(super) struct Conversion {
+    /// The first slot.
+    first: SlotNumbers,
+    /// Those behind it, and the power of the base that their digits need.
+    behind: Vec<(SlotNumbers, u64)>,
+    /// Digits of the slots, 1 for a first field of any length.
+    digits: u8,
+}
+
+impl Conversion {
+    /// Slots with these digits; `None` where there are more than 16.
+    pub(super) fn new(first: SlotNumbers, digits: u8) -> Option<Self> {
+        (digits <= DIGITS as u8).then_some(Self {
+            first,
+            behind: vec![],
+            digits,
+        })
+    }
+
+    /// Takes another slot, of fixed width; `false` where the digits would be too many, or of another base.
+    pub(super) fn push(&mut self, slot: &SlotNumbers, width: u8) -> bool {
+        let digits = self.digits.saturating_add(width);
+        let power = u64::try_from(slot.base.power(width.min(DIGITS as u8)));
+        match power {
+            Ok(power) if digits <= DIGITS as u8 && slot.base == self.first.base => {
+                self.behind.push((slot.clone(), power));
+                self.digits = digits;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Slots of which the digits are.
+    pub(super) fn slots(&self) -> usize {
+        1 + self.behind.len()
+    }
+
+    /// Digits of each of at most 64 rows, whose numbers are the next `count` of each slot; these are
+    /// taken.
+    #[inline(always)]
+    pub(super) fn digits(
+        &self,
+        left: &mut [&[u64]],
+        count: usize,
+        block: &mut Block,
+    ) -> Result<(), Stop> {
+        let (first, behind) = left.split_first_mut().ok_or(Stop::Wrong)?;
+        if behind.len() < self.behind.len() {
+            return Err(Stop::Wrong);
+        }
+        let mut values = next_of(first, count)?;
+        let mut fit = self.first.join(&mut values);
+        for ((slot, power), left) in self.behind.iter().zip(behind) {
+            let mut more = next_of(left, count)?;
+            fit &= slot.join(&mut more) && more.iter().all(|value| *value < *power);
+            fit &= scale_and_add(&mut values, *power, &more, u64::MAX);
+        }
+        match self.first.base {
+            Base::Ten => fit &= block.decimal(&values),
+            Base::Sixteen(letters) => block.hex(&values, letters),
+        }
+        if fit { Ok(()) } else { Err(Stop::Unfit) }
+    }
+}
+
+/// Takes the next numbers of a slot.
+#[inline(always)]
+fn next_of(left: &mut &[u64], count: usize) -> Result<[u64; BLOCK], Stop> {
+    let (numbers, rest) = left.split_at_checked(count).ok_or(Stop::Wrong)?;
+    *left = rest;
+    let mut values = [0; BLOCK];
+    for (value, number) in values.iter_mut().zip(numbers) {
+        *value = *number;
+    }
+    Ok(values)
+}
+
+/// Takes a field of numbers below 2^32; see [`Radix`].
+#[inline(always)]
+fn divide_small(values: &mut [u64; BLOCK], field: &Joined, whole: &mut [u64; BLOCK]) {
+    let radix = field.radix as u32;
+    let inverse = u32::MAX / radix.max(1);
+    for (value, whole) in values.iter_mut().zip(whole) {
+        let number = *value as u32;
+        let quotient = ((u64::from(number) * u64::from(inverse)) >> 32) as u32;
+        let rest = number.wrapping_sub(quotient.wrapping_mul(radix));
+        let more = rest >= radix;
+        let quotient = quotient + u32::from(more);
+        let rest = if more { rest - radix } else { rest };
+        *value = u64::from(quotient);
+        *whole += u64::from(rest) * field.scale;
+    }
+}
+
+/// The digits of up to 64 numbers.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    pub(super) digits: [[u64; 2]; BLOCK],
+    /// How many digits each number needs, less one.
+    pub(super) more: [u8; BLOCK],
+}
+
+impl Block {
+    pub(super) const EMPTY: Self = Self {
+        digits: [[0; 2]; BLOCK],
+        more: [0; BLOCK],
+    };
+
+    #[inline(always)]
+    fn decimal(&mut self, values: &[u64; BLOCK]) -> bool {
+        let bits = values.iter().fold(0, |all, value| all | value);
+        let (mut low, mut high) = ([0u32; BLOCK], [0u32; BLOCK]);
+        // 2^26 has eight digits, 2^27 nine.
+        if bits < 1 << 26 || values.iter().all(|value| *value < EIGHT) {
+            for (low, value) in low.iter_mut().zip(values) {
+                *low = *value as u32;
+            }
+            let low_digits = digits8(&low);
+            let zeros = u64::from_le_bytes([b'0'; 8]);
+            for (digits, low) in self.digits.iter_mut().zip(low_digits) {
+                *digits = [zeros, low];
+            }
+            more8(&low, &mut self.more);
+            return true;
+        }
+        if values.iter().any(|value| *value >= SIXTEEN) {
+            return false;
+        }
+        for ((low, high), value) in low.iter_mut().zip(&mut high).zip(values) {
+            (*high, *low) = ((value / EIGHT) as u32, (value % EIGHT) as u32);
+        }
+        let halves = digits8(&high).into_iter().zip(digits8(&low));
+        for (digits, (high, low)) in self.digits.iter_mut().zip(halves) {
+            *digits = [high, low];
+        }
+        for (more, value) in self.more.iter_mut().zip(values) {
+            *more = digits(*value) as u8 - 1;
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn hex(&mut self, values: &[u64; BLOCK], letters: u8) {
+        let ordered = values.map(u64::swap_bytes);
+        let mut nibbles = [0u16; 8 * BLOCK];
+        for (nibbles, byte) in nibbles.iter_mut().zip(as_bytes(&ordered)) {
+            let byte = u16::from(*byte);
+            *nibbles = byte >> 4 | (byte & 15) << 8;
+        }
+        let text = as_bytes_mut(self.digits.as_flattened_mut()).iter_mut();
+        for (text, nibble) in text.zip(as_bytes(&nibbles)) {
+            *text = nibble + b'0' + if *nibble > 9 { letters } else { 0 };
+        }
+        self.more.fill(DIGITS as u8 - 1);
+    }
+}
+
+/// The low and the high half of each word.
+#[inline(always)]
+fn halfwords(words: &[u32]) -> impl Iterator<Item = u16> + '_ {
+    let halves = as_bytes(words).as_chunks().0;
+    halves.iter().map(|half| u16::from_le_bytes(*half))
+}
+
+/// The eight digits of each number below 10^8, the first in the lowest byte.
+#[inline(always)]
+fn digits8(values: &[u32; BLOCK]) -> [u64; BLOCK] {
+    let mut fours = [0u32; BLOCK];
+    for (fours, value) in fours.iter_mut().zip(values) {
+        let first = value / 10_000;
+        *fours = first | (value - first * 10_000) << 16;
+    }
+    let mut pairs = [0u32; 2 * BLOCK];
+    for (pairs, four) in pairs.iter_mut().zip(halfwords(&fours)) {
+        let four = u32::from(four);
+        // A little more than 1 / 100, exact below 10^4.
+        let first = (four * 5_243) >> 19;
+        *pairs = first | (four - first * 100) << 16;
+    }
+    let mut out = [0u64; BLOCK];
+    let mut text = [0u16; 4 * BLOCK];
+    for (text, pair) in text.iter_mut().zip(halfwords(&pairs)) {
+        // A little more than 1 / 10, exact below 100.
+        let first = (pair * 103) >> 10;
+        *text = (first | (pair - first * 10) << 8) + 0x3030;
+    }
+    let texts = as_bytes(&text).as_chunks().0;
+    for (out, text) in out.iter_mut().zip(texts) {
+        *out = u64::from_le_bytes(*text);
+    }
+    out
+}
+
+/// The number of digits of each number below 10^8, less one.
+#[inline(always)]
+fn more8(values: &[u32; BLOCK], more: &mut [u8; BLOCK]) {
+    for (more, value) in more.iter_mut().zip(values) {
+        let longer = [9, 99, 999, 9_999, 99_999, 999_999, 9_999_999].map(|most| *value > most);
+        *more = longer.into_iter().map(u8::from).sum();
+    }
+}
+
+/// Why no row can be printed by tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// A number has too many digits: the row is to be printed otherwise.
+    Unfit,
+    /// A code, a slot or a string is out of range, or the output too small.
+    Wrong,
+}
+
+impl Template {
+    /// The fields of each slot, and the radix of each.
+    pub(super) fn slot_fields(&self) -> impl Iterator<Item = Vec<(&Step, Radix)>> + '_ {
+        let fields = self.steps.iter();
+        let mut fields = fields
+            .filter(|step| !matches!(step, Step::Literal(..)))
+            .zip(self.radices.iter().copied());
+        let slots = self.slots.iter();
+        slots.map(move |(first, end)| fields.by_ref().take(end - first).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::dispatch::testing::on_every_level;
+    use crate::testing::Rng;
+
+    /// The digits of all numbers, and how many each needs; `None` where one has more than 16.
+    fn read(conversion: &Conversion, slots: &[&[u64]]) -> Option<Vec<(String, usize)>> {
+        let (mut found, mut left) = (Vec::new(), slots.to_vec());
+        while let count @ 1.. = left[0].len().min(BLOCK) {
+            let mut block = Block::EMPTY;
+            match conversion.digits(&mut left, count, &mut block) {
+                Err(Stop::Unfit) => return None,
+                found => found.unwrap(),
+            }
+            let digits = block.digits.iter().map(|digits| text(*digits));
+            let counts = block.more.iter().map(|more| usize::from(*more) + 1);
+            found.extend(digits.zip(counts).take(count));
+        }
+        Some(found)
+    }
+
+    fn text(digits: [u64; 2]) -> String {
+        let bytes: Vec<u8> = digits.iter().flat_map(|half| half.to_le_bytes()).collect();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn numbers_have_their_digits() {
+        on_every_level(|| {
+            let mut rng = Rng(0x5eed);
+            let plain = (Step::Decimal, Radix::new(0));
+            let plain = SlotNumbers::of(&[(&plain.0, plain.1)]).unwrap();
+            let conversion = Conversion::new(plain, 1).unwrap();
+            for most in [1u64, 9, 10, 99_999, 9_999_999, EIGHT, SIXTEEN] {
+                let numbers: Vec<u64> = (0..200)
+                    .map(|i| {
+                        if i < 3 {
+                            most - 1 - i % most.min(3)
+                        } else {
+                            rng.next() % most
+                        }
+                    })
+                    .collect();
+                let expected = numbers.iter();
+                let expected = expected.map(|n| (format!("{n:016}"), n.to_string().len()));
+                assert_eq!(read(&conversion, &[&numbers]), Some(expected.collect()));
+            }
+            assert_eq!(read(&conversion, &[&[SIXTEEN]]), None);
+        });
+    }
+
+    #[test]
+    fn joined_fields_have_digits_of_their_own() {
+        let mut rng = Rng(0x5eed);
+        for (radices, bits) in [([13, 32], 20), ([100, 100], 60), ([99, 100], 44)] {
+            let steps = [Step::Decimal, Step::Fixed(2), Step::Fixed(2)];
+            let radices = [0, radices[0], radices[1]];
+            let fields: Vec<(&Step, Radix)> = steps.iter().zip(radices.map(Radix::new)).collect();
+            let slot = SlotNumbers::of(&fields).unwrap();
+            let conversion = Conversion::new(slot, 5).unwrap();
+            let numbers: Vec<u64> = (0..200).map(|_| rng.next() >> (64 - bits)).collect();
+            let expected = numbers.iter().map(|number| {
+                let (ab, c) = (number / radices[2], number % radices[2]);
+                let (a, b) = (ab / radices[1], ab % radices[1]);
+                let whole = (u128::from(a) * 100 + u128::from(b)) * 100 + u128::from(c);
+                (format!("{whole:016}"), whole.to_string().len())
+            });
+            let expected: Vec<_> = expected.collect();
+            let fits = expected.iter().all(|(digits, _)| digits.len() == DIGITS);
+            assert_eq!(read(&conversion, &[&numbers]), fits.then_some(expected));
+        }
+    }
+
+    #[test]
+    fn slots_of_fixed_width_share_the_digits_of_a_row() {
+        let slot = |step: Step| SlotNumbers::of(&[(&step, Radix::new(0))]).unwrap();
+        let mut conversion = Conversion::new(slot(Step::Decimal), 1).unwrap();
+        assert!(conversion.push(&slot(Step::Fixed(2)), 2));
+        assert!(conversion.push(&slot(Step::Fixed(6)), 6));
+        assert!(!conversion.push(&slot(Step::Hex(2, 39)), 2));
+        assert!(!conversion.push(&slot(Step::Fixed(8)), 8));
+        assert_eq!(conversion.slots(), 3);
+        let found = read(&conversion, &[&[0, 712], &[5, 99], &[0, 999_999]]);
+        let expected = [("0000000005000000", 7), ("0000071299999999", 11)];
+        let expected = expected.map(|(digits, count)| (digits.to_owned(), count));
+        assert_eq!(found, Some(expected.to_vec()));
+        // A number that is cut to its last digits, and one of too many digits in all.
+        assert_eq!(read(&conversion, &[&[1], &[100], &[1]]), None);
+        assert_eq!(read(&conversion, &[&[SIXTEEN / 1000], &[10], &[1]]), None);
+    }
+
+    #[test]
+    fn hexadecimal_numbers_have_sixteen_digits() {
+        let mut rng = Rng(0x5eed);
+        for letters in [b'a' - b'0' - 10, b'A' - b'0' - 10] {
+            let step = Step::Hex(16, letters);
+            let slot = SlotNumbers::of(&[(&step, Radix::new(0))]).unwrap();
+            let conversion = Conversion::new(slot, 16).unwrap();
+            let numbers: Vec<u64> = (0..70).map(|i| rng.next() >> (i % 64)).collect();
+            let expected = numbers.iter().map(|number| {
+                let lower = format!("{number:016x}");
+                let upper = letters == b'A' - b'0' - 10;
+                (if upper { lower.to_uppercase() } else { lower }, DIGITS)
+            });
+            assert_eq!(read(&conversion, &[&numbers]), Some(expected.collect()));
+        }
+    }
+}
