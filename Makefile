@@ -23,7 +23,7 @@ export PYO3_PYTHON = $(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-datafusion test-datafusion-proto test-python extension duckdb check lint fmt wheel program docs rustdoc bench fuzz asan arm venv clean
+.PHONY: help demo test test-rust test-datafusion test-python extension duckdb check lint fmt wheel program docs rustdoc bench fuzz asan arm venv clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,9 +41,6 @@ test-rust: venv ## the tests of the Rust crates, with their examples
 # The same features as for all tests, so that nothing is built again.
 test-datafusion: venv ## the tests of staffa-datafusion and staffa-sql alone
 	$(CARGO) test --workspace --locked --test datafusion --example table
-
-test-datafusion-proto: ## plans as bytes: builds DataFusion anew
-	$(CARGO) test --workspace --locked --features staffa-datafusion/proto --test proto
 
 test-python: extension ## the tests of the Python package, with its examples
 	$(BIN)/python -m pytest

@@ -47,8 +47,6 @@ mod opener;
 mod options;
 mod parts;
 mod plan;
-#[cfg(feature = "proto")]
-mod proto;
 mod pushdown;
 mod remote;
 mod schema;
@@ -64,8 +62,6 @@ use datafusion::datasource::provider::DefaultTableFactory;
 use datafusion::prelude::SessionContext;
 
 pub use format::{StaffaFormat, StaffaFormatFactory};
-#[cfg(feature = "proto")]
-pub use proto::StaffaCodec;
 pub use source::StaffaSource;
 
 /// The extension of Staffa files.

@@ -79,34 +79,6 @@ impl StaffaSource {
     }
 }
 
-/// What was pushed into a scan beside its columns.
-#[cfg(feature = "proto")]
-pub(crate) struct ScanFilters {
-    pub exact: Vec<Arc<dyn PhysicalExpr>>,
-    pub dynamic: Vec<Arc<dyn PhysicalExpr>>,
-    pub reversed: bool,
-}
-
-#[cfg(feature = "proto")]
-impl StaffaSource {
-    pub(crate) fn scan_filters(&self) -> ScanFilters {
-        ScanFilters {
-            exact: self.filters.clone(),
-            dynamic: self.dynamic.clone(),
-            reversed: self.reversed,
-        }
-    }
-
-    pub(crate) fn with_scan_filters(self, filters: ScanFilters) -> Self {
-        Self {
-            filters: filters.exact,
-            dynamic: filters.dynamic,
-            reversed: filters.reversed,
-            ..self
-        }
-    }
-}
-
 impl fmt::Debug for StaffaSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StaffaSource")

@@ -298,12 +298,14 @@ mod tests {
         StringVector { lengths, bytes }
     }
 
+    type Passes<'t> = &'t dyn Fn(&[u8]) -> bool;
+
     /// Each test by its strings one by one and in bulk.
     fn tests_agree(text: &[u8], strings: &[Vec<u8>]) {
         let finder = Finder::new(text);
         let has = |string: &[u8]| finder.find(string).is_some();
         let begins = |string: &[u8]| string.starts_with(text);
-        let tests: [(&dyn Fn(&[u8]) -> bool, Bulk<'_>); 5] = [
+        let tests: [(Passes<'_>, Bulk<'_>); 5] = [
             (&|string| string == text, Bulk::Equal(text)),
             (&begins, Bulk::Begin(text, false)),
             (&|string| !begins(string), Bulk::Begin(text, true)),

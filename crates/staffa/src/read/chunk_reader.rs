@@ -81,7 +81,7 @@ impl<'f> ChunkReader<'f> {
                 if let Some(kept) = cache.bytes_of(reader.key(), block) {
                     return Ok(kept);
                 }
-                let bytes = reader.read(&blocks)?;
+                let bytes = reader.to_keep(reader.read(&blocks)?, keep);
                 if keep {
                     cache.keep(
                         reader.key(),
@@ -94,7 +94,7 @@ impl<'f> ChunkReader<'f> {
             let of_references = references.iter().map(|reference| bytes(reference, keep));
             let source = BlockSource {
                 shared: self.shared(true)?,
-                bytes: bytes(self, false)?,
+                bytes: self.to_keep(bytes(self, false)?, keep),
                 references: of_references.collect::<Result<_>>()?,
             };
             let opened = OpenBlock::try_new(source, |source| {
@@ -230,7 +230,7 @@ impl<'f> ChunkReader<'f> {
         if let Some(Entry::Shared(shared)) = cache.get(self.key(), Item::Shared) {
             return Ok(shared);
         }
-        let shared = Arc::new(self.open_shared()?);
+        let shared = Arc::new(self.open_shared(keep)?);
         if keep {
             cache.keep(self.key(), Item::Shared, Entry::Shared(shared.clone()));
         }
@@ -238,11 +238,12 @@ impl<'f> ChunkReader<'f> {
     }
 
     /// Opens all shared dictionaries, which lie one after another.
-    fn open_shared(&self) -> Result<Vec<SharedDictionary>> {
+    fn open_shared(&self, keep: bool) -> Result<Vec<SharedDictionary>> {
         let bytes = self.chunk.shared.iter().map(|part| part.bytes).sum();
         let bytes = self
             .file
             .read_chunk(self.stored, self.chunk.offset, bytes)?;
+        let bytes = self.to_keep(bytes, keep);
         let open = |part: &PartEntry| {
             let own = part_of(&bytes, part.offset - self.chunk.offset, part.bytes)?;
             let (values, opener) = (self.chunk.values as usize, self.file.opener());
@@ -256,6 +257,16 @@ impl<'f> ChunkReader<'f> {
             })
         };
         self.chunk.shared.iter().map(open).collect()
+    }
+
+    /// Bytes that are to be kept: of a file elsewhere a copy, as they may be a small part of what one request
+    /// has brought.
+    fn to_keep(&self, bytes: Bytes, keep: bool) -> Bytes {
+        if keep && self.file.store().is_planned() {
+            Bytes::copy_from_slice(&bytes)
+        } else {
+            bytes
+        }
     }
 
     /// The blocks of a range that are there.

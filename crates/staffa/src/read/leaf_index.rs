@@ -107,6 +107,10 @@ impl LeafIndexes {
         let range = range_of(entry);
         let (front, bytes) = if range.start < entry.offset {
             let mut front = store.read(range.start, range.end - range.start)?;
+            if store.is_planned() {
+                // It stays as long as the file, and may be a small part of what one request has brought.
+                front = Bytes::copy_from_slice(&front);
+            }
             let bytes = front.split_off(entry.gap as usize);
             (front, bytes)
         } else if store.is_planned() {

@@ -13,6 +13,7 @@
 mod common;
 mod counted;
 mod failures;
+mod memory;
 mod requests;
 mod steps;
 

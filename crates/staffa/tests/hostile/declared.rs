@@ -73,7 +73,7 @@ fn lists_whose_items_need_no_bytes_are_limited() {
 fn nulls_of_wide_types_are_limited() {
     let _turn = turn();
     let nulls = |rows: usize| {
-        let bytes = Buffer::from(vec![0; rows]);
+        let bytes = Buffer::from(vec![0u8; rows]);
         let nulls = Some(NullBuffer::new_null(rows));
         one(Arc::new(
             FixedSizeBinaryArray::try_new(1, bytes, nulls).unwrap(),

@@ -19,10 +19,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Decimal256Array,
-    DictionaryArray, FixedSizeListArray, Float32Array, Float64Array, Int8Array, Int16Array,
-    Int32Array, Int64Array, ListArray, NullArray, RecordBatch, StringArray, UInt64Array,
-    make_array,
+    Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray,
+    FixedSizeListArray, Float32Array, Float64Array, Int8Array, Int32Array, Int64Array, ListArray,
+    NullArray, RecordBatch, StringArray, UInt64Array, make_array,
 };
 use arrow_buffer::{OffsetBuffer, i256};
 use arrow_schema::{DataType, Field, Schema, UnionFields, UnionMode};

@@ -276,7 +276,7 @@ fn rows_by_number_do_not_pay_for_bounds_that_overlap() {
     let bounded = |file: &File| {
         let columns = file.inspect().unwrap().columns;
         let blocks = columns.iter().map(|column| &column.chunks[0].blocks);
-        let bounded = blocks.map(|blocks| (blocks.len() > 128, blocks[9].min.is_some()));
+        let bounded = blocks.map(|blocks| (blocks.len() > 128, blocks[1].min.is_some()));
         bounded.collect::<Vec<_>>()
     };
     let file = read(staffa::Access::Random);

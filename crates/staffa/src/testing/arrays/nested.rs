@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, FieldRef, Fields};
+use arrow_schema::{DataType, Field, FieldRef};
 
 pub fn field(name: &str, ty: DataType) -> FieldRef {
     Arc::new(Field::new(name, ty, true))
@@ -21,12 +21,12 @@ pub fn runs_of(ends: DataType, values: DataType) -> DataType {
 
 pub fn map_of(key: DataType, values: DataType, sorted: bool) -> DataType {
     let key = Arc::new(Field::new("keys", key, false));
-    let pairs = struct_of([key, field("values", values)]);
+    let pairs = struct_of(vec![key, field("values", values)]);
     DataType::Map(Arc::new(Field::new("entries", pairs, false)), sorted)
 }
 
-fn struct_of<const N: usize>(fields: [FieldRef; N]) -> DataType {
-    DataType::Struct(Fields::from(fields.to_vec()))
+fn struct_of(fields: Vec<FieldRef>) -> DataType {
+    DataType::Struct(fields.into())
 }
 
 /// Every way of nesting `ty`.
@@ -41,8 +41,8 @@ fn lists(ty: &DataType) -> Vec<DataType> {
     use DataType as D;
     let item = || field("item", ty.clone());
     let fixed = || field("f", D::FixedSizeList(item(), 2));
-    let list_and_null = struct_of([field("l", D::List(item())), field("n", D::Null)]);
-    let view = struct_of([field("v", D::LargeListView(item()))]);
+    let list_and_null = struct_of(vec![field("l", D::List(item())), field("n", D::Null)]);
+    let view = struct_of(vec![field("v", D::LargeListView(item()))]);
     let map = map_of(D::Utf8View, ty.clone(), false);
     vec![
         D::List(item()),
@@ -80,17 +80,17 @@ fn dictionaries_and_runs(ty: &DataType) -> Vec<DataType> {
 
 fn structs(ty: &DataType) -> Vec<DataType> {
     use DataType as D;
-    let parts = struct_of([
+    let parts = struct_of(vec![
         field("d", dictionary_of(D::Int16, ty.clone())),
         field("r", runs_of(D::Int32, ty.clone())),
-        field("e", struct_of([])),
+        field("e", struct_of(vec![])),
     ]);
     vec![three(ty), parts]
 }
 
 /// A struct that has two fields of one name.
 fn three(ty: &DataType) -> DataType {
-    struct_of([
+    struct_of(vec![
         field("a", ty.clone()),
         field("b", DataType::Int32),
         field("a", DataType::Utf8),

@@ -15,7 +15,7 @@ use super::domains::tame;
 pub fn array(ty: &DataType, nullable: bool, rows: usize, random: &mut Random) -> ArrayRef {
     let share = [0, 1, 1, 1, 5][random.below(5)];
     let valid = (nullable && share > 0).then(|| (0..rows).map(|_| random.below(5) >= share));
-    let nulls = valid.map(|valid| valid.collect::<NullBuffer>());
+    let nulls: Option<NullBuffer> = valid.map(Iterator::collect);
     let lengths = (0..rows).map(|_| [0, 1, 2, 3, 7][random.below(5)]);
     let lengths: Vec<i64> = lengths.collect();
     let start = ArrayData::builder(ty.clone())
