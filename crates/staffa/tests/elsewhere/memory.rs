@@ -19,7 +19,7 @@ struct Held {
 }
 
 impl Held {
-    fn new(bytes: Bytes, count: &Arc<AtomicUsize>) -> Bytes {
+    fn counted(bytes: Bytes, count: &Arc<AtomicUsize>) -> Bytes {
         count.fetch_add(bytes.len(), Ordering::Relaxed);
         let count = count.clone();
         Bytes::from_owner(Self { bytes, count })
@@ -61,7 +61,7 @@ fn what_is_kept_of_a_request_does_not_hold_all_of_it() {
             Step::Needs(ranges) => waiting.extend(ranges),
             Step::Wait => {
                 for range in waiting.drain(..) {
-                    let part = Held::new(slice(&bytes, &range), &held);
+                    let part = Held::counted(slice(&bytes, &range), &held);
                     steps.give(&range, part).unwrap();
                 }
             }
