@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import statistics
+import subprocess
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -30,18 +32,30 @@ def tpch_queries(given: Path | None) -> dict[str, str]:
 
 
 def same_rows(found: list[list[str | None]], expected: list[tuple[Any, ...]]) -> bool:
-    """Whether rows as text are those of DuckDB, numbers to nine digits, in any order."""
+    """Whether rows as text are those of DuckDB, in any order: numbers to nine digits, or to the last decimal printed.
 
-    def plain(value: Any) -> str | None:
+    DataFusion's averages of decimals have four decimals more than the column, DuckDB's are doubles.
+    """
+
+    def number(value: Any) -> float | None:
         try:
-            return value if value is None else f"{float(value):.8e}"
+            return float(value)
         except (TypeError, ValueError):
-            return str(value)
+            return None
 
-    def rows(table: Any) -> list[str]:
-        return sorted(str([plain(value) for value in row]) for row in table)
+    def key(row: Any) -> list[str]:
+        numbers = map(number, row)
+        return [str(value) if n is None else f"{n:.4e}" for value, n in zip(row, numbers, strict=True)]
 
-    return rows(found) == rows(expected)
+    def same(text: str | None, value: Any) -> bool:
+        ours, theirs = number(text), number(value)
+        if ours is None or theirs is None:
+            return (text is None) == (value is None) and (text is None or text == str(value))
+        last = 10.0 ** -len(text.partition(".")[2]) if text and "." in text else 0
+        return abs(ours - theirs) <= max(1e-9 * abs(theirs), last)
+
+    pairs = zip(sorted(found, key=key), sorted(expected, key=key), strict=False)
+    return len(found) == len(expected) and all(len(a) == len(b) and all(map(same, a, b)) for a, b in pairs)
 
 
 def ssb_queries() -> dict[str, str]:
@@ -49,6 +63,38 @@ def ssb_queries() -> dict[str, str]:
     text = (BENCH / "ssb_queries.sql").read_text()
     parts = re.findall(r"^-- (Q\d\.\d) ff=[^\n]*\n(.*?);", text, re.DOTALL | re.MULTILINE)
     return dict(parts)
+
+
+def make_ssb(folder: Path, data: Path) -> None:
+    """The tables of the Star Schema Benchmark as Parquet, out of TPC-H of scale factor 1."""
+    import duckdb
+
+    con = duckdb.connect(config={"memory_limit": "8GB", "temp_directory": str(folder / "spill")})
+    con.execute(f"SET VARIABLE sf = 1; SET VARIABLE src = '{data}'")
+    con.execute((BENCH / "ssb.sql").read_text())
+    for table in SSB:
+        options = "FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 1048576"
+        con.execute(f"COPY (FROM \"{table}\") TO '{folder}/{table}.parquet' ({options})")
+
+
+def by_datafusion(data: Path, texts: dict[str, str], rounds: int, kinds: list[str] | None = None) -> dict[str, Any]:
+    """CPU seconds of each query by each kind, and whether the answers are DuckDB's."""
+    import duckdb
+
+    crate = ["--manifest-path", str(BENCH.parent / "crates/staffa-datafusion/Cargo.toml"), "--features", "parquet"]
+    command = ["cargo", "run", "--quiet", "--profile", "sql", *crate, "--example", "tpch", "--", str(data)]
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(texts, file)
+        file.flush()
+        more = [",".join(kinds)] if kinds else []
+        done = subprocess.run([*command, file.name, str(rounds), *more], stdout=subprocess.PIPE, check=True)
+    measured: dict[str, Any] = json.loads(done.stdout)
+    con = duckdb.connect()
+    for path in data.glob("*.parquet"):
+        con.execute(f"CREATE VIEW \"{path.stem}\" AS FROM '{path}'")
+    for number, query in measured["queries"].items():
+        query["as_duckdb"] = same_rows(query.pop("rows"), con.execute(texts[number]).fetchall())
+    return measured
 
 
 def make(tables: list[str], folder: Path, data: Path | None, scale: float) -> None:

@@ -124,25 +124,19 @@ def tpch(data: Path, scale: float, rounds: int, queries: Path | None) -> Any:
     return out
 
 
-def tpch_datafusion(data: Path, rounds: int, queries: Path | None) -> Any:
+def tpch_datafusion(data: Path, big: Path | None, rounds: int, queries: Path | None) -> Any:
     """By DataFusion: the example `tpch` of crates/staffa-datafusion; answers beside those of DuckDB."""
-    import duckdb
     import engines
 
     texts = {number.removeprefix("Q"): text for number, text in engines.tpch_queries(queries).items()}
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        json.dump(texts, file)
-        file.flush()
-        crate = ["--manifest-path", str(BENCH.parent / "crates/staffa-datafusion/Cargo.toml")]
-        command = ["cargo", "run", "--quiet", "--profile", "sql", *crate, "--features", "parquet", "--example", "tpch"]
-        done = subprocess.run([*command, "--", str(data), file.name, str(rounds)], stdout=subprocess.PIPE, check=True)
-    measured = json.loads(done.stdout)
-    con = duckdb.connect()
-    for path in data.glob("*.parquet"):
-        con.execute(f"CREATE VIEW {path.stem} AS FROM '{path}'")
-    for number, query in measured["queries"].items():
-        expected = con.execute(texts[number]).fetchall()
-        query["as_duckdb"] = engines.same_rows(query.pop("rows"), expected)
+    measured = {"TPC-H": engines.by_datafusion(data, texts, rounds)}
+    with tempfile.TemporaryDirectory() as folder:
+        engines.make_ssb(Path(folder), data)
+        measured["SSB, derived"] = engines.by_datafusion(Path(folder), engines.ssb_queries(), rounds)
+    if big:
+        few = {number: texts[number] for number in ("1", "3", "6", "9", "18")}
+        kinds = ["parquet", "parquet_pushdown", "staffa"]
+        measured["TPC-H, the larger one"] = engines.by_datafusion(big, few, min(rounds, 3), kinds)
     return measured
 
 
@@ -166,6 +160,7 @@ def main() -> None:
         type=Path,
         help="TPC-H's tables: types and s3_cost, to have them beside; decode and simd, for comments",
     )
+    parser.add_argument("--big", type=Path, help="tpch_datafusion: TPC-H's tables of a larger scale, five queries")
     parser.add_argument("--scale", type=float, default=1, help="codecs, tpch: TPC-H's scale factor")
     parser.add_argument("--rounds", type=int, default=7, help="tpch: rounds that count")
     parser.add_argument(
@@ -189,7 +184,7 @@ def main() -> None:
     elif name == "tpch":
         measured = tpch(data, arguments.scale, arguments.rounds, arguments.queries)
     elif name == "tpch_datafusion":
-        measured = tpch_datafusion(data, arguments.rounds, arguments.queries)
+        measured = tpch_datafusion(data, arguments.big, arguments.rounds, arguments.queries)
     elif name == "s3_cost":
         measured = importlib.import_module("s3_cost").s3_cost(data, arguments.tpch, arguments.queries)
     elif name in BY_PYTHON:

@@ -1,11 +1,12 @@
-//! The queries of TPC-H over Parquet, over Staffa and over Arrow in memory, by one partition: CPU
+//! The queries of a benchmark over Parquet, over Staffa and over Arrow in memory, by one partition: CPU
 //! time of each as JSON, for `bench/experiments.py tpch_datafusion`.
 //!
 //! ```text
-//! tpch FOLDER QUERIES.json [ROUNDS]
+//! tpch FOLDER QUERIES.json [ROUNDS [KIND,...]]
 //! ```
 //!
-//! FOLDER has the eight tables as Parquet; QUERIES.json has the text of each query by its number.
+//! FOLDER has the tables as Parquet; QUERIES.json has the text of each query by its name. Kinds: `parquet`,
+//! `parquet_pushdown`, `staffa`, `memory`.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -19,10 +20,7 @@ use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 
-const TABLES: [&str; 8] = [
-    "customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier",
-];
-const KINDS: [&str; 4] = ["parquet", "parquet_pushdown", "staffa", "memory"];
+const KINDS: &str = "parquet,parquet_pushdown,staffa,memory";
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -30,45 +28,67 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 async fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().collect();
     let [_, folder, queries, rest @ ..] = &args[..] else {
-        return Err("tpch FOLDER QUERIES.json [ROUNDS] expected".into());
+        return Err("tpch FOLDER QUERIES.json [ROUNDS [KIND,...]] expected".into());
     };
     let rounds = rest.first().map_or(Ok(5), |rounds| rounds.parse())?;
-    let queries: BTreeMap<u32, String> = serde_json::from_slice(&std::fs::read(queries)?)?;
+    let kinds = rest.get(1).map_or(KINDS, String::as_str);
+    let queries: BTreeMap<String, String> = serde_json::from_slice(&std::fs::read(queries)?)?;
     let folder = Path::new(folder);
-    convert(folder).await?;
+    let tables = tables(folder)?;
+    convert(folder, &tables).await?;
     let mut sessions = Vec::new();
-    for kind in KINDS {
-        sessions.push((kind, session(kind, folder).await?));
+    for kind in kinds.split(',') {
+        sessions.push((kind, session(kind, folder, &tables).await?));
     }
     let mut measured = BTreeMap::new();
     for (number, sql) in queries {
         let query = measure(&sessions, &sql, rounds).await;
         measured.insert(number, query.map_err(|e| format!("query {number}: {e}"))?);
     }
-    let out = json!({ "queries": measured, "bytes": sizes(folder)?, "rounds": rounds });
+    let out = json!({ "queries": measured, "bytes": sizes(folder, &tables)?, "rounds": rounds });
     println!("{out}");
     Ok(())
 }
 
+/// The names of the Parquet files.
+fn tables(folder: &Path) -> Result<Vec<String>> {
+    let mut tables = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "parquet")
+        {
+            let name = path.file_stem().unwrap_or_default();
+            tables.push(name.to_string_lossy().into_owned());
+        }
+    }
+    tables.sort();
+    Ok(tables)
+}
+
 /// Writes the tables as Staffa files beside the Parquet files, unless they are there.
-async fn convert(folder: &Path) -> Result<()> {
-    let ctx = session("parquet", folder).await?;
-    for table in TABLES {
+async fn convert(folder: &Path, tables: &[String]) -> Result<()> {
+    let ctx = session("parquet", folder, tables).await?;
+    staffa_datafusion::register(&ctx)?;
+    for table in tables {
         let path = folder.join(format!("{table}.staffa"));
         if !path.exists() {
-            let sql = format!("COPY {table} TO '{}'", path.display());
+            let sql = format!("COPY \"{table}\" TO '{}'", path.display());
             ctx.sql(&sql).await?.collect().await?;
         }
     }
     Ok(())
 }
 
-async fn session(kind: &str, folder: &Path) -> Result<SessionContext> {
+async fn session(kind: &str, folder: &Path, tables: &[String]) -> Result<SessionContext> {
     let mut config = SessionConfig::new().with_target_partitions(1);
     config.options_mut().execution.parquet.pushdown_filters = kind == "parquet_pushdown";
     let ctx = SessionContext::new_with_config(config);
-    staffa_datafusion::register(&ctx)?;
-    for table in TABLES {
+    if kind == "staffa" {
+        staffa_datafusion::register(&ctx)?;
+    }
+    for table in tables {
         let of = |extension| {
             folder
                 .join(format!("{table}.{extension}"))
@@ -77,7 +97,8 @@ async fn session(kind: &str, folder: &Path) -> Result<SessionContext> {
         };
         if kind == "staffa" {
             let path = of("staffa");
-            let sql = format!("CREATE EXTERNAL TABLE {table} STORED AS STAFFA LOCATION '{path}'");
+            let sql =
+                format!("CREATE EXTERNAL TABLE \"{table}\" STORED AS STAFFA LOCATION '{path}'");
             ctx.sql(&sql).await?;
             continue;
         }
@@ -159,10 +180,10 @@ fn cpu() -> Duration {
 }
 
 /// Bytes of all tables by kind.
-fn sizes(folder: &Path) -> Result<BTreeMap<&'static str, u64>> {
+fn sizes(folder: &Path, tables: &[String]) -> Result<BTreeMap<&'static str, u64>> {
     let mut sizes = BTreeMap::new();
     for extension in ["parquet", "staffa"] {
-        for table in TABLES {
+        for table in tables {
             let bytes = std::fs::metadata(folder.join(format!("{table}.{extension}")))?.len();
             *sizes.entry(extension).or_default() += bytes;
         }
