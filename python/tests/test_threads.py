@@ -17,14 +17,14 @@ import pytest
 
 import staffa
 from staffa import _staffa
+from staffa._options import checked
 from tables import assert_same
 
 TABLE = pa.table({"a": np.random.default_rng(1).integers(0, 1000, 20_000), "s": [str(i % 77) for i in range(20_000)]})
 
 
 def write(path: Path) -> Any:
-    chosen: tuple[Any, ...] = ("balanced", [], "scan", [], [], [], None, [], False, None, None, True, True, True)
-    writer = _staffa.Writer(path, TABLE.schema, *chosen)
+    writer = _staffa.Writer(path, TABLE.schema, checked({}))
     writer.write(TABLE.to_reader())
     return writer.finish([])
 
