@@ -64,13 +64,12 @@ def report(measured: Any, plot: Path) -> str:
         for kind, scan in scans.items():
             cost = dollars(scan, measured["files"][label][kind] / PIECE) / scan["arrow"] * 1e12
             speed = scan["arrow"] / seconds(scan) / 1e9
-            axis.scatter(cost, speed, color=COLORS[kind], s=60)
-            axis.annotate(kind, (cost, speed), textcoords="offset points", xytext=(6, 4), fontsize=8)
+            axis.scatter(cost, speed, color=COLORS[kind], s=60, label=kind)
         axis.set_xlabel("$ per TB of Arrow")
         axis.set_ylabel("GB/s of Arrow")
         axis.set_xlim(left=0)
         axis.set_ylim(bottom=0)
-        axis.margins(0.25)
+        axis.legend(frameon=False)
         axis.set_title(label)
     image = save(figure, plot)
     parts = [f"### {label}\n\n{whole(scans, measured['files'][label])}" for label, scans in groups.items()]
