@@ -5,6 +5,8 @@
 //!
 //! A slot holds one field, or several joined by mixed radix.
 
+mod block;
+mod columns;
 mod digits;
 mod numbers;
 mod print;

@@ -1,0 +1,265 @@
+use super::super::digits::{POWERS, digits};
+use super::*;
+use crate::simd::dispatch::testing::on_every_level;
+use crate::strings::dict::BytesDict;
+use crate::testing::Rng;
+
+/// The plain twin.
+fn scalar(pieces: &[Piece], fields: &[u64]) -> Option<String> {
+    let (mut out, mut fields) = (String::new(), fields.iter().copied());
+    for piece in pieces {
+        match piece {
+            Piece::Literal(bytes) => out += std::str::from_utf8(bytes).unwrap(),
+            Piece::Decimal => out += &fields.next()?.to_string(),
+            Piece::Fixed(digits) => {
+                let padded = format!("{:020}", fields.next()?);
+                out += &padded[20 - usize::from(*digits)..];
+            }
+            Piece::Grouped => {
+                let plain = fields.next()?.to_string();
+                for (i, digit) in plain.chars().enumerate() {
+                    if i > 0 && (plain.len() - i) % 3 == 0 {
+                        out.push(',');
+                    }
+                    out.push(digit);
+                }
+            }
+            Piece::Hex { digits, upper } => {
+                let padded = format!("{:016x}", fields.next()?);
+                let shown = &padded[16 - usize::from(*digits)..];
+                out += &if *upper {
+                    shown.to_uppercase()
+                } else {
+                    shown.to_owned()
+                };
+            }
+            Piece::Word(words) => {
+                let word = words.get(usize::try_from(fields.next()?).unwrap())?;
+                out += std::str::from_utf8(word).unwrap();
+            }
+        }
+    }
+    Some(out)
+}
+
+fn number(rng: &mut Rng) -> u64 {
+    match rng.below(4) {
+        0 => POWERS[rng.below(20)],
+        1 => POWERS[rng.below(20)] - 1,
+        _ => rng.next() >> rng.below(64),
+    }
+}
+
+fn piece(rng: &mut Rng) -> Piece {
+    match rng.below(6) {
+        0 => Piece::Literal((0..rng.below(40)).map(|i| b'a' + i as u8 % 26).collect()),
+        1 => Piece::Decimal,
+        2 => Piece::Fixed(1 + rng.below(18) as u8),
+        3 => Piece::Grouped,
+        4 => Piece::Hex {
+            digits: 1 + rng.below(16) as u8,
+            upper: rng.below(2) == 0,
+        },
+        _ => Piece::Word((0..3).map(|i| vec![b'A' + i; rng.below(17)]).collect()),
+    }
+}
+
+/// A field for each piece that is not a literal.
+fn fields(rng: &mut Rng, pieces: &[Piece]) -> Vec<u64> {
+    let fields = pieces.iter().filter_map(|piece| match piece {
+        Piece::Literal(_) => None,
+        Piece::Word(_) => Some(rng.below(3) as u64),
+        _ => Some(number(rng)),
+    });
+    fields.collect()
+}
+
+fn agree(text: &Text, rows: &TextRows<'_>, expected: &[String]) {
+    let (whole, count) = (expected.concat(), rows.codes.len());
+    assert_eq!(text.printed_bytes(rows), Some(whole.len()));
+    for slack in [0, 1, 8, 200] {
+        let (mut lengths, mut out) = (vec![0; count], vec![0; whole.len() + slack]);
+        assert_eq!(text.print(rows, &mut lengths, &mut out), Some(whole.len()));
+        assert_eq!(std::str::from_utf8(&out[..whole.len()]).unwrap(), whole);
+        let wanted = expected.iter().map(|row| row.len() as u32);
+        assert!(wanted.eq(lengths));
+    }
+    if !whole.is_empty() {
+        let (mut lengths, mut out) = (vec![0; count], vec![0; whole.len() - 1]);
+        assert_eq!(text.print(rows, &mut lengths, &mut out), None);
+    }
+}
+
+#[test]
+fn rows_agree_with_the_scalar_twin() {
+    on_every_level(|| {
+        let mut rng = Rng(0x5eed);
+        for _ in 0..300 {
+            let templates: Vec<(Vec<Piece>, Vec<u64>)> = (0..=rng.below(3))
+                .map(|_| (0..rng.below(7)).map(|_| piece(&mut rng)).collect())
+                .map(|pieces: Vec<Piece>| {
+                    let fields = pieces.iter().filter(|p| !matches!(p, Piece::Literal(_)));
+                    let radices = vec![0; fields.count()];
+                    (pieces, radices)
+                })
+                .collect();
+            let text = Text::new(&templates).unwrap();
+            let others = BytesDict::new(&[0, 0, 5, 9], b"otherones").unwrap();
+            let mut left = ["other", "ones"].into_iter();
+            let (mut codes, mut expected) = (Vec::new(), Vec::new());
+            let mut slots = vec![Vec::new(); 7];
+            for _ in 0..rng.below(40) {
+                let code = rng.below(templates.len() + 1);
+                if code > 0 {
+                    let pieces = &templates[code - 1].0;
+                    let row = fields(&mut rng, pieces);
+                    expected.push(scalar(pieces, &row).unwrap());
+                    row.iter()
+                        .zip(&mut slots)
+                        .for_each(|(value, slot)| slot.push(*value));
+                } else if let Some(other) = left.next() {
+                    expected.push(other.to_owned());
+                } else {
+                    continue;
+                }
+                codes.push(code as u8);
+            }
+            let slots: Vec<&[u64]> = slots.iter().map(Vec::as_slice).collect();
+            let (codes, slots) = (codes.as_slice(), slots.as_slice());
+            let rows = TextRows {
+                codes,
+                slots,
+                others: &others,
+                first_other: 1,
+            };
+            agree(&text, &rows, &expected);
+        }
+    });
+}
+
+/// A template that tiles may print, and for each of its fields the first number that it has not.
+fn of_digits(rng: &mut Rng) -> (Vec<Piece>, Vec<u64>, Vec<u64>) {
+    let (mut pieces, mut radices, mut below) = (Vec::new(), Vec::new(), Vec::new());
+    let (upper, mut product) = (rng.below(2) == 0, 1u128);
+    for i in 0..=rng.below(4) {
+        pieces.push(Piece::Literal(
+            rng.bytes(20)[..rng.below(20)]
+                .iter()
+                .map(|b| b'a' + b % 26)
+                .collect(),
+        ));
+        let digits = 1 + rng.below(6) as u8;
+        pieces.push(match rng.below(12) {
+            0 => Piece::Grouped,
+            1 | 2 => Piece::Hex { digits, upper },
+            3 | 4 => Piece::Decimal,
+            _ => Piece::Fixed(digits),
+        });
+        let power = match pieces.last() {
+            Some(Piece::Hex { .. }) => 1 << (4 * digits),
+            Some(Piece::Fixed(_)) => POWERS[usize::from(digits)],
+            _ => POWERS[1 + rng.below(17)],
+        };
+        // Now and then a field has more digits than it prints.
+        let power = if rng.below(40) == 0 {
+            power * 10
+        } else {
+            power
+        };
+        let own = if rng.below(2) == 0 {
+            power
+        } else {
+            1 + rng.next() % power
+        };
+        let is_joined = i > 0 && product * u128::from(own) < 1 << 63 && rng.below(2) == 0;
+        let most = if is_joined { own } else { power };
+        product = if is_joined { product } else { 1 } * u128::from(most);
+        radices.push(if is_joined { own } else { 0 });
+        below.push(most);
+    }
+    pieces.push(Piece::Literal(vec![b'.'; rng.below(3)]));
+    (pieces, radices, below)
+}
+
+/// Rows of templates of digits, and the strings that they are.
+#[test]
+fn rows_of_digits_agree_with_the_scalar_twin() {
+    on_every_level(|| {
+        let (mut rng, mut by_tiles) = (Rng(0x5eed), 0);
+        for round in 0..400 {
+            let templates: Vec<_> = (0..=rng.below(2)).map(|_| of_digits(&mut rng)).collect();
+            let own = templates
+                .iter()
+                .map(|(pieces, radices, _)| (pieces.clone(), radices.clone()));
+            let text = Text::new(&own.collect::<Vec<_>>()).unwrap();
+            by_tiles += usize::from(Tiles::new(&text.templates).is_some());
+            let others = BytesDict::new(&[0, 5, 5, 9], b"otherones").unwrap();
+            let mut left = ["other", "", "ones"].into_iter();
+            let (mut codes, mut expected) = (Vec::new(), Vec::new());
+            let mut slots: Vec<Vec<u64>> = vec![Vec::new(); 4];
+            for _ in 0..rng.below(200) {
+                let code = if round % 2 == 0 {
+                    1
+                } else {
+                    rng.below(templates.len() + 1)
+                };
+                if code == 0 {
+                    let Some(other) = left.next() else { continue };
+                    expected.push(other.to_owned());
+                } else {
+                    let (pieces, radices, below) = &templates[code - 1];
+                    let row: Vec<u64> = below.iter().map(|most| rng.next() % most).collect();
+                    expected.push(scalar(pieces, &row).unwrap());
+                    let mut slot = 0;
+                    for (value, radix) in row.iter().zip(radices) {
+                        if *radix == 0 {
+                            slots[slot].push(*value);
+                            slot += 1;
+                        } else {
+                            let joined = slots[slot - 1].last_mut().unwrap();
+                            *joined = *joined * radix + value % radix;
+                        }
+                    }
+                }
+                codes.push(code as u8);
+            }
+            let slots: Vec<&[u64]> = slots.iter().map(Vec::as_slice).collect();
+            let rows = TextRows {
+                codes: &codes,
+                slots: &slots,
+                others: &others,
+                first_other: 0,
+            };
+            agree(&text, &rows, &expected);
+        }
+        assert!(by_tiles > 150, "{by_tiles}");
+    });
+}
+
+#[test]
+fn digits_are_counted() {
+    let mut rng = Rng(0x5eed);
+    for _ in 0..10_000 {
+        let value = number(&mut rng);
+        assert_eq!(digits(value), value.to_string().len());
+    }
+    assert_eq!((digits(0), digits(u64::MAX)), (1, 20));
+}
+
+#[test]
+fn wrong_rows_are_refused() {
+    let others = &BytesDict::new(&[0], b"").unwrap();
+    let word = Piece::Word(vec![b"a".to_vec()]);
+    let text = Text::new(&[(vec![word], vec![0])]).unwrap();
+    for (codes, slot) in [(&[2][..], 0), (&[1], 1), (&[0], 0), (&[1, 1], 0)] {
+        let rows = TextRows {
+            codes,
+            slots: &[&[slot]],
+            others,
+            first_other: 0,
+        };
+        let mut lengths = vec![0; codes.len()];
+        assert_eq!(text.print(&rows, &mut lengths, &mut [0; 100]), None);
+        assert_eq!(text.printed_bytes(&rows), None);
+    }
+}
