@@ -126,15 +126,7 @@ impl Writer {
 
     /// Adds the rows of an Arrow stream, which is read whole before.
     fn write(&self, py: Python<'_>, batches: &Bound<'_, PyAny>) -> PyResult<()> {
-        let batches = read(py, batches)?;
-        run_interruptibly(py, &self.cancel, || {
-            let mut writer = self.lock();
-            let writer = writer.as_mut().ok_or_else(closed)?;
-            batches.iter().try_for_each(|batch| {
-                check(batch)?;
-                writer.write(batch)
-            })
-        })
+        write_all(py, batches, &self.cancel, || self.lock(), Output::write)
     }
 
     /// Finishes the file with these keys and values of the user; returns rows, row groups, bytes as Arrow and
@@ -176,6 +168,25 @@ impl Writer {
     fn lock(&self) -> MutexGuard<'_, Option<Output>> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Adds the rows of an Arrow stream to the writer behind a lock.
+fn write_all<'w, W: Send + 'w>(
+    py: Python<'_>,
+    batches: &Bound<'_, PyAny>,
+    cancel: &Cancel,
+    lock: impl FnOnce() -> MutexGuard<'w, Option<W>> + Send,
+    write: impl Fn(&mut W, &RecordBatch) -> Result<()> + Send,
+) -> PyResult<()> {
+    let batches = read(py, batches)?;
+    run_interruptibly(py, cancel, move || {
+        let mut writer = lock();
+        let writer = writer.as_mut().ok_or_else(closed)?;
+        batches.iter().try_for_each(|batch| {
+            check(batch)?;
+            write(writer, batch)
+        })
+    })
 }
 
 /// Files of a folder in the making. Dropped before they are finished, they leave nothing behind.
@@ -222,15 +233,8 @@ impl TableWriter {
 
     /// Adds the rows of an Arrow stream, which is read whole before.
     fn write(&self, py: Python<'_>, batches: &Bound<'_, PyAny>) -> PyResult<()> {
-        let batches = read(py, batches)?;
-        run_interruptibly(py, &self.cancel, || {
-            let mut writer = self.lock();
-            let writer = writer.as_mut().ok_or_else(closed)?;
-            batches.iter().try_for_each(|batch| {
-                check(batch)?;
-                writer.write(batch)
-            })
-        })
+        let write = table::TableWriter::write;
+        write_all(py, batches, &self.cancel, || self.lock(), write)
     }
 
     /// Makes the files visible; returns their paths, rows, bytes, and the names of their folders.

@@ -106,18 +106,18 @@ fn print_base(
     out: &mut [u8],
 ) -> Option<usize> {
     #[cfg(target_arch = "aarch64")]
-    if let Some(tiles) = text.tiles(rows, lengths) {
-        match print_tiles(tiles, rows, lengths, out) {
-            Err(Stop::Unfit) => {}
-            printed => return printed.ok(),
-        }
-    }
-    print_body(text, rows, lengths, out)
+    let printed = print_wide(text, rows, lengths, out);
+    #[cfg(not(target_arch = "aarch64"))]
+    let printed = print_body(text, rows, lengths, out);
+    printed
 }
 
 /// Prints by tiles where they print these rows.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg_attr(
+    target_arch = "x86_64",
+    target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")
+)]
 #[inline]
 fn print_wide(
     text: &Text,
