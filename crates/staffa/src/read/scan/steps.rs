@@ -26,7 +26,7 @@ use crate::error::{Error, Result};
 use crate::format::{Fetched, Source};
 use crate::read::File;
 use crate::read::batch::RowRange;
-use crate::read::prefetch::Threads;
+use crate::read::threads::Threads;
 
 /// Bytes that windows may need ahead of the batches.
 pub(super) const AHEAD_BYTES: u64 = 128 << 20;
