@@ -22,8 +22,9 @@ use super::ScanTask;
 use super::plan::{ScanPlan, Selected};
 use super::queue::TaskQueue;
 use super::requests::Requests;
+use super::window::{Stage, Window, bytes_of};
 use crate::error::{Error, Result};
-use crate::format::{Fetched, Source};
+use crate::format::Fetched;
 use crate::read::File;
 use crate::read::batch::RowRange;
 use crate::read::prefetch::Threads;
@@ -104,24 +105,6 @@ pub struct Steps {
     /// Windows that are done.
     done: usize,
     ahead_bytes: u64,
-}
-
-/// Tasks of one row group.
-struct Window {
-    stage: Stage,
-    /// All ranges that it reads, of this stage and those before.
-    ranges: Vec<Range<u64>>,
-    /// Bytes of these, each once.
-    bytes: u64,
-    /// Whether all of them are there.
-    is_there: bool,
-}
-
-/// What a window does once its ranges are there.
-enum Stage {
-    Filter(Vec<RowRange>),
-    Test(Vec<Selected>),
-    Rows(VecDeque<Selected>),
 }
 
 impl fmt::Debug for Steps {
@@ -346,89 +329,10 @@ impl Steps {
     }
 
     /// Ends the scan.
-    fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         self.queue.end();
         self.leaves = None;
         self.next_task = None;
         self.windows.clear();
-    }
-}
-
-/// Bytes of ranges, each byte once.
-fn bytes_of(ranges: &[Range<u64>]) -> u64 {
-    let joined = crate::read::ranges::joined(ranges.to_vec(), 0);
-    joined.iter().map(|range| range.end - range.start).sum()
-}
-
-impl Window {
-    fn new(stage: Stage, ranges: Vec<Range<u64>>) -> Self {
-        Self {
-            stage,
-            bytes: bytes_of(&ranges),
-            ranges,
-            is_there: false,
-        }
-    }
-
-    /// Goes on to the next stage, whose ranges are added; false where batches come next.
-    fn advance(&mut self, plan: &ScanPlan, file: &File) -> Result<bool> {
-        self.stage = match &mut self.stage {
-            Stage::Filter(tasks) => {
-                let tasks = std::mem::take(tasks).into_iter();
-                let selected = tasks.map(|range| plan.filter(file, range));
-                let selected: Vec<Selected> = selected.collect::<Result<_>>()?;
-                for task in &selected {
-                    plan.add_test_ranges(task, &mut self.ranges)?;
-                }
-                Stage::Test(selected)
-            }
-            Stage::Test(tasks) => {
-                let tasks = std::mem::take(tasks).into_iter();
-                let tested = tasks.map(|task| plan.test(task));
-                let tested: VecDeque<Selected> = tested.collect::<Result<_>>()?;
-                for task in &tested {
-                    plan.add_row_ranges(task, &mut self.ranges)?;
-                }
-                Stage::Rows(tested)
-            }
-            Stage::Rows(_) => return Ok(false),
-        };
-        (self.bytes, self.is_there) = (bytes_of(&self.ranges), false);
-        Ok(true)
-    }
-}
-
-/// Steps whose bytes a source reads.
-#[derive(Debug)]
-pub(super) struct BlockingSteps {
-    pub steps: Steps,
-    pub source: Arc<dyn Source>,
-    /// Ranges that the source was told, in the order in which they are read.
-    pub begun: VecDeque<Range<u64>>,
-}
-
-impl BlockingSteps {
-    /// The next batch.
-    pub fn next(&mut self) -> Result<Option<RecordBatch>> {
-        loop {
-            match self.steps.next()? {
-                Step::Batch(batch) => return Ok(Some(batch)),
-                Step::Done => return Ok(None),
-                Step::Needs(ranges) => {
-                    self.source.begin(&ranges);
-                    self.begun.extend(ranges);
-                }
-                Step::Wait => self.read()?,
-            }
-        }
-    }
-
-    /// Reads the next range that the source was told.
-    fn read(&mut self) -> Result<()> {
-        let missing = || Error::internal("a scan that waits for nothing");
-        let range = self.begun.pop_front().ok_or_else(missing)?;
-        let read = self.source.read(range.clone());
-        let read = read.and_then(|bytes| self.steps.give(&range, bytes));
-        read.inspect_err(|_| self.steps.end())
     }
 }
