@@ -12,7 +12,7 @@ use staffa::WriteOptions;
 use staffa_lake::table::{Folder, INDEX_NAME, Table, find, is_staffa, write_index};
 use staffa_lake::{Location, ObjectWriter};
 
-use crate::common::Store;
+use crate::common::{FAULTS, Store};
 
 pub fn prefix(store: &Arc<Store>) -> Folder {
     let path = object_store::path::Path::from("lake/t");
@@ -319,4 +319,42 @@ fn a_damaged_file_among_many_is_named() {
     );
     let error = write_index(&prefix(&store)).unwrap_err().to_string();
     assert!(error.contains("day=50/a.staffa"), "{error}");
+}
+
+#[test]
+fn a_fault_of_any_request_is_the_right_rows_or_one_error_that_names_the_file() {
+    for with_index in [false, true] {
+        let store = Arc::new(Store::default());
+        for day in 0..5 {
+            let name = format!("day={day}/a.staffa");
+            put(&store, &name, &rows(day * 2000, 2000));
+        }
+        if with_index {
+            write_index(&prefix(&store)).unwrap();
+        }
+        store.take();
+        let expected = read(&open(&store).unwrap(), Some("n >= 3000")).unwrap();
+        assert_eq!(expected.len(), 7000);
+        let requests = store.take().len();
+        assert!((8..30).contains(&requests), "{requests}");
+        let mut failed = 0;
+        for fault in FAULTS {
+            for request in 1..=requests {
+                store.fail(request, fault);
+                let found = open(&store).and_then(|table| read(&table, Some("n >= 3000")));
+                match found {
+                    Ok(found) => assert_eq!(found, expected, "{fault:?} of request {request}"),
+                    Err(error) => {
+                        let error = error.to_string();
+                        assert!(error.contains("test://bucket/lake/t/"), "{error}");
+                        assert!(!error.contains("SECRET"), "{error}");
+                        assert_eq!(error.lines().count(), 1, "{error}");
+                        failed += 1;
+                    }
+                }
+            }
+        }
+        // All but those of the index, which decides nothing.
+        assert!(failed >= FAULTS.len() * (requests - 2), "{failed}");
+    }
 }

@@ -10,6 +10,7 @@
 
 mod blocking;
 mod checked;
+mod pace;
 mod plan;
 mod queue;
 mod reader;
@@ -309,7 +310,8 @@ impl Scan {
         self
     }
 
-    /// Bytes that [`steps`](Self::steps) ask for ahead of the batches: 128 MiB by default.
+    /// Bytes that [`steps`](Self::steps) ask for ahead of the batches, at most: 128 MiB by default.
+    /// They ask for what the link brings in half a second, and for 48 MiB at least.
     #[must_use]
     pub fn ahead_bytes(mut self, bytes: u64) -> Self {
         self.ahead_bytes = bytes;

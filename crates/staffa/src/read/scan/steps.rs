@@ -19,6 +19,7 @@ use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
 use super::ScanTask;
+use super::pace::Pace;
 use super::plan::{ScanPlan, Selected};
 use super::queue::TaskQueue;
 use super::requests::Requests;
@@ -29,7 +30,7 @@ use crate::read::File;
 use crate::read::batch::RowRange;
 use crate::read::prefetch::Threads;
 
-/// Bytes that windows may need ahead of the batches.
+/// Bytes that windows may need ahead of the batches, at most.
 pub(super) const AHEAD_BYTES: u64 = 128 << 20;
 /// Windows that need less than this ask for everything at once.
 const AT_ONCE_BYTES: u64 = 1 << 20;
@@ -105,6 +106,7 @@ pub struct Steps {
     /// Windows that are done.
     done: usize,
     ahead_bytes: u64,
+    pace: Pace,
 }
 
 impl fmt::Debug for Steps {
@@ -144,6 +146,7 @@ impl Steps {
             windows: VecDeque::new(),
             done: 0,
             ahead_bytes: AHEAD_BYTES,
+            pace: Pace::default(),
         }
     }
 
@@ -161,6 +164,7 @@ impl Steps {
     /// Bytes of a range that was asked for, all of them.
     pub fn give(&mut self, range: &Range<u64>, bytes: Bytes) -> Result<()> {
         let place = self.file.store().path();
+        self.pace.add(bytes.len() as u64);
         let given = self.requests.give(range, bytes);
         given.map_err(|e| e.at(|p| p.path = place.map(Into::into)))
     }
@@ -169,8 +173,10 @@ impl Steps {
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Step> {
         let step = self.step();
-        if step.is_err() {
-            self.end();
+        match &step {
+            Ok(Step::Needs(_)) => self.pace.begin(),
+            Ok(_) => {}
+            Err(_) => self.end(),
         }
         step
     }
@@ -250,11 +256,11 @@ impl Steps {
     /// Plans windows as long as they fit in memory; those of a limit one by one, as rows may be enough.
     fn plan_ahead(&mut self) -> Result<()> {
         let limited = self.plan.selects() && self.queue.left != u64::MAX;
+        let most_ahead = self.pace.ahead(self.ahead_bytes);
         while self.next_task.is_some() {
             let ahead: u64 = self.windows.iter().map(|window| window.bytes).sum();
             let most = if limited { self.done + 1 } else { usize::MAX };
-            if !self.windows.is_empty() && (ahead >= self.ahead_bytes || self.windows.len() >= most)
-            {
+            if !self.windows.is_empty() && (ahead >= most_ahead || self.windows.len() >= most) {
                 return Ok(());
             }
             let window = self.next_window()?;
